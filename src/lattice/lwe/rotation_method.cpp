@@ -170,22 +170,27 @@ double RotationMethod::variance(const Noise& noise, const ring::Gadget& gadget,
                                 std::uint32_t count) const {
   const double ring = noise.ring_mean_square;
   // A product in which the errors of keys count `weight` times, and which multiplies what is
-  // rounded away by a message of mean square `message`. An automorphism decomposes a alone.
+  // rounded away by a message of mean square `message`. Doubles round products of keys that count
+  // `rounded` times. An automorphism decomposes a alone.
   enum class Of : std::uint8_t { both, a_alone };
-  const auto product = [&](double weight, double message, Of of = Of::both) {
+  const auto rounded_product = [&](double weight, double message, double rounded, Of of) {
     if (of == Of::a_alone) {
       weight /= 2;
+      rounded /= 2;
       message *= noise.N * ring / (1 + noise.N * ring);
     }
     if (!raised())
       return external_product_variance(gadget, noise.N, weight, noise.row_variance, message, ring) +
-             (noise.fft ? fft_rounding_variance(gadget, noise.Q, noise.N, weight, ring) : 0);
+             (noise.fft ? fft_rounding_variance(gadget, noise.Q, noise.N, rounded, ring) : 0);
     // Shi et al., §4.2: a digit is a whole coefficient, of mean square Q^2/12; the product is
     // divided by P, whose rounding the secret multiplies.
     const double Q = static_cast<double>(noise.Q), P = static_cast<double>(raised_by_);
     return weight * 2 * noise.N * (Q * Q / 12) * noise.row_variance / (P * P) +
            (1 + noise.N * ring) / 12 +
-           (noise.fft ? fft_rounding_variance(Q * Q / 12, noise.Q, noise.N, weight, ring) : 0);
+           (noise.fft ? fft_rounding_variance(Q * Q / 12, noise.Q, noise.N, rounded, ring) : 0);
+  };
+  const auto product = [&](double weight, double message, Of of = Of::both) {
+    return rounded_product(weight, message, weight, of);
   };
   // A step whose exponent is 0 (1 in 2N) changes nothing.
   const double moved = count * (1 - 1 / (2.0 * noise.N));
@@ -204,7 +209,11 @@ double RotationMethod::variance(const Noise& noise, const ring::Gadget& gadget,
         // multiplies what the gadget drops of ACC itself by X^a_S - 1, of mean square 2 unless no
         // s_i is 1; sum_S X^a_S·K_S has it once, and multiplies by X^a_S.
         const double any = 1 - std::ldexp(1.0, -static_cast<int>(size));
-        out += steps * (by_differences() ? product(2 * keys, 2 * any) : product(keys, 1));
+        // Some devices add up keys, and multiply them by products of X^a_i - 1, whose mean squares
+        // are 3^size - 1 together: they round most.
+        const double rounded = std::pow(3.0, size) - 1;
+        out += steps * (by_differences() ? rounded_product(2 * keys, 2 * any, rounded, Of::both)
+                                         : product(keys, 1));
         left -= static_cast<std::uint32_t>(steps) * size;
       }
       return out;
