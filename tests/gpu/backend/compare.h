@@ -467,18 +467,14 @@ inline constexpr backend::BlindRotation all_ways[] = {
     backend::BlindRotation::automatic, backend::BlindRotation::single,
     backend::BlindRotation::cluster, backend::BlindRotation::grid, backend::BlindRotation::shared};
 
-/// By NTT: the first 1, 2, … of `batches` ciphertexts, spread in every way, bit for bit as the CPU.
+/// By NTT: the first 1, 2, … of `batches` ciphertexts, spread in each way, and their samples, bit
+/// for bit as expected.
 template <class Word>
-void compare_rotation(const Rotation& r, const std::vector<std::size_t>& batches, Random& random) {
-  SCOPED_TRACE(describe(r));
-  const std::size_t most = *std::max_element(batches.begin(), batches.end());
-  const RotationCase<Word> c(r, most, most, random);  // a table each
-  std::vector<Word> expected;
-  {
-    const auto queue = backend::open_queue("cpu");
-    expected = c.rotate(*queue, *c.prepare(*queue, backend::Arithmetic::ntt), 0, most);
-  }
-  for (const auto way : all_ways) {
+void expect_rotation(const RotationCase<Word>& c, const std::vector<Word>& expected,
+                     std::span<const backend::BlindRotation> ways,
+                     const std::vector<std::size_t>& batches) {
+  const std::size_t N = c.key.shape.N;
+  for (const auto way : ways) {
     const auto queue = cuda(0, way);
     const auto prepared = c.prepare(*queue, backend::Arithmetic::ntt);
     for (const std::size_t count : batches) {
@@ -486,12 +482,23 @@ void compare_rotation(const Rotation& r, const std::vector<std::size_t>& batches
       const auto [ours, theirs] = std::mismatch(got.begin(), got.end(), expected.begin());
       const std::size_t at = static_cast<std::size_t>(ours - got.begin());
       ASSERT_TRUE(ours == got.end())
-          << way_name(way) << ", batch " << count << ": ciphertext " << at / (2 * r.N)
-          << ", coefficient " << at % (2 * r.N) << ": GPU " << *ours << ", CPU " << *theirs;
+          << way_name(way) << ", batch " << count << ": ciphertext " << at / (2 * N)
+          << ", coefficient " << at % (2 * N) << ": GPU " << *ours << ", expected " << *theirs;
       ASSERT_TRUE(c.extract(*queue, *prepared, 0, count) == c.samples_of(got))
           << way_name(way) << ", batch " << count << ": samples";
     }
   }
+}
+
+/// The same in every way, as the CPU.
+template <class Word>
+void compare_rotation(const Rotation& r, const std::vector<std::size_t>& batches, Random& random) {
+  SCOPED_TRACE(describe(r));
+  const std::size_t most = *std::max_element(batches.begin(), batches.end());
+  const RotationCase<Word> c(r, most, most, random);  // a table each
+  const auto queue = backend::open_queue("cpu");
+  expect_rotation(c, c.rotate(*queue, *c.prepare(*queue, backend::Arithmetic::ntt), 0, most),
+                  all_ways, batches);
 }
 
 }  // namespace whorl::test

@@ -5,7 +5,7 @@
 #include "backend/cuda/dispatch/launch.cuh"
 #include "backend/cuda/dispatch/rns_sets.h"
 #include "backend/cuda/kernels/ntt_ends.cuh"
-#include "backend/cuda/kernels/rns.cuh"
+#include "backend/cuda/kernels/rns_inner.cuh"
 #include "math/modulus.h"
 
 namespace whorl::backend::cuda {

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "backend/cuda/dispatch/rns.h"
-#include "backend/cuda/kernels/rns.cuh"
+#include "backend/cuda/kernels/rns_inner.cuh"
 
 namespace whorl::backend::cuda {
 

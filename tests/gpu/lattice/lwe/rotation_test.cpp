@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "gpu/backend/compare.h"
-#include "lattice/lwe/noise.h"
+#include "gpu/lattice/lwe/fft_rotation.h"
 
 namespace whorl::test {
 namespace {
@@ -116,9 +116,7 @@ TEST(GpuBlindRotateNtt, EdgeExponents) {
     }
 }
 
-/// One step by FFT against the CPU's NTT, which is exact. Bound: eight deviations of the rounding
-/// by the formula, whose constant is known within a factor of 1.5; 2N·7 nearly normal errors beyond
-/// eight deviations: < 1e-9.
+/// One step by FFT against the CPU's NTT, which is exact.
 template <class Word>
 void one_step(const Rotation& r, Random& random) {
   SCOPED_TRACE(describe(r));
@@ -128,34 +126,7 @@ void one_step(const Rotation& r, Random& random) {
   const auto cpu_queue = backend::open_queue("cpu");
   const auto expected =
       c.rotate(*cpu_queue, *c.prepare(*cpu_queue, backend::Arithmetic::ntt), 0, 7);
-  const std::uint64_t Q = c.key.shape.Q;
-  const ring::Gadget& gadget = c.key.shape.gadgets[0];
-  double digit_squares = 0;
-  for (unsigned j = 0; j < gadget.digits(); ++j) digit_squares += gadget.digit_mean_square(j);
-  double variance = lattice::fft_rounding_variance(gadget, Q, r.N, r.keys, 0) + 1.0 / 12;
-  if (sizeof(Word) == 4)
-    variance += r.keys * 2.0 * r.N * digit_squares * lattice::key_spectrum_variance(Q, r.N, 32) +
-                lattice::digit_spectrum_variance(gadget, Q, r.N, r.keys, 0);
-  const double bound = 1.5 * 8 * std::sqrt(variance);
-  for (const auto way : ways_of_few) {
-    const auto queue = cuda(0, way);
-    const auto prepared = c.prepare(*queue, backend::Arithmetic::fft);
-    const auto got = c.rotate(*queue, *prepared, 0, 7);
-    double largest = 0;
-    for (std::size_t j = 0; j < got.size(); ++j) {
-      ASSERT_LT(got[j], Q);
-      largest = std::max(largest,
-                         std::abs(static_cast<double>(centred((got[j] + Q - expected[j]) % Q, Q))));
-    }
-    EXPECT_LE(largest, bound) << way_name(way);
-    // A sample's a has the same bits; its b is summed in another order.
-    const auto samples = c.extract(*queue, *prepared, 0, 7), wanted = c.samples_of(got);
-    for (std::size_t j = 0; j < wanted.size(); ++j) {
-      const auto error = centred((samples[j] + Q - wanted[j]) % Q, Q);
-      ASSERT_LE(std::abs(static_cast<double>(error)), j % (r.N + 1) == r.N ? 2 * bound : 0)
-          << way_name(way) << ", word " << j;
-    }
-  }
+  expect_close_by_fft(c, expected, r.keys);
 }
 
 TEST(GpuBlindRotateFft, OneStepOfEveryLengthIsClose) {
@@ -171,25 +142,6 @@ TEST(GpuBlindRotateFft, OneStepOfEveryLengthIsClose) {
     one_step<U64>({1, 2048, 54, keys, {P{27, 1}}}, random);
     one_step<U64>({1, 1024, 60, keys, {P{15, 4}}}, random);
     one_step<U32>({1, 1024, 27, keys, {P{1, 16}}}, random);
-  }
-}
-
-template <class Word>
-void same_for_any_batch(const Rotation& r, std::size_t count, Random& random) {
-  SCOPED_TRACE(describe(r));
-  const RotationCase<Word> c(r, count, 2, random);
-  for (const auto way : forced_ways) {
-    const auto queue = cuda(0, way);
-    const auto prepared = c.prepare(*queue, backend::Arithmetic::fft);
-    const auto whole = c.rotate(*queue, *prepared, 0, count);
-    for (std::size_t begin = 0; begin < count;) {
-      const std::size_t size = std::min<std::size_t>(1 + random.below(90), count - begin);
-      const auto part = c.rotate(*queue, *prepared, begin, size);
-      ASSERT_TRUE(std::equal(part.begin(), part.end(),
-                             whole.begin() + static_cast<std::ptrdiff_t>(begin * 2 * r.N)))
-          << way_name(way) << ", ciphertexts " << begin << " + " << size << " of " << count;
-      begin += size;
-    }
   }
 }
 

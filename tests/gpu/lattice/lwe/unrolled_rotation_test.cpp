@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "gpu/backend/compare.h"
-#include "lattice/lwe/noise.h"
+#include "gpu/lattice/lwe/fft_rotation.h"
 #include "support/slow_rotation.h"
 
 namespace whorl::test {
@@ -41,21 +41,7 @@ void compare_unrolled(const Rotation& r, const std::vector<std::size_t>& batches
   SCOPED_TRACE(describe(r));
   const std::size_t most = *std::max_element(batches.begin(), batches.end());
   const RotationCase<Word> c(r, most, most, random);
-  const auto expected = exact_rotation(c, most);
-  for (const auto way : ways_of_few) {
-    const auto queue = cuda(0, way);
-    const auto prepared = c.prepare(*queue, backend::Arithmetic::ntt);
-    for (const std::size_t count : batches) {
-      const auto got = c.rotate(*queue, *prepared, 0, count);
-      const auto [ours, theirs] = std::mismatch(got.begin(), got.end(), expected.begin());
-      const std::size_t at = static_cast<std::size_t>(ours - got.begin());
-      ASSERT_TRUE(ours == got.end())
-          << way_name(way) << ", batch " << count << ": ciphertext " << at / (2 * r.N)
-          << ", coefficient " << at % (2 * r.N) << ": GPU " << *ours << ", exact " << *theirs;
-      ASSERT_TRUE(c.extract(*queue, *prepared, 0, count) == c.samples_of(got))
-          << way_name(way) << ", batch " << count << ": samples";
-    }
-  }
+  expect_rotation(c, exact_rotation(c, most), ways_of_few, batches);
 }
 
 TEST(GpuUnrolledNtt, EveryLengthAndGroup) {
@@ -116,34 +102,7 @@ void one_step(const Rotation& r, Random& random) {
   RotationCase<Word> c(r, 7, 3, random);
   avoid_ties(c.key.shape.gadgets[0], c.luts);
   const auto expected = exact_rotation(c, 7);
-  const std::uint64_t Q = c.key.shape.Q;
-  const ring::Gadget& gadget = c.key.shape.gadgets[0];
-  const auto keys = static_cast<unsigned>(std::lround(std::pow(3.0, r.group))) - 1;
-  double digit_squares = 0;
-  for (unsigned j = 0; j < gadget.digits(); ++j) digit_squares += gadget.digit_mean_square(j);
-  double variance = lattice::fft_rounding_variance(gadget, Q, r.N, keys, 0) + 1.0 / 12;
-  if (sizeof(Word) == 4)
-    variance += keys * 2.0 * r.N * digit_squares * lattice::key_spectrum_variance(Q, r.N, 32) +
-                lattice::digit_spectrum_variance(gadget, Q, r.N, keys, 0);
-  const double bound = 1.5 * 8 * std::sqrt(variance);
-  for (const auto way : ways_of_few) {
-    const auto queue = cuda(0, way);
-    const auto prepared = c.prepare(*queue, backend::Arithmetic::fft);
-    const auto got = c.rotate(*queue, *prepared, 0, 7);
-    double largest = 0;
-    for (std::size_t j = 0; j < got.size(); ++j) {
-      ASSERT_LT(got[j], Q);
-      largest = std::max(largest,
-                         std::abs(static_cast<double>(centred((got[j] + Q - expected[j]) % Q, Q))));
-    }
-    EXPECT_LE(largest, bound) << way_name(way);
-    const auto samples = c.extract(*queue, *prepared, 0, 7), wanted = c.samples_of(got);
-    for (std::size_t j = 0; j < wanted.size(); ++j) {
-      const auto error = centred((samples[j] + Q - wanted[j]) % Q, Q);
-      ASSERT_LE(std::abs(static_cast<double>(error)), j % (r.N + 1) == r.N ? 2 * bound : 0)
-          << way_name(way) << ", word " << j;
-    }
-  }
+  expect_close_by_fft(c, expected, static_cast<unsigned>(std::lround(std::pow(3.0, r.group))) - 1);
 }
 
 TEST(GpuUnrolledFft, OneStepOfEveryLengthIsClose) {
@@ -160,25 +119,6 @@ TEST(GpuUnrolledFft, OneStepOfEveryLengthIsClose) {
       one_step<U32>({group - 1, N, 27, 1, {P{9, 1}}, group}, random);
       if (HasFatalFailure()) return;
     }
-}
-
-template <class Word>
-void same_for_any_batch(const Rotation& r, std::size_t count, Random& random) {
-  SCOPED_TRACE(describe(r));
-  const RotationCase<Word> c(r, count, 2, random);
-  for (const auto way : forced_ways) {
-    const auto queue = cuda(0, way);
-    const auto prepared = c.prepare(*queue, backend::Arithmetic::fft);
-    const auto whole = c.rotate(*queue, *prepared, 0, count);
-    for (std::size_t begin = 0; begin < count;) {
-      const std::size_t size = std::min<std::size_t>(1 + random.below(90), count - begin);
-      const auto part = c.rotate(*queue, *prepared, begin, size);
-      ASSERT_TRUE(std::equal(part.begin(), part.end(),
-                             whole.begin() + static_cast<std::ptrdiff_t>(begin * 2 * r.N)))
-          << way_name(way) << ", ciphertexts " << begin << " + " << size << " of " << count;
-      begin += size;
-    }
-  }
 }
 
 TEST(GpuUnrolledFft, SameBitsForAnyBatchSpreadTheSameWay) {
