@@ -39,8 +39,8 @@ class Keys;
 /// not use the failed device.
 class Evaluator : public std::enable_shared_from_this<Evaluator> {
  public:
-  /// `key_bytes` will be taken on each device by keys: pieces of batches are so small that these
-  /// stay there. DeviceError for devices without RNS operations.
+  /// `key_bytes` will be taken on each device by keys: pieces of batches leave them this room, but
+  /// the arrays of a whole batch may not. DeviceError for devices without RNS operations.
   static std::shared_ptr<const Evaluator> make(std::shared_ptr<const run::Fleet> fleet,
                                                const AnyPlan& plan, std::size_t key_bytes = 0);
   virtual ~Evaluator() = default;
