@@ -28,9 +28,9 @@ struct RotationSet {
 inline constexpr RotationSet rotation_sets[] = {{"W128_P64", 644, 1024, 26, 8, 2},
                                                 {"W128_P128", 843, 2048, 48, 23, 1}};
 
-/// `group` 0: GINX.
-backend::RotationShape rotation_shape(const RotationSet& set, unsigned group,
-                                      backend::Arithmetic arithmetic);
+/// `kind`: GINX, or one whose steps take `group` coefficients.
+backend::RotationShape rotation_shape(const RotationSet& set, backend::RotationKind kind,
+                                      unsigned group, backend::Arithmetic arithmetic);
 template <class Word>
 backend::RowSource<Word> rotation_rows(const backend::RotationShape& shape);
 
@@ -69,12 +69,11 @@ struct Candidate {
   std::function<void()> launch;
 };
 std::vector<Candidate> narrow_candidates(const Stream& stream,
-                                         const RotationBench<std::uint32_t>& bench, unsigned group);
+                                         const RotationBench<std::uint32_t>& bench);
 std::vector<Candidate> coarse_candidates(const Stream& stream,
-                                         const RotationBench<std::uint64_t>& bench, unsigned group);
+                                         const RotationBench<std::uint64_t>& bench);
 template <class Word>
-std::vector<Candidate> ntt_candidates(const Stream& stream, const RotationBench<Word>& bench,
-                                      unsigned group);
+std::vector<Candidate> ntt_candidates(const Stream& stream, const RotationBench<Word>& bench);
 
 /// Prints times of exchanges between the blocks of a cluster.
 void time_meetings(const Stream& stream);

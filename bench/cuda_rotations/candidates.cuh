@@ -9,6 +9,30 @@
 
 namespace whorl::bench {
 
+using backend::cuda::BundleForm;
+
+/// Those that body.operator()<form, m>() makes for a key with bundles formed in the loop.
+template <class Body>
+std::vector<Candidate> for_form(const backend::RotationShape& shape, const Body& body) {
+  const auto of = [&]<BundleForm form>() -> std::vector<Candidate> {
+    constexpr backend::cuda::BundleSizes sizes = backend::cuda::bundle_sizes(form);
+    if (shape.group == sizes.least_in_loop)
+      return body.template operator()<form, sizes.least_in_loop>();
+    if (shape.group == sizes.most_in_loop)
+      return body.template operator()<form, sizes.most_in_loop>();
+    return {};
+  };
+  switch (*backend::cuda::bundle_form(shape.kind)) {
+    case BundleForm::differences:
+      return of.template operator()<BundleForm::differences>();
+    case BundleForm::all:
+      return of.template operator()<BundleForm::all>();
+    case BundleForm::block:
+      break;
+  }
+  return of.template operator()<BundleForm::block>();
+}
+
 template <class Word>
 backend::cuda::RotationBatch<Word> batch_of(const RotationBench<Word>& bench) {
   return {bench.lwe(),   bench.luts(),          bench.index(), bench.out(),
@@ -29,28 +53,29 @@ std::string facts(Kernel kernel, unsigned threads, std::size_t bytes) {
          std::to_string(blocks * threads / 32) + " warps";
 }
 
-template <class Shape, int m, int R, int L, bool wide, bool coarse, int blocks, class Word>
+template <class Shape, BundleForm form, int m, int R, int L, bool wide, bool coarse, int blocks,
+          class Word>
 void add_fft(std::vector<Candidate>& all, const Stream& stream, const RotationBench<Word>& bench) {
   using Memory = backend::cuda::UnrolledFftMemory<Shape, R, L, wide, coarse>;
   const auto& key = static_cast<const backend::cuda::FftRotationKey&>(bench.key()).arrays;
   const std::size_t bytes = Memory::slot_bytes(key.slots) + Memory::other_bytes(key.slots);
   const auto kernel =
-      backend::cuda::rotate_fft_unrolled<Shape, m, R, L, wide, coarse, blocks, false>;
+      backend::cuda::rotate_fft_unrolled<Shape, form, m, R, L, wide, coarse, blocks, false>;
   all.push_back({"R = " + std::to_string(R) + ", L = " + std::to_string(L) +
                      ", blocks = " + std::to_string(blocks) + ": " +
                      facts(kernel, 2 * R * L * Shape::threads, bytes),
                  [&stream, &bench, &key] {
-                   backend::cuda::launch_unrolled<Shape, m, R, L, wide, coarse, blocks>(
+                   backend::cuda::launch_unrolled<Shape, form, m, R, L, wide, coarse, blocks>(
                        stream, key, batch_of(bench));
                  }});
 }
 
-template <class Shape, int m, int L, class Word>
+template <class Shape, BundleForm form, int m, int L, class Word>
 void add_ntt(std::vector<Candidate>& all, const Stream& stream, const RotationBench<Word>& bench) {
   using Memory = backend::cuda::UnrolledNttMemory<Shape, L>;
   const auto& key = static_cast<const backend::cuda::NttRotationKey<Word>&>(bench.key()).arrays;
   const std::size_t bytes = Memory::slot_bytes(key.slots) + Memory::other_bytes;
-  const auto kernel = backend::cuda::rotate_ntt_unrolled<Shape, m, L, 1, false>;
+  const auto kernel = backend::cuda::rotate_ntt_unrolled<Shape, form, m, L, 1, false>;
   all.push_back({"L = " + std::to_string(L) + ": " + facts(kernel, 2 * L * Shape::threads, bytes),
                  [&stream, &bench, &key, kernel, bytes] {
                    backend::cuda::launch_rotation(

@@ -21,6 +21,24 @@
 namespace whorl::bench {
 namespace {
 
+using Kind = backend::RotationKind;
+
+struct Method {
+  const char* name;
+  Kind kind;
+  unsigned group;
+  bool batches;  ///< there are kernels for batches by FFT
+};
+constexpr Method methods[] = {{"ginx", Kind::ginx, 1, true},
+                              {"unrolled", Kind::unrolled, 2, true},
+                              {"unrolled", Kind::unrolled, 3, true},
+                              {"unrolled", Kind::unrolled, 5, false},
+                              {"unrolled_all", Kind::unrolled_all, 2, true},
+                              {"unrolled_all", Kind::unrolled_all, 3, true},
+                              {"unrolled_all", Kind::unrolled_all, 4, false},
+                              {"unrolled_all", Kind::unrolled_all, 5, false},
+                              {"unrolled_all", Kind::unrolled_all, 6, false}};
+
 struct Options : Common {
   std::uint64_t batch = 16384;
   int gpu = 0;
@@ -34,27 +52,31 @@ class Rotations {
   int failed() const { return failed_; }
 
   template <class Word>
-  void measure(const RotationSet& set, unsigned group, backend::Arithmetic arithmetic) {
-    const bool fft = arithmetic == backend::Arithmetic::fft;
-    const auto shape = rotation_shape(set, group, arithmetic);
+  void measure(const RotationSet& set, const Method& method, backend::Arithmetic arithmetic) {
+    const bool fft = arithmetic == backend::Arithmetic::fft, ginx = method.kind == Kind::ginx;
+    const auto shape = rotation_shape(set, method.kind, method.group, arithmetic);
     std::vector<std::uint32_t> counts = {1};
-    if (group != 0 && fft) counts.insert(counts.end(), {8, 32, 132});
-    if (group <= 3) counts.push_back(static_cast<std::uint32_t>(options_.batch));
+    if (!ginx && fft) counts.insert(counts.end(), {8, 32, 132});
+    if (method.batches || (!fft && method.group <= 3))
+      counts.push_back(static_cast<std::uint32_t>(options_.batch));
     RotationBench<Word> bench(stream_, shape, counts.back());
     for (const std::uint32_t count : counts) {
       bench.take(count);
       const std::string name = std::string(set.name) + (fft ? ", FFT, " : ", NTT, ") +
-                               (group == 0 ? "GINX" : "groups of " + std::to_string(group)) +
+                               (ginx ? method.name
+                                     : method.name + std::string(", groups of ") +
+                                           std::to_string(method.group)) +
                                ", batch " + std::to_string(count);
       Record record{.op = "rotation", .params = set.name, .batch = count};
       record.unit = count == 1 ? "s" : "1/s";
       record.more = {{"transform", std::string(fft ? "fft" : "ntt")},
-                     {"group", std::uint64_t{group}},
+                     {"rotation", std::string(method.name)},
+                     {"group", std::uint64_t{ginx ? 0 : method.group}},
                      {"key_bytes", std::uint64_t{bench.key().bytes()}}};
       time(
           name, bench, [&] { bench.rotate(); }, &record);
-      if (!options_.candidates || group == 0 || group > 3 || count != options_.batch) continue;
-      for (const Candidate& candidate : candidates_of(bench, group, fft))
+      if (!options_.candidates || !method.batches || ginx || count != options_.batch) continue;
+      for (const Candidate& candidate : candidates_of(bench, fft))
         time("    " + candidate.name, bench, candidate.launch, nullptr);
     }
   }
@@ -62,18 +84,17 @@ class Rotations {
  private:
   static std::vector<Candidate> candidates_of(const Stream& stream,
                                               const RotationBench<std::uint32_t>& bench,
-                                              unsigned group, bool fft) {
-    return fft ? narrow_candidates(stream, bench, group) : ntt_candidates(stream, bench, group);
+                                              bool fft) {
+    return fft ? narrow_candidates(stream, bench) : ntt_candidates(stream, bench);
   }
   static std::vector<Candidate> candidates_of(const Stream& stream,
                                               const RotationBench<std::uint64_t>& bench,
-                                              unsigned group, bool fft) {
-    return fft ? coarse_candidates(stream, bench, group) : ntt_candidates(stream, bench, group);
+                                              bool fft) {
+    return fft ? coarse_candidates(stream, bench) : ntt_candidates(stream, bench);
   }
   template <class Word>
-  std::vector<Candidate> candidates_of(const RotationBench<Word>& bench, unsigned group,
-                                       bool fft) const {
-    return candidates_of(stream_, bench, group, fft);
+  std::vector<Candidate> candidates_of(const RotationBench<Word>& bench, bool fft) const {
+    return candidates_of(stream_, bench, fft);
   }
 
   template <class Word>
@@ -115,10 +136,9 @@ int run(CommandLine& line) {
   for (const auto& [arithmetic, name] :
        {std::pair{backend::Arithmetic::fft, "fft"}, {backend::Arithmetic::ntt, "ntt"}}) {
     if (!options.wants(name)) continue;
-    for (const unsigned group : {0u, 2u, 3u, 4u, 5u, 6u}) {
-      if (group > backend::cuda::most_group(arithmetic)) continue;
-      rotations.measure<std::uint32_t>(rotation_sets[0], group, arithmetic);
-      rotations.measure<std::uint64_t>(rotation_sets[1], group, arithmetic);
+    for (const Method& method : methods) {
+      rotations.measure<std::uint32_t>(rotation_sets[0], method, arithmetic);
+      rotations.measure<std::uint64_t>(rotation_sets[1], method, arithmetic);
     }
   }
   if (options.wants("meetings")) time_meetings(stream);

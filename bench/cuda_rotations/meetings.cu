@@ -1,6 +1,7 @@
 // What it costs the blocks of a cluster to exchange values once a step, in several ways.
 #include <cstdio>
 
+#include "backend/cuda/kernels/counted_stores.cuh"
 #include "backend/cuda/runtime/error.h"
 #include "common/cuda_timer.h"
 #include "cuda_rotations/bench.h"
@@ -8,35 +9,13 @@
 namespace whorl::bench {
 namespace {
 
-enum class Way : int { barrier, store_barrier, load_barrier, store_count, bulk_count };
+using backend::cuda::address_in;
+using backend::cuda::ByteCounter;
+using backend::cuda::cluster_barrier;
+using backend::cuda::cluster_rank;
+using backend::cuda::shared_address;
 
-__device__ std::uint32_t shared_address(const void* p) {
-  return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
-}
-__device__ std::uint32_t address_in(std::uint32_t block, std::uint32_t own) {
-  std::uint32_t there;
-  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(own), "r"(block));
-  return there;
-}
-__device__ void cluster_barrier() {
-  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
-  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
-}
-__device__ void wait_parity(std::uint32_t barrier, std::uint32_t parity) {
-  asm volatile(
-      "{ .reg .pred done;\n"
-      "again_%=: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
-      "@!done bra again_%=; }" ::"r"(barrier),
-      "r"(parity)
-      : "memory");
-}
-__device__ void expect(std::uint32_t barrier, std::uint32_t bytes) {
-  asm volatile(
-      "{ .reg .b64 state;\n"
-      "mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 state, [%0], %1; }" ::"r"(barrier),
-      "r"(bytes)
-      : "memory");
-}
+enum class Way : int { barrier, store_barrier, load_barrier, store_count, bulk_count };
 
 /// Each step every block sends `bytes` (a multiple of 16 times the threads) to each of the others,
 /// and uses what it gets.
@@ -45,20 +24,17 @@ __global__ void exchange(int steps, std::uint32_t bytes, uint4* out) {
   extern __shared__ uint4 memory[];
   __shared__ std::uint64_t barriers[2];
   const std::uint32_t threads = blockDim.x, t = threadIdx.x, per = bytes / 16 / threads;
-  std::uint32_t rank;
-  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  const std::uint32_t rank = cluster_rank();
+  const auto counter = [&](int parity) { return ByteCounter{shared_address(barriers + parity)}; };
   // [parity][sender][bytes], then what a bulk copy sends.
   const auto buffer = [&](int parity, std::uint32_t from) {
     return memory + (parity * blocks + from) * (bytes / 16);
   };
   uint4* const outgoing = buffer(2, 0);
-  if (t < 2) {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(barriers + t)));
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-  }
+  if (t < 2) counter(t).start();
   for (std::uint32_t i = t; i < (2 * blocks + 1) * (bytes / 16); i += threads) memory[i] = {};
   __syncthreads();
-  if (t < 2) expect(shared_address(barriers + t), (blocks - 1) * bytes);
+  if (t < 2) counter(t).expect((blocks - 1) * bytes);
   cluster_barrier();
   uint4 value = {t, rank, 1, 2};
   for (int step = 0; step < steps; ++step) {
@@ -104,8 +80,8 @@ __global__ void exchange(int steps, std::uint32_t bytes, uint4* out) {
       if constexpr (way == Way::store_barrier) cluster_barrier();
     }
     if constexpr (way == Way::store_count || way == Way::bulk_count) {
-      wait_parity(shared_address(barriers + parity), step / 2 & 1);
-      if (t == 0) expect(shared_address(barriers + parity), (blocks - 1) * bytes);
+      counter(parity).wait(step / 2 & 1);
+      if (t == 0) counter(parity).expect((blocks - 1) * bytes);
     }
     for (std::uint32_t other = 1; other < blocks; ++other) {
       const std::uint32_t from = (rank + other) % blocks;

@@ -9,6 +9,8 @@ namespace whorl::bench {
 
 namespace {
 
+using backend::RotationKind;
+
 constexpr std::uint32_t tables = 4;
 
 std::uint64_t mix(std::uint64_t x) {  // SplitMix64
@@ -17,19 +19,22 @@ std::uint64_t mix(std::uint64_t x) {  // SplitMix64
   x = (x ^ x >> 27) * 0x94d049bb133111eb;
   return x ^ x >> 31;
 }
-std::uint32_t secret(std::uint32_t i) { return mix(std::uint64_t{i} << 40) & 1; }
+std::uint32_t secret(const backend::RotationShape& shape, std::uint32_t i) {
+  const std::uint64_t of_block = mix(std::uint64_t{i / shape.group} << 40);
+  if (shape.kind == RotationKind::block) return of_block % (shape.group + 1) == i % shape.group;
+  return mix(std::uint64_t{i} << 40) & 1;
+}
 
 }  // namespace
 
-backend::RotationShape rotation_shape(const RotationSet& set, unsigned group,
+backend::RotationShape rotation_shape(const RotationSet& set, RotationKind kind, unsigned group,
                                       backend::Arithmetic arithmetic) {
   const std::uint64_t Q = math::ntt_primes(set.bits, set.N, 1)[0];
-  const lattice::lwe::RotationMethod method =
-      group == 0 ? lattice::lwe::RotationMethod()
-                 : lattice::lwe::RotationMethod(backend::RotationKind::unrolled, group);
-  return method.shape(set.N, Q, lattice::SecretKind::binary,
-                      std::vector<ring::Gadget>(set.n, ring::Gadget(Q, set.log_base, set.digits)),
-                      arithmetic);
+  const bool block = kind == RotationKind::block;
+  const std::uint32_t n = block ? set.n / group * group : set.n;
+  return lattice::lwe::RotationMethod(kind, group)
+      .shape(set.N, Q, lattice::SecretKind::binary,
+             std::vector<ring::Gadget>(n, ring::Gadget(Q, set.log_base, set.digits)), arithmetic);
 }
 
 template <class Word>
@@ -40,10 +45,13 @@ backend::RowSource<Word> rotation_rows(const backend::RotationShape& shape) {
     const auto next = std::upper_bound(shape.first_row.begin(), shape.first_row.end(), row);
     const auto i = static_cast<std::uint32_t>(next - shape.first_row.begin() - 1);
     const unsigned digits = shape.gadgets[i].digits(), polynomials = 2 * digits;
-    const std::size_t in_step = row - shape.first_row[i], set = in_step / polynomials + 1;
+    const std::size_t in_step = row - shape.first_row[i], key = in_step / polynomials;
+    const std::size_t set = shape.kind == RotationKind::block          ? std::size_t{1} << key
+                            : shape.kind == RotationKind::unrolled_all ? key
+                                                                       : key + 1;
     bool is_set = true;
     for (unsigned t = 0; t < shape.group && i + t < shape.n; ++t)
-      is_set = is_set && secret(i + t) == (set >> t & 1);
+      is_set = is_set && secret(shape, i + t) == (set >> t & 1);
     if (!is_set) return;
     Word& constant = in_step % polynomials < digits ? a[0] : b[0];
     const std::uint64_t factor = shape.gadgets[i].factor(static_cast<unsigned>(in_step % digits));
@@ -89,7 +97,7 @@ bool RotationBench<Word>::right() const {
     stream_.copy_out(out_.data() + c * 2 * N, out.data(), 2 * N * sizeof(Word));
     const std::uint32_t* lwe = host_lwe_.data() + std::size_t{c} * (shape_.n + 1);
     std::uint32_t rotation = 0u - lwe[shape_.n];
-    for (std::uint32_t i = 0; i < shape_.n; ++i) rotation += lwe[i] * secret(i);
+    for (std::uint32_t i = 0; i < shape_.n; ++i) rotation += lwe[i] * secret(shape_, i);
     for (std::size_t j = 0; j < N; ++j) {
       const std::size_t from = (static_cast<std::uint32_t>(j) - rotation) & (2 * N - 1);
       std::uint64_t wanted = host_luts_[host_index_[c] * N + (from & (N - 1))];

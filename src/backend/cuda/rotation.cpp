@@ -1,6 +1,9 @@
 // Blind rotation on a GPU.
 #include "backend/cuda/dispatch/rotation.h"
 
+#include <optional>
+#include <string>
+
 #include "backend/cuda/dispatch/lwe.h"
 #include "backend/cuda/queue.h"
 
@@ -10,12 +13,13 @@ namespace {
 
 /// Whether it is one of the unrolled keys that there are kernels for.
 bool is_unrolled(const RotationShape& shape) {
-  if (shape.kind != RotationKind::unrolled || shape.raised_by != 1) return false;
-  const unsigned most = most_group(shape.arithmetic);
-  if (shape.group < 2 || shape.group > most)
-    throw RefusedError("cuda: unrolled rotations have kernels for groups of 2 … " +
-                       std::to_string(most) + " coefficients by this transform, not of " +
-                       std::to_string(shape.group));
+  const std::optional<BundleForm> form = bundle_form(shape.kind);
+  if (!form || shape.raised_by != 1) return false;
+  const BundleSizes sizes = bundle_sizes(*form);
+  if (shape.group < sizes.least || shape.group > sizes.most)
+    throw RefusedError("cuda: this kind of rotation has kernels for groups of " +
+                       std::to_string(sizes.least) + " … " + std::to_string(sizes.most) +
+                       " coefficients, not of " + std::to_string(shape.group));
   return true;
 }
 

@@ -378,6 +378,30 @@ void add_own(std::vector<ParameterLiteral>& sets) {
   tables.padding = true;
   sets.push_back(tables);
 
+  // The same by unrolled rotations, which are faster where bundles cost less than the steps that
+  // they save: on GPUs. Groups as throughput asks, and as the latency of one ciphertext does. Keys of
+  // all sets count their errors once, which two digits of 7 bits need; n is a multiple of the group.
+  for (const auto& [name, of, group, n] : {std::tuple{"W128_P64_M3", "batches", 3u, 690u},
+                                           {"W128_P64_M4", "the latency of one", 4u, 688u}}) {
+    ParameterLiteral set = own(name, "", pow2(16), 1024, kPrime26, {n, 7, 2});
+    set.source = std::string("Whorl: gates, failure at most 2^-64, unrolled for ") + of;
+    set.key_switch = KeySwitch::table;
+    set.log_B_ks = 4;
+    set.ks_digits = 3;
+    set.rotation = {RotationKind::unrolled_all, group};
+    sets.push_back(set);
+  }
+  for (const auto& [name, of, group, n] : {std::tuple{"W128_P128_M2", "batches", 2u, 844u},
+                                           {"W128_P128_M5", "the latency of one", 5u, 845u}}) {
+    ParameterLiteral set = tables;
+    set.name = name;
+    set.source += std::string(", unrolled for ") + of;
+    set.n = n;
+    set.gadget = {{n, 22, 1}};
+    set.rotation = {RotationKind::unrolled, group};
+    sets.push_back(set);
+  }
+
   // Signs of fresh messages of q/256 values. Digits are as large as rotations in doubles allow at
   // each modulus: 15 bits up to 2^25, one of 23 up to 2^17. Keys are ternary, since nothing is
   // rounded before a rotation, and n = 1376 is the least multiple of 32 that is measured above 130

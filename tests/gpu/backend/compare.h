@@ -342,12 +342,21 @@ struct Rotation {
   unsigned bits, keys;                                ///< bits of Q; 1: binary, 2: ternary
   std::vector<std::pair<unsigned, unsigned>> ranges;  ///< log_base, digits, in turn
   unsigned group = 0;                                 ///< coefficients an unrolled step; 0: GINX
+  backend::RotationKind kind = backend::RotationKind::unrolled;  ///< of unrolled steps
 };
+/// Keys of an unrolled step for so many coefficients.
+inline unsigned keys_of_step(backend::RotationKind kind, unsigned size) {
+  return kind == backend::RotationKind::block      ? size
+         : kind == backend::RotationKind::unrolled ? (1u << size) - 1
+                                                   : 1u << size;
+}
 inline std::string describe(const Rotation& r) {
   std::string out =
       "n = " + std::to_string(r.n) + ", N = " + std::to_string(r.N) + ", Q of " +
       std::to_string(r.bits) + " bits, " +
-      (r.group == 0 ? "keys = " + std::to_string(r.keys) : "groups of " + std::to_string(r.group)) +
+      (r.group == 0 ? "keys = " + std::to_string(r.keys)
+                    : std::to_string(keys_of_step(r.kind, r.group)) + " keys for groups of " +
+                          std::to_string(r.group)) +
       ", gadgets";
   for (const auto& [log_base, digits] : r.ranges)
     out += " (" + std::to_string(log_base) + ", " + std::to_string(digits) + ")";
@@ -355,12 +364,12 @@ inline std::string describe(const Rotation& r) {
 }
 
 /// From a shape of GINX to one of groups of so many coefficients.
-inline void unroll(backend::RotationShape& shape, unsigned group) {
-  shape.kind = backend::RotationKind::unrolled;
+inline void unroll(backend::RotationShape& shape, backend::RotationKind kind, unsigned group) {
+  shape.kind = kind;
   shape.group = group;
-  shape.keys = (1u << group) - 1;
+  shape.keys = keys_of_step(kind, group);
   for (std::uint32_t i = 0; i < shape.n; ++i) {
-    const unsigned keys = i % group != 0 ? 0 : (1u << std::min(group, shape.n - i)) - 1;
+    const unsigned keys = i % group != 0 ? 0 : keys_of_step(kind, std::min(group, shape.n - i));
     shape.step_keys[i] = keys;
     shape.first_row[i + 1] = shape.first_row[i] + std::size_t{2} * keys * shape.gadgets[i].digits();
   }
@@ -385,7 +394,7 @@ struct RotationCase {
       gadgets.emplace_back(Q, log_base, digits);
     }
     key.shape = ginx_shape(r.N, Q, r.keys, std::move(gadgets), backend::Arithmetic::ntt);
-    if (r.group != 0) unroll(key.shape, r.group);
+    if (r.group != 0) unroll(key.shape, r.kind, r.group);
     const std::size_t rows = key.shape.row_count;
     for (std::size_t i = 0; i < rows; ++i) {
       key.a.push_back(random.residues<Word>(r.N, Q));

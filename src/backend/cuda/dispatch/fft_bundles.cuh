@@ -1,13 +1,16 @@
-// Launches that make bundles. The file of each word includes this.
+// Launches that make bundles. The file of each form and word includes this.
 #pragma once
+
+#include <type_traits>
+#include <utility>
 
 #include "backend/cuda/dispatch/rotation_fft_launch.h"
 #include "backend/cuda/kernels/fft_bundles.cuh"
-#include "backend/cuda/runtime/error.h"
+#include "backend/cuda/runtime/stream.h"
 
 namespace whorl::backend::cuda {
 
-template <bool wide>
+template <BundleForm form, bool wide>
 void launch_make_fft_bundles(const Stream& stream, const FftKeyArrays& key,
                              const std::uint32_t* lwe, std::uint32_t n, std::uint32_t count,
                              double2* bundles) {
@@ -22,27 +25,16 @@ void launch_make_fft_bundles(const Stream& stream, const FftKeyArrays& key,
                     key.most_digits * (wide ? 4 : 2) * (KeyShape::M / threads),
                     (count + C - 1) / C);
     const dim3 block(threads);
-    const auto launch = [&]<int m>() {
-      make_fft_bundles<KeyShape, Shape, m, C, wide>
-          <<<grid, block, 0, stream.handle()>>>(view, lwe, n, count, bundles);
+    constexpr BundleSizes sizes = bundle_sizes(form);
+    const auto launch = [&]<int m>(std::integral_constant<int, m>) {
+      if (key.group == m)
+        stream.launch("make_fft_bundles", make_fft_bundles<KeyShape, Shape, form, m, C, wide>,
+                      {grid, block}, view, lwe, n, count, bundles);
     };
-    switch (key.group) {
-      case 2:
-        launch.template operator()<2>();
-        break;
-      case 3:
-        launch.template operator()<3>();
-        break;
-      case 4:
-        launch.template operator()<4>();
-        break;
-      case 5:
-        launch.template operator()<5>();
-        break;
-      default:
-        launch.template operator()<6>();
+    [&]<int... i>(std::integer_sequence<int, i...>) {
+      (launch(std::integral_constant<int, static_cast<int>(sizes.least) + i>{}), ...);
     }
-    check_launch("make_fft_bundles", grid, block, 0);
+    (std::make_integer_sequence<int, sizes.most - sizes.least + 1>());
   });
 }
 

@@ -119,9 +119,8 @@ template <class Word>
 void finish(const Stream& stream, const CudaSwitchKey& key, std::size_t count, const Word* in,
             Word* out) {
   const auto blocks = static_cast<unsigned>(std::min<std::size_t>(count, 1u << 20));
-  finish_switch<<<blocks, 256, 0, stream.handle()>>>(key.shape().Q_ks, in, key.shape().N,
-                                                     key.shape().n, count, out);
-  check_launch("finish_switch", blocks, 256, 0);
+  stream.launch("finish_switch", finish_switch<Word>, {dim3(blocks), dim3(256)}, key.shape().Q_ks,
+                in, key.shape().N, key.shape().n, count, out);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -147,9 +146,8 @@ void multiply(const Stream& stream, const CudaSwitchKey& key, std::size_t count,
     Word* to = out + begin * (shape.n + 1);
     const dim3 expand((key.k_blocks + expand_k_blocks - 1) / expand_k_blocks,
                       static_cast<unsigned>((padded + 63) / 64));
-    expand_ciphertexts<<<expand, 256, 0, stream.handle()>>>(key.digits, from, shape.N, size, padded,
-                                                            key.k_blocks, expanded.data());
-    check_launch("expand_ciphertexts", expand, 256, 0);
+    stream.launch("expand_ciphertexts", expand_ciphertexts<Word>, {expand, dim3(256)}, key.digits,
+                  from, shape.N, size, padded, key.k_blocks, expanded.data());
 
     const ProductArguments<Word> arguments{expanded.data(),
                                            key.storage.data(),
@@ -167,8 +165,7 @@ void multiply(const Stream& stream, const CudaSwitchKey& key, std::size_t count,
         best_splits(tiles * key.layout.column_blocks, slots, key.k_blocks / (2 * stages));
     const dim3 grid(key.layout.column_blocks, static_cast<unsigned>(tiles), splits);
     if (splits > 1) clear(stream, key, size, to);
-    kernel<<<grid, product_threads, shared, stream.handle()>>>(arguments);
-    check_launch("switch_product", grid, product_threads, shared);
+    stream.launch("switch_product", kernel, {grid, dim3(product_threads), shared}, arguments);
     if (splits > 1) finish(stream, key, size, from, to);
   }
 }
@@ -192,8 +189,8 @@ void look_up_staged(const Stream& stream, const CudaSwitchKey& key, std::size_t 
   const std::size_t tiles = (count + tile - 1) / tile;
   const unsigned splits = best_splits(pieces * tiles, slots, key.shape().N / 8);
   const dim3 grid(static_cast<unsigned>(pieces), static_cast<unsigned>(tiles), splits);
-  kernel<<<grid, threads, shared, stream.handle()>>>(lookup_arguments(key, count, in, out));
-  check_launch("switch_staged", grid, threads, shared);
+  stream.launch("switch_staged", kernel, {grid, dim3(threads), shared},
+                lookup_arguments(key, count, in, out));
 }
 
 /// `least_coefficients`: of a block.
@@ -214,9 +211,8 @@ void look_up_directly(const Stream& stream, const CudaSwitchKey& key, unsigned l
   const std::size_t splits =
       std::clamp<std::size_t>((wanted + count * chunks - 1) / (count * chunks), 1, most);
   const dim3 grid(static_cast<unsigned>(count * chunks), static_cast<unsigned>(splits));
-  switch_direct<Word, reduced, threads><<<grid, threads, 0, stream.handle()>>>(
-      lookup_arguments(key, count, in, out), q, static_cast<unsigned>(chunks));
-  check_launch("switch_direct", grid, threads, 0);
+  stream.launch("switch_direct", switch_direct<Word, reduced, threads>, {grid, dim3(threads)},
+                lookup_arguments(key, count, in, out), q, static_cast<unsigned>(chunks));
 }
 
 // ---------------------------------------------------------------------------------------------

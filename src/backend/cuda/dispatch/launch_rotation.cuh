@@ -26,8 +26,7 @@ void launch_rotation(const Stream& stream, Kernel kernel, const View& key,
                      std::size_t bytes) {
   allow_shared(kernel, bytes);
   const dim3 grid((batch.count + ciphertexts - 1) / ciphertexts), block(threads);
-  kernel<<<grid, block, bytes, stream.handle()>>>(key, batch);
-  check_launch("blind rotation", grid, block, bytes);
+  stream.launch("blind rotation", kernel, {grid, block, bytes}, key, batch);
 }
 
 /// The same for gadgets and rings that are too large for shared memory: each ciphertext gets
@@ -48,8 +47,8 @@ void launch_spilling_rotation(const Stream& stream, Kernel kernel, View key,
   key.spill = reinterpret_cast<decltype(key.spill)>(spill.data());
   for (std::uint32_t begin = 0; begin < count; begin += at_once) {
     batch.count = std::min(at_once, count - begin);
-    kernel<<<batch.count, threads, bytes, stream.handle()>>>(key, batch);
-    check_launch("blind rotation through device memory", dim3(batch.count), dim3(threads), bytes);
+    stream.launch("blind rotation through device memory", kernel,
+                  {dim3(batch.count), dim3(threads), bytes}, key, batch);
     batch.lwe += std::size_t{at_once} * (batch.n + 1);
     batch.index += at_once;
     batch.out += std::size_t{at_once} * (batch.extract ? N + 1 : 2 * N);

@@ -8,14 +8,24 @@
 #include <string>
 
 #include "backend/contract/rotation.h"
+#include "backend/cuda/kernels/bundle_form.h"
 #include "backend/cuda/runtime/stream.h"
 #include "backend/parallel.h"
 
 namespace whorl::backend::cuda {
 
-/// Groups of unrolled rotations that there are kernels for: from 2 to this.
-constexpr unsigned most_group(Arithmetic arithmetic) {
-  return arithmetic == Arithmetic::fft ? 6 : 3;
+/// What the keys of an unrolled rotation form; none for other kinds.
+inline std::optional<BundleForm> bundle_form(RotationKind kind) {
+  switch (kind) {
+    case RotationKind::unrolled:
+      return BundleForm::differences;
+    case RotationKind::unrolled_all:
+      return BundleForm::all;
+    case RotationKind::block:
+      return BundleForm::block;
+    default:
+      return std::nullopt;
+  }
 }
 
 /// The key is complete on the device when this returns: other streams may use it. Rows are made by

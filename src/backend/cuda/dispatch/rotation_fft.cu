@@ -82,6 +82,40 @@ void sum_keys_over_supersets(const Stream& stream, const RotationShape& shape, s
   check_launch("sum_over_supersets", grid, dim3(256), 0);
 }
 
+/// Keys that a shorter last step lacks are zeros.
+template <bool wide>
+void clear_last_step(const Stream& stream, const RotationShape& shape, FftKeyArrays& key) {
+  const std::size_t values = shape.N, all = device_rows(shape) * values;  // of a row, and in all
+  const std::uint32_t last = (shape.n - 1) / shape.group * shape.group;
+  if (shape.step_keys[last] == shape.keys) return;
+  using Value = std::conditional_t<wide, double2, int2>;
+  constexpr auto zero = static_cast<int>(0x80000000u);
+  const Value none = [] {
+    if constexpr (wide)
+      return double2{0, 0};
+    else
+      return int2{zero, zero};  // place_spectrum_value
+  }();
+  const std::size_t from = shape.first_row[last] * values;
+  const std::vector<Value> nothing(all - from, none);
+  stream.copy_in(nothing.data(), reinterpret_cast<Value*>(key.values.data()) + from,
+                 nothing.size() * sizeof(Value));
+}
+
+/// Of the factors of a bundle's keys, as kernels form it, the sum of mean squares. X^a - 1 has the
+/// mean square 2, and products of those of the sets of a group have 3^group - 1 together.
+double bundle_mean_square(BundleForm form, unsigned group) {
+  switch (form) {
+    case BundleForm::differences:
+      return std::pow(3.0, group) - 1;
+    case BundleForm::all:
+      return std::ldexp(1.0, static_cast<int>(group));
+    case BundleForm::block:
+      return 2.0 * group;
+  }
+  return 0;
+}
+
 }  // namespace
 
 template <class Word>
@@ -94,8 +128,12 @@ std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const Rotatio
   key.N = shape.N;
   key.Q = shape.Q;
   key.keys = shape.keys;
-  const bool unrolled = shape.kind == RotationKind::unrolled;
-  if (unrolled) key.group = shape.group;
+  const std::optional<BundleForm> form = bundle_form(shape.kind);
+  const bool unrolled = form.has_value();
+  if (unrolled) {
+    key.group = shape.group;
+    key.form = *form;
+  }
   const std::size_t N = shape.N, M = N / 2;
   const std::vector<std::size_t>& first = shape.first_row;
   const ring::FftPlan plan(shape.N);
@@ -116,7 +154,7 @@ std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const Rotatio
   for (const auto& w : plan.roots()) roots.push_back({w.real(), w.imag()});
   key.roots = stream.upload(roots.data(), roots.size());
   key.values = stream.allocate<std::uint8_t>(device_rows(shape) * 2 * M * (wide ? 16 : 8));
-  if (device_rows(shape) != first.back()) stream.fill(key.values.data(), 0, key.values.size());
+  if (unrolled) clear_last_step<wide>(stream, shape, key);
   key.inverse_scale = stream.allocate<double>(shape.n);
   if (unrolled) {
     const std::vector<BundleStep> steps = bundle_steps(shape, M);
@@ -132,8 +170,7 @@ std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const Rotatio
       sum += std::pow(static_cast<double>(gadget.bound(j)), 2);
     digit_squares = std::max(digit_squares, sum);
   }
-  // X^a - 1 has the mean square 2: of the products of those in a bundle, the sum is 3^group - 1.
-  const double keys = unrolled ? std::pow(3.0, shape.group) - 1 : shape.keys;
+  const double keys = unrolled ? bundle_mean_square(*form, shape.group) : shape.keys;
   key.large = 12 * std::sqrt(2.0 * keys * static_cast<double>(N) * digit_squares / 12) > 4194304.0;
 
   std::vector<double> inverse_scales(shape.n);
@@ -143,7 +180,7 @@ std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const Rotatio
         const std::size_t polynomials = host.size() / N;
         if (polynomials == 0) return;
         auto words = stream.upload(host.data(), host.size());
-        if (unrolled) sum_keys_over_supersets(stream, shape, begin, end, words.data());
+        if (form == BundleForm::differences) sum_keys_over_supersets(stream, shape, begin, end, words.data());
         auto reals = stream.allocate<double>(host.size());
         centred_doubles<<<static_cast<unsigned>((host.size() + 255) / 256), 256, 0,
                           stream.handle()>>>(words.data(), shape.Q, host.size(), reals.data());
@@ -205,20 +242,42 @@ std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const Rotatio
   return made;
 }
 
+namespace {
+
+/// Bundles ahead of the loop while each ciphertext has a multiprocessor of its own.
+template <bool wide, bool coarse, class Word>
+void blind_rotate_unrolled(const Stream& stream, const FftKeyArrays& key, BlindRotation way,
+                           const RotationBatch<Word>& batch) {
+  const BundleSizes sizes = bundle_sizes(key.form);
+  const bool loops = key.group >= sizes.least_in_loop && key.group <= sizes.most_in_loop;
+  const bool few = batch.count <= stream.gpu().multiprocessors;
+  if ((!loops || way == BlindRotation::cluster || way == BlindRotation::grid ||
+       (way == BlindRotation::automatic && few)) &&
+      launch_rotate_fft_linked<wide, coarse>(stream, key, way, batch))
+    return;
+  if (!loops)
+    throw ParameterError("blind rotation with groups of " + std::to_string(key.group) +
+                         " coefficients, N = " + std::to_string(key.N) + " and " +
+                         std::to_string(key.most_digits) +
+                         " digits does not fit the shared memory of " + stream.gpu().name());
+  switch (key.form) {
+    case BundleForm::differences:
+      return launch_rotate_fft_unrolled<BundleForm::differences, wide, coarse>(stream, key, batch);
+    case BundleForm::all:
+      return launch_rotate_fft_unrolled<BundleForm::all, wide, coarse>(stream, key, batch);
+    case BundleForm::block:
+      return launch_rotate_fft_unrolled<BundleForm::block, wide, coarse>(stream, key, batch);
+  }
+}
+
+}  // namespace
+
 template <class Word>
 void blind_rotate_fft(const Stream& stream, const RotationKey& any_key, BlindRotation way,
                       const RotationBatch<Word>& batch) {
   const auto& key = static_cast<const FftRotationKey&>(any_key).arrays;
   const auto launch = [&]<bool wide, bool coarse>() {
-    if (key.group != 0) {
-      // Bundles ahead of the loop while each ciphertext has a multiprocessor of its own.
-      const bool few = batch.count <= stream.gpu().multiprocessors;
-      if (key.group > 3 || way == BlindRotation::cluster || way == BlindRotation::grid ||
-          (way == BlindRotation::automatic && few))
-        return launch_rotate_fft_bundled<wide, coarse>(stream, key, batch);
-      return key.group == 2 ? launch_rotate_fft_unrolled<2, wide, coarse>(stream, key, batch)
-                            : launch_rotate_fft_unrolled<3, wide, coarse>(stream, key, batch);
-    }
+    if (key.group != 0) return blind_rotate_unrolled<wide, coarse>(stream, key, way, batch);
     key.keys == 1 ? launch_rotate_fft<1, wide, coarse>(stream, key, way, batch)
                   : launch_rotate_fft<2, wide, coarse>(stream, key, way, batch);
   };

@@ -6,6 +6,7 @@
 
 #include "backend/contract/blind_rotation.h"
 #include "backend/cuda/kernels/accumulator.cuh"
+#include "backend/cuda/kernels/bundle_form.h"
 #include "backend/cuda/kernels/group_fft.cuh"
 #include "backend/cuda/runtime/stream.h"
 #include "whorl/error.h"
@@ -43,6 +44,7 @@ struct FftKeyArrays {
   std::uint64_t Q = 0;
   unsigned keys = 1;
   unsigned group = 0;  ///< coefficients a step of an unrolled key; 0: GINX
+  BundleForm form = BundleForm::differences;  ///< of an unrolled key
   DeviceArray<std::uint8_t> values;
   DeviceArray<double> inverse_scale;
   DeviceArray<double2> tables, cluster_tables, roots;
@@ -59,17 +61,20 @@ template <int keys, bool wide, bool coarse, class Word>
 void launch_rotate_fft(const Stream& stream, const FftKeyArrays& key, BlindRotation way,
                        const RotationBatch<Word>& batch);
 
-/// Bundles of `count` ciphertexts, first of all steps, (count, bundle_size). Each word has a file.
-template <bool wide>
+/// Bundles of `count` ciphertexts, first of all steps, (count, bundle_size). Each form and word has a
+/// file.
+template <BundleForm form, bool wide>
 void launch_make_fft_bundles(const Stream& stream, const FftKeyArrays& key,
                              const std::uint32_t* lwe, std::uint32_t n, std::uint32_t count,
                              double2* bundles);
-/// With bundles ahead of the loop, for any group that there are keys of. Each kind has a file.
+/// With bundles ahead of the loop, for any group that there are keys of. False where the loop does
+/// not fit the GPU's shared memory. Each kind has a file.
 template <bool wide, bool coarse, class Word>
-void launch_rotate_fft_bundled(const Stream& stream, const FftKeyArrays& key,
-                               const RotationBatch<Word>& batch);
-/// For unrolled keys with groups of m = 2 or 3. Each kind has a file.
-template <int m, bool wide, bool coarse, class Word>
+bool launch_rotate_fft_linked(const Stream& stream, const FftKeyArrays& key, BlindRotation way,
+                              const RotationBatch<Word>& batch);
+/// With bundles formed in the loop, for groups of bundle_sizes' …_in_loop. Each form and kind has a
+/// file.
+template <BundleForm form, bool wide, bool coarse, class Word>
 void launch_rotate_fft_unrolled(const Stream& stream, const FftKeyArrays& key,
                                 const RotationBatch<Word>& batch);
 

@@ -1,4 +1,4 @@
-// Launches for one kind of unrolled key. The file of each kind includes this.
+// Launches for one form and kind of unrolled key. Its file includes this.
 #pragma once
 
 #include "backend/cuda/dispatch/launch_rotation.cuh"
@@ -23,31 +23,44 @@ UnrolledFftKeyView<wide> unrolled_view_of(const FftKeyArrays& key) {
 }
 
 /// One launch for the batch. False where a block's ciphertexts do not fit.
-template <class Shape, int m, int R, int L, bool wide, bool coarse, int blocks, class Word>
+template <class Shape, BundleForm form, int m, int R, int L, bool wide, bool coarse, int blocks,
+          class Word>
 bool launch_unrolled(const Stream& stream, const FftKeyArrays& key,
                      const RotationBatch<Word>& batch) {
   using Memory = UnrolledFftMemory<Shape, R, L, wide, coarse>;
   const std::size_t bytes = Memory::slot_bytes(key.slots) + Memory::other_bytes(key.slots);
   if (bytes > stream.gpu().shared_per_block) return false;
-  launch_rotation(stream, rotate_fft_unrolled<Shape, m, R, L, wide, coarse, blocks, false>,
+  launch_rotation(stream, rotate_fft_unrolled<Shape, form, m, R, L, wide, coarse, blocks, false>,
                   unrolled_view_of<wide>(key), batch, R * L, 2 * R * L * Shape::threads, bytes);
   return true;
 }
 
-template <int m, bool wide, bool coarse, class Word>
-void launch_rotate_fft_unrolled(const Stream& stream, const FftKeyArrays& key,
-                                const RotationBatch<Word>& batch) {
+template <BundleForm form, int m, bool wide, bool coarse, class Word>
+void launch_unrolled_of(const Stream& stream, const FftKeyArrays& key,
+                        const RotationBatch<Word>& batch) {
   with_fft_shape(key.N, [&]<class Shape, class ClusterShape>() {
-    using Tuning = UnrolledFftTuning<Shape, m, wide, coarse>;
-    if (launch_unrolled<Shape, m, Tuning::a_thread, Tuning::lanes, wide, coarse, Tuning::blocks>(
-            stream, key, batch))
+    using Tuning = UnrolledFftTuning<Shape, bundle_keys(form, m), wide, coarse>;
+    if (launch_unrolled<Shape, form, m, Tuning::a_thread, Tuning::lanes, wide, coarse,
+                        Tuning::blocks>(stream, key, batch))
       return;
     using Memory = UnrolledFftMemory<Shape, 1, 1, wide, coarse>;
-    launch_spilling_rotation(stream, rotate_fft_unrolled<Shape, m, 1, 1, wide, coarse, 1, true>,
+    launch_spilling_rotation(stream,
+                             rotate_fft_unrolled<Shape, form, m, 1, 1, wide, coarse, 1, true>,
                              unrolled_view_of<wide>(key), batch, 2 * Shape::threads,
                              Memory::other_bytes(key.slots), Memory::slot_bytes(key.slots),
                              2 * Shape::M);
   });
+}
+
+template <BundleForm form, bool wide, bool coarse, class Word>
+void launch_rotate_fft_unrolled(const Stream& stream, const FftKeyArrays& key,
+                                const RotationBatch<Word>& batch) {
+  constexpr BundleSizes sizes = bundle_sizes(form);
+  static_assert(sizes.most_in_loop == sizes.least_in_loop + 1);
+  if (key.group == sizes.least_in_loop)
+    launch_unrolled_of<form, sizes.least_in_loop, wide, coarse>(stream, key, batch);
+  else
+    launch_unrolled_of<form, sizes.most_in_loop, wide, coarse>(stream, key, batch);
 }
 
 }  // namespace whorl::backend::cuda

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backend/contract/rotation.h"
+#include "backend/cuda/dispatch/rotation.h"
 #include "backend/cuda/kernels/accumulator.cuh"
 #include "backend/parallel.h"
 
@@ -78,7 +79,7 @@ inline std::vector<std::size_t> places_of_rows(const RotationShape& shape,
 /// Rows that the kernels read: a last step of fewer keys is filled up.
 inline std::size_t device_rows(const RotationShape& shape) {
   std::size_t rows = shape.first_row.back();
-  if (shape.kind == RotationKind::unrolled) {
+  if (bundle_form(shape.kind)) {
     const std::uint32_t last = (shape.n - 1) / shape.group * shape.group;
     rows += std::size_t{2} * shape.gadgets[last].digits() * (shape.keys - shape.step_keys[last]);
   }

@@ -42,8 +42,12 @@ std::unique_ptr<RotationKey> prepare_ntt_key(const Stream& stream, const Rotatio
   key.N = shape.N;
   key.Q = static_cast<Word>(shape.Q);
   key.keys = shape.keys;
-  const bool unrolled = shape.kind == RotationKind::unrolled;
-  if (unrolled) key.group = shape.group;
+  const std::optional<BundleForm> form = bundle_form(shape.kind);
+  const bool unrolled = form.has_value();
+  if (unrolled) {
+    key.group = shape.group;
+    key.form = *form;
+  }
   const std::size_t N = shape.N;
   const std::vector<std::size_t>& first = shape.first_row;
   const ring::NttPlan<Word> plan(shape.N, static_cast<Word>(shape.Q));
@@ -109,9 +113,14 @@ template <class Word>
 void blind_rotate_ntt(const Stream& stream, const RotationKey& any_key, BlindRotation way,
                       const RotationBatch<Word>& batch) {
   const auto& key = static_cast<const NttRotationKey<Word>&>(any_key).arrays;
-  if (key.group != 0)
-    return key.group == 2 ? launch_rotate_ntt_unrolled<2>(stream, key, batch)
-                          : launch_rotate_ntt_unrolled<3>(stream, key, batch);
+  if (key.group != 0) switch (key.form) {
+      case BundleForm::differences:
+        return launch_rotate_ntt_unrolled<BundleForm::differences>(stream, key, batch);
+      case BundleForm::all:
+        return launch_rotate_ntt_unrolled<BundleForm::all>(stream, key, batch);
+      case BundleForm::block:
+        return launch_rotate_ntt_unrolled<BundleForm::block>(stream, key, batch);
+    }
   key.keys == 1 ? launch_rotate_ntt<1>(stream, key, way, batch)
                 : launch_rotate_ntt<2>(stream, key, way, batch);
 }

@@ -6,6 +6,7 @@
 
 #include "backend/contract/blind_rotation.h"
 #include "backend/cuda/kernels/accumulator.cuh"
+#include "backend/cuda/kernels/bundle_form.h"
 #include "backend/cuda/kernels/group_ntt.cuh"
 #include "backend/cuda/runtime/stream.h"
 #include "whorl/error.h"
@@ -44,6 +45,7 @@ struct NttKeyArrays {
   Word Q = 0;
   unsigned keys = 1;
   unsigned group = 0;  ///< coefficients a step of an unrolled key; 0: GINX
+  BundleForm form = BundleForm::differences;  ///< of an unrolled key
   DeviceArray<Word> values, monomials;
   DeviceArray<Twiddle<Word>> roots, inverse_roots;
   DeviceArray<GadgetRange> ranges;
@@ -56,8 +58,8 @@ template <int keys, class Word>
 void launch_rotate_ntt(const Stream& stream, const NttKeyArrays<Word>& key, BlindRotation way,
                        const RotationBatch<Word>& batch);
 
-/// For unrolled keys with groups of m. Each, of each word, has a file.
-template <int m, class Word>
+/// For unrolled keys, groups of bundle_sizes. Each form, of each word, has a file.
+template <BundleForm form, class Word>
 void launch_rotate_ntt_unrolled(const Stream& stream, const NttKeyArrays<Word>& key,
                                 const RotationBatch<Word>& batch);
 

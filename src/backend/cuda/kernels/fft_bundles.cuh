@@ -16,42 +16,52 @@ struct FftBundleView {
   std::size_t size;  ///< complex values of a ciphertext's bundles
 };
 
-/// Where a value of a bundle lies among those of its step, for a loop with this shape.
+/// Where a value of a bundle lies among those of its step, for a loop with this shape (NodesOfLoop in
+/// rotate_fft_linked.cuh): its threads read side by side.
 template <class Shape>
 __host__ __device__ constexpr std::size_t bundle_place(unsigned digit, unsigned part,
                                                        unsigned component, unsigned frequency) {
+  constexpr unsigned F = Shape::F, E = Shape::E, of_thread = E / F, G = Shape::threads;
+  const unsigned node = frequency / F, f = frequency % F;
+  const unsigned thread = node / E * F + node % E / of_thread;
   return ((std::size_t{2} * digit + part) * 2 + component) * Shape::M +
-         frequency % Shape::F * (Shape::M / Shape::F) + frequency / Shape::F;
+         (f * of_thread + node % of_thread) * G + thread;
 }
 
 namespace fft_bundles_detail {
 
 /// with_sets of rotate_fft_unrolled.cuh for C ciphertexts, with keys that are read when they are
 /// needed.
-template <int m, int level, int C, class Key>
+template <int first, int m, int level, int C, class Key>
 __device__ __forceinline__ void with_sets(const Key& key, const Complex (&u)[C][m], int base,
                                           Complex (&out)[C]) {
   if constexpr (level == m) {
-    const Complex k = key(base - 1);
+    const Complex k = key(base - first);
 #pragma unroll
     for (int c = 0; c < C; ++c) out[c] = k;
   } else {
-    with_sets<m, level + 1>(key, u, base, out);
+    with_sets<first, m, level + 1>(key, u, base, out);
     Complex rest[C];
-    with_sets<m, level + 1>(key, u, base | 1 << level, rest);
+    with_sets<first, m, level + 1>(key, u, base | 1 << level, rest);
 #pragma unroll
     for (int c = 0; c < C; ++c) rotate_fft_detail::multiply_add(out[c], u[c][level], rest[c]);
   }
 }
-template <int m, int level = 0, int C, class Key>
+/// `out` is 0 on entry.
+template <BundleForm form, int m, int level = 0, int C, class Key>
 __device__ __forceinline__ void bundle(const Key& key, const Complex (&u)[C][m],
                                        Complex (&out)[C]) {
-  if constexpr (level < m) {
+  if constexpr (form == BundleForm::all) {
+    with_sets<0, m, 0>(key, u, 0, out);
+  } else if constexpr (level < m) {
     Complex rest[C];
-    with_sets<m, level + 1>(key, u, 1 << level, rest);
+    if constexpr (form == BundleForm::block)
+      with_sets<0, m, m>(key, u, level, rest);
+    else
+      with_sets<1, m, level + 1>(key, u, 1 << level, rest);
 #pragma unroll
     for (int c = 0; c < C; ++c) rotate_fft_detail::multiply_add(out[c], u[c][level], rest[c]);
-    bundle<m, level + 1>(key, u, out);
+    bundle<form, m, level + 1>(key, u, out);
   }
 }
 
@@ -64,12 +74,12 @@ inline constexpr int bundle_threads =
 
 /// Blocks (step, unit and nodes, C ciphertexts). A unit is a frequency of the nodes, a component
 /// and a digit; wide, also one of the digit's two rows.
-template <class KeyShape, class Shape, int m, int C, bool wide>
+template <class KeyShape, class Shape, BundleForm form, int m, int C, bool wide>
 __global__ void __launch_bounds__(bundle_threads<KeyShape>)
     make_fft_bundles(const FftBundleView<wide> key, const std::uint32_t* lwe, std::uint32_t n,
                      std::uint32_t count, double2* out) {
   constexpr int M = KeyShape::M, N = 2 * M, F = KeyShape::F, nodes = M / F;
-  constexpr int keys = (1 << m) - 1, parts = wide ? 1 : 2;
+  constexpr int keys = static_cast<int>(bundle_keys(form, m)), parts = wide ? 1 : 2;
   constexpr int bits = KeyShape::log_m - KeyShape::rest;
   const BundleStep step = key.steps[blockIdx.x];
   constexpr unsigned threads = bundle_threads<KeyShape>, blocks = nodes / threads;  // a unit
@@ -88,16 +98,15 @@ __global__ void __launch_bounds__(bundle_threads<KeyShape>)
     for (int i = 0; i < m; ++i) {
       const std::uint32_t row = min(ciphertext + c, count - 1), at = step.first + i;
       const std::uint32_t a = at < n ? __ldg(lwe + std::size_t{row} * (n + 1) + at) : 0;
-      u[c][i] = rotate_fft_detail::turned(load_root(key.roots + (a * exponent & (2 * N - 1))),
-                                          0u - turns * a);
-      u[c][i].re -= 1;
+      u[c][i] = rotate_fft_unrolled_detail::factor<form>(rotate_fft_detail::turned(
+          load_root(key.roots + (a * exponent & (2 * N - 1))), 0u - turns * a));
     }
   const auto* const from = key.values + step.key / parts + std::size_t{unit} * keys * nodes + node;
   const double scale = __ldg(key.inverse_scale + step.first);
 #pragma unroll
   for (int p = 0; p < parts; ++p) {
     Complex value[C] = {};
-    fft_bundles_detail::bundle<m>(
+    fft_bundles_detail::bundle<form, m>(
         [&](int set) -> Complex {
           const auto v = rotate_fft_detail::load_key(from + set * nodes);
           if constexpr (wide)

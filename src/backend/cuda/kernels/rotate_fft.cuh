@@ -282,22 +282,13 @@ __device__ __forceinline__ void store_result(const Complex (&x)[Shape::F], int n
   }
 }
 
-/// Thread t's part of transforming a result back and adding it to the accumulator.
-template <class Shape, bool wide, bool coarse, class Sync>
-__device__ __forceinline__ void transform_back(double* result, const double2* __restrict__ tables,
-                                               double scale, bool large, int t,
-                                               TorusAccumulator<2 * Shape::M, wide, coarse>& acc,
-                                               const Sync& sync) {
-  constexpr int M = Shape::M, E = Shape::E, G = Shape::threads, F = Shape::F;
-  constexpr int last = Shape::passes - 1;
-  Complex z[E];
-  const int base = t / F * F * E + t % F;
-#pragma unroll
-  for (int k = 0; k < E; ++k) {
-    const int at = Shape::template place<last>(base + F * k);
-    z[k] = {result[at], result[Shape::plane + at]};
-  }
-  inverse_passes<Shape>(z, t, tables, result, sync);
+/// Adds thread t's values of a result, as inverse_passes leaves them, to the accumulator.
+template <class Shape, bool wide, bool coarse>
+__device__ __forceinline__ void add_result(const Complex (&z)[Shape::E],
+                                           const double2* __restrict__ tables, double scale,
+                                           bool large, int t,
+                                           TorusAccumulator<2 * Shape::M, wide, coarse>& acc) {
+  constexpr int M = Shape::M, E = Shape::E, G = Shape::threads;
   // Roots are read four at a time: one by one, each read would be waited for.
   const auto add_all = [&](auto is_large) {
 #pragma unroll
@@ -320,6 +311,24 @@ __device__ __forceinline__ void transform_back(double* result, const double2* __
     add_all(std::true_type{});
   else
     add_all(std::false_type{});
+}
+
+/// Thread t's part of transforming a result back and adding it to the accumulator.
+template <class Shape, bool wide, bool coarse, class Sync>
+__device__ __forceinline__ void transform_back(double* result, const double2* __restrict__ tables,
+                                               double scale, bool large, int t,
+                                               TorusAccumulator<2 * Shape::M, wide, coarse>& acc,
+                                               const Sync& sync) {
+  constexpr int E = Shape::E, F = Shape::F, last = Shape::passes - 1;
+  Complex z[E];
+  const int base = t / F * F * E + t % F;
+#pragma unroll
+  for (int k = 0; k < E; ++k) {
+    const int at = Shape::template place<last>(base + F * k);
+    z[k] = {result[at], result[Shape::plane + at]};
+  }
+  inverse_passes<Shape>(z, t, tables, result, sync);
+  add_result<Shape>(z, tables, scale, large, t, acc);
 }
 
 /// The products of one step: for each node of F frequencies all rows, all ciphertexts.

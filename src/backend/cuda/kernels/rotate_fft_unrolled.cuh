@@ -1,10 +1,10 @@
 // Blind rotation with unrolled keys in one kernel, with the folded FFT: groups of m LWE
 // coefficients are brought in at once.
 //
-// A step is ACC <- ACC + ACC ⊡ sum_S (X^a_S - 1)·K_S over the sets S of coefficients of its group
-// that are not empty. With u_i = X^a_i - 1 and K'_T = sum of K_S over the sets S that contain T,
-// the bundle is the sum over T of K'_T times the product of the u_i of T (as X^a_S = prod (1 +
-// u_i)): as many keys, and m monomials instead of 2^m - 1. Keys are prepared as K'.
+// A step multiplies ACC by a bundle (bundle_form.h). With differences of sets, u_i = X^a_i - 1 and
+// K'_T = sum of K_S over the sets S that contain T, the bundle is the sum over T of K'_T times the
+// product of the u_i of T (as X^a_S = prod (1 + u_i)): as many keys, and m monomials instead of 2^m
+// - 1. Such keys are prepared as K'. With all sets the same sum is made of K_S and u_i = X^a_i.
 //
 // Work is divided as in rotate_fft.cuh: groups of threads own polynomials, and between transforms
 // all threads own frequencies. A value of the bundle is made in the registers of the thread that
@@ -13,6 +13,7 @@
 // share what they read.
 #pragma once
 
+#include "backend/cuda/kernels/bundle_form.h"
 #include "backend/cuda/kernels/rotate_fft.cuh"
 
 namespace whorl::backend::cuda {
@@ -20,7 +21,7 @@ namespace whorl::backend::cuda {
 /// An unrolled key as the kernel reads it.
 template <bool wide>
 struct UnrolledFftKeyView {
-  /// 16 bytes for each of unrolled_fft_place; step by step, all of which have 2^m - 1 keys.
+  /// 16 bytes for each of unrolled_fft_place; step by step, all of which have as many keys.
   const std::conditional_t<wide, double2, int4>* values;
   const double* inverse_scale;  ///< of the LWE coefficient that begins a step: 1/(scale·M·Q)
   const double2* tables;        ///< GroupFft's
@@ -69,37 +70,54 @@ struct UnrolledFftMemory {
 
 namespace rotate_fft_unrolled_detail {
 
-/// The sum over the sets T of coefficients level … m - 1 of k[base and T] times the product of
-/// their u.
-template <int m, int level>
-__device__ __forceinline__ Complex with_sets(const Complex (&k)[(1 << m) - 1],
-                                             const Complex (&u)[m], int base) {
+/// What X^a_i of a coefficient brings into the bundle.
+template <BundleForm form>
+__device__ __forceinline__ Complex factor(Complex monomial) {
+  if constexpr (form != BundleForm::all) monomial.re -= 1;
+  return monomial;
+}
+__device__ __forceinline__ Complex product(const Complex& a, const Complex& b) {
+  return {fma(-a.im, b.im, a.re * b.re), fma(a.im, b.re, a.re * b.im)};
+}
+
+/// The sum over the sets T of coefficients level … m - 1 of k[base and T - first] times the product
+/// of their u.
+template <int first, int m, int level, std::size_t keys>
+__device__ __forceinline__ Complex with_sets(const Complex (&k)[keys], const Complex (&u)[m],
+                                             int base) {
   if constexpr (level == m) {
-    return k[base - 1];
+    return k[base - first];
   } else {
-    Complex out = with_sets<m, level + 1>(k, u, base);
+    Complex out = with_sets<first, m, level + 1>(k, u, base);
     rotate_fft_detail::multiply_add(out, u[level],
-                                    with_sets<m, level + 1>(k, u, base | 1 << level));
+                                    with_sets<first, m, level + 1>(k, u, base | 1 << level));
     return out;
   }
 }
-/// The same without the empty set: a value of the bundle.
-template <int m>
-__device__ __forceinline__ Complex bundle(const Complex (&k)[(1 << m) - 1], const Complex (&u)[m]) {
-  Complex out;
-  const auto add = [&]<int level>(std::integral_constant<int, level>) {
-    const Complex rest = with_sets<m, level + 1>(k, u, 1 << level);
-    if constexpr (level == m - 1)
-      out = {fma(-u[level].im, rest.im, u[level].re * rest.re),
-             fma(u[level].im, rest.re, u[level].re * rest.im)};
-    else
-      rotate_fft_detail::multiply_add(out, u[level], rest);
-  };
-  [&]<int... i>(std::integer_sequence<int, i...>) {
-    (add(std::integral_constant<int, m - 1 - i>{}), ...);
+/// A value of the bundle.
+template <BundleForm form, int m, std::size_t keys>
+__device__ __forceinline__ Complex bundle(const Complex (&k)[keys], const Complex (&u)[m]) {
+  if constexpr (form == BundleForm::all) {
+    return with_sets<0, m, 0>(k, u, 0);
+  } else {
+    Complex out;
+    const auto add = [&]<int level>(std::integral_constant<int, level>) {
+      Complex of;
+      if constexpr (form == BundleForm::block)
+        of = k[level];
+      else
+        of = with_sets<1, m, level + 1>(k, u, 1 << level);
+      if constexpr (level == m - 1)
+        out = product(u[level], of);
+      else
+        rotate_fft_detail::multiply_add(out, u[level], of);
+    };
+    [&]<int... i>(std::integer_sequence<int, i...>) {
+      (add(std::integral_constant<int, m - 1 - i>{}), ...);
+    }
+    (std::make_integer_sequence<int, m>());
+    return out;
   }
-  (std::make_integer_sequence<int, m>());
-  return out;
 }
 
 /// The key's values for one frequency and component: narrow, of both rows of a digit; wide, of one.
@@ -128,9 +146,9 @@ struct Unit {
 }  // namespace rotate_fft_unrolled_detail
 
 /// The products of one step.
-template <class Shape, int m, int R, int L, bool wide>
+template <class Shape, BundleForm form, int m, int R, int L, bool wide>
 struct UnrolledFftStep {
-  static constexpr int keys = (1 << m) - 1;
+  static constexpr int keys = static_cast<int>(bundle_keys(form, m));
   using Memory = UnrolledFftMemory<Shape, R, L, wide, false>;
   using Polynomial = typename Memory::Polynomial;
   using Value = std::conditional_t<wide, double2, int4>;
@@ -189,8 +207,8 @@ struct UnrolledFftStep {
             for (int i = 0; i < m; ++i) {
               // Exponents of a node's frequencies differ by multiples of N/2.
               const std::uint32_t turns = f == 0 ? 0 : F == 2 ? 2 : f == 1 ? 2 : f == 2 ? 1 : 3;
-              u[r][i] = rotate_fft_detail::turned(root[r][i], 0u - turns * a[r][i]);
-              u[r][i].re -= 1;
+              u[r][i] = rotate_fft_unrolled_detail::factor<form>(
+                  rotate_fft_detail::turned(root[r][i], 0u - turns * a[r][i]));
             }
 #pragma unroll
           for (int unit = 0; unit < units / F; ++unit) {
@@ -209,7 +227,7 @@ struct UnrolledFftStep {
 #pragma unroll
               for (int r = 0; r < R; ++r)
                 rotate_fft_detail::multiply_add(sum[r][component][f], x[r][part][f],
-                                                rotate_fft_unrolled_detail::bundle<m>(k, u[r]));
+                                                rotate_fft_unrolled_detail::bundle<form>(k, u[r]));
             }
           }
         }
@@ -247,12 +265,13 @@ struct UnrolledFftStep {
       for (int i = 0; i < m; ++i) {
         const Complex far = load_root(roots + (a[r][i] * far_part & (2 * N - 1)));
         const Complex by = load_root(near + (a[r][i] * near_part & (Memory::near_roots - 1)));
-        root[r][i] = {fma(-far.im, by.im, far.re * by.re), fma(far.im, by.re, far.re * by.im)};
+        root[r][i] = rotate_fft_unrolled_detail::product(far, by);
       }
   }
 };
 
-template <class Shape, int m, int R, int L, bool wide, bool coarse, int blocks, bool spills>
+template <class Shape, BundleForm form, int m, int R, int L, bool wide, bool coarse, int blocks,
+          bool spills>
 __global__ void __launch_bounds__(2 * R * L * Shape::threads, blocks) rotate_fft_unrolled(
     const UnrolledFftKeyView<wide> key,
     const RotationBatch<std::conditional_t<wide, std::uint64_t, std::uint32_t>> batch) {
@@ -260,7 +279,7 @@ __global__ void __launch_bounds__(2 * R * L * Shape::threads, blocks) rotate_fft
   using Memory = UnrolledFftMemory<Shape, R, L, wide, coarse>;
   using Polynomial = typename Memory::Polynomial;
   using Accumulator = TorusAccumulator<2 * Shape::M, wide, coarse>;
-  using Step = UnrolledFftStep<Shape, m, R, L, wide>;
+  using Step = UnrolledFftStep<Shape, form, m, R, L, wide>;
   constexpr int M = Shape::M, N = 2 * M, E = Shape::E, G = Shape::threads;
   constexpr int C = R * L, threads = 2 * C * G;
 
@@ -279,6 +298,7 @@ __global__ void __launch_bounds__(2 * R * L * Shape::threads, blocks) rotate_fft
   const auto clamped = [&](std::uint32_t c) { return min(first_ciphertext + c, batch.count - 1); };
   const std::uint32_t ciphertext = clamped(group / 2);
   Accumulator acc{accumulators + group * (Polynomial::accumulator_bytes / 4)};
+  if constexpr (form == BundleForm::all) acc.kept = 0;
   double* const own = slots + group / 2 * Memory::ciphertext_doubles(key.slots) +
                       group % 2 * key.slots * Polynomial::slot_doubles;
   const std::uint32_t* lwe[R];  // of the ciphertexts that this thread multiplies

@@ -1,10 +1,13 @@
 // Blind rotation with unrolled keys in one kernel, with the NTT: exact. The division of work is
 // rotate_fft_unrolled.cuh's, with one ciphertext a thread (R = 1).
 //
-// A value of the bundle sum_S (X^a_S - 1)·K_S is a sum of products with all X^a_S - 1 at its root,
-// reduced once. Those serve all rows and components.
+// A value of the bundle (bundle_form.h) is a sum of products of keys with factors, X^a_S - 1 or X^a_S
+// at its root, reduced once. The factors serve all rows and components. Beyond three coefficients a
+// group there are too many for the registers: only the first three have them then, and from
+// differences of sets the sum of their keys is taken away at the end.
 #pragma once
 
+#include "backend/cuda/kernels/bundle_form.h"
 #include "backend/cuda/kernels/rotate_ntt.cuh"
 
 namespace whorl::backend::cuda {
@@ -13,7 +16,7 @@ namespace whorl::backend::cuda {
 template <class Word>
 struct UnrolledNttKeyView {
   /// [row][component][key][node][f], rows in the order component, digit; step by step, all of which
-  /// have 2^m - 1 keys: values at the roots times N^-1, in Montgomery form.
+  /// have as many keys: values at the roots times N^-1, in Montgomery form.
   const Word* values;
   NttView<Word> plan;
   const Word* monomials;      ///< psi^e, e < 2N, in Montgomery form
@@ -21,6 +24,7 @@ struct UnrolledNttKeyView {
   std::uint32_t range_count, slots;
   Word montgomery;  ///< Q^-1 modulo the word
   Word* spill;      ///< slots of all blocks, for shapes whose slots do not fit shared memory
+  int group, keys;  ///< coefficients and keys of a step
 };
 
 /// Where a value lies among those of a step.
@@ -97,9 +101,123 @@ __device__ __forceinline__ void store_node(const Word (&x)[F], Word* at) {
   }
 }
 
+/// What keys of one frequency are multiplied by, for F frequencies of a node. `monomial[i][f]` is
+/// X^a_i there, in Montgomery form, as are all values.
+template <BundleForm form, int m, int F, class Word>
+struct BundleFactors {
+  static constexpr int keys = static_cast<int>(bundle_keys(form, m));
+  Word factor[keys][F];
+
+  __device__ __forceinline__ BundleFactors(const Word (&monomial)[m][F], int, Word one, Word q,
+                                           Word montgomery) {
+    // Number of the key of a set.
+    constexpr int first = form == BundleForm::differences ? 1 : 0;
+    if constexpr (form == BundleForm::all) set(0, [&](int) { return one; });
+#pragma unroll
+    for (int i = 0; i < m; ++i) {
+      if constexpr (form == BundleForm::block) {
+        set(i, [&](int f) { return monomial[i][f]; });
+      } else {
+        set((1 << i) - first, [&](int f) { return monomial[i][f]; });
+#pragma unroll
+        for (int of = 1; of < 1 << i; ++of)
+          set((1 << i | of) - first, [&](int f) {
+            return mul_montgomery<Word>(monomial[i][f], factor[of - first][f], q, montgomery);
+          });
+      }
+    }
+    if constexpr (form != BundleForm::all)
+#pragma unroll
+      for (int k = 0; k < keys; ++k)
+        set(k, [&](int f) { return sub_mod<Word>(factor[k][f], one, q); });
+  }
+  /// The bundle, of keys that load(k, values) reads.
+  template <class Load>
+  __device__ __forceinline__ void bundle(const Load& load, Word q, Word montgomery,
+                                         Word (&out)[F]) const {
+    ProductSum<Word> sum[F];
+#pragma unroll
+    for (int k = 0; k < keys; ++k) {
+      Word v[F];
+      load(k, v);
+#pragma unroll
+      for (int f = 0; f < F; ++f) sum[f].add(factor[k][f], v[f], q);
+    }
+#pragma unroll
+    for (int f = 0; f < F; ++f) out[f] = sum[f].reduce(q, montgomery);
+  }
+
+ private:
+  template <class Value>
+  __device__ __forceinline__ void set(int k, const Value& value) {
+#pragma unroll
+    for (int f = 0; f < F; ++f) factor[k][f] = value(f);
+  }
+};
+
+/// The same for groups of up to m coefficients: factors of the sets of the first three, and a loop
+/// over the sets of the others. Keys that a smaller group lacks are read as 0.
+template <BundleForm form, int m, int F, class Word>
+  requires(form != BundleForm::block && m > 3)
+struct BundleFactors<form, m, F, Word> {
+  static constexpr int low = 3, high = m - low;
+  BundleFactors<BundleForm::all, low, F, Word> of_low;
+  Word monomial[high][F], one;
+  int high_sets;
+
+  __device__ __forceinline__ BundleFactors(const Word (&x)[m][F], int group, Word one, Word q,
+                                           Word montgomery)
+      : of_low(reinterpret_cast<const Word(&)[low][F]>(x), low, one, q, montgomery),
+        one(one),
+        high_sets(group > low ? 1 << (group - low) : 1) {
+#pragma unroll
+    for (int i = 0; i < high; ++i)
+#pragma unroll
+      for (int f = 0; f < F; ++f) monomial[i][f] = x[low + i][f];
+  }
+  template <class Load>
+  __device__ __forceinline__ void bundle(const Load& load, Word q, Word montgomery,
+                                         Word (&out)[F]) const {
+    Word plain[F] = {};  // the sum of all keys, for differences
+    ProductSum<Word> sum[F];
+#pragma unroll 1
+    for (int set = 0; set < high_sets; ++set) {
+      Word part[F];
+      of_low.bundle(
+          [&](int k, Word(&v)[F]) {
+            if constexpr (form == BundleForm::all) {
+              load(set << low | k, v);
+            } else {
+              if (k == 0 && set == 0) {
+#pragma unroll
+                for (int f = 0; f < F; ++f) v[f] = 0;
+              } else {
+                load((set << low | k) - 1, v);
+              }
+#pragma unroll
+              for (int f = 0; f < F; ++f) plain[f] = add_mod<Word>(plain[f], v[f], q);
+            }
+          },
+          q, montgomery, part);
+#pragma unroll
+      for (int f = 0; f < F; ++f) {
+        Word factor = one;
+#pragma unroll
+        for (int i = 0; i < high; ++i)
+          if ((set >> i & 1) != 0)
+            factor = mul_montgomery<Word>(factor, monomial[i][f], q, montgomery);
+        sum[f].add(factor, part[f], q);
+      }
+    }
+#pragma unroll
+    for (int f = 0; f < F; ++f) out[f] = sub_mod<Word>(sum[f].reduce(q, montgomery), plain[f], q);
+  }
+};
+
 }  // namespace rotate_ntt_unrolled_detail
 
-template <class Shape, int m, int L, int blocks, bool spills>
+/// m: the group, or the largest one for a kernel that takes any.
+template <class Shape, BundleForm form, int m, int L, int blocks, bool spills>
 __global__ void __launch_bounds__(2 * L * Shape::threads, blocks)
     rotate_ntt_unrolled(const UnrolledNttKeyView<typename Shape::Word> key,
                         const RotationBatch<typename Shape::Word> batch) {
@@ -108,7 +226,11 @@ __global__ void __launch_bounds__(2 * L * Shape::threads, blocks)
   using Memory = UnrolledNttMemory<Shape, L>;
   constexpr int N = Shape::N, E = Shape::E, G = Shape::threads, F = Shape::F;
   constexpr int last = Shape::passes - 1, nodes = N / F, threads = 2 * L * G;
-  constexpr int keys = (1 << m) - 1, bits = Shape::log_n - Shape::rest;
+  constexpr bool replaces = form == BundleForm::all;
+  constexpr bool any = m == bundle_sizes(form).most;
+  const int group_size = any ? key.group : m;
+  const int keys = any ? key.keys : static_cast<int>(bundle_keys(form, m));
+  constexpr int bits = Shape::log_n - Shape::rest;
   constexpr int far_bits = bits - Memory::log_near;
   static_assert(nodes >= 32 && threads % 32 == 0);
 
@@ -143,10 +265,11 @@ __global__ void __launch_bounds__(2 * L * Shape::threads, blocks)
     const std::uint32_t rows = 2 * gadget.digits;
     const Word* step_key = key.values + gadget.first_row * 2 * N;
     for (std::uint32_t i = gadget.first; i < gadget.end;
-         i += m, step_key += std::size_t{rows} * 2 * keys * N) {
+         i += group_size, step_key += std::size_t{rows} * 2 * keys * N) {
       std::uint32_t a[m];
 #pragma unroll
-      for (int k = 0; k < m; ++k) a[k] = i + k < batch.n ? __ldg(lwe + i + k) : 0;
+      for (int k = 0; k < m; ++k)
+        a[k] = (!any || k < group_size) && i + k < batch.n ? __ldg(lwe + i + k) : 0;
 
         // Coefficients that a thread decomposes here are those that it adds to below.
 #pragma unroll 1
@@ -166,9 +289,8 @@ __global__ void __launch_bounds__(2 * L * Shape::threads, blocks)
 #pragma unroll 1
       for (int item = threadIdx.x; item < nodes * L; item += threads) {
         const int node = item / L;
-        // factor[S - 1][f] = X^a_S - 1 at psi^(2·brv(node·F + f) + 1), whose parts are as in
-        // rotate_fft_unrolled.cuh.
-        Word factor[keys][F];
+        // X^a_i at psi^(2·brv(node·F + f) + 1), whose parts are as in rotate_fft_unrolled.cuh.
+        Word monomial[m][F];
         const std::uint32_t near_part =
             __brev(node & (Memory::near - 1)) >> (32 - Memory::log_near);
         std::uint32_t far_part = 1;
@@ -182,29 +304,19 @@ __global__ void __launch_bounds__(2 * L * Shape::threads, blocks)
           // Values of a node differ by roots of order F.
 #pragma unroll
           for (int f = 0; f < F; ++f) {
-            Word& x = factor[(1 << k) - 1][f];
+            Word& x = monomial[k][f];
             if (f == 0)
               x = mul_montgomery<Word>(root(far_part),
                                        near[a[k] * near_part & (Memory::near_roots - 1)], q,
                                        key.montgomery);
             else if (f % 2 == 0)
-              x = mul_montgomery<Word>(factor[(1 << k) - 1][0], root(2 * N / F), q, key.montgomery);
+              x = mul_montgomery<Word>(monomial[k][0], root(2 * N / F), q, key.montgomery);
             else
-              x = a[k] % 2 == 0 ? factor[(1 << k) - 1][f - 1]
-                                : neg_mod<Word>(factor[(1 << k) - 1][f - 1], q);
+              x = a[k] % 2 == 0 ? monomial[k][f - 1] : neg_mod<Word>(monomial[k][f - 1], q);
           }
-#pragma unroll
-          for (int of = 1; of < 1 << k; ++of)
-#pragma unroll
-            for (int f = 0; f < F; ++f)
-              factor[(1 << k | of) - 1][f] = mul_montgomery<Word>(
-                  factor[(1 << k) - 1][f], factor[of - 1][f], q, key.montgomery);
         }
-        const Word one = __ldg(key.monomials);
-#pragma unroll
-        for (int k = 0; k < keys; ++k)
-#pragma unroll
-          for (int f = 0; f < F; ++f) factor[k][f] = sub_mod<Word>(factor[k][f], one, q);
+        const rotate_ntt_unrolled_detail::BundleFactors<form, m, F, Word> factors(
+            monomial, group_size, __ldg(key.monomials), q, key.montgomery);
 
         ProductSum<Word> sum[2][F];
         for (std::uint32_t row = 0; row < rows; ++row) {
@@ -217,18 +329,21 @@ __global__ void __launch_bounds__(2 * L * Shape::threads, blocks)
           forward_rest<Shape>(x, key.plan, node);
 #pragma unroll
           for (int s = 0; s < 2; ++s) {
-            ProductSum<Word> bundle[F];
+            Word bundle[F];
+            factors.bundle(
+                [&](int k, Word(&v)[F]) {
+                  if (any && k >= keys) {
 #pragma unroll
-            for (int k = 0; k < keys; ++k) {
-              Word v[F];
-              rotate_ntt_unrolled_detail::load_node<F>(
-                  step_key + (std::size_t{2 * row + s} * keys + k) * N + node * F, v,
-                  [](const auto* at) { return __ldcg(at); });
+                    for (int f = 0; f < F; ++f) v[f] = 0;
+                    return;
+                  }
+                  rotate_ntt_unrolled_detail::load_node<F>(
+                      step_key + (std::size_t{2 * row + s} * keys + k) * N + node * F, v,
+                      [](const auto* at) { return __ldcg(at); });
+                },
+                q, key.montgomery, bundle);
 #pragma unroll
-              for (int f = 0; f < F; ++f) bundle[f].add(factor[k][f], v[f], q);
-            }
-#pragma unroll
-            for (int f = 0; f < F; ++f) sum[s][f].add(x[f], bundle[f].reduce(q, key.montgomery), q);
+            for (int f = 0; f < F; ++f) sum[s][f].add(x[f], bundle[f], q);
           }
         }
 #pragma unroll
@@ -245,13 +360,13 @@ __global__ void __launch_bounds__(2 * L * Shape::threads, blocks)
       __syncthreads();
 
       if constexpr (sizeof(Word) == 4) {
-        if (group % 2 == 1 && batch.extract && i + m >= batch.n) {
-          add_constant_back<Shape>(own, t, acc, q, sync);
+        if (group % 2 == 1 && batch.extract && i + group_size >= batch.n) {
+          add_constant_back<Shape, replaces>(own, t, acc, q, sync);
           sync();
           continue;
         }
       }
-      transform_back<Shape>(own, own, key.plan, t, acc, sync);
+      transform_back<Shape, replaces>(own, own, key.plan, t, acc, sync);
       sync();
     }
   }

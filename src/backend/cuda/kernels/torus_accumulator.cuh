@@ -21,6 +21,7 @@ struct TorusAccumulator {
   static constexpr std::size_t bytes = N * sizeof(Fraction);
 
   std::uint32_t* high;  ///< N words; low ones N further on
+  std::uint32_t kept = ~0u;  ///< what sums keep of a coefficient: all of it, or 0 to replace it
 
   __device__ __forceinline__ Fraction get(int j) const {
     if constexpr (is_long)
@@ -105,7 +106,8 @@ struct TorusAccumulator {
     }
   }
 
-  /// Adds a·b + c·d turns of the circle, fewer than 2^51, or 2^22 if narrow and not `large`.
+  /// Adds a·b + c·d turns of the circle, fewer than 2^51, or 2^22 if narrow and not `large`, to
+  /// what is kept.
   template <bool large>
   __device__ __forceinline__ void add_product(int j, double a, double b, double c, double d) {
     constexpr double whole = 6755399441055744.0;  // 1.5·2^52: its ulp is 1
@@ -113,10 +115,10 @@ struct TorusAccumulator {
       double y = fma(a, b, c * d);
       y -= (y + whole) - whole;
       if constexpr (coarse) {  // 1.5·2^20 has an ulp of 2^-32, 1.5·2^8 of 2^-44
-        high[j] += static_cast<std::uint32_t>(__double2loint(y + 1572864.0));
+        high[j] = (high[j] & kept) + static_cast<std::uint32_t>(__double2loint(y + 1572864.0));
       } else {
         const auto bits = static_cast<std::uint64_t>(__double_as_longlong(y + 384.0));
-        set(j, get(j) + (bits << 20));
+        set(j, (get(j) & (std::uint64_t{kept} << 32 | kept)) + (bits << 20));
       }
     } else {
       constexpr double magic = 25165824.0;  // 1.5·2^24: its ulp is 2^-28
@@ -128,7 +130,7 @@ struct TorusAccumulator {
       } else {
         y = fma(a, b, fma(c, d, magic));
       }
-      high[j] += static_cast<std::uint32_t>(__double2loint(y)) << 4;
+      high[j] = (high[j] & kept) + (static_cast<std::uint32_t>(__double2loint(y)) << 4);
     }
   }
 

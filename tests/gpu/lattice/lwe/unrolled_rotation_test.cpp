@@ -44,30 +44,49 @@ void compare_unrolled(const Rotation& r, const std::vector<std::size_t>& batches
   expect_rotation(c, exact_rotation(c, most), ways_of_few, batches);
 }
 
+using Kind = backend::RotationKind;
+
+/// Groups of a kind that there are kernels for.
+std::vector<unsigned> groups_of(Kind kind) {
+  return kind == Kind::block ? std::vector<unsigned>{2, 3, 4, 5, 6, 7, 8}
+                             : std::vector<unsigned>{1, 2, 3, 4, 5, 6};
+}
+constexpr Kind kinds[] = {Kind::unrolled, Kind::unrolled_all, Kind::block};
+/// A last group that is full, or a shorter one; blocks are full.
+U32 steps_of(Kind kind, unsigned group, U32 more) {
+  return kind == Kind::block ? 2 * group : group + more;
+}
+
 TEST(GpuUnrolledNtt, EveryLengthAndGroup) {
   Random random;
-  for (U32 N = 1 << 8; N <= 1 << 12; N *= 2)
-    for (const unsigned group : {2u, 3u}) {
-      // A last group that is full, and shorter ones.
-      const auto n = static_cast<U32>(group + random.below(N <= 1024 ? 5 : 2));
-      const std::vector<std::size_t> batches =
-          N <= 2048 ? std::vector<std::size_t>{1, 2, 3} : std::vector<std::size_t>{1};
-      compare_unrolled<U32>({n, N, 27, 1, {P{7, 3}}, group}, batches, random);
-      if (HasFatalFailure()) return;
-      compare_unrolled<U64>({n, N, 54, 1, {P{27, 1}}, group}, batches, random);
-      if (HasFatalFailure()) return;
-    }
+  for (const Kind kind : kinds)
+    for (U32 N = 1 << 8; N <= 1 << 12; N *= 2)
+      for (const unsigned group : groups_of(kind)) {
+        if (group > 4 && N != 1024) continue;
+        const U32 n =
+            steps_of(kind, group, static_cast<U32>(random.below(N <= 1024 ? 5 : 2)));
+        const std::vector<std::size_t> batches =
+            N <= 2048 ? std::vector<std::size_t>{1, 2, 3} : std::vector<std::size_t>{1};
+        compare_unrolled<U32>({n, N, 27, 1, {P{7, 3}}, group, kind}, batches, random);
+        if (HasFatalFailure()) return;
+        compare_unrolled<U64>({n, N, 54, 1, {P{27, 1}}, group, kind}, batches, random);
+        if (HasFatalFailure()) return;
+      }
 }
 
 // Several gadgets; counts of digits that sets use, and too many for shared memory.
 TEST(GpuUnrolledNtt, Gadgets) {
   Random random;
-  for (const unsigned group : {2u, 3u}) {
-    compare_unrolled<U32>({7, 512, 27, 1, {P{13, 1}, P{7, 3}, P{5, 5}}, group}, {3}, random);
-    if (HasFatalFailure()) return;
-    compare_unrolled<U64>({7, 512, 54, 1, {P{27, 1}, P{18, 2}, P{9, 6}}, group}, {3}, random);
-    if (HasFatalFailure()) return;
-  }
+  for (const Kind kind : kinds)
+    for (const unsigned group : {2u, 3u}) {
+      const U32 n = kind == Kind::block ? 6 : 7;
+      compare_unrolled<U32>({n, 512, 27, 1, {P{13, 1}, P{7, 3}, P{5, 5}}, group, kind}, {3},
+                            random);
+      if (HasFatalFailure()) return;
+      compare_unrolled<U64>({n, 512, 54, 1, {P{27, 1}, P{18, 2}, P{9, 6}}, group, kind}, {3},
+                            random);
+      if (HasFatalFailure()) return;
+    }
   compare_unrolled<U32>({2, 8192, 28, 1, {P{4, 7}}, 2}, {1}, random);
 }
 
@@ -75,65 +94,97 @@ TEST(GpuUnrolledNtt, AsManyStepsAsSetsHave) {
   Random random;
   compare_unrolled<U32>({644, 1024, 26, 1, {P{8, 2}}, 3}, {1}, random);
   if (HasFatalFailure()) return;
+  compare_unrolled<U32>({230, 1024, 26, 1, {P{7, 2}}, 3, Kind::unrolled_all}, {1}, random);
+  if (HasFatalFailure()) return;
   compare_unrolled<U64>({211, 2048, 48, 1, {P{23, 1}}, 2}, {1}, random);
 }
 
 TEST(GpuUnrolledNtt, EdgeExponents) {
   Random random;
-  for (const unsigned group : {2u, 3u})
-    for (const U32 N : {512u, 1024u})
-      for (const U32 a : {0u, 1u, N - 1, N, N + 1, 2 * N - 1}) {
-        SCOPED_TRACE("all exponents " + std::to_string(a));
-        RotationCase<U32> c({5, N, 27, 1, {P{7, 3}}, group}, 3, 3, random);
-        std::fill(c.lwe.begin(), c.lwe.end(), a);
-        const auto queue = cuda(0);
-        ASSERT_TRUE(c.rotate(*queue, *c.prepare(*queue, backend::Arithmetic::ntt), 0, 3) ==
-                    exact_rotation(c, 3))
-            << "N = " << N << ", groups of " << group;
-      }
+  for (const Kind kind : kinds)
+    for (const unsigned group : {2u, 3u, 4u})
+      for (const U32 N : {512u, 1024u})
+        for (const U32 a : {0u, 1u, N - 1, N, N + 1, 2 * N - 1}) {
+          SCOPED_TRACE("all exponents " + std::to_string(a));
+          const U32 n = kind == Kind::block ? 2 * group : 5;
+          RotationCase<U32> c({n, N, 27, 1, {P{7, 3}}, group, kind}, 3, 3, random);
+          std::fill(c.lwe.begin(), c.lwe.end(), a);
+          const auto queue = cuda(0);
+          ASSERT_TRUE(c.rotate(*queue, *c.prepare(*queue, backend::Arithmetic::ntt), 0, 3) ==
+                      exact_rotation(c, 3))
+              << "N = " << N << ", groups of " << group;
+        }
 }
 
 /// One step by FFT: errors as in rotation_test.cpp. u_i = X^a_i - 1 has the mean square 2, and the
 /// products of the u_i of sets that are not empty have 3^group - 1 together: as many keys of GINX
-/// would have that error.
+/// would have that error. Monomials of all sets have 2^group, and a block's have 2·group.
 template <class Word>
 void one_step(const Rotation& r, Random& random) {
   SCOPED_TRACE(describe(r));
   RotationCase<Word> c(r, 7, 3, random);
   avoid_ties(c.key.shape.gadgets[0], c.luts);
   const auto expected = exact_rotation(c, 7);
-  expect_close_by_fft(c, expected, static_cast<unsigned>(std::lround(std::pow(3.0, r.group))) - 1);
+  const double keys = r.kind == Kind::block          ? 2.0 * r.group
+                      : r.kind == Kind::unrolled_all ? std::pow(2.0, r.group)
+                                                     : std::pow(3.0, r.group) - 1;
+  expect_close_by_fft(c, expected, static_cast<unsigned>(std::lround(keys)));
 }
 
 TEST(GpuUnrolledFft, OneStepOfEveryLengthIsClose) {
   Random random;
-  for (const unsigned group : {2u, 3u, 4u, 5u, 6u})
-    for (U32 N = 1 << 8; N <= 1 << 12; N *= 2) {
-      if (group > 3 && N != 1024 && N != 2048) continue;
-      one_step<U32>({group, N, 26, 1, {P{8, 2}}, group}, random);
-      // Four digits of N = 4096 are more than a multiprocessor's memory holds.
-      if (N < 4096) one_step<U32>({group, N, 27, 1, {P{7, 4}}, group}, random);
-      one_step<U64>({group, N, 48, 1, {P{23, 1}}, group}, random);
-      one_step<U64>({group, N, 54, 1, {P{18, 2}}, group}, random);
-      // A group that is not full.
-      one_step<U32>({group - 1, N, 27, 1, {P{9, 1}}, group}, random);
-      if (HasFatalFailure()) return;
-    }
+  for (const Kind kind : kinds)
+    for (const unsigned group : groups_of(kind))
+      for (U32 N = 1 << 8; N <= 1 << 12; N *= 2) {
+        if ((group == 1 || group > 3) && N != 1024 && N != 2048) continue;
+        one_step<U32>({group, N, 26, 1, {P{8, 2}}, group, kind}, random);
+        one_step<U32>({group, N, 27, 1, {P{7, 4}}, group, kind}, random);
+        one_step<U64>({group, N, 48, 1, {P{23, 1}}, group, kind}, random);
+        one_step<U64>({group, N, 54, 1, {P{18, 2}}, group, kind}, random);
+        // A group that is not full.
+        if (group > 1 && kind != Kind::block)
+          one_step<U32>({group - 1, N, 27, 1, {P{9, 1}}, group, kind}, random);
+        if (HasFatalFailure()) return;
+      }
 }
 
 TEST(GpuUnrolledFft, SameBitsForAnyBatchSpreadTheSameWay) {
   Random random;
-  for (const unsigned group : {2u, 3u}) {
-    same_for_any_batch<U32>({20, 1024, 26, 1, {P{8, 2}}, group}, 400, random);
-    same_for_any_batch<U32>({20, 512, 27, 1, {P{9, 2}, P{7, 3}}, group}, 400, random);
-    same_for_any_batch<U64>({10, 2048, 48, 1, {P{23, 1}}, group}, 200, random);
-    if (HasFatalFailure()) return;
+  for (const Kind kind : kinds)
+    for (const unsigned group : {3u, 4u}) {
+      const U32 n = kind == Kind::block ? 12 : 20;
+      same_for_any_batch<U32>({n, 1024, 26, 1, {P{8, 2}}, group, kind}, 400, random);
+      same_for_any_batch<U32>({n, 512, 27, 1, {P{9, 2}, P{7, 3}}, group, kind}, 400, random);
+      same_for_any_batch<U64>({n, 2048, 48, 1, {P{23, 1}}, group, kind}, 200, random);
+      if (HasFatalFailure()) return;
+    }
+}
+
+// Steps follow each other without a race: as many as sets have, in every way, against one another
+// where one rounding does not reach the next digit.
+TEST(GpuUnrolledFft, ManyStepsGiveTheSameTwice) {
+  Random random;
+  for (const Kind kind : kinds) {
+    const RotationCase<U32> narrow({240, 1024, 26, 1, {P{8, 2}}, 3, kind}, 5, 2, random);
+    const RotationCase<U64> coarse({240, 2048, 48, 1, {P{23, 1}}, 4, kind}, 5, 2, random);
+    for (const auto way : ways_of_few) {
+      const auto queue = cuda(0, way);
+      const auto twice = [&](const auto& c) {
+        const auto key = c.prepare(*queue, backend::Arithmetic::fft);
+        const auto once = c.rotate(*queue, *key, 0, 5);
+        for (int i = 0; i < 3; ++i)
+          ASSERT_TRUE(c.rotate(*queue, *key, 0, 5) == once) << way_name(way);
+      };
+      twice(narrow);
+      twice(coarse);
+      if (HasFatalFailure()) return;
+    }
   }
 }
 
 TEST(GpuUnrolled, GroupsWithoutKernelsAreRefused) {
   Random random;
-  for (const unsigned group : {1u, 8u}) {
+  for (const unsigned group : {7u, 8u}) {
     const RotationCase<U32> c({8, 256, 27, 1, {P{7, 3}}, group}, 1, 1, random);
     const auto queue = cuda(0);
     EXPECT_THROW(c.prepare(*queue, backend::Arithmetic::fft), DeviceError) << group;

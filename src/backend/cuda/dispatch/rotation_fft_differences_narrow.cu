@@ -1,0 +1,8 @@
+#include "backend/cuda/dispatch/rotation_fft_unrolled.cuh"
+
+namespace whorl::backend::cuda {
+
+template void launch_rotate_fft_unrolled<BundleForm::differences, false, false>(
+    const Stream&, const FftKeyArrays&, const RotationBatch<std::uint32_t>&);
+
+}  // namespace whorl::backend::cuda

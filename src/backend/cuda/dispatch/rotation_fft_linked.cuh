@@ -1,0 +1,100 @@
+// Launches with bundles ahead of the loop. The file of each kind includes this.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "backend/contract/blind_rotation.h"
+#include "backend/cuda/dispatch/launch_rotation.cuh"
+#include "backend/cuda/dispatch/rotation_fft_launch.h"
+#include "backend/cuda/kernels/rotate_fft_linked.cuh"
+#include "backend/cuda/tuning/unrolled_rotation.h"
+
+namespace whorl::backend::cuda {
+
+/// 2·D workers a ciphertext, in K blocks. False where they do not fit.
+template <class Shape, int K, int D, bool wide, bool coarse, class Word>
+bool launch_linked(const Stream& stream, const LinkedFftView& view,
+                   const RotationBatch<Word>& batch) {
+  using Memory = LinkedFftMemory<Shape, K, D, wide, coarse>;
+  if (Memory::bytes + 64 > stream.gpu().shared_per_block) return false;
+  const auto kernel = rotate_fft_linked<Shape, K, D, wide, coarse>;
+  constexpr unsigned threads = Memory::workers * Shape::threads;
+  allow_shared(kernel, Memory::bytes);
+  stream.launch("blind rotation by linked workers", kernel,
+                {dim3(batch.count * K), dim3(threads), Memory::bytes, K}, view, batch);
+  return true;
+}
+
+/// With as many blocks a ciphertext as still run all at once, or as `way` says.
+template <class Shape, bool wide, bool coarse, class Word>
+bool launch_any_linked(const Stream& stream, const LinkedFftView& view, unsigned most_digits,
+                       BlindRotation way, const RotationBatch<Word>& batch) {
+  const bool may_cluster = stream.gpu().has_clusters() && way != BlindRotation::grid;
+  const auto takes = [&](unsigned blocks, unsigned most) {
+    return may_cluster &&
+           (way == BlindRotation::automatic ? batch.count * blocks <= most
+                                            : way == BlindRotation::cluster);
+  };
+  if constexpr (!coarse)
+    if (most_digits > 1 && takes(4, LinkedTuning::most_of_four) &&
+        launch_linked<Shape, 4, 2, wide, coarse>(stream, view, batch))
+      return true;
+  if (takes(2, LinkedTuning::most_of_two) &&
+      launch_linked<Shape, 2, 1, wide, coarse>(stream, view, batch))
+    return true;
+  if (launch_linked<Shape, 1, 1, wide, coarse>(stream, view, batch)) return true;
+  return may_cluster && launch_linked<Shape, 2, 1, wide, coarse>(stream, view, batch);
+}
+
+template <bool wide>
+void make_fft_bundles_of(const Stream& stream, const FftKeyArrays& key, const std::uint32_t* lwe,
+                         std::uint32_t n, std::uint32_t count, double2* bundles) {
+  switch (key.form) {
+    case BundleForm::differences:
+      return launch_make_fft_bundles<BundleForm::differences, wide>(stream, key, lwe, n, count,
+                                                                    bundles);
+    case BundleForm::all:
+      return launch_make_fft_bundles<BundleForm::all, wide>(stream, key, lwe, n, count, bundles);
+    case BundleForm::block:
+      return launch_make_fft_bundles<BundleForm::block, wide>(stream, key, lwe, n, count, bundles);
+  }
+}
+
+template <bool wide, bool coarse, class Word>
+bool launch_rotate_fft_linked(const Stream& stream, const FftKeyArrays& key, BlindRotation way,
+                              const RotationBatch<Word>& all) {
+  // A wave of blocks at once, and at most so many bytes of bundles.
+  constexpr std::size_t most_bytes = std::size_t{2} << 30;
+  const auto at_once = static_cast<std::uint32_t>(
+      std::clamp<std::size_t>(most_bytes / (key.bundle_size * sizeof(double2)), 1,
+                              std::min(all.count, stream.gpu().multiprocessors)));
+  const auto bundles = stream.allocate<double2>(at_once * key.bundle_size);
+  const LinkedFftView view{bundles.data(),
+                           key.bundle_size,
+                           key.cluster_tables.data(),
+                           key.ranges.data(),
+                           key.range_count,
+                           key.Q,
+                           key.group,
+                           key.form == BundleForm::all ? 0 : ~0u,
+                           key.large};
+  const std::size_t row = all.extract ? key.N + 1 : 2 * key.N;
+  for (std::uint32_t begin = 0; begin < all.count; begin += at_once) {
+    RotationBatch<Word> batch = all;
+    batch.lwe += std::size_t{begin} * (batch.n + 1);
+    batch.index += begin;
+    batch.out += begin * row;
+    batch.count = std::min(at_once, all.count - begin);
+    make_fft_bundles_of<wide>(stream, key, batch.lwe, batch.n, batch.count, bundles.data());
+    bool fits = false;
+    with_fft_shape(key.N, [&]<class KeyShape, class Shape>() {
+      if constexpr (Shape::M <= 2048)
+        fits = launch_any_linked<Shape, wide, coarse>(stream, view, key.most_digits, way, batch);
+    });
+    if (!fits) return false;
+  }
+  return true;
+}
+
+}  // namespace whorl::backend::cuda

@@ -1,8 +1,0 @@
-#include "backend/cuda/dispatch/rotation_fft_unrolled.cuh"
-
-namespace whorl::backend::cuda {
-
-template void launch_rotate_fft_unrolled<2, false, false>(const Stream&, const FftKeyArrays&,
-                                                          const RotationBatch<std::uint32_t>&);
-
-}  // namespace whorl::backend::cuda

@@ -1,0 +1,81 @@
+// Values that blocks of a cluster send into each other's shared memory. The memory's owner waits
+// until all bytes are there: neither side meets the other at a barrier.
+#pragma once
+
+#include <cstdint>
+
+namespace whorl::backend::cuda {
+
+__device__ __forceinline__ std::uint32_t cluster_rank() {
+  std::uint32_t rank = 0;
+#if __CUDA_ARCH__ >= 900
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+#endif
+  return rank;
+}
+__device__ __forceinline__ void cluster_barrier() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+#endif
+}
+
+/// An address in this block's shared memory, and the same place in that of block `rank`.
+__device__ __forceinline__ std::uint32_t shared_address(const void* at) {
+  return static_cast<std::uint32_t>(__cvta_generic_to_shared(at));
+}
+__device__ __forceinline__ std::uint32_t address_in(std::uint32_t rank, std::uint32_t own) {
+  std::uint32_t there = own;
+#if __CUDA_ARCH__ >= 900
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(own), "r"(rank));
+#endif
+  return there;
+}
+
+/// Counts the bytes that arrive, phase by phase.
+struct ByteCounter {
+  std::uint32_t at;  ///< shared address of 8 bytes
+
+  /// By one thread. A barrier of the cluster must follow before anything is sent.
+  __device__ __forceinline__ void start() const {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(at) : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+#endif
+  }
+  /// By one thread: the phase ends when so many bytes have come.
+  __device__ __forceinline__ void expect(std::uint32_t bytes) const {
+#if __CUDA_ARCH__ >= 900
+    asm volatile(
+        "{ .reg .b64 state;\n"
+        "mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 state, [%0], %1; }" ::"r"(at),
+        "r"(bytes)
+        : "memory");
+#endif
+  }
+  /// Until the phase of this parity has ended.
+  __device__ __forceinline__ void wait(std::uint32_t parity) const {
+#if __CUDA_ARCH__ >= 900
+    asm volatile(
+        "{ .reg .pred done;\n"
+        "again_%=: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
+        "@!done bra again_%=; }" ::"r"(at),
+        "r"(parity)
+        : "memory");
+#endif
+  }
+};
+
+/// Sends 16 bytes to another block's shared memory, where `counter` counts them; both addresses are
+/// of address_in.
+__device__ __forceinline__ void send(std::uint32_t to, std::uint32_t counter, double x, double y) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile(
+      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.b64 [%0], {%1, %2}, [%3];" ::
+          "r"(to),
+      "l"(__double_as_longlong(x)), "l"(__double_as_longlong(y)), "r"(counter)
+      : "memory");
+#endif
+}
+
+}  // namespace whorl::backend::cuda
