@@ -284,7 +284,16 @@ def test_failure_is_the_gaussian_tail() -> None:
 def test_levels_follow_the_parameters() -> None:
     assert security.most_levels(security.named("TREE_P40"), 9) == 64
     assert security.most_levels(security.named("W128_P128"), 9) == 32
-    assert security.named("TREE_P40").security.bits >= 128
+    for name in security.SETS:
+        assert security.named(name).security.bits >= 128
+    # Unrolled keys add noise to rotations only, of which the tests' inputs have none.
+    circuit = circuits.compile_tree(chain(9, 3, 64))
+    plain, unrolled = (
+        security.failure(security.named(name), circuit)
+        for name in ("TREE_P40", "TREE_P40_UNROLLED")
+    )
+    assert plain.tests == unrolled.tests
+    assert plain.leaves < unrolled.leaves < security.LIMIT_LOG2 - 20
 
 
 # ---- encrypted
