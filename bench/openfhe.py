@@ -61,6 +61,18 @@ def function(name: str, batch: int) -> Callable[[], float]:
     return lambda: cpu_seconds(lambda: server.apply(lut, x).to_host()) / batch
 
 
+def sign(name: str, batch: int) -> Callable[[], float]:
+    """Time of one EvalSign of 17 bits in a batch."""
+    parameters = binfhe.parameters(name, allow_insecure=True)
+    client = binfhe.Client(parameters)
+    server = binfhe.Server(client.evaluation_keys(), device="cpu", threads=1, allow_failure=1)
+    messages = np.arange(batch) * 997 % (1 << 17)
+    x = client.encrypt(messages, p=1 << 17)
+    found = client.decrypt(server.eval_sign(x, 2))
+    assert np.array_equal(found, messages >= 1 << 16)
+    return lambda: cpu_seconds(lambda: server.eval_sign(x, 2).to_host()) / batch
+
+
 def keygen(name: str) -> Callable[[], float]:
     """Time of generating the evaluation keys."""
     client = binfhe.Client(binfhe.parameters(name, allow_insecure=True))
@@ -114,6 +126,11 @@ def main() -> int:
         ),
         ("evalfunc", large, 16, 2, lambda: function(large, 16)),
         ("evalfunc", large, 1, 2, lambda: function(large, 1)),
+        *(
+            ("evalsign", name, batch, 1, lambda batch=batch, name=name: sign(name, batch))
+            for name in ("W128_P40_LOGQ_25", "openfhe_1_6/STD128_LOGQ_25")
+            for batch in (8, 1)
+        ),
         ("keygen", "openfhe_1_6/STD128", 1, 1, lambda: keygen("openfhe_1_6/STD128")),
     ]
     for op, name, batch, peer_runs, make in cases:

@@ -6,77 +6,26 @@ Reads bench/results/DEVICE/gpu.jsonl (and DEVICEx2/gpu.jsonl, if there), the 64-
 bench/results/DEVICE/transforms.jsonl, and what other libraries do on the same kind of chip
 (bench/results/peers/DEVICE.jsonl). Writes docs/plots/*.svg and the part of docs/gpu.md between its
 markers. Of several records of one thing the last counts. Figures that papers give for other chips
-have tables of their own.
+have pages of their own (bench/papers.py).
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import matplotlib
 
 matplotlib.use("svg")
 import matplotlib.pyplot as plt
-from common.records import RESULTS, ROOT, Record, peers, read, table, write_measured
+from common.records import RESULTS, ROOT, Record, peers, table, write_measured
+from gpu_records import chip, load, pick, rate
+from paper_figures import VELOFHE_TABLE_4, XIAO_TABLE_5
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-# Xiao et al., TCHES 2025, Table 5: milliseconds a ciphertext, batch 16384.
-XIAO_TABLE_5 = {
-    "xiao/STD128": ("EvalBinGate (NAND)", 153, 4.3, 0.23, 0.04),
-    "xiao/EVALFUNC": ("EvalFunc", 1037, 28.5, 1.59, 0.23),
-}
-# VeloFHE, Table 4, rows TFHE: milliseconds on 48 CPU threads, operations/s on A100 and RTX 4090.
-VELOFHE_TABLE_4 = {
-    "velofhe/GD_I": ("TFHE GD-I", 35.14, 7190, 11378),
-    "velofhe/GD_II": ("TFHE GD-II", 86.59, 2686, 3249),
-}
-# VeloFHE, Table 3: microseconds a transform on an A100, 64-bit words, by (log2 N, batch);
-# theirs forward and inverse.
-VELOFHE_TABLE_3 = {
-    (10, 1): (12.0, 12.1),
-    (10, 1024): (0.061, 0.059),
-    (10, 8192): (0.049, 0.049),
-    (11, 1): (15.6, 16.0),
-    (11, 1024): (0.090, 0.090),
-    (12, 1): (17.9, 19.8),
-    (12, 1024): (0.117, 0.129),
-}
-BASES = {"xiao/EVALFUNC": "2^27", "xiao/RELU": "2^18", "xiao/DECISION_TREE": "2^9"}
-
-
-def load(path: Path) -> list[Record]:
-    """The last record of each thing, in the order of first appearance."""
-    latest: dict[tuple[Any, ...], Record] = {}
-    for record in read(path):
-        members = ("op", "params", "batch", "transfers", "transform", "way", "device_count")
-        latest[tuple(record.get(name) for name in members)] = record
-    return list(latest.values())
-
-
-def pick(records: Iterable[Record], **wanted: Any) -> Record | None:
-    """The first record with these members; a member wanted to be None must be absent."""
-    for record in records:
-        if all(record.get(name) == value for name, value in wanted.items()):
-            return record
-    return None
-
-
-def chip(records: list[Record]) -> str:
-    """The device of records, as its maker writes it: H200."""
-    name: str = records[0]["device"]
-    return name.upper()
-
-
-def rate(record: Record) -> float:
-    """Operations a second."""
-    median: float = record["median"]
-    return median if record["unit"] == "1/s" else record["batch"] / median
 
 
 def in_words(record: Record) -> str:
@@ -267,119 +216,6 @@ def rate_of_ntts(record: Record) -> float:
     return median
 
 
-def xiao_table_5(records: list[Record]) -> list[str]:
-    rows = []
-    for params, (name, one, many, gpu, gpus) in XIAO_TABLE_5.items():
-        ours = pick(records, params=params, batch=16384, transfers="included", way=None)
-        if ours:
-            milliseconds = 1000 / rate(ours)
-            rows.append(
-                [
-                    name,
-                    f"`{params}`",
-                    *(str(x) for x in (one, many, gpu, gpus)),
-                    f"{milliseconds:.4f}",
-                    f"{gpu / milliseconds:.1f}×",
-                ]
-            )
-    if not rows:
-        return []
-    return [
-        "### Xiao et al., TCHES 2025, Table 5",
-        "",
-        "The table gives milliseconds for one ciphertext at batch 16,384, transfers included. "
-        "Xiao et al. used a Threadripper 3970X and RTX 4090 GPUs; Whorl ran on one "
-        f"{chip(records)}.",
-        "",
-        *table(
-            [
-                "",
-                "set",
-                "1 thread",
-                "64 threads",
-                "1 GPU",
-                "8 GPUs",
-                "Whorl, 1 GPU",
-                "Whorl's speed ÷ 1 GPU",
-            ],
-            rows,
-        ),
-    ]
-
-
-def velofhe_table_4(records: list[Record]) -> list[str]:
-    rows = []
-    for params, (name, cpu, a100, rtx) in VELOFHE_TABLE_4.items():
-        ours = pick(records, params=params, batch=16384, transfers="included", way=None)
-        if ours:
-            rows.append(
-                [
-                    name,
-                    f"`{params}`",
-                    str(cpu),
-                    f"{a100:,}",
-                    f"{rtx:,}",
-                    f"{rate(ours):,.0f}",
-                    f"{rate(ours) / rtx:.1f}×",
-                ]
-            )
-    if not rows:
-        return []
-    return [
-        "### VeloFHE, Table 4, rows TFHE",
-        "",
-        "The table gives gates a second with ternary keys at batch 16,384, transfers included. "
-        "VeloFHE's figures for the CPU are milliseconds on 48 threads. Whorl ran on one "
-        f"{chip(records)}. It does not have the sets MR-I and MR-II, which raise the modulus.",
-        "",
-        *table(
-            [
-                "",
-                "set",
-                "CPU, ms",
-                "A100, 1/s",
-                "RTX 4090, 1/s",
-                "Whorl, 1/s",
-                "Whorl's speed ÷ RTX 4090",
-            ],
-            rows,
-        ),
-    ]
-
-
-def velofhe_table_3(records: list[Record]) -> list[str]:
-    rows = []
-    for (log_n, batch), theirs in VELOFHE_TABLE_3.items():
-        members = {"params": f"N=2^{log_n}, 64 bits", "batch": batch}
-        pair = [pick(records, op=op, **members) for op in ("ntt", "intt")]
-        if not all(pair):
-            continue
-        ours = [1e6 / rate(record) for record in pair if record]
-        rows.append(
-            [
-                f"2^{log_n}",
-                f"{batch:,}",
-                str(theirs[0]),
-                f"{ours[0]:.3g}",
-                f"{theirs[0] / ours[0]:.1f}×",
-                str(theirs[1]),
-                f"{ours[1]:.3g}",
-                f"{theirs[1] / ours[1]:.1f}×",
-            ]
-        )
-    if not rows:
-        return []
-    return [
-        "### VeloFHE, Table 3",
-        "",
-        "The table gives microseconds for one transform of 64-bit words. The data is on the "
-        "device, and calls are queued one behind the other. VeloFHE used an A100; Whorl ran on "
-        f"one {chip(records)}.",
-        "",
-        *table(["N", "batch", "NTT", "Whorl", "", "INTT", "Whorl", ""], rows),
-    ]
-
-
 def narrow_ntts(records: list[Record]) -> list[str]:
     rows = []
     for record in records:
@@ -408,33 +244,6 @@ def narrow_ntts(records: list[Record]) -> list[str]:
     ]
 
 
-def plot_ways(records: list[Record], to: Path) -> bool:
-    """Xiao et al., Figure 5: EvalFunc over batch sizes, in each way to spread blind rotations."""
-    figure, axes = plt.subplots(1, 3, figsize=(12, 3.8), sharey=True)
-    drawn = False
-    for axis, (params, base) in zip(axes, BASES.items(), strict=True):
-        for way in ("single", "cluster", "shared", "automatic"):
-            points = sorted(
-                (record["batch"], 1000 * record["median"])
-                for record in records
-                if record.get("way") == way and record["params"] == params
-            )
-            if points:
-                style = "k--" if way == "automatic" else "o-"
-                axis.plot(*zip(*points, strict=True), style, label=way, markersize=3, linewidth=1)
-                drawn = True
-        axis.set(xscale="log", yscale="log", xlabel="EvalFuncs in a call", title=f"B_g = {base}")
-        axis.set_xscale("log", base=2)
-        axis.grid(True, alpha=0.3)
-    axes[0].set_ylabel("ms a call")
-    if drawn:
-        axes[0].legend(frameon=False)
-        figure.tight_layout()
-        figure.savefig(to, metadata={"Date": None})
-    plt.close(figure)
-    return drawn
-
-
 def bars(axis: Axes, rows: list[tuple[str, float, str]], title: str, label: str) -> None:
     """Horizontal bars: name, value, colour."""
     names, values, colours = zip(*rows, strict=True)
@@ -458,10 +267,12 @@ def plot_gates(records: list[Record], theirs: list[Record], to: Path) -> bool:
         ours = bare(records, "nand", params, "fft", alone=False)
         if ours:
             same.append((f"Whorl, {params}\n(a whole gate)", rate(ours), "tab:blue"))
+    xiao = XIAO_TABLE_5[0]
+    velo = next(row for row in VELOFHE_TABLE_4 if row.params == "velofhe/GD_I")
     papers = [
-        ("Xiao et al., RTX 4090", 1000 / 0.23, "lightgray"),
-        ("VeloFHE GD-I, A100", 7190.0, "lightgray"),
-        ("VeloFHE GD-I, RTX 4090", 11378.0, "lightgray"),
+        ("Xiao et al., RTX 4090", 1000 / xiao.gpu, "lightgray"),
+        ("VeloFHE GD-I, A100", velo.a100, "lightgray"),
+        ("VeloFHE GD-I, RTX 4090", velo.rtx_4090, "lightgray"),
     ]
     known = len(papers)
     for record in records:
@@ -571,28 +382,10 @@ def main() -> int:
     if plot_ntt(records, theirs, plots / "ntt.svg"):
         lines += ["![Transforms of 32-bit words](plots/ntt.svg)", ""]
     lines += [
-        "## Figures that papers give for other GPUs",
+        "Tables that put Whorl beside figures that papers give for other GPUs are on "
+        "[pages of their own](papers/README.md).",
         "",
-        "The tables below put Whorl on one H200 beside figures that papers give for other GPUs. "
-        "The ratios therefore compare chips as well as programs: an RTX 4090 has little FP64 "
-        "arithmetic, which Whorl's FFT uses.",
-        "",
-        *xiao_table_5(records),
     ]
-    if plot_ways(records, plots / "ways.svg"):
-        lines += [
-            "### Xiao et al., TCHES 2025, Figure 5",
-            "",
-            "The plot shows EvalFunc with n = 1305, N = 2048 and log2 Q = 54 at three bases of the "
-            "gadget, transfers included. `single` puts one ciphertext in a thread block; "
-            "`cluster` spreads one over several blocks; `shared` puts several in a block where "
-            "two fit. At this N they do not fit, and `shared` is the same as `single`. "
-            "`automatic` is what runs if nothing is asked for.",
-            "",
-            "![EvalFunc over batch sizes](plots/ways.svg)",
-            "",
-        ]
-    lines += [*velofhe_table_3(records), *velofhe_table_4(records)]
     write_measured(ROOT / "docs/gpu.md", "bench/plots.py", lines)
     return 0
 

@@ -70,7 +70,7 @@ endforeach()
 
 # Those that want a GPU. Then bench_tune, which finds the numbers of the CUDA kernels (make tune-gpu).
 if(whorl_cuda)
-  list(FILTER whorl_benches INCLUDE REGEX "^(cuda_.*|gpu|rns|bgv|ckks|ckks_bootstrap|tensor_cores|tensorfhe)$")
+  list(FILTER whorl_benches INCLUDE REGEX "^(cuda_.*|gpu|rns|bgv|ckks|ckks_bootstrap|tensor_cores|tensorfhe|tree)$")
   list(TRANSFORM whorl_benches PREPEND bench_ OUTPUT_VARIABLE whorl_gpu_benches)
   if(WHORL_TESTS)
     include(WhorlBundle)

@@ -41,7 +41,7 @@ NAME
   chmod +x "$to/bin/$program"
 done
 cp tests/kat/*.txt "$to/tests/kat/"
-cp tools/circuits.sh "$to/"
+cp tools/circuits.sh bench/tree/iris.json "$to/"
 
 # All that they load but the C library's own parts, which the other machine has.
 mapfile -t libraries < <(ldd "$to/lib/whorl_gpu" |

@@ -5,7 +5,8 @@ After PEGASUS (Lu, Huang, Hong, Ma, Qu, IEEE S&P 2021, §VI), as paper "Xiao et 
 1. A table at every internal node turns the level of its feature into b = [level > cut].
 2. Along the way to a leaf the agreements (b where it goes right, 1 - b where it goes left) are
    added up. The sum is the length of the way only for the leaf that the flower ends in; a table
-   turns it into 1 there and 0 elsewhere.
+   turns it into 1 there and 0 elsewhere. All leaves are added up in one go: the literals b, 1 - b
+   and 0 lie side by side, and column j has the literal at place j of each leaf's way.
 3. The class is the sum of the leaves' labels times these indicators, modulo the number of classes.
 
 Step 3 counts labels from the commonest one, so leaves of that class need no table.
@@ -43,8 +44,12 @@ class Arithmetic(Protocol[A]):
         """constant + sum of weights times columns, modulo their p."""
         ...
 
-    def stack(self, columns: Sequence[A]) -> A:
-        """Columns as the last axis."""
+    def join(self, arrays: Sequence[A]) -> A:
+        """Arrays side by side along the last axis."""
+        ...
+
+    def zero(self, like: A) -> A:
+        """One column of zeros, as many as `like` has, in its encoding."""
         ...
 
 
@@ -78,6 +83,13 @@ class Circuit:
         """Blind rotations a flower: one a table."""
         return len(self.tests) + len(self.needed)
 
+    def literals(self, leaves: Sequence[int]) -> list[list[int]]:
+        """The ways to leaves, as long as the longest: columns of (b, 1 - b, 0) of all nodes."""
+        nodes = len(self.tests)
+        longest = max(len(self.ways[leaf]) for leaf in leaves)
+        ways = [[node if right else nodes + node for node, right in self.ways[i]] for i in leaves]
+        return [[*way, *([2 * nodes] * (longest - len(way)))] for way in ways]
+
 
 def compile_tree(tree: Tree) -> Circuit:
     """The circuit of a tree."""
@@ -110,14 +122,12 @@ def compare_features(circuit: Circuit, arithmetic: Arithmetic[A], x: A) -> A:
 
 def find_leaves(circuit: Circuit, arithmetic: Arithmetic[A], bits: A, leaves: Sequence[int]) -> A:
     """Step 2: (flowers, internal nodes) -> (flowers, leaves), indicators of the leaves named."""
-    sums = []
-    for leaf in leaves:
-        way = circuit.ways[leaf]
-        signs = [1 if right else -1 for _, right in way]
-        lefts = sum(not right for _, right in way)
-        sums.append(arithmetic.linear(signs, [bits[:, node] for node, _ in way], lefts))
+    opposite = arithmetic.linear([-1], [bits], 1)
+    literals = arithmetic.join([bits, opposite, arithmetic.zero(bits)])
+    columns = [literals[:, list(column)] for column in zip(*circuit.literals(leaves), strict=True)]
     tables = [circuit.ends[leaf] for leaf in leaves]
-    return arithmetic.look_up(tables, arithmetic.stack(sums), circuit.p_out, False)
+    sums = arithmetic.linear([1] * len(columns), columns, 0)
+    return arithmetic.look_up(tables, sums, circuit.p_out, False)
 
 
 def sum_classes(circuit: Circuit, arithmetic: Arithmetic[A], indicators: A) -> A:

@@ -183,7 +183,9 @@ What happened
 def arguments_of(argv: list[str] | None) -> argparse.Namespace:
     """Command line."""
     parser = parser_of("tree", __doc__)
-    parser.add_argument("--params", default="TREE_P40", help="TREE_P40 or a set of the library")
+    parser.add_argument(
+        "--params", default="TREE_P40", help=f"{', '.join(security.SETS)} or a set of the library"
+    )
     parser.add_argument("--levels", type=int, help="of a feature; default: as many as are safe")
     parser.add_argument("--flowers", type=int, default=TEST, help=f"to classify, 1 … {TEST}")
     parser.add_argument(

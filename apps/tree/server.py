@@ -11,9 +11,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 from common.files import write_json
 from common.halves import answer_all, server_parser
-from whorl.server.binfhe import Ciphertexts, EncryptedArray, Lut, Server, stack
+from whorl.server.binfhe import Ciphertexts, EncryptedArray, Lut, Server, concatenate
 
 from . import circuit as circuits
 from . import security
@@ -24,26 +25,30 @@ FEATURES = 4  # sepal length, sepal width, petal length, petal width
 
 
 class Encrypted:
-    """Arithmetic on ciphertexts."""
+    """Arithmetic on ciphertexts; tables are made once."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
+        self._luts: dict[tuple[object, ...], Lut] = {}
 
     def look_up(
         self, tables: Sequence[Table], x: EncryptedArray, p_out: int, padding_out: bool
     ) -> EncryptedArray:
         """Column j of x through tables[j], in one call for the whole batch."""
-        luts = [
-            Lut(
+        luts = [self._lut(table, x.padding, p_out, padding_out) for table in tables]
+        return self._server.apply(luts, x)
+
+    def _lut(self, table: Table, padding: bool, p_out: int, padding_out: bool) -> Lut:
+        what = (*table, padding, p_out, padding_out)
+        if what not in self._luts:
+            self._luts[what] = Lut(
                 self._server.parameters,
                 table,
                 p_out=p_out,
-                padding=x.padding,
+                padding=padding,
                 padding_out=padding_out,
             )
-            for table in tables
-        ]
-        return self._server.apply(luts, x)
+        return self._luts[what]
 
     def linear(
         self, weights: Sequence[int], columns: Sequence[EncryptedArray], constant: int
@@ -51,20 +56,25 @@ class Encrypted:
         """constant + sum of weights times columns, modulo their p."""
         return self._server.linear(list(weights), columns, constant)
 
-    def stack(self, columns: Sequence[EncryptedArray]) -> EncryptedArray:
-        """Columns as the last axis."""
-        return stack(columns, axis=-1)
+    def join(self, arrays: Sequence[EncryptedArray]) -> EncryptedArray:
+        """Arrays side by side along the last axis."""
+        return concatenate(arrays, axis=-1)
+
+    def zero(self, like: EncryptedArray) -> EncryptedArray:
+        """One column of zeros, which are no secret."""
+        messages = np.zeros((*like.shape[:-1], 1), dtype=np.int64)
+        return self._server.trivial(messages, like.p, like.padding)
 
 
 def all_leaves(
     circuit: Circuit, arithmetic: Encrypted, bits: EncryptedArray, needed: EncryptedArray
 ) -> EncryptedArray:
     """Indicators of all leaves from left to right, given those that are needed for the class."""
-    columns = {leaf: needed[:, place] for place, leaf in enumerate(circuit.needed)}
-    if circuit.skipped:
-        others = circuits.find_leaves(circuit, arithmetic, bits, circuit.skipped)
-        columns |= {leaf: others[:, place] for place, leaf in enumerate(circuit.skipped)}
-    return arithmetic.stack([columns[leaf] for leaf in sorted(columns)])
+    if not circuit.skipped:
+        return needed
+    others = circuits.find_leaves(circuit, arithmetic, bits, circuit.skipped)
+    order = np.argsort([*circuit.needed, *circuit.skipped])
+    return arithmetic.join([needed, others])[:, order.tolist()]
 
 
 def serve(folder: Path, device: str | None, threads: int, with_trace: bool) -> None:

@@ -44,6 +44,20 @@ CommandLine& CommandLine::add(const std::string& option, std::uint64_t& value,
                               const std::string& help) {
   return add_any(option, value, help);
 }
+template <class T>
+CommandLine& CommandLine::list_any(const std::string& option, std::vector<T>& values,
+                                   const std::string& help) {
+  parser_->app.add_option(option, values, help)->delimiter(',')->allow_extra_args(false);
+  return *this;
+}
+CommandLine& CommandLine::list(const std::string& option, std::vector<std::string>& values,
+                               const std::string& help) {
+  return list_any(option, values, help);
+}
+CommandLine& CommandLine::list(const std::string& option, std::vector<std::uint64_t>& values,
+                               const std::string& help) {
+  return list_any(option, values, help);
+}
 CommandLine& CommandLine::flag(const std::string& option, bool& value, const std::string& help) {
   parser_->app.add_flag(option, value, help);
   return *this;
@@ -62,10 +76,7 @@ CommandLine& CommandLine::record(Common& common) {
       .add("--commit", common.commit, "what records call this version of the library");
 }
 CommandLine& CommandLine::only(Common& common) {
-  parser_->app.add_option("--only", common.only, "parts or operations, with commas between")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  return *this;
+  return list("--only", common.only, "parts or operations, with commas between");
 }
 CommandLine& CommandLine::quick(Common& common) {
   return flag("--quick", common.quick, "fewer runs");

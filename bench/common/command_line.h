@@ -40,6 +40,11 @@ class CommandLine {
   CommandLine& add(const std::string& option, unsigned& value, const std::string& help);
   CommandLine& add(const std::string& option, int& value, const std::string& help);
   CommandLine& add(const std::string& option, std::uint64_t& value, const std::string& help);
+  /// Several values with commas between.
+  CommandLine& list(const std::string& option, std::vector<std::string>& values,
+                    const std::string& help);
+  CommandLine& list(const std::string& option, std::vector<std::uint64_t>& values,
+                    const std::string& help);
   CommandLine& flag(const std::string& option, bool& value, const std::string& help);
   /// Words without a name, each one of `allowed`.
   CommandLine& words(const std::string& name, std::vector<std::string>& values,
@@ -60,6 +65,8 @@ class CommandLine {
  private:
   template <class T>
   CommandLine& add_any(const std::string& option, T& value, const std::string& help);
+  template <class T>
+  CommandLine& list_any(const std::string& option, std::vector<T>& values, const std::string& help);
   struct Parser;
   std::unique_ptr<Parser> parser_;
 };

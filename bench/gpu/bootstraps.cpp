@@ -10,6 +10,16 @@ namespace whorl::bench {
 
 using namespace binfhe;
 
+Parameters parameters_of(const std::string& set) {
+  const std::string suffix = " binary";
+  if (!set.ends_with(suffix)) return Parameters::named(set, true);
+  ParameterLiteral literal =
+      Parameters::named(set.substr(0, set.size() - suffix.size()), true).literal();
+  literal.name = set;
+  literal.lwe_secret = SecretDistribution::binary;
+  return Parameters::create(std::move(literal), true);
+}
+
 Ciphertexts batch_of(const Client& client, std::size_t count, Encoding encoding) {
   const std::size_t fresh = std::min<std::size_t>(count, 2048);
   Ciphertexts out = client.encrypt(
@@ -24,12 +34,21 @@ Ciphertexts batch_of(const Client& client, std::size_t count, Encoding encoding)
 
 namespace {
 
+constexpr const char* kVeloFhe = "VeloFHE, RTX 4090, batch 16384";
+
 /// Peers of NAND; a latency has none in the papers.
 const std::map<std::string, Peer> kGatePeers = {
     {"xiao/STD128",
      {"Xiao et al., RTX 4090, batch 16384", "TCHES 2025, Table 5, EvalBinGate", 1000 / 0.23}},
-    {"velofhe/GD_I", {"VeloFHE, RTX 4090, batch 16384", "Table 4, TFHE GD-I", 11378}},
-    {"velofhe/GD_II", {"VeloFHE, RTX 4090, batch 16384", "Table 4, TFHE GD-II", 3249}},
+    {"velofhe/GD_I", {kVeloFhe, "Table 4, TFHE GD-I", 11378}},
+    {"velofhe/GD_II", {kVeloFhe, "Table 4, TFHE GD-II", 3249}},
+    {"velofhe/MR_I", {kVeloFhe, "Table 4, TFHE MR-I", 9871}},
+    {"velofhe/MR_II", {kVeloFhe, "Table 4, TFHE MR-II", 1729}},
+    {"velofhe/GD_I_AP", {kVeloFhe, "Table 4, FHEW GD-I", 7007}},
+    {"velofhe/GD_II_AP", {kVeloFhe, "Table 4, FHEW GD-II", 2414}},
+    {"velofhe/MR_I_AP", {kVeloFhe, "Table 4, FHEW MR-I", 6439}},
+    {"velofhe/MR_II_AP", {kVeloFhe, "Table 4, FHEW MR-II", 1279}},
+    {"xiao/STD128 binary", {kVeloFhe, "Table 5, EvalBinGate, VeloFHE-B", 1000 / 0.08}},
 };
 
 struct Table {
@@ -41,18 +60,26 @@ struct Table {
 }  // namespace
 
 void measure_gates(const GpuOptions& options, const Report& report) {
-  std::vector<std::string> sets = {"xiao/STD128", "velofhe/GD_I", "W128_P64", "velofhe/GD_II"};
-  const auto batches = options.one_device() ? std::vector<std::size_t>{1, 8192, 16384}
-                                            : std::vector<std::size_t>{16384, 65536};
-  for (const std::string& set : sets) {
-    const auto parameters = Parameters::named(set, true);
+  // Those of the first line are measured by both transforms, others by their own.
+  const std::vector<std::string> both = {"xiao/STD128", "velofhe/GD_I", "W128_P64",
+                                         "velofhe/GD_II"};
+  std::vector<std::string> sets = both;
+  for (const char* set : {"velofhe/GD_I_AP", "velofhe/GD_II_AP", "velofhe/MR_I", "velofhe/MR_I_AP",
+                          "velofhe/MR_II", "velofhe/MR_II_AP", "xiao/STD128 binary"})
+    sets.emplace_back(set);
+  for (std::size_t at = 0; at < sets.size(); ++at) {
+    const std::string& set = sets[at];
+    if (!options.takes(set)) continue;
+    const auto parameters = parameters_of(set);
     const Keys keys(parameters);
     for (const Transform transform : {Transform::fft, Transform::ntt}) {
       const bool main = transform == parameters.literal().transform;
-      if (!main && !options.one_device()) continue;
+      if (!main && (!options.one_device() || options.quick || at >= both.size())) continue;
       const Server server(keys.evaluation, options.server(transform));
-      for (const std::size_t batch : batches) {
-        if (batch > options.most || (!main && batch == 16384)) continue;
+      std::vector<std::size_t> own = {16384, 65536};
+      if (options.one_device())
+        own = main ? std::vector<std::size_t>{1, 8192, 16384} : std::vector<std::size_t>{1, 8192};
+      for (const std::size_t batch : options.batches_of(own)) {
         const auto a = batch_of(keys.client, batch, {}), b = batch_of(keys.client, batch, {});
         const Ciphertexts* inputs[] = {&a, &b};
         Record record{.op = "nand", .params = set, .batch = batch};
@@ -60,11 +87,11 @@ void measure_gates(const GpuOptions& options, const Report& report) {
         describe(record, parameters, transform);
         if (const auto peer = kGatePeers.find(set); peer != kGatePeers.end() && batch > 1)
           record.peer = peer->second;
-        const Times included = timed(options, [&] { server.gate(Gate::nand, inputs); });
         const Array x = server.upload(a), y = server.upload(b);
         const Array* arrays[] = {&x, &y};
-        report.add_both(record, included,
-                        resident(options, server, [&] { server.gate(Gate::nand, arrays); }));
+        report.add_both(
+            record, options, server, [&] { server.gate(Gate::nand, inputs); },
+            [&] { server.gate(Gate::nand, arrays); });
       }
     }
   }
@@ -77,6 +104,11 @@ void measure_tables(const GpuOptions& options, const Report& report) {
        {8, false},
        {"Xiao et al., RTX 4090, batch 16384", "TCHES 2025, Table 5, EvalFunc", 1000 / 1.59},
        {}},
+      {"evalfunc",
+       "xiao/EVALFUNC binary",
+       {8, false},
+       {kVeloFhe, "Table 5, EvalFunc, VeloFHE-B", 1000 / 0.69},
+       {}},
       {"lut4",
        "W128_P128",
        {16, true},
@@ -84,7 +116,8 @@ void measure_tables(const GpuOptions& options, const Report& report) {
        {"tfhe-rs, NVIDIA H200, message 2 carry 2", "classic PBS with key switch", 4.1e-3}},
   };
   for (const Table& t : all) {
-    const auto parameters = Parameters::named(t.set, true);
+    if (!options.takes(t.set)) continue;
+    const auto parameters = parameters_of(t.set);
     const Keys keys(parameters);
     // Neither negacyclic nor, without padding, one rotation's: EvalFunc as the paper times it.
     const Lut lut = Lut::create(
@@ -92,18 +125,21 @@ void measure_tables(const GpuOptions& options, const Report& report) {
         t.encoding);
     const Transform transform = parameters.literal().transform;
     const Server server(keys.evaluation, options.server(transform));
-    for (const std::size_t batch : {std::size_t{1}, std::size_t{2048}, std::size_t{16384}}) {
-      if (batch > options.most) continue;
+    for (const std::size_t batch : options.batches_of({1, 2048, 16384})) {
       const auto a = batch_of(keys.client, batch, t.encoding);
       Record record{.op = t.op, .params = t.set, .batch = batch};
       record.unit = batch == 1 ? "s" : "1/s";
       record.peer = batch == 1 ? t.one : t.many;
       describe(record, parameters, transform);
       const Array x = server.upload(a);
-      const auto included = timed(options, [&] { server.apply({&lut, 1}, {}, a); });
-      report.add_both(record, included, resident(options, server, [&] {
-                        server.apply({&lut, 1}, {}, x);
-                      }));
+      report.add_both(
+          record, options, server,
+          [&] {
+            server.apply({&lut, 1}, {}, a);
+          },
+          [&] {
+            server.apply({&lut, 1}, {}, x);
+          });
     }
   }
 }
@@ -118,6 +154,7 @@ void measure_ways(const GpuOptions& options, const Report& report) {
   const std::size_t most = std::min<std::size_t>(options.most, options.quick ? 1024 : 8192);
   const Encoding encoding{8, false};
   for (const char* set : {"xiao/EVALFUNC", "xiao/RELU", "xiao/DECISION_TREE"}) {
+    if (!options.takes(set)) continue;
     const auto parameters = Parameters::named(set, true);
     const Keys keys(parameters);
     const Transform transform = parameters.literal().transform;

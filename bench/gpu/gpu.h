@@ -1,9 +1,11 @@
 // What the parts of bench_gpu share.
 #pragma once
 
+#include <algorithm>
 #include <cstdio>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "common/binfhe.h"
 #include "common/command_line.h"
@@ -15,6 +17,20 @@ namespace whorl::bench {
 
 struct GpuOptions : Common {
   std::uint64_t most = SIZE_MAX;
+  std::vector<std::string> sets;       ///< all if empty
+  std::vector<std::uint64_t> batches;  ///< those that a part has by itself if empty
+  bool takes(const std::string& set) const {
+    return sets.empty() || std::find(sets.begin(), sets.end(), set) != sets.end();
+  }
+  /// Those asked for, or a part's own: of several devices only those that all of them share.
+  std::vector<std::size_t> batches_of(const std::vector<std::size_t>& own) const {
+    std::vector<std::size_t> out(batches.begin(), batches.end());
+    if (batches.empty()) out = own;
+    std::erase_if(out, [&](std::size_t batch) {
+      return batch > most || (batches.empty() && !one_device() && batch < 16384);
+    });
+    return out;
+  }
   bool one_device() const {
     return device.find(',') == std::string::npos && device.find("all") == std::string::npos;
   }
@@ -30,20 +46,15 @@ struct GpuOptions : Common {
 inline Effort effort_of(const Common& options) {
   return {.fewest = options.quick ? 2u : 5u,
           .most = options.quick ? 5u : 50u,
-          .seconds = options.quick ? 0.1 : 0.6};
+          .seconds = options.quick ? 0.1 : 0.6,
+          .slow = options.quick ? 2 : 1e30};
 }
 inline Times timed(const Common& options, const std::function<void()>& run) {
   return measure(effort_of(options), {.run = run});
 }
 
-/// Of a batch that is on the device and stays there.
-template <class Work>
-Times resident(const GpuOptions& options, const binfhe::Server& server, const Work& work) {
-  return timed(options, [&] {
-    work();
-    server.synchronise();
-  });
-}
+/// A set by its name; "NAME binary" is the same with binary LWE keys. Those under 128 bits, too.
+binfhe::Parameters parameters_of(const std::string& set);
 /// Batches of encrypted messages: a few thousand, repeated, since encryption is not measured.
 binfhe::Ciphertexts batch_of(const binfhe::Client& client, std::size_t count,
                              binfhe::Encoding encoding);
@@ -59,12 +70,20 @@ class Report {
     std::fflush(stdout);
     records_.add(record);
   }
-  /// Once with transfers, beside the peer; once without.
-  void add_both(Record& record, const Times& included, const Times& excluded) const {
-    add_included(record, included);
+  /// Once with transfers, beside the peer; once on a batch that is on the device and stays there.
+  /// The second is left out where there was one slow run: transfers are no part of it that shows.
+  void add_both(Record& record, const GpuOptions& options, const binfhe::Server& server,
+                const std::function<void()>& included,
+                const std::function<void()>& resident) const {
+    const Times times = timed(options, included);
+    add_included(record, times);
+    if (times.least() > effort_of(options).slow) return;
     record.transfers = false;
     record.peer = {};
-    set(record, excluded);
+    set(record, timed(options, [&] {
+          resident();
+          server.synchronise();
+        }));
     add(record);
   }
   void add_included(Record& record, const Times& times) const {

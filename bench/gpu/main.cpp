@@ -3,10 +3,12 @@
 // bench/plots.py.
 //
 // usage: bench_gpu [--device cuda:0] [--record FILE] [--commit ID] [--quick] [--only PART,…]
-//                  [--most BATCH]
+//                  [--most BATCH] [--set NAME,…] [--batch COUNT,…]
 //
-// PART: gates, tables, large, ways, ntt or memory. Several devices ("cuda:0,1") run gates only.
-// `--most` leaves larger batches out; with it, "--device cpu" ends in reasonable time.
+// PART: gates, tables, large, ways, ntt or memory. Several devices ("cuda:0,1") run gates, tables
+// and operations of large precision, in batches of 16,384 and more. `--most` leaves larger batches
+// out; with it, "--device cpu" ends in reasonable time. `--set` and `--batch` choose sets and
+// batches of bootstraps. `--quick` has fewer runs, and sets by their own transform only.
 //
 // "Transfers included" is a call of the server, from ciphertexts in the host's memory to results
 // there. "Excluded" is the same work on ciphertexts that are on the device, results staying there:
@@ -40,13 +42,18 @@ int run(CommandLine& line) {
   GpuOptions options;
   options.device = "cuda:0";
   line.device(options).record(options).only(options).quick(options);
-  line.add("--most", options.most, "the largest batch").parse();
+  line.add("--most", options.most, "the largest batch")
+      .list("--set", options.sets, "sets, with commas between")
+      .list("--batch", options.batches, "batches of bootstraps, with commas between")
+      .parse();
+  for (const std::string& set : options.sets) parameters_of(set);  // its name is checked
   const Report report(options);
-  const auto part = [&](const char* name, auto body) {
-    if (!options.wants(name) || (!options.one_device() && std::string(name) != "gates")) return;
+  const auto part = [&](const std::string& name, auto body) {
+    const bool for_one = name == "memory" || name == "ntt" || name == "ways";
+    if (!options.wants(name) || (!options.one_device() && for_one)) return;
     const double start = seconds_now();
     body(options, report);
-    std::printf("# %s: %.1f s\n", name, seconds_now() - start);
+    std::printf("# %s: %.1f s\n", name.c_str(), seconds_now() - start);
   };
   part("memory", memory);
   part("gates", measure_gates);

@@ -1,5 +1,6 @@
 // Transforms of data that is on the device.
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -48,21 +49,23 @@ void ntt_point(const GpuOptions& options, const Report& report, const Queue& que
 
 void measure_ntts(const GpuOptions& options, const Report& report) {
   const auto queue = open_queue(options.device);
-  // VeloFHE's Table 3, microseconds a transform on an A100.
-  struct Point {
-    std::uint32_t log_N;
-    std::size_t batch;
-    double forward, inverse;
+  // VeloFHE's Table 3, microseconds a transform on an A100, forward and inverse; and the batches of
+  // its Figure 5, up to 256 MB.
+  const std::map<std::pair<unsigned, std::size_t>, std::pair<double, double>> velofhe = {
+      {{10, 1}, {12.0, 12.1}},      {{10, 1024}, {0.061, 0.059}}, {{10, 8192}, {0.049, 0.049}},
+      {{11, 1}, {15.6, 16.0}},      {{11, 1024}, {0.090, 0.090}}, {{12, 1}, {17.9, 19.8}},
+      {{12, 1024}, {0.117, 0.129}},
   };
-  const auto velofhe = [](double microseconds) {
+  const auto peer_of = [](double microseconds) {
     return Peer{"VeloFHE, A100", "Table 3", 1e6 / microseconds};
   };
-  for (const Point& p :
-       {Point{10, 1, 12.0, 12.1}, Point{10, 1024, 0.061, 0.059}, Point{10, 8192, 0.049, 0.049},
-        Point{11, 1, 15.6, 16.0}, Point{11, 1024, 0.090, 0.090}, Point{12, 1, 17.9, 19.8},
-        Point{12, 1024, 0.117, 0.129}})
-    ntt_point<std::uint64_t>(options, report, *queue, 1u << p.log_N, p.batch,
-                             {velofhe(p.forward), velofhe(p.inverse)});
+  for (unsigned log_N = 10; log_N <= 12; ++log_N)
+    for (std::size_t batch = 1; batch <= (std::size_t{1} << (25 - log_N)); batch *= 2) {
+      std::pair<std::optional<Peer>, std::optional<Peer>> peers;
+      if (const auto known = velofhe.find({log_N, batch}); known != velofhe.end())
+        peers = {peer_of(known->second.first), peer_of(known->second.second)};
+      ntt_point<std::uint64_t>(options, report, *queue, 1u << log_N, batch, peers);
+    }
   // Batches that fill 256 MB, 32-bit words.
   for (unsigned log_N = 8; log_N <= 17; ++log_N) {
     const std::size_t batch = (std::size_t{256} << 20) / 4 >> log_N;

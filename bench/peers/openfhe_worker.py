@@ -60,8 +60,28 @@ def functions() -> dict[str, Callable[[int], float]]:
     return {"evalfunc": evalfunc}
 
 
+def signs() -> dict[str, Callable[[int], float]]:
+    """n = 1305, N = 2048, log Q = 54: signs of messages of 17 bits, modulo 2^25."""
+    context = openfhe.BinFHEContext()
+    context.GenerateBinFHEContext(openfhe.STD128, False, 25, 0, openfhe.GINX, False)
+    secret = context.KeyGen()
+    context.BTKeyGen(secret)
+    messages = [context.Encrypt(secret, m, openfhe.FRESH, 1 << 17, 1 << 25) for m in (5, 65600)]
+    found = [context.Decrypt(secret, context.EvalSign(message), 2) for message in messages]
+    assert found == [0, 1], found
+
+    def evalsign(runs: int) -> float:
+        start = time.process_time()
+        for _ in range(runs):
+            context.EvalSign(messages[0])
+        return (time.process_time() - start) / runs
+
+    return {"evalsign": evalsign}
+
+
 MAKERS: dict[str, Callable[[], dict[str, Callable[[int], float]]]] = {
     "evalfunc": functions,
+    "evalsign": signs,
     "nand_ap": lambda: gates("STD128_AP", "AP", "_ap"),
     "nand_lmkcdey": lambda: gates("STD128_LMKCDEY", "LMKCDEY", "_lmkcdey"),
 }

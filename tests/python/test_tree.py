@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 import os
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ pytest.importorskip("matplotlib", reason="needs matplotlib (extra: apps)")
 
 from tree import circuit as circuits  # noqa: E402
 from tree import picture, run, security  # noqa: E402
+from tree import task as tasks  # noqa: E402
 from tree.model import Ints, Quantiser, Tree  # noqa: E402
 from tree.server import Encrypted  # noqa: E402
 from whorl.client.binfhe import Client  # noqa: E402
@@ -67,9 +69,12 @@ class Clear:
         p, padding = columns[0].p, columns[0].padding
         return Messages(total % (2 * p if padding else p), p, padding)
 
-    def stack(self, columns: Sequence[Messages]) -> Messages:
-        values = np.stack([column.values for column in columns], axis=-1)
-        return Messages(values, columns[0].p, columns[0].padding)
+    def join(self, arrays: Sequence[Messages]) -> Messages:
+        values = np.concatenate([array.values for array in arrays], axis=-1)
+        return Messages(values, arrays[0].p, arrays[0].padding)
+
+    def zero(self, like: Messages) -> Messages:
+        return Messages(np.zeros((len(like.values), 1), dtype=np.int64), like.p, like.padding)
 
 
 def simulate(tree: Tree, levels: Ints) -> tuple[Ints, Ints, int]:
@@ -229,6 +234,26 @@ def test_counts_in_the_picture_add_up(tree: Tree, seed: int) -> None:
     assert all(counts[end] == number for end, number in zip(ends, reached, strict=True))
 
 
+def test_the_benchs_circuit_is_that_of_the_application() -> None:
+    """bench/tree/iris.json, followed as bench_tree does: other versions of scikit-learn may learn
+    another tree, so this one is checked by itself."""
+    told = json.loads(tasks.FILE.read_text(encoding="utf-8"))
+    assert told["parameters"] == json.loads(json.dumps(security.TREE_P40))
+    assert set(told) == set(tasks.task())
+    levels = np.array(told["flowers"])
+    assert levels.shape == (run.TEST, 4) and levels.min() >= 0 and levels.max() < told["p_in"]
+    tests = list(zip(told["features"], told["tests"], strict=True))
+    bits = np.array([[table[row[feature]] for feature, table in tests] for row in levels])
+    literals = np.concatenate([bits, 1 - bits, np.zeros((run.TEST, 1), dtype=int)], axis=1)
+    sums = literals[:, told["ways"]].sum(axis=2)
+    assert sums.max() < told["p_sum"]
+    indicators = np.array([[t[s] for t, s in zip(told["ends"], row, strict=True)] for row in sums])
+    classes = (told["base"] + indicators @ told["weights"]) % told["p_out"]
+    assert classes.tolist() == told["classes"]
+    quantiser = Quantiser.learn(run.split(tasks.SEED, run.TEST).training, told["p_in"])
+    assert (levels == quantiser(run.split(tasks.SEED, run.TEST).test)).all()
+
+
 # ---- noise
 
 
@@ -259,7 +284,16 @@ def test_failure_is_the_gaussian_tail() -> None:
 def test_levels_follow_the_parameters() -> None:
     assert security.most_levels(security.named("TREE_P40"), 9) == 64
     assert security.most_levels(security.named("W128_P128"), 9) == 32
-    assert security.named("TREE_P40").security.bits >= 128
+    for name in security.SETS:
+        assert security.named(name).security.bits >= 128
+    # Unrolled keys add noise to rotations only, of which the tests' inputs have none.
+    circuit = circuits.compile_tree(chain(9, 3, 64))
+    plain, unrolled = (
+        security.failure(security.named(name), circuit)
+        for name in ("TREE_P40", "TREE_P40_UNROLLED")
+    )
+    assert plain.tests == unrolled.tests
+    assert plain.leaves < unrolled.leaves < security.LIMIT_LOG2 - 20
 
 
 # ---- encrypted

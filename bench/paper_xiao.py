@@ -1,0 +1,357 @@
+"""docs/papers/xiao.md: Tables 3 to 5 and 9, and Figures 4 and 5."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+from common.records import Record, table
+from gpu_records import pick, rate
+from paper_figures import (
+    BATCH,
+    XIAO_FIGURE_5,
+    XIAO_TABLE_3,
+    XIAO_TABLE_4,
+    XIAO_TABLE_5,
+    XIAO_TABLE_9,
+    Bootstrap,
+    LargeSet,
+)
+from paper_records import (
+    CHIP,
+    NOT_MEASURED,
+    Measured,
+    Missing,
+    bits,
+    command_of,
+    last,
+    milliseconds,
+    parameters,
+    power,
+    said,
+    save,
+    source,
+    style,
+    three_digits,
+    without_records,
+)
+
+WAYS = ("single", "cluster", "shared", "automatic")
+AT = (1, 128, 1024)
+"""EvalFuncs in a call of which Figure 5's table has a column."""
+
+
+def lines(measured: Measured, plots: Path) -> list[str]:
+    """Of the page, between its markers."""
+    style()
+    return [
+        *table_3(measured),
+        *table_4(measured),
+        *table_5(measured),
+        *figure_4(measured, plots),
+        *figure_5(measured, plots),
+        *table_9(measured),
+    ]
+
+
+def log2_erfc(x: float) -> float:
+    """log2(1 - erf(x)), also where that is no number any more."""
+    direct = math.erfc(x)
+    if direct > 1e-300:
+        return math.log2(direct)
+    return -x * x * math.log2(math.e) - math.log2(x * math.sqrt(math.pi))
+
+
+def deviation(record: Record) -> str:
+    return f"{record['deviation']:.2f} ({record['runs']:,} gates)"
+
+
+def table_3(measured: Measured) -> list[str]:
+    rows: list[list[str]] = []
+    missing: Missing = []
+    for row in XIAO_TABLE_3:
+        params = parameters(row.params)
+        beta = math.sqrt(params.noise().refreshed)
+        record = last(measured.noise, op="nand", params=row.params)
+        if not record:
+            missing.append((f"β of `{row.params}`", f"bench_noise --set {row.params}"))
+        shape = f"{row.n}, {row.q}, {row.N}, {row.log_q_ring}, 2^{row.log_b_g}"
+        rows.append(
+            [
+                row.name,
+                f"`{row.params}`",
+                shape,
+                f"{row.deviation:.2f}",
+                f"{beta:.2f}",
+                said(record, deviation),
+                power(row.fails_log2),
+                power(log2_erfc(row.q / 8 / (2 * beta))),
+                power(params.failure_log2),
+                bits(params),
+                source(record),
+            ]
+        )
+    head = ["set", "in Whorl", "n, q, N, log2 Q, B_g", "β, paper", "β by Whorl's formulas"]
+    head += ["β measured", "FP, paper", "FP of that β", "a gate fails", "bits: LWE, ring", "record"]
+    return [
+        "## How often gates fail (Table 3)",
+        "",
+        "β is the standard deviation of a bootstrapped ciphertext's error, modulo q. The paper's "
+        "is of 16,384 bootstraps. *FP* is its formula, 1 - erf((q/8)/(2β)). *A gate fails* counts "
+        "also the rounding from q to 2N and the largest error that a key can have. *Bits* are "
+        "Whorl's estimates; the paper does not state any.",
+        "",
+        *table(head, rows),
+        *without_records(missing),
+    ]
+
+
+def table_4(measured: Measured) -> list[str]:
+    rows: list[list[str]] = []
+    missing: Missing = []
+    for row in XIAO_TABLE_4:
+        # Of a bootstrap that ends modulo the paper's q: the other members are the set's.
+        params = parameters(row.params, q=row.q, max_p=8)
+        by_fft, by_ntt = (math.sqrt(params.noise(by).refreshed) for by in ("fft", "ntt"))
+        records = [last(measured.noise, **noise_of(row, by)) for by in ("fft", "ntt")]
+        if not any(records):
+            missing.append((f"β of `{row.params}`", f"bench_noise --set {row.params}"))
+        sector = row.q / 2 ** (4 if row.q == 4096 else 3)
+        rows.append(
+            [
+                row.function,
+                f"`{row.params}`",
+                f"2^{row.log_modulus}" if row.q == 4096 else "",
+                str(row.bits),
+                f"2^{row.log_b_g}",
+                f"{row.deviation:.2f}",
+                f"{by_fft:.2f}, {by_ntt:.2f}",
+                ", ".join(said(record, deviation) for record in records),
+                power(row.fails_log2),
+                power(log2_erfc(sector / (4 * by_fft))),
+                source(*records) or NOT_MEASURED,
+            ]
+        )
+    head = ["function", "in Whorl", "Q'", "bits", "B_g", "β, paper"]
+    head += ["β by Whorl's formulas: FFT, NTT", "β measured: FFT, NTT", "FP, paper"]
+    head += ["FP of that β, FFT", "record"]
+    large = parameters("xiao/HOMSIGN_25").security
+    return [
+        "## How often functions fail (Table 4)",
+        "",
+        "All have n = 1305, N = 2048, log2 Q = 54, log2 Q_ks = 35 and B_ks = 32. β is modulo "
+        "q = 4096, for EvalFunc modulo 2048, and the paper's is of FFTs. *FP* is the paper's "
+        "formula, 1 - erf((q/p)/(4β)), with p = q/256. The sets for signs take the NTT in Whorl: "
+        "their ciphertexts are modulo 2^16 to 2^29, where the rounding of doubles is larger than "
+        f"here. By Whorl's estimate the LWE key has {large.lwe_bits:.0f} bits of security, the "
+        f"ring key {large.ring_bits:.0f}.",
+        "",
+        *table(head, rows),
+        *without_records(missing),
+    ]
+
+
+def noise_of(row: LargeSet, transform: str) -> dict[str, str]:
+    """Members of the record of bench_noise for a row."""
+    params = row.params if row.q == 2048 else f"{row.params} q={row.q}"
+    return {"op": "nand", "params": params, "transform": transform}
+
+
+def pairs(row: Bootstrap) -> list[tuple[str, bool]]:
+    """Sets of Whorl for a row: the paper's, and its own."""
+    return [(row.params, True), *([(row.own, False)] if row.own else [])]
+
+
+def table_5(measured: Measured) -> list[str]:
+    rows: list[list[str]] = []
+    missing: Missing = []
+    for row in XIAO_TABLE_5:
+        for name, theirs in pairs(row):
+            params = parameters(name)
+            many, alone = measured.many(row.op, name), measured.alone(row.op, name)
+            two = measured.many(row.op, name, gpus=2)
+            if not many or not alone:
+                missing.append((row.op, command_of(row.op, name)))
+            times = [row.one_thread, row.threads_64, row.gpu, row.gpus_8]
+            rows.append(
+                [
+                    row.function if theirs else "the same",
+                    f"`{name}`" if theirs else f"`{name}`, Whorl's own",
+                    *([f"{each:g}" for each in times] if theirs else [""] * 4),
+                    said(many, milliseconds),
+                    ratio(row.gpu, many),
+                    ratio(row.gpus_8, many),
+                    said(two, milliseconds),
+                    said(alone, milliseconds),
+                    bits(params),
+                    source(many, alone, two) or NOT_MEASURED,
+                ]
+            )
+    head = ["", "set", "1 thread", "64 threads", "1 GPU", "8 GPUs", f"Whorl, one {CHIP}"]
+    head += ["÷ 1 GPU", "÷ 8 GPUs", f"Whorl, two {CHIP}s", f"one alone, one {CHIP}"]
+    head += ["bits: LWE, ring", "record"]
+    return [
+        "## How long bootstraps take (Table 5)",
+        "",
+        f"Milliseconds a ciphertext in a batch of {BATCH:,}, transfers included. The paper's GPUs "
+        f"are RTX 4090s, its CPU a Threadripper 3970X with 64 threads. *÷* says how many times as "
+        f"fast as the paper's GPUs one {CHIP} is. *One alone* is the time of a call with one "
+        "ciphertext, which the paper does not have.",
+        "",
+        *table(head, rows),
+        *without_records(missing),
+    ]
+
+
+def ratio(theirs: float, ours: Record | None) -> str:
+    return f"{theirs * rate(ours) / 1000:.1f}×" if ours else ""
+
+
+def scaling(measured: Measured, op: str, params: str) -> tuple[Record, Record] | None:
+    """Records of one GPU and two, of one commit if there is one that has both."""
+    members = {"op": op, "params": params, "batch": BATCH, "transfers": "included"}
+    of = {
+        count: [
+            r
+            for r in measured.history
+            if r["device_count"] == count
+            and r.get("way") is None
+            and all(r.get(name) == value for name, value in members.items())
+        ]
+        for count in (1, 2)
+    }
+    if not of[1] or not of[2]:
+        return None
+    for two in reversed(of[2]):
+        same = [r for r in of[1] if r["commit"] == two["commit"]]
+        if same:
+            return max(same, key=rate), two
+    return of[1][-1], of[2][-1]
+
+
+def figure_4(measured: Measured, plots: Path) -> list[str]:
+    rows: list[list[str]] = []
+    missing: Missing = []
+    figure, axis = plt.subplots(figsize=(6, 3.6))
+    axis.plot([1, 8], [1, 8], color="lightgray", linewidth=1, label="as many times as GPUs")
+    markers = "osD^v"
+    for at, (row, marker) in enumerate(zip(XIAO_TABLE_5, markers, strict=True)):
+        theirs = row.gpu / row.gpus_8
+        label = row.function.split(" ")[0]
+        # Apart from one another: most lie close to 7.
+        axis.plot(
+            7.7 + 0.15 * at, theirs, marker, color="tab:gray", markersize=5, label=f"paper, {label}"
+        )
+        for name, is_theirs in pairs(row):
+            found = scaling(measured, row.op, name)
+            if found:
+                gain = rate(found[1]) / rate(found[0])
+                if is_theirs:
+                    axis.plot(2, gain, marker, color="tab:blue", markersize=5)
+            else:
+                missing.append((f"{row.op} of `{name}`", "bench_gpu --device cuda:0,1"))
+            rows.append(
+                [
+                    row.function if is_theirs else "the same",
+                    f"`{name}`",
+                    f"{theirs:.2f}" if is_theirs else "",
+                    f"{gain:.2f}" if found else NOT_MEASURED,
+                    source(*found) if found else NOT_MEASURED,
+                ]
+            )
+    axis.plot([], [], "o", color="tab:blue", label=f"Whorl, {CHIP}, at 2 GPUs")
+    axis.set(xlabel="GPUs", ylabel="times as fast as one", xlim=(0.8, 8.8), ylim=(0, 8.8))
+    axis.legend(frameon=False, fontsize=7, loc="upper left")
+    axis.grid(True, alpha=0.3)
+    save(figure, plots / "paper-xiao-figure-4.svg")
+    head = ["", "set", "paper, 8 GPUs", f"Whorl, two {CHIP}s", "record"]
+    return [
+        "## What more GPUs gain (Figure 4)",
+        "",
+        "How many times as fast as one GPU several are, in a batch of "
+        f"{BATCH:,} with transfers. The paper draws 1 to 8 GPUs; its values for 8 are the "
+        "quotients of Table 5. Whorl was measured on one and on two; where one commit was measured "
+        "on both, the quotient is of that commit.",
+        "",
+        "![How many times as fast several GPUs are](../plots/paper-xiao-figure-4.svg)",
+        "",
+        *table(head, rows),
+        *without_records(missing),
+    ]
+
+
+def figure_5(measured: Measured, plots: Path) -> list[str]:
+    ways = [r for r in measured.one if r.get("way")]
+    figure, axes = plt.subplots(1, 3, figsize=(12, 3.8), sharey=True)
+    rows = []
+    for axis, (params, base) in zip(axes, XIAO_FIGURE_5.items(), strict=True):
+        for way in WAYS:
+            of_way = [r for r in ways if r["way"] == way and r["params"] == params]
+            points = sorted((r["batch"], 1000 * r["median"]) for r in of_way)
+            if points:
+                line = "k--" if way == "automatic" else "o-"
+                axis.plot(*zip(*points, strict=True), line, label=way, markersize=3, linewidth=1)
+            found = [pick(of_way, batch=batch) for batch in AT]
+            cells = [said(r, lambda r: three_digits(1000 * r["median"])) for r in found]
+            rows.append([f"B_g = {base}, `{params}`", way, *cells, source_of_ways(found)])
+        axis.set_xscale("log", base=2)
+        axis.set(yscale="log", xlabel="EvalFuncs in a call", title=f"B_g = {base}")
+        axis.grid(True, alpha=0.3)
+    axes[0].set_ylabel("ms a call")
+    if ways:
+        axes[0].legend(frameon=False)
+    save(figure, plots / "paper-xiao-figure-5.svg")
+    head = ["gadget", "way", *(f"{batch:,} in a call, ms" for batch in AT), "record"]
+    missing: Missing = [] if ways else [("EvalFunc over batches", "bench_gpu --only ways")]
+    return [
+        "## Which way of spreading is faster (Figure 5)",
+        "",
+        "EvalFunc with n = 1305, N = 2048 and log2 Q = 54 at three bases of the gadget, transfers "
+        "included. The paper's *single-block* is `single` here: one ciphertext in a thread block. "
+        "Its *multi-blocks* spread one ciphertext over as many blocks as there are digits, and "
+        "meet in device memory; `cluster` spreads one over four or eight blocks, which meet in "
+        "shared memory. `shared` would put several ciphertexts in a block, and has no room at this "
+        "N, so it is the same as `single`. `automatic` is what runs if nothing is asked for.",
+        "",
+        "![EvalFunc over batch sizes](../plots/paper-xiao-figure-5.svg)",
+        "",
+        *table(head, rows),
+        *without_records(missing),
+    ]
+
+
+def source_of_ways(found: list[Record | None]) -> str:
+    commits = sorted({r["commit"] for r in found if r})
+    return f"`h200/gpu` {', '.join(commits)}" if commits else NOT_MEASURED
+
+
+def table_9(measured: Measured) -> list[str]:
+    rows = [[name, f"{1000 * seconds:g}", "", ""] for name, seconds in XIAO_TABLE_9.items()]
+    alone: dict[str, Record] = {r["params"]: r for r in measured.tree if r["batch"] == 1}
+    missing: Missing = [] if alone else [("the tree", "bench_tree")]
+    for name in alone or ["TREE_P40"]:
+        many = [r for r in measured.tree if r["params"] == name and r["batch"] > 1]
+        best = {r["batch"]: r for r in many}
+        largest = best[max(best)] if best else None
+        record = alone.get(name)
+        rows.append(
+            [
+                f"Whorl, one {CHIP}, `{name}`",
+                said(record, milliseconds),
+                said(largest, lambda r: f"{milliseconds(r)} of {r['batch']:,}"),
+                source(record, largest) or NOT_MEASURED,
+            ]
+        )
+    return [
+        "## How long the decision tree takes (Table 9)",
+        "",
+        "Milliseconds a flower of the Iris data set, at the server. The first three rows are of 16 "
+        "threads of a CPU. Their trees have about 10 tests, with features of 11 bits in the "
+        "paper's; [Whorl's](../../apps/tree/README.md) has 6, with features of 6 bits, which lose "
+        "nothing of the data. Whorl's figures are from ciphertexts in the host's memory to those "
+        "of the answer there.",
+        "",
+        *table(["", "one flower", "a flower of a batch", "record"], rows),
+        *without_records(missing),
+    ]
