@@ -29,7 +29,7 @@ void launch_ntt_steps(const Stream& stream, const NttWalkArrays<Word>& key,
                       const RotationBatch<Word>& batch) {
   using Memory = NttWalkMemory<Shape, limbs, steps>;
   constexpr unsigned threads = 2 * Shape::threads;
-  constexpr int blocks = NttWalkTuning<Shape>::blocks;
+  constexpr int blocks = NttWalkTuning<Shape, limbs>::blocks;
   NttWalkKeyView<Word, limbs> view = walk_view_of<limbs>(key);
   const std::size_t slots = Memory::slot_bytes(key.slots), others = Memory::other_bytes;
   const bool fits = slots + others <= stream.gpu().shared_per_block;

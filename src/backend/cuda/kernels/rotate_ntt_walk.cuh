@@ -294,30 +294,29 @@ __global__ void __launch_bounds__(2 * Shape::threads, blocks)
         const auto key_at = [&](std::uint32_t of, int part) {
           return step_key + (std::size_t{2 * of + part} * limbs + l) * N + node * F;
         };
-        Word v[2][keys][F];
-#pragma unroll
-        for (int part = 0; part < 2; ++part)
-#pragma unroll
-          for (int k = 0; k < keys; ++k)
-            rotate_ntt_unrolled_detail::load_node<F>(key_at(2 * k + row, part), v[part][k],
-                                                     [](const auto* at) { return __ldcg(at); });
         Word x[F];
         rotate_ntt_unrolled_detail::load_node<F>(slot + Shape::template place<last>(node * F), x,
                                                  [](const auto* at) { return *at; });
         forward_rest<Shape>(x, plan, node);
 #pragma unroll
-        for (int part = 0; part < 2; ++part)
+        for (int part = 0; part < 2; ++part) {
+          Word v[keys][F];
+#pragma unroll
+          for (int k = 0; k < keys; ++k)
+            rotate_ntt_unrolled_detail::load_node<F>(key_at(2 * k + row, part), v[k],
+                                                     [](const auto* at) { return __ldcg(at); });
 #pragma unroll
           for (int f = 0; f < F; ++f) {
             if constexpr (ginx) {
               ProductSum<Word> bundle;
 #pragma unroll
-              for (int k = 0; k < keys; ++k) bundle.add(factor[k][f], v[part][k][f], q);
+              for (int k = 0; k < keys; ++k) bundle.add(factor[k][f], v[k][f], q);
               sum[part][f].add(x[f], bundle.reduce(q, montgomery), q);
             } else {
-              sum[part][f].add(x[f], v[part][0][f], q);
+              sum[part][f].add(x[f], v[0][f], q);
             }
           }
+        }
       };
       if constexpr (raised && !moves) {
 #pragma unroll

@@ -14,11 +14,14 @@ struct FftWalkTuning {
   static constexpr int blocks = resident / threads > 1 ? resident / threads : 1;
 };
 
-/// The same: 64 registers a thread with 32-bit words, 128 with 64-bit ones.
-template <class Shape>
+/// The same: 64 registers a thread with 32-bit words, 128 with 64-bit ones; half as many more where
+/// a thread carries 16 coefficients of two limbs.
+template <class Shape, int limbs>
 struct NttWalkTuning {
+  static constexpr bool narrow = sizeof(typename Shape::Word) == 4;
+  static constexpr bool many = limbs == 2 && Shape::E == 16;
   static constexpr int threads = 2 * Shape::threads,
-                       resident = sizeof(typename Shape::Word) == 4 ? 1024 : 512;
+                       resident = narrow ? (many ? 640 : 1024) : (many ? 384 : 512);
   static constexpr int blocks = resident / threads > 1 ? resident / threads : 1;
 };
 
