@@ -21,7 +21,7 @@ inline bool has_walks(const RotationShape& shape) {
 /// gadget_ranges; with a raised modulus, where a digit is a whole coefficient, of that digit.
 std::vector<GadgetRange> walk_ranges(const RotationShape& shape);
 
-/// For AP and automorphisms. DeviceError where the numbers of rows or steps are too large.
+/// For AP and automorphisms. RefusedError as walk_numbers'.
 WalkTables walk_tables(const Stream& stream, const RotationShape& shape);
 
 /// Rows of a key that are prepared together: those of one product, or of a step of GINX.

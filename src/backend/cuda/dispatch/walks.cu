@@ -1,9 +1,9 @@
 #include "backend/cuda/dispatch/walks.h"
 
-#include <limits>
 #include <string>
 
 #include "backend/cuda/dispatch/walk_key.h"
+#include "backend/cuda/dispatch/walk_rules.h"
 #include "backend/cuda/kernels/write_walks.cuh"
 #include "backend/cuda/runtime/error.h"
 #include "whorl/error.h"
@@ -26,60 +26,24 @@ std::vector<GadgetRange> walk_ranges(const RotationShape& shape) {
 }
 
 WalkTables walk_tables(const Stream& stream, const RotationShape& shape) {
-  const std::vector<GadgetRange> ranges = walk_ranges(shape);
-  const auto bounded = [](std::size_t value, std::size_t most, const char* what) {
-    if (value > most)
-      throw RefusedError("cuda: a blind-rotation key with " + std::to_string(value) + " " + what +
-                         " has no kernel; there may be " + std::to_string(most));
-  };
-  bounded(shape.row_count, std::numeric_limits<std::uint32_t>::max(), "rows");
-  bounded(ranges.size(), 0xffff, "runs of gadgets");
-  bounded(shape.n, AutomorphismRules::none, "LWE coefficients");
-  std::vector<CoefficientKeys> keys;
-  for (std::size_t range = 0; range < ranges.size(); ++range)
-    for (std::uint32_t i = ranges[range].first; i < ranges[range].end; ++i)
-      keys.push_back({static_cast<std::uint32_t>(shape.first_row[i]),
-                      static_cast<std::uint16_t>(range),
-                      static_cast<std::uint16_t>(2 * ranges[range].digits)});
+  std::vector<std::uint32_t> firsts;
+  for (const GadgetRange& range : gadget_ranges(shape)) firsts.push_back(range.first);
+  const WalkNumbers numbers = walk_numbers(shape, firsts);
   WalkTables out;
-  out.keys = stream.upload(keys.data(), keys.size());
-  if (shape.kind == RotationKind::ap) {
-    DigitRules rules;
-    rules.n = shape.n;
-    rules.N = shape.N;
-    rules.base = shape.group;
-    for (std::uint64_t weight = shape.unit; weight < 2ULL * shape.N; weight *= shape.group)
-      rules.weights[rules.places++] = static_cast<std::uint32_t>(weight);
-    rules.keys = out.keys.data();
-    out.most = rules.most();
-    out.rules = rules;
+  out.keys = stream.upload(numbers.keys.data(), numbers.keys.size());
+  out.start_move = numbers.start_move;
+  out.most = numbers.most;
+  out.rules = numbers.rules;
+  if (auto* digits = std::get_if<DigitRules>(&out.rules)) {
+    digits->keys = out.keys.data();
     return out;
   }
-  // Powers of 5 and of 5^-1 modulo 2N; the order of 5 is N/2.
-  const std::uint32_t N = shape.N, mask = 2 * N - 1;
-  std::uint32_t fifth = 5;
-  while ((fifth * 5 & mask) != 1) fifth = fifth * 5 & mask;
-  std::vector<std::uint16_t> logarithms(2 * N), inverses;
-  for (std::uint32_t k = 0, power = 1; k < N / 2; ++k, power = power * 5 & mask)
-    logarithms[power] = static_cast<std::uint16_t>(k);
-  for (std::uint32_t k = 0, power = fifth; k < shape.group; ++k, power = power * fifth & mask)
-    inverses.push_back(static_cast<std::uint16_t>(power));
-  out.start_move = (0u - fifth) & mask;
-  inverses.push_back(static_cast<std::uint16_t>(out.start_move));
-  out.logarithms = stream.upload(logarithms.data(), logarithms.size());
-  out.inverses = stream.upload(inverses.data(), inverses.size());
-  AutomorphismRules rules;
-  rules.n = shape.n;
-  rules.N = N;
-  rules.window = shape.group;
-  rules.first_row = static_cast<std::uint32_t>(shape.first_row.back());
-  rules.rows = static_cast<std::uint32_t>((shape.row_count - shape.first_row.back()) /
-                                          shape.automorphisms);
+  out.logarithms = stream.upload(numbers.logarithms.data(), numbers.logarithms.size());
+  out.inverses = stream.upload(numbers.inverses.data(), numbers.inverses.size());
+  auto& rules = std::get<AutomorphismRules>(out.rules);
   rules.keys = out.keys.data();
   rules.logarithms = out.logarithms.data();
   rules.inverses = out.inverses.data();
-  out.most = rules.most();
-  out.rules = rules;
   return out;
 }
 
