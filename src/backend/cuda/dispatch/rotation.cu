@@ -13,9 +13,8 @@ std::unique_ptr<RotationKey> prepare_rotation_key(const Stream& stream, const Ro
                                                   const RowSource<Word>& rows,
                                                   const Workers& workers) {
   if (has_walks(shape) || shape.raised())
-    return shape.arithmetic == Arithmetic::fft
-               ? prepare_fft_walk_key(stream, shape, rows, workers)
-               : prepare_ntt_walk_key(stream, shape, rows, workers);
+    return shape.arithmetic == Arithmetic::fft ? prepare_fft_walk_key(stream, shape, rows, workers)
+                                               : prepare_ntt_walk_key(stream, shape, rows, workers);
   return shape.arithmetic == Arithmetic::fft ? prepare_fft_key(stream, shape, rows, workers)
                                              : prepare_ntt_key(stream, shape, rows, workers);
 }

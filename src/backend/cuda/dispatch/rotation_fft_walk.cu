@@ -154,14 +154,10 @@ std::unique_ptr<RotationKey> prepare(const Stream& stream, const RotationShape& 
 /// For kernels of wide keys, whose words have 64 bits.
 template <class Word>
 RotationBatch<std::uint64_t> of_wide_words(const RotationBatch<Word>& batch) {
-  return {batch.lwe,
-          reinterpret_cast<const std::uint64_t*>(batch.luts),
-          batch.index,
-          reinterpret_cast<std::uint64_t*>(batch.out),
-          batch.count,
-          batch.n,
-          batch.extract,
-          batch.constant,
+  return {batch.lwe,        reinterpret_cast<const std::uint64_t*>(batch.luts),
+          batch.index,      reinterpret_cast<std::uint64_t*>(batch.out),
+          batch.count,      batch.n,
+          batch.extract,    batch.constant,
           sizeof(Word) == 4};
 }
 
@@ -173,9 +169,10 @@ std::unique_ptr<RotationKey> prepare_fft_walk_key(const Stream& stream, const Ro
                                                   const Workers& workers) {
   const CurrentGpu current(stream.gpu().ordinal);
   if (shape.raised() && shape.Q >> 31 != 0)
-    throw RefusedError("cuda: rotations with a raised modulus by FFT have kernels for Q below "
-                       "2^31, not for Q = " +
-                       std::to_string(shape.Q));
+    throw RefusedError(
+        "cuda: rotations with a raised modulus by FFT have kernels for Q below "
+        "2^31, not for Q = " +
+        std::to_string(shape.Q));
   if (sizeof(Word) == 8 || shape.raised()) return prepare<true>(stream, shape, rows, workers);
   return prepare<false>(stream, shape, rows, workers);
 }
@@ -188,13 +185,12 @@ void blind_rotate_fft_walk(const Stream& stream, const RotationKey& any_key, Bli
   const WalkTables& walks = made.walks;
   const RotationShape& shape = any_key.shape();
   if (shape.kind == RotationKind::ginx)
-    return key.keys == 1
-               ? launch_rotate_fft<1, true, true>(stream, key, way, of_wide_words(batch))
-               : launch_rotate_fft<2, true, true>(stream, key, way, of_wide_words(batch));
+    return key.keys == 1 ? launch_rotate_fft<1, true, true>(stream, key, way, of_wide_words(batch))
+                         : launch_rotate_fft<2, true, true>(stream, key, way, of_wide_words(batch));
   const auto launch = [&]<bool wide, bool coarse>(const auto& any_batch) {
-    walks.automorphisms() ? launch_rotate_fft_walk<wide, coarse, true>(stream, key, walks, any_batch)
-                          : launch_rotate_fft_walk<wide, coarse, false>(stream, key, walks,
-                                                                        any_batch);
+    walks.automorphisms()
+        ? launch_rotate_fft_walk<wide, coarse, true>(stream, key, walks, any_batch)
+        : launch_rotate_fft_walk<wide, coarse, false>(stream, key, walks, any_batch);
   };
   if (shape.raised() || (sizeof(Word) == 8 && key.most_digits == 1))
     return launch.template operator()<true, true>(of_wide_words(batch));
@@ -204,10 +200,10 @@ void blind_rotate_fft_walk(const Stream& stream, const RotationKey& any_key, Bli
     launch.template operator()<false, false>(batch);
 }
 
-#define WHORL_INSTANTIATE(Word)                                                                \
-  template std::unique_ptr<RotationKey> prepare_fft_walk_key(                                  \
-      const Stream&, const RotationShape&, const RowSource<Word>&, const Workers&);            \
-  template void blind_rotate_fft_walk(const Stream&, const RotationKey&, BlindRotation,        \
+#define WHORL_INSTANTIATE(Word)                                                         \
+  template std::unique_ptr<RotationKey> prepare_fft_walk_key(                           \
+      const Stream&, const RotationShape&, const RowSource<Word>&, const Workers&);     \
+  template void blind_rotate_fft_walk(const Stream&, const RotationKey&, BlindRotation, \
                                       const RotationBatch<Word>&);
 WHORL_INSTANTIATE(std::uint32_t)
 WHORL_INSTANTIATE(std::uint64_t)

@@ -24,7 +24,8 @@ void launch_rotate_fft_walk(const Stream& stream, const FftKeyArrays& key, const
         key.large,
         nullptr,
         {}};
-    const std::size_t slots = Memory::slot_bytes(key.slots), others = Memory::other_bytes(key.slots);
+    const std::size_t slots = Memory::slot_bytes(key.slots),
+                      others = Memory::other_bytes(key.slots);
     const auto launch = [&](std::uint32_t most_at_once, const auto& body) {
       for_walks(stream, tables, key.N, batch, most_at_once,
                 [&](const Walks& walks, const RotationBatch<Word>& piece) {
@@ -34,10 +35,10 @@ void launch_rotate_fft_walk(const Stream& stream, const FftKeyArrays& key, const
     };
     if (slots + others <= stream.gpu().shared_per_block)
       return launch(~0u, [&](const RotationBatch<Word>& piece) {
-        launch_rotation(stream,
-                        rotate_fft_walk<Shape, wide, coarse, moves,
-                                        FftWalkTuning<Shape, wide>::blocks, false>,
-                        view, piece, 1, threads, slots + others);
+        launch_rotation(
+            stream,
+            rotate_fft_walk<Shape, wide, coarse, moves, FftWalkTuning<Shape, wide>::blocks, false>,
+            view, piece, 1, threads, slots + others);
       });
     // As many at once as go through device memory at once: they keep their numbers.
     launch(spilling_at_once(stream), [&](const RotationBatch<Word>& piece) {

@@ -14,8 +14,8 @@
 namespace whorl::backend::cuda {
 
 /// Values are doubles where Q is above 2^31 or the modulus is raised. Those of GINX with a raised
-/// modulus are laid out as the kernels for GINX read them: a digit of a whole coefficient is linear,
-/// so that (X^a - 1)·ACC may be decomposed.
+/// modulus are laid out as the kernels for GINX read them: a digit of a whole coefficient is
+/// linear, so that (X^a - 1)·ACC may be decomposed.
 class FftWalkKey final : public RotationKey {
  public:
   explicit FftWalkKey(RotationShape shape) : RotationKey(std::move(shape)) {}

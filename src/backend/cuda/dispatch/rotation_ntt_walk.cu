@@ -29,12 +29,10 @@ struct KeyLimb {
   ring::NttPlan<Word> plan;
   Twiddle<Word> factor;
 
-  KeyLimb(std::uint32_t N, Word q, std::uint64_t inverse_of)
-      : plan(N, q) {
+  KeyLimb(std::uint32_t N, Word q, std::uint64_t inverse_of) : plan(N, q) {
     const math::Modulus<Word>& modulus = plan.modulus();
     const Word by = modulus.inverse(modulus.reduce(static_cast<Word>(inverse_of)));
-    const Word w =
-        math::Montgomery<Word>(modulus).to_montgomery(modulus.mul(plan.inverse_N(), by));
+    const Word w = math::Montgomery<Word>(modulus).to_montgomery(modulus.mul(plan.inverse_N(), by));
     factor = {w, modulus.shoup(w)};
   }
 };
@@ -125,7 +123,8 @@ void blind_rotate_ntt_walk(const Stream& stream, const RotationKey& any_key,
 #define WHORL_INSTANTIATE(Word)                                                     \
   template std::unique_ptr<RotationKey> prepare_ntt_walk_key(                       \
       const Stream&, const RotationShape&, const RowSource<Word>&, const Workers&); \
-  template void blind_rotate_ntt_walk(const Stream&, const RotationKey&, const RotationBatch<Word>&);
+  template void blind_rotate_ntt_walk(const Stream&, const RotationKey&,            \
+                                      const RotationBatch<Word>&);
 WHORL_INSTANTIATE(std::uint32_t)
 WHORL_INSTANTIATE(std::uint64_t)
 

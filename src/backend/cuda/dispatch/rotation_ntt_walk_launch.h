@@ -1,4 +1,5 @@
-// Which NTT kernel for rotations in each ciphertext's own order of steps, and with a raised modulus.
+// Which NTT kernel for rotations in each ciphertext's own order of steps, and with a raised
+// modulus.
 #pragma once
 
 #include <cstdint>

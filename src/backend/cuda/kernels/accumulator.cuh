@@ -47,8 +47,8 @@ struct RotationBatch {
     lwe += std::size_t{ciphertexts} * (n + 1);
     index += ciphertexts;
     const std::size_t words = std::size_t{ciphertexts} * (extract ? N + 1 : 2 * N);
-    out = reinterpret_cast<Word*>(reinterpret_cast<char*>(out) +
-                                  words * (halves ? 4 : sizeof(Word)));
+    out =
+        reinterpret_cast<Word*>(reinterpret_cast<char*>(out) + words * (halves ? 4 : sizeof(Word)));
     count -= ciphertexts;
   }
   /// Coefficient j of a ciphertext's test vector.

@@ -337,7 +337,8 @@ struct FftStep {
   /// Waits for all threads' digits first. `digits_known` > 0: loops over rows are unrolled. With 1
   /// part, and digits_known = 0, only digits of a are there.
   template <int digits_known>
-  __device__ __forceinline__ void multiply(std::uint32_t digits, std::uint32_t parts_there = 2) const {
+  __device__ __forceinline__ void multiply(std::uint32_t digits,
+                                           std::uint32_t parts_there = 2) const {
     using Memory = FftPolynomialMemory<Shape, wide, false>;
     constexpr int M = Shape::M, F = Shape::F, nodes = M / F, parts = Memory::parts;
     constexpr int threads = 2 * C * Shape::threads;

@@ -51,10 +51,12 @@ struct FftWalkMemory {
 /// coefficient j as a fraction of the circle. The rest as in transform_digit; `saved` may be where
 /// the accumulator lies.
 template <class Shape, bool wide, bool coarse, bool roomy, class Value, class Sync>
-__device__ __forceinline__ void transform_own_digit(
-    const Value& value, const GadgetRange& gadget, std::uint32_t digit, std::uint64_t Q,
-    const double2* __restrict__ tables, int t, void* saved_values, double* exchange, double* slot,
-    std::uint32_t* exponents, const Sync& sync) {
+__device__ __forceinline__ void transform_own_digit(const Value& value, const GadgetRange& gadget,
+                                                    std::uint32_t digit, std::uint64_t Q,
+                                                    const double2* __restrict__ tables, int t,
+                                                    void* saved_values, double* exchange,
+                                                    double* slot, std::uint32_t* exponents,
+                                                    const Sync& sync) {
   using Accumulator = TorusAccumulator<2 * Shape::M, wide, coarse>;
   using Word = typename Accumulator::Word;
   using Int = std::make_signed_t<Word>;
@@ -103,6 +105,8 @@ __global__ void __launch_bounds__(2 * Shape::threads, blocks) rotate_fft_walk(
   constexpr int M = Shape::M, E = Shape::E, G = Shape::threads, threads = 2 * G;
   constexpr int parts = Polynomial::parts;
   constexpr std::size_t slot_doubles = Polynomial::slot_doubles;
+  // Groups of one warp meet in it: what one of them does, both do.
+  constexpr bool of_a_warp = G < 32;
 
   extern __shared__ double2 shared_memory[];
   const std::uint32_t block_doubles = 2 * key.slots * slot_doubles;
@@ -155,16 +159,17 @@ __global__ void __launch_bounds__(2 * Shape::threads, blocks) rotate_fft_walk(
     const bool automorphism = moves && step.inverse() != 0;
     const bool keeps = automorphism && group == 1;
     if constexpr (moves) {
-      if (keeps) {  // b(X^g), in place
+      if (automorphism && (keeps || of_a_warp)) {  // b(X^g), in place
         typename Accumulator::Fraction moved[2 * E];
 #pragma unroll
         for (int k = 0; k < 2 * E; ++k) moved[k] = acc.moved(t + G * k, step.inverse());
         sync();
 #pragma unroll
-        for (int k = 0; k < 2 * E; ++k) acc.set(t + G * k, moved[k]);
+        for (int k = 0; k < 2 * E; ++k)
+          if (keeps) acc.set(t + G * k, moved[k]);
       }
     }
-    const std::uint32_t from = automorphism ? step.inverse() : 1;
+    const std::uint32_t from = automorphism && !keeps ? step.inverse() : 1;
     const auto value = [&](int j) {
       if constexpr (moves)
         return acc.moved(j, from);
@@ -172,7 +177,7 @@ __global__ void __launch_bounds__(2 * Shape::threads, blocks) rotate_fft_walk(
         return acc.get(j);
     };
 #pragma unroll 1
-    for (std::uint32_t digit = 0; digit < (keeps ? 0 : digits); ++digit)
+    for (std::uint32_t digit = 0; digit < (keeps && !of_a_warp ? 0 : digits); ++digit)
       transform_own_digit<Shape, wide, coarse, wide>(
           value, gadget, digit, key.Q, key.tables, t,
           own + ((Memory::in_slot ? key.slots : digits) - 1) * slot_doubles,
@@ -183,8 +188,8 @@ __global__ void __launch_bounds__(2 * Shape::threads, blocks) rotate_fft_walk(
       const auto* const line_at =
           reinterpret_cast<const char*>(key.values + std::uint64_t{next.row} * 2 * M);
       constexpr std::uint32_t line = 128;
-      const std::uint32_t rows = (moves && next.inverse() != 0 ? 1 : 2) *
-                                 (next.range() == range ? digits : 1);
+      const std::uint32_t rows =
+          (moves && next.inverse() != 0 ? 1 : 2) * (next.range() == range ? digits : 1);
       const std::uint32_t bytes = rows * 2 * M * sizeof(*key.values);
       for (std::uint32_t at = threadIdx.x * line; at < bytes; at += threads * line)
         asm volatile("prefetch.global.L2 [%0];" ::"l"(line_at + at));

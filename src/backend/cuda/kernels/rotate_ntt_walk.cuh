@@ -98,8 +98,8 @@ __device__ __forceinline__ void inverse(Word (&x)[limbs][Shape::E], int t,
   constexpr int E = Shape::E, s = Shape::stride(p);
 #pragma unroll
   for (int l = 0; l < limbs; ++l)
-    group_ntt::inverse_level<E, Shape::log_e - 1>(
-        x[l], plan[l].inverse_roots, (1 << (Shape::log_e * p)) + t / s, plan[l].q);
+    group_ntt::inverse_level<E, Shape::log_e - 1>(x[l], plan[l].inverse_roots,
+                                                  (1 << (Shape::log_e * p)) + t / s, plan[l].q);
   if constexpr (p > 0) {
     constexpr int before = Shape::stride(p - 1);
     const int from = t / s * E * s + t % s, to = t / before * E * before + t % before;
@@ -196,8 +196,8 @@ __global__ void __launch_bounds__(2 * Shape::threads, blocks)
 
   if constexpr (ginx)
     for (int j = threadIdx.x; j < limbs * Memory::near_roots; j += threads)
-      near[j] = key.monomials[j / Memory::near_roots][j % Memory::near_roots *
-                                                      (2 * N / Memory::near_roots)];
+      near[j] = key.monomials[j / Memory::near_roots]
+                             [j % Memory::near_roots * (2 * N / Memory::near_roots)];
   start_accumulator<N, G, Word>(batch, ciphertext, group, t, Q, acc,
                                 ginx ? 1 : key.walks.start_move);
   __syncthreads();
@@ -282,9 +282,8 @@ __global__ void __launch_bounds__(2 * Shape::threads, blocks)
       const Word q = plan.q, montgomery = key.montgomery[l];
       [[maybe_unused]] Word factor[keys][F];
       if constexpr (ginx)
-        rotate_ntt_walk_detail::differences<Shape, keys>(key.monomials[l],
-                                                         near + l * Memory::near_roots, step.how,
-                                                         node, q, montgomery, factor);
+        rotate_ntt_walk_detail::differences<Shape, keys>(
+            key.monomials[l], near + l * Memory::near_roots, step.how, node, q, montgomery, factor);
       ProductSum<Word> sum[2][F];
       const auto add_row = [&](std::uint32_t row) {
         const std::uint32_t component = row >= digits;

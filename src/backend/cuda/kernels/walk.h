@@ -1,5 +1,5 @@
-// The steps of a rotation whose order each ciphertext has for itself: AP's digits, and walks through
-// automorphisms. Everything compiles for the host too, where tests run it.
+// The steps of a rotation whose order each ciphertext has for itself: AP's digits, and walks
+// through automorphisms. Everything compiles for the host too, where tests run it.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,7 @@ struct DigitRules {
   /// Most steps of a ciphertext.
   std::uint32_t most() const { return n * places; }
   /// Step number i·places + j before those of digit 0 are left out. False: it is left out.
-  WHORL_HOST_DEVICE bool step(const std::uint32_t* lwe, std::uint32_t number,
-                              WalkStep& out) const {
+  WHORL_HOST_DEVICE bool step(const std::uint32_t* lwe, std::uint32_t number, WalkStep& out) const {
     const std::uint32_t i = number / places, place = number % places;
     const std::uint32_t digit = (lwe[i] & (2 * N - 1)) / weights[place] % base;
     const CoefficientKeys& of = keys[i];
@@ -62,8 +61,8 @@ struct AutomorphismRules {
     return n + (N - 2 < gaps ? N - 2 : gaps) + 1;
   }
   /// Writes the steps but the first automorphism, of ACC at the start, and returns how many. An
-  /// even exponent counts as the next odd one. `head` and `tail` have N places, of which head's hold
-  /// `none`; `next` has n.
+  /// even exponent counts as the next odd one. `head` and `tail` have N places, of which head's
+  /// hold `none`; `next` has n.
   WHORL_HOST_DEVICE std::uint32_t write(const std::uint32_t* lwe, std::uint16_t* head,
                                         std::uint16_t* tail, std::uint16_t* next,
                                         WalkStep* out) const {
@@ -99,7 +98,8 @@ struct AutomorphismRules {
                               std::uint32_t& count) const {
     while (pending != 0) {
       const std::uint32_t step = pending < window ? pending : window;
-      out[count++] = {first_row + (step - 1) * rows, range | std::uint32_t{inverses[step - 1]} << 16};
+      out[count++] = {first_row + (step - 1) * rows,
+                      range | std::uint32_t{inverses[step - 1]} << 16};
       pending -= step;
     }
   }

@@ -34,9 +34,9 @@ __global__ void write_automorphism_walks(const AutomorphismRules rules, const st
   for (std::uint32_t i = threadIdx.x; i < rules.N; i += blockDim.x) numbers[i] = rules.none;
   __syncthreads();
   if (threadIdx.x == 0)
-    length[blockIdx.x] = rules.write(lwe + std::uint64_t{blockIdx.x} * (rules.n + 1), numbers,
-                                     numbers + rules.N, numbers + 2 * rules.N,
-                                     steps + std::uint64_t{blockIdx.x} * most);
+    length[blockIdx.x] =
+        rules.write(lwe + std::uint64_t{blockIdx.x} * (rules.n + 1), numbers, numbers + rules.N,
+                    numbers + 2 * rules.N, steps + std::uint64_t{blockIdx.x} * most);
 }
 
 }  // namespace whorl::backend::cuda
