@@ -11,16 +11,17 @@ namespace whorl::backend::cuda {
 
 namespace {
 
-/// Whether it is one of the unrolled keys that there are kernels for.
-bool is_unrolled(const RotationShape& shape) {
+/// RefusedError for unrolled keys that there are no kernels for.
+void check_unrolled(const RotationShape& shape) {
   const std::optional<BundleForm> form = bundle_form(shape.kind);
-  if (!form || shape.raised_by != 1) return false;
+  if (!form) return;
+  if (shape.raised())
+    throw RefusedError("cuda: unrolled rotations have no kernel for a raised modulus");
   const BundleSizes sizes = bundle_sizes(*form);
   if (shape.group < sizes.least || shape.group > sizes.most)
     throw RefusedError("cuda: this kind of rotation has kernels for groups of " +
                        std::to_string(sizes.least) + " … " + std::to_string(sizes.most) +
                        " coefficients, not of " + std::to_string(shape.group));
-  return true;
 }
 
 template <class Word>
@@ -32,7 +33,7 @@ class CudaRotation final : public RotationOps<Word> {
  protected:
   std::unique_ptr<RotationKey> make_key(const RotationShape& shape,
                                         const RowSource<Word>& rows) const override {
-    if (!is_unrolled(shape)) this->require_ginx(shape);
+    check_unrolled(shape);
     return cuda::prepare_rotation_key(queue_.stream(), shape, rows, queue_.gpu().workers());
   }
   void run_rotations(const RotationKey& key, const Batch& batch) const override {

@@ -79,13 +79,10 @@ bool launch_rotate_fft_linked(const Stream& stream, const FftKeyArrays& key, Bli
                            key.group,
                            key.form == BundleForm::all ? 0 : ~0u,
                            key.large};
-  const std::size_t row = all.extract ? key.N + 1 : 2 * key.N;
-  for (std::uint32_t begin = 0; begin < all.count; begin += at_once) {
-    RotationBatch<Word> batch = all;
-    batch.lwe += std::size_t{begin} * (batch.n + 1);
-    batch.index += begin;
-    batch.out += begin * row;
-    batch.count = std::min(at_once, all.count - begin);
+  for (RotationBatch<Word> left = all; left.count > 0;) {
+    RotationBatch<Word> batch = left;
+    batch.count = std::min(at_once, left.count);
+    left.skip(batch.count, key.N);
     make_fft_bundles_of<wide>(stream, key, batch.lwe, batch.n, batch.count, bundles.data());
     bool fits = false;
     with_fft_shape(key.N, [&]<class KeyShape, class Shape>() {

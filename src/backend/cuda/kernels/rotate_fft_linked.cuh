@@ -25,7 +25,7 @@ struct LinkedFftView {
   std::uint32_t range_count;
   std::uint64_t Q;
   unsigned group;      ///< coefficients a step
-  std::uint32_t kept;  ///< TorusAccumulator::kept
+  std::uint32_t keep;  ///< as TorusAccumulator::add_product's
   bool large;
 };
 
@@ -100,8 +100,7 @@ __global__ void __launch_bounds__(2 * D / K * Shape::threads, 1) rotate_fft_link
     return received_all + (2 * worker + parity) * Memory::received;
   };
   Accumulator acc{reinterpret_cast<std::uint32_t*>(received_all + 2 * workers * Memory::received) +
-                      group * (Accumulator::bytes / 4),
-                  key.kept};
+                  group * (Accumulator::bytes / 4)};
 
   const unsigned rank = clustered ? cluster_rank() : 0, own = clustered ? rank : group;
   const unsigned component = own % 2, first_digit = own / 2;
@@ -227,7 +226,7 @@ __global__ void __launch_bounds__(2 * D / K * Shape::threads, 1) rotate_fft_link
     }
     Nodes::swap(z, t);
     inverse_passes<Shape>(z, t, tables, exchange, sync);
-    add_result<Shape>(z, tables, 1, key.large, t, acc);
+    add_result<Shape>(z, tables, 1, key.large, t, acc, key.keep);
     sync();  // all have read the exchange
   }
   if constexpr (clustered) cluster_barrier();  // nobody sends to a block that has ended

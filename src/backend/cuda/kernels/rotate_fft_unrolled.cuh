@@ -298,7 +298,6 @@ __global__ void __launch_bounds__(2 * R * L * Shape::threads, blocks) rotate_fft
   const auto clamped = [&](std::uint32_t c) { return min(first_ciphertext + c, batch.count - 1); };
   const std::uint32_t ciphertext = clamped(group / 2);
   Accumulator acc{accumulators + group * (Polynomial::accumulator_bytes / 4)};
-  if constexpr (form == BundleForm::all) acc.kept = 0;
   double* const own = slots + group / 2 * Memory::ciphertext_doubles(key.slots) +
                       group % 2 * key.slots * Polynomial::slot_doubles;
   const std::uint32_t* lwe[R];  // of the ciphertexts that this thread multiplies
@@ -348,7 +347,8 @@ __global__ void __launch_bounds__(2 * R * L * Shape::threads, blocks) rotate_fft
       else
         step.template multiply<0>(digits);
       __syncthreads();
-      transform_back<Shape, wide, coarse>(own, key.tables, scale, key.large, t, acc, sync);
+      transform_back<Shape, wide, coarse>(own, key.tables, scale, key.large, t, acc, sync,
+                                          form == BundleForm::all ? 0 : ~0u);
       sync();
     }
   }
