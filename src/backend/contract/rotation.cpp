@@ -78,7 +78,8 @@ void check_keys(const RotationShape& shape) {
       of_step += shape.group - 1;
     of_step += static_cast<unsigned>(left) - 1;
   } else {
-    need_group(1, kind == RotationKind::automorphism ? 256 : RotationShape::most_unrolled);
+    need_group(kind == RotationKind::block ? 2 : 1,
+               kind == RotationKind::automorphism ? 256 : RotationShape::most_unrolled);
   }
   for (std::uint32_t i = 0; i < shape.n; ++i) {
     unsigned due = of_step;
@@ -86,6 +87,7 @@ void check_keys(const RotationShape& shape) {
       due = i % shape.group != 0 ? 0
                                  : (1u << std::min(shape.group, shape.n - i)) -
                                        (kind == RotationKind::unrolled ? 1 : 0);
+    if (kind == RotationKind::block) due = i % shape.group != 0 ? 0 : shape.group;
     if (shape.step_keys[i] != due)
       refuse("coefficient " + std::to_string(i) + " has " + std::to_string(shape.step_keys[i]) +
              " keys; it must have " + std::to_string(due));
@@ -126,6 +128,9 @@ std::unique_ptr<const RotationKey> RotationOps<Word>::prepare(const RotationShap
   if (shape.kind == RotationKind::ginx && shape.keys > 2)
     refuse("a coefficient has " + std::to_string(shape.keys) +
            " keys; it must have 1 (binary) or 2 (ternary)");
+  if (shape.kind == RotationKind::block && shape.group != 0 && shape.n % shape.group != 0)
+    refuse("n = " + std::to_string(shape.n) + " is not a multiple of " +
+           std::to_string(shape.group) + ", the length of blocks");
   for (std::size_t i = 0; i < shape.gadgets.size(); ++i)
     if (shape.gadgets[i].modulus() != shape.Q)
       refuse("gadget " + std::to_string(i) + " is for " +
@@ -150,7 +155,8 @@ std::unique_ptr<const RotationKey> RotationOps<Word>::prepare(const RotationShap
 
 template <class Word>
 void RotationOps<Word>::require_ginx(const RotationShape& shape) const {
-  constexpr const char* names[] = {"GINX", "unrolled", "AP", "automorphism", "unrolled (all keys)"};
+  constexpr const char* names[] = {"GINX", "unrolled", "AP", "automorphism", "unrolled (all keys)",
+                                   "block"};
   if (shape.kind == RotationKind::ginx && !shape.raised()) return;
   throw RefusedError(
       this->queue().name() + " has no kernel for " + names[static_cast<unsigned>(shape.kind)] +

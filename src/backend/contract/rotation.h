@@ -22,7 +22,9 @@ enum class RotationKind : std::uint8_t {
   unrolled,      ///< the same for groups of `group` coefficients (Zhou et al., Bourse et al. 2018)
   ap,            ///< a key for each digit of each exponent, base `group` (Ducas, Micciancio 2015)
   automorphism,  ///< keys of automorphisms beside one for each coefficient (Lee et al. 2023)
-  unrolled_all   ///< unrolled with 2^group keys, of which one is for the case that all are 0
+  unrolled_all,  ///< unrolled with 2^group keys, of which one is for the case that all are 0
+  block          ///< a key for each LWE coefficient; of each `group`, at most one is 1 (Lee et al.,
+                 ///< CCS 2023)
 };
 
 /// Shape of a blind-rotation key: what a backend needs to know about its rows. `gadgets[i]` belongs
@@ -39,7 +41,8 @@ struct RotationShape {
   std::vector<ring::Gadget> gadgets;
   Arithmetic arithmetic = Arithmetic::fft;
   RotationKind kind = RotationKind::ginx;
-  unsigned group = 1;  ///< coefficients of a step, the base of AP's digits, or the window
+  /// Coefficients of a step, the base of AP's digits, or the window. Block: n is a multiple of it.
+  unsigned group = 1;
   /// Exponents a_i are multiples of this power of two: digits of AP are those of a_i/unit. 1 for
   /// the other kinds.
   std::uint32_t unit = 1;
@@ -58,7 +61,7 @@ struct RotationShape {
   /// modulus is raised.
   std::size_t row_words() const { return std::size_t{N} * (raised() ? 2 : 1); }
   bool raised() const { return raised_by != 1; }
-  /// Most coefficients of a step of an unrolled rotation.
+  /// Most coefficients of a step of an unrolled or block rotation.
   static constexpr unsigned most_unrolled = 8;
   unsigned most_digits() const;
 };
@@ -101,6 +104,8 @@ class RotationOps : public Family {
   /// encrypt the same, where D = decompose(ACC) and K_k are the keys of the step that i begins:
   ///   unrolled, groups of m:  ACC <- ACC + D ⊡ sum_k (X^e_k - 1)·K_k, k = 1 … 2^m - 1, where e_k
   ///     is the sum of those a_(i+t) of which bit t is set in k (Zhou et al. 2018);
+  ///   block, of l:  ACC <- ACC + D ⊡ sum_t (X^a_(i+t) - 1)·K_t, t = 0 … l - 1: K_t encrypts
+  ///     s_(i+t), of which at most one is 1 (Lee, Min, Song, CCS 2023, Algorithm 3);
   ///   unrolled_all:  ACC <- D ⊡ sum_k X^e_k·K_k, k = 0 … 2^m - 1;
   ///   ap:  for each digit v, not 0, of place j of a_i/unit:  ACC <- D ⊡ K_(j·(base-1) + v - 1);
   ///   automorphism (all a_i odd):  ACC <- D ⊡ K_i where the walk through the exponents 5^k comes

@@ -405,6 +405,10 @@ TEST_P(BackendErrors, RotationKeys) {
     bad = shape(134215681, 1, arithmetic);
     bad.gadgets[1] = ring::Gadget(134215681, 1, 17);
     refused(bad, "a gadget has 17 digits; it may have at most 16");
+    bad = shape(q32, 2, arithmetic);
+    bad.kind = RotationKind::block;
+    bad.group = 3;
+    refused(bad, "n = 2 is not a multiple of 3, the length of blocks");
     // Rows that do not fit each other, the steps or the kernels.
     const auto inconsistent = [&](const auto& change) {
       RotationShape changed = shape(q32, 2, arithmetic);
@@ -431,8 +435,9 @@ TEST_P(BackendErrors, RotationKeys) {
       expect_error<ShapeError>([&] { device->rotation<U32>().prepare(changed, zeros<U32>()); },
                                due);
     };
-    for (const auto kind : {RotationKind::ginx, RotationKind::unrolled, RotationKind::ap,
-                            RotationKind::automorphism, RotationKind::unrolled_all})
+    for (const auto kind :
+         {RotationKind::ginx, RotationKind::unrolled, RotationKind::ap, RotationKind::automorphism,
+          RotationKind::unrolled_all, RotationKind::block})
       of_kind(kind, "coefficient 1 has rows 8 … 14; it must have the rows of 2 keys of 4 rows each",
               [](RotationShape& s) {
                 s.first_row = {0, 8, 14};
@@ -448,6 +453,9 @@ TEST_P(BackendErrors, RotationKeys) {
             [](RotationShape&) {});
     of_kind(RotationKind::unrolled_all, "group = 9 is not in 1 … 8",
             [](RotationShape& s) { s.group = 9; });
+    of_kind(RotationKind::block, "group = 1 is not in 2 … 8", [](RotationShape&) {});
+    of_kind(RotationKind::block, "coefficient 1 has 2 keys; it must have 0",
+            [](RotationShape& s) { s.group = 2; });
     of_kind(RotationKind::ap, "group = 1 is not in 2 … 4096", [](RotationShape&) {});
     of_kind(RotationKind::ap, "coefficient 0 has 2 keys; it must have 46",  // of 2N = 16·32
             [](RotationShape& s) { s.group = 32; });
