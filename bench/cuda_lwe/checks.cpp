@@ -141,12 +141,12 @@ u64 random_modulus(Random& random, unsigned most_bits) {
 
 template <class In, class Out>
 void check_modulus_switch(LweBench& bench, u64 from, u64 to, std::size_t row, std::size_t count,
-                          bool centre) {
+                          unsigned centre) {
   const auto values = bench.random.residues<In>(count * row, from);
   const std::string name = "modulus_switch, " + bits<In>() + " to " + bits<Out>() + ", " +
                            std::to_string(from) + " -> " + std::to_string(to) + ", " +
                            std::to_string(count) + " rows of " + std::to_string(row) +
-                           (centre ? ", centred" : "");
+                           (centre ? ", centred at 1/" + std::to_string(centre) : "");
   bench.attempt(name, [&] {
     OnCpu<In> in(bench, values);
     OnCpu<Out> out(bench, values.size());
@@ -279,21 +279,22 @@ void check_everything(LweBench& bench) {
   for (int round = 0; round < 12; ++round) {
     const std::size_t row = random.between(1, round % 3 == 0 ? 3 : 1400),
                       count = random.between(1, 70);
-    const bool centre = random.coin();
+    const unsigned centre = random.coin() ? 2 + static_cast<unsigned>(random.below(8)) : 0,
+                   other = centre ? 0 : 4;
     const u64 narrow_from = random_modulus(random, 32), narrow_to = random_modulus(random, 32),
               wide_from = random_modulus(random, 61), wide_to = random_modulus(random, 61);
     check_modulus_switch<u32, u32>(bench, narrow_from, narrow_to, row, count, centre);
-    check_modulus_switch<u32, u64>(bench, narrow_from, wide_to, row, count, !centre);
+    check_modulus_switch<u32, u64>(bench, narrow_from, wide_to, row, count, other);
     // Sums of rounding errors of a wide modulus must stay below 2^63 on both backends.
     const std::size_t short_row = std::min<std::size_t>(row, 4);
     const std::size_t wide_row = wide_from >> 50 ? short_row : row;
     check_modulus_switch<u64, u32>(bench, wide_from, narrow_to, wide_row, count, centre);
-    check_modulus_switch<u64, u64>(bench, wide_from, wide_to, wide_row, count, !centre);
+    check_modulus_switch<u64, u64>(bench, wide_from, wide_to, wide_row, count, other);
   }
-  check_modulus_switch<u32, u32>(bench, u64{1} << 15, 2048, 645, 300, true);
-  check_modulus_switch<u64, u32>(bench, u64{1} << 20, 4096, 844, 300, true);
-  check_modulus_switch<u64, u64>(bench, 18014398509404161, u64{1} << 35, 2049, 300, false);
-  check_modulus_switch<u64, u64>(bench, ~u64{0} - 58, 1 << 20, 3, 50, false);
+  check_modulus_switch<u32, u32>(bench, u64{1} << 15, 2048, 645, 300, 2);
+  check_modulus_switch<u64, u32>(bench, u64{1} << 20, 4096, 844, 300, 2);
+  check_modulus_switch<u64, u64>(bench, 18014398509404161, u64{1} << 35, 2049, 300, 0);
+  check_modulus_switch<u64, u64>(bench, ~u64{0} - 58, 1 << 20, 3, 50, 0);
   for (const std::size_t inputs : {0, 1, 2, 3, 5, 16, 17, 40})
     for (int round = 0; round < 3; ++round)
       check_linear(bench, round == 0 ? u64{1} << random.between(1, 32) : random_modulus(random, 32),

@@ -100,7 +100,7 @@ void time_stages(LweBench& bench, const char* name) {
                                              false, B, samples.data(), at_ks.data());
   });
   stage(" Q_ks to 2N, centred", small * 12, [&] {
-    backend::cuda::modulus_switch<u64, u32>(bench.stream, parameters.Q_ks(), 2 * N, row, true, B,
+    backend::cuda::modulus_switch<u64, u32>(bench.stream, parameters.Q_ks(), 2 * N, row, 2, B,
                                             switched.data(), rounded.data());
   });
 }

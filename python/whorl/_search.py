@@ -31,7 +31,13 @@ ROTATIONS: dict[str, tuple[tuple[str, int], ...]] = {
     "ap": (("ap", 32), ("ap", 64)),
     "automorphism": (("automorphism", 1), ("automorphism", 10)),
     "raised": (("ginx", 1), ("unrolled", 2), ("ap", 32)),
+    "block": (("block", 3),),
 }
+#: Names of `ROTATIONS` that "any" leaves out: their keys have no estimate of security.
+UNESTIMATED = ("block",)
+#: n of keys in blocks of 3, for that of binary keys of the wanted security: 687 for TFHE's 630
+#: (Lee, Min, Song, CCS 2023). No estimate of our own stands behind it, and none for other lengths.
+BLOCK_DIMENSION = (687, 630)
 #: Of a latency, on an H200: what a step of blind rotation takes for itself, in µs; flops in a µs of
 #: eight multiprocessors, which work on one ciphertext; bytes in a µs that all of them bring from
 #: memory. docs/parameters.md has the sources.
@@ -47,9 +53,11 @@ class Request:
     security, ring_security: least bits of the LWE and of the ring key (the ring has few
     dimensions to choose from: N = 1024 at 26 bits is measured at 131.3).
     secret: "binary", "ternary" or "any". N: ring dimensions to try. log_Q: sizes of Q to try.
-    rotation: a name of `ROTATIONS`, or "any". max_key_switch_mb: largest key-switching key;
-    max_key_mb: largest sum of both keys. objective: "throughput" (work of one bootstrap in a large
-    batch), "latency" (of one alone) or "keys" (bytes of evaluation keys).
+    rotation: a name of `ROTATIONS`, or "any", which leaves out `UNESTIMATED`. Sets of these have
+    the n of a binary key of `security` bits times `BLOCK_DIMENSION`, and no estimate.
+    max_key_switch_mb: largest key-switching key; max_key_mb: largest sum of both keys. objective:
+    "throughput" (work of one bootstrap in a large batch), "latency" (of one alone) or "keys" (bytes
+    of evaluation keys).
     """
 
     p: int = 4
@@ -184,7 +192,9 @@ def _steps_and_rows(
     products = transforms / (2 * digits + 2)
     if kind == "ginx":
         return products, rows
-    if kind.startswith("unrolled"):  # every key to make the bundle, then the bundle
+    if kind == "block" or kind.startswith(
+        "unrolled"
+    ):  # every key to make the bundle, then the bundle
         return products, rows + products * 2 * digits
     if kind == "ap":
         return products, products * 2 * digits
@@ -198,11 +208,11 @@ def cost(literal: Mapping[str, Any]) -> Cost:
 
     The work is that of the transforms of M = N/2 complex points (5 M log2 M flops each), and of M
     complex multiply-adds (8 flops) for each half of a row that is multiplied: of the rotation key,
-    and of an unrolled step's bundle. Key switching adds N·digits rows. A byte of rotation key that
-    is read, which a batch shares unless the method is AP, counts as half a flop. A byte of a table
-    row, which each ciphertext reads for itself, also counts as half. A 32-bit multiply-add counts
-    as one flop. The latency is STEP_US a step, the work by eight multiprocessors, and the bytes of
-    both keys that all of them read.
+    and of the bundle of an unrolled step or a block. Key switching adds N·digits rows. A byte of
+    rotation key that is read, which a batch shares unless the method is AP, counts as half a flop.
+    A byte of a table row, which each ciphertext reads for itself, also counts as half. A 32-bit
+    multiply-add counts as one flop. The latency is STEP_US a step, the work by eight
+    multiprocessors, and the bytes of both keys that all of them read.
     """
     n, N = literal["n"], literal["N"]
     points = N // 2
@@ -233,10 +243,14 @@ def cost(literal: Mapping[str, Any]) -> Cost:
 def _methods(request: Request, N: int, log_Q: int, secret: str) -> Iterator[Rotation]:
     """The methods that a request asks for and that serve for such secrets. P has so many bits more
     than Q as make the errors of keys less than roundings of the division."""
-    names = ROTATIONS if request.rotation == "any" else (request.rotation,)
+    names = (
+        [name for name in ROTATIONS if name not in UNESTIMATED]
+        if request.rotation == "any"
+        else [request.rotation]
+    )
     for name in names:
         for kind, group in ROTATIONS[name]:
-            if kind.startswith("unrolled") and secret != "binary":
+            if (kind.startswith("unrolled") or kind == "block") and secret != "binary":
                 continue
             if name != "raised":
                 yield kind, group, 1
@@ -245,10 +259,11 @@ def _methods(request: Request, N: int, log_Q: int, secret: str) -> Iterator[Rota
 
 
 def _skeleton(request: Request, N: int, log_Q: int, secret: str, rotation: Rotation) -> Literal:
+    n = 16 + -16 % rotation[1] if rotation[0] == "block" else 16
     return {
         "name": "search",
         "source": "whorl params search",
-        "n": 16,
+        "n": n,
         "q": 2048,
         "N": N,
         "Q": ring_prime(log_Q, N),
@@ -256,9 +271,9 @@ def _skeleton(request: Request, N: int, log_Q: int, secret: str, rotation: Rotat
         "key_switch": "table",
         "log_B_ks": 8,
         "ks_digits": 0,
-        "gadget": [(16, log_Q // 2, 1 if rotation[2] > 1 else 2)],
+        "gadget": [(n, log_Q // 2, 1 if rotation[2] > 1 else 2)],
         "rotation": rotation,
-        "lwe_secret": secret,
+        "lwe_secret": "block_binary" if rotation[0] == "block" else secret,
         "ring_secret": "ternary",
         "sigma_lwe": SIGMA,
         "sigma_ring": SIGMA,
@@ -285,6 +300,18 @@ def _least_dimension(base: Literal, log_q_ks: int, bits: float, ask: Evaluate) -
         else:
             low = middle + 1
     return low
+
+
+def _dimension(base: Literal, log_q_ks: int, bits: float, ask: Evaluate) -> int | None:
+    """n of a set for `bits` bits: the smallest, or for blocks what the comment at BLOCK_DIMENSION
+    says, in whole blocks."""
+    kind, length, _ = base["rotation"]
+    if kind != "block":
+        return _least_dimension(base, log_q_ks, bits, ask)
+    binary = {**base, "rotation": ("ginx", 1, 1), "lwe_secret": "binary"}
+    n = _least_dimension(binary, log_q_ks, bits, ask)
+    blocks, of = BLOCK_DIMENSION
+    return n and -(-n * blocks // (of * length)) * length
 
 
 def _moduli(base: Literal, log_q_ks: int) -> Literal:
@@ -337,9 +364,9 @@ def _rotations(request: Request, ask: Evaluate, progress: Progress | None) -> It
             for log_q_ks in LOG_Q_KS:
                 if 1 << log_q_ks > base["Q"] or 1 << log_q_ks < 2 * N:
                     continue
-                key = (secret, log_q_ks)
+                key = (base["lwe_secret"], log_q_ks)
                 if key not in dimensions:
-                    dimensions[key] = _least_dimension(base, log_q_ks, request.security, ask)
+                    dimensions[key] = _dimension(base, log_q_ks, request.security, ask)
                 n = dimensions[key]
                 if n is not None:
                     gadget = [(n, log_base, digits)]

@@ -11,18 +11,15 @@ namespace whorl::io {
 template <>
 struct StructFields<binfhe::Rotation> {
   using Rotation = binfhe::Rotation;
-  static constexpr std::tuple fields{
-      Field{1, "rotation.kind", &Rotation::kind,
-            static_cast<std::uint64_t>(binfhe::RotationKind::unrolled_all)},
-      Field{2, "rotation.group", &Rotation::group},
-      Field{3, "rotation.raised_by", &Rotation::raised_by}};
+  static constexpr std::tuple fields{Field{1, "rotation.kind", &Rotation::kind,
+                                           static_cast<std::uint64_t>(binfhe::RotationKind::block)},
+                                     Field{2, "rotation.group", &Rotation::group},
+                                     Field{3, "rotation.raised_by", &Rotation::raised_by}};
 };
 
 template <>
 struct LiteralCodec<binfhe::Parameters> {
   using Literal = binfhe::ParameterLiteral;
-  static constexpr auto last_secret =
-      static_cast<std::uint64_t>(binfhe::SecretDistribution::gaussian);
   static constexpr std::tuple fields{
       Field{1, "n", &Literal::n},
       Field{2, "q", &Literal::q},
@@ -31,8 +28,10 @@ struct LiteralCodec<binfhe::Parameters> {
       Field{5, "Q_ks", &Literal::Q_ks},
       Field{6, "key_switch", &Literal::key_switch,
             static_cast<std::uint64_t>(binfhe::KeySwitch::product)},
-      Field{7, "lwe_secret", &Literal::lwe_secret, last_secret},
-      Field{8, "ring_secret", &Literal::ring_secret, last_secret},
+      Field{7, "lwe_secret", &Literal::lwe_secret,
+            static_cast<std::uint64_t>(binfhe::SecretDistribution::block_binary)},
+      Field{8, "ring_secret", &Literal::ring_secret,
+            static_cast<std::uint64_t>(binfhe::SecretDistribution::gaussian)},
       Field{9, "transform", &Literal::transform,
             static_cast<std::uint64_t>(binfhe::Transform::fft)},
       Field{10, "padding", &Literal::padding},

@@ -112,6 +112,10 @@ std::string describe(const SecurityBound& bound) {
 }
 
 SecurityBound estimate_security(double n, double log2_modulus, double sigma, SecretKind secret) {
+  if (secret == SecretKind::block_binary)
+    return {0, false,
+            "no block-binary secret was measured: attacks that guess blocks, alone or with lattice "
+            "reduction, are not in the table"};
   if (secret == SecretKind::gaussian &&
       !(sigma >= least_gaussian_width && sigma <= greatest_gaussian_width)) {
     std::ostringstream text;

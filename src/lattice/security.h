@@ -7,8 +7,15 @@
 namespace whorl::lattice {
 
 /// Distribution of a secret key's coefficients, as far as its security depends on it.
-/// (sparse32: 32 of them are 1 or -1, the others 0.)
-enum class SecretKind : std::uint8_t { binary = 0, ternary = 1, gaussian = 2, sparse32 = 3 };
+/// block_binary: blocks of l coefficients, each one of the l + 1 that have at most a single 1.
+/// sparse32: 32 of them are 1 or -1, the others 0.
+enum class SecretKind : std::uint8_t {
+  binary = 0,
+  ternary = 1,
+  gaussian = 2,
+  block_binary = 3,
+  sparse32 = 4
+};
 
 /// A lower bound on the bits of work of the best known attack, read off the table.
 struct SecurityBound {
@@ -34,7 +41,8 @@ inline constexpr double greatest_gaussian_width = 8.0;
 /// Only the ratio of modulus and error counts: log2 q' = log2(q/sigma) + log2(3.19). Rows of the
 /// table at a modulus of at least q' bound from below, since a smaller modulus is harder to attack;
 /// so do rows of smaller dimension. Gaussian secrets have the errors' width, and are read from the
-/// ternary rows; those of a width that was not measured get 0 bits. The answer is the largest of
+/// ternary rows; those of a width that was not measured get 0 bits. So do block-binary secrets, of
+/// which nothing was measured. The answer is the largest of
 /// these bounds. docs/parameters.md describes the interpolation. Never throws for
 /// finite arguments; 0 bits beyond the largest modulus measured.
 SecurityBound estimate_security(double n, double log2_modulus, double sigma, SecretKind secret);

@@ -109,6 +109,25 @@ void sample_ternary(PrivateStream& stream, std::span<int32_t> out) {
   }
 }
 
+void sample_block_binary(PrivateStream& stream, uint32_t length, std::span<int32_t> out) {
+  if (length == 0 || out.size() % length != 0)
+    throw ParameterError("blocks of " + std::to_string(length) + " do not divide " +
+                         std::to_string(out.size()) + " coefficients");
+  Block<uint64_t> block;
+  for (size_t done = 0; done < out.size();) {
+    const size_t count = std::min(block.words.size(), (out.size() - done) / length);
+    block.draw(stream, count);
+    for (size_t i = 0; i < count; ++i) {
+      const auto place = static_cast<uint32_t>(
+          (static_cast<unsigned __int128>(block.words[i]) * (uint64_t{length} + 1)) >> 64);
+      for (uint32_t t = 0; t < length; ++t) {
+        const uint64_t difference = place ^ t;  // below 2^32: less 1 it wraps around if it is 0
+        out[done++] = static_cast<int32_t>((difference - 1) >> 63);
+      }
+    }
+  }
+}
+
 void sample_sparse(PrivateStream& stream, uint32_t weight, std::span<int32_t> out) {
   if (weight > out.size() || out.size() >= size_t{1} << 32)
     throw ParameterError("a sparse secret of weight " + std::to_string(weight) + " in " +

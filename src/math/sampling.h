@@ -16,6 +16,12 @@ void sample_binary(PrivateStream& stream, std::span<int32_t> out);
 /// 2^-64 of 1/3, so that a sample is within statistical distance 2^-64 of uniform.
 void sample_ternary(PrivateStream& stream, std::span<int32_t> out);
 
+/// Blocks of `length` coefficients, of which each is uniform over the length + 1 that have at most
+/// a single 1 and 0 elsewhere: place floor((length + 1)·u / 2^64) for a 64-bit word u, or none.
+/// Within 2^-64 of uniform a block. ParameterError if length is 0 or does not divide the number of
+/// coefficients.
+void sample_block_binary(PrivateStream& stream, uint32_t length, std::span<int32_t> out);
+
 /// `weight` places, uniformly chosen, hold 1 or -1, the others 0. Place by place with probability
 /// (places of them left)/(places left), by 64-bit words: within statistical distance
 /// out.size()·2^-64 of uniform. ParameterError if there are fewer than `weight` places, or 2^32 and

@@ -113,6 +113,12 @@ void samplers() {
   std::vector<std::int32_t> out(3000);
   math::sample_binary(stream, out);
   math::sample_ternary(stream, out);
+  expect_secret(std::span<const std::int32_t>(out), "samples");
+  for (const std::uint32_t length : {2u, 3u, 8u}) {
+    const auto blocks = std::span(out).first(out.size() / length * length);
+    math::sample_block_binary(stream, length, blocks);
+    expect_secret(std::span<const std::int32_t>(blocks), "samples of blocks");
+  }
   for (const double sigma : {0.5, 3.19, 64.0}) math::GaussianSampler(sigma).sample(stream, out);
   expect_secret(std::span<const std::int32_t>(out), "samples");
 }
@@ -220,6 +226,7 @@ int main(int count, char** arguments) {
   whorl::samplers();
   for (const whorl::binfhe::Parameters& parameters : whorl::test::varied_sets())
     whorl::binfhe_set(parameters);
+  whorl::binfhe_set(whorl::test::block_set());
   for (const whorl::test::BgvShape& shape :
        {whorl::test::BgvShape{}, whorl::test::BgvShape{1024, 12289, 50, 3, 1},
         whorl::test::BgvShape{1024, 1000, 30, 2, 1}})

@@ -85,6 +85,18 @@ inline std::vector<binfhe::Parameters> varied_sets() {
   return sets;
 }
 
+/// Blocks of four, centred at 1/5. Not among the varied ones: not every device has its rotation.
+inline binfhe::Parameters block_set() {
+  binfhe::ParameterLiteral p = small_literal();
+  p.name = "block-binary";
+  p.q = p.Q_ks = 1 << 15;
+  p.lwe_secret = binfhe::SecretDistribution::block_binary;
+  p.rotation = {binfhe::RotationKind::block, 4};
+  p.log_B_ks = 4;
+  p.ks_digits = 3;
+  return insecure(p);
+}
+
 using Pair = KeyPair<binfhe::Client, binfhe::EvaluationKeys>;
 /// A client and its keys, made once per parameters.
 inline const Pair& pair_of(const binfhe::Parameters& parameters) {

@@ -56,6 +56,8 @@ class SlowRotation final : public backend::RelayRotation<Word> {
         if ((shape.kind == Kind::unrolled || shape.kind == Kind::unrolled_all) &&
             i % shape.group == 0)
           bundled(key, i, powers(key, i, row), acc);
+        if (shape.kind == Kind::block && i % shape.group == 0)
+          bundled(key, i, {row + i, row + i + shape.group}, acc);
         if (shape.kind == Kind::ap) ap(key, i, row[i] / shape.unit, acc);
       }
       if (!batch.constant) {

@@ -17,8 +17,16 @@ namespace whorl::binfhe {
 /// unless a larger probability is allowed knowingly.
 inline constexpr double allowed_failure = 0x1p-40;
 
-/// Distribution of the coefficients of a secret key.
-enum class SecretDistribution : std::uint8_t { binary = 0, ternary = 1, gaussian = 2 };
+/// Distribution of the coefficients of a secret key. `block_binary` keys are made of blocks, each
+/// of which is uniform over the vectors that have at most a single 1 and 0 elsewhere (Lee, Min,
+/// Song, CCS 2023, ePrint 2023/958). No estimate of attacks on blocks stands behind Whorl's
+/// security bits, so that such an LWE key counts as 0 bits and needs `allow_insecure`.
+enum class SecretDistribution : std::uint8_t {
+  binary = 0,
+  ternary = 1,
+  gaussian = 2,
+  block_binary = 3
+};
 
 /// How polynomials are multiplied in blind rotation: exactly (NTT) or in doubles (folded FFT).
 enum class Transform : std::uint8_t { ntt = 0, fft = 1 };
@@ -32,13 +40,15 @@ enum class KeySwitch : std::uint8_t { table = 0, product = 1 };
 /// secret can have (Chillotti et al. 2020). `unrolled` has 2^group - 1 keys for each group of
 /// coefficients (Zhou et al. 2018), `unrolled_all` 2^group, for less noise. `ap` has a key for each
 /// digit of an exponent (Ducas and Micciancio 2015). `automorphism` uses automorphisms of the ring
-/// (Lee et al. 2023).
+/// (Lee et al. 2023). `block` has a key for each coefficient of a block-binary secret, and takes a
+/// block in one step (Lee, Min, Song, CCS 2023).
 enum class RotationKind : std::uint8_t {
   ginx = 0,
   unrolled = 1,
   ap = 2,
   automorphism = 3,
-  unrolled_all = 4
+  unrolled_all = 4,
+  block = 5
 };
 
 /// A method of blind rotation and its settings. CPU devices implement all methods. A device that
@@ -46,8 +56,8 @@ enum class RotationKind : std::uint8_t {
 /// the keys of each method.
 struct Rotation {
   RotationKind kind = RotationKind::ginx;
-  /// Coefficients in a group (1 … 8), the base of AP's digits (2 … 2^12), or the window of
-  /// automorphisms (1 … 256); 1 for GINX.
+  /// Coefficients in a group (1 … 8), the base of AP's digits (2 … 2^12), the window of
+  /// automorphisms (1 … 256), or the length of blocks (2 … 8), which divides n; 1 for GINX.
   std::uint32_t group = 1;
   std::uint64_t raised_by = 1;  ///< P if products are modulo P·Q (Shi et al., VeloFHE), else 1
   bool operator==(const Rotation&) const = default;
@@ -99,10 +109,10 @@ struct ParameterLiteral {
   std::uint32_t log_B_ks = 0;       ///< bits of a key-switching digit, 1 … 16
   std::uint32_t ks_digits = 0;      ///< digits kept from the top of Q_ks; 0 means all
   std::vector<GadgetRange> gadget;  ///< counts add up to n
-  /// Binary or ternary for GINX, binary for `unrolled` and `unrolled_all`; any distribution for the
-  /// other methods.
+  /// Binary or ternary for GINX, binary for `unrolled` and `unrolled_all`, block-binary for
+  /// `block`; any of the first three for the other methods.
   SecretDistribution lwe_secret = SecretDistribution::ternary;
-  SecretDistribution ring_secret = SecretDistribution::ternary;  ///< any distribution
+  SecretDistribution ring_secret = SecretDistribution::ternary;  ///< any but block-binary
   double sigma_lwe = 3.19;   ///< standard deviation of errors at Q_ks and of fresh encryptions at q
   double sigma_ring = 3.19;  ///< standard deviation of errors at Q
   Transform transform = Transform::fft;  ///< the default; a server may choose the other
@@ -132,7 +142,7 @@ struct NoiseEstimate {
 /// Estimated security of both keys in bits, from the table of lattice estimates
 /// (docs/parameters.md).
 struct SecurityEstimate {
-  double lwe_bits = 0;   ///< the LWE key at Q_ks
+  double lwe_bits = 0;   ///< the LWE key at Q_ks; 0 if it is block-binary: not estimated
   double ring_bits = 0;  ///< the ring key at Q
   double bits() const { return lwe_bits < ring_bits ? lwe_bits : ring_bits; }
 };

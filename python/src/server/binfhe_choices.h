@@ -16,24 +16,26 @@ inline constexpr Choice<Transform, 2> choice<Transform>{
     "transform", {{{"ntt", Transform::ntt}, {"fft", Transform::fft}}}};
 
 template <>
-inline constexpr Choice<SecretDistribution, 3> choice<SecretDistribution>{
+inline constexpr Choice<SecretDistribution, 4> choice<SecretDistribution>{
     "secret",
     {{{"binary", SecretDistribution::binary},
       {"ternary", SecretDistribution::ternary},
-      {"gaussian", SecretDistribution::gaussian}}}};
+      {"gaussian", SecretDistribution::gaussian},
+      {"block_binary", SecretDistribution::block_binary}}}};
 
 template <>
 inline constexpr Choice<KeySwitch, 2> choice<KeySwitch>{
     "key_switch", {{{"table", KeySwitch::table}, {"product", KeySwitch::product}}}};
 
 template <>
-inline constexpr Choice<RotationKind, 5> choice<RotationKind>{
+inline constexpr Choice<RotationKind, 6> choice<RotationKind>{
     "rotation",
     {{{"ginx", RotationKind::ginx},
       {"unrolled", RotationKind::unrolled},
       {"ap", RotationKind::ap},
       {"automorphism", RotationKind::automorphism},
-      {"unrolled_all", RotationKind::unrolled_all}}}};
+      {"unrolled_all", RotationKind::unrolled_all},
+      {"block", RotationKind::block}}}};
 
 template <>
 inline constexpr Choice<LutKind, 3> choice<LutKind>{"kind",

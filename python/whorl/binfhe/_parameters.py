@@ -22,8 +22,9 @@ from .._server import binfhe as _lib
 from ..errors import ParameterError
 
 Distribution = Literal["binary", "ternary", "gaussian"]
+LweDistribution = Literal["binary", "ternary", "gaussian", "block_binary"]
 Transform = Literal["ntt", "fft"]
-RotationKind = Literal["ginx", "unrolled", "ap", "automorphism", "unrolled_all"]
+RotationKind = Literal["ginx", "unrolled", "ap", "automorphism", "unrolled_all", "block"]
 
 
 class ParameterLiteral(TypedDict, total=False):
@@ -54,8 +55,14 @@ class ParameterLiteral(TypedDict, total=False):
     """Digits kept from the top of Q_ks; 0 means all."""
     gadget: Sequence[tuple[int, int, int]]
     """Ranges (count, log_base, digits) of successive LWE coefficients; counts add up to n."""
-    lwe_secret: Distribution
-    """`binary` or `ternary` for `ginx`, `binary` for `unrolled` and `unrolled_all`."""
+    lwe_secret: LweDistribution
+    """`binary` or `ternary` for `ginx`, `binary` for `unrolled` and `unrolled_all`.
+
+    `block_binary`, with the rotation `block` only: blocks of `group` coefficients, of which at most
+    one is 1, all such blocks equally likely (Lee, Min, Song, CCS 2023). No estimate of attacks on
+    blocks stands behind the security bits, so that such a key counts as 0 bits and needs
+    `allow_insecure=True` (docs/parameters.md).
+    """
     ring_secret: Distribution
     sigma_lwe: float
     """Standard deviation of errors at Q_ks, and of fresh encryptions at q. Default 3.19."""
@@ -78,7 +85,8 @@ class ParameterLiteral(TypedDict, total=False):
 
     `group` is 1 for `ginx`; coefficients of a group for `unrolled` (2^group - 1 keys) and
     `unrolled_all` (2^group), 1 … 8; the base of digits for `ap`, 2 … 4096; the window for
-    `automorphism`, 1 … 256. Default ("ginx", 1, 1).
+    `automorphism`, 1 … 256; the length of blocks for `block`, 2 … 8, which divides n (a key for
+    each coefficient of a `block_binary` LWE secret). Default ("ginx", 1, 1).
     """
 
 
@@ -87,7 +95,7 @@ class Security:
     """Estimated security in bits, from the table of lattice estimates (docs/parameters.md)."""
 
     lwe_bits: float
-    """Of the LWE key at Q_ks."""
+    """Of the LWE key at Q_ks; 0 if it is `block_binary`, which was not estimated."""
     ring_bits: float
     """Of the ring key at Q."""
 

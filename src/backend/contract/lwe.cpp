@@ -28,12 +28,15 @@ std::unique_ptr<const SwitchKey> LweOps::prepare_switch_key(
 
 /// Moduli of two or more; centred, sums of `row` rounding errors of up to from/2 must fit 63 bits.
 std::size_t LweOps::check_modulus_switch(std::uint64_t from, std::uint64_t to, std::size_t row,
-                                         bool centre, std::size_t in, std::size_t out) {
+                                         unsigned centre, std::size_t in, std::size_t out) {
   check_size("modulus_switch: output", out, in);
   if (from < 2 || to < 2)
     throw ParameterError("modulus_switch: moduli " + std::to_string(from) + " and " +
                          std::to_string(to) + " must be at least 2");
-  if (centre && row > 1 && from / 2 > (UINT64_MAX >> 1) / (row - 1))
+  if (centre == 1 || centre > most_centre)
+    throw ParameterError("modulus_switch: the centre 1/" + std::to_string(centre) +
+                         " is not in 1/2 … 1/" + std::to_string(most_centre));
+  if (centre != 0 && row > 1 && from / 2 > (UINT64_MAX >> 1) / (row - 1))
     throw ParameterError("modulus_switch, centred: rounding errors of " + std::to_string(row - 1) +
                          " elements modulo " + std::to_string(from) +
                          " may add up to 2^63 or more");

@@ -64,13 +64,17 @@ class LweOps : public Family {
   /// The most rows that a key-switching key has for a coefficient, so that indices fit 32 bits.
   static constexpr std::uint64_t most_switch_rows = UINT32_MAX / 1024;
 
+  static constexpr unsigned most_centre = 64;
+
   /// Rows of `row` residues: out = round(in·to/from) mod to; `out` is `in`, where words have one
-  /// size, or lies apart from it. With `centre`, the last element of each row is corrected by half
-  /// the sum of the others' rounding errors, which is the error's expected value under a binary
-  /// key: its variance falls from n/24 to n/48 (Bernard, Joye, Smart, Walter, 2024/1718,
-  /// "drifting"); ParameterError if their sum could reach 2^63.
+  /// size, or lies apart from it. With `centre`, 2 … most_centre, the last element of each row is
+  /// corrected by the sum of the others' rounding errors over `centre`, which is the error's
+  /// expected value under a key of mean p = 1/centre: its variance falls from n·p/12 to
+  /// n·p·(1 - p)/12 for keys of 0 and 1, n/48 if they are binary (Bernard, Joye, Smart, Walter,
+  /// 2024/1718, "drifting"). 0: none. ParameterError for another `centre`, or if their sum
+  /// could reach 2^63.
   template <class In, class Out>
-  void modulus_switch(std::uint64_t from, std::uint64_t to, std::size_t row, bool centre,
+  void modulus_switch(std::uint64_t from, std::uint64_t to, std::size_t row, unsigned centre,
                       Slice<const In> in, Slice<Out> out) const {
     check(in, out);
     const std::size_t count = check_modulus_switch(from, to, row, centre, in.size, out.size);
@@ -141,7 +145,7 @@ class LweOps : public Family {
   struct Rounding {
     std::uint64_t from, to;
     std::size_t row;
-    bool centre;
+    unsigned centre;
   };
   struct SwitchRowSource {
     unsigned word_bytes;  ///< 2, 4 or 8
@@ -177,7 +181,7 @@ class LweOps : public Family {
     return {slice.data, sizeof(T)};
   }
   static std::size_t check_modulus_switch(std::uint64_t from, std::uint64_t to, std::size_t row,
-                                          bool centre, std::size_t in, std::size_t out);
+                                          unsigned centre, std::size_t in, std::size_t out);
   static void check_switch_shape(const SwitchShape& shape, std::size_t word_bytes);
   std::size_t check_key_switch(const SwitchKey& key, std::size_t in, std::size_t out) const;
   static std::size_t check_linear(std::uint64_t q, std::size_t row, std::size_t weights,

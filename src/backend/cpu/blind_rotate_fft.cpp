@@ -214,17 +214,16 @@ HWY_INLINE void bundle_factors(const BundleStep& step, unsigned keys, const Mono
                                std::size_t v, double* factors) {
   const Df d;
   constexpr std::size_t size = 2 * kLanes;
-  const unsigned first = step.all ? 0 : 1;  // the set of key 0
-  double* const of_set = factors - static_cast<std::ptrdiff_t>(first * size);
-  if (step.all) store_complex({hn::Set(d, 1.0), hn::Zero(d)}, factors);
+  double* const of_set = factors - static_cast<std::ptrdiff_t>(step.first_set() * size);
+  if (step.all()) store_complex({hn::Set(d, 1.0), hn::Zero(d)}, factors);
   for (unsigned t = 0; t < step.exponents; ++t) {
-    const unsigned top = 1u << t;
+    const unsigned top = step.alone(t);
     const Complex monomial = monomials[t](v);
     store_complex(monomial, of_set + top * size);
-    for (unsigned set = top + 1; set < 2 * top && set < keys + first; ++set)
+    for (unsigned set = top + 1; step.sets() && set < 2 * top; ++set)
       store_complex(mul(load_complex(of_set + (set - top) * size), monomial), of_set + set * size);
   }
-  for (unsigned k = 0; k < keys && !step.all; ++k)
+  for (unsigned k = 0; k < keys && !step.all(); ++k)
     hn::Store(hn::Sub(hn::Load(d, factors + k * size), hn::Set(d, 1.0)), d, factors + k * size);
 }
 

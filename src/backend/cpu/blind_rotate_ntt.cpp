@@ -144,18 +144,17 @@ HWY_INLINE void bundle_factors(const BundleStep& step, unsigned keys,
                                Vw<Word> inverse, Vw<Word> one, Word* factors) {
   const Dw<Word> d;
   constexpr std::size_t lanes = kWords<Word>;
-  const unsigned first = step.all ? 0 : 1;  // the set of key 0
-  Word* const of_set = factors - static_cast<std::ptrdiff_t>(first * lanes);
-  if (step.all) hn::Store(one, d, factors);
+  Word* const of_set = factors - static_cast<std::ptrdiff_t>(step.first_set() * lanes);
+  if (step.all()) hn::Store(one, d, factors);
   for (unsigned t = 0; t < step.exponents; ++t) {
-    const unsigned top = 1u << t;
+    const unsigned top = step.alone(t);
     const Vw<Word> monomial = monomials[t](v, q, inverse);
     hn::Store(monomial, d, of_set + top * lanes);
-    for (unsigned set = top + 1; set < 2 * top && set < keys + first; ++set)
+    for (unsigned set = top + 1; step.sets() && set < 2 * top; ++set)
       hn::Store(mul_montgomery(hn::Load(d, of_set + (set - top) * lanes), monomial, q, inverse), d,
                 of_set + set * lanes);
   }
-  for (unsigned k = 0; k < keys && !step.all; ++k)
+  for (unsigned k = 0; k < keys && !step.all(); ++k)
     hn::Store(sub_mod(hn::Load(d, factors + k * lanes), one, q), d, factors + k * lanes);
 }
 

@@ -37,8 +37,8 @@ void multiply_scalar(const math::Modulus<Word>& q, const Word* a, Word scalar, W
                      std::size_t count);
 
 template <class In, class Out>
-void switch_modulus_row(std::uint64_t from, std::uint64_t to, bool centre, std::span<const In> in,
-                        std::span<Out> out);
+void switch_modulus_row(std::uint64_t from, std::uint64_t to, unsigned centre,
+                        std::span<const In> in, std::span<Out> out);
 
 template <class Word>
 std::unique_ptr<SwitchKey> prepare_switch_key(const SwitchShape& shape,

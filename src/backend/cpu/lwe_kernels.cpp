@@ -233,7 +233,7 @@ std::uint64_t round_scaled(std::uint64_t x, std::uint64_t from, std::uint64_t to
 
 /// `out` may be `in`.
 template <class Wide, class In, class Out>
-void switch_row(std::uint64_t from, std::uint64_t to, bool centre, std::span<const In> in,
+void switch_row(std::uint64_t from, std::uint64_t to, unsigned centre, std::span<const In> in,
                 std::span<Out> out) {
   const std::size_t last = in.size() - 1;
   // Rounding errors are multiples of 1/from; `sum` is from times their sum, each in (-from/2,
@@ -246,40 +246,41 @@ void switch_row(std::uint64_t from, std::uint64_t to, bool centre, std::span<con
         static_cast<std::int64_t>(from / 2) - static_cast<std::int64_t>(shifted - rounded * from);
     out[k] = static_cast<Out>(rounded % to);
   }
-  if (!centre) {
+  if (centre == 0) {
     out[last] = static_cast<Out>(round_scaled<Wide>(in[last], from, to));
     return;
   }
-  // round((b·to + sum/2)/from), made positive by adding a multiple of to.
+  // round((b·to + sum/centre)/from), made positive by adding a multiple of to.
   const Wide turns = static_cast<Wide>(last) / 2 / to + 1;
   const Wide numerator =
-      2 * static_cast<Wide>(in[last]) * to + from + 2 * turns * to * from + static_cast<Wide>(sum);
-  out[last] = static_cast<Out>(numerator / (2 * static_cast<Wide>(from)) % to);
+      centre * (2 * static_cast<Wide>(in[last]) * to + from + 2 * turns * to * from) +
+      2 * static_cast<Wide>(sum);
+  out[last] = static_cast<Out>(numerator / (2 * static_cast<Wide>(centre) * from) % to);
 }
 
 }  // namespace
 
 template <class In, class Out>
-void switch_modulus_row(std::uint64_t from, std::uint64_t to, bool centre, std::span<const In> in,
-                        std::span<Out> out) {
-  if (from == to && !centre) {
+void switch_modulus_row(std::uint64_t from, std::uint64_t to, unsigned centre,
+                        std::span<const In> in, std::span<Out> out) {
+  if (from == to && centre == 0) {
     std::transform(in.begin(), in.end(), out.begin(), [](In x) { return static_cast<Out>(x); });
   } else if (std::bit_width(from) + std::bit_width(to) +
-                 std::bit_width(static_cast<std::uint64_t>(in.size())) <
+                 std::bit_width(static_cast<std::uint64_t>(in.size())) + std::bit_width(centre) <
              62) {
     switch_row<std::uint64_t>(from, to, centre, in, out);
   } else {
     switch_row<unsigned __int128>(from, to, centre, in, out);
   }
 }
-template void switch_modulus_row(std::uint64_t, std::uint64_t, bool, std::span<const std::uint32_t>,
-                                 std::span<std::uint32_t>);
-template void switch_modulus_row(std::uint64_t, std::uint64_t, bool, std::span<const std::uint32_t>,
-                                 std::span<std::uint64_t>);
-template void switch_modulus_row(std::uint64_t, std::uint64_t, bool, std::span<const std::uint64_t>,
-                                 std::span<std::uint64_t>);
-template void switch_modulus_row(std::uint64_t, std::uint64_t, bool, std::span<const std::uint64_t>,
-                                 std::span<std::uint32_t>);
+template void switch_modulus_row(std::uint64_t, std::uint64_t, unsigned,
+                                 std::span<const std::uint32_t>, std::span<std::uint32_t>);
+template void switch_modulus_row(std::uint64_t, std::uint64_t, unsigned,
+                                 std::span<const std::uint32_t>, std::span<std::uint64_t>);
+template void switch_modulus_row(std::uint64_t, std::uint64_t, unsigned,
+                                 std::span<const std::uint64_t>, std::span<std::uint64_t>);
+template void switch_modulus_row(std::uint64_t, std::uint64_t, unsigned,
+                                 std::span<const std::uint64_t>, std::span<std::uint32_t>);
 
 template <class Word>
 std::unique_ptr<SwitchKey> prepare_switch_key(const SwitchShape& shape,

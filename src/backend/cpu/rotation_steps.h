@@ -13,7 +13,7 @@
 
 namespace whorl::backend::cpu {
 
-/// Rows of a key that are laid out together: of one step (GINX, unrolled) or one key.
+/// Rows of a key that are laid out together: of one step (GINX, unrolled, block) or one key.
 struct KeyBlock {
   std::size_t first;  ///< row of the shape
   unsigned rows;      ///< of each key: digits of a, then of b; of an automorphism, of a alone
@@ -33,15 +33,22 @@ struct WalkStep {
 /// the others. Together they are X -> X^(-1/5), which is undone first. ShapeError for an even a_i.
 std::vector<WalkStep> walk_of(const RotationShape& shape, const std::uint32_t* lwe);
 
-/// For one step of an unrolled rotation, or of GINX with a raised modulus.
+/// For one step of an unrolled or block rotation, or of GINX with a raised modulus.
 struct BundleStep {
   std::size_t block;
   std::uint32_t first;  ///< LWE coefficient
   unsigned exponents;   ///< those of coefficients first …; or, for GINX, a and -a
-  bool ginx, all;       ///< all: with X^0·K_0, and not X^e - 1
+  RotationKind kind;
+  /// With X^0·K_0, and not X^e - 1.
+  bool all() const { return kind == RotationKind::unrolled_all; }
+  /// Whether a key is for a set of exponents, and not for one.
+  bool sets() const { return kind == RotationKind::unrolled || all(); }
+  /// The place of the key of exponent t alone among those of all sets, where key 0 is `first_set`.
+  unsigned alone(unsigned t) const { return sets() ? 1u << t : t + 1; }
+  unsigned first_set() const { return all() ? 0 : 1; }
   /// Exponent number t of a ciphertext.
   std::uint32_t exponent(const std::uint32_t* lwe, unsigned t) const {
-    return ginx ? (t == 0 ? lwe[first] : 0u - lwe[first]) : lwe[first + t];
+    return kind == RotationKind::ginx ? (t == 0 ? lwe[first] : 0u - lwe[first]) : lwe[first + t];
   }
 };
 
@@ -104,17 +111,16 @@ void rotate_by_automorphisms(const Engine& engine, const RotationShape& shape, C
 
 template <class Engine, class Ct>
 void rotate_by_bundles(const Engine& engine, const RotationShape& shape, std::span<Ct> tile) {
-  const bool ginx = shape.kind == RotationKind::ginx,
-             all = shape.kind == RotationKind::unrolled_all;
   std::size_t block = 0;
-  for (std::uint32_t i = 0; i < shape.n; i += ginx ? 1 : shape.group, ++block) {
-    const unsigned exponents =
-        ginx ? shape.keys
-             : static_cast<unsigned>(std::bit_width(shape.step_keys[i] - (all ? 1 : 0)));
-    const BundleStep step{block, i, exponents, ginx, all};
+  const std::uint32_t stride = shape.kind == RotationKind::ginx ? 1 : shape.group;
+  for (std::uint32_t i = 0; i < shape.n; i += stride, ++block) {
+    BundleStep step{block, i, shape.step_keys[i], shape.kind};
+    const bool all = step.all();
+    if (step.sets())
+      step.exponents = static_cast<unsigned>(std::bit_width(shape.step_keys[i] - (all ? 1 : 0)));
     for (Ct& ct : tile) {
       ct.a = all ? 1 : 0;
-      for (unsigned t = 0; t < exponents; ++t) ct.a |= step.exponent(ct.lwe, t);
+      for (unsigned t = 0; t < step.exponents; ++t) ct.a |= step.exponent(ct.lwe, t);
       if (ct.a != 0) decompose_all(engine, shape.gadgets[i], ct, shape.N);
     }
     engine.multiply_bundle(tile, step);

@@ -258,7 +258,7 @@ std::vector<Array> Evaluator::matrix(std::span<const std::int64_t> entries,
              });
 }
 
-Array Evaluator::modulus_switch(const Array& in, std::uint64_t to, bool centre) const {
+Array Evaluator::modulus_switch(const Array& in, std::uint64_t to, unsigned centre) const {
   Form form = in.form();
   form.modulus = to;
   form.word_bytes = array_word_bytes(to);
@@ -281,7 +281,7 @@ Array Evaluator::key_switch(const Array& in) const {
 }
 
 Array Evaluator::to_exponents(const Array& in, std::uint64_t to, std::uint64_t offset,
-                              bool centre) const {
+                              unsigned centre) const {
   if (!keys_) throw DeviceError("to_exponents: there are no keys");
   Form form = in.form();
   form.modulus = to;

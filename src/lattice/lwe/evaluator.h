@@ -62,10 +62,11 @@ class Evaluator {
   std::vector<Array> matrix(std::span<const std::int64_t> entries,
                             std::span<const std::uint64_t> constants,
                             std::span<const Array* const> in) const;
-  Array modulus_switch(const Array& in, std::uint64_t to, bool centre) const;
+  Array modulus_switch(const Array& in, std::uint64_t to, unsigned centre) const;
   Array key_switch(const Array& in) const;
   /// What rotate takes; see Stages.
-  Array to_exponents(const Array& in, std::uint64_t to, std::uint64_t offset, bool centre) const;
+  Array to_exponents(const Array& in, std::uint64_t to, std::uint64_t offset,
+                     unsigned centre) const;
   /// An array for each of `offsets`: several functions of one input.
   std::vector<Array> rotate(const Array& exponents, const Tables& tables,
                             std::span<const std::uint32_t> offsets, std::uint64_t constant) const;

@@ -19,7 +19,7 @@ double dropped_mean_square(unsigned bits) {
 
 }  // namespace
 
-double secret_mean_square(SecretKind kind, double sigma) {
+double secret_mean_square(SecretKind kind, double sigma, unsigned block) {
   switch (kind) {
     case SecretKind::binary:
       return 0.5;
@@ -29,8 +29,14 @@ double secret_mean_square(SecretKind kind, double sigma) {
       break;
     case SecretKind::sparse32:
       throw ParameterError("LWE secrets of weight 32 have no mean square of their own");
+    case SecretKind::block_binary:
+      return 1.0 / (block + 1);
   }
   return sigma * sigma;
+}
+
+unsigned secret_centre(SecretKind kind, unsigned block) {
+  return kind == SecretKind::binary ? 2 : kind == SecretKind::block_binary ? block + 1 : 0;
 }
 
 double key_spectrum_variance(std::uint64_t Q, std::uint32_t N, unsigned bits) {
@@ -95,8 +101,9 @@ double modulus_switch_variance(std::uint32_t n, double mean_square, double step)
   return (1 + n * mean_square) * (1 + 2 * step * step) / 12;
 }
 
-double centred_modulus_switch_variance(std::uint32_t n, double step) {
-  return modulus_switch_variance(n, 0.25, step);
+double centred_modulus_switch_variance(std::uint32_t n, unsigned centre, double step) {
+  const double mean = 1.0 / centre;
+  return modulus_switch_variance(n, mean * (1 - mean), step);
 }
 
 double key_switch_variance(const ring::Gadget& gadget, std::uint32_t N, double sigma, bool table,

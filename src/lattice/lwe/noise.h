@@ -10,8 +10,11 @@
 
 namespace whorl::lattice {
 
-/// E[s^2] of a coefficient: 1/2 binary, 2/3 ternary, sigma^2 Gaussian.
-double secret_mean_square(SecretKind kind, double sigma);
+/// E[s^2] of a coefficient: 1/2 binary, 2/3 ternary, sigma^2 Gaussian, 1/(block + 1) block-binary.
+double secret_mean_square(SecretKind kind, double sigma, unsigned block = 1);
+/// The reciprocal of E[s], as LweOps::modulus_switch takes it: 2 binary, block + 1 block-binary; 0
+/// where the mean is 0.
+unsigned secret_centre(SecretKind kind, unsigned block = 1);
 
 /// Extra variance of each coefficient of a key row when its spectrum is kept as integers of `bits`
 /// bits that the largest value of each LWE coefficient fills, about 4.2·Q·sqrt(N/24): rounding
@@ -45,11 +48,12 @@ double digit_spectrum_variance(const ring::Gadget& gadget, std::uint64_t Q, std:
                                unsigned keys, double ring_mean_square);
 
 /// Rounding n coefficients and b to another modulus: (1 + n·E[s^2])/12 (Ducas and Micciancio 2015,
-/// Lemma 5). Centred, for binary secrets: (1 + n/4)/12, the variance of s around 1/2. Between
-/// powers of two `step` = to/from makes errors multiples of it, ties included: (1 + 2·step^2)/12
-/// each.
+/// Lemma 5). Centred, for secrets of 0 and 1 of mean p = 1/centre: (1 + n·p·(1 - p))/12, the
+/// variance of s around p: (1 + n/4)/12 for binary ones. Keys of B blocks of l differ in n·p·(1 -
+/// p), by a standard deviation of (1 - 2p)·sqrt(B·l)/(l + 1). Between powers of two `step` =
+/// to/from makes errors multiples of it, ties included: (1 + 2·step^2)/12 each.
 double modulus_switch_variance(std::uint32_t n, double mean_square, double step = 0);
-double centred_modulus_switch_variance(std::uint32_t n, double step = 0);
+double centred_modulus_switch_variance(std::uint32_t n, unsigned centre, double step = 0);
 
 /// LWE key switching over `gadget` of Q_ks. Table: a fresh error for each digit that is not 0,
 /// N·sigma^2·sum_j (1 - 1/B_j). Product: N·sigma^2·sum_j E[d_j^2]. Dropped bits add

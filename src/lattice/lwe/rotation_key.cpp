@@ -46,6 +46,8 @@ Message message_of(const RotationShape& shape, std::span<const std::int32_t> lwe
         all &= equal(static_cast<std::uint32_t>(lwe[i + t]), set >> t & 1);
       return {all, 0};
     }
+    case RotationKind::block:
+      return {equal(static_cast<std::uint32_t>(lwe[i + k]), 1), 0};
     case RotationKind::ap: {
       std::uint32_t weight = shape.unit;
       for (; k >= shape.group - 1; k -= shape.group - 1) weight *= shape.group;

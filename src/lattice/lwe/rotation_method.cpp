@@ -32,9 +32,12 @@ RotationMethod::RotationMethod(Kind kind, unsigned group, std::uint64_t raised_b
     case Kind::automorphism:
       need(1, 256, "rotation: window of automorphisms");
       break;
+    case Kind::block:
+      need(2, backend::RotationShape::most_unrolled, "rotation: length of blocks");
+      break;
     default:
       throw ParameterError("rotation: kind " + std::to_string(static_cast<int>(kind_)) +
-                           " is not in 0 … 4");
+                           " is not in 0 … 5");
   }
   if (raised_by_ == 0 || raised_by_ >= (1ULL << 60))
     throw ParameterError("rotation: the factor P = " + std::to_string(raised_by_) +
@@ -63,11 +66,19 @@ std::string RotationMethod::describe() const {
     case Kind::unrolled_all:
       out = "unrolled (groups of " + number + ", all keys)";
       break;
+    case Kind::block:
+      out = "blocks of " + number;
+      break;
   }
   return raised() ? out + ", modulus raised by " + std::to_string(raised_by_) : out;
 }
 
 void RotationMethod::check_secret(SecretKind lwe) const {
+  const bool blocks = kind_ == Kind::block;
+  if ((lwe == SecretKind::block_binary) != blocks)
+    throw ParameterError("lwe_secret is " + std::to_string(static_cast<int>(lwe)) + "; it must " +
+                         (blocks ? "" : "not ") + "be block-binary (3) for a rotation by " +
+                         describe());
   const bool fits = kind_ == Kind::ginx ? lwe != SecretKind::gaussian
                     : unrolled()        ? lwe == SecretKind::binary
                                         : true;
@@ -85,7 +96,12 @@ unsigned RotationMethod::places(std::uint32_t N) const {
 }
 
 unsigned RotationMethod::keys_of_group(unsigned size) const {
+  if (kind_ == Kind::block) return size;
   return (1u << size) - (kind_ == Kind::unrolled ? 1 : 0);
+}
+
+double RotationMethod::none_of_group(unsigned size) const {
+  return kind_ == Kind::block ? 1.0 / (size + 1) : std::ldexp(1.0, -static_cast<int>(size));
 }
 
 unsigned RotationMethod::keys(std::uint32_t N, SecretKind lwe) const {
@@ -94,6 +110,7 @@ unsigned RotationMethod::keys(std::uint32_t N, SecretKind lwe) const {
       return lwe == SecretKind::binary ? 1 : 2;
     case Kind::unrolled:
     case Kind::unrolled_all:
+    case Kind::block:
       return keys_of_group(group_);
     case Kind::ap: {
       std::uint64_t top = 1;  // the weight of the top place
@@ -110,6 +127,9 @@ backend::RotationShape RotationMethod::shape(std::uint32_t N, std::uint64_t Q, S
                                              std::vector<ring::Gadget> gadgets,
                                              backend::Arithmetic arithmetic) const {
   check_secret(lwe);
+  if (kind_ == Kind::block && gadgets.size() % group_ != 0)
+    throw ParameterError("n = " + std::to_string(gadgets.size()) + " is not a multiple of " +
+                         std::to_string(group_) + ", the length of blocks");
   backend::RotationShape out;
   out.n = static_cast<std::uint32_t>(gadgets.size());
   out.N = N;
@@ -128,7 +148,7 @@ backend::RotationShape RotationMethod::shape(std::uint32_t N, std::uint64_t Q, S
       throw ParameterError("gadget digits = " + std::to_string(digits) +
                            " must be 1 where the modulus is raised");
     unsigned in_step = out.keys;
-    if (unrolled())
+    if (grouped())
       in_step = i % group_ != 0 ? 0 : keys_of_group(std::min<std::uint32_t>(group_, out.n - i));
     out.step_keys.push_back(in_step);
     out.first_row.push_back(out.first_row.back() + std::size_t{2} * in_step * digits);
@@ -149,7 +169,7 @@ std::size_t RotationMethod::bytes(const backend::RotationShape& shape) {
 }
 
 double RotationMethod::products(std::uint32_t N, std::uint32_t count) const {
-  if (unrolled()) return std::ceil(count / static_cast<double>(group_));
+  if (grouped()) return std::ceil(count / static_cast<double>(group_));
   if (kind_ != Kind::ap) return count;
   // A digit v of d values is 0 once in d.
   double sum = 0;
@@ -200,18 +220,20 @@ double RotationMethod::variance(const Noise& noise, const ring::Gadget& gadget,
       return raised() ? moved * product(2 * noise.keys, 0)
                       : moved * product(noise.keys, noise.lwe_mean_square);
     case Kind::unrolled:
-    case Kind::unrolled_all: {
+    case Kind::unrolled_all:
+    case Kind::block: {
       double out = 0;
       for (std::uint32_t left = count; left > 0;) {
         const std::uint32_t size = std::min<std::uint32_t>(group_, left);
         const double keys = keys_of_group(size), steps = size < group_ ? 1 : left / group_;
         // The bundle sum_S (X^a_S - 1)·K_S has twice the variance of each key's rows, and
         // multiplies what the gadget drops of ACC itself by X^a_S - 1, of mean square 2 unless no
-        // s_i is 1; sum_S X^a_S·K_S has it once, and multiplies by X^a_S.
-        const double any = 1 - std::ldexp(1.0, -static_cast<int>(size));
-        // Some devices add up keys, and multiply them by products of X^a_i - 1, whose mean squares
-        // are 3^size - 1 together: they round most.
-        const double rounded = std::pow(3.0, size) - 1;
+        // s_i is 1; sum_S X^a_S·K_S has it once, and multiplies by X^a_S. Blocks: the same with
+        // sets of one.
+        const double any = 1 - none_of_group(size);
+        // Some devices add up keys of sets, and multiply them by products of X^a_i - 1, whose mean
+        // squares are 3^size - 1 together: they round most.
+        const double rounded = kind_ == Kind::block ? 2 * keys : std::pow(3.0, size) - 1;
         out += steps * (by_differences() ? rounded_product(2 * keys, 2 * any, rounded, Of::both)
                                          : product(keys, 1));
         left -= static_cast<std::uint32_t>(steps) * size;
@@ -239,9 +261,10 @@ double RotationMethod::constant(const Noise& noise, const ring::Gadget& gadget,
     return external_product_constant(gadget, products(noise.N, count), noise.N, row_variance,
                                      message, noise.ring_mean_square);
   };
-  const double none = std::ldexp(1.0, -static_cast<int>(group_));
+  const double none = none_of_group(group_);
   switch (kind_) {
-    case Kind::unrolled:  // the -1 of X^a_S - 1, for all keys, and for all sets but the empty one
+    case Kind::unrolled:
+    case Kind::block:  // the -1 of X^a_S - 1, for all keys, and for all sets but the empty one
       return of(keys_of_group(group_) * noise.row_variance, 1 - none);
     case Kind::unrolled_all:  // what the empty set multiplies by 1
       return of(noise.row_variance, none);

@@ -28,6 +28,9 @@ namespace whorl::lattice::lwe {
 ///   sum of the a_i of S. A last group may be shorter.
 /// - Unrolled, all keys: key k is for the set k, the empty one too. 2^group keys, and
 ///   ACC <- ACC ⊡ sum_S X^a_S·K_S, in which errors of keys count once, not twice.
+/// - Block (Lee, Min, Song, CCS 2023, ePrint 2023/958), block-binary secrets: of each `group`
+///   coefficients at most one is 1. A step for a block; key t encrypts s_(i+t): `group` keys, and
+///   ACC <- ACC + ACC ⊡ sum_t (X^a_(i+t) - 1)·K_t.
 /// - AP (Ducas and Micciancio 2015), any secrets. Exponents, which are multiples of `unit`, are
 ///   taken apart to the base `group`: ACC <- ACC ⊡ K_(j,v) for each digit v of place j of a/unit
 ///   that is not 0; key (j, v), number j·(group - 1) + v - 1, encrypts X^(unit·v·group^j·s_i). The
@@ -47,8 +50,9 @@ namespace whorl::lattice::lwe {
 class RotationMethod {
  public:
   using Kind = backend::RotationKind;
-  /// ParameterError unless it is one of the above: group 1 … 8 (unrolled), base 2 … 2^12 (AP),
-  /// window 1 … 256, P below 2^60, unit a power of two, and 1 for other methods than AP.
+  /// ParameterError unless it is one of the above: group 1 … 8 (unrolled), length 2 … 8 (block),
+  /// base 2 … 2^12 (AP), window 1 … 256, P below 2^60, unit a power of two, and 1 for other methods
+  /// than AP.
   explicit RotationMethod(Kind kind = Kind::ginx, unsigned group = 1, std::uint64_t raised_by = 1,
                           std::uint32_t unit = 1);
 
@@ -69,13 +73,13 @@ class RotationMethod {
   /// Exponents are this times an integer, plus 1 if they have to be odd.
   std::uint32_t unit() const { return odd() ? 2 : unit_; }
   /// Coefficients that a step takes together: a gadget serves whole steps.
-  unsigned coefficients_a_step() const { return unrolled() ? group_ : 1; }
+  unsigned coefficients_a_step() const { return grouped() ? group_ : 1; }
 
   // ---- rows
 
   /// Keys of a (full) step.
   unsigned keys(std::uint32_t N, SecretKind lwe) const;
-  /// `gadgets`: one for each LWE coefficient.
+  /// `gadgets`: one for each LWE coefficient. ParameterError if blocks do not divide their number.
   backend::RotationShape shape(std::uint32_t N, std::uint64_t Q, SecretKind lwe,
                                std::vector<ring::Gadget> gadgets,
                                backend::Arithmetic arithmetic) const;
@@ -118,12 +122,16 @@ class RotationMethod {
 
  private:
   bool unrolled() const { return kind_ == Kind::unrolled || kind_ == Kind::unrolled_all; }
+  /// Whether a step takes `group` coefficients.
+  bool grouped() const { return unrolled() || kind_ == Kind::block; }
   /// Whether products are with sums of keys times X^e - 1, and are added to ACC.
-  bool by_differences() const { return kind_ == Kind::ginx || kind_ == Kind::unrolled; }
+  bool by_differences() const { return kind_ != Kind::unrolled_all; }
   /// Places of an exponent below 2N, divided by the unit, to the base `group`.
   unsigned places(std::uint32_t N) const;
-  /// Keys of a step for `size` coefficients of an unrolled rotation.
+  /// Keys of a step for `size` coefficients of an unrolled or block rotation.
   unsigned keys_of_group(unsigned size) const;
+  /// The probability that no secret of as many coefficients is 1.
+  double none_of_group(unsigned size) const;
   /// Expected external products for `count` LWE coefficients, and automorphisms for all n.
   double products(std::uint32_t N, std::uint32_t count) const;
   double automorphisms(std::uint32_t n, std::uint32_t N) const;

@@ -137,7 +137,7 @@ std::vector<Rows> Stages::matrix(std::span<const std::int64_t> entries,
 
 // ---- moduli and keys
 
-Rows Stages::modulus_switch(const Rows& in, std::uint64_t to, bool centre) const {
+Rows Stages::modulus_switch(const Rows& in, std::uint64_t to, unsigned centre) const {
   Form form = in.form();
   form.modulus = to;
   form.word_bytes = array_word_bytes(to);
@@ -151,7 +151,7 @@ Rows Stages::modulus_switch(const Rows& in, std::uint64_t to, bool centre) const
   return out;
 }
 
-Rows Stages::modulus_switch(Rows&& in, std::uint64_t to, bool centre) const {
+Rows Stages::modulus_switch(Rows&& in, std::uint64_t to, unsigned centre) const {
   Rows rows = std::move(in);
   const Form form = rows.form();
   if (array_word_bytes(to) != form.word_bytes)
@@ -201,7 +201,8 @@ Rows Stages::ones(const Rows& like) const {
   });
 }
 
-Rows Stages::to_exponents(Rows rows, std::uint64_t to, std::uint64_t offset, bool centre) const {
+Rows Stages::to_exponents(Rows rows, std::uint64_t to, std::uint64_t offset,
+                          unsigned centre) const {
   const backend::RotationShape& shape = rotation_key().shape();
   const RotationMethod method(shape.kind, shape.group, shape.raised_by, shape.unit);
   const std::uint64_t unit = method.unit();

@@ -46,13 +46,13 @@ class Stages {
                            std::span<const Rows* const> in) const;
 
   /// To another modulus, and to its words; see LweOps::modulus_switch.
-  Rows modulus_switch(const Rows& in, std::uint64_t to, bool centre) const;
+  Rows modulus_switch(const Rows& in, std::uint64_t to, unsigned centre) const;
   /// The same for rows that are not needed any more. It works in place if both words are equally
   /// wide.
-  Rows modulus_switch(Rows&& in, std::uint64_t to, bool centre) const;
+  Rows modulus_switch(Rows&& in, std::uint64_t to, unsigned centre) const;
   /// What blind rotation reads: residues modulo `to` (2N, or N) with `offset` added to the phase;
   /// odd a_i where the key's method asks for them.
-  Rows to_exponents(Rows rows, std::uint64_t to, std::uint64_t offset, bool centre) const;
+  Rows to_exponents(Rows rows, std::uint64_t to, std::uint64_t offset, unsigned centre) const;
   /// From the ring key to the LWE key, both modulo Q_ks.
   Rows key_switch(const Rows& in) const;
 

@@ -24,7 +24,9 @@ struct SecretCoefficients {
 
 namespace {
 
-void sample_secret(SecretDistribution distribution, double sigma, std::span<std::int32_t> out) {
+/// `block`: the length of blocks, where there are any.
+void sample_secret(SecretDistribution distribution, double sigma, std::uint32_t block,
+                   std::span<std::int32_t> out) {
   math::PrivateStream stream("a secret key");
   switch (distribution) {
     case SecretDistribution::binary:
@@ -33,15 +35,18 @@ void sample_secret(SecretDistribution distribution, double sigma, std::span<std:
       return math::sample_ternary(stream, out);
     case SecretDistribution::gaussian:
       return math::GaussianSampler(sigma).sample(stream, out);
+    case SecretDistribution::block_binary:
+      return math::sample_block_binary(stream, block, out);
   }
 }
 
 void check_secret(const char* which, SecretDistribution distribution, double sigma,
-                  std::span<const std::int32_t> values, std::size_t size) {
+                  std::uint32_t block, std::span<const std::int32_t> values, std::size_t size) {
   if (values.size() != size)
     throw ShapeError("the " + std::string(which) + " key has " + std::to_string(values.size()) +
                      " coefficients, but the parameters call for " + std::to_string(size));
-  const std::int32_t low = distribution == SecretDistribution::binary ? 0
+  const bool blocks = distribution == SecretDistribution::block_binary;
+  const std::int32_t low = blocks || distribution == SecretDistribution::binary ? 0
                            : distribution == SecretDistribution::ternary
                                ? -1
                                : -math::GaussianSampler(sigma).bound();
@@ -53,6 +58,15 @@ void check_secret(const char* which, SecretDistribution distribution, double sig
   if (bad >> 63)
     throw RangeError(std::string(which) + " key: a coefficient is outside " + std::to_string(low) +
                      " … " + std::to_string(high));
+  for (std::size_t i = 0; blocks && i < values.size(); i += block) {
+    std::int64_t ones = 0;
+    for (std::size_t t = i; t < std::min<std::size_t>(i + block, values.size()); ++t)
+      ones += values[t];
+    bad |= static_cast<std::uint64_t>(1 - ones);
+  }
+  if (bad >> 63)
+    throw RangeError(std::string(which) + " key: a block of " + std::to_string(block) +
+                     " coefficients has more than a single 1");
 }
 
 void check_owner(const SecretKey& key, const Ciphertexts& ciphertexts) {
@@ -92,8 +106,8 @@ SecretKey SecretKey::generate(const Parameters& parameters) {
   KeyId id;
   math::random_bytes(id);
   auto secret = std::make_shared<SecretCoefficients>(p);
-  sample_secret(p.lwe_secret, p.sigma_lwe, secret->lwe.span());
-  sample_secret(p.ring_secret, p.sigma_ring, secret->ring.span());
+  sample_secret(p.lwe_secret, p.sigma_lwe, p.rotation.group, secret->lwe.span());
+  sample_secret(p.ring_secret, p.sigma_ring, 1, secret->ring.span());
   return {parameters, id, std::move(secret)};
 }
 
@@ -101,8 +115,8 @@ SecretKey SecretKey::from_coefficients(const Parameters& parameters, const KeyId
                                        std::span<const std::int32_t> lwe,
                                        std::span<const std::int32_t> ring) {
   const ParameterLiteral& p = parameters.literal();
-  check_secret("LWE", p.lwe_secret, p.sigma_lwe, lwe, p.n);
-  check_secret("ring", p.ring_secret, p.sigma_ring, ring, p.N);
+  check_secret("LWE", p.lwe_secret, p.sigma_lwe, p.rotation.group, lwe, p.n);
+  check_secret("ring", p.ring_secret, p.sigma_ring, 1, ring, p.N);
   auto secret = std::make_shared<SecretCoefficients>(p);
   std::copy(lwe.begin(), lwe.end(), secret->lwe.begin());
   std::copy(ring.begin(), ring.end(), secret->ring.begin());

@@ -30,8 +30,11 @@ backend::RotationShape rotation_shape(const Parameters& parameters, Transform tr
 backend::SwitchShape switch_shape(const Parameters& parameters);
 
 /// Variance of rounding an LWE ciphertext, in units of `to`; nothing is rounded if `from` divides
-/// `to`. Centred for binary secrets.
+/// `to`. Centred where the LWE secret has a mean.
 double rounding_variance(const ParameterLiteral& literal, std::uint64_t from, std::uint64_t to);
+/// What LweOps::modulus_switch centres LWE ciphertexts by: 1 over the mean of the LWE secret's
+/// coefficients, 0 where that is 0.
+unsigned rounding_centre(const ParameterLiteral& literal);
 
 /// round(message·modulus/sectors) mod modulus: where a message sits in Z_modulus.
 inline std::uint64_t encode(std::uint64_t message, Encoding encoding, std::uint64_t modulus) {

@@ -70,7 +70,7 @@ class Floor {
 
 Rows switched(const Parameters& parameters, const Stages& stages, const Rows& in,
               std::uint64_t to) {
-  return stages.modulus_switch(in, to, centred(parameters, in.form().modulus, to));
+  return stages.modulus_switch(in, to, centre_of(parameters, in.form().modulus, to));
 }
 
 /// All floorings of an operation.

@@ -28,6 +28,9 @@ namespace {
 lattice::SecretKind kind(SecretDistribution distribution) {
   return static_cast<lattice::SecretKind>(distribution);
 }
+double lwe_mean_square(const ParameterLiteral& p) {
+  return lattice::secret_mean_square(kind(p.lwe_secret), p.sigma_lwe, p.rotation.group);
+}
 
 [[noreturn]] void refuse(const std::string& field, const std::string& value,
                          const std::string& bound) {
@@ -47,6 +50,8 @@ double log2_of(std::uint64_t x) { return std::log2(static_cast<double>(x)); }
 void check_rotation(const ParameterLiteral& p) {
   const lattice::lwe::RotationMethod method = rotation_method(p);
   method.check_secret(kind(p.lwe_secret));
+  need(p.rotation.kind != RotationKind::block || p.n % p.rotation.group == 0, "n", p.n,
+       "must be a multiple of the length of blocks, " + std::to_string(p.rotation.group));
   std::uint32_t covered = 0;
   for (const GadgetRange& range : p.gadget) {
     need(covered % method.coefficients_a_step() == 0, "gadget count", covered,
@@ -127,8 +132,9 @@ void check(const ParameterLiteral& p) {
     covered += range.count;
   }
   need(covered == p.n, "sum of gadget counts", covered, "must be n = " + std::to_string(p.n));
-  need(p.lwe_secret <= SecretDistribution::gaussian, "lwe_secret", static_cast<int>(p.lwe_secret),
-       "must be binary (0), ternary (1) or gaussian (2)");
+  need(p.lwe_secret <= SecretDistribution::block_binary, "lwe_secret",
+       static_cast<int>(p.lwe_secret),
+       "must be binary (0), ternary (1), gaussian (2) or block_binary (3)");
   check_rotation(p);
   check_small_moduli(p);
   need(p.ring_secret <= SecretDistribution::gaussian, "ring_secret",
@@ -146,9 +152,9 @@ void check(const ParameterLiteral& p) {
 double rounding_constant(const ParameterLiteral& p, std::uint64_t from, std::uint64_t to) {
   if (to % from == 0 || from % to != 0) return 0;
   const double step = static_cast<double>(to) / static_cast<double>(from);
-  const double mean_square = p.lwe_secret == SecretDistribution::binary
-                                 ? 0.25
-                                 : lattice::secret_mean_square(kind(p.lwe_secret), p.sigma_lwe);
+  // Centred, E[(sum_i (s_i - 1/centre))^2]/n is 1/centre^2, for binary secrets and for blocks.
+  const double centre = rounding_centre(p);
+  const double mean_square = centre != 0 ? 1 / (centre * centre) : lwe_mean_square(p);
   return lattice::modulus_switch_constant(p.n, mean_square, step);
 }
 
@@ -156,8 +162,7 @@ double rounding_constant(const ParameterLiteral& p, std::uint64_t from, std::uin
 /// rounded to fewer values. Where there is nothing to round, odd ones add all of the secret.
 double exponent_variance(const ParameterLiteral& p, std::uint64_t from, std::uint64_t to) {
   const lattice::lwe::RotationMethod method = rotation_method(p);
-  if (method.odd() && from < to)
-    return p.n * lattice::secret_mean_square(kind(p.lwe_secret), p.sigma_lwe);
+  if (method.odd() && from < to) return p.n * lwe_mean_square(p);
   const double unit = method.unit();
   return unit * unit * rounding_variance(p, from, to / method.unit());
 }
@@ -206,10 +211,13 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 double rounding_variance(const ParameterLiteral& p, std::uint64_t from, std::uint64_t to) {
   if (to % from == 0) return 0;
   const double step = from % to == 0 ? static_cast<double>(to) / static_cast<double>(from) : 0;
-  if (p.lwe_secret == SecretDistribution::binary)
-    return lattice::centred_modulus_switch_variance(p.n, step);
-  return lattice::modulus_switch_variance(
-      p.n, lattice::secret_mean_square(kind(p.lwe_secret), p.sigma_lwe), step);
+  if (const unsigned centre = rounding_centre(p); centre != 0)
+    return lattice::centred_modulus_switch_variance(p.n, centre, step);
+  return lattice::modulus_switch_variance(p.n, lwe_mean_square(p), step);
+}
+
+unsigned rounding_centre(const ParameterLiteral& p) {
+  return lattice::secret_centre(kind(p.lwe_secret), p.rotation.group);
 }
 
 Parameters Parameters::create(ParameterLiteral literal, bool allow_insecure) {
@@ -338,7 +346,7 @@ backend::SwitchShape switch_shape(const Parameters& parameters) {
 
 NoiseEstimate Parameters::noise(Transform transform) const {
   const ParameterLiteral& p = literal();
-  const double lwe = lattice::secret_mean_square(kind(p.lwe_secret), p.sigma_lwe);
+  const double lwe = lwe_mean_square(p);
   const double ring = lattice::secret_mean_square(kind(p.ring_secret), p.sigma_ring);
   double row = p.sigma_ring * p.sigma_ring;
   // The key's spectra are 32-bit integers, but modulo P·Q they are doubles.

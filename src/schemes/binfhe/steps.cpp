@@ -19,13 +19,13 @@ std::uint64_t threshold_offset(const Parameters& parameters, unsigned threshold,
   return two_n - ((2 * threshold - 1) * two_n + sectors) / (2 * sectors);
 }
 
-bool centred(const Parameters& parameters, std::uint64_t from, std::uint64_t to) {
-  return parameters.literal().lwe_secret == SecretDistribution::binary && to % from != 0;
+unsigned centre_of(const Parameters& parameters, std::uint64_t from, std::uint64_t to) {
+  return to % from != 0 ? rounding_centre(parameters.literal()) : 0;
 }
 
 Rows to_exponents(const Parameters& parameters, const Stages& stages, Rows rows, std::uint64_t to,
                   std::uint64_t offset) {
-  const bool centre = centred(parameters, rows.form().modulus, to);
+  const unsigned centre = centre_of(parameters, rows.form().modulus, to);
   return stages.to_exponents(std::move(rows), to, offset, centre);
 }
 
@@ -33,7 +33,7 @@ Rows switch_key(const Parameters& parameters, const Stages& stages, const Rows& 
                 std::uint64_t modulus) {
   const std::uint64_t Q_ks = parameters.Q_ks();
   Rows switched = stages.key_switch(stages.modulus_switch(extracted, Q_ks, false));
-  return stages.modulus_switch(std::move(switched), modulus, centred(parameters, Q_ks, modulus));
+  return stages.modulus_switch(std::move(switched), modulus, centre_of(parameters, Q_ks, modulus));
 }
 
 Decision::Decision(const Parameters& parameters, std::uint64_t offset, bool negated,

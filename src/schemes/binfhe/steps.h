@@ -24,8 +24,8 @@ std::vector<Rows> one(Rows rows);
 /// sectors.
 std::uint64_t threshold_offset(const Parameters& parameters, unsigned threshold, Encoding encoding);
 
-/// Rounding is centred where the secret has a mean and something is rounded at all.
-bool centred(const Parameters& parameters, std::uint64_t from, std::uint64_t to);
+/// rounding_centre if something is rounded at all, else 0.
+unsigned centre_of(const Parameters& parameters, std::uint64_t from, std::uint64_t to);
 
 /// Ciphertexts modulo q as exponents modulo `to`: 2N, or N.
 Rows to_exponents(const Parameters& parameters, const Stages& stages, Rows rows, std::uint64_t to,

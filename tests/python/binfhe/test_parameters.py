@@ -27,8 +27,11 @@ def test_every_named_set_exists_and_says_what_it_is() -> None:
         if kind == "ginx":
             assert chosen.rotation_transforms == transforms
         else:
-            assert kind in ("ap", "automorphism")
-            assert chosen.rotation_transforms > 1.25 * transforms
+            assert kind in ("ap", "automorphism", "block")
+            if kind == "block":  # one product for each block
+                assert chosen.rotation_transforms == transforms / chosen.rotation[1]
+            else:
+                assert chosen.rotation_transforms > 1.25 * transforms
         if chosen.security.bits < 128:
             with pytest.raises(whorl.ParameterError):
                 parameters(name)
@@ -92,8 +95,16 @@ def test_a_literal_names_the_method_of_rotation() -> None:
     binary = {**TOY, "lwe_secret": "binary"}
     ginx = parameters(binary, allow_insecure=True)
     assert ginx.rotation == ("ginx", 1, 1)
-    for rotation in (("unrolled", 2), ("unrolled_all", 2), ("ap", 32), ("automorphism", 10)):
-        chosen = parameters({**binary, "rotation": rotation}, allow_insecure=True)
+    blocks = {**TOY, "lwe_secret": "block_binary"}
+    for rotation in (
+        ("unrolled", 2),
+        ("unrolled_all", 2),
+        ("ap", 32),
+        ("automorphism", 10),
+        ("block", 4),
+    ):
+        literal = blocks if rotation[0] == "block" else binary
+        chosen = parameters({**literal, "rotation": rotation}, allow_insecure=True)
         assert chosen.rotation == (*rotation, 1)
         assert chosen.literal()["rotation"] == (*rotation, 1)
         assert chosen != ginx
@@ -102,13 +113,30 @@ def test_a_literal_names_the_method_of_rotation() -> None:
     for wrong in ("ginx", ("ginx",), ("spiral", 1), ("unrolled", "two"), ("unrolled", 9), 3):
         with pytest.raises(whorl.ParameterError, match=r"rotation|spiral"):
             parameters({**binary, "rotation": wrong}, allow_insecure=True)
+    for secret, wrong in (("binary", ("block", 4)), ("block_binary", ("ginx", 1))):
+        with pytest.raises(whorl.ParameterError, match="block-binary"):
+            parameters({**TOY, "lwe_secret": secret, "rotation": wrong}, allow_insecure=True)
+    with pytest.raises(whorl.ParameterError, match="multiple of the length of blocks, 3"):
+        parameters({**blocks, "rotation": ("block", 3)}, allow_insecure=True)
+
+
+def test_block_binary_keys_are_not_estimated() -> None:
+    named = parameters("BLOCK3_P64", allow_insecure=True)
+    assert named.security.lwe_bits == 0 and named.security.ring_bits > 128
+    assert named.rotation == ("block", 3, 1) and named.lwe_secret == "block_binary"
+    with pytest.raises(whorl.ParameterError, match=r"no block-binary secret was measured.*guess"):
+        parameters("BLOCK3_P64")
+    loaded = whorl.binfhe.Parameters.from_bytes(named.to_bytes(), allow_insecure=True)
+    assert loaded == named and loaded.literal() == named.literal()
 
 
 @pytest.mark.parametrize(
-    "rotation", [("unrolled", 3), ("unrolled_all", 2), ("ap", 32), ("automorphism", 10)]
+    "rotation",
+    [("unrolled", 3), ("unrolled_all", 2), ("ap", 32), ("automorphism", 10), ("block", 4)],
 )
 def test_gates_by_every_method(rotation: tuple[str, int]) -> None:
-    chosen = parameters({**TOY, "lwe_secret": "binary", "rotation": rotation}, allow_insecure=True)
+    secret = "block_binary" if rotation[0] == "block" else "binary"
+    chosen = parameters({**TOY, "lwe_secret": secret, "rotation": rotation}, allow_insecure=True)
     client = whorl.binfhe.Client(chosen)
     server = whorl.binfhe.Server(client.evaluation_keys(), device="cpu", allow_failure=1)
     a, b = client.encrypt([0, 0, 1, 1]), client.encrypt([0, 1, 0, 1])

@@ -64,6 +64,52 @@ def test_shipped_set_is_what_the_search_finds(name, request_):
     assert costs == sorted(costs)
 
 
+@pytest.mark.parametrize(
+    ("name", "request_"),
+    [
+        ("BLOCK3_P64", _search.Request(rotation="block", N=(1024,), log_Q=(25, 26, 27))),
+        (
+            "BLOCK3_P128",
+            _search.Request(
+                p=16,
+                padding=True,
+                failure_log2=-128,
+                rotation="block",
+                N=(2048,),
+                log_Q=(48,),
+            ),
+        ),
+    ],
+)
+def test_shipped_block_set_is_what_the_search_finds(name, request_):
+    """Its n is that of a binary key of 132 bits, times 687/630, in whole blocks; it has no
+    estimate."""
+    found = _search.search(request_, top=3)
+    shipped = binfhe.parameters(name, allow_insecure=True).literal()
+    told = _search.evaluate(shipped)
+    assert told.failure_log2 <= request_.failure_log2
+    assert told.lwe_bits == 0 and told.ring_bits >= request_.ring_security
+    assert _search.cost(shipped).flops <= 1.02 * found[0].cost.flops
+    for field in ("n", "N", "Q", "Q_ks", "lwe_secret", "rotation"):
+        assert shipped[field] == found[0].literal[field], field
+
+    def bits(n):
+        literal = {**shipped, "n": n, "gadget": [(n, *shipped["gadget"][0][1:])]}
+        literal |= {"lwe_secret": "binary", "rotation": ("ginx", 1, 1)}
+        return _search.evaluate(literal).lwe_bits
+
+    n = next(n for n in range(400, 1500) if bits(n) >= request_.security)
+    assert shipped["n"] % 3 == 0
+    assert shipped["n"] - 3 < n * 687 / 630 <= shipped["n"]
+
+
+def test_blocks_are_searched_for_on_request_only():
+    sizes = {"N": (1024,), "log_Q": (26,)}
+    for candidate in _search.search(_search.Request(**sizes), top=50):
+        assert candidate.literal["rotation"][0] != "block"
+        assert candidate.evaluation.lwe_bits >= 132
+
+
 @pytest.mark.parametrize("p", [4096, 256])  # more than a ring can hold; more than noise allows
 def test_search_says_so_when_nothing_fits(p):
     impossible = _search.Request(p=p, padding=True, N=(1024,), log_Q=(26,))

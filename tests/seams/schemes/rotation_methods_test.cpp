@@ -70,6 +70,23 @@ TEST(RotationMethods, ADeviceTakesUnrolledRotationsAlone) {
   check_gates_and_tables(test::insecure(odd));
 }
 
+TEST(RotationMethods, ADeviceTakesBlocksAlone) {
+  register_slow();
+  for (const std::uint32_t length : {2u, 4u, 8u}) {
+    ParameterLiteral literal =
+        with({RotationKind::block, length}, SecretDistribution::block_binary);
+    const Parameters parameters = test::insecure(literal);
+    EXPECT_EQ(parameters.keys_per_coefficient(), length);
+    EXPECT_EQ(parameters.rotation_key_rows(), 16u * 2 * 3);  // as GINX
+    check_gates_and_tables(parameters);
+    // Rounded from q > 2N, and centred at 1/(length + 1).
+    literal.q = literal.Q_ks = 1 << 15;
+    literal.log_B_ks = 4;
+    literal.ks_digits = 3;
+    check_gates_and_tables(test::insecure(literal));
+  }
+}
+
 TEST(RotationMethods, ADeviceTakesApAlone) {
   register_slow();
   for (const auto secret : {SecretDistribution::ternary, SecretDistribution::gaussian}) {
@@ -97,14 +114,21 @@ TEST(RotationMethods, ADeviceTakesARaisedModulusAlone) {
                                     {RotationKind::unrolled, 2u},
                                     {RotationKind::unrolled_all, 2u},
                                     {RotationKind::ap, 32u},
-                                    {RotationKind::automorphism, 10u}})
-    for (const auto secret :
-         {SecretDistribution::binary, SecretDistribution::ternary, SecretDistribution::gaussian}) {
+                                    {RotationKind::automorphism, 10u},
+                                    {RotationKind::block, 4u}})
+    for (const auto secret : {SecretDistribution::binary, SecretDistribution::ternary,
+                              SecretDistribution::gaussian, SecretDistribution::block_binary}) {
       ParameterLiteral literal = with({kind, group, P}, secret);
       literal.gadget[0].digits = 1;
+      const bool blocks = secret == SecretDistribution::block_binary;
       const bool any = kind == RotationKind::ap || kind == RotationKind::automorphism;
-      if (any || secret == SecretDistribution::binary ||
-          (kind == RotationKind::ginx && secret == SecretDistribution::ternary))
+      if (kind == RotationKind::block || blocks) {
+        if (kind == RotationKind::block && blocks)
+          check_gates_and_tables(test::insecure(literal));
+        else
+          EXPECT_THROW(test::insecure(literal), ParameterError);
+      } else if (any || secret == SecretDistribution::binary ||
+                 (kind == RotationKind::ginx && secret == SecretDistribution::ternary))
         check_gates_and_tables(test::insecure(literal));
       else
         EXPECT_THROW(test::insecure(literal), ParameterError);
@@ -157,8 +181,11 @@ TEST(RotationMethods, WhoHasNoKernelRefusesTheKeys) {
         {Rotation{RotationKind::unrolled_all, 2}, "unrolled (all keys)"},
         {Rotation{RotationKind::ap, 32}, "AP"},
         {Rotation{RotationKind::automorphism, 4}, "automorphism"},
+        {Rotation{RotationKind::block, 4}, "block"},
         {Rotation{RotationKind::ginx, 1, P}, "modulo Q"}}) {
-    ParameterLiteral literal = with(rotation, SecretDistribution::binary);
+    ParameterLiteral literal =
+        with(rotation, rotation.kind == RotationKind::block ? SecretDistribution::block_binary
+                                                            : SecretDistribution::binary);
     if (rotation.raised_by != 1) literal.gadget[0].digits = 1;
     const Client client(test::insecure(literal));
     try {

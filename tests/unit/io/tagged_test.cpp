@@ -124,14 +124,15 @@ TEST(IoTagged, RefusalsNameTheField) {
   EXPECT_EQ(refusal({record<std::uint16_t>(1, 16)}), "n has 2 bytes; it must have 4");
   EXPECT_EQ(refusal({text(2, "")}), "q has 0 bytes; it must have 8");
   EXPECT_EQ(refusal({record<std::uint8_t>(6, 2)}), "key_switch is 2; it must be at most 1");
-  EXPECT_EQ(refusal({record<std::uint8_t>(7, 3)}), "lwe_secret is 3; it must be at most 2");
+  EXPECT_EQ(refusal({record<std::uint8_t>(7, 4)}), "lwe_secret is 4; it must be at most 3");
+  EXPECT_EQ(refusal({record<std::uint8_t>(8, 3)}), "ring_secret is 3; it must be at most 2");
   EXPECT_EQ(refusal({record<std::uint16_t>(7, 0)}), "lwe_secret has 2 bytes; it must have 1");
   EXPECT_EQ(refusal({record<std::uint8_t>(10, 2)}), "padding is 2; it must be at most 1");
   EXPECT_EQ(refusal({{16, Bytes(13)}}), "gadget has 13 bytes; the number must be a multiple of 12");
   EXPECT_EQ(refusal({{16, Bytes(std::size_t{12} * 17)}}),
             "gadget has 17 elements; it may have at most 16");
-  EXPECT_EQ(refusal({{19, section({record<std::uint8_t>(1, 5)})}}),
-            "rotation.kind is 5; it must be at most 4");
+  EXPECT_EQ(refusal({{19, section({record<std::uint8_t>(1, 6)})}}),
+            "rotation.kind is 6; it must be at most 5");
   EXPECT_EQ(refusal({{17, Bytes(65, 'x')}}), "name has 65 bytes; it may have at most 64");
   EXPECT_EQ(refusal({{18, Bytes(1025, 'x')}}), "source has 1025 bytes; it may have at most 1024");
 }

@@ -195,6 +195,47 @@ TEST(MathSampling, wide_gaussians_have_their_moments_and_shares) {
 TEST(MathSampling, binary_is_uniform) { check_small_uniform(sample_binary, 0, 2); }
 TEST(MathSampling, ternary_is_uniform) { check_small_uniform(sample_ternary, -1, 3); }
 
+// Each of the l + 1 blocks as often as the others: chi-square of l degrees over 2^17 blocks is
+// below l + 2·sqrt(18·l) + 36 but for e^-18, 10^-8 (Laurent, Massart 2000, Lemma 1).
+TEST(MathSampling, block_binary_is_uniform_over_blocks) {
+  constexpr size_t blocks = 1 << 17;
+  for (const uint32_t length : {1u, 2u, 3u, 4u, 8u}) {
+    std::vector<int32_t> out(blocks * length, 77);
+    PrivateStream stream("test");
+    sample_block_binary(stream, length, out);
+    std::vector<size_t> seen(length + 1);
+    for (size_t i = 0; i < out.size(); i += length) {
+      size_t place = length, ones = 0;
+      for (uint32_t t = 0; t < length; ++t) {
+        ASSERT_TRUE(out[i + t] == 0 || out[i + t] == 1);
+        if (out[i + t] == 1) place = t;
+        ones += static_cast<size_t>(out[i + t]);
+      }
+      ASSERT_LE(ones, 1u);
+      ++seen[place];
+    }
+    const double due = static_cast<double>(blocks) / (length + 1);
+    double chi_square = 0;
+    for (const size_t count : seen) {
+      const double off = static_cast<double>(count) - due;
+      chi_square += off * off / due;
+    }
+    EXPECT_LT(chi_square, length + 2 * std::sqrt(length * 18.0) + 36) << length;
+  }
+}
+
+TEST(MathSampling, block_binary_has_whole_blocks) {
+  PrivateStream stream("test");
+  std::vector<int32_t> out(10);
+  EXPECT_THROW(sample_block_binary(stream, 3, out), ParameterError);
+  EXPECT_THROW(sample_block_binary(stream, 0, out), ParameterError);
+  for (const size_t size : {0, 3, 510, 513, 1536, 4095, 10002}) {
+    std::vector<int32_t> some(size, 77);
+    sample_block_binary(stream, 3, some);
+    EXPECT_EQ(std::count(some.begin(), some.end(), 77), 0) << size;
+  }
+}
+
 TEST(MathSampling, every_length_is_filled) {
   for (const size_t size : {0, 1, 7, 8, 9, 511, 513, 4095, 4096, 4097, 10000}) {
     std::vector<int32_t> binary(size, 77);

@@ -62,6 +62,14 @@ TEST(MathTiming, ternary_sampler) {
   expect_constant_time_sampler(sample_ternary, [](int32_t x) { return x != 0; });
 }
 
+TEST(MathTiming, block_binary_sampler) {
+  expect_constant_time_sampler(
+      [](PrivateStream& stream, std::span<int32_t> out) {
+        sample_block_binary(stream, 3, out.first(out.size() / 3 * 3));
+      },
+      [](int32_t x) { return x != 0; });
+}
+
 TEST(MathTiming, binary_sampler) {
   expect_constant_time_sampler(sample_binary, [](int32_t x) { return x != 0; });
 }

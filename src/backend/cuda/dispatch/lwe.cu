@@ -23,13 +23,13 @@ unsigned blocks_for(const Stream& stream, std::size_t items, std::size_t a_block
 
 template <class Arithmetic, class In, class Out>
 void switch_with(const Stream& stream, std::uint64_t from, std::uint64_t to, std::size_t row,
-                 bool centre, std::size_t count, const In* in, Out* out) {
+                 unsigned centre, std::size_t count, const In* in, Out* out) {
   const ModulusRatio<Arithmetic> ratio(from, to);
-  if (centre) {
+  if (centre != 0) {
     const std::size_t blocks = (count * 32 + lwe_threads - 1) / lwe_threads;
     switch_rows_centred<Arithmetic, In, Out>
-        <<<static_cast<unsigned>(blocks), lwe_threads, 0, stream.handle()>>>(ratio, row, count, in,
-                                                                             out);
+        <<<static_cast<unsigned>(blocks), lwe_threads, 0, stream.handle()>>>(ratio, row, centre,
+                                                                             count, in, out);
     return check_launch("switch_rows_centred", static_cast<unsigned>(blocks), lwe_threads, 0);
   }
   constexpr unsigned width = 16 / std::max(sizeof(In), sizeof(Out));
@@ -71,7 +71,7 @@ void sample_extract(const Stream& stream, std::uint64_t Q, std::uint32_t N,
 
 template <class In, class Out>
 void modulus_switch(const Stream& stream, std::uint64_t from, std::uint64_t to, std::size_t row,
-                    bool centre, std::size_t count, const In* in, Out* out) {
+                    unsigned centre, std::size_t count, const In* in, Out* out) {
   const CurrentGpu current(stream.gpu().ordinal);
   if (count == 0 || row == 0) return;
   if (from <= (1ULL << 30))
@@ -143,8 +143,8 @@ void lwe_linear(const Stream& stream, std::uint64_t q, std::size_t row,
 WHORL_INSTANTIATE(std::uint32_t)
 WHORL_INSTANTIATE(std::uint64_t)
 #undef WHORL_INSTANTIATE
-#define WHORL_INSTANTIATE(In, Out)                                                             \
-  template void modulus_switch(const Stream&, std::uint64_t, std::uint64_t, std::size_t, bool, \
+#define WHORL_INSTANTIATE(In, Out)                                                                 \
+  template void modulus_switch(const Stream&, std::uint64_t, std::uint64_t, std::size_t, unsigned, \
                                std::size_t, const In*, Out*);
 WHORL_INSTANTIATE(std::uint32_t, std::uint32_t)
 WHORL_INSTANTIATE(std::uint32_t, std::uint64_t)

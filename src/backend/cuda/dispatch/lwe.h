@@ -23,7 +23,7 @@ void sample_extract(const Stream& stream, std::uint64_t Q, std::uint32_t N,
 /// `count` rows; `out` may be `in` where the words are of one size.
 template <class In, class Out>
 void modulus_switch(const Stream& stream, std::uint64_t from, std::uint64_t to, std::size_t row,
-                    bool centre, std::size_t count, const In* in, Out* out);
+                    unsigned centre, std::size_t count, const In* in, Out* out);
 
 /// Writes rows first … first + count - 1 of a key-switching key, row first + r at r·stride words.
 using SwitchRowWriter =

@@ -87,17 +87,19 @@ struct ModulusRatio {
     return quotient == to ? 0 : quotient;
   }
   /// The last element `b` of a row of `others` + 1 elements, whose rounding errors add up to
-  /// sum/from: round((b·to + sum/2)/from) mod to.
-  __host__ __device__ std::uint64_t centred(std::uint64_t b, std::int64_t sum,
-                                            std::size_t others) const {
+  /// sum/from: round((b·to + sum/centre)/from) mod to.
+  __host__ __device__ std::uint64_t centred(std::uint64_t b, std::int64_t sum, std::size_t others,
+                                            unsigned centre) const {
     const Rounded rounded = round(b);
-    // (2·b·to + from + sum)/(2·from), of which 2·quotient·from is taken out; made positive.
+    // (centre·(2·b·to + from) + 2·sum)/(2·centre·from), of which centre·2·quotient·from is taken
+    // out; made positive.
     const std::uint64_t turns = others / 2 + 1;
     const auto numerator = static_cast<unsigned __int128>(
-        2 * static_cast<__int128>(rounded.remainder) + static_cast<__int128>(from & 1) + sum +
-        2 * static_cast<__int128>(turns) * from);
+        centre * (2 * static_cast<__int128>(rounded.remainder) + static_cast<__int128>(from & 1) +
+                  2 * static_cast<__int128>(turns) * from) +
+        2 * static_cast<__int128>(sum));
     const auto correction =
-        static_cast<std::uint64_t>(numerator / (2 * static_cast<unsigned __int128>(from)));
+        static_cast<std::uint64_t>(numerator / (2 * static_cast<unsigned __int128>(centre) * from));
     const std::uint64_t x = reduced(rounded.quotient);
     if (correction >= turns) {
       const std::uint64_t up = (correction - turns) % to;
@@ -134,8 +136,8 @@ __global__ void __launch_bounds__(lwe_threads)
 /// A warp takes a row. `out` may be `in`.
 template <class Arithmetic, class In, class Out>
 __global__ void __launch_bounds__(lwe_threads)
-    switch_rows_centred(ModulusRatio<Arithmetic> ratio, std::size_t row, std::size_t count,
-                        const In* in, Out* out) {
+    switch_rows_centred(ModulusRatio<Arithmetic> ratio, std::size_t row, unsigned centre,
+                        std::size_t count, const In* in, Out* out) {
   const unsigned lane = threadIdx.x % 32;
   const std::size_t m = (std::size_t{blockIdx.x} * lwe_threads + threadIdx.x) / 32;
   if (m >= count) return;
@@ -151,7 +153,7 @@ __global__ void __launch_bounds__(lwe_threads)
   }
   for (unsigned distance = 16; distance > 0; distance /= 2)
     sum += __shfl_xor_sync(0xffffffffu, sum, distance);
-  if (lane == 0) out[last] = static_cast<Out>(ratio.centred(in[last], sum, last));
+  if (lane == 0) out[last] = static_cast<Out>(ratio.centred(in[last], sum, last, centre));
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -13,13 +13,14 @@
 namespace whorl {
 namespace {
 
-std::vector<std::int32_t> secret(std::size_t size, bool binary) {
+/// Ternary with `block` 0, else of blocks; those of one coefficient are binary.
+std::vector<std::int32_t> secret(std::size_t size, unsigned block) {
   std::vector<std::int32_t> out(size);
   math::PrivateStream stream("a test key");
-  if (binary)
-    math::sample_binary(stream, out);
-  else
+  if (block == 0)
     math::sample_ternary(stream, out);
+  else
+    math::sample_block_binary(stream, block, out);
   return out;
 }
 
@@ -39,7 +40,7 @@ TEST(FreshNoise, HasTheVarianceOfTheSampler) {
 struct Switch {
   const char* name;
   std::uint64_t from, to;
-  bool centre, binary;
+  unsigned centre, block;  ///< of the secret: see secret()
 };
 void PrintTo(const Switch& s, std::ostream* out) { *out << s.name; }
 
@@ -53,7 +54,7 @@ TEST_P(ModulusSwitch, RoundsWithTheVarianceOfItsFormula) {
       s.from % s.to == 0 ? static_cast<double>(s.to) / static_cast<double>(s.from) : 0;
   double measured = 0, variance = 0, means = 0;
   for (std::size_t k = 0; k < kKeys; ++k) {
-    const auto key = secret(n, s.binary);
+    const auto key = secret(n, s.block);
     const auto rows = noise::uniform<std::uint64_t>(kRows * (n + 1), s.from);
     auto in = queue->allocate<std::uint64_t>(rows.size());
     auto out = queue->allocate<std::uint64_t>(rows.size());
@@ -70,14 +71,15 @@ TEST_P(ModulusSwitch, RoundsWithTheVarianceOfItsFormula) {
       moments.add(
           std::remainder(static_cast<double>(after[c]) - scaled, static_cast<double>(s.to)));
     }
+    const double middle = s.centre != 0 ? 1.0 / s.centre : 0;
     double squares = 0, sum = 0;
     for (std::int32_t x : key) {
-      squares += s.centre ? (x - 0.5) * (x - 0.5) : x * x;
-      sum += s.centre ? x - 0.5 : x;
+      squares += (x - middle) * (x - middle);
+      sum += x - middle;
     }
     // Ties are rounded up: each error has mean step/2, which the key adds up to a constant; b's own
-    // rounding to multiples of 1/(2·from) when centred has half of that.
-    const double mean = step / 2 * ((s.centre ? 0.5 : 1) - sum);
+    // rounding to multiples of 1/(centre·from) when centred has that part of it.
+    const double mean = step / 2 * ((s.centre != 0 ? middle : 1) - sum);
     const double expected =
         lattice::modulus_switch_variance(n, squares / n, step) - step * step / 4 * (1 + squares);
     variance += expected / kKeys;
@@ -93,13 +95,15 @@ TEST_P(ModulusSwitch, RoundsWithTheVarianceOfItsFormula) {
 }
 INSTANTIATE_TEST_SUITE_P(
     Noise, ModulusSwitch,
-    testing::Values(Switch{"prime_ternary", 134215681, 1 << 15, false, false},
-                    Switch{"wide_prime_ternary", 18014398509404161, 1ULL << 35, false, false},
-                    Switch{"power_ternary", 1 << 15, 1 << 11, false, false},
-                    Switch{"one_bit_ternary", 1 << 12, 1 << 11, false, false},
-                    Switch{"power_binary", 1 << 15, 1 << 11, false, true},
-                    Switch{"power_binary_centred", 1 << 15, 1 << 11, true, true},
-                    Switch{"wide_power_binary_centred", 1ULL << 20, 1 << 12, true, true}),
+    testing::Values(Switch{"prime_ternary", 134215681, 1 << 15, 0, 0},
+                    Switch{"wide_prime_ternary", 18014398509404161, 1ULL << 35, 0, 0},
+                    Switch{"power_ternary", 1 << 15, 1 << 11, 0, 0},
+                    Switch{"one_bit_ternary", 1 << 12, 1 << 11, 0, 0},
+                    Switch{"power_binary", 1 << 15, 1 << 11, 0, 1},
+                    Switch{"power_binary_centred", 1 << 15, 1 << 11, 2, 1},
+                    Switch{"wide_power_binary_centred", 1ULL << 20, 1 << 12, 2, 1},
+                    Switch{"power_blocks_of_3", 1 << 15, 1 << 11, 4, 3},
+                    Switch{"wide_power_blocks_of_4", 1ULL << 20, 1 << 12, 5, 4}),
     [](const auto& s) { return std::string(s.param.name); });
 
 struct KeySwitching {
@@ -123,7 +127,7 @@ TEST_P(KeySwitchNoise, IsItsFormula) {
   const auto queue = backend::open_queue(test::tested_device);
   noise::Moments moments;
   for (std::size_t k = 0; k < kKeys; ++k) {
-    const auto from = secret(N, false), to = secret(n, false);
+    const auto from = secret(N, 0), to = secret(n, 0);
     const auto seed = math::random_seed();
     const auto bodies =
         lattice::switch_key_bodies(from, to, s.Q_ks, gadget, s.table, error, seed, 1, {});

@@ -54,6 +54,10 @@ void check_every_kind(std::uint32_t N, unsigned bits, unsigned log_base, unsigne
     for (const unsigned group : {1u, 2u, 3u, 4u})
       for (const Kind kind : {Kind::unrolled, Kind::unrolled_all})
         check_exact<Word>({kind, group, 7, N, bits, log_base, digits, raised}, 10, random);
+    for (const unsigned length : {2u, 3u, 4u, 7u})
+      check_exact<Word>({Kind::block, length, 2 * length, N, bits, log_base, digits, raised, 1,
+                         SecretKind::block_binary},
+                        10, random);
     for (const auto& [base, unit] : {std::pair{2u, 1u}, {8u, 1u}, {32u, 2u}, {23u, 4u}})
       check_exact<Word>(
           {Kind::ap, base, 3, N, bits, log_base, digits, raised, unit, SecretKind::ternary}, 9,
@@ -83,6 +87,11 @@ TEST(RotationKindsNtt, ShapesOfTheEdges) {
   check_exact<std::uint32_t>({Kind::unrolled, 8, 8, 256, 27, 9, 3}, 2, random);
   check_exact<std::uint32_t>({Kind::unrolled, 6, 6, 512, 26, 8, 2}, 3, random);
   check_exact<std::uint32_t>({Kind::unrolled, 2, 4, 256, 28, 28, 1, 20}, 3, random);
+  constexpr auto blocks = SecretKind::block_binary;
+  check_exact<std::uint32_t>({Kind::block, 8, 16, 256, 31, 8, 4, 0, 1, blocks}, 3, random);
+  check_exact<std::uint64_t>({Kind::block, 8, 8, 256, 60, 30, 2, 0, 1, blocks}, 3, random);
+  check_exact<std::uint32_t>({Kind::block, 3, 6, 1024, 26, 8, 2, 0, 1, blocks}, 3, random);
+  check_exact<std::uint64_t>({Kind::block, 3, 3, 2048, 48, 23, 1, 0, 1, blocks}, 2, random);
   check_exact<std::uint32_t>({Kind::ginx, 1, 4, 256, 30, 30, 1, 31}, 3, random);
   check_exact<std::uint64_t>({Kind::unrolled, 3, 6, 256, 60, 30, 2}, 3, random);
   check_exact<std::uint64_t>({Kind::ap, 32, 2, 256, 60, 30, 1, 32}, 3, random);
@@ -159,6 +168,14 @@ TEST(RotationKindsFft, OneProductIsCloseToTheFormula) {
       check_fft<std::uint64_t>({kind, group, group, 512, 48, 23, 1}, random);
       check_fft<std::uint64_t>({kind, group, group, 256, 31 + 1, 31, 1, 34}, random);
     }
+  constexpr auto blocks = SecretKind::block_binary;
+  for (const unsigned length : {2u, 3u, 8u}) {
+    check_fft<std::uint32_t>({Kind::block, length, length, 256, 26, 8, 2, 0, 1, blocks}, random);
+    check_fft<std::uint32_t>({Kind::block, length, length, 1024, 16, 16, 1, 20, 1, blocks}, random);
+    check_fft<std::uint64_t>({Kind::block, length, length, 512, 48, 23, 1, 0, 1, blocks}, random);
+    check_fft<std::uint64_t>({Kind::block, length, length, 256, 31 + 1, 31, 1, 34, 1, blocks},
+                             random);
+  }
   for (const std::uint32_t unit : {1u, 2u}) {
     check_fft<std::uint32_t>({Kind::ap, 32, 1, 1024, 27, 7, 3, 0, unit}, random);
     check_fft<std::uint32_t>({Kind::ap, 32, 1, 512, 22, 22, 1, 28, unit}, random);

@@ -57,7 +57,7 @@ void check_arrays(std::uint64_t q, std::uint64_t to, unsigned devices) {
   EXPECT_EQ(words_of<Word>(evaluator, both.at(0)), sum(1, 0, 2, 5));
   EXPECT_EQ(words_of<Word>(evaluator, both.at(1)), sum(-7, 4, 0, 0));
 
-  const Array rounded = evaluator.modulus_switch(a, to, false);
+  const Array rounded = evaluator.modulus_switch(a, to, 0);
   EXPECT_EQ(rounded.form().word_bytes, array_word_bytes(to));
   const auto scale = [&](std::uint64_t r) {
     const auto wide = static_cast<unsigned __int128>(r) * to * 2 + q;
@@ -132,7 +132,7 @@ void check_coefficients(unsigned bits) {
   for (std::size_t k = 0; k < 3; ++k) {
     ASSERT_EQ(found[k].count(), count);
     ASSERT_EQ(found[k].form().word_bytes, ring_word_bytes(Q));
-    const Array switched = evaluator.modulus_switch(found[k], 1 << 14, false);
+    const Array switched = evaluator.modulus_switch(found[k], 1 << 14, 0);
     EXPECT_EQ(switched.form().word_bytes, array_word_bytes(1 << 14));
     const auto words = words_of<Word>(evaluator, found[k]);
     for (std::size_t i = 0; i < count; ++i) {

@@ -176,10 +176,10 @@ TEST_P(BackendErrors, Take) {  // 512 words are two polynomials of 256, `small` 
 }
 
 TEST_P(BackendErrors, LweOperations) {
-  EXPECT_THROW(device->lwe().modulus_switch(1024, 2048, 100, false, ca, b.slice()), ShapeError);
-  EXPECT_THROW(device->lwe().modulus_switch(1024, 2048, 0, false, ca, b.slice()), ShapeError);
-  EXPECT_THROW(device->lwe().modulus_switch(1024, 2048, 512, false, ca, small.slice()), ShapeError);
-  EXPECT_THROW(device->lwe().modulus_switch(1024, 2048, 512, false, cf, b.slice()), DeviceError);
+  EXPECT_THROW(device->lwe().modulus_switch(1024, 2048, 100, 0, ca, b.slice()), ShapeError);
+  EXPECT_THROW(device->lwe().modulus_switch(1024, 2048, 0, 0, ca, b.slice()), ShapeError);
+  EXPECT_THROW(device->lwe().modulus_switch(1024, 2048, 512, 0, ca, small.slice()), ShapeError);
+  EXPECT_THROW(device->lwe().modulus_switch(1024, 2048, 512, 0, cf, b.slice()), DeviceError);
   EXPECT_THROW(device->rotation<U32>().extract(q32, 256, 0, ca, b.slice()), ShapeError);
   EXPECT_THROW(device->rotation<U32>().extract(q32, 200, 0, ca, b.slice()), ParameterError);
   const std::int64_t weights[] = {1, 2};
@@ -198,7 +198,7 @@ TEST_P(BackendErrors, ModuliBeyondTheirWords) {
   auto extracted = device->allocate<U32>(257);
   EXPECT_THROW(device->rotation<U32>().extract((1ULL << 32) + q32, 256, 0, ca, extracted.slice()),
                ParameterError);
-  EXPECT_THROW(device->lwe().modulus_switch(1024, 1ULL << 33, 512, false, ca, b.slice()),
+  EXPECT_THROW(device->lwe().modulus_switch(1024, 1ULL << 33, 512, 0, ca, b.slice()),
                ParameterError);
   const std::int64_t weights[] = {1};
   const Slice<const U32> one[] = {ca};
@@ -277,7 +277,7 @@ TEST_P(BackendErrors, OutputsThatOverlapInputs) {
   in_place("mul_scalar",
            [&](std::size_t k) { device->ring<U32>().mul_scalar(limb, x, one, to(k)); });
   in_place("modulus_switch",
-           [&](std::size_t k) { device->lwe().modulus_switch(q32, q32, 64, false, x, to(k)); });
+           [&](std::size_t k) { device->lwe().modulus_switch(q32, q32, 64, 0, x, to(k)); });
   const std::int64_t weights[] = {1, 1};
   const Slice<const U32> two[] = {ca, x};
   in_place("linear",
@@ -289,12 +289,12 @@ TEST_P(BackendErrors, OutputsThatOverlapInputs) {
   // In place, words must have one size.
   const Slice<const U64> words{reinterpret_cast<const U64*>(in.data), 256, in.queue};
   expect_error<ShapeError>(
-      [&] { device->lwe().modulus_switch(1024, 512, 64, false, words, out.part(0, 256)); },
+      [&] { device->lwe().modulus_switch(1024, 512, 64, 0, words, out.part(0, 256)); },
       "input of 256 elements and the output of 256 overlap: the output begins at element 0");
-  EXPECT_NO_THROW(device->lwe().modulus_switch(1024, 512, 64, false, words, out.part(512, 256)));
+  EXPECT_NO_THROW(device->lwe().modulus_switch(1024, 512, 64, 0, words, out.part(512, 256)));
   const Slice<U64> wide{reinterpret_cast<U64*>(out.data), 256, out.queue};
   expect_error<ShapeError>(
-      [&] { device->lwe().modulus_switch(1024, 512, 64, false, in.part(256, 256), wide); },
+      [&] { device->lwe().modulus_switch(1024, 512, 64, 0, in.part(256, 256), wide); },
       "begins at element -256");
 }
 

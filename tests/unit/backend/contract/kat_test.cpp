@@ -69,7 +69,8 @@ TEST(KnownAnswers, ModulusSwitch) {
     for (const Numbers& line : known_answers("switch")) {
       const auto in = test::put(*device, test::expanded<std::uint32_t>(14, 0, line[0], 41));
       auto out = device->allocate<std::uint32_t>(41);
-      device->lwe().modulus_switch(line[0], line[1], 41, line[2] == 1, in.slice(), out.slice());
+      device->lwe().modulus_switch(line[0], line[1], 41, line[2] == 1 ? 2 : 0, in.slice(),
+                                   out.slice());
       const auto got = test::get(*device, out);
       EXPECT_EQ(Numbers(got.begin(), got.end()), tail(line, 3)) << line[0] << " to " << line[1];
     }

@@ -25,10 +25,11 @@ Int128 floor_div(Int128 a, Int128 b) { return a / b - (a % b < 0 ? 1 : 0); }
 Int128 round_div(Int128 a, Int128 b) { return floor_div(2 * a + b, 2 * b); }
 
 template <class In, class Out>
-void check_modulus_switch(std::uint64_t from, std::uint64_t to, std::size_t row, bool centre,
+void check_modulus_switch(std::uint64_t from, std::uint64_t to, std::size_t row, unsigned centre,
                           bool in_place, test::Random& random) {
   SCOPED_TRACE("from " + std::to_string(from) + " to " + std::to_string(to) + ", row " +
-               std::to_string(row) + (centre ? ", centred" : "") + (in_place ? ", in place" : ""));
+               std::to_string(row) + (centre ? ", centred at 1/" + std::to_string(centre) : "") +
+               (in_place ? ", in place" : ""));
   const std::size_t rows = random.below(4);
   const auto in = random.residues<In>(rows * row, from);
   std::vector<Out> expected;
@@ -40,10 +41,11 @@ void check_modulus_switch(std::uint64_t from, std::uint64_t to, std::size_t row,
       errors += rounded * from - exact;
       expected.push_back(static_cast<Out>(test::reduce(rounded, to)));
     }
-    Int128 b = 2 * static_cast<Int128>(in[r * row + row - 1]) * to;
-    if (centre) b += errors;
+    const Int128 parts = centre == 0 ? 1 : centre;
+    Int128 b = parts * static_cast<Int128>(in[r * row + row - 1]) * to;
+    if (centre != 0) b += errors;
     expected.push_back(
-        static_cast<Out>(test::reduce(round_div(b, 2 * static_cast<Int128>(from)), to)));
+        static_cast<Out>(test::reduce(round_div(b, parts * static_cast<Int128>(from)), to)));
   }
   const auto device = tested(2);
   auto x = put(*device, in);
@@ -70,21 +72,22 @@ TEST_P(BackendModulusSwitch, AgainstExactRationals) {
     return random.below(2) ? low : low + random.below(low);
   };
   for (int i = 0; i < 400; ++i) {
-    const bool centre = i % 2 == 0;
+    const unsigned centre =
+        i % 2 != 0 ? 0 : 2 + static_cast<unsigned>(random.below(i % 4 == 0 ? 8 : 63));
     const std::size_t row = 1 + random.below(700);
     check_modulus_switch<std::uint32_t, std::uint32_t>(modulus(32), modulus(32), row, centre, false,
                                                        random);
     check_modulus_switch<std::uint32_t, std::uint64_t>(modulus(32), modulus(58), row, centre, false,
                                                        random);
     // Errors of up to 700 elements must add up to less than 2^63 to be centred.
-    const unsigned most = centre ? 53 : 58;
+    const unsigned most = centre != 0 ? 53 : 58;
     check_modulus_switch<std::uint64_t, std::uint32_t>(modulus(most), modulus(32), row, centre,
                                                        false, random);
     check_modulus_switch<std::uint64_t, std::uint64_t>(modulus(most), modulus(58), row, centre,
                                                        false, random);
   }
   // The edges of words, equal moduli, no mask at all.
-  for (const bool centre : {false, true}) {
+  for (const unsigned centre : {0u, 2u, 4u, 64u}) {
     check_modulus_switch<std::uint32_t, std::uint32_t>(1ULL << 32, 1ULL << 32, 17, centre, false,
                                                        random);
     check_modulus_switch<std::uint64_t, std::uint32_t>((1ULL << 60) - 93, 1ULL << 32, 17, centre,
@@ -104,21 +107,25 @@ TEST_P(BackendModulusSwitch, TheLargestSumOfErrors) {
   const std::uint64_t from = 1ULL << 57, to = from / 2;
   const std::vector<std::uint64_t> most(128, from - 1), more(129, from - 1);
   auto x = put(*device, most), y = put(*device, more);
-  device->lwe().modulus_switch(from, to, most.size(), true, std::as_const(x).slice(), x.slice());
+  device->lwe().modulus_switch(from, to, most.size(), 2, std::as_const(x).slice(), x.slice());
   // b of 2^57 - 1 is 2^56 - 1/2; 127 errors of a half each add half their sum, 31 3/4.
   const auto got = get(*device, x);
   EXPECT_EQ(got[0], 0u);
   EXPECT_EQ(got[127], 31u);
-  EXPECT_THROW(device->lwe().modulus_switch(from, to, more.size(), true, std::as_const(y).slice(),
-                                            y.slice()),
-               ParameterError);
+  EXPECT_THROW(
+      device->lwe().modulus_switch(from, to, more.size(), 2, std::as_const(y).slice(), y.slice()),
+      ParameterError);
+  for (const unsigned centre : {1u, 65u})
+    EXPECT_THROW(device->lwe().modulus_switch(1 << 20, 1 << 10, 129, centre,
+                                              std::as_const(y).slice(), y.slice()),
+                 ParameterError);
 }
 
 // The scheme rounds ciphertexts where they lie.
 TEST_P(BackendModulusSwitch, InPlace) {
   test::Random random;
   for (int i = 0; i < 50; ++i)
-    for (const bool centre : {false, true}) {
+    for (const unsigned centre : {0u, 2u, 5u}) {
       check_modulus_switch<std::uint32_t, std::uint32_t>(1 << 15, 2048, 1 + random.below(700),
                                                          centre, true, random);
       check_modulus_switch<std::uint64_t, std::uint64_t>((1ULL << 40) + 15, 1ULL << 20, 50, centre,
@@ -127,10 +134,10 @@ TEST_P(BackendModulusSwitch, InPlace) {
     }
 }
 
-// b - <a, s> of the result keeps half the variance of rounding under a binary key: (1 + n/4)/12.
-// With 4,000 samples of a nearly normal error the variance is known within 2.3 % (one deviation);
-// 15 % is beyond six (< 1e-8).
-TEST_P(BackendModulusSwitch, CentringHalvesTheErrorUnderABinaryKey) {
+// b - <a, s> of the result keeps half the variance of rounding under a binary key, (1 + n/4)/12,
+// and 1 - p of it under one of mean p. With 4,000 samples of a nearly normal error the variance is
+// known within 2.3 % (one deviation); 15 % is beyond six (< 1e-8).
+TEST_P(BackendModulusSwitch, CentringTakesTheMeanOfTheKeyOutOfTheError) {
   test::Random random;
   const std::size_t n = 600, rows = 4000;
   const std::uint64_t from = 1ULL << 25, to = 2048;
@@ -138,11 +145,11 @@ TEST_P(BackendModulusSwitch, CentringHalvesTheErrorUnderABinaryKey) {
   // Uniform: the edges among random.residues() round almost without error.
   std::vector<std::uint32_t> in(rows * (n + 1));
   for (auto& x : in) x = static_cast<std::uint32_t>(random.below(from));
-  std::vector<std::int64_t> key(n);
-  for (auto& s : key) s = static_cast<std::int64_t>(random.below(2));
   const auto x = put(*device, in);
   auto y = device->allocate<std::uint32_t>(in.size());
-  for (const bool centre : {false, true}) {
+  for (const auto& [centre, values] : {std::pair{0u, 2u}, {2u, 2u}, {4u, 4u}, {5u, 5u}}) {
+    std::vector<std::int64_t> key(n);  // 1 once in `values` times
+    for (auto& s : key) s = random.below(values) == 0 ? 1 : 0;
     device->lwe().modulus_switch(from, to, n + 1, centre, x.slice(), y.slice());
     const auto out = get(*device, y);
     double squares = 0, sum = 0, ones = 0;
@@ -162,8 +169,9 @@ TEST_P(BackendModulusSwitch, CentringHalvesTheErrorUnderABinaryKey) {
       squares += error * error;
       sum += error;
     }
-    const double expected = centre ? (1 + static_cast<double>(n) / 4) / 12 : (1 + ones) / 12;
-    EXPECT_NEAR(squares / rows / expected, 1, 0.15) << (centre ? "centred" : "plain");
+    const double mean = centre != 0 ? 1.0 / centre : 0;
+    const double around = ones * (1 - 2 * mean) + n * mean * mean, expected = (1 + around) / 12;
+    EXPECT_NEAR(squares / rows / expected, 1, 0.15) << "centre " << centre;
     EXPECT_LT(std::abs(sum / rows), 6 * std::sqrt(expected / rows));
   }
 }

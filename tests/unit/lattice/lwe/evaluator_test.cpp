@@ -75,7 +75,7 @@ TEST(LweEvaluator, WithoutKeysNoDeviceFails) {
   const std::vector<std::uint32_t> words(4 * (rig.N + 1));
   const Array in = without.upload({rig.Q_ks, rig.N, Under::ring, 4}, 4, words.data());
   EXPECT_THROW(without.key_switch(in), DeviceError);
-  EXPECT_THROW(without.to_exponents(in, 2 * rig.N, 0, false), DeviceError);
+  EXPECT_THROW(without.to_exponents(in, 2 * rig.N, 0, 0), DeviceError);
   EXPECT_THROW(without.rotate(in, Tables(rig.N, rig.Q_ks, 0), std::vector<std::uint32_t>{0}, 0),
                DeviceError);
   EXPECT_TRUE(devices.fleet->failed().empty());
@@ -104,7 +104,7 @@ TEST(LweEvaluator, ExponentsAreRounded) {
       const auto words = rig.random.residues<std::uint32_t>(count * row, q);
       const Array in = evaluator.upload({q, rig.n, Under::lwe, 4}, count, words.data());
       const std::uint64_t to = 2 * rig.N, offset = rig.random.below(to);
-      const Array out = evaluator.to_exponents(in, to, offset, false);
+      const Array out = evaluator.to_exponents(in, to, offset, 0);
       EXPECT_EQ(out.form(), (Form{to, rig.n, Under::lwe, 4}));
       Words due;
       for (std::size_t i = 0; i < words.size(); ++i)
@@ -123,7 +123,7 @@ TEST(LweEvaluator, ExponentsAreOddWhereTheMethodAsksForIt) {
     const auto words = rig.random.residues<std::uint32_t>(count * row, q);
     const Array in = evaluator.upload({q, rig.n, Under::lwe, 4}, count, words.data());
     const std::uint64_t to = 2 * rig.N, offset = rig.random.below(to), unit = q / to;
-    const auto got = words_of(evaluator, evaluator.to_exponents(in, to, offset, false));
+    const auto got = words_of(evaluator, evaluator.to_exponents(in, to, offset, 0));
     for (std::size_t i = 0; i < words.size(); ++i) {
       if (i % row == rig.n) {
         EXPECT_EQ(got[i], (2 * rounded(words[i], q, to / 2) + offset) % to) << "b";

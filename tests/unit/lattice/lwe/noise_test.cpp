@@ -40,10 +40,18 @@ TEST(LatticeNoise, FiniteAndGrowingWithWhatFeedsIt) {
     EXPECT_GT(key_switch_variance(gadget, N, 6, true, 2.0 / 3), table);
   }
   EXPECT_DOUBLE_EQ(modulus_switch_variance(600, 2.0 / 3), 401.0 / 12);
-  EXPECT_DOUBLE_EQ(centred_modulus_switch_variance(600), 151.0 / 12);
+  EXPECT_DOUBLE_EQ(centred_modulus_switch_variance(600, 2), 151.0 / 12);
+  // Blocks of 3 and of 4: a quarter and a fifth of the coefficients are 1.
+  EXPECT_DOUBLE_EQ(centred_modulus_switch_variance(600, 4), (1 + 600 * 3.0 / 16) / 12);
+  EXPECT_DOUBLE_EQ(centred_modulus_switch_variance(600, 5), (1 + 600 * 4.0 / 25) / 12);
   EXPECT_DOUBLE_EQ(secret_mean_square(SecretKind::binary, 3), 0.5);
   EXPECT_DOUBLE_EQ(secret_mean_square(SecretKind::ternary, 3), 2.0 / 3);
   EXPECT_DOUBLE_EQ(secret_mean_square(SecretKind::gaussian, 3), 9.0);
+  EXPECT_DOUBLE_EQ(secret_mean_square(SecretKind::block_binary, 3, 4), 0.2);
+  EXPECT_EQ(secret_centre(SecretKind::binary), 2u);
+  EXPECT_EQ(secret_centre(SecretKind::ternary), 0u);
+  EXPECT_EQ(secret_centre(SecretKind::gaussian), 0u);
+  EXPECT_EQ(secret_centre(SecretKind::block_binary, 3), 4u);
 }
 
 TEST(LatticeNoise, FailureProbability) {

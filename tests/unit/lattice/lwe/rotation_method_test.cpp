@@ -18,7 +18,7 @@ namespace {
 using Kind = RotationMethod::Kind;
 using test::Int128;
 
-constexpr std::uint32_t N = 256, n = 7;
+constexpr std::uint32_t N = 256;
 
 struct Case {
   RotationMethod method;
@@ -30,6 +30,7 @@ std::vector<std::pair<int, std::uint64_t>> messages(const RotationMethod& method
                                                     const std::vector<std::int32_t>& s,
                                                     std::uint32_t i) {
   std::vector<std::pair<int, std::uint64_t>> out;
+  const auto n = static_cast<std::uint32_t>(s.size());
   const unsigned group = method.group();
   const auto monomial = [&](std::uint64_t times) {
     const std::int64_t e =
@@ -47,6 +48,8 @@ std::vector<std::pair<int, std::uint64_t>> messages(const RotationMethod& method
       for (unsigned t = 0; t < size; ++t) all = all && (s[i + t] == 1) == ((set >> t & 1) == 1);
       out.emplace_back(all, 0);
     }
+  } else if (method.kind() == Kind::block) {
+    for (unsigned t = 0; t < group && i % group == 0; ++t) out.emplace_back(s[i + t] == 1, 0);
   } else if (method.kind() == Kind::ap) {
     const std::uint64_t values = 2 * N / method.unit();
     for (std::uint64_t weight = 1; weight < values; weight *= group)
@@ -62,6 +65,7 @@ void check_rows(const Case& c, unsigned bits, test::Random& random) {
   SCOPED_TRACE(c.method.describe() + ", " + std::to_string(bits) + " bits");
   const auto Q = static_cast<Word>(math::ntt_primes(bits, N, 1)[0]);
   const unsigned digits = c.method.raised() ? 1 : 3;
+  const std::uint32_t n = c.lwe == SecretKind::block_binary ? 2 * c.method.group() : 7;
   const std::vector<ring::Gadget> gadgets(n, ring::Gadget(Q, 7, digits));
   const auto shape = c.method.shape(N, Q, c.lwe, gadgets, backend::Arithmetic::ntt);
   std::vector<std::int32_t> lwe(n), ring(N);
@@ -69,6 +73,10 @@ void check_rows(const Case& c, unsigned bits, test::Random& random) {
     s = static_cast<std::int32_t>(c.lwe == SecretKind::binary    ? random.between(0, 1)
                                   : c.lwe == SecretKind::ternary ? random.between(-1, 1)
                                                                  : random.between(-9, 9));
+  }
+  if (c.lwe == SecretKind::block_binary) {
+    math::PrivateStream stream("a test");
+    math::sample_block_binary(stream, c.method.group(), lwe);
   }
   for (auto& s : ring) s = static_cast<std::int32_t>(random.between(-1, 1));
   const math::GaussianSampler error(3.19);
@@ -145,6 +153,8 @@ TEST(RotationMethod, EveryRowOfEveryKindEncryptsItsMessage) {
   for (const Case& c : {Case{RotationMethod(), SecretKind::ternary},
                         {RotationMethod(Kind::unrolled, 3), SecretKind::binary},
                         {RotationMethod(Kind::unrolled_all, 3), SecretKind::binary},
+                        {RotationMethod(Kind::block, 2), SecretKind::block_binary},
+                        {RotationMethod(Kind::block, 5), SecretKind::block_binary},
                         {RotationMethod(Kind::ap, 8), SecretKind::gaussian},
                         {RotationMethod(Kind::ap, 32, 1, 4), SecretKind::gaussian},
                         {RotationMethod(Kind::ap, 23), SecretKind::ternary},
@@ -183,6 +193,14 @@ TEST(RotationMethod, CostsAreThoseOfThePapers) {
   EXPECT_NEAR(two.variance(at, exact, 842) / all.variance(at, exact, 842), 6.0 / 4, 1e-3);
   // A last group of one: a step of GINX, but that ACC itself is decomposed.
   EXPECT_NEAR(two.variance(at, exact, 3) / two.variance(at, exact, 2), (3 + 1) / 3.0, 1e-3);
+  // Blocks of 3: a third of the steps, 3 keys that count twice; what is dropped, 2·3/4 to 1/2.
+  const RotationMethod blocks(Kind::block, 3);
+  EXPECT_EQ(blocks.transforms(gadget, 843, 2048, 843), 281 * 4);
+  EXPECT_EQ(blocks.keys(2048, SecretKind::block_binary), 3u);
+  EXPECT_NEAR(blocks.variance(at, exact, 843) / ginx.variance(at, exact, 843), 2, 1e-3);
+  const RotationMethod::Noise no_errors{843, 2048, gadget.modulus(), 1, 0, 0.5, 0.5, false};
+  EXPECT_NEAR(blocks.variance(no_errors, gadget, 843) / ginx.variance(no_errors, gadget, 843), 1,
+              1e-3);
   // A raised modulus: the formula of its own, 2·2N·Q²/12·σ²/P² a step and the rounding.
   const double P = 1e6;
   const RotationMethod raised(Kind::ginx, 1, 1'000'000);
@@ -213,12 +231,27 @@ TEST(RotationMethod, RefusesWhatItCannot) {
   EXPECT_THROW(RotationMethod(Kind::ap, 1), ParameterError);
   EXPECT_THROW(RotationMethod(Kind::automorphism, 257), ParameterError);
   EXPECT_THROW(RotationMethod(Kind::unrolled_all, 9), ParameterError);
-  EXPECT_THROW(RotationMethod(static_cast<Kind>(5)), ParameterError);
+  EXPECT_THROW(RotationMethod(Kind::block, 1), ParameterError);
+  EXPECT_THROW(RotationMethod(Kind::block, 9), ParameterError);
+  EXPECT_THROW(RotationMethod(static_cast<Kind>(6)), ParameterError);
   EXPECT_THROW(RotationMethod(Kind::ap, 32, 1, 3), ParameterError);
   EXPECT_THROW(RotationMethod(Kind::ginx, 1, 1, 2), ParameterError);
   EXPECT_THROW(RotationMethod(Kind::ginx, 1, 0), ParameterError);
   EXPECT_THROW(RotationMethod().check_secret(SecretKind::gaussian), ParameterError);
   EXPECT_THROW(RotationMethod(Kind::unrolled, 2).check_secret(SecretKind::ternary), ParameterError);
+  for (const auto secret : {SecretKind::binary, SecretKind::ternary, SecretKind::gaussian})
+    EXPECT_THROW(RotationMethod(Kind::block, 3).check_secret(secret), ParameterError);
+  for (const auto& other :
+       {RotationMethod(), RotationMethod(Kind::unrolled, 3), RotationMethod(Kind::unrolled_all, 3),
+        RotationMethod(Kind::ap, 32), RotationMethod(Kind::automorphism, 10)})
+    EXPECT_THROW(other.check_secret(SecretKind::block_binary), ParameterError);
+  const std::uint64_t Q = math::ntt_primes(27, 256, 1)[0];
+  EXPECT_THROW(
+      RotationMethod(Kind::block, 3)
+          .shape(256, Q, SecretKind::block_binary,
+                 std::vector<ring::Gadget>(7, ring::Gadget(Q, 7, 2)), backend::Arithmetic::ntt),
+      ParameterError);
+  EXPECT_NO_THROW(RotationMethod(Kind::block, 3).check_secret(SecretKind::block_binary));
   EXPECT_NO_THROW(RotationMethod(Kind::ap, 32).check_secret(SecretKind::gaussian));
 }
 

@@ -89,6 +89,47 @@ TEST(BinfheClient, Refusals) {
   EXPECT_THROW(client.decrypt(short_one), ShapeError);
 }
 
+// Each block of a key has at most a single 1; over 2,000 blocks all of the 5 come up (a fifth of
+// them each: 2,000/5 within 6·sqrt(2000·4/25) = 107).
+TEST(BinfheSecretKey, BlocksHaveAtMostASingleOne) {
+  ParameterLiteral literal = small_literal();
+  literal.lwe_secret = SecretDistribution::block_binary;
+  literal.rotation = {RotationKind::block, 4};
+  const Parameters small = insecure(literal);
+  literal.n = literal.gadget[0].count = 4000;
+  const Parameters large = insecure(literal);
+  std::vector<std::size_t> seen(5);
+  for (int keys = 0; keys < 2; ++keys) {
+    const Client client(large);
+    const auto s = client.secret_key().lwe();
+    for (std::size_t i = 0; i < s.size(); i += 4) {
+      std::size_t place = 4, ones = 0;
+      for (std::size_t t = 0; t < 4; ++t) {
+        ASSERT_TRUE(s[i + t] == 0 || s[i + t] == 1);
+        if (s[i + t] == 1) place = t, ++ones;
+      }
+      ASSERT_LE(ones, 1u);
+      ++seen[place];
+    }
+  }
+  for (const std::size_t count : seen) EXPECT_NEAR(static_cast<double>(count), 400, 107);
+  const KeyId id{};
+  const std::vector<std::int32_t> ring(256, 1);
+  std::vector<std::int32_t> lwe(16, 0);
+  lwe[3] = lwe[4] = lwe[15] = 1;
+  EXPECT_NO_THROW(SecretKey::from_coefficients(small, id, lwe, ring));
+  for (const std::int32_t v : {-1, 2, INT32_MIN, INT32_MAX}) {
+    auto bad = lwe;
+    bad[8] = v;
+    EXPECT_THROW(SecretKey::from_coefficients(small, id, bad, ring), RangeError) << v;
+  }
+  for (const std::size_t second : {0u, 2u, 5u, 7u, 12u}) {
+    auto bad = lwe;
+    bad[second] = 1;
+    EXPECT_THROW(SecretKey::from_coefficients(small, id, bad, ring), RangeError) << second;
+  }
+}
+
 TEST(BinfheSecretKey, RangesOfCoefficients) {
   const KeyId id{};
   ParameterLiteral literal = small_literal();

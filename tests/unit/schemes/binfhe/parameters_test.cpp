@@ -76,6 +76,7 @@ TEST(BinfheParameters, EveryRefusalNamesFieldAndValue) {
       {"gadget counts", "4294967295", gadget({{0xffffffff, 7, 3}})},
       {"lwe_secret", "2", [](auto& p) { p.lwe_secret = SecretDistribution::gaussian; }},
       {"lwe_secret", "3", [](auto& p) { p.lwe_secret = static_cast<SecretDistribution>(3); }},
+      {"lwe_secret", "4", [](auto& p) { p.lwe_secret = static_cast<SecretDistribution>(4); }},
       {"ring_secret", "3", [](auto& p) { p.ring_secret = static_cast<SecretDistribution>(3); }},
       {"sigma_lwe", "0.4", [](auto& p) { p.sigma_lwe = 0.4; }},
       {"sigma_lwe", "65", [](auto& p) { p.sigma_lwe = 65; }},
@@ -190,6 +191,40 @@ TEST(BinfheParameters, NarrowGaussianSecretsHaveNoEstimate) {
   const std::string message = test::message_of<ParameterError>([&] { Parameters::create(p); });
   EXPECT_NE(message.find("no Gaussian secret of width 0.8"), std::string::npos) << message;
   EXPECT_EQ(Parameters::create(p, true).security().ring_bits, 0);
+}
+
+TEST(BinfheParameters, BlockBinarySecretsHaveNoEstimate) {
+  ParameterLiteral p = Parameters::named("W128_P64").literal();
+  p.rotation = {RotationKind::block, 4};
+  EXPECT_THROW(insecure(p), ParameterError) << "binary";
+  p.lwe_secret = SecretDistribution::block_binary;
+  const std::string message = test::message_of<ParameterError>([&] { Parameters::create(p); });
+  for (const char* part : {"no block-binary secret was measured", "guess", "allow_insecure"})
+    EXPECT_NE(message.find(part), std::string::npos) << part << " in " << message;
+  EXPECT_EQ(insecure(p).security().lwe_bits, 0);
+  EXPECT_GT(insecure(p).security().ring_bits, 128);
+  // From q to 2N: (1 + n·p(1 - p))/12 with a fifth of ones, and ties of a step of 1/16.
+  const double ties = 1 + 2.0 / 256;
+  EXPECT_NEAR(insecure(p).noise().rotation_rounding, (1 + 644 * 4.0 / 25) * ties / 12, 1e-9);
+  const auto refused = [](const ParameterLiteral& literal, const char* part) {
+    const std::string text = test::message_of<ParameterError>([&] { insecure(literal); });
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
+  };
+  auto other = p;
+  other.rotation.group = 3;  // 644 = 4·161
+  refused(other, "n = 644: must be a multiple of the length of blocks, 3");
+  other = p;
+  other.rotation.group = 9;
+  refused(other, "length of blocks = 9 is not in 2 … 8");
+  other = p;
+  other.rotation = {};
+  refused(other, "block-binary");
+  other = p;
+  other.ring_secret = SecretDistribution::block_binary;
+  refused(other, "ring_secret = 3");
+  other = p;
+  other.gadget = {{2, 8, 2}, {642, 8, 2}};
+  refused(other, "whole groups of 4");
 }
 
 // What Parameters::create accepts, a server can be built for.
