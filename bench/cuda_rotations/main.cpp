@@ -37,7 +37,9 @@ constexpr Method methods[] = {{"ginx", Kind::ginx, 1, true},
                               {"unrolled_all", Kind::unrolled_all, 3, true},
                               {"unrolled_all", Kind::unrolled_all, 4, false},
                               {"unrolled_all", Kind::unrolled_all, 5, false},
-                              {"unrolled_all", Kind::unrolled_all, 6, false}};
+                              {"unrolled_all", Kind::unrolled_all, 6, false},
+                              {"block", Kind::block, 3, true},
+                              {"block", Kind::block, 4, true}};
 
 struct Options : Common {
   std::uint64_t batch = 16384;

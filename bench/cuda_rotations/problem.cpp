@@ -33,7 +33,7 @@ backend::RotationShape rotation_shape(const RotationSet& set, RotationKind kind,
   const bool block = kind == RotationKind::block;
   const std::uint32_t n = block ? set.n / group * group : set.n;
   return lattice::lwe::RotationMethod(kind, group)
-      .shape(set.N, Q, lattice::SecretKind::binary,
+      .shape(set.N, Q, block ? lattice::SecretKind::block_binary : lattice::SecretKind::binary,
              std::vector<ring::Gadget>(n, ring::Gadget(Q, set.log_base, set.digits)), arithmetic);
 }
 

@@ -5,7 +5,6 @@
 
 #include "backend/cuda/dispatch/lwe.h"
 #include "backend/cuda/kernels/lwe.cuh"
-#include "backend/cuda/runtime/error.h"
 #include "math/modulus.h"
 
 namespace whorl::backend::cuda {
@@ -27,21 +26,18 @@ void switch_with(const Stream& stream, std::uint64_t from, std::uint64_t to, std
   const ModulusRatio<Arithmetic> ratio(from, to);
   if (centre != 0) {
     const std::size_t blocks = (count * 32 + lwe_threads - 1) / lwe_threads;
-    switch_rows_centred<Arithmetic, In, Out>
-        <<<static_cast<unsigned>(blocks), lwe_threads, 0, stream.handle()>>>(ratio, row, centre,
-                                                                             count, in, out);
-    return check_launch("switch_rows_centred", static_cast<unsigned>(blocks), lwe_threads, 0);
+    return stream.launch("switch_rows_centred", switch_rows_centred<Arithmetic, In, Out>,
+                         {dim3(static_cast<unsigned>(blocks)), dim3(lwe_threads)}, ratio, row,
+                         centre, count, in, out);
   }
   constexpr unsigned width = 16 / std::max(sizeof(In), sizeof(Out));
   const std::size_t size = count * row;
-  const unsigned blocks = blocks_for(stream, size, width * lwe_threads);
-  if (aligned(in, width * sizeof(In)) && aligned(out, width * sizeof(Out)))
-    switch_values<Arithmetic, In, Out, width>
-        <<<blocks, lwe_threads, 0, stream.handle()>>>(ratio, size, in, out);
-  else
-    switch_values<Arithmetic, In, Out, 1>
-        <<<blocks, lwe_threads, 0, stream.handle()>>>(ratio, size, in, out);
-  check_launch("switch_values", blocks, lwe_threads, 0);
+  const bool vectors = aligned(in, width * sizeof(In)) && aligned(out, width * sizeof(Out));
+  stream.launch("switch_values",
+                vectors ? switch_values<Arithmetic, In, Out, width>
+                        : switch_values<Arithmetic, In, Out, 1>,
+                {dim3(blocks_for(stream, size, width * lwe_threads)), dim3(lwe_threads)}, ratio,
+                size, in, out);
 }
 
 }  // namespace
@@ -63,9 +59,8 @@ void sample_extract(const Stream& stream, std::uint64_t Q, std::uint32_t N,
     std::copy(some.begin(), some.end(), a.offset);
     a.out_stride = offsets.size() * (std::size_t{N} + 1);
     const auto blocks = static_cast<unsigned>(std::min<std::size_t>(count * some.size(), 1u << 20));
-    extract_samples<Word><<<blocks, lwe_threads, 0, stream.handle()>>>(
-        a, count * some.size(), rlwe, out + first * (std::size_t{N} + 1));
-    check_launch("extract_samples", blocks, lwe_threads, 0);
+    stream.launch("extract_samples", extract_samples<Word>, {dim3(blocks), dim3(lwe_threads)}, a,
+                  count * some.size(), rlwe, out + first * (std::size_t{N} + 1));
   }
 }
 
@@ -124,11 +119,9 @@ void lwe_linear(const Stream& stream, std::uint64_t q, std::size_t row,
         size % width == 0 && aligned(to, 16) &&
         std::all_of(p.in, p.in + p.inputs, [](const Word* x) { return aligned(x, 16); });
     const unsigned blocks = blocks_for(stream, vectors ? size / width : size, lwe_threads);
-    if (vectors)
-      combine_linearly<Word, width><<<blocks, lwe_threads, 0, stream.handle()>>>(p, to);
-    else
-      combine_linearly<Word, 1><<<blocks, lwe_threads, 0, stream.handle()>>>(p, to);
-    check_launch("combine_linearly", blocks, lwe_threads, 0);
+    stream.launch("combine_linearly",
+                  vectors ? combine_linearly<Word, width> : combine_linearly<Word, 1>,
+                  {dim3(blocks), dim3(lwe_threads)}, p, to);
     first = false;
   }
 }
