@@ -69,14 +69,7 @@ inline std::vector<binfhe::ParameterLiteral> literals() {
   bases.gadget = {{20, 25, 2}};
   bases.key_switch = KeySwitch::product, bases.log_B_ks = 7;
   bases.small_modulus_gadgets = {{16, 18, 2}, {12, 27, 1}};
-
-  // A block-binary LWE key.
-  auto blocks = literal("blocks", 18, 1 << 15, 256, small_Q, 1 << 15);
-  blocks.gadget = {{18, 9, 2}};
-  blocks.lwe_secret = SecretDistribution::block_binary;
-  blocks.rotation = {RotationKind::block, 3};
-  blocks.log_B_ks = 4, blocks.ks_digits = 3;
-  return {tiny, table, wide, large_q, bases, blocks};
+  return {tiny, table, wide, large_q, bases};
 }
 
 inline binfhe::Parameters parameters(const binfhe::ParameterLiteral& literal) {
@@ -154,13 +147,6 @@ inline binfhe::SecretKey secret_key(const binfhe::Parameters& parameters, Random
     for (auto& value : values)
       value = binary ? static_cast<std::int32_t>(random() % 2)
                      : static_cast<std::int32_t>(random() % 3) - 1;
-    if (distribution == binfhe::SecretDistribution::block_binary) {
-      const std::size_t length = parameters.literal().rotation.group;
-      for (std::size_t i = 0; i < count; i += length) {
-        const std::size_t place = random() % (length + 1);
-        for (std::size_t t = 0; t < length; ++t) values[i + t] = t == place ? 1 : 0;
-      }
-    }
     return values;
   };
   return binfhe::SecretKey::from_coefficients(
