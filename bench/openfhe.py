@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 from common.processes import Process
@@ -33,14 +34,20 @@ def cpu_seconds(body: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def gate(
-    name: str, batch: int, threads: int = 1, rotation: tuple[str, int] | None = None
-) -> Callable[[], float]:
-    """Time of one NAND in a batch under a set, by another method of rotation if one is given."""
-    literal = binfhe.parameters(name, allow_insecure=True).literal()
-    if rotation:
-        literal["rotation"] = rotation
-    parameters = binfhe.parameters(literal, allow_insecure=True)
+def parameters_of(name: str) -> binfhe.Parameters:
+    """A set by its name; "NAME KIND GROUP" is the same with another method of rotation."""
+    named, *rotation = name.split()
+    parameters = binfhe.parameters(named, allow_insecure=True)
+    if not rotation:
+        return parameters
+    kind, group = rotation
+    literal: dict[str, Any] = {**parameters.literal(), "rotation": (kind, int(group))}
+    return binfhe.parameters(cast("binfhe.ParameterLiteral", literal), allow_insecure=True)
+
+
+def gate(name: str, batch: int, threads: int = 1) -> Callable[[], float]:
+    """Time of one NAND in a batch under a set."""
+    parameters = parameters_of(name)
     client = binfhe.Client(parameters)
     server = binfhe.Server(client.evaluation_keys(), device="cpu", threads=threads, allow_failure=1)
     bits = np.arange(batch) % 2
@@ -108,9 +115,7 @@ def main() -> int:
                 f"W128_P64 {kind} {group}",
                 batch,
                 10,
-                lambda batch=batch, kind=kind, group=group: gate(
-                    "W128_P64", batch, rotation=(kind, group)
-                ),
+                lambda batch=batch, name=f"W128_P64 {kind} {group}": gate(name, batch),
             )
             for kind in ("unrolled", "unrolled_all")
             for group in (2, 3, 4)
@@ -144,7 +149,9 @@ def main() -> int:
             repeats = peer_runs if batch == 1 else 1
             ours.append(statistics.mean(measure() for _ in range(repeats)))
         versus = against("openfhe", peer.about["version"], ours, theirs)
-        line = record("openfhe", op, name, ours, batch=batch, **versus)
+        line = record(
+            "openfhe", op, name, ours, parameters=parameters_of(name), batch=batch, **versus
+        )
         print(f"{op:9s} {name:28s} batch {batch:3d}: {in_words(line)}", flush=True)
         append(options.record, line)
     return 0

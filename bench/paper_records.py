@@ -30,7 +30,6 @@ class Measured:
     transforms: list[Record]
     tree: list[Record]
     noise: list[Record]
-    cpu: list[Record]
 
     @classmethod
     def load(cls) -> Measured:
@@ -44,7 +43,6 @@ class Measured:
             transforms=common.read(folder / "h200" / "transforms.jsonl"),
             tree=common.read(folder / "h200" / "tree.jsonl"),
             noise=common.read(folder / "cpu" / "noise.jsonl"),
-            cpu=common.read(folder / "cpu" / "openfhe.jsonl"),
         )
 
     def many(self, op: str, params: str, gpus: int = 1) -> Record | None:

@@ -8,7 +8,10 @@ import statistics
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from whorl import binfhe
 
 Record = dict[str, Any]
 
@@ -76,11 +79,21 @@ def in_words(line: Record) -> str:
     )
 
 
-def record(bench: str, op: str, params: str, values: list[float], **fields: Any) -> Record:
-    """The same under a parameter set of binfhe, with what its security and failures are."""
+def record(
+    bench: str,
+    op: str,
+    params: str,
+    values: list[float],
+    parameters: binfhe.Parameters | None = None,
+    **fields: Any,
+) -> Record:
+    """The same under a parameter set of binfhe, with what its security and failures are.
+
+    `parameters`: what `params` stands for, if it is not the name of a set.
+    """
     from whorl import binfhe
 
-    parameters = binfhe.parameters(params, allow_insecure=True)
+    parameters = parameters or binfhe.parameters(params, allow_insecure=True)
     return stamped(
         bench,
         op,

@@ -235,16 +235,25 @@ HWY_INLINE void multiply_bundle_at(const Key* k, std::size_t rows, unsigned keys
   const Df d;
   const Complex zero{hn::Zero(d), hn::Zero(d)};
   Complex sum[2] = {zero, zero};
-  for (std::size_t row = 0; row < rows; ++row) {
-    Complex bundle[2] = {zero, zero};
+  // Two rows at once (there are as many for either component): one alone has four sums, each of
+  // which waits for its last addition.
+  const std::size_t row_values = std::size_t{keys} * 4 * kLanes;
+  for (std::size_t row = 0; row < rows; row += 2, k += row_values) {
+    Complex first[2] = {zero, zero}, second[2] = {zero, zero};
     for (unsigned i = 0; i < keys; ++i, k += 4 * kLanes) {
       const Complex factor = load_complex(factors + 2 * kLanes * i);
-      multiply_add(bundle[0], factor, load_key(k));
-      multiply_add(bundle[1], factor, load_key(k + 2 * kLanes));
+      for (unsigned component = 0; component < 2; ++component) {
+        const Key* const at = k + component * 2 * kLanes;
+        multiply_add(first[component], factor, load_key(at));
+        multiply_add(second[component], factor, load_key(at + row_values));
+      }
     }
     const Complex digit = load_complex(digits + row * row_doubles);
-    multiply_add(sum[0], digit, bundle[0]);
-    multiply_add(sum[1], digit, bundle[1]);
+    const Complex next = load_complex(digits + (row + 1) * row_doubles);
+    for (unsigned component = 0; component < 2; ++component) {
+      multiply_add(sum[component], digit, first[component]);
+      multiply_add(sum[component], next, second[component]);
+    }
   }
   store_complex(sum[0], digits);
   store_complex(sum[1], digits + row_doubles);
