@@ -72,6 +72,11 @@ std::vector<Candidate> narrow_candidates(const Stream& stream,
                                          const RotationBench<std::uint32_t>& bench);
 std::vector<Candidate> coarse_candidates(const Stream& stream,
                                          const RotationBench<std::uint64_t>& bench);
+/// For few ciphertexts: bundles and loops apart.
+std::vector<Candidate> few_narrow_candidates(const Stream& stream,
+                                             const RotationBench<std::uint32_t>& bench);
+std::vector<Candidate> few_coarse_candidates(const Stream& stream,
+                                             const RotationBench<std::uint64_t>& bench);
 template <class Word>
 std::vector<Candidate> ntt_candidates(const Stream& stream, const RotationBench<Word>& bench);
 

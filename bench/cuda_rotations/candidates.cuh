@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backend/cuda/dispatch/rotation_fft.h"
+#include "backend/cuda/dispatch/rotation_fft_linked.cuh"
 #include "backend/cuda/dispatch/rotation_fft_unrolled.cuh"
 #include "backend/cuda/dispatch/rotation_ntt.h"
 #include "backend/cuda/dispatch/rotation_ntt_unrolled.cuh"
@@ -67,6 +68,33 @@ void add_fft(std::vector<Candidate>& all, const Stream& stream, const RotationBe
                  [&stream, &bench, &key] {
                    backend::cuda::launch_unrolled<Shape, form, m, R, L, wide, coarse, blocks>(
                        stream, key, batch_of(bench));
+                 }});
+}
+
+/// The two kernels for few ciphertexts, each alone.
+template <bool wide, class Word>
+std::shared_ptr<backend::cuda::DeviceArray<double2>> add_bundles(std::vector<Candidate>& all,
+                                                                 const Stream& stream,
+                                                                 const RotationBench<Word>& bench) {
+  const auto& key = static_cast<const backend::cuda::FftRotationKey&>(bench.key()).arrays;
+  const auto bundles = std::make_shared<backend::cuda::DeviceArray<double2>>(
+      stream.allocate<double2>(bench.count() * key.bundle_size));
+  all.push_back({"bundles", [&stream, &bench, &key, bundles] {
+                   backend::cuda::make_fft_bundles_of<wide>(stream, key, bench.lwe(),
+                                                            bench.key().shape().n, bench.count(),
+                                                            bundles->data());
+                 }});
+  return bundles;
+}
+template <class Shape, int K, int D, bool wide, bool coarse, class Word>
+void add_linked(std::vector<Candidate>& all, const Stream& stream, const RotationBench<Word>& bench,
+                const std::shared_ptr<backend::cuda::DeviceArray<double2>>& bundles) {
+  const auto& key = static_cast<const backend::cuda::FftRotationKey&>(bench.key()).arrays;
+  all.push_back({"loop, " + std::to_string(2 * D) + " workers in " + std::to_string(K) + " blocks",
+                 [&stream, &bench, &key, bundles] {
+                   backend::cuda::launch_linked<Shape, K, D, wide, coarse>(
+                       stream, backend::cuda::linked_view_of(key, bundles->data()),
+                       batch_of(bench));
                  }});
 }
 

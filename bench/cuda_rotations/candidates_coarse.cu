@@ -15,4 +15,14 @@ std::vector<Candidate> coarse_candidates(const Stream& stream,
   });
 }
 
+std::vector<Candidate> few_coarse_candidates(const Stream& stream,
+                                             const RotationBench<std::uint64_t>& bench) {
+  using Shape = backend::cuda::GroupFft<10, 3>;
+  std::vector<Candidate> all;
+  const auto bundles = add_bundles<true>(all, stream, bench);
+  add_linked<Shape, 2, 1, true, true>(all, stream, bench, bundles);
+  add_linked<Shape, 1, 1, true, true>(all, stream, bench, bundles);
+  return all;
+}
+
 }  // namespace whorl::bench

@@ -15,4 +15,15 @@ std::vector<Candidate> narrow_candidates(const Stream& stream,
   });
 }
 
+std::vector<Candidate> few_narrow_candidates(const Stream& stream,
+                                             const RotationBench<std::uint32_t>& bench) {
+  using Shape = backend::cuda::GroupFft<9, 3>;
+  std::vector<Candidate> all;
+  const auto bundles = add_bundles<false>(all, stream, bench);
+  add_linked<Shape, 4, 2, false, false>(all, stream, bench, bundles);
+  add_linked<Shape, 2, 1, false, false>(all, stream, bench, bundles);
+  add_linked<Shape, 1, 1, false, false>(all, stream, bench, bundles);
+  return all;
+}
+
 }  // namespace whorl::bench

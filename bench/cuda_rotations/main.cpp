@@ -1,14 +1,17 @@
 // Blind rotations alone, at the sizes of W128_P64 and W128_P128: GINX and unrolled keys, by FFT and
 // NTT, data on the device; batches of 16,384 and of few ciphertexts.
 //
-// usage: bench_cuda_rotations [--device ORDINAL] [--batch B] [--candidates] [--only
+// usage: bench_cuda_rotations [--device ORDINAL] [--batch B] [--candidates] [--methods KIND:GROUP,…]
+//                             [--only
 // fft,ntt,meetings]
 //                             [--record FILE --commit ID]
 //
 // --candidates: kernels with other numbers than those in use, too. The exit status is 1 if a result
 // is wrong.
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -45,6 +48,7 @@ struct Options : Common {
   std::uint64_t batch = 16384;
   int gpu = 0;
   bool candidates = false;
+  std::vector<std::string> methods;
 };
 
 class Rotations {
@@ -77,7 +81,11 @@ class Rotations {
                      {"key_bytes", std::uint64_t{bench.key().bytes()}}};
       time(
           name, bench, [&] { bench.rotate(); }, &record);
-      if (!options_.candidates || !method.batches || ginx || count != options_.batch) continue;
+      if (!options_.candidates || ginx) continue;
+      if (fft && count < options_.batch && (count == 1 || count == 32))
+        for (const Candidate& candidate : few_candidates(stream_, bench))
+          time("    " + candidate.name, bench, candidate.launch, nullptr);
+      if (!method.batches || count != options_.batch) continue;
       for (const Candidate& candidate : candidates_of(bench, fft))
         time("    " + candidate.name, bench, candidate.launch, nullptr);
     }
@@ -93,6 +101,14 @@ class Rotations {
                                               const RotationBench<std::uint64_t>& bench,
                                               bool fft) {
     return fft ? coarse_candidates(stream, bench) : ntt_candidates(stream, bench);
+  }
+  static std::vector<Candidate> few_candidates(const Stream& stream,
+                                               const RotationBench<std::uint32_t>& bench) {
+    return few_narrow_candidates(stream, bench);
+  }
+  static std::vector<Candidate> few_candidates(const Stream& stream,
+                                               const RotationBench<std::uint64_t>& bench) {
+    return few_coarse_candidates(stream, bench);
   }
   template <class Word>
   std::vector<Candidate> candidates_of(const RotationBench<Word>& bench, bool fft) const {
@@ -130,6 +146,7 @@ int run(CommandLine& line) {
   line.gpu(options.gpu).record(options).only(options);
   line.add("--batch", options.batch, "ciphertexts")
       .flag("--candidates", options.candidates, "kernels with other numbers, too")
+      .list("--methods", options.methods, "such as unrolled:2, with commas between; else all")
       .parse();
   const auto gpu = backend::cuda::describe_gpu(options.gpu);
   const Stream stream(gpu);
@@ -139,6 +156,9 @@ int run(CommandLine& line) {
        {std::pair{backend::Arithmetic::fft, "fft"}, {backend::Arithmetic::ntt, "ntt"}}) {
     if (!options.wants(name)) continue;
     for (const Method& method : methods) {
+      const std::string name_of = method.name + (":" + std::to_string(method.group));
+      if (!options.methods.empty() && std::ranges::find(options.methods, name_of) == options.methods.end())
+        continue;
       rotations.measure<std::uint32_t>(rotation_sets[0], method, arithmetic);
       rotations.measure<std::uint64_t>(rotation_sets[1], method, arithmetic);
     }

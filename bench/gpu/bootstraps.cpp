@@ -65,7 +65,8 @@ void measure_gates(const GpuOptions& options, const Report& report) {
                                          "velofhe/GD_II"};
   std::vector<std::string> sets = both;
   for (const char* set : {"velofhe/GD_I_AP", "velofhe/GD_II_AP", "velofhe/MR_I", "velofhe/MR_I_AP",
-                          "velofhe/MR_II", "velofhe/MR_II_AP", "xiao/STD128 binary"})
+                          "velofhe/MR_II", "velofhe/MR_II_AP", "xiao/STD128 binary", "W128_P64_M3",
+                          "W128_P64_M4", "BLOCK3_P64"})
     sets.emplace_back(set);
   for (std::size_t at = 0; at < sets.size(); ++at) {
     const std::string& set = sets[at];
@@ -98,6 +99,10 @@ void measure_gates(const GpuOptions& options, const Report& report) {
 }
 
 void measure_tables(const GpuOptions& options, const Report& report) {
+  const Peer classic{"tfhe-rs, NVIDIA H200, message 2 carry 2", "classic PBS with key switch", 42000},
+      classic_one{classic.name, classic.version, 4.1e-3},
+      multi_bit{classic.name, "multi-bit PBS, groups of 4", 20600},
+      multi_bit_one{classic.name, "multi-bit PBS, groups of 4, without key switch", 9.7e-4};
   const Table all[] = {
       {"evalfunc",
        "xiao/EVALFUNC",
@@ -109,11 +114,10 @@ void measure_tables(const GpuOptions& options, const Report& report) {
        {8, false},
        {kVeloFhe, "Table 5, EvalFunc, VeloFHE-B", 1000 / 0.69},
        {}},
-      {"lut4",
-       "W128_P128",
-       {16, true},
-       {"tfhe-rs, NVIDIA H200, message 2 carry 2", "classic PBS with key switch", 42000},
-       {"tfhe-rs, NVIDIA H200, message 2 carry 2", "classic PBS with key switch", 4.1e-3}},
+      {"lut4", "W128_P128", {16, true}, classic, classic_one},
+      {"lut4", "W128_P128_M2", {16, true}, classic, classic_one},
+      {"lut4", "W128_P128_M5", {16, true}, multi_bit, multi_bit_one},
+      {"lut4", "BLOCK3_P128", {16, true}, classic, classic_one},
   };
   for (const Table& t : all) {
     if (!options.takes(t.set)) continue;

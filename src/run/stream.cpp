@@ -21,6 +21,9 @@ constexpr double latest = 0.5;
 /// LWE ciphertexts below which a GPU's multiprocessors are not kept busy: a batch is not cut finer
 /// for the sake of its queues.
 constexpr std::size_t large_piece = 2048;
+/// Pieces for each queue of a large batch: nothing runs beside the copies of the first and of the
+/// last one.
+constexpr std::size_t pieces_a_queue = 4;
 
 /// Queues for the time of a call.
 class Lease {
@@ -48,7 +51,8 @@ class Lease {
 std::vector<Range> pieces_of(Range range, std::size_t limit, unsigned queues) {
   limit = std::max<std::size_t>(1, limit);
   std::size_t count = (range.count + limit - 1) / limit;
-  if (range.count >= queues * large_piece) count = std::max<std::size_t>(count, queues);
+  if (range.count >= queues * large_piece)
+    count = std::max(count, std::min(range.count / large_piece, queues * pieces_a_queue));
   std::vector<Range> out;
   for (std::size_t k = 0; k < count; ++k) {
     const std::size_t begin = range.count * k / count, end = range.count * (k + 1) / count;

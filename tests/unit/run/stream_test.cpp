@@ -64,7 +64,9 @@ TEST_F(FleetStream, PiecesCoverTheBatchEvenly) {
   }
   EXPECT_EQ(pieces_of({0, 4096}, 1 << 20, 2).size(), 2u);
   EXPECT_EQ(pieces_of({0, 4095}, 1 << 20, 2).size(), 1u);
-  EXPECT_EQ(pieces_of({0, 65536}, 1 << 20, 2).size(), 2u);
+  EXPECT_EQ(pieces_of({0, 16384}, 1 << 20, 1).size(), 4u);
+  EXPECT_EQ(pieces_of({0, 12288}, 1 << 20, 2).size(), 6u);
+  EXPECT_EQ(pieces_of({0, 65536}, 1 << 20, 2).size(), 8u);
   EXPECT_EQ(pieces_of({0, 3}, 0, 2).size(), 3u);
 }
 

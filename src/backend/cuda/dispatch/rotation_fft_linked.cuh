@@ -12,6 +12,18 @@
 
 namespace whorl::backend::cuda {
 
+inline LinkedFftView linked_view_of(const FftKeyArrays& key, const double2* bundles) {
+  return {bundles,
+          key.bundle_size,
+          key.cluster_tables.data(),
+          key.ranges.data(),
+          key.range_count,
+          key.Q,
+          key.group,
+          key.form == BundleForm::all ? 0 : ~0u,
+          key.large};
+}
+
 /// 2·D workers a ciphertext, in K blocks. False where they do not fit.
 template <class Shape, int K, int D, bool wide, bool coarse, class Word>
 bool launch_linked(const Stream& stream, const LinkedFftView& view,
@@ -44,7 +56,8 @@ bool launch_any_linked(const Stream& stream, const LinkedFftView& view, unsigned
       launch_linked<Shape, 2, 1, wide, coarse>(stream, view, batch))
     return true;
   if (launch_linked<Shape, 1, 1, wide, coarse>(stream, view, batch)) return true;
-  return may_cluster && launch_linked<Shape, 2, 1, wide, coarse>(stream, view, batch);
+  return stream.gpu().has_clusters() &&
+         launch_linked<Shape, 2, 1, wide, coarse>(stream, view, batch);
 }
 
 template <bool wide>
@@ -70,15 +83,7 @@ bool launch_rotate_fft_linked(const Stream& stream, const FftKeyArrays& key, Bli
       std::clamp<std::size_t>(most_bytes / (key.bundle_size * sizeof(double2)), 1,
                               std::min(all.count, stream.gpu().multiprocessors)));
   const auto bundles = stream.allocate<double2>(at_once * key.bundle_size);
-  const LinkedFftView view{bundles.data(),
-                           key.bundle_size,
-                           key.cluster_tables.data(),
-                           key.ranges.data(),
-                           key.range_count,
-                           key.Q,
-                           key.group,
-                           key.form == BundleForm::all ? 0 : ~0u,
-                           key.large};
+  const LinkedFftView view = linked_view_of(key, bundles.data());
   for (RotationBatch<Word> left = all; left.count > 0;) {
     RotationBatch<Word> batch = left;
     batch.count = std::min(at_once, left.count);
