@@ -30,6 +30,11 @@ void launch_rotation(const Stream& stream, Kernel kernel, const View& key,
   check_launch("blind rotation", grid, block, bytes);
 }
 
+/// Ciphertexts that a launch through device memory takes at once.
+inline std::uint32_t spilling_at_once(const Stream& stream) {
+  return 4 * stream.gpu().multiprocessors;
+}
+
 /// The same for gadgets and rings that are too large for shared memory: each ciphertext gets
 /// `slot_bytes` of device memory. The batch is cut into pieces that fill the GPU.
 template <class Kernel, class View, class Word>
@@ -43,16 +48,14 @@ void launch_spilling_rotation(const Stream& stream, Kernel kernel, View key,
                          std::to_string(stream.gpu().shared_per_block));
   allow_shared(kernel, bytes);
   const std::uint32_t count = batch.count;
-  const std::uint32_t at_once = std::min(count, 4 * stream.gpu().multiprocessors);
+  const std::uint32_t at_once = std::min(count, spilling_at_once(stream));
   const auto spill = stream.allocate<std::uint8_t>(at_once * slot_bytes);
   key.spill = reinterpret_cast<decltype(key.spill)>(spill.data());
   for (std::uint32_t begin = 0; begin < count; begin += at_once) {
     batch.count = std::min(at_once, count - begin);
     kernel<<<batch.count, threads, bytes, stream.handle()>>>(key, batch);
     check_launch("blind rotation through device memory", dim3(batch.count), dim3(threads), bytes);
-    batch.lwe += std::size_t{at_once} * (batch.n + 1);
-    batch.index += at_once;
-    batch.out += std::size_t{at_once} * (batch.extract ? N + 1 : 2 * N);
+    batch.skip(batch.count, N);
   }
 }
 

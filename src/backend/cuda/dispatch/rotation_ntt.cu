@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "backend/cuda/dispatch/ntt_key_tables.h"
 #include "backend/cuda/dispatch/rotation_key.h"
 #include "backend/cuda/dispatch/transforms.h"
 #include "backend/cuda/kernels/rotate_ntt.cuh"
@@ -22,13 +23,6 @@ __global__ void place_values(const Word* in, const std::size_t* to, Twiddle<Word
   for (int v = threadIdx.x; v < Shape::N; v += blockDim.x)
     target[unrolled ? v : ntt_key_place<Shape>(v / Shape::F, v % Shape::F)] =
         mul_shoup<Word>(from[v], factor.w, factor.shoup, q);
-}
-
-template <class Word>
-std::vector<Twiddle<Word>> paired(const std::vector<Word>& roots, const std::vector<Word>& shoup) {
-  std::vector<Twiddle<Word>> out(roots.size());
-  for (std::size_t i = 0; i < roots.size(); ++i) out[i] = {roots[i], shoup[i]};
-  return out;
 }
 
 }  // namespace
@@ -56,18 +50,9 @@ std::unique_ptr<RotationKey> prepare_ntt_key(const Stream& stream, const Rotatio
   key.range_count = static_cast<std::uint32_t>(ranges.size());
   key.slots = shape.most_digits();
   key.montgomery = montgomery.inverse();
-  const auto roots = paired(plan.roots(), plan.roots_shoup());
-  const auto inverse_roots = paired(plan.inverse_roots(), plan.inverse_roots_shoup());
-  key.roots = stream.upload(roots.data(), roots.size());
-  key.inverse_roots = stream.upload(inverse_roots.data(), inverse_roots.size());
-  std::vector<Word> monomials(2 * N);
-  const Word psi = montgomery.to_montgomery(plan.psi());
-  Word power = montgomery.to_montgomery(1);
-  for (Word& value : monomials) {
-    value = power;
-    power = montgomery.mul(power, psi);
-  }
-  key.monomials = stream.upload(monomials.data(), monomials.size());
+  key.roots = upload_roots(stream, plan.roots(), plan.roots_shoup());
+  key.inverse_roots = upload_roots(stream, plan.inverse_roots(), plan.inverse_roots_shoup());
+  key.monomials = upload_monomials(stream, plan);
   key.values = stream.allocate<Word>(device_rows(shape) * 2 * N);
   if (device_rows(shape) != first.back())
     stream.fill(key.values.data(), 0, key.values.size() * sizeof(Word));

@@ -38,6 +38,35 @@ struct RotationBatch {
   std::uint32_t count, n;
   bool extract;   ///< write samples: RotationOps::rotate_extract
   Word constant;  ///< added to a sample's b, below Q
+  /// Words of luts and out have 32 bits though Word has 64: for kernels of wide keys and Q below
+  /// 2^31.
+  bool halves = false;
+
+  /// The same without the first ciphertexts.
+  void skip(std::uint32_t ciphertexts, std::uint32_t N) {
+    lwe += std::size_t{ciphertexts} * (n + 1);
+    index += ciphertexts;
+    const std::size_t words = std::size_t{ciphertexts} * (extract ? N + 1 : 2 * N);
+    out =
+        reinterpret_cast<Word*>(reinterpret_cast<char*>(out) + words * (halves ? 4 : sizeof(Word)));
+    count -= ciphertexts;
+  }
+  /// Coefficient j of a ciphertext's test vector.
+  template <int N>
+  __device__ __forceinline__ Word lut(std::uint32_t ciphertext, std::uint32_t j) const {
+    const std::uint64_t at = std::uint64_t{index[ciphertext]} * N + j;
+    if constexpr (sizeof(Word) == 8)
+      if (halves) return reinterpret_cast<const std::uint32_t*>(luts)[at];
+    return luts[at];
+  }
+  __device__ __forceinline__ void put(std::uint64_t at, Word x) const {
+    if constexpr (sizeof(Word) == 8)
+      if (halves) {
+        reinterpret_cast<std::uint32_t*>(out)[at] = static_cast<std::uint32_t>(x);
+        return;
+      }
+    out[at] = x;
+  }
 
   /// Whether step i leaves nothing of b to be used but coefficient 0 (Shi et al., VeloFHE, §4.3).
   __device__ __forceinline__ bool constant_only(std::uint32_t i) const {
@@ -48,19 +77,19 @@ struct RotationBatch {
   __device__ __forceinline__ void write(std::uint32_t ciphertext, int component, int t, Word Q,
                                         const Residue& residue) const {
     if (!extract) {
-      Word* const to = out + (std::uint64_t{ciphertext} * 2 + component) * N;
-      for (int j = t; j < N; j += G) to[j] = residue(j);
+      const std::uint64_t to = (std::uint64_t{ciphertext} * 2 + component) * N;
+      for (int j = t; j < N; j += G) put(to + j, residue(j));
       return;
     }
-    Word* const to = out + std::uint64_t{ciphertext} * (N + 1);
+    const std::uint64_t to = std::uint64_t{ciphertext} * (N + 1);
     if (component == 0) {
       for (int j = t; j < N; j += G) {
         const Word x = residue(j);
-        to[j == 0 ? 0 : N - j] = j == 0 || x == 0 ? x : Q - x;
+        put(to + (j == 0 ? 0 : N - j), j == 0 || x == 0 ? x : Q - x);
       }
     } else if (t == 0) {
       const Word x = residue(0), left = Q - constant;  // no sum above the word
-      to[N] = x >= left ? x - left : x + constant;
+      put(to + N, x >= left ? x - left : x + constant);
     }
   }
 };
@@ -99,18 +128,18 @@ struct DigitRule {
   }
 };
 
-/// acc <- coefficients of (0, lut·X^-b), those of thread t of G; component 0 is a.
+/// acc <- coefficients of (0, lut·X^-b), those of thread t of G; component 0 is a. With `move`, an
+/// odd number m modulo 2N: of (0, lut·X^-b) under X -> X^(1/m).
 template <int N, int G, class Word, class Int = std::make_signed_t<Word>>
 __device__ __forceinline__ void start_accumulator(const RotationBatch<Word>& batch,
                                                   std::uint32_t ciphertext, int component, int t,
-                                                  Int Q, Int* acc) {
+                                                  Int Q, Int* acc, std::uint32_t move = 1) {
   const std::uint32_t b = batch.lwe[std::uint64_t{ciphertext} * (batch.n + 1) + batch.n];
-  const Word* lut = batch.luts + std::uint64_t{batch.index[ciphertext]} * N;
   for (int j = t; j < N; j += G) {
     Int x = 0;
     if (component == 1) {
-      const std::uint32_t from = (static_cast<std::uint32_t>(j) + b) & (2 * N - 1);
-      x = centre<Int>(static_cast<Int>(lut[from & (N - 1)]), Q);
+      const std::uint32_t from = (static_cast<std::uint32_t>(j) * move + b) & (2 * N - 1);
+      x = centre<Int>(static_cast<Int>(batch.template lut<N>(ciphertext, from & (N - 1))), Q);
       if (from & N) x = -x;
     }
     acc[j] = x;

@@ -282,12 +282,13 @@ __device__ __forceinline__ void store_result(const Complex (&x)[Shape::F], int n
   }
 }
 
-/// Thread t's part of transforming a result back and adding it to the accumulator.
-template <class Shape, bool wide, bool coarse, class Sync>
+/// Thread t's part of transforming a result back and adding it to the accumulator; `keep` as
+/// add_product's. `in_slot`: the accumulator may lie where the result does.
+template <class Shape, bool wide, bool coarse, bool in_slot = false, class Sync>
 __device__ __forceinline__ void transform_back(double* result, const double2* __restrict__ tables,
                                                double scale, bool large, int t,
                                                TorusAccumulator<2 * Shape::M, wide, coarse>& acc,
-                                               const Sync& sync) {
+                                               const Sync& sync, std::uint32_t keep = ~0u) {
   constexpr int M = Shape::M, E = Shape::E, G = Shape::threads, F = Shape::F;
   constexpr int last = Shape::passes - 1;
   Complex z[E];
@@ -298,6 +299,7 @@ __device__ __forceinline__ void transform_back(double* result, const double2* __
     z[k] = {result[at], result[Shape::plane + at]};
   }
   inverse_passes<Shape>(z, t, tables, result, sync);
+  if constexpr (in_slot) sync();  // all have read what lies there
   // Roots are read four at a time: one by one, each read would be waited for.
   const auto add_all = [&](auto is_large) {
 #pragma unroll
@@ -311,8 +313,8 @@ __device__ __forceinline__ void transform_back(double* result, const double2* __
         const int j = t + G * (first + k);
         const Complex& x = z[first + k];
         const double wr = root[k].re * scale, wi = root[k].im * scale;
-        acc.template add_product<is_large.value>(j, x.re, wr, x.im, wi);
-        acc.template add_product<is_large.value>(j + M, x.im, wr, -x.re, wi);
+        acc.template add_product<is_large.value>(j, x.re, wr, x.im, wi, keep);
+        acc.template add_product<is_large.value>(j + M, x.im, wr, -x.re, wi, keep);
       }
     }
   };
@@ -332,14 +334,16 @@ struct FftStep {
   std::uint32_t slots_each;
   std::uint32_t a[C] = {};
 
-  /// Waits for all threads' digits first. `digits_known` > 0: loops over rows are unrolled.
+  /// Waits for all threads' digits first. `digits_known` > 0: loops over rows are unrolled. With 1
+  /// part, and digits_known = 0, only digits of a are there.
   template <int digits_known>
-  __device__ __forceinline__ void multiply(std::uint32_t digits) const {
+  __device__ __forceinline__ void multiply(std::uint32_t digits,
+                                           std::uint32_t parts_there = 2) const {
     using Memory = FftPolynomialMemory<Shape, wide, false>;
     constexpr int M = Shape::M, F = Shape::F, nodes = M / F, parts = Memory::parts;
     constexpr int threads = 2 * C * Shape::threads;
     if constexpr (digits_known > 0) digits = digits_known;
-    const std::uint32_t rows = 2 * digits;
+    const std::uint32_t rows = parts_there * digits;
     using Row = rotate_fft_detail::KeyRow<Shape, keys, wide>;
     // Rows are read one ahead, unless two would take most of the registers.
     constexpr bool reads_ahead = sizeof(Row) < 128;

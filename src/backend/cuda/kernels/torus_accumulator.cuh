@@ -37,17 +37,16 @@ struct TorusAccumulator {
     }
   }
 
-  /// (0, lut·X^-b), coefficients t, t + G, …
+  /// (0, lut·X^-b), coefficients t, t + G, …; `move` as start_accumulator's.
   template <int G>
   __device__ void start(const RotationBatch<Word>& batch, std::uint32_t ciphertext, int component,
-                        int t, Word Q) {
+                        int t, Word Q, std::uint32_t move = 1) {
     const std::uint32_t b = batch.lwe[std::uint64_t{ciphertext} * (batch.n + 1) + batch.n];
-    const Word* lut = batch.luts + std::uint64_t{batch.index[ciphertext]} * N;
     for (int j = t; j < N; j += G) {
       Fraction x = 0;
       if (component == 1) {
-        const std::uint32_t from = (static_cast<std::uint32_t>(j) + b) & (2 * N - 1);
-        x = fraction(lut[from & (N - 1)], Q);
+        const std::uint32_t from = (static_cast<std::uint32_t>(j) * move + b) & (2 * N - 1);
+        x = fraction(batch.template lut<N>(ciphertext, from & (N - 1)), Q);
         if (from & N) x = 0 - x;
       }
       set(j, x);
@@ -105,18 +104,27 @@ struct TorusAccumulator {
     }
   }
 
-  /// Adds a·b + c·d turns of the circle, fewer than 2^51, or 2^22 if narrow and not `large`.
+  /// Coefficient j of acc(X^g), `inverse` being g^-1 modulo 2N.
+  __device__ __forceinline__ Fraction moved(int j, std::uint32_t inverse) const {
+    const std::uint32_t from = static_cast<std::uint32_t>(j) * inverse & (2 * N - 1);
+    const Fraction x = get(static_cast<int>(from & (N - 1)));
+    return from & N ? 0 - x : x;
+  }
+
+  /// Adds a·b + c·d turns of the circle, fewer than 2^51, or 2^22 if narrow and not `large`. `keep`
+  /// has all bits set, or none: then the product takes the accumulator's place.
   template <bool large>
-  __device__ __forceinline__ void add_product(int j, double a, double b, double c, double d) {
+  __device__ __forceinline__ void add_product(int j, double a, double b, double c, double d,
+                                              std::uint32_t keep = ~0u) {
     constexpr double whole = 6755399441055744.0;  // 1.5·2^52: its ulp is 1
     if constexpr (wide) {
       double y = fma(a, b, c * d);
       y -= (y + whole) - whole;
       if constexpr (coarse) {  // 1.5·2^20 has an ulp of 2^-32, 1.5·2^8 of 2^-44
-        high[j] += static_cast<std::uint32_t>(__double2loint(y + 1572864.0));
+        high[j] = (high[j] & keep) + static_cast<std::uint32_t>(__double2loint(y + 1572864.0));
       } else {
         const auto bits = static_cast<std::uint64_t>(__double_as_longlong(y + 384.0));
-        set(j, get(j) + (bits << 20));
+        set(j, (keep != 0 ? get(j) : 0) + (bits << 20));
       }
     } else {
       constexpr double magic = 25165824.0;  // 1.5·2^24: its ulp is 2^-28
@@ -128,7 +136,7 @@ struct TorusAccumulator {
       } else {
         y = fma(a, b, fma(c, d, magic));
       }
-      high[j] += static_cast<std::uint32_t>(__double2loint(y)) << 4;
+      high[j] = (high[j] & keep) + (static_cast<std::uint32_t>(__double2loint(y)) << 4);
     }
   }
 
