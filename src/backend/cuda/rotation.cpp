@@ -8,15 +8,16 @@ namespace whorl::backend::cuda {
 
 namespace {
 
-/// Whether it is one of the unrolled keys that there are kernels for.
-bool is_unrolled(const RotationShape& shape) {
-  if (shape.kind != RotationKind::unrolled || shape.raised_by != 1) return false;
+/// RefusedError for unrolled keys that there are no kernels for.
+void check_unrolled(const RotationShape& shape) {
+  if (shape.kind == RotationKind::unrolled_all || shape.raised())
+    throw RefusedError(std::string("cuda: unrolled rotations have no kernel for ") +
+                       (shape.raised() ? "a raised modulus" : "keys of all sets"));
   const unsigned most = most_group(shape.arithmetic);
   if (shape.group < 2 || shape.group > most)
     throw RefusedError("cuda: unrolled rotations have kernels for groups of 2 … " +
                        std::to_string(most) + " coefficients by this transform, not of " +
                        std::to_string(shape.group));
-  return true;
 }
 
 template <class Word>
@@ -28,7 +29,8 @@ class CudaRotation final : public RotationOps<Word> {
  protected:
   std::unique_ptr<RotationKey> make_key(const RotationShape& shape,
                                         const RowSource<Word>& rows) const override {
-    if (!is_unrolled(shape)) this->require_ginx(shape);
+    if (shape.kind == RotationKind::unrolled || shape.kind == RotationKind::unrolled_all)
+      check_unrolled(shape);
     return cuda::prepare_rotation_key(queue_.stream(), shape, rows, queue_.gpu().workers());
   }
   void run_rotations(const RotationKey& key, const Batch& batch) const override {

@@ -1,7 +1,10 @@
 #include "backend/cuda/dispatch/rotation.h"
 
 #include "backend/cuda/dispatch/rotation_fft.h"
+#include "backend/cuda/dispatch/rotation_fft_walk.h"
 #include "backend/cuda/dispatch/rotation_ntt.h"
+#include "backend/cuda/dispatch/rotation_ntt_walk.h"
+#include "backend/cuda/dispatch/walk_key.h"
 
 namespace whorl::backend::cuda {
 
@@ -9,6 +12,9 @@ template <class Word>
 std::unique_ptr<RotationKey> prepare_rotation_key(const Stream& stream, const RotationShape& shape,
                                                   const RowSource<Word>& rows,
                                                   const Workers& workers) {
+  if (has_walks(shape) || shape.raised())
+    return shape.arithmetic == Arithmetic::fft ? prepare_fft_walk_key(stream, shape, rows, workers)
+                                               : prepare_ntt_walk_key(stream, shape, rows, workers);
   return shape.arithmetic == Arithmetic::fft ? prepare_fft_key(stream, shape, rows, workers)
                                              : prepare_ntt_key(stream, shape, rows, workers);
 }
@@ -32,7 +38,10 @@ void blind_rotate(const Stream& stream, const RotationKey& key, BlindRotation wa
                                     shape.n,
                                     constant.has_value(),
                                     constant.value_or(0)};
-    if (shape.arithmetic == Arithmetic::fft)
+    if (has_walks(shape) || shape.raised())
+      shape.arithmetic == Arithmetic::fft ? blind_rotate_fft_walk(stream, key, way, batch)
+                                          : blind_rotate_ntt_walk(stream, key, batch);
+    else if (shape.arithmetic == Arithmetic::fft)
       blind_rotate_fft(stream, key, way, batch);
     else
       blind_rotate_ntt(stream, key, way, batch);
