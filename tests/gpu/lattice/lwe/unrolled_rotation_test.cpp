@@ -13,22 +13,6 @@ using P = std::pair<unsigned, unsigned>;
 using U32 = std::uint32_t;
 using U64 = std::uint64_t;
 
-/// A queue whose rotations are those of tests/support/slow_rotation.h.
-std::unique_ptr<backend::Queue> exact_queue() {
-  static const bool once = [] {
-    backend::register_devices({"exact", "\"exact\"",
-                               [](const std::string&, const backend::DeviceOptions& options) {
-                                 return std::vector<std::shared_ptr<const backend::Device>>{
-                                     std::make_shared<backend::RelayDevice<SlowRotationQueue>>(
-                                         "exact:0", backend::make_device("cpu", options))};
-                               },
-                               [] { return std::vector<DeviceInfo>(); }});
-    return true;
-  }();
-  static_cast<void>(once);
-  return backend::open_queue("exact", {1, {}});
-}
-
 template <class Word>
 std::vector<Word> exact_rotation(const RotationCase<Word>& c, std::size_t count) {
   const auto queue = exact_queue();

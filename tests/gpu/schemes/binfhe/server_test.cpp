@@ -169,6 +169,44 @@ TEST(GpuBinfhe, NamedSets) {
   }
 }
 
+/// Gates of a named set, or of one of its gadgets and moduli with a smaller n where its key would
+/// take long to make.
+void other_rotations(const Parameters& parameters, test::Random& random) {
+  const Client client(parameters);
+  const auto keys = client.evaluation_keys();
+  for (const Transform transform : {Transform::ntt, Transform::fft}) {
+    SCOPED_TRACE(parameters.name() + (transform == Transform::ntt ? ", ntt" : ", fft"));
+    Comparison compare(client, keys, transform, random);
+    compare.gate(Gate::nand, 1);
+    compare.gate(Gate::xor_, 40);
+    compare.gate(Gate::nand, transform == Transform::ntt ? 20 : 300);
+    compare.mux_and_bootstrap(7);
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
+TEST(GpuBinfhe, SetsByAutomorphismsAndWithARaisedModulus) {
+  test::Random random;
+  for (const char* name : {"openfhe_1_6/STD128_LMKCDEY", "velofhe/MR_I", "velofhe/MR_II"}) {
+    other_rotations(Parameters::named(name, true), random);
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
+TEST(GpuBinfhe, SetsByApWithFewerCoefficients) {
+  test::Random random;
+  for (const char* name : {"velofhe/GD_I_AP", "velofhe/GD_II_AP", "velofhe/MR_I_AP",
+                           "velofhe/MR_II_AP", "openfhe_1_6/STD128_AP"}) {
+    ParameterLiteral p = Parameters::named(name, true).literal();
+    p.name += ", n = 40";
+    p.n = 40;
+    p.gadget = {p.gadget.back()};
+    p.gadget[0].count = p.n;
+    other_rotations(test::insecure(p), random);
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
 TEST(GpuBinfhe, TablesOfNamedSets) {
   test::Random random;
   const Encoding four{16, true}, three{8, false};

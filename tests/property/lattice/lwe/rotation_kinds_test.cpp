@@ -1,131 +1,39 @@
 // Blind rotation by every kind of key but GINX' own, with digits of a gadget and with a raised
-// modulus, against exact integers: on every SIMD target, number of threads and split of a batch.
+// modulus, against exact integers: on every SIMD target, number of threads and split of a batch,
+// and on GPUs those that they have kernels for.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "lattice/lwe/noise.h"
-#include "lattice/lwe/rotation_method.h"
-#include "math/primes.h"
-#include "support/random.h"
-#include "support/reference_rotation.h"
-#include "support/slow_rotation.h"
+#include "support/rotation_kinds.h"
 #include "support/targets.h"
 
 namespace whorl::lattice::lwe {
 namespace {
 
 using backend::Arithmetic;
-using backend::Queue;
 using Kind = RotationMethod::Kind;
 using test::Executor;
 using test::get;
 using test::put;
-
-/// The device that computes the formula.
-std::unique_ptr<Queue> formula() {
-  using namespace backend;
-  static const bool once = [] {
-    register_devices({"formula", "\"formula\"",
-                      [](const std::string&, const DeviceOptions& options) {
-                        return std::vector<std::shared_ptr<const Device>>{
-                            std::make_shared<RelayDevice<test::SlowRotationQueue>>(
-                                "formula:0", make_device("cpu", options))};
-                      },
-                      [] { return std::vector<DeviceInfo>(); }});
-    return true;
-  }();
-  static_cast<void>(once);
-  return open_queue("formula", {1, {}});
-}
-
-struct Case {
-  Kind kind;
-  unsigned group;
-  std::uint32_t n, N;
-  unsigned bits;              ///< of Q
-  unsigned log_base, digits;  ///< ignored with a raised modulus
-  unsigned raised_bits = 0;   ///< of P
-  std::uint32_t unit = 1;
-  SecretKind secret = SecretKind::binary;
-};
-
-std::string describe(const Case& c) {
-  return RotationMethod(c.kind, c.group, 1, c.unit).describe() + ", n = " + std::to_string(c.n) +
-         ", N = " + std::to_string(c.N) + ", Q of " + std::to_string(c.bits) + " bits, gadget (" +
-         std::to_string(c.log_base) + ", " + std::to_string(c.digits) + "), P of " +
-         std::to_string(c.raised_bits) + " bits, secret " +
-         std::to_string(static_cast<int>(c.secret));
-}
-
-/// Of random rows: the formula holds for any.
-template <class Word>
-test::RotationRows<Word> random_key(const Case& c, Arithmetic arithmetic, test::Random& random) {
-  const std::uint64_t Q = math::ntt_primes(c.bits, c.N, 1)[0];
-  std::uint64_t P = 1;
-  if (c.raised_bits != 0) {
-    const auto primes = math::ntt_primes(c.raised_bits, c.N, 2);
-    P = primes[0] == Q ? primes[1] : primes[0];
-  }
-  const ring::Gadget gadget(Q, c.log_base, P == 1 ? c.digits : 1);
-  test::RotationRows<Word> key;
-  key.shape = RotationMethod(c.kind, c.group, P, c.unit)
-                  .shape(c.N, Q, c.secret, std::vector(c.n, gadget), arithmetic);
-  for (std::size_t r = 0; r < key.shape.row_count; ++r)
-    for (auto* half : {&key.a, &key.b}) {
-      half->push_back(random.residues<Word>(c.N, Q));
-      if (P == 1) continue;
-      const auto modulo_P = random.residues<Word>(c.N, P);
-      half->back().insert(half->back().end(), modulo_P.begin(), modulo_P.end());
-    }
-  return key;
-}
-
-/// Exponents that the kind takes, at random, with edges among them.
-std::vector<std::uint32_t> exponents(const Case& c, std::size_t count, test::Random& random) {
-  std::vector<std::uint32_t> lwe(count * (c.n + 1));
-  const std::uint32_t edges[] = {0, c.N, 1, 2 * c.N - 1, c.N - 1, c.N + 1, 5, 2 * c.N - 5};
-  for (std::size_t j = 0; j < lwe.size(); ++j) {
-    auto& a = lwe[j];
-    a = random.below(3) == 0 ? edges[random.below(8)]
-                             : static_cast<std::uint32_t>(random.below(2ULL * c.N));
-    if (j % (c.n + 1) == c.n) continue;
-    if (c.kind == Kind::automorphism) a |= 1;
-    a = a / c.unit * c.unit;
-  }
-  // A ciphertext whose exponents are all 0, where they may be.
-  if (c.kind != Kind::automorphism) std::fill_n(lwe.begin(), c.n, 0u);
-  return lwe;
-}
-
-template <class Word>
-std::vector<Word> rotate(const Queue& queue, const backend::RotationKey& key,
-                         const std::vector<std::uint32_t>& lwe, const std::vector<Word>& luts,
-                         const std::vector<std::uint32_t>& index) {
-  const auto x = put(queue, lwe);
-  const auto tables = put(queue, luts);
-  auto out = queue.allocate<Word>(index.size() * 2 * key.shape().N);
-  queue.rotation<Word>().rotate(key, {x.slice(), tables.slice(), index}, out.slice());
-  return get(queue, out);
-}
+using Case = test::RotationOfKind;
 
 template <class Word>
 void check_exact(const Case& c, std::size_t count, test::Random& random) {
   SCOPED_TRACE(describe(c));
-  const auto key = random_key<Word>(c, Arithmetic::ntt, random);
-  const auto lwe = exponents(c, count, random);
+  const auto key = test::random_key<Word>(c, Arithmetic::ntt, random);
+  const auto lwe = test::exponents(c, count, random);
   const auto luts = random.residues<Word>(std::size_t{2} * c.N, key.shape.Q);
   std::vector<std::uint32_t> index(count);
   for (auto& i : index) i = static_cast<std::uint32_t>(random.below(2));
-  const auto slow = formula();
-  const auto by_formula = slow->rotation<Word>().prepare(key.shape, key.source());
-  const auto expected = rotate<Word>(*slow, *by_formula, lwe, luts, index);
+  const auto expected = test::by_formula(key, lwe, luts, index);
   test::on_each_device([&](const Executor& on) {
-    if (on.gpu()) return;  // tests/gpu has those that GPUs have kernels for
+    if (on.gpu() && !test::has_gpu_kernel(key.shape)) return test::expect_refused<Word>(on, key);
     for (const auto& [name, way, device] : on.variants()) {
       const auto prepared = device->template rotation<Word>().prepare(key.shape, key.source());
-      ASSERT_TRUE(rotate(*device, *prepared, lwe, luts, index) == expected) << name;
+      ASSERT_TRUE(test::rotate(*device, *prepared, lwe, luts, index) == expected) << name;
       // One by one, as samples of coefficient 0.
       const auto x = put(*device, std::vector<std::uint32_t>(lwe.begin(), lwe.begin() + c.n + 1));
       const auto tables = put(*device, luts);
@@ -185,7 +93,7 @@ TEST(RotationKindsNtt, ShapesOfTheEdges) {
 template <class Word>
 void check_fft(const Case& c, test::Random& random) {
   SCOPED_TRACE(describe(c));
-  const auto key = random_key<Word>(c, Arithmetic::fft, random);
+  const auto key = test::random_key<Word>(c, Arithmetic::fft, random);
   const backend::RotationShape& shape = key.shape;
   const std::uint64_t Q = shape.Q;
   const std::size_t count = 9;
@@ -198,9 +106,10 @@ void check_fft(const Case& c, test::Random& random) {
                         : 1 + static_cast<std::uint32_t>(random.below(2ULL * c.N - 1)));
     lwe.push_back(static_cast<std::uint32_t>(random.below(2ULL * c.N)));
   }
-  const auto luts = random.residues<Word>(c.N, Q);
+  auto luts = random.residues<Word>(c.N, Q);
   const std::vector<std::uint32_t> index(count, 0);
   const ring::Gadget& gadget = shape.gadgets[0];
+  if (!shape.raised()) test::avoid_ties(gadget, luts);  // of a GPU's fractions of the circle
   double digit_squares = 0;
   for (unsigned j = 0; j < gadget.digits(); ++j) digit_squares += gadget.digit_mean_square(j);
   if (shape.raised()) digit_squares = static_cast<double>(Q) * static_cast<double>(Q) / 12;
@@ -208,21 +117,23 @@ void check_fft(const Case& c, test::Random& random) {
                       : c.kind == Kind::unrolled_all ? shape.keys
                                                      : 2.0 * shape.keys;
   double variance = fft_rounding_variance(digit_squares, Q, c.N, keys, 0) + 1.0 / 12;
-  if (Q < (1ULL << 31) && !shape.raised())
+  if (Q < (1ULL << 31) && !shape.raised()) {
     variance += keys * 2.0 * c.N * digit_squares * key_spectrum_variance(Q, c.N, 32);
+    if (test::tests_on_gpus)
+      variance += digit_spectrum_variance(gadget, Q, c.N, static_cast<unsigned>(keys), 0);
+  }
   if (shape.raised()) variance += 1.0 / 12;  // the formula rounds, too
   // The first half of ACC is 0 here: errors are smaller than average ones, never larger. The
   // constant of the rounding is known within a factor of 1.5; 9·2N nearly normal errors beyond
   // eight deviations: < 1e-10.
   const double bound = 1.5 * 8 * std::sqrt(variance);
-  const auto slow = formula();
-  const auto by_formula = slow->rotation<Word>().prepare(shape, key.source());
-  const auto expected = rotate<Word>(*slow, *by_formula, lwe, luts, index);
+  const auto expected = test::by_formula(key, lwe, luts, index);
   test::on_each_device([&](const Executor& on) {
-    if (on.gpu()) return;
+    if (on.gpu() && !test::has_gpu_kernel(shape)) return test::expect_refused<Word>(on, key);
+    if (on.gpu() && c.kind == Kind::unrolled) return;  // tests/gpu: theirs rounds otherwise
     for (const auto& [name, way, device] : on.variants()) {
       const auto prepared = device->template rotation<Word>().prepare(shape, key.source());
-      const auto got = rotate(*device, *prepared, lwe, luts, index);
+      const auto got = test::rotate(*device, *prepared, lwe, luts, index);
       double largest = 0;
       for (std::size_t j = 0; j < got.size(); ++j) {
         ASSERT_LT(got[j], Q);
@@ -231,9 +142,9 @@ void check_fft(const Case& c, test::Random& random) {
       }
       EXPECT_LE(largest, bound) << name;
       // Bits do not depend on how a batch is split.
-      const auto alone =
-          rotate<Word>(*device, *prepared,
-                       std::vector<std::uint32_t>(lwe.begin(), lwe.begin() + c.n + 1), luts, {0});
+      const auto alone = test::rotate<Word>(
+          *device, *prepared, std::vector<std::uint32_t>(lwe.begin(), lwe.begin() + c.n + 1), luts,
+          {0});
       EXPECT_TRUE(std::equal(alone.begin(), alone.end(), got.begin())) << name;
     }
   });
@@ -260,11 +171,11 @@ TEST(RotationKindsFft, OneProductIsCloseToTheFormula) {
 TEST(RotationKinds, EvenExponentsAreRefusedByAutomorphisms) {
   test::Random random;
   const Case c{Kind::automorphism, 4, 2, 256, 27, 9, 3, 0, 1, SecretKind::ternary};
-  const auto key = random_key<std::uint32_t>(c, Arithmetic::ntt, random);
+  const auto key = test::random_key<std::uint32_t>(c, Arithmetic::ntt, random);
   const auto queue = test::cpu();
   const auto prepared = queue->rotation<std::uint32_t>().prepare(key.shape, key.source());
-  EXPECT_THROW(rotate<std::uint32_t>(*queue, *prepared, {1, 6, 0},
-                                     random.residues<std::uint32_t>(c.N, key.shape.Q), {0}),
+  EXPECT_THROW(test::rotate<std::uint32_t>(*queue, *prepared, {1, 6, 0},
+                                           random.residues<std::uint32_t>(c.N, key.shape.Q), {0}),
                ShapeError);
 }
 
