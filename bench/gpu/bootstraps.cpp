@@ -40,8 +40,10 @@ struct Table {
 
 }  // namespace
 
-void measure_gates(const GpuOptions& options, const Report& report) {
-  std::vector<std::string> sets = {"xiao/STD128", "velofhe/GD_I", "W128_P64", "velofhe/GD_II"};
+namespace {
+
+void measure_gates_of(const std::vector<std::string>& sets, const GpuOptions& options,
+                      const Report& report) {
   const auto batches = options.one_device() ? std::vector<std::size_t>{1, 8192, 16384}
                                             : std::vector<std::size_t>{16384, 65536};
   for (const std::string& set : sets) {
@@ -68,6 +70,20 @@ void measure_gates(const GpuOptions& options, const Report& report) {
       }
     }
   }
+}
+
+}  // namespace
+
+void measure_gates(const GpuOptions& options, const Report& report) {
+  measure_gates_of({"xiao/STD128", "velofhe/GD_I", "W128_P64", "velofhe/GD_II"}, options, report);
+}
+
+/// By other methods of blind rotation.
+void measure_methods(const GpuOptions& options, const Report& report) {
+  measure_gates_of(
+      {"velofhe/GD_I_AP", "velofhe/GD_II_AP", "velofhe/MR_I", "velofhe/MR_I_AP", "velofhe/MR_II",
+       "velofhe/MR_II_AP", "openfhe_1_6/STD128_AP", "openfhe_1_6/STD128_LMKCDEY"},
+      options, report);
 }
 
 void measure_tables(const GpuOptions& options, const Report& report) {

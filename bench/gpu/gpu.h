@@ -89,6 +89,7 @@ struct Keys {
 };
 
 void measure_gates(const GpuOptions& options, const Report& report);
+void measure_methods(const GpuOptions& options, const Report& report);
 void measure_tables(const GpuOptions& options, const Report& report);
 void measure_large_precision(const GpuOptions& options, const Report& report);
 /// Ways to spread blind rotations.

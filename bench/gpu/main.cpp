@@ -1,11 +1,12 @@
-// What one GPU does, in one process: gates, look-up tables, operations of large precision, ways to
-// spread blind rotations, NTTs, memory. One JSON object a line; docs/gpu.md is made of them by
-// bench/plots.py.
+// What one GPU does, in one process: gates, also by AP, automorphisms and with a raised modulus,
+// look-up tables, operations of large precision, ways to spread blind rotations, NTTs, memory. One
+// JSON object a line; docs/gpu.md is made of them by bench/plots.py.
 //
 // usage: bench_gpu [--device cuda:0] [--record FILE] [--commit ID] [--quick] [--only PART,…]
 //                  [--most BATCH]
 //
-// PART: gates, tables, large, ways, ntt or memory. Several devices ("cuda:0,1") run gates only.
+// PART: gates, methods, tables, large, ways, ntt or memory. Several devices ("cuda:0,1") run gates
+// only.
 // `--most` leaves larger batches out; with it, "--device cpu" ends in reasonable time.
 //
 // "Transfers included" is a call of the server, from ciphertexts in the host's memory to results
@@ -50,6 +51,7 @@ int run(CommandLine& line) {
   };
   part("memory", memory);
   part("gates", measure_gates);
+  part("methods", measure_methods);
   part("tables", measure_tables);
   part("large", measure_large_precision);
   part("ntt", measure_ntts);
