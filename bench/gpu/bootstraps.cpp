@@ -65,7 +65,8 @@ void measure_gates(const GpuOptions& options, const Report& report) {
                                          "velofhe/GD_II"};
   std::vector<std::string> sets = both;
   for (const char* set : {"velofhe/GD_I_AP", "velofhe/GD_II_AP", "velofhe/MR_I", "velofhe/MR_I_AP",
-                          "velofhe/MR_II", "velofhe/MR_II_AP", "xiao/STD128 binary", "W128_P64_M3",
+                          "velofhe/MR_II", "velofhe/MR_II_AP", "openfhe_1_6/STD128_AP",
+                          "openfhe_1_6/STD128_LMKCDEY", "xiao/STD128 binary", "W128_P64_M3",
                           "W128_P64_M4", "BLOCK3_P64"})
     sets.emplace_back(set);
   for (std::size_t at = 0; at < sets.size(); ++at) {

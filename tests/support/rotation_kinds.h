@@ -108,9 +108,9 @@ std::vector<Word> by_formula(const RotationRows<Word>& key, const std::vector<st
 inline bool has_gpu_kernel(const backend::RotationShape& shape) {
   using Kind = backend::RotationKind;
   const bool fft = shape.arithmetic == backend::Arithmetic::fft;
-  if (shape.kind == Kind::unrolled_all) return false;
-  if (shape.kind == Kind::unrolled)
-    return !shape.raised() && shape.group >= 2 && shape.group <= (fft ? 6 : 3);
+  if (shape.kind == Kind::unrolled || shape.kind == Kind::unrolled_all)
+    return !shape.raised() && shape.group <= 6;
+  if (shape.kind == Kind::block) return !shape.raised();
   return !(fft && shape.raised() && shape.Q >> 31 != 0);
 }
 template <class Word>

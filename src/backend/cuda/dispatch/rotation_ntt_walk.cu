@@ -41,6 +41,7 @@ template <class Word>
 NttLimbArrays<Word> limb_arrays(const Stream& stream, const ring::NttPlan<Word>& plan, bool ginx) {
   NttLimbArrays<Word> out;
   out.q = plan.modulus().value();
+  out.one_shoup = plan.modulus().shoup(1);
   out.montgomery = math::Montgomery<Word>(plan.modulus()).inverse();
   out.roots = upload_roots(stream, plan.roots(), plan.roots_shoup());
   out.inverse_roots = upload_roots(stream, plan.inverse_roots(), plan.inverse_roots_shoup());
@@ -73,7 +74,6 @@ std::unique_ptr<RotationKey> prepare_ntt_walk_key(const Stream& stream, const Ro
     limbs.emplace_back(shape.N, P, 1);
     const math::Modulus<Word>& modulus = limbs[0].plan.modulus();
     key.covered = (Q / 2 + P - 1) / P * P;
-    key.one_shoup = limbs[1].plan.modulus().shoup(1);
     key.inverse_P = modulus.inverse(modulus.reduce(P));
     key.inverse_P_shoup = modulus.shoup(key.inverse_P);
   }

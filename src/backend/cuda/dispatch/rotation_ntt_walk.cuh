@@ -16,17 +16,18 @@ NttWalkKeyView<Word, limbs> walk_view_of(const NttWalkArrays<Word>& key) {
     const NttLimbArrays<Word>& limb = key.limbs[l];
     view.plan[l] = {limb.roots.data(), limb.inverse_roots.data(), limb.q};
     view.montgomery[l] = limb.montgomery;
+    view.one_shoup[l] = limb.one_shoup;
     view.monomials[l] = limb.monomials.data();
   }
   view.ranges = key.ranges.data();
   view.slots = key.slots;
-  view.division = {key.covered, key.one_shoup, key.inverse_P, key.inverse_P_shoup};
+  view.division = {key.covered, key.inverse_P, key.inverse_P_shoup};
   return view;
 }
 
-template <class Shape, int limbs, NttSteps steps, class Word>
-void launch_ntt_steps(const Stream& stream, const NttWalkArrays<Word>& key,
-                      const RotationBatch<Word>& batch) {
+template <class Shape, int limbs, NttSteps steps, bool roomy, class Word>
+void launch_ntt_steps_by(const Stream& stream, const NttWalkArrays<Word>& key,
+                         const RotationBatch<Word>& batch) {
   using Memory = NttWalkMemory<Shape, limbs, steps>;
   constexpr unsigned threads = 2 * Shape::threads;
   constexpr int blocks = NttWalkTuning<Shape, limbs>::blocks;
@@ -35,10 +36,10 @@ void launch_ntt_steps(const Stream& stream, const NttWalkArrays<Word>& key,
   const bool fits = slots + others <= stream.gpu().shared_per_block;
   const auto launch = [&](const RotationBatch<Word>& piece) {
     if (fits)
-      return launch_rotation(stream, rotate_ntt_walk<Shape, limbs, steps, blocks, false>, view,
-                             piece, 1, threads, slots + others);
-    launch_spilling_rotation(stream, rotate_ntt_walk<Shape, limbs, steps, 1, true>, view, piece,
-                             threads, others, slots, Shape::N);
+      return launch_rotation(stream, rotate_ntt_walk<Shape, limbs, steps, roomy, blocks, false>,
+                             view, piece, 1, threads, slots + others);
+    launch_spilling_rotation(stream, rotate_ntt_walk<Shape, limbs, steps, roomy, 1, true>, view,
+                             piece, threads, others, slots, Shape::N);
   };
   if constexpr (Memory::ginx) {
     launch(batch);
@@ -50,6 +51,17 @@ void launch_ntt_steps(const Stream& stream, const NttWalkArrays<Word>& key,
                 launch(piece);
               });
   }
+}
+
+template <class Shape, int limbs, NttSteps steps, class Word>
+void launch_ntt_steps(const Stream& stream, const NttWalkArrays<Word>& key,
+                      const RotationBatch<Word>& batch) {
+  if constexpr (sizeof(Word) == 4) {
+    bool roomy = 2 * key.slots <= roomy_ntt::most_rows;
+    for (int l = 0; l < limbs; ++l) roomy = roomy && key.limbs[l].q <= ~Word{0} / roomy_ntt::most;
+    if (roomy) return launch_ntt_steps_by<Shape, limbs, steps, true>(stream, key, batch);
+  }
+  launch_ntt_steps_by<Shape, limbs, steps, false>(stream, key, batch);
 }
 
 template <int limbs, bool moves, class Word>

@@ -13,7 +13,7 @@ namespace whorl::backend::cuda {
 /// A limb's tables on the device.
 template <class Word>
 struct NttLimbArrays {
-  Word q = 0, montgomery = 0;
+  Word q = 0, montgomery = 0, one_shoup = 0;
   DeviceArray<Twiddle<Word>> roots, inverse_roots;
   DeviceArray<Word> monomials;  ///< of GINX
 };
@@ -27,7 +27,7 @@ struct NttWalkArrays {
   DeviceArray<Word> values;
   NttLimbArrays<Word> limbs[2];
   bool raised = false;
-  Word covered = 0, one_shoup = 0, inverse_P = 0, inverse_P_shoup = 0;
+  Word covered = 0, inverse_P = 0, inverse_P_shoup = 0;
   DeviceArray<GadgetRange> ranges;
   WalkTables walks;  ///< not of GINX
 };

@@ -5,8 +5,11 @@
 // there are two limbs, Q and P. A thread carries both limbs of its coefficients, so that their
 // transforms share barriers, and the division by P needs none: (x - [x]_P)/P takes x modulo P from
 // the same thread.
+//
+// roomy: transforms and products reduce less (roomy_ntt.cuh), if a word holds 16 times both moduli.
 #pragma once
 
+#include "backend/cuda/kernels/roomy_ntt.cuh"
 #include "backend/cuda/kernels/rotate_ntt_unrolled.cuh"
 #include "backend/cuda/kernels/walk.h"
 
@@ -19,12 +22,11 @@ enum class NttSteps {
   ginx_2          ///< with two: … + (X^-a - 1)·K_2
 };
 
-/// Of the division by P: covered is a multiple of P above Q/2; the others as Shoup's products take
-/// them.
+/// Of the division by P: covered is a multiple of P above Q/2; P^-1 modulo Q.
 template <class Word>
 struct RaisedDivision {
-  Word covered, one_shoup;
-  Word inverse_P, inverse_P_shoup;  ///< modulo Q
+  Word covered;
+  Word inverse_P, inverse_P_shoup;
 };
 
 /// A key as the kernel reads it. Limbs: Q, and P where the modulus is raised.
@@ -35,6 +37,7 @@ struct NttWalkKeyView {
   const Word* values;
   NttView<Word> plan[limbs];
   Word montgomery[limbs];        ///< q^-1 modulo the word
+  Word one_shoup[limbs];         ///< floor(2^wordbits/q)
   const Word* monomials[limbs];  ///< psi^e, e < 2N, in Montgomery form: for GINX
   const GadgetRange* ranges;
   std::uint32_t slots;
@@ -61,15 +64,20 @@ struct NttWalkMemory {
 namespace rotate_ntt_walk_detail {
 
 /// forward_passes of all limbs at once; buffers lie `apart`.
-template <class Shape, int limbs, int p = 0, class Word = typename Shape::Word, class Sync>
+template <class Shape, bool roomy, int limbs, int p = 0, class Word = typename Shape::Word,
+          class Sync>
 __device__ __forceinline__ void forward(Word (&x)[limbs][Shape::E], int t,
                                         const NttView<Word> (&plan)[limbs], Word* buffer,
                                         std::size_t apart, const Sync& sync) {
   constexpr int E = Shape::E, s = Shape::stride(p);
+  const int node = (1 << (Shape::log_e * p)) + t / s;
 #pragma unroll
-  for (int l = 0; l < limbs; ++l)
-    group_ntt::forward_level<E, 0>(x[l], plan[l].roots, (1 << (Shape::log_e * p)) + t / s,
-                                   plan[l].q);
+  for (int l = 0; l < limbs; ++l) {
+    if constexpr (roomy)
+      roomy_ntt::forward_level<E, 0, Shape::log_e * p>(x[l], plan[l].roots, node, plan[l].q);
+    else
+      group_ntt::forward_level<E, 0>(x[l], plan[l].roots, node, plan[l].q);
+  }
   if constexpr (p + 1 < Shape::passes) {
     constexpr int next = Shape::stride(p + 1);
     const int from = t / s * E * s + t % s, to = t / next * E * next + t % next;
@@ -85,21 +93,27 @@ __device__ __forceinline__ void forward(Word (&x)[limbs][Shape::E], int t,
       for (int k = 0; k < E; ++k)
         x[l][k] = buffer[l * apart + Shape::template place<p>(to + next * k)];
     sync();
-    forward<Shape, limbs, p + 1>(x, t, plan, buffer, apart, sync);
+    forward<Shape, roomy, limbs, p + 1>(x, t, plan, buffer, apart, sync);
   }
 }
 
-/// inverse_passes of all limbs at once.
-template <class Shape, int limbs, int p = Shape::passes - 1, class Word = typename Shape::Word,
-          class Sync>
+/// inverse_passes of all limbs at once; roomy: of values below 2q.
+template <class Shape, bool roomy, int limbs, int p = Shape::passes - 1,
+          class Word = typename Shape::Word, class Sync>
 __device__ __forceinline__ void inverse(Word (&x)[limbs][Shape::E], int t,
-                                        const NttView<Word> (&plan)[limbs], Word* buffer,
+                                        const NttView<Word> (&plan)[limbs],
+                                        const Word (&one_shoup)[limbs], Word* buffer,
                                         std::size_t apart, const Sync& sync) {
   constexpr int E = Shape::E, s = Shape::stride(p);
+  const int node = (1 << (Shape::log_e * p)) + t / s;
 #pragma unroll
-  for (int l = 0; l < limbs; ++l)
-    group_ntt::inverse_level<E, Shape::log_e - 1>(x[l], plan[l].inverse_roots,
-                                                  (1 << (Shape::log_e * p)) + t / s, plan[l].q);
+  for (int l = 0; l < limbs; ++l) {
+    if constexpr (roomy)
+      roomy_ntt::inverse_level<E, Shape::log_e - 1>(x[l], plan[l].inverse_roots, node, one_shoup[l],
+                                                    plan[l].q);
+    else
+      group_ntt::inverse_level<E, Shape::log_e - 1>(x[l], plan[l].inverse_roots, node, plan[l].q);
+  }
   if constexpr (p > 0) {
     constexpr int before = Shape::stride(p - 1);
     const int from = t / s * E * s + t % s, to = t / before * E * before + t % before;
@@ -115,18 +129,20 @@ __device__ __forceinline__ void inverse(Word (&x)[limbs][Shape::E], int t,
 #pragma unroll
       for (int k = 0; k < E; ++k)
         x[l][k] = buffer[l * apart + Shape::template place<p - 1>(to + before * k)];
-    inverse<Shape, limbs, p - 1>(x, t, plan, buffer, apart, sync);
+    inverse<Shape, roomy, limbs, p - 1>(x, t, plan, one_shoup, buffer, apart, sync);
   }
 }
 
-/// A centred value modulo Q, modulo limb l.
-template <int l, class Word, class Int, int limbs>
+/// A centred value modulo Q, modulo limb l: reduced, or if roomy below 2q.
+template <int l, bool roomy, class Word, class Int, int limbs>
 __device__ __forceinline__ Word whole_digit(Int value, const NttWalkKeyView<Word, limbs>& key) {
+  const Word q = key.plan[l].q;
   if constexpr (l == 0) {
-    return static_cast<Word>(value < 0 ? value + static_cast<Int>(key.plan[0].q) : value);
+    return static_cast<Word>(roomy || value < 0 ? value + static_cast<Int>(q) : value);
   } else {
-    return mul_shoup<Word>(static_cast<Word>(value) + key.division.covered, 1,
-                           key.division.one_shoup, key.plan[l].q);
+    const Word x = roomy_ntt::below_2q<Word>(static_cast<Word>(value) + key.division.covered,
+                                             key.one_shoup[l], q);
+    return roomy ? x : subtract_once<Word>(x, q);
   }
 }
 
@@ -165,9 +181,39 @@ __device__ __forceinline__ void differences(const Word* __restrict__ monomials, 
   }
 }
 
+/// The last forward levels of a node, and its first inverse ones; roomy: these from below 2q to it.
+template <class Shape, bool roomy, class Word = typename Shape::Word>
+__device__ __forceinline__ void last_forward(Word (&x)[Shape::F], const NttView<Word>& plan,
+                                             int node) {
+  if constexpr (roomy && Shape::F > 1)
+    roomy_ntt::forward_level<Shape::F, 0, Shape::passes * Shape::log_e>(
+        x, plan.roots, Shape::N / Shape::F + node, plan.q);
+  else
+    forward_rest<Shape>(x, plan, node);
+}
+template <class Shape, bool roomy, class Word = typename Shape::Word>
+__device__ __forceinline__ void first_inverse(Word (&x)[Shape::F], const NttView<Word>& plan,
+                                              int node, Word one_shoup) {
+  if constexpr (roomy && Shape::F > 1)
+    roomy_ntt::inverse_level<Shape::F, Shape::rest - 1>(
+        x, plan.inverse_roots, Shape::N / Shape::F + node, one_shoup, plan.q);
+  else
+    inverse_rest<Shape>(x, plan, node);
+}
+
+/// A sum of products of residues.
+template <class Word, bool roomy>
+struct SumOf : ProductSum<Word> {};
+template <class Word>
+struct SumOf<Word, true> : roomy_ntt::Sum<Word> {
+  __device__ __forceinline__ void add(Word a, Word b, Word /*q*/) {
+    roomy_ntt::Sum<Word>::add(a, b);
+  }
+};
+
 }  // namespace rotate_ntt_walk_detail
 
-template <class Shape, int limbs, NttSteps kind, int blocks, bool spills>
+template <class Shape, int limbs, NttSteps kind, bool roomy, int blocks, bool spills>
 __global__ void __launch_bounds__(2 * Shape::threads, blocks)
     rotate_ntt_walk(const NttWalkKeyView<typename Shape::Word, limbs> key,
                     const RotationBatch<typename Shape::Word> batch) {
@@ -255,15 +301,15 @@ __global__ void __launch_bounds__(2 * Shape::threads, blocks)
         if constexpr (moves)
           if (automorphism) value = moved(j);
         if constexpr (raised) {
-          x[0][k] = rotate_ntt_walk_detail::whole_digit<0>(value, key);
-          x[1][k] = rotate_ntt_walk_detail::whole_digit<1>(value, key);
+          x[0][k] = rotate_ntt_walk_detail::whole_digit<0, roomy>(value, key);
+          x[1][k] = rotate_ntt_walk_detail::whole_digit<1, roomy>(value, key);
         } else {
           const Int taken = DigitRule(gadget, digit)(value + static_cast<Int>(gadget.offset));
-          x[0][k] = static_cast<Word>(taken < 0 ? taken + Q : taken);
+          x[0][k] = static_cast<Word>(roomy || taken < 0 ? taken + Q : taken);
         }
       }
       Word* const slot = own + digit * N;
-      rotate_ntt_walk_detail::forward<Shape, limbs>(x, t, key.plan, slot, limb_words, sync);
+      rotate_ntt_walk_detail::forward<Shape, roomy, limbs>(x, t, key.plan, slot, limb_words, sync);
       const int base = t / F * F * E + t % F;
 #pragma unroll
       for (int l = 0; l < limbs; ++l)
@@ -284,7 +330,8 @@ __global__ void __launch_bounds__(2 * Shape::threads, blocks)
       if constexpr (ginx)
         rotate_ntt_walk_detail::differences<Shape, keys>(
             key.monomials[l], near + l * Memory::near_roots, step.how, node, q, montgomery, factor);
-      ProductSum<Word> sum[2][F];
+      using Sum = rotate_ntt_walk_detail::SumOf<Word, roomy>;
+      Sum sum[2][F];
       const auto add_row = [&](std::uint32_t row) {
         const std::uint32_t component = row >= digits;
         const Word* const slot =
@@ -296,7 +343,7 @@ __global__ void __launch_bounds__(2 * Shape::threads, blocks)
         Word x[F];
         rotate_ntt_unrolled_detail::load_node<F>(slot + Shape::template place<last>(node * F), x,
                                                  [](const auto* at) { return *at; });
-        forward_rest<Shape>(x, plan, node);
+        rotate_ntt_walk_detail::last_forward<Shape, roomy>(x, plan, node);
 #pragma unroll
         for (int part = 0; part < 2; ++part) {
           Word v[keys][F];
@@ -307,7 +354,7 @@ __global__ void __launch_bounds__(2 * Shape::threads, blocks)
 #pragma unroll
           for (int f = 0; f < F; ++f) {
             if constexpr (ginx) {
-              ProductSum<Word> bundle;
+              Sum bundle;
 #pragma unroll
               for (int k = 0; k < keys; ++k) bundle.add(factor[k][f], v[k][f], q);
               sum[part][f].add(x[f], bundle.reduce(q, montgomery), q);
@@ -328,8 +375,12 @@ __global__ void __launch_bounds__(2 * Shape::threads, blocks)
       for (int part = 0; part < 2; ++part) {
         Word result[F];
 #pragma unroll
-        for (int f = 0; f < F; ++f) result[f] = sum[part][f].reduce(q, montgomery);
-        inverse_rest<Shape>(result, plan, node);
+        for (int f = 0; f < F; ++f) {
+          result[f] = sum[part][f].reduce(q, montgomery);
+          if constexpr (roomy)
+            result[f] = roomy_ntt::below_2q<Word>(result[f], key.one_shoup[l], q);
+        }
+        rotate_ntt_walk_detail::first_inverse<Shape, roomy>(result, plan, node, key.one_shoup[l]);
         rotate_ntt_unrolled_detail::store_node<F>(
             result,
             slots + part * part_words + l * limb_words + Shape::template place<last>(node * F));
@@ -344,22 +395,29 @@ __global__ void __launch_bounds__(2 * Shape::threads, blocks)
 #pragma unroll
       for (int k = 0; k < E; ++k)
         x[l][k] = own[l * limb_words + Shape::template place<last>(base + F * k)];
-    rotate_ntt_walk_detail::inverse<Shape, limbs>(x, t, key.plan, own, limb_words, sync);
+    rotate_ntt_walk_detail::inverse<Shape, roomy, limbs>(x, t, key.plan, key.one_shoup, own,
+                                                         limb_words, sync);
 #pragma unroll
     for (int k = 0; k < E; ++k) {
-      const int j = t + G * k;
-      const Word q = key.plan[0].q;
-      Word product = x[0][k];
-      if constexpr (raised) {
+      Int& to = acc[t + G * k];
+      const Int kept = ginx || keeps ? to : 0;
+      const Word q = key.plan[0].q, product = roomy ? subtract_once<Word>(x[0][k], q) : x[0][k];
+      if constexpr (!raised) {
+        to = centre<Int>(kept + centre<Int>(static_cast<Int>(product), Q), Q);
+      } else {
         // x/P modulo Q is there; [x]_P is r - P above P/2, and -P/P is -1.
-        const Word r = x[1][k], P = key.plan[1].q;
+        const Word P = key.plan[1].q, r = roomy ? subtract_once<Word>(x[1][k], P) : x[1][k];
         const Word part =
             mul_shoup<Word>(r, key.division.inverse_P, key.division.inverse_P_shoup, q);
-        product = sub_mod<Word>(product, part, q);
-        if (r > P / 2) product = add_mod<Word>(product, 1, q);
+        const Word above = r > P / 2 ? 1 : 0;
+        if constexpr (roomy)  // below 3/2·Q: a word's sign is free
+          to = centre<Int>(kept + static_cast<Int>(product - part + above), Q);
+        else
+          to = centre<Int>(kept + centre<Int>(static_cast<Int>(add_mod<Word>(
+                                                  sub_mod<Word>(product, part, q), above, q)),
+                                              Q),
+                           Q);
       }
-      const Int value = centre<Int>(static_cast<Int>(product), Q);
-      acc[j] = ginx || keeps ? centre<Int>(acc[j] + value, Q) : value;
     }
     sync();
   }
