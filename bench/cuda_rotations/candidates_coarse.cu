@@ -17,7 +17,7 @@ std::vector<Candidate> coarse_candidates(const Stream& stream,
 
 std::vector<Candidate> few_coarse_candidates(const Stream& stream,
                                              const RotationBench<std::uint64_t>& bench) {
-  using Shape = backend::cuda::GroupFft<10, 3>;
+  using Shape = backend::cuda::LinkedShape<backend::cuda::GroupFft<10, 4>>;
   std::vector<Candidate> all;
   const auto bundles = add_bundles<true>(all, stream, bench);
   add_linked<Shape, 2, 1, true, true>(all, stream, bench, bundles);

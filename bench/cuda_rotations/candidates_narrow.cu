@@ -17,7 +17,7 @@ std::vector<Candidate> narrow_candidates(const Stream& stream,
 
 std::vector<Candidate> few_narrow_candidates(const Stream& stream,
                                              const RotationBench<std::uint32_t>& bench) {
-  using Shape = backend::cuda::GroupFft<9, 3>;
+  using Shape = backend::cuda::LinkedShape<backend::cuda::GroupFft<9, 4>>;
   std::vector<Candidate> all;
   const auto bundles = add_bundles<false>(all, stream, bench);
   add_linked<Shape, 4, 2, false, false>(all, stream, bench, bundles);

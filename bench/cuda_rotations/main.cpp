@@ -1,7 +1,8 @@
 // Blind rotations alone, at the sizes of W128_P64 and W128_P128: GINX and unrolled keys, by FFT and
 // NTT, data on the device; batches of 16,384 and of few ciphertexts.
 //
-// usage: bench_cuda_rotations [--device ORDINAL] [--batch B] [--candidates] [--methods KIND:GROUP,…]
+// usage: bench_cuda_rotations [--device ORDINAL] [--batch B] [--candidates] [--methods
+// KIND:GROUP,…]
 //                             [--only
 // fft,ntt,meetings]
 //                             [--record FILE --commit ID]
@@ -68,11 +69,11 @@ class Rotations {
     RotationBench<Word> bench(stream_, shape, counts.back());
     for (const std::uint32_t count : counts) {
       bench.take(count);
-      const std::string name = std::string(set.name) + (fft ? ", FFT, " : ", NTT, ") +
-                               (ginx ? method.name
-                                     : method.name + std::string(", groups of ") +
-                                           std::to_string(method.group)) +
-                               ", batch " + std::to_string(count);
+      const std::string name =
+          std::string(set.name) + (fft ? ", FFT, " : ", NTT, ") +
+          (ginx ? method.name
+                : method.name + std::string(", groups of ") + std::to_string(method.group)) +
+          ", batch " + std::to_string(count);
       Record record{.op = "rotation", .params = set.name, .batch = count};
       record.unit = count == 1 ? "s" : "1/s";
       record.more = {{"transform", std::string(fft ? "fft" : "ntt")},
@@ -93,13 +94,11 @@ class Rotations {
 
  private:
   static std::vector<Candidate> candidates_of(const Stream& stream,
-                                              const RotationBench<std::uint32_t>& bench,
-                                              bool fft) {
+                                              const RotationBench<std::uint32_t>& bench, bool fft) {
     return fft ? narrow_candidates(stream, bench) : ntt_candidates(stream, bench);
   }
   static std::vector<Candidate> candidates_of(const Stream& stream,
-                                              const RotationBench<std::uint64_t>& bench,
-                                              bool fft) {
+                                              const RotationBench<std::uint64_t>& bench, bool fft) {
     return fft ? coarse_candidates(stream, bench) : ntt_candidates(stream, bench);
   }
   static std::vector<Candidate> few_candidates(const Stream& stream,
@@ -157,7 +156,8 @@ int run(CommandLine& line) {
     if (!options.wants(name)) continue;
     for (const Method& method : methods) {
       const std::string name_of = method.name + (":" + std::to_string(method.group));
-      if (!options.methods.empty() && std::ranges::find(options.methods, name_of) == options.methods.end())
+      if (!options.methods.empty() &&
+          std::ranges::find(options.methods, name_of) == options.methods.end())
         continue;
       rotations.measure<std::uint32_t>(rotation_sets[0], method, arithmetic);
       rotations.measure<std::uint64_t>(rotation_sets[1], method, arithmetic);

@@ -64,10 +64,10 @@ void measure_gates(const GpuOptions& options, const Report& report) {
   const std::vector<std::string> both = {"xiao/STD128", "velofhe/GD_I", "W128_P64",
                                          "velofhe/GD_II"};
   std::vector<std::string> sets = both;
-  for (const char* set : {"velofhe/GD_I_AP", "velofhe/GD_II_AP", "velofhe/MR_I", "velofhe/MR_I_AP",
-                          "velofhe/MR_II", "velofhe/MR_II_AP", "openfhe_1_6/STD128_AP",
-                          "openfhe_1_6/STD128_LMKCDEY", "xiao/STD128 binary", "W128_P64_M3",
-                          "W128_P64_M4", "BLOCK3_P64"})
+  for (const char* set :
+       {"velofhe/GD_I_AP", "velofhe/GD_II_AP", "velofhe/MR_I", "velofhe/MR_I_AP", "velofhe/MR_II",
+        "velofhe/MR_II_AP", "openfhe_1_6/STD128_AP", "openfhe_1_6/STD128_LMKCDEY",
+        "xiao/STD128 binary", "W128_P64_M3", "W128_P64_M4", "BLOCK3_P64"})
     sets.emplace_back(set);
   for (std::size_t at = 0; at < sets.size(); ++at) {
     const std::string& set = sets[at];
@@ -100,7 +100,8 @@ void measure_gates(const GpuOptions& options, const Report& report) {
 }
 
 void measure_tables(const GpuOptions& options, const Report& report) {
-  const Peer classic{"tfhe-rs, NVIDIA H200, message 2 carry 2", "classic PBS with key switch", 42000},
+  const Peer classic{"tfhe-rs, NVIDIA H200, message 2 carry 2", "classic PBS with key switch",
+                     42000},
       classic_one{classic.name, classic.version, 4.1e-3},
       multi_bit{classic.name, "multi-bit PBS, groups of 4", 20600},
       multi_bit_one{classic.name, "multi-bit PBS, groups of 4, without key switch", 9.7e-4};

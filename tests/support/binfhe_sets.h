@@ -37,6 +37,18 @@ inline binfhe::ServerOptions failing(binfhe::ServerOptions options) {
   return options;
 }
 
+/// Blocks of four, centred at 1/5. Not among the varied ones: not every device has its rotation.
+inline binfhe::Parameters block_set() {
+  binfhe::ParameterLiteral p = small_literal();
+  p.name = "block-binary";
+  p.q = p.Q_ks = 1 << 15;
+  p.lwe_secret = binfhe::SecretDistribution::block_binary;
+  p.rotation = {binfhe::RotationKind::block, 4};
+  p.log_B_ks = 4;
+  p.ks_digits = 3;
+  return insecure(p);
+}
+
 /// Sets that differ in kind: q against 2N, word sizes, key switching, gadgets, secrets.
 inline std::vector<binfhe::Parameters> varied_sets() {
   using namespace binfhe;
@@ -82,19 +94,8 @@ inline std::vector<binfhe::Parameters> varied_sets() {
     p.key_switch = KeySwitch::product;
     p.Q_ks = 1ULL << 20;
   });
+  sets.push_back(block_set());
   return sets;
-}
-
-/// Blocks of four, centred at 1/5. Not among the varied ones: not every device has its rotation.
-inline binfhe::Parameters block_set() {
-  binfhe::ParameterLiteral p = small_literal();
-  p.name = "block-binary";
-  p.q = p.Q_ks = 1 << 15;
-  p.lwe_secret = binfhe::SecretDistribution::block_binary;
-  p.rotation = {binfhe::RotationKind::block, 4};
-  p.log_B_ks = 4;
-  p.ks_digits = 3;
-  return insecure(p);
 }
 
 using Pair = KeyPair<binfhe::Client, binfhe::EvaluationKeys>;

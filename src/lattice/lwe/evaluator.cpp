@@ -197,8 +197,7 @@ std::vector<Array> Evaluator::map(std::span<const Array* const> in, std::span<co
                  repeated.push_back(stages.take(*rows, std::vector<std::uint32_t>(range.count, 0)));
                  rows = &repeated.back();
                }
-               return backend::together(stages.queue(),
-                                        [&] { return work(stages, all, range); });
+               return backend::together(stages.queue(), [&] { return work(stages, all, range); });
              });
 }
 
@@ -391,8 +390,7 @@ void Evaluator::stream(std::size_t count, std::size_t memory, std::span<const Ho
         operands.push_back(stages.upload(
             rows.form, range.count,
             static_cast<const char*>(rows.words) + range.begin * rows.form.row_bytes()));
-      *results = backend::together(
-          queue, [&] { return work(stages, pointers(operands), range); });
+      *results = backend::together(queue, [&] { return work(stages, pointers(operands), range); });
     } catch (...) {
       run::wait_quietly(queue);  // `stages` holds keys, with which the queue may still work
       throw;

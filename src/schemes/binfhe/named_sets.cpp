@@ -379,8 +379,9 @@ void add_own(std::vector<ParameterLiteral>& sets) {
   sets.push_back(tables);
 
   // The same by unrolled rotations, which are faster where bundles cost less than the steps that
-  // they save: on GPUs. Groups as throughput asks, and as the latency of one ciphertext does. Keys of
-  // all sets count their errors once, which two digits of 7 bits need; n is a multiple of the group.
+  // they save: on GPUs. Groups as throughput asks, and as the latency of one ciphertext does. Keys
+  // of all sets count their errors once, which two digits of 7 bits need; n is a multiple of the
+  // group.
   for (const auto& [name, of, group, n] : {std::tuple{"W128_P64_M3", "batches", 3u, 690u},
                                            {"W128_P64_M4", "the latency of one", 4u, 688u}}) {
     ParameterLiteral set = own(name, "", pow2(16), 1024, kPrime26, {n, 7, 2});

@@ -351,13 +351,12 @@ inline unsigned keys_of_step(backend::RotationKind kind, unsigned size) {
                                                    : 1u << size;
 }
 inline std::string describe(const Rotation& r) {
-  std::string out =
-      "n = " + std::to_string(r.n) + ", N = " + std::to_string(r.N) + ", Q of " +
-      std::to_string(r.bits) + " bits, " +
-      (r.group == 0 ? "keys = " + std::to_string(r.keys)
-                    : std::to_string(keys_of_step(r.kind, r.group)) + " keys for groups of " +
-                          std::to_string(r.group)) +
-      ", gadgets";
+  std::string out = "n = " + std::to_string(r.n) + ", N = " + std::to_string(r.N) + ", Q of " +
+                    std::to_string(r.bits) + " bits, " +
+                    (r.group == 0 ? "keys = " + std::to_string(r.keys)
+                                  : std::to_string(keys_of_step(r.kind, r.group)) +
+                                        " keys for groups of " + std::to_string(r.group)) +
+                    ", gadgets";
   for (const auto& [log_base, digits] : r.ranges)
     out += " (" + std::to_string(log_base) + ", " + std::to_string(digits) + ")";
   return out;

@@ -18,7 +18,8 @@ void launch_make_fft_bundles(const Stream& stream, const FftKeyArrays& key,
   const FftBundleView<wide> view{
       reinterpret_cast<const std::conditional_t<wide, double2, int4>*>(key.values.data()),
       key.inverse_scale.data(), key.roots.data(), key.steps.data(), key.bundle_size};
-  with_fft_shape(key.N, [&]<class KeyShape, class Shape>() {
+  with_fft_shape(key.N, [&]<class KeyShape, class ClusterShape>() {
+    using Shape = LinkedShape<KeyShape>;
     constexpr unsigned threads = bundle_threads<KeyShape>;
     // Of a digit: 2·M/threads blocks for each of one or two rows.
     const dim3 grid(static_cast<unsigned>(key.steps.size()),

@@ -2,7 +2,10 @@
 
 namespace whorl::backend::cuda {
 
-template void launch_make_fft_bundles<BundleForm::differences, false>(const Stream&, const FftKeyArrays&,
-    const std::uint32_t*, std::uint32_t, std::uint32_t, double2*);
+template void launch_make_fft_bundles<BundleForm::differences, false>(const Stream&,
+                                                                      const FftKeyArrays&,
+                                                                      const std::uint32_t*,
+                                                                      std::uint32_t, std::uint32_t,
+                                                                      double2*);
 
 }  // namespace whorl::backend::cuda

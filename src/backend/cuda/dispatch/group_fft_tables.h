@@ -63,6 +63,8 @@ inline void upload_fft_tables(const Stream& stream, const ring::FftPlan& plan, F
     key.tables = stream.upload(tables.data(), tables.size());
     const std::vector<double2> cluster_tables = group_fft_tables<ClusterShape>(plan);
     key.cluster_tables = stream.upload(cluster_tables.data(), cluster_tables.size());
+    const std::vector<double2> linked_tables = group_fft_tables<LinkedShape<Shape>>(plan);
+    key.linked_tables = stream.upload(linked_tables.data(), linked_tables.size());
   });
   std::vector<double2> roots;
   for (const auto& w : plan.roots()) roots.push_back({w.real(), w.imag()});

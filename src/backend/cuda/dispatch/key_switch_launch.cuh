@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/cuda/dispatch/launch.cuh"
 #include "backend/cuda/dispatch/lwe.h"
 #include "backend/cuda/kernels/key_switch.cuh"
 #include "backend/cuda/runtime/error.h"
@@ -119,8 +120,8 @@ template <class Word>
 void finish(const Stream& stream, const CudaSwitchKey& key, std::size_t count, const Word* in,
             Word* out) {
   const auto blocks = static_cast<unsigned>(std::min<std::size_t>(count, 1u << 20));
-  stream.launch("finish_switch", finish_switch<Word>, {dim3(blocks), dim3(256)}, key.shape().Q_ks,
-                in, key.shape().N, key.shape().n, count, out);
+  stream.launch("finish_switch", finish_switch<Word>, urgent(dim3(blocks), dim3(256)),
+                key.shape().Q_ks, in, key.shape().N, key.shape().n, count, out);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -146,8 +147,8 @@ void multiply(const Stream& stream, const CudaSwitchKey& key, std::size_t count,
     Word* to = out + begin * (shape.n + 1);
     const dim3 expand((key.k_blocks + expand_k_blocks - 1) / expand_k_blocks,
                       static_cast<unsigned>((padded + 63) / 64));
-    stream.launch("expand_ciphertexts", expand_ciphertexts<Word>, {expand, dim3(256)}, key.digits,
-                  from, shape.N, size, padded, key.k_blocks, expanded.data());
+    stream.launch("expand_ciphertexts", expand_ciphertexts<Word>, urgent(expand, dim3(256)),
+                  key.digits, from, shape.N, size, padded, key.k_blocks, expanded.data());
 
     const ProductArguments<Word> arguments{expanded.data(),
                                            key.storage.data(),
@@ -165,7 +166,7 @@ void multiply(const Stream& stream, const CudaSwitchKey& key, std::size_t count,
         best_splits(tiles * key.layout.column_blocks, slots, key.k_blocks / (2 * stages));
     const dim3 grid(key.layout.column_blocks, static_cast<unsigned>(tiles), splits);
     if (splits > 1) clear(stream, key, size, to);
-    stream.launch("switch_product", kernel, {grid, dim3(product_threads), shared}, arguments);
+    stream.launch("switch_product", kernel, urgent(grid, dim3(product_threads), shared), arguments);
     if (splits > 1) finish(stream, key, size, from, to);
   }
 }
@@ -189,7 +190,7 @@ void look_up_staged(const Stream& stream, const CudaSwitchKey& key, std::size_t 
   const std::size_t tiles = (count + tile - 1) / tile;
   const unsigned splits = best_splits(pieces * tiles, slots, key.shape().N / 8);
   const dim3 grid(static_cast<unsigned>(pieces), static_cast<unsigned>(tiles), splits);
-  stream.launch("switch_staged", kernel, {grid, dim3(threads), shared},
+  stream.launch("switch_staged", kernel, urgent(grid, dim3(threads), shared),
                 lookup_arguments(key, count, in, out));
 }
 
@@ -211,7 +212,7 @@ void look_up_directly(const Stream& stream, const CudaSwitchKey& key, unsigned l
   const std::size_t splits =
       std::clamp<std::size_t>((wanted + count * chunks - 1) / (count * chunks), 1, most);
   const dim3 grid(static_cast<unsigned>(count * chunks), static_cast<unsigned>(splits));
-  stream.launch("switch_direct", switch_direct<Word, reduced, threads>, {grid, dim3(threads)},
+  stream.launch("switch_direct", switch_direct<Word, reduced, threads>, urgent(grid, dim3(threads)),
                 lookup_arguments(key, count, in, out), q, static_cast<unsigned>(chunks));
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/cuda/dispatch/launch.cuh"
 #include "backend/cuda/dispatch/lwe.h"
 #include "backend/cuda/kernels/lwe.cuh"
 #include "math/modulus.h"
@@ -27,17 +28,17 @@ void switch_with(const Stream& stream, std::uint64_t from, std::uint64_t to, std
   if (centre != 0) {
     const std::size_t blocks = (count * 32 + lwe_threads - 1) / lwe_threads;
     return stream.launch("switch_rows_centred", switch_rows_centred<Arithmetic, In, Out>,
-                         {dim3(static_cast<unsigned>(blocks)), dim3(lwe_threads)}, ratio, row,
+                         urgent(dim3(static_cast<unsigned>(blocks)), dim3(lwe_threads)), ratio, row,
                          centre, count, in, out);
   }
   constexpr unsigned width = 16 / std::max(sizeof(In), sizeof(Out));
   const std::size_t size = count * row;
   const bool vectors = aligned(in, width * sizeof(In)) && aligned(out, width * sizeof(Out));
-  stream.launch("switch_values",
-                vectors ? switch_values<Arithmetic, In, Out, width>
-                        : switch_values<Arithmetic, In, Out, 1>,
-                {dim3(blocks_for(stream, size, width * lwe_threads)), dim3(lwe_threads)}, ratio,
-                size, in, out);
+  stream.launch(
+      "switch_values",
+      vectors ? switch_values<Arithmetic, In, Out, width> : switch_values<Arithmetic, In, Out, 1>,
+      urgent(dim3(blocks_for(stream, size, width * lwe_threads)), dim3(lwe_threads)), ratio, size,
+      in, out);
 }
 
 }  // namespace
@@ -59,8 +60,8 @@ void sample_extract(const Stream& stream, std::uint64_t Q, std::uint32_t N,
     std::copy(some.begin(), some.end(), a.offset);
     a.out_stride = offsets.size() * (std::size_t{N} + 1);
     const auto blocks = static_cast<unsigned>(std::min<std::size_t>(count * some.size(), 1u << 20));
-    stream.launch("extract_samples", extract_samples<Word>, {dim3(blocks), dim3(lwe_threads)}, a,
-                  count * some.size(), rlwe, out + first * (std::size_t{N} + 1));
+    stream.launch("extract_samples", extract_samples<Word>, urgent(dim3(blocks), dim3(lwe_threads)),
+                  a, count * some.size(), rlwe, out + first * (std::size_t{N} + 1));
   }
 }
 
@@ -121,7 +122,7 @@ void lwe_linear(const Stream& stream, std::uint64_t q, std::size_t row,
     const unsigned blocks = blocks_for(stream, vectors ? size / width : size, lwe_threads);
     stream.launch("combine_linearly",
                   vectors ? combine_linearly<Word, width> : combine_linearly<Word, 1>,
-                  {dim3(blocks), dim3(lwe_threads)}, p, to);
+                  urgent(dim3(blocks), dim3(lwe_threads)), p, to);
     first = false;
   }
 }

@@ -129,7 +129,8 @@ std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const Rotatio
         const std::size_t polynomials = host.size() / N;
         if (polynomials == 0) return;
         auto words = stream.upload(host.data(), host.size());
-        if (form == BundleForm::differences) sum_keys_over_supersets(stream, shape, begin, end, words.data());
+        if (form == BundleForm::differences)
+          sum_keys_over_supersets(stream, shape, begin, end, words.data());
         auto reals = stream.allocate<double>(host.size());
         centred_doubles<<<static_cast<unsigned>((host.size() + 255) / 256), 256, 0,
                           stream.handle()>>>(words.data(), shape.Q, host.size(), reals.data());
@@ -193,12 +194,12 @@ std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const Rotatio
 
 namespace {
 
-/// Bundles ahead of the loop while each ciphertext has a multiprocessor of its own.
-template <bool wide, bool coarse, class Word>
-void blind_rotate_unrolled(const Stream& stream, const FftKeyArrays& key, BlindRotation way,
-                           const RotationBatch<Word>& batch) {
-  const BundleSizes sizes = bundle_sizes(key.form);
+template <BundleForm form, bool wide, bool coarse, class Word>
+void rotate_unrolled_of(const Stream& stream, const FftKeyArrays& key, BlindRotation way,
+                        RotationBatch<Word> batch) {
+  const BundleSizes sizes = bundle_sizes(form);
   const bool loops = key.group >= sizes.least_in_loop && key.group <= sizes.most_in_loop;
+  // Bundles ahead of the loop while each ciphertext has a multiprocessor of its own.
   const bool few = batch.count <= stream.gpu().multiprocessors;
   if ((!loops || way == BlindRotation::cluster || way == BlindRotation::grid ||
        (way == BlindRotation::automatic && few)) &&
@@ -209,13 +210,28 @@ void blind_rotate_unrolled(const Stream& stream, const FftKeyArrays& key, BlindR
                          " coefficients, N = " + std::to_string(key.N) + " and " +
                          std::to_string(key.most_digits) +
                          " digits does not fit the shared memory of " + stream.gpu().name());
+  // A few that a last wave of blocks would be left with take less time so, too.
+  if (way == BlindRotation::automatic) {
+    const std::uint32_t last = batch.count % unrolled_at_once<form, wide, coarse>(stream, key);
+    if (last < batch.count && last != 0 && 2 * last <= stream.gpu().multiprocessors) {
+      RotationBatch<Word> rest = batch;
+      rest.skip(batch.count - last, key.N);
+      if (launch_rotate_fft_linked<wide, coarse>(stream, key, way, rest)) batch.count -= last;
+    }
+  }
+  launch_rotate_fft_unrolled<form, wide, coarse>(stream, key, batch);
+}
+
+template <bool wide, bool coarse, class Word>
+void blind_rotate_unrolled(const Stream& stream, const FftKeyArrays& key, BlindRotation way,
+                           const RotationBatch<Word>& batch) {
   switch (key.form) {
     case BundleForm::differences:
-      return launch_rotate_fft_unrolled<BundleForm::differences, wide, coarse>(stream, key, batch);
+      return rotate_unrolled_of<BundleForm::differences, wide, coarse>(stream, key, way, batch);
     case BundleForm::all:
-      return launch_rotate_fft_unrolled<BundleForm::all, wide, coarse>(stream, key, batch);
+      return rotate_unrolled_of<BundleForm::all, wide, coarse>(stream, key, way, batch);
     case BundleForm::block:
-      return launch_rotate_fft_unrolled<BundleForm::block, wide, coarse>(stream, key, batch);
+      return rotate_unrolled_of<BundleForm::block, wide, coarse>(stream, key, way, batch);
   }
 }
 

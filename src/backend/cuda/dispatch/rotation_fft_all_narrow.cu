@@ -4,5 +4,7 @@ namespace whorl::backend::cuda {
 
 template void launch_rotate_fft_unrolled<BundleForm::all, false, false>(
     const Stream&, const FftKeyArrays&, const RotationBatch<std::uint32_t>&);
+template std::uint32_t unrolled_at_once<BundleForm::all, false, false>(const Stream&,
+                                                                       const FftKeyArrays&);
 
 }  // namespace whorl::backend::cuda

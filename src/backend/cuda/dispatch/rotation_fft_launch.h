@@ -37,17 +37,34 @@ void with_fft_shape(std::uint32_t N, const Body& body) {
   }
 }
 
+/// The GroupFft of linked workers: four values a thread, so that a multiprocessor has two warps for
+/// each of its schedulers, while a polynomial takes at most 256 threads.
+template <int log_m>
+struct LinkedShapeOf {
+  using type = GroupFft<log_m, 2>;
+};
+template <>
+struct LinkedShapeOf<11> {
+  using type = GroupFft<11, 3>;
+};
+template <>
+struct LinkedShapeOf<12> {
+  using type = GroupFft<12, 4>;
+};
+template <class Shape>
+using LinkedShape = typename LinkedShapeOf<Shape::log_m>::type;
+
 /// A key as kernels read it. RotationKey is not known here: what includes this takes minutes to
 /// compile.
 struct FftKeyArrays {
   std::uint32_t N = 0;
   std::uint64_t Q = 0;
   unsigned keys = 1;
-  unsigned group = 0;  ///< coefficients a step of an unrolled key; 0: GINX
+  unsigned group = 0;                         ///< coefficients a step of an unrolled key; 0: GINX
   BundleForm form = BundleForm::differences;  ///< of an unrolled key
   DeviceArray<std::uint8_t> values;
   DeviceArray<double> inverse_scale;
-  DeviceArray<double2> tables, cluster_tables, roots;
+  DeviceArray<double2> tables, cluster_tables, linked_tables, roots;
   DeviceArray<GadgetRange> ranges;
   std::uint32_t range_count = 0, slots = 0, most_digits = 1;
   bool large = false;
@@ -61,8 +78,8 @@ template <int keys, bool wide, bool coarse, class Word>
 void launch_rotate_fft(const Stream& stream, const FftKeyArrays& key, BlindRotation way,
                        const RotationBatch<Word>& batch);
 
-/// Bundles of `count` ciphertexts, first of all steps, (count, bundle_size). Each form and word has a
-/// file.
+/// Bundles of `count` ciphertexts, first of all steps, (count, bundle_size). Each form and word has
+/// a file.
 template <BundleForm form, bool wide>
 void launch_make_fft_bundles(const Stream& stream, const FftKeyArrays& key,
                              const std::uint32_t* lwe, std::uint32_t n, std::uint32_t count,
@@ -77,5 +94,8 @@ bool launch_rotate_fft_linked(const Stream& stream, const FftKeyArrays& key, Bli
 template <BundleForm form, bool wide, bool coarse, class Word>
 void launch_rotate_fft_unrolled(const Stream& stream, const FftKeyArrays& key,
                                 const RotationBatch<Word>& batch);
+/// Ciphertexts that these take at a time.
+template <BundleForm form, bool wide, bool coarse>
+std::uint32_t unrolled_at_once(const Stream& stream, const FftKeyArrays& key);
 
 }  // namespace whorl::backend::cuda

@@ -15,7 +15,7 @@ namespace whorl::backend::cuda {
 inline LinkedFftView linked_view_of(const FftKeyArrays& key, const double2* bundles) {
   return {bundles,
           key.bundle_size,
-          key.cluster_tables.data(),
+          key.linked_tables.data(),
           key.ranges.data(),
           key.range_count,
           key.Q,
@@ -44,9 +44,8 @@ bool launch_any_linked(const Stream& stream, const LinkedFftView& view, unsigned
                        BlindRotation way, const RotationBatch<Word>& batch) {
   const bool may_cluster = stream.gpu().has_clusters() && way != BlindRotation::grid;
   const auto takes = [&](unsigned blocks, unsigned most) {
-    return may_cluster &&
-           (way == BlindRotation::automatic ? batch.count * blocks <= most
-                                            : way == BlindRotation::cluster);
+    return may_cluster && (way == BlindRotation::automatic ? batch.count * blocks <= most
+                                                           : way == BlindRotation::cluster);
   };
   if constexpr (!coarse)
     if (most_digits > 1 && takes(4, LinkedTuning::most_of_four) &&
@@ -90,7 +89,8 @@ bool launch_rotate_fft_linked(const Stream& stream, const FftKeyArrays& key, Bli
     left.skip(batch.count, key.N);
     make_fft_bundles_of<wide>(stream, key, batch.lwe, batch.n, batch.count, bundles.data());
     bool fits = false;
-    with_fft_shape(key.N, [&]<class KeyShape, class Shape>() {
+    with_fft_shape(key.N, [&]<class KeyShape, class ClusterShape>() {
+      using Shape = LinkedShape<KeyShape>;
       if constexpr (Shape::M <= 2048)
         fits = launch_any_linked<Shape, wide, coarse>(stream, view, key.most_digits, way, batch);
     });

@@ -1,6 +1,9 @@
 // Launches for one form and kind of unrolled key. Its file includes this.
 #pragma once
 
+#include <algorithm>
+#include <type_traits>
+
 #include "backend/cuda/dispatch/launch_rotation.cuh"
 #include "backend/cuda/dispatch/rotation_fft_launch.h"
 #include "backend/cuda/kernels/rotate_fft_unrolled.cuh"
@@ -35,32 +38,60 @@ bool launch_unrolled(const Stream& stream, const FftKeyArrays& key,
   return true;
 }
 
+/// Calls body with the group of the key, as a constant.
+template <BundleForm form, class Body>
+auto with_group_in_loop(const FftKeyArrays& key, const Body& body) {
+  constexpr BundleSizes sizes = bundle_sizes(form);
+  static_assert(sizes.most_in_loop == sizes.least_in_loop + 1);
+  if (key.group == sizes.least_in_loop)
+    return body(std::integral_constant<int, sizes.least_in_loop>{});
+  return body(std::integral_constant<int, sizes.most_in_loop>{});
+}
+
 template <BundleForm form, int m, bool wide, bool coarse, class Word>
 void launch_unrolled_of(const Stream& stream, const FftKeyArrays& key,
                         const RotationBatch<Word>& batch) {
   with_fft_shape(key.N, [&]<class Shape, class ClusterShape>() {
-    using Tuning = UnrolledFftTuning<Shape, bundle_keys(form, m), wide, coarse>;
+    using Tuning = UnrolledFftTuning<Shape, form, m, wide, coarse>;
     if (launch_unrolled<Shape, form, m, Tuning::a_thread, Tuning::lanes, wide, coarse,
                         Tuning::blocks>(stream, key, batch))
       return;
     using Memory = UnrolledFftMemory<Shape, 1, 1, wide, coarse>;
-    launch_spilling_rotation(stream,
-                             rotate_fft_unrolled<Shape, form, m, 1, 1, wide, coarse, 1, true>,
-                             unrolled_view_of<wide>(key), batch, 2 * Shape::threads,
-                             Memory::other_bytes(key.slots), Memory::slot_bytes(key.slots),
-                             2 * Shape::M);
+    launch_spilling_rotation(
+        stream, rotate_fft_unrolled<Shape, form, m, 1, 1, wide, coarse, 1, true>,
+        unrolled_view_of<wide>(key), batch, 2 * Shape::threads, Memory::other_bytes(key.slots),
+        Memory::slot_bytes(key.slots), 2 * Shape::M);
   });
 }
 
 template <BundleForm form, bool wide, bool coarse, class Word>
 void launch_rotate_fft_unrolled(const Stream& stream, const FftKeyArrays& key,
                                 const RotationBatch<Word>& batch) {
-  constexpr BundleSizes sizes = bundle_sizes(form);
-  static_assert(sizes.most_in_loop == sizes.least_in_loop + 1);
-  if (key.group == sizes.least_in_loop)
-    launch_unrolled_of<form, sizes.least_in_loop, wide, coarse>(stream, key, batch);
-  else
-    launch_unrolled_of<form, sizes.most_in_loop, wide, coarse>(stream, key, batch);
+  with_group_in_loop<form>(key, [&]<int m>(std::integral_constant<int, m>) {
+    launch_unrolled_of<form, m, wide, coarse>(stream, key, batch);
+  });
+}
+
+template <BundleForm form, bool wide, bool coarse>
+std::uint32_t unrolled_at_once(const Stream& stream, const FftKeyArrays& key) {
+  int blocks = 0, ciphertexts = 1;
+  with_group_in_loop<form>(key, [&]<int m>(std::integral_constant<int, m>) {
+    with_fft_shape(key.N, [&]<class Shape, class ClusterShape>() {
+      using Tuning = UnrolledFftTuning<Shape, form, m, wide, coarse>;
+      constexpr int R = Tuning::a_thread, L = Tuning::lanes;
+      using Memory = UnrolledFftMemory<Shape, R, L, wide, coarse>;
+      const std::size_t bytes = Memory::slot_bytes(key.slots) + Memory::other_bytes(key.slots);
+      if (bytes > stream.gpu().shared_per_block) return;
+      const auto kernel =
+          rotate_fft_unrolled<Shape, form, m, R, L, wide, coarse, Tuning::blocks, false>;
+      allow_shared(kernel, bytes);
+      ciphertexts = R * L;
+      check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel,
+                                                          2 * R * L * Shape::threads, bytes),
+            "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+    });
+  });
+  return std::max(1, blocks * ciphertexts) * stream.gpu().multiprocessors;
 }
 
 }  // namespace whorl::backend::cuda

@@ -2,7 +2,8 @@
 
 namespace whorl::backend::cuda {
 
-template void launch_rotate_ntt_unrolled<BundleForm::block>(
-    const Stream&, const NttKeyArrays<std::uint32_t>&, const RotationBatch<std::uint32_t>&);
+template void launch_rotate_ntt_unrolled<BundleForm::block>(const Stream&,
+                                                            const NttKeyArrays<std::uint32_t>&,
+                                                            const RotationBatch<std::uint32_t>&);
 
 }  // namespace whorl::backend::cuda

@@ -44,7 +44,7 @@ struct NttKeyArrays {
   std::uint32_t N = 0;
   Word Q = 0;
   unsigned keys = 1;
-  unsigned group = 0;  ///< coefficients a step of an unrolled key; 0: GINX
+  unsigned group = 0;                         ///< coefficients a step of an unrolled key; 0: GINX
   BundleForm form = BundleForm::differences;  ///< of an unrolled key
   DeviceArray<Word> values, monomials;
   DeviceArray<Twiddle<Word>> roots, inverse_roots;

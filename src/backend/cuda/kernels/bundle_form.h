@@ -11,9 +11,7 @@ enum class BundleForm : int {
 };
 
 constexpr unsigned bundle_keys(BundleForm form, unsigned m) {
-  return form == BundleForm::all           ? 1u << m
-         : form == BundleForm::differences ? (1u << m) - 1
-                                           : m;
+  return form == BundleForm::all ? 1u << m : form == BundleForm::differences ? (1u << m) - 1 : m;
 }
 
 /// Coefficients of a group that there are kernels for: those that form a bundle where they multiply

@@ -53,12 +53,13 @@ struct ByteCounter {
         : "memory");
 #endif
   }
-  /// Until the phase of this parity has ended.
+  /// Until the phase of this parity has ended. What is waited for lies in this block's own memory,
+  /// so that the block's scope serves: the cluster's would throw the first-level cache away.
   __device__ __forceinline__ void wait(std::uint32_t parity) const {
 #if __CUDA_ARCH__ >= 900
     asm volatile(
         "{ .reg .pred done;\n"
-        "again_%=: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
+        "again_%=: mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 done, [%0], %1;\n"
         "@!done bra again_%=; }" ::"r"(at),
         "r"(parity)
         : "memory");

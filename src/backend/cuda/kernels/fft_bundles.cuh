@@ -16,8 +16,8 @@ struct FftBundleView {
   std::size_t size;  ///< complex values of a ciphertext's bundles
 };
 
-/// Where a value of a bundle lies among those of its step, for a loop with this shape (NodesOfLoop in
-/// rotate_fft_linked.cuh): its threads read side by side.
+/// Where a value of a bundle lies among those of its step, for a loop with this shape (NodesOfLoop
+/// in rotate_fft_linked.cuh): its threads read side by side.
 template <class Shape>
 __host__ __device__ constexpr std::size_t bundle_place(unsigned digit, unsigned part,
                                                        unsigned component, unsigned frequency) {

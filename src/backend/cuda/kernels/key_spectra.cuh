@@ -17,7 +17,8 @@ __global__ void centred_doubles(const Word* in, std::uint64_t Q, std::size_t cou
 }
 
 /// Largest absolute value of each of gridDim.x stretches of `count` doubles.
-static __global__ void largest_magnitude(const double* in, const std::size_t* first, double* largest) {
+static __global__ void largest_magnitude(const double* in, const std::size_t* first,
+                                         double* largest) {
   __shared__ double of_warp[32];
   double most = 0;
   for (std::size_t i = first[blockIdx.x] + threadIdx.x; i < first[blockIdx.x + 1]; i += blockDim.x)

@@ -137,8 +137,8 @@ __global__ void __launch_bounds__(2 * D / K * Shape::threads, 1) rotate_fft_link
       for (int s = 0; s < 2; ++s)
 #pragma unroll
         for (int e = 0; e < E; ++e)
-          by[s][e] =
-              rotate_fft_detail::load_key(bundle + ((2 * digit + component) * 2 + s) * M + e * G + t);
+          by[s][e] = rotate_fft_detail::load_key(bundle + ((2 * digit + component) * 2 + s) * M +
+                                                 e * G + t);
       Complex z[E];
       const DigitRule rule(gadget, digit);
       const auto digit_of = [&](int j) {

@@ -117,7 +117,8 @@ __device__ __forceinline__ void transform_back(const Word* result, Word* buffer,
 
 /// Coefficient 0 of a product alone, the sum of its values, added to the accumulator's, or in its
 /// place. A warp or more, as in rotate_fft.cuh.
-template <class Shape, bool replaces = false, class Word = typename Shape::Word, class Int, class Sync>
+template <class Shape, bool replaces = false, class Word = typename Shape::Word, class Int,
+          class Sync>
 __device__ __forceinline__ void add_constant_back(Word* values, int t, Int* acc, Word q,
                                                   const Sync& sync) {
   constexpr int G = Shape::threads, F = Shape::F, last = Shape::passes - 1;

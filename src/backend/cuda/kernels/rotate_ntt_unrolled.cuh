@@ -1,10 +1,10 @@
 // Blind rotation with unrolled keys in one kernel, with the NTT: exact. The division of work is
 // rotate_fft_unrolled.cuh's, with one ciphertext a thread (R = 1).
 //
-// A value of the bundle (bundle_form.h) is a sum of products of keys with factors, X^a_S - 1 or X^a_S
-// at its root, reduced once. The factors serve all rows and components. Beyond three coefficients a
-// group there are too many for the registers: only the first three have them then, and from
-// differences of sets the sum of their keys is taken away at the end.
+// A value of the bundle (bundle_form.h) is a sum of products of keys with factors, X^a_S - 1 or
+// X^a_S at its root, reduced once. The factors serve all rows and components. Beyond three
+// coefficients a group there are too many for the registers: only the first three have them then,
+// and from differences of sets the sum of their keys is taken away at the end.
 #pragma once
 
 #include "backend/cuda/kernels/bundle_form.h"
@@ -158,8 +158,7 @@ struct BundleFactors {
 /// The same for groups of up to m coefficients: factors of the sets of the first three, and a loop
 /// over the sets of the others. Keys that a smaller group lacks are read as 0.
 template <BundleForm form, int m, int F, class Word>
-  requires(form != BundleForm::block && m > 3)
-struct BundleFactors<form, m, F, Word> {
+requires(form != BundleForm::block && m > 3) struct BundleFactors<form, m, F, Word> {
   static constexpr int low = 3, high = m - low;
   BundleFactors<BundleForm::all, low, F, Word> of_low;
   Word monomial[high][F], one;
@@ -167,7 +166,7 @@ struct BundleFactors<form, m, F, Word> {
 
   __device__ __forceinline__ BundleFactors(const Word (&x)[m][F], int group, Word one, Word q,
                                            Word montgomery)
-      : of_low(reinterpret_cast<const Word(&)[low][F]>(x), low, one, q, montgomery),
+      : of_low(reinterpret_cast<const Word (&)[low][F]>(x), low, one, q, montgomery),
         one(one),
         high_sets(group > low ? 1 << (group - low) : 1) {
 #pragma unroll

@@ -57,7 +57,7 @@ void LaunchQueue::drop_oldest() {
 }
 
 void LaunchQueue::launch(const Launch& l) const {
-  cudaLaunchAttribute attributes[2] = {};
+  cudaLaunchAttribute attributes[3] = {};
   cudaLaunchConfig_t config = {};
   config.gridDim = l.shape.grid;
   config.blockDim = l.shape.block;
@@ -68,6 +68,10 @@ void LaunchQueue::launch(const Launch& l) const {
   if (l.shape.overlaps && !watch) {
     attributes[config.numAttrs].id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attributes[config.numAttrs++].val.programmaticStreamSerializationAllowed = 1;
+  }
+  if (l.shape.urgent) {
+    attributes[config.numAttrs].id = cudaLaunchAttributePriority;
+    attributes[config.numAttrs++].val.priority = -1;  // streams have 0
   }
   if (l.shape.cluster > 1) {
     attributes[config.numAttrs].id = cudaLaunchAttributeClusterDimension;

@@ -15,12 +15,14 @@
 namespace whorl::backend::cuda {
 
 /// How a kernel is launched. `overlaps`: it begins with join_chain (kernels/chain.cuh), and is
-/// brought in while the work before it ends. `cluster`: blocks of a cluster.
+/// brought in while the work before it ends. `cluster`: blocks of a cluster. `urgent`: its blocks
+/// go before those of other streams' kernels that still wait.
 struct LaunchShape {
   dim3 grid, block;
   std::size_t shared_bytes = 0;
   unsigned cluster = 1;
   bool overlaps = false;
+  bool urgent = false;
 };
 
 /// Keeps launches in their order until submit(). One launch takes the host as long as a kernel of a

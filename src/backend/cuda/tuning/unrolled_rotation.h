@@ -3,28 +3,30 @@
 
 #include <cstdint>
 
+#include "backend/cuda/kernels/bundle_form.h"
 #include "backend/cuda/kernels/group_fft.cuh"
 #include "backend/cuda/kernels/group_ntt.cuh"
 
 namespace whorl::backend::cuda {
 
-/// `keys`: those of a step. `a_thread`: ciphertexts that a thread multiplies; `lanes`: threads side
-/// by side that take the same frequencies of as many more; `blocks`: a multiprocessor, that
-/// registers are limited for.
-template <class Shape, int keys, bool wide, bool coarse>
+/// For groups of m. `a_thread`: ciphertexts that a thread multiplies; `lanes`: threads side by side
+/// that take the same frequencies of as many more; `blocks`: a multiprocessor, that registers are
+/// limited for.
+template <class Shape, BundleForm form, int m, bool wide, bool coarse>
 struct UnrolledFftTuning {
   static constexpr int a_thread = 1, lanes = Shape::threads >= 256 ? 1 : 2;
   static constexpr int blocks = Shape::threads >= 64 ? 1 : 2;
 };
 // N = 1024, narrow
-template <int keys>
-struct UnrolledFftTuning<GroupFft<9, 4>, keys, false, false> {
-  static constexpr int a_thread = 2, lanes = 1, blocks = keys <= 4 ? 4 : 3;
+template <BundleForm form, int m>
+struct UnrolledFftTuning<GroupFft<9, 4>, form, m, false, false> {
+  static constexpr int a_thread = 2, lanes = 1, blocks = m == 2 ? 4 : 3;
 };
 // N = 2048, coarse
-template <int keys>
-struct UnrolledFftTuning<GroupFft<10, 4>, keys, true, true> {
-  static constexpr int a_thread = 1, lanes = 2, blocks = 2;
+template <BundleForm form, int m>
+struct UnrolledFftTuning<GroupFft<10, 4>, form, m, true, true> {
+  static constexpr bool two = form == BundleForm::all && m == 3;
+  static constexpr int a_thread = two ? 2 : 1, lanes = two ? 1 : 2, blocks = two ? 1 : 2;
 };
 
 /// For rotations with bundles ahead of the loop: the blocks of most ciphertexts that run over four

@@ -47,8 +47,7 @@ TEST(GpuUnrolledNtt, EveryLengthAndGroup) {
     for (U32 N = 1 << 8; N <= 1 << 12; N *= 2)
       for (const unsigned group : groups_of(kind)) {
         if (group > 4 && N != 1024) continue;
-        const U32 n =
-            steps_of(kind, group, static_cast<U32>(random.below(N <= 1024 ? 5 : 2)));
+        const U32 n = steps_of(kind, group, static_cast<U32>(random.below(N <= 1024 ? 5 : 2)));
         const std::vector<std::size_t> batches =
             N <= 2048 ? std::vector<std::size_t>{1, 2, 3} : std::vector<std::size_t>{1};
         compare_unrolled<U32>({n, N, 27, 1, {P{7, 3}}, group, kind}, batches, random);

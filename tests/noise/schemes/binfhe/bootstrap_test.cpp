@@ -38,11 +38,8 @@ TEST_P(Refreshed, HasTheVarianceOfTheFormula) {
   const NoiseEstimate estimate = parameters.noise(GetParam().transform);
   constexpr unsigned kKeys = 4;
   constexpr std::size_t kGates = 384;
-  // Not every device has rotations by blocks.
-  const bool blocks = parameters.literal().rotation.kind == RotationKind::block;
   const noise::Moments moments = noise::nand_errors(
-      parameters,
-      {.device = blocks ? "cpu" : test::tested_device, .transform = GetParam().transform}, kKeys,
+      parameters, {.device = test::tested_device, .transform = GetParam().transform}, kKeys,
       kGates);
   std::printf("%s: deviation %.3f at q = %llu, %.3f of the formula's variance\n", GetParam().name,
               std::sqrt(moments.mean_square()), static_cast<unsigned long long>(parameters.q()),
