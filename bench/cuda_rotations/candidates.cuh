@@ -41,10 +41,10 @@ backend::cuda::RotationBatch<Word> batch_of(const RotationBench<Word>& bench) {
 }
 
 template <class Kernel>
-std::string facts(Kernel kernel, unsigned threads, std::size_t bytes) {
+std::string facts(const Stream& stream, Kernel kernel, unsigned threads, std::size_t bytes) {
   cudaFuncAttributes attributes;
   backend::cuda::check(cudaFuncGetAttributes(&attributes, kernel), "cudaFuncGetAttributes");
-  backend::cuda::allow_shared(kernel, bytes);
+  backend::cuda::allow_shared(stream, kernel, bytes);
   int blocks = 0;
   backend::cuda::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
                            &blocks, kernel, static_cast<int>(threads), bytes),
@@ -64,7 +64,7 @@ void add_fft(std::vector<Candidate>& all, const Stream& stream, const RotationBe
       backend::cuda::rotate_fft_unrolled<Shape, form, m, R, L, wide, coarse, blocks, false>;
   all.push_back({"R = " + std::to_string(R) + ", L = " + std::to_string(L) +
                      ", blocks = " + std::to_string(blocks) + ": " +
-                     facts(kernel, 2 * R * L * Shape::threads, bytes),
+                     facts(stream, kernel, 2 * R * L * Shape::threads, bytes),
                  [&stream, &bench, &key] {
                    backend::cuda::launch_unrolled<Shape, form, m, R, L, wide, coarse, blocks>(
                        stream, key, batch_of(bench));
@@ -104,12 +104,12 @@ void add_ntt(std::vector<Candidate>& all, const Stream& stream, const RotationBe
   const auto& key = static_cast<const backend::cuda::NttRotationKey<Word>&>(bench.key()).arrays;
   const std::size_t bytes = Memory::slot_bytes(key.slots) + Memory::other_bytes;
   const auto kernel = backend::cuda::rotate_ntt_unrolled<Shape, form, m, L, 1, false>;
-  all.push_back({"L = " + std::to_string(L) + ": " + facts(kernel, 2 * L * Shape::threads, bytes),
-                 [&stream, &bench, &key, kernel, bytes] {
-                   backend::cuda::launch_rotation(
-                       stream, kernel, backend::cuda::unrolled_view_of(key), batch_of(bench), L,
-                       2 * L * Shape::threads, bytes);
-                 }});
+  all.push_back(
+      {"L = " + std::to_string(L) + ": " + facts(stream, kernel, 2 * L * Shape::threads, bytes),
+       [&stream, &bench, &key, kernel, bytes] {
+         backend::cuda::launch_rotation(stream, kernel, backend::cuda::unrolled_view_of(key),
+                                        batch_of(bench), L, 2 * L * Shape::threads, bytes);
+       }});
 }
 
 }  // namespace whorl::bench

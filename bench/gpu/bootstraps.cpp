@@ -61,13 +61,12 @@ struct Table {
 
 void measure_gates(const GpuOptions& options, const Report& report) {
   // Those of the first line are measured by both transforms, others by their own.
-  const std::vector<std::string> both = {"xiao/STD128", "velofhe/GD_I", "W128_P64",
-                                         "velofhe/GD_II"};
+  const std::vector<std::string> both = {"xiao/STD128", "velofhe/GD_I", "W128_P64", "velofhe/GD_II",
+                                         "velofhe/MR_II"};
   std::vector<std::string> sets = both;
-  for (const char* set :
-       {"velofhe/GD_I_AP", "velofhe/GD_II_AP", "velofhe/MR_I", "velofhe/MR_I_AP", "velofhe/MR_II",
-        "velofhe/MR_II_AP", "openfhe_1_6/STD128_AP", "openfhe_1_6/STD128_LMKCDEY",
-        "xiao/STD128 binary", "W128_P64_M3", "W128_P64_M4", "BLOCK3_P64"})
+  for (const char* set : {"velofhe/GD_I_AP", "velofhe/GD_II_AP", "velofhe/MR_I", "velofhe/MR_I_AP",
+                          "velofhe/MR_II_AP", "openfhe_1_6/STD128_AP", "openfhe_1_6/STD128_LMKCDEY",
+                          "xiao/STD128 binary", "W128_P64_M3", "W128_P64_M4", "BLOCK3_P64"})
     sets.emplace_back(set);
   for (std::size_t at = 0; at < sets.size(); ++at) {
     const std::string& set = sets[at];

@@ -226,7 +226,6 @@ int main(int count, char** arguments) {
   whorl::samplers();
   for (const whorl::binfhe::Parameters& parameters : whorl::test::varied_sets())
     whorl::binfhe_set(parameters);
-  whorl::binfhe_set(whorl::test::block_set());
   for (const whorl::test::BgvShape& shape :
        {whorl::test::BgvShape{}, whorl::test::BgvShape{1024, 12289, 50, 3, 1},
         whorl::test::BgvShape{1024, 1000, 30, 2, 1}})

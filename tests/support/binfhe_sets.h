@@ -37,7 +37,7 @@ inline binfhe::ServerOptions failing(binfhe::ServerOptions options) {
   return options;
 }
 
-/// Blocks of four, centred at 1/5. Not among the varied ones: not every device has its rotation.
+/// Blocks of four, centred at 1/5.
 inline binfhe::Parameters block_set() {
   binfhe::ParameterLiteral p = small_literal();
   p.name = "block-binary";
@@ -93,6 +93,14 @@ inline std::vector<binfhe::Parameters> varied_sets() {
     p.ring_secret = SecretDistribution::binary;
     p.key_switch = KeySwitch::product;
     p.Q_ks = 1ULL << 20;
+  });
+  add("unrolled, all keys, two gadgets", [](auto& p) {
+    p.q = p.Q_ks = 1 << 15;
+    p.lwe_secret = SecretDistribution::binary;
+    p.log_B_ks = 4;
+    p.ks_digits = 3;
+    p.rotation = {RotationKind::unrolled_all, 3};
+    p.gadget = {{6, 7, 3}, {p.n - 6, 9, 2}};
   });
   sets.push_back(block_set());
   return sets;

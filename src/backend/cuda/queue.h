@@ -23,7 +23,8 @@ class CudaDevice final : public Device {
   std::string name() const override { return gpu_.name() + " (" + gpu_.model + ")"; }
   std::string memory() const override { return gpu_.name(); }
   unsigned threads() const override { return options_.threads; }
-  unsigned queues() const override { return 2; }
+  /// While one hands results back and takes its next piece, two have work.
+  unsigned queues() const override { return 3; }
   std::unique_ptr<Queue> open() const override;
 
   const Gpu& gpu() const { return gpu_; }

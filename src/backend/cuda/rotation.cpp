@@ -16,7 +16,8 @@ void check_unrolled(const RotationShape& shape) {
   const std::optional<BundleForm> form = bundle_form(shape.kind);
   if (!form) return;
   if (shape.raised())
-    throw RefusedError("cuda: unrolled rotations have no kernel for a raised modulus");
+    throw RefusedError(
+        "cuda: rotations by groups of coefficients have no kernel for a raised modulus");
   const BundleSizes sizes = bundle_sizes(*form);
   if (shape.group < sizes.least || shape.group > sizes.most)
     throw RefusedError("cuda: this kind of rotation has kernels for groups of " +

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backend/cuda/dispatch/launch.cuh"
+#include "backend/cuda/dispatch/launch_rotation.cuh"
 #include "backend/cuda/dispatch/lwe.h"
 #include "backend/cuda/kernels/key_switch.cuh"
 #include "backend/cuda/runtime/error.h"
@@ -102,9 +103,7 @@ inline unsigned best_splits(std::size_t blocks, std::size_t slots, std::size_t m
 /// Lets a kernel have so much shared memory; returns how many of its blocks the GPU runs at a time.
 template <class Kernel>
 std::size_t slots_of(const Stream& stream, Kernel* kernel, unsigned threads, std::size_t shared) {
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(shared)),
-        "cudaFuncSetAttribute of " + std::to_string(shared) + " bytes of shared memory");
+  allow_shared(stream, kernel, shared);
   int resident = 0;
   check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, static_cast<int>(threads),
                                                       shared),

@@ -12,8 +12,12 @@
 
 namespace whorl::backend::cuda {
 
+/// Lets a kernel have so much shared memory. The limit is the process's: it is never lowered to
+/// what one launch needs, since another thread's may wait in its queue.
 template <class Kernel>
-void allow_shared(Kernel kernel, std::size_t bytes) {
+void allow_shared(const Stream& stream, Kernel kernel, std::size_t bytes) {
+  constexpr std::size_t room_for_variables = 1024;
+  bytes = std::max(bytes, stream.gpu().shared_per_block - room_for_variables);
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              static_cast<int>(bytes)),
         "cudaFuncSetAttribute: " + std::to_string(bytes) + " bytes of shared memory a block");
@@ -24,7 +28,7 @@ template <class Kernel, class View, class Word>
 void launch_rotation(const Stream& stream, Kernel kernel, const View& key,
                      const RotationBatch<Word>& batch, unsigned ciphertexts, unsigned threads,
                      std::size_t bytes) {
-  allow_shared(kernel, bytes);
+  allow_shared(stream, kernel, bytes);
   const dim3 grid((batch.count + ciphertexts - 1) / ciphertexts), block(threads);
   stream.launch("blind rotation", kernel, {grid, block, bytes}, key, batch);
 }
@@ -45,7 +49,7 @@ void launch_spilling_rotation(const Stream& stream, Kernel kernel, View key,
                          std::to_string(bytes) + " bytes of shared memory a block; " +
                          stream.gpu().name() + " (" + stream.gpu().model + ") has " +
                          std::to_string(stream.gpu().shared_per_block));
-  allow_shared(kernel, bytes);
+  allow_shared(stream, kernel, bytes);
   const std::uint32_t count = batch.count;
   const std::uint32_t at_once = std::min(count, spilling_at_once(stream));
   const auto spill = stream.allocate<std::uint8_t>(at_once * slot_bytes);
@@ -73,7 +77,7 @@ bool launch_meeting_rotation(const Stream& stream, Kernel kernel, const View& ke
                              const RotationBatch<Word>& batch, const Memory& memory,
                              unsigned blocks, bool clustered, unsigned waves, unsigned threads,
                              std::size_t bytes) {
-  allow_shared(kernel, bytes);
+  allow_shared(stream, kernel, bytes);
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(batch.count * blocks);
   config.blockDim = dim3(threads);

@@ -73,6 +73,72 @@ double bundle_mean_square(BundleForm form, unsigned group) {
   return 0;
 }
 
+/// Whether there are kernels for batches that form the bundles of such groups as they go.
+bool forms_in_loop(const FftKeyArrays& key) {
+  const BundleSizes sizes = bundle_sizes(key.form);
+  return key.group >= sizes.least_in_loop && key.group <= sizes.most_in_loop;
+}
+
+/// RefusedError for a key that neither such kernels nor those with bundles ahead of the loop take.
+template <bool wide>
+void check_bundles(const Stream& stream, const FftKeyArrays& key) {
+  if (forms_in_loop(key)) return;
+  const bool fits = wide && key.most_digits == 1 ? linked_fits<wide, wide>(stream, key)
+                                                 : linked_fits<wide, false>(stream, key);
+  if (!fits)
+    throw RefusedError("cuda: blind rotation with groups of " + std::to_string(key.group) +
+                       " coefficients, N = " + std::to_string(key.N) + " and " +
+                       std::to_string(key.most_digits) +
+                       " digits does not fit the shared memory of " + stream.gpu().name() + " (" +
+                       std::to_string(stream.gpu().shared_per_block) + " bytes a block)");
+}
+
+template <BundleForm form, bool wide, bool coarse, class Word>
+void rotate_unrolled_of(const Stream& stream, const FftKeyArrays& key, BlindRotation way,
+                        RotationBatch<Word> batch) {
+  if (!forms_in_loop(key))  // a key that does not fit either was refused
+    return launch_rotate_fft_linked<wide, coarse>(stream, key, way, batch);
+  // Bundles take memory that this way can do without.
+  const auto linked = [&](const RotationBatch<Word>& some) {
+    try {
+      if (!linked_fits<wide, coarse>(stream, key)) return false;
+      launch_rotate_fft_linked<wide, coarse>(stream, key, way, some);
+      return true;
+    } catch (const OutOfMemoryError&) {
+      return false;
+    }
+  };
+  // Bundles ahead of the loop while each ciphertext has a multiprocessor of its own.
+  const bool few = batch.count <= stream.gpu().multiprocessors;
+  if ((way == BlindRotation::cluster || way == BlindRotation::grid ||
+       (way == BlindRotation::automatic && few)) &&
+      linked(batch))
+    return;
+  // A few that a last wave of blocks would be left with take less time so, too.
+  if (way == BlindRotation::automatic && !few) {
+    const std::uint32_t last = batch.count % unrolled_at_once<form, wide, coarse>(stream, key);
+    if (last < batch.count && last != 0 && 2 * last <= stream.gpu().multiprocessors) {
+      RotationBatch<Word> rest = batch;
+      rest.skip(batch.count - last, key.N);
+      if (linked(rest)) batch.count -= last;
+    }
+  }
+  launch_rotate_fft_unrolled<form, wide, coarse>(stream, key, batch);
+}
+
+template <bool wide, bool coarse, class Word>
+void blind_rotate_unrolled(const Stream& stream, const FftKeyArrays& key, BlindRotation way,
+                           const RotationBatch<Word>& batch) {
+  switch (key.form) {
+    case BundleForm::differences:
+      return rotate_unrolled_of<BundleForm::differences, wide, coarse>(stream, key, way, batch);
+    case BundleForm::all:
+      return rotate_unrolled_of<BundleForm::all, wide, coarse>(stream, key, way, batch);
+    case BundleForm::block:
+      return rotate_unrolled_of<BundleForm::block, wide, coarse>(stream, key, way, batch);
+  }
+}
+
 }  // namespace
 
 template <class Word>
@@ -90,6 +156,8 @@ std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const Rotatio
   if (unrolled) {
     key.group = shape.group;
     key.form = *form;
+    key.most_digits = shape.most_digits();
+    check_bundles<wide>(stream, key);
   }
   const std::size_t N = shape.N, M = N / 2;
   const std::vector<std::size_t>& first = shape.first_row;
@@ -191,51 +259,6 @@ std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const Rotatio
   stream.trim();
   return made;
 }
-
-namespace {
-
-template <BundleForm form, bool wide, bool coarse, class Word>
-void rotate_unrolled_of(const Stream& stream, const FftKeyArrays& key, BlindRotation way,
-                        RotationBatch<Word> batch) {
-  const BundleSizes sizes = bundle_sizes(form);
-  const bool loops = key.group >= sizes.least_in_loop && key.group <= sizes.most_in_loop;
-  // Bundles ahead of the loop while each ciphertext has a multiprocessor of its own.
-  const bool few = batch.count <= stream.gpu().multiprocessors;
-  if ((!loops || way == BlindRotation::cluster || way == BlindRotation::grid ||
-       (way == BlindRotation::automatic && few)) &&
-      launch_rotate_fft_linked<wide, coarse>(stream, key, way, batch))
-    return;
-  if (!loops)
-    throw ParameterError("blind rotation with groups of " + std::to_string(key.group) +
-                         " coefficients, N = " + std::to_string(key.N) + " and " +
-                         std::to_string(key.most_digits) +
-                         " digits does not fit the shared memory of " + stream.gpu().name());
-  // A few that a last wave of blocks would be left with take less time so, too.
-  if (way == BlindRotation::automatic) {
-    const std::uint32_t last = batch.count % unrolled_at_once<form, wide, coarse>(stream, key);
-    if (last < batch.count && last != 0 && 2 * last <= stream.gpu().multiprocessors) {
-      RotationBatch<Word> rest = batch;
-      rest.skip(batch.count - last, key.N);
-      if (launch_rotate_fft_linked<wide, coarse>(stream, key, way, rest)) batch.count -= last;
-    }
-  }
-  launch_rotate_fft_unrolled<form, wide, coarse>(stream, key, batch);
-}
-
-template <bool wide, bool coarse, class Word>
-void blind_rotate_unrolled(const Stream& stream, const FftKeyArrays& key, BlindRotation way,
-                           const RotationBatch<Word>& batch) {
-  switch (key.form) {
-    case BundleForm::differences:
-      return rotate_unrolled_of<BundleForm::differences, wide, coarse>(stream, key, way, batch);
-    case BundleForm::all:
-      return rotate_unrolled_of<BundleForm::all, wide, coarse>(stream, key, way, batch);
-    case BundleForm::block:
-      return rotate_unrolled_of<BundleForm::block, wide, coarse>(stream, key, way, batch);
-  }
-}
-
-}  // namespace
 
 template <class Word>
 void blind_rotate_fft(const Stream& stream, const RotationKey& any_key, BlindRotation way,

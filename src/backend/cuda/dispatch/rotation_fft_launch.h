@@ -37,15 +37,11 @@ void with_fft_shape(std::uint32_t N, const Body& body) {
   }
 }
 
-/// The GroupFft of linked workers: four values a thread, so that a multiprocessor has two warps for
-/// each of its schedulers, while a polynomial takes at most 256 threads.
+/// The GroupFft of linked workers: each scheduler of a multiprocessor has a warp, or two where a
+/// transform takes one exchange more for that at most.
 template <int log_m>
 struct LinkedShapeOf {
-  using type = GroupFft<log_m, 2>;
-};
-template <>
-struct LinkedShapeOf<11> {
-  using type = GroupFft<11, 3>;
+  using type = GroupFft<log_m, log_m <= 9 ? 2 : 3>;
 };
 template <>
 struct LinkedShapeOf<12> {
@@ -84,10 +80,12 @@ template <BundleForm form, bool wide>
 void launch_make_fft_bundles(const Stream& stream, const FftKeyArrays& key,
                              const std::uint32_t* lwe, std::uint32_t n, std::uint32_t count,
                              double2* bundles);
-/// With bundles ahead of the loop, for any group that there are keys of. False where the loop does
-/// not fit the GPU's shared memory. Each kind has a file.
+/// Whether the loop with bundles ahead of it fits the GPU's shared memory. Each kind has a file.
+template <bool wide, bool coarse>
+bool linked_fits(const Stream& stream, const FftKeyArrays& key);
+/// With bundles ahead of the loop, for any group that there are keys of, where it fits.
 template <bool wide, bool coarse, class Word>
-bool launch_rotate_fft_linked(const Stream& stream, const FftKeyArrays& key, BlindRotation way,
+void launch_rotate_fft_linked(const Stream& stream, const FftKeyArrays& key, BlindRotation way,
                               const RotationBatch<Word>& batch);
 /// With bundles formed in the loop, for groups of bundle_sizes' …_in_loop. Each form and kind has a
 /// file.

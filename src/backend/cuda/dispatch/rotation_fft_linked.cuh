@@ -24,39 +24,43 @@ inline LinkedFftView linked_view_of(const FftKeyArrays& key, const double2* bund
           key.large};
 }
 
-/// 2·D workers a ciphertext, in K blocks. False where they do not fit.
-template <class Shape, int K, int D, bool wide, bool coarse, class Word>
-bool launch_linked(const Stream& stream, const LinkedFftView& view,
-                   const RotationBatch<Word>& batch) {
-  using Memory = LinkedFftMemory<Shape, K, D, wide, coarse>;
-  if (Memory::bytes + 64 > stream.gpu().shared_per_block) return false;
-  const auto kernel = rotate_fft_linked<Shape, K, D, wide, coarse>;
-  constexpr unsigned threads = Memory::workers * Shape::threads;
-  allow_shared(kernel, Memory::bytes);
-  stream.launch("blind rotation by linked workers", kernel,
-                {dim3(batch.count * K), dim3(threads), Memory::bytes, K}, view, batch);
-  return true;
+template <class Shape, int K, int D, bool wide, bool coarse>
+bool linked_fits_in(const Stream& stream) {
+  return (K == 1 || stream.gpu().has_clusters()) &&
+         LinkedFftMemory<Shape, K, D, wide, coarse>::bytes + linked_counter_bytes <=
+             stream.gpu().shared_per_block;
 }
 
-/// With as many blocks a ciphertext as still run all at once, or as `way` says.
+/// 2·D workers a ciphertext, in K blocks.
+template <class Shape, int K, int D, bool wide, bool coarse, class Word>
+void launch_linked(const Stream& stream, const LinkedFftView& view,
+                   const RotationBatch<Word>& batch) {
+  using Memory = LinkedFftMemory<Shape, K, D, wide, coarse>;
+  const auto kernel = rotate_fft_linked<Shape, K, D, wide, coarse>;
+  constexpr unsigned threads = Memory::workers * Shape::threads;
+  allow_shared(stream, kernel, Memory::bytes);
+  stream.launch("blind rotation by linked workers", kernel,
+                {dim3(batch.count * K), dim3(threads), Memory::bytes, K}, view, batch);
+}
+
+/// With as many blocks a ciphertext as still run all at once, or as `way` says; one, or else two,
+/// always serve where linked_fits says so.
 template <class Shape, bool wide, bool coarse, class Word>
-bool launch_any_linked(const Stream& stream, const LinkedFftView& view, unsigned most_digits,
+void launch_any_linked(const Stream& stream, const LinkedFftView& view, unsigned most_digits,
                        BlindRotation way, const RotationBatch<Word>& batch) {
-  const bool may_cluster = stream.gpu().has_clusters() && way != BlindRotation::grid;
   const auto takes = [&](unsigned blocks, unsigned most) {
-    return may_cluster && (way == BlindRotation::automatic ? batch.count * blocks <= most
-                                                           : way == BlindRotation::cluster);
+    return way == BlindRotation::automatic ? batch.count * blocks <= most
+                                           : way == BlindRotation::cluster;
   };
   if constexpr (!coarse)
     if (most_digits > 1 && takes(4, LinkedTuning::most_of_four) &&
-        launch_linked<Shape, 4, 2, wide, coarse>(stream, view, batch))
-      return true;
-  if (takes(2, LinkedTuning::most_of_two) &&
-      launch_linked<Shape, 2, 1, wide, coarse>(stream, view, batch))
-    return true;
-  if (launch_linked<Shape, 1, 1, wide, coarse>(stream, view, batch)) return true;
-  return stream.gpu().has_clusters() &&
-         launch_linked<Shape, 2, 1, wide, coarse>(stream, view, batch);
+        linked_fits_in<Shape, 4, 2, wide, coarse>(stream))
+      return launch_linked<Shape, 4, 2, wide, coarse>(stream, view, batch);
+  const bool two = linked_fits_in<Shape, 2, 1, wide, coarse>(stream);
+  if (two &&
+      (takes(2, LinkedTuning::most_of_two) || !linked_fits_in<Shape, 1, 1, wide, coarse>(stream)))
+    return launch_linked<Shape, 2, 1, wide, coarse>(stream, view, batch);
+  launch_linked<Shape, 1, 1, wide, coarse>(stream, view, batch);
 }
 
 template <bool wide>
@@ -73,30 +77,45 @@ void make_fft_bundles_of(const Stream& stream, const FftKeyArrays& key, const st
   }
 }
 
+template <bool wide, bool coarse>
+bool linked_fits(const Stream& stream, const FftKeyArrays& key) {
+  bool fits = false;
+  with_fft_shape(key.N, [&]<class KeyShape, class ClusterShape>() {
+    using Shape = LinkedShape<KeyShape>;
+    if constexpr (Shape::M <= 2048)
+      fits = linked_fits_in<Shape, 1, 1, wide, coarse>(stream) ||
+             linked_fits_in<Shape, 2, 1, wide, coarse>(stream);
+  });
+  return fits;
+}
+
 template <bool wide, bool coarse, class Word>
-bool launch_rotate_fft_linked(const Stream& stream, const FftKeyArrays& key, BlindRotation way,
+void launch_rotate_fft_linked(const Stream& stream, const FftKeyArrays& key, BlindRotation way,
                               const RotationBatch<Word>& all) {
-  // A wave of blocks at once, and at most so many bytes of bundles.
+  // A wave of blocks at once, and at most so many bytes of bundles; fewer where memory is short.
   constexpr std::size_t most_bytes = std::size_t{2} << 30;
-  const auto at_once = static_cast<std::uint32_t>(
+  auto at_once = static_cast<std::uint32_t>(
       std::clamp<std::size_t>(most_bytes / (key.bundle_size * sizeof(double2)), 1,
                               std::min(all.count, stream.gpu().multiprocessors)));
-  const auto bundles = stream.allocate<double2>(at_once * key.bundle_size);
+  DeviceArray<double2> bundles;
+  while (!bundles.data()) try {
+      bundles = stream.allocate<double2>(at_once * key.bundle_size);
+    } catch (const OutOfMemoryError&) {
+      if (at_once == 1) throw;
+      at_once /= 2;
+    }
   const LinkedFftView view = linked_view_of(key, bundles.data());
   for (RotationBatch<Word> left = all; left.count > 0;) {
     RotationBatch<Word> batch = left;
     batch.count = std::min(at_once, left.count);
     left.skip(batch.count, key.N);
     make_fft_bundles_of<wide>(stream, key, batch.lwe, batch.n, batch.count, bundles.data());
-    bool fits = false;
     with_fft_shape(key.N, [&]<class KeyShape, class ClusterShape>() {
       using Shape = LinkedShape<KeyShape>;
       if constexpr (Shape::M <= 2048)
-        fits = launch_any_linked<Shape, wide, coarse>(stream, view, key.most_digits, way, batch);
+        launch_any_linked<Shape, wide, coarse>(stream, view, key.most_digits, way, batch);
     });
-    if (!fits) return false;
   }
-  return true;
 }
 
 }  // namespace whorl::backend::cuda

@@ -2,7 +2,8 @@
 
 namespace whorl::backend::cuda {
 
-template bool launch_rotate_fft_linked<true, true>(const Stream&, const FftKeyArrays&,
+template bool linked_fits<true, true>(const Stream&, const FftKeyArrays&);
+template void launch_rotate_fft_linked<true, true>(const Stream&, const FftKeyArrays&,
                                                    BlindRotation,
                                                    const RotationBatch<std::uint64_t>&);
 

@@ -2,7 +2,8 @@
 
 namespace whorl::backend::cuda {
 
-template bool launch_rotate_fft_linked<false, false>(const Stream&, const FftKeyArrays&,
+template bool linked_fits<false, false>(const Stream&, const FftKeyArrays&);
+template void launch_rotate_fft_linked<false, false>(const Stream&, const FftKeyArrays&,
                                                      BlindRotation,
                                                      const RotationBatch<std::uint32_t>&);
 

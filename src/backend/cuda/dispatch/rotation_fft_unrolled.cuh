@@ -74,7 +74,7 @@ void launch_rotate_fft_unrolled(const Stream& stream, const FftKeyArrays& key,
 
 template <BundleForm form, bool wide, bool coarse>
 std::uint32_t unrolled_at_once(const Stream& stream, const FftKeyArrays& key) {
-  int blocks = 0, ciphertexts = 1;
+  int blocks = 0, ciphertexts = 0;
   with_group_in_loop<form>(key, [&]<int m>(std::integral_constant<int, m>) {
     with_fft_shape(key.N, [&]<class Shape, class ClusterShape>() {
       using Tuning = UnrolledFftTuning<Shape, form, m, wide, coarse>;
@@ -84,13 +84,14 @@ std::uint32_t unrolled_at_once(const Stream& stream, const FftKeyArrays& key) {
       if (bytes > stream.gpu().shared_per_block) return;
       const auto kernel =
           rotate_fft_unrolled<Shape, form, m, R, L, wide, coarse, Tuning::blocks, false>;
-      allow_shared(kernel, bytes);
+      allow_shared(stream, kernel, bytes);
       ciphertexts = R * L;
       check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel,
                                                           2 * R * L * Shape::threads, bytes),
             "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
     });
   });
+  if (ciphertexts == 0) return spilling_at_once(stream);
   return std::max(1, blocks * ciphertexts) * stream.gpu().multiprocessors;
 }
 

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "backend/cuda/dispatch/launch_rotation.cuh"
 #include "backend/cuda/dispatch/walk_key.h"
 #include "backend/cuda/dispatch/walk_rules.h"
 #include "backend/cuda/kernels/write_walks.cuh"
@@ -69,9 +70,8 @@ void write_walks(const Stream& stream, const WalkTables& tables, std::uint32_t n
   if (const auto* digits = std::get_if<DigitRules>(&tables.rules)) {
     constexpr unsigned threads = 128;
     const dim3 grid((count + threads / 32 - 1) / (threads / 32));
-    write_digit_walks<<<grid, threads, 0, stream.handle()>>>(*digits, lwe, count, steps, length);
-    check_launch("write_digit_walks", grid, dim3(threads), 0);
-    return;
+    return stream.launch("write_digit_walks", write_digit_walks, {grid, dim3(threads)}, *digits,
+                         lwe, count, steps, length);
   }
   const auto& rules = std::get<AutomorphismRules>(tables.rules);
   const std::size_t bytes = (2 * std::size_t{rules.N} + n) * sizeof(std::uint16_t);
@@ -80,12 +80,9 @@ void write_walks(const Stream& stream, const WalkTables& tables, std::uint32_t n
                          " and n = " + std::to_string(n) + " needs " + std::to_string(bytes) +
                          " bytes of shared memory a block; " + stream.gpu().name() + " has " +
                          std::to_string(stream.gpu().shared_per_block));
-  check(cudaFuncSetAttribute(write_automorphism_walks, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(bytes)),
-        "cudaFuncSetAttribute: " + std::to_string(bytes) + " bytes of shared memory a block");
-  write_automorphism_walks<<<count, 32, bytes, stream.handle()>>>(rules, lwe, tables.most, steps,
-                                                                  length);
-  check_launch("write_automorphism_walks", dim3(count), dim3(32), bytes);
+  allow_shared(stream, write_automorphism_walks, bytes);
+  stream.launch("write_automorphism_walks", write_automorphism_walks,
+                {dim3(count), dim3(32), bytes}, rules, lwe, tables.most, steps, length);
 }
 
 }  // namespace whorl::backend::cuda

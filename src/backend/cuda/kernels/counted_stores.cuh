@@ -4,21 +4,9 @@
 
 #include <cstdint>
 
-namespace whorl::backend::cuda {
+#include "backend/cuda/kernels/cluster.cuh"
 
-__device__ __forceinline__ std::uint32_t cluster_rank() {
-  std::uint32_t rank = 0;
-#if __CUDA_ARCH__ >= 900
-  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-#endif
-  return rank;
-}
-__device__ __forceinline__ void cluster_barrier() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
-  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
-#endif
-}
+namespace whorl::backend::cuda {
 
 /// An address in this block's shared memory, and the same place in that of block `rank`.
 __device__ __forceinline__ std::uint32_t shared_address(const void* at) {

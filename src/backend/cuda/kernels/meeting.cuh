@@ -9,19 +9,15 @@
 
 #include <cstddef>
 
+#include "backend/cuda/kernels/cluster.cuh"
+
 namespace whorl::backend::cuda {
 
 /// Blocks of a cluster, through distributed shared memory.
 struct ClusterMeeting {
   char* shown;
 
-  __device__ unsigned rank() const {
-    unsigned r = 0;
-#if __CUDA_ARCH__ >= 900
-    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(r));
-#endif
-    return r;
-  }
+  __device__ unsigned rank() const { return cluster_rank(); }
   __device__ char* of(unsigned rank) const {
 #if __CUDA_ARCH__ >= 900
     return static_cast<char*>(__cluster_map_shared_rank(shown, rank));
@@ -29,12 +25,7 @@ struct ClusterMeeting {
     return shown;
 #endif
   }
-  __device__ void operator()() {
-#if __CUDA_ARCH__ >= 900
-    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
-    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
-#endif
-  }
+  __device__ void operator()() { cluster_barrier(); }
 };
 
 /// Blocks of a cooperative launch, K to a ciphertext, through device memory.

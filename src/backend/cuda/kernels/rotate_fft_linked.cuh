@@ -29,6 +29,9 @@ struct LinkedFftView {
   bool large;
 };
 
+/// Of a block's counters, beside LinkedFftMemory.
+inline constexpr std::size_t linked_counter_bytes = 16;
+
 /// Shared memory of a block: tables; of each of its workers the exchange of a transform, what it
 /// receives from all others in two steps, the accumulator.
 template <class Shape, int K, int D, bool wide, bool coarse>

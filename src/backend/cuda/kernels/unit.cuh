@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "backend/cuda/kernels/cluster.cuh"
 #include "backend/cuda/kernels/split.cuh"
 
 namespace whorl::backend::cuda {
@@ -65,27 +66,6 @@ struct Unit {
     load_pass<shape, shape.split.passes - 1, shape.padding>(x, shared, thread);
   }
 };
-
-// Thread-block clusters: sm_90 on. Elsewhere these compile to nothing, and no kernel runs them.
-
-/// Between them, the blocks of a cluster have all arrived.
-__device__ __forceinline__ void cluster_arrive() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
-#endif
-}
-/// The same by blocks that have neither read nor written shared memory: others need not see
-/// anything. It waits for no write.
-__device__ __forceinline__ void cluster_arrive_unused() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
-#endif
-}
-__device__ __forceinline__ void cluster_wait() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
-#endif
-}
 
 /// One exchange of all values of a transform between the blocks of a cluster. A block's memory
 /// takes what the others send and counts the bytes, so that no block waits for another's writes to

@@ -38,7 +38,7 @@ void LaunchQueue::submit() {
   for (std::size_t i = 0; i < count_; ++i) {
     const Launch& l = (*launches_)[i];
     key.push_back(reinterpret_cast<std::uintptr_t>(l.kernel));
-    key.push_back(l.shape.cluster * 2 + (l.shape.overlaps ? 1 : 0));
+    key.push_back(l.shape.cluster * 4 + (l.shape.overlaps ? 2 : 0) + (l.shape.urgent ? 1 : 0));
   }
   const auto [found, is_new] = sequences_.try_emplace(std::move(key));
   Sequence& sequence = found->second;

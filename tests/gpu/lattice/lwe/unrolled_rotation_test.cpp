@@ -143,8 +143,8 @@ TEST(GpuUnrolledFft, SameBitsForAnyBatchSpreadTheSameWay) {
     }
 }
 
-// Steps follow each other without a race: as many as sets have, in every way, against one another
-// where one rounding does not reach the next digit.
+// Steps follow each other without a race: as many as sets have, in every way, several times. That
+// many steps are right is what gates of named sets show (tests/gpu/schemes/binfhe).
 TEST(GpuUnrolledFft, ManyStepsGiveTheSameTwice) {
   Random random;
   for (const Kind kind : kinds) {

@@ -153,7 +153,8 @@ TEST(GpuBinfhe, EveryOperationOnSetsOfEveryKind) {
 // Sets as they are used; their failure probabilities are far below 10^-6 for these counts.
 TEST(GpuBinfhe, NamedSets) {
   test::Random random;
-  for (const char* name : {"W128_P64", "openfhe_1_6/STD128", "velofhe/GD_I", "xiao/STD128"}) {
+  for (const char* name : {"W128_P64", "W128_P64_M3", "W128_P64_M4", "BLOCK3_P64",
+                           "openfhe_1_6/STD128", "velofhe/GD_I", "xiao/STD128"}) {
     const Parameters parameters = Parameters::named(name, true);
     const Client client(parameters);
     const auto keys = client.evaluation_keys();
@@ -200,8 +201,9 @@ TEST(GpuBinfhe, SetsByApWithFewerCoefficients) {
     ParameterLiteral p = Parameters::named(name, true).literal();
     p.name += ", n = 40";
     p.n = 40;
-    p.gadget = {p.gadget.back()};
-    p.gadget[0].count = p.n;
+    // As many gadgets as the set has.
+    for (GadgetRange& range : p.gadget) range.count = 4;
+    p.gadget.back().count = p.n - 4 * static_cast<std::uint32_t>(p.gadget.size() - 1);
     other_rotations(test::insecure(p), random);
     if (testing::Test::HasFatalFailure()) return;
   }
@@ -211,7 +213,8 @@ TEST(GpuBinfhe, TablesOfNamedSets) {
   test::Random random;
   const Encoding four{16, true}, three{8, false};
   for (const auto& [name, encoding] :
-       {std::pair{"W128_P128", four}, std::pair{"xiao/EVALFUNC", three}}) {
+       {std::pair{"W128_P128", four}, std::pair{"W128_P128_M2", four},
+        std::pair{"W128_P128_M5", four}, std::pair{"xiao/EVALFUNC", three}}) {
     const Client client(Parameters::named(name, true));
     const auto keys = client.evaluation_keys();
     for (const Transform transform : {Transform::ntt, Transform::fft}) {
