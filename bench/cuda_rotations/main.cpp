@@ -1,11 +1,8 @@
 // Blind rotations alone, at the sizes of W128_P64 and W128_P128: GINX and unrolled keys, by FFT and
 // NTT, data on the device; batches of 16,384 and of few ciphertexts.
 //
-// usage: bench_cuda_rotations [--device ORDINAL] [--batch B] [--candidates] [--methods
-// KIND:GROUP,…]
-//                             [--only
-// fft,ntt,meetings]
-//                             [--record FILE --commit ID]
+// usage: bench_cuda_rotations [--device ORDINAL] [--batch B] [--only fft,ntt,meetings]
+//                             [--methods unrolled:2,…] [--candidates] [--record FILE --commit ID]
 //
 // --candidates: kernels with other numbers than those in use, too. The exit status is 1 if a result
 // is wrong.

@@ -214,8 +214,8 @@ def search(
     rotation: Annotated[
         str,
         typer.Option(
-            help="ginx, unrolled, unrolled_all, ap, automorphism, raised, any of these, or block "
-            "(keys whose security is not estimated).",
+            help="any, ginx, unrolled, unrolled_all, ap, automorphism, raised, or block (keys "
+            "whose security is not estimated).",
             autocompletion=one_of(
                 "ginx", "unrolled", "unrolled_all", "ap", "automorphism", "raised", "block", "any"
             ),
