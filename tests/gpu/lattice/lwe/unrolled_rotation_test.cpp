@@ -165,6 +165,21 @@ TEST(GpuUnrolledFft, ManyStepsGiveTheSameTwice) {
   }
 }
 
+// One of each kernel, for compute-sanitizer.
+TEST(GpuUnrolledSmall, EveryKernel) {
+  Random random;
+  for (const Kind kind : kinds)
+    for (const unsigned group : {3u, 4u}) {
+      const U32 n = kind == Kind::block ? group : group + 1;
+      compare_unrolled<U32>({n, 256, 27, 1, {P{9, 2}}, group, kind}, {3}, random);
+      one_step<U32>({group, 256, 27, 1, {P{9, 2}}, group, kind}, random);
+      one_step<U32>({group, 1024, 27, 1, {P{9, 2}}, group, kind}, random);
+      one_step<U64>({group, 512, 48, 1, {P{23, 1}}, group, kind}, random);
+      one_step<U64>({group, 256, 54, 1, {P{18, 2}}, group, kind}, random);
+      if (HasFatalFailure()) return;
+    }
+}
+
 TEST(GpuUnrolled, GroupsWithoutKernelsAreRefused) {
   Random random;
   for (const unsigned group : {7u, 8u}) {

@@ -294,6 +294,26 @@ TEST(GpuWalksFft, ManyStepsStayCloseToExactOnes) {
   }
 }
 
+// One of each kernel, for compute-sanitizer.
+TEST(GpuWalksSmall, EveryKernel) {
+  Random random;
+  for (const auto& [kind, group] :
+       {std::pair{Kind::ap, 32u}, {Kind::automorphism, 10u}, {Kind::ginx, 1u}}) {
+    const auto same = [&]<class Word>(Word, unsigned bits, unsigned log_base, unsigned digits,
+                                      unsigned raised) {
+      const RotationOfKind c{kind,     group,  3,      256, bits,
+                             log_base, digits, raised, 1,   SecretKind::ternary};
+      same_for_any_part<Word>(c, 4, random);
+      compare<Word>(c, 3, random);
+    };
+    same(U32{}, 22, 22, 1, 28);
+    if (kind == Kind::ginx) continue;  // without a raised modulus it has kernels of its own
+    same(U32{}, 27, 9, 3, 0);
+    same(U64{}, 50, 25, 1, 0);
+    same(U64{}, 54, 18, 2, 0);
+  }
+}
+
 TEST(GpuWalks, KeysWithoutKernelsAreRefused) {
   Random random;
   const auto queue = cuda();
