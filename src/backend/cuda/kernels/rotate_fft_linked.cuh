@@ -115,11 +115,9 @@ __global__ void __launch_bounds__(2 * D / K * Shape::threads, 1) rotate_fft_link
     return ByteCounter{shared_address(counters + parity)};
   };
   constexpr auto received_bytes = static_cast<std::uint32_t>(Memory::received * sizeof(double2));
-  if (clustered && threadIdx.x < 2) {
-    counter(threadIdx.x).start();
-    counter(threadIdx.x).expect(received_bytes);
-  }
+  if (clustered && threadIdx.x < 2) counter(threadIdx.x).start();
   __syncthreads();
+  if (clustered && threadIdx.x < 2) counter(threadIdx.x).expect(received_bytes);
   if constexpr (clustered) cluster_barrier();
 
   // Where worker `of` finds what worker `from` sent, value i of thread t.
