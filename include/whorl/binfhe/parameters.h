@@ -59,7 +59,7 @@ struct Rotation {
   /// Coefficients in a group (1 … 8), the base of AP's digits (2 … 2^12), the window of
   /// automorphisms (1 … 256), or the length of blocks (2 … 8), which divides n; 1 for GINX.
   std::uint32_t group = 1;
-  std::uint64_t raised_by = 1;  ///< P if products are modulo P·Q (Shi et al., VeloFHE), else 1
+  std::uint64_t raised_by = 1;  ///< P if products are modulo P·Q (Shen et al., VeloFHE), else 1
   bool operator==(const Rotation&) const = default;
 };
 

@@ -113,10 +113,10 @@ class RotationOps : public Family {
   ///     Algorithm 3). ShapeError for an even a_i, where a backend reads them.
   /// With raised_by = P digits are whole coefficients, centred modulo Q; a product is made modulo
   /// P·Q and divided by P, x -> (x - [x]_P)/P with [x]_P centred. GINX is then as unrolled, with
-  /// e_1 = a_i and e_2 = -a_i (Shi et al., VeloFHE, Algorithms 2 and 3).
+  /// e_1 = a_i and e_2 = -a_i (Shen et al., VeloFHE, Algorithms 2 and 3).
   void rotate(const RotationKey& key, const Rotations<Word>& batch, Slice<Word> out) const;
   /// rotate, followed by `extract`: (B, offsets, N+1). If only coefficient 0 is asked for, a
-  /// backend may compute only that coefficient of b in the last step (Shi et al., VeloFHE, §4.3).
+  /// backend may compute only that coefficient of b in the last step (Shen et al., VeloFHE, §4.3).
   void rotate_extract(const RotationKey& key, const Rotations<Word>& batch,
                       std::span<const std::uint32_t> offsets, std::uint64_t constant,
                       Slice<Word> out) const;

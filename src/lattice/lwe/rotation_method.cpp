@@ -202,7 +202,7 @@ double RotationMethod::variance(const Noise& noise, const ring::Gadget& gadget,
     if (!raised())
       return external_product_variance(gadget, noise.N, weight, noise.row_variance, message, ring) +
              (noise.fft ? fft_rounding_variance(gadget, noise.Q, noise.N, rounded, ring) : 0);
-    // Shi et al., §4.2: a digit is a whole coefficient, of mean square Q^2/12; the product is
+    // Shen et al., §4.2: a digit is a whole coefficient, of mean square Q^2/12; the product is
     // divided by P, whose rounding the secret multiplies.
     const double Q = static_cast<double>(noise.Q), P = static_cast<double>(raised_by_);
     return weight * 2 * noise.N * (Q * Q / 12) * noise.row_variance / (P * P) +

@@ -44,7 +44,7 @@ namespace whorl::lattice::lwe {
 /// which encrypt -s·m·g_j, then those for b, which encrypt m·g_j, both from the lowest digit. A key
 /// of an automorphism has digits of a only, and encrypts -s(X^g)·g_j.
 ///
-/// With a raised modulus (VeloFHE's MR: Shi et al., Algorithms 2 and 3) rows are modulo P·Q, as N
+/// With a raised modulus (VeloFHE's MR: Shen et al., Algorithms 2 and 3) rows are modulo P·Q, as N
 /// residues modulo Q and then N modulo P, and encrypt P·m instead of m·g_j, one for a and one for
 /// b: a product is divided by P.
 class RotationMethod {

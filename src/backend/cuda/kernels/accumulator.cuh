@@ -68,7 +68,7 @@ struct RotationBatch {
     out[at] = x;
   }
 
-  /// Whether step i leaves nothing of b to be used but coefficient 0 (Shi et al., VeloFHE, §4.3).
+  /// Whether step i leaves nothing of b to be used but coefficient 0 (Shen et al., VeloFHE, §4.3).
   __device__ __forceinline__ bool constant_only(std::uint32_t i) const {
     return extract && i + 1 == n;
   }

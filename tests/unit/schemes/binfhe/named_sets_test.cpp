@@ -102,7 +102,7 @@ TEST(NamedSets, OfBlocksHaveAThirdOfTheStepsAndNoEstimate) {
 
 TEST(NamedSets, OfVeloFheAndOpenFheHaveTheirMethods) {
   const auto of = [](const char* name) { return Parameters::named(name, true); };
-  // Shi et al., Table 2: n·(2 - 1/16) products of FHEW at q = 2^10 and base 32, of 8 transforms.
+  // Shen et al., Table 2: n·(2 - 1/16) products of FHEW at q = 2^10 and base 32, of 8 transforms.
   const Parameters ap = of("velofhe/GD_I_AP");
   EXPECT_EQ(ap.keys_per_coefficient(), 62U);
   EXPECT_NEAR(ap.rotation_transforms(), 503 * 1.9375 * 8, 1e-6);
