@@ -30,9 +30,11 @@ std::string name_of(const Parameters& parameters) {
   return parameters.name().empty() ? "this set" : parameters.name();
 }
 
-/// What a bootstrap costs, roughly: words that its transforms touch.
+/// What a bootstrap costs, roughly: words that its transforms touch, and those of its key.
 double cost_of(const Parameters& parameters) {
-  return parameters.rotation_transforms() * parameters.N() * ring_word_bytes(parameters.Q());
+  const double polynomials =
+      parameters.rotation_transforms() + 2 * static_cast<double>(parameters.rotation_key_rows());
+  return polynomials * parameters.N() * ring_word_bytes(parameters.Q());
 }
 
 /// The cheapest named set, of 128 bits if there is one, under which the operation fails rarely

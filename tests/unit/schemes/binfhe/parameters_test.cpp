@@ -165,9 +165,18 @@ TEST(BinfheParameters, CountsOfRowsAndFiniteEstimates) {
   for (const Parameters& p : test::varied_sets()) {
     SCOPED_TRACE(p.name());
     std::size_t rows = 0;
-    for (const GadgetRange& range : p.literal().gadget)
-      rows += range.count * range.digits * 2 *
-              (p.literal().lwe_secret == SecretDistribution::binary ? 1 : 2);
+    const Rotation& rotation = p.literal().rotation;
+    for (const GadgetRange& range : p.literal().gadget) {
+      std::size_t keys = range.count;  // one for each coefficient
+      if (rotation.kind == RotationKind::unrolled_all) {
+        const std::uint32_t left = range.count % rotation.group;
+        keys = (std::size_t{range.count / rotation.group} << rotation.group) +
+               (left == 0 ? 0 : std::size_t{1} << left);
+      } else if (p.literal().lwe_secret == SecretDistribution::ternary) {
+        keys *= 2;
+      }
+      rows += keys * range.digits * 2;
+    }
     EXPECT_EQ(p.rotation_key_rows(), rows);
     for (const Transform transform : {Transform::ntt, Transform::fft}) {
       const NoiseEstimate noise = p.noise(transform);
