@@ -27,8 +27,8 @@ def test_every_named_set_exists_and_says_what_it_is() -> None:
         if kind == "ginx":
             assert chosen.rotation_transforms == transforms
         else:
-            assert kind in ("ap", "automorphism", "block")
-            if kind == "block":  # one product for each block
+            assert kind in ("ap", "automorphism", "block", "unrolled", "unrolled_all")
+            if kind in ("block", "unrolled", "unrolled_all"):  # one product for each group
                 assert chosen.rotation_transforms == transforms / chosen.rotation[1]
             else:
                 assert chosen.rotation_transforms > 1.25 * transforms

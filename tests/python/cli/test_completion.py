@@ -70,13 +70,13 @@ def shells(tmp_path_factory: pytest.TempPathFactory) -> Shells:
         ("whorl bench k", ["keygen"]),
         ("whorl keygen --ov", ["--overwrite-secret"]),
         ("whorl keygen --scheme ", ["binfhe", "bgv", "ckks"]),
-        ("whorl keygen --params W128_P1", ["W128_P128"]),
+        ("whorl keygen --params W128_P1", ["W128_P128", "W128_P128_M2", "W128_P128_M5"]),
         ("whorl keygen --params W128_L13", ["W128_L13_B17", "W128_L13_B20"]),
         ("whorl keygen --coefficients-", ["--coefficients-last"]),
         ("whorl keygen --arcsine ", ["0", "3", "5", "7", "9", "11", "13", "15"]),
         ("whorl keygen --arcsine 1", ["11", "13", "15"]),
         ("whorl params show cheddar/4", ["cheddar/40"]),
-        ("whorl params show W128_P6", ["W128_P64"]),
+        ("whorl params show W128_P6", ["W128_P64", "W128_P64_M3", "W128_P64_M4"]),
         ("whorl eval --gate NAN", ["NAND"]),
         ("whorl eval --gate xno", ["xnor"]),
         ("whorl eval --device c", ["cpu", "cuda", "cuda:all"]),
@@ -105,7 +105,7 @@ def test_bash(shells: Shells) -> None:
     script = shells.run("whorl", _WHORL_COMPLETE="source_bash").stdout
     for line, expected in (
         ("whorl keyg", ["keygen"]),
-        ("whorl keygen --params W128_P6", ["W128_P64"]),
+        ("whorl keygen --params W128_P6", ["W128_P64", "W128_P64_M3", "W128_P64_M4"]),
         ("whorl decrypt x", []),
     ):
         words = line.split()
