@@ -114,7 +114,6 @@ class RotationProblem {
     index_ = stream.upload(index.data(), index.size());
     luts_ = stream.upload(luts.data(), luts.size());
     out_ = stream.template allocate<Word>(std::size_t{count_} * 2 * shape.N);
-    bad_index_ = stream.template allocate<std::uint32_t>(1);
   }
 
   std::uint32_t count() const { return count_; }
@@ -126,9 +125,7 @@ class RotationProblem {
     out.luts = luts_.data();
     out.index = index_.data();
     out.out = out_.data();
-    out.bad_index = bad_index_.data();
     out.count = count;
-    out.tables = rotation_tables;
     out.n = shape_.n;
     return out;
   }
@@ -170,7 +167,7 @@ class RotationProblem {
   backend::RotationShape shape_;
   std::uint32_t count_;
   backend::cuda::DeviceArray<std::int32_t> secret_;
-  backend::cuda::DeviceArray<std::uint32_t> lwe_, index_, bad_index_;
+  backend::cuda::DeviceArray<std::uint32_t> lwe_, index_;
   backend::cuda::DeviceArray<Word> luts_, out_, reference_;
 };
 

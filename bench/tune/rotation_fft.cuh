@@ -50,7 +50,8 @@ template <class Shape, int keys, bool wide, bool coarse>
 void tune_fft_shape(Tuner& tuner, const std::string& kind, const backend::RotationShape& shape) {
   using Word = std::conditional_t<wide, std::uint64_t, std::uint32_t>;
   using Tuning = backend::cuda::FftRotationTuning<Shape, keys, wide, coarse>;
-  using Memory = backend::cuda::FftPolynomialMemory<Shape, wide, coarse>;
+  using Loop = backend::cuda::GinxShape<Shape>;
+  using Memory = backend::cuda::FftPolynomialMemory<Loop, wide, coarse>;
   using Batch = backend::cuda::RotationBatch<Word>;
   RotationProblem<Word> problem(tuner, shape);
   const auto prepared = backend::cuda::prepare_fft_key<Word>(
@@ -67,7 +68,7 @@ void tune_fft_shape(Tuner& tuner, const std::string& kind, const backend::Rotati
       ++left_out;
       return;
     }
-    const auto kernel = backend::cuda::rotate_fft<Shape, keys, C, wide, coarse, blocks, false>;
+    const auto kernel = backend::cuda::rotate_fft<Loop, keys, C, wide, coarse, blocks, false>;
     const auto launch = [&](const Batch& batch) {
       auto view = backend::cuda::view_of<wide>(key);
       view.fetches = batch.count < tuner.gpu().multiprocessors;

@@ -23,6 +23,17 @@ void allow_shared(const Stream& stream, Kernel kernel, std::size_t bytes) {
         "cudaFuncSetAttribute: " + std::to_string(bytes) + " bytes of shared memory a block");
 }
 
+/// Blocks of a kernel that run at once.
+template <class Kernel>
+std::uint32_t wave_of(const Stream& stream, Kernel kernel, unsigned threads, std::size_t bytes) {
+  allow_shared(stream, kernel, bytes);
+  int blocks = 0;
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, static_cast<int>(threads),
+                                                      bytes),
+        "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+  return static_cast<std::uint32_t>(std::max(1, blocks)) * stream.gpu().multiprocessors;
+}
+
 /// One launch for the batch, `ciphertexts` a block.
 template <class Kernel, class View, class Word>
 void launch_rotation(const Stream& stream, Kernel kernel, const View& key,

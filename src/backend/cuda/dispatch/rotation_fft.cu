@@ -46,17 +46,8 @@ void clear_last_step(const Stream& stream, const RotationShape& shape, FftKeyArr
   const std::uint32_t last = (shape.n - 1) / shape.group * shape.group;
   if (shape.step_keys[last] == shape.keys) return;
   using Value = std::conditional_t<wide, double2, int2>;
-  constexpr auto zero = static_cast<int>(0x80000000u);
-  const Value none = [] {
-    if constexpr (wide)
-      return double2{0, 0};
-    else
-      return int2{zero, zero};  // place_spectrum_value
-  }();
   const std::size_t from = shape.first_row[last] * values;
-  const std::vector<Value> nothing(all - from, none);
-  stream.copy_in(nothing.data(), reinterpret_cast<Value*>(key.values.data()) + from,
-                 nothing.size() * sizeof(Value));
+  stream.fill(reinterpret_cast<Value*>(key.values.data()) + from, 0, (all - from) * sizeof(Value));
 }
 
 /// Of the factors of a bundle's keys, as kernels form it, the sum of mean squares. X^a - 1 has the

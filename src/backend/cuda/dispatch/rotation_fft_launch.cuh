@@ -58,7 +58,8 @@ template <class Shape, class ClusterShape, int keys, bool wide, bool coarse, cla
 void choose_rotate_fft(const Stream& stream, const FftKeyArrays& key, BlindRotation way,
                        const RotationBatch<Word>& batch) {
   using Tuning = FftRotationTuning<Shape, keys, wide, coarse>;
-  using Memory = FftPolynomialMemory<Shape, wide, coarse>;
+  using Loop = GinxShape<Shape>;
+  using Memory = FftPolynomialMemory<Loop, wide, coarse>;
   FftKeyView<wide> view = view_of<wide>(key);
   view.fetches = batch.count < stream.gpu().multiprocessors;
   const auto bytes = [&](unsigned ciphertexts) {
@@ -82,13 +83,13 @@ void choose_rotate_fft(const Stream& stream, const FftKeyArrays& key, BlindRotat
   if ((way == BlindRotation::shared || (way == BlindRotation::automatic && fills)) &&
       bytes(Tuning::shared) <= most)
     return launch_rotation(
-        stream, rotate_fft<Shape, keys, Tuning::shared, wide, coarse, Tuning::shared_blocks, false>,
+        stream, rotate_fft<Loop, keys, Tuning::shared, wide, coarse, Tuning::shared_blocks, false>,
         view, batch, Tuning::shared, Tuning::shared * threads, bytes(Tuning::shared));
   if (bytes(1) <= most)
     return launch_rotation(stream,
-                           rotate_fft<Shape, keys, 1, wide, coarse, Tuning::single_blocks, false>,
+                           rotate_fft<Loop, keys, 1, wide, coarse, Tuning::single_blocks, false>,
                            view, batch, 1, threads, bytes(1));
-  launch_spilling_rotation(stream, rotate_fft<Shape, keys, 1, wide, coarse, 1, true>, view, batch,
+  launch_spilling_rotation(stream, rotate_fft<Loop, keys, 1, wide, coarse, 1, true>, view, batch,
                            threads, 2 * Memory::other_bytes(key.slots),
                            2 * Memory::slot_bytes(key.slots), 2 * Shape::M);
 }

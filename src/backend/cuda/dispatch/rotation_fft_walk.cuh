@@ -33,13 +33,17 @@ void launch_rotate_fft_walk(const Stream& stream, const FftKeyArrays& key, const
                   body(piece);
                 });
     };
-    if (slots + others <= stream.gpu().shared_per_block)
-      return launch(~0u, [&](const RotationBatch<Word>& piece) {
-        launch_rotation(
-            stream,
-            rotate_fft_walk<Shape, wide, coarse, moves, FftWalkTuning<Shape, wide>::blocks, false>,
-            view, piece, 1, threads, slots + others);
+    if (slots + others <= stream.gpu().shared_per_block) {
+      const auto kernel =
+          rotate_fft_walk<Shape, wide, coarse, moves, FftWalkTuning<Shape, wide>::blocks, false>;
+      // AP's steps go through the coefficients in the same order. Ciphertexts that begin together
+      // find each other's keys in the second-level cache; so a launch is one wave.
+      const std::uint32_t at_once =
+          moves ? ~0u : wave_of(stream, kernel, threads, slots + others);
+      return launch(at_once, [&](const RotationBatch<Word>& piece) {
+        launch_rotation(stream, kernel, view, piece, 1, threads, slots + others);
       });
+    }
     // As many at once as go through device memory at once: they keep their numbers.
     launch(spilling_at_once(stream), [&](const RotationBatch<Word>& piece) {
       launch_spilling_rotation(stream, rotate_fft_walk<Shape, wide, coarse, moves, 1, true>, view,

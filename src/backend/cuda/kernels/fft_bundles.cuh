@@ -112,8 +112,8 @@ __global__ void __launch_bounds__(bundle_threads<KeyShape>)
           if constexpr (wide)
             return {v.x, v.y};
           else
-            return {rotate_fft_detail::from_biased(p == 0 ? v.x : v.z),
-                    rotate_fft_detail::from_biased(p == 0 ? v.y : v.w)};
+            return {static_cast<double>(p == 0 ? v.x : v.z),
+                    static_cast<double>(p == 0 ? v.y : v.w)};
         },
         u, value);
     const std::size_t at =

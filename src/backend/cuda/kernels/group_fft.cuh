@@ -21,11 +21,13 @@ struct Complex {
   double re, im;
 };
 
-template <int log_m_, int log_e_>
+/// `apart_` says where pairs of values of a node of four lie in a result: see place().
+template <int log_m_, int log_e_, bool apart_ = false>
 struct GroupFft {
   static constexpr int log_m = log_m_, log_e = log_e_;
   static constexpr int M = 1 << log_m, E = 1 << log_e, threads = M / E;
   static constexpr int passes = log_m / log_e, rest = log_m % log_e, F = 1 << rest;
+  static constexpr bool apart = apart_ && F == 4;
   static_assert(rest <= 2 && passes >= 2);
 
   __host__ __device__ static constexpr int stride(int p) { return M >> (log_e * (p + 1)); }
@@ -41,22 +43,29 @@ struct GroupFft {
   __host__ __device__ static constexpr int inverse_at(int p) {
     return p == passes - 1 ? rest_at + rest * (M / F) : inverse_at(p + 1) + E / 2 * stride(p + 1);
   }
-  /// zeta^j for j < M.
+  /// zeta^j for j < threads.
   static constexpr int roots_at = inverse_at(0) + E / 2 * stride(0);
-  static constexpr int table_size = roots_at + M;
+  static constexpr int table_size = roots_at + threads;
 
   /// Where value e lies in an exchange between passes p and p + 1 (p = passes - 1: the result), in
   /// units of 8 bytes. The gaps keep both sides' accesses out of each other's banks, and a thread's
-  /// accesses at constant distances.
+  /// accesses at constant distances. Whoever owns a node of a result takes two of its values at
+  /// once. Of four values that are `apart`, the second pairs lie behind the first pairs of all
+  /// nodes, so that the pairs which neighbours take at once lie side by side.
   template <int p>
   __host__ __device__ static constexpr int place(int e) {
     if constexpr (p < passes - 1)
       return e + e / stride(p) * stride(p + 1);
-    else
+    else if constexpr (!apart)
       return e + e / (F * E) * F;
+    else
+      return (e / F + e / (F * E)) * 2 + e % 2 + e % F / 2 * second_pairs;
   }
+  /// Units that pairs of all nodes take, and where second pairs begin: 8 modulo 16, in other banks.
+  static constexpr int all_pairs = M / 2 + M / (2 * E),
+                       second_pairs = all_pairs + ((8 - all_pairs) % 16 + 16) % 16;
   /// Units that M values take.
-  static constexpr int plane = M + M / E;
+  static constexpr int plane = apart ? second_pairs + all_pairs : M + M / E;
 };
 
 /// Index, among those kept, of the twiddle of pair c at sub-level q: 0 | 0 | 0 1 | 0 1 2 3 …
@@ -74,6 +83,25 @@ static __constant__ Complex first_twiddles[8] = {{0.70710678118654752440, 0.7071
                                                  {0.63439328416364549822, 0.77301045336273696081},
                                                  {0.88192126434835502971, 0.47139673682599764856},
                                                  {0.29028467725446236764, 0.95694033573220886494}};
+
+// exp(i·pi·k/32): zeta^(threads·k) for 16 values a thread, the same for every N.
+static __constant__ Complex thread_roots[16] = {
+    {1, 0},
+    {0.99518472667219688624, 0.098017140329560601994},
+    {0.98078528040323044913, 0.19509032201612826785},
+    {0.95694033573220886494, 0.29028467725446236764},
+    {0.92387953251128675613, 0.38268343236508977173},
+    {0.88192126434835502971, 0.47139673682599764856},
+    {0.83146961230254523708, 0.55557023301960222474},
+    {0.77301045336273696081, 0.63439328416364549822},
+    {0.70710678118654752440, 0.70710678118654752440},
+    {0.63439328416364549822, 0.77301045336273696081},
+    {0.55557023301960222474, 0.83146961230254523708},
+    {0.47139673682599764856, 0.88192126434835502971},
+    {0.38268343236508977173, 0.92387953251128675613},
+    {0.29028467725446236764, 0.95694033573220886494},
+    {0.19509032201612826785, 0.98078528040323044913},
+    {0.098017140329560601994, 0.99518472667219688624}};
 
 namespace group_fft {
 

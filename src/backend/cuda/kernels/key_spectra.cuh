@@ -38,9 +38,7 @@ __device__ __forceinline__ void place_spectrum_value(double2 x, double by, doubl
   place = x;
 }
 __device__ __forceinline__ void place_spectrum_value(double2 x, double by, int2& place) {
-  // Biased by 2^31: a double's low word when 2^52 + 2^31 is added.
-  place = {__double2loint(fma(x.x, by, rotate_fft_detail::biased)),
-           __double2loint(fma(x.y, by, rotate_fft_detail::biased))};
+  place = {__double2int_rn(x.x * by), __double2int_rn(x.y * by)};
 }
 
 /// One block a polynomial of the key: spectra (row, component) of M values in the plan's order to

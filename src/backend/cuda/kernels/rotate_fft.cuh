@@ -49,10 +49,6 @@ namespace rotate_fft_detail {
 /// 2^52 + 2^31: a double whose low word is an integer's, plus 2^31.
 constexpr double biased = 4503599627370496.0 + 2147483648.0;
 
-__device__ __forceinline__ double from_biased(int x) {
-  return __hiloint2double(0x43300000, x) - biased;
-}
-
 /// The key's values are read once a block: they must not push the tables out of the first level.
 template <class T>
 __device__ __forceinline__ T load_key(const T* at) {
@@ -84,13 +80,17 @@ struct KeyRow {
     if constexpr (wide)
       return {v[c][f].x, v[c][f].y};
     else
-      return {from_biased(v[c][f].x), from_biased(v[c][f].y)};
+      return {static_cast<double>(v[c][f].x), static_cast<double>(v[c][f].y)};
   }
 };
 
 __device__ __forceinline__ void multiply_add(Complex& sum, const Complex& a, const Complex& b) {
   sum.re = fma(-a.im, b.im, fma(a.re, b.re, sum.re));
   sum.im = fma(a.im, b.re, fma(a.re, b.im, sum.im));
+}
+
+__device__ __forceinline__ Complex product(const Complex& a, const Complex& b) {
+  return {fma(-a.im, b.im, a.re * b.re), fma(a.im, b.re, a.re * b.im)};
 }
 
 /// w·(-i)^turns.
@@ -242,27 +242,21 @@ __device__ __forceinline__ void load_spectrum(const double* slot, const std::uin
   forward_rest<Shape>(x, w);
 }
 
-/// From the sums of both keys' products to the result's: minus X^-a times the second key's, and the
-/// first inverse levels.
-template <class Shape, int keys>
-__device__ __forceinline__ void finish_product(Complex (&sum)[2 * keys][Shape::F], int node,
-                                               std::uint32_t a, const double2* __restrict__ roots) {
-  if constexpr (keys == 2) {
-    // Exponents of a node's frequencies differ by multiples of N/2.
-    constexpr int F = Shape::F, N = 2 * Shape::M, bits = Shape::log_m - Shape::rest;
-    const std::uint32_t exponent = 4 * (__brev(node) >> (32 - bits)) + 1;
-    const Complex root = load_root(roots + (0u - a * exponent & (2 * N - 1)));
+/// -X^-a at a node's frequencies: (X^a - 1)·ACC times the first key, and times this and the second
+/// key, are (X^a - 1)·K·ACC + (X^-a - 1)·K'·ACC.
+template <class Shape>
+__device__ __forceinline__ void second_key_factors(int node, std::uint32_t a,
+                                                   const double2* __restrict__ roots,
+                                                   Complex (&out)[Shape::F]) {
+  // Exponents of a node's frequencies differ by multiples of N/2.
+  constexpr int F = Shape::F, N = 2 * Shape::M, bits = Shape::log_m - Shape::rest;
+  const std::uint32_t exponent = 4 * (__brev(node) >> (32 - bits)) + 1;
+  const Complex root = load_root(roots + (N - a * exponent & (2 * N - 1)));  // zeta^N = -1
 #pragma unroll
-    for (int f = 0; f < F; ++f) {
-      const std::uint32_t turns = f == 0 ? 0 : F == 2 ? 2 : f == 1 ? 2 : f == 2 ? 1 : 3;
-      const Complex x = rotate_fft_detail::turned(root, turns * a);
-#pragma unroll
-      for (int s = 0; s < 2; ++s)
-        rotate_fft_detail::multiply_add(sum[s][f], {-sum[2 + s][f].re, -sum[2 + s][f].im}, x);
-    }
+  for (int f = 0; f < F; ++f) {
+    const std::uint32_t turns = f == 0 ? 0 : F == 2 ? 2 : f == 1 ? 2 : f == 2 ? 1 : 3;
+    out[f] = rotate_fft_detail::turned(root, turns * a);
   }
-#pragma unroll
-  for (int s = 0; s < 2; ++s) inverse_rest<Shape>(sum[s]);
 }
 
 /// Puts a node's F values of a result where transform_back finds them: `to` holds two planes.
@@ -283,27 +277,41 @@ __device__ __forceinline__ void store_result(const Complex (&x)[Shape::F], int n
 }
 
 /// Adds thread t's values of a result, as inverse_passes leaves them, to the accumulator; `keep` as
-/// add_product's.
-template <class Shape, bool wide, bool coarse>
+/// add_product's. Value j is multiplied by zeta^-j/(scale·M·Q). With `table` each zeta^j is read;
+/// else it is the thread's own times one of E that all threads have, which leaves the first-level
+/// cache to others and takes more registers.
+template <class Shape, bool wide, bool coarse, bool table>
 __device__ __forceinline__ void add_result(const Complex (&z)[Shape::E],
                                            const double2* __restrict__ tables, double scale,
                                            bool large, int t,
                                            TorusAccumulator<2 * Shape::M, wide, coarse>& acc,
                                            std::uint32_t keep) {
   constexpr int M = Shape::M, E = Shape::E, G = Shape::threads;
-  // Roots are read four at a time: one by one, each read would be waited for.
+  static_assert(E % 4 == 0 && E <= 16);
+  const double2* const roots = tables + Shape::roots_at + t;
+  Complex own{};
+  if constexpr (!table) {
+    own = load_root(roots);
+    own = {own.re * scale, own.im * scale};
+  }
   const auto add_all = [&](auto is_large) {
+    // Roots are taken four at a time: one by one, each read would be waited for.
 #pragma unroll
     for (int first = 0; first < E; first += 4) {
       Complex root[4];
 #pragma unroll
-      for (int k = 0; k < 4; ++k)
-        root[k] = load_root(tables + Shape::roots_at + t + G * (first + k));
+      for (int k = 0; k < 4; ++k) {
+        if constexpr (table)
+          root[k] = load_root(roots + G * (first + k));
+        else
+          root[k] = rotate_fft_detail::product(own, thread_roots[(first + k) * (16 / E)]);
+      }
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
         const int j = t + G * (first + k);
         const Complex& x = z[first + k];
-        const double wr = root[k].re * scale, wi = root[k].im * scale;
+        const double wr = table ? root[k].re * scale : root[k].re,
+                     wi = table ? root[k].im * scale : root[k].im;
         acc.template add_product<is_large.value>(j, x.re, wr, x.im, wi, keep);
         acc.template add_product<is_large.value>(j + M, x.im, wr, -x.re, wi, keep);
       }
@@ -316,8 +324,8 @@ __device__ __forceinline__ void add_result(const Complex (&z)[Shape::E],
 }
 
 /// Thread t's part of transforming a result back and adding it to the accumulator. `in_slot`: the
-/// accumulator may lie where the result does.
-template <class Shape, bool wide, bool coarse, bool in_slot = false, class Sync>
+/// accumulator may lie where the result does. `table` as add_result's.
+template <class Shape, bool wide, bool coarse, bool in_slot = false, bool table = false, class Sync>
 __device__ __forceinline__ void transform_back(double* result, const double2* __restrict__ tables,
                                                double scale, bool large, int t,
                                                TorusAccumulator<2 * Shape::M, wide, coarse>& acc,
@@ -332,7 +340,7 @@ __device__ __forceinline__ void transform_back(double* result, const double2* __
   }
   inverse_passes<Shape>(z, t, tables, result, sync);
   if constexpr (in_slot) sync();  // all have read what lies there
-  add_result<Shape>(z, tables, scale, large, t, acc, keep);
+  add_result<Shape, wide, coarse, table>(z, tables, scale, large, t, acc, keep);
 }
 
 /// The products of one step: for each node of F frequencies all rows, all ciphertexts.
@@ -343,7 +351,7 @@ struct FftStep {
   double* slots;
   const std::uint32_t* exponents;
   std::uint32_t slots_each;
-  std::uint32_t a[C] = {};
+  std::uint32_t a[C] = {};  ///< with two keys: of each ciphertext
 
   /// Waits for all threads' digits first. `digits_known` > 0: loops over rows are unrolled. With 1
   /// part, and digits_known = 0, only digits of a are there.
@@ -365,7 +373,11 @@ struct FftStep {
     for (int node = threadIdx.x; node < nodes; node += threads) {
       Complex w[2];
       load_rest<Shape>(tables, node, w);
-      Complex sum[C][2 * keys][F] = {};
+      Complex turn[C][keys == 2 ? F : 1];
+      if constexpr (keys == 2)
+#pragma unroll
+        for (int c = 0; c < C; ++c) second_key_factors<Shape>(node, a[c], roots, turn[c]);
+      Complex sum[C][2][F] = {};
       const auto add_row = [&](std::uint32_t row) {
         Row now;
         if constexpr (!reads_ahead) {
@@ -386,10 +398,14 @@ struct FftStep {
           load_spectrum<Shape, wide>(slots + which * Memory::slot_doubles,
                                      exponents + which * parts, node, w, x);
 #pragma unroll
-          for (int s = 0; s < 2 * keys; ++s)
+          for (int s = 0; s < 2; ++s)
 #pragma unroll
-            for (int f = 0; f < F; ++f)
-              rotate_fft_detail::multiply_add(sum[c][s][f], x[f], now.get(s, f));
+            for (int f = 0; f < F; ++f) {
+              Complex k = now.get(s, f);
+              if constexpr (keys == 2)
+                rotate_fft_detail::multiply_add(k, turn[c][f], now.get(2 + s, f));
+              rotate_fft_detail::multiply_add(sum[c][s][f], x[f], k);
+            }
         }
       };
       if constexpr (digits_known > 0) {
@@ -399,13 +415,13 @@ struct FftStep {
         for (std::uint32_t row = 0; row < rows; ++row) add_row(row);
       }
 #pragma unroll
-      for (int c = 0; c < C; ++c) {
-        finish_product<Shape, keys>(sum[c], node, a[c], roots);
+      for (int c = 0; c < C; ++c)
 #pragma unroll
-        for (int s = 0; s < 2; ++s)
+        for (int s = 0; s < 2; ++s) {
+          inverse_rest<Shape>(sum[c][s]);
           store_result<Shape>(sum[c][s], node,
                               slots + (2 * c + s) * slots_each * Memory::slot_doubles);
-      }
+        }
     }
   }
 };

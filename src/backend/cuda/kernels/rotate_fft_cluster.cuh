@@ -159,7 +159,9 @@ __global__ void __launch_bounds__(Shape::threads, 1) rotate_fft_cluster(
       const int node = rank * own_nodes + local;
       Complex w[2];
       load_rest<Shape>(tables, node, w);
-      Complex sum[2 * keys][F] = {};
+      Complex turn[keys == 2 ? F : 1];
+      if constexpr (keys == 2) second_key_factors<Shape>(node, a, key.roots, turn);
+      Complex sum[2][F] = {};
 #pragma unroll 2
       for (std::uint32_t row = 0; row < rows; ++row) {
         const std::uint32_t of_component = row >= gadget.digits;
@@ -169,21 +171,25 @@ __global__ void __launch_bounds__(Shape::threads, 1) rotate_fft_cluster(
         Complex x[F];
         load_spectrum<Shape, wide>(slot_of(maker, slot), exponents_of(maker, slot), node, w, x);
 #pragma unroll
-        for (int s = 0; s < 2 * keys; ++s)
+        for (int s = 0; s < 2; ++s)
 #pragma unroll
           for (int f = 0; f < F; ++f) {
-            const KeyValue v = key_part[(row * 2 * keys + s) * own_nodes * F +
-                                        (local * F + f) % stretches * stretch_values +
-                                        (local * F + f) / stretches];
-            Complex k;
-            if constexpr (wide)
-              k = {v.x, v.y};
-            else
-              k = {rotate_fft_detail::from_biased(v.x), rotate_fft_detail::from_biased(v.y)};
+            const auto value = [&](int of) {
+              const KeyValue v = key_part[(row * 2 * keys + of) * own_nodes * F +
+                                          (local * F + f) % stretches * stretch_values +
+                                          (local * F + f) / stretches];
+              if constexpr (wide)
+                return Complex{v.x, v.y};
+              else
+                return Complex{static_cast<double>(v.x), static_cast<double>(v.y)};
+            };
+            Complex k = value(s);
+            if constexpr (keys == 2) rotate_fft_detail::multiply_add(k, turn[f], value(2 + s));
             rotate_fft_detail::multiply_add(sum[s][f], x[f], k);
           }
       }
-      finish_product<Shape, keys>(sum, node, a, key.roots);
+#pragma unroll
+      for (int s = 0; s < 2; ++s) inverse_rest<Shape>(sum[s]);
 #pragma unroll
       for (unsigned r = 0; r < blocks; ++r)
         store_result<Shape>(sum[r % 2], node, result_of(meet.of(r)));

@@ -227,7 +227,7 @@ __global__ void __launch_bounds__(2 * D / K * Shape::threads, 1) rotate_fft_link
     }
     Nodes::swap(z, t);
     inverse_passes<Shape>(z, t, tables, exchange, sync);
-    add_result<Shape>(z, tables, 1, key.large, t, acc, key.keep);
+    add_result<Shape, wide, coarse, true>(z, tables, 1, key.large, t, acc, key.keep);
     sync();  // all have read the exchange
   }
   if constexpr (clustered) cluster_barrier();  // nobody sends to a block that has ended

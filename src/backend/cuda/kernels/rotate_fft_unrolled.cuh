@@ -52,8 +52,8 @@ template <class Shape, int R, int L, bool wide, bool coarse>
 struct UnrolledFftMemory {
   using Polynomial = FftPolynomialMemory<Shape, wide, coarse>;
   static constexpr int C = R * L;
-  static constexpr int log_l = L == 1 ? 0 : L == 2 ? 1 : 2;
   static constexpr int padding = L == 1 ? 0 : wide ? 2 : 16 / L;  ///< doubles a ciphertext
+  static constexpr int log_l = L == 1 ? 0 : L == 2 ? 1 : 2;
   /// Roots by which X^a differs between the nodes of a warp.
   static constexpr int log_near = 5 - log_l, near = 1 << log_near;
   static constexpr int near_roots = Shape::F * near;
@@ -75,9 +75,6 @@ template <BundleForm form>
 __device__ __forceinline__ Complex factor(Complex monomial) {
   if constexpr (form != BundleForm::all) monomial.re -= 1;
   return monomial;
-}
-__device__ __forceinline__ Complex product(const Complex& a, const Complex& b) {
-  return {fma(-a.im, b.im, a.re * b.re), fma(a.im, b.re, a.re * b.im)};
 }
 
 /// The sum over the sets T of coefficients level … m - 1 of k[base and T - first] times the product
@@ -108,7 +105,7 @@ __device__ __forceinline__ Complex bundle(const Complex (&k)[keys], const Comple
       else
         of = with_sets<1, m, level + 1>(k, u, 1 << level);
       if constexpr (level == m - 1)
-        out = product(u[level], of);
+        out = rotate_fft_detail::product(u[level], of);
       else
         rotate_fft_detail::multiply_add(out, u[level], of);
     };
@@ -136,9 +133,9 @@ struct Unit {
       if constexpr (wide)
         out[k] = {v[k].x, v[k].y};
       else if (part == 0)
-        out[k] = {rotate_fft_detail::from_biased(v[k].x), rotate_fft_detail::from_biased(v[k].y)};
+        out[k] = {static_cast<double>(v[k].x), static_cast<double>(v[k].y)};
       else
-        out[k] = {rotate_fft_detail::from_biased(v[k].z), rotate_fft_detail::from_biased(v[k].w)};
+        out[k] = {static_cast<double>(v[k].z), static_cast<double>(v[k].w)};
     }
   }
 };
@@ -265,7 +262,7 @@ struct UnrolledFftStep {
       for (int i = 0; i < m; ++i) {
         const Complex far = load_root(roots + (a[r][i] * far_part & (2 * N - 1)));
         const Complex by = load_root(near + (a[r][i] * near_part & (Memory::near_roots - 1)));
-        root[r][i] = rotate_fft_unrolled_detail::product(far, by);
+        root[r][i] = rotate_fft_detail::product(far, by);
       }
   }
 };
@@ -347,7 +344,7 @@ __global__ void __launch_bounds__(2 * R * L * Shape::threads, blocks) rotate_fft
       else
         step.template multiply<0>(digits);
       __syncthreads();
-      transform_back<Shape, wide, coarse>(own, key.tables, scale, key.large, t, acc, sync,
+      transform_back<Shape, wide, coarse, false, true>(own, key.tables, scale, key.large, t, acc, sync,
                                           form == BundleForm::all ? 0 : ~0u);
       sync();
     }
