@@ -29,6 +29,12 @@ struct UnrolledFftTuning<GroupFft<10, 4>, form, m, true, true> {
   static constexpr int a_thread = two ? 2 : 1, lanes = two ? 1 : 2, blocks = two ? 1 : 2;
 };
 
+/// For rotations with bundles from tensor cores: ciphertexts a multiprocessor up to which blocks
+/// carry two and four, in place of eight. Products of matrices have eight at any rate.
+struct TensorTuning {
+  static constexpr unsigned most_of_two = 2, most_of_four = 4;
+};
+
 /// For rotations with bundles ahead of the loop: the blocks of most ciphertexts that run over four
 /// and over two blocks each. A cluster lies within one group of multiprocessors, so that not all of
 /// them can be taken.
