@@ -3,6 +3,7 @@
 
 #include "backend/cuda/dispatch/rotation_fft.h"
 #include "backend/cuda/dispatch/rotation_fft_linked.cuh"
+#include "backend/cuda/dispatch/rotation_fft_tensor.cuh"
 #include "backend/cuda/dispatch/rotation_fft_unrolled.cuh"
 #include "backend/cuda/dispatch/rotation_ntt.h"
 #include "backend/cuda/dispatch/rotation_ntt_unrolled.cuh"
@@ -69,6 +70,19 @@ void add_fft(std::vector<Candidate>& all, const Stream& stream, const RotationBe
                    backend::cuda::launch_unrolled<Shape, form, m, R, L, wide, coarse, blocks>(
                        stream, key, batch_of(bench));
                  }});
+}
+
+template <class Shape, BundleForm form, int m>
+void add_tensor(std::vector<Candidate>& all, const Stream& stream,
+                const RotationBench<std::uint32_t>& bench) {
+  using Memory = backend::cuda::TensorFftMemory<backend::cuda::TensorShape<Shape>>;
+  const auto& key = static_cast<const backend::cuda::FftRotationKey&>(bench.key()).arrays;
+  all.push_back(
+      {"tensor cores: " + facts(stream, backend::cuda::rotate_fft_tensor<Shape, form, m>,
+                                2 * Memory::C * Shape::threads, Memory::bytes),
+       [&stream, &bench, &key] {
+         backend::cuda::launch_tensor<Shape, form, m>(stream, key, batch_of(bench));
+       }});
 }
 
 /// The two kernels for few ciphertexts, each alone.

@@ -7,6 +7,13 @@ std::vector<Candidate> narrow_candidates(const Stream& stream,
   using Shape = backend::cuda::GroupFft<9, 4>;
   return for_form(bench.key().shape(), [&]<BundleForm form, int m>() {
     std::vector<Candidate> all;
+    const auto& key = static_cast<const backend::cuda::FftRotationKey&>(bench.key()).arrays;
+    if constexpr (backend::cuda::has_tensor_kernel<Shape>(form, m)) {
+      if (key.tensor) {
+        add_tensor<Shape, form, m>(all, stream, bench);
+        return all;
+      }
+    }
     add_fft<Shape, form, m, 2, 1, false, false, 4>(all, stream, bench);
     add_fft<Shape, form, m, 2, 1, false, false, 3>(all, stream, bench);
     add_fft<Shape, form, m, 1, 2, false, false, 4>(all, stream, bench);

@@ -28,9 +28,11 @@ void launch_make_fft_bundles(const Stream& stream, const FftKeyArrays& key,
     const dim3 block(threads);
     constexpr BundleSizes sizes = bundle_sizes(form);
     const auto launch = [&]<int m>(std::integral_constant<int, m>) {
-      if (key.group == m)
-        stream.launch("make_fft_bundles", make_fft_bundles<KeyShape, Shape, form, m, C, wide>,
-                      {grid, block}, view, lwe, n, count, bundles);
+      if (key.group != m) return;
+      auto* kernel = make_fft_bundles<KeyShape, Shape, form, m, C, wide, false>;
+      if constexpr (!wide && has_tensor_kernel<KeyShape>(form, m))
+        if (key.tensor) kernel = make_fft_bundles<KeyShape, Shape, form, m, C, wide, true>;
+      stream.launch("make_fft_bundles", kernel, {grid, block}, view, lwe, n, count, bundles);
     };
     [&]<int... i>(std::integer_sequence<int, i...>) {
       (launch(std::integral_constant<int, static_cast<int>(sizes.least) + i>{}), ...);

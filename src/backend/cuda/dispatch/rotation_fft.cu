@@ -99,21 +99,26 @@ void rotate_unrolled_of(const Stream& stream, const FftKeyArrays& key, BlindRota
       return false;
     }
   };
-  // Bundles ahead of the loop while each ciphertext has a multiprocessor of its own.
-  const bool few = batch.count <= stream.gpu().multiprocessors;
+  // Bundles ahead of the loop while each ciphertext has a multiprocessor of its own, or two share
+  // it where a block would carry eight.
+  const bool few = batch.count <= (key.tensor ? 2 : 1) * stream.gpu().multiprocessors;
   if ((way == BlindRotation::cluster || way == BlindRotation::grid ||
        (way == BlindRotation::automatic && few)) &&
       linked(batch))
     return;
   // A few that a last wave of blocks would be left with take less time so, too.
   if (way == BlindRotation::automatic && !few) {
-    const std::uint32_t last = batch.count % unrolled_at_once<form, wide, coarse>(stream, key);
+    const std::uint32_t last =
+        batch.count %
+        (key.tensor ? tensor_at_once(stream) : unrolled_at_once<form, wide, coarse>(stream, key));
     if (last < batch.count && last != 0 && 2 * last <= stream.gpu().multiprocessors) {
       RotationBatch<Word> rest = batch;
       rest.skip(batch.count - last, key.N);
       if (linked(rest)) batch.count -= last;
     }
   }
+  if constexpr (!wide)
+    if (key.tensor) return launch_rotate_fft_tensor(stream, key, batch);
   launch_rotate_fft_unrolled<form, wide, coarse>(stream, key, batch);
 }
 
@@ -149,6 +154,9 @@ std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const Rotatio
     key.form = *form;
     key.most_digits = shape.most_digits();
     check_bundles<wide>(stream, key);
+    key.tensor = !wide && std::ranges::all_of(shape.gadgets, [](const ring::Gadget& gadget) {
+      return gadget.digits() == tensor_digits;
+    }) && tensor_fits(stream, shape.N, *form, shape.group);
   }
   const std::size_t N = shape.N, M = N / 2;
   const std::vector<std::size_t>& first = shape.first_row;
@@ -161,11 +169,22 @@ std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const Rotatio
   key.most_digits = shape.most_digits();
   key.slots = std::max(key.most_digits, wide ? 1u : 2u);
   upload_fft_tables(stream, plan, key);
-  key.values = stream.allocate<std::uint8_t>(device_rows(shape) * 2 * M * (wide ? 16 : 8));
-  if (unrolled) clear_last_step<wide>(stream, shape, key);
+  // Of a step for tensor cores: its keys and complex values.
+  const unsigned step_keys = key.tensor ? tensor_keys(*form, shape.group) : 0;
+  const std::size_t step_values = std::size_t{4} * tensor_digits * M * step_keys;
+  if (key.tensor) {
+    const std::uint32_t steps = (shape.n + shape.group - 1) / shape.group;
+    key.values = stream.allocate<std::uint8_t>(steps * step_values * 8);
+    stream.fill(key.values.data(), 0, key.values.size());
+  } else {
+    key.values = stream.allocate<std::uint8_t>(device_rows(shape) * 2 * M * (wide ? 16 : 8));
+    if (unrolled) clear_last_step<wide>(stream, shape, key);
+  }
   key.inverse_scale = stream.allocate<double>(shape.n);
   if (unrolled) {
-    const std::vector<BundleStep> steps = bundle_steps(shape, M);
+    std::vector<BundleStep> steps = bundle_steps(shape, M);
+    if (key.tensor)
+      for (BundleStep& step : steps) step.key = step.first / shape.group * step_values;
     key.steps = stream.upload(steps.data(), steps.size());
     key.bundle_size = steps.back().bundle + std::size_t{4} * steps.back().digits * M;
   }
@@ -223,25 +242,36 @@ std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const Rotatio
             stream.upload(polynomial_scales.data(), polynomial_scales.size());
         with_fft_shape(shape.N, [&]<class Shape, class ClusterShape>() {
           const std::vector<std::size_t> places =
-              unrolled
-                  ? places_of_unrolled_rows(shape, begin, end, M,
-                                            [&](unsigned, unsigned digit, unsigned part,
-                                                unsigned component, unsigned of) {
-                                              return unrolled_fft_place<Shape, wide>(
-                                                  digit, part, component, of, shape.keys, 0, 0);
-                                            })
-                  : places_of_rows(shape, first, begin, end, M);
+              unrolled ? places_of_unrolled_rows(
+                             shape, begin, end,
+                             [&](std::uint32_t i, unsigned digit, unsigned part, unsigned component,
+                                 unsigned of) {
+                               return key.tensor
+                                          ? i / shape.group * step_values +
+                                                tensor_fft_place<Shape>(digit, part, component, of,
+                                                                        step_keys, 0, 0)
+                                          : first[i] * 2 * M +
+                                                unrolled_fft_place<Shape, wide>(
+                                                    digit, part, component, of, shape.keys, 0, 0);
+                             })
+                       : places_of_rows(shape, first, begin, end, M);
           const auto device_places = stream.upload(places.data(), places.size());
           const auto* const in = reinterpret_cast<const double2*>(spectra.data());
           auto* const out =
               reinterpret_cast<std::conditional_t<wide, double2, int2>*>(key.values.data());
           const dim3 grid(static_cast<unsigned>(polynomials));
-          if (unrolled)
-            place_unrolled_spectra<Shape, wide><<<grid, 256, 0, stream.handle()>>>(
-                in, device_places.data(), device_scales.data(), shape.keys, out);
-          else
+          const auto place = [&] {
+            if constexpr (!wide)
+              if (key.tensor)
+                return place_tensor_spectra<Shape><<<grid, 256, 0, stream.handle()>>>(
+                    in, device_places.data(), device_scales.data(), step_keys, out);
+            if (unrolled)
+              return place_unrolled_spectra<Shape, wide><<<grid, 256, 0, stream.handle()>>>(
+                  in, device_places.data(), device_scales.data(), shape.keys, out);
             place_spectra<Shape, wide><<<grid, 256, 0, stream.handle()>>>(
                 in, device_places.data(), device_scales.data(), out);
+          };
+          place();
           check_launch("place_spectra", grid, dim3(256), 0);
         });
       });

@@ -55,6 +55,15 @@ struct LinkedShapeOf<12> {
 template <class Shape>
 using LinkedShape = typename LinkedShapeOf<Shape::log_m>::type;
 
+/// Whether batches take the bundles of narrow keys with two digits from tensor cores, where a block
+/// fits the GPU: for groups that form bundles in the loop.
+template <class Shape>
+constexpr bool has_tensor_kernel(BundleForm form, unsigned group) {
+  const BundleSizes sizes = bundle_sizes(form);
+  return Shape::threads == 32 && Shape::F == 2 && form != BundleForm::differences &&
+         group >= sizes.least_in_loop && group <= sizes.most_in_loop;
+}
+
 /// A key as kernels read it. RotationKey is not known here: what includes this takes minutes to
 /// compile.
 struct FftKeyArrays {
@@ -69,6 +78,7 @@ struct FftKeyArrays {
   DeviceArray<GadgetRange> ranges;
   std::uint32_t range_count = 0, slots = 0, most_digits = 1;
   bool large = false;
+  bool tensor = false;  ///< batches take launch_rotate_fft_tensor; values are tensor_fft_place's
   DeviceArray<BundleStep> steps;  ///< of an unrolled key
   std::size_t bundle_size = 0;    ///< complex values of a ciphertext's bundles
 };
@@ -97,7 +107,13 @@ void launch_rotate_fft_linked(const Stream& stream, const FftKeyArrays& key, Bli
 template <BundleForm form, bool wide, bool coarse, class Word>
 void launch_rotate_fft_unrolled(const Stream& stream, const FftKeyArrays& key,
                                 const RotationBatch<Word>& batch);
-/// Ciphertexts that these take at a time.
+/// Whether launch_rotate_fft_tensor takes narrow keys with two digits on this GPU.
+bool tensor_fits(const Stream& stream, std::uint32_t N, BundleForm form, unsigned group);
+/// With bundles from tensor cores, for keys that it takes and that lie so.
+void launch_rotate_fft_tensor(const Stream& stream, const FftKeyArrays& key,
+                              const RotationBatch<std::uint32_t>& batch);
+std::uint32_t tensor_at_once(const Stream& stream);
+/// Ciphertexts that launch_rotate_fft_unrolled takes at a time.
 template <BundleForm form, bool wide, bool coarse>
 std::uint32_t unrolled_at_once(const Stream& stream, const FftKeyArrays& key);
 

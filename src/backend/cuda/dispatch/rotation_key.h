@@ -98,21 +98,18 @@ inline std::vector<BundleStep> bundle_steps(const RotationShape& shape, std::siz
   return steps;
 }
 
-/// places_of_rows for unrolled keys: place(digits, digit, part, component, key) is that of a
-/// polynomial among those of its step; part 0 is a's digits.
+/// places_of_rows for unrolled keys: place(i, digit, part, component, key) is that of a polynomial
+/// of the step that begins with coefficient i; part 0 is a's digits.
 template <class Place>
 std::vector<std::size_t> places_of_unrolled_rows(const RotationShape& shape, std::uint32_t begin,
-                                                 std::uint32_t end, std::size_t size,
-                                                 const Place& place) {
+                                                 std::uint32_t end, const Place& place) {
   std::vector<std::size_t> places;
   for (std::uint32_t i = begin; i < end; ++i) {
-    const unsigned digits = shape.gadgets[i].digits();
     for (unsigned key = 0; key < shape.step_keys[i]; ++key)
       for (unsigned part = 0; part < 2; ++part)
-        for (unsigned digit = 0; digit < digits; ++digit)
+        for (unsigned digit = 0; digit < shape.gadgets[i].digits(); ++digit)
           for (unsigned component = 0; component < 2; ++component)
-            places.push_back(shape.first_row[i] * 2 * size +
-                             place(digits, digit, part, component, key));
+            places.push_back(place(i, digit, part, component, key));
   }
   return places;
 }

@@ -73,14 +73,16 @@ std::unique_ptr<RotationKey> prepare_ntt_key(const Stream& stream, const Rotatio
         ntt<Word>(stream, transform_tables, plans, polynomials, values.data(), true);
         with_ntt_shape<Word>(shape.N, [&]<class Shape, class>() {
           const std::vector<std::size_t> places =
-              unrolled ? places_of_unrolled_rows(shape, begin, end, N,
-                                                 [&](unsigned digits, unsigned digit, unsigned part,
-                                                     unsigned component, unsigned of) {
-                                                   return unrolled_ntt_place<Shape>(
-                                                       part * digits + digit, component, of,
-                                                       shape.keys, 0);
-                                                 })
-                       : places_of_rows(shape, first, begin, end, N);
+              unrolled
+                  ? places_of_unrolled_rows(shape, begin, end,
+                                            [&](std::uint32_t i, unsigned digit, unsigned part,
+                                                unsigned component, unsigned of) {
+                                              return first[i] * 2 * N +
+                                                     unrolled_ntt_place<Shape>(
+                                                         part * shape.gadgets[i].digits() + digit,
+                                                         component, of, shape.keys, 0);
+                                            })
+                  : places_of_rows(shape, first, begin, end, N);
           const auto device_places = stream.upload(places.data(), places.size());
           const auto place = unrolled ? place_values<Shape, true> : place_values<Shape, false>;
           const dim3 grid(static_cast<unsigned>(polynomials));

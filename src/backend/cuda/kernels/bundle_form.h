@@ -14,6 +14,14 @@ constexpr unsigned bundle_keys(BundleForm form, unsigned m) {
   return form == BundleForm::all ? 1u << m : form == BundleForm::differences ? (1u << m) - 1 : m;
 }
 
+/// Keys of a step as tensor cores take them (rotate_fft_tensor.cuh): a multiple of four. Those that
+/// a bundle lacks are zeros.
+constexpr unsigned tensor_keys(BundleForm form, unsigned m) {
+  return (bundle_keys(form, m) + 3) / 4 * 4;
+}
+/// Digits of keys that tensor cores take: with two parts, four rows.
+inline constexpr unsigned tensor_digits = 2;
+
 /// Coefficients of a group that there are kernels for: those that form a bundle where they multiply
 /// with it, and all, of which the others form bundles ahead of the loop.
 struct BundleSizes {

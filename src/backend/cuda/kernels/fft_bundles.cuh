@@ -73,8 +73,9 @@ inline constexpr int bundle_threads =
     KeyShape::M / KeyShape::F < 256 ? KeyShape::M / KeyShape::F : 256;
 
 /// Blocks (step, unit and nodes, C ciphertexts). A unit is a frequency of the nodes, a component
-/// and a digit; wide, also one of the digit's two rows.
-template <class KeyShape, class Shape, BundleForm form, int m, int C, bool wide>
+/// and a digit; wide, also one of the digit's two rows. `tensor`: the key lies as tensor_fft_place
+/// has it.
+template <class KeyShape, class Shape, BundleForm form, int m, int C, bool wide, bool tensor>
 __global__ void __launch_bounds__(bundle_threads<KeyShape>)
     make_fft_bundles(const FftBundleView<wide> key, const std::uint32_t* lwe, std::uint32_t n,
                      std::uint32_t count, double2* out) {
@@ -108,12 +109,21 @@ __global__ void __launch_bounds__(bundle_threads<KeyShape>)
     Complex value[C] = {};
     fft_bundles_detail::bundle<form, m>(
         [&](int set) -> Complex {
-          const auto v = rotate_fft_detail::load_key(from + set * nodes);
-          if constexpr (wide)
-            return {v.x, v.y};
-          else
-            return {static_cast<double>(p == 0 ? v.x : v.z),
-                    static_cast<double>(p == 0 ? v.y : v.w)};
+          if constexpr (tensor) {
+            // A thread's keys lie beside each other: the first-level cache has the next ones.
+            const int2 v =
+                __ldg(reinterpret_cast<const int2*>(key.values) + step.key +
+                      tensor_fft_place<KeyShape>(digit, p, component, set, tensor_keys(form, m),
+                                                 __brev(node) >> (32 - bits), f));
+            return {static_cast<double>(v.x), static_cast<double>(v.y)};
+          } else {
+            const auto v = rotate_fft_detail::load_key(from + set * nodes);
+            if constexpr (wide)
+              return {v.x, v.y};
+            else
+              return {static_cast<double>(p == 0 ? v.x : v.z),
+                      static_cast<double>(p == 0 ? v.y : v.w)};
+          }
         },
         u, value);
     const std::size_t at =

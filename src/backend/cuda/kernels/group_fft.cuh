@@ -43,9 +43,9 @@ struct GroupFft {
   __host__ __device__ static constexpr int inverse_at(int p) {
     return p == passes - 1 ? rest_at + rest * (M / F) : inverse_at(p + 1) + E / 2 * stride(p + 1);
   }
-  /// zeta^j for j < threads.
+  /// zeta^j for j < M.
   static constexpr int roots_at = inverse_at(0) + E / 2 * stride(0);
-  static constexpr int table_size = roots_at + threads;
+  static constexpr int table_size = roots_at + M;
 
   /// Where value e lies in an exchange between passes p and p + 1 (p = passes - 1: the result), in
   /// units of 8 bytes. The gaps keep both sides' accesses out of each other's banks, and a thread's

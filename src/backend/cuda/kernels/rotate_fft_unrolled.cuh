@@ -46,6 +46,20 @@ __host__ __device__ constexpr std::size_t unrolled_fft_place(unsigned digit, uns
               : ((unit * keys + key) * nodes + node) * 2 + part;
 }
 
+/// The same for a key whose bundles tensor cores make; `keys` is tensor_keys'. `turn` is the node's
+/// number with its bits reversed: the exponents of its frequencies are 4·turn + 1 and that plus N.
+/// Lane 4·column + t of a warp reads the values of keys t and t + 4 together, with their 31 bits as
+/// integers (rotate_fft_tensor.cuh).
+template <class Shape>
+__host__ __device__ constexpr std::size_t tensor_fft_place(unsigned digit, unsigned part,
+                                                           unsigned component, unsigned key,
+                                                           unsigned keys, unsigned turn,
+                                                           unsigned f) {
+  const unsigned row = tensor_digits * part + digit, column = 2 * row + (component ^ part);
+  const unsigned lane = 4 * column + key % 4;
+  return (std::size_t{turn * Shape::F + f} * 32 + lane) * (keys / 4) + key / 4;
+}
+
 /// Shared memory of a block. Ciphertexts lie apart so that L threads that read the same values of
 /// theirs meet different banks.
 template <class Shape, int R, int L, bool wide, bool coarse>

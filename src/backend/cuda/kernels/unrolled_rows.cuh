@@ -46,4 +46,19 @@ __global__ void place_unrolled_spectra(const double2* in, const std::size_t* to,
   }
 }
 
+/// The same for keys whose bundles tensor cores make.
+template <class Shape>
+__global__ void place_tensor_spectra(const double2* in, const std::size_t* to, const double* scale,
+                                     unsigned keys, int2* out) {
+  constexpr int bits = Shape::log_m - Shape::rest;
+  const double2* from = in + std::size_t{blockIdx.x} * Shape::M;
+  int2* target = out + to[blockIdx.x];
+  const double by = scale[blockIdx.x];
+  for (int s = threadIdx.x; s < Shape::M; s += blockDim.x) {
+    const unsigned turn = __brev(s / Shape::F) >> (32 - bits), f = s % Shape::F;
+    target[tensor_fft_place<Shape>(0, 0, 0, 0, keys, turn, f)] = {__double2int_rn(from[s].x * by),
+                                                                  __double2int_rn(from[s].y * by)};
+  }
+}
+
 }  // namespace whorl::backend::cuda

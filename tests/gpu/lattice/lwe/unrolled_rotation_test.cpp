@@ -143,6 +143,20 @@ TEST(GpuUnrolledFft, SameBitsForAnyBatchSpreadTheSameWay) {
     }
 }
 
+// Bundles from tensor cores, of eight ciphertexts a block, the last block's fewer.
+TEST(GpuUnrolledFft, SameBitsForAnyBatchOnTensorCores) {
+  Random random;
+  for (const auto& [kind, group] : {std::pair{Kind::unrolled_all, 2u},
+                                    {Kind::unrolled_all, 3u},
+                                    {Kind::block, 3u},
+                                    {Kind::block, 4u}})
+    for (const std::size_t count : {700, 1500}) {
+      const U32 n = kind == Kind::block ? 12 : 11;
+      same_for_any_batch<U32>({n, 1024, 26, 1, {P{8, 2}, P{7, 2}}, group, kind}, count, random);
+      if (HasFatalFailure()) return;
+    }
+}
+
 // Steps follow each other without a race: as many as sets have, in every way, several times. That
 // many steps are right is what gates of named sets show (tests/gpu/schemes/binfhe).
 TEST(GpuUnrolledFft, ManyStepsGiveTheSameTwice) {
