@@ -66,7 +66,7 @@ void measure_gates(const GpuOptions& options, const Report& report) {
   std::vector<std::string> sets = both;
   for (const char* set : {"velofhe/GD_I_AP", "velofhe/GD_II_AP", "velofhe/MR_I", "velofhe/MR_I_AP",
                           "velofhe/MR_II_AP", "openfhe_1_6/STD128_AP", "openfhe_1_6/STD128_LMKCDEY",
-                          "xiao/STD128 binary", "W128_P64_M3", "W128_P64_M4", "BLOCK3_P64"})
+                          "xiao/STD128 binary", "W128_P64_M3", "W128_P64_M4", "BLOCK4_P64"})
     sets.emplace_back(set);
   for (std::size_t at = 0; at < sets.size(); ++at) {
     const std::string& set = sets[at];
@@ -118,7 +118,7 @@ void measure_tables(const GpuOptions& options, const Report& report) {
       {"lut4", "W128_P128", {16, true}, classic, classic_one},
       {"lut4", "W128_P128_M2", {16, true}, classic, classic_one},
       {"lut4", "W128_P128_M5", {16, true}, multi_bit, multi_bit_one},
-      {"lut4", "BLOCK3_P128", {16, true}, classic, classic_one},
+      {"lut4", "BLOCK4_P128", {16, true}, classic, classic_one},
   };
   for (const Table& t : all) {
     if (!options.takes(t.set)) continue;

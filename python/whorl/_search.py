@@ -31,12 +31,12 @@ ROTATIONS: dict[str, tuple[tuple[str, int], ...]] = {
     "ap": (("ap", 32), ("ap", 64)),
     "automorphism": (("automorphism", 1), ("automorphism", 10)),
     "raised": (("ginx", 1), ("unrolled", 2), ("ap", 32)),
-    "block": (("block", 3),),
+    "block": (("block", 3), ("block", 4)),
 }
 #: Names of `ROTATIONS` that "any" leaves out: their keys have no estimate of security.
 UNESTIMATED = ("block",)
-#: n of keys in blocks of 3, for that of binary keys of the wanted security: 687 for TFHE's 630
-#: (Lee, Min, Song, CCS 2023). No estimate of our own stands behind it, and none for other lengths.
+#: n of keys in blocks of 3 or 4, for that of binary keys of the wanted security: 687 for TFHE's 630
+#: (Lee, Min, Song, CCS 2023). No estimate of our own stands behind it (docs/parameters.md).
 BLOCK_DIMENSION = (687, 630)
 #: Of a latency, on an H200: what a step of blind rotation takes for itself, in µs; flops in a µs of
 #: eight multiprocessors, which work on one ciphertext; bytes in a µs that all of them bring from
@@ -343,7 +343,7 @@ def _key_switches(log_q_ks: int, N: int) -> Iterator[Literal]:
 def _rotations(request: Request, ask: Evaluate, progress: Progress | None) -> Iterator[Literal]:
     """Every choice except that of key switching, each with the base of least noise."""
     secrets = ("binary", "ternary") if request.secret == "any" else (request.secret,)
-    dimensions: dict[tuple[str, int], int | None] = {}
+    dimensions: dict[tuple[str, int, int], int | None] = {}
     choices = [
         (secret, N, log_Q, rotation)
         for secret in secrets
@@ -364,7 +364,8 @@ def _rotations(request: Request, ask: Evaluate, progress: Progress | None) -> It
             for log_q_ks in LOG_Q_KS:
                 if 1 << log_q_ks > base["Q"] or 1 << log_q_ks < 2 * N:
                     continue
-                key = (base["lwe_secret"], log_q_ks)
+                length = rotation[1] if rotation[0] == "block" else 1
+                key = (base["lwe_secret"], length, log_q_ks)
                 if key not in dimensions:
                     dimensions[key] = _dimension(base, log_q_ks, request.security, ask)
                 n = dimensions[key]

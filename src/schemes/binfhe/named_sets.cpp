@@ -426,31 +426,31 @@ void add_own(std::vector<ParameterLiteral>& sets) {
 }
 
 /// The same with block-binary LWE keys (Lee, Min, Song, CCS 2023), of which no security is
-/// estimated: n is that of a binary key of 132 bits times 687/630, the paper's ratio for blocks of
-/// three, in whole blocks. docs/parameters.md says more.
+/// estimated: n is that of a binary key of 132 bits times 687/630, the ratio of that paper's sets,
+/// in whole blocks. docs/parameters.md says more.
 void add_blocks(std::vector<ParameterLiteral>& sets) {
   const auto blocks = [](ParameterLiteral literal) {
     literal.lwe_secret = SecretDistribution::block_binary;
-    literal.rotation = {RotationKind::block, 3};
+    literal.rotation = {RotationKind::block, 4};
     return literal;
   };
   ParameterLiteral gates = blocks(
-      own("BLOCK3_P64",
+      own("BLOCK4_P64",
           "Whorl: gates, failure at most 2^-64; block-binary LWE key, security not estimated",
-          pow2(16), 1024, kPrime26, {753, 8, 2}));
+          pow2(16), 1024, kPrime26, {752, 8, 2}));
   gates.key_switch = KeySwitch::table;
   gates.log_B_ks = 4;
-  gates.ks_digits = 4;
+  gates.ks_digits = 3;
   sets.push_back(gates);
 
-  ParameterLiteral tables = blocks(own("BLOCK3_P128",
+  ParameterLiteral tables = blocks(own("BLOCK4_P128",
                                        "Whorl: look-up tables of 4 bits under a padding bit, "
                                        "failure at most 2^-128; block-binary LWE "
                                        "key, security not estimated",
-                                       pow2(20), 2048, kPrime48Of2048, {921, 22, 1}));
+                                       pow2(20), 2048, kPrime48Of2048, {920, 22, 1}));
   tables.key_switch = KeySwitch::product;
-  tables.log_B_ks = 2;
-  tables.ks_digits = 8;
+  tables.log_B_ks = 3;
+  tables.ks_digits = 5;
   tables.max_p = 16;
   tables.padding = true;
   sets.push_back(tables);

@@ -121,11 +121,11 @@ def test_a_literal_names_the_method_of_rotation() -> None:
 
 
 def test_block_binary_keys_are_not_estimated() -> None:
-    named = parameters("BLOCK3_P64", allow_insecure=True)
+    named = parameters("BLOCK4_P64", allow_insecure=True)
     assert named.security.lwe_bits == 0 and named.security.ring_bits > 128
-    assert named.rotation == ("block", 3, 1) and named.lwe_secret == "block_binary"
+    assert named.rotation == ("block", 4, 1) and named.lwe_secret == "block_binary"
     with pytest.raises(whorl.ParameterError, match=r"no block-binary secret was measured.*guess"):
-        parameters("BLOCK3_P64")
+        parameters("BLOCK4_P64")
     loaded = whorl.binfhe.Parameters.from_bytes(named.to_bytes(), allow_insecure=True)
     assert loaded == named and loaded.literal() == named.literal()
 

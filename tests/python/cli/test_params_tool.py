@@ -67,9 +67,9 @@ def test_shipped_set_is_what_the_search_finds(name, request_):
 @pytest.mark.parametrize(
     ("name", "request_"),
     [
-        ("BLOCK3_P64", _search.Request(rotation="block", N=(1024,), log_Q=(25, 26, 27))),
+        ("BLOCK4_P64", _search.Request(rotation="block", N=(1024,), log_Q=(25, 26, 27))),
         (
-            "BLOCK3_P128",
+            "BLOCK4_P128",
             _search.Request(
                 p=16,
                 padding=True,
@@ -99,8 +99,8 @@ def test_shipped_block_set_is_what_the_search_finds(name, request_):
         return _search.evaluate(literal).lwe_bits
 
     n = next(n for n in range(400, 1500) if bits(n) >= request_.security)
-    assert shipped["n"] % 3 == 0
-    assert shipped["n"] - 3 < n * 687 / 630 <= shipped["n"]
+    assert shipped["n"] % 4 == 0
+    assert shipped["n"] - 4 < n * 687 / 630 <= shipped["n"]
 
 
 def test_blocks_are_searched_for_on_request_only():

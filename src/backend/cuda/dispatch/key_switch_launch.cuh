@@ -12,6 +12,7 @@
 #include "backend/cuda/dispatch/launch.cuh"
 #include "backend/cuda/dispatch/launch_rotation.cuh"
 #include "backend/cuda/dispatch/lwe.h"
+#include "backend/cuda/kernels/copy.cuh"
 #include "backend/cuda/kernels/key_switch.cuh"
 #include "backend/cuda/runtime/error.h"
 #include "backend/cuda/tuning/key_switch.h"
@@ -111,9 +112,14 @@ std::size_t slots_of(const Stream& stream, Kernel* kernel, unsigned threads, std
   return std::size_t{stream.gpu().multiprocessors} * static_cast<unsigned>(std::max(1, resident));
 }
 
+/// A kernel, so that it is launched together with those around it.
 template <class Word>
 void clear(const Stream& stream, const CudaSwitchKey& key, std::size_t count, Word* out) {
-  stream.fill(out, 0, count * (key.shape().n + 1) * sizeof(Word));
+  const std::size_t words = count * (key.shape().n + 1);
+  const auto blocks = static_cast<unsigned>(
+      std::min<std::size_t>((words + copy_threads - 1) / copy_threads, 1u << 16));
+  stream.launch("clear_sums", fill_words<Word>, urgent(dim3(blocks), dim3(copy_threads)), words,
+                Word{0}, out);
 }
 template <class Word>
 void finish(const Stream& stream, const CudaSwitchKey& key, std::size_t count, const Word* in,

@@ -13,10 +13,15 @@ namespace whorl::backend::cuda {
 namespace {
 
 std::atomic<LaunchWatch*> watch_of_all{nullptr};
+std::atomic<std::uint64_t> launches_of_all{0};
+
+void count_launch() { launches_of_all.fetch_add(1, std::memory_order_relaxed); }
 
 }  // namespace
 
 void set_launch_watch(LaunchWatch* watch) { watch_of_all = watch; }
+
+std::uint64_t launches_so_far() { return launches_of_all.load(std::memory_order_relaxed); }
 
 LaunchQueue::~LaunchQueue() = default;
 
@@ -85,7 +90,10 @@ void LaunchQueue::launch(const Launch& l) const {
 }
 
 void LaunchQueue::launch_each() const {
-  for (std::size_t i = 0; i < count_; ++i) launch((*launches_)[i]);
+  for (std::size_t i = 0; i < count_; ++i) {
+    launch((*launches_)[i]);
+    count_launch();
+  }
 }
 
 /// False, and nothing is launched, if there can be no graph; what is wrong then shows when the
@@ -93,7 +101,10 @@ void LaunchQueue::launch_each() const {
 bool LaunchQueue::launch_graph(Sequence& sequence) const {
   if (sequence.impossible) return false;
   const bool ready = sequence.executable ? set_nodes(sequence) : make_graph(sequence);
-  if (ready && cudaGraphLaunch(sequence.executable, stream_) == cudaSuccess) return true;
+  if (ready && cudaGraphLaunch(sequence.executable, stream_) == cudaSuccess) {
+    count_launch();
+    return true;
+  }
   cudaGetLastError();  // not to be reported by another call
   sequence.impossible = true;
   sequence.nodes.clear();

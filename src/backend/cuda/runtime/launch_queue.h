@@ -25,6 +25,9 @@ struct LaunchShape {
   bool urgent = false;
 };
 
+/// Launches of kernels and of graphs by all queues of this process so far.
+std::uint64_t launches_so_far();
+
 /// Keeps launches in their order until submit(). One launch takes the host as long as a kernel of a
 /// small ring takes the GPU, and a graph of six kernels takes little longer than one launch
 /// (docs/performance/launches.md). So a sequence of kernels that comes a second time becomes a

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "backend/cuda/runtime/launch_queue.h"
 #include "support/binfhe_sets.h"
 #include "support/random.h"
 #include "support/targets.h"
@@ -153,7 +154,7 @@ TEST(GpuBinfhe, EveryOperationOnSetsOfEveryKind) {
 // Sets as they are used; their failure probabilities are far below 10^-6 for these counts.
 TEST(GpuBinfhe, NamedSets) {
   test::Random random;
-  for (const char* name : {"W128_P64", "W128_P64_M3", "W128_P64_M4", "BLOCK3_P64",
+  for (const char* name : {"W128_P64", "W128_P64_M3", "W128_P64_M4", "BLOCK4_P64",
                            "openfhe_1_6/STD128", "velofhe/GD_I", "xiao/STD128"}) {
     const Parameters parameters = Parameters::named(name, true);
     const Client client(parameters);
@@ -166,6 +167,36 @@ TEST(GpuBinfhe, NamedSets) {
       compare.gate(Gate::nand, transform == Transform::ntt ? 100 : 300);
       compare.mux_and_bootstrap(7);
       if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+// Of a few ciphertexts, for which launches are a part of the time.
+TEST(GpuBinfhe, OneCallIsAtMostThreeLaunches) {
+  using backend::cuda::launches_so_far;
+  for (const char* name : {"W128_P64_M4", "BLOCK4_P64", "xiao/STD128"}) {
+    const Parameters parameters = Parameters::named(name, true);
+    const Client client(parameters);
+    ServerOptions options;
+    options.device = "cuda:0";
+    const Server server(client.evaluation_keys(), options);
+    for (const std::size_t count : {1, 64}) {
+      SCOPED_TRACE(std::string(name) + ", " + std::to_string(count));
+      const std::vector<std::uint32_t> bits(count, 1);
+      const Ciphertexts a = client.encrypt(bits);
+      const Array x = server.upload(a), y = server.upload(client.encrypt(bits));
+      std::uint64_t most = 0;
+      for (int i = 0; i < 5; ++i) {
+        const std::uint64_t before = launches_so_far();
+        const Array* const both[] = {&x, &y};
+        const Array nand = server.gate(Gate::nand, both);
+        const Ciphertexts out = server.download(nand);
+        // Graphs are made when a sequence comes again.
+        if (i >= 2) most = std::max(most, launches_so_far() - before);
+        EXPECT_EQ(client.decrypt(out), std::vector<std::uint32_t>(count, 0));
+      }
+      EXPECT_LE(most, 3u);
+      EXPECT_GE(most, 1u);
     }
   }
 }

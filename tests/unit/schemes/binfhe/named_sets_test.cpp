@@ -26,7 +26,7 @@ TEST(NamedSets, NamesAreUniqueAndOwnSetsComeFirst) {
     foreign = foreign || is_foreign;
   }
   for (const char* name :
-       {"W128_P64", "W128_P128", "BLOCK3_P64", "BLOCK3_P128", "xiao/STD128", "xiao/EVALFUNC",
+       {"W128_P64", "W128_P128", "BLOCK4_P64", "BLOCK4_P128", "xiao/STD128", "xiao/EVALFUNC",
         "velofhe/GD_I", "velofhe/GD_II", "velofhe/GD_I_AP", "velofhe/GD_II_AP", "velofhe/MR_I",
         "velofhe/MR_I_AP", "velofhe/MR_II", "velofhe/MR_II_AP", "openfhe_1_6/STD128_AP",
         "openfhe_1_6/STD128_LMKCDEY", "openfhe_1_5/STD128", "openfhe_1_6/STD128",
@@ -64,18 +64,18 @@ TEST(NamedSets, GadgetsCoverTheKeyAndDropLessThanADigit) {
 }
 
 // What they gain is paid with an estimate: they are for those who ask for them.
-TEST(NamedSets, OfBlocksHaveAThirdOfTheStepsAndNoEstimate) {
+TEST(NamedSets, OfBlocksHaveAThirdOfTheTransformsAndNoEstimate) {
   struct Pair {
     const char *name, *like;
     double failure;
   };
   for (const auto& [name, like, failure] :
-       {Pair{"BLOCK3_P64", "W128_P64", -64.0}, Pair{"BLOCK3_P128", "W128_P128", -128.0}}) {
+       {Pair{"BLOCK4_P64", "W128_P64", -64.0}, Pair{"BLOCK4_P128", "W128_P128", -128.0}}) {
     SCOPED_TRACE(name);
     EXPECT_THROW(Parameters::named(name), ParameterError);
     const Parameters blocks = Parameters::named(name, true), binary = Parameters::named(like);
     EXPECT_EQ(blocks.literal().lwe_secret, SecretDistribution::block_binary);
-    EXPECT_EQ(blocks.literal().rotation, (Rotation{RotationKind::block, 3}));
+    EXPECT_EQ(blocks.literal().rotation, (Rotation{RotationKind::block, 4}));
     EXPECT_EQ(blocks.security().lwe_bits, 0);
     EXPECT_EQ(blocks.security().ring_bits, binary.security().ring_bits);
     EXPECT_LE(blocks.failure_log2(), failure);
@@ -90,10 +90,10 @@ TEST(NamedSets, OfBlocksHaveAThirdOfTheStepsAndNoEstimate) {
     };
     std::uint32_t least = 500;
     while (bits(least) < 132) ++least;
-    EXPECT_EQ(blocks.n() % 3, 0U);
+    EXPECT_EQ(blocks.n() % 4, 0U);
     EXPECT_GE(630 * blocks.n(), 687 * least);
-    EXPECT_LT(630 * (blocks.n() - 3), 687 * least);
-    EXPECT_LT(blocks.rotation_transforms(), 0.4 * binary.rotation_transforms());
+    EXPECT_LT(630 * (blocks.n() - 4), 687 * least);
+    EXPECT_LT(blocks.rotation_transforms(), 0.3 * binary.rotation_transforms());
     for (const Transform transform : {Transform::ntt, Transform::fft})
       EXPECT_LT(static_cast<double>(blocks.rotation_key_bytes(transform)),
                 1.2 * static_cast<double>(binary.rotation_key_bytes(transform)));
