@@ -213,7 +213,7 @@ Ciphertexts Server::download(const Array& array) const {
   state_->check(array);
   Ciphertexts out = state_->empty(array.encoding(), array.count());
   State::attach(out, array.state_->origin);
-  math::with_memory_for("ciphertexts", [&] { out.data.resize(out.count * out.row()); });
+  math::with_memory_for("ciphertexts", [&] { math::make_room(out.data, out.count * out.row()); });
   state_->evaluator.download(array.state_->rows, out.data.data());
   return out;
 }

@@ -203,7 +203,7 @@ struct Server::State : std::enable_shared_from_this<State> {
     // Room is made when the first results are there, so that a GPU works meanwhile.
     std::once_flag made;
     const auto room = [&]() -> void* {
-      std::call_once(made, [&] { out.data.resize(out.count * out.row()); });
+      std::call_once(made, [&] { math::make_room(out.data, out.count * out.row()); });
       return out.data.data();
     };
     evaluator.stream(out.count, plan.memory, rows, plan.rotates, plan.work, room);
@@ -580,7 +580,7 @@ struct Server::State : std::enable_shared_from_this<State> {
     check_values(messages, encoding.p);
     Ciphertexts out = empty(encoding, messages.size());
     out.noise = 0;
-    math::with_memory_for("ciphertexts", [&] { out.data.resize(out.count * out.row()); });
+    math::with_memory_for("ciphertexts", [&] { math::make_room(out.data, out.count * out.row()); });
     for (std::size_t i = 0; i < messages.size(); ++i)
       out.data[i * out.row() + parameters.n()] =
           static_cast<std::uint32_t>(encode(messages[i], encoding, parameters.q()));
