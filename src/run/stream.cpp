@@ -20,10 +20,10 @@ constexpr double latest = 0.5;
 
 /// LWE ciphertexts below which a GPU's multiprocessors are not kept busy: a batch is not cut finer
 /// for the sake of its queues.
-constexpr std::size_t large_piece = 2048;
-/// Pieces for each queue of a large batch. Nothing runs beside the copies of the first and of the
-/// last one: these two have a part of what the others have.
-constexpr std::size_t pieces_a_queue = 4, small_piece = 3;
+constexpr std::size_t large_piece = 1024;
+/// Pieces for each queue of a large batch: nothing runs beside the copies of the first and of the
+/// last one.
+constexpr std::size_t pieces_a_queue = 6;
 
 /// Queues for the time of a call.
 class Lease {
@@ -53,23 +53,11 @@ std::vector<Range> pieces_of(Range range, std::size_t limit, unsigned queues) {
   std::size_t count = (range.count + limit - 1) / limit;
   if (range.count >= queues * large_piece)
     count = std::max(count, std::min(range.count / large_piece, queues * pieces_a_queue));
-  // In parts, of which the first and the last piece have one, and the others `small_piece`.
-  std::size_t each = 1, left_out = 0;
-  if (count >= queues * pieces_a_queue / 2 && count > 2) {
-    const std::size_t parts = small_piece * (count - 2) + 2;
-    if ((range.count * small_piece + parts - 1) / parts <= limit) {
-      each = small_piece;
-      left_out = small_piece - 1;
-    }
-  }
-  const std::size_t parts = each * count - 2 * left_out;
-  const auto before = [&](std::size_t k) {
-    const std::size_t so_many = k == 0 ? 0 : k == count ? parts : each * k - left_out;
-    return range.count * so_many / parts;
-  };
   std::vector<Range> out;
-  for (std::size_t k = 0; k < count; ++k)
-    out.push_back({range.begin + before(k), before(k + 1) - before(k)});
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::size_t begin = range.count * k / count, end = range.count * (k + 1) / count;
+    out.push_back({range.begin + begin, end - begin});
+  }
   return out;
 }
 
