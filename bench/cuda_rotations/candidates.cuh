@@ -77,12 +77,11 @@ void add_tensor(std::vector<Candidate>& all, const Stream& stream,
                 const RotationBench<std::uint32_t>& bench) {
   using Memory = backend::cuda::TensorFftMemory<backend::cuda::TensorShape<Shape>>;
   const auto& key = static_cast<const backend::cuda::FftRotationKey&>(bench.key()).arrays;
-  all.push_back(
-      {"tensor cores: " + facts(stream, backend::cuda::rotate_fft_tensor<Shape, form, m>,
-                                2 * Memory::C * Shape::threads, Memory::bytes),
-       [&stream, &bench, &key] {
-         backend::cuda::launch_tensor<Shape, form, m>(stream, key, batch_of(bench));
-       }});
+  all.push_back({"tensor cores: " + facts(stream, backend::cuda::rotate_fft_tensor<Shape, form, m>,
+                                          2 * Memory::C * Shape::threads, Memory::bytes),
+                 [&stream, &bench, &key] {
+                   backend::cuda::launch_tensor<Shape, form, m>(stream, key, batch_of(bench));
+                 }});
 }
 
 /// The two kernels for few ciphertexts, each alone.

@@ -295,7 +295,7 @@ __device__ __forceinline__ void add_result(const Complex (&z)[Shape::E],
     own = {own.re * scale, own.im * scale};
   }
   const auto add_all = [&](auto is_large) {
-    // Roots are taken four at a time: one by one, each read would be waited for.
+  // Roots are taken four at a time: one by one, each read would be waited for.
 #pragma unroll
     for (int first = 0; first < E; first += 4) {
       Complex root[4];

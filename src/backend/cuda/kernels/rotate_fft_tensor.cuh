@@ -100,8 +100,7 @@ struct TensorFftStep {
   using Polynomial = typename TensorFftMemory<Shape>::Polynomial;
   using Value = std::conditional_t<halves == 2, int4, int2>;
   /// Nodes, and those of a warp.
-  static constexpr int nodes = Shape::M / Shape::F,
-                       run = nodes / (2 * TensorFftMemory<Shape>::C);
+  static constexpr int nodes = Shape::M / Shape::F, run = nodes / (2 * TensorFftMemory<Shape>::C);
 
   const Value* key;
   const double2* tables;

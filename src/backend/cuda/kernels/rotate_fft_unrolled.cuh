@@ -358,8 +358,8 @@ __global__ void __launch_bounds__(2 * R * L * Shape::threads, blocks) rotate_fft
       else
         step.template multiply<0>(digits);
       __syncthreads();
-      transform_back<Shape, wide, coarse, false, true>(own, key.tables, scale, key.large, t, acc, sync,
-                                          form == BundleForm::all ? 0 : ~0u);
+      transform_back<Shape, wide, coarse, false, true>(own, key.tables, scale, key.large, t, acc,
+                                                       sync, form == BundleForm::all ? 0 : ~0u);
       sync();
     }
   }

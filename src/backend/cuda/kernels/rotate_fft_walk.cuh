@@ -219,8 +219,8 @@ __global__ void __launch_bounds__(2 * Shape::threads, blocks) rotate_fft_walk(
     }
     __syncthreads();
 
-    transform_back<Shape, wide, coarse, Memory::in_slot, true>(own, key.tables, scale, key.large, t, acc,
-                                                         sync, keeps ? ~0u : 0u);
+    transform_back<Shape, wide, coarse, Memory::in_slot, true>(own, key.tables, scale, key.large, t,
+                                                               acc, sync, keeps ? ~0u : 0u);
     sync();
   }
   acc.template write<G>(batch, ciphertext, group, t, static_cast<Word>(key.Q));
