@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 
+#include "math/memory.h"
 #include "whorl/error.h"
 
 namespace whorl::backend::detail {
@@ -35,9 +36,7 @@ std::shared_ptr<void> allocate_pages(std::size_t bytes, const char* what) {
     const std::size_t end = (bytes + slack + page - 1) / page * page;
     if (before + used < end) munmap(pages + used, end - before - used);
   }
-#ifdef MADV_HUGEPAGE
-  madvise(pages, bytes, MADV_HUGEPAGE);  // a wish: where it is refused, all still works
-#endif
+  math::prefer_large_pages(pages, bytes);
   return {pages, [bytes](void* p) { munmap(p, bytes); }};
 }
 

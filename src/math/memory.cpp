@@ -1,13 +1,11 @@
 #include "math/memory.h"
 
-#ifdef __linux__
 #include <sys/mman.h>
-#endif
 
 namespace whorl::math {
 
 void prefer_large_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) {
-#ifdef __linux__
+#ifdef MADV_HUGEPAGE
   // Whole large pages within; their size is that of x86-64 and of most Arm systems. A refusal only
   // costs time.
   constexpr std::uintptr_t page = std::uintptr_t{2} << 20;

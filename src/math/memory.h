@@ -30,8 +30,8 @@ decltype(auto) with_memory_for(const char* what, const F& f) {
   }
 }
 
-/// Asks the system to give memory that was not yet written in large pages, where it can. The first
-/// writes to 50 MB then take a quarter of the time (7 ms for 26).
+/// Asks the system to give memory that was not yet written in large pages, where it can: first
+/// writes to them take less time (docs/performance/copies.md).
 void prefer_large_pages(void* memory, std::size_t bytes);
 
 /// Gives a new vector its size, with zeros.

@@ -426,8 +426,8 @@ void add_own(std::vector<ParameterLiteral>& sets) {
 }
 
 /// The same with block-binary LWE keys (Lee, Min, Song, CCS 2023), of which no security is
-/// estimated: n is that of a binary key of 132 bits times 687/630, the ratio of that paper's sets,
-/// in whole blocks. docs/parameters.md says more.
+/// estimated: n is that of a binary key of 132 bits times 687/630, that paper's ratio for blocks
+/// of three, in whole blocks of four. docs/parameters.md says more.
 void add_blocks(std::vector<ParameterLiteral>& sets) {
   const auto blocks = [](ParameterLiteral literal) {
     literal.lwe_secret = SecretDistribution::block_binary;

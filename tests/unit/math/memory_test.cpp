@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <new>
 #include <vector>
 
@@ -25,6 +27,19 @@ TEST(MathMemory, ShortMemoryIsAnExceptionOfOurs) {
   EXPECT_THROW(make(~std::size_t{0}), OutOfMemoryError) << "std::length_error";
   EXPECT_THROW(with_memory_for("a number", []() -> int { throw DeviceError("another"); }),
                DeviceError);
+}
+
+TEST(MathMemory, RoomIsZerosOfAnySize) {
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{100000},
+                                 std::size_t{3} << 20, (std::size_t{5} << 20) + 77}) {
+    std::vector<std::uint32_t> out;
+    make_room(out, size);
+    EXPECT_EQ(out.size(), size);
+    EXPECT_EQ(std::count(out.begin(), out.end(), 0u), static_cast<std::ptrdiff_t>(size));
+  }
+  std::vector<char> small(10000);
+  prefer_large_pages(small.data() + 3, 9000);  // less than a page: nothing happens
+  prefer_large_pages(nullptr, 0);
 }
 
 }  // namespace

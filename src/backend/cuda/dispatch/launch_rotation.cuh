@@ -7,6 +7,7 @@
 
 #include "backend/cuda/kernels/accumulator.cuh"
 #include "backend/cuda/runtime/error.h"
+#include "backend/cuda/runtime/launch_queue.h"
 #include "backend/cuda/runtime/stream.h"
 #include "whorl/error.h"
 
@@ -125,6 +126,7 @@ bool launch_meeting_rotation(const Stream& stream, Kernel kernel, const View& ke
         "launch of a blind rotation over " + std::to_string(blocks) + " blocks of " +
             std::to_string(threads) + " threads, " + std::to_string(bytes) +
             " bytes of shared memory each");
+  count_launch();
   return true;
 }
 

@@ -99,9 +99,8 @@ void rotate_unrolled_of(const Stream& stream, const FftKeyArrays& key, BlindRota
       return false;
     }
   };
-  // Bundles ahead of the loop while each ciphertext has a multiprocessor of its own, or two share
-  // it where a block would carry eight.
-  const bool few = batch.count <= (key.tensor ? 2 : 1) * stream.gpu().multiprocessors;
+  // Bundles ahead of the loop while each ciphertext has a multiprocessor of its own.
+  const bool few = batch.count <= stream.gpu().multiprocessors;
   if ((way == BlindRotation::cluster || way == BlindRotation::grid ||
        (way == BlindRotation::automatic && few)) &&
       linked(batch))

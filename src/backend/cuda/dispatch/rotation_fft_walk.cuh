@@ -37,7 +37,8 @@ void launch_rotate_fft_walk(const Stream& stream, const FftKeyArrays& key, const
       const auto kernel =
           rotate_fft_walk<Shape, wide, coarse, moves, FftWalkTuning<Shape, wide>::blocks, false>;
       // AP's steps go through the coefficients in the same order. Ciphertexts that begin together
-      // find each other's keys in the second-level cache; so a launch is one wave.
+      // find each other's keys in the second-level cache; so a launch is one wave. (Other queues
+      // have waves of their own.)
       const std::uint32_t at_once = moves ? ~0u : wave_of(stream, kernel, threads, slots + others);
       return launch(at_once, [&](const RotationBatch<Word>& piece) {
         launch_rotation(stream, kernel, view, piece, 1, threads, slots + others);

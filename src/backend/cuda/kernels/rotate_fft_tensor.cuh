@@ -63,7 +63,7 @@ __device__ __forceinline__ double flipped(double x, std::uint32_t flip) {
 }
 
 /// X^a at the nodes in turn: zeta^(a·e), e = first, first + 4, …; by Chebyshev's recurrence, w(e +
-/// 4) = 2·Re(zeta^(4a))·w(e) - w(e - 4). Over 16 nodes it is off by 2^-42 at most (a = 1), and keys
+/// 4) = 2·Re(zeta^(4a))·w(e) - w(e - 4). Over 16 nodes it is off by 2^-42 at most, and keys
 /// and spectra are rounded to 2^-31.
 struct Monomial {
   Complex now, before;
@@ -204,7 +204,7 @@ template <class BaseShape, BundleForm form, int m>
 __global__ void __launch_bounds__(2 * TensorFftMemory<BaseShape>::C * BaseShape::threads, 1)
     rotate_fft_tensor(const UnrolledFftKeyView<false> key,
                       const RotationBatch<std::uint32_t> batch) {
-#if __CUDA_ARCH__ >= 900  // those before do not have the shared memory for a block
+#if __CUDA_ARCH__ >= 900  // tensor_fits
   using Shape = TensorShape<BaseShape>;
   using Memory = TensorFftMemory<Shape>;
   using Polynomial = typename Memory::Polynomial;

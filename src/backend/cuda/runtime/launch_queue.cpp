@@ -15,11 +15,11 @@ namespace {
 std::atomic<LaunchWatch*> watch_of_all{nullptr};
 std::atomic<std::uint64_t> launches_of_all{0};
 
-void count_launch() { launches_of_all.fetch_add(1, std::memory_order_relaxed); }
-
 }  // namespace
 
 void set_launch_watch(LaunchWatch* watch) { watch_of_all = watch; }
+
+void count_launch() { launches_of_all.fetch_add(1, std::memory_order_relaxed); }
 
 std::uint64_t launches_so_far() { return launches_of_all.load(std::memory_order_relaxed); }
 

@@ -25,8 +25,10 @@ struct LaunchShape {
   bool urgent = false;
 };
 
-/// Launches of kernels and of graphs by all queues of this process so far.
+/// Launches of kernels and of graphs by all queues of this process so far, and rotations over
+/// several blocks that do not wait in a queue, which count_launch() counts.
 std::uint64_t launches_so_far();
+void count_launch();
 
 /// Keeps launches in their order until submit(). One launch takes the host as long as a kernel of a
 /// small ring takes the GPU, and a graph of six kernels takes little longer than one launch
