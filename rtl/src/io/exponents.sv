@@ -22,13 +22,14 @@ module exponents #(
 );
   localparam int LOG_U = 31 - LOG_N;
   localparam int SW = LOG_U + 17;  // of s: up to 2^16 coefficients
-  logic signed [SW-1:0] sum, error;
+  logic signed [SW-1:0] sum, error, correction;
   logic [31:0] shifted;
   logic signed [SW+33:0] total;
   assign shifted = in_word + (32'd1 << (LOG_U - 1));
   assign error = $signed(SW'(32'd1 << (LOG_U - 1))) - $signed(SW'(shifted[LOG_U-1:0]));
+  assign correction = in_first || !centred ? $signed(SW'(0)) : sum;
   assign total = $signed({{(SW + 1) {1'b0}}, in_word, 1'b0}) + $signed((SW + 34)'(64'd1 << LOG_U))
-                 + (SW + 34)'(in_first || !centred ? SW'(0) : sum);
+                 + (SW + 34)'(correction);
   always_ff @(posedge clk) begin
     if (in_valid) sum <= (in_first ? '0 : sum) + error;
     out_last <= in_last;
