@@ -188,6 +188,7 @@ int main(int argc, char** argv) {
     test.describe(core, job);
     core.write(0x008, 1);
     const u64 after = core.random.below(t < 6 ? 3000 : 20000);
+    if (show) std::printf("%s mode %u after %llu cycles\n", t % 4 < 2 ? "reset of" : "abort of", job.mode, static_cast<unsigned long long>(after));
     for (u64 i = 0; i < after; ++i) core.step();
     if (t % 4 < 2) {
       core.reset();

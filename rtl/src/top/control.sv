@@ -154,7 +154,8 @@ module control
   assign busy = state != IDLE;
   assign launch = state == LAUNCH;
   assign runs = state == RUN;
-  assign halt = state == HALT;
+  // Until the units are reset: clear_n comes a cycle after the state.
+  assign halt = state == HALT || state == CLEAN || state == CLEAR;
   assign record_beats = 40'(record);
   always_ff @(posedge clk)
     if (!rst_n) begin
