@@ -33,7 +33,7 @@ package whorl_pkg;
     return ACC_READ_LATENCY + DECOMPOSE_LATENCY + transform_latency(log_n, log_b)
            - bku_latency(m) - MONOMIALS_LATENCY - 1;
   endfunction
-  // Cycles from the read of a slot's first accumulator row to the write of its sum.
+  // Cycles from the read of a slot's first accumulator row to the write of its sum: it can be read again
   function automatic int lat_wb(int log_n, int log_b, int l);
     return ACC_READ_LATENCY + DECOMPOSE_LATENCY + 2 * transform_latency(log_n, log_b)
            + mac_latency(l) + 1;
@@ -83,5 +83,32 @@ package whorl_pkg;
     for (int i = 0; i < bits; i++) if (value[i]) r = r | (1 << (bits - 1 - i));
     return r;
   endfunction
+
+  // What a host writes before it starts a run.
+  typedef struct packed {
+    logic [31:0] mode;
+    logic [31:0] group;
+    logic [31:0] n;
+    logic [31:0] count;
+    logic [31:0] luts;
+    logic [31:0] offset;
+    logic [63:0] constant;
+    logic [63:0] in_address;
+    logic [63:0] lut_address;
+    logic [63:0] out_address;
+    logic [63:0] ksk_address;
+    logic [7:0][63:0] bk_address;
+    logic [63:0] io_bytes;
+    logic [63:0] ksk_bytes;
+    logic [63:0] bk_bytes;
+  } descriptor_t;
+
+  localparam int COUNTERS = 12;
+
+  // Codes of errors.
+  localparam logic [4:0] OK = 0, N_ZERO = 1, N_LARGE = 2, GROUP_WRONG = 3, COUNT_ZERO = 4,
+      MODE_WRONG = 5, LUTS_ZERO = 6, RANGE_WRONG = 7, MISALIGNED = 8, INPUTS_END = 9, LUTS_END = 10,
+      RESULTS_END = 11, KSK_END = 12, BK_END = 13, EXPONENT_WRONG = 14, ABORTED = 15,
+      LUT_NUMBER = 16, LUT_VALUE = 17, READ_ERROR = 18, WRITE_ERROR = 19;
 
 endpackage
