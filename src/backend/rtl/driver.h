@@ -30,12 +30,12 @@ struct SwitchImage {
 struct Job {
   Mode mode = Mode::bootstrap;
   std::uint32_t count = 0;
-  std::span<const std::uint32_t> rows;
+  std::span<const std::uint32_t> rows = {};
   bool exponents = false, centred = false;
   std::uint32_t offset = 0;
   std::uint64_t constant = 0;
-  std::span<const std::uint32_t> index;  ///< of each ciphertext's test vector
-  std::span<const std::uint64_t> luts;   ///< N residues modulo p each
+  std::span<const std::uint32_t> index = {};  ///< of each ciphertext's test vector
+  std::span<const std::uint64_t> luts = {};   ///< N residues modulo p each
 };
 
 /// One thread at a time may use it.

@@ -456,12 +456,48 @@ void add_blocks(std::vector<ParameterLiteral>& sets) {
   sets.push_back(tables);
 }
 
+/// p = 2^33 - 2^20 + 1, the ring's modulus of the accelerator in rtl/.
+constexpr std::uint64_t kPrimeOfCore = pow2(33) - pow2(20) + 1;
+
+/// What the accelerator runs: q = Q_ks = 2^32, Q = p, binary LWE keys, unrolled rotations, key
+/// switching by products. Only the ratio of error and modulus counts for security.
+ParameterLiteral core_set(const std::string& name, const std::string& source, std::uint32_t n,
+                          std::uint32_t N, std::uint32_t log_base, std::uint32_t digits,
+                          std::uint32_t group) {
+  ParameterLiteral literal =
+      own(name.c_str(), source.c_str(), pow2(32), N, kPrimeOfCore, {n, log_base, digits});
+  literal.key_switch = KeySwitch::product;
+  literal.log_B_ks = 2;
+  literal.ks_digits = 8;
+  literal.transform = Transform::ntt;
+  literal.rotation = {RotationKind::unrolled, group};
+  return literal;
+}
+
+/// Sets (I) and (II) of Ye, Kannan, Prasanna, "FPGA Acceleration of Fully Homomorphic Encryption
+/// over the Torus", HPEC 2022. They give no errors and no key switching; these are 2^-15 of the
+/// torus for LWE keys, and for the ring of N = 1024 2^-27, as in the TFHE library's set of n = 500.
+void add_fpga(std::vector<ParameterLiteral>& sets) {
+  const std::string origin =
+      "Ye, Kannan, Prasanna, HPEC 2022; errors of 2^-15, key switching by 8 digits of 2 bits; ";
+  for (std::uint32_t m = 1; m <= 4; ++m) {
+    const std::string suffix = "_M" + std::to_string(m);
+    const std::string note = ", groups of " + std::to_string(m);
+    sets.push_back(core_set("fpga/I" + suffix, origin + "set (I)" + note, 500, 1024, 10, 2, m));
+    sets.back().sigma_lwe = static_cast<double>(pow2(17));
+    sets.back().sigma_ring = 64;
+    sets.push_back(core_set("fpga/II" + suffix, origin + "set (II)" + note, 592, 2048, 7, 3, m));
+    sets.back().sigma_lwe = static_cast<double>(pow2(17));
+  }
+}
+
 std::vector<ParameterLiteral> all_sets() {
   std::vector<ParameterLiteral> sets;
   add_own(sets);
   add_blocks(sets);
   add_xiao(sets);
   add_velofhe(sets);
+  add_fpga(sets);
   add_openfhe_1_5(sets);
   add_openfhe_1_6(sets);
   return sets;
