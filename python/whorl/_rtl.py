@@ -63,7 +63,7 @@ class Design:
     bk_ports: int = 1
     ksk_bits: int = 512
     ks_lanes: int = 512
-    bk_buffers: int = 2
+    bk_buffers: int = 4
 
     @property
     def lanes(self) -> int:
@@ -210,8 +210,8 @@ def _fits(design: Design, chip: Chip) -> bool:
     return design.dsp() <= chip.dsp and design.sram_mb() <= chip.sram_mb
 
 
-def _rate_bound(design: Design) -> float:
-    """Ciphertexts a cycle, at most: of the PEs, of key switching, of the keys' ports."""
+def _rate_bound(design: Design, chip: Chip) -> float:
+    """Ciphertexts a cycle, at most: of the PEs, key switching, the keys' ports, the memory."""
     latency = 2 * (design.log_N * 10 + design.rows) + 20
     slots = design.steps * max(design.K * design.rows, latency)
     groups = -(-(design.n + 1) // design.ks_lanes)
@@ -219,8 +219,10 @@ def _rate_bound(design: Design) -> float:
     rows = (1 << design.log_N) * design.L_ks
     switching = rows * max(4, beats, design.capacity * groups)
     row = design.sets * 4 * design.L * design.lanes
-    key = design.steps * design.rows * row * 33 / (design.mem_bits * design.bk_ports)
-    return design.capacity / max(slots, switching, key)
+    key_bytes = design.steps * design.rows * row * 33 / 8
+    key = key_bytes * 8 / (design.mem_bits * design.bk_ports)
+    memory = (key_bytes + rows * beats * design.ksk_bits / 8) / chip.bytes_a_cycle
+    return design.capacity / max(slots, switching, key, memory)
 
 
 def candidates(base: Design, chip: Chip, lanes_of: Iterable[int] = (128, 256, 512)) -> list[Design]:
@@ -228,14 +230,14 @@ def candidates(base: Design, chip: Chip, lanes_of: Iterable[int] = (128, 256, 51
     found = []
     for ks_lanes in lanes_of:
         for log_b in range(min(4, base.log_N - 5)):
-            for K in (1, 2, 3, 4, 6):
+            for K in (1, 2, 3, 4, 5, 6):
                 design = replace(base, log_b=log_b, K=K, ks_lanes=ks_lanes)
                 most = 0
                 while _fits(replace(design, pes=most + 1), chip):
                     most += 1
                 for pes in sorted({most, most - 1, most // 2} - {0, -1}):
                     full = replace(design, pes=pes)
-                    for mem_bits, ports in ((512, 1), (512, 2), (512, 4), (1024, 4), (1024, 8)):
+                    for mem_bits, ports in ((512, 1), (512, 2), (512, 4), (512, 8), (1024, 8)):
                         wide = replace(full, mem_bits=mem_bits, bk_ports=ports)
                         for ksk_bits in (512, 1024):
                             found.append(replace(wide, ksk_bits=ksk_bits))
@@ -258,10 +260,14 @@ def explore(
     best: dict[tuple[int, int, int], Design] = {}
     for design in every:
         key = (design.log_b, design.K, design.ksk_bits)
-        rank = (-round(_rate_bound(design), 9), design.dsp(), design.mem_bits * design.bk_ports)
+        rank = (
+            -round(_rate_bound(design, chip), 9),
+            design.dsp(),
+            design.mem_bits * design.bk_ports,
+        )
         old = best.get(key)
         if old is None or rank < (
-            -round(_rate_bound(old), 9),
+            -round(_rate_bound(old, chip), 9),
             old.dsp(),
             old.mem_bits * old.bk_ports,
         ):
@@ -271,7 +277,8 @@ def explore(
     chosen: list[Design] = []
     for log_b in widths:
         of = [design for design in best.values() if design.log_b == log_b]
-        chosen += sorted(of, key=_rate_bound, reverse=True)[: -(-most // len(widths))]
+        of.sort(key=lambda design: _rate_bound(design, chip), reverse=True)
+        chosen += of[: -(-most // len(widths))]
     chosen = chosen[:most]
     points = []
     with ThreadPoolExecutor(threads) as pool:

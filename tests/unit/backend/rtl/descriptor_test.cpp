@@ -25,6 +25,9 @@ struct Rig {
     for (int c = 0; c < 3; ++c)
       model.store(io_port, static_cast<std::uint64_t>(64 * c),
                   {reinterpret_cast<const std::uint8_t*>(record.data()), 40});
+    // Behind them, what is no test vector: it would be number 1 at address 0.
+    const std::vector<std::uint8_t> large(8, 0xFF);
+    model.store(io_port, 512, large);
     good = {{reg::mode, 0},
             {reg::group, 2},
             {reg::lwe_n, 8},
