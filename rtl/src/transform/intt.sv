@@ -72,7 +72,7 @@ module intt
     frame_counter #(.ROWS(ROWS), .LATENCY(BUTTERFLY_LATENCY)) frame (
         .clk, .rst_n, .en, .start(paired_start), .running(), .row(), .next_row,
         .start_out(start[i+1]));
-    assign address = AW'(next_row >> (LOG_T - LOG_ENTRIES));
+    assign address = AW'({1'b0, next_row} >> (LOG_T - LOG_ENTRIES));
     for (genvar g = 0; g < GROUPS; g++) begin : g_group
       logic [32:0] w;
       twiddle_rom #(

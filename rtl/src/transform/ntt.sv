@@ -56,7 +56,7 @@ module ntt
     logic after_start;
     frame_counter #(.ROWS(ROWS), .LATENCY(BUTTERFLY_LATENCY)) frame (
         .clk, .rst_n, .en, .start(start[s]), .running(), .row(), .next_row, .start_out(after_start));
-    assign address = AW'(next_row >> (LOG_T - LOG_ENTRIES));
+    assign address = AW'({1'b0, next_row} >> (LOG_T - LOG_ENTRIES));
     for (genvar g = 0; g < GROUPS; g++) begin : g_group
       logic [32:0] w;
       twiddle_rom #(
