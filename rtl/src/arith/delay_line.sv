@@ -16,7 +16,7 @@ module delay_line #(
     logic unused;
     assign unused = clk & rst_n & en;
   end else if (DEPTH < MEMORY_FROM) begin : g_registers
-    logic [DEPTH-1:0][WIDTH-1:0] stages;
+    logic [WIDTH-1:0] stages[DEPTH];
     always_ff @(posedge clk) if (en) begin
       stages[0] <= d;
       for (int i = 1; i < DEPTH; i++) stages[i] <= stages[i-1];

@@ -5,10 +5,10 @@ module sum_tree
 #(
     parameter int TERMS = 4
 ) (
-    input  logic                   clk,
-    input  logic                   en,
-    input  logic [TERMS-1:0][32:0] terms,
-    output logic [32:0]            sum
+    input  logic        clk,
+    input  logic        en,
+    input  logic [32:0] terms[TERMS],
+    output logic [32:0] sum
 );
   if (TERMS == 1) begin : g_one
     assign sum = terms[0];
@@ -16,7 +16,7 @@ module sum_tree
     assign unused = clk & en;
   end else begin : g_more
     localparam int PAIRS = TERMS / 2, LEFT = TERMS - PAIRS;
-    logic [LEFT-1:0][32:0] level;
+    logic [32:0] level[LEFT];
     always_ff @(posedge clk) if (en) begin
       for (int i = 0; i < PAIRS; i++) level[i] <= add_mod(terms[2*i], terms[2*i+1]);
       if (LEFT > PAIRS) level[LEFT-1] <= terms[TERMS-1];

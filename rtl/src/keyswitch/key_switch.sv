@@ -297,29 +297,41 @@ module key_switch #(
   always_ff @(posedge clk)
     if (!rst_n) valid <= '0;
     else valid <= {valid[1:0], issue};
+  // row·digit by shifts and sums: a digit has few bits, and no DSP is spent.
+  function automatic logic [31:0] times_digit(logic [31:0] word, logic [DW-1:0] by);
+    logic [31:0] sum;
+    sum = by[DW-1] ? -(word << (DW - 1)) : '0;
+    for (int bit_at = 0; bit_at < DW - 1; bit_at++) if (by[bit_at]) sum = sum + (word << bit_at);
+    return sum;
+  endfunction
+  // The wide registers move only when there is something in them.
+  always_ff @(posedge clk) begin
+    if (issue) row1 <= row;
+    if (valid[0]) row2 <= row1;
+    if (valid[1])
+      for (int v = 0; v < LANES; v++) product3[v] <= times_digit(row2[v], digit2);
+    if (valid[1] || state == FETCH)
+      sum3 <= sums[state==FETCH?SW'(int'(send_group)*CAPACITY+int'(send_c)) : place2];
+    if (valid[2]) sums[place3] <= next3;
+    if (state == FETCH) sent <= sum3;
+    else if (state == SEND && out_ready) sent <= sent >> (OUT_SLOTS > 1 ? OUT_BITS : 0);
+  end
   always_ff @(posedge clk) begin
     y1 <= digits_memory[digit_base+AW'(c)];
     body1 <= bodies[{half, c}];
-    row1 <= row;
     j1 <= j;
     place1 <= place0;
     group1 <= group;
     first1 <= first_row;
-    row2 <= row1;
     digit2 <= digit;
     place2 <= place1;
     body2 <= body1;
     group2 <= group1;
     first2 <= first1;
-    for (int v = 0; v < LANES; v++) product3[v] <= row2[v] * {{(32 - DW) {digit2[DW-1]}}, digit2};
-    sum3 <= sums[state==FETCH?SW'(int'(send_group)*CAPACITY+int'(send_c)) : place2];
     place3 <= place2;
     body3 <= body2;
     group3 <= group2;
     first3 <= first2;
-    if (valid[2]) sums[place3] <= next3;
-    if (state == FETCH) sent <= sum3;
-    else if (state == SEND && out_ready) sent <= sent >> (OUT_SLOTS > 1 ? OUT_BITS : 0);
   end
   assign out_valid = state == SEND;
   always_comb

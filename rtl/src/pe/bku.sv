@@ -35,7 +35,7 @@ module bku
 
   for (genvar w = 0; w < 4 * L; w++) begin : g_word
     for (genvar lane = 0; lane < LANES; lane++) begin : g_lane
-      logic [SETS-1:0][32:0] products;
+      logic [32:0] products[SETS];
       for (genvar s = 0; s < SETS; s++) begin : g_set
         mod_mul multiplier (
             .clk, .en, .a(key[s][w][lane]), .b(factors[s][lane]), .r(products[s]));

@@ -33,7 +33,7 @@ module mac
 
   for (genvar column = 0; column < 2; column++) begin : g_column
     for (genvar lane = 0; lane < LANES; lane++) begin : g_lane
-      logic [2*L-1:0][32:0] products;
+      logic [32:0] products[2*L];
       for (genvar r = 0; r < 2 * L; r++) begin : g_row
         mod_mul multiplier (
             .clk, .en, .a(digits[r][lane]), .b(bundle[2*r+column][lane]), .r(products[r]));

@@ -23,14 +23,17 @@ module intt
   logic en;
   logic [LOG_N:0] start;
   logic first_running, last_running;
-  logic [LOG_N:0][LANES-1:0][32:0] rows;
+  logic [32:0] rows[LOG_N+1][LANES];
 
   // Within a polynomial all stands still until the next row comes: the output, too, is then not valid.
   logic moves;
   assign moves = in_valid || !first_running;
   assign in_ready = out_ready || !last_running;
   assign en = in_ready && moves;
-  assign rows[0] = in_row;
+  for (genvar l = 0; l < LANES; l++) begin : g_ends
+    assign rows[0][l] = in_row[l];
+    assign out_row[l] = rows[LOG_N][l];
+  end
 
   logic [LOG_T-1:0] unfinished;
   always_ff @(posedge clk)
@@ -47,7 +50,7 @@ module intt
     localparam int DISTANCE = B / GROUPS;
     logic [LOG_T-1:0] next_row;
     logic [AW-1:0] address;
-    logic [LANES-1:0][32:0] paired;
+    logic [32:0] paired[LANES];
     logic paired_start;
     if (S < LOG_T) begin : g_commutator
       localparam int DEPTH = 1 << (LOG_T - 1 - S);
@@ -55,18 +58,21 @@ module intt
       frame_counter #(.ROWS(ROWS), .LATENCY(DEPTH)) exchange (
           .clk, .rst_n, .en, .start(start[i]), .running(), .row, .next_row(),
           .start_out(paired_start));
-      commutator #(.WIDTH(33 * B), .DEPTH(DEPTH)) commutate (
-          .clk, .rst_n, .en, .swap(row[LOG_T-1-S]),
-          .in_top(rows[i][B-1:0]), .in_bottom(rows[i][LANES-1:B]),
-          .out_top(paired[B-1:0]), .out_bottom(paired[LANES-1:B]));
+      for (genvar l = 0; l < B; l++) begin : g_lane
+        commutator #(.WIDTH(33), .DEPTH(DEPTH)) commutate (
+            .clk, .rst_n, .en, .swap(row[LOG_T-1-S]), .in_top(rows[i][l]), .in_bottom(rows[i][B+l]),
+            .out_top(paired[l]), .out_bottom(paired[B+l]));
+      end
     end else begin : g_wires
-      assign paired = rows[i];
+      for (genvar l = 0; l < LANES; l++) begin : g_lane
+        assign paired[l] = rows[i][l];
+      end
       assign paired_start = start[i];
     end
     frame_counter #(.ROWS(ROWS), .LATENCY(BUTTERFLY_LATENCY)) frame (
         .clk, .rst_n, .en, .start(paired_start), .running(), .row(), .next_row,
         .start_out(start[i+1]));
-    assign address = AW'(next_row >> (LOG_T - LOG_ENTRIES));
+    assign address = AW'({1'b0, next_row} >> (LOG_T - LOG_ENTRIES));
     for (genvar g = 0; g < GROUPS; g++) begin : g_group
       logic [32:0] w;
       twiddle_rom #(
@@ -86,5 +92,4 @@ module intt
       .clk, .rst_n, .en, .start(start[LOG_N]), .running(last_running), .row(), .next_row(),
       .start_out());
   assign out_valid = last_running && moves;
-  assign out_row = rows[LOG_N];
 endmodule

@@ -24,14 +24,17 @@ module ntt
   logic en;
   logic [LOG_N:0] start;
   logic first_running, last_running;
-  logic [LOG_N:0][LANES-1:0][32:0] rows;
+  logic [32:0] rows[LOG_N+1][LANES];
 
   // Within a polynomial all stands still until the next row comes: the output, too, is then not valid.
   logic moves;
   assign moves = in_valid || !first_running;
   assign in_ready = out_ready || !last_running;
   assign en = in_ready && moves;
-  assign rows[0] = in_row;
+  for (genvar l = 0; l < LANES; l++) begin : g_ends
+    assign rows[0][l] = in_row[l];
+    assign out_row[l] = rows[LOG_N][l];
+  end
 
   // The first stage's counter, without its own start, tells whether a polynomial is unfinished.
   logic [LOG_T-1:0] unfinished;
@@ -49,11 +52,11 @@ module ntt
     localparam int DISTANCE = B / GROUPS;  // between the lanes of a butterfly
     logic [LOG_T-1:0] next_row;
     logic [AW-1:0] address;
-    logic [LANES-1:0][32:0] after;
+    logic [32:0] after[LANES];
     logic after_start;
     frame_counter #(.ROWS(ROWS), .LATENCY(BUTTERFLY_LATENCY)) frame (
         .clk, .rst_n, .en, .start(start[s]), .running(), .row(), .next_row, .start_out(after_start));
-    assign address = AW'(next_row >> (LOG_T - LOG_ENTRIES));
+    assign address = AW'({1'b0, next_row} >> (LOG_T - LOG_ENTRIES));
     for (genvar g = 0; g < GROUPS; g++) begin : g_group
       logic [32:0] w;
       twiddle_rom #(
@@ -72,12 +75,15 @@ module ntt
       frame_counter #(.ROWS(ROWS), .LATENCY(DEPTH)) exchange (
           .clk, .rst_n, .en, .start(after_start), .running(), .row, .next_row(),
           .start_out(start[s+1]));
-      commutator #(.WIDTH(33 * B), .DEPTH(DEPTH)) commutate (
-          .clk, .rst_n, .en, .swap(row[LOG_T-1-s]),
-          .in_top(after[B-1:0]), .in_bottom(after[LANES-1:B]),
-          .out_top(rows[s+1][B-1:0]), .out_bottom(rows[s+1][LANES-1:B]));
+      for (genvar l = 0; l < B; l++) begin : g_lane
+        commutator #(.WIDTH(33), .DEPTH(DEPTH)) commutate (
+            .clk, .rst_n, .en, .swap(row[LOG_T-1-s]), .in_top(after[l]), .in_bottom(after[B+l]),
+            .out_top(rows[s+1][l]), .out_bottom(rows[s+1][B+l]));
+      end
     end else begin : g_wires
-      assign rows[s+1] = after;
+      for (genvar l = 0; l < LANES; l++) begin : g_lane
+        assign rows[s+1][l] = after[l];
+      end
       assign start[s+1] = after_start;
     end
   end
@@ -86,5 +92,4 @@ module ntt
       .clk, .rst_n, .en, .start(start[LOG_N]), .running(last_running), .row(), .next_row(),
       .start_out());
   assign out_valid = last_running && moves;
-  assign out_row = rows[LOG_N];
 endmodule
