@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from . import binfhe
 from ._server import rtl as _lib
@@ -128,7 +128,7 @@ def design_for(name: str) -> Design:
     """A core for a named set. ParameterError for a set that no core runs."""
     parameters = binfhe.parameters(name, allow_insecure=True)
     literal = parameters.literal()
-    kind, group, raised = literal["rotation"]
+    kind, group, raised = cast("tuple[str, int, int]", literal["rotation"])
     count, log_base, digits = literal["gadget"][0]
     runs = (
         literal["Q"] == _PRIME
