@@ -118,6 +118,7 @@ std::vector<Bytes> rotation_key_images(const Shape& shape, const RotationShape& 
       }
     }
     std::vector<std::span<std::uint8_t>> ports;
+    ports.reserve(images.size());
     for (Bytes& image : images) ports.push_back(std::span(image).subspan(step * chunk, chunk));
     pack_chunk(shape, words, ports);
   });

@@ -79,7 +79,7 @@ CoreLibrary::~CoreLibrary() { dlclose(handle_); }
 std::shared_ptr<const CoreLibrary> CoreLibrary::load(const std::string& path) {
   void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
-    const char* const why = dlerror();
+    const char* const why = dlerror();  // NOLINT(concurrency-mt-unsafe): glibc's is
     throw DeviceError("the simulated core \"" + path + "\" cannot be loaded (" +
                       (why ? why : "no reason is known") + ")" + how_to_build);
   }
@@ -110,6 +110,7 @@ std::shared_ptr<const CoreLibrary> CoreLibrary::load(const std::string& path) {
 }
 
 std::string CoreLibrary::path() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing in Whorl writes the environment
   if (const char* given = std::getenv("WHORL_RTL_CORE"); given && *given) return given;
   Dl_info here{};
   std::string folder = ".";

@@ -148,7 +148,7 @@ class Switching final : public RelayLwe {
 class CoreQueue final : public Relay {
  public:
   CoreQueue(std::shared_ptr<const Device> device, std::unique_ptr<Queue> behind,
-            std::shared_ptr<const Cores> cores)
+            const std::shared_ptr<const Cores>& cores)
       : Relay(std::move(device), std::move(behind)) {
     offer<RotationOps<std::uint64_t>>(std::make_shared<Rotation>(*this, this->behind(), cores));
     offer<LweOps>(std::make_shared<Switching>(*this, this->behind(), cores));
