@@ -53,3 +53,13 @@ def test_a_missing_core_says_how_to_build_it(
     monkeypatch.setenv("WHORL_RTL_CORE", os.devnull)
     with pytest.raises(whorl.DeviceError, match=r"library\.mk"):
         binfhe.Server(client.evaluation_keys(), device="rtl")
+
+
+@pytest.mark.skipif("WHORL_RTL_CORE" not in os.environ, reason="WHORL_RTL_CORE names no core")
+def test_the_simulated_core_is_the_cpu() -> None:
+    client = binfhe.Client(binfhe.parameters("fpga/I_M2", allow_insecure=True))
+    keys = client.evaluation_keys()
+    a, b = client.encrypt([0, 1, 1]), client.encrypt([1, 1, 0])
+    results = [binfhe.Server(keys, device=device).nand(a, b).to_host() for device in ("cpu", "rtl")]
+    assert np.array_equal(results[0].data, results[1].data)
+    assert client.decrypt(results[1]).tolist() == [1, 0, 1]
