@@ -22,7 +22,7 @@ install(FILES "${PROJECT_BINARY_DIR}/whorlConfig.cmake"
 # The prefix is found from where the file lies, so that an installed tree can be moved.
 file(RELATIVE_PATH whorl_pc_to_prefix "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
 string(REGEX REPLACE "/$" "" whorl_pc_to_prefix "${whorl_pc_to_prefix}")
-set(whorl_pc_libs "-pthread -lstdc++ -lm")
+set(whorl_pc_libs "-pthread -lstdc++ -lm -ldl")
 if(whorl_cuda)
   string(APPEND whorl_pc_libs " -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -ldl -lrt")
 endif()

@@ -5,6 +5,7 @@
 
 #include "backend/contract/device.h"
 #include "backend/cpu/cpu_device.h"
+#include "backend/rtl/rtl_device.h"
 #include "math/process.h"
 #ifdef WHORL_CUDA
 #include "backend/cuda/cuda_device.h"
@@ -36,7 +37,8 @@ DeviceKind kind() {
 
 struct Registry {
   math::ProcessMutex mutex;
-  std::vector<DeviceKind> kinds{cpu::kind(), cuda::kind()};
+  std::vector<DeviceKind> kinds{cpu::kind(), cuda::kind(), rtl::model_kind(),
+                                rtl::simulation_kind()};
 };
 Registry& registry() {
   static Registry all;

@@ -152,9 +152,27 @@ void sample_sparse(PrivateStream& stream, uint32_t weight, std::span<int32_t> ou
   }
 }
 
+namespace {
+
+/// For a sum over i < k of 2^i·x_i: the least k for which x_i has a deviation of at most 12, and
+/// this deviation.
+std::pair<int, double> parts_of(double sigma) {
+  int k = 1;
+  double sum_of_squares = 1;
+  while (sigma > 12 * std::sqrt(sum_of_squares)) sum_of_squares += std::ldexp(1, 2 * k++);
+  return {k, sigma / std::sqrt(sum_of_squares)};
+}
+
+}  // namespace
+
 GaussianSampler::GaussianSampler(double sigma) : sigma_(sigma) {
-  if (!(sigma >= 0.5 && sigma <= 64)) {
-    throw ParameterError("sigma = " + text_of(sigma) + " is outside [0.5, 64]");
+  if (!(sigma >= 0.5 && sigma <= greatest_sigma)) {
+    throw ParameterError("sigma = " + text_of(sigma) + " is outside [0.5, 2^24]");
+  }
+  if (sigma > 64) {
+    const auto [parts, width] = parts_of(sigma);
+    parts_ = parts;
+    sigma = width;
   }
   // Summed from the far end, where terms are small, so that the tails keep their relative
   // precision.
@@ -178,10 +196,25 @@ double GaussianSampler::variance() const {
   for (size_t k = tails_.size(); k-- > 0;) {
     sum += static_cast<long double>(2 * k + 1) * static_cast<long double>(tails_[k]);
   }
-  return static_cast<double>(std::ldexp(sum, -63));
+  // 1 + 4 + … + 4^(parts - 1) parts' variances.
+  return static_cast<double>(std::ldexp(sum, -63) * (std::ldexp(1.0L, 2 * parts_) - 1) / 3);
 }
 
 void GaussianSampler::sample(PrivateStream& stream, std::span<int32_t> out) const {
+  if (parts_ == 1) return sample_part(stream, out);
+  std::array<int32_t, 1024> drawn;
+  std::ranges::fill(out, 0);
+  for (size_t done = 0; done < out.size(); done += drawn.size()) {
+    const size_t count = std::min(drawn.size(), out.size() - done);
+    for (int i = 0; i < parts_; ++i) {
+      sample_part(stream, std::span(drawn).first(count));
+      for (size_t j = 0; j < count; ++j) out[done + j] += drawn[j] * (int32_t{1} << i);
+    }
+  }
+  sodium_memzero(drawn.data(), sizeof drawn);
+}
+
+void GaussianSampler::sample_part(PrivateStream& stream, std::span<int32_t> out) const {
   Block<int64_t> block;
   const auto from_words = HWY_DYNAMIC_DISPATCH(gaussian_from_words);
   for (size_t done = 0; done < out.size();) {
@@ -198,11 +231,8 @@ void GaussianSampler::sample(PrivateStream& stream, std::span<int32_t> out) cons
 void add_gaussian(PrivateStream& stream, double sigma, std::span<double> values) {
   if (!(sigma <= 0x1p1000))
     throw ParameterError("sigma = " + text_of(sigma) + " is outside [0.5, 2^1000]");
-  // The least k with sigma^2 <= 12^2·(1 + 4 + … + 4^(k-1)).
-  int k = 1;
-  double sum_of_squares = 1;
-  while (sigma > 12 * std::sqrt(sum_of_squares)) sum_of_squares += std::ldexp(1, 2 * k++);
-  const GaussianSampler sampler(sigma / std::sqrt(sum_of_squares));
+  const auto [k, width] = parts_of(sigma);
+  const GaussianSampler sampler(width);
   std::array<int32_t, 1024> drawn;
   for (size_t done = 0; done < values.size(); done += drawn.size()) {
     const size_t count = std::min(drawn.size(), values.size() - done);

@@ -31,28 +31,35 @@ void sample_sparse(PrivateStream& stream, uint32_t weight, std::span<int32_t> ou
 /// The discrete Gaussian over the integers: P(x) proportional to exp(-x^2 / (2 sigma^2)), by
 /// inversion of the cumulative table of |x| (Peikert, "An efficient and parallel Gaussian sampler
 /// for lattices", CRYPTO 2010, section 4.1) with a separate sign. Probabilities are multiples of
-/// 2^-63; the tail whose probability rounds to nothing is cut, at about 9 sigma.
+/// 2^-63; the tail whose probability rounds to nothing is cut, at about 9 sigma. Above 64 it is a
+/// sum as in add_gaussian.
 class GaussianSampler {
  public:
-  /// sigma: 0.5 .. 64, else ParameterError.
+  /// sigma: 0.5 .. greatest_sigma, else ParameterError.
   explicit GaussianSampler(double sigma);
+  static constexpr double greatest_sigma = 0x1p24;
 
   void sample(PrivateStream& stream, std::span<int32_t> out) const;
 
   double sigma() const { return sigma_; }
 
   /// The largest |x| that can be drawn.
-  int32_t bound() const { return static_cast<int32_t>(tails_.size()); }
+  int32_t bound() const {
+    return static_cast<int32_t>(tails_.size()) * ((int32_t{1} << parts_) - 1);
+  }
 
   /// The variance of what is drawn, computed from the table as it is. A little below sigma^2 for
   /// sigma < 1; equal to within double precision from sigma = 2 up.
   double variance() const;
 
-  /// P(|x| > k) * 2^63 for k = 0 .. bound() - 1: the table.
+  /// P(|x| > k) * 2^63 from k = 0 on, of one part: the table.
   std::span<const uint64_t> tails() const { return tails_; }
 
  private:
+  void sample_part(PrivateStream& stream, std::span<int32_t> out) const;
+
   double sigma_;
+  int parts_ = 1;  ///< what is drawn is the sum of 2^i times the i-th
   std::vector<uint64_t> tails_;
 };
 

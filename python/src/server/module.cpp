@@ -15,6 +15,8 @@ NB_MODULE(_server, module) {
   bind_errors(module);
   bind_devices(module);
   bind_frames(module);
+  auto rtl = module.def_submodule("rtl");
+  bind_rtl(rtl);
   auto binfhe = module.def_submodule("binfhe");
   bind_binfhe_parameters(binfhe);
   bind_binfhe_data(binfhe);

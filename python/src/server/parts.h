@@ -8,6 +8,7 @@ namespace whorl::python {
 void bind_errors(nb::module_& module);
 void bind_devices(nb::module_& module);
 void bind_frames(nb::module_& module);
+void bind_rtl(nb::module_& module);
 
 void bind_binfhe_parameters(nb::module_& module);
 void bind_binfhe_data(nb::module_& module);

@@ -5,6 +5,7 @@ from typing import Any
 from . import bgv as bgv
 from . import binfhe as binfhe
 from . import ckks as ckks
+from . import rtl as rtl
 from .parts import Read
 
 class Error(Exception): ...

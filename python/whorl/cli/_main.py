@@ -13,7 +13,7 @@ import typer
 
 from .. import __version__
 from ..errors import Error
-from . import _bench, _bench_bgv, _bench_ckks, _demo, _info, _interrupt, _params
+from . import _bench, _bench_bgv, _bench_ckks, _demo, _info, _interrupt, _params, _rtl
 from ._bgv import BGV
 from ._binfhe import BINFHE
 from ._ckks import CKKS
@@ -35,6 +35,7 @@ _bench.app.command("bgv")(_bench_bgv.bgv)
 _bench.app.command("ckks")(_bench_ckks.ckks)
 app.add_typer(_bench.app, name="bench")
 app.command("demo")(_demo.demo)
+app.add_typer(_rtl.app, name="rtl")
 
 
 def _show_version(wanted: bool) -> None:

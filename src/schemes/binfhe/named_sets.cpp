@@ -358,6 +358,24 @@ ParameterLiteral own(const char* name, const char* source, std::uint64_t q, std:
   return literal;
 }
 
+/// p = 2^33 - 2^20 + 1, the ring's modulus of the accelerator in rtl/.
+constexpr std::uint64_t kPrimeOfCore = pow2(33) - pow2(20) + 1;
+
+/// What the accelerator runs: q = Q_ks = 2^32, Q = p, binary LWE keys, unrolled rotations, key
+/// switching by products. Only the ratio of error and modulus counts for security.
+ParameterLiteral core_set(const std::string& name, const std::string& source, std::uint32_t n,
+                          std::uint32_t N, std::uint32_t log_base, std::uint32_t digits,
+                          std::uint32_t group) {
+  ParameterLiteral literal =
+      own(name.c_str(), source.c_str(), pow2(32), N, kPrimeOfCore, {n, log_base, digits});
+  literal.key_switch = KeySwitch::product;
+  literal.log_B_ks = 2;
+  literal.ks_digits = 8;
+  literal.transform = Transform::ntt;
+  literal.rotation = {RotationKind::unrolled, group};
+  return literal;
+}
+
 /// Found by tools/params/search.py: the cheapest sets of 132 bits for the LWE key and 131 for the
 /// ring key (N = 1024 at 26 bits is measured at 131.3). docs/parameters.md says what made them win.
 void add_own(std::vector<ParameterLiteral>& sets) {
@@ -456,12 +474,46 @@ void add_blocks(std::vector<ParameterLiteral>& sets) {
   sets.push_back(tables);
 }
 
+/// Whorl's own for the accelerator. Errors are as wide as leaves gates at most 2^-64; at N = 1024
+/// three digits are needed for that, and at N = 2048 one digit would not do.
+void add_own_of_core(std::vector<ParameterLiteral>& sets) {
+  for (const std::uint32_t m : {2u, 3u}) {
+    ParameterLiteral set = core_set(
+        "W128_P64_RTL_M" + std::to_string(m),
+        "Whorl: gates, failure at most 2^-64, for the accelerator, groups of " + std::to_string(m),
+        684, 1024, 6, 3, m);
+    set.ks_digits = 7;
+    set.sigma_lwe = static_cast<double>(pow2(18));
+    set.sigma_ring = 3.19 * 128;
+    sets.push_back(set);
+  }
+}
+
+/// Sets (I) and (II) of Ye, Kannan, Prasanna, "FPGA Acceleration of Fully Homomorphic Encryption
+/// over the Torus", HPEC 2022. They give no errors and no key switching; these are 2^-15 of the
+/// torus for LWE keys, and for the ring of N = 1024 2^-27, as in the TFHE library's set of n = 500.
+void add_fpga(std::vector<ParameterLiteral>& sets) {
+  const std::string origin =
+      "Ye, Kannan, Prasanna, HPEC 2022; errors of 2^-15, key switching by 8 digits of 2 bits; ";
+  for (std::uint32_t m = 1; m <= 4; ++m) {
+    const std::string suffix = "_M" + std::to_string(m);
+    const std::string note = ", groups of " + std::to_string(m);
+    sets.push_back(core_set("fpga/I" + suffix, origin + "set (I)" + note, 500, 1024, 10, 2, m));
+    sets.back().sigma_lwe = static_cast<double>(pow2(17));
+    sets.back().sigma_ring = 64;
+    sets.push_back(core_set("fpga/II" + suffix, origin + "set (II)" + note, 592, 2048, 7, 3, m));
+    sets.back().sigma_lwe = static_cast<double>(pow2(17));
+  }
+}
+
 std::vector<ParameterLiteral> all_sets() {
   std::vector<ParameterLiteral> sets;
   add_own(sets);
+  add_own_of_core(sets);
   add_blocks(sets);
   add_xiao(sets);
   add_velofhe(sets);
+  add_fpga(sets);
   add_openfhe_1_5(sets);
   add_openfhe_1_6(sets);
   return sets;

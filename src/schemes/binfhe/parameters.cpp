@@ -9,6 +9,7 @@
 #include "lattice/security.h"
 #include "math/digest.h"
 #include "math/primes.h"
+#include "math/sampling.h"
 #include "math/text.h"
 #include "schemes/binfhe/account.h"
 #include "schemes/binfhe/derived.h"
@@ -141,7 +142,8 @@ void check(const ParameterLiteral& p) {
        static_cast<int>(p.ring_secret), "must be binary (0), ternary (1) or gaussian (2)");
   for (const auto& [field, sigma] :
        {std::pair{"sigma_lwe", p.sigma_lwe}, std::pair{"sigma_ring", p.sigma_ring}})
-    need(sigma >= 0.5 && sigma <= 64, field, sigma, "must be in 0.5 … 64");
+    need(sigma >= 0.5 && sigma <= math::GaussianSampler::greatest_sigma, field, sigma,
+         "must be in 0.5 … 2^24");
   need(p.transform == Transform::ntt || p.transform == Transform::fft, "transform",
        static_cast<int>(p.transform), "must be ntt (0) or fft (1)");
   need(p.max_p >= 2 && p.max_p <= p.N / 4, "max_p", p.max_p,

@@ -65,7 +65,10 @@ def shells(tmp_path_factory: pytest.TempPathFactory) -> Shells:
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("whorl ", ["keygen", "encrypt", "eval", "decrypt", "params", "info", "bench", "demo"]),
+        (
+            "whorl ",
+            ["keygen", "encrypt", "eval", "decrypt", "params", "info", "bench", "demo", "rtl"],
+        ),
         ("whorl de", ["decrypt", "demo"]),
         ("whorl bench k", ["keygen"]),
         ("whorl keygen --ov", ["--overwrite-secret"]),
@@ -76,7 +79,7 @@ def shells(tmp_path_factory: pytest.TempPathFactory) -> Shells:
         ("whorl keygen --arcsine ", ["0", "3", "5", "7", "9", "11", "13", "15"]),
         ("whorl keygen --arcsine 1", ["11", "13", "15"]),
         ("whorl params show cheddar/4", ["cheddar/40"]),
-        ("whorl params show W128_P6", ["W128_P64", "W128_P64_M3", "W128_P64_M4"]),
+        ("whorl params show W128_P64_M", ["W128_P64_M3", "W128_P64_M4"]),
         ("whorl eval --gate NAN", ["NAND"]),
         ("whorl eval --gate xno", ["xnor"]),
         ("whorl eval --device c", ["cpu", "cuda", "cuda:all"]),
@@ -105,7 +108,7 @@ def test_bash(shells: Shells) -> None:
     script = shells.run("whorl", _WHORL_COMPLETE="source_bash").stdout
     for line, expected in (
         ("whorl keyg", ["keygen"]),
-        ("whorl keygen --params W128_P6", ["W128_P64", "W128_P64_M3", "W128_P64_M4"]),
+        ("whorl keygen --params W128_P64_M", ["W128_P64_M3", "W128_P64_M4"]),
         ("whorl decrypt x", []),
     ):
         words = line.split()

@@ -40,9 +40,8 @@ class MathGaussian : public testing::TestWithParam<double> {};
 
 // 2^21 samples: chi-square over all values, mean and variance. Bounds at 6 standard deviations for
 // the moments (2 * 10^-9 each); false alarm of the whole test below 3 * 10^-7.
-TEST_P(MathGaussian, follows_the_exact_distribution) {
+void expect_exact_distribution(double sigma) {
   constexpr size_t samples = 1 << 21;
-  const double sigma = GetParam();
   const GaussianSampler sampler(sigma);
   PrivateStream stream("test");
   std::vector<int32_t> drawn(samples);
@@ -68,6 +67,35 @@ TEST_P(MathGaussian, follows_the_exact_distribution) {
   EXPECT_LT(std::abs(sum / samples), 6 * std::sqrt(variance / samples));
   EXPECT_LT(std::abs(sum_of_squares / samples - variance),
             6 * std::sqrt((fourth - variance * variance) / samples));
+}
+
+TEST_P(MathGaussian, follows_the_exact_distribution) { expect_exact_distribution(GetParam()); }
+
+// Sums of parts: of 4 and of 7.
+TEST(MathWideGaussian, follows_the_exact_distribution) {
+  for (const double sigma : {100.0, 700.0}) {
+    SCOPED_TRACE(sigma);
+    expect_exact_distribution(sigma);
+  }
+}
+
+TEST(MathWideGaussian, is_as_wide_as_asked) {
+  for (const double sigma : {64.5, 131072.0, GaussianSampler::greatest_sigma}) {
+    const GaussianSampler sampler(sigma);
+    EXPECT_EQ(sampler.sigma(), sigma);
+    EXPECT_NEAR(sampler.variance() / (sigma * sigma), 1, 1e-12);
+    PrivateStream stream("test");
+    std::vector<int32_t> drawn(1 << 16);
+    sampler.sample(stream, drawn);
+    double sum_of_squares = 0;
+    for (const int32_t x : drawn) {
+      EXPECT_LE(std::abs(x), sampler.bound());
+      sum_of_squares += static_cast<double>(x) * x;
+    }
+    // The variance of a square is 2·sigma^4: 6 standard deviations.
+    EXPECT_NEAR(sum_of_squares / static_cast<double>(drawn.size()) / (sigma * sigma), 1,
+                6 * std::sqrt(2.0 / static_cast<double>(drawn.size())));
+  }
 }
 
 TEST_P(MathGaussian, table_is_exact) {
@@ -120,7 +148,7 @@ TEST_P(MathGaussian, all_targets_match_the_definition) {
 INSTANTIATE_TEST_SUITE_P(Sigmas, MathGaussian, testing::Values(0.5, 1.0, 3.19, 3.2, 17.25, 64.0));
 
 TEST(MathSampling, sigma_range_is_enforced) {
-  for (const double bad : {0.0, 0.49, 64.01, -3.2, std::nan(""), HUGE_VAL}) {
+  for (const double bad : {0.0, 0.49, 0x1p24 + 1, -3.2, std::nan(""), HUGE_VAL}) {
     EXPECT_THROW(GaussianSampler{bad}, ParameterError) << bad;
   }
 }

@@ -25,18 +25,66 @@ TEST(NamedSets, NamesAreUniqueAndOwnSetsComeFirst) {
     EXPECT_TRUE(is_foreign || !foreign) << set.name << " after the sets of others";
     foreign = foreign || is_foreign;
   }
-  for (const char* name :
-       {"W128_P64", "W128_P128", "BLOCK4_P64", "BLOCK4_P128", "xiao/STD128", "xiao/EVALFUNC",
-        "velofhe/GD_I", "velofhe/GD_II", "velofhe/GD_I_AP", "velofhe/GD_II_AP", "velofhe/MR_I",
-        "velofhe/MR_I_AP", "velofhe/MR_II", "velofhe/MR_II_AP", "openfhe_1_6/STD128_AP",
-        "openfhe_1_6/STD128_LMKCDEY", "openfhe_1_5/STD128", "openfhe_1_6/STD128",
-        "openfhe_1_6/LARGE_PRECISION"}) {
+  for (const char* name : {"W128_P64",
+                           "W128_P128",
+                           "BLOCK4_P64",
+                           "BLOCK4_P128",
+                           "xiao/STD128",
+                           "xiao/EVALFUNC",
+                           "velofhe/GD_I",
+                           "velofhe/GD_II",
+                           "velofhe/GD_I_AP",
+                           "velofhe/GD_II_AP",
+                           "velofhe/MR_I",
+                           "velofhe/MR_I_AP",
+                           "velofhe/MR_II",
+                           "velofhe/MR_II_AP",
+                           "openfhe_1_6/STD128_AP",
+                           "openfhe_1_6/STD128_LMKCDEY",
+                           "openfhe_1_5/STD128",
+                           "openfhe_1_6/STD128",
+                           "openfhe_1_6/LARGE_PRECISION",
+                           "W128_P64_RTL_M2",
+                           "fpga/I_M1",
+                           "fpga/II_M4"}) {
     EXPECT_EQ(names.count(name), 1U) << name;
   }
 }
 
+/// Sets that the accelerator of rtl/ runs have its moduli.
+bool for_the_core(const ParameterLiteral& set) {
+  return set.Q == (std::uint64_t{1} << 33) - (std::uint64_t{1} << 20) + 1;
+}
+
+TEST(NamedSets, OfTheAcceleratorAreWhatItRuns) {
+  int count = 0;
+  for (const ParameterLiteral& set : named_sets()) {
+    if (!for_the_core(set)) continue;
+    ++count;
+    SCOPED_TRACE(set.name);
+    EXPECT_EQ(set.q, std::uint64_t{1} << 32);
+    EXPECT_EQ(set.Q_ks, set.q);
+    EXPECT_EQ(set.lwe_secret, SecretDistribution::binary);
+    EXPECT_EQ(set.key_switch, KeySwitch::product);
+    EXPECT_EQ(set.transform, Transform::ntt);
+    EXPECT_EQ(set.rotation.kind, RotationKind::unrolled);
+    EXPECT_EQ(set.gadget.size(), 1U);
+    const bool own = set.name.find('/') == std::string::npos;
+    const Parameters made = Parameters::create(set, !own);
+    EXPECT_LE(made.failure_log2(), -64);
+    if (own) {
+      EXPECT_GE(made.security().bits(), 131);
+    } else {  // the paper's
+      EXPECT_LT(made.security().bits(), 128);
+      EXPECT_THROW(Parameters::create(set), ParameterError);
+    }
+  }
+  EXPECT_EQ(count, 10);
+}
+
 TEST(NamedSets, RingModuliAreTheLargestPrimesOfTheirSize) {
   for (const ParameterLiteral& set : named_sets()) {
+    if (for_the_core(set)) continue;
     EXPECT_EQ(set.Q, math::ntt_prime_below(std::bit_ceil(set.Q), set.N)) << set.name;
     const std::uint64_t P = set.rotation.raised_by;
     if (P != 1) EXPECT_EQ(P, math::ntt_prime_below(std::bit_ceil(P), set.N)) << set.name;
@@ -53,7 +101,7 @@ TEST(NamedSets, GadgetsCoverTheKeyAndDropLessThanADigit) {
       if (set.rotation.raised_by != 1) {  // a digit is a whole coefficient
         EXPECT_EQ(range.log_base, log_Q) << set.name;
         EXPECT_EQ(range.digits, 1U) << set.name;
-      } else if (set.name.find('/') != std::string::npos) {
+      } else if (set.name.find('/') != std::string::npos && !for_the_core(set)) {
         // OpenFHE's rule: one digit fewer than covers Q.
         EXPECT_LT(range.log_base * range.digits, log_Q) << set.name;
         EXPECT_GE(range.log_base * (range.digits + 1), log_Q) << set.name;

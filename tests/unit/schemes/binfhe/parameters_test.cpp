@@ -79,7 +79,7 @@ TEST(BinfheParameters, EveryRefusalNamesFieldAndValue) {
       {"lwe_secret", "4", [](auto& p) { p.lwe_secret = static_cast<SecretDistribution>(4); }},
       {"ring_secret", "3", [](auto& p) { p.ring_secret = static_cast<SecretDistribution>(3); }},
       {"sigma_lwe", "0.4", [](auto& p) { p.sigma_lwe = 0.4; }},
-      {"sigma_lwe", "65", [](auto& p) { p.sigma_lwe = 65; }},
+      {"sigma_lwe", "1.67772e+07", [](auto& p) { p.sigma_lwe = 16777217; }},
       {"sigma_lwe", "nan", [=](auto& p) { p.sigma_lwe = nan; }},
       {"sigma_ring", "-3", [](auto& p) { p.sigma_ring = -3; }},
       {"sigma_ring", "inf", [=](auto& p) { p.sigma_ring = infinity; }},

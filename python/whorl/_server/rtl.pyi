@@ -1,0 +1,7 @@
+"""whorl._server.rtl: cycles of the FPGA accelerator, by its model."""
+
+from collections.abc import Mapping
+
+def count_cycles(
+    core: Mapping[str, int], memory: Mapping[str, int], n: int, count: int
+) -> dict[str, float]: ...

@@ -1,0 +1,144 @@
+"""rtl explore: designs of the FPGA accelerator for a parameter set and a chip."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .. import _rtl
+from .._progress import bar
+from ..binfhe import parameter_sets
+from ..errors import ParameterError
+from ._completion import from_list
+from ._output import out, table
+
+app = typer.Typer(help="The FPGA accelerator: designs.", no_args_is_help=True)
+
+
+def _sets() -> list[str]:
+    """Named sets that the accelerator runs."""
+    found = []
+    for name in parameter_sets():
+        try:
+            _rtl.design_for(name)
+        except ParameterError:
+            continue
+        found.append(name)
+    return found
+
+
+def _row(point: _rtl.Point, best: bool) -> list[str]:
+    d = point.design
+    return [
+        point.set + ("" if best else " ·"),
+        point.chip,
+        str(d.pes),
+        str(1 << d.log_b),
+        str(d.K),
+        f"{d.bk_ports} × {d.mem_bits}",
+        str(d.ksk_bits),
+        str(d.ks_lanes),
+        f"{point.throughput:,.0f}",
+        f"{1e3 * point.latency:.2f}",
+        f"{100 * point.utilisation:.0f} %",
+        str(point.dsp),
+        f"{point.sram_mb:.0f}",
+        f"{point.gb_s:.1f}",
+    ]
+
+
+def _plot(points: list[_rtl.Point], best: list[_rtl.Point], path: Path) -> None:
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise ParameterError("--plot: matplotlib is missing: pip install whorl[apps]") from error
+    matplotlib.use("svg" if path.suffix == ".svg" else "agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(7, 4.5))
+    for name in sorted({point.set for point in points}):
+        of = [point for point in points if point.set == name]
+        edge = sorted((p for p in best if p.set == name), key=lambda p: p.latency)
+        dots = axes.scatter([1e3 * p.latency for p in of], [p.throughput for p in of], s=12)
+        color = dots.get_facecolor()[0]
+        axes.plot(
+            [1e3 * p.latency for p in edge], [p.throughput for p in edge], color=color, label=name
+        )
+    axes.set_xlabel("latency of one bootstrap, ms")
+    axes.set_ylabel("bootstraps a second")
+    axes.set_ylim(bottom=0)
+    axes.legend()
+    figure.tight_layout()
+    figure.savefig(path)
+    plt.close(figure)
+
+
+def _chips(names: list[str], number: int) -> list[str]:
+    """A chip for each set."""
+    if len(names) not in (1, number):
+        raise ParameterError(f"--chip: {len(names)} chips for {number} sets; give one, or one each")
+    for name in names:
+        if name not in _rtl.chips():
+            raise ParameterError(f"--chip: {name!r} is not one of {', '.join(_rtl.chips())}")
+    return names if len(names) == number else names * number
+
+
+@app.command("explore")
+def explore(
+    sets: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--params",
+            help="Sets. Default: all that it runs.",
+            autocompletion=from_list(_sets),
+        ),
+    ] = None,
+    chip: Annotated[
+        list[str] | None, typer.Option(help="A chip for all sets, or one for each. Default: vu13p.")
+    ] = None,
+    most: Annotated[int, typer.Option(min=1, help="Designs a set that are measured.")] = 12,
+    threads: Annotated[int, typer.Option(min=1)] = os.cpu_count() or 1,
+    synthesis: Annotated[
+        Path, typer.Option(help="Folder with records of synthesis, for LUT, FF, BRAM and URAM.")
+    ] = Path("bench/results/synthesis"),
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a design.")] = False,
+    plot: Annotated[
+        Path | None, typer.Option(help="Throughput over latency, .svg or .png.")
+    ] = None,
+) -> None:
+    """Designs of the accelerator: throughput, latency and resources, and the front of the best.
+
+    Cycles are counted by the accelerator's model; DSP slices and memories follow from the design.
+    A dot behind a set's name marks a design that another one beats in everything.
+    """
+    names = sets or _sets()
+    points: list[_rtl.Point] = []
+    best: list[_rtl.Point] = []
+    for name, on in zip(names, _chips(chip or ["vu13p"], len(names)), strict=True):
+        with bar(name) as report:
+            found = _rtl.explore(name, on, _rtl.chips()[on], most, threads, report)
+        points += found
+        best += _rtl.front(found)
+    if plot:
+        _plot(points, best, plot)
+    if as_json:
+        for point in points:
+            total, missing = _rtl.logic(point.design, synthesis)
+            record = point.record() | {"front": point in best, "logic": total, "missing": missing}
+            typer.echo(json.dumps(record))
+        return
+    columns = ["set", "chip", "PEs", "b", "K", "key ports", "ksk", "ks lanes", "bootstraps/s"]
+    columns += ["ms", "busy", "DSP", "SRAM Mb", "GB/s"]
+    table(columns, [_row(point, point in best) for point in points])
+    total, missing = _rtl.logic(points[0].design, synthesis)
+    if missing:
+        out.print(
+            f"LUT, FF, BRAM, URAM: {synthesis} has no records of {', '.join(missing)}", markup=False
+        )
+    else:
+        cells = ", ".join(f"{value:,.0f} {unit}" for unit, value in total.items())
+        out.print(f"The first design takes {cells}.", markup=False)

@@ -1,0 +1,257 @@
+// The whole core against plain arithmetic: all modes, several batches, stalls of memory, resets and aborts in the
+// middle, bad descriptors, and errors of memory. With ONE_RUN: one bootstrap of each ciphertext that fits, and counters.
+#include "core_bench.h"
+
+using namespace bench;
+using namespace reference;
+
+namespace {
+
+constexpr Shape shape{LOG_N, DIGITS, LOG_BG, GROUP, PES, LOG_B, PLACES, L_KS, LOG_BKS, MEM_BITS, BK_PORTS, KSK_BITS};
+constexpr unsigned N = 1u << LOG_N, n = LWE_N, capacity = PES * PLACES, luts = 3;
+constexpr u64 page = 4096;
+u64 pages(u64 bytes) { return (bytes + page - 1) / page * page; }
+
+struct Job {
+  unsigned mode, count;
+  bool as_exponents, centred;
+  unsigned offset;
+  u64 constant;
+};
+
+struct Test {
+  Random random;
+  Transforms transforms{LOG_N};
+  Key key;
+  std::vector<std::uint32_t> ksk_rows;
+  std::vector<std::vector<u64>> tables;
+  Bytes io, ksk;
+  std::vector<Bytes> bk;
+  u64 lut_at = 0, in_at = 0, out_at = 0;
+
+  explicit Test(u64 seed) : random(seed) {
+    key.resize(std::size_t{shape.steps(n)} * shape.sets() * 4 * shape.L);
+    for (unsigned step = 0; step < shape.steps(n); ++step)
+      for (unsigned set = 0; set < shape.sets(); ++set)
+        for (unsigned row = 0; row < 2 * shape.L; ++row)
+          for (unsigned column = 0; column < 2; ++column) {
+            auto& polynomial = key[key_at(shape, step, set, row, column)];
+            polynomial.resize(N);
+            // A last group may be short: no key for sets with a missing coefficient.
+            if ((set + 1) >> std::min<unsigned>(shape.m, n - step * shape.m)) continue;
+            for (u64& x : polynomial) x = random.residue_mod_p();
+          }
+    ksk_rows.resize(std::size_t{N} * shape.l_ks * (n + 1));
+    for (auto& x : ksk_rows) x = static_cast<std::uint32_t>(random());
+    for (unsigned t = 0; t < luts; ++t) {
+      tables.emplace_back(N);
+      for (u64& x : tables.back()) x = random.residue_mod_p();
+    }
+    for (unsigned s = 0; s < BK_PORTS; ++s) {
+      Bytes image(page);  // the image begins at 4096
+      const Bytes words = bk_image(shape, n, key, s);
+      image.insert(image.end(), words.begin(), words.end());
+      bk.push_back(image);
+    }
+    ksk = ksk_image(shape, n, ksk_rows);
+    in_at = page + pages(luts * N * 8);
+    lut_at = page;
+  }
+
+  /// Inputs in memory, and the results that are wanted there.
+  std::vector<std::uint8_t> prepare(const Job& job) {
+    const bool switch_only = job.mode == 2, extract = job.mode == 1;
+    const u64 record = shape.record_bytes(n, switch_only), result = shape.result_bytes(n, extract);
+    out_at = in_at + pages(record * job.count);
+    io.assign(out_at + result * job.count, 0xEE);
+    for (unsigned t = 0; t < luts; ++t) std::memcpy(io.data() + lut_at + t * N * 8, tables[t].data(), N * 8);
+    Bytes wanted(result * job.count);
+    for (unsigned c = 0; c < job.count; ++c) {
+      std::vector<std::uint32_t> words(switch_only ? N + 1 : n + 1);
+      for (auto& x : words) {
+        x = static_cast<std::uint32_t>(random());
+        if (random.chance(5)) x = 0x8000'0000u;
+        if (job.as_exponents && !switch_only) x &= 2 * N - 1;
+        if (random.chance(10)) x = 0;
+      }
+      const unsigned lut = static_cast<unsigned>(random.below(luts));
+      std::uint8_t* const to = io.data() + in_at + c * record;
+      std::memcpy(to, words.data(), 4 * words.size());
+      if (!switch_only) std::memcpy(to + 4 * words.size(), &lut, 4);
+      std::vector<std::uint32_t> lwe = words;
+      if (!switch_only) {
+        std::vector<unsigned> e;
+        if (job.as_exponents) {
+          e.assign(words.begin(), words.end());
+          e.back() = (e.back() + job.offset) % (2 * N);
+        } else {
+          e = exponents(shape, words, job.centred, job.offset);
+        }
+        const std::vector<u64> sample = rotate_extract(shape, transforms, key, e, tables[lut], job.constant);
+        if (extract) {
+          std::memcpy(wanted.data() + c * result, sample.data(), 8 * sample.size());
+          continue;
+        }
+        lwe.clear();
+        for (const u64 x : sample) lwe.push_back(static_cast<std::uint32_t>(round_scaled(x, p, u64{1} << 32)));
+      }
+      const auto out = key_switch(shape, n, ksk_rows, lwe);
+      std::memcpy(wanted.data() + c * result, out.data(), 4 * out.size());
+    }
+    return wanted;
+  }
+
+  void describe(Core& core, const Job& job) const {
+    core.write(0x080, job.mode | (job.as_exponents ? 256u : 0) | (job.centred ? 512u : 0));
+    core.write(0x084, shape.m);
+    core.write(0x088, n);
+    core.write(0x08C, job.count);
+    core.write(0x090, luts);
+    core.write(0x094, job.offset);
+    core.write64(0x098, job.constant);
+    core.write64(0x0A0, in_at);
+    core.write64(0x0A8, lut_at);
+    core.write64(0x0B0, out_at);
+    core.write64(0x0B8, 0);
+    for (unsigned s = 0; s < BK_PORTS; ++s) core.write64(0x0C0 + 8 * s, page);
+    core.write64(0x100, io.size());
+    core.write64(0x108, ksk.size());
+    core.write64(0x110, bk[0].size());
+  }
+  u64 most_cycles(const Job& job) const {
+    return 100000 + 40ull * job.count * (shape.steps(n) + 4) * (2 * N + 1500) + 40ull * job.count * N * shape.l_ks * 40;
+  }
+  void compare(const Bytes& wanted) const {
+    for (std::size_t k = 0; k < wanted.size(); ++k) check("byte of results", k, io[out_at + k], wanted[k]);
+  }
+};
+
+void print_counters(Core& core, unsigned count) {
+  static const char* const names[] = {"cycles", "slots", "pe_slots", "wait_key", "wait_acc", "wait_load",
+                                      "bk_beats", "ksk_beats", "io_read_beats", "io_write_beats", "ks_busy", "results"};
+  std::printf("  %u ciphertexts:", count);
+  for (unsigned c = 0; c < 12; ++c) std::printf(" %s=%llu", names[c], static_cast<unsigned long long>(core.counter(c)));
+  std::printf("\n");
+}
+
+Job random_job(Random& random, unsigned mode, unsigned count) {
+  return {mode, count, mode != 2 && random.chance(30), random.chance(50),
+          static_cast<unsigned>(random.below(2 * N)), random.residue_mod_p()};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const u64 seed = seed_of(argc, argv);
+  Test test(seed);
+  test.io.assign(page, 0);
+  Core core(seed + 1, test.io, test.ksk, test.bk);
+  u64 checks = 0;
+  check("ID", 0, core.read(0), 0x57484F52);
+  const bool show = std::getenv("WHORL_SHOW");
+  const auto run = [&](const Job& job) {
+    if (show)
+      std::printf("mode %u, %u ciphertexts, exponents %d, centred %d, stalls %u %%\n", job.mode, job.count, job.as_exponents,
+                  job.centred, core.stalls.percent);
+    const Bytes wanted = test.prepare(job);
+    test.describe(core, job);
+    core.write(0x008, 1);
+    check("status", job.mode, core.wait(test.most_cycles(job)), 2);
+    test.compare(wanted);
+    check("results", job.count, core.counter(11), job.count);
+    checks += wanted.size();
+  };
+#if ONE_RUN
+  for (const unsigned percent : {0u, 3u, 60u}) {
+    core.stalls = {percent, percent ? 40u : 10u};
+    const unsigned count = percent ? 1u : COUNT;
+    run({0, count, false, true, 17, 12345});
+    std::printf("stalls %u %%:\n", percent);
+    print_counters(core, count);
+    if (argc > 2) break;
+  }
+#else
+  for (const unsigned percent : {0u, 3u, 70u}) {
+    core.stalls = {percent, percent ? 40u : 5u};
+    for (const unsigned mode : {2u, 1u, 0u})
+      for (const unsigned count : {1u, capacity, 2 * capacity + 1}) run(random_job(core.random, mode, count));
+  }
+  core.stalls = {0, 5};
+  run(random_job(core.random, 0, 4 * capacity));
+  print_counters(core, 4 * capacity);
+
+  // Resets and aborts in the middle, and a good run after each.
+  for (unsigned t = 0; t < 12; ++t) {
+    core.stalls = {t % 2 ? 20u : 0u, 30};
+    const Job job = random_job(core.random, t % 3, capacity + 1);
+    test.prepare(job);
+    test.describe(core, job);
+    core.write(0x008, 1);
+    const u64 after = core.random.below(t < 6 ? 3000 : 20000);
+    if (show) std::printf("%s mode %u after %llu cycles\n", t % 4 < 2 ? "reset of" : "abort of", job.mode, static_cast<unsigned long long>(after));
+    for (u64 i = 0; i < after; ++i) core.step();
+    if (t % 4 < 2) {
+      core.reset();
+      check("status after a reset", t, core.read(0x00C), 0);
+    } else {
+      const bool ran = core.read(0x00C) & 1;
+      core.write(0x008, 2);
+      const std::uint32_t status = core.wait(100000);
+      if (ran && status == 4) check("code of an abort", t, core.read(0x010), 15);
+    }
+    run(random_job(core.random, t % 3, 2));
+  }
+
+  // Bad descriptors.
+  struct Bad {
+    unsigned address;
+    u64 value;
+    unsigned code, mode;
+  };
+  const Bad bad[] = {
+      {0x088, 0, 1, 0}, {0x088, LWE_N + 1, 2, 0}, {0x088, 0xFFFFFFFF, 2, 1}, {0x084, GROUP + 1, 3, 0}, {0x084, 0, 3, 2},
+      {0x08C, 0, 4, 0}, {0x080, 3, 5, 0}, {0x080, 0x400, 5, 0}, {0x080, 4, 5, 0}, {0x090, 0, 6, 0}, {0x094, 2 * N, 7, 0},
+      {0x098, p, 7, 1}, {0x0A0, 64, 8, 0}, {0x0A8, 8, 8, 0}, {0x0B0, 2048, 8, 2}, {0x0B8, 4, 8, 0}, {0x0C0, 1, 8, 1},
+      {0x0A0, u64{1} << 40, 9, 0}, {0x0A0, ~u64{0} << 12, 9, 2}, {0x0A8, u64{1} << 40, 10, 0}, {0x090, 0xFFFFFFFF, 10, 0},
+      {0x0B0, u64{1} << 50, 11, 1}, {0x08C, 0xFFFFFFFF, 9, 0}, {0x0B8, u64{1} << 32, 12, 0}, {0x108, page, 12, 2},
+      {0x0C0, u64{1} << 32, 13, 0}, {0x110, page, 13, 1}};
+  for (const Bad& each : bad) {
+    const Job job{each.mode, 1, false, false, 0, 0};
+    test.prepare(job);
+    test.describe(core, job);
+    if (each.address >= 0x098 && each.address != 0x08C)
+      core.write64(each.address, each.value);
+    else
+      core.write(each.address, static_cast<std::uint32_t>(each.value));
+    core.write(0x004 + 4, 1);
+    check("status of a bad descriptor", each.address, core.wait(100000), 4);
+    check("code of a bad descriptor", each.address, core.read(0x010), each.code);
+  }
+  // Words that are wrong, and errors of memory.
+  const auto fails = [&](unsigned mode, bool as_exponents, unsigned code, auto spoil) {
+    const Job job{mode, capacity + 1, as_exponents, false, 0, 0};
+    test.prepare(job);
+    spoil();
+    test.describe(core, job);
+    core.write(0x008, 1);
+    check("status of an error", code, core.wait(test.most_cycles(job)), 4);
+    check("code of an error", code, core.read(0x010), code);
+    core.io_read().error_at = core.bk_read().error_at = core.write_error_at = 0;
+    run(random_job(core.random, mode, 1));
+  };
+  for (const unsigned percent : {0u, 30u}) {
+    core.stalls = {percent, 20};
+    fails(0, false, 16, [&] { test.io[test.in_at + 4 * (n + 1)] = luts; });
+    fails(0, false, 17, [&] {
+      for (unsigned t = 0; t < luts; ++t) std::memcpy(test.io.data() + test.lut_at + 8 * (t * N + 5), &p, 8);
+    });
+    fails(1, true, 14, [&] { test.io[test.in_at + 3] = 1; });
+    fails(0, false, 18, [&] { core.io_read().error_at = core.io_read().beats + 3; });
+    fails(1, false, 18, [&] { core.bk_read().error_at = core.bk_read().beats + 7; });
+    fails(2, false, 19, [&] { core.write_error_at = core.bursts_written + 1; });
+  }
+  core.stalls = {0, 5};
+  run(random_job(core.random, 0, capacity));
+#endif
+  passed("core", checks);
+}

@@ -1,0 +1,227 @@
+// The core with memories behind its ports: AXI answers with random delays, registers, and runs.
+#pragma once
+
+#include <deque>
+#include <string>
+
+#include "Vwhorl_core.h"
+#include "bench.h"
+#include "images.h"
+
+namespace bench {
+
+using Bytes = std::vector<std::uint8_t>;
+
+template <std::size_t words>
+std::uint32_t* words_of(VlWide<words>& port) {
+  return port.data();
+}
+template <class Port>
+  requires std::is_integral_v<Port>
+std::uint32_t* words_of(Port& port) {
+  return reinterpret_cast<std::uint32_t*>(&port);
+}
+
+/// How often, in a hundred cycles, a channel stands still; and the delay of answers.
+struct Stalls {
+  unsigned percent = 0, delay = 10;
+};
+
+/// One read channel. Its checks are those of AXI that a memory can make.
+class ReadPort {
+ public:
+  ReadPort(Bytes& memory, unsigned bits) : memory_(memory), bytes_(bits / 8) {}
+  void clear() { queue_.clear(), held_ = false; }
+  /// Before the clock's edge: sees the request's signals and offers an answer at `data`.
+  template <class Ready, class Valid>
+  void before(reference::Random& random, const Stalls& stalls, u64 cycle, bool arvalid, u64 address, unsigned length,
+              Ready set_ready, Valid set_answer) {
+    const bool ready = !random.chance(stalls.percent);
+    set_ready(ready);
+    if (arvalid && ready) {
+      if (address % bytes_ != 0) fail("unaligned read", address, 0, 0);
+      if (address / 4096 != (address + (length + 1) * bytes_ - 1) / 4096) fail("burst crosses 4 KB", address, length, 0);
+      for (unsigned k = 0; k <= length; ++k)
+        queue_.push_back({address + k * bytes_, cycle + stalls.delay + random.below(stalls.delay + 1)});
+    }
+    // An answer that was offered stays: rready is always 1 in the core, so it is taken at once.
+    const bool answers = !queue_.empty() && queue_.front().second <= cycle && !random.chance(stalls.percent);
+    if (!answers) return set_answer(false, nullptr, 0u);
+    const u64 at = queue_.front().first;
+    queue_.pop_front();
+    const bool inside = at + bytes_ <= memory_.size();
+    ++beats;
+    set_answer(true, inside ? memory_.data() + at : nullptr, !inside || beats == error_at ? 2u : 0u);
+  }
+  u64 beats = 0, error_at = 0;
+
+ private:
+  Bytes& memory_;
+  u64 bytes_;
+  std::deque<std::pair<u64, u64>> queue_;
+  bool held_ = false;
+};
+
+class Core {
+ public:
+  static constexpr unsigned mem_bytes = MEM_BITS / 8, ksk_bytes = KSK_BITS / 8;
+  Core(u64 seed, Bytes& io, Bytes& ksk, std::vector<Bytes>& bk)
+      : random(seed), io_(io), io_read_(io, MEM_BITS), ksk_read_(ksk, KSK_BITS) {
+    for (Bytes& each : bk) bk_read_.emplace_back(each, MEM_BITS);
+    reset();
+  }
+  void reset() {
+    top.aresetn = 0;
+    top.s_axil_awvalid = top.s_axil_wvalid = top.s_axil_arvalid = 0;
+    top.s_axil_bready = top.s_axil_rready = 1;
+    top.s_axil_wstrb = 15;
+    io_read_.clear(), ksk_read_.clear(), writes_.clear(), data_.clear(), answers_.clear();
+    for (ReadPort& port : bk_read_) port.clear();
+    for (int i = 0; i < 3; ++i) step();
+    io_read_.clear(), ksk_read_.clear(), writes_.clear(), data_.clear(), answers_.clear();
+    for (ReadPort& port : bk_read_) port.clear();
+    top.aresetn = 1;
+  }
+  void step() {
+    top.aclk = 0;
+    top.eval();
+    ++cycle;
+    const bool live = top.aresetn;
+    for (unsigned s = 0; s < BK_PORTS; ++s)
+      bk_read_[s].before(
+          random, stalls, cycle, live && (top.m_axi_bk_arvalid >> s & 1), get(top.m_axi_bk_araddr, 64 * s, 64),
+          static_cast<unsigned>(get(top.m_axi_bk_arlen, 8 * s, 8)),
+          [&](bool ready) { put(top.m_axi_bk_arready, s, 1, ready); },
+          [&](bool valid, const std::uint8_t* from, unsigned resp) {
+            put(top.m_axi_bk_rvalid, s, 1, valid);
+            put(top.m_axi_bk_rresp, 2 * s, 2, resp);
+            answer(words_of(top.m_axi_bk_rdata) + s * MEM_BITS / 32, from, mem_bytes);
+          });
+    ksk_read_.before(
+        random, stalls, cycle, live && top.m_axi_ksk_arvalid, top.m_axi_ksk_araddr, top.m_axi_ksk_arlen,
+        [&](bool ready) { top.m_axi_ksk_arready = ready; },
+        [&](bool valid, const std::uint8_t* from, unsigned resp) {
+          top.m_axi_ksk_rvalid = valid;
+          top.m_axi_ksk_rresp = static_cast<CData>(resp);
+          answer(words_of(top.m_axi_ksk_rdata), from, ksk_bytes);
+        });
+    io_read_.before(
+        random, stalls, cycle, live && top.m_axi_io_arvalid, top.m_axi_io_araddr, top.m_axi_io_arlen,
+        [&](bool ready) { top.m_axi_io_arready = ready; },
+        [&](bool valid, const std::uint8_t* from, unsigned resp) {
+          top.m_axi_io_rvalid = valid;
+          top.m_axi_io_rresp = static_cast<CData>(resp);
+          answer(words_of(top.m_axi_io_rdata), from, mem_bytes);
+        });
+    write_channels(live);
+    top.eval();
+    top.aclk = 1;
+    top.eval();
+  }
+  void write(unsigned address, std::uint32_t value) {
+    bool address_left = true, word_left = true;
+    const unsigned wait_address = stalls.percent ? static_cast<unsigned>(random.below(4)) : 0;
+    const unsigned wait_word = stalls.percent ? static_cast<unsigned>(random.below(4)) : 0;
+    for (unsigned t = 0; address_left || word_left; ++t) {
+      if (t > 100) fail("write of a register hangs", address, 0, 0);
+      top.s_axil_awvalid = address_left && t >= wait_address;
+      top.s_axil_awaddr = static_cast<SData>(address);
+      top.s_axil_wvalid = word_left && t >= wait_word;
+      top.s_axil_wdata = value;
+      top.aclk = 0;
+      top.eval();
+      const bool a = top.s_axil_awvalid && top.s_axil_awready, w = top.s_axil_wvalid && top.s_axil_wready;
+      step();
+      address_left &= !a;
+      word_left &= !w;
+    }
+    top.s_axil_awvalid = top.s_axil_wvalid = 0;
+    for (int t = 0; !top.s_axil_bvalid; ++t) {
+      if (t > 100) fail("write of a register is not answered", address, 0, 0);
+      step();
+    }
+    step();
+  }
+  void write64(unsigned address, u64 value) {
+    write(address, static_cast<std::uint32_t>(value));
+    write(address + 4, static_cast<std::uint32_t>(value >> 32));
+  }
+  std::uint32_t read(unsigned address) {
+    top.s_axil_arvalid = 1;
+    top.s_axil_araddr = static_cast<SData>(address);
+    step();
+    top.s_axil_arvalid = 0;
+    if (!top.s_axil_rvalid) fail("read of a register is not answered", address, 0, 0);
+    const std::uint32_t value = top.s_axil_rdata;
+    step();
+    return value;
+  }
+  u64 counter(unsigned c) { return read(0x180 + 8 * c) | u64{read(0x184 + 8 * c)} << 32; }
+  /// Until the core is not busy; STATUS.
+  std::uint32_t wait(u64 most) {
+    for (u64 t = 0;; ++t) {
+      const std::uint32_t status = read(0x00C);
+      if (!(status & 1)) return status;
+      if (t * 50 > most) fail("the core hangs; cycles", cycle, status, 0);
+      for (int i = 0; i < 48; ++i) step();
+    }
+  }
+
+  Vwhorl_core top;
+  reference::Random random;
+  Stalls stalls;
+  u64 cycle = 0;
+  u64 write_error_at = 0, bursts_written = 0;
+  ReadPort& io_read() { return io_read_; }
+  ReadPort& bk_read() { return bk_read_[0]; }
+
+ private:
+  static void answer(std::uint32_t* to, const std::uint8_t* from, unsigned bytes) {
+    if (from)
+      std::memcpy(to, from, bytes);
+    else
+      std::memset(to, 0xA5, bytes);
+  }
+  void write_channels(bool live) {
+    top.m_axi_io_awready = !random.chance(stalls.percent);
+    top.m_axi_io_wready = !random.chance(stalls.percent);
+    if (live && top.m_axi_io_awvalid && top.m_axi_io_awready) {
+      const u64 address = top.m_axi_io_awaddr;
+      if (address % mem_bytes != 0 || address / 4096 != (address + (top.m_axi_io_awlen + 1u) * mem_bytes - 1) / 4096)
+        fail("burst of writes", address, top.m_axi_io_awlen, 0);
+      writes_.push_back({address, top.m_axi_io_awlen + 1u});
+    }
+    if (live && top.m_axi_io_wvalid && top.m_axi_io_wready) {
+      Bytes beat(mem_bytes);
+      std::memcpy(beat.data(), words_of(top.m_axi_io_wdata), mem_bytes);
+      data_.push_back({beat, top.m_axi_io_wlast != 0});
+    }
+    while (!writes_.empty() && !data_.empty()) {
+      auto& [address, left] = writes_.front();
+      if (address + mem_bytes <= io_.size()) std::memcpy(io_.data() + address, data_.front().first.data(), mem_bytes);
+      if (data_.front().second != (left == 1)) fail("wlast", address, data_.front().second, left);
+      data_.pop_front();
+      address += mem_bytes;
+      if (--left == 0) {
+        writes_.pop_front();
+        answers_.push_back(cycle + stalls.delay);
+      }
+    }
+    const bool answers = !answers_.empty() && answers_.front() <= cycle && !random.chance(stalls.percent);
+    top.m_axi_io_bvalid = answers;
+    top.m_axi_io_bresp = 0;
+    if (answers) {
+      answers_.pop_front();
+      if (++bursts_written == write_error_at) top.m_axi_io_bresp = 2;
+    }
+  }
+
+  Bytes& io_;
+  ReadPort io_read_, ksk_read_;
+  std::vector<ReadPort> bk_read_;
+  std::deque<std::pair<u64, u64>> writes_;
+  std::deque<std::pair<Bytes, bool>> data_;
+  std::deque<u64> answers_;
+};
+
+}  // namespace bench

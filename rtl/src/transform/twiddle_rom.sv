@@ -1,0 +1,34 @@
+// The twiddles of one stage for blocks GROUP, GROUP + GROUPS, …: entry i is
+// psi^±brv(2^STAGE + i·GROUPS + GROUP).
+// In: address, the entry's number. Out: the twiddle in the next enabled cycle.
+module twiddle_rom
+  import whorl_pkg::*;
+#(
+    parameter int LOG_N = 10,
+    parameter int STAGE = 3,
+    parameter int LOG_ENTRIES = 3,
+    parameter int GROUPS = 1,
+    parameter int GROUP = 0,
+    parameter bit INVERSE = 0
+) (
+    input  logic                                          clk,
+    input  logic                                          en,
+    input  logic [(LOG_ENTRIES > 0 ? LOG_ENTRIES : 1)-1:0] address,
+    output logic [32:0]                                   twiddle
+);
+  logic [32:0] rom[1 << LOG_ENTRIES];
+  initial begin
+    for (int i = 0; i < (1 << LOG_ENTRIES); i++) begin
+      int e;
+      e = brv((1 << STAGE) + i * GROUPS + GROUP, LOG_N);
+      rom[i] = pow_table(psi(LOG_N), INVERSE ? 2 * (1 << LOG_N) - e : e);
+    end
+  end
+  if (LOG_ENTRIES == 0) begin : g_one
+    always_ff @(posedge clk) if (en) twiddle <= rom[0];
+    logic unused;
+    assign unused = address[0];
+  end else begin : g_more
+    always_ff @(posedge clk) if (en) twiddle <= rom[address];
+  end
+endmodule

@@ -1,0 +1,48 @@
+/* What a simulated core offers as a shared library, which Whorl loads at run time.
+ * rtl/sim/library.cpp implements it with Verilator. Functions that return int return 0, or another
+ * number where an argument is wrong. One thread at a time may use a core. */
+#ifndef WHORL_BACKEND_RTL_CORE_ABI_H_
+#define WHORL_BACKEND_RTL_CORE_ABI_H_
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define WHORL_RTL_ABI 1u
+#define WHORL_RTL_SHAPE_WORDS 15u
+
+typedef struct whorl_rtl_core whorl_rtl_core;
+
+/* WHORL_RTL_ABI of the header that the library was built with. */
+uint32_t whorl_rtl_abi(void);
+/* The shape that it was built for: the shape registers from 0x020 on. */
+void whorl_rtl_shape(uint32_t words[WHORL_RTL_SHAPE_WORDS]);
+/* A core after its reset; null for another shape than its own, or without memory. */
+whorl_rtl_core* whorl_rtl_create(const uint32_t words[WHORL_RTL_SHAPE_WORDS]);
+void whorl_rtl_destroy(whorl_rtl_core* core);
+
+/* Registers; each takes some cycles. */
+uint32_t whorl_rtl_read(whorl_rtl_core* core, uint32_t address);
+int whorl_rtl_write(whorl_rtl_core* core, uint32_t address, uint32_t value);
+
+/* Memories behind the ports: 0 … 7 of the bootstrapping key, 8 of the key-switching key, 9 of
+ * ciphertexts. */
+int whorl_rtl_resize(whorl_rtl_core* core, uint32_t port, uint64_t bytes);
+int whorl_rtl_store(whorl_rtl_core* core, uint32_t port, uint64_t address, const void* bytes,
+                    uint64_t count);
+int whorl_rtl_load(whorl_rtl_core* core, uint32_t port, uint64_t address, void* bytes,
+                   uint64_t count);
+/* From the next start on: MemoryTiming of core.h. */
+int whorl_rtl_timing(whorl_rtl_core* core, uint32_t latency, uint32_t bytes_a_cycle, uint32_t stall,
+                     uint32_t stall_cycles, uint64_t seed);
+
+/* Up to so many cycles, fewer if the core is idle before; how many they were. */
+uint64_t whorl_rtl_step(whorl_rtl_core* core, uint64_t cycles);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* WHORL_BACKEND_RTL_CORE_ABI_H_ */

@@ -1,0 +1,79 @@
+#include "backend/rtl/cores.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "backend/rtl/model.h"
+#include "whorl/error.h"
+
+namespace whorl::backend::rtl {
+
+namespace {
+
+bool ring_fits(std::uint32_t N, Shape& base) {
+  if (!std::has_single_bit(N) || N < 64 || N > 8192) return false;
+  base.log_N = static_cast<std::uint32_t>(std::bit_width(N) - 1);
+  return true;
+}
+bool same_gadget(const ring::Gadget& a, const ring::Gadget& b) {
+  return a.modulus() == b.modulus() && a.log_base() == b.log_base() && a.digits() == b.digits();
+}
+bool possible(const Shape& shape) {
+  try {
+    shape.check();
+    return true;
+  } catch (const ParameterError&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+bool fit(const RotationShape& rotation, Shape& base) {
+  if (rotation.kind != RotationKind::unrolled || rotation.Q != prime || rotation.raised() ||
+      rotation.arithmetic != Arithmetic::ntt || rotation.gadgets.empty() ||
+      !ring_fits(rotation.N, base))
+    return false;
+  const ring::Gadget& gadget = rotation.gadgets.front();
+  if (!std::ranges::all_of(rotation.gadgets,
+                           [&](const ring::Gadget& g) { return same_gadget(g, gadget); }))
+    return false;
+  base.M = rotation.group;
+  base.L = gadget.digits();
+  base.log_Bg = gadget.log_base();
+  base.max_n = std::max(base.max_n, rotation.n);
+  return possible(base);
+}
+
+bool fit(const SwitchShape& switching, Shape& base) {
+  if (switching.Q_ks != lwe_modulus || switching.table || !ring_fits(switching.N, base))
+    return false;
+  base.L_ks = switching.gadget.digits();
+  base.log_Bks = switching.gadget.log_base();
+  base.max_n = std::max(base.max_n, switching.n);
+  return possible(base);
+}
+
+std::shared_ptr<SharedDriver> ModelCores::make(const Shape& shape) const {
+  return std::make_shared<SharedDriver>(std::make_shared<Model>(shape, workers_));
+}
+std::shared_ptr<SharedDriver> ModelCores::find(const RotationShape& rotation) const {
+  Shape shape = base_;
+  return fit(rotation, shape) ? make(shape) : nullptr;
+}
+std::shared_ptr<SharedDriver> ModelCores::find(const SwitchShape& switching) const {
+  Shape shape = base_;
+  return fit(switching, shape) ? make(shape) : nullptr;
+}
+
+std::shared_ptr<SharedDriver> OneCore::find(const RotationShape& rotation) const {
+  Shape shape = shared_->driver.shape();
+  return fit(rotation, shape) && shape == shared_->driver.shape() ? shared_ : nullptr;
+}
+std::shared_ptr<SharedDriver> OneCore::find(const SwitchShape& switching) const {
+  Shape shape = shared_->driver.shape();
+  return fit(switching, shape) && shape == shared_->driver.shape() ? shared_ : nullptr;
+}
+
+}  // namespace whorl::backend::rtl

@@ -1,0 +1,65 @@
+// Which core runs which key.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+
+#include "backend/contract/lwe.h"
+#include "backend/contract/rotation.h"
+#include "backend/parallel.h"
+#include "backend/rtl/driver.h"
+#include "backend/rtl/library_core.h"
+
+namespace whorl::backend::rtl {
+
+/// Whether some core runs such a key, and the shape that it then has; other parameters are those of
+/// `base`.
+bool fit(const RotationShape& rotation, Shape& base);
+bool fit(const SwitchShape& switching, Shape& base);
+
+/// A core that several queues use in turn.
+struct SharedDriver {
+  explicit SharedDriver(std::shared_ptr<Core> core) : driver(std::move(core)) {}
+  std::mutex mutex;
+  Driver driver;
+};
+
+/// Keys get their cores here; null where there is none for the key.
+class Cores {
+ public:
+  virtual ~Cores() = default;
+  virtual std::shared_ptr<SharedDriver> find(const RotationShape& rotation) const = 0;
+  virtual std::shared_ptr<SharedDriver> find(const SwitchShape& switching) const = 0;
+  virtual unsigned threads() const = 0;
+};
+
+/// A model for each key, of whatever shape it takes.
+class ModelCores final : public Cores {
+ public:
+  ModelCores(const Shape& base, Workers workers) : base_(base), workers_(std::move(workers)) {}
+  std::shared_ptr<SharedDriver> find(const RotationShape& rotation) const override;
+  std::shared_ptr<SharedDriver> find(const SwitchShape& switching) const override;
+  unsigned threads() const override { return workers_.threads; }
+
+ private:
+  std::shared_ptr<SharedDriver> make(const Shape& shape) const;
+  Shape base_;
+  Workers workers_;
+};
+
+/// One core, which runs the keys of its shape.
+class OneCore final : public Cores {
+ public:
+  OneCore(std::shared_ptr<Core> core, unsigned threads)
+      : shared_(std::make_shared<SharedDriver>(std::move(core))), threads_(threads) {}
+  std::shared_ptr<SharedDriver> find(const RotationShape& rotation) const override;
+  std::shared_ptr<SharedDriver> find(const SwitchShape& switching) const override;
+  unsigned threads() const override { return threads_; }
+
+ private:
+  std::shared_ptr<SharedDriver> shared_;
+  unsigned threads_;
+};
+
+}  // namespace whorl::backend::rtl
