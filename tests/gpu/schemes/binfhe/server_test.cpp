@@ -174,7 +174,7 @@ TEST(GpuBinfhe, NamedSets) {
 // Of a few ciphertexts, for which launches are a part of the time.
 TEST(GpuBinfhe, OneCallIsAtMostThreeLaunches) {
   using backend::cuda::launches_so_far;
-  for (const char* name : {"W128_P64_M4", "BLOCK4_P64", "xiao/STD128"}) {
+  for (const char* name : {"W128_P64_M4", "BLOCK4_P64"}) {
     const Parameters parameters = Parameters::named(name, true);
     const Client client(parameters);
     ServerOptions options;
