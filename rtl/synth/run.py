@@ -106,7 +106,7 @@ def script(top: str, parameters: Parameters, build: Path) -> str:
     at = build.relative_to(RTL)
     return "\n".join(
         [
-            f"read_slang --threads 1 --ignore-assertions --top {top} {overrides} {' '.join(sources())}",
+            f"read_slang --threads 1 --unroll-limit=1000000 --ignore-assertions --top {top} {overrides} {' '.join(sources())}",
             "hierarchy -auto-top",
             "synth_xilinx -family xcup -flatten -noiopad -noclkbuf",
             f"tee -o {at}/stat.json stat -json",
