@@ -159,16 +159,16 @@ module mac_stream #(
   logic [1:0][1:0][32:0] product, earlier;
   mac #(.LOG_B(0), .L(L)) dut (.clk, .rst_n, .digits_valid, .digits_ready, .digits, .bundle_valid, .bundle_ready, .bundle, .out_valid, .out_ready, .product);
   logic started = 0, waited;
-  logic [7:0] within;
+  logic [7:0] held;
   always_ff @(posedge clk) begin
     started <= 1;
     if (!started) assume (!rst_n);
-    within <= !rst_n ? 8'd0 : within + 8'(digits_valid && digits_ready) - 8'(out_valid && out_ready);
+    held <= !rst_n ? 8'd0 : held + 8'(digits_valid && digits_ready) - 8'(out_valid && out_ready);
     waited <= rst_n && out_valid && !out_ready;
     earlier <= product;
     if (started) begin
       assert ((digits_valid && digits_ready) == (bundle_valid && bundle_ready));
-      assert (within == 8'($countones(dut.valid)));
+      assert (held == 8'($countones(dut.valid)));
       if (waited) assert (out_valid && product == earlier);
     end
   end
@@ -189,16 +189,16 @@ module bku_stream #(
   logic [3:0][1:0][32:0] bundle, earlier;
   bku #(.LOG_B(0), .L(1), .M(M)) dut (.clk, .rst_n, .factors_valid, .factors_ready, .factors, .key_valid, .key_ready, .key, .out_valid, .out_ready, .bundle);
   logic started = 0, waited;
-  logic [7:0] within;
+  logic [7:0] held;
   always_ff @(posedge clk) begin
     started <= 1;
     if (!started) assume (!rst_n);
-    within <= !rst_n ? 8'd0 : within + 8'(factors_valid && factors_ready) - 8'(out_valid && out_ready);
+    held <= !rst_n ? 8'd0 : held + 8'(factors_valid && factors_ready) - 8'(out_valid && out_ready);
     waited <= rst_n && out_valid && !out_ready;
     earlier <= bundle;
     if (started) begin
       assert ((factors_valid && factors_ready) == (key_valid && key_ready));
-      assert (within == 8'($countones(dut.valid)));
+      assert (held == 8'($countones(dut.valid)));
       if (waited) assert (out_valid && bundle == earlier);
     end
   end
