@@ -49,33 +49,43 @@ module mod_mul_parts (
   end
 endmodule
 
-// Part 2: the reduction of every z of 66 bits. z4 is cut. q is found by folding z at bit 33, as
-// 2^33 = p + 2^20 - 1; nothing depends on how: z = q·p + r with r below p is what is proved.
+// Part 2: the reduction of every z of 66 bits. z4 is cut. By 2^33 = p + 2^20 - 1, z = t + (d + c[14:13] + e[13])·p
+// with the names of the module's header; so the quotient q can be read off its registers. Nothing depends on
+// where q comes from: z = q·p + r with r below p is what is proved.
 module mod_mul_reduction
   import whorl_pkg::*;
 (
     input logic clk
 );
+  localparam logic signed [35:0] P_SIGNED = {3'b000, P};
   logic [32:0] r;
   mod_mul dut (.clk, .en(1'b1), .a(33'd0), .b(33'd0), .r);
-  logic [65:0] z[6];
   logic [3:0] n = 0;
-  logic [69:0] w0, w1, w2, w3, q, qp;
-  always_comb begin
-    w0 = 70'(z[5]);
-    w1 = (70'(w0[69:33]) << 20) - 70'(w0[69:33]) + 70'(w0[32:0]);
-    w2 = (70'(w1[69:33]) << 20) - 70'(w1[69:33]) + 70'(w1[32:0]);
-    w3 = (70'(w2[69:33]) << 20) - 70'(w2[69:33]) + 70'(w2[32:0]);
-    q = 70'(w0[69:33]) + 70'(w1[69:33]) + 70'(w2[69:33]) + (w3 >= 70'(P) ? 70'd1 : 70'd0);
-    qp = (q << 33) - (q << 20) + q;
-  end
+  logic [65:0] z[6];  // z[i]: i cycles later, beside the registers of that cycle
+  logic [33:0] d6;
+  logic [35:0] q7, q8, q9;
+  function automatic logic [71:0] times_p(logic [35:0] k);
+    return (72'(k) << 33) - (72'(k) << 20) + 72'(k);
+  endfunction
   assign z[0] = dut.z4;
   always_ff @(posedge clk) begin
     n <= n == 15 ? n : n + 1'b1;
     for (int i = 1; i < 6; i++) z[i] <= z[i-1];
+    d6 <= dut.d5;
+    q7 <= 36'(d6) + 36'(dut.c6) + 36'(dut.e6[13]);
+    q8 <= dut.t7 < 0 ? q7 - 36'd1 : dut.t7 >= P_SIGNED ? q7 + 36'd1 : q7;
+    q9 <= dut.t8 >= P_SIGNED ? q8 + 36'd1 : q8;
+    if (n >= 3) begin
+      assert (72'(z[3]) == times_p(q7) + 72'(dut.t7));
+      assert (dut.t7 > -P_SIGNED && dut.t7 < P_SIGNED + P_SIGNED + 36'sd1048576);
+    end
+    if (n >= 4) begin
+      assert (72'(z[4]) == times_p(q8) + 72'(dut.t8));
+      assert (dut.t8 >= 0 && dut.t8 < P_SIGNED + 36'sd1048576);
+    end
     if (n >= 5) begin
       assert (r < P);
-      assert (70'(z[5]) == qp + 70'(r));
+      assert (72'(z[5]) == times_p(q9) + 72'(r));
     end
   end
 endmodule
