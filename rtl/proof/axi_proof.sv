@@ -45,7 +45,7 @@ module axi_reader_rules #(
       if (rvalid && !flush) assert (dut.in_ready);  // the queue has room
       assert (idle == (owed == 0 && !arvalid));
       // What makes the induction go through.
-      assert (12'(dut.outstanding) == owed + (arvalid ? 12'(arlen) + 12'd1 : 12'd0));
+      assert (32'(owed) <= DEPTH && 12'(dut.outstanding) == owed + (arvalid ? 12'(arlen) + 12'd1 : 12'd0));
       assert (12'(dut.outstanding) + 12'(dut.queue.count) <= 12'(dut.reserved) && 12'(dut.reserved) <= 12'(DEPTH));
       assert (dut.queue.ready_head == (dut.queue.count != 0));
       if (dut.busy) assert (dut.left != 0 && dut.address % BYTES == 0);

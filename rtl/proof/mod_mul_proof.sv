@@ -49,7 +49,8 @@ module mod_mul_parts (
   end
 endmodule
 
-// Part 2: the reduction of every z of 66 bits. z4 is cut. By 2^33 = p + 2^20 - 1, z = t + (d + c[14:13] + e[13])·p
+// Part 2: the reduction of every z up to (p - 1)^2, as all products of residues are. z4 is cut. (Above that t can
+// be less than -p, and r is wrong.) By 2^33 = p + 2^20 - 1, z = t + (d + c[14:13] + e[13])·p
 // with the names of the module's header; so the quotient q can be read off its registers. Nothing depends on
 // where q comes from: z = q·p + r with r below p is what is proved.
 module mod_mul_reduction
@@ -75,6 +76,7 @@ module mod_mul_reduction
     q7 <= 36'(d6) + 36'(dut.c6) + 36'(dut.e6[13]);
     q8 <= dut.t7 < 0 ? q7 - 36'd1 : dut.t7 >= P_SIGNED ? q7 + 36'd1 : q7;
     q9 <= dut.t8 >= P_SIGNED ? q8 + 36'd1 : q8;
+    assume (dut.z4 <= 66'({33'd0, P - 33'd1} * {33'd0, P - 33'd1}));
     if (n >= 3) begin
       assert (72'(z[3]) == times_p(q7) + 72'(dut.t7));
       assert (dut.t7 > -P_SIGNED && dut.t7 < P_SIGNED + P_SIGNED + 36'sd1048576);

@@ -45,7 +45,7 @@ PROOFS: dict[str, Proof] = {
         "mod_mul", "mod_mul_sum", "z is the weighted sum of the partial products; nothing overflows",
         (MUL, "low_high2, 17'd0}", "low_high2, 16'd0}"), steps=3, cut=tuple(f"w:{w}" for w in SUM)),
     "mod_mul_reduction": Proof(
-        "mod_mul", "mod_mul_reduction", "r = z mod p, below p, for every z of 66 bits",
+        "mod_mul", "mod_mul_reduction", "r = z mod p, below p, for every z up to (p - 1)^2",
         (MUL, "r9 <= t8 >= P_SIGNED ? 33'(t8 - P_SIGNED) : t8[32:0]", "r9 <= t8[32:0]"),
         steps=6, cut=("w:dut.z4",)),
     "mod_mul_hold": Proof(
