@@ -99,6 +99,9 @@ def lines() -> list[str]:
             rows.append([f"`{name}`", unit, number(most), NONE if has is None else number(has), verdict])
     text += table(["module", "unit", "at most", "has", ""], rows)
 
+    text += ["Inverters are the constants' side of subtractions: yosys puts each in a LUT before a carry chain that has no other use for that LUT.",
+             "With logic alone, without inverters, shift registers and memory, it is "
+             + ", ".join(f"{modules[n]['record']['logic']:,} for `{n}`" for n in TARGETS if n in modules) + ".", ""]
     text += ["## One processing element of set (I)", "",
              "Flat, and as the sum of its modules: 4 `ntt`, 2 `intt`, 4 `decompose`, `mac`, `accumulator`, `monomials`, `bku`.",
              "The sum lacks the memory of exponents.", ""]
