@@ -99,7 +99,7 @@ def lines() -> list[str]:
             rows.append([f"`{name}`", unit, number(most), NONE if has is None else number(has), verdict])
     text += table(["module", "unit", "at most", "has", ""], rows)
 
-    text += ["Inverters are the constants' side of subtractions: yosys puts each in a LUT before a carry chain that has no other use for that LUT.",
+    text += ["The inverters of `mod_mul` drive carry chains. The chip has no inverter cells, so each counts as a LUT here.",
              "With logic alone, without inverters, shift registers and memory, it is "
              + ", ".join(f"{modules[n]['record']['logic']:,} for `{n}`" for n in TARGETS if n in modules) + ".", ""]
     text += ["## One processing element of set (I)", "",
