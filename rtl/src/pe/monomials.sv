@@ -83,8 +83,13 @@ module monomials
       logic [32:0] power2, power3;
       logic negative2;
       initial begin
-        rom[0] = 33'd1;
-        for (int i = 1; i < N; i++) rom[i] = mul_table(rom[i-1], psi(LOG_N));
+        logic [32:0] power, root;
+        power = 33'd1;
+        root = psi(LOG_N);
+        for (int i = 0; i < N; i++) begin
+          rom[i] = power;
+          power = mul_table(power, root);
+        end
       end
       assign e = e1 + a * EW'(PLACE);
       always_ff @(posedge clk) if (en) begin
