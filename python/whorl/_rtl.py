@@ -30,6 +30,7 @@ class Chip:
 
     @property
     def bytes_a_cycle(self) -> int:
+        """What its memory gives in a cycle."""
         return int(self.gb_s * 1e9 / (self.mhz * 1e6))
 
 
@@ -67,22 +68,27 @@ class Design:
 
     @property
     def lanes(self) -> int:
+        """Coefficients that a transform takes a cycle, 2b."""
         return 2 << self.log_b
 
     @property
     def rows(self) -> int:
+        """Cycles of a slot, N/(2b)."""
         return (1 << self.log_N) // self.lanes
 
     @property
     def sets(self) -> int:
+        """Keys of a step: the sets of its coefficients that are not empty."""
         return (1 << self.M) - 1
 
     @property
     def steps(self) -> int:
+        """Steps of a bootstrap."""
         return -(-self.n // self.M)
 
     @property
     def capacity(self) -> int:
+        """Ciphertexts in flight."""
         return self.pes * self.K
 
     @property
@@ -92,6 +98,7 @@ class Design:
         return transforms + (self.sets + 1) * 4 * self.L * self.lanes
 
     def dsp(self) -> int:
+        """DSP slices of the multipliers, and of key switching where it takes some."""
         costs = _table("_rtl_costs.json")
         lanes: int = costs["dsp_a_lane_of_key_switching"] * self.ks_lanes
         multipliers: int = costs["dsp_a_multiplier"] * self.multipliers_a_pe * self.pes
@@ -119,6 +126,7 @@ class Design:
         return (self.pes * pe + chunks + switching + queues + N * word) / 1e6
 
     def core(self) -> dict[str, int]:
+        """The core's parameters by their names here, without n."""
         fields = asdict(self)
         del fields["n"]
         return fields
@@ -172,6 +180,7 @@ class Point:
     counters: Mapping[str, float] = field(repr=False)
 
     def record(self) -> dict[str, Any]:
+        """As plain data."""
         plain = {**asdict(self), "counters": dict(self.counters)}
         return plain
 

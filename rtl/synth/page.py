@@ -1,8 +1,10 @@
-"""docs/papers/fpga.md: the tables, from the records of rtl/synth/run.py and from formulas of rtl/README.md.
+"""docs/papers/fpga.md: the tables, from the records of rtl/synth/run.py and from formulas of
+rtl/README.md.
 
-    python3 rtl/synth/page.py
+python3 rtl/synth/page.py
 """
 
+# ruff: noqa: E501 (sentences of the page)
 from __future__ import annotations
 
 import sys
@@ -48,8 +50,13 @@ def number(value: float) -> str:
 
 def parts_of_pe(m: int) -> dict[str, int]:
     return {
-        "ntt": 2 * L, "intt": 2, "decompose": 4, "mac": 1, "accumulator": 1,
-        f"monomials_m{m}": 1, f"bku_m{m}": 1,
+        "ntt": 2 * L,
+        "intt": 2,
+        "decompose": 4,
+        "mac": 1,
+        "accumulator": 1,
+        f"monomials_m{m}": 1,
+        f"bku_m{m}": 1,
     }
 
 
@@ -77,17 +84,28 @@ def megabits(r: Resources) -> float:
 
 def lines() -> list[str]:
     modules = load()
-    text = ["## What modules take", "",
-            "Each module alone and flat. LUT = logic + inverters before carry chains + memory and shift registers.",
-            "*Levels* are cells on the longest path between registers, of which *carry* are pieces of four bits of a carry chain.", ""]
+    text = [
+        "## What modules take",
+        "",
+        "Each module alone and flat. LUT = logic + inverters before carry chains + memory and shift registers.",
+        "*Levels* are cells on the longest path between registers, of which *carry* are pieces of four bits of a carry chain.",
+        "",
+    ]
     rows = []
     for name, entry in modules.items():
         if name.startswith("pe_"):
             continue
         r = entry["record"]
-        rows.append([f"`{name}`", number(entry["LUT"]), f"{r['logic']:,} + {r['inverters']:,} + {r['memory']:,}",
-                     *(number(entry[u]) for u in UNITS[1:]), f"{r['levels']} ({r['levels_carry']})",
-                     f"`synthesis/modules` {r['commit']}"])
+        rows.append(
+            [
+                f"`{name}`",
+                number(entry["LUT"]),
+                f"{r['logic']:,} + {r['inverters']:,} + {r['memory']:,}",
+                *(number(entry[u]) for u in UNITS[1:]),
+                f"{r['levels']} ({r['levels_carry']})",
+                f"`synthesis/modules` {r['commit']}",
+            ]
+        )
     text += table(["module", "LUT", "of these", *UNITS[1:], "levels (carry)", "record"], rows)
 
     text += ["## Targets", ""]
@@ -95,41 +113,87 @@ def lines() -> list[str]:
     for name, wanted in TARGETS.items():
         for unit, most in wanted.items():
             has = modules[name][unit] if name in modules else None
-            verdict = NONE if has is None else "held" if has <= most else f"missed by {number(has - most)} ({(has / most - 1) * 100:.0f} %)"
-            rows.append([f"`{name}`", unit, number(most), NONE if has is None else number(has), verdict])
+            verdict = (
+                NONE
+                if has is None
+                else "held"
+                if has <= most
+                else f"missed by {number(has - most)} ({(has / most - 1) * 100:.0f} %)"
+            )
+            rows.append(
+                [f"`{name}`", unit, number(most), NONE if has is None else number(has), verdict]
+            )
     text += table(["module", "unit", "at most", "has", ""], rows)
 
-    text += ["The inverters of `mod_mul` drive carry chains. The chip has no inverter cells, so each counts as a LUT here.",
-             "With logic alone, without inverters, shift registers and memory, it is "
-             + ", ".join(f"{modules[n]['record']['logic']:,} for `{n}`" for n in TARGETS if n in modules) + ".", ""]
-    text += ["## One processing element of set (I)", "",
-             "Flat, and as the sum of its modules: 4 `ntt`, 2 `intt`, 4 `decompose`, `mac`, `accumulator`, `monomials`, `bku`.",
-             "The sum lacks the memory of exponents.", ""]
+    text += [
+        "The inverters of `mod_mul` drive carry chains. The chip has no inverter cells, so each counts as a LUT here.",
+        "With logic alone, without inverters, shift registers and memory, it is "
+        + ", ".join(f"{modules[n]['record']['logic']:,} for `{n}`" for n in TARGETS if n in modules)
+        + ".",
+        "",
+    ]
+    text += [
+        "## One processing element of set (I)",
+        "",
+        "Flat, and as the sum of its modules: 4 `ntt`, 2 `intt`, 4 `decompose`, `mac`, `accumulator`, `monomials`, `bku`.",
+        "The sum lacks the memory of exponents.",
+        "",
+    ]
     rows = []
     for m in PAPER:
         flat, summed = modules.get(f"pe_m{m}"), total(modules, parts_of_pe(m))
         for how, has in (("flat", flat), ("sum", summed)):
-            rows.append([str(m), how, *([number(has[u]) for u in UNITS] if has else [NONE] + [""] * 4)])
+            rows.append(
+                [str(m), how, *([number(has[u]) for u in UNITS] if has else [NONE] + [""] * 4)]
+            )
     text += table(["m", "", *UNITS], rows)
 
-    text += ["## The whole, in the paper's budget", "",
-             "P elements fill the DSPs of Table II. The whole is P elements (flat if there is a record, else the sum), the chunk buffers and readers of",
-             "the key's ports, a reader of each other port, and a writer. It lacks loader, drain, key switching, control and the network that spreads the key.", ""]
+    text += [
+        "## The whole, in the paper's budget",
+        "",
+        "P elements fill the DSPs of Table II. The whole is P elements (flat if there is a record, else the sum), the chunk buffers and readers of",
+        "the key's ports, a reader of each other port, and a writer. It lacks loader, drain, key switching, control and the network that spreads the key.",
+        "",
+    ]
     rows = []
     for m, (lut, ff, dsp, sram, _, _) in PAPER.items():
         pe = modules.get(f"pe_m{m}") or total(modules, parts_of_pe(m))
-        around = total(modules, {f"chunk_buffer_m{m}": PORTS[m], "axi_reader": PORTS[m] + 2, "axi_writer": 1})
+        around = total(
+            modules, {f"chunk_buffer_m{m}": PORTS[m], "axi_reader": PORTS[m] + 2, "axi_writer": 1}
+        )
         p = elements(m)
         ours = [NONE] * 4
         if pe and around:
             whole = {u: p * pe[u] + around[u] for u in UNITS}
-            ours = [f"{whole['LUT'] / 1000:,.0f} K", f"{whole['FF'] / 1000:,.0f} K", number(whole["DSP"]), f"{megabits(whole):,.0f} Mb"]
-        rows.append([str(m), str(p), ours[0], f"{lut} K", ours[1], f"{ff} K", ours[2], number(dsp), ours[3], f"{sram} Mb"])
+            ours = [
+                f"{whole['LUT'] / 1000:,.0f} K",
+                f"{whole['FF'] / 1000:,.0f} K",
+                number(whole["DSP"]),
+                f"{megabits(whole):,.0f} Mb",
+            ]
+        rows.append(
+            [
+                str(m),
+                str(p),
+                ours[0],
+                f"{lut} K",
+                ours[1],
+                f"{ff} K",
+                ours[2],
+                number(dsp),
+                ours[3],
+                f"{sram} Mb",
+            ]
+        )
     text += table(["m", "P", "LUT", "paper", "FF", "paper", "DSP", "paper", "SRAM", "paper"], rows)
 
-    text += ["## Bootstraps a second and latency", "",
-             f"By the formulas of `rtl/README.md`, sections 6 and 8, at the paper's {MHZ} MHz, which is not shown to close. *In a full batch* is from the first",
-             "slot to the end of the batch's key switching; *alone* is one ciphertext in the whole core. Loading, draining and the latency of memory come on top.", ""]
+    text += [
+        "## Bootstraps a second and latency",
+        "",
+        f"By the formulas of `rtl/README.md`, sections 6 and 8, at the paper's {MHZ} MHz, which is not shown to close. *In a full batch* is from the first",
+        "slot to the end of the batch's key switching; *alone* is one ciphertext in the whole core. Loading, draining and the latency of memory come on top.",
+        "",
+    ]
     transform = 10 * LOG_N + N // 2 - 1
     lat_wb = 2 * transform + 2 + 14
     rows, use = [], []
@@ -142,16 +206,53 @@ def lines() -> list[str]:
         alone = s * (lat_wb + 1) + KS_ROWS * max(4, beats)
         key = ((1 << m) - 1) * 4 * L * N * 33 / 8 / (k * N // 2)
         ksk = KS_ROWS * KS_ROW_BYTES / cycles
-        rows.append([str(m), str(p), str(k), f"{cycles:,}", f"{ours:,.0f}", number(rate), f"{ours / rate:.1f}×",
-                     f"{batch / MHZ / 1e3:.2f}", f"{alone / MHZ / 1e3:.2f}", str(ms), f"{(key + ksk) * MHZ / 1e3:.1f}"])
+        rows.append(
+            [
+                str(m),
+                str(p),
+                str(k),
+                f"{cycles:,}",
+                f"{ours:,.0f}",
+                number(rate),
+                f"{ours / rate:.1f}×",
+                f"{batch / MHZ / 1e3:.2f}",
+                f"{alone / MHZ / 1e3:.2f}",
+                str(ms),
+                f"{(key + ksk) * MHZ / 1e3:.1f}",
+            ]
+        )
         work = s * multipliers(m) * N // 2
-        use.append([str(m), f"{4 * p * multipliers(m) / dsp * 100:.0f} %",
-                    f"{rate * work / (dsp / 3 * MHZ * 1e6) * 100:.0f} to {rate * work / (dsp / 4 * MHZ * 1e6) * 100:.0f} %"])
-    text += table(["m", "P", "K", "cycles of a batch's rotation", "a second", "paper", "", "ms in a full batch", "ms alone", "paper, ms", "GB/s of 77"], rows)
-    text += ["## Multipliers that work", "",
-             "While batches are full and K·N/2 > LAT_WB, every multiplier of a processing element has a product in every cycle, except a pipeline's filling. The column",
-             "is therefore what part of the paper's DSPs the P elements have. The paper's is what its rate and its DSPs imply, with the products that this design",
-             "needs for a bootstrap: the less for 3 DSPs a multiplier, as its text says, the more for 4.", ""]
+        use.append(
+            [
+                str(m),
+                f"{4 * p * multipliers(m) / dsp * 100:.0f} %",
+                f"{rate * work / (dsp / 3 * MHZ * 1e6) * 100:.0f} to {rate * work / (dsp / 4 * MHZ * 1e6) * 100:.0f} %",
+            ]
+        )
+    text += table(
+        [
+            "m",
+            "P",
+            "K",
+            "cycles of a batch's rotation",
+            "a second",
+            "paper",
+            "",
+            "ms in a full batch",
+            "ms alone",
+            "paper, ms",
+            "GB/s of 77",
+        ],
+        rows,
+    )
+    text += [
+        "## Multipliers that work",
+        "",
+        "While batches are full and K·N/2 > LAT_WB, every multiplier of a processing element has a product in every cycle, except a pipeline's filling. The column",
+        "is therefore what part of the paper's DSPs the P elements have. The paper's is what its rate and its DSPs imply, with the products that this design",
+        "needs for a bootstrap: the less for 3 DSPs a multiplier, as its text says, the more for 4.",
+        "",
+    ]
     text += table(["m", "of the paper's DSPs", "paper"], use)
     return text
 

