@@ -56,8 +56,8 @@ lint: setup  ## formatting, clang-tidy, ruff, mypy, direction of includes
 
 format: setup  ## format C++ and Python
 	@tools/format.sh
-	@$(WHORL_VENV)/bin/ruff format --quiet python tests tools apps bench
-	@$(WHORL_VENV)/bin/ruff check --fix --quiet python tests tools apps bench
+	@$(WHORL_VENV)/bin/ruff format --quiet python tests tools apps bench rtl
+	@$(WHORL_VENV)/bin/ruff check --fix --quiet python tests tools apps bench rtl
 
 clean:  ## remove what was built; the virtual environment stays
 	rm -rf build

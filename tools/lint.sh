@@ -53,7 +53,7 @@ tidy() {
 }
 
 python_files=(tools tests)
-for folder in python apps bench; do
+for folder in python apps bench rtl; do
   [[ -d "$folder" ]] && python_files+=("$folder")
 done
 
