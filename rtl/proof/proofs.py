@@ -264,4 +264,25 @@ PROOFS: dict[str, Proof] = {
             (13, "SW = LOG_U + 17", "SW = LOG_U + 15"),
         )
     },
+    "registers": Proof(
+        "registers",
+        "registers_rules",
+        "answers stay; one answer a request; the address map; no write to the descriptor while busy",
+        ("top/registers.sv", "if (!busy && address ==", "if (address =="),
+        induction=2,
+    ),
+    **{
+        f"chunk_buffer_{words}": Proof(
+            "chunk_buffer",
+            "chunk_buffer_keeps",
+            f"words of chunks: unpacked, in place, not overwritten until released; {words} words a row",
+            ("memory/chunk_buffer.sv", old, by),
+            induction=2,
+            parameters={"WORDS": words, "DATA_BITS": bits, "BUFFERS": buffers},
+        )
+        for words, bits, buffers, old, by in (
+            (3, 64, 2, "in_ready = held != CW'(BUFFERS)", "in_ready = held <= CW'(BUFFERS)"),
+            (4, 128, 4, "in_data : tops >> WIDE", "in_data : tops >> 1"),
+        )
+    },
 }
