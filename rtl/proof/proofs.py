@@ -189,20 +189,65 @@ PROOFS: dict[str, Proof] = {
         induction=2,
         cut=("t:$mul",),
     ),
-    "axi_reader": Proof(
-        "axi",
-        "axi_reader_rules",
-        "address channel stays; bursts within 4 KB; the queue has room for all that was asked",
-        ("memory/axi_reader.sv", "reserved + CW'(length) <= CW'(DEPTH)", "reserved <= CW'(DEPTH)"),
-        induction=2,
-    ),
-    "axi_writer": Proof(
-        "axi",
-        "axi_writer_rules",
-        "channels stay; bursts within 4 KB, without gaps, last where it belongs",
-        ("memory/axi_writer.sv", "held >= CW'(length)", "held != '0"),
-        induction=2,
-    ),
+    **{
+        name: Proof(
+            "axi",
+            "axi_reader_rules",
+            "address stays; bursts within 4 KB, one after the other to the end of the command; "
+            f"the queue has room for all that was asked; {says}",
+            ("memory/axi_reader.sv", old, by),
+            induction=2,
+            parameters={"DATA_BITS": bits, "QUEUE_BURSTS": bursts},
+        )
+        for name, bits, bursts, says, old, by in (
+            (
+                "axi_reader",
+                64,
+                2,
+                "64 bits",
+                "reserved <= CW'(DEPTH) - CW'(length)",
+                "reserved <= CW'(DEPTH)",
+            ),
+            (
+                "axi_reader_1",
+                64,
+                1,
+                "64 bits, a queue of one burst",
+                "reserved <= CW'(DEPTH) - CW'(length)",
+                "reserved + CW'(length) <= CW'(DEPTH)",
+            ),
+            (
+                "axi_reader_1024",
+                1024,
+                4,
+                "1,024 bits",
+                "8'(BURST) - 8'(address[LOW+:$clog2(BURST)])",
+                "8'(BURST)",
+            ),
+        )
+    },
+    **{
+        name: Proof(
+            "axi",
+            "axi_writer_rules",
+            "channels stay; bursts within 4 KB, without gaps, last where it belongs, one after the "
+            f"other to the end of the region; {says}",
+            ("memory/axi_writer.sv", old, by),
+            induction=2,
+            parameters={"DATA_BITS": bits, "QUEUE_BURSTS": bursts},
+        )
+        for name, bits, bursts, says, old, by in (
+            ("axi_writer", 64, 2, "64 bits", "held >= CW'(length)", "held != '0"),
+            (
+                "axi_writer_1024",
+                1024,
+                1,
+                "1,024 bits, a queue of one burst",
+                "wlast = count == 8'd1",
+                "wlast = count <= 8'd2",
+            ),
+        )
+    },
     **{
         f"delay_line_{d}": Proof(
             "delay",
@@ -285,4 +330,12 @@ PROOFS: dict[str, Proof] = {
             (4, 128, 4, "in_data : tops >> WIDE", "in_data : tops >> 1"),
         )
     },
+    "control": Proof(
+        "control",
+        "control_rules",
+        "a bad descriptor ends with the first code of section 5 and starts nothing; all checks end; "
+        "units are reset only when no burst is unfinished",
+        ("top/control.sv", "else if (descriptor.n > 32'(MAX_N_LWE))", "else if (descriptor.n >= 32'(MAX_N_LWE))"),
+        induction=2,
+    ),
 }
