@@ -43,7 +43,7 @@ module control_rules
   assign switches = descriptor.mode[1:0] == 0 || descriptor.mode[1:0] == 2;
   assign n = 64'(descriptor.n);
   function automatic logic [63:0] beats(logic [63:0] words, int bits);
-    return (words * 32 + 64'(bits) - 1) / 64'(bits);
+    return (words + 64'(bits / 32) - 1) >> $clog2(bits / 32);
   endfunction
   // The numbers of beats are few: so a solver follows their products.
   function automatic logic [63:0] product_of(logic [63:0] a, logic [63:0] few);

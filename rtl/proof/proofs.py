@@ -335,7 +335,15 @@ PROOFS: dict[str, Proof] = {
         "control_rules",
         "a bad descriptor ends with the first code of section 5 and starts nothing; all checks end; "
         "units are reset only when no burst is unfinished",
-        ("top/control.sv", "else if (descriptor.n > 32'(MAX_N_LWE))", "else if (descriptor.n >= 32'(MAX_N_LWE))"),
+        ("top/control.sv", "product[63:40] != '0", "product[63:41] != '0"),
+        induction=2,
+        long=True,
+    ),
+    "sequencer": Proof(
+        "sequencer",
+        "sequencer_rules",
+        "slots begin when README says, and no other; their chunk is there to its last row",
+        ("top/sequencer.sv", "wait_of[place] <= WW'(LAT_WB)", "wait_of[place] <= WW'(LAT_WB - 1)"),
         induction=2,
     ),
 }
