@@ -345,5 +345,27 @@ PROOFS: dict[str, Proof] = {
         "slots begin when README says, and no other; their chunk is there to its last row",
         ("top/sequencer.sv", "wait_of[place] <= WW'(LAT_WB)", "wait_of[place] <= WW'(LAT_WB - 1)"),
         induction=2,
+        long=True,
+    ),
+    **{
+        f"drain_{b}": Proof(
+            "drain",
+            "drain_takes",
+            f"words of samples, their order and signs; the queue has room; N = {1 << n}, b = {1 << b}",
+            ("io/drain.sv", old, by),
+            induction=2,
+            parameters={"LOG_N": n, "LOG_B": b},
+        )
+        for n, b, old, by in (
+            (3, 0, "space > ($clog2(DEPTH) + 1)'(3)", "space > ($clog2(DEPTH) + 1)'(2)"),
+            (4, 1, "!last_word && at != '0", "!last_word"),
+        )
+    },
+    "key_switch": Proof(
+        "key_switch",
+        "key_switch_streams",
+        "streams stay; rows, digits and results in their places; no sum is read before it is written",
+        ("keyswitch/key_switch.sv", "(all_issued || last_issue) && cycles == 2'd3", "(all_issued || last_issue)"),
+        induction=2,
     ),
 }
