@@ -315,6 +315,7 @@ PROOFS: dict[str, Proof] = {
         "answers stay; one answer a request; the address map; no write to the descriptor while busy",
         ("top/registers.sv", "if (!busy && address ==", "if (address =="),
         induction=2,
+        long=True,
     ),
     **{
         f"chunk_buffer_{words}": Proof(
@@ -335,7 +336,7 @@ PROOFS: dict[str, Proof] = {
         "control_rules",
         "a bad descriptor ends with the first code of section 5 and starts nothing; all checks end; "
         "units are reset only when no burst is unfinished",
-        ("top/control.sv", "product[63:40] != '0", "product[63:41] != '0"),
+        ("top/control.sv", "state <= state == LAUNCH ? HALT : CLEAN", "state <= CLEAN"),
         induction=2,
         long=True,
     ),
@@ -366,6 +367,21 @@ PROOFS: dict[str, Proof] = {
         "key_switch_streams",
         "streams stay; rows, digits and results in their places; no sum is read before it is written",
         ("keyswitch/key_switch.sv", "(all_issued || last_issue) && cycles == 2'd3", "(all_issued || last_issue)"),
+        induction=2,
+    ),
+    "loader": Proof(
+        "loader",
+        "loader_rules",
+        "commands stay, and all their beats are taken; exponents and the rotated vector in their places; "
+        "only into free banks; N = 8",
+        ("io/loader.sv", "negative_late != swap_late ?", "negative_late == swap_late ?"),
+        induction=2,
+    ),
+    "monomials": Proof(
+        "monomials",
+        "monomials_values",
+        "the values of X^a - 1 at all locations, for all exponents; valid and data stay; N = 64, m = 2",
+        ("pe/monomials.sv", "(EW'(a * EW'(3)) << (LOG_T - ones(before_row)))", "(EW'(a * EW'(3)) << (LOG_T - ones(row)))"),
         induction=2,
     ),
 }
