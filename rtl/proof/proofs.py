@@ -377,11 +377,19 @@ PROOFS: dict[str, Proof] = {
         ("io/loader.sv", "negative_late != swap_late ?", "negative_late == swap_late ?"),
         induction=2,
     ),
-    "monomials": Proof(
-        "monomials",
-        "monomials_values",
-        "the values of X^a - 1 at all locations, for all exponents; valid and data stay; N = 64, m = 2",
-        ("pe/monomials.sv", "(EW'(a * EW'(3)) << (LOG_T - ones(before_row)))", "(EW'(a * EW'(3)) << (LOG_T - ones(row)))"),
-        induction=2,
-    ),
+    **{
+        f"monomials_{b}_{m}": Proof(
+            "monomials",
+            "monomials_values",
+            "the values of X^a - 1 at all locations, for all exponents; valid and data stay; "
+            f"N = 64, b = {1 << b}, m = {m}",
+            ("pe/monomials.sv", old, by),
+            induction=2,
+            parameters={"LOG_B": b, "M": m},
+        )
+        for b, m, old, by in (
+            (0, 2, "(LOG_T - ones(before_row))", "(LOG_T - ones(row))"),
+            (1, 1, "negative2 ? P - power2", "negative2 ? P - 33'd1"),
+        )
+    },
 }
