@@ -63,6 +63,7 @@ PROOFS: dict[str, Proof] = {
         (MUL, "r9 <= t8 >= P_SIGNED ? 33'(t8 - P_SIGNED) : t8[32:0]", "r9 <= t8[32:0]"),
         steps=6,
         cut=("w:dut.z4",),
+        long=True,
     ),
     "mod_mul_hold": Proof(
         "mod_mul",
@@ -131,6 +132,7 @@ PROOFS: dict[str, Proof] = {
         "the nearest multiple of p/2^32, for every residue",
         ("io/mod_switch.sv", "+ 36'(x[32:24])", ""),
         steps=4,
+        long=True,
     ),
     **{
         f"stream_fifo_{d}": Proof(
@@ -366,7 +368,11 @@ PROOFS: dict[str, Proof] = {
         "key_switch",
         "key_switch_streams",
         "streams stay; rows, digits and results in their places; no sum is read before it is written",
-        ("keyswitch/key_switch.sv", "(all_issued || last_issue) && cycles == 2'd3", "(all_issued || last_issue)"),
+        (
+            "keyswitch/key_switch.sv",
+            "(all_issued || last_issue) && cycles == 2'd3",
+            "(all_issued || last_issue)",
+        ),
         induction=2,
     ),
     "loader": Proof(
@@ -382,13 +388,13 @@ PROOFS: dict[str, Proof] = {
             "monomials",
             "monomials_values",
             "the values of X^a - 1 at all locations, for all exponents; valid and data stay; "
-            f"N = 64, b = {1 << b}, m = {m}",
+            f"N = 64, b = {1 << b}, m = {m}; sums of exponents are for benches",
             ("pe/monomials.sv", old, by),
             induction=2,
             parameters={"LOG_B": b, "M": m},
         )
         for b, m, old, by in (
-            (0, 2, "(LOG_T - ones(before_row))", "(LOG_T - ones(row))"),
+            (0, 1, "(LOG_T - ones(before_row))", "(LOG_T - ones(row))"),
             (1, 1, "negative2 ? P - power2", "negative2 ? P - 33'd1"),
         )
     },

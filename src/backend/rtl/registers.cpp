@@ -95,8 +95,9 @@ Code check(const Descriptor& d, const Shape& shape) {
     return Code::inputs_end;
   if (rotates && !fits(d.lut_addr, d.luts, std::uint64_t{shape.N()} * 8, d.io_bytes))
     return Code::luts_end;
-  if (!fits(d.out_addr, d.count, shape.io_beats(result_words(d, shape)) * beat, d.io_bytes))
-    return Code::results_end;
+  const std::uint64_t result_beats = shape.io_beats(result_words(d, shape));
+  if (!fits(d.out_addr, d.count, result_beats * beat, d.io_bytes) || d.count * result_beats >> 40)
+    return Code::results_end;  // their beats are counted in 40 bits
   if (switches && !fits(d.ksk_addr, std::uint64_t{shape.N()} * shape.L_ks,
                         shape.ksk_row_beats(d.n) * shape.ksk_bytes(), d.ksk_bytes))
     return Code::ksk_end;
