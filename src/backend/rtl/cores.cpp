@@ -55,6 +55,29 @@ bool fit(const SwitchShape& switching, Shape& base) {
   return possible(base);
 }
 
+void Cores::note(const std::shared_ptr<SharedDriver>& core, Mode kind) const {
+  const std::scoped_lock lock(mutex_);
+  last_[static_cast<std::size_t>(kind)] = core;
+}
+std::vector<RunCounters> Cores::counters() const {
+  std::vector<RunCounters> out;
+  for (const Mode kind : modes) {
+    std::shared_ptr<SharedDriver> core;
+    {
+      const std::scoped_lock lock(mutex_);
+      core = last_[static_cast<std::size_t>(kind)].lock();
+    }
+    if (!core) continue;
+    const std::scoped_lock lock(core->mutex);
+    const auto counters = core->driver.counters(kind);
+    if (!counters) continue;
+    RunCounters& run = out.emplace_back(RunCounters{mode_name(kind), {}});
+    for (std::size_t c = 0; c < Counters::size; ++c)
+      run.values.emplace_back(counter_name(c), (*counters)[c]);
+  }
+  return out;
+}
+
 std::shared_ptr<SharedDriver> ModelCores::make(const Shape& shape) const {
   return std::make_shared<SharedDriver>(std::make_shared<Model>(shape, workers_));
 }

@@ -1,9 +1,11 @@
 // Which core runs which key.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "backend/contract/lwe.h"
 #include "backend/contract/rotation.h"
@@ -32,6 +34,15 @@ class Cores {
   virtual std::shared_ptr<SharedDriver> find(const RotationShape& rotation) const = 0;
   virtual std::shared_ptr<SharedDriver> find(const SwitchShape& switching) const = 0;
   virtual unsigned threads() const = 0;
+
+  /// After a run that came to its end, by whom holds the core.
+  void note(const std::shared_ptr<SharedDriver>& core, Mode kind) const;
+  /// Of the last run of each kind, as long as its key is there; waits for a run that is under way.
+  std::vector<RunCounters> counters() const;
+
+ private:
+  mutable std::mutex mutex_;  ///< of `last_`
+  mutable std::array<std::weak_ptr<SharedDriver>, std::size(modes)> last_;
 };
 
 /// A model for each key, of whatever shape it takes.

@@ -148,6 +148,8 @@ void Driver::run_words(const Job& job, std::span<Word> out) {
   const std::uint64_t words = result_words(d, shape_) * 4 / sizeof(Word);
   require("the output", out.size(), job.count * words);
   put_inputs(job, d);
+  if (last_ && *last_ != job.mode) kept_[static_cast<std::size_t>(*last_)] = counters();
+  last_.reset();
   start(d);
   const std::uint64_t most = most_cycles(shape_, d, timing_);
   if (core_->read(reg::status) & reg::busy) core_->finish(most);
@@ -168,6 +170,7 @@ void Driver::run_words(const Job& job, std::span<Word> out) {
   core_->load(io_port, d.out_addr, records);
   for (std::uint32_t c = 0; c < job.count; ++c)
     get_record(records.data() + c * bytes, out.subspan(c * words, words));
+  last_ = job.mode;
 }
 
 void Driver::run(const Job& job, std::span<std::uint32_t> out) {
@@ -180,6 +183,9 @@ void Driver::run(const Job& job, std::span<std::uint64_t> out) {
   run_words(job, out);
 }
 
+std::optional<Counters> Driver::counters(Mode kind) {
+  return last_ == kind ? counters() : kept_[static_cast<std::size_t>(kind)];
+}
 Counters Driver::counters() {
   Counters out;
   for (std::size_t c = 0; c < Counters::size; ++c)

@@ -2,9 +2,11 @@
 // and reads results.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -56,8 +58,10 @@ class Driver {
   void run(const Job& job, std::span<std::uint32_t> out);
   /// Results of mode 1: (count, N + 1) residues modulo p.
   void run(const Job& job, std::span<std::uint64_t> out);
-  /// Of the last run.
+  /// Of the last run. A model counts its cycles when it is asked.
   Counters counters();
+  /// Of the last run of this kind that came to its end; null if there is none.
+  std::optional<Counters> counters(Mode kind);
   void set_timing(const MemoryTiming& timing);
 
  private:
@@ -75,6 +79,8 @@ class Driver {
   std::uint64_t io_bytes_ = 0;
   std::shared_ptr<const RotationImages> rotation_;
   std::shared_ptr<const SwitchImage> switch_;
+  std::optional<Mode> last_;                     ///< the run whose counters the registers have
+  std::array<std::optional<Counters>, 3> kept_;  ///< those of other kinds
 };
 
 }  // namespace whorl::backend::rtl

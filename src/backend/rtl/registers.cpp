@@ -61,6 +61,12 @@ const char* meaning(Code code) {
   return "an unknown code";
 }
 
+const char* mode_name(Mode mode) {
+  static constexpr std::array<const char*, std::size(modes)> names = {"bootstrap", "rotate",
+                                                                      "key_switch"};
+  return names.at(static_cast<std::size_t>(mode));
+}
+
 const char* counter_name(std::size_t c) {
   static constexpr std::array<const char*, Counters::size> names = {
       "CYCLES",   "SLOTS",     "PE_SLOTS",      "WAIT_KEY",       "WAIT_ACC", "WAIT_LOAD",

@@ -22,6 +22,9 @@ inline constexpr std::uint32_t exponents = 1u << 8, centred = 1u << 9;  ///< of 
 }  // namespace reg
 
 enum class Mode : std::uint32_t { bootstrap = 0, rotate = 1, key_switch = 2 };
+inline constexpr Mode modes[] = {Mode::bootstrap, Mode::rotate, Mode::key_switch};
+/// "bootstrap", …
+const char* mode_name(Mode mode);
 
 enum class Code : std::uint32_t {
   ok = 0,

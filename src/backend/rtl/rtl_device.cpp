@@ -61,6 +61,7 @@ class Rotation final : public RelayRotation<std::uint64_t> {
                              .index = {batch.index, batch.count},
                              .luts = {batch.luts, batch.tables * N}},
                             std::span(batch.out, batch.count * (N + 1)));
+    cores_->note(key->driver, Mode::rotate);
   }
 
  private:
@@ -133,6 +134,7 @@ class Switching final : public RelayLwe {
       key->driver->driver.run(
           {.mode = Mode::key_switch, .count = static_cast<std::uint32_t>(count), .rows = rows},
           std::span(results));
+      cores_->note(key->driver, Mode::key_switch);
     }
     with_word_bytes(out.bytes, [&]<class Word>(Word) {
       std::ranges::copy(results, static_cast<Word*>(out.data));
@@ -154,7 +156,16 @@ class CoreQueue final : public Relay {
     offer<LweOps>(std::make_shared<Switching>(*this, this->behind(), cores));
   }
 };
-using CoreDevice = RelayDevice<CoreQueue, std::shared_ptr<const Cores>>;
+class CoreDevice final : public RelayDevice<CoreQueue, std::shared_ptr<const Cores>> {
+ public:
+  CoreDevice(std::string name, std::shared_ptr<const Device> behind,
+             std::shared_ptr<const Cores> cores)
+      : RelayDevice(std::move(name), std::move(behind), cores), cores_(std::move(cores)) {}
+  std::vector<RunCounters> counters() const override { return cores_->counters(); }
+
+ private:
+  std::shared_ptr<const Cores> cores_;
+};
 
 /// "rtl-model:PES=4,K=2": parameters of the core that its keys leave open.
 Shape shape_of(const std::string& name) {

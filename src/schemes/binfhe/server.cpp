@@ -102,6 +102,9 @@ Transform Server::transform() const { return state_->transform; }
 RotationSchedule Server::rotation() const { return state_->rotation; }
 double Server::allow_failure() const { return state_->account.allow_failure(); }
 unsigned Server::threads() const { return state_->fleet->lane(0)->device().threads(); }
+std::vector<RunCounters> Server::device_counters() const {
+  return state_->fleet->lane(0)->device().counters();
+}
 std::size_t Server::key_bytes() const {
   std::size_t sum = 0;
   for (std::size_t l = 0; l < state_->fleet->size(); ++l)

@@ -65,6 +65,63 @@ TEST(RtlDevice, TakesWhatACoreRuns) {
   EXPECT_TRUE(std::ranges::equal(got, scene.switched(samples)));
 }
 
+TEST(RtlDevice, TellsWhatItsLastRunsCounted) {
+  const Scene scene;
+  const auto device = make_device("rtl-model:PES=2,K=1", {2, {}});
+  EXPECT_TRUE(device->counters().empty());
+  const auto queue = device->open();
+  auto key = queue->rotation<std::uint64_t>().prepare(scene.rotation, scene.rows());
+  const std::uint32_t offsets[] = {0};
+  scene.rotate_on(*queue, *key, offsets);
+  const auto runs = device->counters();
+  ASSERT_EQ(runs.size(), 1u);
+  EXPECT_EQ(runs[0].run, "rotate");
+  ASSERT_EQ(runs[0].values.size(), Counters::size);
+  // Five ciphertexts in batches of two: 8 steps of 16 coefficients for each of three batches.
+  const auto value = [&](std::string_view name) {
+    return std::ranges::find(runs[0].values, name, &std::pair<std::string, std::uint64_t>::first)
+        ->second;
+  };
+  EXPECT_EQ(value("SLOTS"), 24u);
+  EXPECT_EQ(value("PE_SLOTS"), 40u);
+  EXPECT_EQ(value("RESULTS"), 5u);
+  EXPECT_GE(value("CYCLES"), 24u * 128);
+  key.reset();  // and its core with it
+  EXPECT_TRUE(device->counters().empty());
+  EXPECT_TRUE(make_device("cpu")->counters().empty());
+}
+
+TEST(RtlDevice, KindsOfRunsOnOneCoreKeepTheirCounters) {
+  const Scene scene;
+  const auto driver = scene.driver();
+  const std::size_t N = scene.core.N();
+  const auto rotate = [&](std::uint32_t count) {
+    std::vector<std::uint64_t> out(count * (N + 1));
+    driver->run({.mode = Mode::rotate,
+                .count = count,
+                .rows = std::span(scene.lwe).first(count * 17),
+                .exponents = true,
+                .index = std::span(scene.index).first(count),
+                .luts = scene.luts},
+               std::span(out));
+  };
+  EXPECT_FALSE(driver->counters(Mode::rotate));
+  rotate(3);
+  const auto first = driver->counters(Mode::rotate);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->results, 3u);
+  const std::vector<std::uint32_t> samples(2 * (N + 1), 7);
+  std::vector<std::uint32_t> switched(std::size_t{2} * 17);
+  driver->run({.mode = Mode::key_switch, .count = 2, .rows = samples}, std::span(switched));
+  EXPECT_EQ(driver->counters(Mode::rotate), first);
+  EXPECT_EQ(driver->counters(Mode::key_switch)->results, 2u);
+  EXPECT_EQ(driver->counters(Mode::key_switch)->slots, 0u);
+  EXPECT_FALSE(driver->counters(Mode::bootstrap));
+  rotate(5);
+  EXPECT_EQ(driver->counters(Mode::rotate)->results, 5u);
+  EXPECT_EQ(driver->counters(Mode::key_switch)->results, 2u);
+}
+
 TEST(RtlDevice, KnowsWhatNoCoreRuns) {
   const Scene scene;
   const auto fits = [](RotationShape shape) {
