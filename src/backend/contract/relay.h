@@ -261,7 +261,6 @@ class RelayDevice : public Device {
   std::string memory() const override { return behind_->memory(); }
   unsigned threads() const override { return behind_->threads(); }
   unsigned queues() const override { return behind_->queues(); }
-  std::vector<RunCounters> counters() const override { return behind_->counters(); }
   std::unique_ptr<Queue> open() const override {
     return std::apply(
         [this](const Shared&... shared) -> std::unique_ptr<Queue> {

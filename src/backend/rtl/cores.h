@@ -7,6 +7,7 @@
 #include <mutex>
 #include <vector>
 
+#include "backend/contract/counting.h"
 #include "backend/contract/lwe.h"
 #include "backend/contract/rotation.h"
 #include "backend/parallel.h"
@@ -28,17 +29,16 @@ struct SharedDriver {
 };
 
 /// Keys get their cores here; null where there is none for the key.
-class Cores {
+class Cores : public Counting {
  public:
-  virtual ~Cores() = default;
   virtual std::shared_ptr<SharedDriver> find(const RotationShape& rotation) const = 0;
   virtual std::shared_ptr<SharedDriver> find(const SwitchShape& switching) const = 0;
   virtual unsigned threads() const = 0;
 
   /// After a run that came to its end, by whom holds the core.
   void note(const std::shared_ptr<SharedDriver>& core, Mode kind) const;
-  /// Of the last run of each kind, as long as its key is there; waits for a run that is under way.
-  std::vector<RunCounters> counters() const;
+  /// As long as the run's key is there.
+  std::vector<RunCounters> counters() const override;
 
  private:
   mutable std::mutex mutex_;  ///< of `last_`

@@ -156,7 +156,8 @@ class CoreQueue final : public Relay {
     offer<LweOps>(std::make_shared<Switching>(*this, this->behind(), cores));
   }
 };
-class CoreDevice final : public RelayDevice<CoreQueue, std::shared_ptr<const Cores>> {
+class CoreDevice final : public RelayDevice<CoreQueue, std::shared_ptr<const Cores>>,
+                         public Counting {
  public:
   CoreDevice(std::string name, std::shared_ptr<const Device> behind,
              std::shared_ptr<const Cores> cores)

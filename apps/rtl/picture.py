@@ -1,0 +1,79 @@
+"""A picture of how busy the units of the core are, over the whole computation and in a few slots."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from .core import MHZ
+from .record import Occupancy
+
+UNITS = {
+    "key_beats": "key streamer",
+    "io_read": "inputs read",
+    "acc_read": "sequencer: rows read",
+    "transform": "forward transforms",
+    "bundle": "key bundle",
+    "mac": "multiply and add",
+    "inverse": "inverse transforms",
+    "acc_write": "accumulator written",
+    "drain": "samples drained",
+    "ksk_beats": "switching key read",
+    "key_switch": "key switching",
+    "io_write": "results written",
+}
+"""In the order in which data passes; the sums of their busy cycles are of one stream, except those
+of the key streamer, which are of all its ports."""
+
+
+def fractions(occupancy: Occupancy, key_ports: int) -> dict[str, np.ndarray]:
+    """The busy part of each bin, for each unit of the picture."""
+    streams = {"key_beats": key_ports}
+    return {
+        unit: occupancy.busy[unit] / (occupancy.cycles * streams.get(unit, 1)) for unit in UNITS
+    }
+
+
+def draw(occupancy: Occupancy, key_ports: int, few: tuple[int, int], title: str, path: Path) -> None:
+    """Writes an SVG; `few`: the cycles of its lower part, of which the waveform is one."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, panels = plt.subplots(2, 1, figsize=(11, 8.6), layout="constrained")
+    whole, part = occupancy.coarser(1100), occupancy.part(*few)
+    for axes, shown, what in (
+        (panels[0], whole, "the whole computation: blind rotation and key switching of each gate"),
+        (panels[1], part, "a few slots; bins of 64 cycles"),
+    ):
+        edges = np.append(shown.begin, shown.begin[-1] + shown.cycles[-1])
+        rows = np.array(list(fractions(shown, key_ports).values()))
+        image = axes.pcolormesh(
+            edges, np.arange(len(rows) + 1), rows, cmap="viridis", vmin=0, vmax=1, rasterized=True
+        )
+        totals = rows @ shown.cycles / shown.cycles.sum()
+        names = zip(UNITS.values(), totals, strict=True)
+        axes.set_yticks(np.arange(len(rows)) + 0.5)
+        axes.set_yticklabels([f"{name}  {100 * each:.0f} %" for name, each in names], fontsize=9)
+        axes.invert_yaxis()
+        axes.set_xlabel("cycles")
+        axes.set_title(what, fontsize=10, loc="left")
+        above = axes.secondary_xaxis("top", functions=(_microseconds, _cycles))
+        above.set_xlabel(f"µs at {MHZ:.0f} MHz")
+        axes.title.set_y(1.17)
+    for cycle in few:
+        panels[0].axvline(cycle, color="white", linewidth=0.7)
+    figure.colorbar(image, ax=panels, label="busy part of the cycles", shrink=0.6)
+    figure.suptitle(title, fontsize=11)
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
+
+
+def _microseconds(cycles: np.ndarray) -> np.ndarray:
+    return cycles / MHZ
+
+
+def _cycles(microseconds: np.ndarray) -> np.ndarray:
+    return microseconds * MHZ
