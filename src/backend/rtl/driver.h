@@ -40,7 +40,8 @@ struct Job {
   std::span<const std::uint64_t> luts = {};   ///< N residues modulo p each
 };
 
-/// One thread at a time may use it.
+/// One thread at a time may use it. A run that an exception left unfinished is aborted before the
+/// next call writes anything.
 class Driver {
  public:
   /// DeviceError if it is no core, or of another version.
@@ -70,6 +71,8 @@ class Driver {
   void write64(std::uint32_t address, std::uint64_t value);
   std::uint64_t read64(std::uint32_t address);
   Descriptor describe(const Job& job) const;
+  /// Aborts what still runs, and waits until the core is idle. DeviceError if it stays busy.
+  void settle();
   void put_inputs(const Job& job, const Descriptor& d);
   void start(const Descriptor& d);
 

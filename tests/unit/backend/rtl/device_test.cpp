@@ -35,8 +35,9 @@ TEST(RtlDevice, TakesWhatACoreRuns) {
   EXPECT_EQ(queue->name(), "rtl-model:PES=2,K=1");
   const auto key = queue->rotation<std::uint64_t>().prepare(scene.rotation, scene.rows());
   const auto same = cpu->rotation<std::uint64_t>().prepare(scene.rotation, scene.rows());
-  // Keys are images: 33 bits a word.
-  EXPECT_EQ(key->bytes(), 8u * scene.core.chunk_beats() * 64);
+  // An image of 33 bits a word, its copy behind the port, and a double for each word.
+  EXPECT_EQ(key->bytes(),
+            2 * 8u * scene.core.chunk_beats() * 64 + 8 * 8u * scene.core.row_words() / 2 * 256);
   const std::uint32_t offsets[] = {0, 3, 255};
   for (const std::size_t some : {1u, 3u})
     EXPECT_EQ(scene.rotate_on(*queue, *key, std::span(offsets).first(some)),
@@ -51,7 +52,7 @@ TEST(RtlDevice, TakesWhatACoreRuns) {
                   out + r * stride);
   };
   const auto ksk = queue->lwe().prepare_switch_key<std::uint32_t>(scene.switching, rows);
-  EXPECT_EQ(ksk->bytes(), 256u * 8 * 2 * 64);
+  EXPECT_EQ(ksk->bytes(), 2 * 256u * 8 * 2 * 64);
   const auto x = test::put(*queue, samples);
   auto out = queue->allocate<std::uint32_t>(4 * 17);
   queue->lwe().key_switch<std::uint32_t>(*ksk, x.slice(), out.slice());
@@ -150,14 +151,31 @@ TEST(RtlDevice, KnowsWhatNoCoreRuns) {
   OneCore one(std::make_shared<Model>(scene.core), 1);
   EXPECT_NE(one.find(scene.rotation), nullptr);
   EXPECT_NE(one.find(scene.switching), nullptr);
-  OneCore other(std::make_shared<Model>(Shape{.log_N = 8, .M = 3, .L_ks = 7}), 1);
-  EXPECT_EQ(other.find(scene.rotation), nullptr);
-  EXPECT_EQ(other.find(scene.switching), nullptr);
+  const OneCore other(std::make_shared<Model>(Shape{.log_N = 8, .M = 3, .L_ks = 7}), 1);
+  const auto says = [](const auto& find, const char* what) {
+    try {
+      static_cast<void>(find());
+      ADD_FAILURE() << "no error with " << what;
+    } catch (const DeviceError& error) {
+      EXPECT_NE(std::string(error.what()).find(what), std::string::npos) << error.what();
+    }
+  };
+  says([&] { return other.find(scene.rotation); }, "M = 2, here 3");
+  says([&] { return other.find(scene.switching); }, "L_KS = 8, here 7");
+  // Neither does a model with lanes that the ring has not.
+  const ModelCores wide(Shape{.log_b = 4}, {});
+  says([&] { return wide.find(scene.rotation); }, "LOG_B");
+  // Keys of other kinds go to the CPU.
+  RotationShape ginx = scene.rotation;
+  ginx.kind = RotationKind::ginx;
+  EXPECT_EQ(other.find(ginx), nullptr);
+  EXPECT_EQ(wide.find(ginx), nullptr);
 }
 
 TEST(RtlDevice, NamesAreChecked) {
   for (const char* name : {"rtl-model:", "rtl-model:M=2", "rtl-model:K=0", "rtl-model:K=",
-                           "rtl-model:K=2,", "rtl-model:K=2x", "rtl-model:MEM_BITS=100"})
+                           "rtl-model:K=2,", "rtl-model:K=2x", "rtl-model:MEM_BITS=100",
+                           "rtl-model:LOG_B=4294967296", "rtl-model:K=2,K=3", "rtl-model:=2"})
     EXPECT_THROW(open_queue(name), DeviceError) << name;
   EXPECT_NO_THROW(open_queue("rtl-model:K=2,LOG_B=1,BK_PORTS=2"));
 }
