@@ -26,7 +26,9 @@ def in_clear(inputs: Bits) -> Bits:
     return np.stack([total & 1, total >> 1])
 
 
-def sum_of(server: Server, a: EncryptedArray, b: EncryptedArray, c: EncryptedArray) -> EncryptedArray:
+def sum_of(
+    server: Server, a: EncryptedArray, b: EncryptedArray, c: EncryptedArray
+) -> EncryptedArray:
     """a ⊕ b ⊕ c by one gate: XOR asks only for the parity of what it adds, so that it takes a + b,
     which may be 2, in the place of a bit."""
     return server.xor(server.linear([1, 1], [a, b], modular=True), c)

@@ -1,4 +1,4 @@
-"""A picture of how busy the units of the core are, over the whole computation and in a few slots."""
+"""A picture of how busy the core's units are: over the whole computation, and in a few slots."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ def fractions(occupancy: Occupancy, key_ports: int) -> dict[str, np.ndarray]:
     }
 
 
-def draw(occupancy: Occupancy, key_ports: int, few: tuple[int, int], title: str, path: Path) -> None:
+def draw(
+    occupancy: Occupancy, key_ports: int, few: tuple[int, int], title: str, path: Path
+) -> None:
     """Writes an SVG; `few`: the cycles of its lower part, of which the waveform is one."""
     import matplotlib
 

@@ -170,8 +170,10 @@ What happened
         ("the same as numbers", files["occupancy"]),
         (f"waveform, {WAVES_CYCLES:,} cycles", files["waveform"]),
         ("look at it with GTKWave", f"cd {folder} && gtkwave {Path(files['gtkwave']).name}"),
-        ("or with Surfer", f"cd {folder} && surfer {WAVES} --command-file "
-         f"{Path(files['surfer']).name}"),
+        (
+            "or with Surfer",
+            f"cd {folder} && surfer {WAVES} --command-file {Path(files['surfer']).name}",
+        ),
     )
 
 

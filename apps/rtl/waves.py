@@ -1,6 +1,6 @@
-"""How to look at the waveform: the signals that a coefficient passes in the first PE, in this order.
+"""How to look at the waveform: the signals that a coefficient passes in the first PE, in order.
 
-`SIGNALS` follows rtl/README.md, section 7. GTKWave gets a save file, Surfer a file of commands.
+`groups` follows rtl/README.md, section 7. GTKWave gets a save file, Surfer a file of commands.
 """
 
 from __future__ import annotations
