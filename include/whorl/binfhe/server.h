@@ -15,8 +15,8 @@
 #include "whorl/binfhe/ciphertexts.h"
 #include "whorl/binfhe/lut.h"
 #include "whorl/binfhe/parameters.h"
+#include "whorl/counters.h"
 #include "whorl/devices.h"
-#include "whorl/run_counters.h"
 
 namespace whorl::binfhe {
 

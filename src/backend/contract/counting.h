@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "whorl/run_counters.h"
+#include "whorl/counters.h"
 
 namespace whorl::backend {
 

@@ -101,12 +101,12 @@ TEST(RtlDevice, KindsOfRunsOnOneCoreKeepTheirCounters) {
   const auto rotate = [&](std::uint32_t count) {
     std::vector<std::uint64_t> out(count * (N + 1));
     driver->run({.mode = Mode::rotate,
-                .count = count,
-                .rows = std::span(scene.lwe).first(count * 17),
-                .exponents = true,
-                .index = std::span(scene.index).first(count),
-                .luts = scene.luts},
-               std::span(out));
+                 .count = count,
+                 .rows = std::span(scene.lwe).first(count * 17),
+                 .exponents = true,
+                 .index = std::span(scene.index).first(count),
+                 .luts = scene.luts},
+                std::span(out));
   };
   EXPECT_FALSE(driver->counters(Mode::rotate));
   rotate(3);
