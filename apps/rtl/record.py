@@ -13,7 +13,7 @@ Numbers = npt.NDArray[np.int64]
 OCCUPANCY, WAVES = "occupancy.csv", "pipeline.vcd"
 BIN = 64
 """Cycles."""
-WAVES_SLOT, WAVES_CYCLES = 41, 1700
+WAVES_SLOT, WAVES_CYCLES = 9, 1400
 """The waveform's window: the pipeline has filled, and a row comes back within it."""
 
 

@@ -10,7 +10,9 @@ from pathlib import Path
 
 from . import record
 
-CORE = "TOP.whorl_core"
+TOP = "TOP"  # the core's ports
+CORE = f"{TOP}.whorl_core"
+SCHEDULE = f"{CORE}.schedule"
 PE = f"{CORE}.g_pe[0].element"
 FORWARD = f"{PE}.g_forward[0].forward"
 BACKWARD = f"{PE}.g_back[0].backward"
@@ -19,13 +21,14 @@ BACKWARD = f"{PE}.g_back[0].backward"
 def groups(log_N: int) -> dict[str, list[str]]:
     """Signals by what they show; coefficients of the first lane, digit and column."""
     return {
-        "clock": [f"{CORE}.aclk", f"{CORE}.slot_begins"],
+        "clock": [f"{TOP}.aclk", f"{SCHEDULE}.slot_begins"],
         "1 key from memory": [
-            f"{CORE}.m_axi_bk_arvalid",
-            f"{CORE}.m_axi_bk_rvalid",
-            f"{CORE}.chunk_ready",
-            f"{CORE}.acquire",
-            f"{CORE}.release_chunk",
+            f"{TOP}.m_axi_bk_arvalid",
+            f"{TOP}.m_axi_bk_rvalid",
+            f"{TOP}.m_axi_bk_rdata[0]",
+            f"{SCHEDULE}.chunk_ready",
+            f"{SCHEDULE}.acquire",
+            f"{SCHEDULE}.release_chunk",
         ],
         "2 row of the accumulator": [
             f"{PE}.read_valid",

@@ -244,7 +244,8 @@ def _check_waveform(path: Path) -> None:
             elif words[0] == "$upscope":
                 scopes.pop()
             elif (
-                words[0] == "$var" and ".".join([*scopes, words[4]]) == f"{waves.CORE}.slot_begins"
+                words[0] == "$var"
+                and ".".join([*scopes, words[4]]) == f"{waves.SCHEDULE}.slot_begins"
             ):
                 code = words[3]
             elif line[0] == "#":
