@@ -36,19 +36,19 @@ def fractions(occupancy: Occupancy, key_ports: int) -> dict[str, np.ndarray]:
 
 
 def draw(
-    occupancy: Occupancy, key_ports: int, few: tuple[int, int], title: str, path: Path
+    occupancy: Occupancy, key_ports: int, waveform: tuple[int, int], title: str, path: Path
 ) -> None:
-    """Writes an SVG; `few`: the cycles of its lower part, of which the waveform is one."""
+    """Writes a PNG; `waveform`: the cycles of the waveform, which the lower part shows, too."""
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
     figure, panels = plt.subplots(2, 1, figsize=(11, 8.6), layout="constrained")
-    whole, part = occupancy.coarser(1100), occupancy.part(*few)
+    whole, part = occupancy.coarser(1100), occupancy.part(0, 2 * waveform[1] - waveform[0])
     for axes, shown, what in (
         (panels[0], whole, "the whole computation: blind rotation and key switching of each gate"),
-        (panels[1], part, "a few slots; bins of 64 cycles"),
+        (panels[1], part, "the first slots; the waveform has what is between the lines"),
     ):
         edges = np.append(shown.begin, shown.begin[-1] + shown.cycles[-1])
         rows = np.array(list(fractions(shown, key_ports).values()))
@@ -61,12 +61,14 @@ def draw(
         axes.set_yticklabels([f"{name}  {100 * each:.0f} %" for name, each in names], fontsize=9)
         axes.invert_yaxis()
         axes.set_xlabel("cycles")
+        axes.xaxis.set_major_formatter("{x:,.0f}")
         axes.set_title(what, fontsize=10, loc="left")
         above = axes.secondary_xaxis("top", functions=(_microseconds, _cycles))
+        above.xaxis.set_major_formatter("{x:,.0f}")
         above.set_xlabel(f"µs at {MHZ:.0f} MHz")
         axes.title.set_y(1.17)
-    for cycle in few:
-        panels[0].axvline(cycle, color="white", linewidth=0.7)
+    for cycle in waveform:
+        panels[1].axvline(cycle, color="red", linewidth=1.5, linestyle="--")
     figure.colorbar(image, ax=panels, label="busy part of the cycles", shrink=0.6)
     figure.suptitle(title, fontsize=11)
     figure.savefig(path, dpi=150)

@@ -104,8 +104,8 @@ def recorded(folder: Path, result: dict[str, Any]) -> None:
         f"{result['bootstraps']} bootstraps of {result['parameters']} on the simulated core: "
         f"{shape['PES']} processing element, {shape['K']} ciphertexts in turn"
     )
-    path = folder / "occupancy.svg"
-    picture.draw(occupancy, shape["BK_PORTS"], (begin, begin + 5 * WAVES_CYCLES), title, path)
+    path = folder / "occupancy.png"
+    picture.draw(occupancy, shape["BK_PORTS"], (begin, begin + WAVES_CYCLES), title, path)
     saved, commands = waves.write(folder, shape["LOG_N"])
     result["busy_cycles"] = {unit: occupancy.total(unit) for unit in occupancy.busy}
     result["waves_begin"] = begin
