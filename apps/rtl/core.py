@@ -6,6 +6,7 @@ import importlib.util
 import os
 import subprocess
 from pathlib import Path
+from typing import cast
 
 from whorl.server.binfhe import parameters
 
@@ -32,7 +33,7 @@ def shape() -> dict[str, int]:
     """The core's parameters by their names in rtl/README.md, section 2."""
     literal = parameters(circuit.PARAMETERS).literal()
     [(n, log_base, digits)] = literal["gadget"]
-    _, group, _ = literal["rotation"]
+    _, group, _ = cast("tuple[str, int, int]", literal["rotation"])
     return OPEN | {
         "LOG_N": literal["N"].bit_length() - 1,
         "L": digits,

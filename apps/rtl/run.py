@@ -106,6 +106,8 @@ def recorded(folder: Path, result: dict[str, Any]) -> None:
     )
     path = folder / "occupancy.png"
     picture.draw(occupancy, shape["BK_PORTS"], (begin, begin + WAVES_CYCLES), title, path)
+    if not (folder / WAVES).exists():
+        sys.exit("the core records no waveform: build it with WAVES=1")
     saved, commands = waves.write(folder, shape["LOG_N"])
     result["busy_cycles"] = {unit: occupancy.total(unit) for unit in occupancy.busy}
     result["waves_begin"] = begin
