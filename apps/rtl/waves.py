@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from . import record
@@ -16,6 +17,8 @@ SCHEDULE = f"{CORE}.schedule"
 PE = f"{CORE}.g_pe[0].element"
 FORWARD = f"{PE}.g_forward[0].forward"
 BACKWARD = f"{PE}.g_back[0].backward"
+CONTROL_BITS = 16
+"""What is wider is data."""
 
 
 def groups(log_N: int) -> dict[str, list[str]]:
@@ -73,24 +76,59 @@ def groups(log_N: int) -> dict[str, list[str]]:
     }
 
 
-def declared(path: Path) -> dict[str, str]:
-    """Full names of a VCD file's signals, and their ranges ("[32:0]", or nothing)."""
+@dataclasses.dataclass(frozen=True)
+class Signal:
+    """A declaration of a VCD file. Signals that are one in the hardware have the same code."""
+
+    name: str
+    """In full, with its scopes."""
+    bits: str
+    """Its range, "[32:0]", or nothing."""
+    width: int
+    code: str
+
+
+def definitions(lines: Iterable[str]) -> Iterator[tuple[str, Signal | None]]:
+    """The lines of a VCD file as far as its definitions go, with the signals that they declare."""
     scopes: list[str] = []
-    found = {}
-    with path.open(encoding="utf-8") as file:
+    for line in lines:
+        words = line.split()
+        signal = None
+        match words[:1]:
+            case ["$scope"]:
+                scopes.append(words[2])
+            case ["$upscope"]:
+                scopes.pop()
+            case ["$var"]:
+                bits = words[5] if words[5] != "$end" else ""
+                signal = Signal(".".join([*scopes, words[4]]), bits, int(words[2]), words[3])
+        yield line, signal
+        if words[:1] == ["$enddefinitions"]:
+            return
+    raise ValueError("the definitions of a VCD file do not end")
+
+
+def thin(path: Path, log_N: int) -> dict[str, str]:
+    """Leaves of data only what `groups` shows, and of control all; gives names and ranges."""
+    shown = {name for signals in groups(log_N).values() for name in signals}
+    kept: dict[str, str] = {}
+    codes = set()
+    thinner = path.with_suffix(".thin")
+    with path.open(encoding="utf-8") as file, thinner.open("w", encoding="utf-8") as to:
+        for line, signal in definitions(file):
+            if signal is None:
+                to.write(line)
+            elif signal.width <= CONTROL_BITS or signal.name in shown:
+                to.write(line)
+                kept[signal.name] = signal.bits
+                codes.add(signal.code)
         for line in file:
-            words = line.split()
-            match words[:1]:
-                case ["$scope"]:
-                    scopes.append(words[2])
-                case ["$upscope"]:
-                    scopes.pop()
-                case ["$var"]:
-                    bits = words[5] if words[5] != "$end" else ""
-                    found[".".join([*scopes, words[4]])] = bits
-                case ["$enddefinitions"]:
-                    return found
-    raise ValueError(f"{path}: the definitions of a VCD file do not end")
+            # "b0101 code" of a bus, "1code" of a bit, and times.
+            code = line.split()[1] if line[0] == "b" else line[1:].strip()
+            if line[0] not in "b01" or code in codes:
+                to.write(line)
+    thinner.replace(path)
+    return kept
 
 
 def gtkwave(log_N: int, ranges: dict[str, str]) -> Iterator[str]:
@@ -117,8 +155,8 @@ def surfer(log_N: int) -> Iterator[str]:
 
 
 def write(folder: Path, log_N: int) -> tuple[Path, Path]:
-    """The save file and the commands for the waveform in `folder`."""
-    ranges = declared(folder / record.WAVES)
+    """The save file and the commands for the waveform in `folder`, which gets smaller."""
+    ranges = thin(folder / record.WAVES, log_N)
     paths = folder / "pipeline.gtkw", folder / "pipeline.sucl"
     for path, lines in zip(paths, (gtkwave(log_N, ranges), surfer(log_N)), strict=True):
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")

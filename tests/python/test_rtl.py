@@ -113,22 +113,27 @@ def test_occupancy_adds_up(occupancy: Occupancy, tmp_path: Path) -> None:
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
-def _waveform(path: Path, signals: list[tuple[str, str]]) -> None:
-    """A VCD file of signals "a.b.c" without values."""
-    lines = []
-    for name, bits in signals:
+def _waveform(path: Path, signals: list[tuple[str, int]]) -> None:
+    """A VCD file of signals "a.b.c" of so many bits, all of which change once."""
+    lines, values = [], []
+    for k, (name, width) in enumerate(signals):
         *scopes, last = name.split(".")
         lines += [f"$scope module {scope} $end" for scope in scopes]
-        lines += [f"$var wire 1 ! {last} {bits} $end".replace("  ", " ")]
+        bits = f"[{width - 1}:0] " if width > 1 else ""
+        lines += [f"$var wire {width} c{k} {last} {bits}$end"]
         lines += ["$upscope $end"] * len(scopes)
-    path.write_text("\n".join([*lines, "$enddefinitions $end", "#0"]) + "\n")
+        values += [f"b101 c{k}" if width > 1 else f"1c{k}"]
+    path.write_text("\n".join([*lines, "$enddefinitions $end", "#0", *values, "#7"]) + "\n")
 
 
 def test_viewers_get_the_signals_that_there_are(tmp_path: Path) -> None:
     names = [name for signals in waves.groups(10).values() for name in signals]
     assert len(set(names)) == len(names)
     wide = {name for name in names if name.endswith("]")}
-    _waveform(tmp_path / record.WAVES, [(name, "[32:0]" if name in wide else "") for name in names])
+    more = [("TOP.whorl_core.more", 1), ("TOP.whorl_core.address", 16), ("TOP.whorl_core.data", 33)]
+    signals = [(name, 33 if name in wide else 1) for name in names] + more
+    path = tmp_path / record.WAVES
+    _waveform(path, signals)
     saved, commands = waves.write(tmp_path, 10)
     lines = saved.read_text().splitlines()
     assert lines[0] == f'[dumpfile] "{record.WAVES}"'
@@ -137,7 +142,14 @@ def test_viewers_get_the_signals_that_there_are(tmp_path: Path) -> None:
     ]
     told = commands.read_text().splitlines()
     assert [line.split(" ", 1)[1] for line in told if line.startswith("variable_add")] == names
-    (tmp_path / record.WAVES).write_text("$scope module TOP $end\n")
+    # Data that is not shown is left out, and its values are.
+    kept = path.read_text().splitlines()
+    last = len(signals) - 1
+    assert len([line for line in kept if line.startswith("$var")]) == last
+    assert not [line for line in kept if f"c{last}" in line.split()]
+    assert [line for line in kept if line.startswith("#")] == ["#0", "#7"]
+    assert f"b101 c{last - 1}" in kept and f"1c{last - 2}" in kept
+    path.write_text("$scope module TOP $end\n")
     with pytest.raises(ValueError, match="do not end"):
         waves.write(tmp_path, 10)
 
@@ -226,35 +238,22 @@ def test_the_simulated_core_adds(tmp_path: Path) -> None:
 
 
 def _check_waveform(path: Path) -> None:
-    """A VCD file of the window: every signal of the groups is declared, and slots begin in it."""
-    assert 10**5 < path.stat().st_size < 20 * 10**6
-    signals = {name for group in waves.groups(10).values() for name in group}
-    assert signals <= set(waves.declared(path))
-    code, scopes, times, begun, values = "", [], [], 0, 0
+    """A VCD file of the window: every signal of the groups is there, and slots begin in it."""
+    assert 10**5 < path.stat().st_size < 6 * 10**6
     with path.open(encoding="utf-8") as file:
-        for line in file:
-            words = line.split()
-            if not words:
-                continue
-            if words[0] == "$timescale":
-                assert line.split()[1] == "1ps"
-            elif words[0] == "$scope":
-                scopes.append(words[2])
-            elif words[0] == "$upscope":
-                scopes.pop()
-            elif (
-                words[0] == "$var"
-                and ".".join([*scopes, words[4]]) == f"{waves.SCHEDULE}.slot_begins"
-            ):
-                code = words[3]
-            elif line[0] == "#":
-                times.append(int(line[1:]))
-            elif line[0] in "b01":
-                values += 1
-                begun += line.strip() == f"1{code}"
-    assert values > 10**4
+        header = list(waves.definitions(file))
+        values = file.read().splitlines()
+    assert [line.split()[1] for line, _ in header if line.startswith("$timescale")] == ["1ps"]
+    signals = {signal.name: signal for _, signal in header if signal}
+    assert {name for group in waves.groups(10).values() for name in group} <= set(signals)
+    codes = {signal.code for signal in signals.values()}
+    changed = {
+        line.split()[1] if line[0] == "b" else line[1:] for line in values if line[0] in "b01"
+    }
+    assert changed == codes  # each has a value from the beginning
+    times = [int(line[1:]) for line in values if line[0] == "#"]
     assert all(a < b for a, b in itertools.pairwise(times))
-    assert len(times) <= 2 * record.WAVES_CYCLES
     # The window's length at 180 MHz, in picoseconds, and its slots of 512 cycles.
     assert times[-1] - times[0] == pytest.approx(record.WAVES_CYCLES * 1e6 / 180, rel=0.01)
-    assert begun == -(-record.WAVES_CYCLES // 512)
+    begins = signals[f"{waves.SCHEDULE}.slot_begins"].code
+    assert values.count(f"1{begins}") == -(-record.WAVES_CYCLES // 512)
