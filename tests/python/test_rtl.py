@@ -242,7 +242,7 @@ def _check_waveform(path: Path) -> None:
     assert 10**5 < path.stat().st_size < 6 * 10**6
     with path.open(encoding="utf-8") as file:
         header = list(waves.definitions(file))
-        values = file.read().splitlines()
+        values = [line for line in file.read().splitlines() if line]
     assert [line.split()[1] for line, _ in header if line.startswith("$timescale")] == ["1ps"]
     signals = {signal.name: signal for _, signal in header if signal}
     assert {name for group in waves.groups(10).values() for name in group} <= set(signals)
