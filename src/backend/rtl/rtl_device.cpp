@@ -158,8 +158,8 @@ using CoreDevice = RelayDevice<CoreQueue, std::shared_ptr<const Cores>>;
 
 /// "rtl-model:PES=4,K=2": parameters of the core that its keys leave open.
 Shape shape_of(const std::string& name) {
-  constexpr std::string_view open[] = {"PES",      "LOG_B",    "K",        "MEM_BITS",
-                                       "BK_PORTS", "KSK_BITS", "KS_LANES", "BK_BUFFERS"};
+  constexpr std::string_view open[] = {"PES",      "LOG_B",    "K",          "MEM_BITS", "BK_PORTS",
+                                       "KSK_BITS", "KS_LANES", "BK_BUFFERS", "KSK_ROWS"};
   Shape shape;
   const std::size_t colon = name.find(':');
   if (colon == std::string::npos) return shape;
@@ -179,7 +179,7 @@ Shape shape_of(const std::string& name) {
         from == end)
       throw DeviceError("device \"" + name + "\": \"" + std::string(one) +
                         "\" is not one of PES, LOG_B, K, MEM_BITS, BK_PORTS, KSK_BITS, KS_LANES, "
-                        "BK_BUFFERS with a number");
+                        "BK_BUFFERS, KSK_ROWS with a number");
     words[static_cast<std::size_t>(found - Shape::names().begin())] = value;
     if (one.size() == rest.size()) break;
     rest.remove_prefix(one.size() + 1);
