@@ -69,7 +69,7 @@ def build(shape: Shape, folder: Path) -> Path:
     """The shape's library."""
     values = [f"{name}={value}" for name, value in shape.items()]
     library = folder / "whorl_rtl_core.so"
-    command = ["make", "-C", str(ROOT / "rtl" / "sim"), "-f", "library.mk", "OPT=-O0"]
+    command = ["make", "-C", str(ROOT / "rtl" / "sim"), "-f", "library.mk", "QUICK=1"]
     subprocess.run(
         [*command, f"BUILD={folder}", f"OUT={library}", *values],
         check=True,
@@ -95,7 +95,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--test", type=Path, required=True, help="whorl_tests_unit_backend")
     parser.add_argument("--shapes", type=int, default=12)
-    parser.add_argument("--runs", type=int, default=12, help="of each shape")
+    parser.add_argument("--runs", type=int, default=6, help="of each shape")
     parser.add_argument("--seed", type=int, help="of the shapes; default: the time")
     parser.add_argument("--batch", type=int, default=10, help="shapes of a record")
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "configurations")

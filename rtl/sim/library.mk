@@ -24,8 +24,8 @@ BK_BUFFERS ?= 4
 KSK_ROWS ?= 2
 FIELDS := LOG_N L LOG_BG M PES LOG_B K MEM_BITS BK_PORTS KSK_BITS MAX_N_LWE L_KS LOG_BKS KS_LANES BK_BUFFERS KSK_ROWS
 WAVES ?=
-# Of the compiler: -O0 where a core runs for seconds only.
-OPT ?= -O2
+# QUICK=1: built soon, for a core that runs for seconds only.
+QUICK ?=
 empty :=
 comma := ,
 VALUES := $(foreach field,$(FIELDS),$($(field)))
@@ -40,7 +40,7 @@ SOURCES := $(SRC)/whorl_pkg.sv $(sort $(wildcard $(SRC)/*/*.sv))
 $(OUT): $(SOURCES) library.cpp bench.h reference.h $(ROOT)/backend/rtl/core_abi.h $(ROOT)/backend/rtl/memory_timing.h
 	@mkdir -p $(BUILD)/$(NAME)
 	@$(FLAGS_MAKE) $(VERILATOR) --cc --exe --build -Wno-fatal -Wno-lint -O3 --x-assign fast --x-initial fast --top whorl_core \
-	  $(foreach field,$(FIELDS),-G$(field)=$($(field))) --Mdir $(BUILD)/$(NAME) $(if $(WAVES),--trace-fst) \
-	  -CFLAGS "-std=c++20 $(OPT) -fPIC -fvisibility=default -I$(CURDIR) -I$(ROOT) $(DEFINES)" -LDFLAGS "-shared" \
+	  $(foreach field,$(FIELDS),-G$(field)=$($(field))) --Mdir $(BUILD)/$(NAME) $(if $(WAVES),--trace-fst) $(if $(QUICK),--output-split 0) \
+	  -CFLAGS "-std=c++20 $(if $(QUICK),-O0,-O2) -fPIC -fvisibility=default -I$(CURDIR) -I$(ROOT) $(DEFINES)" -LDFLAGS "-shared" \
 	  -o $(abspath $(OUT)) $(SOURCES) $(CURDIR)/library.cpp > $(BUILD)/$(NAME)/log 2>&1 || (tail -30 $(BUILD)/$(NAME)/log; false)
 	@echo $(OUT)
