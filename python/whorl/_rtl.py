@@ -356,11 +356,9 @@ def candidates(base: Design, chip: Chip) -> list[Design]:
     found = []
     for log_b in range(min(4, base.log_N - 5)):
         for K in range(1, 7):
-            for ks_lanes in (row // 64 * 32, row, 2 * row):
+            for ks_lanes in sorted({max(32, row // 64 * 32), row, 2 * row}):
                 for ksk_rows in (4, base.all_ksk_rows):
-                    design = replace(
-                        base, log_b=log_b, K=K, ks_lanes=ks_lanes, ksk_rows=ksk_rows
-                    )
+                    design = replace(base, log_b=log_b, K=K, ks_lanes=ks_lanes, ksk_rows=ksk_rows)
                     most = 0
                     while _fits(replace(design, pes=most + 1), chip):
                         most += 1

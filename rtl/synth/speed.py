@@ -225,7 +225,10 @@ def simulated() -> list[str]:
         ]
         for name, line in sorted(rates.items())
     ]
-    text += ["The model's own speed on one CPU thread (`bench_rtl_model`), in bootstraps a second:", ""]
+    text += [
+        "The model's own speed on one CPU thread (`bench_rtl_model`), in bootstraps a second:",
+        "",
+    ]
     return text + table(["set", "results", "results and counters", "record `rtl/model`"], rows)
 
 
