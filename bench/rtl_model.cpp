@@ -17,7 +17,6 @@
 #include "common/command_line.h"
 #include "common/records.h"
 #include "math/random.h"
-#include "whorl/binfhe/parameters.h"
 
 namespace whorl::bench {
 namespace {
@@ -111,7 +110,6 @@ void measure(const Case& of, std::uint32_t count, const Records& records) {
   began = Clock::now();
   const rtl::Counters counters = driver.counters();
   const double counting = seconds_since(began);
-  const auto security = binfhe::Parameters::named(of.set, true).security();
   Record record{.op = "bootstraps",
                 .params = of.set,
                 .scheme = "binfhe",
@@ -119,7 +117,6 @@ void measure(const Case& of, std::uint32_t count, const Records& records) {
                 .host = true,
                 .unit = "1/s"};
   record.set(count / took);
-  record.security_bits = security.bits();
   record.more = {{"rate_with_counters", count / (took + counting)}, {"seconds_counting", counting}};
   for (std::size_t c = 0; c < rtl::Counters::size; ++c)
     record.more.emplace_back(rtl::counter_name(c), counters[c]);
