@@ -1,5 +1,8 @@
 // The whole core against plain arithmetic: all modes, several batches, stalls of memory, resets and aborts in the
-// middle, bad descriptors, and errors of memory. With ONE_RUN: one bootstrap of each ciphertext that fits, and counters.
+// middle, bad descriptors, and errors of memory. With ONE_RUN: bootstraps of a batch, of two, and of one ciphertext with
+// rare and constant stalls, and a line `RUN {…}` of each for cycles.py.
+#include <ctime>
+
 #include "core_bench.h"
 
 using namespace bench;
@@ -126,12 +129,27 @@ struct Test {
   }
 };
 
+const char* const counter_names[] = {"CYCLES", "SLOTS", "PE_SLOTS", "WAIT_KEY", "WAIT_ACC", "WAIT_LOAD",
+                                     "BK_BEATS", "KSK_BEATS", "IO_READ_BEATS", "IO_WRITE_BEATS", "KS_BUSY", "RESULTS"};
+
 void print_counters(Core& core, unsigned count) {
-  static const char* const names[] = {"cycles", "slots", "pe_slots", "wait_key", "wait_acc", "wait_load",
-                                      "bk_beats", "ksk_beats", "io_read_beats", "io_write_beats", "ks_busy", "results"};
   std::printf("  %u ciphertexts:", count);
-  for (unsigned c = 0; c < 12; ++c) std::printf(" %s=%llu", names[c], static_cast<unsigned long long>(core.counter(c)));
+  for (unsigned c = 0; c < 12; ++c) std::printf(" %s=%llu", counter_names[c], static_cast<unsigned long long>(core.counter(c)));
   std::printf("\n");
+}
+
+/// One JSON object: the shape, the run, what was compared, the time of the CPU, and the counters.
+void print_run(Core& core, unsigned count, u64 bytes, double seconds) {
+  static const char* const fields[] = {"LOG_N", "L", "LOG_BG", "M", "PES", "LOG_B", "K", "MEM_BITS",
+                                       "BK_PORTS", "KSK_BITS", "MAX_N_LWE", "L_KS", "LOG_BKS", "KS_LANES", "BK_BUFFERS"};
+  std::printf("RUN {\"shape\": {");
+  for (unsigned f = 0; f < 15; ++f) std::printf("\"%s\": %u, ", fields[f], core.read(0x020 + 4 * f));
+  std::printf("\"KSK_ROWS\": %u}, \"n\": %u, \"count\": %u, \"stalls_percent\": %u, \"delay\": %u, ", core.read(0x064), n,
+              count, core.stalls.percent, core.stalls.delay);
+  std::printf("\"bytes_compared\": %llu, \"cpu_seconds\": %.1f, \"counters\": {", static_cast<unsigned long long>(bytes), seconds);
+  for (unsigned c = 0; c < 12; ++c)
+    std::printf("%s\"%s\": %llu", c ? ", " : "", counter_names[c], static_cast<unsigned long long>(core.counter(c)));
+  std::printf("}}\n");
 }
 
 Job random_job(Random& random, unsigned mode, unsigned count) {
@@ -147,6 +165,7 @@ int main(int argc, char** argv) {
   test.io.assign(page, 0);
   Core core(seed + 1, test.io, test.ksk, test.bk);
   u64 checks = 0;
+  double seconds = 0;  // of the CPU, in the core of the last run
   check("ID", 0, core.read(0), 0x57484F52);
   const bool show = std::getenv("WHORL_SHOW");
   const auto run = [&](const Job& job) {
@@ -155,20 +174,26 @@ int main(int argc, char** argv) {
                   job.centred, core.stalls.percent);
     const Bytes wanted = test.prepare(job);
     test.describe(core, job);
+    const std::clock_t began = std::clock();
     core.write(0x008, 1);
     check("status", job.mode, core.wait(test.most_cycles(job)), 2);
+    seconds = static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC;
     test.compare(wanted);
     check("results", job.count, core.counter(11), job.count);
     checks += wanted.size();
   };
 #if ONE_RUN
-  for (const unsigned percent : {0u, 3u, 60u}) {
-    core.stalls = {percent, percent ? 40u : 10u};
-    const unsigned count = percent ? 1u : COUNT;
+  struct {
+    unsigned percent, delay, count;
+  } const runs[] = {{0, 10, capacity}, {0, 10, 2 * capacity}, {3, 40, 1}, {60, 40, 1}};
+  for (const auto& [percent, delay, count] : runs) {
+    core.stalls = {percent, delay};
+    const u64 before = checks;
     run({0, count, false, true, 17, 12345});
     std::printf("stalls %u %%:\n", percent);
     print_counters(core, count);
-    if (argc > 2) break;
+    print_run(core, count, checks - before, seconds);
+    std::fflush(stdout);
   }
 #else
   for (const unsigned percent : {0u, 3u, 70u}) {
