@@ -142,7 +142,7 @@ class Core:
 
     def stall(self, percent: int) -> None:
         """How often, in a hundred cycles, each channel of each port stands still."""
-        channels = [c for port in self.reads.values() for c in (port.ar_channel, port.r_channel)]
+        channels: list[Any] = [c for port in self.reads.values() for c in (port.ar_channel, port.r_channel)]
         channels += [self.writes.aw_channel, self.writes.w_channel, self.writes.b_channel]
         write, read = self.registers.write_if, self.registers.read_if
         channels += [write.aw_channel, write.w_channel, write.b_channel]

@@ -88,7 +88,11 @@ def main() -> int:
             test_filter=r"test_core\.quick_" if arguments.quick else None,
             seed=arguments.seed,
             plusargs=["+verilator+rand+reset+2", f"+verilator+seed+{arguments.seed}"],
-            extra_env={"COCOTB_LOG_LEVEL": "WARNING", "GPI_LOG_LEVEL": "WARNING", "PYTHONWARNINGS": "ignore"},
+            extra_env={
+                "COCOTB_LOG_LEVEL": "ERROR",
+                "GPI_LOG_LEVEL": "WARNING",
+                "PYTHONWARNINGS": "ignore::DeprecationWarning",  # of cocotbext-axi
+            },
         )
         tests, failures = get_results(results)
         failed += failures

@@ -1,6 +1,6 @@
 // Watches all ports of the core. It is bound to whorl_core: whoever compiles this file has the assertions.
 // In: the core's ports. Out: the assertions of axil_checker and axi_checker, and: no port offers anything in
-// the first cycle after a reset of three cycles or more.
+// the first cycle after a reset of two cycles or more.
 module core_checker #(
     parameter int MEM_BITS = 512,
     parameter int BK_PORTS = 1,
@@ -107,8 +107,8 @@ module core_checker #(
       .wstrb(m_axi_io_wstrb), .wlast(m_axi_io_wlast), .bvalid(m_axi_io_bvalid),
       .bready(m_axi_io_bready), .bresp(m_axi_io_bresp));
 
-  logic [2:0] was_reset;
-  always_ff @(posedge aclk) was_reset <= aresetn ? '0 : {was_reset[1:0], 1'b1};
+  logic [1:0] was_reset;
+  always_ff @(posedge aclk) was_reset <= aresetn ? '0 : {was_reset[0], 1'b1};
   always_ff @(posedge aclk)
     if (aresetn && &was_reset)
       assert ({m_axi_bk_arvalid, m_axi_ksk_arvalid, m_axi_io_arvalid, m_axi_io_awvalid,
