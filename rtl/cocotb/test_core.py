@@ -11,7 +11,6 @@ from typing import Any
 import cocotb
 from cocotb.triggers import ClockCycles
 from formulas import P
-
 from harness import (
     ABORT,
     ABORTED,

@@ -24,7 +24,15 @@ def main() -> int:
     ]
     driver = Driver()
     driver.addStandardArgs()
-    arguments = ["slang", "-Wextra", "-Wno-useless-cast", "-Werror", "--top", "core_tb", *(str(f) for f in files)]
+    arguments = [
+        "slang",
+        "-Wextra",
+        "-Wno-useless-cast",
+        "-Werror",
+        "--top",
+        "core_tb",
+        *(str(f) for f in files),
+    ]
     good = (
         driver.parseCommandLine(" ".join(f'"{a}"' for a in arguments))
         and driver.processOptions()
