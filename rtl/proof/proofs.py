@@ -314,7 +314,8 @@ PROOFS: dict[str, Proof] = {
     "registers": Proof(
         "registers",
         "registers_rules",
-        "answers stay; one answer a request; the address map; no write to the descriptor while busy",
+        "answers stay; one answer a request; the address map; "
+        "no write to the descriptor while busy",
         ("top/registers.sv", "if (!busy && address ==", "if (address =="),
         induction=2,
         long=True,
@@ -323,7 +324,8 @@ PROOFS: dict[str, Proof] = {
         f"chunk_buffer_{words}": Proof(
             "chunk_buffer",
             "chunk_buffer_keeps",
-            f"words of chunks: unpacked, in place, not overwritten until released; {words} words a row",
+            "words of chunks: unpacked, in place, not overwritten until released; "
+            f"{words} words a row",
             ("memory/chunk_buffer.sv", old, by),
             induction=2,
             parameters={"WORDS": words, "DATA_BITS": bits, "BUFFERS": buffers},
@@ -336,8 +338,8 @@ PROOFS: dict[str, Proof] = {
     "control": Proof(
         "control",
         "control_rules",
-        "a bad descriptor ends with the first code of section 5 and starts nothing; all checks end; "
-        "units are reset only when no burst is unfinished",
+        "a bad descriptor ends with the first code of section 5 and starts nothing; "
+        "all checks end; units are reset only when no burst is unfinished",
         ("top/control.sv", "state <= state == LAUNCH ? HALT : CLEAN", "state <= CLEAN"),
         induction=2,
         long=True,
@@ -354,7 +356,8 @@ PROOFS: dict[str, Proof] = {
         f"drain_{b}": Proof(
             "drain",
             "drain_takes",
-            f"words of samples, their order and signs; the queue has room; N = {1 << n}, b = {1 << b}",
+            "words of samples, their order and signs; the queue has room; "
+            f"N = {1 << n}, b = {1 << b}",
             ("io/drain.sv", old, by),
             induction=2,
             parameters={"LOG_N": n, "LOG_B": b},
@@ -364,22 +367,38 @@ PROOFS: dict[str, Proof] = {
             (4, 1, "!last_word && at != '0", "!last_word"),
         )
     },
-    "key_switch": Proof(
-        "key_switch",
-        "key_switch_streams",
-        "streams stay; rows, digits and results in their places; no sum is read before it is written",
-        (
-            "keyswitch/key_switch.sv",
-            "(all_issued || last_issue) && cycles == 2'd3",
-            "(all_issued || last_issue)",
-        ),
-        induction=2,
-    ),
+    **{
+        f"key_switch_{rows}": Proof(
+            "key_switch",
+            "key_switch_streams",
+            "streams stay; rows, digits and results in their places; no sum is read before it is "
+            f"written; {says}",
+            ("keyswitch/key_switch.sv", old, by),
+            induction=2,
+            parameters={"KEY_ROWS": rows, "LANES": lanes},
+        )
+        for rows, lanes, says, old, by in (
+            (
+                3,
+                4,
+                "3 rows of the key on the chip",
+                "(all_issued || last_issue) && cycles == 2'd3",
+                "(all_issued || last_issue)",
+            ),
+            (
+                8,
+                16,
+                "the whole key, two rows at once",
+                "beat_ready = ahead != HW'(ROWS_HELD)",
+                "beat_ready = 1'b1",
+            ),
+        )
+    },
     "loader": Proof(
         "loader",
         "loader_rules",
-        "commands stay, and all their beats are taken; exponents and the rotated vector in their places; "
-        "only into free banks; N = 8",
+        "commands stay, and all their beats are taken; exponents and the rotated vector in their "
+        "places; only into free banks; N = 8",
         ("io/loader.sv", "negative_late != swap_late ?", "negative_late == swap_late ?"),
         induction=2,
     ),
