@@ -24,7 +24,7 @@ def lines() -> list[str]:
         shape = ", ".join(f"{k} = {v}" for k, v in proof.parameters.items())
         took = f"{seconds[name]:.0f}" if name in seconds else "not recorded"
         rows.append([f"`{name}`", proof.says, shape, proof.way(), took])
-    return table(["proof", "what it says", "parameters", "way", "seconds"], rows)
+    return table(["proof", "what it says", "parameters", "way", "CPU s"], rows)
 
 
 if __name__ == "__main__":
