@@ -138,7 +138,7 @@ def tell(r: dict[str, Any]) -> None:
     print(f"""
 What happened
   A client encrypted two bits and a carry, in all eight ways. A server that holds no secret key
-  added them on the FPGA accelerator, {by}: two look-ups for each column.
+  added them on the FPGA accelerator, {by}: two look-ups for each.
   The client decrypted:
 """)
     inputs = circuit.every_input()
@@ -164,7 +164,10 @@ What happened
         (f"all, projected to {core.MHZ:.0f} MHz", f"{1e3 * r['seconds_projected']:.2f} ms"),
         ("of which a bootstrap, projected", f"{each:.3f} ms"),
         ("multipliers busy during rotations", f"{100 * r['utilisation']:.1f} %"),
-        ("the simulation on this machine", f"{r['seconds_server']:.1f} s"),
+        (
+            "the simulation on this machine" if r["simulated"] else "the model on this machine",
+            f"{r['seconds_server']:.1f} s",
+        ),
         ("the same on the CPU", f"{r['seconds_cpu']:.2f} s"),
         ("server's device", r["device"]),
         ("key generation, once", f"{r['seconds_keys']:.2f} s"),
