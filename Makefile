@@ -32,7 +32,7 @@ demo-sign:  ## encrypted 16-bit readings compared with encrypted thresholds, and
 	@tools/setup.sh demo
 	@$(WHORL_VENV)/bin/whorl demo sign
 
-test:  ## C++ tests, lint, Python tests
+test:  ## C++ tests, the accelerator's, lint, Python tests
 	@tools/setup.sh test
 	@tools/test.sh
 

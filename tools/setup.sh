@@ -71,6 +71,7 @@ test_packages=(
   "libcli11-dev:/usr/include/CLI/CLI.hpp"
   "nlohmann-json3-dev:/usr/include/nlohmann/json.hpp"
   "valgrind:/usr/include/valgrind/memcheck.h"
+  "perl:perl"
   "clang:clang++"
   "clang-format:clang-format"
   "clang-tidy:clang-tidy"
@@ -157,19 +158,20 @@ check_versions() {
 
 # --- virtual environment -----------------------------------------------------------------------
 
-# The interpreter's version and what pyproject.toml asks pip for.
+# The interpreter's version and what pyproject.toml asks pip for, with the extras that are named.
 wanted() {
   "$venv/bin/python" --version 2>/dev/null || return 0
-  "$venv/bin/python" tools/requirements.py "$1"
+  "$venv/bin/python" tools/requirements.py "$@"
 }
 
 make_venv() {
-  local extra=test python requirements
+  local goal_packages=test extras=(test rtl) python requirements
   # What suffices for the tests suffices for the demo.
-  if [[ "$goal" == demo ]] && ! fresh venv-test "$(wanted test)"; then
-    extra=apps
+  if [[ "$goal" == demo ]] && ! fresh venv-test "$(wanted test rtl)"; then
+    goal_packages=apps
+    extras=(apps)
   fi
-  if [[ -x "$venv/bin/pip" ]] && fresh "venv-$extra" "$(wanted "$extra")"; then
+  if [[ -x "$venv/bin/pip" ]] && fresh "venv-$goal_packages" "$(wanted "${extras[@]}")"; then
     say "Python environment $venv: up to date"
     return
   fi
@@ -183,9 +185,9 @@ make_venv() {
   fi
   # Only the packages named in pyproject.toml: the module itself is built in the next step.
   "$venv/bin/python" -m pip install -q --disable-pip-version-check --upgrade pip
-  mapfile -t requirements < <("$venv/bin/python" tools/requirements.py "$extra")
+  mapfile -t requirements < <("$venv/bin/python" tools/requirements.py "${extras[@]}")
   "$venv/bin/python" -m pip install -q --disable-pip-version-check "${requirements[@]}"
-  wanted "$extra" >"$stamps/venv-$extra"
+  wanted "${extras[@]}" >"$stamps/venv-$goal_packages"
 }
 
 # What simulates the accelerator.

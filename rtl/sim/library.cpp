@@ -109,9 +109,18 @@ struct whorl_rtl_core {
 
   void cycle() {
     const bool live = top.aresetn;
-    budget.begin();
+    budget.in_turns(ports + 3, [&](unsigned k) {
+      if (k < ports)
+        bk[k].look(budget);
+      else if (k == ports)
+        ksk->look(budget);
+      else if (k == ports + 1)
+        io->look(budget);
+      else
+        answers->look(live && top.m_axi_io_wvalid, budget);
+    });
     for (unsigned s = 0; s < ports; ++s) {
-      const bool valid = bk[s].rvalid(budget);
+      const bool valid = bk[s].rvalid();
       put(top.m_axi_bk_arready, s, 1, bk[s].arready());
       put(top.m_axi_bk_rvalid, s, 1, valid);
       const bool ok = !valid || copy_beat(memory[s], bk[s].address() + bk[s].beat() * (mem_bits / 8),
@@ -119,19 +128,19 @@ struct whorl_rtl_core {
       put(top.m_axi_bk_rresp, 2 * s, 2, ok ? 0 : 2);
       put(top.m_axi_bk_rlast, s, 1, 0);
     }
-    top.m_axi_ksk_rvalid = ksk->rvalid(budget);
+    top.m_axi_ksk_rvalid = ksk->rvalid();
     top.m_axi_ksk_arready = ksk->arready();
     top.m_axi_ksk_rresp = 0;
     if (top.m_axi_ksk_rvalid && !copy_beat(memory[rtl::ksk_port], ksk->address() + ksk->beat() * (ksk_bits / 8),
                                            words_of(top.m_axi_ksk_rdata), ksk_bits / 8))
       top.m_axi_ksk_rresp = 2;
-    top.m_axi_io_rvalid = io->rvalid(budget);
+    top.m_axi_io_rvalid = io->rvalid();
     top.m_axi_io_arready = io->arready();
     top.m_axi_io_rresp = 0;
     if (top.m_axi_io_rvalid && !copy_beat(memory[rtl::io_port], io->address() + io->beat() * (mem_bits / 8),
                                           words_of(top.m_axi_io_rdata), mem_bits / 8))
       top.m_axi_io_rresp = 2;
-    const bool wready = answers->wready(budget);
+    const bool wready = answers->wready();
     top.m_axi_io_awready = answers->awready();
     top.m_axi_io_wready = wready;
     top.m_axi_io_bvalid = answers->bvalid();
@@ -169,7 +178,7 @@ struct whorl_rtl_core {
     for (unsigned s = 0; s < ports; ++s) bk[s].end(asks_[s].valid, asks_[s].address, asks_[s].beats);
     ksk->end(of_ksk.valid, of_ksk.address, of_ksk.beats);
     io->end(of_io.valid, of_io.address, of_io.beats);
-    answers->end(aw, w, last, wready, budget);
+    answers->end(aw, w, last);
   }
 
   void write(std::uint32_t address, std::uint32_t value) {

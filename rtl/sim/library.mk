@@ -23,9 +23,12 @@ L_KS ?= 8
 LOG_BKS ?= 2
 KS_LANES ?= 512
 BK_BUFFERS ?= 4
-FIELDS := LOG_N L LOG_BG M PES LOG_B K MEM_BITS BK_PORTS KSK_BITS MAX_N_LWE L_KS LOG_BKS KS_LANES BK_BUFFERS
+KSK_ROWS ?= 2
+FIELDS := LOG_N L LOG_BG M PES LOG_B K MEM_BITS BK_PORTS KSK_BITS MAX_N_LWE L_KS LOG_BKS KS_LANES BK_BUFFERS KSK_ROWS
 WAVES ?=
 JOBS ?= 1
+# QUICK=1: built soon, for a core that runs for seconds only.
+QUICK ?=
 empty :=
 comma := ,
 VALUES := $(foreach field,$(FIELDS),$($(field)))
@@ -39,10 +42,10 @@ SOURCES := $(SRC)/whorl_pkg.sv $(sort $(wildcard $(SRC)/*/*.sv))
 
 CONFIG := observed.vlt $(if $(filter 1,$(WAVES)),followed.vlt)
 
-$(OUT): $(SOURCES) $(CONFIG) library.cpp occupancy.h waves.h bench.h reference.h $(ROOT)/backend/rtl/core_abi.h $(ROOT)/backend/rtl/memory_timing.h
+$(OUT): $(SOURCES) $(CONFIG) library.cpp occupancy.h waves.h bench.h reference.h $(ROOT)/backend/rtl/core_abi.h $(ROOT)/backend/rtl/core.h $(ROOT)/backend/rtl/memory_timing.h
 	@mkdir -p $(BUILD)/$(NAME)
 	@$(FLAGS_MAKE) $(VERILATOR) --cc --exe --build -j $(JOBS) -Wno-fatal -Wno-lint -O3 --x-assign fast --x-initial fast --top whorl_core \
 	  $(foreach field,$(FIELDS),-G$(field)=$($(field))) --Mdir $(BUILD)/$(NAME) $(if $(WAVES),--trace-vcd --trace-structs) \
-	  -CFLAGS "-std=c++20 -O2 -fPIC -fvisibility=default -I$(CURDIR) -I$(ROOT) $(DEFINES)" -LDFLAGS "-shared" \
-	  -o $(abspath $(OUT)) $(CONFIG) $(SOURCES) $(CURDIR)/library.cpp > $(BUILD)/$(NAME)/log 2>&1 || (tail -30 $(BUILD)/$(NAME)/log; false)
+	  $(if $(QUICK),--output-split 0) -CFLAGS "-std=c++20 $(if $(QUICK),-O0,-O2) -fPIC -fvisibility=default -I$(CURDIR) -I$(ROOT) $(DEFINES)" \
+	  -LDFLAGS "-shared" -o $(abspath $(OUT)) $(CONFIG) $(SOURCES) $(CURDIR)/library.cpp > $(BUILD)/$(NAME)/log 2>&1 || (tail -30 $(BUILD)/$(NAME)/log; false)
 	@echo $(OUT)

@@ -1,5 +1,4 @@
-"""docs/papers/fpga.md: the tables, from the records of rtl/synth/run.py and from formulas of
-rtl/README.md.
+"""docs/papers/fpga.md: the tables, from the records of rtl/synth/run.py; speed.py has those of speed.
 
 python3 rtl/synth/page.py
 """
@@ -13,13 +12,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench"))
 
+import speed  # noqa: E402
 from common.records import RESULTS, read, table, write_measured  # noqa: E402
 
 UNITS = ("LUT", "FF", "DSP", "BRAM36", "URAM")
-MHZ = 180
-N, STEPS_N, L, LOG_N, KS_ROWS, KS_ROW_BYTES = 1024, 500, 2, 10, 8192, 2048
-PLACES = {1: 3, 2: 3, 3: 3, 4: 4}
-KSK_BITS = {1: 512, 2: 512, 3: 1024, 4: 1024}
+L, LOG_N = 2, 10
 # Table II, set (I): LUT and FF in thousands, DSP, Mb of SRAM, ms, bootstraps a second.
 PAPER = {
     1: (925, 729, 6240, 319, 7.53, 1993),
@@ -72,10 +69,6 @@ def multipliers(m: int) -> int:
 
 def elements(m: int) -> int:
     return PAPER[m][2] // (4 * multipliers(m))
-
-
-def steps(m: int) -> int:
-    return -(-STEPS_N // m)
 
 
 def megabits(r: Resources) -> float:
@@ -187,74 +180,7 @@ def lines() -> list[str]:
         )
     text += table(["m", "P", "LUT", "paper", "FF", "paper", "DSP", "paper", "SRAM", "paper"], rows)
 
-    text += [
-        "## Bootstraps a second and latency",
-        "",
-        f"By the formulas of `rtl/README.md`, sections 6 and 8, at the paper's {MHZ} MHz, which is not shown to close. *In a full batch* is from the first",
-        "slot to the end of the batch's key switching; *alone* is one ciphertext in the whole core. Loading, draining and the latency of memory come on top.",
-        "",
-    ]
-    transform = 10 * LOG_N + N // 2 - 1
-    lat_wb = 2 * transform + 2 + 14
-    rows, use = [], []
-    for m, (_, _, dsp, _, ms, rate) in PAPER.items():
-        p, k, s = elements(m), PLACES[m], steps(m)
-        cycles = s * k * N // 2
-        beats = KS_ROW_BYTES * 8 // KSK_BITS[m]
-        ours = p * MHZ * 1e6 / (s * N // 2)
-        batch = cycles + KS_ROWS * max(p * k, beats)
-        alone = s * (lat_wb + 1) + KS_ROWS * max(4, beats)
-        key = ((1 << m) - 1) * 4 * L * N * 33 / 8 / (k * N // 2)
-        ksk = KS_ROWS * KS_ROW_BYTES / cycles
-        rows.append(
-            [
-                str(m),
-                str(p),
-                str(k),
-                f"{cycles:,}",
-                f"{ours:,.0f}",
-                number(rate),
-                f"{ours / rate:.1f}×",
-                f"{batch / MHZ / 1e3:.2f}",
-                f"{alone / MHZ / 1e3:.2f}",
-                str(ms),
-                f"{(key + ksk) * MHZ / 1e3:.1f}",
-            ]
-        )
-        work = s * multipliers(m) * N // 2
-        use.append(
-            [
-                str(m),
-                f"{4 * p * multipliers(m) / dsp * 100:.0f} %",
-                f"{rate * work / (dsp / 3 * MHZ * 1e6) * 100:.0f} to {rate * work / (dsp / 4 * MHZ * 1e6) * 100:.0f} %",
-            ]
-        )
-    text += table(
-        [
-            "m",
-            "P",
-            "K",
-            "cycles of a batch's rotation",
-            "a second",
-            "paper",
-            "",
-            "ms in a full batch",
-            "ms alone",
-            "paper, ms",
-            "GB/s of 77",
-        ],
-        rows,
-    )
-    text += [
-        "## Multipliers that work",
-        "",
-        "While batches are full and K·N/2 > LAT_WB, every multiplier of a processing element has a product in every cycle, except a pipeline's filling. The column",
-        "is therefore what part of the paper's DSPs the P elements have. The paper's is what its rate and its DSPs imply, with the products that this design",
-        "needs for a bootstrap: the less for 3 DSPs a multiplier, as its text says, the more for 4.",
-        "",
-    ]
-    text += table(["m", "of the paper's DSPs", "paper"], use)
-    return text
+    return text + speed.lines()
 
 
 def main() -> int:

@@ -34,8 +34,7 @@ Driver::Driver(std::shared_ptr<Core> core) : core_(std::move(core)) {
     throw DeviceError("the core's version is " + hex(version) + "; this driver is for " +
                       hex(reg::version_value));
   std::array<std::uint32_t, Shape::fields> words{};
-  for (std::size_t f = 0; f < Shape::fields; ++f)
-    words[f] = core_->read(reg::shape + 4 * static_cast<std::uint32_t>(f));
+  for (std::size_t f = 0; f < Shape::fields; ++f) words[f] = core_->read(reg::shape_field(f));
   shape_ = Shape::of(words);
   shape_.check();
 }

@@ -66,8 +66,8 @@ std::uint32_t Model::read(std::uint32_t address) {
   if (address == reg::irq_enable) return irq_enable_;
   if (address == reg::lat_bku) return shape_.lat_bku();
   if (address == reg::lat_wb) return shape_.lat_wb();
-  if (address >= reg::shape && address < reg::shape + 4 * Shape::fields)
-    return shape_.words()[(address - reg::shape) / 4];
+  for (std::size_t f = 0; f < Shape::fields; ++f)
+    if (address == reg::shape_field(f)) return shape_.words()[f];
   if (address >= reg::mode && address < reg::descriptor_end)
     return words_[(address - reg::mode) / 4];
   if (address >= reg::counters && address < reg::counters + 8 * Counters::size) {

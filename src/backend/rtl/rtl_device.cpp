@@ -194,8 +194,8 @@ std::optional<std::uint32_t> number_of(std::string_view text) {
 
 /// "rtl-model:PES=4,K=2": parameters of the core that its keys leave open, each at most once.
 Shape shape_of(const std::string& name) {
-  constexpr std::string_view open[] = {"PES",      "LOG_B",    "K",        "MEM_BITS",
-                                       "BK_PORTS", "KSK_BITS", "KS_LANES", "BK_BUFFERS"};
+  constexpr std::string_view open[] = {"PES",      "LOG_B",    "K",          "MEM_BITS", "BK_PORTS",
+                                       "KSK_BITS", "KS_LANES", "BK_BUFFERS", "KSK_ROWS"};
   Shape shape;
   const std::size_t colon = name.find(':');
   if (colon == std::string::npos) return shape;
@@ -211,7 +211,7 @@ Shape shape_of(const std::string& name) {
     if (!value || std::ranges::find(open, field) == std::end(open))
       throw DeviceError("device \"" + name + "\": \"" + std::string(one) +
                         "\" is not one of PES, LOG_B, K, MEM_BITS, BK_PORTS, KSK_BITS, KS_LANES, "
-                        "BK_BUFFERS with a number below 2^32");
+                        "BK_BUFFERS, KSK_ROWS with a number below 2^32");
     if (std::ranges::find(given, field) != given.end())
       throw DeviceError("device \"" + name + "\": " + std::string(field) + " is given twice");
     given.push_back(field);
