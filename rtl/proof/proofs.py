@@ -63,6 +63,7 @@ PROOFS: dict[str, Proof] = {
         (MUL, "r9 <= t8 >= P_SIGNED ? 33'(t8 - P_SIGNED) : t8[32:0]", "r9 <= t8[32:0]"),
         steps=6,
         cut=("w:dut.z4",),
+        long=True,
     ),
     "mod_mul_hold": Proof(
         "mod_mul",
@@ -131,6 +132,7 @@ PROOFS: dict[str, Proof] = {
         "the nearest multiple of p/2^32, for every residue",
         ("io/mod_switch.sv", "+ 36'(x[32:24])", ""),
         steps=4,
+        long=True,
     ),
     **{
         f"stream_fifo_{d}": Proof(
@@ -312,15 +314,18 @@ PROOFS: dict[str, Proof] = {
     "registers": Proof(
         "registers",
         "registers_rules",
-        "answers stay; one answer a request; the address map; no write to the descriptor while busy",
+        "answers stay; one answer a request; the address map; "
+        "no write to the descriptor while busy",
         ("top/registers.sv", "if (!busy && address ==", "if (address =="),
         induction=2,
+        long=True,
     ),
     **{
         f"chunk_buffer_{words}": Proof(
             "chunk_buffer",
             "chunk_buffer_keeps",
-            f"words of chunks: unpacked, in place, not overwritten until released; {words} words a row",
+            "words of chunks: unpacked, in place, not overwritten until released; "
+            f"{words} words a row",
             ("memory/chunk_buffer.sv", old, by),
             induction=2,
             parameters={"WORDS": words, "DATA_BITS": bits, "BUFFERS": buffers},
@@ -333,9 +338,9 @@ PROOFS: dict[str, Proof] = {
     "control": Proof(
         "control",
         "control_rules",
-        "a bad descriptor ends with the first code of section 5 and starts nothing; all checks end; "
-        "units are reset only when no burst is unfinished",
-        ("top/control.sv", "product[63:40] != '0", "product[63:41] != '0"),
+        "a bad descriptor ends with the first code of section 5 and starts nothing; "
+        "all checks end; units are reset only when no burst is unfinished",
+        ("top/control.sv", "state <= state == LAUNCH ? HALT : CLEAN", "state <= CLEAN"),
         induction=2,
         long=True,
     ),
@@ -351,7 +356,8 @@ PROOFS: dict[str, Proof] = {
         f"drain_{b}": Proof(
             "drain",
             "drain_takes",
-            f"words of samples, their order and signs; the queue has room; N = {1 << n}, b = {1 << b}",
+            "words of samples, their order and signs; the queue has room; "
+            f"N = {1 << n}, b = {1 << b}",
             ("io/drain.sv", old, by),
             induction=2,
             parameters={"LOG_N": n, "LOG_B": b},
@@ -361,11 +367,54 @@ PROOFS: dict[str, Proof] = {
             (4, 1, "!last_word && at != '0", "!last_word"),
         )
     },
-    "key_switch": Proof(
-        "key_switch",
-        "key_switch_streams",
-        "streams stay; rows, digits and results in their places; no sum is read before it is written",
-        ("keyswitch/key_switch.sv", "(all_issued || last_issue) && cycles == 2'd3", "(all_issued || last_issue)"),
+    **{
+        f"key_switch_{rows}": Proof(
+            "key_switch",
+            "key_switch_streams",
+            "streams stay; rows, digits and results in their places; no sum is read before it is "
+            f"written; {says}",
+            ("keyswitch/key_switch.sv", old, by),
+            induction=2,
+            parameters={"KEY_ROWS": rows, "LANES": lanes},
+        )
+        for rows, lanes, says, old, by in (
+            (
+                3,
+                4,
+                "3 rows of the key on the chip",
+                "(all_issued || last_issue) && cycles == 2'd3",
+                "(all_issued || last_issue)",
+            ),
+            (
+                8,
+                16,
+                "the whole key, two rows at once",
+                "beat_ready = ahead != HW'(ROWS_HELD)",
+                "beat_ready = 1'b1",
+            ),
+        )
+    },
+    "loader": Proof(
+        "loader",
+        "loader_rules",
+        "commands stay, and all their beats are taken; exponents and the rotated vector in their "
+        "places; only into free banks; N = 8",
+        ("io/loader.sv", "negative_late != swap_late ?", "negative_late == swap_late ?"),
         induction=2,
     ),
+    **{
+        f"monomials_{b}_{m}": Proof(
+            "monomials",
+            "monomials_values",
+            "the values of X^a - 1 at all locations, for all exponents; valid and data stay; "
+            f"N = 64, b = {1 << b}, m = {m}; sums of exponents are for benches",
+            ("pe/monomials.sv", old, by),
+            induction=2,
+            parameters={"LOG_B": b, "M": m},
+        )
+        for b, m, old, by in (
+            (0, 1, "(LOG_T - ones(before_row))", "(LOG_T - ones(row))"),
+            (1, 1, "negative2 ? P - power2", "negative2 ? P - 33'd1"),
+        )
+    },
 }
