@@ -1,9 +1,8 @@
-// The model of the FPGA core: whole bootstraps a second of one thread, its counters, and how long
-// counting them takes. Keys are random, since the time does not depend on them. The cores have one
-// PE of the place that set (I) or (II) of Ye et al. needs.
+// The model of the FPGA core: whole bootstraps a second of one thread's time, its counters, and how
+// long counting them takes. Keys are random, since the time does not depend on them. The cores have
+// one PE of the place that set (I) or (II) of Ye et al. needs.
 //
 // usage: bench_rtl_model [--only SETS] [--bootstraps N] [--commit ID] [--record FILE]
-#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <span>
@@ -16,13 +15,13 @@
 #include "backend/rtl/model.h"
 #include "common/command_line.h"
 #include "common/records.h"
+#include "common/statistics.h"
 #include "math/random.h"
 
 namespace whorl::bench {
 namespace {
 
 namespace rtl = backend::rtl;
-using Clock = std::chrono::steady_clock;
 
 /// The same each time.
 template <class Word>
@@ -30,10 +29,6 @@ void fill(std::span<Word> words, std::uint64_t bound) {
   static constexpr math::Seed seed = {1};
   static std::uint64_t index = 0;
   math::expand_uniform(seed, index++, bound, words);
-}
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
 struct Case {
@@ -104,12 +99,12 @@ void measure(const Case& of, std::uint32_t count, const Records& records) {
                std::span(out).first(std::size_t{of_them} * (n + 1)));
   };
   run(1);  // the key is read
-  auto began = Clock::now();
+  double began = seconds_now(Clock::cpu);
   run(count);
-  const double took = seconds_since(began);
-  began = Clock::now();
+  const double took = seconds_now(Clock::cpu) - began;
+  began = seconds_now(Clock::cpu);
   const rtl::Counters counters = driver.counters();
-  const double counting = seconds_since(began);
+  const double counting = seconds_now(Clock::cpu) - began;
   Record record{.op = "bootstraps",
                 .params = of.set,
                 .scheme = "binfhe",
