@@ -1,6 +1,5 @@
 // The model of the FPGA core: whole bootstraps a second of one thread's time, its counters, and how
-// long counting them takes. Keys are random, since the time does not depend on them. The cores have
-// one PE of the place that set (I) or (II) of Ye et al. needs.
+// long counting them takes. Keys are random, since the time does not depend on them.
 //
 // usage: bench_rtl_model [--only SETS] [--bootstraps N] [--commit ID] [--record FILE]
 #include <cstdlib>
@@ -36,23 +35,31 @@ struct Case {
   rtl::Shape shape;
 };
 
-/// The cores of rtl/sim/Makefile, by set.
+/// The designs of rtl/README.md, section 8, and one for set (II).
 std::vector<Case> cases() {
-  rtl::Shape one{.log_N = 10, .L = 2, .log_Bg = 10, .max_n = 500, .ksk_rows = 8192};
+  const rtl::Shape one{
+      .log_N = 10, .L = 2, .log_Bg = 10, .max_n = 500, .ks_lanes = 1024, .ksk_rows = 8192};
   std::vector<Case> out;
-  for (const auto& [set, M, ports] :
-       {std::tuple{"fpga/I_M1", 1u, 1u}, {"fpga/I_M2", 2u, 2u}, {"fpga/I_M3", 3u, 4u}}) {
-    one.M = M;
-    one.bk_ports = ports;
-    out.push_back({set, one});
+  struct {
+    const char* set;
+    std::uint32_t M, pes, log_b, K, ports;
+  } const designs[] = {{"fpga/I_M1", 1, 2, 3, 6, 2},
+                       {"fpga/I_M2", 2, 3, 2, 4, 4},
+                       {"fpga/I_M3", 3, 2, 2, 5, 7},
+                       {"fpga/I_M4", 4, 5, 0, 3, 8}};
+  for (const auto& [set, M, pes, log_b, K, ports] : designs) {
+    rtl::Shape shape = one;
+    shape.M = M;
+    shape.pes = pes;
+    shape.log_b = log_b;
+    shape.K = K;
+    shape.bk_ports = ports;
+    out.push_back({set, shape});
   }
-  one.M = 4;
-  one.mem_bits = one.ksk_bits = 1024;
-  one.bk_ports = 4;
-  out.push_back({"fpga/I_M4", one});
-  out.push_back(
-      {"fpga/II_M2",
-       {.log_N = 11, .L = 3, .log_Bg = 7, .M = 2, .bk_ports = 2, .max_n = 592, .ks_lanes = 512}});
+  rtl::Shape large{.log_N = 11, .L = 3, .log_Bg = 7, .M = 2, .pes = 8, .bk_ports = 3};
+  large.max_n = 592;
+  large.ks_lanes = 608;
+  out.push_back({"fpga/II_M2", large});
   return out;
 }
 
