@@ -112,12 +112,8 @@ void measure(const Case& of, std::uint32_t count, const Records& records) {
   began = seconds_now(Clock::cpu);
   const rtl::Counters counters = driver.counters();
   const double counting = seconds_now(Clock::cpu) - began;
-  Record record{.op = "bootstraps",
-                .params = of.set,
-                .scheme = "binfhe",
-                .batch = count,
-                .host = true,
-                .unit = "1/s"};
+  Record record{
+      .op = "bootstraps", .params = of.set, .scheme = "binfhe", .batch = count, .unit = "1/s"};
   record.set(count / took);
   record.more = {{"rate_with_counters", count / (took + counting)}, {"seconds_counting", counting}};
   for (std::size_t c = 0; c < rtl::Counters::size; ++c)
