@@ -138,9 +138,10 @@ def main() -> int:
             seconds=round(time.monotonic() - started),
         )
         records.append(options.record, line)
+    done = len(shapes) - options.first
     print(
-        f"RTL-CONFIGURATIONS seed={seed} shapes={len(shapes) - options.first} "
-        f"runs={options.runs * (len(shapes) - options.first)} wrong={wrong} {'FAILED' if wrong else 'PASSED'}"
+        f"RTL-CONFIGURATIONS seed={seed} shapes={done} runs={options.runs * done} wrong={wrong} "
+        f"{'FAILED' if wrong else 'PASSED'}"
     )
     return 1 if wrong else 0
 
