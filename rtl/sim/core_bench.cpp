@@ -5,6 +5,8 @@
 
 #include "core_bench.h"
 
+#include <algorithm>
+
 using namespace bench;
 using namespace reference;
 
@@ -104,7 +106,15 @@ struct Test {
     return wanted;
   }
 
-  void describe(Core& core, const Job& job) const {
+  /// Images lie anywhere in the ports' address spaces, or where they are in the vectors.
+  void describe(Core& core, const Job& job, bool anywhere = true) const {
+    const auto place = [&](ReadPort& port) {
+      do port.base = anywhere ? core.random() / page * page : 0;
+      while (port.base > ~u64{0} - (u64{1} << 40));
+      return port.base;
+    };
+    const u64 io_base = place(core.io_read()), ksk_base = place(core.ksk_read());
+    u64 bk_end = 0;
     core.write(0x080, job.mode | (job.as_exponents ? 256u : 0) | (job.centred ? 512u : 0));
     core.write(0x084, shape.m);
     core.write(0x088, n);
@@ -112,14 +122,18 @@ struct Test {
     core.write(0x090, luts);
     core.write(0x094, job.offset);
     core.write64(0x098, job.constant);
-    core.write64(0x0A0, in_at);
-    core.write64(0x0A8, lut_at);
-    core.write64(0x0B0, out_at);
-    core.write64(0x0B8, 0);
-    for (unsigned s = 0; s < BK_PORTS; ++s) core.write64(0x0C0 + 8 * s, page);
-    core.write64(0x100, io.size());
-    core.write64(0x108, ksk.size());
-    core.write64(0x110, bk[0].size());
+    core.write64(0x0A0, io_base + in_at);
+    core.write64(0x0A8, io_base + lut_at);
+    core.write64(0x0B0, io_base + out_at);
+    core.write64(0x0B8, ksk_base);
+    for (unsigned s = 0; s < BK_PORTS; ++s) {
+      const u64 base = place(core.bk_read(s));
+      core.write64(0x0C0 + 8 * s, base + page);
+      bk_end = std::max(bk_end, base + bk[s].size());
+    }
+    core.write64(0x100, io_base + io.size());
+    core.write64(0x108, ksk_base + ksk.size());
+    core.write64(0x110, bk_end);
   }
   u64 most_cycles(const Job& job) const {
     return 100000 + 40ull * job.count * (shape.steps(n) + 4) * (2 * N + 1500) + 40ull * job.count * N * shape.l_ks * 40;
@@ -243,7 +257,7 @@ int main(int argc, char** argv) {
   for (const Bad& each : bad) {
     const Job job{each.mode, 1, false, false, 0, 0};
     test.prepare(job);
-    test.describe(core, job);
+    test.describe(core, job, false);
     if (each.address >= 0x098 && each.address != 0x08C)
       core.write64(each.address, each.value);
     else
@@ -251,6 +265,25 @@ int main(int argc, char** argv) {
     core.write(0x004 + 4, 1);
     check("status of a bad descriptor", each.address, core.wait(100000), 4);
     check("code of a bad descriptor", each.address, core.read(0x010), each.code);
+  }
+  // More ciphertexts and test vectors than a memory holds: the core goes as far as it can, or until an abort.
+  for (unsigned t = 0; t < 12; ++t) {
+    core.stalls = {t % 2 ? 20u : 0u, 10};
+    const Job job = random_job(core.random, t % 3, capacity);
+    test.prepare(job);
+    test.describe(core, job, false);
+    core.write(0x08C, static_cast<std::uint32_t>(~0u >> core.random.below(12)));
+    core.write(0x090, static_cast<std::uint32_t>(~0u >> core.random.below(12)));
+    core.write64(0x100, ~u64{0});
+    test.io[test.in_at + 4 * (n + 1) + t % 4] = 1;  // a test vector that lies anywhere
+    core.write(0x008, 1);
+    for (u64 i = 0, after = core.random.below(10000); i < after; ++i) core.step();
+    core.write(0x008, 2);
+    check("status of a run without end", t, core.wait(100000), 4);
+    const std::uint32_t code = core.read(0x010);
+    // It may meet what is no input, and the memory's end.
+    if (code != 14 && code != 15 && code != 17) check("code of a run without end", t, code, 18);
+    run(random_job(core.random, t % 3, 1));
   }
   // Words that are wrong, and errors of memory.
   const auto fails = [&](unsigned mode, bool as_exponents, unsigned code, auto spoil) {

@@ -63,7 +63,7 @@ module key_switch
   function automatic logic [32:0] offset_of();
     logic [32:0] o;
     o = DROPPED > 0 ? 33'd1 << (DROPPED > 0 ? DROPPED - 1 : 0) : 33'd0;
-    for (int j = 0; j + 1 < L_KS; j++) o = o + (33'd1 << (DROPPED + j * LOG_BKS + LOG_BKS - 1));
+    for (int d = 0; d + 1 < L_KS; d++) o = o + (33'd1 << (DROPPED + d * LOG_BKS + LOG_BKS - 1));
     return o;
   endfunction
 

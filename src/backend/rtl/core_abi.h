@@ -13,6 +13,8 @@ extern "C" {
 #define WHORL_RTL_ABI 2u
 #define WHORL_RTL_SHAPE_WORDS 16u
 
+#define WHORL_RTL_NO_MEMORY 2 /* of whorl_rtl_resize */
+
 typedef struct whorl_rtl_core whorl_rtl_core;
 
 /* WHORL_RTL_ABI of the header that the library was built with. */

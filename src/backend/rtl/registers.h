@@ -3,6 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
+
+#include "backend/rtl/core.h"
 
 namespace whorl::backend::rtl {
 
@@ -27,6 +30,9 @@ inline constexpr std::uint32_t exponents = 1u << 8, centred = 1u << 9;  ///< of 
 }  // namespace reg
 
 enum class Mode : std::uint32_t { bootstrap = 0, rotate = 1, key_switch = 2 };
+inline constexpr Mode modes[] = {Mode::bootstrap, Mode::rotate, Mode::key_switch};
+/// "bootstrap", …
+const char* mode_name(Mode mode);
 
 enum class Code : std::uint32_t {
   ok = 0,
@@ -81,6 +87,15 @@ struct Descriptor {
 struct Shape;
 /// The first thing that is wrong with a descriptor, in the order of README, section 5.
 Code check(const Descriptor& descriptor, const Shape& shape);
+
+/// Bytes behind a port that a run reads, or writes.
+struct Region {
+  Port port;
+  std::uint64_t address, bytes;
+  bool written;
+};
+/// Those of a descriptor that has passed its check.
+std::vector<Region> regions(const Descriptor& descriptor, const Shape& shape);
 
 /// Words of 32 bits of a record of the inputs, and of one of the results.
 std::uint64_t record_words(const Descriptor& descriptor, const Shape& shape);

@@ -175,24 +175,23 @@ bool Timing::done() const { return state_->done; }
 const Counters& Timing::counters() const { return state_->counters; }
 
 std::uint64_t most_cycles(const Shape& shape, const Descriptor& d, const MemoryTiming& memory) {
-  const std::uint64_t batches = (d.count + shape.capacity() - 1) / shape.capacity();
-  const std::uint64_t key = d.rotates() ? batches * shape.steps(d.n) * shape.chunk_beats() : 0;
-  const std::uint64_t rows = d.switches() ? batches * shape.N() * shape.L_ks : 0;
-  const std::uint64_t ksk = rows * shape.ksk_row_beats(d.n);
-  const std::uint64_t io =
-      d.count * (shape.io_beats(record_words(d, shape)) + shape.io_beats(result_words(d, shape)) +
-                 shape.io_beats(2 * shape.N()));
-  const std::uint64_t beats = key * shape.bk_ports + ksk + io;
+  using Wide = unsigned __int128;  // no product of what a host may choose passes 2^128
+  const Wide count = d.count, batches = (count + shape.capacity() - 1) / shape.capacity();
+  const Wide key = d.rotates() ? batches * shape.steps(d.n) * shape.chunk_beats() : 0;
+  const Wide rows = d.switches() ? batches * shape.N() * shape.L_ks : 0;
+  const Wide ksk = rows * shape.ksk_row_beats(d.n);
+  const Wide io = count * (shape.io_beats(record_words(d, shape)) +
+                           shape.io_beats(result_words(d, shape)) + shape.io_beats(2 * shape.N()));
+  const Wide beats = key * shape.bk_ports + ksk + io;
   // Each beat as late as one can be, nothing beside anything else, and bursts of one beat.
-  std::uint64_t a_beat = 2 + memory.stall_cycles + memory.latency;
+  Wide a_beat = Wide{2} + memory.stall_cycles + memory.latency;
   if (memory.bytes_a_cycle)
     a_beat += std::max(shape.mem_bytes(), shape.ksk_bytes()) / memory.bytes_a_cycle + 1;
-  const std::uint64_t slots =
-      batches * shape.steps(d.n) * shape.K * (shape.rows() + shape.lat_wb() + 2);
-  const std::uint64_t products =
-      rows * (4 + std::uint64_t{shape.capacity()} * (d.n / shape.ks_lanes + 1));
-  const std::uint64_t words = d.count * (8 * std::uint64_t{shape.N()} + 4 * std::uint64_t{d.n});
-  return 100000 + beats * a_beat * 2 + slots + products + words * 2;
+  const Wide slots = batches * shape.steps(d.n) * shape.K * (shape.rows() + shape.lat_wb() + 2);
+  const Wide products = rows * (4 + std::uint64_t{shape.capacity()} * (d.n / shape.ks_lanes + 1));
+  const Wide words = count * (8 * std::uint64_t{shape.N()} + 4 * std::uint64_t{d.n});
+  const Wide most = 100000 + beats * a_beat * 2 + slots + products + words * 2;
+  return static_cast<std::uint64_t>(std::min(most, Wide{~0ull}));
 }
 
 }  // namespace whorl::backend::rtl
