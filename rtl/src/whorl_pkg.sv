@@ -56,13 +56,6 @@ package whorl_pkg;
     r = s - {1'b0, P};
     return r[33] ? s[32:0] : r[32:0];
   endfunction
-  function automatic logic [32:0] sub_mod(logic [32:0] a, logic [32:0] b);
-    logic [33:0] d;
-    logic [32:0] r;
-    d = {1'b0, a} - {1'b0, b};
-    r = d[32:0] + P;
-    return d[33] ? r : d[32:0];
-  endfunction
   function automatic logic [32:0] neg_mod(logic [32:0] a);
     return a == 0 ? 33'd0 : P - a;
   endfunction
