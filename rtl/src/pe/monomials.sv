@@ -66,7 +66,7 @@ module monomials
         a <= total;
         e1 <= total;
       end else begin
-        e1 <= e1 + (EW'(a * EW'(3)) << (LOG_T - ones(before_row))) - EW'(a << (LOG_T + 1));
+        e1 <= e1 + (EW'(a + (a << 1)) << (LOG_T - ones(before_row))) - EW'(a << (LOG_T + 1));
       end
     end
     logic odd2, odd3;
