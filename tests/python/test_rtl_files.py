@@ -25,7 +25,9 @@ def test_core_file_lists_all_modules() -> None:
 
 
 def test_core_file_names_files_that_exist() -> None:
-    listed = re.findall(r"^ +- ((?:src|sim|vendor)/[\w./]+)", (RTL / "whorl.core").read_text(), re.M)
+    listed = re.findall(
+        r"^ +- ((?:src|sim|vendor)/[\w./]+)", (RTL / "whorl.core").read_text(), re.M
+    )
     assert listed
     assert [name for name in listed if not (RTL / name).is_file()] == []
 
@@ -45,8 +47,9 @@ def test_core_file_sets_parameters_that_exist() -> None:
 
 # Vivado's commands, which write down how they were called.
 STUBS = """
-foreach name {read_verilog read_xdc synth_design write_checkpoint report_utilization report_timing_summary
-              opt_design place_design phys_opt_design route_design report_power report_drc} {
+foreach name {read_verilog read_xdc synth_design write_checkpoint report_utilization
+              report_timing_summary opt_design place_design phys_opt_design route_design
+              report_power report_drc} {
     proc $name args "puts \\"$name \\$args\\""
 }
 set argv [lrange $argv 1 end]
