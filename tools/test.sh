@@ -119,9 +119,11 @@ if [[ "$mode" == full ]]; then
     "$build/tests/whorl_tests_noise_schemes" --gtest_filter='Noise/Rotation*'
   part timing 'constant time:' tests/constant_time/run.sh "$build"
   part timing-clang 'constant time:' tests/constant_time/run.sh build/clang
+  part rtl 'rtl:' rtl/test.sh full "$venv" "$jobs"
   part lint 'lint:' tools/lint.sh
   part pytest '(passed|failed|error).* in ' "$venv/bin/python" -m pytest -m ""
 else
+  part rtl 'rtl:' rtl/test.sh quick "$venv" "$jobs"
   part lint 'lint:' tools/lint.sh --without-clang-tidy
   part pytest '(passed|failed|error).* in ' "$venv/bin/python" -m pytest -m "not slow"
 fi

@@ -13,7 +13,7 @@ namespace whorl::rtl {
 struct Core {
   std::uint32_t log_N = 10, L = 2, log_Bg = 10, M = 2, pes = 1, log_b = 0, K = 3;
   std::uint32_t mem_bits = 512, bk_ports = 1, ksk_bits = 512;
-  std::uint32_t L_ks = 8, log_Bks = 2, ks_lanes = 512, bk_buffers = 4;
+  std::uint32_t L_ks = 8, log_Bks = 2, ks_lanes = 512, bk_buffers = 4, ksk_rows = 2;
 };
 
 /// The memory behind all ports together.

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from . import binfhe
 from ._server import rtl as _lib
@@ -65,6 +65,7 @@ class Design:
     ksk_bits: int = 512
     ks_lanes: int = 512
     bk_buffers: int = 4
+    ksk_rows: int = 2
 
     @property
     def lanes(self) -> int:
@@ -97,12 +98,59 @@ class Design:
         transforms = (2 * self.L + 2) * self.log_N * self.lanes // 2
         return transforms + (self.sets + 1) * 4 * self.L * self.lanes
 
+    @property
+    def step_wait(self) -> int:
+        """Cycles between two steps of a ciphertext, at least: LAT_WB + 1."""
+        transform = self.log_N * 10 + self.rows - 1
+        return 2 * transform + (2 * self.L - 1).bit_length() + 15
+
+    @property
+    def chunk_beats(self) -> int:
+        """Beats of a step's key at a port."""
+        words = -(-self.sets * 4 * self.L * self.lanes // self.bk_ports)
+        wide = self.mem_bits // 32
+        return self.rows * (-(-words // wide) * wide) // self.mem_bits * 33
+
+    @property
+    def key_bytes(self) -> int:
+        """Of a step, from all ports, with what is padded."""
+        return self.chunk_beats * self.mem_bits // 8 * self.bk_ports
+
+    @property
+    def ksk_row_beats(self) -> int:
+        """Beats of a row of the key-switching key."""
+        return -(-(self.n + 1) // (self.ksk_bits // 32))
+
+    @property
+    def all_ksk_rows(self) -> int:
+        """Rows of the key-switching key."""
+        return self.L_ks << self.log_N
+
+    @property
+    def ksk_stays(self) -> bool:
+        """Whether the key-switching key is read once a run and stays on the chip."""
+        return self.ksk_rows >= self.all_ksk_rows
+
+    @property
+    def rows_at_once(self) -> int:
+        """Rows of the key-switching key that the lanes take at once: rtl/README.md, section 6."""
+        rows = 1
+        for t in (2, 4, 8):
+            whole_beats = all(self.ks_lanes % (t * bits // 32) == 0 for bits in self._beats)
+            if self.L_ks % t == 0 and self.ks_lanes // t > self.n and whole_beats:
+                rows = t
+        return rows
+
+    @property
+    def _beats(self) -> tuple[int, int]:
+        return self.mem_bits, self.ksk_bits
+
     def dsp(self) -> int:
-        """DSP slices of the multipliers, and of key switching where it takes some."""
+        """DSP slices: those of the modular multipliers."""
         costs = _table("_rtl_costs.json")
+        multipliers: int = costs["dsp_a_multiplier"] * self.multipliers_a_pe
         lanes: int = costs["dsp_a_lane_of_key_switching"] * self.ks_lanes
-        multipliers: int = costs["dsp_a_multiplier"] * self.multipliers_a_pe * self.pes
-        return multipliers + lanes
+        return multipliers * self.pes + lanes
 
     def sram_mb(self) -> float:
         """Megabits of memories, as rtl/src declares them."""
@@ -119,9 +167,11 @@ class Design:
         pe = accumulators + in_flight + exponents + delays + monomials
         row = self.sets * 4 * self.L * self.lanes
         chunks = self.bk_buffers * self.rows * row * word
-        groups = -(-(self.n + 1) // self.ks_lanes)
+        width = self.ks_lanes // self.rows_at_once
+        groups = -(-(self.n + 1) // width)
         digits = 2 * N * self.capacity * (1 + self.L_ks * self.log_Bks)
-        switching = digits + groups * (self.capacity + 2) * self.ks_lanes * 32
+        held = min(self.ksk_rows, self.all_ksk_rows)
+        switching = digits + groups * (self.capacity + held) * width * 32
         queues = (self.bk_ports + 2) * 4 * 4096 * 8
         return (self.pes * pe + chunks + switching + queues + N * word) / 1e6
 
@@ -166,16 +216,25 @@ def design_for(name: str) -> Design:
 
 @dataclass(frozen=True)
 class Point:
-    """A design on a chip. Rates are of whole bootstraps, key switching included."""
+    """A design on a chip. Rates are of whole bootstraps, key switching included.
+
+    `latency`: seconds from the start to the last answer of the memory, of one ciphertext in an idle
+    core; `latency_full`: the same of a batch in which every place has one. Both read all keys.
+    `limit`: what the multipliers wait for in the steady state. `share`: of the chip's DSP slices or
+    of its memory, the larger one.
+    """
 
     set: str
     chip: str
     design: Design
     throughput: float
     latency: float
+    latency_full: float
     utilisation: float
+    limit: str
     dsp: int
     sram_mb: float
+    share: float
     gb_s: float
     counters: Mapping[str, float] = field(repr=False)
 
@@ -185,72 +244,147 @@ class Point:
         return plain
 
 
+def _limit(change: Mapping[str, float], idle: float) -> str:
+    if idle < 0.01:
+        return "multipliers"
+    waits = {"the key": "WAIT_KEY", "the accumulator": "WAIT_ACC", "key switching": "WAIT_LOAD"}
+    return max(waits, key=lambda name: change[waits[name]])
+
+
 def measure(name: str, chip_name: str, design: Design, chip: Chip) -> Point:
-    """Runs of the model: the steady state between two and four batches, and one ciphertext."""
+    """Runs of the model: the steady state between 4 and 8 batches, a batch, and one ciphertext."""
     memory = {"bytes_a_cycle": chip.bytes_a_cycle}
     core = design.core()
 
     def run(count: int) -> dict[str, float]:
         return _lib.count_cycles(core, memory, design.n, count)
 
-    first, last = run(2 * design.capacity), run(4 * design.capacity)
+    # The first batches may wait for the key-switching key, which later ones find on the chip.
+    first, last = run(4 * design.capacity), run(8 * design.capacity)
     change = {key: last[key] - first[key] for key in first}
     cycles = change["CYCLES"]
-    seconds = cycles / (chip.mhz * 1e6)
+    hertz = chip.mhz * 1e6
+    seconds = cycles / hertz
     beats = (
         change["BK_BEATS"] * design.bk_ports + change["IO_READ_BEATS"] + change["IO_WRITE_BEATS"]
     )
     read = beats * design.mem_bits / 8 + change["KSK_BEATS"] * design.ksk_bits / 8
+    utilisation = change["PE_SLOTS"] * design.rows / (cycles * design.pes)
     return Point(
         set=name,
         chip=chip_name,
         design=design,
-        throughput=2 * design.capacity / seconds,
-        latency=run(1)["CYCLES"] / (chip.mhz * 1e6),
-        utilisation=change["PE_SLOTS"] * design.rows / (cycles * design.pes),
+        throughput=4 * design.capacity / seconds,
+        latency=run(1)["CYCLES"] / hertz,
+        latency_full=run(design.capacity)["CYCLES"] / hertz,
+        utilisation=utilisation,
+        limit=_limit(change, 1 - utilisation),
         dsp=design.dsp(),
         sram_mb=design.sram_mb(),
+        share=_share(design, chip),
         gb_s=read / seconds / 1e9,
-        counters=last,
+        counters=change,
     )
+
+
+def _share(design: Design, chip: Chip) -> float:
+    return max(design.dsp() / chip.dsp, design.sram_mb() / chip.sram_mb)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Of a design, before it is measured: ciphertexts a cycle, cycles of a batch, its share."""
+
+    throughput: float
+    latency_full: float
+    share: float
+    width: int  # bits of all ports
+
+    def rank(self) -> tuple[float, ...]:
+        """Smaller is better."""
+        return (
+            -round(self.throughput, 9),
+            round(self.latency_full, -3),
+            round(self.share, 3),
+            self.width,
+        )
+
+
+def estimate(design: Design, chip: Chip) -> Estimate:
+    """By the formulas of rtl/README.md, section 6."""
+    n, N, memory = design.n, 1 << design.log_N, chip.bytes_a_cycle
+    per_batch = design.capacity
+    groups = -(-(n + 1) // (design.ks_lanes // design.rows_at_once))
+    ksk_beats = design.all_ksk_rows * design.ksk_row_beats
+    ksk_bytes = ksk_beats * design.ksk_bits // 8
+    products = design.all_ksk_rows // design.rows_at_once * max(4, per_batch * groups)
+    key_bytes = design.steps * design.key_bytes
+    busy = max(design.K * design.rows, design.step_wait, design.chunk_beats)
+    slots = design.steps * busy
+    load, drain = per_batch * (n + N // 2 + 40), per_batch * (N + 1)
+    again = 0 if design.ksk_stays else 1
+    period = max(
+        slots,
+        load,
+        drain + products,
+        again * ksk_beats,
+        (key_bytes + again * ksk_bytes) / memory,
+    )
+    if design.ksk_stays:  # it comes while slots run
+        rotation = max(slots, (key_bytes + ksk_bytes) / memory)
+        switching, least = float(products), ksk_beats + products / design.all_ksk_rows
+    else:
+        rotation = max(slots, key_bytes / memory)
+        switching, least = max(products, ksk_beats, ksk_bytes / memory), 0
+    full = max(load + rotation + design.step_wait + drain + switching, least)
+    width = design.mem_bits * (design.bk_ports + 1) + design.ksk_bits
+    return Estimate(per_batch / period, full, _share(design, chip), width)
 
 
 def _fits(design: Design, chip: Chip) -> bool:
     return design.dsp() <= chip.dsp and design.sram_mb() <= chip.sram_mb
 
 
-def _rate_bound(design: Design, chip: Chip) -> float:
-    """Ciphertexts a cycle, at most: of the PEs, key switching, the keys' ports, the memory."""
-    latency = 2 * (design.log_N * 10 + design.rows) + 20
-    slots = design.steps * max(design.K * design.rows, latency)
-    groups = -(-(design.n + 1) // design.ks_lanes)
-    beats = -(-(design.n + 1) // (design.ksk_bits // 32))
-    rows = (1 << design.log_N) * design.L_ks
-    switching = rows * max(4, beats, design.capacity * groups)
-    row = design.sets * 4 * design.L * design.lanes
-    key_bytes = design.steps * design.rows * row * 33 / 8
-    key = key_bytes * 8 / (design.mem_bits * design.bk_ports)
-    memory = (key_bytes + rows * beats * design.ksk_bits / 8) / chip.bytes_a_cycle
-    return design.capacity / max(slots, switching, key, memory)
+PORTS = [(bits, count) for bits in (512, 1024) for count in range(1, 9)]
 
 
-def candidates(base: Design, chip: Chip, lanes_of: Iterable[int] = (128, 256, 512)) -> list[Design]:
-    """Designs of as many PEs as the chip holds, and of fewer, for each other choice."""
+def candidates(base: Design, chip: Chip) -> list[Design]:
+    """Designs that fit the chip: lanes, places, PEs, ports, and how keys are switched."""
+    row = -(-(base.n + 1) // 32) * 32  # lanes of a whole row
     found = []
-    for ks_lanes in lanes_of:
-        for log_b in range(min(4, base.log_N - 5)):
-            for K in (1, 2, 3, 4, 5, 6):
-                design = replace(base, log_b=log_b, K=K, ks_lanes=ks_lanes)
-                most = 0
-                while _fits(replace(design, pes=most + 1), chip):
-                    most += 1
-                for pes in sorted({most, most - 1, most // 2} - {0, -1}):
-                    full = replace(design, pes=pes)
-                    for mem_bits, ports in ((512, 1), (512, 2), (512, 4), (512, 8), (1024, 8)):
-                        wide = replace(full, mem_bits=mem_bits, bk_ports=ports)
-                        for ksk_bits in (512, 1024):
-                            found.append(replace(wide, ksk_bits=ksk_bits))
-    return [each for each in found if each.ks_lanes % (each.mem_bits // 32) == 0]
+    for log_b in range(min(4, base.log_N - 5)):
+        for K in range(1, 7):
+            for ks_lanes in sorted({max(32, row // 64 * 32), row, 2 * row}):
+                for ksk_rows in (4, base.all_ksk_rows):
+                    design = replace(base, log_b=log_b, K=K, ks_lanes=ks_lanes, ksk_rows=ksk_rows)
+                    most = 0
+                    while _fits(replace(design, pes=most + 1), chip):
+                        most += 1
+                    for pes in sorted({most, most - 1, most // 2, most // 4} - {0, -1}):
+                        full = replace(design, pes=pes)
+                        for mem_bits, ports in PORTS:
+                            wide = replace(full, mem_bits=mem_bits, bk_ports=ports)
+                            found += [replace(wide, ksk_bits=bits) for bits in (512, 1024)]
+    return [d for d in found if all(d.ks_lanes % (bits // 32) == 0 for bits in d._beats)]
+
+
+def promising(every: Iterable[Design], chip: Chip, most: int) -> list[Design]:
+    """Of the designs, those on the front of what formulas say, `most` of them at most."""
+    # Of the same units the best ports.
+    best: dict[tuple[int, ...], tuple[Estimate, Design]] = {}
+    for design in every:
+        key = (design.log_b, design.K, design.pes, design.ks_lanes, design.ksk_rows)
+        said = estimate(design, chip)
+        old = best.get(key)
+        if old is None or said.rank() < old[0].rank():
+            best[key] = (said, design)
+    edge = front([said for said, _ in best.values()])
+    # Two designs with the same figures are one.
+    chosen = {said.rank(): design for said, design in best.values() if said in edge}
+    ordered = [chosen[rank] for rank in sorted(chosen)]
+    if len(ordered) <= most:
+        return ordered
+    return [ordered[k * len(ordered) // most] for k in range(most)]
 
 
 def explore(
@@ -265,30 +399,7 @@ def explore(
     every = candidates(design_for(name), chip)
     if not every:
         raise ParameterError(f"{name}: no PE fits {chip_name} of {chip.dsp} DSP slices")
-    # For each lanes and places, what is fastest, with the least DSP slices and ports.
-    best: dict[tuple[int, int, int], Design] = {}
-    for design in every:
-        key = (design.log_b, design.K, design.ksk_bits)
-        rank = (
-            -round(_rate_bound(design, chip), 9),
-            design.dsp(),
-            design.mem_bits * design.bk_ports,
-        )
-        old = best.get(key)
-        if old is None or rank < (
-            -round(_rate_bound(old, chip), 9),
-            old.dsp(),
-            old.mem_bits * old.bk_ports,
-        ):
-            best[key] = design
-    # The fastest for each number of lanes: more lanes answer sooner.
-    widths = sorted({log_b for log_b, _, _ in best})
-    chosen: list[Design] = []
-    for log_b in widths:
-        of = [design for design in best.values() if design.log_b == log_b]
-        of.sort(key=lambda design: _rate_bound(design, chip), reverse=True)
-        chosen += of[: -(-most // len(widths))]
-    chosen = chosen[:most]
+    chosen = promising(every, chip, most)
     points = []
     with ThreadPoolExecutor(threads) as pool:
         for point in pool.map(lambda design: measure(name, chip_name, design, chip), chosen):
@@ -297,16 +408,34 @@ def explore(
     return sorted(points, key=lambda point: -point.throughput)
 
 
-def front(points: Iterable[Point]) -> list[Point]:
-    """Those that no other point beats in throughput, latency and DSP slices at once."""
-    every = list(points)
+class Judged(Protocol):
+    """What a front compares."""
 
-    def beaten(a: Point, b: Point) -> bool:
-        no_worse = b.throughput >= a.throughput and b.latency <= a.latency and b.dsp <= a.dsp
-        better = b.throughput > a.throughput or b.latency < a.latency or b.dsp < a.dsp
-        return no_worse and better
+    @property
+    def throughput(self) -> float: ...
+    @property
+    def latency_full(self) -> float: ...
+    @property
+    def share(self) -> float: ...
 
-    return [a for a in every if not any(beaten(a, b) for b in every)]
+
+T = TypeVar("T", bound=Judged)
+
+
+def front(points: Iterable[T]) -> list[T]:
+    """Those that no other beats in throughput, latency of a full batch, and share at once."""
+
+    def cost(point: Judged) -> tuple[float, float, float]:
+        return -point.throughput, point.latency_full, point.share
+
+    # The fastest first: what beats a point stands before it.
+    found: list[T] = []
+    for a in sorted(points, key=cost):
+        _, latency, share = cost(a)
+        before = [cost(b) for b in found if cost(b) != cost(a)]
+        if not any(b[1] <= latency and b[2] <= share for b in before):
+            found.append(a)
+    return found
 
 
 def logic(design: Design, folder: Path) -> tuple[dict[str, float], list[str]]:

@@ -25,33 +25,6 @@ module modular
   end
 endmodule
 
-// The reduction of any sum of 2^H residues, after the levels of a tree.
-module sum_reduction
-  import whorl_pkg::*;
-#(
-    parameter int H = 2
-) (
-    input logic clk,
-    input logic [32+H:0] s
-);
-  logic [32+H:0] terms[1];
-  logic [32:0] sum;
-  assign terms[0] = s;
-  sum_tree #(.TERMS(1), .WIDTH(33 + H)) dut (.clk, .en(1'b1), .terms, .sum);
-  logic n = 0;
-  logic [32+H:0] s1;
-  logic [(1<<H)-1:0] multiple;
-  for (genvar k = 0; k < 1 << H; k++) begin : g_multiple
-    assign multiple[k] = s1 == (33 + H)'(64'(sum) + 64'(k) * 64'(P));
-  end
-  always_ff @(posedge clk) begin
-    n <= 1;
-    s1 <= s;
-    assume (64'(s) < (64'(P) << H));
-    if (n) assert (sum < P && multiple != '0);
-  end
-endmodule
-
 // `product` and `u_late` are cut: any residues; that they belong together is what benches show.
 module butterfly_forward
   import whorl_pkg::*;

@@ -8,6 +8,9 @@
 
 #include "reference.h"
 #include "verilated.h"
+#if VM_COVERAGE
+#include "verilated_cov.h"
+#endif
 
 namespace bench {
 
@@ -74,7 +77,11 @@ inline u64 seed_of(int argc, char** argv) { return argc > 1 ? std::strtoull(argv
 inline void check(const char* what, u64 at, u64 got, u64 wanted) {
   if (got != wanted) fail(what, at, got, wanted);
 }
+/// The end of a bench. Where coverage is counted, it goes to the file that WHORL_COVERAGE names.
 inline void passed(const char* what, u64 checks) {
+#if VM_COVERAGE
+  if (const char* path = std::getenv("WHORL_COVERAGE")) Verilated::threadContextp()->coveragep()->write(path);
+#endif
   std::printf("passed: %s, %llu values\n", what, static_cast<unsigned long long>(checks));
 }
 

@@ -1,6 +1,11 @@
 // The whole core against plain arithmetic: all modes, several batches, stalls of memory, resets and aborts in the
-// middle, bad descriptors, and errors of memory. With ONE_RUN: one bootstrap of each ciphertext that fits, and counters.
+// middle, bad descriptors, and errors of memory. With ONE_RUN: bootstraps of a batch, of two, and of one ciphertext with
+// rare and constant stalls, and a line `RUN {…}` of each for cycles.py.
+#include <ctime>
+
 #include "core_bench.h"
+
+#include <algorithm>
 
 using namespace bench;
 using namespace reference;
@@ -101,7 +106,15 @@ struct Test {
     return wanted;
   }
 
-  void describe(Core& core, const Job& job) const {
+  /// Images lie anywhere in the ports' address spaces, or where they are in the vectors.
+  void describe(Core& core, const Job& job, bool anywhere = true) const {
+    const auto place = [&](ReadPort& port) {
+      do port.base = anywhere ? core.random() / page * page : 0;
+      while (port.base > ~u64{0} - (u64{1} << 40));
+      return port.base;
+    };
+    const u64 io_base = place(core.io_read()), ksk_base = place(core.ksk_read());
+    u64 bk_end = 0;
     core.write(0x080, job.mode | (job.as_exponents ? 256u : 0) | (job.centred ? 512u : 0));
     core.write(0x084, shape.m);
     core.write(0x088, n);
@@ -109,14 +122,18 @@ struct Test {
     core.write(0x090, luts);
     core.write(0x094, job.offset);
     core.write64(0x098, job.constant);
-    core.write64(0x0A0, in_at);
-    core.write64(0x0A8, lut_at);
-    core.write64(0x0B0, out_at);
-    core.write64(0x0B8, 0);
-    for (unsigned s = 0; s < BK_PORTS; ++s) core.write64(0x0C0 + 8 * s, page);
-    core.write64(0x100, io.size());
-    core.write64(0x108, ksk.size());
-    core.write64(0x110, bk[0].size());
+    core.write64(0x0A0, io_base + in_at);
+    core.write64(0x0A8, io_base + lut_at);
+    core.write64(0x0B0, io_base + out_at);
+    core.write64(0x0B8, ksk_base);
+    for (unsigned s = 0; s < BK_PORTS; ++s) {
+      const u64 base = place(core.bk_read(s));
+      core.write64(0x0C0 + 8 * s, base + page);
+      bk_end = std::max(bk_end, base + bk[s].size());
+    }
+    core.write64(0x100, io_base + io.size());
+    core.write64(0x108, ksk_base + ksk.size());
+    core.write64(0x110, bk_end);
   }
   u64 most_cycles(const Job& job) const {
     return 100000 + 40ull * job.count * (shape.steps(n) + 4) * (2 * N + 1500) + 40ull * job.count * N * shape.l_ks * 40;
@@ -126,12 +143,27 @@ struct Test {
   }
 };
 
+const char* const counter_names[] = {"CYCLES", "SLOTS", "PE_SLOTS", "WAIT_KEY", "WAIT_ACC", "WAIT_LOAD",
+                                     "BK_BEATS", "KSK_BEATS", "IO_READ_BEATS", "IO_WRITE_BEATS", "KS_BUSY", "RESULTS"};
+
 void print_counters(Core& core, unsigned count) {
-  static const char* const names[] = {"cycles", "slots", "pe_slots", "wait_key", "wait_acc", "wait_load",
-                                      "bk_beats", "ksk_beats", "io_read_beats", "io_write_beats", "ks_busy", "results"};
   std::printf("  %u ciphertexts:", count);
-  for (unsigned c = 0; c < 12; ++c) std::printf(" %s=%llu", names[c], static_cast<unsigned long long>(core.counter(c)));
+  for (unsigned c = 0; c < 12; ++c) std::printf(" %s=%llu", counter_names[c], static_cast<unsigned long long>(core.counter(c)));
   std::printf("\n");
+}
+
+/// One JSON object: the shape, the run, what was compared, the time of the CPU, and the counters.
+void print_run(Core& core, unsigned count, u64 bytes, double seconds) {
+  static const char* const fields[] = {"LOG_N", "L", "LOG_BG", "M", "PES", "LOG_B", "K", "MEM_BITS",
+                                       "BK_PORTS", "KSK_BITS", "MAX_N_LWE", "L_KS", "LOG_BKS", "KS_LANES", "BK_BUFFERS"};
+  std::printf("RUN {\"shape\": {");
+  for (unsigned f = 0; f < 15; ++f) std::printf("\"%s\": %u, ", fields[f], core.read(0x020 + 4 * f));
+  std::printf("\"KSK_ROWS\": %u}, \"n\": %u, \"count\": %u, \"stalls_percent\": %u, \"delay\": %u, ", core.read(0x064), n,
+              count, core.stalls.percent, core.stalls.delay);
+  std::printf("\"bytes_compared\": %llu, \"cpu_seconds\": %.1f, \"counters\": {", static_cast<unsigned long long>(bytes), seconds);
+  for (unsigned c = 0; c < 12; ++c)
+    std::printf("%s\"%s\": %llu", c ? ", " : "", counter_names[c], static_cast<unsigned long long>(core.counter(c)));
+  std::printf("}}\n");
 }
 
 Job random_job(Random& random, unsigned mode, unsigned count) {
@@ -147,6 +179,7 @@ int main(int argc, char** argv) {
   test.io.assign(page, 0);
   Core core(seed + 1, test.io, test.ksk, test.bk);
   u64 checks = 0;
+  double seconds = 0;  // of the CPU, in the core of the last run
   check("ID", 0, core.read(0), 0x57484F52);
   const bool show = std::getenv("WHORL_SHOW");
   const auto run = [&](const Job& job) {
@@ -155,20 +188,26 @@ int main(int argc, char** argv) {
                   job.centred, core.stalls.percent);
     const Bytes wanted = test.prepare(job);
     test.describe(core, job);
+    const std::clock_t began = std::clock();
     core.write(0x008, 1);
     check("status", job.mode, core.wait(test.most_cycles(job)), 2);
+    seconds = static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC;
     test.compare(wanted);
     check("results", job.count, core.counter(11), job.count);
     checks += wanted.size();
   };
 #if ONE_RUN
-  for (const unsigned percent : {0u, 3u, 60u}) {
-    core.stalls = {percent, percent ? 40u : 10u};
-    const unsigned count = percent ? 1u : COUNT;
+  struct {
+    unsigned percent, delay, count;
+  } const runs[] = {{0, 10, capacity}, {0, 10, 2 * capacity}, {3, 40, 1}, {60, 40, 1}};
+  for (const auto& [percent, delay, count] : runs) {
+    core.stalls = {percent, delay};
+    const u64 before = checks;
     run({0, count, false, true, 17, 12345});
     std::printf("stalls %u %%:\n", percent);
     print_counters(core, count);
-    if (argc > 2) break;
+    print_run(core, count, checks - before, seconds);
+    std::fflush(stdout);
   }
 #else
   for (const unsigned percent : {0u, 3u, 70u}) {
@@ -218,7 +257,7 @@ int main(int argc, char** argv) {
   for (const Bad& each : bad) {
     const Job job{each.mode, 1, false, false, 0, 0};
     test.prepare(job);
-    test.describe(core, job);
+    test.describe(core, job, false);
     if (each.address >= 0x098 && each.address != 0x08C)
       core.write64(each.address, each.value);
     else
@@ -226,6 +265,25 @@ int main(int argc, char** argv) {
     core.write(0x004 + 4, 1);
     check("status of a bad descriptor", each.address, core.wait(100000), 4);
     check("code of a bad descriptor", each.address, core.read(0x010), each.code);
+  }
+  // More ciphertexts and test vectors than a memory holds: the core goes as far as it can, or until an abort.
+  for (unsigned t = 0; t < 12; ++t) {
+    core.stalls = {t % 2 ? 20u : 0u, 10};
+    const Job job = random_job(core.random, t % 3, capacity);
+    test.prepare(job);
+    test.describe(core, job, false);
+    core.write(0x08C, static_cast<std::uint32_t>(~0u >> core.random.below(12)));
+    core.write(0x090, static_cast<std::uint32_t>(~0u >> core.random.below(12)));
+    core.write64(0x100, ~u64{0});
+    test.io[test.in_at + 4 * (n + 1) + t % 4] = 1;  // a test vector that lies anywhere
+    core.write(0x008, 1);
+    for (u64 i = 0, after = core.random.below(10000); i < after; ++i) core.step();
+    core.write(0x008, 2);
+    check("status of a run without end", t, core.wait(100000), 4);
+    const std::uint32_t code = core.read(0x010);
+    // It may meet what is no input, and the memory's end.
+    if (code != 14 && code != 15 && code != 17) check("code of a run without end", t, code, 18);
+    run(random_job(core.random, t % 3, 1));
   }
   // Words that are wrong, and errors of memory.
   const auto fails = [&](unsigned mode, bool as_exponents, unsigned code, auto spoil) {

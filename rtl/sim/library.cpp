@@ -1,20 +1,27 @@
 // The core as a shared library: whorl_core in Verilator with memories behind its ports, under the interface of
 // src/backend/rtl/core_abi.h. The memories answer as src/backend/rtl/memory_timing.h says, so that the library's model of
 // the core counts the same cycles. The shape comes from the makefile as SHAPE_WORDS.
+// What it shows of a run besides is named by the environment when a core is made:
+//   WHORL_RTL_OCCUPANCY        file of occupancy.h; WHORL_RTL_OCCUPANCY_BIN: cycles of its bins, 64 by default
+//   WHORL_RTL_WAVES            file of the waveform, if the library has been built with WAVES; by default whorl_core.vcd
+//   WHORL_RTL_WAVES_SLOT       the waveform begins with this slot; 0, the default: with the core
+//   WHORL_RTL_WAVES_CYCLES     its length; 0, the default: all
 #include "backend/rtl/core_abi.h"
 
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <memory>
-#include <new>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "Vwhorl_core.h"
 #include "backend/rtl/memory_timing.h"
 #include "bench.h"
-#ifdef WAVES
-#include "verilated_fst_c.h"
-#endif
+#include "occupancy.h"
+#include "waves.h"
 
 namespace {
 
@@ -37,6 +44,15 @@ template <class Port>
   requires std::is_integral_v<Port>
 std::uint32_t* words_of(Port& port) {
   return reinterpret_cast<std::uint32_t*>(&port);
+}
+
+std::string text_of(const char* variable, const char* otherwise) {
+  const char* const value = std::getenv(variable);
+  return value && *value ? value : otherwise;
+}
+std::uint64_t number_of(const char* variable, std::uint64_t otherwise) {
+  const std::string text = text_of(variable, "");
+  return text.empty() ? otherwise : std::stoull(text);
 }
 
 /// Bytes of a beat for a port's data; false past the memory's end.
@@ -62,17 +78,11 @@ struct whorl_rtl_core {
   std::unique_ptr<rtl::WriteTiming> answers;
   std::deque<std::uint64_t> writes;  ///< where beats go
   bool write_failed = false;
-#ifdef WAVES
-  VerilatedFstC waves;
-#endif
+  Occupancy occupancy{context, text_of("WHORL_RTL_OCCUPANCY", ""), number_of("WHORL_RTL_OCCUPANCY_BIN", 64)};
+  Waves waves{context, top, text_of("WHORL_RTL_WAVES", "whorl_core.vcd"), number_of("WHORL_RTL_WAVES_SLOT", 0),
+              number_of("WHORL_RTL_WAVES_CYCLES", 0)};
 
   whorl_rtl_core() {
-#ifdef WAVES
-    context.traceEverOn(true);
-    top.trace(&waves, 99);
-    const char* const path = std::getenv("WHORL_RTL_WAVES");
-    waves.open(path ? path : "whorl_core.fst");
-#endif
     restart_memory();
     top.s_axil_awvalid = top.s_axil_wvalid = top.s_axil_arvalid = 0;
     top.s_axil_bready = top.s_axil_rready = 1;
@@ -99,9 +109,18 @@ struct whorl_rtl_core {
 
   void cycle() {
     const bool live = top.aresetn;
-    budget.begin();
+    budget.in_turns(ports + 3, [&](unsigned k) {
+      if (k < ports)
+        bk[k].look(budget);
+      else if (k == ports)
+        ksk->look(budget);
+      else if (k == ports + 1)
+        io->look(budget);
+      else
+        answers->look(live && top.m_axi_io_wvalid, budget);
+    });
     for (unsigned s = 0; s < ports; ++s) {
-      const bool valid = bk[s].rvalid(budget);
+      const bool valid = bk[s].rvalid();
       put(top.m_axi_bk_arready, s, 1, bk[s].arready());
       put(top.m_axi_bk_rvalid, s, 1, valid);
       const bool ok = !valid || copy_beat(memory[s], bk[s].address() + bk[s].beat() * (mem_bits / 8),
@@ -109,26 +128,27 @@ struct whorl_rtl_core {
       put(top.m_axi_bk_rresp, 2 * s, 2, ok ? 0 : 2);
       put(top.m_axi_bk_rlast, s, 1, 0);
     }
-    top.m_axi_ksk_rvalid = ksk->rvalid(budget);
+    top.m_axi_ksk_rvalid = ksk->rvalid();
     top.m_axi_ksk_arready = ksk->arready();
     top.m_axi_ksk_rresp = 0;
     if (top.m_axi_ksk_rvalid && !copy_beat(memory[rtl::ksk_port], ksk->address() + ksk->beat() * (ksk_bits / 8),
                                            words_of(top.m_axi_ksk_rdata), ksk_bits / 8))
       top.m_axi_ksk_rresp = 2;
-    top.m_axi_io_rvalid = io->rvalid(budget);
+    top.m_axi_io_rvalid = io->rvalid();
     top.m_axi_io_arready = io->arready();
     top.m_axi_io_rresp = 0;
     if (top.m_axi_io_rvalid && !copy_beat(memory[rtl::io_port], io->address() + io->beat() * (mem_bits / 8),
                                           words_of(top.m_axi_io_rdata), mem_bits / 8))
       top.m_axi_io_rresp = 2;
-    const bool wready = answers->wready(budget);
+    const bool wready = answers->wready();
     top.m_axi_io_awready = answers->awready();
     top.m_axi_io_wready = wready;
     top.m_axi_io_bvalid = answers->bvalid();
     top.m_axi_io_bresp = write_failed ? 2 : 0;
     top.aclk = 0;
     top.eval();
-    dump();
+    occupancy.sample();
+    waves.dump(occupancy.slots());
 
     // What the core holds up in this cycle.
     const bool aw = live && top.m_axi_io_awvalid, w = live && top.m_axi_io_wvalid, last = top.m_axi_io_wlast;
@@ -154,11 +174,11 @@ struct whorl_rtl_core {
     const Ask of_io{live && top.m_axi_io_arvalid, top.m_axi_io_araddr, top.m_axi_io_arlen + 1u};
     top.aclk = 1;
     top.eval();
-    dump();
+    waves.dump(occupancy.slots());
     for (unsigned s = 0; s < ports; ++s) bk[s].end(asks_[s].valid, asks_[s].address, asks_[s].beats);
     ksk->end(of_ksk.valid, of_ksk.address, of_ksk.beats);
     io->end(of_io.valid, of_io.address, of_io.beats);
-    answers->end(aw, w, last, wready, budget);
+    answers->end(aw, w, last);
   }
 
   void write(std::uint32_t address, std::uint32_t value) {
@@ -187,12 +207,6 @@ struct whorl_rtl_core {
     std::uint64_t address;
     unsigned beats;
   };
-  void dump() {
-#ifdef WAVES
-    waves.dump(context.time());
-#endif
-    context.timeInc(1);
-  }
   std::deque<Bytes> beats_;
   std::vector<Ask> asks_;
 };
@@ -205,7 +219,8 @@ whorl_rtl_core* whorl_rtl_create(const uint32_t words[WHORL_RTL_SHAPE_WORDS]) {
   if (std::memcmp(words, shape, sizeof shape) != 0) return nullptr;
   try {
     return new whorl_rtl_core;
-  } catch (const std::bad_alloc&) {
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "the simulated core: %s\n", error.what());
     return nullptr;
   }
 }

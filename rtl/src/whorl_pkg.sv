@@ -88,6 +88,16 @@ package whorl_pkg;
     return r;
   endfunction
 
+  // Rows of the key-switching key that `lanes` take at once: of a coefficient, each in whole beats of both ports.
+  function automatic int ks_rows_at_once(int lanes, int max_n, int l_ks, int key_words, int out_words);
+    int rows;
+    rows = 1;
+    for (int t = 2; t <= 8; t = 2 * t)
+      if (l_ks % t == 0 && lanes / t > max_n && lanes % (t * key_words) == 0 && lanes % (t * out_words) == 0)
+        rows = t;
+    return rows;
+  endfunction
+
   // What a host writes before it starts a run.
   typedef struct packed {
     logic [31:0] mode;

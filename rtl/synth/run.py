@@ -24,108 +24,91 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 RTL = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(RTL.parent / "bench"))
+sys.path[:0] = [str(RTL.parent / "bench"), str(Path(__file__).resolve().parent)]
 
 from common.records import append, stamped  # noqa: E402
+from speed import designs  # noqa: E402
 
 Parameters = dict[str, int]
-DSPS_A_MULTIPLIER = 3
-# Table II of the paper: its DSPs, for sets and m.
-PAPER_DSP = {"I": {1: 6240, 2: 7202, 3: 6640, 4: 6910}, "II": {2: 6446}}
 
 
 @dataclass(frozen=True)
 class Core:
-    """A shape of the core: the parameters of rtl/README.md, section 2."""
+    """A design of bench/results/rtl/explore.jsonl, by the names of python/whorl/_rtl.py."""
 
-    log_n: int
-    digits: int
-    log_bg: int
-    m: int
+    n: int
+    log_N: int
+    L: int
+    log_Bg: int
+    M: int
+    L_ks: int
+    log_Bks: int
     pes: int
-    places: int
-    n_lwe: int
+    log_b: int
+    K: int
     mem_bits: int
     bk_ports: int
     ksk_bits: int
-    lanes: int
-    l_ks: int = 8
-    log_bks: int = 2
-    log_b: int = 0
-    buffers: int = 4
-
-    def filled(self, dsp: int) -> Core:
-        """With as many elements as fill so many DSPs."""
-        return replace(self, pes=dsp // (DSPS_A_MULTIPLIER * self.multipliers))
-
-    @property
-    def multipliers(self) -> int:
-        """Of a processing element."""
-        one = self.log_n * (2 * self.digits + 2) + 8 * self.digits * (1 << self.m)
-        return one << self.log_b
+    ks_lanes: int
+    bk_buffers: int
+    ksk_rows: int
 
     @property
     def log_steps(self) -> int:
-        return (-(-self.n_lwe // self.m) - 1).bit_length()
+        return max(1, (-(-self.n // self.M) - 1).bit_length())
 
     @property
     def port_words(self) -> int:
         """Words of a row that one port of the bootstrapping key holds."""
-        return -(-((1 << self.m) - 1) * 8 * self.digits // self.bk_ports) << self.log_b
+        words = ((1 << self.M) - 1) * 4 * self.L * (2 << self.log_b)
+        return -(-words // self.bk_ports)
 
     @property
     def chunk_beats(self) -> int:
         wide = self.mem_bits // 32
-        return (1 << (self.log_n - 1 - self.log_b)) * -(-self.port_words // wide) * 33 // 32
+        return (1 << (self.log_N - 1 - self.log_b)) * -(-self.port_words // wide) * 33 // 32
 
     @property
     def exponent_words(self) -> int:
-        return 1 << (1 + max(1, (self.places - 1).bit_length()) + self.log_steps)
+        return 1 << (1 + max(1, (self.K - 1).bit_length()) + self.log_steps)
 
 
-def core(of: str, m: int, *rest: int) -> Core:
-    """With as many elements as fill the paper's DSPs."""
-    ring = {"I": (10, 2, 10), "II": (11, 3, 7)}[of]
-    return Core(*ring, m, 1, *rest).filled(PAPER_DSP[of][m])
-
-
-# places, n, MEM_BITS, BK_PORTS, KSK_BITS, KS_LANES
+# The designs of docs/papers/fpga.md.
 CORES = {
-    "m1": core("I", 1, 3, 500, 512, 1, 512, 512),
-    "m2": core("I", 2, 3, 500, 512, 2, 512, 512),
-    "m3": core("I", 3, 3, 500, 512, 4, 1024, 512),
-    "m4": core("I", 4, 4, 500, 1024, 3, 1024, 512),
-    "set_2_m2": core("II", 2, 3, 592, 512, 3, 1024, 1024),
+    name.removeprefix("fpga/"): Core(**line["design"]) for (name, _), line in designs().items()
 }
 
 
 def modules_of(c: Core) -> dict[str, tuple[str, Parameters]]:
-    """The modules of a core, with their parameters."""
-    ring = {"LOG_N": c.log_n, "LOG_B": c.log_b}
-    gadget = {"L": c.digits, "LOG_BG": c.log_bg}
-    batch = {"PES": c.pes, "K": c.places}
-    pe = {**ring, **gadget, "M": c.m, "K": c.places, "EXPONENT_WORDS": c.exponent_words}
+    """The modules of a core, with their parameters; mac and bku for one butterfly a stage.
+
+    Lanes of these two do not depend on each other, and a core has 2^LOG_B times the lanes.
+    """
+    ring = {"LOG_N": c.log_N, "LOG_B": c.log_b}
+    gadget = {"L": c.L, "LOG_BG": c.log_Bg}
+    batch = {"PES": c.pes, "K": c.K}
+    pe = {**ring, **gadget, "M": c.M, "K": c.K, "EXPONENT_WORDS": c.exponent_words}
     return {
         "ntt": ("ntt", ring),
         "intt": ("intt", ring),
         "decompose": ("decompose", gadget),
-        "mac": ("mac", {"LOG_B": c.log_b, "L": c.digits}),
-        "accumulator": ("accumulator", {**ring, "L": c.digits, "K": c.places}),
-        "monomials": ("monomials", {**ring, "M": c.m}),
-        "bku": ("bku", {"LOG_B": c.log_b, "L": c.digits, "M": c.m}),
+        "mac": ("mac", {"LOG_B": 0, "L": c.L}),
+        "accumulator": ("accumulator", {**ring, "L": c.L, "K": c.K}),
+        "monomials": ("monomials", {**ring, "M": c.M}),
+        "bku": ("bku", {"LOG_B": 0, "L": c.L, "M": c.M}),
         "pe": ("pe", pe),
         "chunk_buffer": (
             "chunk_buffer",
             {
-                "LOG_ROWS": c.log_n - 1 - c.log_b,
+                "LOG_ROWS": c.log_N - 1 - c.log_b,
                 "WORDS": c.port_words,
                 "DATA_BITS": c.mem_bits,
-                "BUFFERS": c.buffers,
+                "BUFFERS": c.bk_buffers,
             },
         ),
         "axi_reader": ("axi_reader", {"DATA_BITS": c.mem_bits}),
@@ -134,41 +117,42 @@ def modules_of(c: Core) -> dict[str, tuple[str, Parameters]]:
         "word_beats": ("word_beats", {"DATA_BITS": c.mem_bits}),
         "loader": (
             "loader",
-            {**ring, "M": c.m, **batch, "LOG_STEPS": c.log_steps, "DATA_BITS": c.mem_bits},
+            {**ring, "M": c.M, **batch, "LOG_STEPS": c.log_steps, "DATA_BITS": c.mem_bits},
         ),
         "drain": ("drain", {**ring, **batch}),
         "mod_switch": ("mod_switch", {}),
         "key_switch": (
             "key_switch",
             {
-                "LOG_N": c.log_n,
-                "MAX_N_LWE": c.n_lwe,
-                "L_KS": c.l_ks,
-                "LOG_BKS": c.log_bks,
-                "LANES": c.lanes,
+                "LOG_N": c.log_N,
+                "MAX_N_LWE": c.n,
+                "L_KS": c.L_ks,
+                "LOG_BKS": c.log_Bks,
+                "LANES": c.ks_lanes,
                 "KSK_BITS": c.ksk_bits,
                 "OUT_BITS": c.mem_bits,
-                "CAPACITY": c.pes * c.places,
+                "CAPACITY": c.pes * c.K,
+                "KEY_ROWS": c.ksk_rows,
             },
         ),
         "sequencer": (
             "sequencer",
             {
                 **ring,
-                "L": c.digits,
-                "M": c.m,
+                "L": c.L,
+                "M": c.M,
                 **batch,
-                "BUFFERS": c.buffers,
+                "BUFFERS": c.bk_buffers,
                 "LOG_STEPS": c.log_steps,
             },
         ),
         "control": (
             "control",
             {
-                "LOG_N": c.log_n,
-                "M": c.m,
-                "MAX_N_LWE": c.n_lwe,
-                "L_KS": c.l_ks,
+                "LOG_N": c.log_N,
+                "M": c.M,
+                "MAX_N_LWE": c.n,
+                "L_KS": c.L_ks,
                 "BK_PORTS": c.bk_ports,
                 "MEM_BITS": c.mem_bits,
                 "KSK_BITS": c.ksk_bits,
@@ -188,6 +172,8 @@ def all_modules() -> dict[str, tuple[str, Parameters]]:
         "butterfly_gs": ("butterfly_gs", {}),
         "exponents": ("exponents", {"LOG_N": 10}),
         "stream_fifo": ("stream_fifo", {"WIDTH": 34, "DEPTH": 16}),
+        "ntt": ("ntt", {"LOG_N": 10, "LOG_B": 0}),
+        "intt": ("intt", {"LOG_N": 10, "LOG_B": 0}),
     }
     for suffix, c in CORES.items():
         for role, module in modules_of(c).items():

@@ -9,7 +9,7 @@ set part xcvu13p-fhga2104-2-i
 set out build/vendor
 set to route
 set generics {}
-set known {LOG_N L LOG_BG M PES LOG_B K MAX_N_LWE L_KS LOG_BKS KS_LANES MEM_BITS BK_PORTS KSK_BITS BK_BUFFERS}
+set known {LOG_N L LOG_BG M PES LOG_B K MAX_N_LWE L_KS LOG_BKS KS_LANES MEM_BITS BK_PORTS KSK_BITS BK_BUFFERS KSK_ROWS}
 
 for {set i 0} {$i < [llength $argv]} {incr i} {
     set argument [lindex $argv $i]

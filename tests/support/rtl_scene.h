@@ -49,7 +49,9 @@ struct RtlScene {
   Words32 ksk;
 
   RtlScene(const rtl::Shape& shape, std::uint32_t dimension)
-      : core(shape), n(dimension), rotation(unrolled_shape(shape, n)) {
+      : RtlScene(shape, dimension, Random::chosen_seed()) {}
+  RtlScene(const rtl::Shape& shape, std::uint32_t dimension, std::uint64_t seed)
+      : random(seed), core(shape), n(dimension), rotation(unrolled_shape(shape, n)) {
     for (std::size_t r = 0; r < rotation.row_count; ++r) {
       a.push_back(random.residues<std::uint64_t>(core.N(), rtl::prime));
       b.push_back(random.residues<std::uint64_t>(core.N(), rtl::prime));

@@ -15,6 +15,7 @@
 #include "whorl/binfhe/ciphertexts.h"
 #include "whorl/binfhe/lut.h"
 #include "whorl/binfhe/parameters.h"
+#include "whorl/counters.h"
 #include "whorl/devices.h"
 
 namespace whorl::binfhe {
@@ -147,6 +148,9 @@ class Server {
   unsigned threads() const;           ///< host threads of the first device
   double allow_failure() const;
   std::size_t key_bytes() const;  ///< bytes that keys take on the devices now
+  /// Of the first device's last run of each kind; empty where it does not count. Waits for a run
+  /// that is under way.
+  std::vector<RunCounters> device_counters() const;
 
   /// Evaluates a gate in one bootstrap. `inputs` are gate_inputs(gate) batches of equal count and
   /// encoding. The result has the encoding `output`, by default that of the inputs. Inputs of

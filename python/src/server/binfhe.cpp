@@ -53,6 +53,16 @@ void bind_binfhe_server(nb::module_& module) {
       .def_prop_ro("rotation", [](const Server& s) { return to_name(s.rotation()); })
       .def_prop_ro("transform", [](const Server& s) { return to_name(s.transform()); })
       .def_prop_ro("threads", &Server::threads)
+      .def("device_counters",
+           [](const Server& s) {
+             nb::dict result;
+             for (const auto& [run, values] : without_gil([&] { return s.device_counters(); })) {
+               nb::dict counters;
+               for (const auto& [name, value] : values) counters[name.c_str()] = value;
+               result[run.c_str()] = counters;
+             }
+             return result;
+           })
       .def("gate", calling<Server, Array, Gate, std::span<const Array* const>>(&Server::gate),
            "name"_a, "inputs"_a, "output"_a.none())
       .def("gate_of_known", calling<Server, Array, Gate, const Array&, Bits>(&Server::gate),

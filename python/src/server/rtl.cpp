@@ -54,6 +54,7 @@ void bind_rtl(nb::module_& module) {
         take(core_fields, "log_Bks", core.log_Bks);
         take(core_fields, "ks_lanes", core.ks_lanes);
         take(core_fields, "bk_buffers", core.bk_buffers);
+        take(core_fields, "ksk_rows", core.ksk_rows);
         expect_none(core_fields);
         rtl::Memory memory;
         take(memory_fields, "latency", memory.latency);

@@ -117,6 +117,38 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         "_core.allow_failure", "The largest failure probability that an operation may have."
     )
 
+    def device_counters(self) -> dict[str, dict[str, int]]:
+        """What the FPGA accelerator counted in its last run of each kind.
+
+        The devices `"rtl"` and `"rtl-model"` have the runs `"rotate"` (blind rotation and
+        extraction) and `"key_switch"`; other devices give an empty dictionary. A run's counters, by
+        name, are those of `rtl/README.md`, section 6:
+
+        - in cycles: CYCLES, from the start to the last answer of the memory; WAIT_KEY, WAIT_ACC and
+          WAIT_LOAD, in which a slot could not begin because a part of the bootstrapping key, an
+          accumulator or the inputs were missing; KS_BUSY, in which key switching had a product;
+        - SLOTS that began, and PE_SLOTS, the sum over slots of the processing elements that had a
+          ciphertext in it;
+        - BK_BEATS, KSK_BEATS, IO_READ_BEATS and IO_WRITE_BEATS at the memory ports, each as wide as
+          its port; BK_BEATS are those of the key's first port;
+        - RESULTS: ciphertexts.
+
+        A batch too large for the memory behind the device takes several runs, of which this is the
+        last. The model counts its cycles when it is asked. The call waits for a run that is under
+        way.
+
+        >>> import whorl
+        >>> client = whorl.binfhe.Client(whorl.binfhe.parameters("W128_P64_RTL_M2"))
+        >>> server = whorl.binfhe.Server(client.evaluation_keys(), device="rtl-model")
+        >>> server.device_counters()
+        {}
+        >>> bits = server.nand(client.encrypt([0, 1]), client.encrypt([1, 1]))
+        >>> counters = server.device_counters()
+        >>> counters["rotate"]["SLOTS"], counters["key_switch"]["RESULTS"]
+        (684, 2)
+        """
+        return self._core.device_counters()
+
     def _about(self) -> str:
         return f", {self.transform}"
 

@@ -42,16 +42,19 @@ def _row(point: _rtl.Point, best: bool) -> list[str]:
         f"{d.bk_ports} × {d.mem_bits}",
         str(d.ksk_bits),
         str(d.ks_lanes),
+        "all" if d.ksk_stays else str(d.ksk_rows),
         f"{point.throughput:,.0f}",
+        f"{1e3 * point.latency_full:.2f}",
         f"{1e3 * point.latency:.2f}",
         f"{100 * point.utilisation:.0f} %",
+        point.limit,
         str(point.dsp),
         f"{point.sram_mb:.0f}",
         f"{point.gb_s:.1f}",
     ]
 
 
-def _plot(points: list[_rtl.Point], best: list[_rtl.Point], path: Path) -> None:
+def draw(points: list[_rtl.Point], best: list[_rtl.Point], path: Path) -> None:
     try:
         import matplotlib
     except ImportError as error:
@@ -62,14 +65,21 @@ def _plot(points: list[_rtl.Point], best: list[_rtl.Point], path: Path) -> None:
     figure, axes = plt.subplots(figsize=(7, 4.5))
     for name in sorted({point.set for point in points}):
         of = [point for point in points if point.set == name]
-        edge = sorted((p for p in best if p.set == name), key=lambda p: p.latency)
-        dots = axes.scatter([1e3 * p.latency for p in of], [p.throughput for p in of], s=12)
-        color = dots.get_facecolor()[0]
-        axes.plot(
-            [1e3 * p.latency for p in edge], [p.throughput for p in edge], color=color, label=name
+        places = [1e3 * p.latency_full for p in of], [p.throughput for p in of]
+        sizes = [120 * p.share for p in of]
+        color = axes.scatter(*places, s=sizes, alpha=0.5, label=name).get_facecolor()[0]
+        edge = [p for p in best if p.set == name]
+        axes.scatter(
+            [1e3 * p.latency_full for p in edge],
+            [p.throughput for p in edge],
+            s=[120 * p.share for p in edge],
+            facecolors="none",
+            edgecolors=[color],
         )
-    axes.set_xlabel("latency of one bootstrap, ms")
+    axes.set_title("Area: the share of the chip. Circled: no other design beats it.", fontsize=9)
+    axes.set_xlabel("latency of a full batch, ms")
     axes.set_ylabel("bootstraps a second")
+    axes.set_xlim(left=0)
     axes.set_ylim(bottom=0)
     axes.legend()
     figure.tight_layout()
@@ -100,20 +110,21 @@ def explore(
     chip: Annotated[
         list[str] | None, typer.Option(help="A chip for all sets, or one for each. Default: vu13p.")
     ] = None,
-    most: Annotated[int, typer.Option(min=1, help="Designs a set that are measured.")] = 12,
+    most: Annotated[int, typer.Option(min=1, help="Designs a set that are measured.")] = 24,
     threads: Annotated[int, typer.Option(min=1)] = os.cpu_count() or 1,
     synthesis: Annotated[
         Path, typer.Option(help="Folder with records of synthesis, for LUT, FF, BRAM and URAM.")
     ] = Path("bench/results/synthesis"),
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a design.")] = False,
     plot: Annotated[
-        Path | None, typer.Option(help="Throughput over latency, .svg or .png.")
+        Path | None, typer.Option(help="Throughput, latency and shares, .svg or .png.")
     ] = None,
 ) -> None:
     """Designs of the accelerator: throughput, latency and resources, and the front of the best.
 
     Cycles are counted by the accelerator's model; DSP slices and memories follow from the design.
-    A dot behind a set's name marks a design that another one beats in everything.
+    A dot behind a set's name marks a design that another beats in throughput, latency of a full
+    batch and share of the chip at once.
     """
     names = sets or _sets()
     points: list[_rtl.Point] = []
@@ -124,15 +135,16 @@ def explore(
         points += found
         best += _rtl.front(found)
     if plot:
-        _plot(points, best, plot)
+        draw(points, best, plot)
     if as_json:
         for point in points:
             total, missing = _rtl.logic(point.design, synthesis)
             record = point.record() | {"front": point in best, "logic": total, "missing": missing}
             typer.echo(json.dumps(record))
         return
-    columns = ["set", "chip", "PEs", "b", "K", "key ports", "ksk", "ks lanes", "bootstraps/s"]
-    columns += ["ms", "busy", "DSP", "SRAM Mb", "GB/s"]
+    columns = ["set", "chip", "PEs", "b", "K", "key ports", "ksk", "ks lanes", "ksk rows"]
+    columns += ["bootstraps/s", "ms, full batch", "ms alone", "busy", "limit", "DSP", "SRAM Mb"]
+    columns += ["GB/s"]
     table(columns, [_row(point, point in best) for point in points])
     total, missing = _rtl.logic(points[0].design, synthesis)
     if missing:

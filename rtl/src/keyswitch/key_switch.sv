@@ -1,10 +1,14 @@
 // Key-switching unit: (0, b) - Σ K_ij·digit_j(a_i) modulo 2^32 for batches of up to CAPACITY ciphertexts, which share
 // each row of the key.
 // In: start with the number of ciphertexts and the shape; for each ciphertext N + 1 words modulo 2^32 (a, b); the beats
-// of the key once for each batch. Out: for each ciphertext n + 1 words, as beats padded with zeros.
-// A row takes max(4, ciphertexts·groups) cycles, groups = ceil((n + 1)/LANES), or as long as its beats take to come.
+// of the key once for each batch, up to KEY_ROWS rows ahead of their use. If KEY_ROWS rows are the whole key, its beats
+// come once after each start, and all batches use them. Out: for each ciphertext n + 1 words, as beats padded with zeros.
+// Lanes that have room for 2, 4 or 8 rows, where L_KS is a multiple, take so many rows of a coefficient at once.
+// They take max(4, ciphertexts·groups) cycles, groups = ceil((n + 1)/LANES), or as long as their beats take to come.
 // A batch is taken in while the one before is computed.
-module key_switch #(
+module key_switch
+  import whorl_pkg::*;
+#(
     parameter int LOG_N = 10,
     parameter int MAX_N_LWE = 500,
     parameter int L_KS = 8,
@@ -12,7 +16,8 @@ module key_switch #(
     parameter int LANES = 512,
     parameter int KSK_BITS = 512,
     parameter int OUT_BITS = 512,
-    parameter int CAPACITY = 3
+    parameter int CAPACITY = 3,
+    parameter int KEY_ROWS = 2  // on the chip
 ) (
     input  logic                  clk,
     input  logic                  rst_n,
@@ -22,7 +27,7 @@ module key_switch #(
     input  logic                  in_valid,
     output logic                  in_ready,
     input  logic [31:0]           in_word,
-    // the key: a command for each batch, and its beats
+    // the key: a command for each batch, or for all, and its beats
     input  logic [63:0]           key_address,
     input  logic [39:0]           key_beats,
     output logic                  command_valid,
@@ -40,8 +45,10 @@ module key_switch #(
   localparam int N = 1 << LOG_N;
   localparam int GROUPS = (MAX_N_LWE + LANES) / LANES;  // most
   localparam int GW = GROUPS > 1 ? $clog2(GROUPS) : 1;
-  localparam int KEY_WORDS = KSK_BITS / 32, KEY_SLOTS = LANES / KEY_WORDS;
-  localparam int OUT_WORDS = OUT_BITS / 32, OUT_SLOTS = LANES / OUT_WORDS;
+  localparam int KEY_WORDS = KSK_BITS / 32, OUT_WORDS = OUT_BITS / 32;
+  localparam int AT_ONCE = ks_rows_at_once(LANES, MAX_N_LWE, L_KS, KEY_WORDS, OUT_WORDS);
+  localparam int WIDTH = LANES / AT_ONCE;  // lanes of a row
+  localparam int KEY_SLOTS = WIDTH / KEY_WORDS, OUT_SLOTS = WIDTH / OUT_WORDS;
   localparam int KSW = KEY_SLOTS > 1 ? $clog2(KEY_SLOTS) : 1;
   localparam int OSW = OUT_SLOTS > 1 ? $clog2(OUT_SLOTS) : 1;
   localparam int CW = CAPACITY > 1 ? $clog2(CAPACITY) : 1;
@@ -56,7 +63,7 @@ module key_switch #(
   function automatic logic [32:0] offset_of();
     logic [32:0] o;
     o = DROPPED > 0 ? 33'd1 << (DROPPED > 0 ? DROPPED - 1 : 0) : 33'd0;
-    for (int j = 0; j + 1 < L_KS; j++) o = o + (33'd1 << (DROPPED + j * LOG_BKS + LOG_BKS - 1));
+    for (int d = 0; d + 1 < L_KS; d++) o = o + (33'd1 << (DROPPED + d * LOG_BKS + LOG_BKS - 1));
     return o;
   endfunction
 
@@ -109,7 +116,11 @@ module key_switch #(
   always_ff @(posedge clk)
     if (take_in && in_last) held[in_half] <= (CW + 1)'(in_ciphertext) + 1'b1;
 
-  // ---- the key: a command a batch
+  // ---- the key: a command a batch, or one for all of them
+  localparam int ALL_ROWS = N * L_KS;
+  localparam int ROWS_UP = (KEY_ROWS + AT_ONCE - 1) / AT_ONCE * AT_ONCE;
+  localparam bit WHOLE = ROWS_UP >= ALL_ROWS;
+  localparam int ROWS_HELD = WHOLE ? ALL_ROWS : ROWS_UP;
   logic [31:0] key_left;
   assign command_valid = key_left != '0;
   assign command_address = key_address;
@@ -117,70 +128,83 @@ module key_switch #(
   always_ff @(posedge clk)
     if (!rst_n) key_left <= '0;
     else if (start) key_left <= count;
-    else if (command_valid && command_ready) key_left <= key_left > FULL ? key_left - FULL : '0;
+    else if (command_valid && command_ready)
+      key_left <= !WHOLE && key_left > FULL ? key_left - FULL : '0;
 
-  // Two rows are on the chip.
+  // Its rows on the chip: a ring. The whole key goes round once a batch, and stays.
   logic [31:0] row_words, groups;
   assign row_words = n + 32'd1;
   assign groups = (row_words + 32'(LANES - 1)) / 32'(LANES);
-  logic [1:0] row_full;
-  logic fill;
+  localparam int BANK_WORDS = ROWS_HELD / AT_ONCE * GROUPS, RW = BANK_WORDS > 1 ? $clog2(BANK_WORDS) : 1;
+  localparam int HW = $clog2(ROWS_HELD + 1), BW = AT_ONCE > 1 ? $clog2(AT_ONCE) : 1;
+  localparam logic [RW-1:0] LAST_ROW = RW'(BANK_WORDS - GROUPS);
+  logic [HW-1:0] ahead;              // rows from those in use on that are there
+  logic [RW-1:0] fill_row, use_row;  // where rows begin
+  logic [BW-1:0] fill_bank;
   logic [KSW-1:0] fill_slot;
   logic [GW-1:0] fill_group;
   logic [31:0] fill_words;  // words of the row before this beat
-  logic fill_last, row_done, use_row;
-  assign beat_ready = !row_full[fill];
+  logic fill_last, filled, row_over, last_row;
+  assign beat_ready = ahead != HW'(ROWS_HELD);
   assign fill_last = fill_words + 32'(KEY_WORDS) >= row_words;
-  logic [LANES-1:0][31:0] row, row1, row2;
+  assign filled = beat_valid && beat_ready && fill_last;
+  logic [AT_ONCE-1:0][WIDTH-1:0][31:0] row, row1, row2;
   logic [GW-1:0] group;
-  for (genvar s = 0; s < KEY_SLOTS; s++) begin : g_row
-    logic [KSK_BITS-1:0] words[2*GROUPS];
-    always_ff @(posedge clk)
-      if (beat_valid && beat_ready && fill_slot == KSW'(s))
-        words[fill?GROUPS+int'(fill_group) : int'(fill_group)] <= beat_data;
-    assign row[s*KEY_WORDS+:KEY_WORDS] = words[use_row?GROUPS+int'(group) : int'(group)];
+  for (genvar r = 0; r < AT_ONCE; r++) begin : g_bank
+    for (genvar s = 0; s < KEY_SLOTS; s++) begin : g_row
+      logic [KSK_BITS-1:0] words[BANK_WORDS];
+      always_ff @(posedge clk)
+        if (beat_valid && beat_ready && fill_bank == BW'(r) && fill_slot == KSW'(s))
+          words[fill_row+RW'(fill_group)] <= beat_data;
+      assign row[r][s*KEY_WORDS+:KEY_WORDS] = words[use_row+RW'(group)];
+    end
   end
   always_ff @(posedge clk)
     if (!rst_n) begin
-      row_full <= '0;
-      fill <= 1'b0;
+      ahead <= '0;
+      fill_row <= '0;
+      use_row <= '0;
+      fill_bank <= '0;
       fill_slot <= '0;
       fill_group <= '0;
       fill_words <= '0;
     end else begin
-      if (row_done) row_full[use_row] <= 1'b0;
+      ahead <= WHOLE && row_over && last_row ? HW'(ALL_ROWS)
+               : ahead + HW'(filled) - (row_over ? HW'(AT_ONCE) : '0);
+      if (filled) begin
+        fill_bank <= fill_bank == BW'(AT_ONCE - 1) ? '0 : fill_bank + 1'b1;
+        if (fill_bank == BW'(AT_ONCE - 1))
+          fill_row <= fill_row == LAST_ROW ? '0 : fill_row + RW'(GROUPS);
+      end
+      if (row_over) use_row <= use_row == LAST_ROW ? '0 : use_row + RW'(GROUPS);
       if (beat_valid && beat_ready) begin
         fill_slot <= fill_last || fill_slot == KSW'(KEY_SLOTS - 1) ? '0 : fill_slot + 1'b1;
         fill_words <= fill_last ? '0 : fill_words + 32'(KEY_WORDS);
         if (fill_last) fill_group <= '0;
         else if (fill_slot == KSW'(KEY_SLOTS - 1)) fill_group <= fill_group + 1'b1;
-        if (fill_last) begin
-          row_full[fill] <= 1'b1;
-          fill <= !fill;
-        end
       end
     end
 
   // ---- products: for each row, group and ciphertext
   typedef enum logic [1:0] { ROWS, FINISH, FETCH, SEND } state_t;
   state_t state;
-  logic half, works, issue, last_issue, row_over;
+  logic half, works, issue, last_issue;
   logic [LOG_N-1:0] i;
   logic [JW-1:0] j;
   logic [CW-1:0] c;
   logic [1:0] cycles;  // of this row, up to 3
   logic all_issued;
   logic [AW-1:0] digit_base;
-  logic first_row, last_row;
-  assign works = state == ROWS && full[half] && row_full[use_row];
+  logic first_row, last_digits;
+  assign last_digits = j == JW'(L_KS - AT_ONCE);
+  assign works = state == ROWS && full[half] && ahead >= HW'(AT_ONCE);
   assign issue = works && !all_issued;
   assign last_issue = int'(c) == int'(held[half]) - 1 && 32'(group) == groups - 32'd1;
   // Sums come back to a place 4 cycles later at the earliest.
   assign row_over = works && (all_issued || last_issue) && cycles == 2'd3;
-  assign row_done = row_over;
   assign busy = issue;
   assign first_row = i == '0 && j == '0;
-  assign last_row = i == '1 && j == JW'(L_KS - 1);
+  assign last_row = i == '1 && last_digits;
 
   logic [2:0] finish;
   logic [CW-1:0] send_c;
@@ -201,7 +225,6 @@ module key_switch #(
     if (!rst_n) begin
       state <= ROWS;
       half <= 1'b0;
-      use_row <= 1'b0;
       i <= '0;
       j <= '0;
       c <= '0;
@@ -227,9 +250,8 @@ module key_switch #(
           if (row_over) begin
             all_issued <= 1'b0;
             cycles <= '0;
-            use_row <= !use_row;
-            j <= j == JW'(L_KS - 1) ? '0 : j + 1'b1;
-            if (j == JW'(L_KS - 1)) begin
+            j <= last_digits ? '0 : j + JW'(AT_ONCE);
+            if (last_digits) begin
               i <= i + 1'b1;
               digit_base <= last_row ? (half ? '0 : AW'(HALF_WORDS)) : digit_base + AW'(CAPACITY);
             end
@@ -277,22 +299,25 @@ module key_switch #(
   logic [SW-1:0] place0, place1, place2, place3;
   logic [GW-1:0] group1, group2, group3;
   logic first1, first2, first3;
-  logic signed [DW-1:0] digit, digit2;
-  logic [LANES-1:0][31:0] sums[SUM_WORDS];
-  logic [LANES-1:0][31:0] sum3, product3, next3, sent;
+  logic [AT_ONCE-1:0][DW-1:0] digit, digit2;  // signed
+  logic [WIDTH-1:0][31:0] sums[SUM_WORDS];
+  logic [AT_ONCE-1:0][WIDTH-1:0][31:0] product3;
+  logic [WIDTH-1:0][31:0] sum3, next3, sent;
   assign place0 = SW'(int'(group) * CAPACITY + int'(c));
-  always_comb begin
-    logic signed [DW-1:0] moved;
-    moved = DW'($signed(y1) >>> (int'(j1) * LOG_BKS));
-    // The top digit is what is left; the others lose half a base.
-    if (j1 == JW'(L_KS - 1)) digit = moved;
-    else digit = $signed({1'b0, moved[LOG_BKS-1:0]}) - $signed(DW'(1 << (LOG_BKS - 1)));
-  end
   always_comb
-    for (int v = 0; v < LANES; v++) begin
-      logic [31:0] old;
-      old = !first3 ? sum3[v] : 32'(group3) * 32'(LANES) + 32'(v) == n ? body3 : '0;
-      next3[v] = old - product3[v];
+    for (int r = 0; r < AT_ONCE; r++) begin
+      logic signed [DW-1:0] moved;
+      moved = DW'($signed(y1) >>> ((int'(j1) + r) * LOG_BKS));
+      // The top digit is what is left; the others lose half a base.
+      if (int'(j1) + r == L_KS - 1) digit[r] = moved;
+      else digit[r] = {1'b0, moved[LOG_BKS-1:0]} - DW'(1 << (LOG_BKS - 1));
+    end
+  always_comb
+    for (int v = 0; v < WIDTH; v++) begin
+      logic [31:0] next;
+      next = !first3 ? sum3[v] : 32'(group3) * 32'(WIDTH) + 32'(v) == n ? body3 : '0;
+      for (int r = 0; r < AT_ONCE; r++) next = next - product3[r][v];
+      next3[v] = next;
     end
   always_ff @(posedge clk)
     if (!rst_n) valid <= '0;
@@ -309,7 +334,8 @@ module key_switch #(
     if (issue) row1 <= row;
     if (valid[0]) row2 <= row1;
     if (valid[1])
-      for (int v = 0; v < LANES; v++) product3[v] <= times_digit(row2[v], digit2);
+      for (int r = 0; r < AT_ONCE; r++)
+        for (int v = 0; v < WIDTH; v++) product3[r][v] <= times_digit(row2[r][v], digit2[r]);
     if (valid[1] || state == FETCH)
       sum3 <= sums[state==FETCH?SW'(int'(send_group)*CAPACITY+int'(send_c)) : place2];
     if (valid[2]) sums[place3] <= next3;

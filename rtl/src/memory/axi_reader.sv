@@ -50,7 +50,7 @@ module axi_reader #(
     assign room = 8'(BURST) - 8'(address[LOW+:$clog2(BURST)]);
   end
   assign length = left < 40'(room) ? left[7:0] : room;
-  assign ask = busy && !flush && (!arvalid || arready) && reserved + CW'(length) <= CW'(DEPTH);
+  assign ask = busy && !flush && (!arvalid || arready) && reserved <= CW'(DEPTH) - CW'(length);
   assign take = out_valid && out_ready;
   assign rready = 1'b1;
   assign beat = rvalid;

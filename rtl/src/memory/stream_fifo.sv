@@ -15,6 +15,9 @@ module stream_fifo #(
     output logic [$clog2(DEPTH):0]   space
 );
   localparam int AW = $clog2(DEPTH);
+  if (DEPTH < 2 || (1 << AW) != DEPTH) begin : g_wrong_depth
+    $error("DEPTH is %0d, which is no power of two from 2 on", DEPTH);
+  end
   // The word at the head lies in a register; the memory behind it is read a cycle ahead.
   logic [WIDTH-1:0] memory[DEPTH];
   logic [AW-1:0] put_at, take_at, next_take;

@@ -91,7 +91,11 @@ module monomials
           power = mul_table(power, root);
         end
       end
-      assign e = e1 + a * EW'(PLACE);
+      // By shifts and sums: a bit or two of a count, and no DSP is spent.
+      always_comb begin
+        e = e1;
+        for (int i = 0; i < EW; i++) if (((PLACE >> i) & 1) != 0) e = e + (a << i);
+      end
       always_ff @(posedge clk) if (en) begin
         power2 <= rom[e[LOG_N-1:0]];
         negative2 <= e[LOG_N];

@@ -140,6 +140,8 @@ module control
   logic [64:0] reach, bytes;
   assign bytes = {1'b0, product << shift};
   assign reach = {1'b0, address} + bytes;
+  logic too_many;  // beats of results for their counter
+  assign too_many = region == 4'd2 && product[63:40] != '0;
 
   logic [4:0] run_error;
   always_comb begin
@@ -204,7 +206,7 @@ module control
           if (region == 4'd3) ksk_beats <= product[39:0];
           if (region == 4'd4) bk_beats <= product[39:0];
           region <= region + 1'b1;
-          if (region_used && reach > {1'b0, limit}) begin
+          if (region_used && (reach > {1'b0, limit} || too_many)) begin
             error <= region_error;
             state <= CLEAN;
           end else state <= last_region ? LAUNCH : STEPS;

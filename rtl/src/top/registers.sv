@@ -5,7 +5,7 @@
 module registers
   import whorl_pkg::*;
 #(
-    parameter int SHAPES = 17,
+    parameter int SHAPES = 18,
     parameter logic [SHAPES-1:0][31:0] SHAPE = '0  // what 0x020 … read
 ) (
     input  logic                       clk,

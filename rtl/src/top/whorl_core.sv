@@ -18,7 +18,8 @@ module whorl_core
     parameter int MEM_BITS = 512,
     parameter int BK_PORTS = 1,
     parameter int KSK_BITS = 512,
-    parameter int BK_BUFFERS = 4
+    parameter int BK_BUFFERS = 4,
+    parameter int KSK_ROWS = 2
 ) (
     input  logic                              aclk,
     input  logic                              aresetn,
@@ -115,6 +116,9 @@ module whorl_core
   begin : g_wrong_key
     $error("BK_BUFFERS is no power of two from 2 on, or BK_PORTS is not in 1 to 8");
   end
+  if (KSK_ROWS < 2) begin : g_wrong_rows
+    $error("KSK_ROWS is below 2");
+  end
   if (KS_LANES % (KSK_BITS / 32) != 0 || KS_LANES % WIDE != 0) begin : g_wrong_lanes
     $error("KS_LANES is not a multiple of the words of a beat");
   end
@@ -127,9 +131,9 @@ module whorl_core
   logic [LOG_STEPS:0] steps;
   logic [39:0] record_beats, result_beats, ksk_beats, bk_beats;
   logic [COUNTERS-1:0][63:0] counters;
-  localparam int SHAPES = 17;
+  localparam int SHAPES = 18;
   localparam logic [SHAPES-1:0][31:0] SHAPE = {
-    32'(lat_wb(LOG_N, LOG_B, L)), 32'(lat_bku(LOG_N, LOG_B, M)), 32'(BK_BUFFERS), 32'(KS_LANES),
+    32'(KSK_ROWS), 32'(lat_wb(LOG_N, LOG_B, L)), 32'(lat_bku(LOG_N, LOG_B, M)), 32'(BK_BUFFERS), 32'(KS_LANES),
     32'(LOG_BKS), 32'(L_KS), 32'(MAX_N_LWE), 32'(KSK_BITS), 32'(BK_PORTS), 32'(MEM_BITS), 32'(K),
     32'(LOG_B), 32'(PES), 32'(M), 32'(LOG_BG), 32'(L), 32'(LOG_N)};
   registers #(.SHAPES(SHAPES), .SHAPE(SHAPE)) register_file (
@@ -296,7 +300,7 @@ module whorl_core
       .rdata(m_axi_ksk_rdata), .rresp(m_axi_ksk_rresp));
   key_switch #(
       .LOG_N(LOG_N), .MAX_N_LWE(MAX_N_LWE), .L_KS(L_KS), .LOG_BKS(LOG_BKS), .LANES(KS_LANES),
-      .KSK_BITS(KSK_BITS), .OUT_BITS(MEM_BITS), .CAPACITY(CAPACITY)
+      .KSK_BITS(KSK_BITS), .OUT_BITS(MEM_BITS), .CAPACITY(CAPACITY), .KEY_ROWS(KSK_ROWS)
   ) switch_key (
       .clk(aclk), .rst_n(clear_n), .start(launch && switches), .count(d.count), .n(d.n),
       .in_valid(ks_in_valid), .in_ready(ks_in_ready), .in_word(ks_in_word),

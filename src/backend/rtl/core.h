@@ -37,8 +37,8 @@ class Core {
 
   /// Lets up to so many cycles pass, fewer if the core is idle before.
   virtual void advance(std::uint64_t cycles) = 0;
-  /// Lets a run come to its end. A model need not count cycles for it before a counter is read.
-  /// Cycles, or 0 for a core that does not know them, are at most `most`.
+  /// Lets a run come to its end, for at most so many cycles. A model need not count cycles for it
+  /// before a counter is read.
   virtual void finish(std::uint64_t most) { advance(most); }
 };
 

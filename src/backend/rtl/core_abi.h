@@ -10,14 +10,16 @@
 extern "C" {
 #endif
 
-#define WHORL_RTL_ABI 1u
-#define WHORL_RTL_SHAPE_WORDS 15u
+#define WHORL_RTL_ABI 2u
+#define WHORL_RTL_SHAPE_WORDS 16u
+
+#define WHORL_RTL_NO_MEMORY 2 /* of whorl_rtl_resize */
 
 typedef struct whorl_rtl_core whorl_rtl_core;
 
 /* WHORL_RTL_ABI of the header that the library was built with. */
 uint32_t whorl_rtl_abi(void);
-/* The shape that it was built for: the shape registers from 0x020 on. */
+/* The shape that it was built for: the shape registers from 0x020 on, and KSK_ROWS. */
 void whorl_rtl_shape(uint32_t words[WHORL_RTL_SHAPE_WORDS]);
 /* A core after its reset; null for another shape than its own, or without memory. */
 whorl_rtl_core* whorl_rtl_create(const uint32_t words[WHORL_RTL_SHAPE_WORDS]);

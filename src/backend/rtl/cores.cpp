@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <string>
 #include <utility>
 
 #include "backend/rtl/model.h"
@@ -26,6 +27,33 @@ bool possible(const Shape& shape) {
   } catch (const ParameterError&) {
     return false;
   }
+}
+
+/// "LOG_N = 10, here 9; M = 2, here 3".
+std::string differences(const Shape& wanted, const Shape& here) {
+  std::string out;
+  const auto a = wanted.words(), b = here.words();
+  for (std::size_t f = 0; f < Shape::fields; ++f)
+    if (a[f] != b[f])
+      out += (out.empty() ? "" : "; ") + std::string(Shape::names()[f]) + " = " +
+             std::to_string(a[f]) + ", here " + std::to_string(b[f]);
+  return out;
+}
+
+/// What a core of `base` makes of a key: whether it runs keys of that kind at all.
+template <class KeyShape>
+bool fit_or_refuse(const KeyShape& key, const Shape& base, Shape& shape) {
+  shape = base;
+  if (fit(key, shape)) return true;
+  Shape other;
+  if (!fit(key, other)) return false;
+  try {
+    shape.check();
+  } catch (const ParameterError& error) {
+    throw DeviceError(std::string("no core with the device's parameters runs this key: ") +
+                      error.what());
+  }
+  return false;
 }
 
 }  // namespace
@@ -55,25 +83,60 @@ bool fit(const SwitchShape& switching, Shape& base) {
   return possible(base);
 }
 
+void Cores::note(const std::shared_ptr<SharedDriver>& core, Mode kind) const {
+  const std::scoped_lock lock(mutex_);
+  last_[static_cast<std::size_t>(kind)] = core;
+}
+std::vector<RunCounters> Cores::counters() const {
+  std::vector<RunCounters> out;
+  for (const Mode kind : modes) {
+    std::shared_ptr<SharedDriver> core;
+    {
+      const std::scoped_lock lock(mutex_);
+      core = last_[static_cast<std::size_t>(kind)].lock();
+    }
+    if (!core) continue;
+    const std::scoped_lock lock(core->mutex);
+    const auto counters = core->driver.counters(kind);
+    if (!counters) continue;
+    RunCounters& run = out.emplace_back(RunCounters{mode_name(kind), {}});
+    for (std::size_t c = 0; c < Counters::size; ++c)
+      run.values.emplace_back(counter_name(c), (*counters)[c]);
+  }
+  return out;
+}
+
 std::shared_ptr<SharedDriver> ModelCores::make(const Shape& shape) const {
   return std::make_shared<SharedDriver>(std::make_shared<Model>(shape, workers_));
 }
+template <class KeyShape>
+std::shared_ptr<SharedDriver> ModelCores::find_for(const KeyShape& key) const {
+  Shape shape;
+  return fit_or_refuse(key, base_, shape) ? make(shape) : nullptr;
+}
 std::shared_ptr<SharedDriver> ModelCores::find(const RotationShape& rotation) const {
-  Shape shape = base_;
-  return fit(rotation, shape) ? make(shape) : nullptr;
+  return find_for(rotation);
 }
 std::shared_ptr<SharedDriver> ModelCores::find(const SwitchShape& switching) const {
-  Shape shape = base_;
-  return fit(switching, shape) ? make(shape) : nullptr;
+  return find_for(switching);
 }
 
+template <class KeyShape>
+std::shared_ptr<SharedDriver> OneCore::find_for(const KeyShape& key) const {
+  const Shape& here = shared_->driver.shape();
+  Shape shape;
+  if (!fit_or_refuse(key, here, shape)) return nullptr;
+  if (shape != here)
+    throw DeviceError("the simulated core is of another shape than this key: the key needs " +
+                      differences(shape, here) +
+                      "; build one with `make -C rtl/sim -f library.mk`, or take \"rtl-model\"");
+  return shared_;
+}
 std::shared_ptr<SharedDriver> OneCore::find(const RotationShape& rotation) const {
-  Shape shape = shared_->driver.shape();
-  return fit(rotation, shape) && shape == shared_->driver.shape() ? shared_ : nullptr;
+  return find_for(rotation);
 }
 std::shared_ptr<SharedDriver> OneCore::find(const SwitchShape& switching) const {
-  Shape shape = shared_->driver.shape();
-  return fit(switching, shape) && shape == shared_->driver.shape() ? shared_ : nullptr;
+  return find_for(switching);
 }
 
 }  // namespace whorl::backend::rtl

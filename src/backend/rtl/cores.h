@@ -1,10 +1,13 @@
 // Which core runs which key.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <vector>
 
+#include "backend/contract/counting.h"
 #include "backend/contract/lwe.h"
 #include "backend/contract/rotation.h"
 #include "backend/parallel.h"
@@ -25,13 +28,24 @@ struct SharedDriver {
   Driver driver;
 };
 
-/// Keys get their cores here; null where there is none for the key.
-class Cores {
+/// Keys get their cores here. Null for a key of a kind that no core runs. DeviceError, with the
+/// parameters that differ, for a key that only a core of another shape runs.
+class Cores : public Counting {
  public:
-  virtual ~Cores() = default;
   virtual std::shared_ptr<SharedDriver> find(const RotationShape& rotation) const = 0;
   virtual std::shared_ptr<SharedDriver> find(const SwitchShape& switching) const = 0;
   virtual unsigned threads() const = 0;
+  /// What a key holds: its image on the host and in the core's memory, and what the core unpacks.
+  virtual std::uint64_t held(std::uint64_t image_bytes, std::uint64_t unpacked_words) const = 0;
+
+  /// After a run that came to its end, by whom holds the core.
+  void note(const std::shared_ptr<SharedDriver>& core, Mode kind) const;
+  /// As long as the run's key is there.
+  std::vector<RunCounters> counters() const override;
+
+ private:
+  mutable std::mutex mutex_;  ///< of `last_`
+  mutable std::array<std::weak_ptr<SharedDriver>, std::size(modes)> last_;
 };
 
 /// A model for each key, of whatever shape it takes.
@@ -41,9 +55,14 @@ class ModelCores final : public Cores {
   std::shared_ptr<SharedDriver> find(const RotationShape& rotation) const override;
   std::shared_ptr<SharedDriver> find(const SwitchShape& switching) const override;
   unsigned threads() const override { return workers_.threads; }
+  std::uint64_t held(std::uint64_t image_bytes, std::uint64_t unpacked_words) const override {
+    return 2 * image_bytes + 8 * unpacked_words;
+  }
 
  private:
   std::shared_ptr<SharedDriver> make(const Shape& shape) const;
+  template <class KeyShape>
+  std::shared_ptr<SharedDriver> find_for(const KeyShape& key) const;
   Shape base_;
   Workers workers_;
 };
@@ -56,8 +75,13 @@ class OneCore final : public Cores {
   std::shared_ptr<SharedDriver> find(const RotationShape& rotation) const override;
   std::shared_ptr<SharedDriver> find(const SwitchShape& switching) const override;
   unsigned threads() const override { return threads_; }
+  std::uint64_t held(std::uint64_t image_bytes, std::uint64_t) const override {
+    return 2 * image_bytes;
+  }
 
  private:
+  template <class KeyShape>
+  std::shared_ptr<SharedDriver> find_for(const KeyShape& key) const;
   std::shared_ptr<SharedDriver> shared_;
   unsigned threads_;
 };

@@ -9,9 +9,10 @@ namespace whorl::rtl {
 
 Cycles count_cycles(const Core& core, const Memory& memory, const Run& run) {
   namespace model = backend::rtl;
-  const model::Shape shape{core.log_N, core.L,    core.log_Bg,   core.M,        core.pes,
-                           core.log_b, core.K,    core.mem_bits, core.bk_ports, core.ksk_bits,
-                           run.n,      core.L_ks, core.log_Bks,  core.ks_lanes, core.bk_buffers};
+  const model::Shape shape{core.log_N,    core.L,        core.log_Bg,     core.M,
+                           core.pes,      core.log_b,    core.K,          core.mem_bits,
+                           core.bk_ports, core.ksk_bits, run.n,           core.L_ks,
+                           core.log_Bks,  core.ks_lanes, core.bk_buffers, core.ksk_rows};
   if (run.count == 0) throw ParameterError("count = 0; a run has at least one ciphertext");
   shape.check();
   // All that reads and writes lies at address 0: only places within bursts count.

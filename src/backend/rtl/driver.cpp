@@ -34,8 +34,7 @@ Driver::Driver(std::shared_ptr<Core> core) : core_(std::move(core)) {
     throw DeviceError("the core's version is " + hex(version) + "; this driver is for " +
                       hex(reg::version_value));
   std::array<std::uint32_t, Shape::fields> words{};
-  for (std::size_t f = 0; f < Shape::fields; ++f)
-    words[f] = core_->read(reg::shape + 4 * static_cast<std::uint32_t>(f));
+  for (std::size_t f = 0; f < Shape::fields; ++f) words[f] = core_->read(reg::shape_field(f));
   shape_ = Shape::of(words);
   shape_.check();
 }
@@ -53,8 +52,21 @@ void Driver::set_timing(const MemoryTiming& timing) {
   core_->set_timing(timing);
 }
 
+void Driver::settle() {
+  if (!(core_->read(reg::status) & reg::busy)) return;
+  core_->write(reg::control, reg::abort);
+  // Bursts that were asked for are answered first.
+  const std::uint64_t most =
+      1000000 + 10000 * (std::uint64_t{timing_.latency} + timing_.stall_cycles);
+  core_->finish(most);
+  if (const std::uint32_t status = core_->read(reg::status); status & reg::busy)
+    throw DeviceError("the core is busy " + std::to_string(most) +
+                      " cycles after an abort; STATUS is " + hex(status));
+}
+
 void Driver::use(std::shared_ptr<const RotationImages> key) {
   if (key == rotation_) return;
+  settle();
   require("a rotation key's ports", key->ports.size(), shape_.bk_ports);
   const std::uint64_t bytes = shape_.steps(key->n) * shape_.chunk_beats() * shape_.mem_bytes();
   rotation_.reset();
@@ -67,6 +79,7 @@ void Driver::use(std::shared_ptr<const RotationImages> key) {
 }
 void Driver::use(std::shared_ptr<const SwitchImage> key) {
   if (key == switch_) return;
+  settle();
   switch_.reset();
   core_->resize(ksk_port, key->port.size());
   core_->store(ksk_port, 0, key->port);
@@ -147,13 +160,16 @@ void Driver::run_words(const Job& job, std::span<Word> out) {
   const Descriptor d = describe(job);
   const std::uint64_t words = result_words(d, shape_) * 4 / sizeof(Word);
   require("the output", out.size(), job.count * words);
+  settle();
   put_inputs(job, d);
+  if (last_ && *last_ != job.mode) kept_[static_cast<std::size_t>(*last_)] = counters();
+  last_.reset();
   start(d);
   const std::uint64_t most = most_cycles(shape_, d, timing_);
   if (core_->read(reg::status) & reg::busy) core_->finish(most);
   const std::uint32_t status = core_->read(reg::status);
   if (status & reg::busy) {
-    core_->write(reg::control, reg::abort);
+    settle();
     throw DeviceError("the core did not end a run of " + std::to_string(d.count) +
                       " ciphertexts within " + std::to_string(most) + " cycles; STATUS is " +
                       hex(status));
@@ -163,11 +179,15 @@ void Driver::run_words(const Job& job, std::span<Word> out) {
                       " ciphertexts, mode " + std::to_string(d.mode) +
                       ", n = " + std::to_string(d.n) + ": error " + std::to_string(code) + ", " +
                       meaning(static_cast<Code>(code)));
+  if (!(status & reg::done))
+    throw DeviceError("the core did not begin a run of " + std::to_string(d.count) +
+                      " ciphertexts; STATUS is " + hex(status));
   const std::uint64_t bytes = shape_.io_beats(result_words(d, shape_)) * shape_.mem_bytes();
   Bytes records(job.count * bytes);
   core_->load(io_port, d.out_addr, records);
   for (std::uint32_t c = 0; c < job.count; ++c)
     get_record(records.data() + c * bytes, out.subspan(c * words, words));
+  last_ = job.mode;
 }
 
 void Driver::run(const Job& job, std::span<std::uint32_t> out) {
@@ -180,6 +200,9 @@ void Driver::run(const Job& job, std::span<std::uint64_t> out) {
   run_words(job, out);
 }
 
+std::optional<Counters> Driver::counters(Mode kind) {
+  return last_ == kind ? counters() : kept_[static_cast<std::size_t>(kind)];
+}
 Counters Driver::counters() {
   Counters out;
   for (std::size_t c = 0; c < Counters::size; ++c)

@@ -2,9 +2,11 @@
 // and reads results.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -38,7 +40,8 @@ struct Job {
   std::span<const std::uint64_t> luts = {};   ///< N residues modulo p each
 };
 
-/// One thread at a time may use it.
+/// One thread at a time may use it. A run that an exception left unfinished is aborted before the
+/// next call writes anything.
 class Driver {
  public:
   /// DeviceError if it is no core, or of another version.
@@ -56,8 +59,10 @@ class Driver {
   void run(const Job& job, std::span<std::uint32_t> out);
   /// Results of mode 1: (count, N + 1) residues modulo p.
   void run(const Job& job, std::span<std::uint64_t> out);
-  /// Of the last run.
+  /// Of the last run. A model counts its cycles when it is asked.
   Counters counters();
+  /// Of the last run of this kind that came to its end; null if there is none.
+  std::optional<Counters> counters(Mode kind);
   void set_timing(const MemoryTiming& timing);
 
  private:
@@ -66,6 +71,8 @@ class Driver {
   void write64(std::uint32_t address, std::uint64_t value);
   std::uint64_t read64(std::uint32_t address);
   Descriptor describe(const Job& job) const;
+  /// Aborts what still runs, and waits until the core is idle. DeviceError if it stays busy.
+  void settle();
   void put_inputs(const Job& job, const Descriptor& d);
   void start(const Descriptor& d);
 
@@ -75,6 +82,8 @@ class Driver {
   std::uint64_t io_bytes_ = 0;
   std::shared_ptr<const RotationImages> rotation_;
   std::shared_ptr<const SwitchImage> switch_;
+  std::optional<Mode> last_;                     ///< the run whose counters the registers have
+  std::array<std::optional<Counters>, 3> kept_;  ///< those of other kinds
 };
 
 }  // namespace whorl::backend::rtl

@@ -52,7 +52,8 @@ void Engine::read_key(const Descriptor& d, const Memories& memories, unsigned th
     std::vector<std::span<const std::uint8_t>> ports;
     for (std::uint32_t s = 0; s < shape_.bk_ports; ++s)
       ports.push_back(memories.bk[s].subspan(d.bk_addr[s] + step * chunk, chunk));
-    unpack_chunk(shape_, ports, words);
+    for (std::size_t polynomial = 0; polynomial < step_words_ / N; ++polynomial)
+      unpack_polynomial(shape_, ports, polynomial, std::span(words).subspan(polynomial * N, N));
     double* to = key_.get() + step * step_words_;
     for (std::size_t v = 0; v < N / lanes; ++v)
       for (std::size_t row = 0; row < rows; ++row)

@@ -21,15 +21,15 @@ std::uint32_t load32(const std::uint8_t* from) {
 }
 void store32(std::uint32_t word, std::uint8_t* to) { std::memcpy(to, &word, 4); }
 
-/// Calls f(polynomial, location, port, word of the port's part of the chunk) for each word.
+/// Calls f(location, port, word of the port's part of the chunk) for each word of a polynomial.
 template <class F>
-void each_word(const Shape& shape, const F& f) {
+void each_word(const Shape& shape, std::uint64_t polynomial, const F& f) {
   const std::uint64_t lanes = shape.lanes(), here = shape.port_words();
-  const std::uint64_t padded = shape.padded_words(), polynomials = shape.row_words() / lanes;
   for (std::uint64_t r = 0; r < shape.rows(); ++r)
-    for (std::uint64_t polynomial = 0, u = 0; polynomial < polynomials; ++polynomial)
-      for (std::uint64_t lane = 0; lane < lanes; ++lane, ++u)
-        f(polynomial, r * lanes + lane, u / here, r * padded + u % here);
+    for (std::uint64_t lane = 0; lane < lanes; ++lane) {
+      const std::uint64_t u = polynomial * lanes + lane;
+      f(r * lanes + lane, u / here, r * shape.padded_words() + u % here);
+    }
 }
 
 /// Where word w of a port's part of a chunk has its low 32 bits, and its bit 32.
@@ -80,21 +80,21 @@ void pack_chunk(const Shape& shape, std::span<const std::uint64_t> words,
                 std::span<const std::span<std::uint8_t>> ports) {
   for (const auto& port : ports) std::fill(port.begin(), port.end(), std::uint8_t{0});
   const std::size_t N = shape.N();
-  each_word(shape, [&](std::size_t polynomial, std::size_t location, std::size_t s, std::size_t w) {
-    const std::uint64_t word = words[polynomial * N + location];
-    const Place place(shape, w);
-    store32(static_cast<std::uint32_t>(word), ports[s].data() + place.low);
-    ports[s][place.top] |= static_cast<std::uint8_t>((word >> 32 & 1) << place.top_bit);
-  });
+  for (std::size_t polynomial = 0; polynomial < words.size() / N; ++polynomial)
+    each_word(shape, polynomial, [&](std::size_t location, std::size_t s, std::size_t w) {
+      const std::uint64_t word = words[polynomial * N + location];
+      const Place place(shape, w);
+      store32(static_cast<std::uint32_t>(word), ports[s].data() + place.low);
+      ports[s][place.top] |= static_cast<std::uint8_t>((word >> 32 & 1) << place.top_bit);
+    });
 }
 
-void unpack_chunk(const Shape& shape, std::span<const std::span<const std::uint8_t>> ports,
-                  std::span<std::uint64_t> words) {
-  const std::size_t N = shape.N();
-  each_word(shape, [&](std::size_t polynomial, std::size_t location, std::size_t s, std::size_t w) {
+void unpack_polynomial(const Shape& shape, std::span<const std::span<const std::uint8_t>> ports,
+                       std::size_t polynomial, std::span<std::uint64_t> words) {
+  each_word(shape, polynomial, [&](std::size_t location, std::size_t s, std::size_t w) {
     const Place place(shape, w);
     const std::uint64_t top = ports[s][place.top] >> place.top_bit & 1;
-    words[polynomial * N + location] = load32(ports[s].data() + place.low) | top << 32;
+    words[location] = load32(ports[s].data() + place.low) | top << 32;
   });
 }
 
@@ -125,21 +125,29 @@ std::vector<Bytes> rotation_key_images(const Shape& shape, const RotationShape& 
   return images;
 }
 
-void rotation_key_row(const Shape& shape, const RotationShape& rotation,
-                      std::span<const Bytes> images, std::size_t row, std::span<std::uint64_t> a,
-                      std::span<std::uint64_t> b) {
+RotationKeyRows::RotationKeyRows(const Shape& shape, const RotationShape& rotation,
+                                 std::span<const Bytes> images)
+    : shape_(shape),
+      rotation_(rotation),
+      images_(images),
+      transform_(std::make_shared<Transform>(shape.log_N)) {
   check_rotation(shape, rotation);
-  std::size_t step = 0;
-  const std::size_t steps = shape.steps(rotation.n);
-  while (step + 1 < steps && rotation.first_row[(step + 1) * shape.M] <= row) ++step;
-  const std::size_t within = row - rotation.first_row[step * shape.M], N = shape.N();
-  std::vector<std::uint64_t> words(shape.row_words() / shape.lanes() * N);
-  unpack_chunk(shape, chunk_of(shape, images, step), words);
-  const Transform transform(shape.log_N);
-  std::copy_n(words.begin() + static_cast<std::ptrdiff_t>(2 * within * N), N, a.begin());
-  std::copy_n(words.begin() + static_cast<std::ptrdiff_t>((2 * within + 1) * N), N, b.begin());
-  transform.inverse(a);
-  transform.inverse(b);
+}
+
+void RotationKeyRows::operator()(std::size_t row, std::span<std::uint64_t> a,
+                                 std::span<std::uint64_t> b) const {
+  // Steps begin at rows that rise; that of `row` is the last one that does not begin after it.
+  std::size_t step = 0, end = shape_.steps(rotation_.n);
+  while (end - step > 1) {
+    const std::size_t middle = (step + end) / 2;
+    (rotation_.first_row[middle * shape_.M] <= row ? step : end) = middle;
+  }
+  const std::size_t within = row - rotation_.first_row[step * shape_.M];
+  const auto ports = chunk_of(shape_, images_, step);
+  unpack_polynomial(shape_, ports, 2 * within, a);
+  unpack_polynomial(shape_, ports, 2 * within + 1, b);
+  transform_->inverse(a);
+  transform_->inverse(b);
 }
 
 Bytes switch_key_image(const Shape& shape, std::uint32_t n,

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -29,17 +30,27 @@ inline std::uint64_t aligned(std::uint64_t bytes) {
 /// ((T - 1)·2L + row)·2 + col. `ports[s]` has chunk_beats beats of port s.
 void pack_chunk(const Shape& shape, std::span<const std::uint64_t> words,
                 std::span<const std::span<std::uint8_t>> ports);
-void unpack_chunk(const Shape& shape, std::span<const std::span<const std::uint8_t>> ports,
-                  std::span<std::uint64_t> words);
+/// N words: one of them.
+void unpack_polynomial(const Shape& shape, std::span<const std::span<const std::uint8_t>> ports,
+                       std::size_t polynomial, std::span<std::uint64_t> words);
 
 /// The image at each port, from the rows of an unrolled rotation: residues modulo p, in the order
 /// of lattice::lwe::RotationMethod. ParameterError unless the core's shape is the rotation's.
 std::vector<Bytes> rotation_key_images(const Shape& shape, const RotationShape& rotation,
                                        const RowSource<std::uint64_t>& rows, unsigned threads);
-/// Row r of the key that the images hold, as coefficients.
-void rotation_key_row(const Shape& shape, const RotationShape& rotation,
-                      std::span<const Bytes> images, std::size_t row, std::span<std::uint64_t> a,
-                      std::span<std::uint64_t> b);
+/// The rows of the key that images hold, as coefficients. A RowSource; the images must outlive it.
+class RotationKeyRows {
+ public:
+  /// ParameterError as above.
+  RotationKeyRows(const Shape& shape, const RotationShape& rotation, std::span<const Bytes> images);
+  void operator()(std::size_t row, std::span<std::uint64_t> a, std::span<std::uint64_t> b) const;
+
+ private:
+  Shape shape_;
+  const RotationShape& rotation_;
+  std::span<const Bytes> images_;
+  std::shared_ptr<const Transform> transform_;
+};
 
 // ---- the key-switching key
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <utility>
 
 #include "whorl/error.h"
@@ -25,7 +26,11 @@ class LibraryCore final : public Core {
     check("write of a register", f_.write(core_, address, value));
   }
   void resize(Port port, std::uint64_t bytes) override {
-    check("resize", f_.resize(core_, port, bytes));
+    const int status = f_.resize(core_, port, bytes);
+    if (status == WHORL_RTL_NO_MEMORY)
+      throw OutOfMemoryError("the simulated core: the system gave no memory for " +
+                             std::to_string(bytes) + " bytes behind port " + std::to_string(port));
+    check("resize", status);
   }
   void store(Port port, std::uint64_t address, std::span<const std::uint8_t> bytes) override {
     check("store", f_.store(core_, port, address, bytes.data(), bytes.size()));
@@ -76,7 +81,13 @@ CoreLibrary::CoreLibrary(std::string path, void* handle)
     : path_(std::move(path)), handle_(handle) {}
 CoreLibrary::~CoreLibrary() { dlclose(handle_); }
 
+std::string CoreLibrary::missing(const std::string& path) {
+  return path.empty() ? std::string("no simulated core is named") + how_to_build
+                      : "there is no simulated core \"" + path + "\"" + how_to_build;
+}
+
 std::shared_ptr<const CoreLibrary> CoreLibrary::load(const std::string& path) {
+  if (path.empty()) throw DeviceError(missing(path));
   void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
     const char* const why = dlerror();  // NOLINT(concurrency-mt-unsafe): glibc's is
@@ -105,7 +116,12 @@ std::shared_ptr<const CoreLibrary> CoreLibrary::load(const std::string& path) {
   std::array<std::uint32_t, Shape::fields> words{};
   shape(words.data());
   out->shape_ = Shape::of(words);
-  out->shape_.check();
+  try {
+    out->shape_.check();
+  } catch (const ParameterError& error) {
+    throw DeviceError("the simulated core \"" + path +
+                      "\" has a shape that no core has: " + error.what());
+  }
   return out;
 }
 
@@ -113,13 +129,11 @@ std::string CoreLibrary::path() {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing in Whorl writes the environment
   if (const char* given = std::getenv("WHORL_RTL_CORE"); given && *given) return given;
   Dl_info here{};
-  std::string folder = ".";
-  if (dladdr(reinterpret_cast<const void*>(&CoreLibrary::path), &here) && here.dli_fname) {
-    const std::string file = here.dli_fname;
-    if (const auto slash = file.rfind('/'); slash != std::string::npos)
-      folder = file.substr(0, slash);
-  }
-  return folder + "/whorl_rtl_core.so";
+  if (!dladdr(reinterpret_cast<const void*>(&CoreLibrary::path), &here) || !here.dli_fname)
+    return {};
+  // Not the current folder: a file there is nobody's choice.
+  const std::filesystem::path file = here.dli_fname;
+  return file.is_absolute() ? (file.parent_path() / "whorl_rtl_core.so").string() : std::string();
 }
 
 std::unique_ptr<Core> CoreLibrary::create(std::function<bool()> interrupt) const {

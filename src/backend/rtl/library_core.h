@@ -16,8 +16,11 @@ class CoreLibrary : public std::enable_shared_from_this<CoreLibrary> {
  public:
   /// DeviceError names the file and what is wrong with it.
   static std::shared_ptr<const CoreLibrary> load(const std::string& path);
-  /// Where the library is looked for: $WHORL_RTL_CORE, or whorl_rtl_core.so beside this library.
+  /// Where the library is looked for: $WHORL_RTL_CORE, or whorl_rtl_core.so in the folder of this
+  /// library; empty where that folder is not known.
   static std::string path();
+  /// What to say where there is none.
+  static std::string missing(const std::string& path);
   ~CoreLibrary();
   CoreLibrary(const CoreLibrary&) = delete;
   CoreLibrary& operator=(const CoreLibrary&) = delete;

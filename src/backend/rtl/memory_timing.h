@@ -6,8 +6,9 @@
 // A port takes an address a cycle. A burst's beats follow each other, one a cycle at most, the
 // first no earlier than `latency` cycles after its address, in the order of the bursts. A beat that
 // is late comes `stall_cycles` later, and so may an address be taken. All ports share
-// `bytes_a_cycle`. Calls of a cycle: begin() of the budget; then of each port what it offers
-// (arready, rvalid, …); then, with what the core did, its end().
+// `bytes_a_cycle`, and take turns in who comes first. Calls of a cycle: in_turns() of the budget,
+// with look() of each port; then what it offers (arready, rvalid, …); then, with what the core did,
+// its end().
 #pragma once
 
 #include <algorithm>
@@ -22,17 +23,29 @@ namespace whorl::backend::rtl {
 class Budget {
  public:
   explicit Budget(std::uint32_t bytes_a_cycle = 0) : rate_(bytes_a_cycle), left_(most) {}
-  void begin() {
+  /// A cycle: look(k) for each k below `ports`, first the one after the last that took bytes.
+  template <class Look>
+  void in_turns(std::uint32_t ports, Look look) {
     if (rate_) left_ = std::min(left_ + rate_, most);
+    const std::uint32_t first = first_;
+    for (std::uint32_t k = 0; k < ports; ++k) {
+      const std::uint32_t port = (first + k) % ports;
+      taken_ = false;
+      look(port);
+      if (taken_) first_ = (port + 1) % ports;
+    }
   }
   bool has(std::uint32_t bytes) const { return rate_ == 0 || left_ >= bytes; }
   void take(std::uint32_t bytes) {
     if (rate_) left_ -= bytes;
+    taken_ = true;
   }
 
  private:
   static constexpr std::uint64_t most = 4096;
   std::uint64_t rate_, left_;
+  std::uint32_t first_ = 0;
+  bool taken_ = false;
 };
 
 /// Which beats are late.
@@ -63,14 +76,14 @@ class ReadTiming {
         address_late_(timing, 4 * port),
         beat_late_(timing, 4 * port + 1) {}
 
-  bool arready() const { return address_wait_ == 0; }
-  /// A beat comes in this cycle; it takes its bytes.
-  bool rvalid(Budget& budget) {
+  /// Whether a beat comes in this cycle; it takes its bytes.
+  void look(Budget& budget) {
     valid_ =
         !bursts_.empty() && beat_wait_ == 0 && bursts_.front().from <= now_ && budget.has(bytes_);
     if (valid_) budget.take(bytes_);
-    return valid_;
   }
+  bool arready() const { return address_wait_ == 0; }
+  bool rvalid() const { return valid_; }
   /// The burst to which the beat belongs, which is its beat number `beat()`.
   std::uint64_t address() const { return bursts_.front().address; }
   std::uint32_t beat() const { return beat_; }
@@ -118,21 +131,23 @@ class WriteTiming {
         address_late_(timing, 4 * port + 2),
         beat_late_(timing, 4 * port + 3) {}
 
+  /// With the core's wvalid, for which bytes are taken.
+  void look(bool wvalid, Budget& budget) {
+    ready_ = beat_wait_ == 0 && budget.has(bytes_);
+    if (wvalid && ready_) budget.take(bytes_);
+  }
   bool awready() const { return address_wait_ == 0; }
-  bool wready(const Budget& budget) const { return beat_wait_ == 0 && budget.has(bytes_); }
+  bool wready() const { return ready_; }
   bool bvalid() const { return answer_at_ != 0 && answer_at_ <= now_; }
 
   /// What the core held up in this cycle; its bready is always 1.
-  void end(bool awvalid, bool wvalid, bool wlast, bool ready, Budget& budget) {
-    const bool address = awvalid && awready(), beat = wvalid && ready;
+  void end(bool awvalid, bool wvalid, bool wlast) {
+    const bool address = awvalid && awready(), beat = wvalid && ready_;
     if (bvalid()) answer_at_ = 0;
     if (address_wait_ > 0) --address_wait_;
     if (beat_wait_ > 0) --beat_wait_;
     if (address) address_wait_ = address_late_.next();
-    if (beat) {
-      budget.take(bytes_);
-      beat_wait_ = beat_late_.next();
-    }
+    if (beat) beat_wait_ = beat_late_.next();
     addresses_ += address;
     lasts_ += beat && wlast;
     // The answer follows the later of the address and the last beat.
@@ -149,6 +164,7 @@ class WriteTiming {
   Lateness address_late_, beat_late_;
   std::uint64_t now_ = 0, answer_at_ = 0;
   std::uint32_t address_wait_ = 0, beat_wait_ = 0, addresses_ = 0, lasts_ = 0;
+  bool ready_ = false;
 };
 
 }  // namespace whorl::backend::rtl

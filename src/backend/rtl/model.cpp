@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <string>
 
 #include "whorl/error.h"
@@ -18,7 +19,12 @@ Model::Model(const Shape& shape, Workers workers)
 
 void Model::resize(Port port, std::uint64_t bytes) {
   if (port >= port_count) throw ShapeError("core: there is no port " + std::to_string(port));
-  memory_[port].resize(bytes);
+  try {
+    memory_[port].resize(bytes);
+  } catch (const std::bad_alloc&) {
+    throw OutOfMemoryError("model of the core: the system gave no memory for " +
+                           std::to_string(bytes) + " bytes behind port " + std::to_string(port));
+  }
   if (port < ksk_port) key_read_.reset();
 }
 Bytes& Model::memory(Port port, std::uint64_t address, std::uint64_t bytes) {
@@ -60,8 +66,8 @@ std::uint32_t Model::read(std::uint32_t address) {
   if (address == reg::irq_enable) return irq_enable_;
   if (address == reg::lat_bku) return shape_.lat_bku();
   if (address == reg::lat_wb) return shape_.lat_wb();
-  if (address >= reg::shape && address < reg::shape + 4 * Shape::fields)
-    return shape_.words()[(address - reg::shape) / 4];
+  for (std::size_t f = 0; f < Shape::fields; ++f)
+    if (address == reg::shape_field(f)) return shape_.words()[f];
   if (address >= reg::mode && address < reg::descriptor_end)
     return words_[(address - reg::mode) / 4];
   if (address >= reg::counters && address < reg::counters + 8 * Counters::size) {
@@ -110,15 +116,10 @@ void Model::start() {
   error_ = result_ = Code::ok;
   const Code code = check(run_, shape_);
   if (code != Code::ok) return end(code);
-  // Where the host said that there is more memory than there is, reads fail.
-  const auto there = [](const Bytes& memory, std::uint64_t bytes) {
-    return memory.size() >= bytes;
-  };
-  bool enough = there(memory_[io_port], run_.io_bytes);
-  if (run_.switches()) enough = enough && there(memory_[ksk_port], run_.ksk_bytes);
-  for (Port s = 0; run_.rotates() && s < shape_.bk_ports; ++s)
-    enough = enough && there(memory_[s], run_.bk_bytes);
-  if (!enough) return end(Code::read_error);
+  // Where the host said that there is more memory than there is, reads and writes fail.
+  for (const Region& region : regions(run_, shape_))
+    if (memory_[region.port].size() < region.address + region.bytes)
+      return end(region.written ? Code::write_error : Code::read_error);
   busy_ = true;
   compute();
 }
@@ -128,12 +129,12 @@ void Model::compute() {
   const bool same =
       key_read_ && key_read_->n == run_.n &&
       std::equal(std::begin(run_.bk_addr), std::end(run_.bk_addr), std::begin(key_read_->bk_addr));
-  if (run_.rotates() && !same) {
-    key_read_.reset();
-    engine_->read_key(run_, memories(), workers_.threads);
-    key_read_ = run_;
-  }
   try {
+    if (run_.rotates() && !same) {
+      key_read_.reset();
+      engine_->read_key(run_, memories(), workers_.threads);
+      key_read_ = run_;
+    }
     result_ = engine_->run(run_, memories(), workers_, index_);
   } catch (...) {
     end(Code::aborted);

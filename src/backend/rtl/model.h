@@ -17,9 +17,10 @@
 
 namespace whorl::backend::rtl {
 
-/// One thread at a time may use it; a run uses `workers`. A run that is to come to its end is
-/// computed at once, and its cycles are counted when a counter is read. Otherwise advance() counts
-/// them, and the results are there with the last.
+/// One thread at a time may use it; a run uses `workers`. The write that starts a run computes it:
+/// it takes as long as the run does, and throws what that throws. Cycles are counted when a counter
+/// is read, or by advance(); the core is busy until the last of them, though the results lie in
+/// memory from the start.
 class Model final : public Core {
  public:
   /// ParameterError for a shape that no core has.

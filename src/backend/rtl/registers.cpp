@@ -8,9 +8,38 @@ namespace whorl::backend::rtl {
 
 namespace {
 
-/// Whether `count` things of `bytes` fit between `address` and `end`.
-bool fits(std::uint64_t address, unsigned __int128 count, std::uint64_t bytes, std::uint64_t end) {
-  return address + count * bytes <= end;
+/// Where `count` things of `bytes` each end that begin at `address`.
+struct Reach {
+  Port port;
+  std::uint64_t address;
+  unsigned __int128 bytes;
+  Code code;  ///< if they end too late
+  bool fits(std::uint64_t end) const { return address + bytes <= end; }
+};
+
+/// What a run reads and writes, in the order of checks.
+std::vector<Reach> reaches(const Descriptor& d, const Shape& shape) {
+  using Wide = unsigned __int128;
+  const std::uint64_t beat = shape.mem_bytes();
+  std::vector<Reach> out;
+  out.push_back({io_port, d.in_addr,
+                 Wide{d.count} * (shape.io_beats(record_words(d, shape)) * beat),
+                 Code::inputs_end});
+  if (d.rotates())
+    out.push_back(
+        {io_port, d.lut_addr, Wide{d.luts} * (std::uint64_t{shape.N()} * 8), Code::luts_end});
+  out.push_back({io_port, d.out_addr,
+                 Wide{d.count} * (shape.io_beats(result_words(d, shape)) * beat),
+                 Code::results_end});
+  if (d.switches())
+    out.push_back({ksk_port, d.ksk_addr,
+                   Wide{std::uint64_t{shape.N()} * shape.L_ks} *
+                       (shape.ksk_row_beats(d.n) * shape.ksk_bytes()),
+                   Code::ksk_end});
+  for (Port s = 0; d.rotates() && s < shape.bk_ports; ++s)
+    out.push_back({bk_port + s, d.bk_addr[s], Wide{shape.steps(d.n)} * (shape.chunk_beats() * beat),
+                   Code::bk_end});
+  return out;
 }
 
 }  // namespace
@@ -61,6 +90,12 @@ const char* meaning(Code code) {
   return "an unknown code";
 }
 
+const char* mode_name(Mode mode) {
+  static constexpr std::array<const char*, std::size(modes)> names = {"bootstrap", "rotate",
+                                                                      "key_switch"};
+  return names.at(static_cast<std::size_t>(mode));
+}
+
 const char* counter_name(std::size_t c) {
   static constexpr std::array<const char*, Counters::size> names = {
       "CYCLES",   "SLOTS",     "PE_SLOTS",      "WAIT_KEY",       "WAIT_ACC", "WAIT_LOAD",
@@ -90,20 +125,20 @@ Code check(const Descriptor& d, const Shape& shape) {
   if (switches) addresses |= d.ksk_addr;
   for (std::uint32_t s = 0; rotates && s < shape.bk_ports; ++s) addresses |= d.bk_addr[s];
   if (addresses % 4096 != 0) return Code::misaligned;
-  const std::uint64_t beat = shape.mem_bytes();
-  if (!fits(d.in_addr, d.count, shape.io_beats(record_words(d, shape)) * beat, d.io_bytes))
-    return Code::inputs_end;
-  if (rotates && !fits(d.lut_addr, d.luts, std::uint64_t{shape.N()} * 8, d.io_bytes))
-    return Code::luts_end;
-  if (!fits(d.out_addr, d.count, shape.io_beats(result_words(d, shape)) * beat, d.io_bytes))
-    return Code::results_end;
-  if (switches && !fits(d.ksk_addr, std::uint64_t{shape.N()} * shape.L_ks,
-                        shape.ksk_row_beats(d.n) * shape.ksk_bytes(), d.ksk_bytes))
-    return Code::ksk_end;
-  for (std::uint32_t s = 0; rotates && s < shape.bk_ports; ++s)
-    if (!fits(d.bk_addr[s], shape.steps(d.n), shape.chunk_beats() * beat, d.bk_bytes))
-      return Code::bk_end;
+  for (const Reach& reach : reaches(d, shape))
+    if (!reach.fits(reach.port == io_port    ? d.io_bytes
+                    : reach.port == ksk_port ? d.ksk_bytes
+                                             : d.bk_bytes))
+      return reach.code;
   return Code::ok;
+}
+
+std::vector<Region> regions(const Descriptor& d, const Shape& shape) {
+  std::vector<Region> out;
+  for (const Reach& reach : reaches(d, shape))
+    out.push_back({reach.port, reach.address, static_cast<std::uint64_t>(reach.bytes),
+                   reach.code == Code::results_end});
+  return out;
 }
 
 }  // namespace whorl::backend::rtl

@@ -3,17 +3,25 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
+
+#include "backend/rtl/core.h"
 
 namespace whorl::backend::rtl {
 
 namespace reg {
 inline constexpr std::uint32_t id = 0x000, version = 0x004, control = 0x008, status = 0x00C,
                                error = 0x010, irq_enable = 0x014, shape = 0x020, lat_bku = 0x05C,
-                               lat_wb = 0x060, mode = 0x080, group = 0x084, lwe_n = 0x088,
-                               count = 0x08C, luts = 0x090, offset = 0x094, constant = 0x098,
-                               in_addr = 0x0A0, lut_addr = 0x0A8, out_addr = 0x0B0,
-                               ksk_addr = 0x0B8, bk_addr = 0x0C0, io_bytes = 0x100,
-                               ksk_bytes = 0x108, bk_bytes = 0x110, counters = 0x180;
+                               lat_wb = 0x060, ksk_rows = 0x064, mode = 0x080, group = 0x084,
+                               lwe_n = 0x088, count = 0x08C, luts = 0x090, offset = 0x094,
+                               constant = 0x098, in_addr = 0x0A0, lut_addr = 0x0A8,
+                               out_addr = 0x0B0, ksk_addr = 0x0B8, bk_addr = 0x0C0,
+                               io_bytes = 0x100, ksk_bytes = 0x108, bk_bytes = 0x110,
+                               counters = 0x180;
+/// The registers of the shape: 15 in a row, and KSK_ROWS.
+constexpr std::uint32_t shape_field(std::size_t field) {
+  return field < 15 ? shape + 4 * static_cast<std::uint32_t>(field) : ksk_rows;
+}
 inline constexpr std::uint32_t descriptor_end = 0x118;
 inline constexpr std::uint32_t id_value = 0x57484F52, version_value = 0x00010000;
 inline constexpr std::uint32_t start = 1, abort = 2;                    ///< of control
@@ -22,6 +30,9 @@ inline constexpr std::uint32_t exponents = 1u << 8, centred = 1u << 9;  ///< of 
 }  // namespace reg
 
 enum class Mode : std::uint32_t { bootstrap = 0, rotate = 1, key_switch = 2 };
+inline constexpr Mode modes[] = {Mode::bootstrap, Mode::rotate, Mode::key_switch};
+/// "bootstrap", …
+const char* mode_name(Mode mode);
 
 enum class Code : std::uint32_t {
   ok = 0,
@@ -76,6 +87,15 @@ struct Descriptor {
 struct Shape;
 /// The first thing that is wrong with a descriptor, in the order of README, section 5.
 Code check(const Descriptor& descriptor, const Shape& shape);
+
+/// Bytes behind a port that a run reads, or writes.
+struct Region {
+  Port port;
+  std::uint64_t address, bytes;
+  bool written;
+};
+/// Those of a descriptor that has passed its check.
+std::vector<Region> regions(const Descriptor& descriptor, const Shape& shape);
 
 /// Words of 32 bits of a record of the inputs, and of one of the results.
 std::uint64_t record_words(const Descriptor& descriptor, const Shape& shape);

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
+#include <filesystem>
+#include <optional>
 #include <string_view>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include "backend/contract/relay.h"
 #include "backend/rtl/cores.h"
@@ -20,14 +23,21 @@ namespace {
 class CoreRotationKey final : public RotationKey {
  public:
   CoreRotationKey(const RotationShape& shape, std::shared_ptr<SharedDriver> core,
-                  std::shared_ptr<const RotationImages> key)
-      : RotationKey(shape), driver(std::move(core)), images(std::move(key)) {}
-  std::size_t bytes() const override { return images->ports.size() * images->ports[0].size(); }
+                  std::shared_ptr<const RotationImages> key, std::uint64_t held)
+      : RotationKey(shape), driver(std::move(core)), images(std::move(key)), held_(held) {}
+  /// The CPU's key for whole accumulators comes on top, once there is one.
+  std::size_t bytes() const override {
+    const std::scoped_lock lock(mutex);
+    return held_ + (on_cpu ? on_cpu->bytes() : 0);
+  }
 
   std::shared_ptr<SharedDriver> driver;
   std::shared_ptr<const RotationImages> images;
   mutable std::mutex mutex;
   mutable std::unique_ptr<RotationKey> on_cpu;  ///< for whole accumulators, once they are asked for
+
+ private:
+  std::uint64_t held_;
 };
 
 class Rotation final : public RelayRotation<std::uint64_t> {
@@ -40,9 +50,13 @@ class Rotation final : public RelayRotation<std::uint64_t> {
                                         const RowSource<std::uint64_t>& rows) const override {
     auto driver = cores_->find(shape);
     if (!driver) return RelayRotation::make_key(shape, rows);
-    auto images = std::make_shared<RotationImages>(RotationImages{
-        shape.n, rotation_key_images(driver->driver.shape(), shape, rows, cores_->threads())});
-    return std::make_unique<CoreRotationKey>(shape, std::move(driver), std::move(images));
+    const Shape& core = driver->driver.shape();
+    auto images = std::make_shared<RotationImages>(
+        RotationImages{shape.n, rotation_key_images(core, shape, rows, cores_->threads())});
+    const std::uint64_t held =
+        cores_->held(images->ports.size() * images->ports[0].size(),
+                     core.steps(shape.n) * (core.row_words() / core.lanes()) * core.N());
+    return std::make_unique<CoreRotationKey>(shape, std::move(driver), std::move(images), held);
   }
 
   void run_rotations(const RotationKey& any_key, const Batch& batch) const override {
@@ -61,6 +75,7 @@ class Rotation final : public RelayRotation<std::uint64_t> {
                              .index = {batch.index, batch.count},
                              .luts = {batch.luts, batch.tables * N}},
                             std::span(batch.out, batch.count * (N + 1)));
+    cores_->note(key->driver, Mode::rotate);
   }
 
  private:
@@ -69,9 +84,7 @@ class Rotation final : public RelayRotation<std::uint64_t> {
     const std::scoped_lock lock(key.mutex);
     if (!key.on_cpu)
       key.on_cpu = RelayRotation::make_key(
-          key.shape(), [&](std::size_t r, std::span<std::uint64_t> a, std::span<std::uint64_t> b) {
-            rotation_key_row(key.driver->driver.shape(), key.shape(), key.images->ports, r, a, b);
-          });
+          key.shape(), RotationKeyRows(key.driver->driver.shape(), key.shape(), key.images->ports));
     return *key.on_cpu;
   }
 
@@ -83,12 +96,15 @@ class Rotation final : public RelayRotation<std::uint64_t> {
 class CoreSwitchKey final : public SwitchKey {
  public:
   CoreSwitchKey(const SwitchShape& shape, std::shared_ptr<SharedDriver> core,
-                std::shared_ptr<const SwitchImage> key)
-      : SwitchKey(shape), driver(std::move(core)), image(std::move(key)) {}
-  std::size_t bytes() const override { return image->port.size(); }
+                std::shared_ptr<const SwitchImage> key, std::uint64_t held)
+      : SwitchKey(shape), driver(std::move(core)), image(std::move(key)), held_(held) {}
+  std::size_t bytes() const override { return held_; }
 
   std::shared_ptr<SharedDriver> driver;
   std::shared_ptr<const SwitchImage> image;
+
+ private:
+  std::uint64_t held_;
 };
 
 class Switching final : public RelayLwe {
@@ -111,9 +127,10 @@ class Switching final : public RelayLwe {
             std::ranges::transform(row, out, [](Word x) { return static_cast<std::uint32_t>(x); });
           });
     });
+    const std::uint64_t held = cores_->held(image.size(), 0);
     return std::make_unique<CoreSwitchKey>(
         shape, std::move(driver),
-        std::make_shared<SwitchImage>(SwitchImage{shape.n, std::move(image)}));
+        std::make_shared<SwitchImage>(SwitchImage{shape.n, std::move(image)}), held);
   }
 
   void run_key_switch(const SwitchKey& any_key, std::size_t count, ConstWords in,
@@ -133,6 +150,7 @@ class Switching final : public RelayLwe {
       key->driver->driver.run(
           {.mode = Mode::key_switch, .count = static_cast<std::uint32_t>(count), .rows = rows},
           std::span(results));
+      cores_->note(key->driver, Mode::key_switch);
     }
     with_word_bytes(out.bytes, [&]<class Word>(Word) {
       std::ranges::copy(results, static_cast<Word*>(out.data));
@@ -154,35 +172,51 @@ class CoreQueue final : public Relay {
     offer<LweOps>(std::make_shared<Switching>(*this, this->behind(), cores));
   }
 };
-using CoreDevice = RelayDevice<CoreQueue, std::shared_ptr<const Cores>>;
+class CoreDevice final : public RelayDevice<CoreQueue, std::shared_ptr<const Cores>>,
+                         public Counting {
+ public:
+  CoreDevice(std::string name, std::shared_ptr<const Device> behind,
+             std::shared_ptr<const Cores> cores)
+      : RelayDevice(std::move(name), std::move(behind), cores), cores_(std::move(cores)) {}
+  std::vector<RunCounters> counters() const override { return cores_->counters(); }
 
-/// "rtl-model:PES=4,K=2": parameters of the core that its keys leave open.
+ private:
+  std::shared_ptr<const Cores> cores_;
+};
+
+/// The number that a text is; none for anything else, and for one of more than 32 bits.
+std::optional<std::uint32_t> number_of(std::string_view text) {
+  std::uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return {};
+  return value;
+}
+
+/// "rtl-model:PES=4,K=2": parameters of the core that its keys leave open, each at most once.
 Shape shape_of(const std::string& name) {
-  constexpr std::string_view open[] = {"PES",      "LOG_B",    "K",        "MEM_BITS",
-                                       "BK_PORTS", "KSK_BITS", "KS_LANES", "BK_BUFFERS"};
+  constexpr std::string_view open[] = {"PES",      "LOG_B",    "K",          "MEM_BITS", "BK_PORTS",
+                                       "KSK_BITS", "KS_LANES", "BK_BUFFERS", "KSK_ROWS"};
   Shape shape;
   const std::size_t colon = name.find(':');
   if (colon == std::string::npos) return shape;
   auto words = shape.words();
-  std::string_view rest = std::string_view(name).substr(colon + 1);
-  while (true) {
-    const std::string_view one = rest.substr(0, rest.find(','));
-    const std::size_t equal = one.find('=');
+  std::vector<std::string_view> given;
+  for (std::size_t from = colon + 1; from <= name.size();) {
+    const std::size_t end = std::min(name.find(',', from), name.size());
+    const std::string_view one = std::string_view(name).substr(from, end - from);
+    from = end + 1;
+    const std::size_t equal = std::min(one.find('='), one.size());
     const std::string_view field = one.substr(0, equal);
-    const auto found =
-        std::ranges::find(Shape::names(), field, [](const char* n) { return std::string_view(n); });
-    std::uint32_t value = 0;
-    const bool known = std::ranges::find(open, field) != std::end(open);
-    const char *from = one.data() + std::min(equal, one.size() - 1) + 1,
-               *end = one.data() + one.size();
-    if (!known || equal == std::string_view::npos || std::from_chars(from, end, value).ptr != end ||
-        from == end)
+    const auto value = number_of(equal < one.size() ? one.substr(equal + 1) : "");
+    if (!value || std::ranges::find(open, field) == std::end(open))
       throw DeviceError("device \"" + name + "\": \"" + std::string(one) +
                         "\" is not one of PES, LOG_B, K, MEM_BITS, BK_PORTS, KSK_BITS, KS_LANES, "
-                        "BK_BUFFERS with a number");
-    words[static_cast<std::size_t>(found - Shape::names().begin())] = value;
-    if (one.size() == rest.size()) break;
-    rest.remove_prefix(one.size() + 1);
+                        "BK_BUFFERS, KSK_ROWS with a number below 2^32");
+    if (std::ranges::find(given, field) != given.end())
+      throw DeviceError("device \"" + name + "\": " + std::string(field) + " is given twice");
+    given.push_back(field);
+    const auto& names = Shape::names();
+    words[static_cast<std::size_t>(std::ranges::find(names, field) - names.begin())] = *value;
   }
   shape = Shape::of(words);
   try {
@@ -223,16 +257,12 @@ DeviceKind model_kind() {
 
 DeviceKind simulation_kind() {
   return {"rtl", "\"rtl\" (the accelerator, simulated)", make_simulation, [] {
-            std::string note = CoreLibrary::path();
-            bool usable = true;
-            try {
-              static_cast<void>(CoreLibrary::load(note));
-            } catch (const Error& error) {
-              note = error.what();
-              usable = false;
-            }
-            return std::vector<DeviceInfo>{
-                {"rtl", "the FPGA accelerator, simulated", usable, note, 0, 0}};
+            // A list of devices loads no code: it says whether there is a file.
+            const std::string path = CoreLibrary::path();
+            std::error_code error;
+            const bool there = std::filesystem::is_regular_file(path, error);
+            return std::vector<DeviceInfo>{{"rtl", "the FPGA accelerator, simulated", there,
+                                            there ? path : CoreLibrary::missing(path), 0, 0}};
           }};
 }
 

@@ -1,5 +1,6 @@
 #include "backend/rtl/shape.h"
 
+#include <algorithm>
 #include <bit>
 #include <string>
 
@@ -32,19 +33,19 @@ void check_range(std::size_t field, std::uint32_t value, std::uint32_t least, st
 
 const std::array<const char*, Shape::fields>& Shape::names() {
   static const std::array<const char*, fields> all = {
-      "LOG_N",    "L",        "LOG_BG",    "M",    "PES",     "LOG_B",    "K",         "MEM_BITS",
-      "BK_PORTS", "KSK_BITS", "MAX_N_LWE", "L_KS", "LOG_BKS", "KS_LANES", "BK_BUFFERS"};
+      "LOG_N",    "L",        "LOG_BG",    "M",    "PES",     "LOG_B",    "K",          "MEM_BITS",
+      "BK_PORTS", "KSK_BITS", "MAX_N_LWE", "L_KS", "LOG_BKS", "KS_LANES", "BK_BUFFERS", "KSK_ROWS"};
   return all;
 }
 
 std::array<std::uint32_t, Shape::fields> Shape::words() const {
-  return {log_N,    L,        log_Bg, M,    pes,     log_b,    K,         mem_bits,
-          bk_ports, ksk_bits, max_n,  L_ks, log_Bks, ks_lanes, bk_buffers};
+  return {log_N,    L,        log_Bg, M,    pes,     log_b,    K,          mem_bits,
+          bk_ports, ksk_bits, max_n,  L_ks, log_Bks, ks_lanes, bk_buffers, ksk_rows};
 }
 
 Shape Shape::of(const std::array<std::uint32_t, fields>& w) {
-  return {w[0], w[1], w[2],  w[3],  w[4],  w[5],  w[6], w[7],
-          w[8], w[9], w[10], w[11], w[12], w[13], w[14]};
+  return {w[0], w[1], w[2],  w[3],  w[4],  w[5],  w[6],  w[7],
+          w[8], w[9], w[10], w[11], w[12], w[13], w[14], w[15]};
 }
 
 void Shape::check() const {
@@ -62,7 +63,8 @@ void Shape::check() const {
                                                                         {1, 32},
                                                                         {1, 31},
                                                                         {1, 65536},
-                                                                        {2, 1024}}};
+                                                                        {2, 1024},
+                                                                        {2, 1u << 18}}};
   const auto values = words();
   for (std::size_t f = 0; f < fields; ++f) check_range(f, values[f], ranges[f][0], ranges[f][1]);
   for (const std::size_t field : {7, 9, 14})
@@ -90,6 +92,19 @@ std::uint32_t Shape::lat_bku() const {
 std::uint32_t Shape::lat_wb() const {
   return acc_read_latency + decompose_latency + 2 * transform_latency(*this) +
          (mul_latency + tree_latency(2 * L)) + 1;
+}
+
+std::uint32_t Shape::ks_rows_at_once() const {
+  std::uint32_t rows = 1;
+  for (std::uint32_t t = 2; t <= 8; t *= 2)
+    if (L_ks % t == 0 && ks_lanes / t > max_n && ks_lanes % (t * ksk_bits / 32) == 0 &&
+        ks_lanes % (t * mem_bits / 32) == 0)
+      rows = t;
+  return rows;
+}
+std::uint64_t Shape::ksk_rows_held() const {
+  const std::uint64_t group = ks_rows_at_once();
+  return std::min((ksk_rows + group - 1) / group * group, ksk_row_count());
 }
 
 std::uint64_t Shape::multipliers() const {

@@ -16,9 +16,9 @@ inline constexpr std::uint64_t lwe_modulus = std::uint64_t{1} << 32;
 struct Shape {
   std::uint32_t log_N = 10, L = 2, log_Bg = 10, M = 2, pes = 1, log_b = 0, K = 3;
   std::uint32_t mem_bits = 512, bk_ports = 1, ksk_bits = 512, max_n = 500;
-  std::uint32_t L_ks = 8, log_Bks = 2, ks_lanes = 512, bk_buffers = 4;
+  std::uint32_t L_ks = 8, log_Bks = 2, ks_lanes = 512, bk_buffers = 4, ksk_rows = 2;
 
-  static constexpr std::size_t fields = 15;
+  static constexpr std::size_t fields = 16;
   std::array<std::uint32_t, fields> words() const;
   static Shape of(const std::array<std::uint32_t, fields>& words);
   /// The names of README, in the same order.
@@ -47,6 +47,12 @@ struct Shape {
   std::uint64_t steps(std::uint32_t n) const { return (std::uint64_t{n} + M - 1) / M; }
   /// Ciphertexts of a batch.
   std::uint32_t capacity() const { return pes * K; }
+  /// Rows of the key-switching key that its lanes take at once; lanes of a row.
+  std::uint32_t ks_rows_at_once() const;
+  std::uint32_t ks_row_lanes() const { return ks_lanes / ks_rows_at_once(); }
+  /// Rows of the key-switching key; those on the chip, which are read once a run if they are all.
+  std::uint64_t ksk_row_count() const { return std::uint64_t{N()} * L_ks; }
+  std::uint64_t ksk_rows_held() const;
   std::uint32_t mem_bytes() const { return mem_bits / 8; }
   std::uint32_t ksk_bytes() const { return ksk_bits / 8; }
 

@@ -14,15 +14,13 @@ namespace {
 struct Source {
   Reader reader;
   ReadTiming memory;
-  bool rvalid = false;
   Source(const MemoryTiming& timing, Port port, std::uint32_t beat_bytes, std::uint32_t bursts)
       : reader(beat_bytes, bursts), memory(timing, port, beat_bytes) {}
-  void look(Budget& budget) { rvalid = memory.rvalid(budget); }
   void tick(bool command, std::uint64_t address, std::uint64_t beats, bool out_ready) {
     const bool arready = memory.arready(), asks = reader.arvalid();
     const std::uint64_t at = reader.araddr();
     const std::uint32_t length = reader.beats();
-    reader.tick(command, address, beats, out_ready, arready, rvalid);
+    reader.tick(command, address, beats, out_ready, arready, memory.rvalid());
     memory.end(asks, at, length);
   }
 };
@@ -86,11 +84,18 @@ struct Timing::State {
   void cycle() {
     const bool rotates = d.rotates(), extracts = !d.switches();
     // What the memories offer.
-    budget.begin();
-    for (KeyPort& port : bk) port.source.look(budget);
-    ksk.look(budget);
-    io.look(budget);
-    const bool wready = answers.wready(budget), awready = answers.awready();
+    const bool awvalid = writer.awvalid(), wvalid = writer.wvalid(), wlast = writer.wlast();
+    budget.in_turns(shape.bk_ports + 3, [&](std::uint32_t k) {
+      if (k < shape.bk_ports)
+        bk[k].source.memory.look(budget);
+      else if (k == shape.bk_ports)
+        ksk.memory.look(budget);
+      else if (k == shape.bk_ports + 1)
+        io.memory.look(budget);
+      else
+        answers.look(wvalid, budget);
+    });
+    const bool wready = answers.wready(), awready = answers.awready();
     const bool bvalid = answers.bvalid();
 
     // Wires between the units.
@@ -104,7 +109,6 @@ struct Timing::State {
     const bool result_valid = extracts ? long_beats.out_valid() : switcher.out_valid();
     const bool result_ready = writer.in_ready();
     const bool bank_free = drain.bank_free(), batch_loaded = loader.batch_loaded();
-    const bool awvalid = writer.awvalid(), wvalid = writer.wvalid(), wlast = writer.wlast();
     const bool written = wvalid && wready;
     const bool result_written = written && of_result + 1 == result_beats;
 
@@ -115,9 +119,9 @@ struct Timing::State {
     counters.wait_key += sequencer.waits_for_key;
     counters.wait_acc += sequencer.waits_for_accumulator;
     counters.wait_load += sequencer.waits_for_batch;
-    counters.bk_beats += bk[0].source.rvalid;
-    counters.ksk_beats += ksk.rvalid;
-    counters.io_read_beats += io.rvalid;
+    counters.bk_beats += bk[0].source.memory.rvalid();
+    counters.ksk_beats += ksk.memory.rvalid();
+    counters.io_read_beats += io.memory.rvalid();
     counters.io_write_beats += written;
     counters.ks_busy += switcher.busy();
     counters.results += result_written;
@@ -141,7 +145,7 @@ struct Timing::State {
     const std::uint64_t io_beats = io_command ? loader.command_beats() : 0;
     io.tick(io_command, io_address, io_beats, io_ready);
     writer.tick(result_valid, awready, wready, bvalid);
-    answers.end(awvalid, wvalid, wlast, wready, budget);
+    answers.end(awvalid, wvalid, wlast);
     if (written) of_result = result_written ? 0 : of_result + 1;
     drain.tick(sequencer.batch_done, sequencer.batch_done_count, sample_ready);
     sequencer.tick(batch_loaded);
@@ -171,24 +175,23 @@ bool Timing::done() const { return state_->done; }
 const Counters& Timing::counters() const { return state_->counters; }
 
 std::uint64_t most_cycles(const Shape& shape, const Descriptor& d, const MemoryTiming& memory) {
-  const std::uint64_t batches = (d.count + shape.capacity() - 1) / shape.capacity();
-  const std::uint64_t key = d.rotates() ? batches * shape.steps(d.n) * shape.chunk_beats() : 0;
-  const std::uint64_t rows = d.switches() ? batches * shape.N() * shape.L_ks : 0;
-  const std::uint64_t ksk = rows * shape.ksk_row_beats(d.n);
-  const std::uint64_t io =
-      d.count * (shape.io_beats(record_words(d, shape)) + shape.io_beats(result_words(d, shape)) +
-                 shape.io_beats(2 * shape.N()));
-  const std::uint64_t beats = key * shape.bk_ports + ksk + io;
+  using Wide = unsigned __int128;  // no product of what a host may choose passes 2^128
+  const Wide count = d.count, batches = (count + shape.capacity() - 1) / shape.capacity();
+  const Wide key = d.rotates() ? batches * shape.steps(d.n) * shape.chunk_beats() : 0;
+  const Wide rows = d.switches() ? batches * shape.N() * shape.L_ks : 0;
+  const Wide ksk = rows * shape.ksk_row_beats(d.n);
+  const Wide io = count * (shape.io_beats(record_words(d, shape)) +
+                           shape.io_beats(result_words(d, shape)) + shape.io_beats(2 * shape.N()));
+  const Wide beats = key * shape.bk_ports + ksk + io;
   // Each beat as late as one can be, nothing beside anything else, and bursts of one beat.
-  std::uint64_t a_beat = 2 + memory.stall_cycles + memory.latency;
+  Wide a_beat = Wide{2} + memory.stall_cycles + memory.latency;
   if (memory.bytes_a_cycle)
     a_beat += std::max(shape.mem_bytes(), shape.ksk_bytes()) / memory.bytes_a_cycle + 1;
-  const std::uint64_t slots =
-      batches * shape.steps(d.n) * shape.K * (shape.rows() + shape.lat_wb() + 2);
-  const std::uint64_t products =
-      rows * (4 + std::uint64_t{shape.capacity()} * (d.n / shape.ks_lanes + 1));
-  const std::uint64_t words = d.count * (8 * std::uint64_t{shape.N()} + 4 * std::uint64_t{d.n});
-  return 100000 + beats * a_beat * 2 + slots + products + words * 2;
+  const Wide slots = batches * shape.steps(d.n) * shape.K * (shape.rows() + shape.lat_wb() + 2);
+  const Wide products = rows * (4 + std::uint64_t{shape.capacity()} * (d.n / shape.ks_lanes + 1));
+  const Wide words = count * (8 * std::uint64_t{shape.N()} + 4 * std::uint64_t{d.n});
+  const Wide most = 100000 + beats * a_beat * 2 + slots + products + words * 2;
+  return static_cast<std::uint64_t>(std::min(most, Wide{~0ull}));
 }
 
 }  // namespace whorl::backend::rtl

@@ -407,13 +407,16 @@ class Switcher {
   Switcher(const Shape& shape, std::uint32_t n)
       : shape_(shape),
         row_words_(n + 1),
-        groups_((n + shape.ks_lanes) / shape.ks_lanes),
-        rows_(std::uint64_t{shape.N()} * shape.L_ks) {}
+        groups_((n + shape.ks_row_lanes()) / shape.ks_row_lanes()),
+        at_once_(shape.ks_rows_at_once()),
+        row_beats_(shape.ks_row_lanes() * 32 / shape.mem_bits),
+        rows_(shape.ksk_row_count()),
+        rows_held_(shape.ksk_rows_held()) {}
   void start(std::uint64_t count) { in_left_ = key_left_ = count; }
 
   bool in_ready() const { return in_left_ != 0 && !full_[in_half_]; }
   bool command_valid() const { return key_left_ != 0; }
-  bool beat_ready() const { return !row_full_[fill_]; }
+  bool beat_ready() const { return ahead_ != rows_held_; }
   bool out_valid() const { return state_ == State::send; }
   bool busy() const { return works() && !all_issued_; }
 
@@ -426,7 +429,7 @@ class Switcher {
     const bool frees =
         state_ == State::send && out_ready && sent_last && send_c_ == held_[half_] - 1;
     const bool beat = beat_valid && beat_ready();
-    const std::uint32_t half = half_, use_row = use_row_;
+    const std::uint32_t half = half_;
 
     switch (state_) {
       case State::rows:
@@ -444,9 +447,11 @@ class Switcher {
         if (over) {
           all_issued_ = false;
           cycles_ = 0;
-          use_row_ ^= 1;
-          if (++row_ == rows_) {
+          ahead_ -= at_once_;
+          row_ += at_once_;
+          if (row_ == rows_) {
             row_ = 0;
+            if (rows_held_ == rows_) ahead_ = rows_;  // the whole key stays
             state_ = State::finish;
           }
         }
@@ -467,7 +472,7 @@ class Switcher {
         if (!out_ready) break;
         send_slot_ = send_slot_ + 1;
         send_words_ += out_words;
-        if (sent_last || send_slot_ == shape_.ks_lanes / out_words) {
+        if (sent_last || send_slot_ == row_beats_) {
           send_slot_ = 0;
           state_ = State::fetch;
         }
@@ -483,14 +488,10 @@ class Switcher {
     }
 
     // Rows of the key.
-    if (over) row_full_[use_row] = false;
     if (beat) {
       const bool last = fill_words_ + key_words >= row_words_;
       fill_words_ = last ? 0 : fill_words_ + key_words;
-      if (last) {
-        row_full_[fill_] = true;
-        fill_ ^= 1;
-      }
+      ahead_ += last;
     }
     // Intake.
     const bool in_last = take_in && in_at_ == shape_.N();
@@ -506,21 +507,22 @@ class Switcher {
     }
     // Commands.
     if (command_valid() && command_ready)
-      key_left_ -= std::min<std::uint64_t>(key_left_, shape_.capacity());
+      key_left_ = rows_held_ == rows_
+                      ? 0
+                      : key_left_ - std::min<std::uint64_t>(key_left_, shape_.capacity());
   }
 
  private:
   enum class State : std::uint8_t { rows, finish, fetch, send };
-  bool works() const { return state_ == State::rows && full_[half_] && row_full_[use_row_]; }
+  bool works() const { return state_ == State::rows && full_[half_] && ahead_ >= at_once_; }
 
   Shape shape_;
-  std::uint32_t row_words_, groups_;
-  std::uint64_t rows_, row_ = 0, in_left_ = 0, key_left_ = 0;
+  std::uint32_t row_words_, groups_, at_once_, row_beats_;
+  std::uint64_t rows_, rows_held_, ahead_ = 0, row_ = 0, in_left_ = 0, key_left_ = 0;
   State state_ = State::rows;
   std::uint32_t in_half_ = 0, in_ciphertext_ = 0, in_at_ = 0, held_[2] = {};
-  bool full_[2] = {}, row_full_[2] = {}, all_issued_ = false;
-  std::uint32_t fill_ = 0, fill_words_ = 0, half_ = 0, use_row_ = 0, c_ = 0, group_ = 0,
-                cycles_ = 0;
+  bool full_[2] = {}, all_issued_ = false;
+  std::uint32_t fill_words_ = 0, half_ = 0, c_ = 0, group_ = 0, cycles_ = 0;
   std::uint32_t wait_ = 0, send_slot_ = 0, send_words_ = 0, send_c_ = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "backend/contract/counting.h"
 #include "math/text.h"
 #include "run/fleet.h"
 #include "run/keys.h"
@@ -102,6 +103,11 @@ Transform Server::transform() const { return state_->transform; }
 RotationSchedule Server::rotation() const { return state_->rotation; }
 double Server::allow_failure() const { return state_->account.allow_failure(); }
 unsigned Server::threads() const { return state_->fleet->lane(0)->device().threads(); }
+std::vector<RunCounters> Server::device_counters() const {
+  const auto* const counts =
+      dynamic_cast<const backend::Counting*>(&state_->fleet->lane(0)->device());
+  return counts ? counts->counters() : std::vector<RunCounters>();
+}
 std::size_t Server::key_bytes() const {
   std::size_t sum = 0;
   for (std::size_t l = 0; l < state_->fleet->size(); ++l)

@@ -390,10 +390,12 @@ def test_demo_without_the_source_tree(tmp_path: Path) -> None:
 
 def test_demo_lists_the_applications() -> None:
     shell = Shell(Path(__file__).resolve().parents[3])
-    assert "nosuch is not among logistic, lookup, sign, tree" in shell("demo", "nosuch", code=2)
+    assert "nosuch is not among logistic, lookup, rtl, sign, tree" in shell(
+        "demo", "nosuch", code=2
+    )
     listed = shell("demo", "--list").splitlines()
     assert [line.split()[:3] for line in listed] == [
-        *(["whorl", "demo", name] for name in ("logistic", "lookup", "sign", "tree"))
+        *(["whorl", "demo", name] for name in ("logistic", "lookup", "rtl", "sign", "tree"))
     ]
     assert all(len(line.split()) > 6 for line in listed), listed  # each says what it does
 

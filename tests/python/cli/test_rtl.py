@@ -19,7 +19,10 @@ def test_designs_of_named_sets() -> None:
     assert (design.n, design.log_N, design.L, design.log_Bg, design.M) == (500, 10, 2, 10, 3)
     assert (design.L_ks, design.log_Bks) == (8, 2)
     assert design.multipliers_a_pe == 60 + 8 * 16
-    assert design.dsp() == 4 * 188  # key switching takes shifts and sums
+    # Key switching and the exponents of the monomials take shifts and sums.
+    assert design.dsp() == 3 * 188
+    # Synthesis of the modules of a PE, m = 1: 276 slices (bench/results/synthesis).
+    assert _rtl.design_for("fpga/I_M1").dsp() == 276
     with pytest.raises(ParameterError, match="W128_P128"):
         _rtl.design_for("W128_P128")
 
@@ -28,7 +31,10 @@ def test_rates_are_those_of_the_counters() -> None:
     point = _rtl.measure("small", "chip", replace(SMALL, pes=2), CHIP)
     assert point.counters["RESULTS"] == 4 * point.design.capacity
     assert 0.1 < point.utilisation <= 1
-    assert point.throughput * point.latency > 0
+    # A batch takes longer than one of its ciphertexts, and one batch after the other less.
+    assert 0 < point.latency < point.latency_full
+    assert point.throughput > point.design.capacity / point.latency_full
+    assert point.share == max(point.dsp / CHIP.dsp, point.sram_mb / CHIP.sram_mb)
     # No more than a row a cycle.
     slots = point.design.steps * point.design.rows
     assert point.throughput <= 1.001 * CHIP.mhz * 1e6 * point.design.pes / slots
@@ -43,11 +49,47 @@ def test_candidates_fit_the_chip() -> None:
     assert not _rtl.candidates(SMALL, replace(CHIP, dsp=100))
 
 
+def test_estimates_are_near_what_the_model_counts() -> None:
+    whole = SMALL.all_ksk_rows
+    for design in (
+        replace(SMALL, pes=2),
+        replace(SMALL, pes=2, log_b=1, ksk_rows=whole),
+        replace(SMALL, M=4, bk_ports=4, K=4, ksk_rows=whole),
+        replace(SMALL, K=6, ks_lanes=32, mem_bits=128, ksk_bits=128),
+    ):
+        said = _rtl.estimate(design, CHIP)
+        point = _rtl.measure("small", "chip", design, CHIP)
+        assert said.throughput * CHIP.mhz * 1e6 == pytest.approx(point.throughput, rel=0.1)
+        assert said.latency_full / (CHIP.mhz * 1e6) == pytest.approx(point.latency_full, rel=0.25)
+
+
+def test_what_limits_a_design() -> None:
+    base = replace(SMALL, pes=2, bk_ports=4, K=4, ksk_rows=SMALL.all_ksk_rows)
+    assert _rtl.measure("small", "chip", base, CHIP).limit == "multipliers"
+    narrow = replace(base, M=4, bk_ports=1, mem_bits=64)
+    assert _rtl.measure("small", "chip", narrow, CHIP).limit == "the key"
+    assert _rtl.measure("small", "chip", replace(base, K=1), CHIP).limit == "the accumulator"
+    few = replace(base, ks_lanes=16, ksk_bits=64, mem_bits=64, bk_ports=8)
+    assert _rtl.measure("small", "chip", few, CHIP).limit == "key switching"
+
+
+def test_rows_at_once_and_the_whole_key() -> None:
+    two = replace(SMALL, ks_lanes=64)
+    assert (SMALL.rows_at_once, two.rows_at_once) == (4, 2)
+    assert replace(two, L_ks=3).rows_at_once == 1
+    whole = replace(two, ksk_rows=two.all_ksk_rows)
+    beats = [_rtl.measure("small", "chip", d, CHIP).counters["KSK_BEATS"] for d in (two, whole)]
+    # Once a batch of the four, or not again after the first of a run.
+    assert beats == [4 * two.all_ksk_rows * two.ksk_row_beats, 0]
+    assert whole.sram_mb() > two.sram_mb()
+
+
 def test_the_front_is_not_beaten() -> None:
     slow = _rtl.measure("small", "chip", SMALL, CHIP)
     fast = replace(slow, throughput=2 * slow.throughput)
-    quick = replace(slow, latency=slow.latency / 2)
-    assert _rtl.front([slow, fast, quick]) == [fast, quick]
+    quick = replace(slow, latency_full=slow.latency_full / 2)
+    small = replace(slow, share=slow.share / 2)
+    assert _rtl.front([slow, small, quick, fast]) == [fast, quick, small]
     assert _rtl.front([slow]) == [slow]
 
 
@@ -71,4 +113,5 @@ def test_explore(shell, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     lines = shell(*arguments, "--json", "--plot", str(plot)).splitlines()
     (record,) = [json.loads(line) for line in lines]
     assert record["throughput"] > 5000 and record["dsp"] <= 7202 and record["front"]
+    assert record["latency"] < record["latency_full"]
     assert plot.read_text(encoding="utf-8").startswith("<?xml")

@@ -107,15 +107,24 @@ __global__ void __launch_bounds__(bundle_threads<KeyShape>)
 #pragma unroll
   for (int p = 0; p < parts; ++p) {
     Complex value[C] = {};
+    constexpr unsigned there = tensor_keys(form, m);
+    int4 pairs[tensor ? there / 2 : 1];  // a thread's keys lie beside each other
+    if constexpr (tensor) {
+      const auto* const first =
+          reinterpret_cast<const int2*>(key.values) + step.key +
+          tensor_fft_place<KeyShape>(digit, p, component, 0, there, __brev(node) >> (32 - bits), f);
+#pragma unroll
+      for (unsigned k = 0; k < there / 2; ++k)
+        pairs[k] = __ldg(reinterpret_cast<const int4*>(first) + k);
+    }
     fft_bundles_detail::bundle<form, m>(
         [&](int set) -> Complex {
           if constexpr (tensor) {
-            // A thread's keys lie beside each other: the first-level cache has the next ones.
-            const int2 v =
-                __ldg(reinterpret_cast<const int2*>(key.values) + step.key +
-                      tensor_fft_place<KeyShape>(digit, p, component, set, tensor_keys(form, m),
-                                                 __brev(node) >> (32 - bits), f));
-            return {static_cast<double>(v.x), static_cast<double>(v.y)};
+            // keys t and t + 4 of eight, or t and t + 1 of four
+            const int4& v = pairs[there == 8 ? set % 4 : set / 2];
+            const bool second = there == 8 ? set >= 4 : set % 2 == 1;
+            return {static_cast<double>(second ? v.z : v.x),
+                    static_cast<double>(second ? v.w : v.y)};
           } else {
             const auto v = rotate_fft_detail::load_key(from + set * nodes);
             if constexpr (wide)

@@ -144,33 +144,15 @@ TEST(RtlDescriptor, StepsOfTimeEndWhereTheCountersSay) {
   EXPECT_EQ(rig.model.read(reg::counters), cycles);
 }
 
-TEST(RtlDriver, RefusesWithNumbers) {
-  RtlScene scene({.log_N = 6, .M = 2, .max_n = 9}, 8);
-  const auto driver = scene.driver();
-  const std::vector<std::uint32_t> rows(9), index = {0};
-  const std::vector<std::uint64_t> luts(64);
-  std::vector<std::uint32_t> out(9);
-  std::vector<std::uint64_t> samples(65);
-  const Job good{.count = 1, .rows = rows, .index = index, .luts = luts};
-  driver->run(good, out);
-  Job job = good;
-  job.rows = {rows.data(), 8};
-  EXPECT_THROW(driver->run(job, out), ShapeError);
-  job = good;
-  job.index = {};
-  EXPECT_THROW(driver->run(job, out), ShapeError);
-  EXPECT_THROW(driver->run(good, std::span(out).first(8)), ShapeError);
-  EXPECT_THROW(driver->run(good, samples), ShapeError);
-  job = good;
-  job.constant = prime;
-  try {
-    driver->run(job, out);
-    ADD_FAILURE();
-  } catch (const DeviceError& error) {
-    EXPECT_NE(std::string(error.what()).find("error 7"), std::string::npos) << error.what();
-  }
-  driver->run(good, out);
-  EXPECT_THROW(Driver(std::make_shared<Model>(Shape{.log_N = 5})), ParameterError);
+TEST(RtlDescriptor, SizesPastTheMemoryFailWhereTheyAreUsed) {
+  Rig rig;
+  const std::uint64_t more = 1 << 30;
+  EXPECT_EQ(rig.run({{reg::io_bytes, more}, {reg::ksk_bytes, more}, {reg::bk_bytes, more}}),
+            Code::ok);
+  EXPECT_EQ(rig.run({{reg::io_bytes, more}, {reg::out_addr, 65536}}), Code::write_error);
+  EXPECT_EQ(rig.run({{reg::io_bytes, more}, {reg::lut_addr, 65536}}), Code::read_error);
+  EXPECT_EQ(rig.run({{reg::bk_bytes, more}, {reg::bk_addr, 65536}}), Code::read_error);
+  EXPECT_EQ(rig.run({}), Code::ok);
 }
 
 }  // namespace

@@ -35,8 +35,9 @@ TEST(RtlImages, OfRotationKeysComeBack) {
       for (const Bytes& image : images->ports)
         EXPECT_EQ(image.size(), core.steps(7) * core.chunk_beats() * core.mem_bytes());
       std::vector<std::uint64_t> a(core.N()), b(core.N());
+      const RotationKeyRows rows(core, scene.rotation, images->ports);
       for (std::size_t r = 0; r < scene.rotation.row_count; ++r) {
-        rotation_key_row(core, scene.rotation, images->ports, r, a, b);
+        rows(r, a, b);
         EXPECT_EQ(a, scene.a[r]) << r;
         EXPECT_EQ(b, scene.b[r]) << r;
       }

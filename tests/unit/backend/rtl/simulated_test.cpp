@@ -32,11 +32,11 @@ TEST(RtlSimulated, CountsTheCyclesOfTheModel) {
   const Shape core = library->shape();
   Driver simulated(library->create({}));
   ASSERT_EQ(simulated.shape(), core);
+  test::Random random;
   for (int run = 0; run < runs; ++run) {
     SCOPED_TRACE(run);
-    test::Random random;
     const auto n = static_cast<std::uint32_t>(1 + random.below(core.max_n));
-    test::RtlScene scene(core, n);
+    test::RtlScene scene(core, n, random.word());
     const auto model = scene.driver();
     const auto timing = random_timing(random);
     const auto rotation = scene.rotation_images();

@@ -77,6 +77,46 @@ TEST(RtlTiming, SlowMemoryCostsItsBeats) {
             4 * (fast.bk_beats + fast.ksk_beats));
 }
 
+TEST(RtlTiming, AWholeSwitchingKeyIsReadOnceARun) {
+  Shape core{.log_N = 8, .M = 2, .pes = 1, .K = 2, .max_n = 20, .ks_lanes = 16};
+  const std::uint64_t beats = std::uint64_t{core.ksk_row_count()} * core.ksk_row_beats(20);
+  const Counters again = count(core, Mode::bootstrap, 20, 6);
+  EXPECT_EQ(again.ksk_beats, 3 * beats);  // three batches
+  core.ksk_rows = static_cast<std::uint32_t>(core.ksk_row_count());
+  const Counters once = count(core, Mode::bootstrap, 20, 6);
+  EXPECT_EQ(once.ksk_beats, beats);
+  EXPECT_EQ(once.ks_busy, again.ks_busy);
+  EXPECT_LT(once.cycles, again.cycles);
+}
+
+TEST(RtlTiming, LanesOfSeveralRowsTakeThemAtOnce) {
+  Shape core{.log_N = 8, .M = 2, .pes = 3, .K = 2, .max_n = 20, .ks_lanes = 32};
+  core.ksk_rows = static_cast<std::uint32_t>(core.ksk_row_count());
+  EXPECT_EQ(core.ks_rows_at_once(), 1u);
+  const Counters one = count(core, Mode::key_switch, 20, 6);
+  EXPECT_EQ(one.ks_busy, 6 * core.ksk_row_count());
+  core.ks_lanes = 128;
+  EXPECT_EQ(core.ks_rows_at_once(), 4u);
+  const Counters four = count(core, Mode::key_switch, 20, 6);
+  EXPECT_EQ(four.ks_busy, 6 * core.ksk_row_count() / 4);
+  core.L_ks = 6;  // two of six rows, and not four
+  EXPECT_EQ(core.ks_rows_at_once(), 2u);
+  core.max_n = 64;  // a row and a half
+  EXPECT_EQ(core.ks_rows_at_once(), 1u);
+}
+
+TEST(RtlTiming, PortsTakeTurnsAtANarrowMemory) {
+  // Four ports of 128 bytes a cycle at a memory of 427: none may wait for the others.
+  const Shape core{.log_N = 10, .M = 4, .K = 3, .mem_bits = 1024, .bk_ports = 4, .ksk_bits = 1024};
+  MemoryTiming memory;
+  memory.bytes_a_cycle = 427;
+  const std::uint32_t n = 100;
+  const Counters c = count(core, Mode::rotate, n, 1, memory);
+  const std::uint64_t bytes = core.steps(n) * core.chunk_beats() * 4 * core.mem_bytes();
+  EXPECT_GE(c.cycles, bytes / 427);
+  EXPECT_LE(c.cycles, bytes / 427 * 105 / 100 + 6000);
+}
+
 TEST(RtlTiming, DesignersSeeTheSameCounters) {
   const Shape core{.log_N = 8, .M = 3, .pes = 2, .K = 2, .max_n = 30};
   const Counters c = count(core, Mode::bootstrap, 30, 5);

@@ -1,0 +1,1 @@
+"""A full adder on encrypted bits, computed by the simulated FPGA accelerator."""

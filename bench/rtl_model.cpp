@@ -1,0 +1,143 @@
+// The model of the FPGA core: whole bootstraps a second of one thread, its counters, and how long
+// counting them takes. Keys are random, since the time does not depend on them. The cores have one
+// PE of the place that set (I) or (II) of Ye et al. needs.
+//
+// usage: bench_rtl_model [--only SETS] [--bootstraps N] [--commit ID] [--record FILE]
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "backend/rtl/driver.h"
+#include "backend/rtl/model.h"
+#include "common/command_line.h"
+#include "common/records.h"
+#include "math/random.h"
+
+namespace whorl::bench {
+namespace {
+
+namespace rtl = backend::rtl;
+using Clock = std::chrono::steady_clock;
+
+/// The same each time.
+template <class Word>
+void fill(std::span<Word> words, std::uint64_t bound) {
+  static constexpr math::Seed seed = {1};
+  static std::uint64_t index = 0;
+  math::expand_uniform(seed, index++, bound, words);
+}
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+struct Case {
+  const char* set;
+  rtl::Shape shape;
+};
+
+/// The cores of rtl/sim/Makefile, by set.
+std::vector<Case> cases() {
+  rtl::Shape one{.log_N = 10, .L = 2, .log_Bg = 10, .max_n = 500, .ksk_rows = 8192};
+  std::vector<Case> out;
+  for (const auto& [set, M, ports] :
+       {std::tuple{"fpga/I_M1", 1u, 1u}, {"fpga/I_M2", 2u, 2u}, {"fpga/I_M3", 3u, 4u}}) {
+    one.M = M;
+    one.bk_ports = ports;
+    out.push_back({set, one});
+  }
+  one.M = 4;
+  one.mem_bits = one.ksk_bits = 1024;
+  one.bk_ports = 4;
+  out.push_back({"fpga/I_M4", one});
+  out.push_back(
+      {"fpga/II_M2",
+       {.log_N = 11, .L = 3, .log_Bg = 7, .M = 2, .bk_ports = 2, .max_n = 592, .ks_lanes = 512}});
+  return out;
+}
+
+std::shared_ptr<rtl::RotationImages> random_rotation(const rtl::Shape& shape, std::uint32_t n) {
+  auto out = std::make_shared<rtl::RotationImages>();
+  out->n = n;
+  const std::uint64_t chunk = shape.chunk_beats() * shape.mem_bytes(), steps = shape.steps(n);
+  out->ports.assign(shape.bk_ports, rtl::Bytes(steps * chunk));
+  std::vector<std::uint64_t> words(std::size_t{shape.sets()} * 4 * shape.L * shape.N());
+  for (std::uint64_t step = 0; step < steps; ++step) {
+    fill(std::span(words), rtl::prime);
+    std::vector<std::span<std::uint8_t>> parts;
+    for (rtl::Bytes& port : out->ports)
+      parts.push_back(std::span(port).subspan(step * chunk, chunk));
+    rtl::pack_chunk(shape, words, parts);
+  }
+  return out;
+}
+
+std::shared_ptr<rtl::SwitchImage> random_switch(const rtl::Shape& shape, std::uint32_t n) {
+  return std::make_shared<rtl::SwitchImage>(
+      rtl::SwitchImage{n, rtl::switch_key_image(shape, n, [&](std::size_t, std::uint32_t* out) {
+                         fill(std::span(out, n + 1), rtl::lwe_modulus);
+                       })});
+}
+
+void measure(const Case& of, std::uint32_t count, const Records& records) {
+  const rtl::Shape& shape = of.shape;
+  const std::uint32_t n = shape.max_n;
+  rtl::Driver driver(
+      std::make_shared<rtl::Model>(shape, backend::Workers{.threads = 1, .interrupt = {}}));
+  driver.use(random_rotation(shape, n));
+  driver.use(random_switch(shape, n));
+  std::vector<std::uint32_t> rows(std::size_t{count} * (n + 1)), index(count, 0), out(rows.size());
+  std::vector<std::uint64_t> lut(shape.N());
+  fill(std::span(rows), rtl::lwe_modulus);
+  fill(std::span(lut), rtl::prime);
+  const auto run = [&](std::uint32_t of_them) {
+    driver.run({.count = of_them,
+                .rows = std::span(rows).first(std::size_t{of_them} * (n + 1)),
+                .centred = true,
+                .index = std::span(index).first(of_them),
+                .luts = lut},
+               std::span(out).first(std::size_t{of_them} * (n + 1)));
+  };
+  run(1);  // the key is read
+  auto began = Clock::now();
+  run(count);
+  const double took = seconds_since(began);
+  began = Clock::now();
+  const rtl::Counters counters = driver.counters();
+  const double counting = seconds_since(began);
+  Record record{.op = "bootstraps",
+                .params = of.set,
+                .scheme = "binfhe",
+                .batch = count,
+                .host = true,
+                .unit = "1/s"};
+  record.set(count / took);
+  record.more = {{"rate_with_counters", count / (took + counting)}, {"seconds_counting", counting}};
+  for (std::size_t c = 0; c < rtl::Counters::size; ++c)
+    record.more.emplace_back(rtl::counter_name(c), counters[c]);
+  records.add(record);
+}
+
+int run(CommandLine& line) {
+  Common options;
+  unsigned bootstraps = 120;
+  line.record(options).only(options).add("--bootstraps", bootstraps, "of each set");
+  line.parse();
+  const Records records("rtl_model", options, {.name = "rtl-model", .devices = 1, .threads = 1},
+                        Records::To::file_and_stdout);
+  for (const Case& each : cases())
+    if (options.wants(each.set)) measure(each, bootstraps, records);
+  return EXIT_SUCCESS;
+}
+
+}  // namespace
+}  // namespace whorl::bench
+
+int main(int count, char** arguments) {
+  return whorl::bench::run_program(count, arguments, "bench_rtl_model", whorl::bench::run);
+}

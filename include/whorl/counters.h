@@ -1,0 +1,18 @@
+// What devices count that count their work.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace whorl {
+
+/// Of a device's last run of a kind.
+struct RunCounters {
+  std::string run;  ///< "rotate" (blind rotation and extraction), "key_switch", "bootstrap" (both)
+  /// By name, in the order of rtl/README.md, section 6, which says what they count.
+  std::vector<std::pair<std::string, std::uint64_t>> values;
+};
+
+}  // namespace whorl

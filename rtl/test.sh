@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Tests the accelerator, each step to its end even if an earlier one failed: Verilator's and slang's
+# lint, benches in C++, cocotb, proofs. Ends with a line that begins with `rtl:`.
+#
+# usage: rtl/test.sh [quick|full] [VENV] [JOBS]    VENV has the packages of the extra `rtl` of
+#                                                  pyproject.toml (tools/setup.sh test)
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit
+
+mode="${1:-quick}"
+venv="$(realpath "${2:-.venv}")"
+jobs="${3:-$(nproc)}"
+python="$venv/bin/python"
+started=$SECONDS
+failures=()
+# Objects that were compiled before come from the cache, where there is one.
+if command -v ccache >/dev/null; then
+  export OBJCACHE=ccache
+fi
+VERILATOR_ROOT="$("$python" -c 'import os, verilator; print(os.path.dirname(verilator.__file__))')" || {
+  echo "rtl: FAILED: no verilator in $venv; run tools/setup.sh test"
+  exit 1
+}
+export VERILATOR_ROOT
+
+step() { # name, command
+  local name="$1"
+  shift
+  printf -- '--- rtl: %s (%d s)\n' "$name" "$((SECONDS - started))"
+  "$@" || failures+=("$name")
+}
+
+# Proofs that take seconds, one of each kind.
+quick_proofs=(mod_mul_hold modular butterfly_ct butterfly_gs decompose_2_10 stream_fifo_4 beat_words axi_writer)
+
+step slang "$python" rtl/sim/slang_lint.py
+if [[ "$mode" == full ]]; then
+  step benches make --no-print-directory -C rtl/sim -j "$jobs" test-full
+  step cocotb "$python" rtl/cocotb/run.py
+  step coverage "$python" rtl/sim/coverage.py --run --jobs "$jobs"
+  step proofs "$python" rtl/proof/run.py
+  step mutations "$python" rtl/proof/run.py --mutate
+else
+  step benches make --no-print-directory -C rtl/sim -j "$jobs" test-quick
+  step cocotb "$python" rtl/cocotb/run.py --quick
+  step proofs "$python" rtl/proof/run.py "${quick_proofs[@]}"
+fi
+
+if ((${#failures[@]})); then
+  echo "rtl: FAILED: ${failures[*]} ($((SECONDS - started)) s)"
+  exit 1
+fi
+echo "rtl: passed, $mode ($((SECONDS - started)) s)"
