@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
   reference::Random random(bench::seed_of(argc, argv));
   Vaxi_reader top;
   u64 checks = 0;
-  for (unsigned round = 0; round < 3000; ++round) {
+  for (unsigned round = 0; round < 1000; ++round) {
     if (round % 50 == 0) bench::reset(top);
     const unsigned stalls = round % 3 * 30;
     const bool endless = round % 4 == 3;  // flushed before its end

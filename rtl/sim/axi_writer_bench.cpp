@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
   Vaxi_writer top;
   constexpr unsigned bytes = DATA_BITS / 8, words = DATA_BITS / 64;
   u64 checks = 0;
-  for (unsigned round = 0; round < 3000; ++round) {
+  for (unsigned round = 0; round < 1000; ++round) {
     if (round % 50 == 0) bench::reset(top);
     const unsigned stalls = round % 3 * 30;
     const bool endless = round % 4 == 3;  // flushed before its end

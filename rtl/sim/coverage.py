@@ -31,8 +31,6 @@ from common.records import append, stamped  # noqa: E402
 EXCLUDED: tuple[tuple[str, str, str], ...] = (
     ("pe/monomials.sv", r".*\brom\[.*", "words of a table of constants"),
     ("transform/twiddle_rom.sv", r".*\brom\[.*", "words of a table of constants"),
-    ("arith/mod_mul.sv", r"d5\[33\]", "d is below 2^33 for z up to (p-1)^2"),
-    ("arith/mod_mul.sv", r"t8\[3[345]\]", "t lies in [0, 2^33) after the first correction"),
 )
 
 

@@ -11,7 +11,7 @@ module corner_mul (
 );
   function automatic logic [8:0] row(logic [6:0] of, logic [2:0] bits);
     logic [8:0] magnitude;
-    unique case (bits)
+    case (bits)
       3'b000, 3'b111: magnitude = '0;
       3'b011, 3'b100: magnitude = {1'b0, of, 1'b0};
       default: magnitude = {2'b00, of};
