@@ -30,8 +30,11 @@ class Chip:
 
     @property
     def bytes_a_cycle(self) -> int:
-        """What its memory gives in a cycle."""
-        return int(self.gb_s * 1e9 / (self.mhz * 1e6))
+        """What its memory gives in a cycle. ParameterError below one byte."""
+        whole = int(self.gb_s * 1e9 / (self.mhz * 1e6))
+        if whole < 1:
+            raise ParameterError(f"{self.gb_s} GB/s are less than a byte a cycle at {self.mhz} MHz")
+        return whole
 
 
 def _table(name: str) -> dict[str, Any]:
@@ -146,13 +149,11 @@ class Design:
         return self.mem_bits, self.ksk_bits
 
     def dsp(self) -> int:
-        """DSP slices: four a modular multiplier, and those of the exponents of the monomials."""
+        """DSP slices: those of the modular multipliers."""
         costs = _table("_rtl_costs.json")
-        b = self.lanes // 2
-        exponents: int = costs["dsp_an_exponent"] * self.sets * (b - self.log_b)
         multipliers: int = costs["dsp_a_multiplier"] * self.multipliers_a_pe
         lanes: int = costs["dsp_a_lane_of_key_switching"] * self.ks_lanes
-        return (multipliers + exponents) * self.pes + lanes
+        return multipliers * self.pes + lanes
 
     def sram_mb(self) -> float:
         """Megabits of memories, as rtl/src declares them."""

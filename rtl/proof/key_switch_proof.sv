@@ -7,7 +7,8 @@ module key_switch_streams #(
     parameter int LANES = 4,
     parameter int KSK_BITS = 64,
     parameter int OUT_BITS = 64,
-    parameter int CAPACITY = 2
+    parameter int CAPACITY = 2,
+    parameter int KEY_ROWS = 3
 ) (
     input logic clk,
     input logic rst_n,
@@ -24,13 +25,18 @@ module key_switch_streams #(
     input logic out_ready
 );
   localparam int N = 1 << LOG_N, KEY_WORDS = KSK_BITS / 32, OUT_WORDS = OUT_BITS / 32, ROWS = N * L_KS;
+  // Rows at once, of WIDTH lanes; and on the chip: the whole key, if there is room.
+  localparam int AT_ONCE = whorl_pkg::ks_rows_at_once(LANES, MAX_N_LWE, L_KS, KEY_WORDS, OUT_WORDS), WIDTH = LANES / AT_ONCE;
+  localparam int ROOM = (KEY_ROWS + AT_ONCE - 1) / AT_ONCE * AT_ONCE, GROUPS = (MAX_N_LWE + LANES) / LANES;
+  localparam bit WHOLE = ROOM >= ROWS;
+  localparam int HELD = WHOLE ? ROWS : ROOM;
   logic started, in_ready, command_valid, beat_ready, out_valid, busy;
   logic [63:0] command_address;
   logic [39:0] command_beats;
   logic [OUT_BITS-1:0] out_data;
   key_switch #(
       .LOG_N(LOG_N), .MAX_N_LWE(MAX_N_LWE), .L_KS(L_KS), .LOG_BKS(2), .LANES(LANES), .KSK_BITS(KSK_BITS),
-      .OUT_BITS(OUT_BITS), .CAPACITY(CAPACITY)) dut (.*);
+      .OUT_BITS(OUT_BITS), .CAPACITY(CAPACITY), .KEY_ROWS(KEY_ROWS)) dut (.*);
   from_reset begins (.clk, .rst_n, .started);
   stays #(.WIDTH(104)) command_stays (
       .clk, .rst_n, .valid(command_valid), .ready(command_ready), .data({command_address, command_beats}));
@@ -40,18 +46,20 @@ module key_switch_streams #(
   logic [103:0] key_held;
   int words, groups, row_beats, out_beats;  // of a row; its groups; beats of the key and of a result
   assign words = int'(n) + 1;
-  assign groups = (words + LANES - 1) / LANES;
+  assign groups = (words + WIDTH - 1) / WIDTH;
   assign row_beats = (words + KEY_WORDS - 1) / KEY_WORDS;
   assign out_beats = (words + OUT_WORDS - 1) / OUT_WORDS;
   localparam logic [1:0] IN_ROWS = 0, FINISH = 1, FETCH = 2, SEND = 3;
   // What has been taken and given.
   logic [31:0] in_left, key_left;  // ciphertexts whose last word, and whose key, is not taken
   int in_ciphertext, in_at;        // of the batch that comes in
-  logic in_half, half, fill, use_row;
+  logic in_half, half;
   logic [1:0] full;                // halves that hold a batch
   int held[2];
-  int fill_beat, row, c, group, cycles, out_ciphertext, out_beat;
-  logic [1:0] row_full, state;
+  int fill_beat, fill_at, use_at, ahead;  // beats of the row; rows in the ring: that is filled, that is used, that are there
+  logic all_filled;                       // of the whole key
+  int row, cycles, out_ciphertext, out_beat;
+  logic [1:0] state;
   assign state = 2'(dut.state);
   logic in_ends, in_ends_batch, row_over, out_ends;
   assign in_ends = in_at == N;
@@ -60,14 +68,15 @@ module key_switch_streams #(
   // A row takes as many cycles as it has products, but at least 4.
   logic works;
   int row_cycles;
-  assign works = state == IN_ROWS && full[half] && row_full[use_row];
+  assign works = state == IN_ROWS && full[half] && ahead >= AT_ONCE;
   assign row_cycles = held[half] * groups < 4 ? 4 : held[half] * groups;
   assign row_over = works && cycles == row_cycles - 1;
   always_ff @(posedge clk) begin
     n_held <= n;
     key_held <= {key_address, key_beats};
     if (started && running) assume (!start && n == n_held && {key_address, key_beats} == key_held);
-    if (started && beat_valid) assume (running);
+    // The whole key is asked for once.
+    if (started && beat_valid) assume (running && !(WHOLE && all_filled));
     assume (n != 0 && n <= MAX_N_LWE && (count != 0 || !start));
     if (!rst_n) begin
       running <= 0;
@@ -78,10 +87,11 @@ module key_switch_streams #(
       in_half <= 0;
       half <= 0;
       full <= '0;
-      fill <= 0;
-      use_row <= 0;
-      row_full <= '0;
       fill_beat <= 0;
+      fill_at <= 0;
+      use_at <= 0;
+      ahead <= 0;
+      all_filled <= 0;
       row <= 0;
       cycles <= 0;
       out_ciphertext <= 0;
@@ -92,7 +102,7 @@ module key_switch_streams #(
         in_left <= count;
         key_left <= count;
       end
-      if (command_valid && command_ready) key_left <= key_left <= CAPACITY ? '0 : key_left - CAPACITY;
+      if (command_valid && command_ready) key_left <= WHOLE || key_left <= CAPACITY ? '0 : key_left - CAPACITY;
       if (in_valid && in_ready) begin
         in_at <= in_ends ? 0 : in_at + 1;
         if (in_ends) begin
@@ -108,16 +118,17 @@ module key_switch_streams #(
       if (beat_valid && beat_ready) begin
         fill_beat <= fill_beat == row_beats - 1 ? 0 : fill_beat + 1;
         if (fill_beat == row_beats - 1) begin
-          fill <= !fill;
-          row_full[fill] <= 1;
+          fill_at <= fill_at == HELD - 1 ? 0 : fill_at + 1;
+          if (fill_at == HELD - 1) all_filled <= 1;
         end
       end
       cycles <= row_over ? 0 : works ? cycles + 1 : cycles;
       if (row_over) begin
-        row <= row == ROWS - 1 ? 0 : row + 1;
-        use_row <= !use_row;
-        row_full[use_row] <= 0;
+        row <= row == ROWS - AT_ONCE ? 0 : row + AT_ONCE;
+        use_at <= use_at == HELD - AT_ONCE ? 0 : use_at + AT_ONCE;
       end
+      ahead <= WHOLE && row_over && row == ROWS - AT_ONCE ? ROWS
+               : ahead + (beat_valid && beat_ready && fill_beat == row_beats - 1 ? 1 : 0) - (row_over ? AT_ONCE : 0);
       if (out_valid && out_ready) begin
         out_beat <= out_ends ? 0 : out_beat + 1;
         if (out_ends) out_ciphertext <= out_ciphertext == held[half] - 1 ? 0 : out_ciphertext + 1;
@@ -130,12 +141,16 @@ module key_switch_streams #(
     if (started) begin
       assert (in_ready == (in_left != 0 && !full[in_half]));
       assert (command_valid == (key_left != 0) && {command_address, command_beats} == {key_address, key_beats});
-      assert (beat_ready == !row_full[fill]);
+      assert (beat_ready == (ahead != HELD));
       // Digits lie at (half·N + i)·CAPACITY + ciphertext, where they are read; a row's words in their group and lane.
       if (in_valid && in_ready && !in_ends)
         assert (int'(dut.in_address) == ((in_half ? N : 0) + in_at) * CAPACITY + in_ciphertext);
       assert (int'(dut.digit_base) == (state == IN_ROWS ? (half ? N : 0) + row / L_KS : half ? 0 : N) * CAPACITY);
-      assert ((int'(dut.fill_group) * (LANES / KEY_WORDS) + int'(dut.fill_slot)) == fill_beat);
+      assert ((int'(dut.fill_group) * (WIDTH / KEY_WORDS) + int'(dut.fill_slot)) == fill_beat);
+      // Rows lie in AT_ONCE banks; that which is written is none of those that wait to be used.
+      assert (int'(dut.fill_row) == fill_at / AT_ONCE * GROUPS && int'(dut.fill_bank) == fill_at % AT_ONCE);
+      assert (int'(dut.use_row) == use_at / AT_ONCE * GROUPS);
+      assert (fill_at == (use_at + ahead) % HELD);
       // A product for each row, group and ciphertext, one a cycle.
       assert (busy == (works && cycles < held[half] * groups));
       if (busy) assert (int'(dut.group) == cycles / held[half] && int'(dut.c) == cycles % held[half]);
@@ -151,18 +166,20 @@ module key_switch_streams #(
       assert (in_at >= 0 && in_at <= N && int'(dut.in_at) == in_at && int'(dut.in_ciphertext) == in_ciphertext);
       assert (in_ciphertext >= 0 && in_ciphertext < CAPACITY);
       if (!in_ends) assert (int'(dut.in_address) == ((in_half ? N : 0) + in_at) * CAPACITY + in_ciphertext);
-      if (!running) assert (in_left == 0 && key_left == 0 && full == 0 && row_full == 0 && fill_beat == 0);
+      if (!running) assert (in_left == 0 && key_left == 0 && full == 0 && ahead == 0 && fill_beat == 0 && !all_filled);
       if (in_left == 0) assert (in_at == 0 && in_ciphertext == 0);
       if (full[in_half]) assert (in_at == 0 && in_ciphertext == 0);
       assert (dut.half == half && (full == 0 ? in_half == half : full == 2'b11 ? in_half == half : full[half] && in_half != half));
       for (int h = 0; h < 2; h++) if (full[h]) assert (held[h] >= 1 && held[h] <= CAPACITY && int'(dut.held[h]) == held[h]);
-      assert (dut.fill == fill && dut.use_row == use_row && dut.row_full == row_full);
-      assert (row_full == 0 || row_full == 2'b11 ? fill == use_row : row_full[use_row] && fill != use_row);
+      assert (int'(dut.ahead) == ahead && ahead >= 0 && ahead <= HELD && fill_at >= 0 && fill_at < HELD);
+      assert (use_at >= 0 && use_at < HELD && use_at % AT_ONCE == 0);
+      if (WHOLE) assert (use_at == row && (all_filled ? ahead == ROWS - row : use_at + ahead < ROWS));
+      if (WHOLE && all_filled) assert (fill_beat == 0);
       assert (fill_beat >= 0 && fill_beat < row_beats && int'(dut.fill_words) == fill_beat * KEY_WORDS);
-      if (row_full[fill]) assert (fill_beat == 0);
-      assert (int'(dut.fill_slot) < LANES / KEY_WORDS);
-      assert (row >= 0 && row < ROWS && int'({dut.i, dut.j}) == row);
-      assert (cycles >= 0 && (cycles == 0 || state == IN_ROWS && full[half] && row_full[use_row] && cycles < row_cycles));
+      if (ahead == HELD) assert (fill_beat == 0);
+      assert (int'(dut.fill_slot) < WIDTH / KEY_WORDS);
+      assert (row >= 0 && row < ROWS && row % AT_ONCE == 0 && int'({dut.i, dut.j}) == row);
+      assert (cycles >= 0 && (cycles == 0 || state == IN_ROWS && full[half] && ahead >= AT_ONCE && cycles < row_cycles));
       assert (int'(dut.cycles) == (cycles > 3 ? 3 : cycles));
       if (full[half] && state == IN_ROWS) begin
         assert (dut.all_issued == (cycles >= held[half] * groups));
@@ -179,7 +196,7 @@ module key_switch_streams #(
       else assert (out_ciphertext == 0);
       assert (out_beat >= 0 && out_beat < out_beats && int'(dut.send_words) == out_beat * OUT_WORDS);
       assert (int'(dut.send_c) == out_ciphertext);
-      assert (int'(dut.send_group) * (LANES / OUT_WORDS) + int'(dut.send_slot) == out_beat);
+      assert (int'(dut.send_group) * (WIDTH / OUT_WORDS) + int'(dut.send_slot) == out_beat);
       // The products that are under way: of this row, or the last ones of a row of 4 or more.
       if (cycles > 0) assert (dut.valid[0] == (cycles - 1 < held[half] * groups));
       if (dut.valid[0] && cycles > 0) assert (int'(dut.place1) == place_of(cycles - 1));

@@ -39,30 +39,42 @@ class Proof:
 
 
 MUL, PKG = "arith/mod_mul.sv", "whorl_pkg.sv"
-SUM = ("dut.low_low2", "dut.low_high2", "dut.high_low2", "dut.high_high2")
+SUM = ("dut.low_low2", "dut.low_high2", "dut.high_low2", "dut.high_high3")
 PROOFS: dict[str, Proof] = {
     "mod_mul_parts": Proof(
         "mod_mul",
         "mod_mul_parts",
         "the four partial products are those of the slices of a and b",
-        (MUL, "b1[32:17]};\n    high_low2", "b1[31:16]};\n    high_low2"),
-        steps=3,
+        ("arith/corner_mul.sv", "row(a, b[3:1])", "row(a, b[2:0])"),
+        steps=4,
     ),
     "mod_mul_sum": Proof(
         "mod_mul",
         "mod_mul_sum",
         "z is the weighted sum of the partial products; nothing overflows",
-        (MUL, "low_high2, 17'd0}", "low_high2, 16'd0}"),
+        (MUL, "high_low2, 9'd0}", "high_low2, 8'd0}"),
         steps=3,
         cut=tuple(f"w:{w}" for w in SUM),
     ),
-    "mod_mul_reduction": Proof(
+    **{
+        f"mod_mul_reduction_{latency}": Proof(
+            "mod_mul",
+            "mod_mul_reduction",
+            f"v is z modulo p, between -p and 3p, for every z up to (p - 1)^2; {latency} cycles",
+            (MUL, "{~c, 5'd0, c}", "{~c, 5'd1, c}"),
+            steps=latency - 5,
+            cut=("w:dut.z4",),
+            parameters={"LATENCY": latency},
+        )
+        for latency in (8, 9)
+    },
+    "mod_mul_correction": Proof(
         "mod_mul",
-        "mod_mul_reduction",
-        "r = z mod p, below p, for every z up to (p - 1)^2",
-        (MUL, "r9 <= t8 >= P_SIGNED ? 33'(t8 - P_SIGNED) : t8[32:0]", "r9 <= t8[32:0]"),
-        steps=6,
-        cut=("w:dut.z4",),
+        "mod_mul_correction",
+        "r = v mod p, below p, for every v between -p and 3p",
+        (MUL, "high_all && low_many", "high_all && low_any"),
+        steps=3,
+        cut=("w:dut.t",),
     ),
     "mod_mul_hold": Proof(
         "mod_mul",
@@ -78,8 +90,8 @@ PROOFS: dict[str, Proof] = {
     "modular": Proof(
         "modular",
         "modular",
-        "add_mod, sub_mod, neg_mod for all residues",
-        (PKG, "return d[33] ? r : d[32:0];", "return r;"),
+        "add_mod, less_p, plus_p, neg_mod for all residues",
+        (PKG, "return r[33] ? s[32:0] : r[32:0];", "return r[32:0];"),
         steps=1,
     ),
     "butterfly_ct": Proof(
@@ -88,18 +100,18 @@ PROOFS: dict[str, Proof] = {
         "u + x and u - x modulo p for all residues u and x = v·w",
         (
             "transform/butterfly_ct.sv",
-            "minus <= sub_mod(u_late, product)",
-            "minus <= sub_mod(product, u_late)",
+            "{1'b0, u_late} - {1'b0, product}",
+            "{1'b0, product} - {1'b0, u_late}",
         ),
-        steps=2,
+        steps=3,
         cut=("w:dut.product", "w:dut.u_late"),
     ),
     "butterfly_gs": Proof(
         "modular",
         "butterfly_backward",
         "u + v and u - v modulo p, and w, for all residues",
-        ("transform/butterfly_gs.sv", "plus <= add_mod(u, v)", "plus <= 33'(u + v)"),
-        steps=2,
+        (PKG, "s[32:20] == '1 && s[19:0] != '0", "s[32:20] == '1"),
+        steps=3,
     ),
     "decompose_2_10": Proof(
         "decompose",
@@ -131,6 +143,7 @@ PROOFS: dict[str, Proof] = {
         "the nearest multiple of p/2^32, for every residue",
         ("io/mod_switch.sv", "+ 36'(x[32:24])", ""),
         steps=4,
+        long=True,
     ),
     **{
         f"stream_fifo_{d}": Proof(
@@ -255,12 +268,13 @@ PROOFS: dict[str, Proof] = {
             f"a word comes out {d} enabled cycles after it went in",
             ("arith/delay_line.sv", old, by),
             induction=2,
-            parameters={"DEPTH": d},
+            parameters={"DEPTH": d, "BLOCK_FROM": block_from},
         )
-        for d, old, by in (
-            (1, "stages[0] <= d", "stages[0] <= stages[DEPTH-1]"),
-            (9, "q = stages[DEPTH-1]", "q = stages[DEPTH-2]"),
-            (24, "AW'(DEPTH - 2) ?", "AW'(DEPTH - 3) ?"),
+        for d, block_from, old, by in (
+            (1, 48, "stages[0] <= d", "stages[0] <= stages[DEPTH-1]"),
+            (9, 48, "q = stages[DEPTH-1]", "q = stages[DEPTH-2]"),
+            (24, 48, "AW'(DEPTH - 2) ?", "AW'(DEPTH - 3) ?"),
+            (25, 25, "AW'(DEPTH - 2) ?", "AW'(DEPTH - 3) ?"),
         )
     },
     **{
@@ -270,8 +284,8 @@ PROOFS: dict[str, Proof] = {
             f"rows are numbered; frames are announced {latency} enabled cycles later; 32 rows",
             (
                 "transform/frame_counter.sv",
-                "if (start) left <= LW'(LATENCY)",
-                "if (start && left == '0) left <= LW'(LATENCY)",
+                "if (start) left <= -LW'(LATENCY)",
+                "if (start && left == '0) left <= -LW'(LATENCY)",
             )
             if latency == 32
             else ("transform/frame_counter.sv", "else if (en) begin", "else begin"),
@@ -290,10 +304,21 @@ PROOFS: dict[str, Proof] = {
     "sum_tree": Proof(
         "sum_tree",
         "sum_tree_levels",
-        "each level of the trees of 2 to 15 terms keeps the sum modulo p, and residues below p",
+        "each level of the trees of 2 to 15 terms keeps the sum",
         ("arith/sum_tree.sv", "LEFT > PAIRS", "LEFT > PAIRS + 1"),
         steps=2,
     ),
+    **{
+        f"sum_reduction_{1 << h}": Proof(
+            "sum_tree",
+            "sum_reduction",
+            f"every sum of {1 << h} residues, modulo p",
+            ("arith/sum_tree.sv", "l[H-1:0] > h", "l[H-1:0] >= h"),
+            steps=2,
+            parameters={"H": h},
+        )
+        for h in (1, 2, 3, 4)
+    },
     **{
         f"exponents_{n}": Proof(
             "exponents",
@@ -312,15 +337,18 @@ PROOFS: dict[str, Proof] = {
     "registers": Proof(
         "registers",
         "registers_rules",
-        "answers stay; one answer a request; the address map; no write to the descriptor while busy",
+        "answers stay; one answer a request; the address map; "
+        "no write to the descriptor while busy",
         ("top/registers.sv", "if (!busy && address ==", "if (address =="),
         induction=2,
+        long=True,
     ),
     **{
         f"chunk_buffer_{words}": Proof(
             "chunk_buffer",
             "chunk_buffer_keeps",
-            f"words of chunks: unpacked, in place, not overwritten until released; {words} words a row",
+            "words of chunks: unpacked, in place, not overwritten until released; "
+            f"{words} words a row",
             ("memory/chunk_buffer.sv", old, by),
             induction=2,
             parameters={"WORDS": words, "DATA_BITS": bits, "BUFFERS": buffers},
@@ -333,9 +361,9 @@ PROOFS: dict[str, Proof] = {
     "control": Proof(
         "control",
         "control_rules",
-        "a bad descriptor ends with the first code of section 5 and starts nothing; all checks end; "
-        "units are reset only when no burst is unfinished",
-        ("top/control.sv", "product[63:40] != '0", "product[63:41] != '0"),
+        "a bad descriptor ends with the first code of section 5 and starts nothing; "
+        "all checks end; units are reset only when no burst is unfinished",
+        ("top/control.sv", "state <= state == LAUNCH ? HALT : CLEAN", "state <= CLEAN"),
         induction=2,
         long=True,
     ),
@@ -351,7 +379,8 @@ PROOFS: dict[str, Proof] = {
         f"drain_{b}": Proof(
             "drain",
             "drain_takes",
-            f"words of samples, their order and signs; the queue has room; N = {1 << n}, b = {1 << b}",
+            "words of samples, their order and signs; the queue has room; "
+            f"N = {1 << n}, b = {1 << b}",
             ("io/drain.sv", old, by),
             induction=2,
             parameters={"LOG_N": n, "LOG_B": b},
@@ -361,11 +390,54 @@ PROOFS: dict[str, Proof] = {
             (4, 1, "!last_word && at != '0", "!last_word"),
         )
     },
-    "key_switch": Proof(
-        "key_switch",
-        "key_switch_streams",
-        "streams stay; rows, digits and results in their places; no sum is read before it is written",
-        ("keyswitch/key_switch.sv", "(all_issued || last_issue) && cycles == 2'd3", "(all_issued || last_issue)"),
+    **{
+        f"key_switch_{rows}": Proof(
+            "key_switch",
+            "key_switch_streams",
+            "streams stay; rows, digits and results in their places; no sum is read before it is "
+            f"written; {says}",
+            ("keyswitch/key_switch.sv", old, by),
+            induction=2,
+            parameters={"KEY_ROWS": rows, "LANES": lanes},
+        )
+        for rows, lanes, says, old, by in (
+            (
+                3,
+                4,
+                "3 rows of the key on the chip",
+                "(all_issued || last_issue) && cycles == 2'd3",
+                "(all_issued || last_issue)",
+            ),
+            (
+                8,
+                16,
+                "the whole key, two rows at once",
+                "beat_ready = ahead != HW'(ROWS_HELD)",
+                "beat_ready = 1'b1",
+            ),
+        )
+    },
+    "loader": Proof(
+        "loader",
+        "loader_rules",
+        "commands stay, and all their beats are taken; exponents and the rotated vector in their "
+        "places; only into free banks; N = 8",
+        ("io/loader.sv", "negative_late != swap_late ?", "negative_late == swap_late ?"),
         induction=2,
     ),
+    **{
+        f"monomials_{b}_{m}": Proof(
+            "monomials",
+            "monomials_values",
+            "the values of X^a - 1 at all locations, for all exponents; valid and data stay; "
+            f"N = 64, b = {1 << b}, m = {m}; sums of exponents are for benches",
+            ("pe/monomials.sv", old, by),
+            induction=2,
+            parameters={"LOG_B": b, "M": m},
+        )
+        for b, m, old, by in (
+            (0, 1, "(LOG_T - ones(before_row))", "(LOG_T - ones(row))"),
+            (1, 1, "negative2 ? P - power2", "negative2 ? P - 33'd1"),
+        )
+    },
 }

@@ -19,9 +19,9 @@ module registers_rules
     input logic [4:0] error,
     input logic [COUNTERS-1:0][63:0] counters
 );
-  localparam int SHAPES = 17, WORDS = 38;
+  localparam int SHAPES = 18, WORDS = 38;
   localparam logic [SHAPES-1:0][31:0] SHAPE = {
-    32'd1217, 32'd1216, 32'd1215, 32'd1214, 32'd1213, 32'd1212, 32'd1211, 32'd1210, 32'd1209, 32'd1208, 32'd1207,
+    32'd1218, 32'd1217, 32'd1216, 32'd1215, 32'd1214, 32'd1213, 32'd1212, 32'd1211, 32'd1210, 32'd1209, 32'd1208, 32'd1207,
     32'd1206, 32'd1205, 32'd1204, 32'd1203, 32'd1202, 32'd1201};
   logic started, awready, wready, bvalid, arready, rvalid, start, abort, irq;
   logic [1:0] bresp, rresp;
@@ -85,7 +85,7 @@ module registers_rules
     if (at == 'h00C) value = {29'd0, error != 0, done, busy};
     if (at == 'h010) value = 32'(error);
     if (at == 'h014) value = 32'(irq_enable);
-    if (at >= 'h020 && at <= 'h060) value = SHAPE[(at-'h20)/4];
+    if (at >= 'h020 && at <= 'h064) value = SHAPE[(at-'h20)/4];
     if (at >= 'h080 && at < 'h118) value = written[(at-'h80)/4];
     if (at >= 'h180 && at < 'h180 + 8 * COUNTERS)
       value = at % 8 == 0 ? counters[(at-'h180)/8][31:0] : counters[(at-'h180)/8][63:32];

@@ -16,12 +16,13 @@ module fifo_order #(
   logic [CW-1:0] space;
   stream_fifo #(.WIDTH(WIDTH), .DEPTH(DEPTH)) dut (.clk, .rst_n, .in_valid, .in_ready, .in_data, .out_valid, .out_ready, .out_data, .space);
 
-  logic started = 0;
+  logic started;
+  from_reset begins (.clk, .rst_n, .started);
+  stays #(.WIDTH(WIDTH)) out_stays (.clk, .rst_n, .valid(out_valid), .ready(out_ready), .data(out_data));
   logic [DEPTH-1:0][WIDTH-1:0] model;  // what is in the queue, the oldest first
   logic [DEPTH-1:0][WIDTH-1:0] next_model;
   logic [CW-1:0] count;
-  logic put, take, waited;
-  logic [WIDTH-1:0] data_before;
+  logic put, take;
   assign put = in_valid && in_ready;
   assign take = out_valid && out_ready;
   always_comb begin
@@ -29,18 +30,13 @@ module fifo_order #(
     for (int i = 0; i < DEPTH; i++) if (put && CW'(i) == count - CW'(take)) next_model[i] = in_data;
   end
   always_ff @(posedge clk) begin
-    started <= 1;
-    if (!started) assume (!rst_n);
     model <= next_model;
     count <= !rst_n ? '0 : count + CW'(put) - CW'(take);
-    waited <= rst_n && out_valid && !out_ready;
-    data_before <= out_data;
     if (started) begin
       assert (in_ready == (count != CW'(DEPTH)));
       assert (out_valid == (count != 0));
       assert (space == CW'(DEPTH) - count);
       if (out_valid) assert (out_data == model[0]);
-      if (waited) assert (out_valid && out_data == data_before);
       // What makes the induction go through.
       assert (count <= CW'(DEPTH) && dut.count == count);
       assert (dut.put_at == dut.take_at + (CW - 1)'(count));
@@ -65,26 +61,21 @@ module beat_words_order #(
   logic in_ready, out_valid;
   logic [WIDTH-1:0] out_word;
   beat_words #(.DATA_BITS(DATA_BITS), .WIDTH(WIDTH)) dut (.clk, .rst_n, .in_valid, .in_ready, .in_data, .out_valid, .out_ready, .out_word, .skip);
-  logic started = 0;
+  logic started;
+  from_reset begins (.clk, .rst_n, .started);
+  stays #(.WIDTH(WIDTH)) out_stays (.clk, .rst_n, .valid(out_valid), .ready(out_ready), .data(out_word));
   logic [DATA_BITS-1:0] beat;
   int at;  // of the word that is next; WORDS: none
-  logic waited;
-  logic [WIDTH-1:0] word_before;
   always_ff @(posedge clk) begin
-    started <= 1;
-    if (!started) assume (!rst_n);
     if (!rst_n) at <= WORDS;
     else if (in_valid && in_ready) begin
       beat <= in_data;
       at <= 0;
     end else if (out_valid && out_ready) at <= skip ? WORDS : at + 1;
-    waited <= rst_n && out_valid && !out_ready;
-    word_before <= out_word;
     if (started) begin
       assert (out_valid == (at < WORDS));
       assert (in_ready == (at == WORDS));
       if (out_valid) assert (out_word == beat[at*WIDTH+:WIDTH]);
-      if (waited) assert (out_valid && out_word == word_before);
       assert (at >= 0 && at <= WORDS && int'(dut.left) == WORDS - at);
       if (out_valid) assert (dut.beat == beat >> (at * WIDTH));
     end
@@ -106,15 +97,14 @@ module word_beats_order #(
   logic in_ready, out_valid;
   logic [DATA_BITS-1:0] out_data;
   word_beats #(.DATA_BITS(DATA_BITS), .WIDTH(WIDTH)) dut (.clk, .rst_n, .in_valid, .in_ready, .in_word, .in_last, .out_valid, .out_ready, .out_data);
-  logic started = 0;
+  logic started;
+  from_reset begins (.clk, .rst_n, .started);
+  stays #(.WIDTH(DATA_BITS)) out_stays (.clk, .rst_n, .valid(out_valid), .ready(out_ready), .data(out_data));
   logic [DATA_BITS-1:0] beat, with_word;  // words so far, zeros above
   int at;
-  logic full, waited;
-  logic [DATA_BITS-1:0] data_before;
+  logic full;
   assign with_word = beat | (DATA_BITS'(in_word) << (at * WIDTH));
   always_ff @(posedge clk) begin
-    started <= 1;
-    if (!started) assume (!rst_n);
     if (!rst_n) begin
       at <= 0;
       full <= 0;
@@ -128,12 +118,9 @@ module word_beats_order #(
       full <= 0;
       beat <= '0;
     end
-    waited <= rst_n && out_valid && !out_ready;
-    data_before <= out_data;
     if (started) begin
       assert (out_valid == full && in_ready == !full);
       if (out_valid) assert (out_data == beat);
-      if (waited) assert (out_valid && out_data == data_before);
       assert (at >= 0 && at <= WORDS && (full || at < WORDS));
       assert (int'(dut.at) == (full ? 0 : at));
       if (at == 0) assert (beat == '0);
@@ -156,22 +143,13 @@ module mac_stream #(
     input logic out_ready
 );
   logic digits_ready, bundle_ready, out_valid;
-  logic [1:0][1:0][32:0] product, earlier;
+  logic [1:0][1:0][32:0] product;
   mac #(.LOG_B(0), .L(L)) dut (.clk, .rst_n, .digits_valid, .digits_ready, .digits, .bundle_valid, .bundle_ready, .bundle, .out_valid, .out_ready, .product);
-  logic started = 0, waited;
-  logic [7:0] held;
-  always_ff @(posedge clk) begin
-    started <= 1;
-    if (!started) assume (!rst_n);
-    held <= !rst_n ? 8'd0 : held + 8'(digits_valid && digits_ready) - 8'(out_valid && out_ready);
-    waited <= rst_n && out_valid && !out_ready;
-    earlier <= product;
-    if (started) begin
-      assert ((digits_valid && digits_ready) == (bundle_valid && bundle_ready));
-      assert (held == 8'($countones(dut.valid)));
-      if (waited) assert (out_valid && product == earlier);
-    end
-  end
+  localparam int STAGES = whorl_pkg::mac_latency(L);
+  logic taken;
+  assign taken = digits_valid && digits_ready;
+  pipeline_rules #(.WIDTH(132), .STAGES(STAGES)) rules (.clk, .rst_n, .taken, .valid(dut.valid), .out_ready, .data(product));
+  always_ff @(posedge clk) if (rst_n) assert (taken == (bundle_valid && bundle_ready));
 endmodule
 
 module bku_stream #(
@@ -186,22 +164,13 @@ module bku_stream #(
     input logic out_ready
 );
   logic factors_ready, key_ready, out_valid;
-  logic [3:0][1:0][32:0] bundle, earlier;
+  logic [3:0][1:0][32:0] bundle;
   bku #(.LOG_B(0), .L(1), .M(M)) dut (.clk, .rst_n, .factors_valid, .factors_ready, .factors, .key_valid, .key_ready, .key, .out_valid, .out_ready, .bundle);
-  logic started = 0, waited;
-  logic [7:0] held;
-  always_ff @(posedge clk) begin
-    started <= 1;
-    if (!started) assume (!rst_n);
-    held <= !rst_n ? 8'd0 : held + 8'(factors_valid && factors_ready) - 8'(out_valid && out_ready);
-    waited <= rst_n && out_valid && !out_ready;
-    earlier <= bundle;
-    if (started) begin
-      assert ((factors_valid && factors_ready) == (key_valid && key_ready));
-      assert (held == 8'($countones(dut.valid)));
-      if (waited) assert (out_valid && bundle == earlier);
-    end
-  end
+  localparam int STAGES = whorl_pkg::bku_latency(M);
+  logic taken;
+  assign taken = factors_valid && factors_ready;
+  pipeline_rules #(.WIDTH(264), .STAGES(STAGES)) rules (.clk, .rst_n, .taken, .valid(dut.valid), .out_ready, .data(bundle));
+  always_ff @(posedge clk) if (rst_n) assert (taken == (key_valid && key_ready));
 endmodule
 
 // A transform stands still while its output is not taken, if its input, too, stays until it is taken.
@@ -215,16 +184,10 @@ module ntt_stream #(
     input logic out_ready
 );
   logic in_ready, out_valid;
-  logic [1:0][32:0] out_row, earlier;
+  logic [1:0][32:0] out_row;
   ntt #(.LOG_N(LOG_N), .LOG_B(0)) dut (.clk, .rst_n, .in_valid, .in_ready, .in_row, .out_valid, .out_ready, .out_row);
-  logic started = 0, waited, offered;
-  always_ff @(posedge clk) begin
-    started <= 1;
-    if (!started) assume (!rst_n);
-    waited <= rst_n && out_valid && !out_ready;
-    offered <= rst_n && in_valid && !in_ready;
-    earlier <= out_row;
-    if (started && offered) assume (in_valid);
-    if (started && waited) assert (out_valid && out_row == earlier);
-  end
+  logic started;
+  from_reset begins (.clk, .rst_n, .started);
+  stays #(.GIVEN(1)) in_stays (.clk, .rst_n, .valid(in_valid), .ready(in_ready), .data(1'b0));
+  stays #(.WIDTH(66)) out_stays (.clk, .rst_n, .valid(out_valid), .ready(out_ready), .data(out_row));
 endmodule

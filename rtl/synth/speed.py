@@ -164,7 +164,7 @@ def at_work() -> list[str]:
         said = [
             f"{rate * products * dsp / (budget * line['mhz'] * 1e6) * 100:.0f}" for dsp in (3, 4)
         ]
-        used = line["utilisation"] * 4 * line["multipliers"] / budget
+        used = line["utilisation"] * line["dsp"] / budget
         rows.append(
             [
                 in_words(name),

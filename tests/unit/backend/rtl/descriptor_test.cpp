@@ -104,6 +104,23 @@ TEST(RtlDescriptor, EachErrorHasItsCode) {
   }
 }
 
+// Their beats are counted in 40 bits; no memory of that size is needed to be told so.
+TEST(RtlDescriptor, ResultsOf2To40BeatsAreTooMany) {
+  Shape shape;
+  shape.mem_bits = 64;  // 1,025 beats a result
+  Descriptor d;
+  d.mode = 1;
+  d.group = shape.M;
+  d.n = 500;
+  d.luts = 1;
+  d.io_bytes = ~std::uint64_t{0};
+  d.bk_bytes = ~std::uint64_t{0};
+  d.count = static_cast<std::uint32_t>((std::uint64_t{1} << 40) / 1025);
+  EXPECT_EQ(check(d, shape), Code::ok);
+  ++d.count;
+  EXPECT_EQ(check(d, shape), Code::results_end);
+}
+
 TEST(RtlDescriptor, ModesIgnoreWhatTheyDoNotUse) {
   Rig rig;
   EXPECT_EQ(rig.run({{reg::mode, 2},

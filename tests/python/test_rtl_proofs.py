@@ -1,0 +1,68 @@
+"""rtl/README.md lists the proofs of rtl/proof, and what proves them is what the list says."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from types import ModuleType
+
+import pytest
+from support import ROOT
+
+RTL = ROOT / "rtl"
+
+
+@pytest.fixture
+def page(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    monkeypatch.syspath_prepend(str(RTL / "proof"))
+    monkeypatch.syspath_prepend(str(ROOT / "bench"))
+    names = ("common", "page", "proofs")
+    for name in [name for name in sys.modules if name.split(".")[0] in names]:
+        monkeypatch.delitem(sys.modules, name)
+    import page
+
+    yield page
+    # Others have modules of these names, too.
+    for name in [name for name in sys.modules if name.split(".")[0] in names]:
+        del sys.modules[name]
+
+
+def test_the_guide_has_the_table(page: ModuleType) -> None:
+    text = (RTL / "README.md").read_text(encoding="utf-8")
+    shown = text.split(f"<!-- measured: {page.SCRIPT} -->")[1].split("<!-- end of measured -->")[0]
+    assert shown.strip() == "\n".join(page.lines()).strip(), "run rtl/proof/page.py"
+
+
+def test_every_proof_is_recorded_as_it_is(page: ModuleType) -> None:
+    last = {r["op"]: r for r in page.read(page.RESULTS / "proofs" / "proofs.jsonl")}
+    for name, proof in page.PROOFS.items():
+        assert name in last, f"{name}: make -C rtl/proof record NAMES={name}"
+        shape = ", ".join([proof.top, *(f"{k}={v}" for k, v in proof.parameters.items())])
+        assert (last[name]["params"], last[name]["way"]) == (shape, proof.way()), name
+
+
+def test_every_proof_has_its_module_one_kind_and_a_mutation(page: ModuleType) -> None:
+    for name, proof in page.PROOFS.items():
+        source = (RTL / "proof" / f"{proof.file}_proof.sv").read_text(encoding="utf-8")
+        assert re.search(rf"^module {proof.top}\b", source, re.MULTILINE), name
+        assert sum(map(bool, (proof.steps, proof.induction, proof.bounded))) == 1, name
+        file, old, new = proof.mutation
+        assert (RTL / "src" / file).read_text(encoding="utf-8").count(old) == 1, name
+        assert old != new, name
+
+
+def test_every_harness_is_used(page: ModuleType) -> None:
+    used = {proof.file for proof in page.PROOFS.values()}
+    there = {path.name.removesuffix("_proof.sv") for path in RTL.glob("proof/*_proof.sv")}
+    assert there == used
+
+
+def test_every_module_that_keeps_a_state_is_in_a_proof(page: ModuleType) -> None:
+    """The units of `says_nothing` have no proof of their own: benches compare them."""
+    says_nothing = {"whorl_core", "pe", "accumulator", "twiddle_rom", "intt"}
+    harnesses = "".join(p.read_text(encoding="utf-8") for p in RTL.glob("proof/*_proof.sv"))
+    modules = {path.stem for path in (RTL / "src").glob("*/*.sv")}
+    assert {m for m in modules if not re.search(rf"^  {m} (#|dut)", harnesses, re.MULTILINE)} == (
+        says_nothing
+    )
