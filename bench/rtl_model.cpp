@@ -48,10 +48,10 @@ std::vector<Case> cases() {
   struct {
     const char* set;
     std::uint32_t M, pes, log_b, K, ports;
-  } const designs[] = {{"fpga/I_M1", 1, 2, 3, 6, 2},
-                       {"fpga/I_M2", 2, 7, 1, 3, 3},
-                       {"fpga/I_M3", 3, 2, 2, 5, 7},
-                       {"fpga/I_M4", 4, 5, 0, 3, 8}};
+  } const designs[] = {{"fpga/I_M1", 1, 11, 1, 3, 1},
+                       {"fpga/I_M2", 2, 2, 3, 6, 6},
+                       {"fpga/I_M3", 3, 5, 1, 3, 7},
+                       {"fpga/I_M4", 4, 7, 0, 3, 8}};
   for (const auto& [set, M, pes, log_b, K, ports] : designs) {
     rtl::Shape shape = one;
     shape.M = M;
@@ -65,10 +65,11 @@ std::vector<Case> cases() {
                          .L = 3,
                          .log_Bg = 7,
                          .M = 2,
-                         .pes = 2,
-                         .log_b = 2,
-                         .K = 4,
-                         .bk_ports = 6,
+                         .pes = 5,
+                         .log_b = 1,
+                         .K = 3,
+                         .mem_bits = 1024,
+                         .bk_ports = 3,
                          .ksk_bits = 1024,
                          .max_n = 592,
                          .ks_lanes = 1216,
