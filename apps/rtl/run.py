@@ -31,7 +31,7 @@ try:
 except ModuleNotFoundError as missing:
     sys.exit(f"{missing}; the application needs Whorl: pip install .")
 
-RUNS = {"rotate": "blind rotation", "key_switch": "key switching"}
+RUNS = {"rotate": "rotation", "key_switch": "key switch"}
 COUNTERS = {
     "CYCLES": "cycles",
     "SLOTS": "slots",
@@ -91,8 +91,20 @@ def report(told: dict[str, Any], simulated: bool) -> dict[str, Any]:
         "bytes_answer": told["bytes"]["answer"],
         "counters": counters,
         "cycles": cycles,
+        "utilisation": utilisation(counters),
         "seconds_projected": cycles / (core.MHZ * 1e6),
     }
+
+
+def utilisation(counters: dict[str, dict[str, dict[str, int]]]) -> float:
+    """The part of the blind rotations' cycles in which the multipliers of the PEs have a product:
+    a slot takes a row a cycle."""
+    shape = core.shape()
+    rotations = [runs["rotate"] for runs in counters.values() if "rotate" in runs]
+    rows_of_slots = sum(run["PE_SLOTS"] for run in rotations) << (
+        shape["LOG_N"] - 1 - shape["LOG_B"]
+    )
+    return rows_of_slots / max(1, sum(run["CYCLES"] for run in rotations) * shape["PES"])
 
 
 def recorded(folder: Path, result: dict[str, Any]) -> None:
@@ -126,7 +138,7 @@ def tell(r: dict[str, Any]) -> None:
     print(f"""
 What happened
   A client encrypted two bits and a carry, in all eight ways. A server that holds no secret key
-  added them on the FPGA accelerator, {by}: two look-ups for each column.
+  added them on the FPGA accelerator, {by}: two look-ups for each.
   The client decrypted:
 """)
     inputs = circuit.every_input()
@@ -140,17 +152,22 @@ What happened
         ("ciphertexts as on the CPU", "bit for bit" if r["as_on_cpu"] else "NOT the same"),
         ("", ""),
     )
-    names = [f"{gate}: {RUNS[run]}" for gate, runs in r["counters"].items() for run in runs]
-    print("  counted by the core" + " " * 20 + "".join(f"{name:>23}" for name in names))
+    columns = [(gate, RUNS[run]) for gate, runs in r["counters"].items() for run in runs]
+    for title, names in zip(("counted by the core", ""), zip(*columns, strict=True), strict=True):
+        print(f"  {title:<41}" + "".join(f"{name:>12}" for name in names))
     for key, what in COUNTERS.items():
         values = [run[key] for runs in r["counters"].values() for run in runs.values()]
-        print(f"  {what:<39}" + "".join(f"{value:>23,}" for value in values))
+        print(f"  {what:<41}" + "".join(f"{value:>12,}" for value in values))
     print()
     each = 1e3 * r["seconds_projected"] / r["bootstraps"]
     rows(
         (f"all, projected to {core.MHZ:.0f} MHz", f"{1e3 * r['seconds_projected']:.2f} ms"),
         ("of which a bootstrap, projected", f"{each:.3f} ms"),
-        ("the simulation on this machine", f"{r['seconds_server']:.1f} s"),
+        ("multipliers busy during rotations", f"{100 * r['utilisation']:.1f} %"),
+        (
+            "the simulation on this machine" if r["simulated"] else "the model on this machine",
+            f"{r['seconds_server']:.1f} s",
+        ),
         ("the same on the CPU", f"{r['seconds_cpu']:.2f} s"),
         ("server's device", r["device"]),
         ("key generation, once", f"{r['seconds_keys']:.2f} s"),

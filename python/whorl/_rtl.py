@@ -30,8 +30,11 @@ class Chip:
 
     @property
     def bytes_a_cycle(self) -> int:
-        """What its memory gives in a cycle."""
-        return int(self.gb_s * 1e9 / (self.mhz * 1e6))
+        """What its memory gives in a cycle. ParameterError below one byte."""
+        whole = int(self.gb_s * 1e9 / (self.mhz * 1e6))
+        if whole < 1:
+            raise ParameterError(f"{self.gb_s} GB/s are less than a byte a cycle at {self.mhz} MHz")
+        return whole
 
 
 def _table(name: str) -> dict[str, Any]:
@@ -146,13 +149,11 @@ class Design:
         return self.mem_bits, self.ksk_bits
 
     def dsp(self) -> int:
-        """DSP slices: four a modular multiplier, and those of the exponents of the monomials."""
+        """DSP slices: those of the modular multipliers."""
         costs = _table("_rtl_costs.json")
-        b = self.lanes // 2
-        exponents: int = costs["dsp_an_exponent"] * self.sets * (b - self.log_b)
         multipliers: int = costs["dsp_a_multiplier"] * self.multipliers_a_pe
         lanes: int = costs["dsp_a_lane_of_key_switching"] * self.ks_lanes
-        return (multipliers + exponents) * self.pes + lanes
+        return multipliers * self.pes + lanes
 
     def sram_mb(self) -> float:
         """Megabits of memories, as rtl/src declares them."""
@@ -259,7 +260,8 @@ def measure(name: str, chip_name: str, design: Design, chip: Chip) -> Point:
     core = design.core()
 
     def run(count: int) -> dict[str, float]:
-        return _lib.count_cycles(core, memory, design.n, count)
+        said = _lib.count_cycles(core, memory, design.n, count)
+        return {name: value for name, value in said.items() if name.isupper()}  # counters
 
     # The first batches may wait for the key-switching key, which later ones find on the chip.
     first, last = run(4 * design.capacity), run(8 * design.capacity)
@@ -353,20 +355,21 @@ PORTS = [(bits, count) for bits in (512, 1024) for count in range(1, 9)]
 def candidates(base: Design, chip: Chip) -> list[Design]:
     """Designs that fit the chip: lanes, places, PEs, ports, and how keys are switched."""
     row = -(-(base.n + 1) // 32) * 32  # lanes of a whole row
+    # Ports take turns: a wide one gets the key-switching key soon.
+    wide = replace(base, ksk_bits=1024)
     found = []
     for log_b in range(min(4, base.log_N - 5)):
         for K in range(1, 7):
             for ks_lanes in sorted({max(32, row // 64 * 32), row, 2 * row}):
                 for ksk_rows in (4, base.all_ksk_rows):
-                    design = replace(base, log_b=log_b, K=K, ks_lanes=ks_lanes, ksk_rows=ksk_rows)
+                    design = replace(wide, log_b=log_b, K=K, ks_lanes=ks_lanes, ksk_rows=ksk_rows)
                     most = 0
                     while _fits(replace(design, pes=most + 1), chip):
                         most += 1
                     for pes in sorted({most, most - 1, most // 2, most // 4} - {0, -1}):
                         full = replace(design, pes=pes)
                         for mem_bits, ports in PORTS:
-                            wide = replace(full, mem_bits=mem_bits, bk_ports=ports)
-                            found += [replace(wide, ksk_bits=bits) for bits in (512, 1024)]
+                            found.append(replace(full, mem_bits=mem_bits, bk_ports=ports))
     return [d for d in found if all(d.ks_lanes % (bits // 32) == 0 for bits in d._beats)]
 
 

@@ -48,9 +48,9 @@ async def quick_registers(dut: Any) -> None:
         await core.write(address, 0xFFFFFFFF)
         assert await core.read(address) == 0, f"{address:#x} is not empty"
     for address in range(0x80, 0x118, 4):
-        value = random.getrandbits(32)
-        await core.write(address, value)
-        assert await core.read(address) == value
+        for value in (0xFFFFFFFF, 0, random.getrandbits(32)):
+            await core.write(address, value)
+            assert await core.read(address) == value
         await core.registers.write(address + 1, b"\x5a")
         assert await core.read(address) == value & 0xFFFF00FF | 0x5A00
 

@@ -1,7 +1,8 @@
 // Units that move words in time. Any cycle may be without `en`, and a reset may come in any cycle.
 module delay_line_rules #(
     parameter int WIDTH = 2,
-    parameter int DEPTH = 8
+    parameter int DEPTH = 8,
+    parameter int BLOCK_FROM = 48
 ) (
     input logic clk,
     input logic rst_n,
@@ -10,7 +11,7 @@ module delay_line_rules #(
 );
   logic started;
   logic [WIDTH-1:0] q;
-  delay_line #(.WIDTH(WIDTH), .DEPTH(DEPTH)) dut (.clk, .rst_n, .en, .d, .q);
+  delay_line #(.WIDTH(WIDTH), .DEPTH(DEPTH), .BLOCK_FROM(BLOCK_FROM)) dut (.clk, .rst_n, .en, .d, .q);
   from_reset begins (.clk, .rst_n, .started);
   logic [DEPTH-1:0][WIDTH-1:0] earlier;  // [i]: d of i + 1 enabled cycles ago
   int passed;                            // enabled cycles since the reset, up to DEPTH
@@ -28,13 +29,21 @@ module delay_line_rules #(
     always_ff @(posedge clk)
       if (started) for (int i = 0; i < DEPTH; i++) if (i < passed) assert (dut.g_registers.stages[i] == earlier[i]);
   end else begin : g_ring
+    logic [WIDTH-1:0] ring[DEPTH-1];
+    for (genvar i = 0; i < DEPTH - 1; i++) begin : g_place
+      if (DEPTH < BLOCK_FROM) begin : g_luts
+        assign ring[i] = dut.g_ring.g_luts.ring[i];
+      end else begin : g_block
+        assign ring[i] = dut.g_ring.g_block.ring[i];
+      end
+    end
     always_ff @(posedge clk)
       if (started) begin
         assert (int'(dut.g_ring.at) < DEPTH - 1);
         for (int i = 0; i < DEPTH - 1; i++)
           if (i < passed)
-            assert (dut.g_ring.ring[int'(dut.g_ring.at) > i ? int'(dut.g_ring.at) - 1 - i
-                                    : int'(dut.g_ring.at) + DEPTH - 2 - i] == earlier[i]);
+            assert (ring[int'(dut.g_ring.at) > i ? int'(dut.g_ring.at) - 1 - i : int'(dut.g_ring.at) + DEPTH - 2 - i]
+                    == earlier[i]);
       end
   end
 endmodule
@@ -53,6 +62,8 @@ module frame_counter_rules #(
   logic started, running, start_out;
   logic [RW-1:0] row, next_row;
   frame_counter #(.ROWS(ROWS), .LATENCY(LATENCY)) dut (.clk, .rst_n, .en, .start, .running, .row, .next_row, .start_out);
+  logic [$clog2(LATENCY+1)-1:0] left;  // cycles to the announcement
+  assign left = -dut.left;
   from_reset begins (.clk, .rst_n, .started);
   logic [LATENCY:0] starts;  // [i]: `start` of i enabled cycles ago
   logic [LATENCY-1:0] past;
@@ -73,10 +84,10 @@ module frame_counter_rules #(
       assert (int'(next_row) == (start ? 1 : since >= ROWS - 1 ? 0 : since + 1));
       assert (start_out == starts[LATENCY]);
       // What makes the induction go through.
-      assert (since > 0 && since <= ROWS && int'(dut.left) <= LATENCY);
-      for (int i = 0; i < LATENCY; i++) assert (past[i] == (int'(dut.left) == LATENCY - i));
-      if (since == ROWS) assert (int'(dut.left) <= (LATENCY == ROWS ? 1 : 0));
-      else assert (int'(dut.left) == (since <= LATENCY ? LATENCY + 1 - since : 0));
+      assert (since > 0 && since <= ROWS && int'(left) <= LATENCY);
+      for (int i = 0; i < LATENCY; i++) assert (past[i] == (int'(left) == LATENCY - i));
+      if (since == ROWS) assert (int'(left) <= (LATENCY == ROWS ? 1 : 0));
+      else assert (int'(left) == (since <= LATENCY ? LATENCY + 1 - since : 0));
     end
   end
 endmodule

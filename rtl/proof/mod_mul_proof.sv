@@ -1,8 +1,8 @@
 // The modular multiplier, in three parts. `en` is 1 in the first two; the third says that nothing moves
-// while it is 0. With them, 9 enabled cycles after a and b, r is a·b mod p.
+// while it is 0. With them, LATENCY enabled cycles after a and b, r is a·b mod p.
 
 // Part 1: the four partial products, and their sum z. What a solver need not show is that
-// (ah·2^26 + al)·(bh·2^17 + bl) is the sum of the four products with their weights.
+// (ah·2^26 + al)·b, with b in slices, is the sum of the four products with their weights.
 // The registers of the partial products are cut: their values are free, but not above what a product can be.
 module mod_mul_sum (
     input logic clk,
@@ -17,10 +17,10 @@ module mod_mul_sum (
     n <= n == 7 ? n : n + 1'b1;
     assume (dut.low_low2 <= 43'(67108863 * 64'd131071));
     assume (dut.low_high2 <= 42'(67108863 * 64'd65535));
-    assume (dut.high_low2 <= 24'(127 * 131071));
-    assume (dut.high_high2 <= 23'(127 * 65535));
-    sum1 <= 80'(dut.low_low2) + (80'(dut.low_high2) << 17) + (80'(dut.high_low2) << 26) + (80'(dut.high_high2) << 43);
-    sum2 <= sum1;
+    assume (dut.high_low2 <= 33'(127 * 64'd67108863));
+    assume (dut.high_high3 <= 14'(127 * 127));
+    sum1 <= 80'(dut.low_low2) + (80'(dut.low_high2) << 17) + (80'(dut.high_low2) << 26);
+    sum2 <= sum1 + (80'(dut.high_high3) << 52);
     if (n >= 2) assert (80'(dut.z4) == sum2);
   end
 endmodule
@@ -34,60 +34,79 @@ module mod_mul_parts (
   mod_mul dut (.clk, .en(1'b1), .a, .b, .r);
   logic [2:0] n = 0;
   logic [32:0] a1, b1, a2, b2;
+  logic [6:0] a3, b3;
   always_ff @(posedge clk) begin
     n <= n == 7 ? n : n + 1'b1;
     a1 <= a;
     b1 <= b;
     a2 <= a1;
     b2 <= b1;
+    a3 <= a2[32:26];
+    b3 <= b2[32:26];
     if (n >= 2) begin
       assert (dut.low_low2 == 43'(a2[25:0]) * 43'(b2[16:0]));
       assert (dut.low_high2 == 42'(a2[25:0]) * 42'(b2[32:17]));
-      assert (dut.high_low2 == 24'(a2[32:26]) * 24'(b2[16:0]));
-      assert (dut.high_high2 == 23'(a2[32:26]) * 23'(b2[32:17]));
+      assert (dut.high_low2 == 33'(a2[32:26]) * 33'(b2[25:0]));
+    end
+    if (n >= 3) assert (dut.high_high3 == 14'(a3) * 14'(b3));
+  end
+endmodule
+
+// Part 2: the reduction of every z up to (p - 1)^2, as all products of residues are. z4 is cut. By 2^33 = p + 2^20 - 1,
+// z = v + (z[65:33] + w)·p with the names of the module's header.
+module mod_mul_reduction
+  import whorl_pkg::*;
+#(
+    parameter int LATENCY = MUL_LATENCY
+) (
+    input logic clk
+);
+  localparam int FOLD = LATENCY - 6;  // cycles from z4 to t
+  logic [32:0] r;
+  mod_mul #(.LATENCY(LATENCY)) dut (.clk, .en(1'b1), .a(33'd0), .b(33'd0), .r);
+  logic [3:0] n = 0;
+  logic [65:0] z[FOLD+1];  // z[i]: i cycles later, beside the registers of that cycle
+  logic signed [71:0] v, multiple;
+  logic [35:0] quotient;
+  // The two top bits of t are -1, 0, 1 or 2.
+  assign v = $signed({{38{dut.t[34] & dut.t[33]}}, dut.t[33:0]}) + $signed({37'd0, dut.t[34] & ~dut.t[33], 34'd0})
+             + $signed(72'(P)) - 72'sd1 - (72'sd1 <<< 33);
+  assign quotient = 36'(z[FOLD][65:33]) + 36'(z[FOLD][65:46]) + 36'(z[FOLD][65:59]);
+  assign multiple = $signed((72'(quotient) << 33) - (72'(quotient) << 20) + 72'(quotient));
+  assign z[0] = dut.z4;
+  always_ff @(posedge clk) begin
+    n <= n == 15 ? n : n + 1'b1;
+    for (int i = 1; i <= FOLD; i++) z[i] <= z[i-1];
+    assume (dut.z4 <= 66'({33'd0, P - 33'd1} * {33'd0, P - 33'd1}));
+    if (n >= 4'(FOLD)) begin
+      assert ($signed(72'(z[FOLD])) == multiple + v);
+      assert (v > -$signed(72'(P)) && v < $signed(72'd3 * 72'(P)));
     end
   end
 endmodule
 
-// Part 2: the reduction of every z up to (p - 1)^2, as all products of residues are. z4 is cut. (Above that t can
-// be less than -p, and r is wrong.) By 2^33 = p + 2^20 - 1, z = t + (d + c[14:13] + e[13])·p
-// with the names of the module's header; so the quotient q can be read off its registers. Nothing depends on
-// where q comes from: z = q·p + r with r below p is what is proved.
-module mod_mul_reduction
+// r is v modulo p, for every v between -p and 3p. t is cut.
+module mod_mul_correction
   import whorl_pkg::*;
 (
     input logic clk
 );
-  localparam logic signed [35:0] P_SIGNED = {3'b000, P};
+  localparam logic signed [36:0] P_SIGNED = {4'd0, P};
   logic [32:0] r;
   mod_mul dut (.clk, .en(1'b1), .a(33'd0), .b(33'd0), .r);
-  logic [3:0] n = 0;
-  logic [65:0] z[6];  // z[i]: i cycles later, beside the registers of that cycle
-  logic [33:0] d6;
-  logic [35:0] q7, q8, q9;
-  function automatic logic [71:0] times_p(logic [35:0] k);
-    return (72'(k) << 33) - (72'(k) << 20) + 72'(k);
-  endfunction
-  assign z[0] = dut.z4;
+  logic [1:0] n = 0;
+  logic signed [36:0] v, v1, v2, less;
+  assign v = $signed({{3{dut.t[34] & dut.t[33]}}, dut.t[33:0]}) + $signed({2'd0, dut.t[34] & ~dut.t[33], 34'd0})
+             + P_SIGNED - 37'sd1 - (37'sd1 <<< 33);
+  assign less = v2 - $signed({4'd0, r});
   always_ff @(posedge clk) begin
-    n <= n == 15 ? n : n + 1'b1;
-    for (int i = 1; i < 6; i++) z[i] <= z[i-1];
-    d6 <= dut.d5;
-    q7 <= 36'(d6) + 36'(dut.c6) + 36'(dut.e6[13]);
-    q8 <= dut.t7 < 0 ? q7 - 36'd1 : dut.t7 >= P_SIGNED ? q7 + 36'd1 : q7;
-    q9 <= dut.t8 >= P_SIGNED ? q8 + 36'd1 : q8;
-    assume (dut.z4 <= 66'({33'd0, P - 33'd1} * {33'd0, P - 33'd1}));
-    if (n >= 3) begin
-      assert (72'(z[3]) == times_p(q7) + 72'(dut.t7));
-      assert (dut.t7 > -P_SIGNED && dut.t7 < P_SIGNED + P_SIGNED + 36'sd1048576);
-    end
-    if (n >= 4) begin
-      assert (72'(z[4]) == times_p(q8) + 72'(dut.t8));
-      assert (dut.t8 >= 0 && dut.t8 < P_SIGNED + 36'sd1048576);
-    end
-    if (n >= 5) begin
+    n <= n == 3 ? n : n + 1'b1;
+    assume (v > -P_SIGNED && v < P_SIGNED + P_SIGNED + P_SIGNED);
+    v1 <= v;
+    v2 <= v1;
+    if (n >= 2) begin
       assert (r < P);
-      assert (72'(z[5]) == times_p(q9) + 72'(r));
+      assert (less == -P_SIGNED || less == 0 || less == P_SIGNED || less == P_SIGNED + P_SIGNED);
     end
   end
 endmodule
@@ -104,8 +123,9 @@ module mod_mul_hold (
   logic [1:0] n = 0;
   logic stood;
   logic [1023:0] all, earlier;
-  assign all = 1024'({dut.a1, dut.b1, dut.low_low2, dut.low_high2, dut.high_low2, dut.high_high2, dut.low3,
-                      dut.high3, dut.z4, dut.c5, dut.d5, dut.low5, dut.e6, dut.c6, dut.rest6, dut.t7, dut.t8, r});
+  assign all = 1024'({dut.a1, dut.b1, dut.low_low2, dut.low_high2, dut.high_low2, dut.low_low3, dut.middle3,
+                      dut.high_high.upper1, dut.high_high.a1, dut.high_high.b1, dut.high_high3, dut.z4, dut.w,
+                      dut.z, dut.carry, dut.c, dut.rest, dut.t, dut.t_late, dut.above, r});
   always_ff @(posedge clk) begin
     n <= n == 3 ? n : n + 1'b1;
     stood <= !en;

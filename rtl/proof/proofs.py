@@ -39,31 +39,42 @@ class Proof:
 
 
 MUL, PKG = "arith/mod_mul.sv", "whorl_pkg.sv"
-SUM = ("dut.low_low2", "dut.low_high2", "dut.high_low2", "dut.high_high2")
+SUM = ("dut.low_low2", "dut.low_high2", "dut.high_low2", "dut.high_high3")
 PROOFS: dict[str, Proof] = {
     "mod_mul_parts": Proof(
         "mod_mul",
         "mod_mul_parts",
         "the four partial products are those of the slices of a and b",
-        (MUL, "b1[32:17]};\n    high_low2", "b1[31:16]};\n    high_low2"),
-        steps=3,
+        ("arith/corner_mul.sv", "row(a, b[3:1])", "row(a, b[2:0])"),
+        steps=4,
     ),
     "mod_mul_sum": Proof(
         "mod_mul",
         "mod_mul_sum",
         "z is the weighted sum of the partial products; nothing overflows",
-        (MUL, "low_high2, 17'd0}", "low_high2, 16'd0}"),
+        (MUL, "high_low2, 9'd0}", "high_low2, 8'd0}"),
         steps=3,
         cut=tuple(f"w:{w}" for w in SUM),
     ),
-    "mod_mul_reduction": Proof(
+    **{
+        f"mod_mul_reduction_{latency}": Proof(
+            "mod_mul",
+            "mod_mul_reduction",
+            f"v is z modulo p, between -p and 3p, for every z up to (p - 1)^2; {latency} cycles",
+            (MUL, "{~c, 5'd0, c}", "{~c, 5'd1, c}"),
+            steps=latency - 5,
+            cut=("w:dut.z4",),
+            parameters={"LATENCY": latency},
+        )
+        for latency in (8, 9)
+    },
+    "mod_mul_correction": Proof(
         "mod_mul",
-        "mod_mul_reduction",
-        "r = z mod p, below p, for every z up to (p - 1)^2",
-        (MUL, "r9 <= t8 >= P_SIGNED ? 33'(t8 - P_SIGNED) : t8[32:0]", "r9 <= t8[32:0]"),
-        steps=6,
-        cut=("w:dut.z4",),
-        long=True,
+        "mod_mul_correction",
+        "r = v mod p, below p, for every v between -p and 3p",
+        (MUL, "high_all && low_many", "high_all && low_any"),
+        steps=3,
+        cut=("w:dut.t",),
     ),
     "mod_mul_hold": Proof(
         "mod_mul",
@@ -79,8 +90,8 @@ PROOFS: dict[str, Proof] = {
     "modular": Proof(
         "modular",
         "modular",
-        "add_mod, sub_mod, neg_mod for all residues",
-        (PKG, "return d[33] ? r : d[32:0];", "return r;"),
+        "add_mod, less_p, plus_p, neg_mod for all residues",
+        (PKG, "return r[33] ? s[32:0] : r[32:0];", "return r[32:0];"),
         steps=1,
     ),
     "butterfly_ct": Proof(
@@ -89,18 +100,18 @@ PROOFS: dict[str, Proof] = {
         "u + x and u - x modulo p for all residues u and x = v·w",
         (
             "transform/butterfly_ct.sv",
-            "minus <= sub_mod(u_late, product)",
-            "minus <= sub_mod(product, u_late)",
+            "{1'b0, u_late} - {1'b0, product}",
+            "{1'b0, product} - {1'b0, u_late}",
         ),
-        steps=2,
+        steps=3,
         cut=("w:dut.product", "w:dut.u_late"),
     ),
     "butterfly_gs": Proof(
         "modular",
         "butterfly_backward",
         "u + v and u - v modulo p, and w, for all residues",
-        ("transform/butterfly_gs.sv", "plus <= add_mod(u, v)", "plus <= 33'(u + v)"),
-        steps=2,
+        (PKG, "s[32:20] == '1 && s[19:0] != '0", "s[32:20] == '1"),
+        steps=3,
     ),
     "decompose_2_10": Proof(
         "decompose",
@@ -258,12 +269,13 @@ PROOFS: dict[str, Proof] = {
             f"a word comes out {d} enabled cycles after it went in",
             ("arith/delay_line.sv", old, by),
             induction=2,
-            parameters={"DEPTH": d},
+            parameters={"DEPTH": d, "BLOCK_FROM": block_from},
         )
-        for d, old, by in (
-            (1, "stages[0] <= d", "stages[0] <= stages[DEPTH-1]"),
-            (9, "q = stages[DEPTH-1]", "q = stages[DEPTH-2]"),
-            (24, "AW'(DEPTH - 2) ?", "AW'(DEPTH - 3) ?"),
+        for d, block_from, old, by in (
+            (1, 48, "stages[0] <= d", "stages[0] <= stages[DEPTH-1]"),
+            (9, 48, "q = stages[DEPTH-1]", "q = stages[DEPTH-2]"),
+            (24, 48, "AW'(DEPTH - 2) ?", "AW'(DEPTH - 3) ?"),
+            (25, 25, "AW'(DEPTH - 2) ?", "AW'(DEPTH - 3) ?"),
         )
     },
     **{
@@ -273,8 +285,8 @@ PROOFS: dict[str, Proof] = {
             f"rows are numbered; frames are announced {latency} enabled cycles later; 32 rows",
             (
                 "transform/frame_counter.sv",
-                "if (start) left <= LW'(LATENCY)",
-                "if (start && left == '0) left <= LW'(LATENCY)",
+                "if (start) left <= -LW'(LATENCY)",
+                "if (start && left == '0) left <= -LW'(LATENCY)",
             )
             if latency == 32
             else ("transform/frame_counter.sv", "else if (en) begin", "else begin"),
@@ -293,10 +305,21 @@ PROOFS: dict[str, Proof] = {
     "sum_tree": Proof(
         "sum_tree",
         "sum_tree_levels",
-        "each level of the trees of 2 to 15 terms keeps the sum modulo p, and residues below p",
+        "each level of the trees of 2 to 15 terms keeps the sum",
         ("arith/sum_tree.sv", "LEFT > PAIRS", "LEFT > PAIRS + 1"),
         steps=2,
     ),
+    **{
+        f"sum_reduction_{1 << h}": Proof(
+            "sum_tree",
+            "sum_reduction",
+            f"every sum of {1 << h} residues, modulo p",
+            ("arith/sum_tree.sv", "l[H-1:0] > h", "l[H-1:0] >= h"),
+            steps=2,
+            parameters={"H": h},
+        )
+        for h in (1, 2, 3, 4)
+    },
     **{
         f"exponents_{n}": Proof(
             "exponents",

@@ -1,9 +1,7 @@
-// A level of the tree: TERMS residues become half as many, whose sum is the same modulo p, in an enabled cycle. The tree
-// of TERMS is such a level and the tree of what it leaves; that of one term is a wire. So the levels that are asked for,
-// all that trees of up to 15 terms have, prove these trees.
-module sum_tree_level
-  import whorl_pkg::*;
-#(
+// A level of the tree: TERMS numbers become half as many, with the same sum, in an enabled cycle. The tree of TERMS is such
+// a level and the tree of what it leaves; that of one term is the reduction. So the levels that are asked for, all that
+// trees of up to 15 terms have, and the reductions prove these trees.
+module sum_tree_level #(
     parameter int TERMS = 4
 ) (
     input logic clk,
@@ -11,8 +9,9 @@ module sum_tree_level
     input logic [14:0][32:0] values
 );
   localparam int LEFT = (TERMS + 1) / 2;
-  logic [32:0] terms[TERMS], earlier[TERMS], stood[LEFT];
-  logic [32:0] sum;
+  logic [32:0] terms[TERMS], earlier[TERMS];
+  logic [33:0] stood[LEFT];
+  logic [32:0] sum, sum_stood;
   for (genvar i = 0; i < TERMS; i++) begin : g_terms
     assign terms[i] = values[i];
   end
@@ -21,22 +20,17 @@ module sum_tree_level
   always_ff @(posedge clk) begin
     begun <= 1;
     moved <= en;
-    for (int i = 0; i < TERMS; i++) begin
-      assume (terms[i] < P);
-      earlier[i] <= terms[i];
-    end
+    sum_stood <= sum;
+    if (begun && !moved) assert (sum == sum_stood);
+    for (int i = 0; i < TERMS; i++) earlier[i] <= terms[i];
     for (int i = 0; i < LEFT; i++) begin
-      stood[i] <= dut.g_more.level[i];
-      if (begun && !moved) assert (dut.g_more.level[i] == stood[i]);
+      stood[i] <= dut.g_level.level[i];
+      if (begun && !moved) assert (dut.g_level.level[i] == stood[i]);
       if (begun && moved) begin
-        assert (dut.g_more.level[i] < P);
-        if (2 * i + 1 == TERMS) assert (dut.g_more.level[i] == earlier[TERMS-1]);
-        else
-          assert (35'(dut.g_more.level[i]) == 35'(earlier[2*i]) + 35'(earlier[2*i+1 < TERMS ? 2*i+1 : 0])
-                  || 35'(dut.g_more.level[i]) + 35'(P) == 35'(earlier[2*i]) + 35'(earlier[2*i+1 < TERMS ? 2*i+1 : 0]));
+        if (2 * i + 1 == TERMS) assert (dut.g_level.level[i] == 34'(earlier[TERMS-1]));
+        else assert (35'(dut.g_level.level[i]) == 35'(earlier[2*i]) + 35'(earlier[2*i+1 < TERMS ? 2*i+1 : 0]));
       end
     end
-    if (begun && LEFT == 1) assert (sum == dut.g_more.level[0]);
   end
 endmodule
 
@@ -52,4 +46,31 @@ module sum_tree_levels (
   sum_tree_level #(.TERMS(7)) of_7 (.clk, .en, .values);
   sum_tree_level #(.TERMS(8)) of_8 (.clk, .en, .values);
   sum_tree_level #(.TERMS(15)) of_15 (.clk, .en, .values);
+endmodule
+
+// The reduction of any sum of 2^H residues, after the levels of a tree.
+module sum_reduction
+  import whorl_pkg::*;
+#(
+    parameter int H = 2
+) (
+    input logic clk,
+    input logic [32+H:0] s
+);
+  logic [32+H:0] terms[1];
+  logic [32:0] sum;
+  assign terms[0] = s;
+  sum_tree #(.TERMS(1), .WIDTH(33 + H)) dut (.clk, .en(1'b1), .terms, .sum);
+  logic n = 0;
+  logic [32+H:0] s1;
+  logic [(1<<H)-1:0] multiple;
+  for (genvar k = 0; k < 1 << H; k++) begin : g_multiple
+    assign multiple[k] = s1 == (33 + H)'(64'(sum) + 64'(k) * 64'(P));
+  end
+  always_ff @(posedge clk) begin
+    n <= 1;
+    s1 <= s;
+    assume (64'(s) < (64'(P) << H));
+    if (n) assert (sum < P && multiple != '0);
+  end
 endmodule

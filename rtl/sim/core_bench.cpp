@@ -235,8 +235,13 @@ int main(int argc, char** argv) {
     } else {
       const bool ran = core.read(0x00C) & 1;
       core.write(0x008, 2);
-      const std::uint32_t status = core.wait(100000);
-      if (ran && status == 4) check("code of an abort", t, core.read(0x010), 15);
+      // It may have ended by itself in the cycles of the write, not later.
+      const bool ended = core.read(0x00C) == 2;
+      const std::uint32_t status = core.wait(2000);
+      if (ran && !ended) {
+        check("status of an abort", t, status, 4);
+        check("code of an abort", t, core.read(0x010), 15);
+      }
     }
     run(random_job(core.random, t % 3, 2));
   }
@@ -282,7 +287,7 @@ int main(int argc, char** argv) {
     check("status of a run without end", t, core.wait(100000), 4);
     const std::uint32_t code = core.read(0x010);
     // It may meet what is no input, and the memory's end.
-    if (code != 14 && code != 15 && code != 17) check("code of a run without end", t, code, 18);
+    if (code < 14 || code > 17) check("code of a run without end", t, code, 18);
     run(random_job(core.random, t % 3, 1));
   }
   // Words that are wrong, and errors of memory.

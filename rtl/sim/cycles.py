@@ -26,13 +26,13 @@ def multipliers_a_pe(shape: dict[str, int]) -> int:
     return b * (shape["LOG_N"] * (2 * shape["L"] + 2) + (8 * shape["L"] << shape["M"]))
 
 
-def busy(run: Run, counters: dict[str, int]) -> float:
+def busy(run: Run) -> float:
     """The part of the multipliers' cycles that had a product.
 
     A slot takes N/2b rows through a PE, and each row is one product of every multiplier of it: of
     the stages, of the bundle, and of the products with it.
     """
-    shape = run["shape"]
+    shape, counters = run["shape"], run["counters"]
     rows = (1 << shape["LOG_N"]) // (2 << shape["LOG_B"])
     of_a_pe = multipliers_a_pe(shape)
     products = counters["PE_SLOTS"] * rows * of_a_pe
@@ -52,23 +52,24 @@ def name_of(run: Run) -> str:
     return f"{SETS[run['n'], shape['LOG_N']]}_M{shape['M']}"
 
 
-def record(run: Run, op: str, counters: dict[str, int], count: int) -> records.Record:
+def record(run: Run) -> records.Record:
+    counters = run["counters"]
     return records.stamped(
         "rtl_cycles",
-        op,
+        "bootstraps",
         "binfhe",
         name_of(run),
-        [counters["CYCLES"] / count],
+        [counters["CYCLES"] / run["count"]],
         device="rtl",
         unit="cycles",
         transfers=None,
-        batch=count,
+        batch=run["count"],
         shape=run["shape"],
         stalls_percent=run["stalls_percent"],
         delay=run["delay"],
         counters=counters,
         multipliers=run["shape"]["PES"] * multipliers_a_pe(run["shape"]),
-        multipliers_busy=round(busy(run, counters), 4),
+        multipliers_busy=round(busy(run), 4),
         bytes_compared=run["bytes_compared"],
         cpu_seconds=run["cpu_seconds"] / run["count"],
     )
@@ -80,24 +81,14 @@ def main() -> int:
     parser.add_argument("--record", type=Path, help="a .jsonl file")
     options = parser.parse_args()
     for path in options.outputs:
-        runs = runs_of(path)
-        for run in runs:
-            line = record(run, "bootstraps", run["counters"], run["count"])
+        for run in runs_of(path):
+            line = record(run)
             records.append(options.record, line)
             print(
                 f"{line['params']}: {run['count']} at {run['stalls_percent']} % stalls: "
                 f"{line['median']:,.0f} cycles and {line['cpu_seconds']:.1f} s each, multipliers "
                 f"{100 * line['multipliers_busy']:.1f} % busy"
             )
-        # Between one batch and two: one in the steady state.
-        one, two = runs[0], runs[1]
-        change = {name: two["counters"][name] - one["counters"][name] for name in one["counters"]}
-        line = record(two, "steady", change, change["RESULTS"])
-        records.append(options.record, line)
-        print(
-            f"{line['params']}: steady: {line['median']:,.0f} cycles, "
-            f"multipliers {100 * line['multipliers_busy']:.1f} % busy"
-        )
     return 0
 
 

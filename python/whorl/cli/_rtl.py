@@ -67,14 +67,14 @@ def draw(points: list[_rtl.Point], best: list[_rtl.Point], path: Path) -> None:
         of = [point for point in points if point.set == name]
         places = [1e3 * p.latency_full for p in of], [p.throughput for p in of]
         sizes = [120 * p.share for p in of]
-        color = axes.scatter(*places, s=sizes, alpha=0.5, label=name).get_facecolor()[0]
+        color = axes.scatter(*places, s=sizes, alpha=0.5, label=name).get_facecolor()
         edge = [p for p in best if p.set == name]
         axes.scatter(
             [1e3 * p.latency_full for p in edge],
             [p.throughput for p in edge],
             s=[120 * p.share for p in edge],
             facecolors="none",
-            edgecolors=[color],
+            edgecolors=color,
         )
     axes.set_title("Area: the share of the chip. Circled: no other design beats it.", fontsize=9)
     axes.set_xlabel("latency of a full batch, ms")

@@ -1,9 +1,11 @@
-// A delay of DEPTH enabled cycles. Short ones are registers, long ones a ring in memory.
+// A delay of DEPTH enabled cycles. Short ones are registers, those from MEMORY_FROM on a ring in memory,
+// which from BLOCK_FROM on is block memory.
 // In: d. Out: q, what d was DEPTH enabled cycles before; undefined until as many have passed.
 module delay_line #(
     parameter int WIDTH = 33,
     parameter int DEPTH = 8,
-    parameter int MEMORY_FROM = 24
+    parameter int MEMORY_FROM = 24,
+    parameter int BLOCK_FROM = 48
 ) (
     input  logic             clk,
     input  logic             rst_n,
@@ -27,14 +29,22 @@ module delay_line #(
   end else begin : g_ring
     // DEPTH - 1 places, read before they are written, and the register behind them.
     localparam int AW = $clog2(DEPTH - 1);
-    logic [WIDTH-1:0] ring[DEPTH-1];
     logic [AW-1:0] at;
-    always_ff @(posedge clk) if (en) begin
-      q <= ring[at];
-      ring[at] <= d;
-    end
     always_ff @(posedge clk)
       if (!rst_n) at <= '0;
       else if (en) at <= at == AW'(DEPTH - 2) ? '0 : at + 1'b1;
+    if (DEPTH < BLOCK_FROM) begin : g_luts
+      logic [WIDTH-1:0] ring[DEPTH-1];
+      always_ff @(posedge clk) if (en) begin
+        q <= ring[at];
+        ring[at] <= d;
+      end
+    end else begin : g_block
+      (* ram_style = "block" *) logic [WIDTH-1:0] ring[DEPTH-1];
+      always_ff @(posedge clk) if (en) begin
+        q <= ring[at];
+        ring[at] <= d;
+      end
+    end
   end
 endmodule

@@ -37,7 +37,7 @@ module bku
     for (genvar lane = 0; lane < LANES; lane++) begin : g_lane
       logic [32:0] products[SETS];
       for (genvar s = 0; s < SETS; s++) begin : g_set
-        mod_mul multiplier (
+        mod_mul #(.LATENCY(MUL_LATENCY - 1)) multiplier (
             .clk, .en, .a(key[s][w][lane]), .b(factors[s][lane]), .r(products[s]));
       end
       sum_tree #(.TERMS(SETS)) add (.clk, .en, .terms(products), .sum(bundle[w][lane]));

@@ -35,7 +35,7 @@ module mac
     for (genvar lane = 0; lane < LANES; lane++) begin : g_lane
       logic [32:0] products[2*L];
       for (genvar r = 0; r < 2 * L; r++) begin : g_row
-        mod_mul multiplier (
+        mod_mul #(.LATENCY(MUL_LATENCY - 1)) multiplier (
             .clk, .en, .a(digits[r][lane]), .b(bundle[2*r+column][lane]), .r(products[r]));
       end
       sum_tree #(.TERMS(2 * L)) add (.clk, .en, .terms(products), .sum(product[column][lane]));

@@ -66,7 +66,7 @@ module monomials
         a <= total;
         e1 <= total;
       end else begin
-        e1 <= e1 + (EW'(a * EW'(3)) << (LOG_T - ones(before_row))) - EW'(a << (LOG_T + 1));
+        e1 <= e1 + (EW'(a + (a << 1)) << (LOG_T - ones(before_row))) - EW'(a << (LOG_T + 1));
       end
     end
     logic odd2, odd3;
@@ -91,7 +91,11 @@ module monomials
           power = mul_table(power, root);
         end
       end
-      assign e = e1 + a * EW'(PLACE);
+      // By shifts and sums: a bit or two of a count, and no DSP is spent.
+      always_comb begin
+        e = e1;
+        for (int i = 0; i < EW; i++) if (((PLACE >> i) & 1) != 0) e = e + (a << i);
+      end
       always_ff @(posedge clk) if (en) begin
         power2 <= rom[e[LOG_N-1:0]];
         negative2 <= e[LOG_N];

@@ -12,11 +12,15 @@ module butterfly_ct
     output logic [32:0] plus,
     output logic [32:0] minus
 );
+  localparam int PRODUCT = BUTTERFLY_LATENCY - 2;  // then sum and difference, then their corrections
   logic [32:0] product, u_late;
-  mod_mul multiplier (.clk, .en, .a(v), .b(w), .r(product));
-  delay_line #(.WIDTH(33), .DEPTH(MUL_LATENCY)) wait_u (.clk, .rst_n, .en, .d(u), .q(u_late));
+  logic [33:0] sum, difference;
+  mod_mul #(.LATENCY(PRODUCT)) multiplier (.clk, .en, .a(v), .b(w), .r(product));
+  delay_line #(.WIDTH(33), .DEPTH(PRODUCT)) wait_u (.clk, .rst_n, .en, .d(u), .q(u_late));
   always_ff @(posedge clk) if (en) begin
-    plus <= add_mod(u_late, product);
-    minus <= sub_mod(u_late, product);
+    sum <= {1'b0, u_late} + {1'b0, product};
+    difference <= {1'b0, u_late} - {1'b0, product};
+    plus <= less_p(sum);
+    minus <= plus_p(difference);
   end
 endmodule

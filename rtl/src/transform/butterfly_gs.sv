@@ -13,11 +13,14 @@ module butterfly_gs
     output logic [32:0] product
 );
   logic [32:0] plus, minus, w_late;
+  logic [33:0] total, difference;
+  assign minus = plus_p(difference);
   always_ff @(posedge clk) if (en) begin
-    plus <= add_mod(u, v);
-    minus <= sub_mod(u, v);
+    total <= {1'b0, u} + {1'b0, v};
+    difference <= {1'b0, u} - {1'b0, v};
     w_late <= w;
+    plus <= less_p(total);
   end
   mod_mul multiplier (.clk, .en, .a(minus), .b(w_late), .r(product));
-  delay_line #(.WIDTH(33), .DEPTH(MUL_LATENCY)) wait_sum (.clk, .rst_n, .en, .d(plus), .q(sum));
+  delay_line #(.WIDTH(33), .DEPTH(MUL_LATENCY - 1)) wait_sum (.clk, .rst_n, .en, .d(plus), .q(sum));
 endmodule

@@ -17,18 +17,18 @@ module frame_counter #(
 );
   localparam int RW = $clog2(ROWS), LW = $clog2(LATENCY + 1);
   logic [RW-1:0] count;
-  logic [LW-1:0] left;
+  logic [LW-1:0] left;  // minus the cycles that are left: an adder of 1 takes no LUT for most bits
   assign running = start || count != '0;
   assign row = count;
   assign next_row = running ? RW'(count + 1'b1) : '0;
-  assign start_out = left == LW'(1);
+  assign start_out = left == '1;
   always_ff @(posedge clk)
     if (!rst_n) begin
       count <= '0;
       left <= '0;
     end else if (en) begin
       count <= next_row;
-      if (start) left <= LW'(LATENCY);
-      else if (left != '0) left <= left - 1'b1;
+      if (start) left <= -LW'(LATENCY);
+      else if (left != '0) left <= left + 1'b1;
     end
 endmodule

@@ -19,10 +19,10 @@ def test_designs_of_named_sets() -> None:
     assert (design.n, design.log_N, design.L, design.log_Bg, design.M) == (500, 10, 2, 10, 3)
     assert (design.L_ks, design.log_Bks) == (8, 2)
     assert design.multipliers_a_pe == 60 + 8 * 16
-    # Seven exponents take a slice each; key switching takes shifts and sums.
-    assert design.dsp() == 4 * 188 + 7
-    # Synthesis of a flat PE, m = 1: 369 slices (bench/results/synthesis).
-    assert _rtl.design_for("fpga/I_M1").dsp() == 369
+    # Key switching and the exponents of the monomials take shifts and sums.
+    assert design.dsp() == 3 * 188
+    # Synthesis of the modules of a PE, m = 1: 276 slices (bench/results/synthesis).
+    assert _rtl.design_for("fpga/I_M1").dsp() == 276
     with pytest.raises(ParameterError, match="W128_P128"):
         _rtl.design_for("W128_P128")
 

@@ -80,10 +80,12 @@ TEST(RtlTiming, SlowMemoryCostsItsBeats) {
 TEST(RtlTiming, AWholeSwitchingKeyIsReadOnceARun) {
   Shape core{.log_N = 8, .M = 2, .pes = 1, .K = 2, .max_n = 20, .ks_lanes = 16};
   const std::uint64_t beats = std::uint64_t{core.ksk_row_count()} * core.ksk_row_beats(20);
-  const Counters again = count(core, Mode::bootstrap, 20, 6);
+  MemoryTiming narrow;
+  narrow.bytes_a_cycle = 16;  // a quarter of a beat
+  const Counters again = count(core, Mode::bootstrap, 20, 6, narrow);
   EXPECT_EQ(again.ksk_beats, 3 * beats);  // three batches
   core.ksk_rows = static_cast<std::uint32_t>(core.ksk_row_count());
-  const Counters once = count(core, Mode::bootstrap, 20, 6);
+  const Counters once = count(core, Mode::bootstrap, 20, 6, narrow);
   EXPECT_EQ(once.ksk_beats, beats);
   EXPECT_EQ(once.ks_busy, again.ks_busy);
   EXPECT_LT(once.cycles, again.cycles);
