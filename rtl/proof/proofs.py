@@ -65,6 +65,7 @@ PROOFS: dict[str, Proof] = {
             steps=latency - 5,
             cut=("w:dut.z4",),
             parameters={"LATENCY": latency},
+            long=True,
         )
         for latency in (8, 9)
     },
@@ -269,6 +270,7 @@ PROOFS: dict[str, Proof] = {
             f"a word comes out {d} enabled cycles after it went in",
             ("arith/delay_line.sv", old, by),
             induction=2,
+            long=d > 9,
             parameters={"DEPTH": d, "BLOCK_FROM": block_from},
         )
         for d, block_from, old, by in (
