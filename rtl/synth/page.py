@@ -102,9 +102,10 @@ def parts_around(c: Core) -> dict[str, int]:
 
 def cells(has: tuple[Resources, list[str]]) -> list[str]:
     sums, missing = has
-    if missing:
+    if not any(sums.values()):
         return ["without " + ", ".join(missing)] + [""] * (len(UNITS) - 1)
-    return [number(sums[u]) for u in UNITS]
+    lacks = " without " + ", ".join(missing) if missing else ""
+    return [number(sums[UNITS[0]]) + lacks, *(number(sums[u]) for u in UNITS[1:])]
 
 
 def in_words(name: str) -> str:
@@ -195,16 +196,14 @@ def whole() -> list[str]:
         pe, missing = ({u: flat[u] for u in UNITS}, []) if flat else total(c, parts_of_pe(c))
         around, others = total(c, parts_around(c))
         around_rows.append([in_words(name), *cells((around, others))])
-        if missing or others:
-            ours = ["without " + ", ".join(missing + others)] + [""] * 3
-        else:
-            sums = {u: c.pes * pe[u] + around[u] for u in UNITS}
-            ours = [
-                f"{sums['LUT'] / 1000:,.0f} K",
-                f"{sums['FF'] / 1000:,.0f} K",
-                number(sums["DSP"]),
-                f"{(sums['BRAM36'] * 36 + sums['URAM'] * 288) / 1024:,.0f} Mb",
-            ]
+        sums = {u: c.pes * pe[u] + around[u] for u in UNITS}
+        lacks = " without " + ", ".join(missing + others) if missing or others else ""
+        ours = [
+            f"{sums['LUT'] / 1000:,.0f} K{lacks}",
+            f"{sums['FF'] / 1000:,.0f} K",
+            number(sums["DSP"]),
+            f"{(sums['BRAM36'] * 36 + sums['URAM'] * 288) / 1024:,.0f} Mb{lacks}",
+        ]
         paper = [f"{lut} K", f"{ff} K", number(dsp), f"{sram} Mb"]
         pairs = [cell for pair in zip(ours, paper, strict=True) for cell in pair]
         rows.append([in_words(name), str(c.pes), str(1 << c.log_b), *pairs])
