@@ -417,11 +417,16 @@ class Judged(Protocol):
     """What a front compares."""
 
     @property
-    def throughput(self) -> float: ...
+    def throughput(self) -> float:
+        """Bootstraps a second."""
+
     @property
-    def latency_full(self) -> float: ...
+    def latency_full(self) -> float:
+        """Seconds of a full batch, from the start to the last answer of the memory."""
+
     @property
-    def share(self) -> float: ...
+    def share(self) -> float:
+        """The larger part of the DSP slices and of the memory on the chip that it takes."""
 
 
 T = TypeVar("T", bound=Judged)

@@ -214,6 +214,18 @@ struct whorl_rtl_core {
   std::vector<Ask> asks_;
 };
 
+/// f, unless the simulation has failed; what fails in it becomes the core's error.
+template <class F>
+static void guarded(whorl_rtl_core* core, const F& f) {
+  if (!core->error.empty()) return;
+  try {
+    f();
+    if (core->context.gotError()) core->error = "an assertion of the core failed";
+  } catch (const std::exception& error) {
+    core->error = error.what();
+  }
+}
+
 extern "C" {
 
 uint32_t whorl_rtl_abi(void) { return WHORL_RTL_ABI; }
@@ -229,18 +241,6 @@ whorl_rtl_core* whorl_rtl_create(const uint32_t words[WHORL_RTL_SHAPE_WORDS]) {
 }
 void whorl_rtl_destroy(whorl_rtl_core* core) { delete core; }
 const char* whorl_rtl_error(const whorl_rtl_core* core) { return core->error.empty() ? nullptr : core->error.c_str(); }
-
-/// f, unless the simulation has failed; what fails in it becomes the core's error.
-template <class F>
-static void guarded(whorl_rtl_core* core, const F& f) {
-  if (!core->error.empty()) return;
-  try {
-    f();
-    if (core->context.gotError()) core->error = "an assertion of the core failed";
-  } catch (const std::exception& error) {
-    core->error = error.what();
-  }
-}
 uint32_t whorl_rtl_read(whorl_rtl_core* core, uint32_t address) {
   uint32_t value = 0;
   guarded(core, [&] { value = core->read(address & 0xFFF); });

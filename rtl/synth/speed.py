@@ -209,13 +209,15 @@ def simulated() -> list[str]:
     head += ["WAIT_LOAD", "multipliers busy", "s for one", "record `rtl/cycles`"]
     text += table(head, rows)
     checked = read(FOLDER / "configurations.jsonl")
-    shapes, wrong = (sum(line[key] for line in checked) for key in ("shapes", "median"))
-    runs_of_all = sum(line["runs"] for line in checked)
-    text += [
-        f"**The model counts as the core does.** {shapes} random shapes, {runs_of_all:,} runs with random memories, late beats, modes and counts: results and all counters are equal{f', but for {wrong:.0f} shapes' if wrong else ''}",
-        "(`rtl/sim/configurations.py`, record `rtl/configurations`).",
-        "",
-    ]
+    if checked:
+        shapes, wrong, all_runs = (
+            sum(int(line[key]) for line in checked) for key in ("shapes", "median", "runs")
+        )
+        text += [
+            f"**The model counts as the core does.** {shapes} random shapes, {all_runs:,} runs with random memories, late beats, modes and counts: results and all counters are equal{f', but for {wrong} shapes' if wrong else ''}",
+            "(`rtl/sim/configurations.py`, record `rtl/configurations`).",
+            "",
+        ]
     rates: dict[str, Record] = {line["params"]: line for line in read(FOLDER / "model.jsonl")}
     rows = [
         [

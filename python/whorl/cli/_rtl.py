@@ -55,6 +55,7 @@ def _row(point: _rtl.Point, best: bool) -> list[str]:
 
 
 def draw(points: list[_rtl.Point], best: list[_rtl.Point], path: Path) -> None:
+    """Draws rates over latencies of full batches; `best` are circled. The suffix is the format."""
     try:
         import matplotlib
     except ImportError as error:
