@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Tests the accelerator, each step to its end even if an earlier one failed: Verilator's and slang's
-# lint, benches in C++, cocotb, proofs. Ends with a line that begins with `rtl:`.
+# lint, benches in C++, cocotb, proofs; in full also the model against random cores (which takes
+# the C++ tests of WHORL_BUILD), coverage, and mutations. Ends with a line that begins with `rtl:`.
 #
 # usage: rtl/test.sh [quick|full] [VENV] [JOBS]    VENV has the packages of the extra `rtl` of
 #                                                  pyproject.toml (tools/setup.sh test)
@@ -34,6 +35,8 @@ step slang "$python" rtl/sim/slang_lint.py
 if [[ "$mode" == full ]]; then
   step benches make --no-print-directory -C rtl/sim -j "$jobs" test-full
   step cocotb "$python" rtl/cocotb/run.py
+  step configurations "$python" rtl/sim/configurations.py --shapes 12 \
+    --test "${WHORL_BUILD:-build/make}/tests/whorl_tests_unit_backend"
   step coverage "$python" rtl/sim/coverage.py --run --jobs "$jobs"
   step proofs "$python" rtl/proof/run.py
   step mutations "$python" rtl/proof/run.py --mutate
