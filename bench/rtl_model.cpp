@@ -37,16 +37,21 @@ struct Case {
 
 /// The designs of rtl/README.md, section 8, and one for set (II).
 std::vector<Case> cases() {
-  const rtl::Shape one{
-      .log_N = 10, .L = 2, .log_Bg = 10, .max_n = 500, .ks_lanes = 1024, .ksk_rows = 8192};
+  const rtl::Shape one{.log_N = 10,
+                       .L = 2,
+                       .log_Bg = 10,
+                       .ksk_bits = 1024,
+                       .max_n = 500,
+                       .ks_lanes = 1024,
+                       .ksk_rows = 8192};
   std::vector<Case> out;
   struct {
     const char* set;
     std::uint32_t M, pes, log_b, K, ports;
-  } const designs[] = {{"fpga/I_M1", 1, 2, 3, 6, 2},
-                       {"fpga/I_M2", 2, 3, 2, 4, 4},
-                       {"fpga/I_M3", 3, 2, 2, 5, 7},
-                       {"fpga/I_M4", 4, 5, 0, 3, 8}};
+  } const designs[] = {{"fpga/I_M1", 1, 11, 1, 3, 1},
+                       {"fpga/I_M2", 2, 2, 3, 6, 6},
+                       {"fpga/I_M3", 3, 5, 1, 3, 7},
+                       {"fpga/I_M4", 4, 7, 0, 3, 8}};
   for (const auto& [set, M, pes, log_b, K, ports] : designs) {
     rtl::Shape shape = one;
     shape.M = M;
@@ -56,9 +61,19 @@ std::vector<Case> cases() {
     shape.bk_ports = ports;
     out.push_back({set, shape});
   }
-  rtl::Shape large{.log_N = 11, .L = 3, .log_Bg = 7, .M = 2, .pes = 8, .bk_ports = 3};
-  large.max_n = 592;
-  large.ks_lanes = 608;
+  const rtl::Shape large{.log_N = 11,
+                         .L = 3,
+                         .log_Bg = 7,
+                         .M = 2,
+                         .pes = 5,
+                         .log_b = 1,
+                         .K = 3,
+                         .mem_bits = 1024,
+                         .bk_ports = 3,
+                         .ksk_bits = 1024,
+                         .max_n = 592,
+                         .ks_lanes = 1216,
+                         .ksk_rows = 16384};
   out.push_back({"fpga/II_M2", large});
   return out;
 }

@@ -40,7 +40,8 @@ struct Cycles {
   std::uint64_t chunk_bytes = 0;  ///< of a step's part of the bootstrapping key
 };
 
-/// The counters of the run. ParameterError for a core that cannot be, or for n or count of 0.
+/// The counters of the run. ParameterError for a core that cannot be, n of 0, or a count that
+/// is not in 1 … 2^20. It cannot be interrupted.
 Cycles count_cycles(const Core& core, const Memory& memory, const Run& run);
 
 }  // namespace whorl::rtl

@@ -30,8 +30,11 @@ class Chip:
 
     @property
     def bytes_a_cycle(self) -> int:
-        """What its memory gives in a cycle."""
-        return int(self.gb_s * 1e9 / (self.mhz * 1e6))
+        """What its memory gives in a cycle. ParameterError below one byte."""
+        whole = int(self.gb_s * 1e9 / (self.mhz * 1e6))
+        if whole < 1:
+            raise ParameterError(f"{self.gb_s} GB/s are less than a byte a cycle at {self.mhz} MHz")
+        return whole
 
 
 def _table(name: str) -> dict[str, Any]:

@@ -40,11 +40,11 @@ async def quick_registers(dut: Any) -> None:
     core = await Core.make(dut, percent=20)
     assert await core.read(0) == 0x57484F52
     assert await core.read(4) == 0x00010000
-    for address in (0, 4, STATUS, ERROR, *range(0x20, 0x64, 4), *range(0x180, 0x1E0, 4)):
+    for address in (0, 4, STATUS, ERROR, *range(0x20, 0x68, 4), *range(0x180, 0x1E0, 4)):
         before = await core.read(address)
         await core.write(address, ~before & 0xFFFFFFFF)
         assert await core.read(address) == before, f"{address:#x} could be written"
-    for address in (0x18, 0x1C, 0x64, 0x7C, 0x118, 0x17C, 0x1E0, 0xFFC):
+    for address in (0x18, 0x1C, 0x68, 0x7C, 0x118, 0x17C, 0x1E0, 0xFFC):
         await core.write(address, 0xFFFFFFFF)
         assert await core.read(address) == 0, f"{address:#x} is not empty"
     for address in range(0x80, 0x118, 4):

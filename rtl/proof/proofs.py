@@ -211,6 +211,7 @@ PROOFS: dict[str, Proof] = {
             ("memory/axi_reader.sv", old, by),
             induction=2,
             parameters={"DATA_BITS": bits, "QUEUE_BURSTS": bursts},
+            long=bits > 64,
         )
         for name, bits, bursts, says, old, by in (
             (
@@ -352,6 +353,7 @@ PROOFS: dict[str, Proof] = {
             ("memory/chunk_buffer.sv", old, by),
             induction=2,
             parameters={"WORDS": words, "DATA_BITS": bits, "BUFFERS": buffers},
+            long=buffers > 2,
         )
         for words, bits, buffers, old, by in (
             (3, 64, 2, "in_ready = held != CW'(BUFFERS)", "in_ready = held <= CW'(BUFFERS)"),
@@ -399,6 +401,7 @@ PROOFS: dict[str, Proof] = {
             ("keyswitch/key_switch.sv", old, by),
             induction=2,
             parameters={"KEY_ROWS": rows, "LANES": lanes},
+            long=rows > 3,
         )
         for rows, lanes, says, old, by in (
             (
@@ -434,6 +437,7 @@ PROOFS: dict[str, Proof] = {
             ("pe/monomials.sv", old, by),
             induction=2,
             parameters={"LOG_B": b, "M": m},
+            long=b > 0,
         )
         for b, m, old, by in (
             (0, 1, "(LOG_T - ones(before_row))", "(LOG_T - ones(row))"),

@@ -82,7 +82,10 @@ struct whorl_rtl_core {
   Waves waves{context, top, text_of("WHORL_RTL_WAVES", "whorl_core.vcd"), number_of("WHORL_RTL_WAVES_SLOT", 0),
               number_of("WHORL_RTL_WAVES_CYCLES", 0)};
 
+  std::string error;  ///< of the simulation, not of the run; nothing runs after one
+
   whorl_rtl_core() {
+    context.fatalOnError(false);  // an assertion that fails must not end the process
     restart_memory();
     top.s_axil_awvalid = top.s_axil_wvalid = top.s_axil_arvalid = 0;
     top.s_axil_bready = top.s_axil_rready = 1;
@@ -211,6 +214,18 @@ struct whorl_rtl_core {
   std::vector<Ask> asks_;
 };
 
+/// f, unless the simulation has failed; what fails in it becomes the core's error.
+template <class F>
+static void guarded(whorl_rtl_core* core, const F& f) {
+  if (!core->error.empty()) return;
+  try {
+    f();
+    if (core->context.gotError()) core->error = "an assertion of the core failed";
+  } catch (const std::exception& error) {
+    core->error = error.what();
+  }
+}
+
 extern "C" {
 
 uint32_t whorl_rtl_abi(void) { return WHORL_RTL_ABI; }
@@ -225,10 +240,15 @@ whorl_rtl_core* whorl_rtl_create(const uint32_t words[WHORL_RTL_SHAPE_WORDS]) {
   }
 }
 void whorl_rtl_destroy(whorl_rtl_core* core) { delete core; }
-uint32_t whorl_rtl_read(whorl_rtl_core* core, uint32_t address) { return core->read(address); }
+const char* whorl_rtl_error(const whorl_rtl_core* core) { return core->error.empty() ? nullptr : core->error.c_str(); }
+uint32_t whorl_rtl_read(whorl_rtl_core* core, uint32_t address) {
+  uint32_t value = 0;
+  guarded(core, [&] { value = core->read(address & 0xFFF); });
+  return value;
+}
 int whorl_rtl_write(whorl_rtl_core* core, uint32_t address, uint32_t value) {
   // Interrupts tell step() when a run is over.
-  if (address != irq_enable) core->write(address, value);
+  if ((address & 0xFFF) != irq_enable) guarded(core, [&] { core->write(address & 0xFFF, value); });
   return 0;
 }
 int whorl_rtl_resize(whorl_rtl_core* core, uint32_t port, uint64_t bytes) {
@@ -236,7 +256,7 @@ int whorl_rtl_resize(whorl_rtl_core* core, uint32_t port, uint64_t bytes) {
   try {
     core->memory[port].resize(bytes);
   } catch (const std::exception&) {
-    return 2;
+    return WHORL_RTL_NO_MEMORY;
   }
   return 0;
 }
@@ -261,7 +281,9 @@ int whorl_rtl_timing(whorl_rtl_core* core, uint32_t latency, uint32_t bytes_a_cy
 }
 uint64_t whorl_rtl_step(whorl_rtl_core* core, uint64_t cycles) {
   uint64_t t = 0;
-  for (; t < cycles && !core->top.irq; ++t) core->cycle();
+  guarded(core, [&] {
+    for (; t < cycles && !core->top.irq && !core->context.gotError(); ++t) core->cycle();
+  });
   return t;
 }
 

@@ -185,6 +185,8 @@ def all_modules() -> dict[str, tuple[str, Parameters]]:
 
 MODULES = all_modules()
 HEAVY = ("pe", "key_switch")  # not synthesised unless they are named
+# A key-switching key that stays on the chip has more bits than all block memories: UltraRAM.
+ULTRA_RAM = ("key_switch",)
 
 
 # How many LUTs a cell takes.
@@ -216,6 +218,10 @@ def sources() -> list[str]:
     return ["src/whorl_pkg.sv", *sorted(str(p.relative_to(RTL)) for p in RTL.glob("src/*/*.sv"))]
 
 
+def command(top: str) -> str:
+    return "synth_xilinx -family xcup -flatten" + " -uram" * (top in ULTRA_RAM)
+
+
 def script(top: str, parameters: Parameters, build: Path) -> str:
     overrides = " ".join(f"-G {k}={v}" for k, v in parameters.items())
     at = build.relative_to(RTL)
@@ -224,7 +230,7 @@ def script(top: str, parameters: Parameters, build: Path) -> str:
             "read_slang --threads 1 --unroll-limit=1000000 --ignore-assertions "
             f"--top {top} {overrides} {' '.join(sources())}",
             "hierarchy -auto-top",
-            "synth_xilinx -family xcup -flatten -noiopad -noclkbuf",
+            f"{command(top)} -noiopad -noclkbuf",
             f"tee -o {at}/stat.json stat -json",
             "select w:* t:LUT* t:CARRY4 t:MUXF* t:INV",
             f"tee -o {at}/ltp.txt ltp",
@@ -314,7 +320,7 @@ def records(name: str, limit: float) -> Iterator[dict[str, Any]]:
             transfers=None,
             unit=unit,
             design=name,
-            tool="yosys 0.70, synth_xilinx -family xcup -flatten",
+            tool=f"yosys 0.70, {command(top)}",
             seconds=round(seconds, 1),
             **({**path, **parts(cells), "cells": cells} if unit == "LUT" else {}),
         )

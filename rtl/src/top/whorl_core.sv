@@ -106,21 +106,34 @@ module whorl_core
   localparam int EW = 1 + KW + LOG_STEPS, BW = $clog2(BK_BUFFERS);
   localparam int CAPACITY = PES * K, CW = $clog2(CAPACITY + 1);
 
-  if (LOG_N < 6 || LOG_N > 13 || LOG_ROWS < 5 || M < 1 || M > 4) begin : g_wrong_shape
-    $error("LOG_N is not in 6 to 13, N/2B is below 32, or M is not in 1 to 4");
+  // Whether x is a power of two from least to most.
+  function automatic logic power(input int x, input int least, input int most);
+    return x >= least && x <= most && (x & (x - 1)) == 0;
+  endfunction
+  if (LOG_N < 6 || LOG_N > 13 || LOG_B < 0 || LOG_ROWS < 5 || M < 1 || M > 4) begin : g_wrong_shape
+    $error("LOG_N = %0d is not in 6 to 13, N/2B is below 32 with LOG_B = %0d, or M = %0d is not in 1 to 4",
+           LOG_N, LOG_B, M);
   end
-  if (L * LOG_BG > 33 || L_KS * LOG_BKS > 32) begin : g_wrong_digits
-    $error("L*LOG_BG is above 33, or L_KS*LOG_BKS above 32");
+  if (L < 1 || LOG_BG < 1 || L * LOG_BG > 33 || L_KS < 1 || LOG_BKS < 1 || L_KS * LOG_BKS > 32)
+  begin : g_wrong_digits
+    $error("L*LOG_BG = %0d*%0d is not in 1 to 33, or L_KS*LOG_BKS = %0d*%0d not in 1 to 32", L, LOG_BG, L_KS,
+           LOG_BKS);
   end
-  if (BK_BUFFERS < 2 || (BK_BUFFERS & (BK_BUFFERS - 1)) != 0 || BK_PORTS < 1 || BK_PORTS > 8)
-  begin : g_wrong_key
-    $error("BK_BUFFERS is no power of two from 2 on, or BK_PORTS is not in 1 to 8");
+  if (PES < 1 || K < 1 || MAX_N_LWE < 1 || MAX_N_LWE > 65535) begin : g_wrong_batch
+    $error("PES = %0d or K = %0d is below 1, or MAX_N_LWE = %0d is not in 1 to 65535", PES, K, MAX_N_LWE);
+  end
+  if (!power(MEM_BITS, 64, 1024) || !power(KSK_BITS, 64, 1024)) begin : g_wrong_ports
+    $error("MEM_BITS = %0d or KSK_BITS = %0d is no power of two in 64 to 1024", MEM_BITS, KSK_BITS);
+  end
+  if (!power(BK_BUFFERS, 2, 1 << 30) || BK_PORTS < 1 || BK_PORTS > 8) begin : g_wrong_key
+    $error("BK_BUFFERS = %0d is no power of two from 2 on, or BK_PORTS = %0d is not in 1 to 8", BK_BUFFERS,
+           BK_PORTS);
   end
   if (KSK_ROWS < 2) begin : g_wrong_rows
-    $error("KSK_ROWS is below 2");
+    $error("KSK_ROWS = %0d is below 2", KSK_ROWS);
   end
-  if (KS_LANES % (KSK_BITS / 32) != 0 || KS_LANES % WIDE != 0) begin : g_wrong_lanes
-    $error("KS_LANES is not a multiple of the words of a beat");
+  if (KS_LANES < 1 || KS_LANES % (KSK_BITS / 32) != 0 || KS_LANES % WIDE != 0) begin : g_wrong_lanes
+    $error("KS_LANES = %0d is not a multiple of the words of a beat", KS_LANES);
   end
 
   // ---- registers and control

@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-#define WHORL_RTL_ABI 2u
+#define WHORL_RTL_ABI 3u
 #define WHORL_RTL_SHAPE_WORDS 16u
 
 #define WHORL_RTL_NO_MEMORY 2 /* of whorl_rtl_resize */
@@ -25,7 +25,12 @@ void whorl_rtl_shape(uint32_t words[WHORL_RTL_SHAPE_WORDS]);
 whorl_rtl_core* whorl_rtl_create(const uint32_t words[WHORL_RTL_SHAPE_WORDS]);
 void whorl_rtl_destroy(whorl_rtl_core* core);
 
-/* Registers; each takes some cycles. */
+/* What failed in the simulation itself, such as an assertion, in words; null while nothing did.
+ * After that no function changes the core any more. The text lives as long as the core. */
+const char* whorl_rtl_error(const whorl_rtl_core* core);
+
+/* Registers; each takes some cycles. The simulation keeps IRQ_ENABLE at 1 for itself: writes to it
+ * do nothing. */
 uint32_t whorl_rtl_read(whorl_rtl_core* core, uint32_t address);
 int whorl_rtl_write(whorl_rtl_core* core, uint32_t address, uint32_t value);
 
@@ -40,7 +45,8 @@ int whorl_rtl_load(whorl_rtl_core* core, uint32_t port, uint64_t address, void* 
 int whorl_rtl_timing(whorl_rtl_core* core, uint32_t latency, uint32_t bytes_a_cycle, uint32_t stall,
                      uint32_t stall_cycles, uint64_t seed);
 
-/* Up to so many cycles, fewer if the core is idle before; how many they were. */
+/* Up to so many cycles, fewer if a run ends before; how many they were. A core that has not run yet
+ * takes all of them. */
 uint64_t whorl_rtl_step(whorl_rtl_core* core, uint64_t cycles);
 
 #ifdef __cplusplus

@@ -13,7 +13,11 @@ Cycles count_cycles(const Core& core, const Memory& memory, const Run& run) {
                            core.pes,      core.log_b,    core.K,          core.mem_bits,
                            core.bk_ports, core.ksk_bits, run.n,           core.L_ks,
                            core.log_Bks,  core.ks_lanes, core.bk_buffers, core.ksk_rows};
-  if (run.count == 0) throw ParameterError("count = 0; a run has at least one ciphertext");
+  constexpr std::uint32_t most = 1u << 20;
+  if (run.n == 0) throw ParameterError("n = 0; a ciphertext has at least one coefficient");
+  if (run.count == 0 || run.count > most)
+    throw ParameterError("count = " + std::to_string(run.count) + " is not in 1 … " +
+                         std::to_string(most));
   shape.check();
   // All that reads and writes lies at address 0: only places within bursts count.
   model::Descriptor d;

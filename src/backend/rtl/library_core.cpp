@@ -21,9 +21,14 @@ class LibraryCore final : public Core {
   }
   ~LibraryCore() override { f_.destroy(core_); }
 
-  std::uint32_t read(std::uint32_t address) override { return f_.read(core_, address); }
+  std::uint32_t read(std::uint32_t address) override {
+    const std::uint32_t value = f_.read(core_, address);
+    require_sound();
+    return value;
+  }
   void write(std::uint32_t address, std::uint32_t value) override {
     check("write of a register", f_.write(core_, address, value));
+    require_sound();
   }
   void resize(Port port, std::uint64_t bytes) override {
     const int status = f_.resize(core_, port, bytes);
@@ -45,7 +50,9 @@ class LibraryCore final : public Core {
     constexpr std::uint64_t piece = 20000;  // some tens of milliseconds
     while (cycles > 0) {
       const std::uint64_t wanted = std::min(cycles, piece);
-      if (f_.step(core_, wanted) < wanted) return;
+      const std::uint64_t took = f_.step(core_, wanted);
+      require_sound();
+      if (took < wanted) return;
       cycles -= wanted;
       if (interrupt_ && interrupt_())
         throw InterruptedError("a run of the simulated core was interrupted");
@@ -53,6 +60,10 @@ class LibraryCore final : public Core {
   }
 
  private:
+  void require_sound() const {
+    if (const char* const error = f_.error(core_))
+      throw DeviceError("\"" + library_->path_ + "\": the simulation failed: " + error);
+  }
   void check(const char* what, int status) const {
     if (status != 0)
       throw DeviceError("\"" + library_->path_ + "\": " + what + " failed with " +
@@ -106,6 +117,7 @@ std::shared_ptr<const CoreLibrary> CoreLibrary::load(const std::string& path) {
   Functions& f = out->functions_;
   find(handle, path, "whorl_rtl_create", f.create);
   find(handle, path, "whorl_rtl_destroy", f.destroy);
+  find(handle, path, "whorl_rtl_error", f.error);
   find(handle, path, "whorl_rtl_read", f.read);
   find(handle, path, "whorl_rtl_write", f.write);
   find(handle, path, "whorl_rtl_resize", f.resize);

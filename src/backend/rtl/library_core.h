@@ -34,6 +34,7 @@ class CoreLibrary : public std::enable_shared_from_this<CoreLibrary> {
   struct Functions {
     decltype(&whorl_rtl_create) create;
     decltype(&whorl_rtl_destroy) destroy;
+    decltype(&whorl_rtl_error) error;
     decltype(&whorl_rtl_read) read;
     decltype(&whorl_rtl_write) write;
     decltype(&whorl_rtl_resize) resize;

@@ -13,7 +13,7 @@ struct Reach {
   Port port;
   std::uint64_t address;
   unsigned __int128 bytes;
-  Code code;                                        ///< if they end too late
+  Code code;                                         ///< if they end too late
   unsigned __int128 most = ~(unsigned __int128){0};  ///< bytes
   bool fits(std::uint64_t end) const { return bytes <= most && address + bytes <= end; }
 };
@@ -30,8 +30,8 @@ std::vector<Reach> reaches(const Descriptor& d, const Shape& shape) {
     out.push_back(
         {io_port, d.lut_addr, Wide{d.luts} * (std::uint64_t{shape.N()} * 8), Code::luts_end});
   out.push_back({io_port, d.out_addr,
-                 Wide{d.count} * (shape.io_beats(result_words(d, shape)) * beat),
-                 Code::results_end, ((Wide{1} << 40) - 1) * beat});  // beats are counted in 40 bits
+                 Wide{d.count} * (shape.io_beats(result_words(d, shape)) * beat), Code::results_end,
+                 ((Wide{1} << 40) - 1) * beat});  // beats are counted in 40 bits
   if (d.switches())
     out.push_back({ksk_port, d.ksk_addr,
                    Wide{std::uint64_t{shape.N()} * shape.L_ks} *
