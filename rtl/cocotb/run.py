@@ -53,7 +53,7 @@ def build(name: str, coverage: bool) -> Path:
     command += ["-LDFLAGS", f"-Wl,-rpath,{libraries} -L{libraries} -lcocotbvpi_verilator"]
     command += [f"-G{key}={value}" for key, value in SHAPES[name].items()]
     if coverage:
-        command += ["--coverage-line", "--coverage-toggle", "--coverage-max-width", "100000"]
+        command += ["--coverage-line", "--coverage-toggle", "--coverage-max-width", "2048"]
     main_program = cocotb_tools.config.share_dir / "lib" / "verilator" / "verilator.cpp"
     command += [str(main_program), str(HERE / "core_tb.vlt"), *(str(p) for p in sources())]
     # The wheel was configured for clang, whose options for precompiled headers are not GCC's.

@@ -166,6 +166,34 @@ void print_run(Core& core, unsigned count, u64 bytes, double seconds) {
   std::printf("}}\n");
 }
 
+/// What can be written reads back, byte by byte too; what cannot stays. The port's answers wait now and then.
+void exercise_registers(Core& core) {
+  core.stalls = {30, 10};
+  for (unsigned address = 0x080; address < 0x118; address += 4)
+    for (const std::uint32_t value : {~0u, 0u, static_cast<std::uint32_t>(core.random())}) {
+      core.write(address, value);
+      check("register", address, core.read(address), value);
+      const unsigned strobe = static_cast<unsigned>(core.random.below(16));
+      core.write(address, ~value, strobe);
+      std::uint32_t wanted = value;
+      for (unsigned b = 0; b < 4; ++b)
+        if (strobe >> b & 1) wanted ^= 0xFFu << (8 * b);
+      check("register written by bytes", address, core.read(address), wanted);
+    }
+  for (const unsigned address : {0x000u, 0x004u, 0x010u, 0x018u, 0x020u, 0x060u, 0x07Cu, 0x118u, 0x180u, 0xFFCu}) {
+    const std::uint32_t value = core.read(address);
+    core.write(address, ~value);
+    check("register that cannot be written", address, core.read(address), value);
+  }
+  check("version", 0, core.read(0x004), 0x00010000);
+  check("LOG_N", 0, core.read(0x020), LOG_N);
+  for (const std::uint32_t enable : {1u, 0u, 1u}) {
+    core.write(0x014, enable);
+    check("IRQ_ENABLE", 0, core.read(0x014), enable);
+  }
+  check("irq of a core that did not run", 0, core.top.irq, 0);
+}
+
 Job random_job(Random& random, unsigned mode, unsigned count) {
   return {mode, count, mode != 2 && random.chance(30), random.chance(50),
           static_cast<unsigned>(random.below(2 * N)), random.residue_mod_p()};
@@ -210,6 +238,7 @@ int main(int argc, char** argv) {
     std::fflush(stdout);
   }
 #else
+  exercise_registers(core);
   for (const unsigned percent : {0u, 3u, 70u}) {
     core.stalls = {percent, percent ? 40u : 5u};
     for (const unsigned mode : {2u, 1u, 0u})
@@ -220,13 +249,14 @@ int main(int argc, char** argv) {
   print_counters(core, 4 * capacity);
 
   // Resets and aborts in the middle, and a good run after each.
-  for (unsigned t = 0; t < 12; ++t) {
+  for (unsigned t = 0; t < 24; ++t) {
     core.stalls = {t % 2 ? 20u : 0u, 30};
-    const Job job = random_job(core.random, t % 3, capacity + 1);
+    const Job job = random_job(core.random, static_cast<unsigned>(core.random.below(3)), capacity + 1);
     test.prepare(job);
     test.describe(core, job);
     core.write(0x008, 1);
-    const u64 after = core.random.below(t < 6 ? 3000 : 20000);
+    // From the first cycles of the checks on.
+    const u64 after = core.random.below(t % 3 == 2 ? 100 : t < 9 ? 3000 : 20000);
     if (show) std::printf("%s mode %u after %llu cycles\n", t % 4 < 2 ? "reset of" : "abort of", job.mode, static_cast<unsigned long long>(after));
     for (u64 i = 0; i < after; ++i) core.step();
     if (t % 4 < 2) {

@@ -122,7 +122,8 @@ class Core {
     top.aclk = 1;
     top.eval();
   }
-  void write(unsigned address, std::uint32_t value) {
+  void write(unsigned address, std::uint32_t value, unsigned strobe = 15) {
+    top.s_axil_wstrb = static_cast<CData>(strobe);
     bool address_left = true, word_left = true;
     const unsigned wait_address = stalls.percent ? static_cast<unsigned>(random.below(4)) : 0;
     const unsigned wait_word = stalls.percent ? static_cast<unsigned>(random.below(4)) : 0;
@@ -146,7 +147,7 @@ class Core {
       if (t > 100) fail("write of a register is not answered", address, 0, 0);
       step();
     }
-    step();
+    wait_with(top.s_axil_bready, top.s_axil_bvalid);
   }
   void write64(unsigned address, u64 value) {
     write(address, static_cast<std::uint32_t>(value));
@@ -160,7 +161,8 @@ class Core {
     top.s_axil_arvalid = 0;
     if (!top.s_axil_rvalid) fail("read of a register is not answered", address, 0, 0);
     const std::uint32_t value = top.s_axil_rdata;
-    step();
+    wait_with(top.s_axil_rready, top.s_axil_rvalid);
+    check("a word of a register that waits", address, top.s_axil_rdata, value);
     return value;
   }
   u64 counter(unsigned c) { return read(0x180 + 8 * c) | u64{read(0x184 + 8 * c)} << 32; }
@@ -184,6 +186,16 @@ class Core {
   ReadPort& ksk_read() { return ksk_read_; }
 
  private:
+  /// An answer of the registers is taken after a while, and stays until then.
+  void wait_with(CData& ready, const CData& valid) {
+    for (u64 left = stalls.percent ? random.below(3) : 0; left; --left) {
+      ready = 0;
+      step();
+      check("an answer that waits", cycle, valid, 1);
+    }
+    ready = 1;
+    step();
+  }
   static void answer(std::uint32_t* to, const std::uint8_t* from, unsigned bytes) {
     if (from)
       std::memcpy(to, from, bytes);
