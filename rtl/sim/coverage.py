@@ -31,10 +31,6 @@ from common.records import append, stamped  # noqa: E402
 # File, pattern of the whole name of a bit of a signal, why it never moves.
 EXCLUDED: tuple[tuple[str, str, str], ...] = (
     ("pe/monomials.sv", r".*\brom\[.*", "words of a table of constants"),
-    *(
-        (file, name + r"\[\d+\]\[(2\d|[3-6]\d)\]", "a counter would have to reach 2^20")
-        for file, name in (("top/registers.sv", "counters"), ("top/whorl_core.sv", "counters"))
-    ),
     ("transform/twiddle_rom.sv", r".*\brom\[.*", "words of a table of constants"),
 )
 
