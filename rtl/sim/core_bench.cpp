@@ -276,6 +276,20 @@ int main(int argc, char** argv) {
     run(random_job(core.random, t % 3, 2));
   }
 
+  // Aborts in every cycle of the checks, and in the first ones after them.
+  core.stalls = {0, 5};
+  for (unsigned after = 0; after < 90; ++after) {
+    const Job job = random_job(core.random, after % 3, 1);
+    test.prepare(job);
+    test.describe(core, job);
+    core.write(0x008, 1);
+    for (unsigned i = 0; i < after; ++i) core.step();
+    core.write(0x008, 2);
+    check("status of an early abort", after, core.wait(2000), 4);
+    check("code of an early abort", after, core.read(0x010), 15);
+  }
+  for (const unsigned mode : {0u, 1u, 2u}) run(random_job(core.random, mode, 1));
+
   // Bad descriptors.
   struct Bad {
     unsigned address;

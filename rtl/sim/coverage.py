@@ -122,7 +122,7 @@ def percent(reached: int, all_points: int) -> float:
 
 def run(jobs: int) -> None:
     """Benches and tests of small shapes, with counters."""
-    for old in paths():
+    for old in [*paths(), *RTL.glob("sim/build/coverage/*.run")]:
         old.unlink()
     make = ["make", "--no-print-directory", "-C", str(RTL / "sim"), f"-j{jobs}", "coverage"]
     cocotb = [sys.executable, str(RTL / "cocotb" / "run.py"), "--coverage", "--shape", "m2"]
