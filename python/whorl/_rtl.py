@@ -455,7 +455,13 @@ def logic(design: Design, folder: Path) -> tuple[dict[str, float], list[str]]:
     module's parameters as `NAME=value, …`, which have to be the design's as far as it has them.
     """
     names = {"LOG_N": "log_N", "L": "L", "LOG_BG": "log_Bg", "M": "M", "LOG_B": "log_b", "K": "K"}
+    names |= {"PES": "pes", "MAX_N_LWE": "n", "L_KS": "L_ks", "LOG_BKS": "log_Bks"}
+    names |= {"LANES": "ks_lanes", "KSK_BITS": "ksk_bits", "KEY_ROWS": "ksk_rows"}
+    names |= {"DATA_BITS": "mem_bits", "BUFFERS": "bk_buffers", "CAPACITY": "capacity"}
     own = {upper: getattr(design, lower) for upper, lower in names.items()}
+    costs = _table("_rtl_costs.json")
+    # Records of these are of one butterfly a stage; their lanes do not depend on each other.
+    by_lane = {module for module, count in costs["modules_a_pe"].items() if count == "b"}
     records = []
     for path in sorted(folder.glob("*.jsonl")) if folder.is_dir() else []:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -465,10 +471,16 @@ def logic(design: Design, folder: Path) -> tuple[dict[str, float], list[str]]:
         given = dict(
             part.strip().split("=", 1) for part in record["params"].split(",") if "=" in part
         )
-        if all(str(own[key]) == value for key, value in given.items() if key in own):
+        wanted = own | {"LOG_B": 0} if record["op"] in by_lane else own
+        if all(str(wanted[key]) == value for key, value in given.items() if key in wanted):
             found[record["op"], record["unit"]] = float(record["median"])
-    costs = _table("_rtl_costs.json")
-    counts = {"1": 1, "2": 2, "2*L": 2 * design.L, "2*lanes": 2 * design.lanes}
+    counts = {
+        "1": 1,
+        "2": 2,
+        "b": 1 << design.log_b,
+        "2*L": 2 * design.L,
+        "2*lanes": 2 * design.lanes,
+    }
     counts |= {"bk_ports": design.bk_ports, "bk_ports + 2": design.bk_ports + 2}
     total, missing = dict.fromkeys(UNITS, 0.0), []
     for part, times in (("modules_a_pe", design.pes), ("modules_a_core", 1)):

@@ -105,6 +105,14 @@ def test_logic_needs_records_of_every_module(tmp_path: Path) -> None:
     total, missing = _rtl.logic(SMALL, tmp_path)
     assert "ntt" not in missing and "bku" in missing
     assert total["LUT"] == 400  # 2L transforms of the design's size
+    # Products are recorded for one butterfly a stage, and there are b of them.
+    records.append({"op": "mac", "params": "mac, LOG_B=0, L=2", "unit": "LUT", "median": 10})
+    records.append({"op": "loader", "params": "loader, PES=99", "unit": "LUT", "median": 7})
+    text = "\n".join(json.dumps(record) for record in records)
+    (tmp_path / "modules.jsonl").write_text(text + "\n", encoding="utf-8")
+    total, missing = _rtl.logic(replace(SMALL, log_b=2), tmp_path)
+    assert "mac" not in missing and "ntt" in missing and "loader" in missing
+    assert total["LUT"] == 40 * SMALL.pes
 
 
 def test_explore(shell, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
