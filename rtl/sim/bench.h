@@ -67,6 +67,9 @@ void reset(Top& top) {
   top.rst_n = 1;
 }
 
+/// How often, in a hundred cycles, a port stands still: never, sometimes, mostly.
+inline constexpr unsigned stall_levels[] = {0, 20, 85};
+
 inline u64 seed_of(int argc, char** argv) { return argc > 1 ? std::strtoull(argv[1], nullptr, 0) : 1; }
 
 [[noreturn]] inline void fail(const char* what, u64 at, u64 got, u64 wanted) {
