@@ -1,5 +1,5 @@
-// accumulator: random rows of one bank are read and get their products back, while the other bank is
-// drained and loaded; then they change places. Resets in the middle.
+// accumulator: random rows of one bank are read and get their products back, while the other bank
+// is drained and loaded; then they change places. Resets in the middle.
 #include <array>
 #include <bit>
 #include <deque>
@@ -21,7 +21,8 @@ void check_row(const char* what, u64 at, const Port& port, const Row& wanted) {
   for (unsigned w = 0; w < wanted.size(); ++w)
     bench::check(what, at, bench::get(port, 33 * w, 33), wanted[w]);
 }
-/// A row on its way back: it waits for its product, or for the end of the cycle in which it is written.
+/// A row on its way back: it waits for its product, or for the end of the cycle in which it is
+/// written.
 struct Copy {
   unsigned place;
   u64 at;
@@ -65,7 +66,8 @@ int main(int argc, char** argv) {
             steps[writes.front().place] = writes.front().row;
             free_row = writes.front().place;  // most often it is read again at once
           }
-          // A read, of places whose sums are written; in order, or of the last one that was written.
+          // A read, of places whose sums are written; in order, or of the last one that was
+          // written.
           const auto place = static_cast<unsigned>(
               stalls && random.chance(50) ? free_row : (4 * places - reads_left) % places);
           const bool read = reads_left && free_from[place] <= cycle && !random.chance(gaps);
@@ -136,7 +138,8 @@ int main(int argc, char** argv) {
             check_row("row in cycle", cycle, top.row, rows_due.front().second), ++checks;
           rows_due.pop_front();
           if (drains_due.front().first)
-            check_row("drained row in cycle", cycle, top.drain_row, drains_due.front().second), ++checks;
+            check_row("drained row in cycle", cycle, top.drain_row, drains_due.front().second),
+                ++checks;
           drains_due.pop_front();
           top.clk = 1;
           top.eval();
@@ -152,6 +155,7 @@ int main(int argc, char** argv) {
         }
       }
     }
-  bench::check("it was reset, and rows were in flight", most, resets && most + 4 >= std::min(places, lat_wb), 1);
+  bench::check("it was reset, and rows were in flight", most,
+               resets && most + 4 >= std::min(places, lat_wb), 1);
   bench::passed("accumulator", checks);
 }

@@ -66,7 +66,8 @@ int main(int argc, char** argv) {
         due.push_back(wanted);
         top.clk = 0;
         top.eval();
-        // Room while fewer than BUFFERS whole chunks are not released; ready as soon as one is whole.
+        // Room while fewer than BUFFERS whole chunks are not released; ready as soon as one is
+        // whole.
         bench::check("in_ready in cycle", cycle, top.in_ready, whole - released < BUFFERS);
         bench::check("ready in cycle", cycle, top.ready, whole > acquired);
         full += !top.in_ready;

@@ -1,6 +1,6 @@
-// pe: batches of random ciphertexts through steps with random keys, against plain arithmetic, while the
-// next batch is loaded and the one before is drained. The bench is the sequencer, the loader and the
-// drain: it waits at random, or begins each slot as early as may be. Resets in the middle.
+// pe: batches of random ciphertexts through steps with random keys, against plain arithmetic, while
+// the next batch is loaded and the one before is drained. The bench is the sequencer, the loader
+// and the drain: it waits at random, or begins each slot as early as may be. Resets in the middle.
 #include <bit>
 #include <deque>
 
@@ -21,12 +21,12 @@ constexpr unsigned lat_bku = transform - std::bit_width(sets - 1) - 10, to_key =
 struct Batch {
   unsigned places = 0;
   reference::Key key;
-  std::vector<std::vector<unsigned>> exponents;   // place·steps + step: m of them
-  std::vector<unsigned> words;                    // where those lie
-  std::vector<std::vector<u64>> first;            // of each place: b; a is 0
+  std::vector<std::vector<unsigned>> exponents;       // place·steps + step: m of them
+  std::vector<unsigned> words;                        // where those lie
+  std::vector<std::vector<u64>> first;                // of each place: b; a is 0
   std::vector<reference::Accumulator> before, after;  // of each place: the last step
-  u64 loads = 0, exponent_loads = 0;              // how much is there
-  u64 last_slot = 0;                              // the cycle in which it began
+  u64 loads = 0, exponent_loads = 0;                  // how much is there
+  u64 last_slot = 0;                                  // the cycle in which it began
   u64 drained = 0;
   unsigned bank = 0;
 };
@@ -43,10 +43,11 @@ int main(int argc, char** argv) {
   reference::Random random(bench::seed_of(argc, argv));
   Vpe top;
   reference::Shape shape{};
-  shape.log_n = LOG_N, shape.L = DIGITS, shape.log_bg = LOG_BG, shape.m = GROUP, shape.log_b = LOG_B;
+  shape.log_n = LOG_N, shape.L = DIGITS, shape.log_bg = LOG_BG, shape.m = GROUP,
+  shape.log_b = LOG_B;
   const reference::Transforms transforms(LOG_N);
   u64 checks = 0, resets = 0, overlaps = 0;
-  constexpr unsigned batches = 4;
+  constexpr unsigned batches = 10;
 
   const auto make = [&](unsigned number) {
     Batch batch;
@@ -57,7 +58,8 @@ int main(int argc, char** argv) {
       for (u64& x : polynomial) x = random.residue_mod_p();
     // Any words of the bank's half of the memory, each once.
     std::vector<unsigned> free;
-    for (unsigned w = 0; w < EXPONENT_WORDS / 2; ++w) free.push_back(batch.bank * EXPONENT_WORDS / 2 + w);
+    for (unsigned w = 0; w < EXPONENT_WORDS / 2; ++w)
+      free.push_back(batch.bank * EXPONENT_WORDS / 2 + w);
     for (unsigned place = 0; place < batch.places; ++place) {
       reference::Accumulator acc = {std::vector<u64>(N), std::vector<u64>(N)};
       for (u64& x : acc[1]) x = random.residue_mod_p();
@@ -65,7 +67,8 @@ int main(int argc, char** argv) {
       reference::Accumulator before;
       for (unsigned step = 0; step < steps; ++step) {
         std::vector<unsigned> e(GROUP);
-        for (unsigned& a : e) a = random.chance(20) ? 0 : static_cast<unsigned>(random.below(2 * N));
+        for (unsigned& a : e)
+          a = random.chance(20) ? 0 : static_cast<unsigned>(random.below(2 * N));
         before = acc;
         reference::take_step(shape, transforms, batch.key, step, e.data(), acc);
         batch.exponents.push_back(e);
@@ -84,7 +87,8 @@ int main(int argc, char** argv) {
     bool again = true;
     while (again) {
       again = false;
-      top.read_valid = top.exponents_valid = top.key_valid = top.exponents_write = top.load_enable = 0;
+      top.read_valid = top.exponents_valid = top.key_valid = top.exponents_write = top.load_enable =
+          0;
       bench::reset(top);
       std::deque<Batch> all;
       for (unsigned number = 0; number < batches; ++number) all.push_back(make(number));
@@ -106,7 +110,8 @@ int main(int argc, char** argv) {
           break;
         }
         // A slot begins.
-        if (stepping < loading && cycle >= next_slot && cycle >= next_of[place] && !random.chance(waits)) {
+        if (stepping < loading && cycle >= next_slot && cycle >= next_of[place] &&
+            !random.chance(waits)) {
           Batch& batch = all[stepping];
           slots.push_back({cycle, &batch, step, place});
           overlaps += slots.size() > 1 && slots.front().begin + lat_bku + to_key + rows > cycle;
@@ -147,8 +152,8 @@ int main(int argc, char** argv) {
             for (unsigned lane = 0; lane < lanes; ++lane) {
               u64 value = random.residue_mod_p();
               if (with_key)
-                value = with_key->batch->key[reference::key_at(shape, with_key->step, set, word / 2, word % 2)]
-                                            [lanes * key_row + lane];
+                value = with_key->batch->key[reference::key_at(shape, with_key->step, set, word / 2,
+                                                               word % 2)][lanes * key_row + lane];
               bench::put(top.key, ((set * 4 * DIGITS + word) * lanes + lane) * 33, 33, value);
             }
         if (!slots.empty() && cycle - slots.front().begin > lat_wb + rows) slots.pop_front();
@@ -180,14 +185,16 @@ int main(int argc, char** argv) {
               top.exponents_write = 1;
               top.exponents_write_address = batch.words[at];
               for (unsigned i = 0; i < GROUP; ++i)
-                bench::put(top.exponents_write_data, i * width_of_e, width_of_e, batch.exponents[at][i]);
+                bench::put(top.exponents_write_data, i * width_of_e, width_of_e,
+                           batch.exponents[at][i]);
             }
           }
         }
-        for (unsigned half = 0; half < 2; ++half) bench::put(top.load_pair, 33 * half, 33, pair[half]);
+        for (unsigned half = 0; half < 2; ++half)
+          bench::put(top.load_pair, 33 * half, 33, pair[half]);
 
-        // The drain, from the place of the last slot on. A sum is not there in the cycle before LAT_WB,
-        // and there in the one after it.
+        // The drain, from the place of the last slot on. A sum is not there in the cycle before
+        // LAT_WB, and there in the one after it.
         Drain drain{nullptr, 0};
         top.drain_bank = random.chance(50);
         top.drain_address = static_cast<std::uint32_t>(random.below(PLACES * rows));
@@ -214,7 +221,8 @@ int main(int argc, char** argv) {
           for (unsigned column = 0; column < 2; ++column)
             for (unsigned lane = 0; lane < lanes; ++lane, ++checks) {
               const unsigned at = coefficient(due.front().row, lane);
-              bench::check(column ? "b" : "a", at, bench::get(top.drain_row, (column * lanes + lane) * 33, 33),
+              bench::check(column ? "b" : "a", at,
+                           bench::get(top.drain_row, (column * lanes + lane) * 33, 33),
                            (*due.front().from)[column][at]);
             }
         due.pop_front();

@@ -1,4 +1,5 @@
-// stream_fifo: random words with random gaps and random stalls against a queue, and resets in the middle.
+// stream_fifo: random words with random gaps and random stalls against a queue, and resets in the
+// middle.
 #include <deque>
 
 #include "Vstream_fifo.h"
