@@ -102,7 +102,6 @@ int main(int argc, char** argv) {
       }
       top.start = cycle == 0;
       top.count = cycle == 0 ? count : static_cast<std::uint32_t>(random());
-      const bool started = cycle > 0;
       const bool words_left = words_in < u64{count} * (N + 1);
       if (!in_offered) in_offered = words_left && cycle >= hold && !random.chance(levels.in);
       top.in_valid = in_offered;
@@ -117,16 +116,15 @@ int main(int argc, char** argv) {
       top.out_ready = !random.chance(levels.out);
       top.clk = 0;
       top.eval();
-      if (!started) {
+      if (cycle == 0)
         bench::check("nothing before the start", run,
                      top.in_ready || top.command_valid || top.out_valid || top.busy, 0);
-      }
       if (top.busy) {
         // The first product of a batch: from here on its time is known.
         if (products == products_before) {
           const unsigned c = in_batch(batch), cycles = std::max(4u, c * groups);
-          const bool in_time = row_beats * at_once() <= cycles || (whole_key && batch);
-          if (fast && (in_time || whole_key)) {
+          // Where the rows lie there, or come as fast as they are used.
+          if (fast && (whole_key || row_beats * at_once() <= cycles)) {
             u64 at = cycle + u64{rows} / at_once() * cycles + 8;
             for (unsigned k = 0; k < c; ++k)
               for (unsigned beat = 0; beat < out_beats; ++beat) {
@@ -182,6 +180,7 @@ int main(int argc, char** argv) {
     bench::check("words taken", run, words_in, u64{count} * (N + 1));
     bench::check("nothing is asked for at the end of run", run, top.in_ready || top.command_valid,
                  0);
+    bench::check("room for rows at the end of run", run, top.beat_ready, !whole_key);
     bench::check("commands", run, commands, whole_key ? 1 : batches);
     bench::check("beats taken", run, beats_taken, commands * rows * row_beats);
     bench::check("products", run, products, products_before);
