@@ -61,10 +61,24 @@ void tick(Top& top) {
   top.eval();
 }
 template <class Top>
-void reset(Top& top) {
+void reset(Top& top, int cycles = 4) {
   top.rst_n = 0;
-  for (int i = 0; i < 4; ++i) tick(top);
+  for (int i = 0; i < cycles; ++i) tick(top);
   top.rst_n = 1;
+}
+
+/// How often, in a hundred cycles, a port of this round stands still: never, now and then, or mostly.
+inline unsigned stalls(reference::Random& random) {
+  constexpr unsigned percent[] = {0, 30, 85};
+  return percent[random.below(3)];
+}
+/// Some number below `bound`, often one of the ends.
+inline u64 with_ends(reference::Random& random, u64 bound) {
+  switch (random.below(4)) {
+    case 0: return 0;
+    case 1: return bound - 1;
+    default: return random.below(bound);
+  }
 }
 
 inline u64 seed_of(int argc, char** argv) { return argc > 1 ? std::strtoull(argv[1], nullptr, 0) : 1; }
@@ -77,6 +91,21 @@ inline u64 seed_of(int argc, char** argv) { return argc > 1 ? std::strtoull(argv
 inline void check(const char* what, u64 at, u64 got, u64 wanted) {
   if (got != wanted) fail(what, at, got, wanted);
 }
+/// What a unit offers stays until it is taken. It is told of each cycle.
+class Stays {
+ public:
+  void see(const char* what, u64 at, bool valid, bool ready, u64 value = 0) {
+    if (waits_) check(what, at, valid, 1), check(what, at, value, value_);
+    waits_ = valid && !ready;
+    value_ = value;
+  }
+  void clear() { waits_ = false; }
+
+ private:
+  bool waits_ = false;
+  u64 value_ = 0;
+};
+
 /// The end of a bench. Where coverage is counted, it goes to the file that WHORL_COVERAGE names.
 inline void passed(const char* what, u64 checks) {
 #if VM_COVERAGE

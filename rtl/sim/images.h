@@ -142,16 +142,23 @@ class Transforms {
   std::vector<u64> forward_, inverse_, powers_;
 };
 
+/// t·X^-turn modulo X^N + 1.
+inline std::vector<u64> turned(const std::vector<u64>& t, unsigned turn) {
+  const unsigned N = static_cast<unsigned>(t.size());
+  std::vector<u64> out(N);
+  for (unsigned j = 0; j < N; ++j) {
+    const unsigned at = (j + turn) % (2 * N);
+    out[j] = at < N ? t[at] : sub(0, t[at - N]);
+  }
+  return out;
+}
+
 /// The sample of coefficient 0 after the rotation, modulo p.
 inline std::vector<u64> rotate_extract(const Shape& s, const Transforms& transforms, const Key& key, std::vector<unsigned> e,
                                        const std::vector<u64>& lut, u64 constant) {
   const unsigned N = s.N(), n = static_cast<unsigned>(e.size()) - 1, turn = e.back();
   const Gadget gadget(p, s.log_bg, s.L);
-  std::vector<u64> acc[2] = {std::vector<u64>(N), std::vector<u64>(N)};
-  for (unsigned j = 0; j < N; ++j) {
-    const unsigned at = (j + turn) % (2 * N);
-    acc[1][j] = at < N ? lut[at] : sub(0, lut[at - N]);
-  }
+  std::vector<u64> acc[2] = {std::vector<u64>(N), turned(lut, turn)};
   e.pop_back();
   for (unsigned step = 0; step < s.steps(n); ++step) {
     std::vector<u64> product[2] = {std::vector<u64>(N), std::vector<u64>(N)};
