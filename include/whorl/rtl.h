@@ -10,7 +10,7 @@
 namespace whorl::rtl {
 
 /// The parameters of a core: rtl/README.md, section 2.
-struct Core {
+struct Design {
   std::uint32_t log_N = 10, L = 2, log_Bg = 10, M = 2, pes = 1, log_b = 0, K = 3;
   std::uint32_t mem_bits = 512, bk_ports = 1, ksk_bits = 512;
   std::uint32_t L_ks = 8, log_Bks = 2, ks_lanes = 512, bk_buffers = 4, ksk_rows = 2;
@@ -40,8 +40,8 @@ struct Cycles {
   std::uint64_t chunk_bytes = 0;  ///< of a step's part of the bootstrapping key
 };
 
-/// The counters of the run. ParameterError for a core that cannot be, n of 0, or a count that
+/// The counters of the run. ParameterError for a design that cannot be, n of 0, or a count that
 /// is not in 1 … 2^20. It cannot be interrupted.
-Cycles count_cycles(const Core& core, const Memory& memory, const Run& run);
+Cycles count_cycles(const Design& design, const Memory& memory, const Run& run);
 
 }  // namespace whorl::rtl

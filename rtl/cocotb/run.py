@@ -3,7 +3,8 @@
     python3 rtl/cocotb/run.py [--quick] [--shape NAME …] [--coverage] [--seed SEED]
 
 Needs the packages of the extra `rtl` of pyproject.toml in this Python. Registers begin with random
-values. With --coverage the counters of a shape go to build/SHAPE_coverage/coverage.dat.
+values. With --coverage the counters of a shape go to build/SHAPE_coverage/coverage.dat, and
+registers begin at 0: a bit that only a random beginning has moved is not reached.
 """
 
 from __future__ import annotations
@@ -88,7 +89,10 @@ def main() -> int:
             results_xml=str(folder / "results.xml"),
             test_filter=r"test_core\.quick_" if arguments.quick else None,
             seed=arguments.seed,
-            plusargs=["+verilator+rand+reset+2", f"+verilator+seed+{arguments.seed}"],
+            plusargs=[
+                f"+verilator+rand+reset+{0 if arguments.coverage else 2}",
+                f"+verilator+seed+{arguments.seed}",
+            ],
             extra_env={
                 "COCOTB_LOG_LEVEL": "ERROR",
                 "GPI_LOG_LEVEL": "WARNING",

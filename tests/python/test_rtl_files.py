@@ -45,6 +45,22 @@ def test_core_file_sets_parameters_that_exist() -> None:
     assert used <= set(parameters())
 
 
+def test_core_file_simulates_core_small() -> None:
+    """The bench and its parameters are those of sim/Makefile."""
+    text = (RTL / "whorl.core").read_text().split("\n  sim:\n")[1].split("\n  synth:\n")[0]
+    line = re.search(r"call core,core_small,([\d,]+),", (RTL / "sim/Makefile").read_text())
+    assert line
+    places = "LOG_N L LOG_BG M PES LOG_B K MAX_N_LWE L_KS LOG_BKS KS_LANES MEM_BITS BK_PORTS"
+    wanted = dict(zip([*places.split(), "KSK_BITS", "KSK_ROWS"], line[1].split(","), strict=True))
+    values = dict(re.findall(r"[\[ ](\w+)=(\d+)", text))
+    assert values == wanted
+    defines = dict(re.findall(r"-D(\w+)=(\d+)", text))
+    same = {"DIGITS": "L", "GROUP": "M", "PLACES": "K", "LWE_N": "MAX_N_LWE"}
+    assert {same.get(name, name): value for name, value in defines.items()} == {
+        name: value for name, value in wanted.items() if name not in ("KS_LANES", "KSK_ROWS")
+    }
+
+
 # Vivado's commands, which write down how they were called.
 STUBS = """
 foreach name {read_verilog read_xdc synth_design write_checkpoint report_utilization

@@ -38,24 +38,24 @@ void bind_rtl(nb::module_& module) {
   using namespace nb::literals;
   module.def(
       "count_cycles",
-      [](Fields core_fields, Fields memory_fields, std::uint32_t n, std::uint32_t count) {
-        rtl::Core core;
-        take(core_fields, "log_N", core.log_N);
-        take(core_fields, "L", core.L);
-        take(core_fields, "log_Bg", core.log_Bg);
-        take(core_fields, "M", core.M);
-        take(core_fields, "pes", core.pes);
-        take(core_fields, "log_b", core.log_b);
-        take(core_fields, "K", core.K);
-        take(core_fields, "mem_bits", core.mem_bits);
-        take(core_fields, "bk_ports", core.bk_ports);
-        take(core_fields, "ksk_bits", core.ksk_bits);
-        take(core_fields, "L_ks", core.L_ks);
-        take(core_fields, "log_Bks", core.log_Bks);
-        take(core_fields, "ks_lanes", core.ks_lanes);
-        take(core_fields, "bk_buffers", core.bk_buffers);
-        take(core_fields, "ksk_rows", core.ksk_rows);
-        expect_none(core_fields);
+      [](Fields design_fields, Fields memory_fields, std::uint32_t n, std::uint32_t count) {
+        rtl::Design design;
+        take(design_fields, "log_N", design.log_N);
+        take(design_fields, "L", design.L);
+        take(design_fields, "log_Bg", design.log_Bg);
+        take(design_fields, "M", design.M);
+        take(design_fields, "pes", design.pes);
+        take(design_fields, "log_b", design.log_b);
+        take(design_fields, "K", design.K);
+        take(design_fields, "mem_bits", design.mem_bits);
+        take(design_fields, "bk_ports", design.bk_ports);
+        take(design_fields, "ksk_bits", design.ksk_bits);
+        take(design_fields, "L_ks", design.L_ks);
+        take(design_fields, "log_Bks", design.log_Bks);
+        take(design_fields, "ks_lanes", design.ks_lanes);
+        take(design_fields, "bk_buffers", design.bk_buffers);
+        take(design_fields, "ksk_rows", design.ksk_rows);
+        expect_none(design_fields);
         rtl::Memory memory;
         take(memory_fields, "latency", memory.latency);
         take(memory_fields, "bytes_a_cycle", memory.bytes_a_cycle);
@@ -64,7 +64,7 @@ void bind_rtl(nb::module_& module) {
         take(memory_fields, "seed", memory.seed);
         expect_none(memory_fields);
         const rtl::Cycles cycles = without_gil([&] {
-          return rtl::count_cycles(core, memory, {n, count});
+          return rtl::count_cycles(design, memory, {n, count});
         });
         nb::dict out;
         for (const auto& [name, value] : cycles.counters) out[name.c_str()] = value;
@@ -73,7 +73,7 @@ void bind_rtl(nb::module_& module) {
         out["chunk_bytes"] = cycles.chunk_bytes;
         return out;
       },
-      "core"_a, "memory"_a, "n"_a, "count"_a);
+      "design"_a, "memory"_a, "n"_a, "count"_a);
 }
 
 }  // namespace whorl::python

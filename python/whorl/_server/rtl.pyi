@@ -3,5 +3,5 @@
 from collections.abc import Mapping
 
 def count_cycles(
-    core: Mapping[str, int], memory: Mapping[str, int], n: int, count: int
+    design: Mapping[str, int], memory: Mapping[str, int], n: int, count: int
 ) -> dict[str, float]: ...

@@ -7,12 +7,12 @@
 
 namespace whorl::rtl {
 
-Cycles count_cycles(const Core& core, const Memory& memory, const Run& run) {
+Cycles count_cycles(const Design& design, const Memory& memory, const Run& run) {
   namespace model = backend::rtl;
-  const model::Shape shape{core.log_N,    core.L,        core.log_Bg,     core.M,
-                           core.pes,      core.log_b,    core.K,          core.mem_bits,
-                           core.bk_ports, core.ksk_bits, run.n,           core.L_ks,
-                           core.log_Bks,  core.ks_lanes, core.bk_buffers, core.ksk_rows};
+  const model::Shape shape{
+      design.log_N,   design.L,        design.log_Bg,     design.M,        design.pes, design.log_b,
+      design.K,       design.mem_bits, design.bk_ports,   design.ksk_bits, run.n,      design.L_ks,
+      design.log_Bks, design.ks_lanes, design.bk_buffers, design.ksk_rows};
   constexpr std::uint32_t most = 1u << 20;
   if (run.n == 0) throw ParameterError("n = 0; a ciphertext has at least one coefficient");
   if (run.count == 0 || run.count > most)
@@ -21,7 +21,7 @@ Cycles count_cycles(const Core& core, const Memory& memory, const Run& run) {
   shape.check();
   // All that reads and writes lies at address 0: only places within bursts count.
   model::Descriptor d;
-  d.group = core.M;
+  d.group = design.M;
   d.n = run.n;
   d.count = run.count;
   d.luts = 1;
@@ -35,10 +35,10 @@ Cycles count_cycles(const Core& core, const Memory& memory, const Run& run) {
   for (std::size_t c = 0; c < model::Counters::size; ++c)
     out.counters.emplace_back(model::counter_name(c), counters[c]);
   out.multipliers = shape.multipliers();
-  out.ks_lanes = core.ks_lanes;
+  out.ks_lanes = design.ks_lanes;
   out.utilisation = static_cast<double>(counters.pe_slots * shape.rows()) /
-                    static_cast<double>(counters.cycles * core.pes);
-  out.chunk_bytes = shape.chunk_beats() * shape.mem_bytes() * core.bk_ports;
+                    static_cast<double>(counters.cycles * design.pes);
+  out.chunk_bytes = shape.chunk_beats() * shape.mem_bytes() * design.bk_ports;
   return out;
 }
 

@@ -122,7 +122,7 @@ TEST(RtlTiming, PortsTakeTurnsAtANarrowMemory) {
 TEST(RtlTiming, DesignersSeeTheSameCounters) {
   const Shape core{.log_N = 8, .M = 3, .pes = 2, .K = 2, .max_n = 30};
   const Counters c = count(core, Mode::bootstrap, 30, 5);
-  whorl::rtl::Core design;
+  whorl::rtl::Design design;
   design.log_N = 8;
   design.M = 3;
   design.pes = 2;
