@@ -81,11 +81,17 @@ inline u64 with_ends(reference::Random& random, u64 bound) {
   }
 }
 
-inline u64 seed_of(int argc, char** argv) { return argc > 1 ? std::strtoull(argv[1], nullptr, 0) : 1; }
+/// Of all random numbers of this bench: its first argument, or 1.
+inline u64 seed = 1;
+inline u64 seed_of(int argc, char** argv) {
+  if (argc > 1) seed = std::strtoull(argv[1], nullptr, 0);
+  return seed;
+}
 
 [[noreturn]] inline void fail(const char* what, u64 at, u64 got, u64 wanted) {
-  std::printf("FAILED: %s %llu: %llx, not %llx\n", what, static_cast<unsigned long long>(at),
-              static_cast<unsigned long long>(got), static_cast<unsigned long long>(wanted));
+  std::printf("FAILED, seed %llu: %s %llu: %llx, not %llx\n", static_cast<unsigned long long>(seed), what,
+              static_cast<unsigned long long>(at), static_cast<unsigned long long>(got),
+              static_cast<unsigned long long>(wanted));
   std::exit(1);
 }
 inline void check(const char* what, u64 at, u64 got, u64 wanted) {
