@@ -147,6 +147,17 @@ class Transforms {
   std::vector<u64> forward_, inverse_, powers_;
 };
 
+/// t·X^-turn modulo X^N + 1.
+inline std::vector<u64> turned(const std::vector<u64>& t, unsigned turn) {
+  const unsigned N = static_cast<unsigned>(t.size());
+  std::vector<u64> out(N);
+  for (unsigned j = 0; j < N; ++j) {
+    const unsigned at = (j + turn) % (2 * N);
+    out[j] = at < N ? t[at] : sub(0, t[at - N]);
+  }
+  return out;
+}
+
 /// (a, b), N coefficients each.
 using Accumulator = std::array<std::vector<u64>, 2>;
 
@@ -182,11 +193,7 @@ inline void take_step(const Shape& s, const Transforms& transforms, const Key& k
 inline std::vector<u64> rotate_extract(const Shape& s, const Transforms& transforms, const Key& key, std::vector<unsigned> e,
                                        const std::vector<u64>& lut, u64 constant) {
   const unsigned N = s.N(), n = static_cast<unsigned>(e.size()) - 1, turn = e.back();
-  Accumulator acc = {std::vector<u64>(N), std::vector<u64>(N)};
-  for (unsigned j = 0; j < N; ++j) {
-    const unsigned at = (j + turn) % (2 * N);
-    acc[1][j] = at < N ? lut[at] : sub(0, lut[at - N]);
-  }
+  Accumulator acc = {std::vector<u64>(N), turned(lut, turn)};
   // The last group may be short: the exponents that it lacks are 0.
   e.pop_back();
   e.resize(std::size_t{s.steps(n)} * s.m);
