@@ -67,9 +67,9 @@ void reset(Top& top, int cycles = 4) {
   top.rst_n = 1;
 }
 
-/// How often, in a hundred cycles, a port stands still: never, now and then, or mostly.
-inline constexpr unsigned stall_levels[] = {0, 30, 85};
-/// One of them, for a round.
+/// How often, in a hundred cycles, a port stands still: never, now and then, mostly.
+inline constexpr unsigned stall_levels[] = {0, 20, 85};
+/// That of a round.
 inline unsigned stalls(reference::Random& random) { return stall_levels[random.below(3)]; }
 /// Some number below `bound`, often one of the ends.
 inline u64 with_ends(reference::Random& random, u64 bound) {
