@@ -123,6 +123,37 @@ def test_the_whole_says_where_luts_and_ffs_are_above_the_papers(page: ModuleType
     assert "1,728 K" in text and "3,456 K" in text
 
 
+def test_records_of_key_switching_and_elements_are_counted(
+    page: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With and without those that take long to make."""
+    heavy = {
+        role: [page.modules.written(page.modules.modules_of(c)[role]) for c in page.CORES.values()]
+        for role in ("key_switch", "pe")
+    }
+    every = [*heavy["key_switch"], *heavy["pe"]]
+    bare = {key: value for key, value in page.RECORDS.items() if key not in every}
+    monkeypatch.setattr(page, "RECORDS", bare)
+    before = {name: page.modules.logic(c, bare)[0]["LUT"] for name, c in page.CORES.items()}
+    text = section(page, "The whole, in the paper's budget of DSPs and memory")
+    rows = rows_of(text)[: len(page.PAPER)]
+    assert all(row[-1].strip() == "key_switch" for row in rows)
+    assert "Rows that lack modules" in text
+    takes = {unit: {"median": 1000.0, "commit": "", "levels": 1} for unit in page.UNITS}
+    takes["LUT"] |= {"logic": 900, "inverters": 50, "memory": 50, "levels_carry": 1}
+    monkeypatch.setattr(page, "RECORDS", bare | dict.fromkeys(heavy["key_switch"], takes))
+    page.wholes.cache_clear()
+    for name in page.PAPER:
+        assert page.wholes()[name][0]["LUT"] == before[name] + 1000
+    text = section(page, "The whole, in the paper's budget of DSPs and memory")
+    assert "key_switch" not in text and "Rows that lack modules" not in text
+    monkeypatch.setattr(page, "RECORDS", bare | dict.fromkeys(every, takes))
+    page.wholes.cache_clear()
+    for name, c in page.CORES.items():
+        around, _ = page.modules.total(c, page.modules.parts_around(c), page.RECORDS)
+        assert page.wholes()[name][0]["LUT"] == around["LUT"] + 1000 * c.pes
+
+
 def test_no_unit_is_called_above_that_is_not(
     page: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -192,11 +192,47 @@ def test_recorded_shapes_of_other_ports_do_not_count() -> None:
     """The repository's own records have chunk buffers and controls of other designs."""
     base = replace(_rtl.design_for("fpga/I_M2"), pes=2, bk_ports=1)
     records = _rtl_modules.read_records(SYNTHESIS)
+    _, missing = _rtl_modules.logic(base, records)
     for role in ("chunk_buffer", "control"):
-        top, parameters = _rtl_modules.modules_of(base)[role]
-        assert any(written.startswith(f"{top}, ") for written in records)
-        assert _rtl_modules.written((top, parameters)) not in records
-        assert (top, parameters) in _rtl_modules.logic(base, records)[1]
+        module = _rtl_modules.modules_of(base)[role]
+        assert any(written.startswith(f"{module[0]}, ") for written in records)
+        assert (module in missing) == (_rtl_modules.written(module) not in records)
+
+
+INSTANCES = {
+    "reader": "axi_reader",
+    "io_reader": "axi_reader_io",
+    "ksk_reader": "axi_reader_ksk",
+    "writer": "axi_writer",
+    "chunks": "chunk_buffer",
+    "run": "control",
+    "schedule": "sequencer",
+    "element": "pe",
+    "load": "loader",
+    "empty": "drain",
+    "switch_key": "key_switch",
+    "samples": "word_beats",
+}
+
+
+def test_instances_have_these_parameters() -> None:
+    """What the core gives to its modules; a number that is left out is the module's default."""
+    source = (ROOT / "rtl" / "src" / "top" / "whorl_core.sv").read_text(encoding="utf-8")
+    found = re.findall(r"\b(\w+) #\(((?:[^;])*?)\)\s+(\w+) \(\n", source)
+    named = {instance: (top, given) for top, given, instance in found if instance in INSTANCES}
+    assert named.keys() == INSTANCES.keys()
+    for instance, (top, given) in named.items():
+        module, parameters = _rtl_modules.modules_of(SMALL)[INSTANCES[instance]]
+        assert module == top
+        values = dict(re.findall(r"\.(\w+)\(((?:[^()]|\([^()]*\))*)\)", given))
+        (path,) = (ROOT / "rtl" / "src").rglob(f"{top}.sv")
+        text = path.read_text(encoding="utf-8")
+        for name, value in values.items():
+            if name in parameters:
+                assert not value.isdigit() or int(value) == parameters[name], (instance, name)
+            else:
+                assert f"parameter int {name} = {value}" in text, (instance, name)
+        assert parameters.keys() <= values.keys(), instance
 
 
 def test_parameters_are_those_of_the_sources() -> None:
