@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Tests the accelerator, each step to its end even if an earlier one failed: Verilator's and slang's
 # lint, benches in C++, cocotb, proofs; in full also the model against random cores (which takes
-# the C++ tests of WHORL_BUILD), coverage, and mutations. Ends with a line that begins with `rtl:`.
+# the C++ tests of WHORL_BUILD), the server on the simulated core, coverage, and mutations. SEED
+# repeats a run; without it all benches and tests have other random numbers each time. Ends with a
+# line that begins with `rtl:`.
 #
 # usage: rtl/test.sh [quick|full] [VENV] [JOBS]    VENV has the packages of the extra `rtl` of
 #                                                  pyproject.toml (tools/setup.sh test)
@@ -31,18 +33,31 @@ step() { # name, command
   "$@" || failures+=("$name")
 }
 
+seed="${SEED:-$((RANDOM * 32768 + RANDOM))}"
+printf 'rtl: SEED=%s\n' "$seed"
+test="${WHORL_BUILD:-build/make}/tests/whorl_tests_unit_backend"
+
+# Gates and tables by device="rtl", from Python, with set (I), m = 2.
+simulated_server() {
+  make --no-print-directory -C rtl/sim -f library.mk JOBS="$jobs" OUT=build/server/whorl_rtl_core.so &&
+    WHORL_RTL_CORE="$PWD/rtl/sim/build/server/whorl_rtl_core.so" \
+      "$python" -m pytest -q tests/python/binfhe/test_rtl.py -k simulated
+}
+
 step slang "$python" rtl/sim/slang_lint.py
 if [[ "$mode" == full ]]; then
-  step benches make --no-print-directory -C rtl/sim -j "$jobs" test-full
-  step cocotb "$python" rtl/cocotb/run.py
-  step configurations "$python" rtl/sim/configurations.py --shapes 12 \
-    --test "${WHORL_BUILD:-build/make}/tests/whorl_tests_unit_backend"
+  step benches make --no-print-directory -C rtl/sim -j "$jobs" test-full SEED="$seed"
+  step cocotb "$python" rtl/cocotb/run.py --seed "$seed"
+  step configurations "$python" rtl/sim/configurations.py --shapes 12 --seed "$seed" --test "$test"
+  step sets "$python" rtl/sim/configurations.py --sets --runs 2 --test "$test"
+  step server simulated_server
   step coverage "$python" rtl/sim/coverage.py --run --jobs "$jobs"
   step proofs "$python" rtl/proof/run.py
   step mutations "$python" rtl/proof/run.py --mutate
 else
-  step benches make --no-print-directory -C rtl/sim -j "$jobs" test-quick
-  step cocotb "$python" rtl/cocotb/run.py --quick
+  step benches make --no-print-directory -C rtl/sim -j "$jobs" test-quick SEED="$seed"
+  step cocotb "$python" rtl/cocotb/run.py --quick --seed "$seed"
+  step configurations "$python" rtl/sim/configurations.py --shapes 1 --seed "$seed" --test "$test"
   step proofs "$python" rtl/proof/run.py --quick
 fi
 

@@ -9,7 +9,7 @@
 
 namespace whorl::rtl {
 
-/// The parameters of a core: rtl/README.md, section 2.
+/// The parameters of a core, with their ranges: rtl/README.md, section 2.
 struct Design {
   std::uint32_t log_N = 10, L = 2, log_Bg = 10, M = 2, pes = 1, log_b = 0, K = 3;
   std::uint32_t mem_bits = 512, bk_ports = 1, ksk_bits = 512;
@@ -19,15 +19,17 @@ struct Design {
 /// The memory behind all ports together.
 struct Memory {
   std::uint32_t latency = 40;       ///< cycles from a burst's address to its first beat
-  std::uint32_t bytes_a_cycle = 0;  ///< 0: as many as the ports take
-  std::uint32_t stall = 0;          ///< of 256 beats, how many come late
-  std::uint32_t stall_cycles = 1;   ///< how much later
-  std::uint64_t seed = 1;           ///< of which beats these are
+  /// Of all ports together, at most 4,096; 0: as many as the ports take.
+  std::uint32_t bytes_a_cycle = 0;
+  std::uint32_t stall = 0;         ///< of 256 beats, how many come late: 0 … 256
+  std::uint32_t stall_cycles = 1;  ///< how much later
+  std::uint64_t seed = 1;          ///< of which beats these are
 };
 
 /// A run of whole bootstraps, all with one test vector.
 struct Run {
-  std::uint32_t n = 500, count = 1;
+  std::uint32_t n = 500;    ///< LWE dimension, 1 … 65,535
+  std::uint32_t count = 1;  ///< ciphertexts, 1 … 2^20
 };
 
 struct Cycles {
@@ -40,8 +42,8 @@ struct Cycles {
   std::uint64_t chunk_bytes = 0;  ///< of a step's part of the bootstrapping key
 };
 
-/// The counters of the run. ParameterError for a design that cannot be, n of 0, or a count that
-/// is not in 1 … 2^20. It cannot be interrupted.
+/// The counters of the run. ParameterError for a design that cannot be, and for n, a count, or a
+/// memory's `stall` out of their ranges. It cannot be interrupted.
 Cycles count_cycles(const Design& design, const Memory& memory, const Run& run);
 
 }  // namespace whorl::rtl

@@ -191,18 +191,22 @@ PROOFS: dict[str, Proof] = {
         induction=2,
         cut=("t:$mul",),
     ),
-    "ntt": Proof(
-        "stream",
-        "ntt_stream",
-        "valid and data stay; N = 64",
-        (
-            "transform/ntt.sv",
-            "assign in_ready = out_ready || !last_running",
-            "assign in_ready = 1'b1",
-        ),
-        induction=2,
-        cut=("t:$mul",),
-    ),
+    **{
+        name: Proof(
+            "stream",
+            "transform_stream",
+            "valid and data stay; N = 64",
+            (
+                f"transform/{name}.sv",
+                "assign in_ready = out_ready || !last_running",
+                "assign in_ready = 1'b1",
+            ),
+            induction=2,
+            cut=("t:$mul",),
+            parameters={"INVERSE": inverse},
+        )
+        for name, inverse in (("ntt", 0), ("intt", 1))
+    },
     **{
         name: Proof(
             "axi",
@@ -307,9 +311,10 @@ PROOFS: dict[str, Proof] = {
     "sum_tree": Proof(
         "sum_tree",
         "sum_tree_levels",
-        "each level of the trees of 2 to 15 terms keeps the sum",
+        "each level of the trees of 2 to 32 terms keeps the sum",
         ("arith/sum_tree.sv", "LEFT > PAIRS", "LEFT > PAIRS + 1"),
         steps=2,
+        long=True,
     ),
     **{
         f"sum_reduction_{1 << h}": Proof(
@@ -320,7 +325,7 @@ PROOFS: dict[str, Proof] = {
             steps=2,
             parameters={"H": h},
         )
-        for h in (1, 2, 3, 4)
+        for h in (1, 2, 3, 4, 5)
     },
     **{
         f"exponents_{n}": Proof(

@@ -174,7 +174,8 @@ module bku_stream #(
 endmodule
 
 // A transform stands still while its output is not taken, if its input, too, stays until it is taken.
-module ntt_stream #(
+module transform_stream #(
+    parameter bit INVERSE = 0,
     parameter int LOG_N = 6
 ) (
     input logic clk,
@@ -185,7 +186,11 @@ module ntt_stream #(
 );
   logic in_ready, out_valid;
   logic [1:0][32:0] out_row;
-  ntt #(.LOG_N(LOG_N), .LOG_B(0)) dut (.clk, .rst_n, .in_valid, .in_ready, .in_row, .out_valid, .out_ready, .out_row);
+  if (INVERSE) begin : g_backward
+    intt #(.LOG_N(LOG_N), .LOG_B(0)) dut (.clk, .rst_n, .in_valid, .in_ready, .in_row, .out_valid, .out_ready, .out_row);
+  end else begin : g_forward
+    ntt #(.LOG_N(LOG_N), .LOG_B(0)) dut (.clk, .rst_n, .in_valid, .in_ready, .in_row, .out_valid, .out_ready, .out_row);
+  end
   logic started;
   from_reset begins (.clk, .rst_n, .started);
   stays #(.GIVEN(1)) in_stays (.clk, .rst_n, .valid(in_valid), .ready(in_ready), .data(1'b0));

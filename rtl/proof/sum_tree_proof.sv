@@ -1,12 +1,12 @@
 // A level of the tree: TERMS numbers become half as many, with the same sum, in an enabled cycle. The tree of TERMS is such
-// a level and the tree of what it leaves; that of one term is the reduction. So the levels that are asked for, all that
-// trees of up to 15 terms have, and the reductions prove these trees.
+// a level and the tree of what it leaves; that of one term is the reduction. So the levels and the reductions prove the
+// trees of up to 32 terms.
 module sum_tree_level #(
     parameter int TERMS = 4
 ) (
     input logic clk,
     input logic en,
-    input logic [14:0][32:0] values
+    input logic [31:0][32:0] values
 );
   localparam int LEFT = (TERMS + 1) / 2;
   logic [32:0] terms[TERMS], earlier[TERMS];
@@ -37,15 +37,11 @@ endmodule
 module sum_tree_levels (
     input logic clk,
     input logic en,
-    input logic [14:0][32:0] values
+    input logic [31:0][32:0] values
 );
-  sum_tree_level #(.TERMS(2)) of_2 (.clk, .en, .values);
-  sum_tree_level #(.TERMS(3)) of_3 (.clk, .en, .values);
-  sum_tree_level #(.TERMS(4)) of_4 (.clk, .en, .values);
-  sum_tree_level #(.TERMS(6)) of_6 (.clk, .en, .values);
-  sum_tree_level #(.TERMS(7)) of_7 (.clk, .en, .values);
-  sum_tree_level #(.TERMS(8)) of_8 (.clk, .en, .values);
-  sum_tree_level #(.TERMS(15)) of_15 (.clk, .en, .values);
+  for (genvar terms = 2; terms <= 32; terms++) begin : g_level
+    sum_tree_level #(.TERMS(terms)) level (.clk, .en, .values);
+  end
 endmodule
 
 // The reduction of any sum of 2^H residues, after the levels of a tree.

@@ -61,22 +61,56 @@ void tick(Top& top) {
   top.eval();
 }
 template <class Top>
-void reset(Top& top) {
+void reset(Top& top, int cycles = 4) {
   top.rst_n = 0;
-  for (int i = 0; i < 4; ++i) tick(top);
+  for (int i = 0; i < cycles; ++i) tick(top);
   top.rst_n = 1;
 }
 
-inline u64 seed_of(int argc, char** argv) { return argc > 1 ? std::strtoull(argv[1], nullptr, 0) : 1; }
+/// How often, in a hundred cycles, a port stands still: never, now and then, mostly.
+inline constexpr unsigned stall_levels[] = {0, 20, 85};
+/// That of a round.
+inline unsigned stalls(reference::Random& random) { return stall_levels[random.below(3)]; }
+/// Some number below `bound`, often one of the ends.
+inline u64 with_ends(reference::Random& random, u64 bound) {
+  switch (random.below(4)) {
+    case 0: return 0;
+    case 1: return bound - 1;
+    default: return random.below(bound);
+  }
+}
+
+/// Of all random numbers of this bench: its first argument, or 1.
+inline u64 seed = 1;
+inline u64 seed_of(int argc, char** argv) {
+  if (argc > 1) seed = std::strtoull(argv[1], nullptr, 0);
+  return seed;
+}
 
 [[noreturn]] inline void fail(const char* what, u64 at, u64 got, u64 wanted) {
-  std::printf("FAILED: %s %llu: %llx, not %llx\n", what, static_cast<unsigned long long>(at),
-              static_cast<unsigned long long>(got), static_cast<unsigned long long>(wanted));
+  std::printf("FAILED, seed %llu: %s %llu: %llx, not %llx\n", static_cast<unsigned long long>(seed), what,
+              static_cast<unsigned long long>(at), static_cast<unsigned long long>(got),
+              static_cast<unsigned long long>(wanted));
   std::exit(1);
 }
 inline void check(const char* what, u64 at, u64 got, u64 wanted) {
   if (got != wanted) fail(what, at, got, wanted);
 }
+/// What a unit offers stays until it is taken. It is told of each cycle.
+class Stays {
+ public:
+  void see(const char* what, u64 at, bool valid, bool ready, u64 value = 0) {
+    if (waits_) check(what, at, valid, 1), check(what, at, value, value_);
+    waits_ = valid && !ready;
+    value_ = value;
+  }
+  void clear() { waits_ = false; }
+
+ private:
+  bool waits_ = false;
+  u64 value_ = 0;
+};
+
 /// The end of a bench. Where coverage is counted, it goes to the file that WHORL_COVERAGE names.
 inline void passed(const char* what, u64 checks) {
 #if VM_COVERAGE

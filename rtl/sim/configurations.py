@@ -4,6 +4,8 @@ Draws shapes that whorl_core allows, builds each as a library (library.mk), and 
 RtlSimulated on it: random n, counts, modes, and memories with random latency, bandwidth and late
 beats. Results and all counters must be equal. A seed gives the same shapes again.
 
+--sets [NAME …] takes sets (I), m = 1 … 4, and (II), m = 2, with one PE, not random shapes.
+
 python3 rtl/sim/configurations.py --test build/make/tests/whorl_tests_unit_backend --shapes 12
 """
 
@@ -66,13 +68,29 @@ def draw(of: random.Random) -> Shape:
             return shape
 
 
-def build(shape: Shape, folder: Path) -> Path:
+def sets() -> dict[str, Shape]:
+    """Sets (I) and (II) of the paper, as rtl/sim/Makefile simulates them: one PE, three places."""
+    one: Shape = dict(LOG_N=10, L=2, LOG_BG=10, M=1, PES=1, LOG_B=0, K=3, MEM_BITS=512, BK_PORTS=1)
+    one |= dict(KSK_BITS=512, MAX_N_LWE=500, L_KS=8, LOG_BKS=2, KS_LANES=512, BK_BUFFERS=4)
+    one |= dict(KSK_ROWS=8192)
+    wide = dict(M=4, BK_PORTS=4, MEM_BITS=1024, KSK_BITS=1024)
+    return {
+        "set (I), m = 1": one,
+        "set (I), m = 2": one | dict(M=2, BK_PORTS=2),
+        "set (I), m = 3": one | dict(M=3, BK_PORTS=4),
+        "set (I), m = 4": one | wide,
+        "set (II), m = 2": one
+        | dict(LOG_N=11, L=3, LOG_BG=7, M=2, BK_PORTS=2, MAX_N_LWE=592, KSK_ROWS=2),
+    }
+
+
+def build(shape: Shape, folder: Path, quick: bool) -> Path:
     """The shape's library."""
     values = [f"{name}={value}" for name, value in shape.items()]
     library = folder / "whorl_rtl_core.so"
-    command = ["make", "-C", str(ROOT / "rtl" / "sim"), "-f", "library.mk", "QUICK=1"]
+    command = ["make", "-C", str(ROOT / "rtl" / "sim"), "-f", "library.mk"]
     subprocess.run(
-        [*command, f"BUILD={folder}", f"OUT={library}", *values],
+        [*command, *(["QUICK=1"] if quick else []), f"BUILD={folder}", f"OUT={library}", *values],
         check=True,
         stdout=subprocess.DEVNULL,
     )
@@ -96,6 +114,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--test", type=Path, required=True, help="whorl_tests_unit_backend")
     parser.add_argument("--shapes", type=int, default=12)
+    parser.add_argument("--sets", nargs="*", choices=sets(), help="the paper's sets; default: all")
     parser.add_argument("--first", type=int, default=0, help="shapes that are left out")
     parser.add_argument("--runs", type=int, default=6, help="of each shape")
     parser.add_argument("--seed", type=int, help="of the shapes; default: the time")
@@ -105,15 +124,21 @@ def main() -> int:
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else int(time.time())
     of = random.Random(seed)
-    shapes = [draw(of) for _ in range(options.shapes)]
+    named = options.sets is not None
+    if named:
+        names = options.sets or list(sets())
+        shapes, batches = [sets()[name] for name in names], [(x, n, 1) for n, x in enumerate(names)]
+    else:
+        shapes, size = [draw(of) for _ in range(options.shapes)], options.batch
+        batches = [("random shapes", n, size) for n in range(options.first, len(shapes), size)]
     folder = options.build.resolve() / str(seed)
-    wrong = 0
-    for first in range(options.first, len(shapes), options.batch):
-        batch = shapes[first : first + options.batch]
+    wrong = done = 0
+    for name, first, size in batches:
+        batch = shapes[first : first + size]
         mismatches = []
         started = time.monotonic()
         for place, shape in enumerate(batch, first):
-            library = build(shape, folder)
+            library = build(shape, folder, quick=not named)
             said = compare(options.test.resolve(), library, options.runs)
             shutil.rmtree(folder)
             verdict = "differs" if said else "the same"
@@ -122,11 +147,12 @@ def main() -> int:
                 print(said)
                 mismatches.append(shape)
         wrong += len(mismatches)
+        done += len(batch)
         line = records.stamped(
             "rtl_configurations",
             "model_against_core",
             "binfhe",
-            "random shapes",
+            name,
             [float(len(mismatches))],
             device="rtl",
             unit="mismatches",
@@ -139,7 +165,6 @@ def main() -> int:
             seconds=round(time.monotonic() - started),
         )
         records.append(options.record, line)
-    done = len(shapes) - options.first
     print(
         f"RTL-CONFIGURATIONS seed={seed} shapes={done} runs={options.runs * done} wrong={wrong} "
         f"{'FAILED' if wrong else 'PASSED'}"

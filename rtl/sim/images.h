@@ -1,6 +1,7 @@
 // The memory images of rtl/README.md section 3, and the bootstrap that the core computes from them, in plain arithmetic.
 #pragma once
 
+#include <array>
 #include <cstring>
 #include <vector>
 
@@ -40,6 +41,19 @@ inline std::size_t key_at(const Shape& s, unsigned step, unsigned set, unsigned 
   return ((std::size_t{step} * s.sets() + set) * 2 * s.L + row) * 2 + column;
 }
 
+/// Words of 33 bits in groups of `bits`, each a beat of their top bits and 32 of the low ones. Zeros lie at `at`.
+inline void pack(const std::vector<u64>& words, unsigned bits, std::uint8_t* at) {
+  for (std::size_t group = 0; group < words.size(); group += bits) {
+    for (unsigned k = 0; k < bits; ++k)
+      at[k / 8] |= static_cast<std::uint8_t>((words[group + k] >> 32 & 1) << (k % 8));
+    at += bits / 8;
+    for (unsigned k = 0; k < bits; ++k, at += 4) {
+      const auto low = static_cast<std::uint32_t>(words[group + k]);
+      std::memcpy(at, &low, 4);
+    }
+  }
+}
+
 /// The image behind port `port`.
 inline std::vector<std::uint8_t> bk_image(const Shape& s, unsigned n, const Key& key, unsigned port) {
   std::vector<std::uint8_t> out(s.steps(n) * s.chunk_bytes());
@@ -57,16 +71,7 @@ inline std::vector<std::uint8_t> bk_image(const Shape& s, unsigned n, const Key&
         }
         words.push_back(word);
       }
-    std::uint8_t* at = out.data() + step * s.chunk_bytes();
-    for (std::size_t group = 0; group < words.size(); group += s.mem_bits) {
-      for (unsigned k = 0; k < s.mem_bits; ++k)
-        at[k / 8] |= static_cast<std::uint8_t>((words[group + k] >> 32 & 1) << (k % 8));
-      at += s.mem_bits / 8;
-      for (unsigned k = 0; k < s.mem_bits; ++k, at += 4) {
-        const auto low = static_cast<std::uint32_t>(words[group + k]);
-        std::memcpy(at, &low, 4);
-      }
-    }
+    pack(words, s.mem_bits, out.data() + step * s.chunk_bytes());
   }
   return out;
 }
@@ -142,40 +147,57 @@ class Transforms {
   std::vector<u64> forward_, inverse_, powers_;
 };
 
+/// t·X^-turn modulo X^N + 1.
+inline std::vector<u64> turned(const std::vector<u64>& t, unsigned turn) {
+  const unsigned N = static_cast<unsigned>(t.size());
+  std::vector<u64> out(N);
+  for (unsigned j = 0; j < N; ++j) {
+    const unsigned at = (j + turn) % (2 * N);
+    out[j] = at < N ? t[at] : sub(0, t[at - N]);
+  }
+  return out;
+}
+
+/// (a, b), N coefficients each.
+using Accumulator = std::array<std::vector<u64>, 2>;
+
+/// One step of the rotation: the group's products are added to `acc`. `e` has m exponents.
+inline void take_step(const Shape& s, const Transforms& transforms, const Key& key, unsigned step, const unsigned* e,
+                      Accumulator& acc) {
+  const unsigned N = s.N();
+  const Gadget gadget(p, s.log_bg, s.L);
+  Accumulator product = {std::vector<u64>(N), std::vector<u64>(N)};
+  for (unsigned row = 0; row < 2 * s.L; ++row) {
+    std::vector<u64> digits(N);
+    for (unsigned j = 0; j < N; ++j)
+      digits[j] = residue(gadget.digit(gadget.centred(acc[row / s.L][j]), row % s.L));
+    transforms.ntt(digits);
+    for (unsigned set = 0; set < s.sets(); ++set) {
+      u64 a = 0;
+      for (unsigned i = 0; i < s.m; ++i)
+        if ((set + 1) >> i & 1) a += e[i];
+      for (unsigned l = 0; l < N; ++l) {
+        const u64 factor = mul(digits[l], sub(transforms.monomial(a, l), 1));
+        for (unsigned column = 0; column < 2; ++column)
+          product[column][l] = add(product[column][l], mul(factor, key[key_at(s, step, set, row, column)][l]));
+      }
+    }
+  }
+  for (unsigned column = 0; column < 2; ++column) {
+    transforms.intt(product[column]);
+    for (unsigned j = 0; j < N; ++j) acc[column][j] = add(acc[column][j], product[column][j]);
+  }
+}
+
 /// The sample of coefficient 0 after the rotation, modulo p.
 inline std::vector<u64> rotate_extract(const Shape& s, const Transforms& transforms, const Key& key, std::vector<unsigned> e,
                                        const std::vector<u64>& lut, u64 constant) {
   const unsigned N = s.N(), n = static_cast<unsigned>(e.size()) - 1, turn = e.back();
-  const Gadget gadget(p, s.log_bg, s.L);
-  std::vector<u64> acc[2] = {std::vector<u64>(N), std::vector<u64>(N)};
-  for (unsigned j = 0; j < N; ++j) {
-    const unsigned at = (j + turn) % (2 * N);
-    acc[1][j] = at < N ? lut[at] : sub(0, lut[at - N]);
-  }
+  Accumulator acc = {std::vector<u64>(N), turned(lut, turn)};
+  // The last group may be short: the exponents that it lacks are 0.
   e.pop_back();
-  for (unsigned step = 0; step < s.steps(n); ++step) {
-    std::vector<u64> product[2] = {std::vector<u64>(N), std::vector<u64>(N)};
-    for (unsigned row = 0; row < 2 * s.L; ++row) {
-      std::vector<u64> digits(N);
-      for (unsigned j = 0; j < N; ++j)
-        digits[j] = residue(gadget.digit(gadget.centred(acc[row / s.L][j]), row % s.L));
-      transforms.ntt(digits);
-      for (unsigned set = 0; set < s.sets(); ++set) {
-        u64 a = 0;
-        for (unsigned i = 0; i < s.m; ++i)
-          if ((set + 1) >> i & 1 && step * s.m + i < n) a += e[step * s.m + i];
-        for (unsigned l = 0; l < N; ++l) {
-          const u64 factor = mul(digits[l], sub(transforms.monomial(a, l), 1));
-          for (unsigned column = 0; column < 2; ++column)
-            product[column][l] = add(product[column][l], mul(factor, key[key_at(s, step, set, row, column)][l]));
-        }
-      }
-    }
-    for (unsigned column = 0; column < 2; ++column) {
-      transforms.intt(product[column]);
-      for (unsigned j = 0; j < N; ++j) acc[column][j] = add(acc[column][j], product[column][j]);
-    }
-  }
+  e.resize(std::size_t{s.steps(n)} * s.m);
+  for (unsigned step = 0; step < s.steps(n); ++step) take_step(s, transforms, key, step, &e[std::size_t{step} * s.m], acc);
   std::vector<u64> out{acc[0][0]};
   for (unsigned j = N - 1; j > 0; --j) out.push_back(sub(0, acc[0][j]));
   out.push_back(add(acc[1][0], constant));

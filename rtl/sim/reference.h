@@ -33,6 +33,12 @@ inline unsigned brv(unsigned v, unsigned bits) {
   return r;
 }
 
+constexpr unsigned ceil_log2(unsigned x) {
+  unsigned bits = 0;
+  while (1u << bits < x) ++bits;
+  return bits;
+}
+
 /// Value l is that at psi^(2·brv(l) + 1).
 inline void ntt(std::vector<u64>& x, unsigned log_n) {
   const u64 root = psi(log_n);

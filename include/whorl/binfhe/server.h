@@ -151,6 +151,9 @@ class Server {
   /// Of the first device's last run of each kind; empty where it does not count. Waits for a run
   /// that is under way.
   std::vector<RunCounters> device_counters() const;
+  /// Keys that the first device runs itself, where it leaves those of other kinds to the CPU behind
+  /// it, as the accelerator does; null for a device that runs all.
+  std::optional<std::size_t> device_keys() const;
 
   /// Evaluates a gate in one bootstrap. `inputs` are gate_inputs(gate) batches of equal count and
   /// encoding. The result has the encoding `output`, by default that of the inputs. Inputs of

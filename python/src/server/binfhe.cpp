@@ -53,6 +53,7 @@ void bind_binfhe_server(nb::module_& module) {
       .def_prop_ro("rotation", [](const Server& s) { return to_name(s.rotation()); })
       .def_prop_ro("transform", [](const Server& s) { return to_name(s.transform()); })
       .def_prop_ro("threads", &Server::threads)
+      .def_prop_ro("device_keys", &Server::device_keys)
       .def("device_counters",
            [](const Server& s) {
              nb::dict result;

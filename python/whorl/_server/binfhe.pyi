@@ -89,6 +89,7 @@ class Server(Session[Server, EvaluationKeys, Parameters, Ciphertexts, Array]):
         allow_failure: float,
     ) -> Server: ...
     allow_failure: Read[float]
+    device_keys: Read[int | None]
     def device_counters(self) -> dict[str, dict[str, int]]: ...
     rotation: Read[str]
     transform: Read[str]

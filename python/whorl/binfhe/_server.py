@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -64,6 +65,9 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     names these results; the server can still be used. `Ciphertexts`, and arrays uploaded from them,
     are not lost, since the host has them.
 
+    If the FPGA accelerator runs no key of the set, a `RuntimeWarning` says that the CPU behind it
+    does all the work.
+
     All methods raise `ParameterMismatchError` or `KeyMismatchError` for ciphertexts that were not
     made under the server's keys. They raise `EncodingError` for a p that the operation does not
     take, and `ValueError` for shapes that do not broadcast. They raise `NoiseError` for an
@@ -109,6 +113,14 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         room = room_for_keys(key_budget, key_cache)
         options = (transform, rotation, as_probability(allow_failure, "allow_failure"))
         self._open(keys, device, threads, allow_insecure, *room, *options)
+        # With a budget or a cache keys are prepared when they are used.
+        if not any(room) and self._core.device_keys == 0:
+            warnings.warn(
+                f"no key of {self.parameters.name} is of a kind that the accelerator runs: the "
+                f"device {self.device} leaves all work to the CPU behind it",
+                RuntimeWarning,
+                stacklevel=2,
+            )
 
     parameters = Part[Parameters]("_parameters", "Parameters of the keys.")
     rotation = Part[str]("_core.rotation", "`auto`, `single`, `cluster` or `shared`, as asked for.")

@@ -9,7 +9,7 @@ module corner_mul (
     input  logic [6:0]  b,
     output logic [13:0] product
 );
-  function automatic logic [8:0] row(logic [6:0] of, logic [2:0] bits);
+  function automatic logic [8:0] times(logic [6:0] of, logic [2:0] bits);
     logic [8:0] magnitude;
     case (bits)
       3'b000, 3'b111: magnitude = '0;
@@ -20,8 +20,8 @@ module corner_mul (
   endfunction
 
   logic [8:0] row0, row1, row2, row3;
-  assign row0 = row(a, {b[1:0], 1'b0});
-  assign row1 = row(a, b[3:1]);
+  assign row0 = times(a, {b[1:0], 1'b0});
+  assign row1 = times(a, b[3:1]);
 
   logic [6:0] a1;
   logic [6:3] b1;
@@ -33,8 +33,8 @@ module corner_mul (
     a1 <= a;
     b1 <= b[6:3];
   end
-  assign row2 = row(a1, b1[5:3]);
-  assign row3 = row(a1, {1'b0, b1[6:5]});
+  assign row2 = times(a1, b1[5:3]);
+  assign row3 = times(a1, {1'b0, b1[6:5]});
   assign sum2 = {{2{upper1[11]}}, upper1[11:2], 1'b0} - {~row2[8], ~row2, 2'b11, ~b1[3]};
   assign sum3 = {{2{sum2[12]}}, sum2[12:3], 1'b0} - {~row3[8], ~row3, 2'b11, ~b1[5]};
   always_ff @(posedge clk) if (en) product <= {sum3[10:1], sum2[2:1], upper1[1:0]};

@@ -1,6 +1,6 @@
 // The registers of README section 4 behind AXI4-Lite.
 // In: reads and writes; status, error code, counters. Out: the descriptor; start and abort for a cycle each. A read is
-// answered in the cycle after its address, a write in the cycle after both its address and its word have come.
+// answered in the cycle after its address, a write two cycles after both its address and its word have come.
 // The descriptor keeps its value while `busy`.
 module registers
   import whorl_pkg::*;

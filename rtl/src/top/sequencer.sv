@@ -5,7 +5,7 @@
 // of its exponents; MONOMIALS_LATENCY - CHUNK_READ_LATENCY + 1 cycles after that, a row of the key in each of
 // N/2B cycles, which reaches the PEs CHUNK_READ_LATENCY cycles later, with key_valid; acquire and
 // release_chunk; batch_done when a batch's last row is written back, with the number of its ciphertexts.
-// A slot begins when the last began N/2B cycles ago or more, that of the same ciphertext LAT_WB + 1 cycles ago or
+// A slot begins when the last began N/2B cycles ago or more, the last of the same place LAT_WB + 1 cycles ago or
 // more, the first slot of a step finds a whole chunk, and the first of a batch finds it loaded.
 module sequencer
   import whorl_pkg::*;

@@ -15,10 +15,12 @@ inline constexpr Port bk_port = 0, ksk_port = 8, io_port = 9, port_count = 10;
 struct MemoryTiming {
   std::uint32_t latency = 40;  ///< cycles from a burst's address to its first beat, or its answer
   std::uint32_t bytes_a_cycle = 0;  ///< of all ports together; 0: as many as the ports take
-  std::uint32_t stall = 0;          ///< of 256 beats, how many come late
+  std::uint32_t stall = 0;          ///< of 256 beats, how many come late: 0 … 256
   std::uint32_t stall_cycles = 1;   ///< how much later
   std::uint64_t seed = 1;           ///< of which beats these are
   bool operator==(const MemoryTiming&) const = default;
+  /// ParameterError for a `stall` above 256.
+  void check() const;
 };
 
 class Core {

@@ -112,7 +112,9 @@ std::shared_ptr<SharedDriver> ModelCores::make(const Shape& shape) const {
 template <class KeyShape>
 std::shared_ptr<SharedDriver> ModelCores::find_for(const KeyShape& key) const {
   Shape shape;
-  return fit_or_refuse(key, base_, shape) ? make(shape) : nullptr;
+  if (!fit_or_refuse(key, base_, shape)) return nullptr;
+  ++keys_;
+  return make(shape);
 }
 std::shared_ptr<SharedDriver> ModelCores::find(const RotationShape& rotation) const {
   return find_for(rotation);
@@ -130,6 +132,7 @@ std::shared_ptr<SharedDriver> OneCore::find_for(const KeyShape& key) const {
     throw DeviceError("the simulated core is of another shape than this key: the key needs " +
                       differences(shape, here) +
                       "; build one with `make -C rtl/sim -f library.mk`, or take \"rtl-model\"");
+  ++keys_;
   return shared_;
 }
 std::shared_ptr<SharedDriver> OneCore::find(const RotationShape& rotation) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -42,6 +43,10 @@ class Cores : public Counting {
   void note(const std::shared_ptr<SharedDriver>& core, Mode kind) const;
   /// As long as the run's key is there.
   std::vector<RunCounters> counters() const override;
+  std::size_t keys() const override { return keys_; }
+
+ protected:
+  mutable std::atomic<std::size_t> keys_ = 0;  ///< that find() gave a core
 
  private:
   mutable std::mutex mutex_;  ///< of `last_`

@@ -26,9 +26,10 @@ Cycles count_cycles(const Design& design, const Memory& memory, const Run& run) 
   d.count = run.count;
   d.luts = 1;
   const std::vector<std::uint32_t> index(run.count, 0);
-  model::Timing timing(
-      shape, d, index,
-      {memory.latency, memory.bytes_a_cycle, memory.stall, memory.stall_cycles, memory.seed});
+  const model::MemoryTiming behind{memory.latency, memory.bytes_a_cycle, memory.stall,
+                                   memory.stall_cycles, memory.seed};
+  behind.check();
+  model::Timing timing(shape, d, index, behind);
   timing.advance(~0ull);
   const model::Counters& counters = timing.counters();
   Cycles out;

@@ -48,6 +48,7 @@ std::uint64_t Driver::read64(std::uint32_t address) {
 }
 
 void Driver::set_timing(const MemoryTiming& timing) {
+  timing.check();
   timing_ = timing;
   core_->set_timing(timing);
 }

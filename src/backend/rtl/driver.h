@@ -63,6 +63,7 @@ class Driver {
   Counters counters();
   /// Of the last run of this kind that came to its end; null if there is none.
   std::optional<Counters> counters(Mode kind);
+  /// ParameterError: MemoryTiming::check().
   void set_timing(const MemoryTiming& timing);
 
  private:

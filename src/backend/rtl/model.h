@@ -20,7 +20,8 @@ namespace whorl::backend::rtl {
 /// One thread at a time may use it; a run uses `workers`. The write that starts a run computes it:
 /// it takes as long as the run does, and throws what that throws. Cycles are counted when a counter
 /// is read, or by advance(); the core is busy until the last of them, though the results lie in
-/// memory from the start.
+/// memory from the start. After a run that an error ended the counters are 0; a core keeps what it
+/// had counted until then.
 class Model final : public Core {
  public:
   /// ParameterError for a shape that no core has.

@@ -179,6 +179,7 @@ class CoreDevice final : public RelayDevice<CoreQueue, std::shared_ptr<const Cor
              std::shared_ptr<const Cores> cores)
       : RelayDevice(std::move(name), std::move(behind), cores), cores_(std::move(cores)) {}
   std::vector<RunCounters> counters() const override { return cores_->counters(); }
+  std::size_t keys() const override { return cores_->keys(); }
 
  private:
   std::shared_ptr<const Cores> cores_;

@@ -1,10 +1,12 @@
 #include "backend/rtl/timing.h"
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "backend/rtl/memory_timing.h"
 #include "backend/rtl/units.h"
+#include "whorl/error.h"
 
 namespace whorl::backend::rtl {
 
@@ -33,6 +35,12 @@ struct KeyPort {
 };
 
 }  // namespace
+
+void MemoryTiming::check() const {
+  if (stall > 256)
+    throw ParameterError("the memory's stall = " + std::to_string(stall) +
+                         " is not in 0 … 256: it is of 256 beats");
+}
 
 struct Timing::State {
   Shape shape;

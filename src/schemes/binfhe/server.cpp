@@ -108,6 +108,11 @@ std::vector<RunCounters> Server::device_counters() const {
       dynamic_cast<const backend::Counting*>(&state_->fleet->lane(0)->device());
   return counts ? counts->counters() : std::vector<RunCounters>();
 }
+std::optional<std::size_t> Server::device_keys() const {
+  const auto* const counts =
+      dynamic_cast<const backend::Counting*>(&state_->fleet->lane(0)->device());
+  return counts ? std::optional(counts->keys()) : std::nullopt;
+}
 std::size_t Server::key_bytes() const {
   std::size_t sum = 0;
   for (std::size_t l = 0; l < state_->fleet->size(); ++l)

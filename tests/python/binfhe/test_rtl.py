@@ -42,9 +42,10 @@ def test_gates_and_tables_are_the_cpus(client: binfhe.Client) -> None:
     assert client.decrypt(results[1]).tolist() == [1, 1]
 
 
-def test_other_sets_run_on_the_cpu_behind_it() -> None:
+def test_other_sets_run_on_the_cpu_behind_it_with_a_warning() -> None:
     client = binfhe.Client(binfhe.parameters("W128_P64"))
-    server = binfhe.Server(client.evaluation_keys(), device="rtl-model")
+    with pytest.warns(RuntimeWarning, match="no key of W128_P64 .* leaves all work to the CPU"):
+        server = binfhe.Server(client.evaluation_keys(), device="rtl-model")
     a, b = client.encrypt([0, 1, 1]), client.encrypt([1, 1, 0])
     assert client.decrypt(server.nand(a, b)).tolist() == [1, 0, 1]
     assert server.device_counters() == {}
@@ -79,3 +80,9 @@ def test_the_simulated_core_is_the_cpu() -> None:
     assert np.array_equal(results[0].data, results[1].data)
     assert ran(core, 3)
     assert client.decrypt(results[1]).tolist() == [1, 0, 1]
+    luts = [binfhe.Lut(keys.parameters, table, p=2, padding=True) for table in ([1, 0], [0, 1])]
+    x = client.encrypt([0, 1], p=2, padding=True)
+    results = [server.apply(luts, x).to_host() for server in (cpu, core)]
+    assert np.array_equal(results[0].data, results[1].data)
+    assert ran(core, 2)
+    assert client.decrypt(results[1]).tolist() == [1, 1]

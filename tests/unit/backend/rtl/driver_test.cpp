@@ -81,6 +81,7 @@ TEST(RtlDriver, RefusesWithNumbers) {
     EXPECT_NE(std::string(error.what()).find("error 7"), std::string::npos) << error.what();
   }
   driver->run(good, out);
+  EXPECT_THROW(driver->set_timing({.stall = 257}), ParameterError);
   EXPECT_THROW(Driver(std::make_shared<Model>(Shape{.log_N = 5})), ParameterError);
 }
 

@@ -136,6 +136,9 @@ TEST(RtlTiming, DesignersSeeTheSameCounters) {
   EXPECT_THROW(whorl::rtl::count_cycles(design, {}, {30, 0}), ParameterError);
   design.M = 5;
   EXPECT_THROW(whorl::rtl::count_cycles(design, {}, {30, 1}), ParameterError);
+  design.M = 3;
+  EXPECT_NO_THROW(whorl::rtl::count_cycles(design, {.stall = 256}, {30, 1}));
+  EXPECT_THROW(whorl::rtl::count_cycles(design, {.stall = 257}, {30, 1}), ParameterError);
 }
 
 }  // namespace
