@@ -25,15 +25,16 @@ FILE = records.RESULTS / "rtl" / "explore.jsonl"
 
 
 def measured(most: int, threads: int, only: str, to: Path | None) -> None:
-    from whorl import _rtl
+    from whorl import _rtl, _rtl_modules
     from whorl._progress import bar
 
+    synthesis = _rtl_modules.read_records(records.RESULTS / "synthesis")
     for name, chip_name in CASES:
         if only not in f"{name} {chip_name}":
             continue
         chip = _rtl.chips()[chip_name]
         with bar(name) as report:
-            points = _rtl.explore(name, chip_name, chip, most, threads, report)
+            points = _rtl.explore(name, chip_name, chip, synthesis, most, threads, report)
         best = _rtl.front(points)
         for point in points:
             plain = point.record()

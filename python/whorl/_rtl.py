@@ -11,22 +11,30 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
 from . import binfhe
+from ._rtl_design import MOST_BITS, MOST_PORTS, Design
+from ._rtl_modules import Records, logic
 from ._server import rtl as _lib
 from .errors import ParameterError
 
-UNITS = ("LUT", "FF", "BRAM36", "URAM")
 _PRIME = 2**33 - 2**20 + 1
 
 
 @dataclass(frozen=True)
 class Chip:
-    """What a design may take. `dsp` slices, `sram_mb` megabits on the chip, `gb_s` of memory."""
+    """What a design may take. `dsp` slices, `sram_mb` megabits on the chip, `gb_s` of memory.
+
+    `lut` and `ff` are all that the `part` has, as `source` says.
+    """
 
     why: str
+    part: str
     dsp: int
     sram_mb: float
     gb_s: float
     mhz: float
+    lut: int
+    ff: int
+    source: str
 
     @property
     def bytes_a_cycle(self) -> int:
@@ -37,152 +45,13 @@ class Chip:
         return whole
 
 
-def _table(name: str) -> dict[str, Any]:
-    text = (Path(__file__).parent / name).read_text(encoding="utf-8")
-    table: dict[str, Any] = json.loads(text)
-    return table
-
-
 @cache
 def chips() -> Mapping[str, Chip]:
     """The chips that are known by name."""
-    return {name: Chip(**fields) for name, fields in _table("_rtl_chips.json").items()}
-
-
-@dataclass(frozen=True)
-class Design:
-    """A core for a parameter set: rtl/README.md, section 2."""
-
-    n: int
-    log_N: int
-    L: int
-    log_Bg: int
-    M: int
-    L_ks: int
-    log_Bks: int
-    pes: int = 1
-    log_b: int = 0
-    K: int = 3
-    mem_bits: int = 512
-    bk_ports: int = 1
-    ksk_bits: int = 512
-    ks_lanes: int = 512
-    bk_buffers: int = 4
-    ksk_rows: int = 2
-
-    @property
-    def lanes(self) -> int:
-        """Coefficients that a transform takes a cycle, 2b."""
-        return 2 << self.log_b
-
-    @property
-    def rows(self) -> int:
-        """Cycles of a slot, N/(2b)."""
-        return (1 << self.log_N) // self.lanes
-
-    @property
-    def sets(self) -> int:
-        """Keys of a step: the sets of its coefficients that are not empty."""
-        return (1 << self.M) - 1
-
-    @property
-    def steps(self) -> int:
-        """Steps of a bootstrap."""
-        return -(-self.n // self.M)
-
-    @property
-    def capacity(self) -> int:
-        """Ciphertexts in flight."""
-        return self.pes * self.K
-
-    @property
-    def multipliers_a_pe(self) -> int:
-        """Of 2L + 2 transforms, the bundle, and the products with it."""
-        transforms = (2 * self.L + 2) * self.log_N * self.lanes // 2
-        return transforms + (self.sets + 1) * 4 * self.L * self.lanes
-
-    @property
-    def step_wait(self) -> int:
-        """Cycles between two steps of a ciphertext, at least: LAT_WB + 1."""
-        transform = self.log_N * 10 + self.rows - 1
-        return 2 * transform + (2 * self.L - 1).bit_length() + 15
-
-    @property
-    def chunk_beats(self) -> int:
-        """Beats of a step's key at a port."""
-        words = -(-self.sets * 4 * self.L * self.lanes // self.bk_ports)
-        wide = self.mem_bits // 32
-        return self.rows * (-(-words // wide) * wide) // self.mem_bits * 33
-
-    @property
-    def key_bytes(self) -> int:
-        """Of a step, from all ports, with what is padded."""
-        return self.chunk_beats * self.mem_bits // 8 * self.bk_ports
-
-    @property
-    def ksk_row_beats(self) -> int:
-        """Beats of a row of the key-switching key."""
-        return -(-(self.n + 1) // (self.ksk_bits // 32))
-
-    @property
-    def all_ksk_rows(self) -> int:
-        """Rows of the key-switching key."""
-        return self.L_ks << self.log_N
-
-    @property
-    def ksk_stays(self) -> bool:
-        """Whether the key-switching key is read once a run and stays on the chip."""
-        return self.ksk_rows >= self.all_ksk_rows
-
-    @property
-    def rows_at_once(self) -> int:
-        """Rows of the key-switching key that the lanes take at once: rtl/README.md, section 6."""
-        rows = 1
-        for t in (2, 4, 8):
-            whole_beats = all(self.ks_lanes % (t * bits // 32) == 0 for bits in self._beats)
-            if self.L_ks % t == 0 and self.ks_lanes // t > self.n and whole_beats:
-                rows = t
-        return rows
-
-    @property
-    def _beats(self) -> tuple[int, int]:
-        return self.mem_bits, self.ksk_bits
-
-    def dsp(self) -> int:
-        """DSP slices: those of the modular multipliers."""
-        costs = _table("_rtl_costs.json")
-        multipliers: int = costs["dsp_a_multiplier"] * self.multipliers_a_pe
-        lanes: int = costs["dsp_a_lane_of_key_switching"] * self.ks_lanes
-        return multipliers * self.pes + lanes
-
-    def sram_mb(self) -> float:
-        """Megabits of memories, as rtl/src declares them."""
-        N, word = 1 << self.log_N, 33
-        log_steps = max(1, (self.steps - 1).bit_length())
-        places = max(1, (self.K - 1).bit_length())
-        accumulators = 2 * self.K * 2 * N * word
-        transform = self.log_N * 10 + self.rows - 1
-        flight = 4 + 2 * transform + 20
-        in_flight = (1 << flight.bit_length()) * 2 * self.lanes * word
-        exponents = (2 << (places + log_steps)) * self.M * (self.log_N + 1)
-        delays = (2 * self.L + 2) * 2 * N * word  # commutators, and twiddles
-        monomials = self.sets * self.lanes // 2 * N * word
-        pe = accumulators + in_flight + exponents + delays + monomials
-        row = self.sets * 4 * self.L * self.lanes
-        chunks = self.bk_buffers * self.rows * row * word
-        width = self.ks_lanes // self.rows_at_once
-        groups = -(-(self.n + 1) // width)
-        digits = 2 * N * self.capacity * (1 + self.L_ks * self.log_Bks)
-        held = min(self.ksk_rows, self.all_ksk_rows)
-        switching = digits + groups * (self.capacity + held) * width * 32
-        queues = (self.bk_ports + 2) * 4 * 4096 * 8
-        return (self.pes * pe + chunks + switching + queues + N * word) / 1e6
-
-    def core(self) -> dict[str, int]:
-        """The core's parameters by their names here, without n."""
-        fields = asdict(self)
-        del fields["n"]
-        return fields
+    text = (Path(__file__).parent / "_rtl_chips.json").read_text(encoding="utf-8")
+    known: dict[str, dict[str, dict[str, Any]]] = json.loads(text)
+    parts = known["parts"]
+    return {name: Chip(**own, **parts[own["part"]]) for name, own in known["chips"].items()}
 
 
 def design_for(name: str) -> Design:
@@ -345,14 +214,21 @@ def estimate(design: Design, chip: Chip) -> Estimate:
     return Estimate(per_batch / period, full, _share(design, chip), width)
 
 
-def _fits(design: Design, chip: Chip) -> bool:
-    return design.dsp() <= chip.dsp and design.sram_mb() <= chip.sram_mb
+def _fits(design: Design, chip: Chip, records: Records) -> bool:
+    """Whether it does as far as is known: of LUT and FF, what modules with records take."""
+    takes, _ = logic(design, records)
+    return (
+        design.dsp() <= chip.dsp
+        and design.sram_mb() <= chip.sram_mb
+        and takes["LUT"] <= chip.lut
+        and takes["FF"] <= chip.ff
+    )
 
 
-PORTS = [(bits, count) for bits in (512, 1024) for count in range(1, 9)]
+PORTS = [(bits, count) for bits in (512, MOST_BITS) for count in range(1, MOST_PORTS + 1)]
 
 
-def candidates(base: Design, chip: Chip) -> list[Design]:
+def candidates(base: Design, chip: Chip, records: Records) -> list[Design]:
     """Designs that fit the chip: lanes, places, PEs, ports, and how keys are switched."""
     row = -(-(base.n + 1) // 32) * 32  # lanes of a whole row
     # Ports take turns: a wide one gets the key-switching key soon.
@@ -364,13 +240,15 @@ def candidates(base: Design, chip: Chip) -> list[Design]:
                 for ksk_rows in (4, base.all_ksk_rows):
                     design = replace(wide, log_b=log_b, K=K, ks_lanes=ks_lanes, ksk_rows=ksk_rows)
                     most = 0
-                    while _fits(replace(design, pes=most + 1), chip):
+                    while _fits(replace(design, pes=most + 1), chip, records):
                         most += 1
                     for pes in sorted({most, most - 1, most // 2, most // 4} - {0, -1}):
                         full = replace(design, pes=pes)
                         for mem_bits, ports in PORTS:
                             found.append(replace(full, mem_bits=mem_bits, bk_ports=ports))
-    return [d for d in found if all(d.ks_lanes % (bits // 32) == 0 for bits in d._beats)]
+    whole = [d for d in found if all(d.ks_lanes % (bits // 32) == 0 for bits in d.beats)]
+    # Ports have modules of their own.
+    return [d for d in whole if _fits(d, chip, records)]
 
 
 def promising(every: Iterable[Design], chip: Chip, most: int) -> list[Design]:
@@ -396,14 +274,22 @@ def explore(
     name: str,
     chip_name: str,
     chip: Chip,
+    records: Records,
     most: int,
     threads: int,
     told: Callable[[int, int], object] = lambda done, total: None,
 ) -> list[Point]:
-    """The designs of the set for the chip that promise most, at most `most`, measured."""
-    every = candidates(design_for(name), chip)
+    """The designs of the set for the chip that promise most, at most `most`, measured.
+
+    `records`: what synthesis says of modules; designs that take more LUT or FF than the chip has by
+    those alone are left out.
+    """
+    every = candidates(design_for(name), chip, records)
     if not every:
-        raise ParameterError(f"{name}: no PE fits {chip_name} of {chip.dsp} DSP slices")
+        raise ParameterError(
+            f"{name}: no PE fits {chip_name} of {chip.dsp} DSP slices, {chip.sram_mb} Mb, "
+            f"{chip.lut} LUT and {chip.ff} FF"
+        )
     chosen = promising(every, chip, most)
     points = []
     with ThreadPoolExecutor(threads) as pool:
@@ -446,47 +332,3 @@ def front(points: Iterable[T]) -> list[T]:
         if not any(b[1] <= latency and b[2] <= share for b in before):
             found.append(a)
     return found
-
-
-def logic(design: Design, folder: Path) -> tuple[dict[str, float], list[str]]:
-    """LUT, FF, BRAM36 and URAM by records of synthesis in `folder`; the modules without records.
-
-    A record is a line of JSON with `op` (the module), `unit`, `median`, and `params`, the
-    module's parameters as `NAME=value, …`, which have to be the design's as far as it has them.
-    """
-    names = {"LOG_N": "log_N", "L": "L", "LOG_BG": "log_Bg", "M": "M", "LOG_B": "log_b", "K": "K"}
-    names |= {"PES": "pes", "MAX_N_LWE": "n", "L_KS": "L_ks", "LOG_BKS": "log_Bks"}
-    names |= {"LANES": "ks_lanes", "KSK_BITS": "ksk_bits", "KEY_ROWS": "ksk_rows"}
-    names |= {"DATA_BITS": "mem_bits", "BUFFERS": "bk_buffers", "CAPACITY": "capacity"}
-    own = {upper: getattr(design, lower) for upper, lower in names.items()}
-    costs = _table("_rtl_costs.json")
-    # Records of these are of one butterfly a stage; their lanes do not depend on each other.
-    by_lane = {module for module, count in costs["modules_a_pe"].items() if count == "b"}
-    records = []
-    for path in sorted(folder.glob("*.jsonl")) if folder.is_dir() else []:
-        lines = path.read_text(encoding="utf-8").splitlines()
-        records += [json.loads(line) for line in lines if line.strip()]
-    found: dict[tuple[str, str], float] = {}
-    for record in records:
-        given = dict(
-            part.strip().split("=", 1) for part in record["params"].split(",") if "=" in part
-        )
-        wanted = own | {"LOG_B": 0} if record["op"] in by_lane else own
-        if all(str(wanted[key]) == value for key, value in given.items() if key in wanted):
-            found[record["op"], record["unit"]] = float(record["median"])
-    counts = {
-        "1": 1,
-        "2": 2,
-        "b": 1 << design.log_b,
-        "2*L": 2 * design.L,
-        "2*lanes": 2 * design.lanes,
-    }
-    counts |= {"bk_ports": design.bk_ports, "bk_ports + 2": design.bk_ports + 2}
-    total, missing = dict.fromkeys(UNITS, 0.0), []
-    for part, times in (("modules_a_pe", design.pes), ("modules_a_core", 1)):
-        for module, count in costs[part].items():
-            if (module, "LUT") not in found:
-                missing.append(module)
-            for unit in UNITS:
-                total[unit] += times * counts[count] * found.get((module, unit), 0.0)
-    return total, missing

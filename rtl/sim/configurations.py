@@ -28,7 +28,8 @@ from common import records  # noqa: E402
 
 Shape = dict[str, int]
 BEATS = (64, 128, 256, 512, 1024)
-MOST_MULTIPLIERS = 360  # of all PEs: more take minutes to compile
+# Of random shapes. More multipliers, of all PEs, take minutes to compile.
+MOST_LOG_N, MOST_N, MOST_PES, MOST_MULTIPLIERS = 8, 24, 4, 360
 TEST = "RtlSimulated.CountsTheCyclesOfTheModel"
 
 
@@ -42,7 +43,7 @@ def multipliers(shape: Shape) -> int:
 def draw(of: random.Random) -> Shape:
     """A shape of few multipliers that the core allows."""
     while True:
-        log_n, digits, digits_ks = of.randint(6, 8), of.randint(1, 4), of.randint(1, 10)
+        log_n, digits, digits_ks = of.randint(6, MOST_LOG_N), of.randint(1, 4), of.randint(1, 10)
         mem, ksk = of.choice(BEATS), of.choice(BEATS)
         rows = digits_ks << log_n
         shape = {
@@ -50,13 +51,13 @@ def draw(of: random.Random) -> Shape:
             "L": digits,
             "LOG_BG": of.randint(1, min(31, 33 // digits)),
             "M": of.randint(1, 4),
-            "PES": of.randint(1, 4),
+            "PES": of.randint(1, MOST_PES),
             "LOG_B": of.randint(0, log_n - 6),
             "K": of.randint(1, 5),
             "MEM_BITS": mem,
             "BK_PORTS": of.randint(1, 8),
             "KSK_BITS": ksk,
-            "MAX_N_LWE": of.randint(1, 24),
+            "MAX_N_LWE": of.randint(1, MOST_N),
             "L_KS": digits_ks,
             "LOG_BKS": of.randint(1, min(8, 32 // digits_ks)),
             "KS_LANES": max(mem, ksk) // 32 * of.randint(1, 8),

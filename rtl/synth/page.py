@@ -6,20 +6,21 @@ python3 rtl/synth/page.py
 # ruff: noqa: E501 (sentences of the page)
 from __future__ import annotations
 
+import json
 import sys
+from functools import cache
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "bench"), str(Path(__file__).resolve().parent)]
 
 import speed  # noqa: E402
-from common.records import RESULTS, read, table, write_measured  # noqa: E402
-from rtl_explore import latest  # noqa: E402
+from common.records import RESULTS, table, write_measured  # noqa: E402
+from package import SOURCES, modules  # noqa: E402
 
-from run import CORES, MODULES, Core, modules_of, written  # noqa: E402
+from run import CORES, MODULES  # noqa: E402
 
-UNITS = ("LUT", "FF", "DSP", "BRAM36", "URAM")
+UNITS = modules.UNITS
 # Table II: LUT and FF in thousands, DSP, Mb of SRAM, bootstraps a second.
 PAPER = {
     "I_M1": (925, 729, 6240, 319, 1993),
@@ -30,82 +31,32 @@ PAPER = {
 }
 TARGETS = {"mod_mul": {"DSP": 4, "LUT": 300}, "ntt": {"DSP": 40, "LUT": 5200}}
 NONE = "not synthesised"
+PART = "xcvu13p"
+CHIP = json.loads((SOURCES / "_rtl_chips.json").read_text(encoding="utf-8"))["parts"][PART]
 Resources = dict[str, float]
+Module = tuple[str, dict[str, int]]
+RECORDS = modules.read_records(RESULTS / "synthesis")
 
 
-def load() -> dict[tuple[str, str], dict[str, Any]]:
-    """The last record of each module, by its name and parameters, with all units."""
-    found: dict[tuple[str, str], dict[str, Any]] = {}
-    for line in read(RESULTS / "synthesis" / "modules.jsonl"):
-        entry = found.setdefault((line["op"], line["params"]), {})
-        entry[line["unit"]] = line["median"]
-        if line["unit"] == "LUT":
-            entry["record"] = line
-    return found
-
-
-RECORDS = load()
-
-
-def recorded(module: tuple[str, dict[str, int]]) -> dict[str, Any] | None:
-    return RECORDS.get((module[0], written(*module)))
+def recorded(module: Module) -> Resources | None:
+    return modules.recorded(module, RECORDS)
 
 
 def number(value: float) -> str:
     return f"{value:,.1f}".removesuffix(".0")
 
 
-def total(c: Core, parts: dict[str, int]) -> tuple[Resources, list[str]]:
-    """Of a core's modules, so many of each; and those without a record."""
-    modules = modules_of(c)
-    sums = dict.fromkeys(UNITS, 0.0)
-    missing = []
-    for name, times in parts.items():
-        entry = recorded(modules[name])
-        if entry is None:
-            missing.append(name)
-            continue
-        for unit in UNITS:
-            sums[unit] += times * entry[unit]
-    return sums, missing
+def without(missing: list[Module]) -> str:
+    """What a sum lacks."""
+    names = dict.fromkeys(top for top, _ in missing)
+    return " without " + ", ".join(names) if names else ""
 
 
-def parts_of_pe(c: Core) -> dict[str, int]:
-    b = 1 << c.log_b
-    return {
-        "ntt": 2 * c.L,
-        "intt": 2,
-        "decompose": 4 * b,
-        "mac": b,
-        "accumulator": 1,
-        "monomials": 1,
-        "bku": b,
-    }
-
-
-def parts_around(c: Core) -> dict[str, int]:
-    return {
-        "chunk_buffer": c.bk_ports,
-        "axi_reader": c.bk_ports + 1,
-        "axi_reader_ksk": 1,
-        "axi_writer": 1,
-        "loader": 1,
-        "drain": 1,
-        "mod_switch": 1,
-        "key_switch": 1,
-        "word_beats": 1,
-        "sequencer": 1,
-        "control": 1,
-        "registers": 1,
-    }
-
-
-def cells(has: tuple[Resources, list[str]]) -> list[str]:
+def cells(has: tuple[Resources, list[Module]]) -> list[str]:
     sums, missing = has
     if not any(sums.values()):
-        return ["without " + ", ".join(missing)] + [""] * (len(UNITS) - 1)
-    lacks = " without " + ", ".join(missing) if missing else ""
-    return [number(sums[UNITS[0]]) + lacks, *(number(sums[u]) for u in UNITS[1:])]
+        return [NONE] + [""] * (len(UNITS) - 1)
+    return [number(sums[UNITS[0]]) + without(missing), *(number(sums[u]) for u in UNITS[1:])]
 
 
 def in_words(name: str) -> str:
@@ -129,7 +80,7 @@ def of_modules() -> list[str]:
         if entry is None:
             rows.append([f"`{name}`", NONE] + [""] * 7)
             continue
-        r = entry["record"]
+        r = RECORDS[modules.written(module)]["LUT"]
         rows.append(
             [
                 f"`{name}`",
@@ -172,18 +123,51 @@ def elements() -> list[str]:
     ]
     rows = []
     for name, c in CORES.items():
-        flat = recorded(modules_of(c)["pe"])
+        flat = recorded(modules.modules_of(c)["pe"])
         label = [in_words(name), str(1 << c.log_b)]
         rows.append(
             [*label, "flat", *([number(flat[u]) for u in UNITS] if flat else [NONE] + [""] * 4)]
         )
-        rows.append([*label, "sum", *cells(total(c, parts_of_pe(c)))])
+        rows.append([*label, "sum", *cells(modules.total(c, modules.parts_of_pe(c), RECORDS))])
     return text + table(["set", "b", "", *UNITS], rows)
+
+
+@cache
+def wholes() -> dict[str, tuple[Resources, list[Module]]]:
+    """What the designs of Table II's budgets take, and their modules without records."""
+    return {name: modules.logic(CORES[name], RECORDS) for name in PAPER}
+
+
+def ratios(unit: str) -> dict[str, float]:
+    """LUT or FF of our designs, in those of the paper's."""
+    place = ("LUT", "FF").index(unit)
+    return {name: wholes()[name][0][unit] / 1000 / PAPER[name][place] for name in PAPER}
+
+
+def span(values: list[float], form: str) -> str:
+    least, most = (format(f(values), form) for f in (min, max))
+    return least if least == most else f"{least} to {most}"
+
+
+def above(unit: str) -> str:
+    """Of which designs LUT or FF are above the paper's, and how much of the chip they all are."""
+    over = {name: ratio for name, ratio in ratios(unit).items() if ratio > 1}
+    share = [100 * sums[unit] / CHIP[unit.lower()] for sums, _ in wholes().values()]
+    chip = f"of the chip's {CHIP[unit.lower()] / 1000:,.0f} K they are {span(share, '.0f')} %"
+    if not over:
+        return f"{unit} are not above the paper's in any row; {chip}."
+    names = " and ".join(in_words(name) for name in over)
+    rows = "all rows" if len(over) == len(PAPER) else f"the rows of {names}"
+    if len(over) > 1:
+        times = f"{span(list(over.values()), '.1f')} times as many"
+    else:
+        times = f"{max(over.values()):.1f} times as many"
+    return f"**{unit} are above the paper's in {rows}: {times}**; {chip}."
 
 
 def whole() -> list[str]:
     text = [
-        "## The whole, in the paper's budget",
+        "## The whole, in the paper's budget of DSPs and memory",
         "",
         "These are the designs of the next table. The whole is P elements (flat if there is a record, else the sum) and all that stands around them: chunk buffers and readers of the key's ports, readers of the two other ports,",
         "the writer, loader, drain, rounding, key switching, sequencer, control and registers. It lacks the 12 counters of 64 bits and the registers that a network would need which spreads the key over the chip.",
@@ -192,36 +176,46 @@ def whole() -> list[str]:
     rows, around_rows = [], []
     for name, (lut, ff, dsp, sram, _) in PAPER.items():
         c = CORES[name]
-        flat = recorded(modules_of(c)["pe"])
-        pe, missing = ({u: flat[u] for u in UNITS}, []) if flat else total(c, parts_of_pe(c))
-        around, others = total(c, parts_around(c))
-        around_rows.append([in_words(name), *cells((around, others))])
-        sums = {u: c.pes * pe[u] + around[u] for u in UNITS}
-        lacks = " without " + ", ".join(missing + others) if missing or others else ""
+        sums, missing = wholes()[name]
+        around_rows.append(
+            [in_words(name), *cells(modules.total(c, modules.parts_around(c), RECORDS))]
+        )
         ours = [
-            f"{sums['LUT'] / 1000:,.0f} K{lacks}",
+            f"{sums['LUT'] / 1000:,.0f} K",
             f"{sums['FF'] / 1000:,.0f} K",
             number(sums["DSP"]),
-            f"{(sums['BRAM36'] * 36 + sums['URAM'] * 288) / 1024:,.0f} Mb{lacks}",
+            f"{(sums['BRAM36'] * 36 + sums['URAM'] * 288) / 1024:,.0f} Mb",
         ]
         paper = [f"{lut} K", f"{ff} K", number(dsp), f"{sram} Mb"]
         pairs = [cell for pair in zip(ours, paper, strict=True) for cell in pair]
-        rows.append([in_words(name), str(c.pes), str(1 << c.log_b), *pairs])
-    text += table(
-        ["set", "P", "b", "LUT", "paper", "FF", "paper", "DSP", "paper", "SRAM", "paper"], rows
-    )
-    text += ["All that stands around the elements, alone:", ""]
+        of = [f"{ratios(unit)[name]:.1f}×" for unit in ("LUT", "FF")]
+        lacks = without(missing).removeprefix(" without ") or "nothing"
+        rows.append([in_words(name), str(c.pes), str(1 << c.log_b), *pairs, *of, lacks])
+    head = ["set", "P", "b", "LUT", "paper", "FF", "paper", "DSP", "paper", "SRAM", "paper"]
+    text += table([*head, "LUT: ours / paper", "FF: ours / paper", "lacks"], rows)
+    text += [
+        "The designs were chosen within the paper's DSPs, memory and bandwidth, and not within its LUT and FF. "
+        + above("LUT"),
+        above("FF") + f" The chip's are those of {CHIP['source']}.",
+    ]
+    lacking = without([module for _, missing in wholes().values() for module in missing])
+    if lacking:
+        text.append(
+            "Rows that lack modules take more LUT, FF and memories than they say. Lanes of key switching take no DSP: LUT and FF are what they cost."
+        )
+    text += ["", "All that stands around the elements, alone:", ""]
     return text + table(["set", *UNITS], around_rows)
 
 
 HPU_SECONDS, HPU_BATCH, HPU_N = 846.944e-6, 12, 840
 FPT_SECONDS = 35e-6
-# Sets and chips that stand beside them.
-BESIDE = {
-    ("fpga/I_M2", "table2_I_m2"): "7,202 DSPs",
-    ("W128_P64_RTL_M2", "vu13p"): "8,600 DSPs",
-    ("W128_P64_RTL_M3", "vu13p"): "8,600 DSPs",
-}
+SECURITY = 128  # bits, of those that stand beside ours
+# Designs of the tables of speed that stand beside them: set and chip.
+BESIDE = [
+    ("fpga/I_M2", "table2_I_m2"),
+    ("W128_P64_RTL_M2", "vu13p"),
+    ("W128_P64_RTL_M3", "vu13p"),
+]
 
 
 def others() -> list[str]:
@@ -230,39 +224,52 @@ def others() -> list[str]:
         "",
         "FPT (Van Beirendonck et al., CCS 2023, arXiv 2211.13696) is a bootstrapping kernel in fixed-point FFTs for an Alveo U280: one bootstrap in 35 µs by its abstract, which we take to be without key switching. VeloFHE's table says N = 2^10",
         "and 80 bits of it ([velofhe.md](velofhe.md)), Xiao et al. say 128 bits and a failure probability of 2^-25 ([xiao.md](xiao.md)). HPU (Zama) runs on an Alveo V80 at 350 MHz: 12 bootstraps with key switching in 846.9 µs, as `hpu-programmable-bootstrapping.md` of TFHE-rs has it. Its sets",
-        "(`parameters/v1_3/hpu.rs`) have N = 2048, k = 1, one digit of 2^23 modulo 2^64, 804 to 839 coefficients, and 4 bits a message. Both were measured. Whorl's rows are counted by the model at 180 MHz, on a VU13P with so many DSPs:",
+        "(`parameters/v1_3/hpu.rs`) have N = 2048, k = 1, one digit of 2^23 modulo 2^64, 804 to 839 coefficients, and 4 bits a message. Both were measured. Whorl's rows are counted by the model at 180 MHz, on a VU13P with so many DSPs, for the designs of the tables above:",
         "set (I) in the paper's budget, and W128_P64_RTL_M2 and …_M3, gates of 1 bit with p_fail below 2^-100; their bits of security are by the library's estimate ([parameters.md](../parameters.md)).",
         "",
     ]
-    rows = [["FPT", "80 or 128 (stated)", "no", "U280, measured", f"{1 / FPT_SECONDS:,.0f}", ""]]
+    rows = [
+        [
+            "FPT",
+            f"80 or {SECURITY} (stated): equal only if {SECURITY}",
+            "no",
+            "U280, measured",
+            f"{1 / FPT_SECONDS:,.0f}",
+            "",
+            "",
+        ]
+    ]
     hpu = HPU_BATCH / HPU_SECONDS
     products = HPU_N * (4 * 1024 * 11 + 4 * 2048)
     rows.append(
         [
             "HPU",
-            "128 (stated)",
+            f"{SECURITY} (stated)",
             "yes",
             "V80, measured",
             f"{hpu:,.0f}",
+            f"{HPU_SECONDS * 1e3:.2f}",
             f"{hpu * products / 1e9:,.0f}, of 64 bits",
         ]
     )
-    every = latest(read(RESULTS / "rtl" / "explore.jsonl"))
-    for case, dsp in BESIDE.items():
-        best = max(every[case], key=lambda line: line["median"])
+    shown = speed.designs() | speed.more_designs()
+    for case in BESIDE:
+        line = shown[case]
         # Every multiplier has a product in a cycle of a slot.
-        rate = best["utilisation"] * best["multipliers"] * best["mhz"] * 1e6
+        rate = line["utilisation"] * line["multipliers"] * line["mhz"] * 1e6
+        bits = line["security_bits"]
+        equal = "" if bits >= SECURITY else ": **less, not at equal security**"
         rows.append(
             [
                 f"Whorl, {speed.in_words(case[0])}",
-                f"{best['security_bits']:.0f}",
+                f"{bits:.0f}{equal}",
                 "yes",
-                f"{dsp}, model, record `rtl/explore` {best['commit']}",
-                f"{best['median']:,.0f}",
+                f"{line['dsp']:,} of {line['budget_dsp']:,} DSPs, model, record `rtl/explore` {line['commit']}",
+                *speed.figures(line)[:2],
                 f"{rate / 1e9:,.0f}, of 33 bits",
             ]
         )
-    head = ["", "bits", "key switching", "how", "bootstraps a second"]
+    head = ["", "bits", "key switching", "how", "bootstraps a second", "ms, full batch"]
     text += table([*head, "10^9 modular products a second"], rows)
     return [
         *text,
@@ -276,12 +283,15 @@ WATTS = (125, 250)
 
 
 def energy() -> list[str]:
+    lacking = without([module for _, missing in wholes().values() for module in missing])
+    least = f" (sums{lacking})" if lacking else ""
     text = [
         "## Energy: an estimate",
         "",
         "Power is not computed from the design, and nothing here is measured. Energy a bootstrap is a power divided by the rate above. The paper gives 250 W for its board, by Xilinx Power Estimator; our core takes as many DSPs of the same chip at the same clock, so that",
-        "this figure is taken for it, too. The other end of the range is the half of it: an estimator of this kind reckons with rates of toggling, not with data, and is commonly above what a board draws. The paper's multipliers work in a sixth of their cycles and ours in nearly all,",
-        "which speaks for the upper end. Who has the vendor's tools gets a better figure from `power_routed.txt` of [rtl/vendor](../../rtl/vendor/README.md).",
+        "this figure is taken for it, too. The other end of the range is the half of it: an estimator of this kind reckons with rates of toggling, not with data, and is commonly above what a board draws.",
+        f"**250 W is no bound: our core may take more.** It has {span(list(ratios('FF').values()), '.1f')} times the paper's FF and {span(list(ratios('LUT').values()), '.1f')} times its LUT{least}, and its multipliers work in nearly all cycles, the paper's in a sixth of them. Each of these raises the power at the same clock.",
+        "Who has the vendor's tools gets a better figure from `power_routed.txt` of [rtl/vendor](../../rtl/vendor/README.md).",
         "",
     ]
     rows = []

@@ -24,7 +24,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -33,136 +32,16 @@ RTL = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(RTL.parent / "bench"), str(Path(__file__).resolve().parent)]
 
 from common.records import append, stamped  # noqa: E402
+from package import Design  # noqa: E402
+from package import modules as derived  # noqa: E402
 from speed import designs  # noqa: E402
 
 Parameters = dict[str, int]
 
-
-@dataclass(frozen=True)
-class Core:
-    """A design of bench/results/rtl/explore.jsonl, by the names of python/whorl/_rtl.py."""
-
-    n: int
-    log_N: int
-    L: int
-    log_Bg: int
-    M: int
-    L_ks: int
-    log_Bks: int
-    pes: int
-    log_b: int
-    K: int
-    mem_bits: int
-    bk_ports: int
-    ksk_bits: int
-    ks_lanes: int
-    bk_buffers: int
-    ksk_rows: int
-
-    @property
-    def log_steps(self) -> int:
-        return max(1, (-(-self.n // self.M) - 1).bit_length())
-
-    @property
-    def port_words(self) -> int:
-        """Words of a row that one port of the bootstrapping key holds."""
-        words = ((1 << self.M) - 1) * 4 * self.L * (2 << self.log_b)
-        return -(-words // self.bk_ports)
-
-    @property
-    def chunk_beats(self) -> int:
-        wide = self.mem_bits // 32
-        return (1 << (self.log_N - 1 - self.log_b)) * -(-self.port_words // wide) * 33 // 32
-
-    @property
-    def exponent_words(self) -> int:
-        return 1 << (1 + max(1, (self.K - 1).bit_length()) + self.log_steps)
-
-
 # The designs of docs/papers/fpga.md.
 CORES = {
-    name.removeprefix("fpga/"): Core(**line["design"]) for (name, _), line in designs().items()
+    name.removeprefix("fpga/"): Design(**line["design"]) for (name, _), line in designs().items()
 }
-
-
-def modules_of(c: Core) -> dict[str, tuple[str, Parameters]]:
-    """The modules of a core, with their parameters; mac and bku for one butterfly a stage.
-
-    Lanes of these two do not depend on each other, and a core has 2^LOG_B times the lanes.
-    """
-    ring = {"LOG_N": c.log_N, "LOG_B": c.log_b}
-    gadget = {"L": c.L, "LOG_BG": c.log_Bg}
-    batch = {"PES": c.pes, "K": c.K}
-    pe = {**ring, **gadget, "M": c.M, "K": c.K, "EXPONENT_WORDS": c.exponent_words}
-    return {
-        "ntt": ("ntt", ring),
-        "intt": ("intt", ring),
-        "decompose": ("decompose", gadget),
-        "mac": ("mac", {"LOG_B": 0, "L": c.L}),
-        "accumulator": ("accumulator", {**ring, "L": c.L, "K": c.K}),
-        "monomials": ("monomials", {**ring, "M": c.M}),
-        "bku": ("bku", {"LOG_B": 0, "L": c.L, "M": c.M}),
-        "pe": ("pe", pe),
-        "chunk_buffer": (
-            "chunk_buffer",
-            {
-                "LOG_ROWS": c.log_N - 1 - c.log_b,
-                "WORDS": c.port_words,
-                "DATA_BITS": c.mem_bits,
-                "BUFFERS": c.bk_buffers,
-            },
-        ),
-        "axi_reader": ("axi_reader", {"DATA_BITS": c.mem_bits}),
-        "axi_reader_ksk": ("axi_reader", {"DATA_BITS": c.ksk_bits}),
-        "axi_writer": ("axi_writer", {"DATA_BITS": c.mem_bits}),
-        "word_beats": ("word_beats", {"DATA_BITS": c.mem_bits}),
-        "loader": (
-            "loader",
-            {**ring, "M": c.M, **batch, "LOG_STEPS": c.log_steps, "DATA_BITS": c.mem_bits},
-        ),
-        "drain": ("drain", {**ring, **batch}),
-        "mod_switch": ("mod_switch", {}),
-        "key_switch": (
-            "key_switch",
-            {
-                "LOG_N": c.log_N,
-                "MAX_N_LWE": c.n,
-                "L_KS": c.L_ks,
-                "LOG_BKS": c.log_Bks,
-                "LANES": c.ks_lanes,
-                "KSK_BITS": c.ksk_bits,
-                "OUT_BITS": c.mem_bits,
-                "CAPACITY": c.pes * c.K,
-                "KEY_ROWS": c.ksk_rows,
-            },
-        ),
-        "sequencer": (
-            "sequencer",
-            {
-                **ring,
-                "L": c.L,
-                "M": c.M,
-                **batch,
-                "BUFFERS": c.bk_buffers,
-                "LOG_STEPS": c.log_steps,
-            },
-        ),
-        "control": (
-            "control",
-            {
-                "LOG_N": c.log_N,
-                "M": c.M,
-                "MAX_N_LWE": c.n,
-                "L_KS": c.L_ks,
-                "BK_PORTS": c.bk_ports,
-                "MEM_BITS": c.mem_bits,
-                "KSK_BITS": c.ksk_bits,
-                "CHUNK_BEATS": c.chunk_beats,
-                "LOG_STEPS": c.log_steps,
-            },
-        ),
-        "registers": ("registers", {}),
-    }
 
 
 def all_modules() -> dict[str, tuple[str, Parameters]]:
@@ -176,8 +55,8 @@ def all_modules() -> dict[str, tuple[str, Parameters]]:
         "ntt": ("ntt", {"LOG_N": 10, "LOG_B": 0}),
         "intt": ("intt", {"LOG_N": 10, "LOG_B": 0}),
     }
-    for suffix, c in CORES.items():
-        for role, module in modules_of(c).items():
+    for suffix, design in CORES.items():
+        for role, module in derived.modules_of(design).items():
             if module not in named.values():
                 top = role.removesuffix("_ksk")
                 named[top if top not in named else f"{top}_{suffix}"] = module
@@ -312,20 +191,15 @@ def parts(cells: dict[str, int]) -> dict[str, int]:
     return {"logic": logic, "inverters": cells.get("INV", 0), "memory": memory}
 
 
-def written(top: str, parameters: Parameters) -> str:
-    """How records say what was synthesised."""
-    return ", ".join([top, *(f"{k}={v}" for k, v in parameters.items())])
-
-
 def records(name: str, limit: float) -> Iterator[dict[str, Any]]:
     cells, path, seconds = synthesise(name, limit)
-    top, parameters = MODULES[name]
+    top, _ = MODULES[name]
     for unit, value in resources(cells).items():
         yield stamped(
             "rtl_synthesis",
             top,
             "binfhe",
-            written(top, parameters),
+            derived.written(MODULES[name]),
             [value],
             device="synthesis",
             transfers=None,

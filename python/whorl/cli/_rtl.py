@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from .. import _rtl
+from .. import _rtl, _rtl_modules
 from .._progress import bar
 from ..binfhe import parameter_sets
 from ..errors import ParameterError
@@ -31,8 +31,16 @@ def _sets() -> list[str]:
     return found
 
 
-def _row(point: _rtl.Point, best: bool) -> list[str]:
+def _thousands(value: float, missing: bool) -> str:
+    """Of LUT or FF: at least so many if modules have no records."""
+    if missing and not value:
+        return "?"
+    return f"{'≥ ' * missing}{value / 1000:,.0f} K"
+
+
+def _row(point: _rtl.Point, best: bool, records: _rtl_modules.Records) -> list[str]:
     d = point.design
+    takes, missing = _rtl_modules.logic(d, records)
     return [
         point.set + ("" if best else " ·"),
         point.chip,
@@ -51,7 +59,26 @@ def _row(point: _rtl.Point, best: bool) -> list[str]:
         str(point.dsp),
         f"{point.sram_mb:.0f}",
         f"{point.gb_s:.1f}",
+        _thousands(takes["LUT"], bool(missing)),
+        _thousands(takes["FF"], bool(missing)),
     ]
+
+
+def _checked(points: list[_rtl.Point], records: _rtl_modules.Records, folder: Path) -> str:
+    """How far LUT and FF of the designs were compared with what their chips have."""
+    lacks = [_rtl_modules.logic(point.design, records)[1] for point in points]
+    known = sum(not missing for missing in lacks)
+    absent = sorted({module[0] for missing in lacks for module in missing})
+    chips = {chip.part: chip for chip in (_rtl.chips()[point.chip] for point in points)}
+    said = f"All LUT and FF are known of {known} of {len(points)} designs. "
+    for part, chip in chips.items():
+        said += f"{part} has {chip.lut / 1000:,.0f} K LUT and {chip.ff / 1000:,.0f} K FF. "
+    if absent:
+        said += (
+            f"{folder} has no records of some shapes of {', '.join(absent)}; of designs with them, "
+            "the other modules were compared with the chip."
+        )
+    return said.rstrip()
 
 
 def draw(points: list[_rtl.Point], best: list[_rtl.Point], path: Path) -> None:
@@ -125,33 +152,35 @@ def explore(
 
     Cycles are counted by the accelerator's model; DSP slices and memories follow from the design.
     A dot behind a set's name marks a design that another beats in throughput, latency of a full
-    batch and share of the chip at once.
+    batch and share of the chip at once. LUT and FF are those of modules that have records of
+    synthesis; designs that need more of them than the chip has are left out.
     """
+    records = _rtl_modules.read_records(synthesis)
     names = sets or _sets()
     points: list[_rtl.Point] = []
     best: list[_rtl.Point] = []
     for name, on in zip(names, _chips(chip or ["vu13p"], len(names)), strict=True):
         with bar(name) as report:
-            found = _rtl.explore(name, on, _rtl.chips()[on], most, threads, report)
+            found = _rtl.explore(name, on, _rtl.chips()[on], records, most, threads, report)
         points += found
         best += _rtl.front(found)
     if plot:
         draw(points, best, plot)
     if as_json:
         for point in points:
-            total, missing = _rtl.logic(point.design, synthesis)
-            record = point.record() | {"front": point in best, "logic": total, "missing": missing}
+            takes, missing = _rtl_modules.logic(point.design, records)
+            chip_of = _rtl.chips()[point.chip]
+            record = point.record() | {
+                "front": point in best,
+                "logic": takes,
+                "missing": [_rtl_modules.written(module) for module in missing],
+                "chip_lut": chip_of.lut,
+                "chip_ff": chip_of.ff,
+            }
             typer.echo(json.dumps(record))
         return
     columns = ["set", "chip", "PEs", "b", "K", "key ports", "ksk", "ks lanes", "ksk rows"]
     columns += ["bootstraps/s", "ms, full batch", "ms alone", "busy", "limit", "DSP", "SRAM Mb"]
-    columns += ["GB/s"]
-    table(columns, [_row(point, point in best) for point in points])
-    total, missing = _rtl.logic(points[0].design, synthesis)
-    if missing:
-        out.print(
-            f"LUT, FF, BRAM, URAM: {synthesis} has no records of {', '.join(missing)}", markup=False
-        )
-    else:
-        cells = ", ".join(f"{value:,.0f} {unit}" for unit, value in total.items())
-        out.print(f"The first design takes {cells}.", markup=False)
+    columns += ["GB/s", "LUT", "FF"]
+    table(columns, [_row(point, point in best, records) for point in points])
+    out.print(_checked(points, records, synthesis), markup=False)
