@@ -45,7 +45,7 @@ PROOFS: dict[str, Proof] = {
         "mod_mul",
         "mod_mul_parts",
         "the four partial products are those of the slices of a and b",
-        ("arith/corner_mul.sv", "row(a, b[3:1])", "row(a, b[2:0])"),
+        ("arith/corner_mul.sv", "times(a, b[3:1])", "times(a, b[2:0])"),
         steps=4,
     ),
     "mod_mul_sum": Proof(
