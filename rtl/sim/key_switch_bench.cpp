@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
     const bool fast = run % 3 == 0;
     if (!fast)
       for (unsigned* level : {&levels.in, &levels.command, &levels.beats, &levels.out})
-        *level = bench::stall_levels[random.below(3)];
+        *level = bench::stalls(random);
     const unsigned n = run % 5 == 0   ? MAX_N_LWE
                        : run % 5 == 1 ? 1
                                       : 1 + static_cast<unsigned>(random.below(MAX_N_LWE));
@@ -90,8 +90,8 @@ int main(int argc, char** argv) {
     u64 words_in = 0, beats_owed = 0, beats_taken = 0, commands = 0, beats_out = 0, products = 0,
         products_before = 0;
     unsigned batch = 0;
-    bool in_offered = false, beat_offered = false, out_waits = false, command_waits = false,
-         broken = false;
+    bool in_offered = false, beat_offered = false, broken = false;
+    bench::Stays command_stays, out_stays;
     std::deque<u64> due;  // cycles of beats, in fast runs
     u64 quiet = 0;
     for (u64 cycle = 0; quiet < 40; ++cycle) {
@@ -137,14 +137,12 @@ int main(int argc, char** argv) {
         }
         ++products;
       }
-      if (command_waits) bench::check("a command stays in run", run, top.command_valid, 1);
-      command_waits = top.command_valid && !top.command_ready;
+      command_stays.see("a command stays in run", run, top.command_valid, top.command_ready);
       if (top.command_valid) {
         bench::check("address", run, top.command_address, top.key_address);
         bench::check("beats", run, top.command_beats, top.key_beats);
       }
-      if (out_waits) bench::check("a result stays in run", run, top.out_valid, 1);
-      out_waits = top.out_valid && !top.out_ready;
+      out_stays.see("a result stays in run", run, top.out_valid, top.out_ready);
       if (top.out_valid) {
         if (beats_out == u64{count} * out_beats)
           bench::fail("a beat too many in run", run, beats_out, beats_out);

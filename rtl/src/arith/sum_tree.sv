@@ -1,8 +1,8 @@
 // Sum of TERMS residues modulo p.
 // In: TERMS residues. Out: their sum, tree_latency(TERMS) + 1 = ceil(log2 TERMS) + 1 enabled cycles later.
 // A level of the tree adds integers in pairs. After the last one comes the reduction of a sum of WIDTH = 33 + H bits,
-// h·2^33 + l with l = l1·2^20 + l0, less than 2^H·p. Its quotient q is h, or h + 1 if l + h·(2^20 - 1) is p or more, that is, if
-// l1 + h is above 8191, or 8191 with l0 above h. The remainder is l + q·2^20 - q modulo 2^33.
+// h·2^33 + l with l = l1·2^20 + l0, less than 2^H·p. Its quotient q is h, or h + 1 if l + h·(2^20 - 1) is p or more,
+// that is, if l1 + h is above 8191, or 8191 with l0 above h. The remainder is l + q·2^20 - q modulo 2^33.
 module sum_tree
   import whorl_pkg::*;
 #(

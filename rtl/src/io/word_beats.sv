@@ -1,5 +1,6 @@
 // Puts words together into beats, the lowest first.
-// In: words of WIDTH bits; `last` ends the beat, whose other words are 0. Out: beats.
+// In: words of WIDTH bits; `last` ends the beat, whose other words are 0. Out: beats, each in the cycle after its last
+// word; no word is taken until the beat is.
 module word_beats #(
     parameter int DATA_BITS = 512,
     parameter int WIDTH = 64

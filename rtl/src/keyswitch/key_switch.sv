@@ -2,7 +2,8 @@
 // each row of the key.
 // In: start with the number of ciphertexts and the shape; for each ciphertext N + 1 words modulo 2^32 (a, b); the beats
 // of the key once for each batch, up to KEY_ROWS rows ahead of their use. If KEY_ROWS rows are the whole key, its beats
-// come once after each start, and all batches use them. Out: for each ciphertext n + 1 words, as beats padded with zeros.
+// come once after the start, of which there is one after a reset, and all batches use them. Out: for each ciphertext n
+// + 1 words, as beats padded with zeros.
 // Lanes that have room for 2, 4 or 8 rows, where L_KS is a multiple, take so many rows of a coefficient at once.
 // They take max(4, ciphertexts·groups) cycles, groups = ceil((n + 1)/LANES), or as long as their beats take to come.
 // A batch is taken in while the one before is computed.

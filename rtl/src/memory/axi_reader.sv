@@ -1,7 +1,7 @@
 // Streamer of a region of memory: AXI4 reads, answers in order into a queue.
 // In: a command (address, a multiple of a beat; beats ≥ 1); the next is taken when all bursts of the last have been
-// asked for. Out: the beats in order. Bursts end at multiples of their full size, which divides 4,096 bytes. A burst is asked for only when the queue has room for all of it, so
-// that `rready` is always 1.
+// asked for. Out: the beats in order. Bursts end at multiples of their full size, which divides 4,096 bytes. A burst is
+// asked for only when the queue has room for all of it, so that `rready` is always 1.
 // `flush`: no more bursts are asked for, and what comes is dropped; `idle` is 1 when nothing is outstanding.
 // `error` is 1 for a cycle when a beat came with an answer other than OKAY.
 module axi_reader #(

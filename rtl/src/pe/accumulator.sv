@@ -1,8 +1,8 @@
 // The accumulators of one PE: two banks of K ciphertexts. One bank takes part in the steps while the other is
 // drained and loaded. A row has, for each l < B, the coefficients B·t + l and B·t + l + N/2 of a and of b.
 // Steps: read_valid with a bank and an address gives the row, row_valid, ACC_READ_LATENCY = 2 cycles later, and
-// keeps a copy. The products come in the order of the reads, at any time after; each is added to its copy and
-// written back one cycle after it came.
+// keeps a copy. The products come in the order of the reads, two cycles after the row or later; each is added to its
+// copy and written back one cycle after it came.
 // Loading: a write of the b coefficients at one l, with zeros for a. Draining: a read of a row, two cycles long.
 // Reads and writes for loading and draining must not touch the bank that steps use.
 module accumulator

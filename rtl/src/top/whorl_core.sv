@@ -1,6 +1,6 @@
 // The accelerator: bootstraps batches of LWE ciphertexts. README.md has its interface.
 // In: register writes at `s_axil`; memory images behind the ports `m_axi_bk` (BK_PORTS of them), `m_axi_ksk` and
-// `m_axi_io`. Out: results behind `m_axi_io`; counters; irq.
+// `m_axi_io`. Out: results behind `m_axi_io`; counters; irq. README section 6 says how many cycles all this takes.
 module whorl_core
   import whorl_pkg::*;
 #(

@@ -154,9 +154,9 @@ TEST(GpuBinfhe, EveryOperationOnSetsOfEveryKind) {
 // Sets as they are used; their failure probabilities are far below 10^-6 for these counts.
 TEST(GpuBinfhe, NamedSets) {
   test::Random random;
-  for (const char* name : {"W128_P64", "W128_P64_M3", "W128_P64_M4", "BLOCK4_P64",
-                           "openfhe_1_6/STD128", "velofhe/GD_I", "xiao/STD128", "fpga/I_M2",
-                           "fpga/II_M2", "W128_P64_RTL_M2"}) {
+  for (const char* name :
+       {"W128_P64", "W128_P64_M3", "W128_P64_M4", "BLOCK4_P64", "openfhe_1_6/STD128",
+        "velofhe/GD_I", "xiao/STD128", "fpga/I_M2", "fpga/II_M2", "W128_P64_RTL_M2"}) {
     const Parameters parameters = Parameters::named(name, true);
     const Client client(parameters);
     const auto keys = client.evaluation_keys();
