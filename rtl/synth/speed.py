@@ -319,8 +319,7 @@ def compared() -> list[str]:
         if line["op"] == "model_against_core":
             sums = counts.setdefault(line["params"], [0, 0, 0])
             for place, key in enumerate(("shapes", "runs", "median")):
-                # A record of a set has one shape, unless it says more.
-                sums[place] += int(line.get(key, 1))
+                sums[place] += int(line[key])
     if not counts:
         return ["The model's counters were not compared with the simulated core's.", ""]
     wrong = sum(sums[2] for sums in counts.values())
@@ -341,14 +340,15 @@ def compared() -> list[str]:
         shapes, runs, _ = counts[RANDOM]
         text.append(f"- {shapes:,} random shapes, {runs:,} runs: small ones, {bounds}.")
     for name in sets:
-        shapes, runs, _ = counts[name]
+        shape = c.sets()[name]
+        size = f"N = {1 << shape['LOG_N']}, n up to {shape['MAX_N_LWE']}"
+        elements = f"{shape['PES']} element{'s' * (shape['PES'] > 1)}"
         text.append(
-            f"- {in_words(name)}, at full size: {shapes:,} shape{'s' * (shapes > 1)}, {runs:,} runs."
+            f"- {name[0].upper()}{name[1:]}, at full size, {size}, {elements} with b = {1 << shape['LOG_B']}: {counts[name][1]:,} runs."
         )
+    rest = "The designs above are larger than these shapes: that the model counts as the core does for them is not shown by these runs."
     if sets:
-        rest = "Other sets, and more elements than in these shapes, were not compared."
-    else:
-        rest = "No larger shape was compared: that the model counts as the core does for the designs above is not shown by these runs."
+        rest = "The designs above have more elements or lanes than these shapes: that the model counts as the core does for them as a whole is not shown by these runs."
     return [*text, "", rest, ""]
 
 

@@ -216,17 +216,20 @@ def test_what_was_compared_is_said_with_its_bounds(
 
     small = {"op": "model_against_core", "params": "random shapes", "shapes": 5, "runs": 30}
     small["median"] = 0.0
-    whole = small | {"params": "fpga/I_M2", "shapes": 1, "runs": 4}
+    whole = small | {"params": "set (I), m = 2", "shapes": 1, "runs": 4}
     records: list[dict[str, object]] = [small, small]
     monkeypatch.setattr(page.speed, "read", lambda path: records)
     said = "\n".join(page.speed.compared())
     assert "10 random shapes, 60 runs: small ones, N ≤ 256, n ≤ 24, at most 4 elements" in said
-    assert "360 multipliers" in said and "No larger shape was compared" in said
+    assert "360 multipliers" in said and "larger than these shapes" in said
     records += [whole, whole]
     said = "\n".join(page.speed.compared())
     assert "10 random shapes, 60 runs" in said
-    assert "(I), m = 2, at full size: 2 shapes, 8 runs" in said
-    assert "No larger shape" not in said and "Other sets" in said
+    assert (
+        "- Set (I), m = 2, at full size, N = 1024, n up to 500, 1 element with b = 1: 8 runs."
+        in said
+    )
+    assert "larger than these shapes" not in said and "more elements or lanes" in said
     records += [whole | {"median": 1.0}]
     assert "differs from the core in 1 shape" in "\n".join(page.speed.compared())
     records.clear()
