@@ -125,6 +125,16 @@ module core_tb #(
       .m_axi_bk_rlast({m_axi_bk1_rlast, m_axi_bk0_rlast}),
       .*);
   assign {m_axi_bk0_arid, m_axi_bk1_arid, m_axi_ksk_arid, m_axi_io_arid, m_axi_io_awid} = '0;
+
+  // Registers begin with random values: assertions hold once a clock has come in the reset.
+  logic clocked;
+  initial begin
+    clocked = 1'b0;
+    $assertoff;
+  end
+  always @(posedge aclk) if (!aresetn) clocked <= 1'b1;
+  always @(negedge aclk) if (clocked) $asserton;
+
   logic unused;
   assign unused = ^{m_axi_bk0_rid, m_axi_bk1_rid, m_axi_ksk_rid, m_axi_io_rid, m_axi_io_bid};
 endmodule
