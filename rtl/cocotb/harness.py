@@ -77,10 +77,8 @@ class Core:
 
     def __init__(self, dut: Any) -> None:
         self.dut = dut
-        Clock(dut.aclk, 2, unit="ns").start()
         common = (dut.aclk, dut.aresetn)
         active = {"reset_active_level": False}
-        dut.aresetn.value = 0
         self.registers = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), *common, **active)
         self.reads = {
             name: Reads(
@@ -103,6 +101,10 @@ class Core:
 
     @classmethod
     async def make(cls, dut: Any, percent: int = 0, n: int | None = None) -> Core:
+        # Registers begin with random values: memories listen from a reset's second clock on.
+        Clock(dut.aclk, 2, unit="ns").start()
+        dut.aresetn.value = 0
+        await ClockCycles(dut.aclk, 2)
         core = cls(dut)
         core.stall(percent)
         await core.reset()
