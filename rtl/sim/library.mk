@@ -43,7 +43,7 @@ SOURCES := $(SRC)/whorl_pkg.sv $(sort $(wildcard $(SRC)/*/*.sv))
 CONFIG := observed.vlt $(if $(filter 1,$(WAVES)),followed.vlt)
 
 $(OUT): $(SOURCES) $(CONFIG) library.cpp occupancy.h waves.h bench.h reference.h $(ROOT)/backend/rtl/core_abi.h $(ROOT)/backend/rtl/core.h $(ROOT)/backend/rtl/memory_timing.h
-	@mkdir -p $(BUILD)/$(NAME)
+	@mkdir -p $(BUILD)/$(NAME) $(dir $(OUT))
 	@$(FLAGS_MAKE) $(VERILATOR) --cc --exe --build -j $(JOBS) -Wno-fatal -Wno-lint -O3 --x-assign fast --x-initial fast --top whorl_core \
 	  $(foreach field,$(FIELDS),-G$(field)=$($(field))) --Mdir $(BUILD)/$(NAME) $(if $(WAVES),--trace-vcd --trace-structs) \
 	  $(if $(QUICK),--output-split 0) -CFLAGS "-std=c++20 $(if $(QUICK),-O0,-O2) -fPIC -fvisibility=default -I$(CURDIR) -I$(ROOT) $(DEFINES)" \
