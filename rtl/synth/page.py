@@ -284,7 +284,7 @@ WATTS = (125, 250)
 
 def energy() -> list[str]:
     lacking = without([module for _, missing in wholes().values() for module in missing])
-    least = f" (sums{lacking})" if lacking else ""
+    least = f" (some sums are{lacking})" if lacking else ""
     text = [
         "## Energy: an estimate",
         "",
