@@ -73,7 +73,7 @@ def sets() -> dict[str, Shape]:
     one: Shape = dict(LOG_N=10, L=2, LOG_BG=10, M=1, PES=1, LOG_B=0, K=3, MEM_BITS=512, BK_PORTS=1)
     one |= dict(KSK_BITS=512, MAX_N_LWE=500, L_KS=8, LOG_BKS=2, KS_LANES=512, BK_BUFFERS=4)
     one |= dict(KSK_ROWS=8192)
-    wide = dict(M=4, BK_PORTS=4, MEM_BITS=1024, KSK_BITS=1024)
+    wide = dict(M=4, BK_PORTS=4, MEM_BITS=1024, KSK_BITS=1024, KS_LANES=1024)
     return {
         "set (I), m = 1": one,
         "set (I), m = 2": one | dict(M=2, BK_PORTS=2),

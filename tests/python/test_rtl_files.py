@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import shutil
 import subprocess
@@ -45,20 +46,39 @@ def test_core_file_sets_parameters_that_exist() -> None:
     assert used <= set(parameters())
 
 
+def made(name: str) -> dict[str, int]:
+    """Parameters of the core that sim/Makefile simulates under this name."""
+    line = re.search(rf"call core,{name},([\d,]+),", (RTL / "sim/Makefile").read_text())
+    assert line
+    places = "LOG_N L LOG_BG M PES LOG_B K MAX_N_LWE L_KS LOG_BKS KS_LANES MEM_BITS BK_PORTS"
+    values = map(int, line[1].split(","))
+    return dict(zip([*places.split(), "KSK_BITS", "KSK_ROWS"], values, strict=True))
+
+
 def test_core_file_simulates_core_small() -> None:
     """The bench and its parameters are those of sim/Makefile."""
     text = (RTL / "whorl.core").read_text().split("\n  sim:\n")[1].split("\n  synth:\n")[0]
-    line = re.search(r"call core,core_small,([\d,]+),", (RTL / "sim/Makefile").read_text())
-    assert line
-    places = "LOG_N L LOG_BG M PES LOG_B K MAX_N_LWE L_KS LOG_BKS KS_LANES MEM_BITS BK_PORTS"
-    wanted = dict(zip([*places.split(), "KSK_BITS", "KSK_ROWS"], line[1].split(","), strict=True))
-    values = dict(re.findall(r"[\[ ](\w+)=(\d+)", text))
-    assert values == wanted
-    defines = dict(re.findall(r"-D(\w+)=(\d+)", text))
+    wanted = made("core_small")
+    values = re.findall(r"[\[ ](\w+)=(\d+)", text)
+    assert {name: int(value) for name, value in values} == wanted
+    defines = re.findall(r"-D(\w+)=(\d+)", text)
     same = {"DIGITS": "L", "GROUP": "M", "PLACES": "K", "LWE_N": "MAX_N_LWE"}
-    assert {same.get(name, name): value for name, value in defines.items()} == {
+    assert {same.get(name, name): int(value) for name, value in defines} == {
         name: value for name, value in wanted.items() if name not in ("KS_LANES", "KSK_ROWS")
     }
+
+
+def test_sets_are_compared_with_the_model_as_they_are_simulated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(str(RTL / "sim"))
+    sets = importlib.import_module("configurations").sets()
+    assert len(sets) == 5
+    for name, shape in sets.items():
+        found = re.fullmatch(r"set \((I+)\), m = (\d)", name)
+        assert found
+        wanted = made(f"set_{len(found[1])}_m{found[2]}")
+        assert {key: shape[key] for key in wanted} == wanted, name
 
 
 # Vivado's commands, which write down how they were called.
