@@ -130,12 +130,7 @@ constexpr unsigned input_bits = 6;
 
 /// x at so many times its scale, which the values do not see.
 Array magnified(const Array& x, std::int64_t by) {
-  CiphertextInfo info = x.info();
-  const auto times = static_cast<double>(by);
-  info.scale *= times;
-  info.bound = std::max(-200.0, info.bound - std::log2(times));
-  info.error = std::max(-200.0, info.error - std::log2(times));
-  return Access::put(info, Access::residues(x));
+  return Access::put(Account::magnified(x.info(), static_cast<double>(by)), Access::residues(x));
 }
 
 const BootstrapLiteral& checked_shape(const Parameters& p, std::uint64_t slots) {
@@ -303,7 +298,7 @@ Array BootstrapSteps::angles(const rlwe::Array& slots, const CiphertextInfo& inf
   angle.parts = 2;
   angle.level = result_level(p) + p.literal().bootstrap->sine();
   angle.scale = p.scale(angle.level);
-  angle.bound = 0;
+  angle = Account::bounded_by(angle, 0);
   angle.error = -200;
   angle.error = account_.automorphism(angle).error;
   const double range = p.literal().bootstrap->range;
@@ -329,9 +324,8 @@ Array BootstrapSteps::cosine(const Array& angles) const {
 
 Array BootstrapSteps::square(const Array& cosine) const {
   const Array y = server_.square(cosine, {.relinearised = false, .rescaled = false});
-  CiphertextInfo info = y.info();
+  CiphertextInfo info = Account::bounded_by(y.info(), 1);
   info.scale /= 2;
-  info.bound = 1;
   return Access::put(info, Access::residues(y));
 }
 
@@ -390,8 +384,9 @@ void check_bootstrap(const Server& server, const Array& x) {
       throw KeyMismatchError(
           "bootstrapping has no key for the sparse secret; ask the client for bootstrap with " +
           std::to_string(info.slots()) + " slots");
-  if (info.bound > 0x1p-20)
-    throw EncodingError("bootstrap: values of up to " + math::text_of(std::exp2(info.bound)) +
+  const double most = info.bounds().most();
+  if (most > 1 + 0x1p-20)
+    throw EncodingError("bootstrap: values of up to " + math::text_of(most) +
                         " are above 1; multiply by a smaller number first, or state a smaller "
                         "bound that is known with with_bound");
   const unsigned least = server.parameters().least_bootstrap_level();
@@ -441,7 +436,7 @@ Array corrected(const Server& server, const Array& x, const Array& y, const Enco
   CiphertextInfo exact = y.info();
   exact.error = -200;
   exact = Access::account(server).add(x.info(), exact).result;
-  info.bound = 0;
+  info = Account::bounded_by(info, 0);
   info.error = exact.error + bits;
   const Array rest = refreshed(server, Access::put(info, Access::residues(difference)), with);
   CiphertextInfo whole = y.info();
@@ -450,8 +445,8 @@ Array corrected(const Server& server, const Array& x, const Array& y, const Enco
       magnified(server.multiply_integer(Access::put(whole, Access::residues(y)), by), by);
   const unsigned level = y.info().level;
   const Array low = server.lower(rest, level);
-  return server.with_bound(server.lower(server.add(high, magnified(low, by)), level - 1),
-                           std::exp2(x.info().bound));
+  return Access::narrowed(server, server.lower(server.add(high, magnified(low, by)), level - 1),
+                          x.info().bounds());
 }
 
 }  // namespace

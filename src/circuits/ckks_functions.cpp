@@ -25,23 +25,35 @@ SignStages scaled(SignStages stages, double by) {
   return stages;
 }
 
-/// a - b, and brought to -1 … 1; what it was divided by.
-struct Difference {
-  Array plain, small;
-};
-Difference difference(const Server& server, const Array& a, const Array& b) {
-  const Array plain = server.sub(a, b);
-  const double most = std::exp2(plain.info().bound);
-  if (most <= 1) return {plain, plain};
-  return {plain, server.with_bound(server.multiply_scalar(plain, 1 / most), 1)};
+/// Whether values are brought to -1 … 1 by a division, which takes a level.
+bool is_divided(const Array& x) { return x.info().bounds().most() > 1 + 0x1p-32; }
+
+/// NoiseError unless x has the levels of the stages, and `more`.
+void check_levels(const char* what, const SignStages& stages, unsigned more, const Array& x) {
+  check_stages(stages);
+  const unsigned levels = stages.depth() + more;
+  if (levels > x.info().level)
+    throw NoiseError(std::string(what) + " takes " + math::counted(levels, "level") +
+                     ", and the ciphertext has " + std::to_string(x.info().level) +
+                     ": take parameters with a larger depth, or bootstrap before");
 }
 
-/// x·sign(y)/2, where y has the sign of x.
-Array half_absolute(const Server& server, const Array& x, const Array& y,
-                    const SignStages& stages) {
-  const double bound = std::exp2(x.info().bound);
-  return server.with_bound(server.multiply(x, sign(server, y, scaled(stages, 0.5))),
-                           bound / 2 * (1 + stages.error));
+/// x brought to -1 … 1: divided by its bound, or multiplied by an integer, which is exact and takes
+/// no level. So the least |x| of which stages tell the sign is a part of the bound.
+Array normalised(const Server& server, const Array& x) {
+  const double most = x.info().bounds().most();
+  if (is_divided(x)) return server.with_bound(server.multiply_scalar(x, 1 / most), 1);
+  // What is smaller than its error has no sign to be told.
+  const double least = std::max(most, std::exp2(x.info().error));
+  const double by = std::floor(std::min((1 + 0x1p-32) / least, 0x1p62));
+  return by >= 2 ? server.multiply_integer(x, static_cast<std::int64_t>(by)) : x;
+}
+
+/// x·sign(x)/2.
+Array half_absolute(const Server& server, const Array& x, const SignStages& stages) {
+  const double most = x.info().bounds().most();
+  const Array half = sign(server, normalised(server, x), scaled(stages, 0.5));
+  return Access::narrowed(server, server.multiply(x, half), most / 2 * (1 + stages.error));
 }
 
 Polynomial positive(const char* what, double (*f)(double), double low, double high, double error) {
@@ -151,8 +163,9 @@ Array inverse(const Server& server, const Array& x, const InverseStages& stages)
                          "; at most " + std::to_string(most_inverse_steps) +
                          " are possible, and the residual is from 0 to below 1");
   if (stages.depth() > x.info().level)
-    throw NoiseError("the stages of an inverse take " + std::to_string(stages.depth()) +
-                     " levels, and the ciphertext has " + std::to_string(x.info().level));
+    throw NoiseError("the stages of an inverse take " + math::counted(stages.depth(), "level") +
+                     ", and the ciphertext has " + std::to_string(x.info().level) +
+                     ": take parameters with a larger depth, or bootstrap before");
   const double least = std::min(std::abs(stages.start.low), std::abs(stages.start.high)),
                most = std::max(std::abs(stages.start.low), std::abs(stages.start.high));
   Array y = evaluate(server, x, stages.start);
@@ -181,51 +194,71 @@ Array inverse(const Server& server, const Array& x, const InverseStages& stages)
 }
 
 Array sign(const Server& server, const Array& x, const SignStages& stages) {
-  check_stages(stages);
-  if (stages.depth() > x.info().level)
-    throw NoiseError("the stages of a sign take " + std::to_string(stages.depth()) +
-                     " levels, and the ciphertext has " + std::to_string(x.info().level));
+  check_levels("sign", stages, 0, x);
   Array y = x;
   for (const Polynomial& p : stages.stages) {
-    // The bound that evaluate() states is the sum of the coefficients' absolute values.
+    // The bound that evaluate() states is the sum of the coefficients' absolute values. The largest
+    // value of a polynomial is at most 1/cos(pi·degree/(2·points)) times that at so many of
+    // Chebyshev's extrema (Ehlich, Zeller, 1964).
     double most = 0;
-    constexpr int points = 1024;
-    for (int i = 0; i <= points; ++i) most = std::max(most, std::abs(p(1.0 * i / points)));
+    const unsigned points = 64 * std::max(p.degree(), 1u);
+    for (unsigned i = 0; i <= points; ++i)
+      most = std::max(most, std::abs(p(std::cos(std::numbers::pi * i / points))));
+    const double largest = most / std::cos(std::numbers::pi / 128);
     if (&p != &stages.stages.back() && most > 1 + 0x1p-20)
       throw ParameterError("stage " + std::to_string(&p - stages.stages.data()) +
                            " of a sign reaches " + math::text_of(most) +
                            ", and the next one is made for values up to 1");
-    y = server.with_bound(evaluate(server, y, p), &p == &stages.stages.back() ? most : 1);
+    y = server.with_bound(evaluate(server, y, p), &p == &stages.stages.back() ? largest : 1);
   }
   return y;
 }
 
 Array absolute(const Server& server, const Array& x, const SignStages& stages) {
-  const double bound = std::exp2(x.info().bound);
-  return server.with_bound(server.multiply(x, sign(server, x, stages)), bound * (1 + stages.error));
+  check_levels("absolute", stages, 1, x);
+  const double most = x.info().bounds().most();
+  const Array of = sign(server, is_divided(x) ? x : normalised(server, x), stages);
+  return Access::narrowed(server, server.multiply(x, of), most * (1 + stages.error));
 }
 
 Array relu(const Server& server, const Array& x, const SignStages& stages) {
-  const double bound = std::exp2(x.info().bound);
-  const Array half = server.add_scalar(sign(server, x, scaled(stages, 0.5)), 0.5);
-  return server.with_bound(server.multiply(x, half), bound * (1 + stages.error / 2));
+  check_levels("relu", stages, 1, x);
+  const double most = x.info().bounds().most();
+  const Array of = is_divided(x) ? x : normalised(server, x);
+  const Array half = server.add_scalar(sign(server, of, scaled(stages, 0.5)), 0.5);
+  return Access::narrowed(server, server.multiply(x, half), most * (1 + stages.error / 2));
 }
 
 Array greater(const Server& server, const Array& a, const Array& b, const SignStages& stages) {
-  const Difference d = difference(server, a, b);
-  const Array half = sign(server, d.small, scaled(stages, 0.5));
+  const Array x = server.sub(a, b);
+  check_levels("greater", stages, is_divided(x) ? 1 : 0, x);
+  const Array half = sign(server, normalised(server, x), scaled(stages, 0.5));
   return server.with_bound(server.add_scalar(half, 0.5), 1 + stages.error / 2);
 }
 
-Array maximum(const Server& server, const Array& a, const Array& b, const SignStages& stages) {
-  const Difference d = difference(server, a, b);
+namespace {
+
+/// (a + b)/2 ± |a - b|/2.
+Array extreme(const Server& server, const char* what, const Array& a, const Array& b,
+              const SignStages& stages, bool larger) {
+  const Array x = server.sub(a, b);
+  check_levels(what, stages, is_divided(x) ? 2 : 1, x);
   const Array middle = server.multiply_scalar(server.add(a, b), 0.5);
-  return server.add(middle, half_absolute(server, d.plain, d.small, stages));
+  const Array half = half_absolute(server, x, stages);
+  // A sign between -1 and 1 gives what is between a and b.
+  const Bounds p = a.info().bounds(), q = b.info().bounds();
+  const double more = x.info().bounds().most() / 2 * stages.error;
+  return Access::narrowed(server, larger ? server.add(middle, half) : server.sub(middle, half),
+                          {std::min(p.low, q.low) - more, std::max(p.high, q.high) + more});
+}
+
+}  // namespace
+
+Array maximum(const Server& server, const Array& a, const Array& b, const SignStages& stages) {
+  return extreme(server, "maximum", a, b, stages, true);
 }
 Array minimum(const Server& server, const Array& a, const Array& b, const SignStages& stages) {
-  const Difference d = difference(server, a, b);
-  const Array middle = server.multiply_scalar(server.add(a, b), 0.5);
-  return server.sub(middle, half_absolute(server, d.plain, d.small, stages));
+  return extreme(server, "minimum", a, b, stages, false);
 }
 
 Polynomial inverse_of(double low, double high, double error) {

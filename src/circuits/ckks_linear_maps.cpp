@@ -7,6 +7,8 @@
 #include <numeric>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "circuits/ckks_maps.h"
 #include "circuits/encoded.h"
@@ -114,27 +116,77 @@ MapSteps steps_of(const std::vector<std::int64_t>& k, std::uint64_t period) {
   return best;
 }
 
+/// What each row takes of the values of an operand, of which vectors of `columns` have some twice.
+class Rows {
+ public:
+  explicit Rows(const LinearMap& map)
+      : map_(map), across_(map.columns == 0 ? map.period : std::bit_ceil(map.columns)) {
+    for (const auto& [k, values] : map.diagonals)
+      places_.emplace_back(static_cast<std::uint64_t>(modulo(k, map.period)), values.data());
+  }
+  bool are_equal(std::uint64_t a, std::uint64_t b) {
+    read(a, one_);
+    read(b, other_);
+    return one_ == other_;
+  }
+
+ private:
+  void read(std::uint64_t row, std::vector<Complex>& out) const {
+    out.assign(across_, 0.0);
+    for (const auto& [k, values] : places_) {
+      const std::uint64_t slot = (row + k) % across_;
+      out[map_.columns != 0 && slot >= map_.columns ? slot - map_.columns : slot] += values[row];
+    }
+  }
+
+  const LinearMap& map_;
+  std::uint64_t across_;
+  std::vector<std::pair<std::uint64_t, const Complex*>> places_;
+  std::vector<Complex> one_, other_;
+};
+
 /// ShapeError unless results repeat with the least power of two that is not below their length, as
 /// the values of vectors do: rows of the matrix that are so far apart must be equal.
 void check_period(const LinearMap& map) {
   const std::uint64_t n = map.period, turn = std::bit_ceil(map.length);
-  if (turn == n) return;
-  std::map<std::int64_t, const std::vector<Complex>*> by_residue;
-  for (const auto& [k, values] : map.diagonals) by_residue.emplace(modulo(k, n), &values);
-  for (const auto& [k, values] : by_residue) {
-    const auto same = by_residue.find(modulo(k - static_cast<std::int64_t>(turn), n));
-    for (std::uint64_t j = 0; j < n; ++j) {
-      const Complex other = same == by_residue.end() ? 0.0 : (*same->second)[(j + turn) % n];
-      if ((*values)[j] != other)
-        throw ShapeError("a linear map of period " + std::to_string(n) + " gives vectors of " +
-                         std::to_string(map.length) + " values, but its rows " + std::to_string(j) +
-                         " and " + std::to_string((j + turn) % n) +
-                         ", which are to be equal, differ");
-    }
-  }
+  Rows rows(map);
+  for (std::uint64_t j = 0; turn != n && j < n; ++j)
+    if (!rows.are_equal(j, (j + turn) % n))
+      throw ShapeError("a linear map of period " + std::to_string(n) + " gives vectors of " +
+                       std::to_string(map.length) + " values, but its rows " + std::to_string(j) +
+                       " and " + std::to_string((j + turn) % n) +
+                       ", which are to be equal, differ");
 }
 
-MapSteps checked_steps(const LinearMap& map) {
+/// The map whose results have copies of their first values behind them (Rest::copies). Rows there
+/// are set to those `length` places before them, unless they are so already, as matrix_map's are.
+LinearMap completed(LinearMap map) {
+  const std::uint64_t n = map.period, turn = std::bit_ceil(map.length);
+  bool complete = true;
+  Rows rows(map);
+  for (std::uint64_t j = 0; turn != map.length && complete && j < n; ++j)
+    complete = j % turn < map.length || rows.are_equal(j, j - map.length);
+  if (complete) return map;
+  std::map<std::int64_t, std::vector<Complex>> all;
+  const auto at = [&](std::int64_t k, std::uint64_t row) -> Complex& {
+    auto& diagonal = all[modulo(k, n)];
+    diagonal.resize(n);
+    return diagonal[row];
+  };
+  at(map.diagonals.begin()->first, 0) = 0;
+  for (const auto& [k, values] : map.diagonals)
+    for (std::uint64_t j = 0; j < n; ++j) {
+      const std::uint64_t row = j % turn;
+      if (row >= map.length || values[j] == 0.0) continue;
+      at(k, j) = values[j];
+      if (row < turn - map.length)
+        at(k - static_cast<std::int64_t>(map.length), j + map.length) = values[j];
+    }
+  map.diagonals = std::move(all);
+  return map;
+}
+
+void check(const LinearMap& map) {
   const std::uint64_t n = map.period;
   if (!std::has_single_bit(n) || map.length == 0 || map.length > n)
     throw ShapeError("a linear map has period " + std::to_string(n) + " and results of " +
@@ -154,7 +206,12 @@ MapSteps checked_steps(const LinearMap& map) {
                            std::to_string(n));
   }
   check_period(map);
-  return steps_of(unrolled(residues, static_cast<std::int64_t>(n)), n);
+}
+
+MapSteps steps_of(const LinearMap& map) {
+  std::set<std::int64_t> residues;
+  for (const auto& [k, values] : map.diagonals) residues.insert(modulo(k, map.period));
+  return steps_of(unrolled(residues, static_cast<std::int64_t>(map.period)), map.period);
 }
 
 }  // namespace
@@ -200,27 +257,44 @@ LinearMap matrix_map(std::span<const Complex> values, std::size_t rows, std::siz
     throw ShapeError("matrix: " + std::to_string(values.size()) + " values are not " +
                      std::to_string(rows) + " times " + std::to_string(columns));
   LinearMap map;
-  const std::uint64_t turn = std::bit_ceil(std::uint64_t{rows});  // the results' period
-  map.period = std::max(turn, std::bit_ceil(std::uint64_t{columns}));
+  // The results' period, and that of vectors: x repeats, so that no more diagonals are needed.
+  const std::uint64_t turn = std::bit_ceil(std::uint64_t{rows}),
+                      across = std::bit_ceil(std::uint64_t{columns});
+  map.period = std::max(turn, across);
   map.length = rows;
   map.columns = columns;
-  for (std::uint64_t k = 0; k < map.period; ++k) {
-    std::vector<Complex> diagonal(map.period);
-    bool any = false;
+  const auto at = [&](std::uint64_t slot, std::uint64_t j) {
+    return static_cast<std::int64_t>((slot + map.period - j) % across);
+  };
+  const auto put = [&](std::int64_t k, std::uint64_t j, const Complex& value) {
+    auto& diagonal = map.diagonals[k];
+    diagonal.resize(map.period);
+    diagonal[j] = value;
+  };
+  const auto each = [&](bool behind) {  // rows with results, or the copies behind them
     for (std::uint64_t j = 0; j < map.period; ++j) {
-      const std::uint64_t row = j % turn, column = (j + k) % map.period;
-      if (row >= rows || column >= columns) continue;
-      diagonal[j] = values[row * columns + column];
-      any = any || diagonal[j] != 0.0;
+      if ((j % turn >= rows) != behind) continue;
+      const std::uint64_t row = behind ? j % turn - rows : j % turn;
+      for (std::uint64_t column = 0; column < columns; ++column) {
+        const Complex& value = values[row * columns + column];
+        if (value == 0.0) continue;
+        // The same value lies behind the vector too, if there is room.
+        const std::uint64_t copy = column + columns;
+        const bool nearer = behind && copy < across && !map.diagonals.contains(at(column, j)) &&
+                            map.diagonals.contains(at(copy, j));
+        put(at(nearer ? copy : column, j), j, value);
+      }
     }
-    if (any || (map.diagonals.empty() && k + 1 == map.period))
-      map.diagonals.emplace(static_cast<std::int64_t>(k), std::move(diagonal));
-  }
+  };
+  each(false);
+  each(true);
+  if (map.diagonals.empty()) put(0, 0, 0);
   return map;
 }
 
 std::vector<std::int64_t> rotations_of(const LinearMap& map) {
-  return checked_steps(map).rotations(map.period);
+  check(map);
+  return steps_of(completed(map)).rotations(map.period);
 }
 
 std::vector<std::int64_t> rotations_of_diagonals(std::uint64_t period,
@@ -237,18 +311,20 @@ EncodedMap encode(const Server& server, const LinearMap& map, unsigned level, do
   return encode_for(server, map, level, scale, SwitchRole::usual);
 }
 
-EncodedMap encode_for(const Server& server, const LinearMap& map, unsigned level, double scale,
+EncodedMap encode_for(const Server& server, const LinearMap& given, unsigned level, double scale,
                       SwitchRole role, const std::function<void()>& encoded) {
   const Parameters& parameters = server.parameters();
-  if (map.period > parameters.slots())
-    throw ShapeError("a linear map of period " + std::to_string(map.period) +
+  if (given.period > parameters.slots())
+    throw ShapeError("a linear map of period " + std::to_string(given.period) +
                      " was given for ciphertexts of " + std::to_string(parameters.slots()) +
                      " slots");
   if (!(scale >= 1 && std::isfinite(scale)))
     throw ParameterError("scale = " + math::text_of(scale) + " of a linear map is below 1");
 
+  check(given);
+  const LinearMap map = completed(given);
   EncodedMapAccess::Storage out;
-  out.steps = checked_steps(map);
+  out.steps = steps_of(map);
   out.level = level;
   // Without rotations the evaluator takes the primes of usual keys.
   out.role = out.steps.rotations(map.period).empty() ? SwitchRole::usual : role;
@@ -281,7 +357,7 @@ EncodedMap encode_for(const Server& server, const LinearMap& map, unsigned level
 
 Array apply(const Server& server, const Array& x, const EncodedMap& map) {
   const auto& of = EncodedMapAccess::storage(map);
-  // Of a matrix it is known where a vector ends; what is behind it meets zeros.
+  // Of a matrix it is known where a vector ends.
   if (of.columns == 0)
     Access::check_slots(server, "a linear map", x);
   else

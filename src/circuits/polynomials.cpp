@@ -38,9 +38,7 @@ unsigned degree_of(const std::vector<Coefficient>& c) {
   return 0;
 }
 
-unsigned depth_of(unsigned degree) {
-  return std::max(1u, static_cast<unsigned>(std::bit_width(degree)));
-}
+unsigned depth_of(unsigned degree) { return static_cast<unsigned>(std::bit_width(degree)); }
 
 /// Whether all its powers are odd, or all are even.
 template <class Coefficient>
@@ -74,13 +72,13 @@ class Evaluation {
     powers_.emplace(1, std::move(x));
   }
 
-  /// The polynomial, of that depth, which is at least bit_width(degree).
+  /// The polynomial, of that depth, which is at least bit_width(degree). Of a constant nothing of x
+  /// is left but its shape.
   Array run(const Coefficients& coefficients, unsigned depth) {
+    if (depth == 0) return plus(server_.multiply_integer(power(1), 0), coefficients[0]);
     Sum sum{{}, {}, {}, nothing(coefficients[0])};
     add(coefficients, depth, sum);
-    if (!sum.products.empty() || !sum.arrays.empty()) return finished(sum, depth);
-    // A constant: nothing of x is left but its shape.
-    return plus(server_.multiply_scalar(at(1, depth - 1), 0.0), sum.constant);
+    return finished(sum, depth);
   }
 
  private:
@@ -218,43 +216,57 @@ class Evaluation {
 };
 
 /// Whether the interval is mapped to -1 … 1 first, which takes a level.
-bool is_mapped(const Polynomial& p) {
-  return p.basis == Polynomial::Basis::chebyshev && (p.low != -1 || p.high != 1);
+bool is_mapped(const Polynomial& p, unsigned degree) {
+  return degree > 0 && p.basis == Polynomial::Basis::chebyshev && (p.low != -1 || p.high != 1);
 }
 
-/// Polynomials of a basis and interval as of `like`. `largest` is the largest sum of coefficients'
-/// absolute values.
+/// EncodingError unless all values lie in the interval of the polynomial, but for roundings of the
+/// bounds: outside it Chebyshev's powers grow as cosh(n·sqrt(2·d)), which for a distance d of 2^-32
+/// and n = 4,095 is 1.004.
+void check_interval(const CiphertextInfo& info, const Polynomial& p) {
+  const Bounds known = info.bounds();
+  const double slack = 0x1p-33 * std::max({p.high - p.low, std::abs(p.low), std::abs(p.high)});
+  if (known.low >= p.low - slack && known.high <= p.high + slack) return;
+  throw EncodingError(
+      "values between " + math::text_of(known.low) + " and " + math::text_of(known.high) +
+      " may lie outside the polynomial's interval from " + math::text_of(p.low) + " to " +
+      math::text_of(p.high) +
+      ": give encrypt a lower and an upper bound, state by with_bound the ones that "
+      "you know, or take a polynomial for a larger interval");
+}
+
+/// Polynomials of a basis and interval as of `like`. `ends` are those of all of them.
 template <class Coefficient>
 Array evaluated(const Server& server, const Array& x, const Polynomial& like,
-                const std::vector<Coefficient>& coefficients, std::size_t length, double largest) {
+                const std::vector<Coefficient>& coefficients, std::size_t length,
+                const Bounds& ends) {
   const CiphertextInfo& info = x.info();
   if (info.packing != Packing::real)
     throw EncodingError("a polynomial is evaluated at real numbers in slots only");
-  const double farthest = std::max(std::abs(like.low), std::abs(like.high));
-  if (std::exp2(info.bound) > farthest * (1 + 0x1p-20))
-    throw EncodingError("values of up to " + math::text_of(std::exp2(info.bound)) +
-                        " may lie outside the polynomial's interval from " +
-                        math::text_of(like.low) + " to " + math::text_of(like.high) +
-                        "; with_bound states a smaller bound that is known");
+  check_interval(info, like);
   const unsigned degree = degree_of(coefficients);
-  const unsigned depth = depth_of(degree), levels = depth + (is_mapped(like) ? 1 : 0);
+  const unsigned depth = depth_of(degree), levels = depth + (is_mapped(like, degree) ? 1 : 0);
   if (levels > info.level)
     throw NoiseError("a polynomial of degree " + std::to_string(degree) + " takes " +
-                     std::to_string(levels) + " levels, and the ciphertext has " +
-                     std::to_string(info.level));
+                     math::counted(levels, "level") + ", and the ciphertext has " +
+                     std::to_string(info.level) +
+                     ": take parameters with a larger depth, or bootstrap before");
   Array u = server.relinearise(x);
-  if (like.basis == Polynomial::Basis::monomial)
+  if (degree == 0 || like.basis == Polynomial::Basis::monomial)
     return Evaluation<Coefficient>(server, u, like.basis, coefficients, length)
         .run(coefficients, depth);
-  if (is_mapped(like)) {
+  if (is_mapped(like, degree)) {
     const double middle = (like.low + like.high) / 2;
     if (middle != 0) u = server.add_scalar(u, -middle);
-    u = server.multiply_scalar(u, 2 / (like.high - like.low));
+    // An integer is exact, and leaves a number that a plaintext holds.
+    const double by = 2 / (like.high - like.low), whole = std::floor(std::clamp(by, 1.0, 0x1p62));
+    if (whole > 1) u = server.multiply_integer(u, static_cast<std::int64_t>(whole));
+    u = server.multiply_scalar(u, by / whole);
   }
   const Array value =
       Evaluation<Coefficient>(server, server.with_bound(u, 1), like.basis, coefficients, length)
           .run(coefficients, depth);
-  return largest > 0 ? server.with_bound(value, largest) : value;
+  return Access::narrowed(server, value, ends);
 }
 
 void check_degree(unsigned degree) {
@@ -263,10 +275,12 @@ void check_degree(unsigned degree) {
                          std::to_string(most_degree));
 }
 
-double sum_of_sizes(const Polynomial& p) {
+/// Between which numbers values lie: no T_k exceeds 1 on the interval.
+Bounds ends_of(const Polynomial& p) {
+  const double constant = p.coefficients.empty() ? 0 : p.coefficients[0];
   double sum = 0;
-  for (const double c : p.coefficients) sum += std::abs(c);
-  return sum;
+  for (std::size_t k = 1; k < p.coefficients.size(); ++k) sum += std::abs(p.coefficients[k]);
+  return {constant - sum, constant + sum};
 }
 
 void check(const PolynomialVector& v, const CiphertextInfo& x) {
@@ -302,7 +316,9 @@ void check(const PolynomialVector& v, const CiphertextInfo& x) {
 }  // namespace
 
 unsigned Polynomial::degree() const { return degree_of(coefficients); }
-unsigned Polynomial::depth() const { return depth_of(degree()) + (is_mapped(*this) ? 1 : 0); }
+unsigned Polynomial::depth() const {
+  return depth_of(degree()) + (is_mapped(*this, degree()) ? 1 : 0);
+}
 
 unsigned PolynomialVector::degree() const {
   unsigned most = 0;
@@ -310,7 +326,7 @@ unsigned PolynomialVector::degree() const {
   return most;
 }
 unsigned PolynomialVector::depth() const {
-  unsigned most = 1;
+  unsigned most = 0;
   for (const Polynomial& p : polynomials) most = std::max(most, p.depth());
   return most;
 }
@@ -381,7 +397,7 @@ Array evaluate(const Server& server, const Array& x, const Polynomial& p) {
   check_degree(p.degree());
   std::vector<double> coefficients = p.coefficients;
   if (coefficients.empty()) coefficients.push_back(0);
-  return evaluated(server, x, p, coefficients, 0, sum_of_sizes(p));
+  return evaluated(server, x, p, coefficients, 0, ends_of(p));
 }
 
 Array evaluate(const Server& server, const Array& x, const PolynomialVector& v) {
@@ -389,15 +405,18 @@ Array evaluate(const Server& server, const Array& x, const PolynomialVector& v) 
   auto coefficients = math::with_memory_for("coefficients of polynomials", [&] {
     return std::vector<Rows>(v.degree() + 1, Rows(0.0, v.mapping.size()));
   });
-  double largest = 0;
   for (std::size_t i = 0; i < v.mapping.size(); ++i) {
     if (v.mapping[i] == PolynomialVector::none) continue;
     const Polynomial& p = v.polynomials[static_cast<std::size_t>(v.mapping[i])];
     for (std::size_t k = 0; k < std::min(coefficients.size(), p.coefficients.size()); ++k)
       coefficients[k][i] = p.coefficients[k];
   }
-  for (const Polynomial& p : v.polynomials) largest = std::max(largest, sum_of_sizes(p));
-  return evaluated(server, x, v.polynomials[0], coefficients, v.length, largest);
+  Bounds ends{0, 0};  // of values that have no polynomial
+  for (const Polynomial& p : v.polynomials) {
+    const Bounds each = ends_of(p);
+    ends = {std::min(ends.low, each.low), std::max(ends.high, each.high)};
+  }
+  return evaluated(server, x, v.polynomials[0], coefficients, v.length, ends);
 }
 
 }  // namespace whorl::ckks

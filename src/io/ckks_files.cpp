@@ -1,5 +1,8 @@
 // The payloads of CKKS's frames; docs/file-format.md has the bytes.
+#include <cmath>
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -26,6 +29,11 @@ ring::Basis fresh_primes(const Parameters& parameters) {
   return ckks::basis_of(parameters, parameters.depth());
 }
 
+/// Whether slots lie behind the values of a vector.
+bool has_rest(const CiphertextInfo& info) {
+  return info.packing != ckks::Packing::coefficients && info.length != info.slots();
+}
+
 /// RangeError for what no ciphertexts can have.
 void check_info(const Parameters& parameters, const CiphertextInfo& info, bool seeded) {
   ckks::Account::check(parameters, info);
@@ -47,7 +55,13 @@ struct Codec<Ciphertexts> {
     out.fields().value(info.bound);
     out.fields().value(info.error);
     out.seed(value.seed);
-    out.array({value.shape, runs_of(value.numbers)}, info.count);
+    ArrayFields array{value.shape, runs_of(value.numbers)};
+    if (has_rest(info)) array.rest = static_cast<std::uint8_t>(info.rest);
+    // What the bound says too is left out.
+    const double most = std::exp2(info.bound);
+    if (info.packing == ckks::Packing::real && info.low > -most) array.low = info.low;
+    if (info.packing == ckks::Packing::real && info.high < most) array.high = info.high;
+    out.array(std::move(array), info.count);
     out.align();
     write_residues(out, value, shape_of(value.parameters, info));
   }
@@ -61,9 +75,18 @@ struct Codec<Ciphertexts> {
     const auto seed = in.seed();
     check_info(parameters, info, seed.has_value());
     ArrayFields array = in.array(info.count);
-    if (array.length != 0 || array.rest != 0 || array.noise != 1 || array.sum)
+    if (array.length != 0 || array.noise != 1 || array.sum)
       throw FormatError(
-          "length, rest, noise and sum are fields of arrays that CKKS's ciphertexts do not have");
+          "length, noise and sum are fields of arrays that CKKS's ciphertexts do not have");
+    if (array.rest != 0 && !has_rest(info))
+      throw FormatError("rest: vectors of " + std::to_string(info.length) +
+                        " values have nothing behind them");
+    if ((array.low || array.high) && info.packing != ckks::Packing::real)
+      throw FormatError("low and high are fields of real values only");
+    if (has_rest(info)) info.rest = static_cast<ckks::Rest>(array.rest);
+    info.low = array.low.value_or(info.low);
+    info.high = array.high.value_or(info.high);
+    ckks::Account::check(parameters, info);
     in.align();
     std::vector<std::uint32_t> numbers;
     WordArray data =

@@ -22,6 +22,11 @@ inline std::string exact_text_of(double x) {
   return text;
 }
 
+/// "1 level", "2 levels".
+inline std::string counted(std::uint64_t number, const std::string& what) {
+  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+}
+
 inline std::string hexadecimal(std::span<const std::uint8_t> bytes) {
   std::string digits;
   for (const std::uint8_t byte : bytes) {

@@ -21,7 +21,7 @@ struct LinearMap {
   /// A power of two, at least the length of the vectors, which are repeated with this period.
   std::uint64_t period = 1;
   /// How many values the result has. They repeat with the least power of two that is not below
-  /// this number (ShapeError of encode).
+  /// this number (ShapeError of encode); rows behind them are set to copies of the first ones.
   std::uint64_t length = 1;
   /// How many values operands must have; 0: any power of two that divides the period.
   std::uint64_t columns = 0;
@@ -29,8 +29,9 @@ struct LinearMap {
   std::map<std::int64_t, std::vector<std::complex<double>>> diagonals;
 };
 
-/// The product with a matrix of `rows`·`columns` values, row by row. Diagonals of zeros are left
-/// out. ShapeError unless there are so many values, and at least one.
+/// The product with a matrix of `rows`·`columns` values, row by row. It has at most as many
+/// diagonals as the least power of two that is not below `columns`; those of zeros are left out.
+/// ShapeError unless there are so many values, and at least one.
 LinearMap matrix_map(std::span<const std::complex<double>> values, std::size_t rows,
                      std::size_t columns);
 

@@ -1,8 +1,11 @@
 // Batches of CKKS ciphertexts in the host's memory, and the evaluation keys a server needs.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -23,6 +26,22 @@ enum class Packing : std::uint8_t {
   coefficients = 2  ///< real numbers as coefficients: a product is the product of polynomials
 };
 
+/// Between which numbers values lie. A number stands for both signs: 5 is -5 … 5.
+struct Bounds {
+  double low = -1, high = 1;
+
+  Bounds(double most) : low(-most), high(most) {}
+  Bounds(double least, double greatest) : low(least), high(greatest) {}
+  /// The largest absolute value.
+  double most() const { return std::max(std::abs(low), std::abs(high)); }
+};
+
+/// What lies in the slots behind the values of a vector, up to the next power of two.
+enum class Rest : std::uint8_t {
+  zeros = 0,  ///< files of versions before 0.1; a server refuses such vectors
+  copies = 1  ///< the first values once more, so that all slots hold values
+};
+
 /// Public facts about a batch of ciphertexts besides its residues. (OpenFHE: Ciphertext's GetLevel,
 /// GetScalingFactor, GetSlots; Lattigo: rlwe.MetaData.)
 struct CiphertextInfo {
@@ -33,9 +52,9 @@ struct CiphertextInfo {
   /// upwards.)
   unsigned level = 0;
   double scale = 1;  ///< plaintexts are messages times this
-  /// How many values a ciphertext holds. In slots, they and the zeros behind them, up to the next
-  /// power of two, are repeated until all N/2 slots are full: see slots(). A product of
-  /// coefficients has those of both, less one.
+  /// How many values a ciphertext holds. In slots, they and copies of the first ones behind them,
+  /// up to the next power of two, are repeated until all N/2 slots are full: see slots(). A product
+  /// of coefficients has those of both, less one.
   std::uint64_t length = 1;
   /// log2 of a bound of the message: of its values in slots, at all complex roots. (Of coefficients
   /// it is log2 of a bound of their sum.)
@@ -43,7 +62,14 @@ struct CiphertextInfo {
   /// log2 of the standard deviation of the error of a slot (docs/ckks-noise.md); of coefficients,
   /// log2 of sqrt(N) times that.
   double error = 0;
+  /// The values of real vectors lie from `low` to `high`, as far as `bound` does not say more.
+  /// Other packings have no such ends.
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  Rest rest = Rest::copies;  ///< counts if slots() is above length
 
+  /// What `bound`, `low` and `high` say together.
+  Bounds bounds() const;
   /// The period of the values in the slots: the least power of two that is not below length.
   std::uint64_t slots() const;
 };
@@ -91,8 +117,9 @@ struct KeyRequest {
 };
 
 /// Adds the rotations that Server::sum and Server::replicate take of vectors up to `length` values,
-/// with any period and count from `period` on. ShapeError unless both are powers of two. (OpenFHE:
-/// EvalSumKeyGen; Lattigo: GaloisElementsForInnerSum, GaloisElementsForReplicate.)
+/// with any period and count from `period` on. A length counts as the least power of two that is
+/// not below it. ShapeError for lengths above 2^24, and unless the period is a power of two.
+/// (OpenFHE: EvalSumKeyGen; Lattigo: GaloisElementsForInnerSum, GaloisElementsForReplicate.)
 void request_sum(KeyRequest& request, std::uint64_t length, std::uint64_t period = 1);
 
 /// Bytes of the keys that a request asks for, without making them.

@@ -33,9 +33,10 @@ class SecretKey : public SecretKeyHandle<Parameters, struct SecretCoefficients> 
 struct EncryptOptions {
   /// Numbers of each vector, at most N/2 (coefficients: N). 0: all numbers are one vector.
   std::size_t length = 0;
-  /// No number has a larger absolute value (EncodingError). It is public, as the server sees it: it
-  /// is what errors and overflows are reckoned from.
-  double bound = 1;
+  /// No number has a larger absolute value, or is outside two bounds, which real numbers in slots
+  /// may have (EncodingError). It is public, as the server sees it: it is what errors and overflows
+  /// are reckoned from, and what tells whether numbers lie in a polynomial's interval.
+  Bounds bound = 1;
   Progress progress = {};
 };
 

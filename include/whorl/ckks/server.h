@@ -118,10 +118,12 @@ class Server {
   Array lower(const Array& a, unsigned level) const;
 
   /// The same ciphertexts with a smaller bound of their values (of coefficients: of their sum, as
-  /// in CiphertextInfo::bound), which the caller knows: bounds that operations give grow faster
-  /// than values do. Results are wrong if it is not true. A larger bound changes nothing.
-  /// ParameterError unless it is positive.
-  Array with_bound(const Array& a, double bound) const;
+  /// in CiphertextInfo::bound), or a lower and an upper one of real values, which the caller knows:
+  /// bounds that operations give grow faster than values do. Results are wrong if it is not true. A
+  /// larger bound changes nothing. ParameterError unless it is positive, and for two bounds of
+  /// which the first one is the larger, or that contradict what is known. EncodingError for two
+  /// bounds of complex values or coefficients.
+  Array with_bound(const Array& a, const Bounds& bound) const;
   /// The same ciphertexts with a smaller error (CiphertextInfo::error, as a number), which the
   /// caller knows: operations add errors up as if all of them had one direction. Before
   /// Client::release it must be true, or the noise there hides too little. A larger error changes
@@ -159,19 +161,20 @@ class Server {
   Array conjugate(const Array& a) const;
   /// The sums of the values that stand a multiple of `period` apart, as vectors of `period` values;
   /// by default the sum of all values. It uses the rotations by period, 2·period, 4·period, … below
-  /// the length. ShapeError unless both are powers of two, and the period is at most the length.
+  /// CiphertextInfo::slots(). If the length is no power of two, it takes a level, for a product
+  /// with ones and zeros. ShapeError unless the period is a power of two, and at most the length.
   /// (OpenFHE: EvalSum, EvalSumRows; Lattigo: Evaluator.InnerSum.)
   Array sum(const Array& a, std::uint64_t period = 1) const;
   /// The `count` values from `first` on, in all slots: vectors of `count` values. A product with
-  /// ones and zeros chooses them, which takes a level, and sum(count) spreads them by log2(length /
+  /// ones and zeros chooses them, which takes a level, and sum(count) spreads them by log2(slots /
   /// count) rotations; if all values are chosen, `a` stays as it is. Where zeros lie in all other
-  /// slots, sum(count) alone is enough. ShapeError unless the length and the count are powers of
-  /// two, and `first` is a multiple of the count below the length. (HElib: replicate; Lattigo:
+  /// slots, sum(count) alone is enough. ShapeError unless the count is a power of two, and `first`
+  /// a multiple of it with so many values from there on. (HElib: replicate; Lattigo:
   /// Evaluator.Replicate, which wants the zeros.)
   Array replicate(const Array& a, std::uint64_t first, std::uint64_t count = 1) const;
   /// The same vectors, written `length` values long: slots hold them repeated, so nothing is
-  /// computed. ShapeError unless both lengths are powers of two, and the new one is at least the
-  /// old one and at most the number of slots.
+  /// computed. ShapeError unless the vectors' length is a power of two, and the new one a multiple
+  /// of it up to the number of slots.
   Array repeat(const Array& a, std::uint64_t length) const;
 
   /// The members at `indices`, in this order; an index may come several times. ShapeError if an
@@ -205,7 +208,7 @@ class DryRun {
   /// A batch as it is encrypted under the public key, whose error is larger than the secret key's.
   /// ShapeError for no vector, and for a length that does not fit; EncodingError for a bound that
   /// does not.
-  Array fresh(Packing packing, std::size_t count, std::uint64_t length, double bound) const;
+  Array fresh(Packing packing, std::size_t count, std::uint64_t length, const Bounds& bound) const;
   /// The keys that operations have asked for, without those at the lowest levels and of the sparse
   /// secret, which request_bootstrap adds. Rotations are as near to 0 as can be, from -N/4 + 1 to
   /// N/4.

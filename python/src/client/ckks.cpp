@@ -20,22 +20,23 @@ void bind_ckks_client(nb::module_& module) {
   bind_ring_keyholder<Client, ckks::KeyRequest>(module)
       .def(
           "encrypt",
-          [](const Client& client, const Input<Complex>& values, std::size_t length, double bound) {
+          [](const Client& client, const Input<Complex>& values, std::size_t length, double low,
+             double high) {
             return without_gil([&] {
-              return client.encrypt(as_span(values), {length, bound, polling()});
+              return client.encrypt(as_span(values), {length, {low, high}, polling()});
             });
           },
-          "values"_a, "length"_a, "bound"_a)
+          "values"_a, "length"_a, "low"_a, "high"_a)
       .def(
           "encrypt_real",
-          [](const Client& client, const Input<double>& values, std::size_t length, double bound,
-             const std::string& packing) {
+          [](const Client& client, const Input<double>& values, std::size_t length, double low,
+             double high, const std::string& packing) {
             const auto how = from_name<ckks::Packing>(packing);
             return without_gil([&] {
-              return client.encrypt(as_span(values), {length, bound, polling()}, how);
+              return client.encrypt(as_span(values), {length, {low, high}, polling()}, how);
             });
           },
-          "values"_a, "length"_a, "bound"_a, "packing"_a)
+          "values"_a, "length"_a, "low"_a, "high"_a, "packing"_a)
       .def(
           "decrypt_raw",
           [](const Client& client, const ckks::Ciphertexts& batch, bool allow_spent) {
@@ -65,23 +66,23 @@ void bind_ckks_client(nb::module_& module) {
 
   module.def(
       "encrypt",
-      [](const ckks::PublicKey& key, const Input<Complex>& values, std::size_t length,
-         double bound) {
+      [](const ckks::PublicKey& key, const Input<Complex>& values, std::size_t length, double low,
+         double high) {
         return without_gil([&] {
-          return ckks::encrypt(key, as_span(values), {length, bound, polling()});
+          return ckks::encrypt(key, as_span(values), {length, {low, high}, polling()});
         });
       },
-      "key"_a, "values"_a, "length"_a, "bound"_a);
+      "key"_a, "values"_a, "length"_a, "low"_a, "high"_a);
   module.def(
       "encrypt_real",
-      [](const ckks::PublicKey& key, const Input<double>& values, std::size_t length, double bound,
-         const std::string& packing) {
+      [](const ckks::PublicKey& key, const Input<double>& values, std::size_t length, double low,
+         double high, const std::string& packing) {
         const auto how = from_name<ckks::Packing>(packing);
         return without_gil([&] {
-          return ckks::encrypt(key, as_span(values), {length, bound, polling()}, how);
+          return ckks::encrypt(key, as_span(values), {length, {low, high}, polling()}, how);
         });
       },
-      "key"_a, "values"_a, "length"_a, "bound"_a, "packing"_a);
+      "key"_a, "values"_a, "length"_a, "low"_a, "high"_a, "packing"_a);
 }
 
 }  // namespace whorl::python

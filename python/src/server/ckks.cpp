@@ -4,8 +4,11 @@
 
 #include <nanobind/stl/complex.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+
+#include <utility>
 
 #include "common/packing.h"
 #include "common/ring.h"
@@ -88,6 +91,10 @@ void bind_ckks_server(nb::module_& module) {
   bind_info(array, "packing", &Info::packing, "count", &Info::count, "parts", &Info::parts, "level",
             &Info::level, "scale", &Info::scale, "length", &Info::length, "bound", &Info::bound,
             "error", &Info::error);
+  array.def_prop_ro("bounds", [](const Array& a) {
+    const ckks::Bounds bounds = a.info().bounds();
+    return std::pair(bounds.low, bounds.high);
+  });
   array.def_prop_ro("nbytes", &Array::bytes);
 
   bind_polynomials(module);
@@ -113,7 +120,12 @@ void bind_ckks_server(nb::module_& module) {
       .def("relinearise", calling(&Server::relinearise), "a"_a)
       .def("rescale", calling(&Server::rescale), "a"_a)
       .def("lower", calling(&Server::lower), "a"_a, "level"_a)
-      .def("with_bound", calling(&Server::with_bound), "a"_a, "bound"_a)
+      .def(
+          "with_bound",
+          [](const Server& server, const Array& a, double low, double high) {
+            return without_gil([&] { return server.with_bound(a, {low, high}); });
+          },
+          "a"_a, "low"_a, "high"_a)
       .def("with_error", calling(&Server::with_error), "a"_a, "error"_a)
       .def("add_plain", calling(&Server::add_plain), "a"_a, "values"_a, "length"_a)
       .def("sub_plain", calling(&Server::sub_plain), "a"_a, "values"_a, "length"_a)
@@ -187,10 +199,10 @@ void bind_ckks_server(nb::module_& module) {
       .def(
           "fresh",
           [](const DryRun& run, const std::string& packing, std::size_t count, std::uint64_t length,
-             double bound) {
-            return run.fresh(from_name<ckks::Packing>(packing), count, length, bound);
+             double low, double high) {
+            return run.fresh(from_name<ckks::Packing>(packing), count, length, {low, high});
           },
-          "packing"_a, "count"_a, "length"_a, "bound"_a)
+          "packing"_a, "count"_a, "length"_a, "low"_a, "high"_a)
       .def("asked", &DryRun::asked);
 }
 

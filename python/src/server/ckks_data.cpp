@@ -55,6 +55,10 @@ void bind_ckks_data(nb::module_& module) {
   bind_info(batch, "packing", &Info::packing, "count", &Info::count, "parts", &Info::parts, "level",
             &Info::level, "scale", &Info::scale, "length", &Info::length, "bound", &Info::bound,
             "error", &Info::error);
+  batch.def_prop_ro("bounds", [](const Ciphertexts& c) {
+    const ckks::Bounds bounds = c.info.bounds();
+    return std::pair(bounds.low, bounds.high);
+  });
   batch.def_prop_ro("data", [](nb::handle self) {
     const auto& c = nb::cast<const Ciphertexts&>(self);
     return view(

@@ -20,6 +20,7 @@ from ._linear_maps import EncodedMap, LinearMap, linear_map
 from ._matrices import EncodedMatrixProduct, MatrixProduct
 from ._parameters import Parameters
 from ._polynomials import Polynomial
+from ._values import Bound
 
 if TYPE_CHECKING:
     from ._server import Server
@@ -104,10 +105,13 @@ class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
         return self._server.repeat(self, length)
 
     def evaluate(
-        self, polynomial: Polynomial | Sequence[Polynomial], mapping: ArrayLike | None = None
+        self,
+        polynomial: Polynomial | Sequence[Polynomial],
+        mapping: ArrayLike | None = None,
+        within: bool = False,
     ) -> EncryptedArray:
         """`Server.evaluate`."""
-        return self._server.evaluate(self, polynomial, mapping)
+        return self._server.evaluate(self, polynomial, mapping, within)
 
     # ---- linear maps and functions
 
@@ -150,9 +154,11 @@ class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
         """`Server.relu`."""
         return self._server.relu(self, stages)
 
-    def inverse(self, low: float, high: float, error: float) -> EncryptedArray:
+    def inverse(
+        self, low: float, high: float, error: float, within: bool = False
+    ) -> EncryptedArray:
         """`Server.inverse`."""
-        return self._server.inverse(self, low, high, error)
+        return self._server.inverse(self, low, high, error, within)
 
     def greater(self, other: EncryptedArray | Ciphertexts, stages: SignStages) -> EncryptedArray:
         """`Server.greater`."""
@@ -176,7 +182,7 @@ class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
         """`Server.lower`."""
         return self._server.lower(self, level)
 
-    def with_bound(self, bound: float) -> EncryptedArray:
+    def with_bound(self, bound: Bound) -> EncryptedArray:
         """`Server.with_bound`."""
         return self._server.with_bound(self, bound)
 
@@ -193,6 +199,7 @@ def evaluate(
     x: EncryptedArray,
     polynomial: Polynomial | Sequence[Polynomial],
     mapping: ArrayLike | None = None,
+    within: bool = False,
 ) -> EncryptedArray:
     """The polynomial of each value of an encrypted array, or one of several for each value.
 
@@ -203,4 +210,4 @@ def evaluate(
         raise TypeError("evaluate needs a server: write server.upload(x) first")
     if not isinstance(given, EncryptedArray):
         raise no_ciphertexts(Parameters, given)
-    return given.evaluate(polynomial, mapping)
+    return given.evaluate(polynomial, mapping, within)

@@ -49,6 +49,14 @@ class Accounted:
         """,
         lambda log2: 2.0**log2,
     )
+    bounds = Part[tuple[float, float]](
+        "_core.bounds",
+        """Between which numbers real values in slots lie, as far as it is known.
+
+        It begins as the pair that is the `bound` of `encrypt`; operations follow both ends. `bound`
+        is the larger absolute value of them or more. Other packings have -bound and bound.
+        """,
+    )
     error = Part[float](
         "_core.error",
         """Estimated standard deviation of the error of each value (docs/ckks-noise.md).

@@ -15,7 +15,7 @@ from ._ciphertexts import Ciphertexts
 from ._keys import EvaluationKeys, PublicKey
 from ._parameters import Parameters, as_request
 from ._released import Released
-from ._values import Numbers, Packing, decrypted, encrypted
+from ._values import Bound, Numbers, Packing, decrypted, encrypted
 
 
 class Client(KeyHolder):
@@ -39,25 +39,27 @@ class Client(KeyHolder):
     parameters = Part[Parameters]("_parameters", "Parameters of the key.")
 
     def encrypt(
-        self, values: ArrayLike, bound: float = 1.0, packing: Packing | None = None
+        self, values: ArrayLike, bound: Bound = 1.0, packing: Packing | None = None
     ) -> Ciphertexts:
         """Encrypts vectors of numbers.
 
         Args:
             values: real or complex numbers. Shape (..., k) gives an array of shape (...) of vectors
                 of k values, at most N/2 of them. In slots the values are repeated until the slots
-                are full, with zeros behind them up to the next power of two.
-            bound: no value has a larger absolute value. It is public: errors and overflows are
-                reckoned from it. A bound that is too large wastes room, so give the largest value
-                that may come.
+                are full, with copies of the first ones behind them up to the next power of two.
+            bound: no value has a larger absolute value. A pair is a lower and an upper bound of
+                real values in slots, as polynomials on an interval want them. It is public: errors
+                and overflows are reckoned from it. A bound that is too large wastes room, so give
+                the largest value that may come.
             packing: `"complex"` (default for complex arrays) and `"real"` (default for others) put
                 the values in slots, and operations act on each value. `"coefficients"` makes a
                 polynomial of up to N real values; a product is that of polynomials modulo X^N + 1.
 
         `ShapeError` for vectors that are too long; `EncodingError` for values that are not finite
-        or are above the bound, for a bound that does not fit the parameters, and for complex values
-        in a packing of real ones; `TypeError` for what is no number. (OpenFHE:
-        MakeCKKSPackedPlaintext, then Encrypt; Lattigo: Encoder.Encode, Encryptor.Encrypt.)
+        or are outside the bound, for a bound that does not fit the parameters, for a pair where
+        values are not real ones in slots, and for complex values in a packing of real ones;
+        `TypeError` for what is no number. (OpenFHE: MakeCKKSPackedPlaintext, then Encrypt; Lattigo:
+        Encoder.Encode, Encryptor.Encrypt.)
         """
         core = self._core
         batch, shape = encrypted(core.encrypt, core.encrypt_real, values, bound, packing)
@@ -165,8 +167,8 @@ class Client(KeyHolder):
             rotations: slots to rotate by, to the left, negative ones to the right
                 (OpenFHE: EvalRotateKeyGen, EvalAtIndexKeyGen; Lattigo: GenGaloisKeys).
             conjugate: whether values are to be conjugated.
-            sums: the length of the longest vectors that `sum` is to add up, a power of two. It adds
-                the rotations by 1, 2, 4, … below it (OpenFHE: EvalSumKeyGen).
+            sums: the length of the longest vectors that `sum` is to add up. It adds the rotations
+                by 1, 2, 4, … below it (OpenFHE: EvalSumKeyGen).
             threads: 0 for all cores.
             progress: True for a bar on terminals and in notebooks, or a callable that is called
                 with (done, total); what it raises stops the generation.

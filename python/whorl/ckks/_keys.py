@@ -10,7 +10,7 @@ from .._ring_keys import RingEvaluationKeys, RingKeys
 from .._server import ckks as _lib
 from ._ciphertexts import Ciphertexts
 from ._parameters import Parameters
-from ._values import Packing, encrypted
+from ._values import Bound, Packing, encrypted
 
 
 class EvaluationKeys(RingEvaluationKeys[Parameters]):
@@ -59,7 +59,7 @@ class PublicKey(RingKeys[Parameters]):
     _made_by = "Client.public_key()"
 
     def encrypt(
-        self, values: ArrayLike, bound: float = 1.0, packing: Packing | None = None
+        self, values: ArrayLike, bound: Bound = 1.0, packing: Packing | None = None
     ) -> Ciphertexts:
         """Like `Client.encrypt`, with a larger error.
 

@@ -298,7 +298,9 @@ def as_request(
     bootstrap: Iterable[int],
 ) -> _lib.KeyRequest:
     """A request for keys as the C++ library takes it."""
-    request = _lib.KeyRequest(*ring_request(relinearise, rotations, conjugate, "sums", sums))
+    length = as_integer("sums", sums, 0, 2**16)
+    width = 1 << (length - 1).bit_length() if length else 0
+    request = _lib.KeyRequest(*ring_request(relinearise, rotations, conjugate, "sums", width))
     for slots in list_of(lambda _, each: as_slots(each), "numbers of slots")(
         "bootstrap", bootstrap
     ):

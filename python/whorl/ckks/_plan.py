@@ -29,7 +29,7 @@ from ..errors import EncodingError, NoiseError, ParameterError, ShapeError
 from ._arrays import EncryptedArray
 from ._parameters import NO_SHAPE, Parameters, checked_requirements, refuse_shape
 from ._tracer import Refresh, TracingServer, UnableToRefreshError
-from ._values import Packing
+from ._values import Bound, Packing, as_bounds
 
 MOST_DEPTH = 64
 LEAST_SCALE, USUAL_SCALE, MOST_SCALE = 28, 40, 55
@@ -39,32 +39,36 @@ LEAST_VALUES, USUAL_VALUES, MOST_VALUES = 2, 10, 20
 
 @dataclasses.dataclass(frozen=True)
 class Values:
-    """Encrypted numbers of a shape, none with an absolute value above a bound, for `plan`.
+    """Encrypted numbers of a shape, within a bound, for `plan`.
 
     `shape` is the shape of the values, as `Client.encrypt` takes them: (..., k) for ciphertexts of
-    shape (...) with k values each. A number k means one ciphertext of k values. `bound` and
-    `packing` are those of `encrypt`. `ShapeError` for a shape without values, `ParameterError` for
-    a bound that is not positive. (OpenFHE: SetBatchSize; Lattigo: Plaintext.LogDimensions.)
+    shape (...) with k values each. A number k means one ciphertext of k values. `bound` (a number
+    or a pair) and `packing` are those of `encrypt`. `ShapeError` for a shape without values,
+    `ParameterError` for a bound that is not positive. (OpenFHE: SetBatchSize; Lattigo:
+    Plaintext.LogDimensions.)
 
     >>> Values(100, bound=5)
     Values(shape=(100,), bound=5.0, packing='real')
     """
 
     shape: int | Shape
-    bound: float = 1.0
+    bound: Bound = 1.0
     packing: Packing = "real"
 
     def __post_init__(self) -> None:
         shape = as_shape(self.shape)
-        bound = as_real("bound", self.bound)
-        if not bound > 0:
-            raise ParameterError(f"bound: {bound} is not positive")
+        low, high = as_bounds(self.bound)
+        if not (low <= high and max(-low, high) > 0):
+            raise ParameterError(
+                f"bound: {self.bound} is not a positive number, or two of which the first one is "
+                "the smaller"
+            )
         if self.packing not in ("complex", "real", "coefficients"):
             raise EncodingError(
                 f"packing: {self.packing!r} is not 'complex', 'real' or 'coefficients'"
             )
         object.__setattr__(self, "shape", shape)
-        object.__setattr__(self, "bound", bound)
+        object.__setattr__(self, "bound", high if low == -high else (low, high))
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)

@@ -32,7 +32,7 @@ from ._linear_maps import EncodedMap, LinearMap
 from ._matrices import EncodedMatrixProduct, MatrixProduct, product_of
 from ._parameters import Parameters, as_slots
 from ._polynomials import Polynomial, as_error, as_interval, as_mapping, as_polynomials
-from ._values import Numbers, as_rows, as_vectors
+from ._values import Bound, Numbers, as_bounds, as_rows, as_vectors
 
 Encrypted = EncryptedArray | Ciphertexts
 Number = int | float | complex
@@ -192,9 +192,10 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         """The sums of each vector's values that stand a multiple of `period` apart, as a vector of
         `period` values; by default the sum of all of them. The shape is that of `a`.
 
-        It uses the rotations by period, 2·period, 4·period, … below the length. Both must be powers
-        of two, and the period at most the length (`ShapeError`). `evaluation_keys(sums=length)`
-        makes the keys for any period. (OpenFHE: EvalSum, EvalSumRows; Lattigo: Evaluator.InnerSum.)
+        It uses the rotations by period, 2·period, 4·period, … below the least power of two that is
+        not below the length; `evaluation_keys(sums=length)` makes the keys for any period. If the
+        length is no power of two, it takes a level. The period must be a power of two, and at most
+        the length (`ShapeError`). (OpenFHE: EvalSum, EvalSumRows; Lattigo: Evaluator.InnerSum.)
         """
         x = self.upload(a)
         apart = as_word("period", period)
@@ -207,8 +208,8 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         It takes a level, for a product with ones and zeros, and the keys of `sum`:
         `evaluation_keys(sums=length)`. If all values are chosen, the result is `a`. Where zeros
         lie in all other slots, `sum(period=count)` does the same without a level. `ShapeError`
-        unless length and count are powers of two, and `first` is a multiple of `count` below the
-        length. (HElib: replicate; Lattigo: Evaluator.Replicate, which wants the zeros.)
+        unless count is a power of two, and `first` a multiple of it with so many values from there
+        on. (HElib: replicate; Lattigo: Evaluator.Replicate, which wants the zeros.)
         """
         x = self.upload(a)
         with needing("a replication", f"sums={x.length}"):
@@ -218,8 +219,8 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     def repeat(self, a: Encrypted, length: int) -> EncryptedArray:
         """The same vectors, repeated to `length` values, so that they meet longer ones.
 
-        Slots hold vectors repeated, so nothing is computed. Both lengths must be powers of two;
-        `length` is at least the vectors' own and at most `parameters.slots` (`ShapeError`).
+        Slots hold vectors repeated, so nothing is computed. The vectors' length must be a power of
+        two, and `length` a multiple of it up to `parameters.slots` (`ShapeError`).
         """
         x = self.upload(a)
         return self._wrap(self._core.repeat(x._core, as_word("length", length)), x.shape)
@@ -229,12 +230,14 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         a: Encrypted,
         polynomial: Polynomial | Sequence[Polynomial],
         mapping: ArrayLike | None = None,
+        within: bool = False,
     ) -> EncryptedArray:
         """The polynomial of each value, by the method of Paterson and Stockmeyer.
 
         It takes `polynomial.depth` levels (`NoiseError` if there are fewer). The packing must be
-        `real`, and the values must lie in the polynomial's interval: `EncodingError` if `a.bound`
-        is above its ends. (OpenFHE: EvalChebyshevSeries, EvalPoly; Lattigo: polynomial.Evaluator.)
+        `real`, and the values must lie in the polynomial's interval: outside it Chebyshev's powers
+        explode. `EncodingError` unless `a.bounds` lie in the interval, or `within` says that the
+        values do. (OpenFHE: EvalChebyshevSeries, EvalPoly; Lattigo: polynomial.Evaluator.)
 
         Args:
             a: ciphertexts of real values.
@@ -244,6 +247,8 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
                 shape (..., k), with a row for each ciphertext or one row for all, of an index for
                 each value, or of one for all values of a ciphertext. Default: value j of each
                 ciphertext has the polynomial j.
+            within: whether you know that all values lie in the interval. If one does not, all
+                results are wrong.
 
         Several polynomials take the levels of the deepest one, and a product with a plaintext in
         place of each product with a coefficient. `TypeError` for a mapping of what are no integers,
@@ -255,11 +260,21 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         if isinstance(polynomial, Polynomial):
             if mapping is not None:
                 raise TypeError("mapping: it needs several polynomials, and one is given")
+            x = self._within(x, (polynomial.low, polynomial.high), within)
             return self._wrap(self._core.evaluate(x._core, polynomial._core), x.shape)
-        cores = [each._core for each in as_polynomials(polynomial)]
+        given = as_polynomials(polynomial)
+        if within and given:
+            x = self._within(x, (given[0].low, given[0].high), within)
+        cores = [each._core for each in given]
         indices = as_mapping(mapping, len(cores))
         x, (rows, length), shape = self._rows(x, *as_rows(indices, "mapping"))
         return self._wrap(self._core.evaluate_each(x._core, cores, rows, length), shape)
+
+    def _within(
+        self, x: EncryptedArray, interval: tuple[float, float], within: bool
+    ) -> EncryptedArray:
+        """`x`, whose values lie in an interval if `within` says so."""
+        return self.with_bound(x, interval) if within else x
 
     # ---- linear maps
 
@@ -383,8 +398,10 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     def absolute(self, a: Encrypted, stages: SignStages) -> EncryptedArray:
         """The absolute value of each value, as x·sign(x); values and errors as for `sign`.
 
-        It is off by up to `stages.error` times the value, and by up to 2·epsilon where the absolute
-        value is below epsilon. It takes a level more than `stages.depth`.
+        It is off by up to `stages.error` times the value, and by up to 2·epsilon·d where the
+        absolute value is below epsilon·d. d is 1, or less for values whose bound is below 1/2: they
+        are multiplied by the largest integer that keeps them within 1, and d is 1/that. It takes a
+        level more than `stages.depth`.
         """
         return self._by_sign(self._core.absolute, stages, a)
 
@@ -392,13 +409,17 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         """Each value where it is positive, else 0; with half of the errors of `absolute`."""
         return self._by_sign(self._core.relu, stages, a)
 
-    def inverse(self, a: Encrypted, low: float, high: float, error: float) -> EncryptedArray:
+    def inverse(
+        self, a: Encrypted, low: float, high: float, error: float, within: bool = False
+    ) -> EncryptedArray:
         """1/x of each value between `low` and `high`, to within `error`.
 
         Args:
-            a: real values in the interval; what lies outside gives anything.
+            a: real values in the interval: `EncodingError` unless `a.bounds` lie in it.
             low, high: the ends of the interval, both above 0 or both below it.
             error: the largest difference from 1/x that is wanted, besides `error` of the result.
+            within: whether you know that all values lie in the interval. If one does not, all
+                results are wrong.
 
         A polynomial y of small degree is improved by steps y + y·e with e = 1 - x·y, each of which
         squares e (Goldschmidt, 1964). That takes fewer products than the polynomial
@@ -410,15 +431,18 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         """
         x = self.upload(a)
         ends = as_interval(low, high)
+        x = self._within(x, ends, within)
         return self._wrap(self._core.inverse(x._core, *ends, as_error(error)), x.shape)
 
     def greater(self, a: Encrypted, b: Encrypted, stages: SignStages) -> EncryptedArray:
         """1 where a > b, 0 where a < b, 1/2 where they are equal.
 
-        It is within `stages.error`/2 of that where the values differ by at least epsilon·d, with d
-        the bound of a - b, and between 0 and 1 elsewhere. It takes `stages.depth` levels, and one
-        more if d is above 1. Values are real. Shapes broadcast. (OpenFHE:
-        EvalCompareSchemeSwitching; Lattigo: comparison.Evaluator.Step of a - b.)
+        It is within `stages.error`/2 of that where the values differ by at least epsilon·d, and
+        between 0 and 1 elsewhere. d is the bound of a - b if that is 1 or more; smaller differences
+        are multiplied by the largest integer that keeps them within 1, and d is 1/that. It takes
+        `stages.depth` levels, and one more if the bound of a - b is above 1. Values are real.
+        Shapes broadcast. (OpenFHE: EvalCompareSchemeSwitching; Lattigo: comparison.Evaluator.Step
+        of a - b.)
         """
         return self._by_sign(self._core.greater, stages, a, b)
 
@@ -472,14 +496,17 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         down = as_integer("level", level, 0, x.level)
         return self._wrap(self._core.lower(x._core, down), x.shape)
 
-    def with_bound(self, a: Encrypted, bound: float) -> EncryptedArray:
-        """The same ciphertexts with a smaller `bound`, which the caller knows.
+    def with_bound(self, a: Encrypted, bound: Bound) -> EncryptedArray:
+        """The same ciphertexts with a smaller `bound`, or a pair of a lower and an upper bound of
+        real values, which the caller knows.
 
         Bounds that operations give grow faster than values do. Results are wrong if it is not true.
-        A larger bound changes nothing. `ParameterError` unless it is positive.
+        A larger bound changes nothing. `ParameterError` unless it is positive, and for a pair whose
+        first number is the larger one, or that contradicts `a.bounds`. `EncodingError` for a pair
+        where values are complex, or coefficients.
         """
         x = self.upload(a)
-        return self._wrap(self._core.with_bound(x._core, as_real("bound", bound)), x.shape)
+        return self._wrap(self._core.with_bound(x._core, *as_bounds(bound)), x.shape)
 
     def with_error(self, a: Encrypted, error: float) -> EncryptedArray:
         """The same ciphertexts with a smaller `error`, which the caller knows.

@@ -22,6 +22,7 @@ from ..errors import NoiseError
 from ._arrays import EncryptedArray
 from ._parameters import Parameters
 from ._server import Encrypted, Server
+from ._values import Bound, as_bounds
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,9 +115,11 @@ class _Recorder(NoDevice):
             return lambda arrays: self.operate(name, lambda *each: work(list(each)), *arrays)
         return functools.partial(self.operate, name, work)
 
-    def fresh(self, packing: str, count: int, length: int, bound: float) -> _lib.Array:
+    def fresh(
+        self, packing: str, count: int, length: int, bounds: tuple[float, float]
+    ) -> _lib.Array:
         """Vectors encrypted under the public key, which makes more noise than the secret key."""
-        return self._seen(self.run.fresh(packing, count, length, bound))
+        return self._seen(self.run.fresh(packing, count, length, *bounds))
 
     def encode(self, map: _lib.LinearMap, level: int, scale: float) -> _lib.EncodedMap:
         self.longest = max(self.longest, map.period)
@@ -210,7 +213,7 @@ class _Recorder(NoDevice):
 
     def _floor(self, a: _lib.Array) -> int:
         """The level from which it can be refreshed."""
-        return self.parameters.least_bootstrap_level + (a.bound > 0)
+        return self.parameters.least_bootstrap_level + (max(map(abs, a.bounds)) > 1 + 2.0**-20)
 
     def _can_go_on(self, operands: list[_lib.Array], result: Any) -> bool:
         results = result if isinstance(result, list) else [result]
@@ -223,15 +226,14 @@ class _Recorder(NoDevice):
     def _renewed(self, name: str, a: _lib.Array) -> _lib.Array:
         """`a` after a bootstrap, which is done once for all that use it."""
         if id(a) not in self._refreshed:
-            divisor = 2.0 ** max(0, math.ceil(a.bound - 1e-6))
+            most = max(map(abs, a.bounds))
+            divisor = 2.0 ** max(0, math.ceil(math.log2(most) - 1e-6)) if most > 0 else 1.0
             x = self.server.multiply_scalar(a, 1 / divisor, True) if divisor > 1 else a
             maps = self.encode_bootstrap(1 << (a.length - 1).bit_length())
-            x = self.server.bootstrap(self.server.with_bound(x, 1), maps, 1)
+            x = self.server.bootstrap(self.server.with_bound(x, -1, 1), maps, 1)
             self._note(name, a, divisor, False)
             if divisor > 1:
-                x = self.server.with_bound(
-                    self.server.multiply_integer(x, int(divisor)), 2.0**a.bound
-                )
+                x = self.server.with_bound(self.server.multiply_integer(x, int(divisor)), *a.bounds)
             self._refreshed[id(a)] = a, x
         return self._refreshed[id(a)][1]
 
@@ -257,10 +259,10 @@ class TracingServer(Server):
         self._encoding = threading.Lock()
         self._making = threading.RLock()
 
-    def fresh(self, packing: str, shape: tuple[int, ...], bound: float) -> EncryptedArray:
-        """Encrypted values of that shape, none above the bound."""
+    def fresh(self, packing: str, shape: tuple[int, ...], bound: Bound) -> EncryptedArray:
+        """Encrypted values of that shape, within the bound."""
         *prefix, length = shape
-        core = self._core.fresh(packing, math.prod(prefix), length, bound)
+        core = self._core.fresh(packing, math.prod(prefix), length, as_bounds(bound))
         return EncryptedArray._wrap(core, self, tuple(prefix))
 
     def download(self, a: EncryptedArray) -> Any:

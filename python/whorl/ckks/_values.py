@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,25 +37,42 @@ def as_rows(array: Numbers, field: str) -> tuple[Numbers, Shape, int]:
     return np.ascontiguousarray(array).reshape(-1), array.shape[:-1], array.shape[-1]
 
 
+Bound: TypeAlias = float | tuple[float, float]
+"""The largest absolute value; or the least and the largest of real values in slots."""
+
+
+def as_bounds(bound: Bound) -> tuple[float, float]:
+    """The lower and the upper bound of a pair; one number stands for both signs."""
+    if isinstance(bound, (tuple, list, np.ndarray)) and np.ndim(bound) == 1:
+        if len(bound) != 2:
+            raise ShapeError(
+                f"bound: {len(bound)} numbers are given; one is the largest absolute value, two "
+                "are the lower and the upper bound"
+            )
+        return as_real("bound", bound[0]), as_real("bound", bound[1])
+    most = as_real("bound", bound)
+    return -most, most
+
+
 def encrypted(
     of_complex: Callable[..., Any],
     of_real: Callable[..., Any],
     values: ArrayLike,
-    bound: float,
+    bound: Bound,
     packing: Packing | None,
 ) -> tuple[Any, Shape]:
     """Encrypts vectors by the function for their kind; the batch, and the shape of the array."""
     vectors, shape, length = as_vectors(values, "values")
     natural = "complex" if vectors.dtype.kind == "c" else "real"
     kind = natural if packing is None else as_text("packing", packing)
-    size = as_real("bound", bound)
+    low, high = as_bounds(bound)
     if kind == "complex":
-        return of_complex(vectors.astype(np.complex128, copy=False), length, size), shape
+        return of_complex(vectors.astype(np.complex128, copy=False), length, low, high), shape
     if vectors.dtype.kind == "c":
         raise EncodingError(
             f"values: complex numbers do not fit the packing {kind!r}, which is for real numbers"
         )
-    return of_real(vectors, length, size, kind), shape
+    return of_real(vectors, length, low, high, kind), shape
 
 
 def decrypted(values: Complexes, packing: str, shape: Shape, length: int) -> Numbers:

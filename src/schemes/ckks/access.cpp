@@ -26,6 +26,9 @@ const rlwe::Array& Access::residues(const Array& a) { return *a.residues_; }
 Array Access::put(CiphertextInfo info, rlwe::Array residues) {
   return Server::State::put(std::move(info), std::move(residues));
 }
+Array Access::narrowed(const Server& s, const Array& a, const Bounds& ends) {
+  return Server::State::put(s.state_->account.narrowed(a.info_, ends), residues(a));
+}
 Array Access::lower(const Server& s, const Array& a, unsigned level, double times) {
   const Account::One to = s.state_->account.bring(a.info_, level, times);
   return s.state_->fleet->together(

@@ -55,6 +55,9 @@ struct Access {
   static Array twice_product_less_1(const Server& server, const Array& a, const Array& b,
                                     bool by_scale);
 
+  /// Account::narrowed.
+  static Array narrowed(const Server& server, const Array& a, const Bounds& ends);
+
   static const lattice::rlwe::Array& residues(const Array& a);
   static Array put(CiphertextInfo info, lattice::rlwe::Array residues);
   /// A plaintext with these values in its slots, a factor: stored by its period, if there are fewer

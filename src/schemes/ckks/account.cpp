@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <numbers>
 #include <string>
+#include <utility>
 
 #include "math/text.h"
 #include "schemes/ckks/derived.h"
@@ -38,11 +40,42 @@ constexpr double least_log2 = -200;
 /// Larger values, times their scale, are no doubles.
 constexpr double most_bound = 800;
 
+/// The largest Requirements::value_bits.
+constexpr double most_value_bits = 20;
+
 /// log2 of the smaller of what is known and what a caller states.
 double smaller(const char* what, double known_log2, double stated) {
   if (!(stated > 0))
     throw ParameterError(std::string(what) + " = " + exact_text_of(stated) + " is not positive");
   return std::min(known_log2, std::max(least_log2, std::log2(stated)));
+}
+
+Bounds sum(const Bounds& a, const Bounds& b) { return {a.low + b.low, a.high + b.high}; }
+Bounds times(const Bounds& a, double by) {
+  return {std::min(a.low * by, a.high * by), std::max(a.low * by, a.high * by)};
+}
+Bounds product(const Bounds& a, const Bounds& b) {
+  const Bounds low = times(a, b.low), high = times(a, b.high);
+  return {std::min(low.low, high.low), std::max(low.high, high.high)};
+}
+Bounds square_of(const Bounds& a) {
+  const double most = a.most() * a.most();
+  if (a.low <= 0 && a.high >= 0) return {0, most};
+  return {std::min(a.low * a.low, a.high * a.high), most};
+}
+Bounds both(const Bounds& a, const Bounds& b) {
+  return {std::min(a.low, b.low), std::max(a.high, b.high)};
+}
+std::string text_of(const Bounds& b) {
+  return math::text_of(b.low) + " … " + math::text_of(b.high);
+}
+
+/// EncodingError unless the bound is one number, or the values are real ones in slots.
+void check_ends(const Bounds& bound, Packing packing) {
+  if (packing == Packing::real || bound.low == -bound.high) return;
+  throw EncodingError("bound = (" + math::text_of(bound.low) + ", " + math::text_of(bound.high) +
+                      "): only real numbers in slots have a lower and an upper bound; give the "
+                      "largest absolute value");
 }
 
 const char* name(Packing packing) {
@@ -80,6 +113,16 @@ void Account::check(const Parameters& parameters, const Info& a) {
   if (!(a.bound >= least_log2 && a.bound <= largest))
     refuse("bound = " + exact_text_of(a.bound) + " is outside -200 … " + exact_text_of(largest) +
            ", the bits of the modulus or of the largest value");
+  // The bound is a logarithm, and so a rounding away from the ends.
+  const double farthest = std::exp2(a.bound) * (1 + 0x1p-40);
+  for (const double end : {a.low, a.high})
+    if (!(std::abs(end) <= farthest || std::isinf(end)))
+      refuse("low or high, " + exact_text_of(end) + ", is above the bound " +
+             exact_text_of(std::exp2(a.bound)));
+  if (!(a.low <= a.high))
+    refuse("low = " + exact_text_of(a.low) + " is above high = " + exact_text_of(a.high));
+  if (a.rest > Rest::copies)
+    refuse("rest = " + std::to_string(static_cast<unsigned>(a.rest)) + " is neither 0 nor 1");
   if (!(a.error >= least_log2 && a.error <= parameters.log2_Q(a.level)))
     refuse("error = " + exact_text_of(a.error) + " is outside -200 … the modulus' bits, " +
            exact_text_of(parameters.log2_Q(a.level)));
@@ -99,7 +142,12 @@ const Account::Info& Account::fits(const char* what, const Info& a) const {
   if (a.bound > most_bound)
     throw NoiseError(std::string(what) + ": values of up to " + power(a.bound) +
                      " are above the largest that can be decrypted, " + power(most_bound));
-  if (room(a) >= 0) return a;
+  const double scale = std::log2(a.scale), Q = parameters_.log2_Q(a.level);
+  if (room(a) >= 0 && scale < Q) return a;
+  if (scale + 1 >= Q)
+    throw NoiseError(std::string(what) + ": the scale would be " + power(scale) + " at level " +
+                     std::to_string(a.level) + ", whose modulus is " + power(Q) +
+                     ": take parameters with a larger depth, or bootstrap before");
   const double error = largest_error(a);
   if (error > a.bound)
     throw NoiseError(std::string(what) + ": errors with a standard deviation of up to " +
@@ -108,10 +156,53 @@ const Account::Info& Account::fits(const char* what, const Info& a) const {
                      power(parameters_.log2_Q(a.level)) +
                      ": state a smaller error by with_error if you know one, or take parameters "
                      "with a larger scale_bits");
-  throw NoiseError(std::string(what) + ": values of up to " + power(a.bound) + " at scale " +
-                   power(std::log2(a.scale)) + " do not fit level " + std::to_string(a.level) +
-                   ", whose modulus is " + power(parameters_.log2_Q(a.level)) +
-                   ": give encrypt a smaller bound, or take parameters with more value_bits");
+  const double held = parameters_.log2_Q(0) - 1 - std::log2(parameters_.scale(0)),
+               wanted = std::ceil(held - room(a));
+  throw NoiseError(
+      std::string(what) + ": values of up to " + power(a.bound) + " at scale " + power(scale) +
+      " do not fit level " + std::to_string(a.level) + ", whose modulus is " + power(Q) +
+      ": state a smaller bound by with_bound, here or of an operand, if you know one; give encrypt "
+      "a smaller bound; or take parameters with " +
+      (wanted <= most_value_bits ? "value_bits = " + exact_text_of(wanted) : "a larger depth"));
+}
+
+void Account::check_level(unsigned level) {
+  if (level == 0)
+    throw NoiseError(
+        "the ciphertext is at level 0, where no product can be rescaled: take parameters with a "
+        "larger depth, or bootstrap before");
+}
+
+void Account::know(Info& out, double log2_bound, const Bounds& ends) {
+  out = bounded_by(std::move(out), log2_bound);
+  if (out.packing != Packing::real) return;
+  out.low = ends.low;
+  out.high = ends.high;
+  // Where errors are as large as the ends are, these say nothing of the size.
+  const double most = std::log2(ends.most());
+  if (most > out.error + 4) out.bound = std::min(out.bound, std::max(least_log2, most));
+}
+
+Account::Info Account::bounded_by(Info a, double log2_bound) {
+  a.bound = log2_bound;
+  a.low = -std::numeric_limits<double>::infinity();
+  a.high = std::numeric_limits<double>::infinity();
+  return a;
+}
+
+Account::Info Account::magnified(const Info& a, double by) {
+  Info out = a;
+  out.scale *= by;
+  out.bound = std::max(least_log2, a.bound - std::log2(by));
+  out.error = std::max(least_log2, a.error - std::log2(by));
+  out.low /= by;
+  out.high /= by;
+  return out;
+}
+
+double Account::relative(const Info& a, double part) const {
+  const bool coefficients = a.packing == Packing::coefficients;
+  return a.bound + part + (coefficients ? std::log2(static_cast<double>(parameters_.N())) / 2 : 0);
 }
 
 double Account::bound_of(double largest, std::uint64_t length, Packing packing) const {
@@ -119,22 +210,35 @@ double Account::bound_of(double largest, std::uint64_t length, Packing packing) 
   return std::max(least_log2, std::log2(largest * sum));
 }
 
-Account::Info Account::fresh(Packing packing, std::size_t count, std::uint64_t length, double bound,
-                             bool with_public_key) const {
+Account::Info Account::fresh(Packing packing, std::size_t count, std::uint64_t length,
+                             const Bounds& bound, bool with_public_key) const {
+  check_ends(bound, packing);
+  if (!(bound.low <= bound.high && bound.most() > 0))
+    throw EncodingError("bound = " +
+                        (bound.low == -bound.high || std::isnan(bound.high)
+                             ? math::text_of(bound.high)
+                             : text_of(bound)) +
+                        ": it must be a positive number, or two of which the first one is not the "
+                        "larger, and not both 0");
   Info a;
   a.packing = packing;
   a.count = count;
   a.level = parameters_.depth();
   a.scale = parameters_.scale(a.level);
   a.length = length;
-  a.bound = bound_of(bound, length, packing);
   a.error = (with_public_key ? noise_.fresh_public() : noise_.fresh_secret()) - std::log2(a.scale);
-  if (!(bound > 0) || room(a) < 0 || bound * a.scale >= 0x1p61)
-    throw EncodingError("bound = " + exact_text_of(bound) + " at scale " +
+  a.bound = bound_of(bound.most(), length, packing);
+  if (packing == Packing::real) {
+    a.low = bound.low;
+    a.high = bound.high;
+  }
+  if (room(a) < 0 || bound.most() * a.scale >= 0x1p61)
+    throw EncodingError("bound = " + exact_text_of(bound.most()) + " at scale " +
                         power(std::log2(a.scale)) +
-                        " does not fit: it must be positive, and scale times bound below 2^61 and "
-                        "below half of the modulus " +
-                        power(parameters_.log2_Q(a.level)));
+                        " does not fit: scale times bound must be below 2^61 and below half of the "
+                        "modulus " +
+                        power(parameters_.log2_Q(a.level)) +
+                        "; divide the values, or take a smaller scale_bits or a larger depth");
   return a;
 }
 
@@ -164,7 +268,7 @@ Account::Info Account::prepared(const Info& a, const Preparation& by, double sca
   out.scale = scale;
   // The integer is rounded, and has 53 bits.
   const double rounding = std::max(-1 - by.by.log2(), log2_of_rounding);
-  out.error = log2_sum(a.error, a.bound + rounding);
+  out.error = log2_sum(a.error, relative(a, rounding));
   if (by.level != a.level)
     out.error = log2_sum(out.error, noise_.rounding(a.parts) - std::log2(scale));
   return out;
@@ -209,7 +313,7 @@ Account::Info Account::restrict(const Info& a, unsigned level) const {
   return fits("restrict", out);
 }
 
-Account::Two Account::add(const Info& first, const Info& second) const {
+Account::Two Account::add(const Info& first, const Info& second, bool subtract) const {
   const unsigned level = std::min(first.level, second.level);
   double scale = 0;
   for (const Info* x : {&first, &second})
@@ -217,12 +321,13 @@ Account::Two Account::add(const Info& first, const Info& second) const {
   const One a = brought(first, level, scale), b = brought(second, level, scale);
   Info out = met(a.result, b.result);
   out.parts = std::max(a.result.parts, b.result.parts);
-  out.bound = log2_sum(a.result.bound, b.result.bound);
   out.error = log2_sum(a.result.error, b.result.error);
+  know(out, log2_sum(a.result.bound, b.result.bound),
+       sum(a.result.bounds(), times(b.result.bounds(), subtract ? -1 : 1)));
   return {fits("add", out), a.a, b.a};
 }
 
-Account::Two Account::multiply(const Info& first, const Info& second) const {
+Account::Two Account::multiply(const Info& first, const Info& second, bool square) const {
   const unsigned level = std::min(first.level, second.level);
   const auto lower = [&](const Info& x) {
     return x.level == level ? One{x, {{}, level}} : bring(x, level);
@@ -236,11 +341,12 @@ Account::Two Account::multiply(const Info& first, const Info& second) const {
                      std::to_string(max_parts) + ": relinearise first");
   out.length = length_of_product(out, first.length, second.length, parameters_.N());
   out.scale = a.result.scale * b.result.scale;
-  out.bound = std::max(least_log2, a.result.bound + b.result.bound);
   out.error =
       std::max(least_log2,
                log2_sum(log2_sum(a.result.bound + b.result.error, a.result.error + b.result.bound),
                         a.result.error + b.result.error));
+  know(out, std::max(least_log2, a.result.bound + b.result.bound),
+       square ? square_of(a.result.bounds()) : product(a.result.bounds(), b.result.bounds()));
   return {fits("multiply", out), a.a, b.a};
 }
 
@@ -261,9 +367,10 @@ Account::Many Account::concatenate(std::span<const Info> arrays) const {
                        std::to_string(a.length) + " values do not make one batch");
     const double bound = std::max(out.result.bound, one.result.bound);
     const double error = std::max(out.result.error, one.result.error);
+    const Bounds ends = both(out.result.bounds(), one.result.bounds());
     out.result = met(out.result, one.result);
-    out.result.bound = bound;
     out.result.error = error;
+    know(out.result, bound, ends);
     out.each.push_back(one.a);
     count += a.count;
   }
@@ -296,17 +403,14 @@ double Account::rescaled(const Info& a) const {
   return a.scale / parameters_.ratio(a.level);
 }
 Account::Info Account::rescale(const Info& a) const {
-  if (a.level == 0)
-    throw NoiseError(
-        "rescale: the ciphertext is at level 0, and has no prime to divide by: take "
-        "parameters with a larger depth");
+  check_level(a.level);
   Info out = a;
   out.scale = rescaled(a);
   out.level = a.level - 1;
   if (out.scale < 65536)
     throw EncodingError("rescale: scale " + exact_text_of(a.scale) + " would become " +
                         exact_text_of(out.scale) + ", below 2^16: the product was rescaled before");
-  out.error = log2_sum(log2_sum(a.error, a.bound + log2_of_rounding),
+  out.error = log2_sum(log2_sum(a.error, relative(a, log2_of_rounding)),
                        noise_.rounding(a.parts) - std::log2(out.scale));
   return fits("rescale", out);
 }
@@ -317,8 +421,27 @@ Account::Info Account::take(const Info& a, std::size_t count) const {
   return out;
 }
 
-double Account::bounded(const Info& a, double bound) const {
-  return smaller("bound", a.bound, bound);
+Account::Info Account::bounded(const Info& a, const Bounds& bound) const {
+  check_ends(bound, a.packing);
+  Info out = a;
+  if (bound.low == -bound.high || std::isnan(bound.high)) {
+    out.bound = smaller("bound", a.bound, bound.high);
+  } else {
+    if (!(bound.low <= bound.high))
+      throw ParameterError("bound: the lower one, " + exact_text_of(bound.low) +
+                           ", is above the upper one, " + exact_text_of(bound.high));
+    out.bound = smaller("bound", a.bound, std::max(bound.most(), std::exp2(least_log2)));
+  }
+  if (a.packing != Packing::real) return out;
+  const Bounds known = a.bounds();
+  // Ends that are computed in two ways differ by roundings.
+  const double slack = 0x1p-40 * known.most();
+  if (bound.low > known.high + slack || bound.high < known.low - slack)
+    throw ParameterError("bound = " + text_of(bound) +
+                         " contradicts what is known: values are in " + text_of(known));
+  out.low = std::min(std::max(known.low, bound.low), known.high);
+  out.high = std::max(std::min(known.high, bound.high), out.low);
+  return out;
 }
 double Account::erring(const Info& a, double error) const {
   return smaller("error", a.error, error);
@@ -327,19 +450,27 @@ double Account::erring(const Info& a, double error) const {
 Account::Info Account::scale_integer(const Info& a, std::int64_t by) const {
   Info out = a;
   const double size = std::log2(std::max(1.0, std::abs(static_cast<double>(by))));
-  out.bound += size;
   out.error += size;
+  know(out, a.bound + size, times(a.bounds(), static_cast<double>(by)));
   return fits("multiply by an integer", out);
 }
 
-Account::Info Account::add_plain(const Info& a, const Plain& m) const {
+Account::Plain Account::constant(double value, double scale, Packing packing) const {
+  const Packing of = packing == Packing::coefficients ? packing : Packing::real;
+  return {1, scale, bound_of(std::abs(value), 1, of), 1, of, {value, value}};
+}
+
+Account::Info Account::add_plain(const Info& a, const Plain& m, bool subtract) const {
   Info of_plain = a;
   of_plain.packing = m.packing;
   of_plain.count = m.count;
   of_plain.length = m.length;
   Info out = met(a, of_plain);
-  out.bound = log2_sum(a.bound, m.bound);
-  out.error = log2_sum(a.error, noise_.encoding() - std::log2(m.scale));
+  Info rounded = of_plain;
+  rounded.bound = m.bound;
+  out.error = log2_sum(log2_sum(a.error, noise_.encoding() - std::log2(m.scale)),
+                       relative(rounded, log2_of_rounding));
+  know(out, log2_sum(a.bound, m.bound), sum(a.bounds(), times(m.values, subtract ? -1 : 1)));
   return fits("add", out);
 }
 Account::Info Account::multiply_plain(const Info& a, const Plain& m) const {
@@ -351,10 +482,11 @@ Account::Info Account::multiply_plain(const Info& a, const Plain& m) const {
   const double rounding = noise_.encoding() - std::log2(m.scale);
   out.length = length_of_product(out, a.length, m.length, parameters_.N());
   out.scale = a.scale * m.scale;
-  // Products with zeros are bounded as their operand is: their errors are no larger than that.
-  out.bound = m.bound > least_log2 ? std::max(least_log2, a.bound + m.bound) : a.bound;
   out.error = std::max(
       least_log2, log2_sum(log2_sum(a.error + m.bound, a.bound + rounding), a.error + rounding));
+  // Products with zeros are bounded as their operand is: their errors are no larger than that.
+  know(out, m.bound > least_log2 ? std::max(least_log2, a.bound + m.bound) : a.bound,
+       product(a.bounds(), m.values));
   return fits("multiply", out);
 }
 
@@ -364,16 +496,22 @@ Account::Info Account::combination(std::span<const Weighted> terms, double const
   Info out = terms[0].of;
   out.level = level;
   out.scale = parameters_.scale(level) * parameters_.scale(level);
-  out.bound = log2_of(constant);
-  out.error = least_log2;
+  double bound = log2_of(constant);
+  out.error = std::max(least_log2, bound + log2_of_rounding);
+  Bounds ends{constant, constant};
   for (const Weighted& term : terms) {
     out = met(out, term.of);
     const double by = log2_of(term.coefficient),
-                 rounding = (term.plaintext ? noise_.encoding() : -1) - std::log2(term.scale);
-    out.bound = log2_sum(out.bound, std::max(least_log2, by + term.of.bound));
-    out.error = std::max(
-        least_log2, log2_sum(log2_sum(out.error, by + term.of.error), term.of.bound + rounding));
+                 rounding = term.plaintext
+                                ? term.of.bound + noise_.encoding() - std::log2(term.scale)
+                                : relative(term.of, -1 - std::log2(term.scale));
+    bound = log2_sum(bound, std::max(least_log2, by + term.of.bound));
+    ends = sum(ends, product(term.of.bounds(), term.plaintext
+                                                   ? Bounds(std::abs(term.coefficient))
+                                                   : Bounds(term.coefficient, term.coefficient)));
+    out.error = std::max(least_log2, log2_sum(log2_sum(out.error, by + term.of.error), rounding));
   }
+  know(out, bound, ends);
   return fits("a sum", out);
 }
 
@@ -383,7 +521,7 @@ Account::Info Account::linear_map(const Info& a, const Map& map, std::uint64_t l
   if (!map.real) out.packing = Packing::complex;
   out.length = length;
   out.scale = a.scale * map.scale;
-  out.bound = map.gain > least_log2 ? std::max(least_log2, a.bound + map.gain) : a.bound;
+  out = bounded_by(out, map.gain > least_log2 ? std::max(least_log2, a.bound + map.gain) : a.bound);
   const double roundings =
       noise_.encoding() - std::log2(map.scale) + std::log2(static_cast<double>(map.diagonals));
   out.error = std::max(least_log2, log2_sum(log2_sum(out.error + map.gain, a.bound + roundings),

@@ -49,9 +49,10 @@ class Account {
   /// log2 of the ratio of Q/2 to the largest coefficients that the bounds allow.
   double room(const Info& a) const;
 
-  /// Fresh encryptions of values up to `bound`, under the secret key and under the public one.
-  /// EncodingError if they do not fit.
-  Info fresh(Packing packing, std::size_t count, std::uint64_t length, double bound,
+  /// Fresh encryptions of values within `bound`, under the secret key and under the public one.
+  /// EncodingError if they do not fit, and for two bounds of values that are not real ones in
+  /// slots.
+  Info fresh(Packing packing, std::size_t count, std::uint64_t length, const Bounds& bound,
              bool with_public_key) const;
 
   struct One {
@@ -69,10 +70,13 @@ class Account {
 
   /// Sum or difference. The operands come to the level of the lower one, and to one scale.
   /// EncodingError names both scales if no large integer brings one to the other.
-  Two add(const Info& a, const Info& b) const;
-  /// Product of a.parts + b.parts - 1 parts, not rescaled. Operands come to one level, and to its
-  /// canonical scale if they were at that of their level. ShapeError beyond the most parts.
-  Two multiply(const Info& a, const Info& b) const;
+  Two add(const Info& a, const Info& b, bool subtract = false) const;
+  /// Product of a.parts + b.parts - 1 parts, not rescaled; `square`: of one batch with itself.
+  /// Operands come to one level, and to its canonical scale if they were at that of their level.
+  /// ShapeError beyond the most parts.
+  Two multiply(const Info& a, const Info& b, bool square = false) const;
+  /// NoiseError if a product of a ciphertext of that level has none to be rescaled to.
+  static void check_level(unsigned level);
   Many concatenate(std::span<const Info> arrays) const;
 
   Info relinearise(const Info& a) const;
@@ -88,23 +92,37 @@ class Account {
   /// log2 of the error that rounding adds on the way down to a level.
   double floor_of_lowering(unsigned level) const;
   Info take(const Info& a, std::size_t count) const;
-  /// log2 of a smaller bound, of what info.bound is one of. A larger one leaves that which is
+  /// With bounds that the caller knows (of coefficients: of their sum), as far as they say more
+  /// than what is known. ParameterError for bounds that contradict it, and for an upper one below
+  /// the lower one; EncodingError for two bounds of values that are not real ones in slots.
+  Info bounded(const Info& a, const Bounds& bound) const;
+  /// The same with bounds that follow from others. If these hold zeros only, which are no larger
+  /// than their errors, nothing is stated of the size.
+  Info narrowed(const Info& a, const Bounds& ends) const {
+    return ends.most() > 0 ? bounded(a, ends) : a;
+  }
+  /// The same values at another scale, by which they are divided.
+  static Info magnified(const Info& a, double by);
+  /// With log2 of a bound of the absolute values, and nothing else known of them.
+  static Info bounded_by(Info a, double log2_bound);
+  /// log2 of a smaller error, of what info.error is one of. A larger one leaves that which is
   /// there.
-  double bounded(const Info& a, double bound) const;
-  /// The same for info.error.
   double erring(const Info& a, double error) const;
   Info scale_integer(const Info& a, std::int64_t by) const;
 
-  /// What is known of plaintexts: how many, their scale, log2 of the bound of their values, and
-  /// values of each.
+  /// What is known of plaintexts: how many, their scale, log2 of the bound of their values, values
+  /// of each, and between which numbers real ones lie.
   struct Plain {
     std::size_t count = 1;
     double scale = 1, bound = 0;
     std::uint64_t length = 1;
     Packing packing = Packing::real;
+    Bounds values = 1;
   };
+  /// One real number for all values of a batch with that packing, coefficients or not.
+  Plain constant(double value, double scale, Packing packing) const;
   /// With plaintexts over the ciphertext's primes. Sums want its scale.
-  Info add_plain(const Info& a, const Plain& m) const;
+  Info add_plain(const Info& a, const Plain& m, bool subtract = false) const;
   Info multiply_plain(const Info& a, const Plain& m) const;
   /// An operand of a combination, its coefficient, and the scale that this has. A plaintext for a
   /// coefficient counts as its largest value, and has the error of an encoding.
@@ -157,6 +175,11 @@ class Account {
   One brought(const Info& a, unsigned level, double scale) const;
   Info prepared(const Info& a, const Preparation& by, double scale) const;
   Info met(const Info& a, const Info& b) const;
+  /// What is known of values: log2 of a bound, and the ends of real ones.
+  static void know(Info& out, double log2_bound, const Bounds& ends);
+  /// log2 of the error of values of which each is off by that part of itself (log2). Coefficients'
+  /// errors are stated as those of slots, sqrt(N) times as large, though one may be all of them.
+  double relative(const Info& a, double part) const;
   /// log2 of the largest coefficient of the error, in units of the values.
   double largest_error(const Info& a) const;
   /// NoiseError unless the values and their errors fit the modulus; it says which of them does not.

@@ -46,7 +46,11 @@ Ciphertexts concatenate(std::span<const Ciphertexts* const> batches) {
           std::to_string(i.level) + ", scale " + math::exact_text_of(i.scale) + " and length " +
           std::to_string(i.length) + " meet " + std::to_string(info.level) + ", " +
           math::exact_text_of(info.scale) + " and " + std::to_string(info.length));
+    const Bounds a = info.bounds(), b = i.bounds();
     info.bound = std::max(info.bound, i.bound);
+    info.low = std::min(a.low, b.low);
+    info.high = std::max(a.high, b.high);
+    info.rest = std::min(info.rest, i.rest);
     info.error = std::max(info.error, i.error);
     info.count += i.count;
   }

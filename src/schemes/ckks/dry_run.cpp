@@ -10,7 +10,8 @@ namespace whorl::ckks {
 DryRun::DryRun(const Parameters& parameters)
     : server_(std::make_shared<const Server::State>(parameters)) {}
 
-Array DryRun::fresh(Packing packing, std::size_t count, std::uint64_t length, double bound) const {
+Array DryRun::fresh(Packing packing, std::size_t count, std::uint64_t length,
+                    const Bounds& bound) const {
   const Server::State& state = *server_.state_;
   const std::uint64_t most =
       packing == Packing::coefficients ? state.parameters.N() : state.parameters.slots();

@@ -11,6 +11,16 @@
 
 namespace whorl::ckks {
 
+Bounds CiphertextInfo::bounds() const {
+  const double most = std::exp2(bound);
+  if (packing != Packing::real) return most;
+  // The ends are exact, while the bound is a logarithm.
+  const double farthest = most * (1 + 0x1p-40);
+  const auto nearer = [&](double end) {
+    return std::abs(end) <= farthest ? end : std::copysign(most, end);
+  };
+  return {nearer(low), nearer(high)};
+}
 std::uint64_t CiphertextInfo::slots() const { return std::bit_ceil(length); }
 
 std::uint32_t rotation_exponent(std::uint32_t N, std::int64_t slots) {
@@ -40,20 +50,30 @@ std::uint64_t checked_length(std::uint32_t N, std::size_t values, std::size_t le
 Encoder::Encoder(const ring::FftPlan& plan)
     : N_(plan.N()), fft_(plan), place_(plan.results_at_powers_of_5()) {}
 
-void Encoder::check_values(std::span<const std::complex<double>> values, double bound) {
+void Encoder::check_values(std::span<const std::complex<double>> values, const Bounds& bound) {
   // Comparisons with not-a-number are false, so that the sum of the bad ones counts these too.
-  const double most = bound * bound * (1 + 0x1p-40);
+  const double most = bound.most(), square = most * most * (1 + 0x1p-40), slack = most * 0x1p-41;
+  const double low = bound.low - slack, high = bound.high + slack;
+  const auto is_good = [&](const std::complex<double>& z) {
+    return static_cast<std::size_t>(z.real() * z.real() + z.imag() * z.imag() <= square) &
+           static_cast<std::size_t>(z.real() >= low) & static_cast<std::size_t>(z.real() <= high);
+  };
   std::size_t good = 0;
-  for (const std::complex<double>& z : values)
-    good += static_cast<std::size_t>(z.real() * z.real() + z.imag() * z.imag() <= most);
+  for (const std::complex<double>& z : values) good += is_good(z);
   if (good == values.size()) return;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (std::norm(values[i]) <= most) continue;
-    char text[160];
-    std::snprintf(text, sizeof text,
-                  "value %g%+gi at index %zu has an absolute value above bound = %g; give the "
-                  "largest one as bound",
-                  values[i].real(), values[i].imag(), i, bound);
+    if (is_good(values[i]) != 0) continue;
+    char text[192];
+    if (bound.low == -bound.high)
+      std::snprintf(text, sizeof text,
+                    "value %g%+gi at index %zu has an absolute value above bound = %g; give the "
+                    "largest one as bound",
+                    values[i].real(), values[i].imag(), i, bound.high);
+    else
+      std::snprintf(text, sizeof text,
+                    "value %g at index %zu is outside bound = (%g, %g); give the least and the "
+                    "largest one as bound",
+                    values[i].real(), i, bound.low, bound.high);
     throw EncodingError(text);
   }
 }
@@ -70,7 +90,7 @@ void Encoder::encode(std::span<const std::complex<double>> values, Packing packi
     const std::size_t period = std::bit_ceil(values.size());
     for (std::size_t j = 0; j < N_ / 2; ++j) {
       const std::size_t at = j & (period - 1);
-      spectrum.span()[place_[j]] = at < values.size() ? values[at] : 0.0;
+      spectrum.span()[place_[j]] = values[at < values.size() ? at : at - values.size()];
     }
     fft_.inverse(spectrum.span(), out);
   }

@@ -24,12 +24,14 @@ class Encoder {
   explicit Encoder(const Parameters& parameters) : Encoder(ring::FftPlan(parameters.N())) {}
   explicit Encoder(const ring::FftPlan& plan);
 
-  /// EncodingError names the first value that is not finite, or whose absolute value is above
-  /// `bound`; the time does not depend on the values that are right.
-  static void check_values(std::span<const std::complex<double>> values, double bound);
+  /// EncodingError names the first value that is not finite, or is outside the bounds: its absolute
+  /// value above the larger one, or its real part beyond them. The time does not depend on the
+  /// values that are right.
+  static void check_values(std::span<const std::complex<double>> values, const Bounds& bound);
 
   /// round(scale·m) of the polynomial that has these values in its slots, repeated with the least
-  /// period that is a power of two; or of these coefficients. |scale·value| must be below 2^61.
+  /// period that is a power of two, with copies of the first ones behind them; or of these
+  /// coefficients. |scale·value| must be below 2^61.
   void encode(std::span<const std::complex<double>> values, Packing packing, double scale,
               std::span<std::int64_t> coefficients) const;
   /// The first values.size() values of a polynomial divided by `scale`.

@@ -40,8 +40,8 @@ double log2_sum(double a, double b) {
 }
 
 // A polynomial of independent coefficients of variance V has values of variance N·V at a root; the
-// secret's are of 2/3·N, those of its k-th power of k!·(2/3·N)^k, as values of a complex Gaussian
-// (Gentry, Halevi, Smart, CRYPTO 2012, appendix A.5, uses the same variances for its bounds).
+// secret's are of 2/3·N, as values of a complex Gaussian (Gentry, Halevi, Smart, CRYPTO 2012,
+// appendix A.5, uses the same variances for its bounds).
 NoiseModel::NoiseModel(const Parameters& parameters) {
   const ParameterLiteral& p = parameters.literal();
   const double N = p.N, secret = 2.0 / 3.0 * N, sigma = p.sigma;
@@ -49,12 +49,15 @@ NoiseModel::NoiseModel(const Parameters& parameters) {
   fresh_secret_ = deviation(N * (sigma * sigma + 1.0 / 12));
   fresh_public_ = deviation(N * (sigma * sigma * (1 + 2 * secret) + 1.0 / 12));
 
-  double power = 1, sum = 0;
+  // |s|² of a slot is distributed exponentially, so that the largest one of N/2 slots is about
+  // ln(N/2) times the mean. Powers of it, which parts from the third one on meet, are so much
+  // larger than their means that the worst slot of a key is stated.
   rounding_.push_back(deviation(N / 12));  // of no part: not used
-  for (unsigned parts = 1; parts <= max_parts; ++parts) {
+  double power = 1, sum = 0;
+  const double worst = secret * std::log(N / 2);
+  for (unsigned parts = 1; parts <= max_parts; ++parts, power *= worst) {
     sum += power;
-    power *= parts * secret;
-    rounding_.push_back(deviation(N / 12 * sum));
+    rounding_.push_back(deviation(N / 12 * (parts == 2 ? 1 + secret : sum)));
   }
 
   const double rounding = std::exp2(2 * rounding_[2]);

@@ -27,7 +27,8 @@ class NoiseModel {
   /// e + encoding, and e·u + e_0 + e_1·s + encoding.
   double fresh_secret() const { return fresh_secret_; }
   double fresh_public() const { return fresh_public_; }
-  /// What a division of so many parts by primes adds by rounding.
+  /// What a division of so many parts by primes adds by rounding; of three and more in the worst
+  /// slot of a key.
   double rounding(unsigned parts) const { return rounding_[parts]; }
   /// What key switching adds at a level, with usual keys.
   double key_switch(unsigned level) const { return key_switch_[level]; }

@@ -113,9 +113,10 @@ std::size_t key_bytes(const Parameters& p, const KeyRequest& request) {
 }
 
 void request_sum(KeyRequest& request, std::uint64_t length, std::uint64_t period) {
-  if (!std::has_single_bit(length) || !std::has_single_bit(period) || length > 1u << 24)
+  if (length == 0 || length > 1u << 24 || !std::has_single_bit(period) || period > 1u << 24)
     throw ShapeError("sums of " + std::to_string(length) + " values with period " +
-                     std::to_string(period) + ": both must be powers of two, up to 2^24");
+                     std::to_string(period) +
+                     ": the length must be in 1 … 2^24, and the period a power of two up to 2^24");
   for (std::uint64_t step = period; step < length; step *= 2)
     request.rotations.push_back(static_cast<std::int64_t>(step));
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <utility>
 
 #include "math/memory.h"
@@ -59,6 +60,10 @@ Array Server::upload(const Ciphertexts& c) const {
     throw KeyMismatchError("ciphertexts of key " + math::short_id(c.key_id) +
                            " were given to a server of key " + math::short_id(state_->key_id));
   Account::check(parameters(), i);
+  if (i.packing != Packing::coefficients && i.length != i.slots() && i.rest != Rest::copies)
+    throw EncodingError("vectors of " + std::to_string(i.length) +
+                        " values have zeros behind them, as versions before 0.1 encrypted them: "
+                        "polynomials of such vectors would be wrong; encrypt the values again");
   return State::put(
       i, state_->evaluator->upload(c.data, {i.parts, state_->account.basis(i.level), i.count,
                                             lattice::rlwe::Form::evaluation}));
@@ -73,7 +78,8 @@ Array Server::add(const Array& a, const Array& b) const { return state_->add(a, 
 Array Server::sub(const Array& a, const Array& b) const { return state_->add(a, b, true); }
 Array Server::negate(const Array& a) const {
   state_->check(a);
-  return State::put(a.info_, state_->evaluator->negate(*a.residues_));
+  return State::put(state_->account.scale_integer(a.info_, -1),
+                    state_->evaluator->negate(*a.residues_));
 }
 Array Server::multiply(const Array& a, const Array& b, const Finish& finish) const {
   return state_->product(a, b, finish);
@@ -94,10 +100,10 @@ Array Server::lower(const Array& a, unsigned level) const {
   return Access::lower(*this, a, level, 1);
 }
 
-Array Server::with_bound(const Array& a, double bound) const {
+Array Server::with_bound(const Array& a, const Bounds& bound) const {
   state_->check(a);
   Array out = a;
-  out.info_.bound = state_->account.bounded(a.info_, bound);
+  out.info_ = state_->account.bounded(a.info_, bound);
   return out;
 }
 
@@ -156,39 +162,64 @@ Array Server::conjugate(const Array& a) const {
     throw KeyMismatchError("conjugation has no key: ask the client for conjugate");
   return state_->automorphisms(a, std::span(&g, 1))[0];
 }
+namespace {
+
+/// Of the values `first` … `first + count - 1` of a vector, as ones among the zeros of all slots.
+std::vector<Complex> ones(std::uint64_t slots, std::uint64_t first, std::uint64_t count) {
+  std::vector<Complex> out(slots);
+  std::fill_n(out.begin() + static_cast<std::ptrdiff_t>(first), count, 1.0);
+  return out;
+}
+
+}  // namespace
+
 Array Server::sum(const Array& a, std::uint64_t period) const {
-  state_->check_slots("sum", a);
-  check_power("sum: the period", period, 1, a.info_.length);
-  if (period == a.info_.length) return a;
+  state_->check_packed("sum", a);
+  const std::uint64_t length = a.info_.length, slots = a.info_.slots();
+  check_power("sum: the period", period, 1, length);
+  if (period == length) return a;
   return state_->fleet->together([&] {
     Array sum = state_->relinearised(a);
-    for (std::uint64_t step = period; step < a.info_.length; step *= 2)
+    sum.info_.length = slots;
+    // Copies behind the values do not count.
+    if (slots != length) sum = state_->multiply(sum, ones(slots, 0, length), 0, true);
+    for (std::uint64_t step = period; step < slots; step *= 2)
       sum = add(sum, rotate(sum, static_cast<std::int64_t>(step)));
     sum.info_.length = period;
-    return sum;
+    const double terms = std::ceil(static_cast<double>(length) / static_cast<double>(period));
+    if (slots == length) return sum;
+    const Bounds each = a.info_.bounds();
+    return Access::narrowed(*this, sum,
+                            {terms * std::min(each.low, 0.0), terms * std::max(each.high, 0.0)});
   });
 }
 Array Server::replicate(const Array& a, std::uint64_t first, std::uint64_t count) const {
-  state_->check_slots("replicate", a);
-  const std::uint64_t length = a.info_.length;
+  state_->check_packed("replicate", a);
+  const std::uint64_t length = a.info_.length, slots = a.info_.slots();
+  if (first == 0 && count == length) return a;
   check_power("replicate: the count", count, 1, length);
-  if (first >= length || first % count != 0)
+  if (first + count > length || first % count != 0)
     throw ShapeError("replicate: the first value, " + std::to_string(first) +
                      ", is not a multiple of " + std::to_string(count) +
-                     ", the count, below the length " + std::to_string(length));
-  if (count == length) return a;
-  std::vector<Complex> chosen(length);
-  std::fill_n(chosen.begin() + static_cast<std::ptrdiff_t>(first), count, 1.0);
+                     ", the count, with so many values from there to the end of " +
+                     std::to_string(length));
   return state_->fleet->together([&] {
-    const Array two = state_->relinearised(a);
-    Array out = sum(state_->multiply(two, chosen, 0, true), count);
-    out.info_.bound = std::min(out.info_.bound, a.info_.bound);
-    return out;
+    Array whole = state_->relinearised(a);
+    whole.info_.length = slots;
+    const Array chosen = state_->multiply(whole, ones(slots, first, count), 0, true);
+    return Access::narrowed(*this, sum(chosen, count), a.info_.bounds());
   });
 }
 Array Server::repeat(const Array& a, std::uint64_t length) const {
-  state_->check_slots("repeat", a);
-  check_power("repeat: the length", length, a.info_.length, parameters().slots());
+  state_->check_packed("repeat", a);
+  if (length == a.info_.length) return a;
+  if (a.info_.length != a.info_.slots() || length == 0 || length % a.info_.length != 0 ||
+      length > parameters().slots())
+    throw ShapeError(
+        "repeat: " + std::to_string(a.info_.length) + " values cannot be repeated to " +
+        std::to_string(length) +
+        ": their number must be a power of two, and the length a multiple of it up to " +
+        std::to_string(parameters().slots()));
   Array out = a;
   out.info_.length = length;
   return out;

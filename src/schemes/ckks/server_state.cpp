@@ -182,9 +182,11 @@ void Server::State::check_packed(const char* what, const Array& a) const {
 void Server::State::check_slots(const char* what, const Array& a) const {
   check_packed(what, a);
   if (a.info_.length != a.info_.slots())
-    throw ShapeError(std::string(what) + ": a vector of " + std::to_string(a.info_.length) +
-                     " values has no period of its own; encrypt it with zeros behind, as " +
-                     std::to_string(a.info_.slots()) + " values");
+    throw ShapeError(
+        std::string(what) + ": a vector of " + std::to_string(a.info_.length) +
+        " values has no period of its own, as its length is no power of two; encrypt it with "
+        "zeros behind, as " +
+        std::to_string(a.info_.slots()) + " values");
 }
 
 rlwe::Array Server::State::prepared(const Array& a, const Preparation& by) const {
@@ -204,7 +206,7 @@ Array Server::State::add(const Array& a, const Array& b, bool subtract) const {
   check(a);
   check(b);
   check_counts(a.info_.count, b.info_.count, "ciphertexts");
-  const Account::Two sum = account.add(a.info_, b.info_);
+  const Account::Two sum = account.add(a.info_, b.info_, subtract);
   return fleet->together([&] {
     const rlwe::Array x = prepared(a, sum.a), y = prepared(b, sum.b);
     return put(sum.result, subtract ? evaluator->sub(x, y) : evaluator->add(x, y));
@@ -226,8 +228,9 @@ Array Server::State::product(const Array& a, const Array& b, const Finish& finis
   check(a);
   check(b);
   check_counts(a.info_.count, b.info_.count, "ciphertexts");
-  const Account::Two product = account.multiply(a.info_, b.info_);
   // What would be refused at the end is refused before the work.
+  if (finish.rescaled) Account::check_level(std::min(a.info_.level, b.info_.level));
+  const Account::Two product = account.multiply(a.info_, b.info_, &a == &b);
   if (finish.rescaled) static_cast<void>(account.rescale(product.result));
   return fleet->together([&] {
     const rlwe::Array x = prepared(a, product.a), y = &a == &b ? x : prepared(b, product.b);
@@ -243,7 +246,7 @@ Array Server::State::product_plus(const Array& a, const Array& b, const Array* a
   check(b);
   check(*added);
   check_counts(a.info_.count, b.info_.count, "ciphertexts");
-  const Account::Two factors = account.multiply(a.info_, b.info_);
+  const Account::Two factors = account.multiply(a.info_, b.info_, &a == &b);
   const Account::Two sum = account.add(factors.result, added->info_);
   const bool as_they_are = sum.a.is_nothing(factors.result.level) &&
                            sum.b.is_nothing(added->info_.level) &&
@@ -259,11 +262,10 @@ Array Server::State::twice_product_less_1(const Array& a, const Array& b, bool b
   check(a);
   check(b);
   check_counts(a.info_.count, b.info_.count, "ciphertexts");
-  const Account::Two product = account.multiply(a.info_, b.info_);
+  const Account::Two product = account.multiply(a.info_, b.info_, &a == &b);
   Info info = account.scale_integer(product.result, 2);
   if (by_scale) info.scale /= 2;
-  info = account.add_plain(
-      info, {1, info.scale, account.bound_of(1, 1, Packing::real), 1, Packing::real});
+  info = account.add_plain(info, account.constant(-1, info.scale, info.packing));
   const std::vector<std::uint64_t> less_1 = residues_of(-info.scale, info.level);
   return fleet->together([&] {
     const rlwe::Array x = prepared(a, product.a), y = &a == &b ? x : prepared(b, product.b);
@@ -333,8 +335,14 @@ Server::State::Encoded Server::State::encoded(const Info& a, std::span<const Com
   if (!coefficients) Account::check_lengths(a.length, length);
   check_counts(a.count, count, "plaintexts");
   const double most = largest_at(values, scale);
+  Bounds ends = most;
+  if (packing == Packing::real) {
+    const auto [least, greatest] =
+        std::ranges::minmax(values, {}, [](const Complex& z) { return z.real(); });
+    ends = {least.real(), greatest.real()};
+  }
   return {plaintexts(values, length, packing, scale, account.basis(a.level)),
-          {count, scale, account.bound_of(most, length, packing), length, packing}};
+          {count, scale, account.bound_of(most, length, packing), length, packing, ends}};
 }
 
 rlwe::Array Server::State::plaintexts(std::span<const Complex> values, std::size_t length,
@@ -351,28 +359,29 @@ rlwe::Array Server::State::plaintexts(std::span<const Complex> values, std::size
     }
     const std::size_t period = std::bit_ceil(length);
     if (period == length) return evaluator->interpolate(values, period, scale, basis);
-    std::vector<Complex> padded(count * period);
-    for (std::size_t i = 0; i < count; ++i)
-      std::ranges::copy(values.subspan(i * length, length),
-                        padded.begin() + static_cast<std::ptrdiff_t>(i * period));
+    std::vector<Complex> padded;
+    padded.reserve(count * period);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::span<const Complex> row = values.subspan(i * length, length),
+                                     again = row.first(period - length);  // Rest::copies
+      padded.insert(padded.end(), row.begin(), row.end());
+      padded.insert(padded.end(), again.begin(), again.end());
+    }
     return evaluator->interpolate(padded, period, scale, basis);
   });
 }
 
 rlwe::Array Server::State::factor(std::span<const Complex> values, double scale,
                                   const ring::Basis& basis) const {
-  return math::with_memory_for("a plaintext", [&] {
-    std::vector<Complex> padded(values.begin(), values.end());
-    padded.resize(std::bit_ceil(values.size()));
-    return evaluator->interpolate_by_period(padded, scale, basis);
-  });
+  return math::with_memory_for(
+      "a plaintext", [&] { return evaluator->interpolate_by_period(values, scale, basis); });
 }
 
 Array Server::State::add(const Array& a, std::span<const Complex> values, std::size_t length,
                          bool subtract) const {
   check(a);
   const Encoded m = encoded(a.info_, values, length, a.info_.scale);
-  const Info info = account.add_plain(a.info_, m.known);
+  const Info info = account.add_plain(a.info_, m.known, subtract);
   return fleet->again([&] {
     return put(info, subtract ? evaluator->sub_plain(residues(a), m.residues)
                               : evaluator->add_plain(residues(a), m.residues));
@@ -382,6 +391,7 @@ Array Server::State::add(const Array& a, std::span<const Complex> values, std::s
 Array Server::State::multiply(const Array& a, std::span<const Complex> values, std::size_t length,
                               bool rescale) const {
   check(a);
+  if (rescale) Account::check_level(a.info_.level);
   const Encoded m = encoded(a.info_, values, length, account.plain_scale(a.info_));
   const Info info = account.multiply_plain(a.info_, m.known);
   if (rescale) static_cast<void>(account.rescale(info));
@@ -392,12 +402,13 @@ Array Server::State::multiply(const Array& a, std::span<const Complex> values, s
 }
 
 Array Server::State::multiply_real(const Array& a, double value, bool rescale) const {
+  if (rescale) Account::check_level(a.info_.level);
   const double scale = account.plain_scale(a.info_), by = std::nearbyint(value * scale);
   if (!(std::abs(by) < 0x1p61))
     throw EncodingError("value " + math::text_of(value) + " times the scale 2^" +
                         math::text_of(std::log2(scale)) + " is above 2^61, or not finite");
-  const Account::Plain known{1, scale, account.bound_of(std::abs(value), 1, Packing::real), 1,
-                             a.info_.packing};
+  Account::Plain known = account.constant(value, scale, a.info_.packing);
+  known.packing = a.info_.packing;
   const Info info = account.multiply_plain(a.info_, known);
   if (rescale) static_cast<void>(account.rescale(info));
   return fleet->together([&] {
@@ -409,7 +420,7 @@ Array Server::State::multiply_real(const Array& a, double value, bool rescale) c
 Array Server::State::multiply_by_i(const Array& a) const {
   if (a.info_.packing == Packing::coefficients)
     throw EncodingError("multiply_by_i: the values are coefficients, which are real");
-  Info info = a.info_;
+  Info info = Account::bounded_by(a.info_, a.info_.bound);
   info.packing = Packing::complex;
   return fleet->again(
       [&] { return put(info, evaluator->multiply_plain(residues(a), constants.imaginary_plain)); });
@@ -417,16 +428,15 @@ Array Server::State::multiply_by_i(const Array& a) const {
 
 Array Server::State::add_scalar(const Array& a, Complex value) const {
   check(a);
-  if (a.info_.parts != 2) return add(a, std::span(&value, 1), 1, false);
   const bool coefficients = a.info_.packing == Packing::coefficients;
   if (coefficients && value.imag() != 0)
     throw EncodingError("values: coefficients are real numbers, and one has an imaginary part");
-  const double scale = a.info_.scale, most = largest_at(std::span(&value, 1), scale);
-  const Packing packing = coefficients          ? Packing::coefficients
-                          : value.imag() == 0.0 ? Packing::real
-                                                : Packing::complex;
-  const Info info =
-      account.add_plain(a.info_, {1, scale, account.bound_of(most, 1, packing), 1, packing});
+  const double scale = a.info_.scale, most = largest(std::span(&value, 1));
+  Account::Plain known = account.constant(value.real(), scale, a.info_.packing);
+  if (value.imag() != 0.0)
+    known = {1, scale, account.bound_of(most, 1, Packing::complex), 1, Packing::complex, most};
+  // It fits the modulus then, so that it may be larger than what a plaintext of numbers holds.
+  const Info info = account.add_plain(a.info_, known);
   return fleet->again(
       [&] { return put(info, with_constant(residues(a), 1, value, scale, info.level)); });
 }
@@ -434,9 +444,8 @@ Array Server::State::add_scalar(const Array& a, Complex value) const {
 Array Server::State::multiply_add(const Array& a, std::int64_t by, double value) const {
   check(a);
   const Info product = account.scale_integer(a.info_, by);
-  const Info info = account.add_plain(
-      product,
-      {1, product.scale, account.bound_of(std::abs(value), 1, Packing::real), 1, Packing::real});
+  const Info info =
+      account.add_plain(product, account.constant(value, product.scale, product.packing));
   return fleet->again([&] {
     return put(info,
                with_constant(residues(a), static_cast<double>(by), value, info.scale, info.level));
@@ -509,14 +518,20 @@ Array Server::State::linear_combination(std::span<const Array> arrays,
 
 rlwe::Array Server::State::with_constant(const rlwe::Array& a, double by, Complex value,
                                          double scale, unsigned level) const {
+  const ring::Basis& basis = account.basis(level);
+  const std::vector<std::uint64_t> real = residues_of(value.real() * scale, level);
   std::vector<rlwe::Array> arrays{a};
   std::vector<std::vector<std::uint64_t>> weights{residues_of(by, level)};
-  if (const double i = std::nearbyint(value.imag() * scale); i != 0) {
-    arrays.push_back(constants.imaginary);
-    weights.push_back(residues_of(i, level));
-  }
-  return evaluator->combination(arrays, weights, residues_of(value.real() * scale, level),
-                                account.basis(level));
+  const double i = std::nearbyint(value.imag() * scale);
+  if (i == 0) return evaluator->combination(arrays, weights, real, basis);
+  const std::vector<std::uint64_t> imaginary = residues_of(i, level);
+  if (a.parts() != constants.imaginary.parts())
+    return evaluator->add(
+        evaluator->combination(arrays, weights, real, basis),
+        evaluator->combination({&constants.imaginary, 1}, {&imaginary, 1}, basis));
+  arrays.push_back(constants.imaginary);
+  weights.push_back(imaginary);
+  return evaluator->combination(arrays, weights, real, basis);
 }
 
 }  // namespace whorl::ckks

@@ -127,7 +127,7 @@ struct Server::State {
   Array linear_combination(std::span<const Array> arrays,
                            std::span<const std::vector<Complex>> coefficients, std::size_t length,
                            unsigned level, bool rescale) const;
-  /// by·a + value, for an integer.
+  /// by·a + value, for an integer, and any number of parts.
   lattice::rlwe::Array with_constant(const lattice::rlwe::Array& a, double by, Complex value,
                                      double scale, unsigned level) const;
 };

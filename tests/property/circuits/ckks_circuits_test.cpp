@@ -8,9 +8,12 @@
 // them fails by chance with a probability of 4·10^-8 at most. (At 10 deviations it would be 0.2, if
 // the account had no slack.)
 //
-// A circuit has complex numbers in slots, real ones, or coefficients. Besides the operations of a
-// server there are polynomials (one of all values, or several), linear maps of the slots, and sums
-// of slots.
+// A circuit has complex numbers in slots, real ones, or coefficients, in vectors of any length; the
+// slots behind them must hold copies of the first ones. Real numbers lie between two bounds, around
+// 0 or away from it, and some coefficients are much larger than the others. Besides the operations
+// of a server there are polynomials (one of all values, or several) on intervals that hold the
+// values and on others, which must be refused, comparisons, inverses, linear maps of the slots,
+// matrices, and sums of slots. Every result must be one that a file may hold.
 //
 // support/circuits.h says how the environment chooses number, part and seed (tools/circuits.sh,
 // which `make test-full` calls: 10,000). Each process closes with one line:
@@ -32,8 +35,10 @@
 #include <utility>
 #include <vector>
 
+#include "schemes/ckks/account.h"
 #include "support/circuits.h"
 #include "support/ckks_sets.h"
+#include "whorl/circuits/functions.h"
 #include "whorl/circuits/linear_maps.h"
 #include "whorl/circuits/polynomials.h"
 #include "whorl/ckks.h"
@@ -53,6 +58,9 @@ const std::vector<std::int64_t> distances = {1, 2, -3};
 const std::vector<std::vector<std::int64_t>> diagonals = {
     {0}, {0, 1, 2}, {-1, 0, 1}, {0, 4, 8, 12}};
 
+/// Rows and columns of matrices at most, a power of two.
+constexpr std::size_t most_of_matrix = 8;
+
 bool fits(const std::vector<std::int64_t>& map, std::uint64_t period) {
   return map.back() - map.front() < static_cast<std::int64_t>(period);
 }
@@ -61,7 +69,9 @@ struct Party {
   explicit Party(const Parameters& p) : client(p), keys(client.evaluation_keys(request(p))) {}
 
   static KeyRequest request(const Parameters& p) {
-    KeyRequest out{.rotations = distances, .conjugate = true};
+    KeyRequest out{.relinearise = 4, .rotations = distances, .conjugate = true};
+    for (std::size_t k = 1; k < most_of_matrix; ++k)
+      out.rotations.push_back(static_cast<std::int64_t>(k));
     request_sum(out, p.slots());
     for (std::uint64_t period = 1; period <= p.slots(); period *= 2)
       for (const auto& map : diagonals) {
@@ -107,9 +117,22 @@ class Circuit {
         packing_(random.below(5) == 0   ? Packing::coefficients
                  : random.below(2) == 0 ? Packing::real
                                         : Packing::complex),
-        length_(std::size_t{1} << random.below(10)),
+        length_(random_length(party.client.parameters().slots(), random)),
         count_(1 + random.below(2)) {
     ++totals_.circuits;
+  }
+
+  static std::size_t random_length(std::size_t slots, test::Random& random) {
+    switch (random.below(4)) {
+      case 0:
+        return std::size_t{1} << random.below(std::bit_width(slots));
+      case 1:
+        return 3 + 2 * random.below(2);
+      case 2:
+        return slots - random.below(2);
+      default:
+        return 1 + random.below(slots);
+    }
   }
 
   void run(std::size_t steps) {
@@ -134,10 +157,23 @@ class Circuit {
     return out;
   }
   Complex random_number() { return random_clear(1, 1).values[0]; }
+  /// Between -1 and 1.
+  double random_real() { return static_cast<double>(random_.word() >> 11) * 0x1p-52 - 1; }
 
   Wire fresh() {
     Wire out{random_clear(count_, length_), {}};
-    const EncryptOptions how{.length = length_};
+    EncryptOptions how{.length = length_};
+    if (packing_ == Packing::real) {
+      // Of some size, between ends of any sign.
+      const double size = std::exp2(static_cast<double>(random_.between(-6, 2))),
+                   a = size * random_real(), b = size * random_real();
+      how.bound = {std::min(a, b), std::max(a, b)};
+      for (Complex& z : out.clear.values)
+        z = how.bound.low + (how.bound.high - how.bound.low) * (1 + random_real()) / 2;
+    }
+    if (packing_ == Packing::coefficients && random_.below(2) == 0)
+      for (std::size_t i = 1; i < out.clear.values.size(); ++i)
+        out.clear.values[i] *= i % length_ == 0 ? 1 : 0x1p-20;
     std::vector<double> reals;
     for (const Complex& z : out.clear.values) reals.push_back(z.real());
     const Ciphertexts c = packing_ == Packing::complex
@@ -250,10 +286,10 @@ class Circuit {
   }
 
   void step_of_slots() {
-    const std::size_t kind = pick(23);
+    const std::size_t kind = pick(28);
     if (common(kind)) return;
     const Wire &a = some(), &b = some();
-    const Clear plain = random_clear(1, a.clear.length);
+    const Clear plain = random_clear(1, random_.below(4) == 0 ? 1 : a.clear.length);
     const Complex number = random_number();
     switch (kind) {
       case 5:
@@ -298,6 +334,7 @@ class Circuit {
             [](const Server& s, const Array& x) { return s.conjugate(x); });
       case 16: {
         const std::int64_t by = distances[pick(distances.size())];
+        if (!std::has_single_bit(a.clear.length)) return;
         const auto n = static_cast<std::int64_t>(a.clear.length);
         return moved(
             "rotate", a, a.clear.length,
@@ -316,7 +353,9 @@ class Circuit {
       case 18:
         return sum(a);
       case 19: {
-        const std::size_t count = std::size_t{1} << pick(std::bit_width(a.clear.length));
+        const bool whole = std::has_single_bit(a.clear.length);
+        const std::size_t count =
+            whole ? std::size_t{1} << pick(std::bit_width(a.clear.length)) : 1;
         const std::size_t first = count * pick(a.clear.length / count);
         return moved(
             "replicate", a, a.clear.length, [&](std::size_t j) { return first + j % count; },
@@ -326,14 +365,167 @@ class Circuit {
       }
       case 20:
         return linear_map(a);
+      case 21:
+        return matrix(a);
+      case 22:
+        return not_relinearised(a, b);
+      case 23:
+        return bounded(a);
+      case 24:
+        return compared(a, b);
+      case 25:
+        return inverted(a);
       default:
         return random_.below(2) ? polynomial(a) : polynomials(a);
     }
   }
 
+  /// What is known of a batch's values.
+  void bounded(const Wire& a) {
+    if (a.info().packing != Packing::real) return;
+    double least = INFINITY, greatest = -INFINITY;
+    for (const Complex& z : a.clear.values) {
+      least = std::min(least, z.real());
+      greatest = std::max(greatest, z.real());
+    }
+    // A bound below the errors says that nothing can be read.
+    const double error = 32 * std::exp2(a.info().error), more = error * (1 + random_real());
+    const Bounds known{least - error - more, greatest + error};
+    each(
+        "with_bound", a, [](Complex x, std::size_t) { return x; },
+        [&](const Server& s, const Array& x) { return s.with_bound(x, known); });
+  }
+
+  void matrix(const Wire& a) {
+    const std::size_t columns = a.clear.length, rows = 1 + pick(most_of_matrix);
+    if (columns > most_of_matrix || a.info().level == 0) return;
+    Clear of = random_clear(rows, columns);
+    for (Complex& z : of.values)
+      if (random_.below(3) == 0) z = 0;
+    Clear out{a.clear.count, rows, Values(a.clear.count * rows)};
+    for (std::size_t i = 0; i < out.count; ++i)
+      for (std::size_t r = 0; r < rows; ++r)
+        for (std::size_t c = 0; c < columns; ++c) out.at(i, r) += of.at(r, c) * a.clear.at(i, c);
+    const LinearMap map = matrix_map(of.values, rows, columns);
+    try {
+      Wire made{std::move(out), {}};
+      for (std::size_t k = 0; k < crew_.size(); ++k)
+        made.arrays.push_back(crew_[k]->with([&](const Server& s) {
+          return ckks::apply(s, a.arrays[k], encode(s, map, a.info().level));
+        }));
+      check(made, "matrix");
+      ++totals_.operations;
+    } catch (const NoiseError&) {
+      ++totals_.dropped;
+    }
+  }
+
+  /// Products of three and four parts, rescaled.
+  void not_relinearised(const Wire& a, const Wire& b) {
+    Clear out{std::max(a.clear.count, b.clear.count), std::max(a.clear.length, b.clear.length), {}};
+    if (std::min(a.clear.length, b.clear.length) != out.length &&
+        std::min(a.clear.length, b.clear.length) != 1)
+      return;
+    out.values.resize(out.count * out.length);
+    for (std::size_t i = 0; i < out.count; ++i)
+      for (std::size_t j = 0; j < out.length; ++j)
+        out.at(i, j) = a.clear.at(i, j) * b.clear.at(i, j);
+    Wire two{out, {}}, three{out, {}};
+    for (std::size_t i = 0; i < out.count; ++i)
+      for (std::size_t j = 0; j < out.length; ++j) three.clear.at(i, j) *= a.clear.at(i, j);
+    try {
+      for (std::size_t k = 0; k < crew_.size(); ++k)
+        two.arrays.push_back(crew_[k]->with([&](const Server& s) {
+          return s.multiply(a.arrays[k], b.arrays[k], {.relinearised = false});
+        }));
+      check(two, "three parts");
+      for (std::size_t k = 0; k < crew_.size(); ++k)
+        three.arrays.push_back(crew_[k]->with([&](const Server& s) {
+          return s.multiply(two.arrays[k], a.arrays[k], {.relinearised = false});
+        }));
+      check(three, "four parts");
+      totals_.operations += 2;
+    } catch (const NoiseError&) {
+      ++totals_.dropped;
+    }
+  }
+
+  /// What the page says of comparisons, on the first server.
+  void compared(const Wire& a, const Wire& b) {
+    if (a.info().packing != Packing::real || b.info().packing != Packing::real ||
+        a.clear.length != b.clear.length)
+      return;
+    static const SignStages stages = minimax_sign(0x1p-3, 0x1p-2);
+    const Array &x = a.arrays[0], &y = b.arrays[0];
+    const auto values = [&](const auto& operation) {
+      return crew_[0]->with([&](const Server& s) {
+        const Array out = operation(s);
+        return std::pair(party_.client.decrypt_raw(s.download(out), true),
+                         most_deviations * std::exp2(out.info().error));
+      });
+    };
+    try {
+      const double d = crew_[0]->with([&](const Server& s) {
+        const double most = s.sub(x, y).info().bounds().most();
+        return most > 1 ? most : 1 / std::floor(1 / most);
+      });
+      const auto [is_greater, error] =
+          values([&](const Server& s) { return greater(s, x, y, stages); });
+      const auto [larger, error_of_larger] =
+          values([&](const Server& s) { return maximum(s, x, y, stages); });
+      totals_.operations += 2;
+      for (std::size_t i = 0; i < is_greater.size(); ++i) {
+        const std::size_t row = i / a.clear.length, j = i % a.clear.length;
+        const double p = a.clear.at(row, j).real(), q = b.clear.at(row, j).real(),
+                     told = is_greater[i].real();
+        // Values have errors themselves, which stages multiply where they tell no sign.
+        const double near =
+            stages.epsilon * d * (1 + 1e-6) +
+            most_deviations * (std::exp2(x.info().error) + std::exp2(y.info().error));
+        if (std::abs(p - q) >= near) {
+          EXPECT_NEAR(told, p > q ? 1 : 0, stages.error / 2 + error) << p << " " << q << " " << d;
+        }
+        EXPECT_NEAR(told, 0.5, 0.5 + stages.error / 2 + error) << p << " " << q;
+        EXPECT_NEAR(larger[i].real(), std::max(p, q),
+                    std::max(near, std::abs(p - q) / 2 * stages.error) + error_of_larger)
+            << p << " " << q << " " << d;
+      }
+    } catch (const NoiseError&) {
+      ++totals_.dropped;
+    }
+  }
+
+  void inverted(const Wire& a) {
+    const Bounds known = a.info().bounds();
+    const bool fits = known.low > 0 || known.high < 0;
+    const double low = known.low, high = known.high,
+                 least = std::min(std::abs(low), std::abs(high));
+    if (a.info().packing != Packing::real || !(low < high)) return;
+    const auto inverse_on = [&](double from, double to) {
+      const InverseStages stages = inverse_stages(from, to, 0.05 / least);
+      return crew_[0]->with([&](const Server& s) {
+        const Array out = inverse(s, a.arrays[0], stages);
+        return std::pair(party_.client.decrypt_raw(s.download(out), true),
+                         stages.error + most_deviations * std::exp2(out.info().error));
+      });
+    };
+    try {
+      if (!fits || known.most() > 16 * least) return;
+      const auto [got, error] = inverse_on(low, high);
+      ++totals_.operations;
+      for (std::size_t i = 0; i < got.size(); ++i)
+        EXPECT_NEAR(got[i].real(), 1 / a.clear.values[i].real(), error);
+      const double middle = (low + high) / 2;
+      EXPECT_THROW(inverse_on(low, middle), Error);
+    } catch (const NoiseError&) {
+      ++totals_.dropped;
+    }
+  }
+
   /// Of the values a period apart. The sums are repeated, or, where there is one, stand for all.
   void sum(const Wire& a) {
-    const std::size_t period = std::size_t{1} << pick(std::bit_width(a.clear.length));
+    const bool whole = std::has_single_bit(a.clear.length);
+    const std::size_t period = whole ? std::size_t{1} << pick(std::bit_width(a.clear.length)) : 1;
     const bool repeated = period > 1 || random_.below(2);
     Clear sums{a.clear.count, period, Values(a.clear.count * period)};
     for (std::size_t i = 0; i < a.clear.values.size(); ++i)
@@ -350,7 +542,7 @@ class Circuit {
   void linear_map(const Wire& a) {
     const std::size_t n = a.clear.length;
     const auto& which = diagonals[pick(diagonals.size())];
-    if (!fits(which, n) || a.info().level == 0) return;
+    if (!std::has_single_bit(n) || !fits(which, n) || a.info().level == 0) return;
     LinearMap map{n, n, 0, {}};
     for (const std::int64_t k : which) map.diagonals[k] = random_clear(1, n).values;
     Clear out{a.clear.count, n, Values(a.clear.values.size())};
@@ -363,13 +555,18 @@ class Circuit {
     });
   }
 
-  /// On an interval that holds all values of an array with this bound.
-  Polynomial random_polynomial(double log2_bound, Polynomial::Basis basis) {
+  /// An interval that holds all values of an array: -1 … 1 or a larger one, or just those.
+  Bounds random_interval(const CiphertextInfo& info) {
+    const Bounds known = info.bounds();
+    if (random_.below(2) == 0 && known.high - known.low > 1e-3) return known;
+    return std::exp2(std::max(0.0, std::ceil(std::log2(known.most()))));
+  }
+  Polynomial random_polynomial(const Bounds& interval, Polynomial::Basis basis) {
     Polynomial p;
     p.basis = basis;
-    p.high = std::exp2(std::max(0.0, std::ceil(log2_bound)));
-    p.low = -p.high;
-    const std::size_t degree = 1 + pick(basis == Polynomial::Basis::chebyshev ? 15 : 7);
+    p.low = interval.low;
+    p.high = interval.high;
+    const std::size_t degree = pick(basis == Polynomial::Basis::chebyshev ? 16 : 8);
     for (std::size_t i = 0; i <= degree; ++i)
       p.coefficients.push_back(i < degree && random_.below(4) == 0 ? 0 : random_number().real());
     return p;
@@ -385,7 +582,17 @@ class Circuit {
 
   void polynomial(const Wire& a) {
     if (!has_polynomials(a)) return;
-    const Polynomial p = random_polynomial(a.info().bound, random_basis(a));
+    const Polynomial p = random_polynomial(random_interval(a.info()), random_basis(a));
+    Polynomial narrow = p;
+    const Bounds known = a.info().bounds();
+    narrow.low = known.low;
+    narrow.high = known.low + (known.high - known.low) * 0.9;
+    // Narrower intervals differ by roundings only.
+    if (known.high - known.low > 1e-6 * known.most())
+      crew_[0]->with([&](const Server& s) {
+        EXPECT_THROW(static_cast<void>(evaluate(s, a.arrays[0], narrow)), EncodingError);
+        return 0;
+      });
     each(
         "polynomial", a, [&](Complex x, std::size_t) { return p(x.real()); },
         [&](const Server& s, const Array& x) { return evaluate(s, x, p); });
@@ -395,7 +602,8 @@ class Circuit {
     if (!has_polynomials(a)) return;
     PolynomialVector v;
     const Polynomial::Basis basis = random_basis(a);
-    for (int i = 0; i < 3; ++i) v.polynomials.push_back(random_polynomial(a.info().bound, basis));
+    const Bounds interval = random_interval(a.info());
+    for (int i = 0; i < 3; ++i) v.polynomials.push_back(random_polynomial(interval, basis));
     v.length = a.clear.length;
     for (std::size_t j = 0; j < v.length; ++j)
       v.mapping.push_back(static_cast<std::int32_t>(random_.between(-1, 2)));
@@ -484,14 +692,31 @@ class Circuit {
     };
     const Ciphertexts c = test::same_on_all(crew_.size(), download, same_info, what, totals_);
     const bool coefficients = c.info.packing == Packing::coefficients;
-    const Values got = party_.client.decrypt_raw(c, true);
-    ASSERT_EQ(got.size(), wire.clear.values.size()) << what;
-    double worst = 0, largest = 0, sum = 0;
+    const std::size_t length = wire.clear.length;
+    ASSERT_EQ(c.info.length, length) << what;
+    EXPECT_NO_THROW(Account::check(c.parameters, c.info)) << what;
+    Ciphertexts whole = c;
+    if (!coefficients) whole.info.length = c.info.slots();
+    const std::size_t read = whole.info.length;
+    const Values got = party_.client.decrypt_raw(whole, true);
+    ASSERT_EQ(got.size(), wire.clear.values.size() / length * read) << what;
+    double worst = 0, largest = 0, sum = 0, least = INFINITY, greatest = -INFINITY;
     for (std::size_t i = 0; i < got.size(); ++i) {
-      worst = std::max(worst, std::abs(got[i] - wire.clear.values[i]));
-      if (i % wire.clear.length == 0) sum = 0;
-      sum += std::abs(wire.clear.values[i]);
-      largest = std::max(largest, coefficients ? sum : std::abs(wire.clear.values[i]));
+      // Behind the values are the first ones.
+      const std::size_t j = i % read < length ? i % read : i % read - length;
+      const Complex& want = wire.clear.values[i / read * length + j];
+      worst = std::max(worst, std::abs(got[i] - want));
+      if (i % read == 0) sum = 0;
+      sum += std::abs(want);
+      largest = std::max(largest, coefficients ? sum : std::abs(want));
+      least = std::min(least, want.real());
+      greatest = std::max(greatest, want.real());
+    }
+    if (c.info.packing == Packing::real) {
+      const Bounds known = c.info.bounds();
+      const double rounding = 1e-9 * known.most();
+      EXPECT_LE(known.low, least + rounding) << what;
+      EXPECT_GE(known.high, greatest - rounding) << what;
     }
     // A slot's error is sqrt(N) times a coefficient's.
     const double of_each = coefficients ? 0.5 * std::log2(party_.client.parameters().N()) : 0;

@@ -70,11 +70,11 @@ def test_lengths_that_are_no_period_are_refused(toy_ckks: CkksKit) -> None:
     for work, message in (
         (lambda: x.sum(period=3), "power of two in 1 … 4"),
         (lambda: x.sum(period=8), "power of two in 1 … 4"),
-        (lambda: x.repeat(2), "power of two in 4 … 512"),
+        (lambda: x.repeat(2), "cannot be repeated to 2: .* a multiple of it up to 512"),
         (lambda: x.replicate(1, 2), "the first value, 1, is not a multiple of 2"),
-        (lambda: x.replicate(4), "the first value, 4, .* below the length 4"),
+        (lambda: x.replicate(4), "the first value, 4, .* to the end of 4"),
         (lambda: x.replicate(0, 8), "power of two in 1 … 4"),
-        (lambda: x.repeat(1024), "power of two in 4 … 512"),
+        (lambda: x.repeat(1024), "a multiple of it up to 512"),
     ):
         with pytest.raises(whorl.ShapeError, match=message):
             work()
@@ -103,10 +103,15 @@ def test_polynomials_of_no_degree(toy_ckks: CkksKit) -> None:
     client = toy_ckks.client
     x = toy_ckks.server.upload(client.encrypt([0.5, 0.25]))
     for constant in (0.0, 0.5):
-        p = ckks.Polynomial([constant])
-        assert p.depth == 1
-        values = client.decrypt(ckks.evaluate(x, p), raw=True)
-        assert np.allclose(values, constant, atol=1e-6)
+        p = ckks.Polynomial([constant], low=-2, high=2)
+        assert p.depth == 0
+        for y in (x, x.lower(0)):
+            result = ckks.evaluate(y, p)
+            assert result.level == y.level
+            assert np.allclose(client.decrypt(result, raw=True), constant, atol=1e-6)
+        each = ckks.evaluate(x, [p, ckks.Polynomial([-1], low=-2, high=2)], [1, 0])
+        assert each.level == x.level
+        assert np.allclose(client.decrypt(each, raw=True), [-1, constant], atol=1e-6)
     with pytest.raises(whorl.ParameterError, match="interval"):
         ckks.Polynomial([0, 1], low=-1e308, high=1e308)
 

@@ -88,7 +88,7 @@ def test_smooth_functions(deep: CkksKit, make: Any, f: Any, low: float) -> None:
     x = np.linspace(low, 3, 500)
     assert np.abs(p(x) - f(x)).max() <= 1e-4 * 1.01
     assert (p.degree + 1).bit_count() == 1 and (p.low, p.high) == (low, 3)
-    result = ckks.evaluate(deep.server.upload(deep.client.encrypt(x, bound=3)), p)
+    result = ckks.evaluate(deep.server.upload(deep.client.encrypt(x, bound=(low, 3))), p)
     assert result.level == deep.parameters.depth - p.depth
     assert off(deep, result, f(x)) <= 1e-4 * 1.01
 
@@ -99,11 +99,11 @@ def test_smooth_functions(deep: CkksKit, make: Any, f: Any, low: float) -> None:
 )
 def test_inverses(deep: CkksKit, low: float, high: float, error: float) -> None:
     x = np.concatenate([np.geomspace(low, high, 400), [low, high]])
-    a = deep.server.upload(deep.client.encrypt(x, bound=max(-low, high)))
+    a = deep.server.upload(deep.client.encrypt(x, bound=(low, high)))
     y = a.inverse(low, high, error)
     assert 0 <= y.level < a.level and y.bound < 2.5 / min(abs(low), abs(high))
     assert off(deep, y, np.reciprocal(x)) <= error * 1.01
-    planned = ckks.plan(lambda v: v.inverse(low, high, error), ckks.Values(402, bound=high - low))
+    planned = ckks.plan(lambda v: v.inverse(low, high, error), ckks.Values(402, bound=(low, high)))
     assert planned.depth == a.level - y.level
 
 

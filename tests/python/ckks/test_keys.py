@@ -55,16 +55,15 @@ def test_arguments_out_of_range(toy_ckks: CkksKit) -> None:
         lambda: client.evaluation_keys(relinearise=1),
         lambda: client.evaluation_keys(relinearise=9),
         lambda: client.evaluation_keys(rotations=[1.5]),  # type: ignore[list-item]
-        lambda: client.evaluation_keys(sums=3),
+        lambda: client.evaluation_keys(sums=-1),
         lambda: a.rotate(1.5),  # type: ignore[arg-type]
         lambda: a.rotate(2**70),
     ):
         with pytest.raises(whorl.ParameterError):
             work()
     three = toy_ckks.server.upload(client.encrypt([0.5] * 3))
-    for turn in (lambda: three.rotate(1), lambda: three.sum()):
-        with pytest.raises(whorl.ShapeError, match="3 values has no period"):
-            turn()
+    with pytest.raises(whorl.ShapeError, match="3 values has no period"):
+        three.rotate(1)
     flat = toy_ckks.server.upload(client.encrypt([0.5], packing="coefficients"))
     for refused in (lambda: flat.rotate(1), lambda: flat.conjugate(), lambda: flat * 1j):
         with pytest.raises(whorl.EncodingError, match="coefficients"):

@@ -188,10 +188,10 @@ const std::map<std::string, Circuit>& refused() {
        [](const Server& s, const Array& x) { return s.replicate(x, 3, 2); }},
       {"replicate at the last level",
        [](const Server& s, const Array& x) { return s.replicate(s.lower(x, 0), 4, 4); }},
-      {"replicate a vector without a period",
+      {"rotate a vector without a period",
        [](const Server& s, const Array& x) {
          const std::vector<std::complex<double>> three{1, 0.5, 0.25};
-         return s.replicate(s.add_plain(s.sum(x), three), 0);
+         return s.rotate(s.add_plain(s.sum(x), three), 1);
        }},
       {"rows of another length",
        [](const Server& s, const Array& x) {

@@ -63,7 +63,7 @@ struct Party {
   explicit Party(unsigned depth)
       : client(test::ckks_insecure({.scale_bits = 45, .depth = depth})),
         server(client.evaluation_keys({}), {.device = test::tested_device, .threads = 1}) {}
-  Array encrypt(const std::vector<double>& x, double bound) const {
+  Array encrypt(const std::vector<double>& x, const Bounds& bound) const {
     return server.upload(client.encrypt(x, {.bound = bound}));
   }
   std::vector<double> decrypt(const Array& a) const {
@@ -129,12 +129,54 @@ TEST(CkksFunctions, ComparisonsOfTwo) {
   party.expect(minimum(party.server, a, b, stages), smaller, 0.35 * stages.error);
 }
 
+// Differences are a part of their bound, however small that is.
+TEST(CkksFunctions, SmallOperands) {
+  const SignStages stages = minimax_sign(0x1p-4, 0x1p-4);
+  const Party party(stages.depth() + 2);
+  for (const double size : {1e-4, 0.001, 0.01, 0.25, 0.4, 0.5}) {
+    SCOPED_TRACE(size);
+    const std::vector<double> x{size, -size, size / 2, 0}, y{-size, size, 0, -size / 2};
+    const Array a = party.encrypt(x, size), b = party.encrypt(y, size);
+    party.expect(greater(party.server, a, b, stages), {1, 0, 1, 1}, stages.error / 2);
+    party.expect(maximum(party.server, a, b, stages), {size, size, size / 2, 0},
+                 size * stages.error);
+    party.expect(minimum(party.server, a, b, stages), {-size, -size, 0, -size / 2},
+                 size * stages.error);
+    party.expect(absolute(party.server, a, stages), {size, size, size / 2, 0}, size * stages.error);
+    party.expect(relu(party.server, a, stages), {size, 0, size / 2, 0}, size * stages.error / 2);
+    EXPECT_LE(maximum(party.server, a, b, stages).info().bounds().high, 1.1 * size);
+  }
+}
+
+TEST(CkksFunctions, LevelsThatLackAreNamedFirst) {
+  const SignStages stages = minimax_sign(0x1p-4, 0x1p-4);
+  const Party party(stages.depth());
+  const Array x = party.encrypt({0.5, -0.5}, 1), wide = party.encrypt({1.5, -0.5}, 2);
+  const auto said = [&](const auto& operation) -> std::string {
+    try {
+      static_cast<void>(operation());
+    } catch (const NoiseError& refused) {
+      return refused.what();
+    }
+    return "nothing";
+  };
+  for (const auto& [more, message] :
+       {std::pair(1u, said([&] { return greater(party.server, wide, x, stages); })),
+        {2u, said([&] { return maximum(party.server, wide, x, stages); })},
+        {1u, said([&] { return relu(party.server, x, stages); })},
+        {1u, said([&] { return absolute(party.server, x, stages); })}}) {
+    const std::string levels = "takes " + std::to_string(stages.depth() + more) + " levels";
+    EXPECT_NE(message.find(levels), std::string::npos) << message;
+    EXPECT_NE(message.find("larger depth"), std::string::npos) << message;
+  }
+}
+
 TEST(CkksFunctions, SmoothFunctions) {
   const Party party(9);
   std::vector<double> x;
   for (int i = 0; i < 64; ++i) x.push_back(0.5 + 3.5 * i / 63);
   const auto expect = [&](const Polynomial& p, const std::function<double(double)>& f) {
-    party.expect(evaluate(party.server, party.encrypt(x, 4), p), each(x, f), 1e-5);
+    party.expect(evaluate(party.server, party.encrypt(x, {p.low, p.high}), p), each(x, f), 1e-5);
   };
   expect(inverse_of(0.5, 4, 1e-5), [](double v) { return 1 / v; });
   expect(sqrt_of(0.5, 4, 1e-5), [](double v) { return std::sqrt(v); });
@@ -174,7 +216,11 @@ TEST(CkksFunctions, InversesOfIntervalsOfAnyWidth) {
     for (int i = 0; i < 64; ++i) x.push_back(low * std::pow(high / low, i / 63.0));
     for (const double v : x) EXPECT_NEAR(stages(v), 1 / v, error * 1.01);
     const Party party(stages.depth() + 1);
-    const Array a = party.encrypt(x, std::max(-low, high));
+    const Array a = party.encrypt(x, {low, high});
+    // Where the other sign may come nothing is computed.
+    const double most = std::max(-low, high);
+    EXPECT_THROW(static_cast<void>(inverse(party.server, party.encrypt(x, most), stages)),
+                 EncodingError);
     const Array y = inverse(party.server, a, stages);
     EXPECT_EQ(y.info().level, 1u);
     party.expect(y, each(x, [](double v) { return 1 / v; }), error);
@@ -203,7 +249,7 @@ TEST(CkksFunctions, InversesThatCannotBeRightAreRefused) {
   const InverseStages stages = inverse_stages(0.125, 1, 1e-5);
   ASSERT_GT(stages.steps, 0u);
   const Party party(stages.depth());
-  const Array a = party.encrypt({0.25, 0.5}, 1);
+  const Array a = party.encrypt({0.25, 0.5}, {0.125, 1});
   // The steps would not converge from a polynomial with such an error.
   CiphertextInfo info = a.info();
   info.error = -1;

@@ -18,7 +18,7 @@ struct Party {
       : client(test::ckks_insecure({.scale_bits = scale_bits, .depth = depth})),
         server(client.evaluation_keys({}), {.device = test::tested_device, .threads = 1}) {}
 
-  Array encrypt(const std::vector<double>& x, double bound) const {
+  Array encrypt(const std::vector<double>& x, const Bounds& bound) const {
     return server.upload(client.encrypt(x, {.bound = bound}));
   }
   std::vector<double> decrypt(const Array& a) const {
@@ -27,7 +27,7 @@ struct Party {
     return out;
   }
   /// Within the error that the account states.
-  void expect(const std::vector<double>& x, double bound, const Polynomial& p) const {
+  void expect(const std::vector<double>& x, const Bounds& bound, const Polynomial& p) const {
     SCOPED_TRACE(testing::Message() << "degree " << p.degree());
     const Array a = encrypt(x, bound), y = evaluate(server, a, p);
     EXPECT_EQ(y.info().level, a.info().level - p.depth());
@@ -64,7 +64,10 @@ TEST(CkksPolynomials, OtherIntervalsAndMonomials) {
   const Polynomial p = approximate_within(logistic, -8, 8, 1e-6);
   EXPECT_LE(p.degree(), 63u);
   party.expect(points(-8, 8), 8, p);
-  party.expect(points(1, 3), 3, approximate([](double x) { return 1 / x; }, 1, 3, 15));
+  party.expect(points(1, 3), {1, 3}, approximate([](double x) { return 1 / x; }, 1, 3, 15));
+  // Factors that a plaintext of a number does not hold.
+  party.expect(points(2, 2.0001), {2, 2.0001},
+               approximate([](double x) { return 1e4 * (x - 2); }, 2, 2.0001, 3));
   party.expect(points(-1, 1), 1, {{0.5, 0.15012, 0, -0.0015930}, Polynomial::Basis::monomial});
   party.expect(points(-1, 1), 1, {{0, 0, 0, 0, 0, 0, 0, 1}, Polynomial::Basis::monomial});
   party.expect(points(-1, 1), 1, {{0.25}});
@@ -202,6 +205,18 @@ TEST(CkksPolynomials, WhatCannotBeRightIsRefused) {
   const Polynomial p = approximate([](double x) { return x * x; }, -1, 1, 7);
   EXPECT_THROW(static_cast<void>(evaluate(party.server, party.encrypt({0.5}, 2), p)),
                EncodingError);
+  // At each end, and not at the other one.
+  const Polynomial right = approximate([](double t) { return t; }, 0, 1, 3);
+  const std::vector<double> given{0.25, 0.5, 0.75};
+  for (const Bounds& bound : {Bounds(-0.001, 0.5), Bounds(0.25, 1.001), Bounds(1)})
+    EXPECT_THROW(
+        static_cast<void>(evaluate(party.server, party.encrypt({0.25, 0.5}, bound), right)),
+        EncodingError);
+  for (const Bounds& bound : {Bounds(0, 1), Bounds(0.25, 0.75)}) {
+    const std::vector<double> got =
+        party.decrypt(evaluate(party.server, party.encrypt(given, bound), right));
+    for (std::size_t i = 0; i < given.size(); ++i) EXPECT_NEAR(got[i], given[i], 1e-5);
+  }
   const Array known = party.server.with_bound(party.encrypt({0.5}, 2), 1);
   EXPECT_NEAR(party.decrypt(evaluate(party.server, known, p))[0], 0.25, 1e-6);
   const Polynomial deep = approximate([](double x) { return x; }, -1, 1, 15);

@@ -66,6 +66,40 @@ TEST_F(IoCkks, FactsOfResults) {
   }
 }
 
+TEST_F(IoCkks, EndsOfValuesAndWhatIsBehindThem) {
+  const auto parameters = samples::ckks_parameters(samples::ckks_literals()[1]);
+  auto value = samples::ckks_ciphertexts(parameters, 2, 2, 3, random);
+  value.info.packing = ckks::Packing::real;
+  value.info.length = 5;
+  const auto loaded = [&] { return load<ckks::Ciphertexts>(dump(value), insecure()).info; };
+  const std::size_t plain = dump(value).size();
+  EXPECT_EQ(loaded().rest, ckks::Rest::zeros);  // as files of older versions, which lack the field
+  value.info.rest = ckks::Rest::copies;
+  EXPECT_EQ(loaded().rest, ckks::Rest::copies);
+  value.info.rest = ckks::Rest::zeros;
+  for (const auto& [low, high] : {std::pair(-1.5, 4.25), {2.0, 3.0}, {-3.0, -3.0}}) {
+    value.info.low = low;
+    value.info.high = high;
+    EXPECT_EQ(loaded().low, low);
+    EXPECT_EQ(loaded().high, high);
+  }
+  value.info.low = -std::exp2(2.5);  // the bound says so
+  value.info.high = std::exp2(2.5);
+  EXPECT_EQ(dump(value).size(), plain);
+  EXPECT_EQ(loaded().bounds().low, value.info.low);
+  const auto said = [&](double low, double high) {
+    auto bad = value;
+    bad.info.low = low;
+    bad.info.high = high;
+    return thrown([&] { dump(bad); });
+  };
+  EXPECT_EQ(said(1, 2), "nothing");
+  EXPECT_EQ(said(2, 1), "Range");
+  EXPECT_EQ(said(-6, 1), "Range");
+  EXPECT_EQ(said(1, 6), "Range");
+  EXPECT_EQ(said(std::numeric_limits<double>::quiet_NaN(), 1), "Range");
+}
+
 TEST_F(IoCkks, RefusesToWriteBrokenFacts) {
   const auto parameters = samples::ckks_parameters(samples::ckks_literals()[1]);
   const auto good = samples::ckks_ciphertexts(parameters, 2, 2, 3, random);

@@ -67,7 +67,15 @@ inline ckks::Ciphertexts ckks_ciphertexts(const ckks::Parameters& parameters, st
   const auto primes = primes_at(parameters, parameters.primes(level));
   return {parameters,
           random_array<16>(random),
-          {packing, count, parts, level, 0x1.8p20, length, 2.5, -12.25},
+          {.packing = packing,
+           .count = count,
+           .parts = parts,
+           .level = level,
+           .scale = 0x1.8p20,
+           .length = length,
+           .bound = 2.5,
+           .error = -12.25,
+           .rest = ckks::Rest::zeros},
           ring_words(random, parameters, parts * primes.size(), count * parameters.N(), primes),
           std::nullopt,
           std::nullopt};
