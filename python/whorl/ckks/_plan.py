@@ -27,6 +27,7 @@ from .._ring_plan import (
 from .._server import ckks as _lib
 from ..errors import EncodingError, NoiseError, ParameterError, ShapeError
 from ._arrays import EncryptedArray
+from ._expectation import Expectation, stated
 from ._parameters import NO_SHAPE, Parameters, checked_requirements, refuse_shape
 from ._tracer import Refresh, TracingServer, UnableToRefreshError
 from ._values import Packing
@@ -96,6 +97,9 @@ class Plan(RingPlan):
     """Estimated standard deviation of the error of a value, in the worst result."""
     bound: float
     """No value of a result is larger, in absolute value."""
+    results: tuple[Expectation, ...]
+    """What each result states, in the order in which the function returns them, for
+    `Client.release(expect=...)`."""
     input_bytes: int
     """Bytes of the inputs as a client sends them, seeded; under a public key twice as many."""
     output_bytes: int
@@ -308,6 +312,7 @@ class _Trace:
             bootstraps=tuple(self.refreshes),
             error=max(each.error for each in self.results),
             bound=max(each.bound for each in self.results),
+            results=tuple(map(stated, self.results)),
             **sizes(self.inputs, self.results),
             _parameters=parameters,
         )

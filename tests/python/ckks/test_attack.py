@@ -191,7 +191,7 @@ def test_released_numbers_do_not(case: Case, kind: str, queries: float, bits: fl
     noise = np.concatenate(
         [encoded(r, scale, N) - encoded(v, scale, N) for r, v in zip(released, raw, strict=True)]
     )
-    wanted = math.sqrt(12 * queries) * 2 ** (bits / 2) * host.error * scale / math.sqrt(N)
+    wanted = math.sqrt(12 * queries) * 2 ** (bits / 2) * host.error * scale
     # 32,768 samples or more: the deviation's own is 0.4 %, the mean's 0.6 % of it; 2^-70 beyond
     # 5 % of the first and 10^-15 beyond 5 % of the second. That of the fourth moment is 0.027.
     assert noise.size >= 2**15

@@ -52,14 +52,14 @@ def deviation(client: Client, host: Ciphertexts, queries: float, bits: float) ->
 
 
 def test_release_hides_errors(toy_ckks: CkksKit) -> None:
-    """The noise has the deviation that the formula states, √(12·queries)·2^(bits/2) times the
+    """The noise has the deviation that the formula states, √(12·queries·N)·2^(bits/2) times the
     error's."""
     client = Client(toy_ckks.parameters)
     host = client.encrypt(np.zeros((8, 512)))
     for queries, bits in ((16.0, 30.0), (100.0, 30.0), (32.0, 36.0)):
         noise = client.release(host, queries, bits)
         assert noise.shape == (8, 512) and noise.dtype == np.float64
-        wanted = np.sqrt(12 * queries) * 2 ** (bits / 2) * host.error
+        wanted = np.sqrt(12 * queries * client.parameters.N) * 2 ** (bits / 2) * host.error
         # Real parts have half of the variance. 4,096 samples: 2^-40 beyond 15%.
         assert 0.85 < noise.std() / (wanted / np.sqrt(2)) < 1.15
     again = (client.release(host[0], 1e4) for _ in range(2))
@@ -155,7 +155,7 @@ def test_a_stated_error_has_a_floor(toy_ckks: CkksKit) -> None:
     assert forged.error == 2.0**-200 and np.array_equal(forged.data, host.data)
     floor = math.sqrt(toy_ckks.parameters.N / 12) / 2 / host.scale
     assert floor < host.error / 8
-    wanted = math.sqrt(12 * 8) * 2**15 * floor
+    wanted = math.sqrt(12 * 8 * toy_ckks.parameters.N) * 2**15 * floor
     assert 0.85 < deviation(client, forged, 8, 30) / (wanted / math.sqrt(2)) < 1.15
 
 
