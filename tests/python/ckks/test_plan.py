@@ -99,6 +99,9 @@ def test_functions_run_as_planned(name: str) -> None:
     server = ckks.Server(keys, device="cpu", threads=1)
     given = encrypted(client, case.inputs)
     results = flat(case.function(*[server.upload(each) for each in given]))
+    assert chosen.results == tuple(
+        (x.packing, x.parts, x.level, x.scale, x.length, x.bound, x.error) for x in results
+    )
     assert max(each.error for each in results) == chosen.error
     assert max(each.bound for each in results) == chosen.bound
     assert sum(each.nbytes for each in results) == chosen.output_bytes
