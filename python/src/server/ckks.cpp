@@ -187,10 +187,10 @@ void bind_ckks_server(nb::module_& module) {
       .def(
           "fresh",
           [](const DryRun& run, const std::string& packing, std::size_t count, std::uint64_t length,
-             double bound) {
-            return run.fresh(from_name<ckks::Packing>(packing), count, length, bound);
+             double bound, bool secret_key) {
+            return run.fresh(from_name<ckks::Packing>(packing), count, length, bound, secret_key);
           },
-          "packing"_a, "count"_a, "length"_a, "bound"_a)
+          "packing"_a, "count"_a, "length"_a, "bound"_a, "secret_key"_a)
       .def("asked", &DryRun::asked);
 }
 

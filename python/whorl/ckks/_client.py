@@ -116,8 +116,8 @@ class Client(KeyHolder):
                 `results` if there are several. What the ciphertexts state must be what the plan
                 says: packing, parts, level, scale and length, and no larger bound or error. The
                 number of ciphertexts and their shape are not compared. The noise is then scaled by
-                the plan's error. That is not too small for inputs under either key, since plans
-                reckon with inputs under the public key, whose errors are larger.
+                the plan's error. Plans reckon with inputs under the public key. If this client
+                encrypts them, plan with `Values(..., secret_key=True)` for up to 8 bits less noise.
 
         The noise is a Gaussian of √(12·queries·N)·2^(bits/2) times the error (after Li, Micciancio,
         Schultz, Sorrell, CRYPTO 2022). With the defaults it takes 23.3 bits of precision for

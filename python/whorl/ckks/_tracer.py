@@ -114,9 +114,12 @@ class _Recorder(NoDevice):
             return lambda arrays: self.operate(name, lambda *each: work(list(each)), *arrays)
         return functools.partial(self.operate, name, work)
 
-    def fresh(self, packing: str, count: int, length: int, bound: float) -> _lib.Array:
-        """Vectors encrypted under the public key, which makes more noise than the secret key."""
-        return self._seen(self.run.fresh(packing, count, length, bound))
+    def fresh(
+        self, packing: str, count: int, length: int, bound: float, secret_key: bool
+    ) -> _lib.Array:
+        """Vectors encrypted under the public key, which makes more noise than the secret key, or
+        under that one."""
+        return self._seen(self.run.fresh(packing, count, length, bound, secret_key))
 
     def encode(self, map: _lib.LinearMap, level: int, scale: float) -> _lib.EncodedMap:
         self.longest = max(self.longest, map.period)
@@ -257,10 +260,12 @@ class TracingServer(Server):
         self._encoding = threading.Lock()
         self._making = threading.RLock()
 
-    def fresh(self, packing: str, shape: tuple[int, ...], bound: float) -> EncryptedArray:
+    def fresh(
+        self, packing: str, shape: tuple[int, ...], bound: float, secret_key: bool = False
+    ) -> EncryptedArray:
         """Encrypted values of that shape, none above the bound."""
         *prefix, length = shape
-        core = self._core.fresh(packing, math.prod(prefix), length, bound)
+        core = self._core.fresh(packing, math.prod(prefix), length, bound, secret_key)
         return EncryptedArray._wrap(core, self, tuple(prefix))
 
     def download(self, a: EncryptedArray) -> Any:

@@ -223,7 +223,8 @@ std::vector<Complex> Client::release(const Ciphertexts& c, const ReleaseOptions&
   released.error = log2_sum(error, error + in_slots);
   const std::string advice =
       "release makes it 2^" + math::text_of(std::round(10 * in_slots) / 10) +
-      " times what it was: take fewer queries or bits, or parameters with a larger scale_bits";
+      " times what it was: take fewer queries or bits, or parameters with a larger scale_bits, and "
+      "bootstraps of two iterations if there are any";
   state_->account.check_decrypts(released, advice.c_str());
   state_->ledger.spend(c.info.count, options.queries);
   try {
