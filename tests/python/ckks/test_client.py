@@ -70,6 +70,21 @@ def test_release_hides_errors(toy_ckks: CkksKit) -> None:
     assert not np.array_equal(*again)
 
 
+def test_the_norm_of_an_error_is_what_is_stated(toy_ckks: CkksKit) -> None:
+    """Of coefficients, too, of which one has almost all of the message."""
+    client, N = Client(toy_ckks.parameters), toy_ckks.parameters.N
+    server = Server(client.evaluation_keys(), device="cpu")
+    one, small = np.zeros(N), np.random.default_rng().uniform(-1, 1, N) / N
+    one[0] = 1
+    a = server.upload(client.encrypt(one, packing="coefficients"))
+    b = server.upload(client.encrypt(small, 1 / N, "coefficients"))
+    f = server.upload(client.encrypt([1.0, 0.0], packing="coefficients"))
+    for result, exact in ((a, one), (f * b, small), (f * a, one)):
+        errors = client.decrypt(result, raw=True) - exact
+        # A sum of 1,024 squares has a deviation of 4.4 %: 1.3 is 6 away, a chance below 2^-30.
+        assert np.sum(errors**2) < 1.3 * result.error**2
+
+
 def test_release(toy_ckks: CkksKit) -> None:
     client = Client(toy_ckks.parameters)
     server = Server(client.evaluation_keys(), device="cpu")
