@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,6 +135,25 @@ def pickled(value: T) -> T:
     with whorl.allow_insecure_pickles():
         again: T = pickle.loads(pickle.dumps(value))
     return again
+
+
+def child_succeeds(work: Callable[[], bool]) -> bool:
+    """Whether `work` says yes, in a forked child, within a minute."""
+    child = os.fork()
+    if child == 0:
+        good = False
+        try:
+            good = work()
+        finally:
+            os._exit(0 if good else 1)
+    for _ in range(600):
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended == child:
+            return status == 0
+        time.sleep(0.1)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return False
 
 
 def check_bad_files(

@@ -4,6 +4,7 @@
 #include <complex>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -45,17 +46,23 @@ struct EncryptOptions {
 struct ReleaseOptions {
   /// How many results of one key will be released in all, at least 1. A result is one ciphertext.
   double queries = 1;
-  /// Statistical security in bits, 30 … 128: what is added hides the errors with a distance of
-  /// 2^-bits.
+  /// Statistical security in bits, 30 … 128. All results together have a Kullback-Leibler
+  /// divergence of at most 2^-bits/24 from numbers without the key's errors, and so a total
+  /// variation distance of at most sqrt(2^-bits/48) from them, 2^-17.8 for 30 bits
+  /// (docs/ckks-noise.md).
   double bits = 30;
+  /// What the ciphertexts must state, as a DryRun of the same function gives it (Array::info): the
+  /// same packing, parts, level, scale and length, and no larger bound or error. The count is not
+  /// compared. The noise is then scaled by this error, not by the stated one.
+  std::optional<CiphertextInfo> expect = {};
   Progress progress = {};
 };
 
 /// What was released under a key.
 struct Released {
   std::uint64_t results = 0;  ///< ciphertexts
-  /// The sum of 1/queries over them. At 1 nothing more may be released, as what others see then
-  /// differs by 2^-bits, of the least `bits`, from numbers without the key's errors.
+  /// The sum of 1/queries over them. At 1 nothing more may be released: what others see has then
+  /// used up the divergence that ReleaseOptions::bits allows, for the least `bits` of all results.
   double spent = 0;
 };
 
@@ -87,16 +94,22 @@ class Client : public KeyHolder<Parameters, SecretKey> {
                                                 bool allow_spent = false,
                                                 const Progress& progress = {}) const;
   /// Decrypts numbers that others may see: a Gaussian of standard deviation
-  /// sqrt(12·queries)·2^(bits/2) times that of the error is added to each coefficient (Li,
-  /// Micciancio, Schultz, Sorrell, CRYPTO 2022; the formula is that of OpenFHE's noise flooding).
-  /// The error is the one that the ciphertexts state, but at least half of what rounding alone
-  /// leaves: a server that states a smaller one than is true gets numbers without enough noise.
-  /// ParameterError for options out of range, and for results beyond the number of them that was
-  /// promised (released()). NoiseError if the numbers drown in what is added. (OpenFHE: Decrypt
-  /// after SetDecryptionNoiseMode; Lattigo: Encoder.DecodePublic, which rounds instead.)
+  /// sqrt(12·queries)·2^(bits/2)·|e| is added to each coefficient, where |e| is the L2 norm of the
+  /// error: sqrt(N) times the deviation of a coefficient (after Li, Micciancio, Schultz, Sorrell,
+  /// CRYPTO 2022; OpenFHE's noise flooding has the same formula without sqrt(N)).
+  /// The error is `options.expect`'s, or else the one that the ciphertexts state, but at least half
+  /// of what rounding alone leaves. A server that states a smaller error than is true gets numbers
+  /// without enough noise, and so does one that makes up residues, whatever is expected: release
+  /// only results of servers that keep to the protocol.
+  /// ParameterError for options out of range, for ciphertexts that do not state what is expected,
+  /// for results beyond the number of them that was promised (released()), and in a process that
+  /// was forked since this client was made, of which the parent does the counting. NoiseError if
+  /// the numbers drown in what is added. (OpenFHE: Decrypt after SetDecryptionNoiseMode; Lattigo:
+  /// Encoder.DecodePublic, which rounds instead.)
   std::vector<std::complex<double>> release(const Ciphertexts& ciphertexts,
                                             const ReleaseOptions& options = {}) const;
   /// What this object and its copies have released. The count is not part of the key or its file.
+  /// ParameterError in a forked child, as in release() and add_released().
   Released released() const;
   /// Counts what was released under the key elsewhere: before this object was made, or by another
   /// one. ParameterError unless `spent` is finite and not negative.

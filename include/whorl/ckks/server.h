@@ -205,10 +205,12 @@ class DryRun {
   explicit DryRun(const Parameters& parameters);
 
   const Server& server() const { return server_; }
-  /// A batch as it is encrypted under the public key, whose error is larger than the secret key's.
+  /// A batch as it is encrypted under the public key, whose error is larger than the secret key's,
+  /// or under that one.
   /// ShapeError for no vector, and for a length that does not fit; EncodingError for a bound that
   /// does not.
-  Array fresh(Packing packing, std::size_t count, std::uint64_t length, const Bounds& bound) const;
+  Array fresh(Packing packing, std::size_t count, std::uint64_t length, const Bounds& bound,
+              bool secret_key = false) const;
   /// The keys that operations have asked for, without those at the lowest levels and of the sparse
   /// secret, which request_bootstrap adds. Rotations are as near to 0 as can be, from -N/4 + 1 to
   /// N/4.

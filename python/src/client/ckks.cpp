@@ -1,9 +1,15 @@
 // CKKS: the client, and those who only encrypt.
 #include "whorl/ckks/client.h"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 
+#include <cmath>
 #include <complex>
+#include <optional>
+#include <tuple>
 #include <utility>
 
 #include "common/packing.h"
@@ -15,6 +21,24 @@ namespace whorl::python {
 using namespace nb::literals;
 using ckks::Client;
 using Complex = std::complex<double>;
+
+namespace {
+
+/// Packing, parts, level, scale, length, bound and error.
+using ExpectedInfo =
+    std::tuple<std::string, unsigned, unsigned, double, std::uint64_t, double, double>;
+
+ckks::CiphertextInfo as_info(const ExpectedInfo& given) {
+  ckks::CiphertextInfo out;
+  std::string packing;
+  std::tie(packing, out.parts, out.level, out.scale, out.length, out.bound, out.error) = given;
+  out.packing = from_name<ckks::Packing>(packing);
+  out.bound = std::log2(out.bound);
+  out.error = std::log2(out.error);
+  return out;
+}
+
+}  // namespace
 
 void bind_ckks_client(nb::module_& module) {
   bind_ring_keyholder<Client, ckks::KeyRequest>(module)
@@ -46,12 +70,13 @@ void bind_ckks_client(nb::module_& module) {
           "batch"_a, "allow_spent"_a)
       .def(
           "release",
-          [](const Client& client, const ckks::Ciphertexts& batch, double queries, double bits) {
-            return as_numpy(without_gil([&] {
-              return client.release(batch, {queries, bits, polling()});
-            }));
+          [](const Client& client, const ckks::Ciphertexts& batch, double queries, double bits,
+             const std::optional<ExpectedInfo>& expect) {
+            ckks::ReleaseOptions options{queries, bits, {}, polling()};
+            if (expect) options.expect = as_info(*expect);
+            return as_numpy(without_gil([&] { return client.release(batch, options); }));
           },
-          "batch"_a, "queries"_a, "bits"_a)
+          "batch"_a, "queries"_a, "bits"_a, "expect"_a.none())
       .def("released",
            [](const Client& client) {
              const ckks::Released released = client.released();

@@ -199,10 +199,11 @@ void bind_ckks_server(nb::module_& module) {
       .def(
           "fresh",
           [](const DryRun& run, const std::string& packing, std::size_t count, std::uint64_t length,
-             double low, double high) {
-            return run.fresh(from_name<ckks::Packing>(packing), count, length, {low, high});
+             double low, double high, bool secret_key) {
+            return run.fresh(from_name<ckks::Packing>(packing), count, length, {low, high},
+                             secret_key);
           },
-          "packing"_a, "count"_a, "length"_a, "low"_a, "high"_a)
+          "packing"_a, "count"_a, "length"_a, "low"_a, "high"_a, "secret_key"_a)
       .def("asked", &DryRun::asked);
 }
 

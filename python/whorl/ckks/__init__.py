@@ -8,6 +8,7 @@ from .._array import concatenate, stack
 from .._on_demand import client_on_demand
 from ._arrays import EncryptedArray, evaluate
 from ._ciphertexts import Ciphertexts
+from ._expectation import Expectation
 from ._functions import (
     SignStages,
     exp_of,
@@ -45,6 +46,7 @@ __all__ = [
     "EncodedMatrixProduct",
     "EncryptedArray",
     "EvaluationKeys",
+    "Expectation",
     "LinearMap",
     "MatrixProduct",
     "ParameterLiteral",

@@ -10,10 +10,13 @@ from .._client import ckks as _lib
 from .._keyholder import KeyHolder
 from .._literal import Part, as_integer, as_real
 from .._progress import Report
+from ..errors import ParameterError, ParameterMismatchError
 from ._arrays import EncryptedArray
 from ._ciphertexts import Ciphertexts
+from ._expectation import Expectation, checked
 from ._keys import EvaluationKeys, PublicKey
 from ._parameters import Parameters, as_request
+from ._plan import Plan
 from ._released import Released
 from ._values import Bound, Numbers, Packing, decrypted, encrypted
 
@@ -95,7 +98,12 @@ class Client(KeyHolder):
         return decrypted(values, host.packing, host.shape, host.length)
 
     def release(
-        self, ciphertexts: Ciphertexts | EncryptedArray, queries: float = 1, bits: float = 30
+        self,
+        ciphertexts: Ciphertexts | EncryptedArray,
+        queries: float = 1,
+        bits: float = 30,
+        *,
+        expect: Plan | Expectation | None = None,
     ) -> Numbers:
         """The numbers with noise that hides their errors, so that others may see them.
 
@@ -103,34 +111,73 @@ class Client(KeyHolder):
             ciphertexts: as for `decrypt`; the result has the same form.
             queries: how many results of this key will be released in all, 1 … 2^40. A result is one
                 ciphertext, so that a batch of shape (3, 4) has twelve.
-            bits: statistical security, 30 … 128: what others see differs by 2^-bits from numbers
-                without the key's errors.
+            bits: statistical security, 30 … 128. All results together have a Kullback-Leibler
+                divergence of at most 2^-bits/24 from numbers without the key's errors, and so a
+                total variation distance of at most √(2^-bits/48) from them: 2^-17.8 for 30 bits.
+            expect: the plan of the function whose result this is (`ckks.plan`), or one of its
+                `results` if there are several. What the ciphertexts state must be what the plan
+                says: packing, parts, level, scale and length, and no larger bound or error. The
+                number of ciphertexts and their shape are not compared. The noise is then scaled by
+                the plan's error. Plans reckon with inputs under the public key. If this client
+                encrypts them, plan with `Values(..., secret_key=True)` for up to 8 bits less noise.
 
-        The noise is a Gaussian of √(12·queries)·2^(bits/2) times the estimated error (Li,
-        Micciancio, Schultz, Sorrell, CRYPTO 2022), which takes 16.8 bits of precision with the
-        defaults. The error, the scale and the bound are those that the ciphertexts state, but the
+        The noise is a Gaussian of √(12·queries·N)·2^(bits/2) times the error (after Li, Micciancio,
+        Schultz, Sorrell, CRYPTO 2022). With the defaults it takes 23.3 bits of precision for
+        N = 2^13 and 24.8 for N = 2^16 (docs/ckks-noise.md).
+
+        Without `expect`, the error and the scale are those that the ciphertexts state, but the
         error counts as at least half of what rounding alone leaves. A server that states others
-        than are true gets numbers without enough noise: release what comes from servers that keep
-        to the protocol, by a channel that nobody else can change.
+        than are true gets numbers without enough noise. So does a server that makes up residues,
+        also with `expect`: what they encrypt cannot be seen from outside. Release what comes from
+        servers that keep to the protocol, by a channel that nobody else can change.
 
         The client counts. Each result spends 1/queries of what may be released of the key, and
         `released` says how much is spent. What goes beyond it is refused, with nothing released. So
         state the same `queries` from the first result on. Threads may release at once. The count
         lives in this object. It is not in the file of the key: another client that is loaded from
-        it begins at 0, unless you save `released` and give it to `add_released`.
+        it begins at 0, unless you save `released` and give it to `add_released`. In a forked child
+        this object releases nothing, since its parent counts.
 
-        `ParameterError` for arguments out of range, and for results beyond the number that was
-        promised; `NoiseError` if the numbers drown in the noise.
+        `ParameterError` for arguments out of range, for ciphertexts that do not state what is
+        expected, for results beyond the number that was promised, and in a forked child;
+        `ParameterMismatchError` for a plan with other parameters; `NoiseError` if the numbers drown
+        in the noise.
         (OpenFHE: Decrypt after SetDecryptionNoiseMode(FIXED_NOISE_DECRYPT) with EXEC_EVALUATION;
         Lattigo: Encoder.DecodePublic, which rounds instead.)
         """
         host = self._on_host(ciphertexts)
-        values = self._core.release(host._core, as_real("queries", queries), as_real("bits", bits))
+        values = self._core.release(
+            host._core, as_real("queries", queries), as_real("bits", bits), self._expected(expect)
+        )
         return decrypted(values, host.packing, host.shape, host.length)
+
+    def _expected(self, expect: Plan | Expectation | None) -> Expectation | None:
+        if expect is None:
+            return None
+        if isinstance(expect, Plan):
+            if expect.parameters() != self.parameters:
+                raise ParameterMismatchError(
+                    "expect: the plan has other parameters than this client; make the client with "
+                    "those that its parameters() returns"
+                )
+            if len(expect.results) != 1:
+                raise ParameterError(
+                    f"expect: the plan has {len(expect.results)} results; give that of these "
+                    "ciphertexts, which is one of the plan's results"
+                )
+            [expect] = expect.results
+        if not isinstance(expect, Expectation):
+            raise TypeError(
+                f"expect: a Plan or one of its results is needed, not {type(expect).__name__}"
+            )
+        return checked(expect)
 
     @property
     def released(self) -> Released:
-        """What this object has released under its key: results, and the part that is spent."""
+        """What this object has released under its key: results, and the part that is spent.
+
+        `ParameterError` in a forked child, whose parent counts.
+        """
         return Released(*self._core.released())
 
     def add_released(self, released: Released | tuple[int, float]) -> None:
@@ -138,7 +185,7 @@ class Client(KeyHolder):
 
         A pair `(results, spent)`, such as the `released` of a client whose key this is.
         `ParameterError` unless results is an integer of at least 0, and spent a finite number of at
-        least 0.
+        least 0, and in a forked child.
         """
         results, spent = released
         count = as_integer("results", results, 0, 2**63 - 1)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from .._array import Shape
 from .._html import of_bytes
-from .._literal import as_real
+from .._literal import as_flag, as_real
 from .._numbers import real_or_complex
 from .._ring_plan import (
     RingPlan,
@@ -27,6 +27,7 @@ from .._ring_plan import (
 from .._server import ckks as _lib
 from ..errors import EncodingError, NoiseError, ParameterError, ShapeError
 from ._arrays import EncryptedArray
+from ._expectation import Expectation, stated
 from ._parameters import NO_SHAPE, Parameters, checked_requirements, refuse_shape
 from ._tracer import Refresh, TracingServer, UnableToRefreshError
 from ._values import Bound, Packing, as_bounds
@@ -43,17 +44,19 @@ class Values:
 
     `shape` is the shape of the values, as `Client.encrypt` takes them: (..., k) for ciphertexts of
     shape (...) with k values each. A number k means one ciphertext of k values. `bound` (a number
-    or a pair) and `packing` are those of `encrypt`. `ShapeError` for a shape without values,
+    or a pair) and `packing` are those of `encrypt`. `secret_key` says that the client encrypts
+    them; a public key adds √(4N/3) times as much error. `ShapeError` for a shape without values,
     `ParameterError` for a bound that is not positive. (OpenFHE: SetBatchSize; Lattigo:
     Plaintext.LogDimensions.)
 
     >>> Values(100, bound=5)
-    Values(shape=(100,), bound=5.0, packing='real')
+    Values(shape=(100,), bound=5.0, packing='real', secret_key=False)
     """
 
     shape: int | Shape
     bound: Bound = 1.0
     packing: Packing = "real"
+    secret_key: bool = False
 
     def __post_init__(self) -> None:
         shape = as_shape(self.shape)
@@ -67,6 +70,7 @@ class Values:
             raise EncodingError(
                 f"packing: {self.packing!r} is not 'complex', 'real' or 'coefficients'"
             )
+        as_flag("secret_key", self.secret_key)
         object.__setattr__(self, "shape", shape)
         object.__setattr__(self, "bound", high if low == -high else (low, high))
 
@@ -100,6 +104,9 @@ class Plan(RingPlan):
     """Estimated standard deviation of the error of a value, in the worst result."""
     bound: float
     """No value of a result is larger, in absolute value."""
+    results: tuple[Expectation, ...]
+    """What each result states, in the order in which the function returns them, for
+    `Client.release(expect=...)`."""
     input_bytes: int
     """Bytes of the inputs as a client sends them, seeded; under a public key twice as many."""
     output_bytes: int
@@ -185,7 +192,7 @@ def plan(
     must do the same each time, or decide by `level` and `parameters` only. One thread must call all
     of its operations; several threads may plan at a time. Nothing is encrypted and no key is
     made. Levels, scales, bounds and errors are those that a server states of the same
-    operations on inputs that were encrypted under a public key.
+    operations on inputs that were encrypted under a public key, unless `Values` says otherwise.
 
     Where the function needs more levels than parameters without bootstraps have at 128 bits of
     security, or where it bootstraps, the parameters have bootstrapping. `Plan.bootstraps` then
@@ -312,6 +319,7 @@ class _Trace:
             bootstraps=tuple(self.refreshes),
             error=max(each.error for each in self.results),
             bound=max(each.bound for each in self.results),
+            results=tuple(map(stated, self.results)),
             **sizes(self.inputs, self.results),
             _parameters=parameters,
         )
@@ -458,7 +466,7 @@ class _Search:
         inputs = []
         for each in self.inputs:
             assert isinstance(each.shape, tuple)
-            inputs.append(server.fresh(each.packing, each.shape, each.bound))
+            inputs.append(server.fresh(each.packing, each.shape, each.bound, each.secret_key))
 
         def array(returned: Any) -> EncryptedArray | None:
             return server.upload(returned) if isinstance(returned, EncryptedArray) else None

@@ -116,10 +116,11 @@ class _Recorder(NoDevice):
         return functools.partial(self.operate, name, work)
 
     def fresh(
-        self, packing: str, count: int, length: int, bounds: tuple[float, float]
+        self, packing: str, count: int, length: int, bounds: tuple[float, float], secret_key: bool
     ) -> _lib.Array:
-        """Vectors encrypted under the public key, which makes more noise than the secret key."""
-        return self._seen(self.run.fresh(packing, count, length, *bounds))
+        """Vectors encrypted under the public key, which makes more noise than the secret key, or
+        under that one."""
+        return self._seen(self.run.fresh(packing, count, length, *bounds, secret_key))
 
     def encode(self, map: _lib.LinearMap, level: int, scale: float) -> _lib.EncodedMap:
         self.longest = max(self.longest, map.period)
@@ -259,10 +260,12 @@ class TracingServer(Server):
         self._encoding = threading.Lock()
         self._making = threading.RLock()
 
-    def fresh(self, packing: str, shape: tuple[int, ...], bound: Bound) -> EncryptedArray:
+    def fresh(
+        self, packing: str, shape: tuple[int, ...], bound: Bound, secret_key: bool = False
+    ) -> EncryptedArray:
         """Encrypted values of that shape, within the bound."""
         *prefix, length = shape
-        core = self._core.fresh(packing, math.prod(prefix), length, as_bounds(bound))
+        core = self._core.fresh(packing, math.prod(prefix), length, as_bounds(bound), secret_key)
         return EncryptedArray._wrap(core, self, tuple(prefix))
 
     def download(self, a: EncryptedArray) -> Any:

@@ -28,16 +28,28 @@ def counting(secret: Path, client: Any, release: Callable[[], Any]) -> Any:
 
     The client gets the count first, so that it refuses what goes beyond its budget. Other commands
     with a key in that folder wait meanwhile. If the count cannot be read or saved, nothing is
-    returned: `ValueError` for a file that is no count, `OSError`.
+    returned: `ValueError` for a file that is no count, and for a key of several names; `OSError`.
     """
     path, key = file_beside(secret), client.key_id
     with outputs.alone_in(path.parent) as folder:
+        _check_names(secret)
         counts = _read(path)
         client.add_released(counts.get(key, (0, 0.0)))
         values = release()
         counts[key] = client.released
         _write(path, counts, folder)
     return values
+
+
+def _check_names(secret: Path) -> None:
+    """Each name of a file has a count beside it, which knows nothing of the others."""
+    names = os.stat(secret).st_nlink
+    if names > 1:
+        raise ValueError(
+            f"{secret} has {names} names (hard links), and what is released under one of them is "
+            "not counted under the others: remove all but one, or use symbolic links, which have "
+            "one count"
+        )
 
 
 def _read(path: Path) -> dict[str, tuple[int, float]]:

@@ -7,6 +7,7 @@ from ..ckks import EncodedMap as EncodedMap
 from ..ckks import EncodedMatrixProduct as EncodedMatrixProduct
 from ..ckks import EncryptedArray as EncryptedArray
 from ..ckks import EvaluationKeys as EvaluationKeys
+from ..ckks import Expectation as Expectation
 from ..ckks import LinearMap as LinearMap
 from ..ckks import MatrixProduct as MatrixProduct
 from ..ckks import ParameterLiteral as ParameterLiteral

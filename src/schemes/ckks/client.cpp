@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <mutex>
 #include <string>
 
 #include "lattice/rlwe/public_key.h"
@@ -16,6 +15,7 @@
 #include "schemes/ckks/derived.h"
 #include "schemes/ckks/encoder.h"
 #include "schemes/ckks/noise.h"
+#include "schemes/ckks/release.h"
 #include "whorl/error.h"
 #include "whorl/rows.h"
 
@@ -43,54 +43,6 @@ SecretKey SecretKey::from_coefficients(const Parameters& parameters, const KeyId
 }
 
 std::span<const std::int32_t> SecretKey::coefficients() const { return held().values.span(); }
-
-namespace {
-
-std::string counted(std::uint64_t results) {
-  return std::to_string(results) + (results == 1 ? " result" : " results");
-}
-
-/// What is released under a key, counted.
-class Ledger {
- public:
-  Released released() const {
-    const std::scoped_lock lock(mutex_);
-    return released_;
-  }
-  void add(const Released& more) {
-    const std::scoped_lock lock(mutex_);
-    released_.results += more.results;
-    released_.spent += more.spent;
-  }
-  /// Counts `results` that are of so many in all; ParameterError if that is more than there may be.
-  void spend(std::uint64_t results, double queries) {
-    const std::scoped_lock lock(mutex_);
-    const double more = static_cast<double>(results) / queries;
-    // Doubles round 1/queries; what they lose is far below what this lets pass.
-    if (released_.spent + more > 1 + 0x1p-20)
-      throw ParameterError("queries = " + math::text_of(queries) + ": " + counted(results) +
-                           " would spend " + math::text_of(more) +
-                           " of what may be released of this key, of which " +
-                           math::text_of(std::max(0.0, 1 - released_.spent)) + " is left after " +
-                           counted(released_.results) +
-                           ": state as queries how many results there will be in all, from the "
-                           "first one on, or take a new key");
-    released_.results += results;
-    released_.spent += more;
-  }
-  /// Takes back what was counted, since nobody has seen it.
-  void give_back(std::uint64_t results, double queries) {
-    const std::scoped_lock lock(mutex_);
-    released_.results -= results;
-    released_.spent = std::max(0.0, released_.spent - static_cast<double>(results) / queries);
-  }
-
- private:
-  mutable std::mutex mutex_;
-  Released released_;
-};
-
-}  // namespace
 
 struct Client::State {
   explicit State(const SecretKey& key)
@@ -258,16 +210,22 @@ std::vector<Complex> Client::release(const Ciphertexts& c, const ReleaseOptions&
     throw ParameterError("queries = " + math::text_of(options.queries) + " is outside 1 … 2^40");
   if (!(options.bits >= 30 && options.bits <= 128))
     throw ParameterError("bits = " + math::text_of(options.bits) + " is outside 30 … 128");
-  const double log2_N = std::log2(static_cast<double>(parameters().N()));
+  if (options.expect) check_expected(*options.expect, c.info);
   // No computation has less than half of what rounding to integers leaves, whatever is stated.
-  const double error =
-      std::max(c.info.error, state_->noise.encoding() - 1 - std::log2(c.info.scale));
-  const double sigma = 0.5 * std::log2(12 * options.queries) + options.bits / 2 + error -
-                       0.5 * log2_N + std::log2(c.info.scale);
+  const double error = std::max(options.expect ? options.expect->error : c.info.error,
+                                state_->noise.encoding() - 1 - std::log2(c.info.scale));
+  // The squares of the error's coefficients add up to the mean square of its slots (Parseval), so
+  // that this is over their L2 norm. docs/ckks-noise.md derives it.
+  const double ratio = 0.5 * std::log2(12 * options.queries) + options.bits / 2;
+  const double sigma = ratio + error + std::log2(c.info.scale);
+  const double in_slots = ratio + 0.5 * std::log2(static_cast<double>(parameters().N()));
   CiphertextInfo released = c.info;
-  released.error = log2_sum(c.info.error, sigma + 0.5 * log2_N - std::log2(c.info.scale));
-  state_->account.check_decrypts(released,
-                                 "take fewer queries or bits, or parameters with a larger scale");
+  released.error = log2_sum(error, error + in_slots);
+  const std::string advice =
+      "release makes it 2^" + math::text_of(std::round(10 * in_slots) / 10) +
+      " times what it was: take fewer queries or bits, or parameters with a larger scale_bits, and "
+      "bootstraps of two iterations if there are any";
+  state_->account.check_decrypts(released, advice.c_str());
   state_->ledger.spend(c.info.count, options.queries);
   try {
     return math::with_memory_for("released values", [&] {
@@ -284,6 +242,7 @@ std::vector<Complex> Client::release(const Ciphertexts& c, const ReleaseOptions&
                                    {out.data() + i * length, length});
           },
           options.progress);
+      state_->ledger.check_process();  // progress may fork
       return out;
     });
   } catch (...) {

@@ -10,8 +10,8 @@ namespace whorl::ckks {
 DryRun::DryRun(const Parameters& parameters)
     : server_(std::make_shared<const Server::State>(parameters)) {}
 
-Array DryRun::fresh(Packing packing, std::size_t count, std::uint64_t length,
-                    const Bounds& bound) const {
+Array DryRun::fresh(Packing packing, std::size_t count, std::uint64_t length, const Bounds& bound,
+                    bool secret_key) const {
   const Server::State& state = *server_.state_;
   const std::uint64_t most =
       packing == Packing::coefficients ? state.parameters.N() : state.parameters.slots();
@@ -19,7 +19,7 @@ Array DryRun::fresh(Packing packing, std::size_t count, std::uint64_t length,
     throw ShapeError("inputs: " + std::to_string(count) + " vectors of " + std::to_string(length) +
                      " values are asked for; there must be one, of 1 … " + std::to_string(most) +
                      " values");
-  const CiphertextInfo info = state.account.fresh(packing, count, length, bound, true);
+  const CiphertextInfo info = state.account.fresh(packing, count, length, bound, !secret_key);
   return Server::State::put(
       info, state.evaluator->upload({}, {info.parts, state.account.basis(info.level), count,
                                          lattice::rlwe::Form::evaluation}));

@@ -9,6 +9,7 @@ numbers and the ciphertexts.
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import math
 import struct
 from dataclasses import dataclass
@@ -17,8 +18,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import whorl
 from ckks_values import random_complex
-from whorl.ckks import Ciphertexts, Client, Server, parameters
+from whorl.ckks import Ciphertexts, Client, Plan, Server, Values, parameters, plan
 
 Integers = np.ndarray[Any, np.dtype[np.int64]]
 Residues = np.ndarray[Any, np.dtype[np.uint64]]
@@ -139,21 +141,34 @@ def saved_secret(client: Client, path: Path) -> Integers:
 
 @dataclass
 class Case:
+    plan: Plan
     client: Client
+    server: Server
     fresh: Ciphertexts
     product: Ciphertexts
+    double: Ciphertexts
+
+    @property
+    def slots(self) -> int:
+        return self.client.parameters.slots
+
+
+def planned(x: Any) -> Any:
+    return x * x + x, x + x
 
 
 @pytest.fixture(scope="module")
 def case() -> Case:
     """Parameters of 128 bits, and ciphertexts whose values fill all slots."""
-    chosen = parameters(depth=1)
-    assert chosen.security_bits >= 128 and chosen.N >= 2**12
+    slots = parameters(depth=1, scale_bits=50).slots
+    made = plan(planned, Values((4, slots), packing="complex"), scale_bits=50)
+    chosen = made.parameters()
+    assert chosen.security_bits >= 128 and chosen.slots == slots >= 2**11
     client = Client(chosen)
-    server = Server(client.evaluation_keys(), device="cpu")
-    fresh = client.encrypt(random_complex(np.random.default_rng(), 4, chosen.slots))
-    a = server.upload(fresh)
-    return Case(client, fresh, (a * a + a).to_host())
+    server = Server(client.evaluation_keys(**made.keys), device="cpu")
+    fresh = client.encrypt(random_complex(np.random.default_rng(), 4, slots))
+    product, double = (each.to_host() for each in planned(server.upload(fresh)))
+    return Case(made, client, server, fresh, product, double)
 
 
 def test_raw_numbers_give_the_secret_key(case: Case, tmp_path: Path) -> None:
@@ -191,7 +206,7 @@ def test_released_numbers_do_not(case: Case, kind: str, queries: float, bits: fl
     noise = np.concatenate(
         [encoded(r, scale, N) - encoded(v, scale, N) for r, v in zip(released, raw, strict=True)]
     )
-    wanted = math.sqrt(12 * queries) * 2 ** (bits / 2) * host.error * scale / math.sqrt(N)
+    wanted = math.sqrt(12 * queries) * 2 ** (bits / 2) * host.error * scale
     # 32,768 samples or more: the deviation's own is 0.4 %, the mean's 0.6 % of it; 2^-70 beyond
     # 5 % of the first and 10^-15 beyond 5 % of the second. That of the fourth moment is 0.027.
     assert noise.size >= 2**15
@@ -199,6 +214,72 @@ def test_released_numbers_do_not(case: Case, kind: str, queries: float, bits: fl
     assert abs(noise.mean()) < 0.05 * wanted
     assert abs(np.mean(noise**4) / np.mean(noise**2) ** 2 - 3) < 0.25
     assert abs(np.mean(noise[1:] * noise[:-1])) < 0.05 * wanted**2
+
+
+def restated(host: Ciphertexts, scale: float, log2_bound: float, log2_error: float) -> Ciphertexts:
+    """The same residues in a file that states other facts about them."""
+    frame = bytearray(host.to_bytes())
+    for old, new in (
+        (host.scale, scale),
+        (host._core.bound, log2_bound),
+        (host._core.error, log2_error),
+    ):
+        assert frame.count(struct.pack("<d", old)) == 1
+        at = frame.index(struct.pack("<d", old))
+        frame[at : at + 8] = struct.pack("<d", new)
+    frame[-32:] = hashlib.blake2b(frame[:-32], digest_size=32).digest()
+    made = Ciphertexts.from_bytes(bytes(frame))
+    assert made.scale == scale and np.array_equal(made.data, host.data)
+    return made
+
+
+def test_planned_results_are_released(case: Case) -> None:
+    """Of inputs under either key, and of any number of ciphertexts."""
+    values = random_complex(np.random.default_rng(), 2, 3, case.slots)
+    for holder in (case.client, case.client.public_key()):
+        results = planned(case.server.upload(holder.encrypt(values)))
+        for result, wanted, exact in zip(
+            results, case.plan.results, (values**2 + values, 2 * values), strict=True
+        ):
+            assert result.error <= wanted.error
+            for each, numbers in ((result, exact), (result[1, 0], exact[1, 0])):
+                got = case.client.release(each, 1e4, expect=wanted)
+                noise = math.sqrt(12e4 * case.client.parameters.N) * 2**15 * wanted.error
+                # 4,096 complex numbers or more: 2^-90 beyond 15 %.
+                assert abs(np.sqrt(np.mean(np.abs(got - numbers) ** 2)) / noise - 1) < 0.15
+
+
+def test_a_forged_file_gives_the_key_unless_it_is_known_what_to_expect(case: Case) -> None:
+    """A result times 2^30, said to have 2^30 times the scale, and hardly an error."""
+    client, honest, expect = case.client, case.double[0], case.plan.results[1]
+    secret = attacked(honest, client.decrypt(honest, raw=True))
+    assert set(np.unique(secret)) == {-1, 0, 1}
+    larger = (case.server.upload(honest) * 2**30).to_host()
+    forged = restated(larger, honest.scale * 2**30, honest._core.bound, -200)
+    assert np.array_equal(attacked(honest, client.release(forged, 64)), secret)
+    before = client.released
+    with pytest.raises(whorl.ParameterError, match=r"expect: scale is .*, but the .* state "):
+        client.release(forged, 64, expect=expect)
+    assert client.released == before
+    # Without the other scale the planned error hides what is there.
+    small = restated(honest, honest.scale, honest._core.bound, -200)
+    wrong = attacked(honest, client.release(small, 64, expect=expect))
+    assert np.mean(np.abs(wrong) <= 1) < 2**-10
+    # What an honest server states is released.
+    wrong = attacked(honest, client.release(honest, 64, expect=expect))
+    assert np.mean(np.abs(wrong) <= 1) < 2**-10
+
+
+def test_made_up_residues_give_the_key_whatever_is_expected(case: Case) -> None:
+    """What SECURITY.md says of servers that do not keep to the protocol: an encryption of zeros,
+    times 2^40, in place of the result."""
+    client, expect = case.client, case.plan.results[1]
+    zeros = client.encrypt(np.zeros((1, case.slots), dtype=complex))[0]
+    larger = (case.server.upload(zeros) * 2**40).to_host()
+    forged = restated(larger, expect.scale, math.log2(expect.bound), math.log2(expect.error))
+    secret = attacked(case.fresh[0], client.decrypt(case.fresh[0], raw=True))
+    released = client.release(forged, 64, expect=expect)
+    assert np.array_equal(attacked(zeros, released / 2**40), secret)
 
 
 def test_the_attack_needs_all_numbers(case: Case) -> None:

@@ -115,7 +115,7 @@ def test_every_prime_can_be_a_digit() -> None:
 
 def test_secure_parameters_work() -> None:
     """The toys have the primes of larger rings; here is a real ring."""
-    p = parameters(depth=2, scale_bits=40)
+    p = parameters(depth=2, scale_bits=50)
     client = ckks.Client(p)
     server = ckks.Server(client.evaluation_keys(sums=4), device="cpu")
     x = np.linspace(-1, 1, p.slots)

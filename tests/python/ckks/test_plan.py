@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -99,6 +100,9 @@ def test_functions_run_as_planned(name: str) -> None:
     server = ckks.Server(keys, device="cpu", threads=1)
     given = encrypted(client, case.inputs)
     results = flat(case.function(*[server.upload(each) for each in given]))
+    assert chosen.results == tuple(
+        (x.packing, x.parts, x.level, x.scale, x.length, x.bound, x.error) for x in results
+    )
     assert max(each.error for each in results) == chosen.error
     assert max(each.bound for each in results) == chosen.bound
     assert sum(each.nbytes for each in results) == chosen.output_bytes
@@ -129,6 +133,31 @@ def test_plans_are_the_least_that_serve(name: str) -> None:
         )
         with pytest.raises(whorl.KeyMismatchError):
             case.function(*[server.upload(each) for each in encrypted(client, case.inputs)])
+
+
+def test_plans_know_which_key_encrypts() -> None:
+    """The secret key's error is smaller; a result of the other one is not what is expected then."""
+    function = lambda x: x + x  # noqa: E731
+    public, secret = (
+        plan(function, Values(4, secret_key=by), scale_bits=50) for by in (False, True)
+    )
+    assert public.parameters() == secret.parameters()
+    N = public.N
+    # The deviations of docs/ckks-noise.md, with rounding.
+    wanted = math.sqrt((3.19**2 * (1 + 4 * N / 3) + 1 / 12) / (3.19**2 + 1 / 12))
+    assert public.error / secret.error == pytest.approx(wanted, rel=1e-6)
+    client = ckks.Client(secret.parameters())
+    server = ckks.Server(client.evaluation_keys(**secret.keys), device="cpu", threads=1)
+    own = function(server.upload(client.encrypt(np.zeros(4))))
+    other = function(server.upload(client.public_key().encrypt(np.zeros(4))))
+    assert own.error == secret.error and other.error == public.error
+    for result in (own, other):
+        client.release(result, 10, expect=public)
+    client.release(own, 10, expect=secret)
+    with pytest.raises(whorl.ParameterError, match="expect: error is"):
+        client.release(other, 10, expect=secret)
+    with pytest.raises(whorl.ParameterError, match="secret_key: 1 is not a bool"):
+        Values(4, secret_key=1)  # type: ignore[arg-type]
 
 
 def test_examples_stand_for_all_values_up_to_their_largest() -> None:

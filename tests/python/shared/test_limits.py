@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import whorl
-from support import BgvKit, CkksKit, Kit
+from support import BgvKit, CkksKit, Kit, child_succeeds
 from whorl import bgv, binfhe, ckks
 
 
@@ -237,25 +237,6 @@ def test_encryption_and_decryption_answer_ctrl_c(toy_bgv: BgvKit, toy_ckks: Ckks
         signal.signal(signal.SIGALRM, before)
 
 
-def _in_child(work: Callable[[], bool]) -> bool:
-    """Whether `work` says yes, in a forked child, within a minute."""
-    child = os.fork()
-    if child == 0:
-        good = False
-        try:
-            good = work()
-        finally:
-            os._exit(0 if good else 1)
-    for _ in range(600):
-        ended, status = os.waitpid(child, os.WNOHANG)
-        if ended == child:
-            return status == 0
-        time.sleep(0.1)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return False
-
-
 def test_a_fork_amid_calls_of_another_thread(kit: Kit, toy_bgv: BgvKit) -> None:
     """The child's calls work, or say what to do; none waits for threads that it has not."""
     bits = kit.client.encrypt([0, 1])
@@ -286,7 +267,7 @@ def test_a_fork_amid_calls_of_another_thread(kit: Kit, toy_bgv: BgvKit) -> None:
     other.start()
     try:
         for _ in range(10):
-            assert _in_child(in_child)
+            assert child_succeeds(in_child)
             time.sleep(0.01)
     finally:
         enough.set()

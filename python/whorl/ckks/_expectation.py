@@ -1,0 +1,62 @@
+"""What a result of a planned function states."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .._literal import as_long, as_real, as_text, as_word
+from ..errors import ParameterError
+from ._ciphertexts import Accounted
+
+
+class Expectation(NamedTuple):
+    """What a plan says of each ciphertext of a result, for `Client.release(expect=...)`.
+
+    `Plan.results` has them. It is a tuple, which any file can hold: `Expectation(*saved)`.
+
+    >>> from whorl.ckks import Values, plan
+    >>> expected = plan(lambda x: x * x, Values((3, 4), bound=2)).results[0]
+    >>> expected.packing, expected.parts, expected.level, expected.length, expected.bound
+    ('real', 2, 0, 4, 4.0)
+    """
+
+    packing: str
+    parts: int
+    level: int
+    scale: float
+    length: int
+    bound: float
+    """No value is larger, in absolute value."""
+    error: float
+    """Estimated standard deviation of the error of each value."""
+
+
+def stated(result: Accounted) -> Expectation:
+    """What is known of ciphertexts."""
+    return Expectation(
+        result.packing,
+        result.parts,
+        result.level,
+        result.scale,
+        result.length,
+        result.bound,
+        result.error,
+    )
+
+
+def checked(given: Expectation) -> Expectation:
+    """With plain numbers. `ParameterError` for what is none, and for bounds and errors of which
+    there is no logarithm."""
+    out = Expectation(
+        as_text("expect.packing", given.packing),
+        as_word("expect.parts", given.parts),
+        as_word("expect.level", given.level),
+        as_real("expect.scale", given.scale),
+        as_long("expect.length", given.length),
+        as_real("expect.bound", given.bound),
+        as_real("expect.error", given.error),
+    )
+    for name in ("bound", "error"):
+        if not getattr(out, name) > 0:
+            raise ParameterError(f"expect.{name}: {getattr(out, name)} is not positive")
+    return out
