@@ -62,7 +62,7 @@ Array Access::multiply_add(const Server& s, const Array& a, std::int64_t by, dou
 }
 rlwe::Array Access::encode_factor(const Server& s, std::span<const std::complex<double>> values,
                                   double scale, const ring::Basis& basis) {
-  static_cast<void>(Server::State::largest_at(values, scale));
+  Server::State::check_plain(values, scale);
   return s.state_->factor(values, scale, basis);
 }
 

@@ -12,10 +12,6 @@ namespace whorl::ckks {
 
 namespace {
 
-std::string counted(std::uint64_t results) {
-  return std::to_string(results) + (results == 1 ? " result" : " results");
-}
-
 std::string name(Packing packing) {
   switch (packing) {
     case Packing::complex:
@@ -62,11 +58,11 @@ void Ledger::spend(std::uint64_t results, double queries) {
   const double more = static_cast<double>(results) / queries;
   // Doubles round 1/queries; what they lose is far below what this lets pass.
   if (released_.spent + more > 1 + 0x1p-20)
-    throw ParameterError("queries = " + math::text_of(queries) + ": " + counted(results) +
+    throw ParameterError("queries = " + math::text_of(queries) + ": " + math::counted(results, "result") +
                          " would spend " + math::text_of(more) +
                          " of what may be released of this key, of which " +
                          math::text_of(std::max(0.0, 1 - released_.spent)) + " is left after " +
-                         counted(released_.results) +
+                         math::counted(released_.results, "result") +
                          ": state as queries how many results there will be in all, from the "
                          "first one on, or take a new key");
   released_.results += results;

@@ -38,16 +38,29 @@ void check_counts(std::size_t a, std::size_t b, const char* of_b) {
                      " " + of_b + ": the numbers must be equal, or one of them must be 1");
 }
 
-double largest(std::span<const Complex> values) {
-  // By squares, where doubles hold them: absolute values take longer than the encoding.
+/// What is known of numbers: the largest absolute value, between which numbers the real parts lie,
+/// and whether there are no other parts.
+struct Extent {
   double most = 0;
-  std::size_t finite = 0;
+  Bounds ends = 0;
+  bool real = true;
+};
+
+/// In one pass. EncodingError for a number that is not finite.
+Extent extent_of(std::span<const Complex> values) {
+  // By squares, where doubles hold them: absolute values take longer than the encoding.
+  double most = 0, low = values[0].real(), high = low;
+  std::size_t finite = 0, imaginary = 0;
   for (const Complex& z : values) {
     const double square = z.real() * z.real() + z.imag() * z.imag();
     finite += static_cast<std::size_t>(square <= std::numeric_limits<double>::max());
+    imaginary += static_cast<std::size_t>(z.imag() != 0);
     most = std::max(most, square);
+    low = std::min(low, z.real());
+    high = std::max(high, z.real());
   }
-  if (finite == values.size() && most >= 0x1p-900) return std::sqrt(most);
+  if (finite == values.size() && most >= 0x1p-900)
+    return {std::sqrt(most), {low, high}, imaginary == 0};
   most = 0;
   for (const Complex& z : values) {
     if (!std::isfinite(z.real()) || !std::isfinite(z.imag()))
@@ -55,23 +68,21 @@ double largest(std::span<const Complex> values) {
                           " is not finite");
     most = std::max(most, std::abs(z));
   }
-  return most;
+  return {most, {low, high}, imaginary == 0};
 }
 
-bool is_real(std::span<const Complex> values) {
-  return std::ranges::all_of(values, [](const Complex& z) { return z.imag() == 0; });
-}
-
-}  // namespace
-
-double Server::State::largest_at(std::span<const Complex> values, double scale) {
-  const double most = largest(values);
+void check_fits(double most, double scale) {
   if (most * scale >= 0x1p61)
     throw EncodingError("values: the largest, " + math::text_of(most) + ", times the scale 2^" +
                         math::text_of(std::log2(scale)) +
                         " is above 2^61: make the values smaller, and rescale a product that was "
                         "not rescaled");
-  return most;
+}
+
+}  // namespace
+
+void Server::State::check_plain(std::span<const Complex> values, double scale) {
+  check_fits(extent_of(values).most, scale);
 }
 
 Server::State::State(const EvaluationKeys& data, const ServerOptions& options)
@@ -324,25 +335,22 @@ std::vector<Array> Server::State::automorphisms(const Array& a,
 
 Server::State::Encoded Server::State::encoded(const Info& a, std::span<const Complex> values,
                                               std::size_t of_each, double scale) const {
+  if (values.empty()) throw ShapeError("values: no value is given");
   const bool coefficients = a.packing == Packing::coefficients;
-  const Packing packing = coefficients      ? Packing::coefficients
-                          : is_real(values) ? Packing::real
-                                            : Packing::complex;
-  if (coefficients && !is_real(values))
+  const Extent extent = extent_of(values);
+  const Packing packing = coefficients  ? Packing::coefficients
+                          : extent.real ? Packing::real
+                                        : Packing::complex;
+  if (coefficients && !extent.real)
     throw EncodingError("values: coefficients are real numbers, and one has an imaginary part");
   const std::uint64_t length = checked_length(parameters.N(), values.size(), of_each, packing);
   const std::size_t count = values.size() / length;
   if (!coefficients) Account::check_lengths(a.length, length);
   check_counts(a.count, count, "plaintexts");
-  const double most = largest_at(values, scale);
-  Bounds ends = most;
-  if (packing == Packing::real) {
-    const auto [least, greatest] =
-        std::ranges::minmax(values, {}, [](const Complex& z) { return z.real(); });
-    ends = {least.real(), greatest.real()};
-  }
+  check_fits(extent.most, scale);
   return {plaintexts(values, length, packing, scale, account.basis(a.level)),
-          {count, scale, account.bound_of(most, length, packing), length, packing, ends}};
+          {count, scale, account.bound_of(extent.most, length, packing), length, packing,
+           packing == Packing::real ? extent.ends : Bounds(extent.most)}};
 }
 
 rlwe::Array Server::State::plaintexts(std::span<const Complex> values, std::size_t length,
@@ -431,7 +439,7 @@ Array Server::State::add_scalar(const Array& a, Complex value) const {
   const bool coefficients = a.info_.packing == Packing::coefficients;
   if (coefficients && value.imag() != 0)
     throw EncodingError("values: coefficients are real numbers, and one has an imaginary part");
-  const double scale = a.info_.scale, most = largest(std::span(&value, 1));
+  const double scale = a.info_.scale, most = extent_of(std::span(&value, 1)).most;
   Account::Plain known = account.constant(value.real(), scale, a.info_.packing);
   if (value.imag() != 0.0)
     known = {1, scale, account.bound_of(most, 1, Packing::complex), 1, Packing::complex, most};

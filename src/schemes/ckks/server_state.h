@@ -40,8 +40,8 @@ struct Server::State {
   lattice::rlwe::Keys open_keys(SwitchRole role) const;
   const lattice::rlwe::Keys& keys_of(SwitchRole role) const;
 
-  /// The largest absolute value. EncodingError if it is too large for a plaintext of that scale.
-  static double largest_at(std::span<const Complex> values, double scale);
+  /// EncodingError for a number that is not finite, or too large for a plaintext of that scale.
+  static void check_plain(std::span<const Complex> values, double scale);
 
   static constexpr std::uint64_t no_plain_modulus = 1;
 
