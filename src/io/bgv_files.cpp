@@ -70,8 +70,9 @@ struct Codec<Ciphertexts> {
     const auto seed = in.seed();
     check_info(parameters, info, seed.has_value());
     ArrayFields array = in.array(info.count);
-    if (array.noise != 1 || array.sum)
-      throw FormatError("noise and sum are fields that BGV's ciphertexts do not have");
+    if (array.of_lwe())
+      throw FormatError(
+          "noise, sum, largest and as_bits are fields that BGV's ciphertexts do not have");
     info.length = array.length;
     info.rest = static_cast<bgv::Rest>(array.rest);
     check_info(parameters, info, seed.has_value());

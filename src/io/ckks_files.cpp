@@ -61,9 +61,10 @@ struct Codec<Ciphertexts> {
     const auto seed = in.seed();
     check_info(parameters, info, seed.has_value());
     ArrayFields array = in.array(info.count);
-    if (array.length != 0 || array.rest != 0 || array.noise != 1 || array.sum)
+    if (array.length != 0 || array.rest != 0 || array.of_lwe())
       throw FormatError(
-          "length, rest, noise and sum are fields of arrays that CKKS's ciphertexts do not have");
+          "length, rest, noise, sum, largest and as_bits are fields of arrays that CKKS's "
+          "ciphertexts do not have");
     in.align();
     std::vector<std::uint32_t> numbers;
     WordArray data =

@@ -18,7 +18,8 @@ constexpr std::uint64_t harmless_expansion = 4;
 constexpr std::tuple array_fields{
     Field{1, "shape", &ArrayFields::shape, max_axes}, Field{2, "numbers", &ArrayFields::numbers},
     Field{3, "length", &ArrayFields::length},         Field{4, "rest", &ArrayFields::rest},
-    Field{5, "noise", &ArrayFields::noise},           Field{6, "sum", &ArrayFields::sum}};
+    Field{5, "noise", &ArrayFields::noise},           Field{6, "sum", &ArrayFields::sum},
+    Field{7, "largest", &ArrayFields::largest},       Field{8, "as_bits", &ArrayFields::as_bits}};
 
 template <class Exception>
 void check_shape(const Shape& shape, std::uint64_t count) {
@@ -111,10 +112,10 @@ std::optional<Seed> PayloadReader::seed() {
 
 std::optional<Shape> PayloadReader::shape(std::uint64_t count) {
   ArrayFields fields = array(count);
-  if (!fields.numbers.empty() || fields.length != 0 || fields.rest != 0 || fields.noise != 1 ||
-      fields.sum)
-    throw FormatError(
-        what_ + ": a field is set that they do not have (numbers, length, rest, noise or sum)");
+  if (!fields.numbers.empty() || fields.length != 0 || fields.rest != 0 || fields.of_lwe())
+    throw FormatError(what_ +
+                      ": a field is set that they do not have (numbers, length, rest, noise, sum, "
+                      "largest or as_bits)");
   return std::move(fields.shape);
 }
 

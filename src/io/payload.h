@@ -36,6 +36,9 @@ struct ArrayFields {
   std::uint8_t rest = 0;             ///< what is behind them
   double noise = 1;                  ///< of what has no seed, where the scheme has this
   bool sum = false;                  ///< the same
+  std::optional<std::uint32_t> largest{}, as_bits{};  ///< the same
+
+  bool of_lwe() const { return noise != 1 || sum || largest || as_bits; }
 };
 
 /// Gathers small fields and refers to arrays, which must outlive it.

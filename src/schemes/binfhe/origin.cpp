@@ -118,6 +118,25 @@ bool Origin::is_sum() const {
          });
 }
 
+Largest largest_of(const Ciphertexts& batch) {
+  const std::uint32_t top = batch.encoding.p - 1;
+  const auto all = static_cast<std::uint32_t>(batch.encoding.sectors() - 1);
+  if (batch.seed) return {top, 1};
+  if (!batch.largest) return {all, 1};
+  const Largest largest{*batch.largest, batch.as_bits.value_or(*batch.largest)};
+  if (largest.any > all || largest.as_bits > largest.any)
+    throw RangeError("largest, as_bits: " + std::to_string(largest.any) + ", " +
+                     std::to_string(largest.as_bits) + " must not be above " +
+                     std::to_string(all) + ", largest");
+  return largest;
+}
+
+void set_largest(Ciphertexts& batch, Largest largest) {
+  batch.largest = largest.any;
+  batch.as_bits.reset();
+  if (largest.as_bits != largest.any) batch.as_bits = largest.as_bits;
+}
+
 std::shared_ptr<const Origin> origin_of(const Ciphertexts& batch, double fresh) {
   // Whoever changed the batch may have kept what it came with.
   if (batch.origin && !batch.seed && batch.origin->noise == batch.noise &&
@@ -128,7 +147,7 @@ std::shared_ptr<const Origin> origin_of(const Ciphertexts& batch, double fresh) 
   if (!(origin.noise >= 0 && std::isfinite(origin.noise)))
     throw RangeError("the noise " + math::text_of(origin.noise) +
                      " is not a finite number of at least 0");
-  origin.largest = batch.encoding.p - 1;
+  origin.largest = largest_of(batch);
   Numbers marks(batch.count);
   constexpr std::size_t ahead = 16;  // rows lie far apart
   for (std::size_t i = 0; i < batch.count; ++i) {
@@ -176,8 +195,8 @@ Marks mark_sum(std::span<const Term> terms, std::int32_t constant) {
 }
 
 Origin origin_of_sum(std::span<const Term> terms, std::int32_t constant, double noise,
-                     std::uint32_t largest, std::uint32_t as_bits) {
-  Origin sum{noise, largest, mark_sum(terms, constant), gather(terms), as_bits};
+                     Largest largest) {
+  Origin sum{noise, largest, mark_sum(terms, constant), gather(terms)};
   if (sum.parts.size() > most_parts) sum.parts = {{1, noise, {}, ErrorPart::made}};
   return sum;
 }
@@ -189,11 +208,12 @@ Origin origin_of_bootstrapped(Marks inputs, std::span<const std::uint64_t> tags,
   for (std::size_t i = 0; i < marks.size(); ++i)
     marks[i] = mix((*inputs)[i], tags[index.empty() ? 0 : index[i]]) | 1;
   const Marks made = shared(std::move(marks));
-  return {noise, largest, made, {{1, noise, made, ErrorPart::made}}, largest};
+  return {noise, {largest, largest}, made, {{1, noise, made, ErrorPart::made}}};
 }
 
 Origin origin_of_mux(Marks values, const Origin& first, const Origin& second) {
-  Origin mux{first.noise + second.noise, 1, std::move(values), {first.parts[0], second.parts[0]}};
+  Origin mux{
+      first.noise + second.noise, {1, 1}, std::move(values), {first.parts[0], second.parts[0]}};
   for (ErrorPart& part : mux.parts) part.from |= ErrorPart::half_of_mux;
   return mux;
 }
@@ -216,12 +236,13 @@ Origin take(const Origin& origin, std::span<const std::uint32_t> index) {
 Origin join(std::span<const Origin* const> origins) {
   if (origins.size() == 1) return *origins[0];
   Origin joined;
+  joined.largest = {0, 0};
   Numbers values;
   std::size_t parts = 0;
   for (const Origin* origin : origins) {
     joined.noise = std::max(joined.noise, origin->noise);
-    joined.largest = std::max(joined.largest, origin->largest);
-    joined.as_bits = std::max(joined.as_bits, origin->as_bits);
+    joined.largest.any = std::max(joined.largest.any, origin->largest.any);
+    joined.largest.as_bits = std::max(joined.largest.as_bits, origin->largest.as_bits);
     values.insert(values.end(), origin->values->begin(), origin->values->end());
     parts = std::max(parts, origin->parts.size());
   }

@@ -321,8 +321,9 @@ TEST(BinfheFailures, SumsThatThePaddingDoesNotHoldAreRefused) {
   const std::int32_t add[] = {1, 1}, subtract[] = {1, -1};
   EXPECT_EQ(
       test::message_of<EncodingError>([&] { server.linear(add, two); }),
-      "linear: the sum may be 0 … 6, and p = 4 with padding holds 0 … 3: take a larger p; or "
-      "say modular = true, if the sum is meant modulo p or its terms are known to be smaller");
+      "linear: the sum may be 0 … 6, and p = 4 with padding holds 0 … 3: take a larger p; or say "
+      "as largest what you know the sum not to pass; or say modular = true, if it is meant modulo "
+      "p");
   EXPECT_NE(test::message_of<EncodingError>([&] {
               server.linear(subtract, two, 2);
             }).find("may be -1 … 5,"),
@@ -354,6 +355,98 @@ TEST(BinfheFailures, SumsThatThePaddingDoesNotHoldAreRefused) {
   const Array r = server.apply({&rough, 1}, {}, a);
   const Array* uncertain[] = {&s, &r};
   EXPECT_THROW(server.linear(add, uncertain), EncodingError);
+}
+
+// A table under padding negates what it finds where the padding bit is set.
+TEST(BinfheFailures, TablesOfSumsThatMayHaveSetThePaddingBitAreRefused) {
+  const Parameters parameters = test::insecure(test::small_literal());
+  const test::Pair& pair = test::pair_of(parameters);
+  const Client& client = pair.client;
+  const Server server(pair.keys, test::failing({"cpu", 1, {}, {}}));
+  const Encoding padded{4, true};
+  const Lut same = Lut::create(parameters, {0, 1, 2, 3}, padded, padded);
+  const auto looked_up = [&](const auto& a) { return server.apply({&same, 1}, {}, a); };
+  const auto check = [&](const auto& x, const auto& y) {
+    using Batch = std::remove_cvref_t<decltype(x)>;
+    const Batch* two[] = {&x, &y};
+    const std::int32_t add[] = {1, 1}, subtract[] = {1, -1}, twice[] = {2}, minus[] = {-1};
+    const Batch sums[] = {
+        server.linear(add, two, 0, true), server.linear(subtract, two, 0, true),
+        server.linear(twice, std::span<const Batch* const>(two, 1), 0, true),
+        server.linear(minus, std::span<const Batch* const>(two, 1), 0, true),
+        server.linear(std::span<const std::int32_t>(add, 1), std::span<const Batch* const>(two, 1),
+                      1, true)};
+    for (const Batch& sum : sums) {
+      EXPECT_EQ(test::message_of<EncodingError>([&] { looked_up(sum); }),
+                "apply takes messages 0 … 3 of p = 4 with padding, but these may be as large as 7: "
+                "take a larger p, so that the sum that made them fits; or say in that sum, as "
+                "largest, what you know its messages not to pass");
+      EXPECT_THROW(server.error_bound(same, sum), EncodingError);
+      // Nor is it forgotten in further sums, with whatever weights.
+      const Batch* one[] = {&sum};
+      EXPECT_THROW(server.linear(std::span<const std::int32_t>(add, 1), one), EncodingError);
+      EXPECT_THROW(looked_up(server.linear(minus, one, 3, true)), EncodingError);
+      EXPECT_NO_THROW(looked_up(server.linear(std::span<const std::int32_t>(add, 1), one, 0, false,
+                                              3)));
+      EXPECT_THROW(server.linear(std::span<const std::int32_t>(add, 1), one, 0, false, 4),
+                   EncodingError);
+    }
+    EXPECT_NO_THROW(looked_up(x));
+    EXPECT_NO_THROW(looked_up(server.not_(x)));
+    EXPECT_NO_THROW(looked_up(looked_up(x)));
+  };
+  const Ciphertexts x = client.encrypt({1, 3}, padded, 1), y = client.encrypt({1, 2}, padded, 1);
+  check(x, y);
+  check(server.upload(x), server.upload(y));
+
+  // Arrays that are taken from, joined or moved keep it; and batches do.
+  const Array a = server.upload(x), b = server.upload(y);
+  const Array* arrays[] = {&a, &b};
+  const std::int32_t add[] = {1, 1};
+  const Array sum = server.linear(add, arrays, 0, true);
+  EXPECT_EQ(sum.largest(), 7u);
+  const std::uint32_t first[] = {0};
+  const Array mixed[] = {a, sum};
+  EXPECT_THROW(looked_up(server.take(sum, first)), EncodingError);
+  EXPECT_THROW(looked_up(server.concatenate(mixed)), EncodingError);
+  Ciphertexts host = server.download(sum);
+  EXPECT_EQ(largest_message(host), 7u);
+  const Ciphertexts* batches[] = {&x, &host};
+  EXPECT_THROW(looked_up(host), EncodingError);
+  EXPECT_THROW(looked_up(take(host, first)), EncodingError);
+  EXPECT_THROW(looked_up(concatenate(batches)), EncodingError);
+  host.origin = {};  // as in files
+  EXPECT_THROW(looked_up(host), EncodingError);
+  EXPECT_THROW(looked_up(concatenate(batches)), EncodingError);
+  host.largest = {};  // as in older files
+  EXPECT_THROW(looked_up(host), EncodingError);
+  host.largest = 3;
+  EXPECT_NO_THROW(looked_up(host));
+  host.largest = 8;
+  EXPECT_THROW(looked_up(host), RangeError);
+  // Of fresh ones it is known, with their seed or without it.
+  Ciphertexts fresh = x;
+  fresh.seed.reset();
+  EXPECT_NO_THROW(looked_up(fresh));
+
+  // A table that is not exact may be read beyond an end, where it gives what is negative.
+  const Lut rough = Lut::create(parameters, {0, 1, 2, 3}, padded, padded, false);
+  EXPECT_THROW(looked_up(server.apply({&rough, 1}, {}, x)), EncodingError);
+}
+
+// Nor do files make bits of sums.
+TEST(BinfheFailures, GatesKnowSumsThatForgotTheirOrigin) {
+  const Parameters parameters = test::insecure(test::small_literal());
+  const test::Pair& pair = test::pair_of(parameters);
+  const Server server(pair.keys, test::failing({"cpu", 1, {}, {}}));
+  const Ciphertexts a = pair.client.encrypt({0, 1}), b = pair.client.encrypt({1, 1});
+  const Ciphertexts* two[] = {&a, &b};
+  const std::int32_t add[] = {1, 1};
+  Ciphertexts sum = server.linear(add, two), bits = server.nand(a, b), opposite = server.not_(a);
+  for (Ciphertexts* batch : {&sum, &bits, &opposite}) batch->origin = {};
+  EXPECT_THROW(server.nand(sum, a), EncodingError);
+  EXPECT_THROW(server.not_(sum), EncodingError);
+  EXPECT_EQ(pair.client.decrypt(server.nand(bits, opposite)), (Messages{0, 1}));
 }
 
 TEST_F(BinfheFailure, FreshCiphertextsThatCannotBeReadAreRefused) {
@@ -413,7 +506,7 @@ TEST_F(BinfheFailure, ApproximateTablesAreRefusedWhereTheirBoundDoesNotHold) {
     terms.push_back(lenient_.bootstrap(client_.encrypt({0}, {2}, 1), input));
   std::vector<const Ciphertexts*> all;
   for (const Ciphertexts& term : terms) all.push_back(&term);
-  const Ciphertexts sum = lenient_.linear(std::vector<std::int32_t>(15, 3), all, 0, true);
+  const Ciphertexts sum = lenient_.linear(std::vector<std::int32_t>(15, 3), all, 0, false, 15);
   EXPECT_NEAR(sum.noise, apart(std::vector<double>(15, 3)), 1e-9);
 
   EXPECT_EQ(strict_.error_bound(lut, x), lut.error_bound());
