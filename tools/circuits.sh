@@ -12,7 +12,7 @@
 # PROCESSES  one a core by default. A GPU's memory is shared: a process takes up to 2 GB of it.
 #
 # 100,000 of BGV take 35 minutes of CPU time or so; a process with a circuit of depth 24 takes 12 GB
-# of the host's memory. 10,000 of CKKS take a minute.
+# of the host's memory. 10,000 of CKKS take a minute, as those of FHEW/TFHE do.
 set -uo pipefail
 usage="usage: tools/circuits.sh bgv|ckks|binfhe PROGRAM [CIRCUITS [PROCESSES]]"
 case "${1:?$usage}" in

@@ -172,12 +172,18 @@ struct Codec<Ciphertexts> {
       for (std::size_t i = 0; i < count; ++i)
         lattice::lwe::ciphertext_uniform(*seed, numbers.empty() ? i : numbers[i], q,
                                          std::span(data).subspan(i * row, row - 1));
-    Ciphertexts value{parameters,         in.header().key_id,
-                      encoding,           static_cast<std::size_t>(count),
-                      std::move(data),    seed,
-                      fields.shape,       seed ? binfhe::fresh_noise(parameters) : fields.noise,
-                      std::move(numbers), fields.sum,
-                      {},                 fields.largest,
+    Ciphertexts value{parameters,
+                      in.header().key_id,
+                      encoding,
+                      static_cast<std::size_t>(count),
+                      std::move(data),
+                      seed,
+                      fields.shape,
+                      seed ? binfhe::fresh_noise(parameters) : fields.noise,
+                      std::move(numbers),
+                      fields.sum,
+                      {},
+                      fields.largest,
                       fields.as_bits};
     const binfhe::Largest largest = binfhe::largest_of(value);
     if (seed) binfhe::set_largest(value, largest);

@@ -219,8 +219,8 @@ class Server {
   Ciphertexts bootstrap(const Ciphertexts& a, std::optional<Encoding> output = {}) const;
   /// Looks ciphertext i up in luts[index[i]]; with an empty index all are looked up in luts[0]. All
   /// tables have the same kind, input encoding and output encoding. EncodingError for tables with
-  /// padding if the inputs' padding bit may be set (Array::largest). NoiseError if outputs of tables
-  /// that are not exact may be off by more than `within`; without `within` the limit is
+  /// padding if the inputs' padding bit may be set (Array::largest). NoiseError if outputs of
+  /// tables that are not exact may be off by more than `within`; without `within` the limit is
   /// Lut::error_bound().
   Ciphertexts apply(std::span<const Lut> luts, std::span<const std::uint32_t> index,
                     const Ciphertexts& a, std::optional<std::uint32_t> within = {}) const;
@@ -236,11 +236,12 @@ class Server {
   // ones may pass where computed ones do not.
 
   /// m >> round_bits, modulo p >> round_bits, for messages m (OpenFHE: EvalFloor, with the same
-  /// bits of the phase). A padding bit stays where it is set. EncodingError unless 1 <= round_bits, and p >> round_bits is at least 2.
+  /// bits of the phase). A padding bit stays where it is set. EncodingError unless 1 <= round_bits,
+  /// and p >> round_bits is at least 2.
   Ciphertexts eval_floor(const Ciphertexts& a, unsigned round_bits) const;
-  /// Bits: 1 for m >= p/2, which stands for m - p < 0, else 0 (OpenFHE: EvalSign). With padding: the
-  /// padding bit, which a difference x - y (modular) has set where x < y. Takes one blind rotation
-  /// after the last step.
+  /// Bits: 1 for m >= p/2, which stands for m - p < 0, else 0 (OpenFHE: EvalSign). With padding:
+  /// the padding bit, which a difference x - y (modular) has set where x < y. Takes one blind
+  /// rotation after the last step.
   Ciphertexts eval_sign(const Ciphertexts& a, Encoding output = {}) const;
   /// The digits of m to the base 2N/256, the lowest first; the last may have fewer bits (OpenFHE:
   /// EvalDecomp). Encodings say how large they are. Nothing is looked up: digits keep the noise
@@ -259,8 +260,8 @@ class Server {
   /// EncodingError otherwise, unless the caller says one of two things. `modular`: the sum is meant
   /// modulo p. It decrypts so, but may set the padding bit, with which a padded table would negate
   /// what it finds: apply and eval_decomp refuse it. `largest`: the caller knows that all messages
-  /// of the sum lie in 0 … largest, which must be below p. Nothing checks this. Gates take a sum for
-  /// bits only where it follows, or is said with `largest`, that it is at most 1.
+  /// of the sum lie in 0 … largest, which must be below p. Nothing checks this. Gates take a sum
+  /// for bits only where it follows, or is said with `largest`, that it is at most 1.
   Ciphertexts linear(std::span<const std::int32_t> weights,
                      std::span<const Ciphertexts* const> inputs, std::int32_t constant = 0,
                      bool modular = false, std::optional<std::uint32_t> largest = {}) const;

@@ -179,9 +179,10 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         (four), in any case. Inputs are bits. Their p is 4 for two inputs and for majority, 6 for
         and3 and or3, and 8 for and4 and or4. All gates except xor and xnor also take a larger even
         p. If all their inputs are encrypted, xor and xnor also take sums: they tell whether all of
-        them together are odd. The bits that come out have p = `p_out`, by default the inputs' p. Raises `ValueError`
-        for another name, `TypeError` for another number of inputs or if none is encrypted, and
-        `EncodingError` if a known input is neither 0 nor 1.
+        them together are odd. The bits that come out have p = `p_out`, by default the inputs' p.
+        Raises `ValueError` for another name, `TypeError` for another number of inputs or if none is
+        encrypted, and `EncodingError` if a known input is neither 0 nor 1, or an encrypted one may
+        be no bit.
 
         `parameters.failure_log2` bounds the failure of gates of two inputs. Other gates fail more
         often. With W128_P64 majority fails with 2^-57, a gate on two outputs of `mux` with 2^-56,
@@ -475,8 +476,8 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         its terms or by `largest=1`.
 
         Raises `EncodingError` for a `largest` that is not below p, and `ValueError` unless there
-        are as many weights as arrays, and at least one. For a weight that is not an integer it raises `TypeError`, and for one outside
-        -2^31 … 2^31 - 1 `EncodingError`, with its index.
+        are as many weights as arrays, and at least one. For a weight that is not an integer it
+        raises `TypeError`, and for one outside -2^31 … 2^31 - 1 `EncodingError`, with its index.
         """
         numbers, added = whole_numbers(weights, "weights"), whole_numbers(constant, "constant")
         for array, field in ((numbers, "weights"), (added, "constant")):

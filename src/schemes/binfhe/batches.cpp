@@ -14,7 +14,7 @@ namespace {
 /// The same but for rows.
 Ciphertexts with(const Ciphertexts& batch, std::vector<std::uint32_t> data) {
   const std::size_t count = data.size() / batch.row();
-  return {batch.parameters, batch.key_id, batch.encoding, count, std::move(data), {}, {},
+  return {batch.parameters, batch.key_id, batch.encoding, count, std::move(data), {},           {},
           batch.noise,      {},           batch.sum,      {},    batch.largest,   batch.as_bits};
 }
 

@@ -1,6 +1,7 @@
 #include "schemes/binfhe/origin.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <tuple>
 #include <utility>
@@ -61,10 +62,21 @@ bool may_share(const ErrorPart& a, const ErrorPart& b) {
   return false;
 }
 
-/// 1 or -1 where all errors of one are those of the other times this, as far as words tell; else 0.
+std::uint64_t next_batch() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+/// Whether they are the same rows of what was made or joined.
+bool same_rows(const ErrorPart& a, const ErrorPart& b) {
+  if (a.batch == 0 || a.batch != b.batch) return false;
+  return a.rows == b.rows || (a.rows && b.rows && *a.rows == *b.rows);
+}
+
+/// 1 or -1 where all errors of one are those of the other times this, as far as is known; else 0.
 int ratio_of(const ErrorPart& a, const ErrorPart& b) {
   if (!a.marks || !b.marks || a.variance != b.variance) return 0;
-  if (a.marks == b.marks) return 1;
+  if (a.marks == b.marks || same_rows(a, b)) return 1;
   // Bootstraps that differ in the sign of their output have one mark, and about the same errors.
   if (((a.from | b.from) & (ErrorPart::made | ErrorPart::joined)) != 0) return 0;
   const Numbers &x = *a.marks, &y = *b.marks;
@@ -126,8 +138,8 @@ Largest largest_of(const Ciphertexts& batch) {
   const Largest largest{*batch.largest, batch.as_bits.value_or(*batch.largest)};
   if (largest.any > all || largest.as_bits > largest.any)
     throw RangeError("largest, as_bits: " + std::to_string(largest.any) + ", " +
-                     std::to_string(largest.as_bits) + " must not be above " +
-                     std::to_string(all) + ", largest");
+                     std::to_string(largest.as_bits) + " must not be above " + std::to_string(all) +
+                     ", largest");
   return largest;
 }
 
@@ -208,7 +220,7 @@ Origin origin_of_bootstrapped(Marks inputs, std::span<const std::uint64_t> tags,
   for (std::size_t i = 0; i < marks.size(); ++i)
     marks[i] = mix((*inputs)[i], tags[index.empty() ? 0 : index[i]]) | 1;
   const Marks made = shared(std::move(marks));
-  return {noise, {largest, largest}, made, {{1, noise, made, ErrorPart::made}}};
+  return {noise, {largest, largest}, made, {{1, noise, made, ErrorPart::made, next_batch()}}};
 }
 
 Origin origin_of_mux(Marks values, const Origin& first, const Origin& second) {
@@ -228,8 +240,13 @@ Origin take(const Origin& origin, std::span<const std::uint32_t> index) {
   };
   Origin taken = origin;
   taken.values = chosen(origin.values);
-  for (ErrorPart& part : taken.parts)
+  for (ErrorPart& part : taken.parts) {
+    // The only one of a single ciphertext is all of a batch's.
+    const bool of_all = part.marks && part.marks->size() == 1 && count_of(origin) != 1;
+    if (part.batch != 0 && !of_all)
+      part.rows = part.rows ? chosen(part.rows) : shared(Numbers(index.begin(), index.end()));
     part.marks = part.marks == origin.values ? taken.values : chosen(part.marks);
+  }
   return taken;
 }
 
@@ -265,7 +282,10 @@ Origin join(std::span<const Origin* const> origins) {
       }
       marks.resize(until, 0);
     }
-    if (known) part.marks = shared(std::move(marks));
+    if (known) {
+      part.marks = shared(std::move(marks));
+      part.batch = next_batch();
+    }
     joined.parts.push_back(std::move(part));
   }
   joined.values = shared(std::move(values));

@@ -24,6 +24,10 @@ struct ErrorPart {
   double variance = 1;  ///< before the weight, in units of a bootstrapped ciphertext's
   Marks marks{};        ///< null: unknown, may be a part of any other
   std::uint8_t from = made;
+  /// Numbers what was made or joined in this process, 0: nothing. Errors are the same where this
+  /// and the rows of it are; marks do not tell whether their signs are.
+  std::uint64_t batch = 0;
+  Marks rows{};  ///< null: all, in order
 };
 
 /// What messages are known not to pass.

@@ -362,9 +362,7 @@ NoiseEstimate Parameters::noise(Transform transform) const {
   const lattice::lwe::RotationMethod method = rotation_method(p);
   const lattice::lwe::RotationMethod::Noise at{p.n, p.N, p.Q,  keys_per_coefficient(),
                                                row, lwe, ring, transform == Transform::fft};
-  const auto of_key = [&](std::size_t key) {
-    return method.variance(at, rotation_ranges(p, key));
-  };
+  const auto of_key = [&](std::size_t key) { return method.variance(at, rotation_ranges(p, key)); };
   out.blind_rotation = of_key(0);
   for (std::size_t key = 1; key < rotation_keys(); ++key)
     out.small_modulus_rotations.push_back(of_key(key));

@@ -359,8 +359,8 @@ struct Server::State : std::enable_shared_from_this<State> {
         evaluator.map(rows, forms, plan.rotates, plan.work);
     std::vector<Array> out;
     for (std::size_t k = 0; k < digits.size(); ++k) {
-      Origin of = *large_origin(mix(1, input.sectors() + (k << 32)), *origin(a), noise[k],
-                                digits[k].p - 1);
+      Origin of =
+          *large_origin(mix(1, input.sectors() + (k << 32)), *origin(a), noise[k], digits[k].p - 1);
       // The lowest has the input's own errors, so that nothing is known to be independent of it.
       of.parts[0].marks = {};
       out.push_back(wrap(digits[k], std::make_shared<const Origin>(std::move(of)), made[k]));
@@ -390,8 +390,7 @@ struct Server::State : std::enable_shared_from_this<State> {
     const double noise = variance_of(all.terms, account.constant());
     if (noise > all.most) account.check_sum(input, noise);
     const auto origin = [&] {
-      return std::make_shared<const Origin>(
-          origin_of_sum(all.terms, constant, noise, largest));
+      return std::make_shared<const Origin>(origin_of_sum(all.terms, constant, noise, largest));
     };
     return run(plan_linear(parameters, weights, constant, input), origin, inputs);
   }

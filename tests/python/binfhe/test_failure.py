@@ -183,7 +183,7 @@ def test_tables_of_sums_that_may_have_set_the_padding_bit(kit: Kit, tmp_path: Pa
     total = server.add(x, y, modular=True)
     assert (x.largest, total.largest) == (7, 15)
     for wrapped in (total, total[0], total.reshape(1, 2), server.sub(x, y, modular=True)):
-        with pytest.raises(whorl.EncodingError, match="take a larger p, .* as largest"):
+        with pytest.raises(whorl.EncodingError, match=r"take a larger p, .* as largest"):
             server.apply(same, wrapped)
     # It is a part of files and pickles.
     total.to_host().save(tmp_path / "total.whorl")
@@ -220,7 +220,9 @@ def test_mux_of_what_is_known_takes_bits(kit: Kit) -> None:
     a, b = kit.client.encrypt([0, 1]), kit.client.encrypt([1, 1])
     total = kit.server.add(a, b)
     for operands in ((total, 1, 0), (total, [1, 0], [0, 0]), (1, total, a), ([1, 0], a, total)):
-        with pytest.raises(whorl.EncodingError, match="mux takes bits, but input . may be as large"):
+        with pytest.raises(
+            whorl.EncodingError, match=r"mux takes bits, but input . may be as large"
+        ):
             kit.server.mux(*operands)
     assert kit.client.decrypt(kit.server.mux(a, 1, 0)).tolist() == [0, 1]
 

@@ -98,7 +98,19 @@ def test_sums_keep_their_noise_from_file_to_file(shell: Shell) -> None:
     padded = ("encrypt", "0", "1", "-p", "4", "--padding", "--allow-failure", "1", "--force")
     shell(*padded, "-o", "s.whorl", *PHRASE)
     assert "may be 0 … 6" in shell(*chain, "--allow-failure", "1", code=1)
-    shell("encrypt", "3", "2", "-p", "4", "--padding", "--allow-failure", "1", "-o", "t.whorl", *PHRASE)
+    shell(
+        "encrypt",
+        "3",
+        "2",
+        "-p",
+        "4",
+        "--padding",
+        "--allow-failure",
+        "1",
+        "-o",
+        "t.whorl",
+        *PHRASE,
+    )
     total = ("--allow-failure", "1", "s=s.whorl", "t=t.whorl", "-o", "total.whorl")
     shell(*evaluate[:-2], "add(s, t, 1)", *total)  # modular
     lut = ("eval", "--allow-insecure", "--device", "cpu", "--lut", "x", "total.whorl")

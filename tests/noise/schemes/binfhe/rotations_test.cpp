@@ -28,8 +28,8 @@ struct Case {
   SecretDistribution secret;
   std::uint32_t n;
   bool raised = false;
-  bool wide = false;      ///< Q above 2^31
-  std::uint64_t q = 512;  ///< 2N
+  bool wide = false;         ///< Q above 2^31
+  std::uint64_t q = 512;     ///< 2N
   std::uint32_t coarse = 0;  ///< so many last coefficients have larger digits
 };
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
@@ -108,7 +108,8 @@ TEST_P(RotationNoise, HasTheVarianceOfTheFormula) {
   // the first product, which rotate (0, b) and add no errors: 3 %.) Others are within 3 %. Also
   // within 5.2 deviations of a mean square of so many errors. Those of one rotation are counted as
   // a quarter of as many independent ones.
-  const double close = c.kind == RotationKind::automorphism && c.group > 1 && !c.raised ? 0.01 : 0.03;
+  const double close =
+      c.kind == RotationKind::automorphism && c.group > 1 && !c.raised ? 0.01 : 0.03;
   const double scatter = std::sqrt(2.0 / (static_cast<double>(count) * N / 4));
   EXPECT_NEAR(got / formula, 1, close + fitted + 5.2 * scatter);
 }
@@ -141,7 +142,8 @@ INSTANTIATE_TEST_SUITE_P(
             Case{"automorphism_1", automorphism, 1, ternary, 48},
             Case{"automorphism_10", automorphism, 10, gaussian, 48},
             Case{"automorphism_10_binary", automorphism, 10, binary, 48},
-            Case{"automorphism_10_two_gadgets", automorphism, 10, ternary, 48, false, false, 512, 12},
+            Case{"automorphism_10_two_gadgets", automorphism, 10, ternary, 48, false, false, 512,
+                 12},
             Case{"raised_ginx_binary", ginx, 1, binary, 48, true},
             Case{"raised_ginx_ternary", ginx, 1, ternary, 48, true},
             Case{"raised_ginx_wide", ginx, 1, ternary, 32, true, true},

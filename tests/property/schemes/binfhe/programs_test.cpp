@@ -124,7 +124,8 @@ class Program {
     for (const std::uint32_t m : clear) wrong += m > array.largest() && !loose ? 1 : 0;
     totals_.wrong += wrong;
     EXPECT_EQ(wrong, 0u) << "wrong of " << clear.size();
-    if (wrong == 0 && std::all_of(clear.begin(), clear.end(), [&](auto m) { return m < encoding.p; }))
+    if (wrong == 0 &&
+        std::all_of(clear.begin(), clear.end(), [&](auto m) { return m < encoding.p; }))
       check_noise(host, clear);
     Wire wire{std::move(array), std::move(clear), loose};
     if (wires_.size() < 8)
@@ -214,9 +215,10 @@ class Program {
     const std::vector<std::uint32_t> index = random_messages(2);
     // Those of another kind would be refused.
     const bool both = luts[0].kind() == luts[1].kind();
-    add(server_.apply(std::span(luts).first(both ? 2 : 1),
-                      both ? std::span<const std::uint32_t>(index) : std::span<const std::uint32_t>(),
-                      a.array),
+    add(server_.apply(
+            std::span(luts).first(both ? 2 : 1),
+            both ? std::span<const std::uint32_t>(index) : std::span<const std::uint32_t>(),
+            a.array),
         of([&](std::size_t i) {
           return luts[both ? index[i] : 0].values()[a.clear[i] % a.encoding().p];
         }));

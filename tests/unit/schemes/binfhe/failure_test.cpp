@@ -102,6 +102,11 @@ TEST(BinfheFailures, W128P64ServesTwoInputsAndNotFour) {
             "and4 with p = 8 under W128_P64 fails with a probability of 2^-12.5, which is above "
             "the 2^-40 that is allowed. The set W128_P128 would serve. allow_failure = 2^-12 "
             "accepts it.");
+  // As for a number that is added to itself.
+  EXPECT_NE(test::message_of<NoiseError>([&] {
+              account.check_gate(Gate::majority, {4}, {4}, 5);
+            }).find("The set W128_P128 would serve."),
+            std::string::npos);
   // A smaller p serves a gate of two inputs.
   EXPECT_NE(test::message_of<NoiseError>([&] {
               account.check_gate(Gate::and_, {8}, {8}, 2);
@@ -287,6 +292,29 @@ TEST_F(BinfheShared, GatesOfOneCiphertextTwiceAreReckonedAsSuch) {
   EXPECT_THROW(server.mux(a, a, b), NoiseError);
 }
 
+TEST_F(BinfheShared, ErrorsOfARowAndOfItsNegationCancel) {
+  const Array a = lenient_.upload(client_.encrypt({0, 1})),
+              b = lenient_.upload(client_.encrypt({1, 1}));
+  const Array g = lenient_.and_(a, b), opposite = lenient_.not_(g);
+  const auto row = [&](const Array& of, std::uint32_t i) {
+    const std::uint32_t index[] = {i};
+    return lenient_.take(of, index);
+  };
+  EXPECT_EQ(noise({1, 1}, {g, opposite}), 0);
+  EXPECT_EQ(noise({1, -1}, {g, opposite}), 4);
+  for (const std::uint32_t i : {0U, 1U}) {
+    EXPECT_EQ(noise({1, 1}, {row(g, i), row(opposite, i)}), 0);
+    EXPECT_EQ(noise({1, -1}, {row(g, i), row(opposite, i)}), 4);
+    EXPECT_NEAR(noise({1, 1}, {row(g, i), row(opposite, 1 - i)}), apart({1, 1}), 1e-9);
+  }
+  // Joined, rows of one mark have errors of either sign.
+  const Array joined[] = {g, opposite};
+  const Array both = lenient_.concatenate(joined);
+  EXPECT_EQ(noise({1, 1}, {row(both, 0), lenient_.not_(row(both, 0))}), 0);
+  EXPECT_EQ(noise({1, -1}, {row(both, 2), row(both, 0)}), 4);
+  EXPECT_EQ(noise({1, 1}, {row(both, 2), row(both, 0)}), 4);  // an upper bound: it is 0
+}
+
 TEST_F(BinfheShared, NoiseOfTheCallersIsChecked) {
   Ciphertexts x = lenient_.download(made({1}));
   for (const double wrong : {-1.0, std::nan(""), HUGE_VAL}) {
@@ -370,12 +398,11 @@ TEST(BinfheFailures, TablesOfSumsThatMayHaveSetThePaddingBitAreRefused) {
     using Batch = std::remove_cvref_t<decltype(x)>;
     const Batch* two[] = {&x, &y};
     const std::int32_t add[] = {1, 1}, subtract[] = {1, -1}, twice[] = {2}, minus[] = {-1};
-    const Batch sums[] = {
-        server.linear(add, two, 0, true), server.linear(subtract, two, 0, true),
-        server.linear(twice, std::span<const Batch* const>(two, 1), 0, true),
-        server.linear(minus, std::span<const Batch* const>(two, 1), 0, true),
-        server.linear(std::span<const std::int32_t>(add, 1), std::span<const Batch* const>(two, 1),
-                      1, true)};
+    const Batch sums[] = {server.linear(add, two, 0, true), server.linear(subtract, two, 0, true),
+                          server.linear(twice, std::span<const Batch* const>(two, 1), 0, true),
+                          server.linear(minus, std::span<const Batch* const>(two, 1), 0, true),
+                          server.linear(std::span<const std::int32_t>(add, 1),
+                                        std::span<const Batch* const>(two, 1), 1, true)};
     for (const Batch& sum : sums) {
       EXPECT_EQ(test::message_of<EncodingError>([&] { looked_up(sum); }),
                 "apply takes messages 0 … 3 of p = 4 with padding, but these may be as large as 7: "
@@ -386,8 +413,8 @@ TEST(BinfheFailures, TablesOfSumsThatMayHaveSetThePaddingBitAreRefused) {
       const Batch* one[] = {&sum};
       EXPECT_THROW(server.linear(std::span<const std::int32_t>(add, 1), one), EncodingError);
       EXPECT_THROW(looked_up(server.linear(minus, one, 3, true)), EncodingError);
-      EXPECT_NO_THROW(looked_up(server.linear(std::span<const std::int32_t>(add, 1), one, 0, false,
-                                              3)));
+      EXPECT_NO_THROW(
+          looked_up(server.linear(std::span<const std::int32_t>(add, 1), one, 0, false, 3)));
       EXPECT_THROW(server.linear(std::span<const std::int32_t>(add, 1), one, 0, false, 4),
                    EncodingError);
     }
