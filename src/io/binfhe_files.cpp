@@ -124,9 +124,9 @@ struct Codec<Ciphertexts> {
       binfhe::check_noise(value);
       fields.noise = value.noise;
       fields.sum = value.sum;
+      const binfhe::Largest largest = binfhe::largest_of(value);
       fields.largest = value.largest;
-      fields.as_bits = value.as_bits;
-      binfhe::largest_of(value);  // for its refusals
+      if (value.largest && largest.as_bits != largest.any) fields.as_bits = largest.as_bits;
     }
     out.array(std::move(fields), value.count);
     const std::size_t words = value.seed ? value.count : value.data.size();
