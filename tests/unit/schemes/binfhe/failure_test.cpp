@@ -461,6 +461,29 @@ TEST(BinfheFailures, TablesOfSumsThatMayHaveSetThePaddingBitAreRefused) {
   EXPECT_THROW(looked_up(server.apply({&rough, 1}, {}, x)), EncodingError);
 }
 
+// Fresh inputs count as bootstrapped. What they share with opposite signs must not cancel by it.
+TEST(BinfheFailures, InputsCountAtLeastAsTheyAre) {
+  const Parameters parameters = test::insecure(test::small_literal());
+  const test::Pair& pair = test::pair_of(parameters);
+  const Server lenient(pair.keys, test::failing({"cpu", 1, {}, {}}));
+  const Ciphertexts x = pair.client.encrypt({0, 1}, {32}, 1), again = lenient.bootstrap(x);
+  const double f = fresh_noise(parameters), scale = std::sqrt(1 / f);
+  const double own = f + 1, scaled = (2 - scale) * (2 - scale) * f + 1;
+  ASSERT_GT(own, 1.2 * scaled);
+  // 2x - x' is a bit; together with 1 - x it has the errors of x - x'.
+  const std::int32_t weights[] = {2, -1};
+  const Ciphertexts* terms[] = {&x, &again};
+  const Ciphertexts y = lenient.linear(weights, terms, 0, false, 1), opposite = lenient.not_(x);
+  // At so many sectors failures are often enough for a probability that is not 0.
+  ServerOptions options{"cpu", 1, {}, {}};
+  options.allow_failure =
+      std::exp2(parameters.gate_failure_log2((own + scaled) / 2, 32, lenient.transform()));
+  EXPECT_THROW(Server(pair.keys, options).and_(opposite, y), NoiseError);
+  options.allow_failure =
+      std::exp2(parameters.gate_failure_log2(1.1 * own, 32, lenient.transform()));
+  EXPECT_NO_THROW(Server(pair.keys, options).and_(opposite, y));
+}
+
 // Nor do files make bits of sums.
 TEST(BinfheFailures, GatesKnowSumsThatForgotTheirOrigin) {
   const Parameters parameters = test::insecure(test::small_literal());
