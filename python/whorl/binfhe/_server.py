@@ -511,10 +511,11 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         >>> total = server.add(a, b, modular=True)
         >>> int(client.decrypt(total)), total.largest  # 20, which sets the padding bit
         (4, 31)
-        >>> server.apply(Lut(client.parameters, range(16), padding=True), total)
+        >>> same = Lut(client.parameters, range(16), padding=True)
+        >>> server.apply(same, total)  # doctest: +ELLIPSIS
         Traceback (most recent call last):
             ...
-        whorl.errors.EncodingError: apply takes messages 0 … 15 ...
+        whorl.EncodingError: apply takes messages 0 … 15 of p = 16 with padding, but ...
         """
         return self.linear([1, 1], [a, b], modular=modular, largest=largest)
 

@@ -157,6 +157,21 @@ def test_gates_of_one_bit_twice(noisy: Kit) -> None:
             server.and_(*same)
 
 
+def test_a_number_meets_itself(noisy: Kit) -> None:
+    """As in the recipes: errors add up in g + g, and cancel in g + (1 - g)."""
+
+    def failure(squares: float) -> float:
+        return noisy.parameters.gate_failure_log2(squares, 4, noisy.server.transform)
+
+    server = Server(noisy.keys, device="cpu", allow_failure=2 ** ((failure(3.5) + failure(5)) / 2))
+    a, b = noisy.client.encrypt([0, 1]), noisy.client.encrypt([1, 1])
+    g, carry = server.nand(a, b), server.nor(a, b)
+    assert noisy.client.decrypt(server.majority(g[0], ~g[0], carry[0])) == 0
+    with pytest.raises(whorl.NoiseError, match="The set W128_P64 would serve"):
+        server.majority(g[0], g[0], carry[0])
+    assert noisy.client.decrypt(server.majority(g[0], server.bootstrap(g)[0], carry[0])) == 1
+
+
 def test_sums_that_the_padding_does_not_hold(kit: Kit) -> None:
     server, client = kit.server, kit.client
     x, y = (client.encrypt(each, p=8, padding=True) for each in ([1, 7], [2, 6]))
