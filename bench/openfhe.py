@@ -149,8 +149,10 @@ def main() -> int:
             repeats = peer_runs if batch == 1 else 1
             ours.append(statistics.mean(measure() for _ in range(repeats)))
         versus = against("openfhe", peer.about["version"], ours, theirs)
+        under = parameters_of(name)
+        fails = under.sign_failure_log2(1 << 17) if op == "evalsign" else None
         line = record(
-            "openfhe", op, name, ours, parameters=parameters_of(name), batch=batch, **versus
+            "openfhe", op, name, ours, parameters=under, pfail_log2=fails, batch=batch, **versus
         )
         print(f"{op:9s} {name:28s} batch {batch:3d}: {in_words(line)}", flush=True)
         append(options.record, line)

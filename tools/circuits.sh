@@ -6,17 +6,19 @@
 #
 # SCHEME     bgv    100,000 by default: tests/property/schemes/bgv/circuits_test.cpp
 #            ckks    10,000 by default: tests/property/circuits/ckks_circuits_test.cpp
-# PROGRAM    whorl_tests_property_schemes for bgv, whorl_tests_property_circuits for ckks; or
-#            whorl_tests_gpu, which runs them on every GPU too
+#            binfhe  10,000 by default: tests/property/schemes/binfhe/programs_test.cpp
+# PROGRAM    whorl_tests_property_schemes for bgv and binfhe, whorl_tests_property_circuits for ckks;
+#            or, for bgv and ckks, whorl_tests_gpu, which runs them on every GPU too
 # PROCESSES  one a core by default. A GPU's memory is shared: a process takes up to 2 GB of it.
 #
 # 100,000 of BGV take 35 minutes of CPU time or so; a process with a circuit of depth 24 takes 12 GB
-# of the host's memory. 10,000 of CKKS take a minute.
+# of the host's memory. 10,000 of CKKS take a minute, as those of FHEW/TFHE do.
 set -uo pipefail
-usage="usage: tools/circuits.sh bgv|ckks PROGRAM [CIRCUITS [PROCESSES]]"
+usage="usage: tools/circuits.sh bgv|ckks|binfhe PROGRAM [CIRCUITS [PROCESSES]]"
 case "${1:?$usage}" in
-  bgv) suite=BgvCircuits name=BGV circuits=100000 ;;
-  ckks) suite=CkksCircuits name=CKKS circuits=10000 ;;
+  bgv) suite='BgvCircuits.*' name=BGV circuits=100000 ;;
+  ckks) suite='CkksCircuits.*' name=CKKS circuits=10000 ;;
+  binfhe) suite='*/BinfheCircuits.*' name=BINFHE circuits=10000 ;;
   *)
     echo "$usage" >&2
     exit 2
@@ -32,7 +34,7 @@ trap 'rm -rf "$logs"' EXIT
 shard() {
   local status=0
   WHORL_TEST_CIRCUITS="$circuits" WHORL_TEST_SHARD="$1/$count" \
-    "$program" --gtest_filter="$suite.*" >"$logs/$1.log" 2>&1 || status=$?
+    "$program" --gtest_filter="$suite" >"$logs/$1.log" 2>&1 || status=$?
   if ((status != 0)); then
     echo "process $1/$count failed:"
     grep -vE "^\[ +(OK|RUN|SKIPPED) |^$name-CIRCUITS" "$logs/$1.log" | tail -n 60

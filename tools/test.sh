@@ -105,6 +105,8 @@ if [[ "$mode" == full ]]; then
     "$build/tests/whorl_tests_property_schemes" 100000 "$jobs"
   part ckks-circuits 'PASSED|FAILED' tools/circuits.sh ckks \
     "$build/tests/whorl_tests_property_circuits" 10000 "$jobs"
+  part binfhe-circuits 'PASSED|FAILED' tools/circuits.sh binfhe \
+    "$build/tests/whorl_tests_property_schemes" 10000 "$jobs"
   part warnings 'error:|no warnings' warnings
   part clang 'tests passed|tests failed' preset clang
   part shared 'tests passed|tests failed' preset shared

@@ -85,11 +85,13 @@ def record(
     params: str,
     values: list[float],
     parameters: binfhe.Parameters | None = None,
+    pfail_log2: float | None = None,
     **fields: Any,
 ) -> Record:
     """The same under a parameter set of binfhe, with what its security and failures are.
 
-    `parameters`: what `params` stands for, if it is not the name of a set.
+    `parameters`: what `params` stands for, if it is not the name of a set. `pfail_log2`: of the
+    operation, if the set's own is not its.
     """
     from whorl import binfhe
 
@@ -101,7 +103,7 @@ def record(
         params,
         values,
         security_bits=round(min(parameters.security.lwe_bits, parameters.security.ring_bits), 1),
-        pfail_log2=round(parameters.failure_log2, 1),
+        pfail_log2=round(parameters.failure_log2 if pfail_log2 is None else pfail_log2, 1),
         **fields,
     )
 

@@ -12,9 +12,19 @@ struct Operation {
   const char* op;
   unsigned log_modulus;
   Peer peer;
+  double (*failure_log2)(const Parameters& parameters, std::uint32_t p, Transform transform);
   void (*run)(const Server& server, const Ciphertexts& a);
   void (*run_resident)(const Server& server, const Array& a);
 };
+
+constexpr unsigned kRoundBits = 2;
+
+double of_floor(const Parameters& parameters, std::uint32_t p, Transform transform) {
+  return parameters.floor_failure_log2(p, kRoundBits, transform);
+}
+double of_sign(const Parameters& parameters, std::uint32_t p, Transform transform) {
+  return parameters.sign_failure_log2(p, transform);
+}
 
 constexpr const char* kPaper = "TCHES 2025, Table 5";
 /// Binary keys are VeloFHE's alone, and only floors.
@@ -27,16 +37,19 @@ void measure_large_precision(const GpuOptions& options, const Report& report) {
       {"evalfloor",
        11,
        {"Xiao et al., RTX 4090, batch 16384", kPaper, 1000 / 1.68},
-       [](const Server& server, const Ciphertexts& a) { server.eval_floor(a, 2); },
-       [](const Server& server, const Array& a) { server.eval_floor(a, 2); }},
+       of_floor,
+       [](const Server& server, const Ciphertexts& a) { server.eval_floor(a, kRoundBits); },
+       [](const Server& server, const Array& a) { server.eval_floor(a, kRoundBits); }},
       {"evalsign",
        17,
        {"Xiao et al., RTX 4090, batch 16384", kPaper, 1000 / 4.99},
+       of_sign,
        [](const Server& server, const Ciphertexts& a) { server.eval_sign(a); },
        [](const Server& server, const Array& a) { server.eval_sign(a); }},
       {"evaldecomp",
        23,
        {"Xiao et al., RTX 4090, batch 16384", kPaper, 1000 / 6.03},
+       of_sign,
        [](const Server& server, const Ciphertexts& a) { server.eval_decomp(a); },
        [](const Server& server, const Array& a) { server.eval_decomp(a); }},
   };
@@ -58,6 +71,7 @@ void measure_large_precision(const GpuOptions& options, const Report& report) {
         if (batch > 1)
           record.peer = std::string(set).ends_with(" binary") ? kVeloFhe : operation.peer;
         describe(record, parameters, transform);
+        record.pfail_log2 = operation.failure_log2(parameters, encoding.p, transform);
         record.more.emplace_back("log2_modulus", std::uint64_t{operation.log_modulus});
         const Array x = server.upload(a);
         report.add_both(

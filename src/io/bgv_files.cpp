@@ -70,8 +70,10 @@ struct Codec<Ciphertexts> {
     const auto seed = in.seed();
     check_info(parameters, info, seed.has_value());
     ArrayFields array = in.array(info.count);
-    if (array.noise != 1 || array.sum || array.low || array.high)
-      throw FormatError("noise, sum, low and high are fields that BGV's ciphertexts do not have");
+    if (array.of_lwe() || array.of_reals())
+      throw FormatError(
+          "noise, sum, largest, as_bits, low and high are fields that BGV's ciphertexts do not "
+          "have");
     info.length = array.length;
     info.rest = static_cast<bgv::Rest>(array.rest);
     check_info(parameters, info, seed.has_value());

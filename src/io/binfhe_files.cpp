@@ -12,6 +12,7 @@
 #include "lattice/lwe/uniform.h"
 #include "schemes/binfhe/account.h"
 #include "schemes/binfhe/derived.h"
+#include "schemes/binfhe/origin.h"
 
 namespace whorl::io {
 
@@ -123,6 +124,9 @@ struct Codec<Ciphertexts> {
       binfhe::check_noise(value);
       fields.noise = value.noise;
       fields.sum = value.sum;
+      const binfhe::Largest largest = binfhe::largest_of(value);
+      fields.largest = value.largest;
+      if (value.largest && largest.as_bits != largest.any) fields.as_bits = largest.as_bits;
     }
     out.array(std::move(fields), value.count);
     const std::size_t words = value.seed ? value.count : value.data.size();
@@ -140,11 +144,16 @@ struct Codec<Ciphertexts> {
     const auto count = in.fields().value<std::uint64_t>("count");
     const auto seed = in.seed();
     const ArrayFields fields = in.array(count);
-    if (fields.length != 0 || fields.rest != 0)
-      throw FormatError("length and rest describe vectors, which these ciphertexts do not hold");
-    if (seed && (fields.noise != 1 || fields.sum))
+    if (fields.length != 0 || fields.rest != 0 || fields.of_reals())
       throw FormatError(
-          "noise and sum describe computed ciphertexts, but these have the seed of encryptions");
+          "length, rest, low and high describe vectors, which these ciphertexts do not hold");
+    if (seed && fields.of_lwe())
+      throw FormatError(
+          "noise, sum, largest and as_bits describe computed ciphertexts, but these have the seed "
+          "of encryptions");
+    if (fields.as_bits && !(fields.largest && *fields.as_bits < *fields.largest))
+      throw FormatError("as_bits is " + std::to_string(*fields.as_bits) +
+                        "; it must be below largest, which must be there");
     const std::uint64_t q = parameters.q();
     const std::size_t row = std::size_t{parameters.n()} + 1;
     const std::uint64_t words = checked_product(count, row, "ciphertexts");
@@ -164,11 +173,21 @@ struct Codec<Ciphertexts> {
       for (std::size_t i = 0; i < count; ++i)
         lattice::lwe::ciphertext_uniform(*seed, numbers.empty() ? i : numbers[i], q,
                                          std::span(data).subspan(i * row, row - 1));
-    Ciphertexts value{parameters,         in.header().key_id,
-                      encoding,           static_cast<std::size_t>(count),
-                      std::move(data),    seed,
-                      fields.shape,       seed ? binfhe::fresh_noise(parameters) : fields.noise,
-                      std::move(numbers), fields.sum};
+    Ciphertexts value{parameters,
+                      in.header().key_id,
+                      encoding,
+                      static_cast<std::size_t>(count),
+                      std::move(data),
+                      seed,
+                      fields.shape,
+                      seed ? binfhe::fresh_noise(parameters) : fields.noise,
+                      std::move(numbers),
+                      fields.sum,
+                      {},
+                      fields.largest,
+                      fields.as_bits};
+    const binfhe::Largest largest = binfhe::largest_of(value);
+    if (seed) binfhe::set_largest(value, largest);
     if (!seed) binfhe::check_noise(value);
     return value;
   }

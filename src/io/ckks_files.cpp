@@ -75,13 +75,14 @@ struct Codec<Ciphertexts> {
     const auto seed = in.seed();
     check_info(parameters, info, seed.has_value());
     ArrayFields array = in.array(info.count);
-    if (array.length != 0 || array.noise != 1 || array.sum)
+    if (array.length != 0 || array.of_lwe())
       throw FormatError(
-          "length, noise and sum are fields of arrays that CKKS's ciphertexts do not have");
+          "length, noise, sum, largest and as_bits are fields of arrays that CKKS's ciphertexts do "
+          "not have");
     if (array.rest != 0 && !has_rest(info))
       throw FormatError("rest: vectors of " + std::to_string(info.length) +
                         " values have nothing behind them");
-    if ((array.low || array.high) && info.packing != ckks::Packing::real)
+    if (array.of_reals() && info.packing != ckks::Packing::real)
       throw FormatError("low and high are fields of real values only");
     if (has_rest(info)) info.rest = static_cast<ckks::Rest>(array.rest);
     info.low = array.low.value_or(info.low);

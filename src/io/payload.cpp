@@ -15,14 +15,12 @@ constexpr std::size_t max_axes = 32;  // as many as NumPy 1 has
 /// max_bytes: sending them is about as much work as loading them.
 constexpr std::uint64_t harmless_expansion = 4;
 
-constexpr std::tuple array_fields{Field{1, "shape", &ArrayFields::shape, max_axes},
-                                  Field{2, "numbers", &ArrayFields::numbers},
-                                  Field{3, "length", &ArrayFields::length},
-                                  Field{4, "rest", &ArrayFields::rest},
-                                  Field{5, "noise", &ArrayFields::noise},
-                                  Field{6, "sum", &ArrayFields::sum},
-                                  Field{7, "low", &ArrayFields::low},
-                                  Field{8, "high", &ArrayFields::high}};
+constexpr std::tuple array_fields{
+    Field{1, "shape", &ArrayFields::shape, max_axes}, Field{2, "numbers", &ArrayFields::numbers},
+    Field{3, "length", &ArrayFields::length},         Field{4, "rest", &ArrayFields::rest},
+    Field{5, "noise", &ArrayFields::noise},           Field{6, "sum", &ArrayFields::sum},
+    Field{7, "largest", &ArrayFields::largest},       Field{8, "as_bits", &ArrayFields::as_bits},
+    Field{9, "low", &ArrayFields::low},               Field{10, "high", &ArrayFields::high}};
 
 template <class Exception>
 void check_shape(const Shape& shape, std::uint64_t count) {
@@ -115,11 +113,11 @@ std::optional<Seed> PayloadReader::seed() {
 
 std::optional<Shape> PayloadReader::shape(std::uint64_t count) {
   ArrayFields fields = array(count);
-  if (!fields.numbers.empty() || fields.length != 0 || fields.rest != 0 || fields.noise != 1 ||
-      fields.sum || fields.low || fields.high)
-    throw FormatError(
-        what_ +
-        ": a field is set that they do not have (numbers, length, rest, noise, sum, low or high)");
+  if (!fields.numbers.empty() || fields.length != 0 || fields.rest != 0 || fields.of_lwe() ||
+      fields.of_reals())
+    throw FormatError(what_ +
+                      ": a field is set that they do not have (numbers, length, rest, noise, sum, "
+                      "largest, as_bits, low or high)");
   return std::move(fields.shape);
 }
 

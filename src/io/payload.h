@@ -31,12 +31,16 @@ std::vector<NumberRun> runs_of(std::span<const std::uint32_t> numbers);
 /// The tagged fields of an array of ciphertexts, which all schemes write in the same way.
 struct ArrayFields {
   std::optional<Shape> shape{};
-  std::vector<NumberRun> numbers{};     ///< of what has a seed
-  std::uint64_t length = 0;             ///< values of each vector, where the scheme has vectors
-  std::uint8_t rest = 0;                ///< what is behind them
-  double noise = 1;                     ///< of what has no seed, where the scheme has this
-  bool sum = false;                     ///< the same
+  std::vector<NumberRun> numbers{};  ///< of what has a seed
+  std::uint64_t length = 0;          ///< values of each vector, where the scheme has vectors
+  std::uint8_t rest = 0;             ///< what is behind them
+  double noise = 1;                  ///< of what has no seed, where the scheme has this
+  bool sum = false;                  ///< the same
+  std::optional<std::uint32_t> largest{}, as_bits{};  ///< the same
   std::optional<double> low{}, high{};  ///< between which values lie, where the scheme says it
+
+  bool of_lwe() const { return noise != 1 || sum || largest || as_bits; }
+  bool of_reals() const { return low || high; }
 };
 
 /// Gathers small fields and refers to arrays, which must outlive it.

@@ -43,12 +43,24 @@ struct Ciphertexts {
   /// What the server that made these knows besides, such as what was added up. Lost in files.
   /// Whoever changes `data` must clear it.
   std::shared_ptr<const Origin> origin{};
+  /// The messages lie in 0 … largest. This may be p or more, up to 2p - 1, where the padding bit
+  /// may be set. No value: nobody said, as in older files. Then sums are taken to be anything, so
+  /// that the padding bit may be set; what has a seed is encrypted, and below p. Code that changes
+  /// `data` must set it.
+  std::optional<std::uint32_t> largest{};
+  /// The same if messages of which nothing was known are bits, as gates take them to be. No value:
+  /// `largest`.
+  std::optional<std::uint32_t> as_bits{};
 
   std::size_t row() const { return parameters.n() + 1; }
   std::span<const std::uint32_t> operator[](std::size_t i) const {
     return {data.data() + i * row(), row()};
   }
 };
+
+/// What is known without a key: messages lie in 0 … this, which is p or more where the padding bit
+/// may be set. RangeError if the batch says what its encoding cannot hold.
+std::uint32_t largest_message(const Ciphertexts& ciphertexts);
 
 /// The ciphertexts at `indices`, in this order; an index may come several times. Fresh ciphertexts
 /// keep their seed. ShapeError if an index is not below the count.

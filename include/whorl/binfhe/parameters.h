@@ -208,8 +208,11 @@ class Parameters {
   /// With `arbitrary` the table is one of any function without padding, which takes two rotations.
   double lut_failure_log2(Encoding encoding, bool arbitrary, Transform transform) const;
   /// log2 of the failure probability of Server::eval_sign on a fresh ciphertext of messages modulo
-  /// p, a power of two. 0 if p is not one, or is above q/256.
+  /// p, a power of two. 0 if p is not one, or is above q/256. Server::eval_decomp fails as often.
   double sign_failure_log2(std::uint32_t p, Transform transform) const;
+  /// The same of Server::eval_floor. 0 also unless 1 <= round_bits and p >> round_bits is at
+  /// least 2.
+  double floor_failure_log2(std::uint32_t p, unsigned round_bits, Transform transform) const;
   /// log2 of the probability that a fresh encryption decrypts to another message.
   double fresh_failure_log2(Encoding encoding) const;
 

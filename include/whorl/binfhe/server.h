@@ -80,6 +80,8 @@ class Array {
   /// An upper bound of the variance of the errors, in units of the variance of a bootstrapped
   /// ciphertext.
   double noise() const;
+  /// The messages lie in 0 … largest(): p or more, up to 2p - 1, where the padding bit may be set.
+  std::uint32_t largest() const;
 
   friend Array operator&(const Array& a, const Array& b) { return a.gate(Gate::and_, b); }
   friend Array operator|(const Array& a, const Array& b) { return a.gate(Gate::or_, b); }
@@ -158,8 +160,9 @@ class Server {
   /// Evaluates a gate in one bootstrap. `inputs` are gate_inputs(gate) batches of equal count and
   /// encoding. The result has the encoding `output`, by default that of the inputs. Inputs of
   /// gates, of mux and of bootstrap are bits: EncodingError for a sum or a result of a table that
-  /// may be larger than 1. (What fresh and loaded ciphertexts hold is not known. They are taken for
-  /// bits.)
+  /// may be larger than 1. (What fresh ciphertexts hold is not known. They are taken for bits.)
+  /// xor and xnor of encrypted inputs also take sums: they tell whether all of them together are
+  /// odd.
   Ciphertexts gate(Gate gate, std::span<const Ciphertexts* const> inputs,
                    std::optional<Encoding> output = {}) const;
   // Gates by name, on Ciphertexts or on Arrays; bits keep their encoding.
@@ -215,8 +218,9 @@ class Server {
   /// Makes the noise of bits small again. `output` may change their encoding.
   Ciphertexts bootstrap(const Ciphertexts& a, std::optional<Encoding> output = {}) const;
   /// Looks ciphertext i up in luts[index[i]]; with an empty index all are looked up in luts[0]. All
-  /// tables have the same kind, input encoding and output encoding. NoiseError if outputs of tables
-  /// that are not exact may be off by more than `within`; without `within` the limit is
+  /// tables have the same kind, input encoding and output encoding. EncodingError for tables with
+  /// padding if the inputs' padding bit may be set (Array::largest). NoiseError if outputs of
+  /// tables that are not exact may be off by more than `within`; without `within` the limit is
   /// Lut::error_bound().
   Ciphertexts apply(std::span<const Lut> luts, std::span<const std::uint32_t> index,
                     const Ciphertexts& a, std::optional<std::uint32_t> within = {}) const;
@@ -232,14 +236,17 @@ class Server {
   // ones may pass where computed ones do not.
 
   /// m >> round_bits, modulo p >> round_bits, for messages m (OpenFHE: EvalFloor, with the same
-  /// bits of the phase). EncodingError unless 1 <= round_bits, and p >> round_bits is at least 2.
+  /// bits of the phase). A padding bit stays where it is set. EncodingError unless 1 <= round_bits,
+  /// and p >> round_bits is at least 2.
   Ciphertexts eval_floor(const Ciphertexts& a, unsigned round_bits) const;
-  /// Bits: 1 for m >= p/2, which stands for m - p < 0, else 0 (OpenFHE: EvalSign). Takes one blind
+  /// Bits: 1 for m >= p/2, which stands for m - p < 0, else 0 (OpenFHE: EvalSign). With padding:
+  /// the padding bit, which a difference x - y (modular) has set where x < y. Takes one blind
   /// rotation after the last step.
   Ciphertexts eval_sign(const Ciphertexts& a, Encoding output = {}) const;
   /// The digits of m to the base 2N/256, the lowest first; the last may have fewer bits (OpenFHE:
   /// EvalDecomp). Encodings say how large they are. Nothing is looked up: digits keep the noise
-  /// that steps leave, and the lowest has the input's errors.
+  /// that steps leave, and the lowest has the input's errors. EncodingError if a padding bit may be
+  /// set.
   std::vector<Ciphertexts> eval_decomp(const Ciphertexts& a) const;
 
   /// constant·(q/sectors) + sum_k weights[k]·inputs[k], without a bootstrap. The noise variance of
@@ -250,13 +257,14 @@ class Server {
   ///
   /// With padding the sum must stay in 0 … p-1 for all messages that the inputs may have. These are
   /// 0 … p-1, for results of gates 0 … 1, and for results of a table the values up to its largest.
-  /// EncodingError otherwise, unless `modular` says that the sum is meant modulo p, or that the
-  /// caller knows that the messages are smaller; a `modular` sum is taken for a bit where a gate
-  /// gets it. A padded table takes a message of p or more, or
-  /// below 0, for another one, and negates what it finds.
+  /// EncodingError otherwise, unless the caller says one of two things. `modular`: the sum is meant
+  /// modulo p. It decrypts so, but may set the padding bit, with which a padded table would negate
+  /// what it finds: apply and eval_decomp refuse it. `largest`: the caller knows that all messages
+  /// of the sum lie in 0 … largest, which must be below p. Nothing checks this. Gates take a sum
+  /// for bits only where it follows, or is said with `largest`, that it is at most 1.
   Ciphertexts linear(std::span<const std::int32_t> weights,
                      std::span<const Ciphertexts* const> inputs, std::int32_t constant = 0,
-                     bool modular = false) const;
+                     bool modular = false, std::optional<std::uint32_t> largest = {}) const;
   /// Trivial encryptions of known messages, without noise or mask. Anyone can read them.
   Ciphertexts trivial(std::span<const std::uint32_t> messages, Encoding encoding = {}) const;
   Ciphertexts trivial(std::initializer_list<std::uint32_t> messages, Encoding encoding = {}) const {
@@ -284,7 +292,8 @@ class Server {
   Array eval_sign(const Array& a, Encoding output = {}) const;
   std::vector<Array> eval_decomp(const Array& a) const;
   Array linear(std::span<const std::int32_t> weights, std::span<const Array* const> inputs,
-               std::int32_t constant = 0, bool modular = false) const;
+               std::int32_t constant = 0, bool modular = false,
+               std::optional<std::uint32_t> largest = {}) const;
   Array trivial_array(std::span<const std::uint32_t> messages, Encoding encoding = {}) const;
   Array trivial_array(std::initializer_list<std::uint32_t> messages, Encoding encoding = {}) const {
     return trivial_array(std::span(messages.begin(), messages.size()), encoding);

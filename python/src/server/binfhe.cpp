@@ -44,6 +44,7 @@ void bind_binfhe_server(nb::module_& module) {
       .def_prop_ro("encoding", [](const Array& a) { return as_pair(a.encoding()); })
       .def_prop_ro("count", &Array::count)
       .def_prop_ro("noise", &Array::noise)
+      .def_prop_ro("largest", &Array::largest)
       .def_prop_ro("nbytes", &Array::bytes);
 
   bind_session<Server, Array, const std::shared_ptr<const binfhe::Ciphertexts>&>(module)
@@ -86,7 +87,7 @@ void bind_binfhe_server(nb::module_& module) {
       .def("eval_decomp", calling<Server, std::vector<Array>, const Array&>(&Server::eval_decomp),
            "a"_a)
       .def("linear", calling<Server, Array>(&Server::linear), "weights"_a, "inputs"_a, "constant"_a,
-           "modular"_a = false)
+           "modular"_a = false, "largest"_a = nb::none())
       .def("trivial", calling<Server, Array, Bits>(&Server::trivial_array), "messages"_a,
            "encoding"_a);
 

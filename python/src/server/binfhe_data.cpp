@@ -56,6 +56,7 @@ void bind_binfhe_data(nb::module_& module) {
   batch.def_prop_ro("encoding", [](const Ciphertexts& c) { return as_pair(c.encoding); })
       .def_prop_ro("count", [](const Ciphertexts& c) { return c.count; })
       .def_prop_ro("noise", [](const Ciphertexts& c) { return c.noise; })
+      .def_prop_ro("largest", &binfhe::largest_message)
       .def_prop_ro("data", &words);
   bind_batch(
       batch,

@@ -165,6 +165,13 @@ void bind_binfhe_parameters(nb::module_& module) {
           },
           "p"_a, "transform"_a)
       .def(
+          "floor_failure_log2",
+          [](const Parameters& params, std::uint32_t p, unsigned bits,
+             const std::string& transform) {
+            return params.floor_failure_log2(p, bits, from_name<Transform>(transform));
+          },
+          "p"_a, "round_bits"_a, "transform"_a)
+      .def(
           "fresh_failure_log2",
           [](const Parameters& params, std::uint32_t p, bool padding) {
             return params.fresh_failure_log2({p, padding});

@@ -48,12 +48,14 @@ class Parameters(Checked[Parameters, ParameterLiteral]):
         self, sum_of_squares: float, margin_sectors: float, transform: str
     ) -> float: ...
     def sign_failure_log2(self, p: int, transform: str) -> float: ...
+    def floor_failure_log2(self, p: int, round_bits: int, transform: str) -> float: ...
     def fresh_failure_log2(self, p: int, padding: bool) -> float: ...
     def lut_failure_log2(self, p: int, padding: bool, arbitrary: bool, transform: str) -> float: ...
 
 class Ciphertexts(Batch[Ciphertexts, Parameters]):
     encoding: Read[_Encoding]
     noise: Read[float]
+    largest: Read[int]
     data: Read[U32]
 
 class EvaluationKeys(Keys[EvaluationKeys, Parameters]): ...
@@ -75,6 +77,7 @@ class Array(OnDevice):
     encoding: Read[_Encoding]
     count: Read[int]
     noise: Read[float]
+    largest: Read[int]
 
 class Server(Session[Server, EvaluationKeys, Parameters, Ciphertexts, Array]):
     @staticmethod
@@ -108,7 +111,12 @@ class Server(Session[Server, EvaluationKeys, Parameters, Ciphertexts, Array]):
     def eval_sign(self, a: Array, output: _Encoding) -> Array: ...
     def eval_decomp(self, a: Array) -> list[Array]: ...
     def linear(
-        self, weights: I32, inputs: Sequence[Array], constant: int, modular: bool = False
+        self,
+        weights: I32,
+        inputs: Sequence[Array],
+        constant: int,
+        modular: bool = False,
+        largest: int | None = None,
     ) -> Array: ...
     def trivial(self, messages: U32, encoding: _Encoding) -> Array: ...
 

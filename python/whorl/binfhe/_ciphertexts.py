@@ -35,6 +35,16 @@ class Encoded:
         """,
     )
 
+    largest = Part[int](
+        "_core.largest",
+        """The messages lie in 0 … largest, by what is known of them without a key; public.
+
+        With padding this is p or more, up to 2p-1, where the padding bit may be set: after a sum
+        with `modular=True`, after a padded table that is not exact, and for what older files hold.
+        Padded tables refuse such arrays.
+        """,
+    )
+
     def _details(self) -> list[tuple[str, str]]:
         return [("p", f"{self.p}{', padded' if self.padding else ''}")]
 

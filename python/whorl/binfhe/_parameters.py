@@ -274,9 +274,13 @@ class Parameters(CheckedParameters):
     def sign_failure_log2(self, p: int, transform: str | None = None) -> float:
         """log2 of the failure probability of `Server.eval_sign` on a fresh message modulo `p`.
 
-        0 if p is not a power of two, or is above q/256.
+        0 if p is not a power of two, or is above q/256. `Server.eval_decomp` fails as often.
         """
         return self._core.sign_failure_log2(p, transform or self.transform)
+
+    def floor_failure_log2(self, p: int, round_bits: int, transform: str | None = None) -> float:
+        """The same of `Server.eval_floor`. 0 also unless 1 ≤ `round_bits` < log2 p."""
+        return self._core.floor_failure_log2(p, round_bits, transform or self.transform)
 
     def fresh_failure_log2(self, p: int = 4, padding: bool = False) -> float:
         """log2 of the probability that a fresh ciphertext decrypts to another message."""

@@ -178,9 +178,11 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         `name`: and, or, nand, nor, xor, xnor (two inputs), majority, and3, or3 (three), and4, or4
         (four), in any case. Inputs are bits. Their p is 4 for two inputs and for majority, 6 for
         and3 and or3, and 8 for and4 and or4. All gates except xor and xnor also take a larger even
-        p. The bits that come out have p = `p_out`, by default the inputs' p. Raises `ValueError`
-        for another name, `TypeError` for another number of inputs or if none is encrypted, and
-        `EncodingError` if a known input is neither 0 nor 1.
+        p. If all their inputs are encrypted, xor and xnor also take sums: they tell whether all of
+        them together are odd. The bits that come out have p = `p_out`, by default the inputs' p.
+        Raises `ValueError` for another name, `TypeError` for another number of inputs or if none is
+        encrypted, and `EncodingError` if a known input is neither 0 nor 1, or an encrypted one may
+        be no bit.
 
         `parameters.failure_log2` bounds the failure of gates of two inputs. Other gates fail more
         often. With W128_P64 majority fails with 2^-57, a gate on two outputs of `mux` with 2^-56,
@@ -310,7 +312,8 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         `luts`: a `Lut`, or nested lists or an object array of them, broadcast against the
         ciphertexts. All have the ciphertexts' p and padding, and the same p_out and padding_out:
         `EncodingError` otherwise; `TypeError` for anything but tables. Equal tables are stored
-        once. Negacyclic and padded tables take one blind rotation each, arbitrary ones two.
+        once. Negacyclic and padded tables take one blind rotation each, arbitrary ones two. Padded
+        tables raise `EncodingError` if the padding bit may be set: `EncryptedArray.largest`.
 
         `within`: how far outputs of tables with `exact=False` may be off; default: the table's
         `error_bound`. Raises `NoiseError` if they may be off by more. This can happen for a sum,
@@ -424,6 +427,8 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     def eval_sign(self, a: Encrypted, p_out: int = 4, padding_out: bool = False) -> EncryptedArray:
         """Bits: 1 for messages m ≥ p/2, which stand for m - p < 0, else 0 (OpenFHE: EvalSign).
 
+        With padding the sign is the padding bit, which is 0 for messages below p: compare padded x
+        and y by the sign of `sub(x, y, modular=True)`, which is 1 where x < y.
         p as for `eval_floor`. Takes two blind rotations for each 4 bits of p above 4, and one more:
         11 for p = 2^21. The bits have p = `p_out`. To compare numbers x and y that are less than
         p/2 apart, take the sign of x - y. `Parameters.sign_failure_log2` has the probability of a
@@ -438,7 +443,7 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
 
         p as for `eval_floor`. Digits have p = 2N/256, which is 16 for N = 2048; the last may have a
         smaller p. They keep the noise of the steps, and the lowest has the input's errors; tables
-        and gates take them.
+        and gates take them. Raises `EncodingError` if a padding bit may be set (`largest`).
         """
         x = self.upload(a)
         return [self._wrap(digit, x.shape) for digit in self._core.eval_decomp(x._core)]
@@ -452,6 +457,7 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         constant: int = 0,
         *,
         modular: bool = False,
+        largest: int | None = None,
     ) -> EncryptedArray:
         """constant + Σ weights[k]·ciphertexts[k] modulo p, without bootstrap.
 
@@ -462,13 +468,16 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
 
         With padding the sum must stay in 0 … p-1 for all messages that the arrays may hold. These
         are 0 … p-1, for results of gates 0 and 1, and for results of a table the values up to its
-        largest. Otherwise `EncodingError` is raised, unless `modular` says that the sum is meant
-        modulo p, or that you know its terms to be smaller. A padded table takes a message beyond 0
-        … p-1 for another one.
+        largest. Otherwise `EncodingError` is raised, unless you say one of two things. `modular`:
+        the sum is meant modulo p. It decrypts so, but its padding bit may be set, with which a
+        padded table would give the negative of its value. So `apply` and `eval_decomp` refuse it.
+        `largest`: you know that all messages of the sum lie in 0 … `largest`, which is below p.
+        Nothing checks this. Gates take a sum for bits if it can be at most 1, by what is known of
+        its terms or by `largest=1`.
 
-        Raises `ValueError` unless there are as many weights as arrays, and at least one. For a
-        weight that is not an integer it raises `TypeError`, and for one outside
-        -2^31 … 2^31 - 1 `EncodingError`, with its index.
+        Raises `EncodingError` for a `largest` that is not below p, and `ValueError` unless there
+        are as many weights as arrays, and at least one. For a weight that is not an integer it
+        raises `TypeError`, and for one outside -2^31 … 2^31 - 1 `EncodingError`, with its index.
         """
         numbers, added = whole_numbers(weights, "weights"), whole_numbers(constant, "constant")
         for array, field in ((numbers, "weights"), (added, "constant")):
@@ -484,16 +493,37 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
             )
         operands, shape = self._meet(*arrays)
         cores = [each._core for each in operands]
-        core = self._core.linear(numbers.astype(np.int32), cores, int(added), bool(modular))
+        stated = None if largest is None else as_modulus(largest, "largest")
+        core = self._core.linear(numbers.astype(np.int32), cores, int(added), bool(modular), stated)
         return self._wrap(core, shape)
 
-    def add(self, a: Encrypted, b: Encrypted, modular: bool = False) -> EncryptedArray:
-        """a + b modulo p, without bootstrap. `modular` as of `linear`."""
-        return self.linear([1, 1], [a, b], modular=modular)
+    def add(
+        self, a: Encrypted, b: Encrypted, modular: bool = False, largest: int | None = None
+    ) -> EncryptedArray:
+        """a + b modulo p, without bootstrap. `modular` and `largest` as of `linear`.
 
-    def sub(self, a: Encrypted, b: Encrypted, modular: bool = False) -> EncryptedArray:
-        """a - b modulo p, without bootstrap. `modular` as of `linear`."""
-        return self.linear([1, -1], [a, b], modular=modular)
+        >>> from whorl.binfhe import Client, Lut, parameters
+        >>> toy = {"n": 16, "q": 2048, "N": 1024, "Q": 134215681, "Q_ks": 2**14, "log_B_ks": 7}
+        >>> toy |= {"gadget": [(16, 7, 3)], "sigma_lwe": 0.8}
+        >>> client = Client(parameters(toy, allow_insecure=True))
+        >>> server = Server(client.evaluation_keys(), device="cpu")
+        >>> a, b = (client.encrypt(number, p=16, padding=True) for number in (13, 7))
+        >>> total = server.add(a, b, modular=True)
+        >>> int(client.decrypt(total)), total.largest  # 20, which sets the padding bit
+        (4, 31)
+        >>> same = Lut(client.parameters, range(16), padding=True)
+        >>> server.apply(same, total)  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+            ...
+        whorl.EncodingError: apply takes messages 0 … 15 of p = 16 with padding, but ...
+        """
+        return self.linear([1, 1], [a, b], modular=modular, largest=largest)
+
+    def sub(
+        self, a: Encrypted, b: Encrypted, modular: bool = False, largest: int | None = None
+    ) -> EncryptedArray:
+        """a - b modulo p, without bootstrap. `modular` and `largest` as of `linear`."""
+        return self.linear([1, -1], [a, b], modular=modular, largest=largest)
 
     def trivial(self, messages: ArrayLike, p: int = 4, padding: bool = False) -> EncryptedArray:
         """Ciphertexts of known messages 0 … p-1, of the same shape, without noise or mask.

@@ -186,31 +186,31 @@ double RotationMethod::automorphisms(std::uint32_t n, std::uint32_t N) const {
   return N * p / -std::expm1(group_ * std::log1p(-p)) + 1;
 }
 
-double RotationMethod::variance(const Noise& noise, const ring::Gadget& gadget,
-                                std::uint32_t count) const {
+double RotationMethod::product_variance(const Noise& noise, const ring::Gadget& gadget,
+                                        double weight, double message, double rounded) const {
   const double ring = noise.ring_mean_square;
-  // A product in which the errors of keys count `weight` times, and which multiplies what is
-  // rounded away by a message of mean square `message`. Doubles round products of keys that count
-  // `rounded` times. An automorphism decomposes a alone.
-  enum class Of : std::uint8_t { both, a_alone };
-  const auto rounded_product = [&](double weight, double message, double rounded, Of of) {
-    if (of == Of::a_alone) {
-      weight /= 2;
-      rounded /= 2;
-      message *= noise.N * ring / (1 + noise.N * ring);
-    }
-    if (!raised())
-      return external_product_variance(gadget, noise.N, weight, noise.row_variance, message, ring) +
-             (noise.fft ? fft_rounding_variance(gadget, noise.Q, noise.N, rounded, ring) : 0);
-    // Shen et al., §4.2: a digit is a whole coefficient, of mean square Q^2/12; the product is
-    // divided by P, whose rounding the secret multiplies.
-    const double Q = static_cast<double>(noise.Q), P = static_cast<double>(raised_by_);
-    return weight * 2 * noise.N * (Q * Q / 12) * noise.row_variance / (P * P) +
-           (1 + noise.N * ring) / 12 +
-           (noise.fft ? fft_rounding_variance(Q * Q / 12, noise.Q, noise.N, rounded, ring) : 0);
-  };
-  const auto product = [&](double weight, double message, Of of = Of::both) {
-    return rounded_product(weight, message, weight, of);
+  if (!raised())
+    return external_product_variance(gadget, noise.N, weight, noise.row_variance, message, ring) +
+           (noise.fft ? fft_rounding_variance(gadget, noise.Q, noise.N, rounded, ring) : 0);
+  // Shen et al., §4.2: a digit is a whole coefficient, of mean square Q^2/12; the product is
+  // divided by P, whose rounding the secret multiplies.
+  const double Q = static_cast<double>(noise.Q), P = static_cast<double>(raised_by_);
+  return weight * 2 * noise.N * (Q * Q / 12) * noise.row_variance / (P * P) +
+         (1 + noise.N * ring) / 12 +
+         (noise.fft ? fft_rounding_variance(Q * Q / 12, noise.Q, noise.N, rounded, ring) : 0);
+}
+
+double RotationMethod::automorphism_variance(const Noise& noise, const ring::Gadget& gadget) const {
+  // Its key switching decomposes a alone: half the rows, and the dropped bits of a only.
+  const double of_a = noise.N * noise.ring_mean_square;
+  return automorphisms(noise.n, noise.N) *
+         product_variance(noise, gadget, 0.5, of_a / (1 + of_a), 0.5);
+}
+
+double RotationMethod::steps_variance(const Noise& noise, const Range& range) const {
+  const std::uint32_t count = range.count;
+  const auto product = [&](double weight, double message) {
+    return product_variance(noise, range.gadget, weight, message, weight);
   };
   // A step whose exponent is 0 (1 in 2N) changes nothing.
   const double moved = count * (1 - 1 / (2.0 * noise.N));
@@ -234,8 +234,9 @@ double RotationMethod::variance(const Noise& noise, const ring::Gadget& gadget,
         // Some devices add up keys of sets, and multiply them by products of X^a_i - 1, whose mean
         // squares are 3^size - 1 together: they round most.
         const double rounded = kind_ == Kind::block ? 2 * keys : std::pow(3.0, size) - 1;
-        out += steps * (by_differences() ? rounded_product(2 * keys, 2 * any, rounded, Of::both)
-                                         : product(keys, 1));
+        out += steps * (by_differences()
+                            ? product_variance(noise, range.gadget, 2 * keys, 2 * any, rounded)
+                            : product(keys, 1));
         left -= static_cast<std::uint32_t>(steps) * size;
       }
       return out;
@@ -246,20 +247,21 @@ double RotationMethod::variance(const Noise& noise, const ring::Gadget& gadget,
     case Kind::automorphism:
       break;
   }
-  // Lee et al. 2023, §4.3: products with encryptions of monomials; an automorphism's key switching
-  // decomposes a alone: half the rows, and the dropped bits of a only.
-  return count * product(1, 1) +
-         count * automorphisms(noise.n, noise.N) / noise.n * product(1, 1, Of::a_alone);
+  // Lee et al. 2023, §4.3: products with encryptions of monomials.
+  return count * product(1, 1);
 }
 
-double RotationMethod::constant(const Noise& noise, const ring::Gadget& gadget,
-                                std::uint32_t count) const {
-  // P and Q are odd: neither digits nor roundings have a mean. With automorphisms each ciphertext
-  // has an order of its own.
-  if (raised() || kind_ == Kind::automorphism) return 0;
+double RotationMethod::variance(const Noise& noise, Ranges ranges) const {
+  double sum = 0;
+  for (const Range& range : ranges) sum += steps_variance(noise, range);
+  if (kind_ == Kind::automorphism) sum += automorphism_variance(noise, ranges[0].gadget);
+  return sum;
+}
+
+double RotationMethod::steps_constant(const Noise& noise, const Range& range) const {
   const auto of = [&](double row_variance, double message) {
-    return external_product_constant(gadget, products(noise.N, count), noise.N, row_variance,
-                                     message, noise.ring_mean_square);
+    return external_product_constant(range.gadget, products(noise.N, range.count), noise.N,
+                                     row_variance, message, noise.ring_mean_square);
   };
   const double none = none_of_group(group_);
   switch (kind_) {
@@ -275,13 +277,24 @@ double RotationMethod::constant(const Noise& noise, const ring::Gadget& gadget,
   }
 }
 
-double RotationMethod::transforms(const ring::Gadget& gadget, std::uint32_t n, std::uint32_t N,
-                                  std::uint32_t count) const {
-  const double digits = raised() ? 1 : gadget.digits();
-  double out = products(N, count) * (2 * digits + 2);
+double RotationMethod::constant(const Noise& noise, Ranges ranges) const {
+  // P and Q are odd: neither digits nor roundings have a mean. With automorphisms each ciphertext
+  // has an order of its own.
+  if (raised() || kind_ == Kind::automorphism) return 0;
+  double sum = 0;
+  for (const Range& range : ranges) sum += steps_constant(noise, range);
+  return sum;
+}
+
+double RotationMethod::transforms(std::uint32_t n, std::uint32_t N, Ranges ranges) const {
+  const auto digits = [&](const Range& range) {
+    return raised() ? 1.0 : static_cast<double>(range.gadget.digits());
+  };
+  double sum = 0;
+  for (const Range& range : ranges) sum += products(N, range.count) * (2 * digits(range) + 2);
   // An automorphism decomposes a only; ACC's b is permuted.
-  if (kind_ == Kind::automorphism) out += count * automorphisms(n, N) / n * (digits + 2);
-  return out;
+  if (kind_ == Kind::automorphism) sum += automorphisms(n, N) * (digits(ranges[0]) + 2);
+  return sum;
 }
 
 template <class Word>

@@ -109,16 +109,20 @@ class RotationMethod {
     double lwe_mean_square = 0, ring_mean_square = 0;
     bool fft = false;
   };
-  /// What steps over `count` coefficients with this gadget add to the variance of each coefficient
-  /// of an accumulator, at Q.
-  double variance(const Noise& noise, const ring::Gadget& gadget, std::uint32_t count) const;
+  /// LWE coefficients that follow one another and have one gadget. Automorphisms have that of the
+  /// first.
+  struct Range {
+    ring::Gadget gadget;
+    std::uint32_t count;
+  };
+  using Ranges = std::span<const Range>;
+  /// The variance of each coefficient of an accumulator after all steps, at Q.
+  double variance(const Noise& noise, Ranges ranges) const;
   /// Of this, the part that is the same in all results under one key: an upper bound, since a later
   /// step whose message is not 1 turns it.
-  double constant(const Noise& noise, const ring::Gadget& gadget, std::uint32_t count) const;
-  /// Expected transforms of N coefficients for `count` LWE coefficients of n; those modulo P·Q
-  /// count once.
-  double transforms(const ring::Gadget& gadget, std::uint32_t n, std::uint32_t N,
-                    std::uint32_t count) const;
+  double constant(const Noise& noise, Ranges ranges) const;
+  /// Expected transforms of N coefficients; those modulo P·Q count once.
+  double transforms(std::uint32_t n, std::uint32_t N, Ranges ranges) const;
 
  private:
   bool unrolled() const { return kind_ == Kind::unrolled || kind_ == Kind::unrolled_all; }
@@ -135,6 +139,14 @@ class RotationMethod {
   /// Expected external products for `count` LWE coefficients, and automorphisms for all n.
   double products(std::uint32_t N, std::uint32_t count) const;
   double automorphisms(std::uint32_t n, std::uint32_t N) const;
+  /// Of a product in which the errors of keys count `weight` times, and which multiplies what is
+  /// rounded away by a message of mean square `message`. Doubles round products of keys that count
+  /// `rounded` times.
+  double product_variance(const Noise& noise, const ring::Gadget& gadget, double weight,
+                          double message, double rounded) const;
+  double automorphism_variance(const Noise& noise, const ring::Gadget& gadget) const;
+  double steps_variance(const Noise& noise, const Range& range) const;
+  double steps_constant(const Noise& noise, const Range& range) const;
 
   Kind kind_;
   unsigned group_;

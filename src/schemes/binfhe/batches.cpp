@@ -14,8 +14,8 @@ namespace {
 /// The same but for rows.
 Ciphertexts with(const Ciphertexts& batch, std::vector<std::uint32_t> data) {
   const std::size_t count = data.size() / batch.row();
-  return {batch.parameters, batch.key_id, batch.encoding, count, std::move(data), {}, {},
-          batch.noise,      {},           batch.sum};
+  return {batch.parameters, batch.key_id, batch.encoding, count, std::move(data), {},           {},
+          batch.noise,      {},           batch.sum,      {},    batch.largest,   batch.as_bits};
 }
 
 void check_words(const Ciphertexts& batch) {
@@ -40,6 +40,10 @@ std::shared_ptr<const Origin> joined_origin(std::span<const Ciphertexts* const> 
 }
 
 }  // namespace
+
+std::uint32_t largest_message(const Ciphertexts& ciphertexts) {
+  return largest_of(ciphertexts).any;
+}
 
 Ciphertexts take(const Ciphertexts& batch, std::span<const std::uint32_t> indices) {
   check_words(batch);
@@ -67,10 +71,14 @@ Ciphertexts concatenate(std::span<const Ciphertexts* const> batches) {
     parts.emplace_back(batch->data);
   }
   Ciphertexts out = with(first, join_rows(parts, {1, first.row()}));
+  Largest largest{0, 0};
   for (const Ciphertexts* batch : batches) {
     out.noise = std::max(out.noise, batch->noise);
     out.sum = out.sum || batch->sum;
+    const Largest of_this = largest_of(*batch);
+    largest = {std::max(largest.any, of_this.any), std::max(largest.as_bits, of_this.as_bits)};
   }
+  set_largest(out, largest);
   out.origin = joined_origin(batches);
   if (out.origin) out.noise = out.origin->noise;
   join_seeds(

@@ -14,6 +14,7 @@
 #include "math/text.h"
 #include "schemes/binfhe/account.h"
 #include "schemes/binfhe/derived.h"
+#include "schemes/binfhe/origin.h"
 
 namespace whorl::binfhe {
 
@@ -135,6 +136,7 @@ Ciphertexts Client::encrypt(std::span<const std::uint32_t> messages, Encoding en
   return math::with_memory_for("fresh ciphertexts", [&] {
     Ciphertexts out{p, key_id(), encoding, messages.size(), {}, math::random_seed()};
     out.noise = fresh_noise(p);
+    set_largest(out, largest_of(out));
     out.data.resize(out.count * out.row());
     math::WipedVector<std::int32_t> errors(out.count);
     math::PrivateStream stream("errors of fresh encryptions");

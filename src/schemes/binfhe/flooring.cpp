@@ -146,9 +146,21 @@ double sign_failure_log2(const FlooredErrors& errors) {
 
 double Parameters::sign_failure_log2(std::uint32_t p, Transform transform) const {
   const Encoding encoding{p, false};
-  if (!takes_large(*this, encoding)) return 0;
+  if (!takes_large(*this, encoding) || rotation_method(literal()).odd()) return 0;
   const NoiseEstimate estimate = noise(transform);
   return std::min(0.0, binfhe::sign_failure_log2(
                            follow(*this, estimate, sign_steps(*this, encoding), estimate.fresh)));
 }
+
+double Parameters::floor_failure_log2(std::uint32_t p, unsigned round_bits,
+                                      Transform transform) const {
+  const Encoding encoding{p, false};
+  if (!takes_large(*this, encoding) || rotation_method(literal()).odd() || round_bits < 1 ||
+      round_bits + 1 >= static_cast<unsigned>(std::bit_width(p)))
+    return 0;
+  const NoiseEstimate estimate = noise(transform);
+  const Floorings floorings = floor_steps(*this, encoding, round_bits);
+  return std::min(0.0, follow(*this, estimate, floorings, estimate.fresh).failure_log2);
+}
+
 }  // namespace whorl::binfhe

@@ -1,6 +1,7 @@
 #include "schemes/binfhe/origin.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <tuple>
 #include <utility>
@@ -61,10 +62,21 @@ bool may_share(const ErrorPart& a, const ErrorPart& b) {
   return false;
 }
 
-/// 1 or -1 where all errors of one are those of the other times this, as far as words tell; else 0.
+std::uint64_t next_batch() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+/// Whether they are the same rows of what was made or joined.
+bool same_rows(const ErrorPart& a, const ErrorPart& b) {
+  if (a.batch == 0 || a.batch != b.batch) return false;
+  return a.rows == b.rows || (a.rows && b.rows && *a.rows == *b.rows);
+}
+
+/// 1 or -1 where all errors of one are those of the other times this, as far as is known; else 0.
 int ratio_of(const ErrorPart& a, const ErrorPart& b) {
   if (!a.marks || !b.marks || a.variance != b.variance) return 0;
-  if (a.marks == b.marks) return 1;
+  if (a.marks == b.marks || same_rows(a, b)) return 1;
   // Bootstraps that differ in the sign of their output have one mark, and about the same errors.
   if (((a.from | b.from) & (ErrorPart::made | ErrorPart::joined)) != 0) return 0;
   const Numbers &x = *a.marks, &y = *b.marks;
@@ -118,6 +130,25 @@ bool Origin::is_sum() const {
          });
 }
 
+Largest largest_of(const Ciphertexts& batch) {
+  const std::uint32_t top = batch.encoding.p - 1;
+  const auto all = static_cast<std::uint32_t>(batch.encoding.sectors() - 1);
+  if (batch.seed) return {top, 1};
+  if (!batch.largest) return {all, 1};
+  const Largest largest{*batch.largest, batch.as_bits.value_or(*batch.largest)};
+  if (largest.any > all || largest.as_bits > largest.any)
+    throw RangeError("largest, as_bits: " + std::to_string(largest.any) + ", " +
+                     std::to_string(largest.as_bits) + " must not be above " + std::to_string(all) +
+                     ", largest");
+  return largest;
+}
+
+void set_largest(Ciphertexts& batch, Largest largest) {
+  batch.largest = largest.any;
+  batch.as_bits.reset();
+  if (largest.as_bits != largest.any) batch.as_bits = largest.as_bits;
+}
+
 std::shared_ptr<const Origin> origin_of(const Ciphertexts& batch, double fresh) {
   // Whoever changed the batch may have kept what it came with.
   if (batch.origin && !batch.seed && batch.origin->noise == batch.noise &&
@@ -128,7 +159,7 @@ std::shared_ptr<const Origin> origin_of(const Ciphertexts& batch, double fresh) 
   if (!(origin.noise >= 0 && std::isfinite(origin.noise)))
     throw RangeError("the noise " + math::text_of(origin.noise) +
                      " is not a finite number of at least 0");
-  origin.largest = batch.encoding.p - 1;
+  origin.largest = largest_of(batch);
   Numbers marks(batch.count);
   constexpr std::size_t ahead = 16;  // rows lie far apart
   for (std::size_t i = 0; i < batch.count; ++i) {
@@ -176,8 +207,8 @@ Marks mark_sum(std::span<const Term> terms, std::int32_t constant) {
 }
 
 Origin origin_of_sum(std::span<const Term> terms, std::int32_t constant, double noise,
-                     std::uint32_t largest, std::uint32_t as_bits) {
-  Origin sum{noise, largest, mark_sum(terms, constant), gather(terms), as_bits};
+                     Largest largest) {
+  Origin sum{noise, largest, mark_sum(terms, constant), gather(terms)};
   if (sum.parts.size() > most_parts) sum.parts = {{1, noise, {}, ErrorPart::made}};
   return sum;
 }
@@ -189,11 +220,12 @@ Origin origin_of_bootstrapped(Marks inputs, std::span<const std::uint64_t> tags,
   for (std::size_t i = 0; i < marks.size(); ++i)
     marks[i] = mix((*inputs)[i], tags[index.empty() ? 0 : index[i]]) | 1;
   const Marks made = shared(std::move(marks));
-  return {noise, largest, made, {{1, noise, made, ErrorPart::made}}, largest};
+  return {noise, {largest, largest}, made, {{1, noise, made, ErrorPart::made, next_batch()}}};
 }
 
 Origin origin_of_mux(Marks values, const Origin& first, const Origin& second) {
-  Origin mux{first.noise + second.noise, 1, std::move(values), {first.parts[0], second.parts[0]}};
+  Origin mux{
+      first.noise + second.noise, {1, 1}, std::move(values), {first.parts[0], second.parts[0]}};
   for (ErrorPart& part : mux.parts) part.from |= ErrorPart::half_of_mux;
   return mux;
 }
@@ -208,20 +240,26 @@ Origin take(const Origin& origin, std::span<const std::uint32_t> index) {
   };
   Origin taken = origin;
   taken.values = chosen(origin.values);
-  for (ErrorPart& part : taken.parts)
+  for (ErrorPart& part : taken.parts) {
+    // The only one of a single ciphertext is all of a batch's.
+    const bool of_all = part.marks && part.marks->size() == 1 && count_of(origin) != 1;
+    if (part.batch != 0 && !of_all)
+      part.rows = part.rows ? chosen(part.rows) : shared(Numbers(index.begin(), index.end()));
     part.marks = part.marks == origin.values ? taken.values : chosen(part.marks);
+  }
   return taken;
 }
 
 Origin join(std::span<const Origin* const> origins) {
   if (origins.size() == 1) return *origins[0];
   Origin joined;
+  joined.largest = {0, 0};
   Numbers values;
   std::size_t parts = 0;
   for (const Origin* origin : origins) {
     joined.noise = std::max(joined.noise, origin->noise);
-    joined.largest = std::max(joined.largest, origin->largest);
-    joined.as_bits = std::max(joined.as_bits, origin->as_bits);
+    joined.largest.any = std::max(joined.largest.any, origin->largest.any);
+    joined.largest.as_bits = std::max(joined.largest.as_bits, origin->largest.as_bits);
     values.insert(values.end(), origin->values->begin(), origin->values->end());
     parts = std::max(parts, origin->parts.size());
   }
@@ -244,7 +282,10 @@ Origin join(std::span<const Origin* const> origins) {
       }
       marks.resize(until, 0);
     }
-    if (known) part.marks = shared(std::move(marks));
+    if (known) {
+      part.marks = shared(std::move(marks));
+      part.batch = next_batch();
+    }
     joined.parts.push_back(std::move(part));
   }
   joined.values = shared(std::move(values));

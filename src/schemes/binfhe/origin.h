@@ -1,5 +1,5 @@
-// What is known of the errors of a batch's ciphertexts without their key: how large they are, and
-// which others may have the same. docs/noise.md has the rule.
+// What is known of a batch's ciphertexts without their key: how large their errors are, which
+// others may have the same, and how large their messages may be. docs/noise.md has the rules.
 #pragma once
 
 #include <cstdint>
@@ -24,18 +24,24 @@ struct ErrorPart {
   double variance = 1;  ///< before the weight, in units of a bootstrapped ciphertext's
   Marks marks{};        ///< null: unknown, may be a part of any other
   std::uint8_t from = made;
+  /// Numbers what was made or joined in this process, 0: nothing. Errors are the same where this
+  /// and the rows of it are; marks do not tell whether their signs are.
+  std::uint64_t batch = 0;
+  Marks rows{};  ///< null: all, in order
+};
+
+/// What messages are known not to pass.
+struct Largest {
+  std::uint32_t any = 0;      ///< p or more where the padding bit may be set
+  std::uint32_t as_bits = 1;  ///< if messages of which nothing is known are bits
 };
 
 struct Origin {
   double noise = 0;  ///< variance, an upper bound
-  /// That the messages are known not to pass.
-  std::uint32_t largest = 0;
+  Largest largest;
   /// Of the ciphertexts themselves, by which results of the same operation are known again.
   Marks values;
   std::vector<ErrorPart> parts;  ///< independent where marks tell them apart
-
-  /// The largest message, if those of which nothing is known are bits.
-  std::uint32_t as_bits = 1;
 
   /// Whether the errors are not those of fresh or bootstrapped ciphertexts, but sums.
   bool is_sum() const;
@@ -47,6 +53,9 @@ struct Term {
   const Origin* origin;
 };
 
+/// What the batch came with. RangeError for what no ciphertexts of its encoding hold.
+Largest largest_of(const Ciphertexts& batch);
+void set_largest(Ciphertexts& batch, Largest largest);
 /// What the batch came with, or by its words; `fresh` is the noise of encryptions.
 std::shared_ptr<const Origin> origin_of(const Ciphertexts& batch, double fresh);
 
@@ -54,7 +63,7 @@ std::shared_ptr<const Origin> origin_of(const Ciphertexts& batch, double fresh);
 /// ciphertext's variance is the same error in all of them.
 double variance_of(std::span<const Term> terms, double constant);
 Origin origin_of_sum(std::span<const Term> terms, std::int32_t constant, double noise,
-                     std::uint32_t largest, std::uint32_t as_bits);
+                     Largest largest);
 /// Of the results of one operation, which `tag` stands for, on ciphertexts with these marks.
 Origin origin_of_bootstrapped(Marks inputs, std::span<const std::uint64_t> tags,
                               std::span<const std::uint32_t> index, double noise,

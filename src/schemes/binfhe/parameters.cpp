@@ -160,6 +160,14 @@ double rounding_constant(const ParameterLiteral& p, std::uint64_t from, std::uin
   return lattice::modulus_switch_constant(p.n, mean_square, step);
 }
 
+std::vector<lattice::lwe::RotationMethod::Range> rotation_ranges(const ParameterLiteral& p,
+                                                                 std::size_t key) {
+  std::vector<lattice::lwe::RotationMethod::Range> ranges;
+  for (const GadgetRange& range : gadget_ranges(p, key))
+    ranges.push_back({ring::Gadget(p.Q, range.log_base, range.digits), range.count});
+  return ranges;
+}
+
 /// Of what becomes exponents, which are multiples of a unit or, where they are odd, next to them:
 /// rounded to fewer values. Where there is nothing to round, odd ones add all of the secret.
 double exponent_variance(const ParameterLiteral& p, std::uint64_t from, std::uint64_t to) {
@@ -286,12 +294,7 @@ std::size_t Parameters::key_switch_key_bytes() const {
   return key_switch_rows() * (n() + 1) * word_bytes_for(Q_ks());
 }
 double Parameters::rotation_transforms() const {
-  const lattice::lwe::RotationMethod method = rotation_method(literal());
-  double sum = 0;
-  for (const GadgetRange& range : literal().gadget)
-    sum +=
-        method.transforms(ring::Gadget(Q(), range.log_base, range.digits), n(), N(), range.count);
-  return sum;
+  return rotation_method(literal()).transforms(n(), N(), rotation_ranges(literal(), 0));
 }
 std::uint32_t Parameters::key_switch_digits() const { return switch_gadget(*this).digits(); }
 std::size_t Parameters::key_switch_rows() const {
@@ -359,12 +362,7 @@ NoiseEstimate Parameters::noise(Transform transform) const {
   const lattice::lwe::RotationMethod method = rotation_method(p);
   const lattice::lwe::RotationMethod::Noise at{p.n, p.N, p.Q,  keys_per_coefficient(),
                                                row, lwe, ring, transform == Transform::fft};
-  const auto of_key = [&](std::size_t key) {
-    double sum = 0;
-    for (const GadgetRange& range : gadget_ranges(p, key))
-      sum += method.variance(at, ring::Gadget(p.Q, range.log_base, range.digits), range.count);
-    return sum;
-  };
+  const auto of_key = [&](std::size_t key) { return method.variance(at, rotation_ranges(p, key)); };
   out.blind_rotation = of_key(0);
   for (std::size_t key = 1; key < rotation_keys(); ++key)
     out.small_modulus_rotations.push_back(of_key(key));
@@ -377,11 +375,7 @@ NoiseEstimate Parameters::noise(Transform transform) const {
   const double at_ks =
       Q_ks / Q * (Q_ks / Q) * out.blind_rotation + out.switch_to_ks + out.key_switch;
   out.refreshed = q / Q_ks * (q / Q_ks) * at_ks + out.switch_to_q;
-  double constant_at_Q = 0;
-  for (const GadgetRange& range : p.gadget)
-    constant_at_Q +=
-        method.constant(at, ring::Gadget(p.Q, range.log_base, range.digits), range.count);
-  out.constant = q / Q * (q / Q) * constant_at_Q +
+  out.constant = q / Q * (q / Q) * method.constant(at, rotation_ranges(p, 0)) +
                  q / Q_ks * (q / Q_ks) *
                      lattice::key_switch_constant(switch_gadget(*this), p.N, p.sigma_lwe,
                                                   p.key_switch == KeySwitch::table, ring) +

@@ -81,6 +81,7 @@ Encoding Array::encoding() const { return state_->encoding; }
 std::size_t Array::count() const { return state_->rows.count(); }
 std::size_t Array::bytes() const { return state_->rows.bytes(); }
 double Array::noise() const { return state_->origin->noise; }
+std::uint32_t Array::largest() const { return state_->origin->largest.any; }
 
 std::string_view gate_name(Gate gate) { return rule_of(gate).name; }
 unsigned gate_inputs(Gate gate) { return rule_of(gate).inputs; }
@@ -192,12 +193,13 @@ std::vector<Array> Server::eval_decomp(const Array& a) const { return state_->ev
 
 Ciphertexts Server::linear(std::span<const std::int32_t> weights,
                            std::span<const Ciphertexts* const> inputs, std::int32_t constant,
-                           bool modular) const {
-  return state_->linear(weights, inputs, constant, modular);
+                           bool modular, std::optional<std::uint32_t> largest) const {
+  return state_->linear(weights, inputs, constant, modular, largest);
 }
 Array Server::linear(std::span<const std::int32_t> weights, std::span<const Array* const> inputs,
-                     std::int32_t constant, bool modular) const {
-  return state_->linear(weights, inputs, constant, modular);
+                     std::int32_t constant, bool modular,
+                     std::optional<std::uint32_t> largest) const {
+  return state_->linear(weights, inputs, constant, modular, largest);
 }
 std::uint32_t Server::error_bound(const Lut& lut, const Ciphertexts& a) const {
   return state_->error_bound(lut, a);

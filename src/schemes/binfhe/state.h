@@ -109,10 +109,12 @@ struct Server::State : std::enable_shared_from_this<State> {
       const double noise = terms[0].origin->noise;
       return noise > 0 ? std::max(noise, account.bootstrapped()) : 0;
     }
+    const double own = variance_of(terms, account.constant());
     for (Term& term : terms)
       if (term.origin->noise > 0)
         term.weight *= std::sqrt(std::max(1.0, account.bootstrapped() / term.origin->noise));
-    return variance_of(terms, account.constant());
+    // Errors that inputs share with opposite signs cancel less where they count as they are.
+    return std::max(own, variance_of(terms, account.constant()));
   }
   /// Of what one operation makes of each of these.
   std::shared_ptr<const Origin> bootstrapped(Marks inputs, std::uint64_t tag, double noise,
@@ -175,6 +177,7 @@ struct Server::State : std::enable_shared_from_this<State> {
   static void attach(Ciphertexts& out, std::shared_ptr<const Origin> origin) {
     out.noise = origin->noise;
     out.sum = origin->is_sum();
+    set_largest(out, origin->largest);
     out.origin = std::move(origin);
   }
   Array wrap(Encoding encoding, std::shared_ptr<const Origin> origin, lattice::lwe::Array rows,
@@ -231,7 +234,8 @@ struct Server::State : std::enable_shared_from_this<State> {
     const Encoding input = check_together(rule.name, inputs, rule.inputs);
     const Plan plan = plan_gate(parameters, gate, input, output);
     const Operands all = operands(inputs);
-    check_bits_of(rule.name, all.terms);
+    // Doubled sums tell whether they are odd, whatever they are.
+    if (!rule.doubled) check_bits_of(rule.name, all.terms);
     account.check_gate(gate, input, plan.output, rotated_noise(all.terms));
     const auto origin = [&] {
       return bootstrapped(mark_sum(all.terms), tag_of(rule, input), account.bootstrapped(), 1);
@@ -286,6 +290,7 @@ struct Server::State : std::enable_shared_from_this<State> {
     const auto exact =
         std::find_if(luts.begin(), luts.end(), [](const Lut& l) { return l.exact(); });
     const Operands of = operands(all);
+    check_padding("apply", encoding_of(a), of.terms[0].origin->largest);
     const double noise = rotated_noise(of.terms);
     if (exact != luts.end()) account.check_look_up(*exact, noise);
     account.check_approximate(luts, noise, within);
@@ -298,7 +303,8 @@ struct Server::State : std::enable_shared_from_this<State> {
           tags.back() = mix(tags.back(), value);
           largest = std::max(largest, value);
         }
-        if (!lut.exact()) largest = lut.output().p - 1;
+        // Read beyond an end, a table that is not exact gives a negative value.
+        if (!lut.exact()) largest = static_cast<std::uint32_t>(lut.output().sectors() - 1);
       }
       return std::make_shared<const Origin>(
           origin_of_bootstrapped(mark_sum(of.terms), tags, index, account.bootstrapped(), largest));
@@ -306,25 +312,25 @@ struct Server::State : std::enable_shared_from_this<State> {
     return run(plan_look_up(parameters, luts, index), origin, all);
   }
   /// Of one operation of large precision, with the noise that Account says.
-  template <class Batch>
-  std::shared_ptr<const Origin> large_origin(std::uint64_t tag, const Batch& a, Encoding output,
-                                             double noise) const {
-    const auto input = origin(a);
-    const Term terms[] = {{1, input.get()}};
-    return bootstrapped(mark_sum(terms), tag, noise, output.p - 1);
+  std::shared_ptr<const Origin> large_origin(std::uint64_t tag, const Origin& input, double noise,
+                                             std::uint32_t largest) const {
+    const Term terms[] = {{1, &input}};
+    return bootstrapped(mark_sum(terms), tag, noise, largest);
   }
   template <class Batch>
   Batch eval_floor(const Batch& a, unsigned round_bits) const {
     check(a);
     const Encoding input = encoding_of(a);
     check_floor("eval_floor", parameters, input, round_bits);
-    const double noise = account.check_floor(input, round_bits, origin(a)->noise);
+    const auto of = origin(a);
+    const double noise = account.check_floor(input, round_bits, of->noise);
     const Batch* inputs[] = {&a};
-    const auto origin = [&] {
-      return large_origin(mix(2 + round_bits, input.sectors()), a, floored(input, round_bits),
-                          noise);
+    const auto made = [&] {
+      // A padding bit stays.
+      return large_origin(mix(2 + round_bits, input.sectors()), *of, noise,
+                          of->largest.any >> round_bits);
     };
-    return run(plan_floor(parameters, input, round_bits), origin,
+    return run(plan_floor(parameters, input, round_bits), made,
                std::span<const Batch* const>(inputs));
   }
   template <class Batch>
@@ -333,15 +339,17 @@ struct Server::State : std::enable_shared_from_this<State> {
     const Encoding input = encoding_of(a);
     check_large("eval_sign", parameters, input);
     const Plan plan = plan_sign(parameters, input, output);
-    const double noise = account.check_sign(input, output, origin(a)->noise);
+    const auto of = origin(a);
+    const double noise = account.check_sign(input, output, of->noise);
     const Batch* inputs[] = {&a};
-    const auto origin = [&] { return large_origin(mix(0, input.sectors()), a, {2, false}, noise); };
-    return run(plan, origin, std::span<const Batch* const>(inputs));
+    const auto made = [&] { return large_origin(mix(0, input.sectors()), *of, noise, 1); };
+    return run(plan, made, std::span<const Batch* const>(inputs));
   }
   std::vector<Array> eval_decomp(const Array& a) const {
     check(a);
     const Encoding input = a.encoding();
     check_large("eval_decomp", parameters, input);
+    check_padding("eval_decomp", input, origin(a)->largest);
     const std::vector<double> noise = account.check_decomposition(input, origin(a)->noise);
     const std::vector<Encoding> digits = digit_encodings(parameters, input);
     const Plan plan = plan_decomposition(parameters, input);
@@ -351,7 +359,8 @@ struct Server::State : std::enable_shared_from_this<State> {
         evaluator.map(rows, forms, plan.rotates, plan.work);
     std::vector<Array> out;
     for (std::size_t k = 0; k < digits.size(); ++k) {
-      Origin of = *large_origin(mix(1, input.sectors() + (k << 32)), a, digits[k], noise[k]);
+      Origin of =
+          *large_origin(mix(1, input.sectors() + (k << 32)), *origin(a), noise[k], digits[k].p - 1);
       // The lowest has the input's own errors, so that nothing is known to be independent of it.
       of.parts[0].marks = {};
       out.push_back(wrap(digits[k], std::make_shared<const Origin>(std::move(of)), made[k]));
@@ -363,27 +372,25 @@ struct Server::State : std::enable_shared_from_this<State> {
     const Batch* inputs[] = {&a};
     check(a);
     check_tables({&lut, 1}, {}, encoding_of(a), 0);
-    return account.error_bound(
-        lut, rotated_noise(operands(std::span<const Batch* const>(inputs)).terms));
+    const Operands of = operands(std::span<const Batch* const>(inputs));
+    check_padding("error_bound", encoding_of(a), of.terms[0].origin->largest);
+    return account.error_bound(lut, rotated_noise(of.terms));
   }
   template <class Batch>
   Batch linear(std::span<const std::int32_t> weights, std::span<const Batch* const> inputs,
-               std::int32_t constant, bool modular) const {
+               std::int32_t constant, bool modular,
+               std::optional<std::uint32_t> stated = {}) const {
     if (inputs.empty() || weights.size() != inputs.size())
       throw ShapeError("linear: " + std::to_string(weights.size()) + " weights for " +
                        std::to_string(inputs.size()) +
                        " inputs; there must be one for each input, and at least one input");
     const Encoding input = check_together("linear", inputs);
     const Operands all = operands(inputs, weights);
-    const std::uint32_t largest = range_of_sum(all.terms, constant, input, modular);
-    // Who says that a sum is modular may also know that it is a bit.
-    const std::uint32_t as_bits =
-        modular ? 1 : range(all.terms, constant, &Origin::as_bits).most_of(input.p - 1);
+    const Largest largest = largest_of_sum(all.terms, constant, input, modular, stated);
     const double noise = variance_of(all.terms, account.constant());
     if (noise > all.most) account.check_sum(input, noise);
     const auto origin = [&] {
-      return std::make_shared<const Origin>(
-          origin_of_sum(all.terms, constant, noise, largest, as_bits));
+      return std::make_shared<const Origin>(origin_of_sum(all.terms, constant, noise, largest));
     };
     return run(plan_linear(parameters, weights, constant, input), origin, inputs);
   }
@@ -392,23 +399,23 @@ struct Server::State : std::enable_shared_from_this<State> {
   Batch negated(const Batch& a) const {
     const std::int32_t weights[] = {-1};
     const Batch* inputs[] = {&a};
-    check_bits_of("not", 0, largest_of(a));
-    return linear<Batch>(weights, inputs, 1, true);
+    check_bits_of("not", 0, as_bits_of(a));
+    return linear<Batch>(weights, inputs, 1, false, 1);
   }
   /// Values of a weighted sum.
   struct Range {
     double least, most;
     bool within(std::uint32_t top) const { return least >= 0 && most <= top; }
-    /// The largest value modulo top + 1.
-    std::uint32_t most_of(std::uint32_t top) const {
-      return within(top) ? static_cast<std::uint32_t>(most) : top;
+    /// The largest value, or `otherwise` if not all are in 0 … top.
+    std::uint32_t most_of(std::uint32_t top, std::uint64_t otherwise) const {
+      return static_cast<std::uint32_t>(within(top) ? static_cast<std::uint64_t>(most) : otherwise);
     }
   };
   static Range range(std::span<const Term> terms, std::int32_t constant,
-                     std::uint32_t Origin::*largest) {
+                     std::uint32_t Largest::*largest) {
     Range sum{static_cast<double>(constant), static_cast<double>(constant)};
     for (const Term& term : terms)
-      (term.weight < 0 ? sum.least : sum.most) += term.weight * term.origin->*largest;
+      (term.weight < 0 ? sum.least : sum.most) += term.weight * term.origin->largest.*largest;
     return sum;
   }
   /// EncodingError for what is known to be no bits: a gate would give wrong results.
@@ -416,30 +423,45 @@ struct Server::State : std::enable_shared_from_this<State> {
     if (largest > 1)
       throw EncodingError(std::string(what) + " takes bits, but input " + std::to_string(k) +
                           " may be as large as " + std::to_string(largest) +
-                          ": look it up in a table; or say modular = true in the sum that made "
-                          "it, if its values are known to be 0 or 1");
+                          ": look it up in a table; or say largest = 1 in the sum that made it, "
+                          "if its values are known to be 0 or 1");
   }
   static void check_bits_of(std::string_view what, std::span<const Term> terms) {
-    for (std::size_t k = 0; k < terms.size(); ++k) check_bits_of(what, k, terms[k].origin->as_bits);
+    for (std::size_t k = 0; k < terms.size(); ++k)
+      check_bits_of(what, k, terms[k].origin->largest.as_bits);
   }
-  static std::uint32_t largest_of(const Array& a) { return a.state_->origin->as_bits; }
-  static std::uint32_t largest_of(const Ciphertexts& c) { return c.origin ? c.origin->as_bits : 1; }
-  /// The largest value of the sum; EncodingError if a padding bit has no room for all values.
-  static std::uint32_t range_of_sum(std::span<const Term> terms, std::int32_t constant,
-                                    Encoding encoding, bool modular) {
+  static std::uint32_t as_bits_of(const Array& a) { return a.state_->origin->largest.as_bits; }
+  static std::uint32_t as_bits_of(const Ciphertexts& c) { return largest_of(c).as_bits; }
+  /// EncodingError where the padding bit may be set, which would negate what is found.
+  static void check_padding(std::string_view what, Encoding encoding, Largest largest) {
+    if (encoding.padding && largest.any >= encoding.p)
+      throw EncodingError(std::string(what) + " takes messages 0 … " +
+                          std::to_string(encoding.p - 1) + " of " + describe(encoding) +
+                          ", but these may be as large as " + std::to_string(largest.any) +
+                          ": take a larger p, so that the sum that made them fits; or say in that "
+                          "sum, as largest, what you know its messages not to pass");
+  }
+  /// Of the sum; EncodingError if a padding bit has no room for all values.
+  static Largest largest_of_sum(std::span<const Term> terms, std::int32_t constant,
+                                Encoding encoding, bool modular,
+                                std::optional<std::uint32_t> stated) {
     const std::uint32_t top = encoding.p - 1;
-    const Range sum = range(terms, constant, &Origin::largest);
-    if (sum.within(top)) return sum.most_of(top);
-    if (encoding.padding && !modular) {
+    if (stated && *stated > top)
+      throw EncodingError("linear: largest = " + std::to_string(*stated) +
+                          " is not below p = " + std::to_string(encoding.p));
+    if (stated) return {*stated, *stated};
+    const Range sum = range(terms, constant, &Largest::any);
+    if (encoding.padding && !sum.within(top) && !modular) {
       const auto number = [](double value) {
         return std::to_string(static_cast<long long>(std::clamp(value, -0x1p62, 0x1p62)));
       };
       throw EncodingError("linear: the sum may be " + number(sum.least) + " … " + number(sum.most) +
                           ", and " + describe(encoding) + " holds 0 … " + std::to_string(top) +
-                          ": take a larger p; or say modular = true, if the sum is meant modulo p "
-                          "or its terms are known to be smaller");
+                          ": take a larger p; or say as largest what you know the sum not to "
+                          "pass; or say modular = true, if it is meant modulo p");
     }
-    return top;
+    const std::uint64_t all = encoding.sectors() - 1;
+    return {sum.most_of(top, all), range(terms, constant, &Largest::as_bits).most_of(top, all)};
   }
 
   // ---- what is known of a gate's inputs but one
@@ -520,7 +542,7 @@ struct Server::State : std::enable_shared_from_this<State> {
              std::optional<Encoding> output) const {
     const GateRule& rule = rule_of(gate);
     check(a);
-    check_bits_of(rule.name, 0, largest_of(a));
+    check_bits_of(rule.name, 0, as_bits_of(a));
     const Encoding encoding = a.encoding();
     plan_gate(parameters, gate, encoding, output);  // for its refusals
     check_values(ones, rule.inputs, "the number of inputs");
@@ -550,6 +572,7 @@ struct Server::State : std::enable_shared_from_this<State> {
             std::span<const std::uint32_t> b) const {
     check(select);
     plan_mux(parameters, select.encoding());  // for its refusals
+    check_bits_of("mux", 0, as_bits_of(select));
     check_bits(a);
     check_bits(b);
     return make(select, meet({select.count(), a.size(), b.size()}), [&](std::size_t i) {
@@ -562,6 +585,8 @@ struct Server::State : std::enable_shared_from_this<State> {
     const Array* inputs[] = {&a, &b};
     const Encoding encoding = check_together("mux", std::span<const Array* const>(inputs));
     plan_mux(parameters, encoding);  // for its refusals
+    check_bits_of("mux", 1, as_bits_of(a));
+    check_bits_of("mux", 2, as_bits_of(b));
     check_bits(select);
     const std::size_t count = meet({select.size(), a.count(), b.count()});
     check_count(a.count() + b.count());
@@ -585,8 +610,9 @@ struct Server::State : std::enable_shared_from_this<State> {
       out.data[i * out.row() + parameters.n()] =
           static_cast<std::uint32_t>(encode(messages[i], encoding, parameters.q()));
     Origin of = *origin(out);
-    of.largest = messages.empty() ? 0 : *std::max_element(messages.begin(), messages.end());
-    of.as_bits = of.largest;
+    const std::uint32_t most =
+        messages.empty() ? 0 : *std::max_element(messages.begin(), messages.end());
+    of.largest = {most, most};
     attach(out, std::make_shared<const Origin>(std::move(of)));
     return out;
   }

@@ -157,6 +157,21 @@ def test_gates_of_one_bit_twice(noisy: Kit) -> None:
             server.and_(*same)
 
 
+def test_a_number_meets_itself(noisy: Kit) -> None:
+    """As in the recipes: errors add up in g + g, and cancel in g + (1 - g)."""
+
+    def failure(squares: float) -> float:
+        return noisy.parameters.gate_failure_log2(squares, 4, noisy.server.transform)
+
+    server = Server(noisy.keys, device="cpu", allow_failure=2 ** ((failure(3.5) + failure(5)) / 2))
+    a, b = noisy.client.encrypt([0, 1]), noisy.client.encrypt([1, 1])
+    g, carry = server.nand(a, b), server.nor(a, b)
+    assert noisy.client.decrypt(server.majority(g[0], ~g[0], carry[0])) == 0
+    with pytest.raises(whorl.NoiseError, match="The set W128_P64 would serve"):
+        server.majority(g[0], g[0], carry[0])
+    assert noisy.client.decrypt(server.majority(g[0], server.bootstrap(g)[0], carry[0])) == 1
+
+
 def test_sums_that_the_padding_does_not_hold(kit: Kit) -> None:
     server, client = kit.server, kit.client
     x, y = (client.encrypt(each, p=8, padding=True) for each in ([1, 7], [2, 6]))
@@ -174,6 +189,57 @@ def test_sums_that_the_padding_does_not_hold(kit: Kit) -> None:
     with pytest.raises(whorl.EncodingError, match=r"may be 0 … 9"):
         server.add(three, server.apply(small, x))
     assert client.decrypt(server.add(client.encrypt(3), client.encrypt(2))) == 1
+
+
+def test_tables_of_sums_that_may_have_set_the_padding_bit(kit: Kit, tmp_path: Path) -> None:
+    server, client = kit.server, kit.client
+    x, y = (client.encrypt(each, p=8, padding=True) for each in ([1, 7], [2, 6]))
+    same = Lut(kit.parameters, range(8), padding=True)
+    total = server.add(x, y, modular=True)
+    assert (x.largest, total.largest) == (7, 15)
+    for wrapped in (total, total[0], total.reshape(1, 2), server.sub(x, y, modular=True)):
+        with pytest.raises(whorl.EncodingError, match=r"take a larger p, .* as largest"):
+            server.apply(same, wrapped)
+    # It is a part of files and pickles.
+    total.to_host().save(tmp_path / "total.whorl")
+    loaded = Ciphertexts.load(tmp_path / "total.whorl", allow_insecure=True)
+    with whorl.allow_insecure_pickles():
+        pickled = pickle.loads(pickle.dumps(total.to_host()))
+    for each in (loaded, pickled):
+        assert each.largest == 15
+        with pytest.raises(whorl.EncodingError, match="as large as 15"):
+            server.apply(same, each)
+    # Who knows the sum says so.
+    low = client.encrypt([3, 0], p=8, padding=True)
+    small = server.add(low, low, largest=6)
+    assert small.largest == 6
+    assert client.decrypt(server.apply(same, small)).tolist() == [6, 0]
+    with pytest.raises(whorl.EncodingError, match="largest = 8 is not below p = 8"):
+        server.add(low, low, largest=8)
+    with pytest.raises(TypeError, match="largest: an integer is needed"):
+        server.sub(low, low, largest=1.5)  # type: ignore[arg-type]
+
+
+def test_files_say_that_sums_are_no_bits(kit: Kit, tmp_path: Path) -> None:
+    a, b = kit.client.encrypt([0, 1]), kit.client.encrypt([1, 1])
+    kit.server.add(a, b).to_host().save(tmp_path / "sum.whorl")
+    loaded = Ciphertexts.load(tmp_path / "sum.whorl", allow_insecure=True)
+    with pytest.raises(whorl.EncodingError, match="takes bits, but input 0 may be as large as 2"):
+        kit.server.nand(loaded, a)
+    kit.server.not_(a).to_host().save(tmp_path / "bits.whorl")
+    bits = Ciphertexts.load(tmp_path / "bits.whorl", allow_insecure=True)
+    assert kit.client.decrypt(kit.server.nand(bits, b)).tolist() == [0, 1]
+
+
+def test_mux_of_what_is_known_takes_bits(kit: Kit) -> None:
+    a, b = kit.client.encrypt([0, 1]), kit.client.encrypt([1, 1])
+    total = kit.server.add(a, b)
+    for operands in ((total, 1, 0), (total, [1, 0], [0, 0]), (1, total, a), ([1, 0], a, total)):
+        with pytest.raises(
+            whorl.EncodingError, match=r"mux takes bits, but input . may be as large"
+        ):
+            kit.server.mux(*operands)
+    assert kit.client.decrypt(kit.server.mux(a, 1, 0)).tolist() == [0, 1]
 
 
 def test_encryption(noisy: Kit) -> None:

@@ -95,9 +95,7 @@ def test_mux(any_kit: Kit) -> None:
 
 def test_bootstrap_refreshes_and_changes_encoding(kit: Kit) -> None:
     bits = np.array([0, 1] * 32)
-    noisy = kit.server.linear(
-        [1, 5, -5], [kit.client.encrypt(bits) for _ in range(3)], modular=True
-    )
+    noisy = kit.server.linear([1, 5, -5], [kit.client.encrypt(bits) for _ in range(3)], largest=1)
     refreshed = kit.server.bootstrap(noisy, p_out=8)
     assert refreshed.p == 8
     assert np.array_equal(kit.client.decrypt(refreshed), bits)

@@ -65,6 +65,15 @@ def test_padding_and_tables_on_digits(large_kit: Kit) -> None:
     x = server.upload(client.encrypt(numbers, P // 2, padding=True))
     assert client.decrypt(x.eval_sign(3, True)).tolist() == [0, 0, 0]
     assert x.eval_floor(2).padding
+    # A sum modulo p may set the padding bit. Its floor is one modulo p >> bits, its sign is that
+    # bit; it has no digits.
+    total = server.add(x, client.encrypt([5, 6, 1], P // 2, padding=True), modular=True)
+    assert client.decrypt(total).tolist() == [5, 13, 0]
+    assert client.decrypt(total.eval_floor(2)).tolist() == [1, 3, 0]
+    assert (total.largest, total.eval_floor(2).largest) == (P - 1, P // 4 - 1)
+    assert client.decrypt(total.eval_sign()).tolist() == [0, 0, 1]
+    with pytest.raises(whorl.EncodingError, match="eval_decomp takes messages 0 … 2047"):
+        total.eval_decomp()
     low = x.eval_decomp()[0]
     square = Lut(params, lambda m: m * m % 4, p=4)
     assert client.decrypt(low.apply(square)).tolist() == [0, 1, 1]
@@ -122,6 +131,19 @@ def test_misuse_is_named(large_kit: Kit) -> None:
     with pytest.raises(whorl.NoiseError, match="eval_sign with p = 4096 under large fails"):
         strict.eval_sign(x)
     Server(large_kit.keys, device="cpu", allow_failure=2.0 ** (failure + 1)).eval_sign(x)
+    # A floor has a figure of its own, and digits that of the sign.
+    floor = large_kit.parameters.floor_failure_log2(P, 5)
+    assert -1000 < floor <= failure
+    assert large_kit.parameters.floor_failure_log2(P, 0) == 0
+    assert large_kit.parameters.floor_failure_log2(P, 12) == 0
+    assert large_kit.parameters.floor_failure_log2(P - 1, 5) == 0
+    below = Server(large_kit.keys, device="cpu", allow_failure=2.0 ** (floor - 1))
+    with pytest.raises(whorl.NoiseError, match="eval_floor with p = 4096 under large fails"):
+        below.eval_floor(x, 5)
+    above = Server(large_kit.keys, device="cpu", allow_failure=2.0 ** (floor + 1))
+    above.eval_floor(x, 5)
+    with pytest.raises(whorl.NoiseError, match="eval_decomp with p = 4096 under large fails"):
+        strict.eval_decomp(x)
     with pytest.raises(whorl.ParameterError, match="small_modulus_gadgets log_modulus = 21"):
         make_kit(**LARGE | {"small_modulus_gadgets": [(21, 18, 2)]})
     with pytest.raises(whorl.ParameterError, match="log_modulus, log_base, digits"):

@@ -98,7 +98,26 @@ def test_sums_keep_their_noise_from_file_to_file(shell: Shell) -> None:
     padded = ("encrypt", "0", "1", "-p", "4", "--padding", "--allow-failure", "1", "--force")
     shell(*padded, "-o", "s.whorl", *PHRASE)
     assert "may be 0 … 6" in shell(*chain, "--allow-failure", "1", code=1)
-    shell(*evaluate, "add(s, s, 1)", "s=s.whorl", "--allow-failure", "1")  # modular
+    shell(
+        "encrypt",
+        "3",
+        "2",
+        "-p",
+        "4",
+        "--padding",
+        "--allow-failure",
+        "1",
+        "-o",
+        "t.whorl",
+        *PHRASE,
+    )
+    total = ("--allow-failure", "1", "s=s.whorl", "t=t.whorl", "-o", "total.whorl")
+    shell(*evaluate[:-2], "add(s, t, 1)", *total)  # modular
+    lut = ("eval", "--allow-insecure", "--device", "cpu", "--lut", "x", "total.whorl")
+    lut += ("--allow-failure", "1", "-o", "found.whorl")
+    assert "may be as large as 7" in shell(*lut, code=1)
+    shell(*evaluate[:-2], "add(s, t, 0, 3)", *total)  # at most 3
+    shell(*lut)
 
 
 def test_what_seeds_become_is_bounded(shell: Shell) -> None:

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <optional>
 #include <random>
 
 #include "io/frame.h"
@@ -160,6 +161,51 @@ TEST_F(IoRoundtrip, NoiseFromOutsideIsChecked) {
   EXPECT_EQ(sum(value, 0), "Format");
   EXPECT_EQ(sum(value, 2), "Format");
   EXPECT_EQ(sum(fresh, 1), "Format");
+}
+
+TEST_F(IoRoundtrip, LargestMessages) {
+  const auto parameters = samples::parameters(samples::literals()[0]);
+  auto value = samples::ciphertexts(parameters, 3, false, random);
+  value.encoding = {4, true};
+  const Bytes older = dump(value);
+  EXPECT_EQ(load<binfhe::Ciphertexts>(older, insecure).largest, std::nullopt);
+  for (const std::uint32_t largest : {0U, 3U, 7U})
+    for (const std::uint32_t as_bits : {0U, largest}) {
+      value.largest = largest;
+      value.as_bits = as_bits;
+      const Bytes bytes = dump(value);
+      const auto loaded = load<binfhe::Ciphertexts>(bytes, insecure);
+      EXPECT_EQ(binfhe::largest_message(loaded), largest);
+      EXPECT_EQ(loaded.as_bits.value_or(largest), as_bits);
+      EXPECT_EQ(bytes.size(), older.size() + 10 + (as_bits == largest ? 0 : 10));
+      EXPECT_EQ(dump(loaded), bytes);
+    }
+  const auto refuses = [&](binfhe::Encoding encoding, std::uint32_t largest,
+                           std::uint32_t as_bits) {
+    auto wrong = value;
+    wrong.encoding = encoding;
+    wrong.largest = largest;
+    wrong.as_bits = as_bits;
+    return samples::thrown([&] { dump(wrong); }) == "Range";
+  };
+  EXPECT_TRUE(refuses({4, true}, 8, 0));
+  EXPECT_TRUE(refuses({4, false}, 4, 0));
+  EXPECT_TRUE(refuses({4, true}, 3, 4));
+  // From outside.
+  value.largest = value.as_bits = std::nullopt;
+  const auto fresh = samples::ciphertexts(parameters, 3, true, random);
+  const auto found = [&](const binfhe::Ciphertexts& of, std::uint16_t tag, std::uint32_t stated) {
+    const Bytes bytes = with_field(of, tag, stated);
+    return samples::thrown([&] { load<binfhe::Ciphertexts>(bytes, insecure); });
+  };
+  EXPECT_EQ(found(value, 7, 7), "nothing");
+  EXPECT_EQ(found(value, 7, 8), "Range");
+  EXPECT_EQ(found(value, 8, 1), "Format");  // beside nothing
+  EXPECT_EQ(found(fresh, 7, 3), "Format");
+  // Encryptions are below p, and may be bits.
+  const auto encrypted = load<binfhe::Ciphertexts>(dump(fresh), insecure);
+  EXPECT_EQ(encrypted.largest, fresh.encoding.p - 1);
+  EXPECT_EQ(encrypted.as_bits, 1U);
 }
 
 TEST_F(IoRoundtrip, EvaluationKeys) {

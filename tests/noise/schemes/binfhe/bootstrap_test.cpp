@@ -134,7 +134,7 @@ class Failure : public testing::TestWithParam<SecretDistribution> {
     const auto fresh = client.encrypt(messages, encoding);
     const std::int32_t weights[] = {1, 1};
     const Ciphertexts* inputs[] = {&fresh, &zeros};
-    return server.linear(weights, inputs, 0, true);
+    return server.linear(weights, inputs, 0, false, 1);
   }
   static std::size_t wrong(const Client& client, const Ciphertexts& out,
                            const std::vector<std::uint32_t>& want) {

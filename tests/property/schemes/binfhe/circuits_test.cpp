@@ -8,7 +8,7 @@
 namespace whorl::binfhe {
 namespace {
 
-TEST(BinfheCircuits, RandomOnesAgreeWithPlainBits) {
+TEST(BinfheGates, RandomCircuitsAgreeWithPlainBits) {
   test::Random random;
   int wide = 0;
   for (const Parameters& parameters : test::varied_sets())

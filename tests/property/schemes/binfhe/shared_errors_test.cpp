@@ -44,8 +44,8 @@ class BinfheSharedErrors : public ::testing::Test {
   Known sum(const Known& x, std::int32_t v, const Known& y, std::int32_t w) {
     const Array* inputs[] = {&x.array, &y.array};
     const std::int32_t weights[] = {v, w};
-    // Gates refuse sums that may be no bits, unless they are said to be modular.
-    Known out{server_.linear(weights, inputs, 0, true), {}, x.loaded || y.loaded};
+    // Gates refuse sums that may be no bits, unless they are said to be bits.
+    Known out{server_.linear(weights, inputs, 0, false, 1), {}, x.loaded || y.loaded};
     for (std::size_t i = 0; i < out.array.count(); ++i) {
       out.errors.push_back({});
       for (const auto& [number, weight] : at(x, i)) out.errors[i][number] += v * weight;

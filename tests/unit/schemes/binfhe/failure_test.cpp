@@ -102,6 +102,11 @@ TEST(BinfheFailures, W128P64ServesTwoInputsAndNotFour) {
             "and4 with p = 8 under W128_P64 fails with a probability of 2^-12.5, which is above "
             "the 2^-40 that is allowed. The set W128_P128 would serve. allow_failure = 2^-12 "
             "accepts it.");
+  // As for a number that is added to itself.
+  EXPECT_NE(test::message_of<NoiseError>([&] {
+              account.check_gate(Gate::majority, {4}, {4}, 5);
+            }).find("The set W128_P128 would serve."),
+            std::string::npos);
   // A smaller p serves a gate of two inputs.
   EXPECT_NE(test::message_of<NoiseError>([&] {
               account.check_gate(Gate::and_, {8}, {8}, 2);
@@ -287,6 +292,29 @@ TEST_F(BinfheShared, GatesOfOneCiphertextTwiceAreReckonedAsSuch) {
   EXPECT_THROW(server.mux(a, a, b), NoiseError);
 }
 
+TEST_F(BinfheShared, ErrorsOfARowAndOfItsNegationCancel) {
+  const Array a = lenient_.upload(client_.encrypt({0, 1})),
+              b = lenient_.upload(client_.encrypt({1, 1}));
+  const Array g = lenient_.and_(a, b), opposite = lenient_.not_(g);
+  const auto row = [&](const Array& of, std::uint32_t i) {
+    const std::uint32_t index[] = {i};
+    return lenient_.take(of, index);
+  };
+  EXPECT_EQ(noise({1, 1}, {g, opposite}), 0);
+  EXPECT_EQ(noise({1, -1}, {g, opposite}), 4);
+  for (const std::uint32_t i : {0U, 1U}) {
+    EXPECT_EQ(noise({1, 1}, {row(g, i), row(opposite, i)}), 0);
+    EXPECT_EQ(noise({1, -1}, {row(g, i), row(opposite, i)}), 4);
+    EXPECT_NEAR(noise({1, 1}, {row(g, i), row(opposite, 1 - i)}), apart({1, 1}), 1e-9);
+  }
+  // Joined, rows of one mark have errors of either sign.
+  const Array joined[] = {g, opposite};
+  const Array both = lenient_.concatenate(joined);
+  EXPECT_EQ(noise({1, 1}, {row(both, 0), lenient_.not_(row(both, 0))}), 0);
+  EXPECT_EQ(noise({1, -1}, {row(both, 2), row(both, 0)}), 4);
+  EXPECT_EQ(noise({1, 1}, {row(both, 2), row(both, 0)}), 4);  // an upper bound: it is 0
+}
+
 TEST_F(BinfheShared, NoiseOfTheCallersIsChecked) {
   Ciphertexts x = lenient_.download(made({1}));
   for (const double wrong : {-1.0, std::nan(""), HUGE_VAL}) {
@@ -321,8 +349,9 @@ TEST(BinfheFailures, SumsThatThePaddingDoesNotHoldAreRefused) {
   const std::int32_t add[] = {1, 1}, subtract[] = {1, -1};
   EXPECT_EQ(
       test::message_of<EncodingError>([&] { server.linear(add, two); }),
-      "linear: the sum may be 0 … 6, and p = 4 with padding holds 0 … 3: take a larger p; or "
-      "say modular = true, if the sum is meant modulo p or its terms are known to be smaller");
+      "linear: the sum may be 0 … 6, and p = 4 with padding holds 0 … 3: take a larger p; or say "
+      "as largest what you know the sum not to pass; or say modular = true, if it is meant modulo "
+      "p");
   EXPECT_NE(test::message_of<EncodingError>([&] {
               server.linear(subtract, two, 2);
             }).find("may be -1 … 5,"),
@@ -354,6 +383,120 @@ TEST(BinfheFailures, SumsThatThePaddingDoesNotHoldAreRefused) {
   const Array r = server.apply({&rough, 1}, {}, a);
   const Array* uncertain[] = {&s, &r};
   EXPECT_THROW(server.linear(add, uncertain), EncodingError);
+}
+
+// A table under padding negates what it finds where the padding bit is set.
+TEST(BinfheFailures, TablesOfSumsThatMayHaveSetThePaddingBitAreRefused) {
+  const Parameters parameters = test::insecure(test::small_literal());
+  const test::Pair& pair = test::pair_of(parameters);
+  const Client& client = pair.client;
+  const Server server(pair.keys, test::failing({"cpu", 1, {}, {}}));
+  const Encoding padded{4, true};
+  const Lut same = Lut::create(parameters, {0, 1, 2, 3}, padded, padded);
+  const auto looked_up = [&](const auto& a) { return server.apply({&same, 1}, {}, a); };
+  const auto check = [&](const auto& x, const auto& y) {
+    using Batch = std::remove_cvref_t<decltype(x)>;
+    const Batch* two[] = {&x, &y};
+    const std::int32_t add[] = {1, 1}, subtract[] = {1, -1}, twice[] = {2}, minus[] = {-1};
+    const Batch sums[] = {server.linear(add, two, 0, true), server.linear(subtract, two, 0, true),
+                          server.linear(twice, std::span<const Batch* const>(two, 1), 0, true),
+                          server.linear(minus, std::span<const Batch* const>(two, 1), 0, true),
+                          server.linear(std::span<const std::int32_t>(add, 1),
+                                        std::span<const Batch* const>(two, 1), 1, true)};
+    for (const Batch& sum : sums) {
+      EXPECT_EQ(test::message_of<EncodingError>([&] { looked_up(sum); }),
+                "apply takes messages 0 … 3 of p = 4 with padding, but these may be as large as 7: "
+                "take a larger p, so that the sum that made them fits; or say in that sum, as "
+                "largest, what you know its messages not to pass");
+      EXPECT_THROW(server.error_bound(same, sum), EncodingError);
+      // Nor is it forgotten in further sums, with whatever weights.
+      const Batch* one[] = {&sum};
+      EXPECT_THROW(server.linear(std::span<const std::int32_t>(add, 1), one), EncodingError);
+      EXPECT_THROW(looked_up(server.linear(minus, one, 3, true)), EncodingError);
+      EXPECT_NO_THROW(
+          looked_up(server.linear(std::span<const std::int32_t>(add, 1), one, 0, false, 3)));
+      EXPECT_THROW(server.linear(std::span<const std::int32_t>(add, 1), one, 0, false, 4),
+                   EncodingError);
+    }
+    EXPECT_NO_THROW(looked_up(x));
+    EXPECT_NO_THROW(looked_up(server.not_(x)));
+    EXPECT_NO_THROW(looked_up(looked_up(x)));
+  };
+  const Ciphertexts x = client.encrypt({1, 3}, padded, 1), y = client.encrypt({1, 2}, padded, 1);
+  check(x, y);
+  check(server.upload(x), server.upload(y));
+
+  // Arrays that are taken from, joined or moved keep it; and batches do.
+  const Array a = server.upload(x), b = server.upload(y);
+  const Array* arrays[] = {&a, &b};
+  const std::int32_t add[] = {1, 1};
+  const Array sum = server.linear(add, arrays, 0, true);
+  EXPECT_EQ(sum.largest(), 7u);
+  const std::uint32_t first[] = {0};
+  const Array mixed[] = {a, sum};
+  EXPECT_THROW(looked_up(server.take(sum, first)), EncodingError);
+  EXPECT_THROW(looked_up(server.concatenate(mixed)), EncodingError);
+  Ciphertexts host = server.download(sum);
+  EXPECT_EQ(largest_message(host), 7u);
+  const Ciphertexts* batches[] = {&x, &host};
+  EXPECT_THROW(looked_up(host), EncodingError);
+  EXPECT_THROW(looked_up(take(host, first)), EncodingError);
+  EXPECT_THROW(looked_up(concatenate(batches)), EncodingError);
+  host.origin = {};  // as in files
+  EXPECT_THROW(looked_up(host), EncodingError);
+  EXPECT_THROW(looked_up(concatenate(batches)), EncodingError);
+  host.largest = {};  // as in older files
+  EXPECT_THROW(looked_up(host), EncodingError);
+  host.largest = 3;
+  EXPECT_NO_THROW(looked_up(host));
+  host.largest = 8;
+  EXPECT_THROW(looked_up(host), RangeError);
+  // Of fresh ones it is known, with their seed or without it.
+  Ciphertexts fresh = x;
+  fresh.seed.reset();
+  EXPECT_NO_THROW(looked_up(fresh));
+
+  // A table that is not exact may be read beyond an end, where it gives what is negative.
+  const Lut rough = Lut::create(parameters, {0, 1, 2, 3}, padded, padded, false);
+  EXPECT_THROW(looked_up(server.apply({&rough, 1}, {}, x)), EncodingError);
+}
+
+// Fresh inputs count as bootstrapped. What they share with opposite signs must not cancel by it.
+TEST(BinfheFailures, InputsCountAtLeastAsTheyAre) {
+  const Parameters parameters = test::insecure(test::small_literal());
+  const test::Pair& pair = test::pair_of(parameters);
+  const Server lenient(pair.keys, test::failing({"cpu", 1, {}, {}}));
+  const Ciphertexts x = pair.client.encrypt({0, 1}, {32}, 1), again = lenient.bootstrap(x);
+  const double f = fresh_noise(parameters), scale = std::sqrt(1 / f);
+  const double own = f + 1, scaled = (2 - scale) * (2 - scale) * f + 1;
+  ASSERT_GT(own, 1.2 * scaled);
+  // 2x - x' is a bit; together with 1 - x it has the errors of x - x'.
+  const std::int32_t weights[] = {2, -1};
+  const Ciphertexts* terms[] = {&x, &again};
+  const Ciphertexts y = lenient.linear(weights, terms, 0, false, 1), opposite = lenient.not_(x);
+  // At so many sectors failures are often enough for a probability that is not 0.
+  ServerOptions options{"cpu", 1, {}, {}};
+  options.allow_failure =
+      std::exp2(parameters.gate_failure_log2((own + scaled) / 2, 32, lenient.transform()));
+  EXPECT_THROW(Server(pair.keys, options).and_(opposite, y), NoiseError);
+  options.allow_failure =
+      std::exp2(parameters.gate_failure_log2(1.1 * own, 32, lenient.transform()));
+  EXPECT_NO_THROW(Server(pair.keys, options).and_(opposite, y));
+}
+
+// Nor do files make bits of sums.
+TEST(BinfheFailures, GatesKnowSumsThatForgotTheirOrigin) {
+  const Parameters parameters = test::insecure(test::small_literal());
+  const test::Pair& pair = test::pair_of(parameters);
+  const Server server(pair.keys, test::failing({"cpu", 1, {}, {}}));
+  const Ciphertexts a = pair.client.encrypt({0, 1}), b = pair.client.encrypt({1, 1});
+  const Ciphertexts* two[] = {&a, &b};
+  const std::int32_t add[] = {1, 1};
+  Ciphertexts sum = server.linear(add, two), bits = server.nand(a, b), opposite = server.not_(a);
+  for (Ciphertexts* batch : {&sum, &bits, &opposite}) batch->origin = {};
+  EXPECT_THROW(server.nand(sum, a), EncodingError);
+  EXPECT_THROW(server.not_(sum), EncodingError);
+  EXPECT_EQ(pair.client.decrypt(server.nand(bits, opposite)), (Messages{0, 1}));
 }
 
 TEST_F(BinfheFailure, FreshCiphertextsThatCannotBeReadAreRefused) {
@@ -413,7 +556,7 @@ TEST_F(BinfheFailure, ApproximateTablesAreRefusedWhereTheirBoundDoesNotHold) {
     terms.push_back(lenient_.bootstrap(client_.encrypt({0}, {2}, 1), input));
   std::vector<const Ciphertexts*> all;
   for (const Ciphertexts& term : terms) all.push_back(&term);
-  const Ciphertexts sum = lenient_.linear(std::vector<std::int32_t>(15, 3), all, 0, true);
+  const Ciphertexts sum = lenient_.linear(std::vector<std::int32_t>(15, 3), all, 0, false, 15);
   EXPECT_NEAR(sum.noise, apart(std::vector<double>(15, 3)), 1e-9);
 
   EXPECT_EQ(strict_.error_bound(lut, x), lut.error_bound());

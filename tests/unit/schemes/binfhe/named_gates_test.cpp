@@ -1,8 +1,12 @@
 // Gates by name, operators on arrays, and inputs that are known.
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <optional>
+#include <string>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "support/binfhe_sets.h"
 #include "support/message.h"
@@ -56,25 +60,30 @@ TEST_F(BinfheNamedGates, OnBatchesSinglesAndArrays) {
 // A sum of two bits may be 2, and gates would take it for another bit.
 TEST_F(BinfheNamedGates, WhatMayBeNoBitIsRefused) {
   const auto check = [&](const auto& a, const auto& b) {
-    const auto add = [&](const auto& x, const auto& y, bool modular = false) {
+    const auto add = [&](const auto& x, const auto& y, bool modular = false,
+                         std::optional<std::uint32_t> largest = {}) {
       const std::remove_cvref_t<decltype(x)>* both[] = {&x, &y};
       const std::int32_t weights[] = {1, 1};
-      return server_.linear(weights, both, 0, modular);
+      return server_.linear(weights, both, 0, modular, largest);
     };
     const auto sum = add(a, b), of_gates = add(server_.and_(a, b), server_.nor(a, b));
     EXPECT_EQ(test::message_of<EncodingError>([&] { server_.nand(b, sum); }),
               "nand takes bits, but input 1 may be as large as 2: look it up in a table; or say "
-              "modular = true in the sum that made it, if its values are known to be 0 or 1");
+              "largest = 1 in the sum that made it, if its values are known to be 0 or 1");
     EXPECT_THROW(server_.nand(of_gates, a), EncodingError);
+    EXPECT_THROW(server_.nand(add(a, b, true), a), EncodingError);
     EXPECT_THROW(server_.mux(a, sum, b), EncodingError);
     EXPECT_THROW(server_.bootstrap(sum), EncodingError);
     EXPECT_THROW(server_.not_(sum), EncodingError);
     EXPECT_THROW(server_.and_(add(b, b), b), EncodingError);
     // At most one of these is 1.
-    const auto known = add(server_.and_(a, b), server_.nor(a, b), true);
+    const auto known = add(server_.and_(a, b), server_.nor(a, b), false, 1);
     EXPECT_EQ(open(known), (Messages{1, 0, 0, 1}));
     EXPECT_EQ(open(server_.nand(known, b)), (Messages{1, 1, 1, 0}));
     EXPECT_EQ(open(server_.nand(server_.not_(a), b)), (Messages{1, 0, 1, 1}));
+    // Whether a sum is odd, XOR and XNOR tell.
+    EXPECT_EQ(open(server_.xor_(sum, a)), (Messages{0, 1, 0, 1}));
+    EXPECT_EQ(open(server_.xnor(sum, a)), (Messages{1, 0, 1, 0}));
   };
   const Ciphertexts a = client_.encrypt({0, 0, 1, 1}), b = client_.encrypt({0, 1, 0, 1});
   check(a, b);
@@ -202,6 +211,20 @@ TEST_F(BinfheNamedGates, KnownInputsMeetAndAreChecked) {
   EXPECT_THROW(server_.mux(Messages{2}, x, y), EncodingError);
   EXPECT_THROW(server_.mux(x, Messages{1, 1}, Messages{0}), ShapeError);
   EXPECT_THROW(server_.mux(select, x, five), EncodingError);
+  // What may be no bit, in each place.
+  const Array* both[] = {&x, &y};
+  const std::int32_t weights[] = {1, 1};
+  const Array sum = server_.linear(weights, both);
+  const auto said = [](std::size_t input) {
+    return "mux takes bits, but input " + std::to_string(input) + " may be as large as 2";
+  };
+  for (const auto& [input, work] : std::vector<std::pair<std::size_t, std::function<void()>>>{
+           {0, [&] { server_.mux(sum, a, b); }},
+           {0, [&] { server_.mux(sum, Messages{1}, Messages{0}); }},
+           {1, [&] { server_.mux(select, sum, y); }},
+           {2, [&] { server_.mux(select, x, sum); }}})
+    EXPECT_EQ(test::message_of<EncodingError>(work).find(said(input)), 0u) << input;
+  EXPECT_THROW(server_.gate(Gate::xor_, sum, {1}), EncodingError);
 }
 
 TEST_F(BinfheNamedGates, ListsOfValues) {
