@@ -291,6 +291,7 @@ def _expression(scheme: Scheme, what: list[str], header: bool) -> _Job:
     if header and not any(map(_values.is_text, in_clear.values())):
         raise ValueError("--header goes with a .csv or .txt file that is not encrypted")
     _expressions.check_in_clear(text, in_clear)
+    _expressions.check_division(text, scheme.division)
     values = {
         name: _values.read_array(path, scheme.integers, header) for name, path in in_clear.items()
     }
