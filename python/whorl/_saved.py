@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import operator
-import os
 from collections.abc import Iterator
 from typing import Any, ClassVar, Generic, TypeVar
 
