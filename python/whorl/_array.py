@@ -16,6 +16,7 @@ import numpy as np
 from ._html import Shown, of_bytes
 from ._literal import Part
 from ._saved import Saved
+from ._shown import shown
 from .errors import ShapeError
 
 if TYPE_CHECKING:
@@ -29,13 +30,46 @@ S = TypeVar("S", bound="Session[Any, Any]")
 D = TypeVar("D", bound="DeviceArray[Any]")
 
 
+def _as_operator(self: Any, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+    """What NumPy leaves to arrays of ciphertexts: its functions that are operators, and the
+    operators of its own arrays. `np.add(x, y)` is `x + y`."""
+    known = method == "__call__" and not options
+    name = _OPERATORS.get(ufunc.__name__) if known else None
+    if name and isinstance(inputs[0], Array):
+        return getattr(operator, name)(*inputs)
+    reflected = f"__r{name.strip('_')}__" if name else ""
+    if hasattr(inputs[-1], reflected):
+        return getattr(inputs[-1], reflected)(inputs[0])
+    raise TypeError(
+        f"np.{ufunc.__name__} does not take {self._kind()}: ciphertexts have the operators and "
+        "methods of their class, and no array of numbers holds them (a = a + x, not a += x)"
+    )
+
+
+_OPERATORS = {
+    **{"add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv", "power": "pow"},
+    **{"matmul": "matmul", "negative": "neg", "positive": "pos", "invert": "invert"},
+    **{"bitwise_and": "and_", "bitwise_or": "or_", "bitwise_xor": "xor"},
+    **{"equal": "eq", "not_equal": "eq", "less": "eq", "less_equal": "eq"},
+    **{"greater": "eq", "greater_equal": "eq"},
+}
+"""Functions of NumPy, and the operator that each is, as the module `operator` names it. All
+comparisons raise alike."""
+
+
+class _LeftToNumPy:
+    """`__array_ufunc__`: NumPy asks a class for it and calls it. np.ma asks an object, and leaves
+    operators to one that has None."""
+
+    def __get__(self, array: Any, _: Any) -> Any:
+        return _as_operator if array is None else None
+
+
 class Array(Shown):
     """An immutable array of any shape over a flat batch of the C++ library, `_core`."""
 
     __slots__ = ("_core", "_shape")
 
-    # NumPy must leave operators, and conversions to arrays, to these classes.
-    __array_ufunc__ = None
     __hash__ = None  # type: ignore[assignment]
 
     _may_be_empty: ClassVar[bool] = False
@@ -133,10 +167,17 @@ class Array(Shown):
     def __getitem__(self: A, key: Any) -> A:
         """NumPy's indexing: integers, slices, ..., None, masks and arrays of integers.
 
-        The elements that it takes are copied. Raises `IndexError` as NumPy does, and `ShapeError`
-        if nothing is left and arrays of this class may not be empty.
+        The elements that it takes are copied. Raises `IndexError` as NumPy does, and for a masked
+        index, which NumPy would uncover. Raises `ShapeError` if nothing is left and arrays of this
+        class may not be empty.
         """
-        return self._take(np.asarray(self._positions()[key]))
+        if any(map(is_masked, key if isinstance(key, tuple) else (key,))):
+            raise IndexError("index: it has masked entries; leave them out, as .compressed()")
+        try:
+            found = self._positions()[key]
+        except (OverflowError, ValueError):
+            raise IndexError(f"index: {shown(key)} is none") from None
+        return self._take(np.asarray(found))
 
     def reshape(self: A, *shape: int | Sequence[int]) -> A:
         """The same elements in C order in another shape; nothing is copied. One length may be -1.
@@ -178,13 +219,27 @@ class Array(Shown):
     def __eq__(self, other: object) -> NoReturn:
         raise TypeError("ciphertexts cannot be compared; decrypt them, or compute under encryption")
 
-    __lt__ = __le__ = __gt__ = __ge__ = __eq__
+    __req__ = __lt__ = __le__ = __gt__ = __ge__ = __eq__
 
     def __bool__(self) -> NoReturn:
         raise TypeError("a ciphertext has no truth value; decrypt it")
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
-        raise TypeError(f"{type(self).__name__} is not an array of numbers; decrypt it first")
+        package = _package(self)
+        raise TypeError(
+            f"{type(self).__name__} is not an array of numbers: {package}.stack and "
+            f"{package}.concatenate join ciphertexts; for numbers, decrypt it first"
+        )
+
+    __array_ufunc__ = _LeftToNumPy()
+    # pandas leaves operators to what is above its own classes, which have up to 4000.
+    __pandas_priority__ = 5000
+
+    # ---- in messages
+
+    def _kind(self) -> str:
+        """What it is, and of which scheme."""
+        return f"{type(self).__name__} of {self._made_under()._scheme}"
 
 
 class HostArray(Array, Saved):
@@ -254,6 +309,7 @@ class HostArray(Array, Saved):
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __pow__ = __neg__ = _no_operator
     __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = _no_operator
+    __truediv__ = __rtruediv__ = __matmul__ = __rmatmul__ = __pos__ = _no_operator
 
 
 def _kept(core: Any, each: int) -> Shape:
@@ -338,13 +394,38 @@ class DeviceCiphertexts(DeviceArray[S], Generic[S, H]):
         return host
 
 
+def is_masked(values: Any) -> bool:
+    """Whether it is a masked array that has a masked entry."""
+    return (
+        isinstance(values, np.ma.MaskedArray)
+        and values.dtype.names is None
+        and bool(np.ma.is_masked(values))
+    )
+
+
 def no_ciphertexts(parameters: Any, given: object) -> TypeError:
     """The error about what is given in place of ciphertexts under `parameters`."""
     if isinstance(given, (HostArray, DeviceCiphertexts)):
         wanted, other = parameters._scheme, given._made_under()._scheme
         if wanted != other:
-            return TypeError(f"ciphertexts of {wanted} are needed, not of {other}")
-    return TypeError(f"ciphertexts are needed, not {type(given).__name__}")
+            return TypeError(
+                f"ciphertexts of {wanted} are needed, not of {other}: schemes have keys of their "
+                "own, and only a client can bring values from one to the other"
+            )
+    parts: Any = given.ravel() if isinstance(given, np.ndarray) else given
+    several = isinstance(parts, (list, tuple, np.ndarray)) and len(parts) > 0
+    hint = joined_by(parts[0]) if several else ""
+    return TypeError(f"ciphertexts are needed, not {type(given).__name__}{hint}")
+
+
+def joined_by(part: Any) -> str:
+    """What makes one array of a list, or an object array, that has `part`; "" for other parts."""
+    return f"; {_package(part)}.stack makes one array of them" if isinstance(part, Array) else ""
+
+
+def _package(array: Array) -> str:
+    """Where users find what its class is beside: whorl.ckks."""
+    return type(array).__module__.partition("._")[0]
 
 
 def concatenate(arrays: Sequence[A], axis: int = 0) -> A:
@@ -360,12 +441,12 @@ def concatenate(arrays: Sequence[A], axis: int = 0) -> A:
     EvalMerge and Lattigo's ring packing. (OpenFHE: a std::vector of Ciphertext; Lattigo: a slice of
     rlwe.Ciphertext.)
     """
-    return _join(arrays, lambda positions: np.concatenate(positions, axis=axis))
+    return _join(arrays, lambda positions: np.concatenate(positions, axis=_axis(axis)))
 
 
 def stack(arrays: Sequence[A], axis: int = 0) -> A:
     """Joins arrays of equal shape along a new axis, as `numpy.stack`. Errors as `concatenate`."""
-    return _join(arrays, lambda positions: np.stack(positions, axis=axis))
+    return _join(arrays, lambda positions: np.stack(positions, axis=_axis(axis)))
 
 
 def _join(arrays: Sequence[A], join: Callable[[list[Positions]], Positions]) -> A:
@@ -396,7 +477,19 @@ def repeated(a: A, each: int) -> A:
     return a._like(a._gather(members), a.shape)
 
 
+def _axis(axis: Any) -> int:
+    """The number of an axis, as NumPy takes it."""
+    [number] = _integers((axis,))
+    if abs(number) >= 2**31:
+        raise ValueError(f"axis: there is no axis {shown(number)}")
+    return number
+
+
 def _integers(given: tuple[int | Sequence[int], ...]) -> Shape:
     """Integers given one by one or as one sequence, as NumPy's methods take them."""
-    items: Any = given[0] if len(given) == 1 and isinstance(given[0], Sequence) else given
-    return tuple(operator.index(item) for item in items)
+    first: Any = given[0] if len(given) == 1 else None
+    items: Any = first if np.iterable(first) and not isinstance(first, str) else given
+    try:
+        return tuple(operator.index(item) for item in items)
+    except TypeError:
+        raise TypeError(f"integers are needed, not {shown(items)}") from None

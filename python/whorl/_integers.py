@@ -3,34 +3,16 @@
 from __future__ import annotations
 
 import operator
-import reprlib
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from .errors import EncodingError, ShapeError
+from ._entries import at, entries_of
+from ._shown import shown
+from .errors import EncodingError
 
 Integers = np.ndarray[Any, np.dtype[Any]]
-
-
-def entries_of(values: Any, field: str) -> Integers:
-    """`values` as an array of whatever kind NumPy makes of them, shape kept.
-
-    Raises `ShapeError` for rows of different lengths.
-    """
-    try:
-        return np.asarray(values)
-    except ValueError:  # lists of different lengths: some of them are entries
-        array = np.array(values, dtype=np.object_)
-        lengths = sorted(
-            {len(each) for each in array.reshape(-1) if isinstance(each, (list, tuple))}
-        )
-        if len(lengths) > 1:
-            raise ShapeError(
-                f"{field}: rows have different lengths, from {lengths[0]} to {lengths[-1]}"
-            ) from None
-        return array
 
 
 def as_given(values: Any, array: Integers) -> Integers:
@@ -45,8 +27,8 @@ def whole_numbers(values: Any, field: str) -> Integers:
     """`values` as an array of integers or bools, shape kept; empty ones are uint32.
 
     If no integer type of NumPy can hold all of them, the result is an object array of Python's
-    integers. Raises `TypeError` for an entry that is not an integer; the message has the entry and
-    its index. Raises `ShapeError` for rows of different lengths.
+    integers. Raises `TypeError` for an entry that is not an integer, or is masked; the message has
+    the entry and its index. Raises `ShapeError` for rows of different lengths.
     """
     array = entries_of(values, field)
     if array.size == 0:
@@ -65,10 +47,15 @@ def as_modulus(value: Any, field: str) -> int:
 
     Raises `TypeError` unless it is an integer, and `EncodingError` outside 0 … 2^32 - 1.
     """
-    number = _as_integer(value, f"{field}: an integer is needed", "")
+    number = as_index(value, field)
     if not 0 <= number < 2**32:
-        raise EncodingError(f"{field}: {number} is outside 0 … 2^32 - 1")
+        raise EncodingError(f"{field}: {shown(number)} is outside 0 … 2^32 - 1")
     return number
+
+
+def as_index(value: Any, field: str) -> int:
+    """`value` as an int; `TypeError` unless it is an integer."""
+    return _as_integer(value, f"{field}: an integer is needed", "")
 
 
 def refuse(
@@ -83,14 +70,7 @@ def refuse(
         index = tuple(int(i) for i in np.unravel_index(flat, array.shape))
         value = array[index]
         value = value.item() if isinstance(value, np.generic) else value
-        raise error(f"{field}: value {reprlib.repr(value)}{at(index)} is {what}")
-
-
-def at(index: tuple[int, ...]) -> str:
-    """The place of an entry as text: " at index 2", " at index (1, 2)", "" for a single number."""
-    if not index:
-        return ""
-    return f" at index {index[0] if len(index) == 1 else index}"
+        raise error(f"{field}: value {shown(value)}{at(index)} is {what}")
 
 
 def each_of(given: Integers) -> Iterator[tuple[tuple[int, ...], Any]]:
@@ -106,4 +86,4 @@ def _as_integer(value: Any, needed: str, where: str) -> int:
     try:
         return operator.index(value)
     except TypeError:
-        raise TypeError(f"{needed}, not {reprlib.repr(value)}{where}") from None
+        raise TypeError(f"{needed}, not {shown(value)}{where}") from None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any, ClassVar, NoReturn, TypeVar
 
 from ._array import DeviceCiphertexts, HostArray, no_ciphertexts
 from ._literal import CheckedParameters, as_threads
+from ._paths import PathName, as_path
 from ._progress import Report, reports
-from ._saved import expectations, file_named, not_parameters
+from ._saved import expectations, file_named, limit, not_parameters
 
 K = TypeVar("K", bound="KeyHolder")
 
@@ -40,7 +40,7 @@ class KeyHolder:
 
     def save(
         self,
-        path: str | os.PathLike[str],
+        path: PathName,
         passphrase: str | bytes,
         *,
         overwrite_secret: bool = False,
@@ -51,12 +51,12 @@ class KeyHolder:
         `IoError` if the system refuses, and for a file that already holds a secret key, unless
         `overwrite_secret`: what was encrypted under that key would be lost.
         """
-        self._core.save(os.fspath(path), _passphrase(passphrase), bool(overwrite_secret))
+        self._core.save(as_path(path), _passphrase(passphrase), bool(overwrite_secret))
 
     @classmethod
     def load(
         cls: type[K],
-        path: str | os.PathLike[str],
+        path: PathName,
         passphrase: str | bytes,
         allow_insecure: bool = False,
         *,
@@ -69,7 +69,8 @@ class KeyHolder:
         """Reads a file that `save` wrote.
 
         The file states how much work it takes to derive a key from the passphrase (Argon2id). At
-        most `max_kdf_passes` passes over `max_kdf_bytes` bytes are accepted. The defaults are what
+        most `max_kdf_passes` passes over `max_kdf_bytes` bytes are accepted (`ValueError` unless
+        both are 0 … 2^64 - 1). The defaults are what
         `save` uses, which takes most of a second. `expect_parameters` and `expect_key` are as for
         `Ciphertexts.load`.
 
@@ -82,14 +83,15 @@ class KeyHolder:
         expected ones.
         """
         client = cls.__new__(cls)
-        with file_named(path):
+        cost = limit("max_kdf_passes", max_kdf_passes), limit("max_kdf_bytes", max_kdf_bytes)
+        with file_named(path) as name:
             client._core = cls._maker.load(
-                os.fspath(path),
+                name,
                 _passphrase(passphrase),
-                allow_insecure,
-                (max_kdf_passes, max_kdf_bytes),
+                bool(allow_insecure),
+                cost,
                 expectations(expect_parameters, expect_key),
-                allow_readable_by_others,
+                bool(allow_readable_by_others),
             )
         client._parameters = cls._parameters_type(client._core.parameters)
         return client

@@ -5,34 +5,51 @@ from __future__ import annotations
 import numbers
 import operator
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from ._html import Shown
 from ._saved import Saved
+from ._shown import shown
 from .errors import ParameterError
 
 T = TypeVar("T")
 P = TypeVar("P", bound="CheckedParameters")
 Check = Callable[[str, Any], Any]
 
+MOST_THREADS = 1024
+"""Of the library."""
+
 
 def as_integer(field: str, value: Any, low: int, high: int) -> int:
     """`value` as an int; `ParameterError` unless it is an integer in `low` … `high`."""
+    number = _index(value)
+    if number is None:
+        raise ParameterError(f"{field}: {shown(value)} is not an integer")
+    if not low <= number <= high:
+        raise ParameterError(f"{field}: {shown(number)} is outside {low} … {high}")
+    return number
+
+
+def _index(value: Any) -> int | None:
+    """`value` as an int; None for what is no integer, such as a bool or a span of time."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise ParameterError(f"{field}: {value!r} is not an integer")
-    if not low <= int(value) <= high:
-        raise ParameterError(f"{field}: {value} is outside {low} … {high}")
-    return int(value)
+        return None
+    with suppress(TypeError):  # NumPy calls its spans of time integers
+        return operator.index(value)
+    return None
 
 
 def as_real(field: str, value: Any) -> float:
     """`value` as a float; `ParameterError` unless it is a number that a double holds."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise ParameterError(f"{field}: {value!r} is not a number")
+        raise ParameterError(f"{field}: {shown(value)} is not a number")
     try:
         return float(value)
     except OverflowError:
         raise ParameterError(f"{field}: {too_large(value)}") from None
+    except TypeError:  # NumPy calls its spans of time integers
+        raise ParameterError(f"{field}: {shown(value)} is not a number") from None
 
 
 def too_large(number: Any, where: str = "") -> str:
@@ -47,16 +64,20 @@ def too_large(number: Any, where: str = "") -> str:
 
 
 def as_text(field: str, value: Any) -> str:
-    """`value`; `ParameterError` unless it is a string."""
+    """`value`; `ParameterError` unless it is a string, and has no half of a surrogate pair."""
     if not isinstance(value, str):
-        raise ParameterError(f"{field}: {value!r} is not a string")
+        raise ParameterError(f"{field}: {shown(value)} is not a string")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ParameterError(f"{field}: {shown(value)} is no text in UTF-8") from None
     return value
 
 
 def as_flag(field: str, value: Any) -> bool:
     """`value`; `ParameterError` unless it is a bool."""
     if not isinstance(value, bool):
-        raise ParameterError(f"{field}: {value!r} is not a bool")
+        raise ParameterError(f"{field}: {shown(value)} is not a bool")
     return value
 
 
@@ -75,7 +96,7 @@ def list_of(check: Check, what: str) -> Check:
 
     def as_list(field: str, value: Any) -> list[Any]:
         if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
-            raise ParameterError(f"{field}: {value!r} is not a list of {what}")
+            raise ParameterError(f"{field}: {shown(value)} is not a list of {what}")
         return [check(field, each) for each in value]
 
     return as_list
@@ -86,7 +107,7 @@ def tuple_of(check: Check, what: str) -> Check:
     length = len(what.split(", "))
 
     def as_tuple(field: str, value: Any) -> tuple[Any, ...]:
-        form = f"{field}: {value!r} must have the form ({what})"
+        form = f"{field}: {shown(value)} must have the form ({what})"
         if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
             raise ParameterError(form)
         parts = tuple(value)
@@ -104,7 +125,7 @@ def record_of(make: Callable[[], Any], fields: Mapping[str, Check]) -> Check:
         if value is None:
             return None
         if not isinstance(value, Mapping):
-            raise ParameterError(f"{field}: {value!r} is neither a mapping nor None")
+            raise ParameterError(f"{field}: {shown(value)} is neither a mapping nor None")
         return filled(make(), fields, value, f"{field}.")
 
     return as_record
@@ -125,12 +146,15 @@ def filled(record: Any, fields: Mapping[str, Check], values: Mapping[str, Any], 
 
 def as_threads(threads: Any) -> int:
     """A number of threads, 0 for all cores. `TypeError` unless it is an integer, `ValueError` below
-    0; the library refuses what is too large."""
-    if isinstance(threads, bool) or not isinstance(threads, numbers.Integral):
-        raise TypeError(f"threads: an integer is needed, not {threads!r}")
-    if threads < 0:
-        raise ValueError(f"threads: {threads} is below 0")
-    return min(int(threads), 2**32 - 1)
+    0, `ParameterError` above `MOST_THREADS`."""
+    count = _index(threads)
+    if count is None:
+        raise TypeError(f"threads: an integer is needed, not {shown(threads)}")
+    if count < 0:
+        raise ValueError(f"threads: {shown(count)} is below 0")
+    if count > MOST_THREADS:
+        raise ParameterError(f"threads = {shown(count)} is above {MOST_THREADS}")
+    return count
 
 
 class Part(Generic[T]):
@@ -187,7 +211,7 @@ class CheckedParameters(Shown, Saved):
         if missing:
             known = ", ".join(cls._required)
             raise ParameterError(f"{missing[0]}: it is missing; a literal has at least {known}")
-        return cls(cls._reader.create(literal, allow_insecure))
+        return cls(cls._reader.create(literal, bool(allow_insecure)))
 
     def _values(self) -> Any:
         """The literal's fields as a dictionary."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import numbers
-import reprlib
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from ._integers import as_given, at, each_of, entries_of, refuse
+from ._entries import at, entries_of
+from ._integers import as_given, each_of, refuse
 from ._literal import too_large
+from ._shown import shown
 from .errors import EncodingError
 
 Numbers = np.ndarray[Any, np.dtype[Any]]
@@ -20,13 +21,15 @@ Numbers = np.ndarray[Any, np.dtype[Any]]
 def real_or_complex(values: Any, field: str) -> Numbers:
     """`values` as float64, or as complex128 if the type of an entry is complex; shape kept.
 
-    Raises `TypeError` for an entry that is not a number, and `EncodingError` for one that is not
-    finite. Raises `ShapeError` for rows of different lengths.
+    Raises `TypeError` for an entry that is not a number, or is masked, and `EncodingError` for one
+    that is not finite. Raises `ShapeError` for rows of different lengths.
     """
     array = entries_of(values, field)
     if array.dtype.kind not in "biufc":
         array = _converted(as_given(values, array), field)
-    array = array.astype(np.complex128 if array.dtype.kind == "c" else np.float64, copy=False)
+    kind = np.complex128 if array.dtype.kind == "c" else np.float64
+    with np.errstate(over="ignore"):  # of longer floats; what is above all doubles is refused
+        array = array.astype(kind, copy=False)
     refuse(array, ~np.isfinite(array), field, "not finite")
     return array
 
@@ -39,6 +42,8 @@ def one_number(value: Any, field: str, where: str = "") -> int | float | complex
     """
     if isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "biufcO":
         value = value[()]
+    if isinstance(value, np.timedelta64):  # which NumPy calls an integer
+        return None
     if isinstance(value, (bool, np.bool_, numbers.Integral)):
         return int(value)
     if isinstance(value, numbers.Real):
@@ -54,7 +59,7 @@ def _converted(given: Numbers, field: str) -> Numbers:
     for index, entry in each_of(given):
         number = one_number(entry, field, at(index))
         if number is None:
-            raise TypeError(f"{field}: numbers are needed, not {reprlib.repr(entry)}{at(index)}")
+            raise TypeError(f"{field}: numbers are needed, not {shown(entry)}{at(index)}")
         real = real and not isinstance(number, complex)
         found[index] = as_complex(number, field, at(index))
     return found.real if real else found

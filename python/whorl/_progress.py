@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
+from ._shown import shown
+
 Report = Callable[[int, int], object]
 """Called with what is done, and the total."""
 
@@ -38,7 +40,7 @@ def reports(progress: bool | Report | None, description: str) -> Iterator[Report
     """What long work calls, for the argument `progress` of a method: True draws a bar, a callable
     is called itself, and nothing is told with None or False. `TypeError` for anything else."""
     if progress is not None and not isinstance(progress, bool) and not callable(progress):
-        raise TypeError(f"progress: a bool or a callable is needed, not {progress!r}")
+        raise TypeError(f"progress: a bool or a callable is needed, not {shown(progress)}")
     if progress is True:
         with bar(description) as report:
             yield report

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 from ._array import DeviceCiphertexts, HostArray
 
@@ -40,6 +40,15 @@ class RingArray(DeviceCiphertexts[S, H], Generic[S, H]):
         return result
 
     __rmul__ = __mul__
+
+    def __truediv__(self, _: Any) -> Any:
+        raise TypeError(
+            "integers modulo t are not divided: multiply by the inverse, pow(d, -1, t), if d has "
+            "one, or divide what is decrypted"
+        )
+
+    def __rtruediv__(self, _: Any) -> NoReturn:
+        raise TypeError("nothing is divided by ciphertexts; CKKS has x.inverse(low, high, error)")
 
     def __neg__(self: R) -> R:
         result: R = self._server.negate(self)

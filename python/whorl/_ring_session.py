@@ -9,7 +9,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from ._array import HostArray, Shape
+from ._array import DeviceCiphertexts, HostArray, Shape, is_masked, no_ciphertexts
+from ._entries import refuse_unreadable
 from ._ring_arrays import RingArray
 from ._ring_parameters import as_rotation
 from ._saved import Keys
@@ -78,7 +79,11 @@ class RingSession(BudgetedSession[K, H, D], Generic[K, H, D]):
         if isinstance(b, (self._device_type, self._host_type)):
             (x, y), shape = self._meet(a, b)
             return self._wrap(with_array(x._core, y._core), shape)
+        if isinstance(b, (HostArray, DeviceCiphertexts)):
+            raise no_ciphertexts(self._parameters, b)
         x = self.upload(a)
+        if is_masked(b):
+            refuse_unreadable(b, "plaintext")
         scalar = self._scalar(b)
         if scalar is not None:
             return self._wrap(with_scalar(x._core, scalar), x.shape)

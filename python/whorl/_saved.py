@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import operator
-import os
 from collections.abc import Iterator
 from typing import Any, ClassVar, Generic, TypeVar
 
+from ._paths import PathName, as_path
+from ._shown import shown
 from .errors import FormatError, ParameterError
 
 S = TypeVar("S", bound="Saved")
@@ -54,27 +55,31 @@ class allow_insecure_pickles:
 
 
 @contextlib.contextmanager
-def file_named(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Names the file in a `FormatError` about its contents."""
-    name = os.fsdecode(path)
+def file_named(path: PathName) -> Iterator[str]:
+    """The file's name as the library takes it. Names the file in a `FormatError` about its
+    contents."""
+    name = as_path(path)
     try:
-        yield
+        yield name
     except FormatError as error:
         if name in str(error):
             raise
         raise type(error)(f"{name}: {error}") from None
 
 
-def _limit(field: str, value: int | None, default: int) -> int:
-    if value is None:
-        return default
+def limit(field: str, value: Any) -> int:
+    """A bound of 64 bits; `TypeError` unless it is an integer, `ValueError` out of range."""
     try:
-        limit = operator.index(value)
+        bound = operator.index(value)
     except TypeError:
-        raise TypeError(f"{field}: an integer is needed, not {value!r}") from None
-    if not 0 <= limit < 2**64:
-        raise ValueError(f"{field}: {limit} is outside 0 … 2^64 - 1")
-    return limit
+        raise TypeError(f"{field}: an integer is needed, not {shown(value)}") from None
+    if not 0 <= bound < 2**64:
+        raise ValueError(f"{field}: {shown(bound)} is outside 0 … 2^64 - 1")
+    return bound
+
+
+def _limit(field: str, value: int | None, default: int) -> int:
+    return default if value is None else limit(field, value)
 
 
 def not_parameters(field: str, given: Any, wanted: Any = None) -> TypeError:
@@ -134,17 +139,17 @@ class Saved:
         """The object of the C++ library that writes the frame."""
         return self._core
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: PathName) -> None:
         """Writes a file that `load` reads.
 
         `IoError` if the system refuses, and for a file that holds a secret key.
         """
-        self._frame().save(os.fspath(path))
+        self._frame().save(as_path(path))
 
     @classmethod
     def load(
         cls: type[S],
-        path: str | os.PathLike[str],
+        path: PathName,
         allow_insecure: bool = False,
         max_bytes: int | None = None,
         *,
@@ -156,7 +161,7 @@ class Saved:
         """Reads a file once, and checks it. Later changes of the file do not matter.
 
         Args:
-            path: the file.
+            path: the file: str, bytes or os.PathLike. Its name need not be UTF-8.
             allow_insecure: accept parameters under 128 bits.
             max_bytes: the largest size in bytes of the payload, and of the unpacked ciphertexts.
             max_count: the largest number of ciphertexts; None: any number.
@@ -175,8 +180,8 @@ class Saved:
         """
         bounds = max_bytes, max_count, max_expanded_bytes
         checks = cls._checks(allow_insecure, bounds, expect_parameters, expect_key)
-        with file_named(path):
-            return cls._wrap(cls._reader.load(os.fspath(path), *checks))
+        with file_named(path) as name:
+            return cls._wrap(cls._reader.load(name, *checks))
 
     def to_bytes(self) -> bytes:
         """The frame that `save` writes."""

@@ -11,8 +11,10 @@ import numpy as np
 
 from ._array import DeviceArray, HostArray, Shape, no_ciphertexts, repeated
 from ._key_cache import KeyCache, room_for_keys
-from ._literal import Part, as_threads
+from ._literal import Part, as_text, as_threads
+from ._paths import PathName
 from ._saved import Keys
+from ._shown import shown
 from .errors import DeviceError
 
 H = TypeVar("H", bound=HostArray)
@@ -47,7 +49,7 @@ class Session(Generic[H, D]):
         self, keys: Any, device: str | None, threads: int, allow_insecure: bool, *options: Any
     ) -> None:
         if not isinstance(keys, self._keys_type):
-            if not isinstance(keys, (str, os.PathLike)):
+            if not isinstance(keys, (str, bytes, os.PathLike)):
                 raise TypeError(
                     f"keys: {_public_name(self._keys_type)}, or the path of a file of them, are "
                     f"needed, not {_public_name(type(keys))}"
@@ -56,8 +58,10 @@ class Session(Generic[H, D]):
         if device is None:
             device = os.environ.get("WHORL_DEVICE", "")
         if not isinstance(device, str):
-            raise TypeError(f"device: a name such as 'cuda:0' is needed, not {device!r}")
-        self._core = self._maker.create(keys._core, device, as_threads(threads), *options)
+            raise TypeError(f"device: a name such as 'cuda:0' is needed, not {shown(device)}")
+        self._core = self._maker.create(
+            keys._core, as_text("device", device), as_threads(threads), *options
+        )
         self._parameters = keys.parameters
         self._warned_of = 0
 
@@ -156,7 +160,7 @@ class BudgetedSession(Session[H, D], Generic[K, H, D]):
 
     def __init__(
         self,
-        keys: K | str | os.PathLike[str],
+        keys: K | PathName,
         device: str | None = None,
         threads: int = 0,
         allow_insecure: bool = False,

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._array import DeviceArray
+from .._entries import entries_of
 from .._literal import Part
 from .._ring_arrays import RingArray
 from .._server import bgv as _lib
@@ -193,7 +194,7 @@ class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
         return self._server.matmul(self, other)
 
     def __rmatmul__(self, other: ArrayLike) -> EncryptedArray:
-        return self._server.matmul(self, np.transpose(np.asarray(other)))
+        return self._server.matmul(self, np.transpose(entries_of(other, "matrix")))
 
     def mod_switch(self, limbs: int | None = None) -> EncryptedArray:
         """`Server.mod_switch`."""

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from .._client import bgv as _lib
 from .._keyholder import KeyHolder
-from .._literal import Part
+from .._literal import Part, as_text
 from .._progress import Report
 from ._arrays import EncryptedArray
 from ._ciphertexts import Ciphertexts
@@ -49,12 +49,13 @@ class Client(KeyHolder):
         values are a polynomial, and multiplication is that of polynomials modulo X^N + 1.
         `ShapeError` for polynomials of more than N coefficients; `EncodingError` for values out of
         range, and for `slots` if the parameters have none; `TypeError` for values that are not
-        integers. (OpenFHE: MakePackedPlaintext or MakeCoefPackedPlaintext, then Encrypt.)
+        integers, or that a mask hides. (OpenFHE: MakePackedPlaintext or MakeCoefPackedPlaintext,
+        then Encrypt.)
         """
         vectors, shape, length = as_vectors(
             values, self._parameters, "values", least_message(self._parameters.t)
         )
-        batch = self._core.encrypt(vectors, packing, length)
+        batch = self._core.encrypt(vectors, as_text("packing", packing), length)
         return Ciphertexts._wrap(batch, shape, self._parameters)
 
     def decrypt(
@@ -76,7 +77,7 @@ class Client(KeyHolder):
         (OpenFHE: Decrypt, which is signed and does not warn.)
         """
         host = self._on_host(ciphertexts)
-        values = self._core.decrypt(host._core, allow_spent).astype(np.int64)
+        values = self._core.decrypt(host._core, bool(allow_spent)).astype(np.int64)
         if signed:
             t = self._parameters.t
             values[values > t // 2] -= t

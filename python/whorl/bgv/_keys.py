@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
+from .._literal import as_text
 from .._ring_keys import RingEvaluationKeys, RingKeys
 from .._server import bgv as _lib
 from ._ciphertexts import Ciphertexts
@@ -56,5 +57,5 @@ class PublicKey(RingKeys[Parameters]):
         vectors, shape, length = as_vectors(
             values, parameters, "values", least_message(parameters.t)
         )
-        batch = _client.encrypt(self._core, vectors, packing, length)
+        batch = _client.encrypt(self._core, vectors, as_text("packing", packing), length)
         return Ciphertexts._wrap(batch, shape, parameters)

@@ -24,11 +24,12 @@ from .._ring_plan import (
     sizes,
 )
 from .._server import bgv as _lib
+from .._shown import shown
 from ..errors import ParameterError, ShapeError
 from ._arrays import EncryptedArray, Mean
 from ._bounds import Bounds
 from ._parameters import MAX_MODULUS, Parameters, checked_requirements
-from ._tracer import Traced, TracingServer, _Recorder
+from ._tracer import MOST_BITS, Traced, TracingServer, _Recorder
 from ._values import Packing
 
 RINGS = tuple(1 << log2_N for log2_N in range(10, 17))
@@ -54,6 +55,9 @@ class Range:
 
     def __post_init__(self) -> None:
         low, high, shape = operator.index(self.low), operator.index(self.high), self.shape
+        for field, bound in (("low", low), ("high", high)):
+            if bound.bit_length() > MOST_BITS:
+                raise ParameterError(f"{field}: no t holds {shown(bound)}")
         if low > high:
             raise ParameterError(f"low: {low} is above high = {high}")
         if shape is not None:

@@ -7,6 +7,7 @@ from typing import TypedDict
 
 from .._literal import as_integer
 from .._server import bgv as _lib
+from .._shown import shown
 from ..errors import ShapeError
 from ._parameters import Parameters
 
@@ -45,7 +46,7 @@ def rotations_for(
     asked: list[tuple[list[int], bool]] = []
     for shape in matrices:
         if len(shape) != 2:
-            raise ShapeError(f"matrices: {shape!r} must have the form (rows, columns)")
+            raise ShapeError(f"matrices: {shown(shape)} must have the form (rows, columns)")
         rows, columns = (as_integer("matrices", side, 0, 2**32) for side in shape)
         asked.append(_lib.rotations_for_matrix(parameters._core, rows, columns))
     for count, step in diagonals:

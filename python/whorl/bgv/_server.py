@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._array import Shape, repeated, stack
-from .._literal import Part, as_integer
+from .._entries import entries_of
+from .._literal import Part, as_integer, as_real, as_text
 from .._ring_session import (
     MAX_POWER,
     RingSession,
@@ -19,6 +20,7 @@ from .._ring_session import (
 )
 from .._server import bgv as _lib
 from .._session import spread
+from .._shown import shown
 from ..errors import DeviceError, EncodingError, ShapeError
 from ._arrays import EncryptedArray, Matrix, Mean, Plaintexts
 from ._ciphertexts import Ciphertexts
@@ -80,7 +82,8 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         take.)
         """
         vectors, shape, length = as_vectors(values, self._parameters, "values")
-        return Plaintexts._wrap(self._core.encode(vectors, packing, length), self, shape)
+        core = self._core.encode(vectors, as_text("packing", packing), length)
+        return Plaintexts._wrap(core, self, shape)
 
     def encode_matrix(self, values: ArrayLike) -> Matrix:
         """A matrix of integers, of shape (rows, columns), prepared for many products `x @ matrix`.
@@ -251,7 +254,7 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         if isinstance(b, (EncryptedArray, Ciphertexts, Plaintexts)):
             return self.dot(a, b)
         if not isinstance(b, Matrix):
-            if np.ndim(b) == 1:
+            if entries_of(b, "matrix").ndim == 1:
                 return self.dot(a, b)
             b = self.encode_matrix(b)
         if b._server is not self:
@@ -284,7 +287,7 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         (OpenFHE: Compress.)
         """
         x = self.upload(a)
-        return self._wrap(self._core.shrink(x._core, float(spare_bits)), x.shape)
+        return self._wrap(self._core.shrink(x._core, as_real("spare_bits", spare_bits)), x.shape)
 
     # ---- operands
 
@@ -296,7 +299,7 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         t = self._parameters.t
         if not -t < value < t:
             raise EncodingError(
-                f"plaintext: value {value} is not in {1 - t} … {t - 1}, for t = {t}"
+                f"plaintext: value {shown(value)} is not in {1 - t} … {t - 1}, for t = {t}"
             )
         return value % t
 

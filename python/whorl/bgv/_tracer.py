@@ -19,6 +19,7 @@ import numpy as np
 
 from .._ring_plan import NoDevice
 from .._server import bgv as _lib
+from .._shown import shown
 from ..errors import EncodingError, ParameterError, ShapeError
 from ._arrays import EncryptedArray
 from ._bounds import Bounds, Rows
@@ -583,6 +584,10 @@ class _Recorder(NoDevice):
         self.forecast.automorphism(a.info)  # refuses vectors over several ciphertexts
 
 
+MOST_BITS = 1000
+"""Of integers that a plan follows, as doubles."""
+
+
 class TracingServer(Server):
     """A server over a `_Recorder`."""
 
@@ -606,6 +611,8 @@ class TracingServer(Server):
         return a
 
     def _residue(self, value: int) -> int:
+        if value.bit_length() > MOST_BITS:
+            raise EncodingError(f"plaintext: no t holds {shown(value)}")
         return value
 
 

@@ -64,6 +64,8 @@ def as_matrix(values: ArrayLike, parameters: Parameters, field: str) -> Values:
 
 def as_scalar(value: object) -> int | None:
     """An int if `value` is one integer, also a 0-d array of NumPy's; else None."""
+    if isinstance(value, np.timedelta64):  # which NumPy calls an integer
+        return None
     if isinstance(value, (bool, int, np.integer, np.bool_)):
         return int(value)
     if isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "iub":

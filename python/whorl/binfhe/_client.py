@@ -15,7 +15,7 @@ from .._progress import Report
 from ..errors import ShapeError
 from ._ciphertexts import Ciphertexts, EncryptedArray
 from ._keys import EvaluationKeys
-from ._messages import ALLOWED_FAILURE, as_messages, as_probability
+from ._messages import ALLOWED_FAILURE, as_bool, as_messages, as_probability
 from ._parameters import Parameters
 
 
@@ -55,17 +55,17 @@ class Client(KeyHolder):
         Bits for gates have p = 4 (6 and 8 for gates of three and four inputs). `padding` leaves a
         zero bit above the message, with which any function can be looked up in one blind rotation.
         Raises `EncodingError` for a message not below p, or a p that the parameters do not carry.
-        Raises `TypeError` for an entry that is not an integer. Both name the entry and its index.
+        Raises `TypeError` for an entry that is not an integer, or that a mask hides. Both name the
+        entry and its index.
         Raises `NoiseError` if a fresh ciphertext of this p decrypts to another message with a
         probability above `allow_failure`, by default 2^-40; it names a p or a set that would serve.
         (OpenFHE: Encrypt.)
         """
         allowed = as_probability(allow_failure, "allow_failure")
         p = as_modulus(p, "p")
-        if not isinstance(padding, (bool, np.bool_)):
-            raise TypeError(f"padding: a bool is needed, not {padding!r}")
+        encoding = p, as_bool("padding", padding)
         values = as_messages(messages, "messages", p)
-        batch = self._core.encrypt(values.reshape(-1), (p, bool(padding)), allowed)
+        batch = self._core.encrypt(values.reshape(-1), encoding, allowed)
         return Ciphertexts._wrap(batch, values.shape, self._parameters)
 
     def decrypt(

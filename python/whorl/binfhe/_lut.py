@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from operator import itemgetter
 from typing import Any
@@ -10,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._integers import as_modulus, whole_numbers
+from .._integers import as_index, as_modulus, whole_numbers
 from .._literal import Part
 from .._saved import Saved
 from .._server import binfhe as _lib
-from ._messages import as_messages
+from .._shown import counted, shown
+from ._messages import as_bool, as_messages
 from ._parameters import Parameters
 
 
@@ -80,14 +80,14 @@ class Lut(Saved):
             table = [table(m) for m in range(p)]
         given = whole_numbers(table, "table")
         if given.ndim != 1:
-            raise ValueError(f"table has {given.ndim} dimensions; it must have 1")
+            raise ValueError(f"table has {counted(given.ndim, 'dimension')}; it must have 1")
         p = as_modulus(len(given) if p is None else p, "p")
         name = "p" if p_out is None else "p_out"
         p_out = as_modulus(p if p_out is None else p_out, "p_out")
         # The library refuses a table of the wrong length, whatever its values are.
         values = as_messages(given, "table", p_out if len(given) == p else None, name)
-        padding = bool(padding)
-        padding_out = padding if padding_out is None else padding_out
+        padding = padding is not None and as_bool("padding", padding)
+        padding_out = padding if padding_out is None else as_bool("padding_out", padding_out)
         encodings = (p, padding), (p_out, padding_out)
         self._init(_lib.Lut.create(parameters._core, values, *encodings, bool(exact)))
 
@@ -131,9 +131,9 @@ class Lut(Saved):
 
     def __call__(self, m: int) -> int:
         """f(m). `IndexError` unless 0 ≤ m < p, `TypeError` unless m is an integer."""
-        m = operator.index(m)
+        m = as_index(m, "m")
         if not 0 <= m < self.p:
-            raise IndexError(f"m: {m} is outside 0 … {self.p - 1}")
+            raise IndexError(f"m: {shown(m)} is outside 0 … {self.p - 1}")
         return self._core.values[m]
 
     def __eq__(self, other: object) -> bool:

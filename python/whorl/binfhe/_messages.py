@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._integers import refuse, whole_numbers
+from .._numbers import one_number
 from .._server import binfhe as _lib
+from .._shown import shown
 from ..errors import ParameterError
 
 ALLOWED_FAILURE = _lib.allowed_failure
@@ -19,13 +21,19 @@ Words = np.ndarray[Any, np.dtype[np.uint32]]
 
 def as_probability(value: Any, field: str) -> float:
     """`value` as a float. `TypeError` unless it is a number, `ParameterError` unless in (0, 1]."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{field}: a probability is needed, not {value!r}") from None
+    number = one_number(value, field)
+    if number is None or isinstance(number, complex):
+        raise TypeError(f"{field}: a probability is needed, not {shown(value)}")
     if not 0 < number <= 1:
-        raise ParameterError(f"{field}: {number} is not above 0 and at most 1")
-    return number
+        raise ParameterError(f"{field}: {shown(number)} is not above 0 and at most 1")
+    return float(number)
+
+
+def as_bool(field: str, value: Any) -> bool:
+    """`value` as a bool, also NumPy's; `TypeError` for anything else."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{field}: a bool is needed, not {shown(value)}")
+    return bool(value)
 
 
 def as_bits(values: ArrayLike, field: str) -> Words:

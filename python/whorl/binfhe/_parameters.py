@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal, TypedDict
 
+from .._integers import as_modulus
 from .._literal import (
     CheckedParameters,
     Part,
@@ -19,6 +20,7 @@ from .._literal import (
     tuple_of,
 )
 from .._server import binfhe as _lib
+from .._shown import shown
 from ..errors import ParameterError
 
 Distribution = Literal["binary", "ternary", "gaussian"]
@@ -134,7 +136,7 @@ class NoiseEstimate:
 
 def _as_rotation(field: str, value: Any) -> tuple[str, int, int]:
     """(kind, group) or (kind, group, P)."""
-    form = f"{field}: {value!r} must have the form (kind, group) or (kind, group, P)"
+    form = f"{field}: {shown(value)} must have the form (kind, group) or (kind, group, P)"
     if isinstance(value, (str, bytes)) or not isinstance(value, Sequence):
         raise ParameterError(form)
     if len(value) not in (2, 3):
@@ -225,7 +227,7 @@ class Parameters(CheckedParameters):
 
     def rotation_key_bytes(self, transform: str | None = None) -> int:
         """Bytes of the blind-rotation key on a device, about, with `transform`."""
-        return self._core.rotation_key_bytes(transform or self.transform)
+        return self._core.rotation_key_bytes(self._by(transform))
 
     @property
     def key_bytes(self) -> int:
@@ -258,9 +260,9 @@ class Parameters(CheckedParameters):
         8 and 2 for XOR and XNOR, 3 and 4 for MAJORITY, 3 and 6 for AND3 and OR3, and 4 and 8 for
         AND4 and OR4.
         """
-        return self._core.gate_failure_log2(
-            sum_of_squares, margin_sectors, transform or self.transform
-        )
+        squares = as_real("sum_of_squares", sum_of_squares)
+        sectors = as_real("margin_sectors", margin_sectors)
+        return self._core.gate_failure_log2(squares, sectors, self._by(transform))
 
     def lut_failure_log2(
         self, p: int, padding: bool = False, arbitrary: bool = True, transform: str | None = None
@@ -269,14 +271,15 @@ class Parameters(CheckedParameters):
 
         With `arbitrary` it is a table of any function without padding, in two blind rotations.
         """
-        return self._core.lut_failure_log2(p, padding, arbitrary, transform or self.transform)
+        encoding = as_modulus(p, "p"), bool(padding)
+        return self._core.lut_failure_log2(*encoding, bool(arbitrary), self._by(transform))
 
     def sign_failure_log2(self, p: int, transform: str | None = None) -> float:
         """log2 of the failure probability of `Server.eval_sign` on a fresh message modulo `p`.
 
         0 if p is not a power of two, or is above q/256. `Server.eval_decomp` fails as often.
         """
-        return self._core.sign_failure_log2(p, transform or self.transform)
+        return self._core.sign_failure_log2(as_modulus(p, "p"), self._by(transform))
 
     def floor_failure_log2(self, p: int, round_bits: int, transform: str | None = None) -> float:
         """The same of `Server.eval_floor`. 0 also unless 1 ≤ `round_bits` < log2 p."""
@@ -284,11 +287,15 @@ class Parameters(CheckedParameters):
 
     def fresh_failure_log2(self, p: int = 4, padding: bool = False) -> float:
         """log2 of the probability that a fresh ciphertext decrypts to another message."""
-        return self._core.fresh_failure_log2(p, padding)
+        return self._core.fresh_failure_log2(as_modulus(p, "p"), bool(padding))
 
     def noise(self, transform: str | None = None) -> NoiseEstimate:
         """Noise variances predicted for one bootstrap, with `transform` (default: the set's)."""
-        return NoiseEstimate(**self._core.noise(transform or self.transform))
+        return NoiseEstimate(**self._core.noise(self._by(transform)))
+
+    def _by(self, transform: str | None) -> str:
+        """That transform, or the set's."""
+        return self.transform if transform is None else as_text("transform", transform)
 
     def literal(self) -> ParameterLiteral:
         """The fields as a dictionary; `parameters(p.literal())` gives `p` again."""
@@ -347,7 +354,7 @@ def parameters(
     if isinstance(literal, Parameters):
         return literal
     if isinstance(literal, str):
-        return Parameters(_lib.Parameters.named(literal, allow_insecure))
+        return Parameters(_lib.Parameters.named(as_text("name", literal), bool(allow_insecure)))
     if isinstance(literal, Mapping):
         return Parameters._create(literal, allow_insecure)
     raise TypeError(f"a name or a mapping is needed, not {type(literal).__name__}")

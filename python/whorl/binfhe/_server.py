@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -11,16 +10,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._array import Shape, concatenate
-from .._integers import as_modulus, at, refuse, whole_numbers
+from .._entries import at, entries_of, refuse_unreadable
+from .._integers import as_modulus, refuse, whole_numbers
 from .._key_cache import KeyCache, room_for_keys
-from .._literal import Part
+from .._literal import Part, as_text
+from .._paths import PathName
 from .._server import binfhe as _lib
 from .._session import BudgetedSession, spread
+from .._shown import counted, shown
 from ..errors import EncodingError, ParameterMismatchError
 from ._ciphertexts import Ciphertexts, EncryptedArray
 from ._keys import EvaluationKeys
 from ._lut import Lut
-from ._messages import ALLOWED_FAILURE, Words, as_bits, as_messages, as_probability
+from ._messages import ALLOWED_FAILURE, Words, as_bits, as_bool, as_messages, as_probability
 from ._parameters import Parameters
 
 GATES = dict(_lib.gates())
@@ -99,7 +101,7 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
 
     def __init__(
         self,
-        keys: EvaluationKeys | str | os.PathLike[str],
+        keys: EvaluationKeys | PathName,
         device: str | None = None,
         threads: int = 0,
         allow_insecure: bool = False,
@@ -111,7 +113,11 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         allow_failure: float = ALLOWED_FAILURE,
     ) -> None:
         room = room_for_keys(key_budget, key_cache)
-        options = (transform, rotation, as_probability(allow_failure, "allow_failure"))
+        options = (
+            None if transform is None else as_text("transform", transform),
+            as_text("rotation", rotation),
+            as_probability(allow_failure, "allow_failure"),
+        )
         self._open(keys, device, threads, allow_insecure, *room, *options)
         # With a budget or a cache keys are prepared when they are used.
         if not any(room) and self._core.device_keys == 0:
@@ -192,12 +198,12 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         `Parameters.gate_failure_log2` gives the probability for any set.
         """
         if not isinstance(name, str):
-            raise TypeError(f"gate: the name of a gate is needed, not {name!r}")
+            raise TypeError(f"gate: the name of a gate is needed, not {shown(name)}")
         key = name.lower().rstrip("_")
         if key not in GATES:
             raise ValueError(f"gate: {name!r} is not one of {', '.join(GATES)}")
         if len(inputs) != GATES[key]:
-            raise TypeError(f"{key} has {len(inputs)} inputs; it takes {GATES[key]}")
+            raise TypeError(f"{key} has {counted(len(inputs), 'input')}; it takes {GATES[key]}")
         first = _first_encrypted(key, inputs)
         output = _output(first, p_out, padding_out)
         known = [as_bits(each, key) for each in inputs if not _is_encrypted(each)]
@@ -336,7 +342,9 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         if isinstance(luts, Lut):
             tables[()] = luts
         else:
-            tables = np.array(luts, dtype=np.object_)
+            tables = entries_of(luts, "luts")
+        if tables.size == 0:
+            raise ValueError(f"luts: at least one table is needed; shape {tables.shape} holds none")
         shape = np.broadcast_shapes(tables.shape, x.shape)
         x = x.broadcast_to(shape)
         # Each different table once, in the order of appearance.
@@ -349,8 +357,6 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
                 raise TypeError(f"luts: tables are needed, not {type(lut).__name__}{where}")
             indices[position] = numbers.setdefault(lut, len(numbers))
         distinct = list(numbers)
-        if not distinct:
-            raise ValueError("luts: at least one table is needed")
         _check_tables(distinct, x)
         if len(distinct) == 1:
             nothing = np.empty(0, dtype=np.uint32)
@@ -435,7 +441,7 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         wrong sign.
         """
         x = self.upload(a)
-        output = (as_modulus(p_out, "p_out"), bool(padding_out))
+        output = as_modulus(p_out, "p_out"), as_bool("padding_out", padding_out)
         return self._wrap(self._core.eval_sign(x._core, output), x.shape)
 
     def eval_decomp(self, a: Encrypted) -> list[EncryptedArray]:
@@ -489,7 +495,7 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         if numbers.ndim != 1 or len(numbers) != len(arrays) or not arrays:
             raise ValueError(
                 f"weights has shape {numbers.shape}; there must be at least one array, and "
-                f"one weight for each of {len(arrays)} arrays"
+                f"one weight for each of {counted(len(arrays), 'array')}"
             )
         operands, shape = self._meet(*arrays)
         cores = [each._core for each in operands]
@@ -530,15 +536,18 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
 
         Anyone can read them: they are for constants. Errors as `Client.encrypt`'s.
         """
-        p = as_modulus(p, "p")
-        values = as_messages(messages, "messages", p)
-        return self._wrap(self._core.trivial(values.reshape(-1), (p, padding)), values.shape)
+        encoding = as_modulus(p, "p"), as_bool("padding", padding)
+        values = as_messages(messages, "messages", encoding[0])
+        return self._wrap(self._core.trivial(values.reshape(-1), encoding), values.shape)
 
 
 def _output(a: Encrypted, p: int | None, padding: bool | None) -> Output:
     if p is None and padding is None:
         return None
-    return (a.p if p is None else as_modulus(p, "p_out"), a.padding if padding is None else padding)
+    return (
+        a.p if p is None else as_modulus(p, "p_out"),
+        a.padding if padding is None else as_bool("padding_out", padding),
+    )
 
 
 def _is_encrypted(operand: object) -> bool:
@@ -550,6 +559,8 @@ def _first_encrypted(name: str, inputs: Sequence[Bits]) -> Encrypted:
     for each in inputs:
         if isinstance(each, (EncryptedArray, Ciphertexts)):
             return each
+    for each in inputs:
+        refuse_unreadable(each, name)  # such as a list of ciphertexts
     raise TypeError(f"{name}: no input is encrypted; ciphertexts are needed")
 
 

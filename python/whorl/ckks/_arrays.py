@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike
 from .._array import Array, no_ciphertexts
 from .._integers import refuse
 from .._literal import Part
-from .._numbers import real_or_complex
+from .._numbers import Numbers, real_or_complex
 from .._ring_arrays import RingArray
 from .._server import ckks as _lib
+from ..errors import ShapeError
 from ._ciphertexts import Accounted, Ciphertexts
 from ._functions import SignStages
 from ._linear_maps import EncodedMap, LinearMap, linear_map
@@ -121,7 +122,7 @@ class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
 
     def __rmatmul__(self, other: LinearMap | EncodedMap | ArrayLike) -> EncryptedArray:
         if not isinstance(other, (LinearMap, EncodedMap)):
-            other = linear_map(other)
+            other = linear_map(_as_matrix(other))
         return self._server.apply(self, other)
 
     def __matmul__(self, other: ArrayLike) -> EncryptedArray:
@@ -132,7 +133,7 @@ class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
                 "x @ y: a product of encrypted matrices is x.matmul(y); a dot product is "
                 "(x * y).sum()"
             )
-        return self._server.apply(self, linear_map(np.transpose(np.asarray(other))))
+        return self._server.apply(self, linear_map(np.transpose(_as_matrix(other))))
 
     def matmul(
         self,
@@ -193,6 +194,17 @@ class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
     def bootstrap(self, iterations: int = 1) -> EncryptedArray:
         """`Server.bootstrap`."""
         return self._server.bootstrap(self, iterations)
+
+
+def _as_matrix(values: ArrayLike) -> Numbers:
+    """A matrix of `x @ matrix`; of a vector `ShapeError`, which says what a dot product is."""
+    matrix = real_or_complex(values, "matrix")
+    if matrix.ndim == 1:
+        raise ShapeError(
+            f"matrix: shape {matrix.shape} is a vector: a dot product is (x * vector).sum(), and "
+            "for a matrix of one row or column give it two axes"
+        )
+    return matrix
 
 
 def evaluate(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from .._literal import Part, as_integer
 from .._server import ckks as _lib
+from .._shown import counted
 from ..errors import ShapeError
 from ._linear_maps import MOST_VALUES
 
@@ -67,9 +68,8 @@ class MatrixProduct:
         return MatrixProduct, (self.side, self.rows, self.matrices)
 
     def __repr__(self) -> str:
-        return (
-            f"<MatrixProduct {_shape(self)}, depth {self.depth}, {len(self.rotations)} rotations>"
-        )
+        rotations = counted(len(self.rotations), "rotation")
+        return f"<MatrixProduct {_shape(self)}, depth {self.depth}, {rotations}>"
 
 
 class EncodedMatrixProduct:

@@ -393,7 +393,7 @@ def parameters(
         return Parameters._create(literal, allow_insecure)
     if isinstance(depth, str):
         stands_alone(parameters, "a named set", {**given, "depth": 1})
-        return Parameters(_lib.Parameters.named(depth, bool(allow_insecure)))
+        return Parameters(_lib.Parameters.named(as_text("depth", depth), bool(allow_insecure)))
     refuse_consent(allow_insecure)
     needs = checked_requirements(**given)
     if not needs["bootstrap"]:

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._integers import refuse, whole_numbers
-from .._literal import Part, as_integer, as_real
+from .._literal import Part, as_integer, as_real, as_text
 from .._numbers import Numbers, real_or_complex
 from .._server import ckks as _lib
+from .._shown import shown
 from ..errors import ParameterError, ShapeError
 
 Basis = Literal["chebyshev", "monomial"]
@@ -52,7 +53,9 @@ class Polynomial:
                 f"coefficients: shape {values.shape} is not one axis of 1 … {MAX_DEGREE + 1}"
             )
         ends = as_interval(low, high)
-        self._core = _lib.Polynomial.create(np.ascontiguousarray(values), basis, *ends)
+        self._core = _lib.Polynomial.create(
+            np.ascontiguousarray(values), as_text("basis", basis), *ends
+        )
 
     @classmethod
     def _wrap(cls, core: _lib.Polynomial) -> Polynomial:
@@ -125,7 +128,12 @@ def approximate(
     ends = as_interval(low, high)
 
     def value(x: float) -> float:
-        return float(f(x))
+        found: Any = f(x)
+        try:
+            return float(found)
+        except (TypeError, ValueError, OverflowError):
+            message = f"f: a real number is needed at {x:g}, not {shown(found)}"
+            raise TypeError(message) from None
 
     if degree is not None:
         known = as_integer("degree", degree, 0, MAX_DEGREE)

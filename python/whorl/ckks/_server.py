@@ -23,6 +23,7 @@ from .._ring_session import (
 )
 from .._server import ckks as _lib
 from .._session import spread
+from .._shown import shown
 from ..errors import DeviceError, EncodingError, NoiseError
 from ._arrays import EncryptedArray
 from ._ciphertexts import Ciphertexts
@@ -328,7 +329,7 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
             return self._as_one("apply", encoded, a)
         x = self.upload(a)
         if not isinstance(map, EncodedMap):
-            raise TypeError(f"map: a LinearMap or an EncodedMap is needed, not {map!r}")
+            raise TypeError(f"map: a LinearMap or an EncodedMap is needed, not {shown(map)}")
         self._check_own("map", map)
         with needing("a linear map", "rotations=map.rotations"):
             return self._wrap(self._core.apply(x._core, map._core), x.shape)
@@ -633,5 +634,5 @@ def _check_levels(what: str, depth: int, *operands: EncryptedArray) -> None:
 
 def _integer(value: int) -> int:
     if not -(2**63) < value < 2**63:
-        raise EncodingError(f"plaintext: integer {value} is outside ±(2^63 - 1)")
+        raise EncodingError(f"plaintext: integer {shown(value)} is outside ±(2^63 - 1)")
     return value

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from .._shown import counted
 from . import _completion as completion
 from . import _expressions
 from . import _sets as sets
@@ -90,7 +91,7 @@ def _gate(name: str, p_out: int | None) -> Work:
     def work(server: Any, arrays: list[Any]) -> Any:
         special = {"not": 1, "bootstrap": 1, "mux": 3, "cmux": 3}
         if name in special and len(arrays) != special[name]:
-            raise ValueError(f"{name} takes {special[name]} inputs, not {len(arrays)}")
+            raise ValueError(f"{name} takes {counted(special[name], 'input')}, not {len(arrays)}")
         match name:
             case "not":
                 return server.not_(*arrays)
@@ -147,6 +148,7 @@ BINFHE = Scheme(
         *("mux", "bootstrap", "add", "sub", "eval_floor", "eval_sign"),
     ),
     circuits={"eval_decomp": _digit},
+    division="messages are integers: look the quotient up, as by --lut 'x // 2'",
     keygen=_keygen,
     encrypt=_encrypt,
     work=_work,

@@ -185,7 +185,8 @@ def _by_sign(name: str, operands: int) -> Callable[..., Any]:
 
 def _polynomial(server: Any, x: Any, *coefficients: Any) -> Any:
     """Of 1, x, x², …; they are numbers, or one file of them."""
-    listed = coefficients[0] if len(coefficients) == 1 else coefficients
+    of_file = len(coefficients) == 1 and not isinstance(coefficients[0], (int, float, complex))
+    listed = coefficients[0] if of_file else coefficients
     return server.evaluate(x, Polynomial(listed, "monomial"))
 
 

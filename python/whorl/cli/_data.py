@@ -86,6 +86,7 @@ def encrypt(
         ),
     ],
     output: files.Output,
+    header: files.NamedColumns = False,
     secret: files.Secret = files.SECRET,
     passphrase_file: files.PassphraseFile = None,
     allow_readable_by_others: files.Readable = False,
@@ -96,19 +97,20 @@ def encrypt(
     """Encrypt integers, or for ckks real or complex numbers."""
     outputs.not_over(output, passphrase_file=passphrase_file)
     with outputs.Staged(output, lambda: outputs.new_file(output, force)) as new:
-        header = _frames.read(secret)
-        chosen = schemes.of(header, "secret")
+        of_secret = _frames.read(secret)
+        chosen = schemes.of(of_secret, "secret")
         [options] = arguments(chosen, given, "encrypt")
-        values = _values.read(messages, chosen.integers)
+        values, names = _values.read(messages, chosen.integers, header)
         client = files.open_client(
-            *(chosen.part("Client"), header, passphrase_file),
+            *(chosen.part("Client"), of_secret, passphrase_file),
             *(allow_insecure, allow_readable_by_others),
         )
         with bar("encrypting"):
             encrypted = chosen.encrypt(chosen, client, values, **options)
             encrypted.save(new.temporary)
         new.commit()
-    files.tell(output, _about(encrypted))
+    columns = f", columns {', '.join(names)}" if names else ""
+    files.tell(output, _about(encrypted) + columns)
 
 
 def evaluate(
@@ -124,6 +126,7 @@ def evaluate(
         ),
     ],
     output: files.Output,
+    header: files.NamedColumns = False,
     keys: files.Keys = files.KEYS,
     device: shared.Device = None,
     threads: shared.Threads = 0,
@@ -137,15 +140,17 @@ def evaluate(
     """Evaluate an expression, a gate or a look-up table on ciphertexts; needs no secret."""
     outputs.not_over(output, keys=keys)
     with outputs.Staged(output, lambda: outputs.new_file(output, force)) as new:
-        header = _frames.read(keys)
-        chosen = schemes.of(header, "keys")
+        of_keys = _frames.read(keys)
+        chosen = schemes.of(of_keys, "keys")
         of_work, of_server = arguments(chosen, given, "work", "server")
         work = chosen.work(chosen, **of_work)
-        job = _Job(_unnamed(what), work) if work else _expression(chosen, what)
+        if work and header:
+            raise ValueError("--header goes with an expression, not with --gate or --lut")
+        job = _Job(_unnamed(what), work) if work else _expression(chosen, what, header)
         for path in job.paths:
-            _frames.check(_frames.read(path), chosen.ciphertexts, header)
+            _frames.check(_frames.read(path), chosen.ciphertexts, of_keys)
         evaluation = chosen.part("EvaluationKeys").load(
-            keys, allow_insecure, expect_key=header.key.hex()
+            keys, allow_insecure, expect_key=of_keys.key.hex()
         )
         with bar("preparing keys"):
             server = chosen.server(chosen, evaluation, device, threads, **of_server)
@@ -158,7 +163,7 @@ def evaluate(
                 max_count=max_count,
                 max_expanded_bytes=max_expanded_bytes,
                 expect_parameters=evaluation.parameters,
-                expect_key=header.key.hex(),
+                expect_key=of_keys.key.hex(),
             )
             for path in job.paths
         ]
@@ -255,8 +260,8 @@ def _unnamed(what: list[str]) -> list[Path]:
     return [Path(each) for each in what]
 
 
-def _expression(scheme: Scheme, what: list[str]) -> _Job:
-    """'x*y + 3' x=FILE y=FILE."""
+def _expression(scheme: Scheme, what: list[str], header: bool) -> _Job:
+    """'x*y + 3' x=FILE y=FILE; whether text that is not encrypted has a header."""
     text, *given = what
     if not given:
         others = [f"--{name}" for name in ("gate", "lut") if name in scheme.options("work")]
@@ -283,8 +288,13 @@ def _expression(scheme: Scheme, what: list[str]) -> _Job:
         )
 
     in_clear = {name: path for name, path in names.items() if _values.is_named_so(path)}
+    if header and not any(map(_values.is_text, in_clear.values())):
+        raise ValueError("--header goes with a .csv or .txt file that is not encrypted")
     _expressions.check_in_clear(text, in_clear)
-    values = {name: _values.read_array(path, scheme.integers) for name, path in in_clear.items()}
+    _expressions.check_division(text, scheme.division)
+    values = {
+        name: _values.read_array(path, scheme.integers, header) for name, path in in_clear.items()
+    }
     notes: set[str] = set()
     encrypted = [name for name in names if name not in in_clear]
     if not encrypted:

@@ -8,11 +8,14 @@ import operator
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
+from .._shown import counted
+
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.MatMult: operator.matmul,
+    ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
     ast.BitAnd: operator.and_,
@@ -55,6 +58,10 @@ def _binary(operate: Callable[[Any, Any], Any], a: Any, b: Any, functions: Funct
     try:
         return operate(a, b)
     except TypeError as error:
+        if operate is operator.truediv and "inverse" in functions:
+            raise ValueError(
+                f"{error}; in place of x / y write x * inverse(y, low, high, error)"
+            ) from None
         if "unsupported operand" not in str(error):
             raise
         raise ValueError(
@@ -69,7 +76,7 @@ def _call(name: str, function: Callable[..., Any], given: list[Any]) -> Any:
     except TypeError:
         wanted = inspect.signature(function).parameters.values()
         least = sum(each.default is each.empty for each in wanted)
-        raise ValueError(f"{name} takes {least} inputs, not {len(given)}") from None
+        raise ValueError(f"{name} takes {counted(least, 'input')}, not {len(given)}") from None
     except ValueError:  # a function that does not tell
         pass
     return function(*given)
@@ -80,7 +87,7 @@ def _value(node: ast.expr, names: Names, functions: Functions) -> Any:
         found = _value(part, names, functions)
         if isinstance(found, tuple):
             raise ValueError(
-                f"'{ast.unparse(part)}' gives two values, so it must be the whole expression"
+                f"'{_source(part)}' gives two values, so it must be the whole expression"
             )
         return found
 
@@ -101,19 +108,49 @@ def _value(node: ast.expr, names: Names, functions: Functions) -> Any:
             return value(body) if value(test) else value(orelse)
         case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in functions:
             return _call(name, functions[name], [value(each) for each in args])
-    raise ValueError(f"'{ast.unparse(node)}' is not allowed here")
+    raise ValueError(f"'{_source(node)}' is not allowed here")
+
+
+def _source(node: ast.AST) -> str:
+    """The text of a part, for messages."""
+    try:
+        text = ast.unparse(node)
+    except RecursionError:
+        return "…"
+    return _short(text)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 200 else f"{text[:200]}…"
 
 
 def _parse(text: str, integers: bool = True) -> ast.expr:
-    body = ast.parse(text.strip(), mode="eval").body
+    try:
+        body = ast.parse(text.strip(), mode="eval").body
+    except (MemoryError, RecursionError):
+        raise ValueError("it is nested too deeply") from None
     for node in ast.walk(body):
         if integers and isinstance(node, ast.Constant) and isinstance(node.value, (float, complex)):
-            raise ValueError(f"'{ast.unparse(node)}' is not allowed here")
+            raise ValueError(f"'{_source(node)}' is not allowed here")
     return body
 
 
-_WRONG = (SyntaxError, ZeroDivisionError, TypeError, ValueError, RecursionError)
+_WRONG = (SyntaxError, ArithmeticError, TypeError, ValueError, RecursionError)
 """Errors of the expression itself when it is parsed or evaluated; not errors of Whorl."""
+
+
+def _wrong(text: str, said: str, error: Exception) -> ValueError:
+    """The error about an expression."""
+    match error:
+        case SyntaxError():
+            reason = error.msg
+        case RecursionError():
+            reason = "it is nested too deeply"
+        case OverflowError():
+            reason = "a number is above the largest double, 2^1024"
+        case _:
+            reason = str(error)
+    return ValueError(f"{said.format(_short(text))}: {reason}")
 
 
 def table(text: str, p: int, p_out: int) -> list[int]:
@@ -127,9 +164,13 @@ def table(text: str, p: int, p_out: int) -> list[int]:
         return [int(part) for part in parts]
     try:
         body = _parse(text)
-        return [int(_value(body, {"x": x}, _CALLS)) % p_out for x in range(p)]
+        values = [_value(body, {"x": x}, _CALLS) for x in range(p)]
+        for x, value in enumerate(values):
+            if not isinstance(value, int):
+                raise ValueError(f"it is {value} for x = {x}, no integer; write // in place of /")
+        return [value % p_out for value in values]
     except _WRONG as error:
-        raise ValueError(f"--lut '{text}': {error}") from None
+        raise _wrong(text, "--lut '{}'", error) from None
 
 
 def names_of(text: str, functions: Collection[str]) -> set[str]:
@@ -137,10 +178,8 @@ def names_of(text: str, functions: Collection[str]) -> set[str]:
     calls others."""
     try:
         nodes = list(ast.walk(_parse(text, False)))
-    except SyntaxError as error:
-        raise ValueError(f"'{text}' is not an expression: {error.msg}") from None
     except _WRONG as error:
-        raise ValueError(f"'{text}' is not an expression: {error}") from None
+        raise _wrong(text, "'{}' is not an expression", error) from None
     for node in nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             name = node.func.id
@@ -165,9 +204,16 @@ def check_in_clear(text: str, in_clear: Collection[str]) -> None:
             used = {each.id for each in ast.walk(part) if isinstance(each, ast.Name)}
             if used and used <= set(in_clear):
                 raise ValueError(
-                    f"'{ast.unparse(part)}' works on values that are not encrypted; "
+                    f"'{_source(part)}' works on values that are not encrypted; "
                     "write the result into a file instead"
                 )
+
+
+def check_division(text: str, division: str) -> None:
+    """`ValueError` for / in an expression of a scheme without it; it says `division`."""
+    for node in ast.walk(_parse(text, False)):
+        if division and isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+            raise ValueError(f"'{text}': there is no / here, since {division}")
 
 
 def evaluate(text: str, names: Names, functions: Functions, integers: bool = True) -> Any:
@@ -179,4 +225,4 @@ def evaluate(text: str, names: Names, functions: Functions, integers: bool = Tru
     try:
         return _value(_parse(text, integers), names, functions)
     except _WRONG as error:
-        raise ValueError(f"'{text}': {error}") from None
+        raise _wrong(text, "'{}'", error) from None

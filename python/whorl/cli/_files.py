@@ -94,6 +94,10 @@ Keys = Annotated[Path, typer.Option("--keys", help="Evaluation keys.", autocompl
 Output = Annotated[
     Path, typer.Option("--output", "-o", help="Ciphertext file to write.", autocompletion=files)
 ]
+NamedColumns = Annotated[
+    bool,
+    typer.Option("--header", help="The first line of .csv, .txt and - has the names of columns."),
+]
 SECRET, KEYS = Path("secret.whorl"), Path("keys.whorl")
 DASHES = {"ignore_unknown_options": True}
 """Settings of a command to which -5 is a message. It refuses unknown options itself."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,8 +25,8 @@ class Header:
 
 def frame_info(path: Path) -> dict[str, Any]:
     """Fields of the header; `FormatError` for a file that is not Whorl's, `IoError`."""
-    with file_named(path):
-        return _server.frame_info(os.fspath(path))
+    with file_named(path) as name:
+        return _server.frame_info(name)
 
 
 def contents(kind: str) -> str:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from .. import __version__, _server, cpu_target, devices
+from .._shown import counted
 from ..binfhe import parameter_sets, parameters
 from ..errors import DeviceError, OutOfMemoryError
 from ._completion import files
@@ -139,7 +140,7 @@ def _ciphertexts(array: Any, module: str) -> list[tuple[str, str]]:
         *rows,
         ("t", str(chosen.t)),
         ("values in each", f"{chosen.N}, in {array.packing}"),
-        ("length", f"{array.length} values of each vector"),
+        ("length", f"{counted(array.length, 'value')} of each vector"),
         ("primes left", f"{array.limbs} of {chosen.limbs}"),
     ]
 

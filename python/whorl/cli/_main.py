@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import resource
 import sys
@@ -72,6 +73,8 @@ def _discard_output() -> None:
 
 def run() -> NoReturn:
     """What `whorl.cli.main` does after the imports."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="surrogateescape")  # names of files need not be UTF-8
     warnings.showwarning = lambda message, *_, **__: _warn(str(message))
     _, hard = resource.getrlimit(resource.RLIMIT_CORE)
     # A core dump would have a passphrase in it, or what was decrypted.

@@ -20,6 +20,7 @@ _WORDS = [
         (r"(?<![\w./-])coefficients_last = True", "--coefficients-last"),
         (r"(?<![\w./-])arcsine(?: =|:) (?=-?\d)", "--arcsine "),
         ("without bootstrap=True", "without --bootstrap"),
+        (r"\(x \* vector\)\.sum\(\)", "sum(x * vector)"),
         ("or allow spent budgets", "or allow spent budgets (--allow-spent)"),
         ("ask the client for relinearise = ", f"{_KEYGEN} --relinearise "),
         ("ask the client for swap_rows", f"{_KEYGEN} --swap-rows makes one"),

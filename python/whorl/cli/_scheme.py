@@ -50,6 +50,8 @@ class Scheme:
     """(server, …): what else they may call, each by its name."""
     integers: bool = True
     """Whether values are integers, and no real or complex numbers."""
+    division: str = ""
+    """What a message says in place of /, if expressions have none."""
     keygen: Callable[..., tuple[Any, Mapping[str, Any]]] | None = None
     """(scheme, allow_insecure, *, …): parameters, and arguments of `Client.evaluation_keys`."""
     encrypt: Callable[..., Any] = lambda scheme, client, values: client.encrypt(values)

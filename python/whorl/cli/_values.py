@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import cmath
 import json
 import math
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import typer
 
 from ._outputs import private_file
+from ._rows import Kind, NotFinite, row_of, rows_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,8 +20,11 @@ if TYPE_CHECKING:
     Numbers = np.ndarray[Any, np.dtype[Any]]
 
 
-def read(given: list[str], integers: bool = True) -> Any:
-    """Numbers given one by one, or one file of them (- for standard input).
+def read(
+    given: list[str], integers: bool = True, header: bool | None = None
+) -> tuple[Any, list[str]]:
+    """Numbers given one by one, or one file of them (- for standard input); and the names of
+    columns, which the first line of text has if there is a `header`; None: there cannot be one.
 
     They are integers, or real and complex numbers (0.5, 1e-3, 1+2j). The shape of .npy and .json
     files is kept; JSON has complex numbers as text. Lines of text are rows, unless there is only
@@ -30,50 +33,39 @@ def read(given: list[str], integers: bool = True) -> Any:
     """
     kind = _INTEGER if integers else _NUMBER
     for value in given:
-        if value.startswith("-") and value != "-" and not kind.is_negative(value):
+        if value.startswith("-") and value != "-" and not _is_negative(value, kind):
             raise ValueError(f"No such option: {value}")
-    if len(given) > 1:
-        return _numbers("messages", " ".join(given), kind)
-    [name] = given
-    path = Path(name)
-    match path.suffix.lower():
-        case ".npy":
-            return _array(path, kind)
-        case ".json":
-            return _json(path, kind)
-        case ".csv" | ".txt":
-            return _rows(name, _text(path), kind)
-    if name != "-":
-        return _numbers("messages", name, kind)
-    return _rows("standard input", sys.stdin.read().removeprefix("\ufeff"), kind)
-
-
-@dataclass(frozen=True)
-class _Kind:
-    """Numbers, or numbers."""
-
-    one: str
-    """What one is called."""
-    several: str
-    parse: Callable[[str], Any]
-    """The number that a text is; `ValueError` if it is none."""
-    numpy: str
-    """Kinds of NumPy's types."""
-
-    def is_negative(self, text: str) -> bool:
-        """Whether a text that begins with - may be a number."""
-        return text[1:2].isdigit() or (self is _NUMBER and text[1:2] in (".", "j"))
+    path, alone = Path(given[0]), len(given) == 1
+    if alone and is_text(path):
+        return rows_of(given[0], _text(path), kind, header)
+    if given == ["-"]:
+        return rows_of("standard input", sys.stdin.read().removeprefix("\ufeff"), kind, header)
+    if header:
+        raise ValueError("--header goes with a .csv or .txt file, or standard input (-)")
+    if alone and path.suffix.lower() == ".npy":
+        return _array(path, kind), []
+    if alone and path.suffix.lower() == ".json":
+        return _json(path, kind), []
+    return row_of("messages", " ".join(given), kind), []
 
 
 def _number(text: str) -> float | complex:
     try:
-        return float(text)
+        value: float | complex = float(text)
     except ValueError:
-        return complex(text)
+        value = complex(text)
+    if not cmath.isfinite(value):
+        raise NotFinite(text)
+    return value
 
 
-_INTEGER = _Kind("an integer", "integers", int, "iub")
-_NUMBER = _Kind("a number", "numbers", _number, "iubfc")
+_INTEGER = Kind("an integer", "integers", int, "iub")
+_NUMBER = Kind("a number", "numbers", _number, "iubfc")
+
+
+def _is_negative(text: str, kind: Kind) -> bool:
+    """Whether a text that begins with - may be a number."""
+    return text[1:2].isdigit() or (kind is _NUMBER and text[1:2] in (".", "j"))
 
 
 _SUFFIXES = (".npy", ".json", ".csv", ".txt")
@@ -84,51 +76,32 @@ def is_named_so(path: Path) -> bool:
     return path.suffix.lower() in _SUFFIXES
 
 
-def read_array(path: Path, integers: bool = True) -> Numbers:
-    """The numbers of a file, as `read` takes them. `ValueError` for integers other than
-    -(2^31 - 1) … 2^31 - 1, which no modulus holds, and for lists of different lengths."""
+def is_text(path: Path) -> bool:
+    """Whether a file has lines of numbers, by its name."""
+    return path.suffix.lower() in (".csv", ".txt")
+
+
+def read_array(path: Path, integers: bool = True, header: bool | None = None) -> Numbers:
+    """The numbers of a file, as `read` takes them, where only text has a `header`. `ValueError` for
+    integers other than -(2^31 - 1) … 2^31 - 1, which no modulus holds, and for lists of different
+    lengths."""
     import numpy as np
 
     from .._integers import refuse, whole_numbers
     from .._numbers import real_or_complex
     from ..errors import ShapeError
 
+    values, _ = read([str(path)], integers, header if is_text(path) else None)
     try:
         if not integers:
-            return real_or_complex(read([str(path)], False), str(path))
-        array = whole_numbers(read([str(path)]), str(path))
+            return real_or_complex(values, str(path))
+        array = whole_numbers(values, str(path))
         exact = array.astype(np.object_) if array.dtype == np.uint64 else array
         wrong = (exact <= -(2**31)) | (exact >= 2**31)
         refuse(array, wrong, str(path), "not in -(2^31 - 1) … 2^31 - 1", ValueError)
     except (TypeError, ShapeError) as error:
         raise ValueError(str(error)) from None
     return array.astype(np.int64)
-
-
-def _numbers(where: str, text: str, kind: _Kind) -> list[Any]:
-    values = []
-    for part in text.replace(",", " ").split():
-        try:
-            values.append(kind.parse(part))
-        except ValueError:
-            raise ValueError(f"{where}: {part[:80]!r} is not {kind.one}") from None
-    return values
-
-
-def _rows(where: str, text: str, kind: _Kind) -> Any:
-    """One row for each line; a flat list if there is one row, or one value in each row."""
-    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
-    rows = [_numbers(f"{where}, line {number}", line, kind) for number, line in lines]
-    for (number, _), row in zip(lines, rows, strict=True):
-        if len(row) != len(rows[0]):
-            raise ValueError(
-                f"{where}: line {number} has {len(row)} values, but the first has {len(rows[0])}"
-            )
-    if not rows:
-        raise ValueError(f"{where}: there are no values")
-    if len(rows) == 1:
-        return rows[0]
-    return [row[0] for row in rows] if len(rows[0]) == 1 else rows
 
 
 def _text(path: Path) -> str:
@@ -138,10 +111,10 @@ def _text(path: Path) -> str:
         raise ValueError(f"{path}: this is not text in UTF-8") from None
 
 
-def _json(path: Path, kind: _Kind) -> Any:
+def _json(path: Path, kind: Kind) -> Any:
     try:
         values = json.loads(_text(path))
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: this is not JSON: {error}") from None
     if not isinstance(values, list) and (kind is _NUMBER or not isinstance(values, int)):
         raise ValueError(f"{path}: a list of {kind.several} is needed, or a list of such lists")
@@ -152,17 +125,25 @@ def _with_complex(where: str, values: Any) -> Any:
     """Lists in which text stands for complex numbers."""
     if isinstance(values, list):
         return [_with_complex(where, each) for each in values]
-    return _numbers(where, values, _NUMBER)[0] if isinstance(values, str) and values else values
+    if not isinstance(values, str):
+        return values
+    try:
+        return _number(values)
+    except ValueError:
+        raise ValueError(f"{where}: {values[:80]!r} is not a finite number") from None
 
 
-def _array(path: Path, kind: _Kind) -> Any:
+def _array(path: Path, kind: Kind) -> Any:
     import numpy as np
 
     try:
         with path.open("rb") as stream:
             array = np.lib.format.read_array(stream, allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise ValueError(f"{path}: this is not a NumPy array: {error}") from None
+    except OSError:
+        raise
+    except Exception as error:  # of any kind, for a header that somebody has made up
+        reason = str(error).partition("\n")[0][:200] or type(error).__name__
+        raise ValueError(f"{path}: this is not a NumPy array: {reason}") from None
     if array.dtype.kind not in kind.numpy:
         raise ValueError(f"{path}: {kind.several} are needed, not {array.dtype}")
     return array

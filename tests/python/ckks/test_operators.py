@@ -196,7 +196,7 @@ REFUSED: dict[str, tuple[type[Exception], str, Callable[[Any], Any]]] = {
     ),
     "infinite": (whorl.EncodingError, "not finite", lambda a: a * float("inf")),
     "by zero": (ZeroDivisionError, "divisor: value 0.0 is 0", lambda a: a / 0),
-    "ragged": (whorl.ShapeError, "different lengths, from 1 to 2", lambda a: a * [[1], [1, 2]]),
+    "ragged": (whorl.ShapeError, "row 0 has 1 value, and row 1 has 2", lambda a: a * [[1], [1, 2]]),
     "empty": (whorl.ShapeError, "no values", lambda a: a + np.zeros((1, 0))),
     "large integer": (whorl.EncodingError, "outside", lambda a: a * 2**63),
     "larger integer": (whorl.EncodingError, r"about 2\^1328 is above", lambda a: a + 10**400),

@@ -110,7 +110,7 @@ def test_what_is_refused(deep: CkksKit) -> None:
         (TypeError, "one of degree and error", lambda: approximate(math.exp, 0, 1)),
         (TypeError, "a function is needed", lambda: approximate(number, 0, 1, degree=3)),
         (LookupError, "no value", lambda: approximate(raising, 0, 1, degree=3)),
-        (ValueError, "could not convert", lambda: approximate(text, 0, 1, degree=3)),
+        (TypeError, "f: a real number is needed at", lambda: approximate(text, 0, 1, degree=3)),
     ):
         with pytest.raises(error, match=match):
             work()

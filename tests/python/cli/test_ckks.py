@@ -30,6 +30,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Here:
     run("encrypt", "0.5", "-.25", "-o", "x.whorl", *PHRASE)
     (folder / "y.json").write_text(json.dumps(["0.5+0.25j", "-0.125j"]))
     run("encrypt", "y.json", "-o", "y.whorl", *PHRASE)
+    (folder / "d.csv").write_text("2,-4\n")
     return run
 
 
@@ -52,11 +53,14 @@ def decrypted(shell: Here, name: str) -> np.ndarray:  # type: ignore[type-arg]
         ("conjugate(y)", np.conj(Y)),
         ("sum(x)", [sum(X)]),
         ("lower(with_bound(x, 0.5), 0)", X),
+        ("x / 4 + 1/2", np.array(X) / 4 + 0.5),
+        ("x / d", np.array(X) / [2, -4]),
     ],
 )
 def test_expressions(shell: Here, text: str, expected: object) -> None:
     names = [name for name in "xy" if name in text.replace("conjugate", "").replace("lower", "")]
     files = [f"{name}={name}.whorl" for name in names]
+    files += ["d=d.csv"] * ("/ d" in text)
     shell("eval", text, *files, "-o", "r.whorl", "--force", "--device", "cpu")
     got = decrypted(shell, "r.whorl")
     assert got.shape == np.shape(expected) and np.abs(got - np.asarray(expected)).max() < 1e-5
@@ -115,6 +119,7 @@ BAND = np.diag([1.0, 2.0, 3.0, 4.0]) + np.diag([0.5, 0.5], 2)
         ("replicate(x, 2, 2)", [0.75, -1.0]),
         ("polynomial(x, 1, 0.5)", 1 + 0.5 * FOUR),
         ("polynomial(x, c) + 1", 2 - 2 * FOUR**2),
+        ("x + polynomial(x, 0.5)", FOUR + 0.5),
         ("inverse(x + 2, 1, 3, 0.01)", 1 / (FOUR + 2)),
         ("sign(x, 0.2, 0.01)", np.sign(FOUR)),
         ("absolute(x, 0.2, 0.01)", np.abs(FOUR)),
@@ -286,7 +291,7 @@ def test_what_is_refused(shell: Here) -> None:
     for arguments, part, code in (
         (("encrypt", "2.5", "-o", "q"), "above bound = 1", 1),
         (("encrypt", "a", "-o", "q"), "'a' is not a number", 2),
-        (("encrypt", "nan", "-o", "q"), "not finite", 1),
+        (("encrypt", "nan", "-o", "q"), "not finite", 2),
         (("encrypt", "1", "-o", "q", "--signed"), "No such option", 2),
         (("decrypt", "x.whorl", "--raw", "--signed"), "not an option of the scheme ckks", 2),
         ((*keygen, "--allow-insecure"), "keygen chooses parameters of 128 bits", 2),
@@ -298,6 +303,19 @@ def test_what_is_refused(shell: Here) -> None:
         assert text.split()[1] in shell(
             "eval", text, "x=x.whorl", "-o", "q", "--device", "cpu", code=2
         )
+    for text, part in (
+        ("x / 0", "divisor: value 0"),
+        ("1 / x", "in place of x / y write x * inverse(y, low, high, error)"),
+        ("x / x", "in place of x / y write x * inverse(y, low, high, error)"),
+        ("10.0**400 * x", "a number is above the largest double"),
+        ("~" * 100_000 + "x", "nested too deeply"),
+        ("-" * 900 + "x", "nested too deeply"),
+        ("x + " * 5000 + "x", "nested too deeply"),
+    ):
+        said = shell("eval", " " + text, "x=x.whorl", "-o", "q", "--device", "cpu", code=2)
+        assert part in said and len(said) < 1000, said
+    vector = ("eval", "x @ d", "x=x.whorl", "d=d.csv", "-o", "q", "--device", "cpu")
+    assert "a dot product is sum(x * vector)" in shell(*vector, code=1)
     shell("encrypt", "2.5", "3", "-o", "large.whorl", "--bound", "4", *PHRASE)
     assert np.abs(decrypted(shell, "large.whorl") - [2.5, 3]).max() < 1e-5
     shell("encrypt", "0.5", "1", "-o", "p.whorl", "--coefficients", *PHRASE)

@@ -484,6 +484,14 @@ def test_expressions_run_nothing_else(text: str) -> None:
         _expressions.table(text, 4, 4)
 
 
+def test_tables_hold_integers() -> None:
+    with pytest.raises(ValueError, match=r"it is 0\.0 for x = 0, no integer; write // in place"):
+        _expressions.table("x / 2", 4, 4)
+    for text in ("2.0**2000 // x", "~" * 100_000 + "x"):
+        with pytest.raises(ValueError, match=r"^--lut '.{1,220}': "):
+            _expressions.table(text, 4, 4)
+
+
 def test_bench_ckks(shell: Shell) -> None:
     arguments = ("--depth", "4", "--runs", "2", "--device", "cpu")
     ops = [

@@ -159,13 +159,13 @@ def test_means_say_what_to_divide_by(sums: Here) -> None:
         ("sum(m) + x", "x=x.whorl m=m.csv", 2, "ciphertexts are needed"),
         ("m", "m=m.csv", 2, "nothing encrypted"),
         ("x @ m", "x=x.whorl m=none.csv", 1, "none.csv: No such file"),
-        ("x @ m", "x=x.whorl m=ragged.csv", 2, "line 2 has 1 values, but the first has 2"),
+        ("x @ m", "x=x.whorl m=ragged.csv", 2, "line 2 has 1 value, but the first line has 2"),
         ("x @ m", "x=x.whorl m=half.json", 2, "half.json: integers are needed, not 0.5"),
         (
             "x @ m",
             "x=x.whorl m=lists.json",
             2,
-            "lists.json: rows have different lengths, from 1 to 2",
+            "lists.json: rows have different lengths: row 0 has 2 values, and row 1 has 1",
         ),
         ("x @ m", "x=x.whorl m=large.json", 2, "large.json: value 2147483648 at index (0, 1)"),
         ("x @ m", "x=x.whorl m=t.json", 1, "ShapeError"),
@@ -319,15 +319,15 @@ def test_values_of_all_kinds_are_read(shell: Here) -> None:
     np.save(shell.folder / "unsigned.npy", np.array([T - 1, 1], dtype=np.uint64))
     shell("encrypt", "unsigned.npy", "-o", "unsigned", *PHRASE)
     assert shell("decrypt", "unsigned", "--first", "2", *PHRASE) == f"{T - 1} 1\n"
-    shell("encrypt", "-", "-o", "lines", *PHRASE, input="7\n8\n\n9\n")
+    shell("encrypt", "-", "-o", "lines", *PHRASE, input="7\n8\n9\n")
     assert shell("decrypt", "lines", "--first", "4", *PHRASE) == "7 8 9 0\n"
 
 
 @pytest.mark.parametrize(
     ("name", "content", "part"),
     [
-        ("v.csv", b"1,2\n3\n", "line 2 has 1 values, but the first has 2"),
-        ("v.csv", b"1,2\n3,x\n", "line 2: 'x' is not an integer"),
+        ("v.csv", b"1,2\n3\n", "line 2 has 1 value, but the first line has 2"),
+        ("v.csv", b"1,2\n3,x\n", "v.csv, line 2, column 2: 'x' is not an integer"),
         ("v.csv", b"\n", "there are no values"),
         ("v.txt", b"\xff\xfe1", "not text in UTF-8"),
         ("v.json", b"[1, 2", "not JSON"),

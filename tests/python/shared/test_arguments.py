@@ -27,7 +27,7 @@ CALLS: dict[str, tuple[type[Exception], str, Call]] = {
     ),
     "many threads": (
         whorl.ParameterError,
-        "threads = 4294967295",
+        f"threads = {2**40} is above 1024",
         lambda k, _: k.client.evaluation_keys(threads=2**40),
     ),
     "threads of a server": (
@@ -77,7 +77,7 @@ CALLS: dict[str, tuple[type[Exception], str, Call]] = {
     ),
     "rows of different lengths": (
         whorl.ShapeError,
-        "messages: rows have different lengths, from 1 to 2",
+        "messages: rows have different lengths: row 0 has 1 value, and row 1 has 2",
         lambda k, _: k.client.encrypt([[1], [1, 0]]),
     ),
 }
