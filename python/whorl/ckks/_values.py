@@ -43,7 +43,7 @@ Bound: TypeAlias = float | tuple[float, float]
 
 def as_bounds(bound: Bound) -> tuple[float, float]:
     """The lower and the upper bound of a pair; one number stands for both signs."""
-    if isinstance(bound, (tuple, list, np.ndarray)) and np.ndim(bound) == 1:
+    if isinstance(bound, (tuple, list)) or (isinstance(bound, np.ndarray) and bound.ndim > 0):
         if len(bound) != 2:
             raise ShapeError(
                 f"bound: {len(bound)} numbers are given; one is the largest absolute value, two "
