@@ -97,10 +97,10 @@ struct Requirements {
   unsigned depth = 1;        ///< rescalings in sequence: the number of levels above level 0
   unsigned scale_bits = 40;  ///< log2 of the scale, 28 … 55: how finely values are rounded
   /// log2 of the largest value that a ciphertext of level 0 can hold, 2 … 20.
-  unsigned value_bits = 10;
+  unsigned value_bits = 0;
   std::uint32_t slots = 0;  ///< how many values a ciphertext must hold, at most N/2; 0: any number
   std::uint32_t N = 0;      ///< 0: the least that is secure and has the slots
-  unsigned dnum = 3;        ///< digits of key switching, 1 … 80; at most one a prime
+  unsigned dnum = 0;        ///< digits of key switching, 1 … 80; at most one a prime
   /// 32: primes of 25 to 31 bits, two and more a level. 64: one prime a level, for scales of 46
   /// bits and more.
   unsigned word_bits = 32;

@@ -25,6 +25,7 @@ from .._ring_parameters import (
     literal_alone,
     refuse_consent,
     stands_alone,
+    given_within,
     within,
 )
 from .._ring_parameters import as_request as ring_request
@@ -322,9 +323,9 @@ def parameters(
     depth: int | str = 1,
     scale_bits: int = 40,
     slots: int = 0,
-    value_bits: int = 10,
+    value_bits: int | None = None,
     N: int | None = None,
-    dnum: int = 3,
+    dnum: int | None = None,
     word_bits: int = 32,
     *,
     bootstrap: bool = False,
@@ -341,11 +342,16 @@ def parameters(
         scale_bits: log2 of the scale, 28 … 55: how finely values are rounded. The error of a
             product has a standard deviation of about N/4 over the scale.
         slots: how many values a ciphertext must hold, at most 2^16; 0: any number.
-        value_bits: log2 of the largest value that a ciphertext of level 0 can hold, 2 … 20.
+        value_bits: log2 of the largest value that a ciphertext of level 0 holds, 2 … 20; default:
+            10, or 8 with `bootstrap`, whose values are at most 1. With `word_bits=64` level 0 is
+            one prime, which holds 58 - `scale_bits` at most (57 with `bootstrap`), and the default
+            is no more than that. `ParameterError` for more.
         N: ring dimension; default: the least that is secure and has the slots.
         dnum: digits of key switching, 1 … 80. More of them make larger keys and leave more bits
             for the chain. All digits have as many primes, the last one perhaps fewer, so that there
-            may be fewer digits than asked for (`digits`), and never more than primes.
+            may be fewer digits than asked for (`digits`), and never more than primes. With
+            `bootstrap` there may be more, where the ring is secure with more only. Default: those
+            that take the smallest ring, and in it the least work; with `bootstrap` 3 or more.
         word_bits: 32: primes of 25 to 31 bits, two and more a level. 64: one prime a level, for
             `scale_bits` of 46 and more.
         bootstrap: whether ciphertexts can be refreshed (`Server.bootstrap`). `depth` then counts
@@ -431,9 +437,9 @@ _REQUIREMENTS: Mapping[str, Callable[[str, Any], Any]] = MappingProxyType(
         "depth": within(0, 64),
         "scale_bits": within(28, 55),
         "slots": within(0, 2**16),
-        "value_bits": within(2, 20),
+        "value_bits": given_within(2, 20),
         "N": lambda _, value: 0 if value is None or value == 0 else as_ring(value),
-        "dnum": within(1, 80),
+        "dnum": given_within(1, 80),
         "word_bits": as_word,
         "bootstrap": as_flag,
         "coefficients_last": as_flag,

@@ -168,7 +168,7 @@ def plan(
     error: float | None = None,
     value_bits: int | None = None,
     N: int | None = None,
-    dnum: int = 3,
+    dnum: int | None = None,
     word_bits: int = 32,
     bootstrap: bool | None = None,
     coefficients_last: bool = False,

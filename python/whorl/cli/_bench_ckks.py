@@ -123,9 +123,9 @@ def ckks(
     depth: ring_options.Depth = 12,
     scale_bits: scheme.ScaleBits = 40,
     slots: scheme.Slots = 0,
-    value_bits: scheme.ValueBits = 10,
+    value_bits: scheme.ValueBits = 0,
     ring: ring_options.Ring = 0,
-    dnum: ring_options.Digits = 3,
+    dnum: ring_options.Digits = 0,
     word_bits: scheme.WordBits = 32,
     level: Annotated[
         int,

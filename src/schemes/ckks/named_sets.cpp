@@ -297,8 +297,12 @@ const std::vector<NamedSet>& named_sets() {
       // the latter in the ring that it takes with HEStd_128_classic.
       {"openfhe/simple-real-numbers",
        [] {
-         return Parameters::choose(
-                    {.depth = 1, .scale_bits = 50, .N = 16384, .dnum = 2, .word_bits = 64})
+         return Parameters::choose({.depth = 1,
+                                    .scale_bits = 50,
+                                    .value_bits = 7,
+                                    .N = 16384,
+                                    .dnum = 2,
+                                    .word_bits = 64})
              .literal();
        }},
       {"openfhe/simple-ckks-bootstrapping", [] { return wide(4096, 10, 4, 50, 59, 59, 9); }},
