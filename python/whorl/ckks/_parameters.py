@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypedDict, cast
 
+from .. import _rounded as rounded
 from .._literal import (
     Part,
     as_flag,
@@ -22,10 +23,10 @@ from .._literal import (
 from .._ring_parameters import (
     RingParameters,
     as_ring,
+    given_within,
     literal_alone,
     refuse_consent,
     stands_alone,
-    given_within,
     within,
 )
 from .._ring_parameters import as_request as ring_request
@@ -281,7 +282,7 @@ class Parameters(RingParameters):
             f"<Parameters {self.name or 'unnamed'}: N={self.N}, {self.slots} slots, depth "
             f"{self.depth}{', bootstrapping' if self.bootstrap else ''}, scale "
             f"2^{math.log2(self.scale(0)):.1f}, {self._primes()}, {self.digits} digits; "
-            f"{self.security_bits:.1f} bits of security>"
+            f"{rounded.bits(self.security_bits)} bits of security>"
         )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .. import _rounded as rounded
 from .._array import Shape
 from .._html import of_bytes
 from .._literal import as_real
@@ -156,7 +157,7 @@ class Plan(RingPlan):
             f"<Plan: depth {self.depth}, scale 2^{self.scale_bits}, {self.slots} slots, "
             f"{self._turns()}{f', bootstraps: {refreshes}' if refreshes else ''}; "
             f"N={self.N}, {self._primes()}, {self.key_count} keys of "
-            f"{of_bytes(self.key_bytes)}, {self.security_bits:.1f} bits of security>"
+            f"{of_bytes(self.key_bytes)}, {rounded.bits(self.security_bits)} bits of security>"
         )
 
 

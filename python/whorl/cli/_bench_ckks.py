@@ -95,8 +95,7 @@ def _work(
 def _chosen(name: str | None, bootstrap: bool, needs: dict[str, Any]) -> Parameters:
     """A named set, or parameters for what is needed."""
     if name is None:
-        ring = needs.pop("ring")
-        return parameters(**needs, N=ring or None, bootstrap=bootstrap)
+        return parameters(**scheme.as_chosen(needs), bootstrap=bootstrap)
     if bootstrap:
         needs = {**needs, "slots": 0}  # they say what is refreshed
     stands_alone(ckks, "--set", needs)

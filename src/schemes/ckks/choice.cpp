@@ -248,7 +248,7 @@ class Ring {
                    std::span(literal.chain).subspan(first, std::min(digit_limbs, limbs - first))) -
                log2_P));
     const double errors = 1.5 * literal.sigma * literal.sigma * digits;
-    if (errors > most_errors) return;
+    if (r_.dnum == 0 && errors > most_errors) return;
     const Rank found = rank(errors <= fine_errors, log2_P);
     if (best_ && !(found < rank_)) return;
     literal.N = N_;

@@ -342,11 +342,14 @@ std::string Parameters::describe() const {
   std::snprintf(out, sizeof out,
                 "N = %u, %u slots, %u level%s above level 0\n"
                 "Q: %u primes, %.0f bits; P: %u primes, %.0f bits; %u digits of %u primes\n"
-                "scale 2^%.2f at level 0, 2^%.2f at level %u; modulus of level 0: %.0f bits\n"
-                "words of %u bits; at least %.0f bits of security\n",
+                "scale 2^%.2f at level 0, 2^%.2f at level %u; modulus of level 0: %.0f bits, for "
+                "values up to 2^%.1f\n"
+                "words of %u bits; at least %s bits of security\n",
                 N(), slots(), depth(), depth() == 1 ? "" : "s", limbs(), log2_QP() - log2_P(),
                 special(), log2_P(), digits(), literal().digit_limbs, std::log2(scale(0)),
-                std::log2(scale(depth())), depth(), log2_Q(0), 8 * word_bytes(), security_bits());
+                std::log2(scale(depth())), depth(), log2_Q(0),
+                std::floor(10 * (log2_Q(0) - 1 - std::log2(scale(0)))) / 10, 8 * word_bytes(),
+                math::bits_below(security_bits()).c_str());
   std::string text = out;
   if (literal().bootstrap) {
     const BootstrapLiteral& b = *literal().bootstrap;
@@ -355,14 +358,15 @@ std::string Parameters::describe() const {
         "bootstrapping from level %u and above, slots to coefficients %s: %u level%s to "
         "coefficients, %u for the sine, %u to slots; values are 2^-%g of the modulus\n"
         "sine: %s of degree %u for multiples of the modulus below %u, %u doubling%s, %s\n"
-        "sparse secret of weight %u, at least %.0f bits of security; "
-        "a refresh fails with a probability of at most 2^%.0f\n",
+        "sparse secret of weight %u, at least %s bits of security, by the hybrid attack with meet "
+        "in the middle; a refresh fails with a probability of at most %s\n",
         least_bootstrap_level(), b.coefficients_last == 0 ? "first" : "last", b.to_coefficients,
         b.to_coefficients == 1 ? "" : "s", b.sine(), b.to_slots, b.log2_ratio,
         b.series == 0 ? "fitted polynomial" : "Taylor's series", b.degree, b.range, b.doublings,
         b.doublings == 1 ? "" : "s",
         b.arcsine == 0 ? "no arcsine" : ("arcsine of degree " + std::to_string(b.arcsine)).c_str(),
-        b.weight, sparse_security_bits(), log2_failure());
+        b.weight, math::bits_below(sparse_security_bits()).c_str(),
+        math::power_of_two_above(log2_failure()).c_str());
     text += out;
   }
   return text;
