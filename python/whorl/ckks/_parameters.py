@@ -184,8 +184,9 @@ class Parameters(RingParameters):
     )
     sparse_security_bits = Part[float](
         "_core.sparse_security_bits",
-        "Lower bound of the estimated security of the key to the sparse secret, which `bootstrap` "
-        "uses; `ParameterError` if ciphertexts cannot be refreshed.",
+        "The least of known estimates of the security of the key to the sparse secret, which "
+        "`bootstrap` uses: by the hybrid attack with meet in the middle; `ParameterError` if "
+        "ciphertexts cannot be refreshed.",
     )
     log2_failure = Part[float](
         "_core.log2_failure",
@@ -335,24 +336,26 @@ def parameters(
     literal: Mapping[str, Any] | None = None,
     allow_insecure: bool = False,
 ) -> Parameters:
-    """The smallest ring and the shortest chain of primes that serve, at 128 bits or more.
+    """The smallest ring that serves at 128 bits or more, and in it the primes that cost least.
 
     Args:
         depth: products in sequence, 0 … 64. Each one takes a level. Or the name of a set of
             `parameter_sets()`, which stands alone as a literal does.
         scale_bits: log2 of the scale, 28 … 55: how finely values are rounded. The error of a
-            product has a standard deviation of about N/4 over the scale.
+            product has a standard deviation of about N/4 over the scale. Above level 0 scales are
+            within a bit of it, or for some chains within three.
         slots: how many values a ciphertext must hold, at most 2^16; 0: any number.
         value_bits: log2 of the largest value that a ciphertext of level 0 holds, 2 … 20; default:
-            10, or 8 with `bootstrap`, whose values are at most 1. With `word_bits=64` level 0 is
-            one prime, which holds 58 - `scale_bits` at most (57 with `bootstrap`), and the default
-            is no more than that. `ParameterError` for more.
+            10, or 8 with `bootstrap`, whose values are at most 1, or as many less as there is room
+            for. With `word_bits=64` level 0 is one prime, which holds 58 - `scale_bits` at most (57
+            with `bootstrap`), and with `bootstrap` words of 32 bits hold about as much.
+            `ParameterError` for more says what can be had.
         N: ring dimension; default: the least that is secure and has the slots.
         dnum: digits of key switching, 1 … 80. More of them make larger keys and leave more bits
             for the chain. All digits have as many primes, the last one perhaps fewer, so that there
             may be fewer digits than asked for (`digits`), and never more than primes. With
-            `bootstrap` there may be more, where the ring is secure with more only. Default: those
-            that take the smallest ring, and in it the least work; with `bootstrap` 3 or more.
+            `bootstrap` there may be more, where the ring is secure with more only. Default: up to
+            8, those that take the smallest ring, and in it cost least; with `bootstrap` 3 or more.
         word_bits: 32: primes of 25 to 31 bits, two and more a level. 64: one prime a level, for
             `scale_bits` of 46 and more.
         bootstrap: whether ciphertexts can be refreshed (`Server.bootstrap`). `depth` then counts
@@ -373,7 +376,7 @@ def parameters(
             `ParameterError` with neither, since what is picked always has 128 bits.
 
     Raises `ParameterError` naming the field, the value and the bound, or, if no ring up to
-    N = 131072 serves, what was missing; for an unknown name it lists all names.
+    N = 131072 serves, what was missing and what serves in its place; for an unknown name it lists all names.
     `print(p.describe())` says what was picked.
     (OpenFHE: CCParams<CryptoContextCKKSRNS>, GenCryptoContext; Lattigo: ckks.ParametersLiteral.)
 

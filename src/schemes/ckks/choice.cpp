@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::uint32_t largest_ring = 1u << 17;
 constexpr double needed_security = 128;
+constexpr unsigned least_value_bits = 2;
 constexpr double least_size = 25;  ///< log2 of the least bound of a prime
 /// One prime of 64-bit words, below the special ones, holds scale and value of so many bits;
 /// bootstraps have primes of 59 bits beside it.
@@ -271,7 +272,7 @@ class Ring {
 void check(const Requirements& r) {
   check_range("depth", r.depth, 0, 64);
   check_range("scale_bits", r.scale_bits, 28, 55);
-  if (r.value_bits != 0) check_range("value_bits", r.value_bits, 2, 20);
+  if (r.value_bits != 0) check_range("value_bits", r.value_bits, least_value_bits, 20);
   check_range("dnum", r.dnum, 0, most_primes);
   if (!r.bootstrap && (r.coefficients_last || r.arcsine != 0))
     reject("coefficients_last and arcsine are of bootstrapping: ask for bootstrap too");
@@ -303,6 +304,26 @@ std::string remedy_of(Requirements r) {
   }
 }
 
+/// "depth 5 with scale_bits 40"
+std::string asked(const Requirements& r) {
+  return "depth " + std::to_string(r.depth) + " with scale_bits " + std::to_string(r.scale_bits);
+}
+
+/// With the values that are asked for; if `fewer`, with as many bits of them as there is room for.
+Parameters with_bootstraps(Requirements r, bool fewer) {
+  const unsigned wanted = r.value_bits;
+  std::string message, why;
+  for (; r.value_bits >= least_value_bits; --r.value_bits) {
+    const std::optional<Parameters> found = choose_with_bootstraps(r, why);
+    if (found && (fewer || r.value_bits == wanted)) return *found;
+    if (message.empty())
+      message = "no parameters for " + asked(r) + ", value_bits " + std::to_string(wanted) +
+                " and bootstraps: " + why;
+    if (found) reject(message + "; value_bits = " + std::to_string(r.value_bits) + " serves");
+  }
+  reject(message);
+}
+
 }  // namespace
 
 Parameters Parameters::choose(const Requirements& asked_for) {
@@ -318,7 +339,7 @@ Parameters Parameters::choose(const Requirements& asked_for) {
     if (r.value_bits == 0) r.value_bits = std::min(most, usual_of(r));
   }
   if (r.value_bits == 0) r.value_bits = usual_of(r);
-  if (r.bootstrap) return choose_with_bootstraps(r);
+  if (r.bootstrap) return with_bootstraps(r, asked_for.value_bits == 0);
   const std::uint32_t least = r.N ? r.N : std::max(1024u, std::bit_ceil(2 * r.slots)),
                       most = r.N ? r.N : largest_ring;
   double allowed = 0, found = std::numeric_limits<double>::infinity();

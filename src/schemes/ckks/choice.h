@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "schemes/ckks/derived.h"
@@ -11,8 +12,8 @@
 
 namespace whorl::ckks {
 
-/// Parameters with bootstraps; ParameterError says what was missing.
-Parameters choose_with_bootstraps(const Requirements& r);
+/// Parameters with bootstraps. Where there are none, `why` says what was missing.
+std::optional<Parameters> choose_with_bootstraps(const Requirements& r, std::string& why);
 
 /// Where no number of digits is asked for, a choice with bootstraps begins with this one.
 inline constexpr unsigned usual_digits = 3;
@@ -41,11 +42,6 @@ inline double special_bound(unsigned word_bits, unsigned digit_limbs) {
 /// log2 of the bound of the chain's primes that are to have so many bits.
 inline double main_bound(double bits, unsigned word_bits, unsigned digit_limbs) {
   return std::min(bits, special_bound(word_bits, digit_limbs) - special_ahead);
-}
-
-/// "depth 5 with scale_bits 40"
-inline std::string asked(const Requirements& r) {
-  return "depth " + std::to_string(r.depth) + " with scale_bits " + std::to_string(r.scale_bits);
 }
 
 }  // namespace whorl::ckks

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -73,35 +74,36 @@ double ratio_of(const Requirements& r) {
   return std::min(r.coefficients_last ? 11.0 : 13.5, 61.0 - r.scale_bits);
 }
 
-/// Of all sizes of primes, the fewest limbs at the top level among those that miss by at most one
-/// bit; then those that miss least. Level 0 has `least` bits.
-Pattern pattern_for(const Requirements& r, unsigned least) {
-  // The levels of the maps to coefficients are as those of users, below them or above.
-  const unsigned depth = r.depth + BootstrapLiteral().to_coefficients;
-  if (r.word_bits == 64) {
-    Pattern out{r.scale_bits, std::min(least, 59u), 1, {}, 0};
-    for (unsigned l = 0; l <= depth; ++l) out.levels.push_back({1, l});
-    return out;
-  }
-  std::optional<Pattern> best;
-  const auto key = [](const Pattern& p) {
-    return std::pair(p.mains() + p.terminals + (p.deviation > 1 ? 100 : 0), p.deviation);
-  };
-  // Two primes are the scale of bootstrapping's sine, which wants 58 bits.
-  for (unsigned main_bits = 30; main_bits >= 29; --main_bits)
-    for (unsigned terminal_bits = 25; terminal_bits < main_bits; ++terminal_bits) {
-      Pattern p = pattern_of(main_bits, terminal_bits, least, r.scale_bits, depth);
-      if (!best || key(p) < key(*best)) best = std::move(p);
-    }
-  return *best;
-}
-
 /// Bits of level 0, at least: with coefficients_last the modulus is raised from there.
 unsigned least_of_level_0(const Requirements& r) {
   const unsigned least = static_cast<unsigned>(std::ceil(bits_of_level_0(r)));
   return r.coefficients_last
              ? std::max(least, r.scale_bits + static_cast<unsigned>(std::ceil(ratio_of(r))) + 1)
              : least;
+}
+
+/// Patterns of all sizes of primes: those with the fewest limbs at the top level first, then those
+/// that miss least. None misses by more than a bit, if there are such.
+std::vector<Pattern> patterns_for(const Requirements& r) {
+  // The levels of the maps to coefficients are as those of users, below them or above.
+  const unsigned depth = r.depth + BootstrapLiteral().to_coefficients, least = least_of_level_0(r);
+  if (r.word_bits == 64) {
+    Pattern out{r.scale_bits, std::min(least, 59u), 1, {}, 0};
+    for (unsigned l = 0; l <= depth; ++l) out.levels.push_back({1, l});
+    return {out};
+  }
+  std::vector<Pattern> all;
+  // Primes are some part of a bit smaller than their sizes, so that level 0 may need a bit more.
+  for (unsigned more = 0; more < 3; ++more)
+    // Two primes are the scale of bootstrapping's sine, which wants 58 bits.
+    for (unsigned main_bits = 30; main_bits >= 29; --main_bits)
+      for (unsigned terminal_bits = 25; terminal_bits < main_bits; ++terminal_bits)
+        all.push_back(pattern_of(main_bits, terminal_bits, least + more, r.scale_bits, depth));
+  const auto near = [](const Pattern& p) { return p.deviation <= 1; };
+  if (std::ranges::any_of(all, near)) std::erase_if(all, std::not_fn(near));
+  std::ranges::stable_sort(
+      all, {}, [](const Pattern& p) { return std::pair(p.mains() + p.terminals, p.deviation); });
+  return all;
 }
 
 /// The levels of bootstrapping, above those of users: a scale of two primes for the sine, of one
@@ -167,16 +169,12 @@ ParameterLiteral bootstrapped_literal(const Requirements& r, Pattern pattern, st
 
 }  // namespace
 
-Parameters choose_with_bootstraps(const Requirements& r) {
-  std::string why = "no ring was tried";
-  const auto secure = [&](std::uint32_t N, unsigned dnum,
-                          double fewer_bits) -> std::optional<ParameterLiteral> {
+std::optional<Parameters> choose_with_bootstraps(const Requirements& r, std::string& why) {
+  const auto make = [&](const Pattern& pattern, std::uint32_t N, unsigned dnum,
+                        double fewer_bits) -> std::optional<ParameterLiteral> {
     ParameterLiteral literal;
     try {
-      // Primes are some part of a bit smaller than their sizes.
-      for (unsigned more = 0; more == 0 || log2_of_level_0(literal) < bits_of_level_0(r); ++more)
-        literal = bootstrapped_literal(r, pattern_for(r, least_of_level_0(r) + more), N, dnum,
-                                       fewer_bits);
+      literal = bootstrapped_literal(r, pattern, N, dnum, fewer_bits);
     } catch (const ParameterError& error) {  // too few primes of that size
       why = error.what();
       return std::nullopt;
@@ -191,26 +189,36 @@ Parameters choose_with_bootstraps(const Requirements& r) {
           ", but 128 bits are needed";
     return std::nullopt;
   };
+  const unsigned fewest = r.dnum ? r.dnum : usual_digits, most = std::max(16u, fewest);
+  constexpr double most_fewer_bits = 0.15;
+  const auto first_that_serves = [&](const Pattern& pattern,
+                                     std::uint32_t N) -> std::optional<ParameterLiteral> {
+    if (!make(pattern, N, most, most_fewer_bits)) return std::nullopt;  // it has the least QP
+    for (unsigned dnum = fewest; dnum <= most; ++dnum)
+      for (const double fewer_bits : {0.0, 0.05, 0.1, most_fewer_bits}) {
+        auto literal = make(pattern, N, dnum, fewer_bits);
+        if (literal && log2_of_level_0(*literal) >= bits_of_level_0(r)) return literal;
+      }
+    return std::nullopt;
+  };
+  const std::vector<Pattern> patterns = patterns_for(r);
   // The sparse secret was estimated at N = 2^16.
   const std::uint32_t least = r.N ? r.N : std::max(1u << 16, std::bit_ceil(2 * r.slots));
-  const unsigned fewest = r.dnum ? r.dnum : usual_digits;
-  for (std::uint32_t N = least; N <= (r.N ? r.N : 1u << 17); N *= 2) {
-    std::optional<ParameterLiteral> literal;
-    for (unsigned dnum = fewest; !literal && dnum <= std::max(16u, fewest); ++dnum)
-      for (const double fewer_bits : {0.0, 0.05, 0.1, 0.15})
-        if (!literal) literal = secure(N, dnum, fewer_bits);
-    // Scales of a long chain may grow on the way up; then the sine's last one has room for a
-    // smaller ratio only.
-    while (literal) {
-      try {
-        return Parameters::create(*literal);
-      } catch (const ParameterError& error) {
-        why = error.what();
+  for (std::uint32_t N = least; N <= (r.N ? r.N : 1u << 17); N *= 2)
+    for (const Pattern& pattern : patterns) {
+      std::optional<ParameterLiteral> literal = first_that_serves(pattern, N);
+      // Scales of a long chain may grow on the way up; then the sine's last one has room for a
+      // smaller ratio only.
+      while (literal) {
+        try {
+          return Parameters::create(*literal);
+        } catch (const ParameterError& error) {
+          why = error.what();
+        }
+        if ((literal->bootstrap->log2_ratio -= 0.5) < least_log2_ratio) literal.reset();
       }
-      if ((literal->bootstrap->log2_ratio -= 0.5) < least_log2_ratio) literal.reset();
     }
-  }
-  reject("no parameters for " + asked(r) + " and bootstraps: " + why);
+  return std::nullopt;
 }
 
 }  // namespace whorl::ckks
