@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -74,16 +75,20 @@ double ratio_of(const Requirements& r) {
   return std::min(r.coefficients_last ? 11.0 : 13.5, 61.0 - r.scale_bits);
 }
 
-/// Bits of level 0, at least: with coefficients_last the modulus is raised from there.
-unsigned least_of_level_0(const Requirements& r) {
-  const unsigned least = static_cast<unsigned>(std::ceil(bits_of_level_0(r)));
-  return r.coefficients_last
-             ? std::max(least, r.scale_bits + static_cast<unsigned>(std::ceil(ratio_of(r))) + 1)
-             : least;
+/// Bits over the scale from which the modulus is raised, with coefficients_last.
+unsigned raised_bits(const Requirements& r) {
+  return r.coefficients_last ? static_cast<unsigned>(std::ceil(ratio_of(r))) + 1 : 0;
 }
 
-/// Patterns of all sizes of primes: those with the fewest limbs at the top level first, then those
-/// that miss least. None misses by more than a bit, if there are such.
+/// Bits of level 0, at least: with coefficients_last the modulus is raised from there.
+unsigned least_of_level_0(const Requirements& r) {
+  return std::max(static_cast<unsigned>(std::ceil(bits_of_level_0(r))),
+                  r.scale_bits + raised_bits(r));
+}
+
+/// Patterns of all sizes of primes. Those with the smallest level 0 come first, of them those with
+/// the fewest limbs at the top level, and then those that miss least. None misses by more than a
+/// bit, if there are such.
 std::vector<Pattern> patterns_for(const Requirements& r) {
   // The levels of the maps to coefficients are as those of users, below them or above.
   const unsigned depth = r.depth + BootstrapLiteral().to_coefficients, least = least_of_level_0(r);
@@ -93,16 +98,19 @@ std::vector<Pattern> patterns_for(const Requirements& r) {
     return {out};
   }
   std::vector<Pattern> all;
-  // Primes are some part of a bit smaller than their sizes, so that level 0 may need a bit more.
-  for (unsigned more = 0; more < 3; ++more)
+  // Primes are some part of a bit smaller than their sizes, so that level 0 may need a few more.
+  for (unsigned more = 0; more < 8; ++more) {
+    const std::size_t before = all.size();
     // Two primes are the scale of bootstrapping's sine, which wants 58 bits.
     for (unsigned main_bits = 30; main_bits >= 29; --main_bits)
       for (unsigned terminal_bits = 25; terminal_bits < main_bits; ++terminal_bits)
         all.push_back(pattern_of(main_bits, terminal_bits, least + more, r.scale_bits, depth));
+    std::ranges::stable_sort(
+        all.begin() + static_cast<std::ptrdiff_t>(before), all.end(), {},
+        [](const Pattern& p) { return std::pair(p.mains() + p.terminals, p.deviation); });
+  }
   const auto near = [](const Pattern& p) { return p.deviation <= 1; };
   if (std::ranges::any_of(all, near)) std::erase_if(all, std::not_fn(near));
-  std::ranges::stable_sort(
-      all, {}, [](const Pattern& p) { return std::pair(p.mains() + p.terminals, p.deviation); });
   return all;
 }
 
@@ -193,11 +201,22 @@ std::optional<Parameters> choose_with_bootstraps(const Requirements& r, std::str
   constexpr double most_fewer_bits = 0.15;
   const auto first_that_serves = [&](const Pattern& pattern,
                                      std::uint32_t N) -> std::optional<ParameterLiteral> {
-    if (!make(pattern, N, most, most_fewer_bits)) return std::nullopt;  // it has the least QP
+    // Either the most digits have the least QP, or the longest ones with smaller primes.
+    Pattern whole = pattern;
+    BootstrapLiteral shape;
+    shape.arcsine = r.arcsine;
+    add_bootstrap(whole, shape, r.word_bits);
+    const unsigned longest = (whole.mains() + whole.terminals) / long_digit;
+    if (!make(pattern, N, most, most_fewer_bits) &&
+        !make(pattern, N, std::clamp(longest, fewest, most), most_fewer_bits))
+      return std::nullopt;
     for (unsigned dnum = fewest; dnum <= most; ++dnum)
       for (const double fewer_bits : {0.0, 0.05, 0.1, most_fewer_bits}) {
         auto literal = make(pattern, N, dnum, fewer_bits);
-        if (literal && log2_of_level_0(*literal) >= bits_of_level_0(r)) return literal;
+        // Terminal primes are a part of a bit smaller than their sizes.
+        const double needed = std::max(bits_of_level_0(r), r.scale_bits + raised_bits(r) - 0.25);
+        if (literal && log2_of_level_0(*literal) >= needed) return literal;
+        if (literal) why = "no primes were found for level 0";
       }
     return std::nullopt;
   };
