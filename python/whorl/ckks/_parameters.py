@@ -376,7 +376,8 @@ def parameters(
             `ParameterError` with neither, since what is picked always has 128 bits.
 
     Raises `ParameterError` naming the field, the value and the bound, or, if no ring up to
-    N = 131072 serves, what was missing and what serves in its place; for an unknown name it lists all names.
+    N = 131072 serves, what was missing and what serves in its place; for an unknown name it
+    lists all names.
     `print(p.describe())` says what was picked.
     (OpenFHE: CCParams<CryptoContextCKKSRNS>, GenCryptoContext; Lattigo: ckks.ParametersLiteral.)
 
