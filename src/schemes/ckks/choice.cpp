@@ -140,8 +140,8 @@ double most_bits(std::uint32_t N) {
 }
 
 /// Variance of what key switching adds, N²σ²/12·Σ(digit/P)², over that of a division's rounding,
-/// N²/18. The first is what two digits add with a P four times as large, the second what three add
-/// with a P twice as large.
+/// N²/18. The first is what three digits add with a P four times as large, the second with a P
+/// twice as large.
 constexpr double fine_errors = 3, most_errors = 12;
 /// The most digits, if no number is asked for: keys of (d + 1)·l primes are then about as large as
 /// those of three digits in the next ring.
