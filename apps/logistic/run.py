@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import math
 import statistics
 import sys
 import time
@@ -152,7 +153,7 @@ What happened
         ("back: 1 ciphertext", size(r["bytes_answer"])),
         ("", ""),
         ("parameters", r["parameters"].splitlines()[0]),
-        ("estimated security", f"{r['security_bits']:.0f} bits"),
+        ("estimated security", f"{math.floor(r['security_bits'])} bits"),
     )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import math
 import sys
 import time
 from pathlib import Path
@@ -127,7 +128,7 @@ What happened
         ("the table itself", size(r["table_bytes"])),
         ("", ""),
         ("parameters", r["parameters"].splitlines()[0]),
-        ("estimated security", f"{r['security_bits']:.0f} bits"),
+        ("estimated security", f"{math.floor(r['security_bits'])} bits"),
         (
             "noise budget left, measured",
             f"{r['noise_budget']:.0f} bits (by the bound {r['noise_budget_bound']:.0f})",

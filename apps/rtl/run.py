@@ -12,6 +12,7 @@ are the CPU's; 1 if not.
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import time
 from pathlib import Path
@@ -176,8 +177,8 @@ What happened
         ("back", size(r["bytes_answer"])),
         ("", ""),
         ("parameter set", r["parameters"]),
-        ("estimated security", f"{r['security_bits']:.0f} bits"),
-        ("wrong by noise, a look-up", f"at most 2^{r['failure_log2']:.0f}"),
+        ("estimated security", f"{math.floor(r['security_bits'])} bits"),
+        ("wrong by noise, a look-up", f"at most 2^{math.ceil(r['failure_log2'])}"),
     )
     files = r.get("files")
     if not files:

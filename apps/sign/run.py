@@ -125,8 +125,8 @@ What happened
         ("back: 2 ciphertexts a reading", size(r["bytes_answer_per_sample"] / sensors)),
         ("", ""),
         ("parameter set", r["parameters"]),
-        ("estimated security", f"{r['security_bits']:.0f} bits"),
-        ("wrong by noise, an operation", f"at most 2^{math.log2(r['allow_failure']):.0f}"),
+        ("estimated security", f"{math.floor(r['security_bits'])} bits"),
+        ("wrong by noise, an operation", f"at most 2^{math.ceil(math.log2(r['allow_failure']))}"),
     )
 
 

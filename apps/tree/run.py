@@ -175,7 +175,7 @@ What happened
         (f"back: {r['ciphertexts_out_per_flower']:.0f} ciphertext a flower", answer),
         ("", ""),
         ("parameter set", r["parameters"]),
-        ("estimated security", f"{r['security_bits']:.0f} bits"),
+        ("estimated security", f"{math.floor(r['security_bits'])} bits"),
         ("wrong by noise, a flower", f"probability below 2^{math.ceil(r['failure_log2'])}"),
     )
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
+from . import _rounded as rounded
 from ._html import Shown
 from ._saved import Saved
 from ._shown import shown
@@ -223,7 +224,7 @@ class CheckedParameters(Shown, Saved):
             ("scheme", self._scheme),
             ("set", chosen.name or "unnamed"),
             *self._details(),
-            ("security", f"{chosen.security_bits:.1f} bits"),
+            ("security", f"{rounded.bits(chosen.security_bits)} bits"),
         ]
 
     def _details(self) -> list[tuple[str, str]]:

@@ -59,6 +59,12 @@ def within(low: int, high: int) -> Callable[[str, Any], int]:
     return lambda name, value: as_integer(name, value, low, high)
 
 
+def given_within(low: int, high: int) -> Callable[[str, Any], int]:
+    """A check of integers `low` … `high`; None, for what is to be chosen, becomes 0."""
+    check = within(low, high)
+    return lambda name, value: 0 if value is None else check(name, value)
+
+
 def literal_alone(
     maker: Callable[..., Any], literal: Any, given: Mapping[str, Any]
 ) -> Mapping[str, Any]:

@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NoReturn, TypeVar
 
+from . import _rounded as rounded
 from ._array import Shape
 from ._html import Shown, of_bytes
 from .errors import ShapeError
@@ -67,7 +68,7 @@ class RingPlan(Shown):
             ("inputs", of_bytes(self.input_bytes)),
             ("results' bytes", of_bytes(self.output_bytes)),
             *([("noise budget", budget)] if budget else []),
-            ("security", f"{chosen.security_bits:.1f} bits"),
+            ("security", f"{rounded.bits(chosen.security_bits)} bits"),
         ]
 
     def _primes(self) -> str:

@@ -100,6 +100,8 @@ std::string describe(std::span<const Row> family, double n, bool extrapolated) {
                                                       : "ternary")
        << " secret, q = 2^" << family[0].log2_modulus << ", measured at n = " << family.front().n;
   if (family.size() > 1) text << " … " << family.back().n;
+  if (family[0].secret == SecretKind::sparse32)
+    text << ", by the hybrid attack with meet in the middle";
   text << (extrapolated ? "; extrapolated to n = " : "; n = ") << n;
   return text.str();
 }
@@ -108,7 +110,7 @@ std::string describe(std::span<const Row> family, double n, bool extrapolated) {
 
 std::string describe(const SecurityBound& bound) {
   return bound.bits == 0 ? "unknown (" + bound.explanation + ")"
-                         : math::text_of(bound.bits) + " bits";
+                         : math::bits_below(bound.bits) + " bits";
 }
 
 SecurityBound estimate_security(double n, double log2_modulus, double sigma, SecretKind secret) {

@@ -4,6 +4,7 @@
 import sys
 from pathlib import Path
 
+from whorl import _rounded as rounded
 from whorl import binfhe
 from whorl.binfhe._parameters import describe_rotation
 
@@ -24,7 +25,7 @@ def power(value):
 
 def row(name):
     parameters = binfhe.parameters(name, allow_insecure=True)
-    literal = parameters.literal()
+    literal, security = parameters.literal(), parameters.security
     gadget = ", ".join(
         f"2^{log_base} × {digits}" + (f" ({count})" if len(literal["gadget"]) > 1 else "")
         for count, log_base, digits in literal["gadget"]
@@ -44,8 +45,8 @@ def row(name):
         describe_rotation(literal["rotation"]),
         gadget,
         f"{literal['key_switch']} 2^{literal['log_B_ks']} × {digits}",
-        f"{parameters.security.lwe_bits:.1f} / {parameters.security.ring_bits:.1f}",
-        f"2^{parameters.failure_log2:.1f}",
+        f"{rounded.bits(security.lwe_bits)} / {rounded.bits(security.ring_bits)}",
+        rounded.chance(parameters.failure_log2),
         f"{parameters.key_bytes / 1e6:.0f}",
     )
     return "| " + " | ".join(str(cell) for cell in cells) + " |"

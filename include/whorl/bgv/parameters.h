@@ -34,7 +34,9 @@ struct Requirements {
   unsigned depth = 1;                   ///< multiplications in sequence
   std::uint64_t plain_modulus = 65537;  ///< t
   std::uint32_t N = 0;                  ///< 0: the least that is secure
-  unsigned dnum = 3;                    ///< digits of key switching at the top level
+  /// Digits of key switching at the top level, 1 … 16; 0: three, or as many more or fewer as make
+  /// the ring smaller or the chain shorter.
+  unsigned dnum = 0;
   unsigned prime_bits = 30;             ///< of each prime: 26 … 31 or 46 … 60
   /// log2 of the sums that each level may add before it multiplies: 3 means eight ciphertexts of
   /// the same level, rotations included.
@@ -57,7 +59,7 @@ class Parameters {
   /// thrown for parameters estimated under 128 bits unless `allow_insecure`.
   static Parameters create(ParameterLiteral literal, bool allow_insecure = false);
   /// The smallest ring and the shortest chain that meet the requirements with at least 128 bits of
-  /// security. If none does up to N = 2^16, ParameterError says what is missing.
+  /// security. If none does up to N = 2^17, ParameterError says what is missing.
   static Parameters choose(const Requirements& requirements);
   /// One of the candidates of choose(): a chain of `limbs` primes in the ring of dimension
   /// requirements.N, which may be too short for the circuit. ParameterError for less than 128 bits.

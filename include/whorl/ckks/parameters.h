@@ -96,11 +96,16 @@ struct ParameterLiteral {
 struct Requirements {
   unsigned depth = 1;        ///< rescalings in sequence: the number of levels above level 0
   unsigned scale_bits = 40;  ///< log2 of the scale, 28 … 55: how finely values are rounded
-  /// log2 of the largest value that a ciphertext of level 0 can hold, 2 … 20.
-  unsigned value_bits = 10;
+  /// log2 of the largest value that a ciphertext of level 0 holds, 2 … 20; 0: 10, or 8 with
+  /// bootstrap, or as many less as there is room for beside the scale. One prime of 64-bit words
+  /// holds 58 - scale_bits, and 57 - scale_bits with bootstrap; 32-bit words with bootstrap hold
+  /// about as much.
+  unsigned value_bits = 0;
   std::uint32_t slots = 0;  ///< how many values a ciphertext must hold, at most N/2; 0: any number
   std::uint32_t N = 0;      ///< 0: the least that is secure and has the slots
-  unsigned dnum = 3;        ///< digits of key switching, 1 … 80; at most one a prime
+  /// Digits of key switching, 1 … 80, at most one a prime; with bootstrap at least so many. 0: up
+  /// to 8, those that take the smallest ring and in it cost least; with bootstrap 3 and more.
+  unsigned dnum = 0;
   /// 32: primes of 25 to 31 bits, two and more a level. 64: one prime a level, for scales of 46
   /// bits and more.
   unsigned word_bits = 32;
@@ -122,8 +127,11 @@ class Parameters {
   /// Checks every relation. ParameterError names the field, the value and the bound. It is also
   /// thrown for parameters estimated under 128 bits unless `allow_insecure`.
   static Parameters create(ParameterLiteral literal, bool allow_insecure = false);
-  /// The smallest ring that meets the requirements with at least 128 bits of security. If none does
-  /// up to N = 2^17, ParameterError says what is missing.
+  /// The smallest ring that meets the requirements with at least 128 bits of security, and in it
+  /// the primes and digits that cost least: the time of a key switch at all levels, and bytes of
+  /// keys. Key switching adds at most 3.5 times the deviation of a division's rounding, and scales
+  /// miss scale_bits by at most a bit, or by three for some chains. If no ring up to N = 2^17
+  /// serves, ParameterError says what is missing, and what serves in its place.
   static Parameters choose(const Requirements& requirements);
   /// A named set. If no set has that name, ParameterError lists all names. It is also thrown for a
   /// set estimated under 128 bits, as some of papers are, unless `allow_insecure`.
@@ -173,7 +181,9 @@ class Parameters {
   /// Lower bound of the security of the keys in bits, each at its own modulus: the product of all
   /// primes, but for the key to the sparse secret.
   double security_bits() const;
-  /// The same of the key to the sparse secret of bootstrapping alone; ParameterError without that.
+  /// The same of the key to the sparse secret of bootstrapping alone: the least of known estimates
+  /// of the best attack, the hybrid one with meet in the middle. ParameterError without
+  /// bootstrapping.
   double sparse_security_bits() const;
   /// log2 of a bound of the probability that one refresh of a full ciphertext gives wrong values:
   /// that some of N sums of weight + 1 numbers, uniform in ±1/2, is beyond what the polynomial is

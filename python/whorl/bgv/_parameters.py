@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypedDict
 
+from .. import _rounded as rounded
 from .._literal import Part, as_integer, as_long, as_real, as_text, as_word, list_of
 from .._ring_parameters import (
     RingParameters,
     as_ring,
+    given_within,
     literal_alone,
     refuse_consent,
     within,
@@ -152,7 +154,7 @@ class Parameters(RingParameters):
         return (
             f"<Parameters {self.name or 'unnamed'}: N={self.N}, t={self.t} ({slots}), "
             f"{self.limbs} + {len(self.special)} primes, {self.log2_Q:.0f} + {self.log2_P:.0f} "
-            f"bits, {self.digits} digits; {self.security_bits:.1f} bits of security>"
+            f"bits, {self.digits} digits; {rounded.bits(self.security_bits)} bits of security>"
         )
 
 
@@ -167,7 +169,7 @@ def parameters(
     depth: int = 12,
     plain_modulus: int = 65537,
     N: int | None = None,
-    dnum: int = 3,
+    dnum: int | None = None,
     prime_bits: int = 30,
     sums: float = 3,
     slots: bool = True,
@@ -184,7 +186,8 @@ def parameters(
             N = 32768, 786433 up to N = 131072; `plain_modulus` finds others.
         N: ring dimension; default: the least that is secure.
         dnum: digits of key switching, 1 … 16. More of them make larger keys and leave more bits
-            for the chain.
+            for the chain. Default: 3, or as many more or fewer as make the ring smaller or the
+            chain shorter.
         prime_bits: of each prime, 26 … 31 (32-bit words, the fast ones) or 46 … 60.
         sums: log2 of the number of ciphertexts that are added up at each level before it
             multiplies, and after the last product. 3 means eight ciphertexts of the same level,
@@ -200,7 +203,7 @@ def parameters(
             a literal, since what is picked always has 128 bits.
 
     Raises `ParameterError` naming the field, the value and the bound, or, if no ring up to
-    N = 65536 serves, what was missing. `print(p.describe())` says what was picked.
+    N = 131072 serves, what was missing. `print(p.describe())` says what was picked.
     (OpenFHE: CCParams<CryptoContextBGVRNS>, GenCryptoContext.)
 
     >>> p = parameters(depth=12, plain_modulus=65537)
@@ -247,7 +250,7 @@ _REQUIREMENTS: Mapping[str, Callable[[str, Any], Any]] = MappingProxyType(
         "depth": within(0, 1000),
         "plain_modulus": within(0, 2**64 - 1),
         "N": lambda _, value: 0 if value is None else as_ring(value),
-        "dnum": within(1, 16),
+        "dnum": given_within(1, 16),
         "prime_bits": within(26, 60),
         "sums": as_real,
         "slots": lambda _, value: bool(value),

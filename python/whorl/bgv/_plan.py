@@ -32,7 +32,7 @@ from ._parameters import MAX_MODULUS, Parameters, checked_requirements
 from ._tracer import MOST_BITS, Traced, TracingServer, _Recorder
 from ._values import Packing
 
-RINGS = tuple(1 << log2_N for log2_N in range(10, 17))
+RINGS = tuple(1 << log2_N for log2_N in range(10, 18))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -156,7 +156,7 @@ def plan(
     packing: Packing = "slots",
     plain_modulus: int | None = None,
     N: int | None = None,
-    dnum: int = 3,
+    dnum: int | None = None,
     prime_bits: int = 30,
 ) -> Plan:
     """Runs a function without ciphertexts, and says which parameters and keys it needs.
@@ -182,7 +182,7 @@ def plan(
         N: ring dimension; default: the least that serves.
         dnum, prime_bits: as for `parameters`.
 
-    Raises `ParameterError` if no t below 2^31 holds the results, or if no ring up to N = 65536
+    Raises `ParameterError` if no t below 2^31 holds the results, or if no ring up to N = 131072
     carries the function. Raises `TypeError` if the function compares ciphertexts, branches on them,
     uses other ciphertexts than its inputs, or returns none. Errors of the function itself pass
     through.

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal, TypedDict
 
+from .. import _rounded as rounded
 from .._integers import as_modulus
 from .._literal import (
     CheckedParameters,
@@ -317,7 +318,7 @@ class Parameters(CheckedParameters):
         return (
             f"<Parameters {self.name or 'unnamed'}: n={self.n}, q={_power(self.q)}, N={self.N}, "
             f"Q={_power(self.Q)}, {self.lwe_secret} key, {self.transform}; "
-            f"{self.security.bits:.1f} bits, failure 2^{self.failure_log2:.1f}>"
+            f"{rounded.bits(self.security.bits)} bits, failure {rounded.chance(self.failure_log2)}>"
         )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypedDict, cast
 
+from .. import _rounded as rounded
 from .._literal import (
     Part,
     as_flag,
@@ -22,6 +23,7 @@ from .._literal import (
 from .._ring_parameters import (
     RingParameters,
     as_ring,
+    given_within,
     literal_alone,
     refuse_consent,
     stands_alone,
@@ -182,8 +184,9 @@ class Parameters(RingParameters):
     )
     sparse_security_bits = Part[float](
         "_core.sparse_security_bits",
-        "Lower bound of the estimated security of the key to the sparse secret, which `bootstrap` "
-        "uses; `ParameterError` if ciphertexts cannot be refreshed.",
+        "The least of known estimates of the security of the key to the sparse secret, which "
+        "`bootstrap` uses: by the hybrid attack with meet in the middle; `ParameterError` if "
+        "ciphertexts cannot be refreshed.",
     )
     log2_failure = Part[float](
         "_core.log2_failure",
@@ -280,7 +283,7 @@ class Parameters(RingParameters):
             f"<Parameters {self.name or 'unnamed'}: N={self.N}, {self.slots} slots, depth "
             f"{self.depth}{', bootstrapping' if self.bootstrap else ''}, scale "
             f"2^{math.log2(self.scale(0)):.1f}, {self._primes()}, {self.digits} digits; "
-            f"{self.security_bits:.1f} bits of security>"
+            f"{rounded.bits(self.security_bits)} bits of security>"
         )
 
 
@@ -324,9 +327,9 @@ def parameters(
     depth: int | str = 1,
     scale_bits: int = 40,
     slots: int = 0,
-    value_bits: int = 10,
+    value_bits: int | None = None,
     N: int | None = None,
-    dnum: int = 3,
+    dnum: int | None = None,
     word_bits: int = 32,
     *,
     bootstrap: bool = False,
@@ -335,19 +338,26 @@ def parameters(
     literal: Mapping[str, Any] | None = None,
     allow_insecure: bool = False,
 ) -> Parameters:
-    """The smallest ring and the shortest chain of primes that serve, at 128 bits or more.
+    """The smallest ring that serves at 128 bits or more, and in it the primes that cost least.
 
     Args:
         depth: products in sequence, 0 … 64. Each one takes a level. Or the name of a set of
             `parameter_sets()`, which stands alone as a literal does.
         scale_bits: log2 of the scale, 28 … 55: how finely values are rounded. The error of a
-            product has a standard deviation of about N/4 over the scale.
+            product has a standard deviation of about N/4 over the scale. Above level 0 scales are
+            within a bit of it, or for some chains within three.
         slots: how many values a ciphertext must hold, at most 2^16; 0: any number.
-        value_bits: log2 of the largest value that a ciphertext of level 0 can hold, 2 … 20.
+        value_bits: log2 of the largest value that a ciphertext of level 0 holds, 2 … 20; default:
+            10, or 8 with `bootstrap`, whose values are at most 1, or as many less as there is room
+            for. With `word_bits=64` level 0 is one prime, which holds 58 - `scale_bits` at most (57
+            with `bootstrap`), and with `bootstrap` words of 32 bits hold about as much.
+            `ParameterError` for more says what can be had.
         N: ring dimension; default: the least that is secure and has the slots.
         dnum: digits of key switching, 1 … 80. More of them make larger keys and leave more bits
             for the chain. All digits have as many primes, the last one perhaps fewer, so that there
-            may be fewer digits than asked for (`digits`), and never more than primes.
+            may be fewer digits than asked for (`digits`), and never more than primes. With
+            `bootstrap` there may be more, where the ring is secure with more only. Default: up to
+            8, those that take the smallest ring, and in it cost least; with `bootstrap` 3 or more.
         word_bits: 32: primes of 25 to 31 bits, two and more a level. 64: one prime a level, for
             `scale_bits` of 46 and more.
         bootstrap: whether ciphertexts can be refreshed (`Server.bootstrap`). `depth` then counts
@@ -368,7 +378,8 @@ def parameters(
             `ParameterError` with neither, since what is picked always has 128 bits.
 
     Raises `ParameterError` naming the field, the value and the bound, or, if no ring up to
-    N = 131072 serves, what was missing; for an unknown name it lists all names.
+    N = 131072 serves, what was missing and what serves in its place; for an unknown name it
+    lists all names.
     `print(p.describe())` says what was picked.
     (OpenFHE: CCParams<CryptoContextCKKSRNS>, GenCryptoContext; Lattigo: ckks.ParametersLiteral.)
 
@@ -433,9 +444,9 @@ _REQUIREMENTS: Mapping[str, Callable[[str, Any], Any]] = MappingProxyType(
         "depth": within(0, 64),
         "scale_bits": within(28, 55),
         "slots": within(0, 2**16),
-        "value_bits": within(2, 20),
+        "value_bits": given_within(2, 20),
         "N": lambda _, value: 0 if value is None or value == 0 else as_ring(value),
-        "dnum": within(1, 80),
+        "dnum": given_within(1, 80),
         "word_bits": as_word,
         "bootstrap": as_flag,
         "coefficients_last": as_flag,

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .. import _rounded as rounded
 from .._array import Shape
 from .._html import of_bytes
 from .._literal import as_flag, as_real
@@ -34,8 +35,8 @@ from ._values import Bound, Packing, as_bounds
 
 MOST_DEPTH = 64
 LEAST_SCALE, USUAL_SCALE, MOST_SCALE = 28, 40, 55
-LEAST_VALUES, USUAL_VALUES, MOST_VALUES = 2, 10, 20
-"""`value_bits`: at least, tried first, and at most."""
+LEAST_VALUES, USUAL_VALUES, REFRESHED_VALUES, MOST_VALUES = 2, 10, 8, 20
+"""`value_bits`: at least, tried first, without bootstraps and with them, and at most."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -167,7 +168,7 @@ class Plan(RingPlan):
             f"<Plan: depth {self.depth}, scale 2^{self.scale_bits}, {self.slots} slots, "
             f"{self._turns()}{f', bootstraps: {refreshes}' if refreshes else ''}; "
             f"N={self.N}, {self._primes()}, {self.key_count} keys of "
-            f"{of_bytes(self.key_bytes)}, {self.security_bits:.1f} bits of security>"
+            f"{of_bytes(self.key_bytes)}, {rounded.bits(self.security_bits)} bits of security>"
         )
 
 
@@ -179,7 +180,7 @@ def plan(
     error: float | None = None,
     value_bits: int | None = None,
     N: int | None = None,
-    dnum: int = 3,
+    dnum: int | None = None,
     word_bits: int = 32,
     bootstrap: bool | None = None,
     coefficients_last: bool = False,
@@ -206,7 +207,8 @@ def plan(
             largest.
         scale_bits: log2 of the scale, 28 … 55; default: 40, or what `error` needs.
         error: the largest estimated error of a result, a standard deviation; default: any.
-        value_bits: as for `parameters`; default: 10, or as many more as the values need.
+        value_bits: as for `parameters`; default: 10, or 8 with bootstraps, and as many more as the
+            values need.
         N: ring dimension; default: the least that serves.
         dnum, word_bits: as for `parameters`.
         bootstrap: whether parameters have bootstrapping; default: where it is needed.
@@ -365,18 +367,20 @@ class _Search:
     def _plain(self) -> Plan:
         # The longest chain of the largest ring shows what the function does.
         ring = self.needs["N"] or 2**17
-        most = self._deepest(ring, bootstrap=False)
-        first = self._trace(self._parameters(most, ring, bootstrap=False), most)
+        search = self._with_most_values(ring, bootstrap=False)
+        most = search._deepest(ring, bootstrap=False)
+        first = search._trace(search._parameters(most, ring, bootstrap=False), most)
         slots = first.server._core.longest
-        return self._least(lambda depth, values: self._at(depth, values, slots), most)
+        at = functools.partial(search._at, slots)
+        return search._least(at, most, USUAL_VALUES)
 
-    def _at(self, depth: int, value_bits: int, slots: int) -> _Trace:
+    def _at(self, slots: int, depth: int, value_bits: int) -> _Trace:
         chosen = self._parameters(
             depth, self.needs["N"], bootstrap=False, slots=slots, value_bits=value_bits
         )
         return self._trace(chosen, depth)
 
-    def _least(self, trace: Callable[[int, int], _Trace], most: int) -> Plan:
+    def _least(self, trace: Callable[[int, int], _Trace], most: int, usual: int) -> Plan:
         """The least depth on which the function runs, and then the least bits of values."""
 
         def runs(depth: int, value_bits: int) -> _Trace | None:
@@ -388,9 +392,7 @@ class _Search:
         values: int = self.needs["value_bits"]
         depth = _first(range(most), lambda depth: runs(depth, values) is not None, most)
         if not self.values_given:
-            values = _first(
-                range(USUAL_VALUES, values), lambda v: runs(depth, v) is not None, values
-            )
+            values = _first(range(usual, values), lambda v: runs(depth, v) is not None, values)
         return trace(depth, values).plan({**self.needs, "value_bits": values})
 
     # ---- with bootstraps
@@ -399,7 +401,7 @@ class _Search:
         """In the least ring with bootstraps. As few as can be, then the least depth for them."""
         error: Exception = ParameterError("plan: no ring was tried")
         for ring in [self.needs["N"]] if self.needs["N"] else [2**16, 2**17]:
-            search = self._with_most_values(ring)
+            search = self._with_most_values(ring, bootstrap=True)
             try:
                 most = search._deepest(ring, bootstrap=True)
                 chosen = search._parameters(most, ring, bootstrap=True)
@@ -413,16 +415,16 @@ class _Search:
                 error = failed
                 continue
             few = functools.partial(search._as_few, ring, inserts, best.renewed)
-            return search._least(few, most)
+            return search._least(few, most, REFRESHED_VALUES)
         raise error
 
-    def _with_most_values(self, ring: int) -> _Search:
-        """With the most `value_bits` that bootstraps leave room for beside the scale."""
+    def _with_most_values(self, ring: int, bootstrap: bool) -> _Search:
+        """With the most `value_bits` that there is room for beside the scale."""
         if self.values_given:
             return self
         for bits in range(MOST_VALUES, LEAST_VALUES - 1, -1):
             try:
-                self._parameters(1, ring, bootstrap=True, value_bits=bits)
+                self._parameters(1, ring, bootstrap, value_bits=bits)
             except ParameterError:
                 continue
             return dataclasses.replace(self, needs={**self.needs, "value_bits": bits})

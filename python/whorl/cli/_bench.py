@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from .. import _rounded as rounded
 from ..binfhe import Ciphertexts, Client, Lut, Parameters, Server
 from ..binfhe._server import GATES
 from . import _completion as completion
@@ -86,7 +87,7 @@ def _headline(chosen: Parameters, server: Server, batch: int, runs: int) -> None
     pairs(
         [
             ("set", f"{chosen.name} ({server.transform})"),
-            ("security", f"{chosen.security.bits:.1f} bits{insecure}"),
+            ("security", f"{rounded.bits(chosen.security.bits)} bits{insecure}"),
             ("device", server.device),
             ("threads", str(server.threads)),
             ("rotation", server.rotation),
@@ -382,7 +383,7 @@ def keygen(
     if not as_json:
         pairs(
             [
-                ("set", f"{chosen.name} ({chosen.security.bits:.1f} bits)"),
+                ("set", f"{chosen.name} ({rounded.bits(chosen.security.bits)} bits)"),
                 ("threads", str(cores)),
                 ("evaluation keys", f"{client.evaluation_keys(threads).nbytes / 2**20:.1f} MiB"),
                 ("generation", shared.spread(entry)),

@@ -67,7 +67,7 @@ def bgv(
     depth: ring_options.Depth = 12,
     plain_modulus: scheme.PlainModulus = 65537,
     ring: ring_options.Ring = 0,
-    dnum: ring_options.Digits = 3,
+    dnum: ring_options.Digits = 0,
     prime_bits: scheme.PrimeBits = 30,
     slots: Annotated[
         bool, typer.Option("--slots/--coefficients", help="Which packing t must allow.")
@@ -86,7 +86,7 @@ def bgv(
     multiplies, relinearises and downloads. Parameters are chosen as `whorl.bgv.parameters` does.
     """
     names = ring_bench.chosen_ops(op, OPERATIONS)
-    chosen = parameters(depth, plain_modulus, ring or None, dnum, prime_bits, slots=slots)
+    chosen = parameters(depth, plain_modulus, ring or None, dnum or None, prime_bits, slots=slots)
     client = Client(chosen)
     keys = client.evaluation_keys(
         rotations=ring_bench.rotations_of(names),

@@ -95,8 +95,7 @@ def _work(
 def _chosen(name: str | None, bootstrap: bool, needs: dict[str, Any]) -> Parameters:
     """A named set, or parameters for what is needed."""
     if name is None:
-        ring = needs.pop("ring")
-        return parameters(**needs, N=ring or None, bootstrap=bootstrap)
+        return parameters(**scheme.as_chosen(needs), bootstrap=bootstrap)
     if bootstrap:
         needs = {**needs, "slots": 0}  # they say what is refreshed
     stands_alone(ckks, "--set", needs)
@@ -123,9 +122,9 @@ def ckks(
     depth: ring_options.Depth = 12,
     scale_bits: scheme.ScaleBits = 40,
     slots: scheme.Slots = 0,
-    value_bits: scheme.ValueBits = 10,
+    value_bits: scheme.ValueBits = 0,
     ring: ring_options.Ring = 0,
-    dnum: ring_options.Digits = 3,
+    dnum: ring_options.Digits = 0,
     word_bits: scheme.WordBits = 32,
     level: Annotated[
         int,

@@ -21,7 +21,7 @@ def _keygen(
     depth: shared.Depth = 12,
     plain_modulus: PlainModulus = 65537,
     ring: shared.Ring = 0,
-    dnum: shared.Digits = 3,
+    dnum: shared.Digits = 0,
     prime_bits: PrimeBits = 30,
     sums: Annotated[
         float, typer.Option(help="log2 of the ciphertexts that are added before each product.")
@@ -46,7 +46,7 @@ def _keygen(
     shared.refuse_insecure("bgv", allow_insecure)
     shapes = shared.shapes(matrices)
     chosen = scheme.part("parameters")(
-        *(depth, plain_modulus, ring or None, dnum, prime_bits, sums),
+        *(depth, plain_modulus, ring or None, dnum or None, prime_bits, sums),
         slots=not coefficients,
         plain_products=plain_products,
     )

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from .. import _rounded as rounded
 from .._shown import counted
 from . import _completion as completion
 from . import _expressions
@@ -122,7 +123,8 @@ def _lut(scheme: Scheme, text: str, p_out: int | None, approximate: bool) -> Wor
             said += f", which can be any of the {outputs} values"
         allowed = math.log2(server.allow_failure)
         err.print(
-            f"{said}; a larger error has a probability of at most 2^{allowed:.0f}", markup=False
+            f"{said}; a larger error has a probability of at most {rounded.chance(allowed)}",
+            markup=False,
         )
         return server.apply(lut, array, within=bound)
 

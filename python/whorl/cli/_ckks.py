@@ -20,13 +20,19 @@ from ._scheme import Scheme
 ScaleBits = Annotated[int, typer.Option(help="log2 of the scale, 28 … 55.")]
 Slots = Annotated[int, typer.Option(min=0, help="Values of a ciphertext; 0: any number.")]
 ValueBits = Annotated[
-    int, typer.Option(help="log2 of the largest value at the last level, 2 … 20.")
+    int, typer.Option(help="log2 of the largest value at the last level, 2 … 20; 0: 10, or less.")
 ]
 WordBits = Annotated[int, typer.Option(help="32, or 64 for scales of 46 bits and more.")]
 
 
 MOST_VALUES = 1 << 24
 """Of a matrix that is given by its shape."""
+
+
+def as_chosen(needs: dict[str, Any]) -> dict[str, Any]:
+    """Options as arguments of `parameters`: 0 is None for those that are chosen then."""
+    given = {"N" if name == "ring" else name: value for name, value in needs.items()}
+    return {**given, **{name: given[name] or None for name in ("N", "dnum", "value_bits")}}
 
 
 def _keygen(
@@ -37,9 +43,9 @@ def _keygen(
     depth: shared.Depth = 4,
     scale_bits: ScaleBits = 40,
     slots: Slots = 0,
-    value_bits: ValueBits = 10,
+    value_bits: ValueBits = 0,
     ring: shared.Ring = 0,
-    dnum: shared.Digits = 3,
+    dnum: shared.Digits = 0,
     word_bits: WordBits = 32,
     relinearise: shared.Relinearise = 3,
     rotations: shared.Rotations = "none",
@@ -88,8 +94,7 @@ def _keygen(
         chosen = sets.find_ckks(params, allow_insecure)
     else:
         shared.refuse_insecure("ckks", allow_insecure)
-        del needs["ring"]
-        chosen = scheme.part("parameters")(**needs, N=ring or None, bootstrap=bootstrap != "none")
+        chosen = scheme.part("parameters")(**as_chosen(needs), bootstrap=bootstrap != "none")
     maps = [scheme.part("linear_map")(each) for each in _transposed(matrices)]
     full = bootstrap == "full"
     return chosen, {

@@ -15,6 +15,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from .. import _rounded as rounded
 from ..binfhe import Client, EncryptedArray, Server, stack
 from ..errors import Error
 from . import _passphrase
@@ -62,9 +63,9 @@ def _adder(params: str) -> None:
     chosen = sets.find(params)
     xor, majority = chosen.gate_failure_log2(8, 2), chosen.gate_failure_log2(3, 4)
     out.print(
-        f"Four sums of 4-bit numbers under {chosen.name}: {chosen.security.bits:.0f} bits of "
-        f"security; a gate fails with a probability of at most 2^{math.ceil(max(xor, majority))} "
-        f"({'XOR' if xor > majority else 'MAJORITY'}).",
+        f"Four sums of 4-bit numbers under {chosen.name}: {rounded.bits(chosen.security.bits)} "
+        "bits of security; a gate fails with a probability of at most "
+        f"2^{math.ceil(max(xor, majority))} ({'XOR' if xor > majority else 'MAJORITY'}).",
         markup=False,
     )
     client = Client(chosen)

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from .. import __version__, _server, cpu_target, devices
+from .. import _rounded as rounded
 from .._shown import counted
 from ..binfhe import parameter_sets, parameters
 from ..errors import DeviceError, OutOfMemoryError
@@ -114,7 +115,7 @@ def _contents(path: Path, kind: str, **limits: int | None) -> list[tuple[str, st
     if name == "Ciphertexts":
         return _ciphertexts(loaded, module)
     made_under = loaded.parameters
-    rows = [*made_under._details(), ("security", f"{made_under.security_bits:.1f} bits")]
+    rows = [*made_under._details(), ("security", f"{rounded.bits(made_under.security_bits)} bits")]
     if kind in _REFLECTIONS:
         what, attribute = _REFLECTIONS[kind]
         held = loaded.rotations

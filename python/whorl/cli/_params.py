@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from .. import _rounded as rounded
 from .. import ckks
 from .._progress import bar
 from ..binfhe import Parameters, parameter_sets, parameters
@@ -76,9 +77,9 @@ def _list_of_ckks(markdown: bool, as_json: bool) -> None:
             f"{row['limbs']} + {row['special']}",
             f"{row['log2_QP']:.0f}",
             str(row["word_bits"]),
-            f"{row['security_bits']:.1f}" + ("" if row["security_bits"] >= 128 else " (!)"),
-            f"{row['sparse_security_bits']:.1f}" if row["bootstrap"] else "–",
-            f"2^{row['pfail_log2']:.0f}" if row["bootstrap"] else "–",
+            rounded.bits(row["security_bits"]) + ("" if row["security_bits"] >= 128 else " (!)"),
+            rounded.bits(row["sparse_security_bits"]) if row["bootstrap"] else "–",
+            rounded.chance(row["pfail_log2"]) if row["bootstrap"] else "–",
         ]
         for row in rows
     ]
@@ -130,8 +131,8 @@ def list_sets(
             row["lwe_secret"],
             row["rotation"],
             f"{row['max_p']}{' padded' if row['padding'] else ''}",
-            f"{row['security_bits']:.1f}" + ("" if row["security_bits"] >= 128 else " (!)"),
-            f"2^{row['pfail_log2']:.1f}",
+            rounded.bits(row["security_bits"]) + ("" if row["security_bits"] >= 128 else " (!)"),
+            rounded.chance(row["pfail_log2"]),
             str(row["key_mb"]),
             row["source"],
         ]
@@ -163,9 +164,9 @@ def show(
     rows = [(field, str(value)) for field, value in literal.items()]
     rows += [
         ("digest", chosen.digest),
-        ("security of the LWE key", f"{chosen.security.lwe_bits:.1f} bits"),
-        ("security of the ring key", f"{chosen.security.ring_bits:.1f} bits"),
-        ("failure probability", f"2^{chosen.failure_log2:.1f}"),
+        ("security of the LWE key", f"{rounded.bits(chosen.security.lwe_bits)} bits"),
+        ("security of the ring key", f"{rounded.bits(chosen.security.ring_bits)} bits"),
+        ("failure probability", rounded.chance(chosen.failure_log2)),
     ]
     noise = chosen.noise()
     for field in type(noise).__dataclass_fields__:
@@ -183,11 +184,11 @@ def _show_ckks(name: str, as_json: bool) -> None:
         typer.echo(json.dumps(chosen.literal()))
         return
     rows = [(field, str(value)) for field, value in chosen.literal().items()]
-    rows += [("digest", chosen.digest), ("security", f"{chosen.security_bits:.1f} bits")]
+    rows += [("digest", chosen.digest), ("security", f"{rounded.bits(chosen.security_bits)} bits")]
     if chosen.bootstrap is not None:
         rows += [
-            ("security of the sparse key", f"{chosen.sparse_security_bits:.1f} bits"),
-            ("failure probability of a bootstrap", f"2^{chosen.log2_failure:.1f}"),
+            ("security of the sparse key", f"{rounded.bits(chosen.sparse_security_bits)} bits"),
+            ("failure probability of a bootstrap", rounded.chance(chosen.log2_failure)),
         ]
     pairs(rows)
 

@@ -8,7 +8,7 @@ import typer
 
 Depth = Annotated[int, typer.Option(help="Multiplications in sequence.")]
 Ring = Annotated[int, typer.Option("--ring", help="N; 0: the least that is secure.")]
-Digits = Annotated[int, typer.Option(help="Digits of key switching.")]
+Digits = Annotated[int, typer.Option(help="Digits of key switching; 0: chosen.")]
 Relinearise = Annotated[
     int, typer.Option(help="Parts that products may have; 2: no key for products.")
 ]

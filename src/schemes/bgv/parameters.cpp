@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdio>
+#include <optional>
 #include <set>
 #include <string_view>
 
@@ -27,6 +28,8 @@ struct Parameters::State {
 };
 
 namespace {
+
+constexpr std::size_t most_special = 32;
 
 [[noreturn]] void reject(const std::string& what) { throw ParameterError("BGV: " + what); }
 
@@ -53,7 +56,7 @@ void check(const ParameterLiteral& p) {
     reject("t = " + std::to_string(p.t) + " is outside 2 … 2^31 - 1");
   if (p.chain.empty() || p.chain.size() > 64)
     reject("chain has " + std::to_string(p.chain.size()) + " primes, outside 1 … 64");
-  if (p.special.empty() || p.special.size() > 32)
+  if (p.special.empty() || p.special.size() > most_special)
     reject(std::to_string(p.special.size()) + " special primes are outside 1 … 32");
   if (p.digit_limbs == 0 || p.digit_limbs > p.chain.size())
     reject("digit_limbs = " + std::to_string(p.digit_limbs) + " is outside 1 … " +
@@ -87,8 +90,12 @@ lattice::SecurityBound security_of(const ParameterLiteral& p) {
   return lattice::estimate_security(p.N, log2_QP, p.sigma, lattice::SecretKind::ternary);
 }
 
+constexpr std::uint32_t largest_ring = 1u << 17;
+constexpr unsigned usual_digits = 3, most_digits = 16;
+constexpr double needed_security = 128;
+
 /// A chain of `limbs` primes and its special ones, the largest: P is above each digit's product.
-ParameterLiteral literal_of(const Requirements& r, std::uint32_t N, unsigned limbs) {
+ParameterLiteral literal_of(const Requirements& r, std::uint32_t N, unsigned limbs, unsigned dnum) {
   ParameterLiteral p;
   p.name = "bgv depth " + std::to_string(r.depth) + ", t " + std::to_string(r.plain_modulus) +
            ", N " + std::to_string(N);
@@ -96,7 +103,7 @@ ParameterLiteral literal_of(const Requirements& r, std::uint32_t N, unsigned lim
   p.t = r.plain_modulus;
   p.depth = r.depth;
   p.plain_products = r.plain_products;
-  p.digit_limbs = (limbs + r.dnum - 1) / r.dnum;
+  p.digit_limbs = (limbs + dnum - 1) / dnum;
   // t itself, if it is such a prime, cannot divide the chain.
   std::vector<std::uint64_t> primes = math::ntt_primes(r.prime_bits, N, limbs + p.digit_limbs);
   const std::uint64_t last = primes.back();
@@ -107,8 +114,21 @@ ParameterLiteral literal_of(const Requirements& r, std::uint32_t N, unsigned lim
   return p;
 }
 
+/// Such a chain with the digits that are asked for, or with the fewest from three on that are
+/// secure; none if it is not secure.
+std::optional<ParameterLiteral> secure_literal(const Requirements& r, std::uint32_t N,
+                                               unsigned limbs) {
+  const unsigned most = r.dnum ? r.dnum : std::max(usual_digits, std::min(limbs, most_digits));
+  for (unsigned dnum = r.dnum ? r.dnum : usual_digits; dnum <= most; ++dnum) {
+    ParameterLiteral literal = literal_of(r, N, limbs, dnum);
+    if (security_of(literal).bits >= needed_security) return literal;
+  }
+  return std::nullopt;
+}
+
 void check(const Requirements& r) {
-  if (r.dnum == 0 || r.dnum > 16) reject("dnum = " + std::to_string(r.dnum) + " is outside 1 … 16");
+  if (r.dnum > most_digits)
+    reject("dnum = " + std::to_string(r.dnum) + " is outside 1 … 16, and is not 0 either");
   if (!((r.prime_bits >= 26 && r.prime_bits <= 31) || (r.prime_bits >= 46 && r.prime_bits <= 60)))
     reject("prime_bits = " + std::to_string(r.prime_bits) + " is outside 26 … 31 and 46 … 60");
   if (r.plain_modulus < 2 || r.plain_modulus >= (1ULL << 31))
@@ -156,6 +176,19 @@ bool lasts(const Parameters& parameters, const Requirements& r) {
          ", so that vectors cannot be packed in slots; " + serve);
 }
 
+/// What would serve in place of what was asked for.
+std::string remedy_of(Requirements r) {
+  if (r.N == 0 && r.dnum == 0) return "; take a smaller depth or fewer sums";
+  r.N = r.dnum = 0;
+  try {
+    const Parameters p = Parameters::choose(r);
+    return "; N = " + std::to_string(p.N()) + " with dnum = " + std::to_string(p.digits()) +
+           " serves";
+  } catch (const ParameterError&) {
+    return "; no other ring and no other dnum serves";
+  }
+}
+
 }  // namespace
 
 Parameters Parameters::create(ParameterLiteral literal, bool allow_insecure) {
@@ -181,34 +214,42 @@ Parameters Parameters::of_limbs(const Requirements& r, unsigned limbs) {
   check(r);
   if (limbs < 1 || limbs > 64) reject("limbs = " + std::to_string(limbs) + " is outside 1 … 64");
   if (r.slots && !bgv::has_slots(r.plain_modulus, r.N)) reject_without_slots(r, r.N);
-  return create(literal_of(r, r.N, limbs));
+  const std::optional<ParameterLiteral> literal = secure_literal(r, r.N, limbs);
+  return create(literal ? *literal : literal_of(r, r.N, limbs, r.dnum ? r.dnum : most_digits));
 }
 
 Parameters Parameters::choose(const Requirements& r) {
   check(r);
-  std::string why = "no ring was tried";
-  for (std::uint32_t N = r.N ? r.N : 1024; N <= (r.N ? r.N : 65536); N *= 2) {
+  std::string why;
+  for (std::uint32_t N = r.N ? r.N : 1024; N <= (r.N ? r.N : largest_ring); N *= 2) {
     if (r.slots && !bgv::has_slots(r.plain_modulus, N)) reject_without_slots(r, N);
-    for (unsigned limbs = 1; limbs <= 64; ++limbs) {
-      ParameterLiteral literal;
-      try {
-        literal = literal_of(r, N, limbs);
+    why = "chains of up to 64 primes of " + std::to_string(r.prime_bits) + " bits do not carry it";
+    for (unsigned limbs = 1; limbs <= 64; ++limbs) try {
+        std::optional<ParameterLiteral> literal = secure_literal(r, N, limbs);
+        if (!literal) {
+          why = "N = " + std::to_string(N) + " is secure up to " + std::to_string(limbs - 1) +
+                " primes of " + std::to_string(r.prime_bits) + " bits, which do not carry " +
+                circuit_of(r);
+          break;
+        }
+        Parameters parameters = create(std::move(*literal));
+        if (lasts(parameters, r)) return parameters;
+        // Fewer digits have less noise.
+        for (unsigned dnum = usual_digits - 1; r.dnum == 0 && dnum > 0; --dnum) {
+          ParameterLiteral fewer = literal_of(r, N, limbs, dnum);
+          if (fewer.digit_limbs == parameters.literal().digit_limbs) continue;
+          if (fewer.special.size() > most_special || security_of(fewer).bits < needed_security)
+            break;
+          parameters = create(std::move(fewer));
+          if (lasts(parameters, r)) return parameters;
+        }
       } catch (const ParameterError& error) {  // too few primes of that size
         why = error.what();
         break;
       }
-      if (security_of(literal).bits < 128) {
-        why = "N = " + std::to_string(N) + " is secure up to " + std::to_string(limbs - 1) +
-              " primes of " + std::to_string(r.prime_bits) + " bits, which do not carry " +
-              circuit_of(r);
-        break;
-      }
-      Parameters parameters = create(std::move(literal));
-      if (lasts(parameters, r)) return parameters;
-    }
   }
   reject("no parameters for " + circuit_of(r) + " with t = " + std::to_string(r.plain_modulus) +
-         ": " + why);
+         ": " + why + remedy_of(r));
 }
 
 const ParameterLiteral& Parameters::literal() const { return state_->literal; }
@@ -223,10 +264,11 @@ std::string Parameters::describe() const {
   std::snprintf(text, sizeof text,
                 "N = %u, t = %llu%s\n"
                 "Q: %u primes, %.0f bits; P: %u primes, %.0f bits; %u digits of %u primes\n"
-                "words of %u bits; at least %.0f bits of security\n",
+                "words of %u bits; at least %s bits of security\n",
                 N(), static_cast<unsigned long long>(t()),
                 has_slots() ? " (slots)" : " (coefficients only)", limbs(), log2_Q(), special(),
-                log2_P(), digits(), literal().digit_limbs, 8 * word_bytes(), security_bits());
+                log2_P(), digits(), literal().digit_limbs, 8 * word_bytes(),
+                math::bits_below(security_bits()).c_str());
   return text;
 }
 

@@ -19,13 +19,7 @@ using Failure = std::function<double(const Parameters&, const NoiseEstimate&, En
 
 constexpr double never_log2 = 0;  ///< of what cannot be done at all: it always fails
 
-std::string power_of_two(double exponent) {
-  const auto tenths = static_cast<long>(std::ceil(exponent * 10));
-  std::string text =
-      "2^" + std::string(tenths < 0 ? "-" : "") + std::to_string(std::labs(tenths) / 10);
-  if (tenths % 10 != 0) text += "." + std::to_string(std::labs(tenths) % 10);
-  return text;
-}
+using math::power_of_two_above;
 
 std::string name_of(const Parameters& parameters) {
   return parameters.name().empty() ? "this set" : parameters.name();
@@ -62,8 +56,8 @@ std::optional<Parameters> set_that_serves(Encoding encoding, const Failure& fail
   const double found = failure_log2(parameters, estimate, encoding);
   std::string message = operation + " with " + describe(encoding) + " under " +
                         name_of(parameters) + " fails with a probability of " +
-                        power_of_two(found) + ", which is above the " + power_of_two(allowed_log2) +
-                        " that is allowed.";
+                        power_of_two_above(found) + ", which is above the " +
+                        power_of_two_above(allowed_log2) + " that is allowed.";
   std::optional<std::uint32_t> p;
   // Of the large ones, powers of two alone are looked at.
   const auto below = [](std::uint32_t above) {
@@ -79,7 +73,8 @@ std::optional<Parameters> set_that_serves(Encoding encoding, const Failure& fail
     if (set->security().bits() < 128) message += " (it needs allow_insecure)";
   }
   if (p || set) message += ".";
-  throw NoiseError(message + " allow_failure = " + power_of_two(std::ceil(found)) + " accepts it.");
+  throw NoiseError(message + " allow_failure = " + power_of_two_above(std::ceil(found)) +
+                   " accepts it.");
 }
 
 /// Whether ciphertexts of the set carry the encoding at all.
@@ -239,7 +234,7 @@ void Account::check_approximate(std::span<const Lut> luts, double noise,
                      math::text_of(noise) + " times the variance of a bootstrapped one, with " +
                      describe(lut.input()) + " under " + name_of(parameters_) +
                      " gives values that are off by up to " + std::to_string(bound) + " but for " +
-                     power_of_two(allow_failure_log2_) + ", which is above the " +
+                     power_of_two_above(allow_failure_log2_) + ", which is above the " +
                      std::to_string(most) + " that " + (within ? "is" : "its error_bound says is") +
                      " allowed. within = " + std::to_string(bound) +
                      " accepts it; bootstrapped inputs have less noise.");

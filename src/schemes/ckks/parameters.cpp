@@ -14,6 +14,7 @@
 #include "math/digest.h"
 #include "math/primes.h"
 #include "math/text.h"
+#include "schemes/ckks/checks.h"
 #include "schemes/ckks/derived.h"
 #include "schemes/ckks/named_sets.h"
 #include "whorl/error.h"
@@ -47,22 +48,6 @@ double BootstrapLiteral::sine_factor() const {
 
 namespace {
 
-/// Of a chain, and so of its digits.
-constexpr unsigned most_primes = 80;
-
-[[noreturn]] void reject(const std::string& what) { throw ParameterError("CKKS: " + what); }
-
-void check_range(const char* field, std::uint64_t value, std::uint64_t least, std::uint64_t most) {
-  if (value < least || value > most)
-    reject(std::string(field) + " = " + std::to_string(value) + " is outside " +
-           std::to_string(least) + " … " + std::to_string(most));
-}
-
-void check_ring(std::uint32_t N) {
-  if (N < 1024 || N > (1u << 17) || !std::has_single_bit(N))
-    reject("N = " + std::to_string(N) + " is not a power of two in 2^10 … 2^17");
-}
-
 void check_prime(const char* which, std::uint64_t q, std::uint32_t N, bool narrow) {
   const std::uint64_t low = narrow ? 1ULL << 24 : 1ULL << 45, high = 1ULL << (narrow ? 31 : 60);
   if (q < low || q >= high)
@@ -85,8 +70,6 @@ void check_levels(const ParameterLiteral& p) {
              std::to_string(p.chain.size() - p.terminals));
   }
 }
-
-constexpr double least_log2_ratio = 6;
 
 void check_bootstrap(const ParameterLiteral& p) {
   const BootstrapLiteral& b = *p.bootstrap;
@@ -116,7 +99,7 @@ void check(const ParameterLiteral& p) {
     reject("name has " + std::to_string(p.name.size()) + " characters, above 64");
   check_ring(p.N);
   check_range("the number of primes in the chain", p.chain.size(), 1, most_primes);
-  check_range("the number of special primes", p.special.size(), 1, 48);
+  check_range("the number of special primes", p.special.size(), 1, most_special);
   check_range("digit_limbs", p.digit_limbs, 1, p.chain.size());
   const bool narrow = ring_word_bytes(p.chain[0]) == 4;
   for (const std::uint64_t q : p.chain) check_prime("chain", q, p.N, narrow);
@@ -176,210 +159,6 @@ lattice::SecurityBound sparse_security_of(const ParameterLiteral& p, const ring:
         static_cast<double>(i < p.chain.size() ? p.chain[i] : p.special[i - p.chain.size()]));
   });
   return lattice::estimate_security(p.N, bits, p.sigma, lattice::SecretKind::sparse32);
-}
-
-// ---- the choice of primes
-
-/// How many primes of each size the levels have.
-struct Pattern {
-  unsigned main_bits = 0, terminal_bits = 0, terminals = 0;
-  std::vector<LevelPrimes> levels;
-  int deviation = 0;  ///< the most bits by which a level's modulus misses what it should be
-
-  unsigned mains() const { return std::ranges::max(levels, {}, &LevelPrimes::mains).mains; }
-};
-
-/// Primes of together so many bits, or as near to it as can be; not below it by more than one bit
-/// if `at_least`.
-LevelPrimes nearest(const Pattern& sizes, int bits, bool at_least) {
-  constexpr int most_terminals = 5;
-  const int main = static_cast<int>(sizes.main_bits),
-            terminal = static_cast<int>(sizes.terminal_bits);
-  LevelPrimes best;
-  int least_miss = bits;
-  for (int t = most_terminals; t >= 0; --t)
-    for (int m = std::max(0, (bits - t * terminal) / main); m * main + t * terminal < bits + main;
-         ++m) {
-      const int miss = m * main + t * terminal - bits;
-      if ((at_least && miss < -1) || std::abs(miss) >= least_miss) continue;
-      least_miss = std::abs(miss);
-      best = {static_cast<unsigned>(t), static_cast<unsigned>(m)};
-    }
-  return best;
-}
-
-/// Levels of `least` bits, `step` more, and so on.
-Pattern pattern_of(unsigned main_bits, unsigned terminal_bits, unsigned least, unsigned step,
-                   unsigned depth) {
-  Pattern out{main_bits, terminal_bits, 0, {}, 0};
-  const auto bits_of = [&](const LevelPrimes& level) {
-    return static_cast<int>(level.mains * main_bits + level.terminals * terminal_bits);
-  };
-  const LevelPrimes last = nearest(out, static_cast<int>(least), true);
-  for (unsigned l = 0; l <= depth; ++l) {
-    const int target = bits_of(last) + static_cast<int>(l * step);
-    const LevelPrimes level = l == 0 ? last : nearest(out, target, false);
-    out.levels.push_back(level);
-    out.terminals = std::max(out.terminals, level.terminals);
-    out.deviation = std::max(out.deviation, std::abs(bits_of(level) - target));
-  }
-  return out;
-}
-
-/// log2_ratio: where the sine's error and the noise that a larger ratio magnifies are about equal.
-/// With coefficients_last noise is larger. With an arcsine of degree n the error is about
-/// (2π/2^log2_ratio)^(n + 1)/2^4, here 2^-32. The sine's last scale, 2^log2_ratio/2π times that of
-/// users, must stay below 2^59.
-double ratio_of(const Requirements& r) {
-  if (r.arcsine != 0)
-    return std::min(std::max(6.5, 2.65 + 28.0 / (r.arcsine + 1)), 61.0 - r.scale_bits);
-  return std::min(r.coefficients_last ? 11.0 : 13.5, 61.0 - r.scale_bits);
-}
-
-/// Of all sizes of primes, the fewest limbs at the top level among those that miss by at most one
-/// bit; then those that miss least. Level 0 has `least` bits.
-Pattern pattern_for(const Requirements& r, unsigned least) {
-  // The levels of the maps to coefficients are as those of users, below them or above.
-  const unsigned depth = r.depth + (r.bootstrap ? BootstrapLiteral().to_coefficients : 0);
-  if (r.word_bits == 64) {
-    Pattern out{r.scale_bits, std::min(least, 59u), 1, {}, 0};
-    for (unsigned l = 0; l <= depth; ++l) out.levels.push_back({1, l});
-    return out;
-  }
-  std::optional<Pattern> best;
-  const auto key = [](const Pattern& p) {
-    return std::pair(p.mains() + p.terminals + (p.deviation > 1 ? 100 : 0), p.deviation);
-  };
-  // Two primes are the scale of bootstrapping's sine, which wants 58 bits.
-  for (unsigned main_bits = 30; main_bits >= (r.bootstrap ? 29u : 28u); --main_bits)
-    for (unsigned terminal_bits = 25; terminal_bits < main_bits; ++terminal_bits) {
-      Pattern p = pattern_of(main_bits, terminal_bits, least, r.scale_bits, depth);
-      if (!best || key(p) < key(*best)) best = std::move(p);
-    }
-  return *best;
-}
-Pattern pattern_for(const Requirements& r) {
-  unsigned least = r.scale_bits + r.value_bits;
-  if (r.bootstrap && r.coefficients_last)
-    least = std::max(least, r.scale_bits + static_cast<unsigned>(std::ceil(ratio_of(r))) + 1);
-  Pattern p = pattern_for(r, least);
-  // Primes that are to have 30 bits may have a part of a bit less.
-  const bool less = r.word_bits == 32 && p.main_bits == 30 && p.levels[0].mains > 0;
-  return less ? pattern_for(r, least + 1) : p;
-}
-
-/// The levels of bootstrapping, above those of users: a scale of two primes for the sine, of one
-/// with 64-bit words. Terminal primes are larger than the maps to slots need, so they come back
-/// there.
-void add_bootstrap(Pattern& p, const BootstrapLiteral& b, unsigned word_bits) {
-  for (unsigned i = 0; i < b.sine() + b.to_slots; ++i) {
-    LevelPrimes level = p.levels.back();
-    const bool terminal = word_bits == 32 && i >= b.sine() && level.terminals < p.terminals;
-    level.terminals += terminal ? 1 : 0;
-    level.mains += word_bits == 64 || terminal ? 1 : 2;
-    p.levels.push_back(level);
-  }
-}
-
-/// Special primes are larger than the chain's by this part of a bit at least.
-constexpr double special_ahead = 0.35;
-/// P should be 2^3 times a digit, which then adds about as much as the division's rounding. Digits
-/// of so many primes leave that with special primes below 2^30; above it butterflies of 32-bit
-/// words must reduce fully, at one and a half times the work.
-constexpr unsigned long_digit = 8;
-double special_bound(unsigned word_bits, unsigned digit_limbs) {
-  return word_bits == 64 ? 60 : digit_limbs >= long_digit ? 30 : 31;
-}
-/// log2 of the bound of the chain's other primes.
-double main_bound(const Pattern& pattern, unsigned word_bits, unsigned digit_limbs) {
-  return std::min(static_cast<double>(pattern.main_bits),
-                  special_bound(word_bits, digit_limbs) - special_ahead);
-}
-
-/// With primes for bootstrapping. All keys are modulo all primes, so P is only as large as digits
-/// need, and the others may be smaller by some part of a bit.
-ParameterLiteral bootstrapped_literal(const Requirements& r, Pattern pattern, std::uint32_t N,
-                                      unsigned dnum, double fewer_bits) {
-  ParameterLiteral p;
-  p.bootstrap.emplace();
-  p.bootstrap->coefficients_last = r.coefficients_last ? 1 : 0;
-  p.bootstrap->arcsine = r.arcsine;
-  p.bootstrap->log2_ratio = ratio_of(r);
-  const unsigned users = pattern.mains();
-  p.name = "ckks bootstrap " + std::to_string(r.depth) + ", scale 2^" +
-           std::to_string(r.scale_bits) + ", N " + std::to_string(N);
-  add_bootstrap(pattern, *p.bootstrap, r.word_bits);
-  const unsigned mains = pattern.mains(), limbs = mains + pattern.terminals;
-  p.N = N;
-  p.terminals = pattern.terminals;
-  p.levels = pattern.levels;
-  p.log2_scale = r.scale_bits;
-  p.digit_limbs = (limbs + dnum - 1) / dnum;
-  p.chain = math::ntt_primes(pattern.terminal_bits, N, pattern.terminals);
-  const auto add = [&](double bits, unsigned count) {
-    const auto primes = math::ntt_primes_below(bits, N, count, p.chain);
-    p.chain.insert(p.chain.end(), primes.begin(), primes.end());
-  };
-  if (r.word_bits == 64) {
-    constexpr double sine_bits = 59;
-    add(pattern.main_bits, users);
-    add(sine_bits, mains - users);
-  } else {
-    add(main_bound(pattern, r.word_bits, p.digit_limbs) - fewer_bits, mains);
-  }
-  if (r.coefficients_last) {
-    double room = -static_cast<double>(r.scale_bits);
-    basis_of(p, 0).for_each(
-        [&](unsigned i) { room += std::log2(static_cast<double>(p.chain[i])); });
-    p.bootstrap->log2_ratio = std::min(p.bootstrap->log2_ratio, std::floor(4 * room) / 4);
-  }
-  double digit = 0;
-  for (unsigned first = 0; first < limbs; first += p.digit_limbs) {
-    double bits = 0;
-    for (unsigned i = first; i < std::min(first + p.digit_limbs, limbs); ++i)
-      bits += std::log2(static_cast<double>(p.chain[i]));
-    digit = std::max(digit, bits);
-  }
-  p.special = math::ntt_primes_below(std::min(digit / p.digit_limbs + special_ahead + 0.05,
-                                              special_bound(r.word_bits, p.digit_limbs)),
-                                     N, p.digit_limbs);
-  return p;
-}
-
-ParameterLiteral literal_of(const Requirements& r, const Pattern& pattern, std::uint32_t N) {
-  ParameterLiteral p;
-  p.name = "ckks depth " + std::to_string(r.depth) + ", scale 2^" + std::to_string(r.scale_bits) +
-           ", N " + std::to_string(N);
-  p.N = N;
-  p.terminals = pattern.terminals;
-  p.levels = pattern.levels;
-  p.log2_scale = r.scale_bits;
-  const unsigned mains = pattern.mains(), limbs = mains + pattern.terminals;
-  p.digit_limbs = (limbs + r.dnum - 1) / r.dnum;
-  p.special = math::ntt_primes_below(special_bound(r.word_bits, p.digit_limbs), N, p.digit_limbs);
-  p.chain = math::ntt_primes(pattern.terminal_bits, N, pattern.terminals);
-  const auto others =
-      math::ntt_primes_below(main_bound(pattern, r.word_bits, p.digit_limbs), N, mains);
-  p.chain.insert(p.chain.end(), others.begin(), others.end());
-  return p;
-}
-
-void check(const Requirements& r) {
-  check_range("depth", r.depth, 0, 64);
-  check_range("scale_bits", r.scale_bits, 28, 55);
-  check_range("value_bits", r.value_bits, 2, 20);
-  check_range("dnum", r.dnum, 1, most_primes);
-  if (!r.bootstrap && (r.coefficients_last || r.arcsine != 0))
-    reject("coefficients_last and arcsine are of bootstrapping: ask for bootstrap too");
-  if (r.word_bits != 32 && r.word_bits != 64)
-    reject("word_bits = " + std::to_string(r.word_bits) + " is neither 32 nor 64");
-  if (r.word_bits == 64 && r.scale_bits < 46)
-    reject("scale_bits = " + std::to_string(r.scale_bits) +
-           " is below 46, the least with one prime of 64-bit words a level; 32-bit words take any");
-  if (r.N != 0) check_ring(r.N);
-  if (r.slots > (1u << 16)) reject("slots = " + std::to_string(r.slots) + " is above 2^16");
-  if (r.N != 0 && r.slots > r.N / 2)
-    reject("slots = " + std::to_string(r.slots) + " is above N/2 = " + std::to_string(r.N / 2));
 }
 
 }  // namespace
@@ -462,53 +241,6 @@ Parameters Parameters::create(ParameterLiteral literal, bool allow_insecure) {
            ", but 128 bits are needed: set allow_insecure to accept this");
   state->literal = std::move(literal);
   return Parameters(std::move(state));
-}
-
-Parameters Parameters::choose(const Requirements& r) {
-  check(r);
-  const Pattern pattern = pattern_for(r);
-  std::string why = "no ring was tried";
-  const std::uint32_t least = r.N ? r.N : std::max(1024u, std::bit_ceil(2 * r.slots));
-  const auto secure = [&](const auto& make) -> std::optional<ParameterLiteral> {
-    ParameterLiteral literal;
-    try {
-      literal = make();
-    } catch (const ParameterError& error) {  // too few primes of that size
-      why = error.what();
-      return std::nullopt;
-    }
-    const lattice::SecurityBound security = security_of(literal);
-    if (security.bits >= 128) return literal;
-    why = "N = " + std::to_string(literal.N) + " with log2 QP = " +
-          math::text_of(math::log2_of_product(literal.chain) +
-                        math::log2_of_product(literal.special)) +
-          ": the estimated security is " + lattice::describe(security) +
-          ", but 128 bits are needed";
-    return std::nullopt;
-  };
-  // The sparse secret was estimated at N = 2^16.
-  const std::uint32_t from = r.N || !r.bootstrap ? least : std::max(least, 1u << 16);
-  for (std::uint32_t N = from; N <= (r.N ? r.N : 1u << 17); N *= 2) {
-    std::optional<ParameterLiteral> literal;
-    if (!r.bootstrap) literal = secure([&] { return literal_of(r, pattern, N); });
-    for (unsigned dnum = r.dnum; r.bootstrap && !literal && dnum <= std::max(16u, r.dnum); ++dnum)
-      for (const double fewer_bits : {0.0, 0.05, 0.1, 0.15})
-        if (!literal)
-          literal = secure([&] { return bootstrapped_literal(r, pattern, N, dnum, fewer_bits); });
-    // Scales of a long chain may grow on the way up; then the sine's last one has room for a
-    // smaller ratio only.
-    while (literal) {
-      try {
-        return create(*literal);
-      } catch (const ParameterError& error) {
-        why = error.what();
-      }
-      if (!literal->bootstrap || (literal->bootstrap->log2_ratio -= 0.5) < least_log2_ratio)
-        literal.reset();
-    }
-  }
-  reject("no parameters for depth " + std::to_string(r.depth) + " with scale_bits " +
-         std::to_string(r.scale_bits) + ": " + why);
 }
 
 Parameters Parameters::named(std::string_view name, bool allow_insecure) {
@@ -610,11 +342,14 @@ std::string Parameters::describe() const {
   std::snprintf(out, sizeof out,
                 "N = %u, %u slots, %u level%s above level 0\n"
                 "Q: %u primes, %.0f bits; P: %u primes, %.0f bits; %u digits of %u primes\n"
-                "scale 2^%.2f at level 0, 2^%.2f at level %u; modulus of level 0: %.0f bits\n"
-                "words of %u bits; at least %.0f bits of security\n",
+                "scale 2^%.2f at level 0, 2^%.2f at level %u; modulus of level 0: %.0f bits, for "
+                "values up to 2^%.1f\n"
+                "words of %u bits; at least %s bits of security\n",
                 N(), slots(), depth(), depth() == 1 ? "" : "s", limbs(), log2_QP() - log2_P(),
                 special(), log2_P(), digits(), literal().digit_limbs, std::log2(scale(0)),
-                std::log2(scale(depth())), depth(), log2_Q(0), 8 * word_bytes(), security_bits());
+                std::log2(scale(depth())), depth(), log2_Q(0),
+                std::floor(10 * (log2_Q(0) - 1 - std::log2(scale(0)))) / 10, 8 * word_bytes(),
+                math::bits_below(security_bits()).c_str());
   std::string text = out;
   if (literal().bootstrap) {
     const BootstrapLiteral& b = *literal().bootstrap;
@@ -623,14 +358,15 @@ std::string Parameters::describe() const {
         "bootstrapping from level %u and above, slots to coefficients %s: %u level%s to "
         "coefficients, %u for the sine, %u to slots; values are 2^-%g of the modulus\n"
         "sine: %s of degree %u for multiples of the modulus below %u, %u doubling%s, %s\n"
-        "sparse secret of weight %u, at least %.0f bits of security; "
-        "a refresh fails with a probability of at most 2^%.0f\n",
+        "sparse secret of weight %u, at least %s bits of security, by the hybrid attack with meet "
+        "in the middle; a refresh fails with a probability of at most %s\n",
         least_bootstrap_level(), b.coefficients_last == 0 ? "first" : "last", b.to_coefficients,
         b.to_coefficients == 1 ? "" : "s", b.sine(), b.to_slots, b.log2_ratio,
         b.series == 0 ? "fitted polynomial" : "Taylor's series", b.degree, b.range, b.doublings,
         b.doublings == 1 ? "" : "s",
         b.arcsine == 0 ? "no arcsine" : ("arcsine of degree " + std::to_string(b.arcsine)).c_str(),
-        b.weight, sparse_security_bits(), log2_failure());
+        b.weight, math::bits_below(sparse_security_bits()).c_str(),
+        math::power_of_two_above(log2_failure()).c_str());
     text += out;
   }
   return text;

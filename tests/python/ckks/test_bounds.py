@@ -13,7 +13,7 @@ from whorl import ckks
 
 def test_what_does_not_fit_the_lower_level_is_refused(toy_ckks: CkksKit) -> None:
     x = toy_ckks.server.upload(toy_ckks.client.encrypt([0.1, 0.2]))
-    large = x * 2000  # above 2^10, which level 0 holds
+    large = x * 2**24  # above 2^20, which level 0 does not hold
     for work in (
         lambda: large.lower(0),
         lambda: ckks.concatenate([large, x.lower(0)]),

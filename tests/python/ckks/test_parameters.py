@@ -93,10 +93,58 @@ def test_digits_are_as_many_as_are_asked_for() -> None:
     ):
         p = parameters(**needs, dnum=most)  # type: ignore[arg-type]
         assert p.digits == p.limbs and p.security_bits >= 128
-        few = parameters(**needs)  # type: ignore[arg-type]
+        few = parameters(**needs, dnum=3)  # type: ignore[arg-type]
         assert few.digits == 3 and len(few.special) > len(p.special) == 1
     assert parameters(depth=44, dnum=45).digits > 16
     assert parameters(depth=1, dnum=80).digits == parameters(depth=1).limbs
+
+
+@pytest.mark.parametrize(
+    ("scale_bits", "value_bits", "word_bits", "depth", "bootstrap"),
+    [
+        (28, 2, 32, 0, False),
+        (28, 20, 32, 2, False),
+        (40, 10, 32, 1, False),
+        (40, 10, 32, 5, False),
+        (45, 15, 32, 3, False),
+        (50, 8, 64, 1, False),
+        (55, 3, 64, 2, False),
+        (40, 8, 32, 1, True),
+        (40, 10, 32, 1, True),
+    ],
+)
+def test_level_0_holds_what_is_asked_for(
+    scale_bits: int, value_bits: int, word_bits: int, depth: int, bootstrap: bool
+) -> None:
+    """In a small ring with the same primes."""
+    p = parameters(
+        depth, scale_bits, value_bits=value_bits, word_bits=word_bits, bootstrap=bootstrap
+    )
+    small = parameters(literal={**p.literal(), "N": 2048}, allow_insecure=True)
+    client = ckks.Client(small)
+    server = ckks.Server(client.evaluation_keys(relinearise=2), device="cpu", threads=1)
+    values = 2.0**value_bits * np.array([1, -1, 0.5, 2**-20])
+    low = server.upload(client.encrypt(values, bound=2.0**value_bits)).lower(0)
+    assert np.abs(client.decrypt(low, raw=True) - values).max() < 2.0 ** (14 - scale_bits)
+
+
+def test_values_that_level_0_cannot_hold_are_refused() -> None:
+    with pytest.raises(whorl.ParameterError, match="take value_bits = 3 or fewer scale_bits"):
+        parameters(1, 55, value_bits=4, word_bits=64)
+    assert parameters(1, 55, word_bits=64).log2_Q(0) >= 1 + 55 + 3
+    with pytest.raises(whorl.ParameterError, match="value_bits = 6 serves"):
+        parameters(2, 52, value_bits=8, bootstrap=True)
+
+
+def test_bounds_are_rounded_so_that_they_stay_true() -> None:
+    p = parameters("W128_L13_B20")
+    assert -105.8 < p.log2_failure < -105.7
+    said = p.describe()
+    assert "a refresh fails with a probability of at most 2^-105.7\n" in said
+    assert "at least 169.9 bits of security, by the hybrid attack" in said
+    assert p.sparse_security_bits == 169.9
+    assert parameters("W128_L13_B17").sparse_security_bits == 167.4
+    assert parameters("W128_L4_B11").sparse_security_bits == 144.7
 
 
 def test_every_prime_can_be_a_digit() -> None:

@@ -192,7 +192,7 @@ def test_values_choose_the_modulus_of_the_last_level() -> None:
     assert large.value_bits > 10 and large.depth == 1
     assert plan(lambda x: x * x, Values(4, bound=10)).value_bits == 10
     with pytest.raises(whorl.NoiseError, match="do not fit"):
-        plan(lambda x: x * x, Values(4, bound=200), value_bits=10, N=8192)
+        plan(lambda x: x * x, Values(4, bound=2**13), value_bits=10, N=4096, scale_bits=30)
 
 
 # ---- bootstraps
@@ -238,7 +238,7 @@ def test_functions_that_bootstrap_have_none_missing() -> None:
     assert len(chosen.bootstraps) == 2 and not chosen.missing
     assert all(each.called and "refreshes 2 ciphertexts" in str(each) for each in chosen.bootstraps)
     # The least depth for two bootstraps: 40 products in three parts.
-    assert chosen.depth == 14 and chosen.value_bits == 10
+    assert chosen.depth == 14 and chosen.value_bits == 8
     once = plan(lambda x: ((x * x) * x).bootstrap() * x, Values(4))
     assert once.depth == 2 and len(once.bootstraps) == 1
 

@@ -90,7 +90,7 @@ def test_bench_bootstraps(shell: Here) -> None:
     one, _, add, _ = records
     assert one["median"] > 10 * add["median"]
     shown = shell("bench", "ckks", "--set", "tensorfhe/A", "--op", "add", "--runs", "1")
-    assert "at least 125 bits of security" in shown
+    assert "at least 125.1 bits of security" in shown
     for options, part in (
         (("--depth", "3"), "depth = 3 is given beside --set"),
         (("--level", "2"), "level 2 is below level 3"),

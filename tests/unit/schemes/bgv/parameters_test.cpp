@@ -151,7 +151,7 @@ TEST(BgvParameters, ChosenOnesServe) {
     EXPECT_EQ(p.t(), w.t);
     EXPECT_TRUE(p.has_slots());
     EXPECT_EQ(p.literal().depth, w.depth);
-    EXPECT_LE(p.digits(), r.dnum);
+    EXPECT_LE(p.digits(), 3u);
     EXPECT_GE(NoiseModel(p).rated_budget(r), 0);
     // One prime less, in the same ring, does not.
     if (p.limbs() > 1) {
@@ -257,6 +257,55 @@ TEST(BgvParameters, ChosenOnesCarryPlainProductsAndSumsWhereverTheyAre) {
   EXPECT_GT(longer, sets * 2 / 3);
 }
 
+/// The least primes in a ring, of all numbers of digits; 0 if none serve.
+unsigned shortest(Requirements r, std::uint32_t N) {
+  r.N = N;
+  for (unsigned limbs = r.depth + 1, secure = 1; secure != 0; ++limbs) {
+    secure = 0;
+    for (r.dnum = 1; r.dnum <= std::min(limbs, 16u); ++r.dnum) try {
+        const Parameters p = Parameters::of_limbs(r, limbs);
+        ++secure;
+        if (NoiseModel(p).rated_budget(r) >= 0 && Account(p).rated_budget(r) >= 0) return limbs;
+      } catch (const ParameterError&) {  // not secure, or too few primes
+      }
+  }
+  return 0;
+}
+
+TEST(BgvParameters, ChoiceTakesTheSmallestRingAndTheShortestChain) {
+  for (const unsigned depth : {0u, 1u, 3u, 6u, 7u, 13u, 15u, 26u})
+    for (const unsigned bits : {30u, 50u}) {
+      if (bits == 50 && depth > 15) continue;
+      Requirements r;
+      r.depth = depth;
+      r.prime_bits = bits;
+      r.plain_modulus = 786433;
+      SCOPED_TRACE("depth " + std::to_string(depth) + ", bits " + std::to_string(bits));
+      const Parameters p = Parameters::choose(r);
+      EXPECT_EQ(p.limbs(), shortest(r, p.N()));
+      EXPECT_EQ(shortest(r, p.N() / 2), 0u);
+      EXPECT_GE(p.security_bits(), 128);
+    }
+}
+
+TEST(BgvParameters, RefusalsNameWhatServes) {
+  Requirements r;
+  r.depth = 26;
+  r.plain_modulus = 786433;
+  EXPECT_EQ(Parameters::choose(r).N(), 65536u);
+  EXPECT_GT(Parameters::choose(r).digits(), 3u);
+  r.dnum = 3;
+  EXPECT_EQ(Parameters::choose(r).N(), 131072u);
+  r.N = 65536;
+  std::string message = test::message_of([&] { Parameters::choose(r); });
+  EXPECT_NE(message.find("; N = 65536 with dnum = 4 serves"), std::string::npos) << message;
+  Requirements deep;
+  deep.depth = 60;
+  deep.plain_modulus = 786433;
+  message = test::message_of([&] { Parameters::choose(deep); });
+  EXPECT_NE(message.find("; take a smaller depth or fewer sums"), std::string::npos) << message;
+}
+
 TEST(BgvParameters, PlainModuliThatServe) {
   EXPECT_EQ(plain_modulus(0, 1024), 12289u);
   EXPECT_EQ(plain_modulus(12289, 1024), 12289u);
@@ -317,7 +366,7 @@ TEST(BgvParameters, ChoiceRefuses) {
       {"depth 24", "of 26 bits",
        [](auto& r) { r.depth = 24, r.plain_modulus = 786433, r.prime_bits = 26; }}}
       .of("plain_products", &Requirements::plain_products, {65, 1u << 31})
-      .of("dnum", &Requirements::dnum, {0, 17})
+      .of("dnum", &Requirements::dnum, {17})
       .of("prime_bits", &Requirements::prime_bits, {25, 32, 45, 61})
       .of("t", &Requirements::plain_modulus, {1ULL << 31, 65538})
       .of("N", &Requirements::N, {512})
