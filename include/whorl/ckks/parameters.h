@@ -101,6 +101,7 @@ struct Requirements {
   /// holds 58 - scale_bits, and 57 - scale_bits with bootstrap; 32-bit words with bootstrap hold
   /// about as much.
   unsigned value_bits = 0;
+  static constexpr unsigned most_value_bits = 20;
   std::uint32_t slots = 0;  ///< how many values a ciphertext must hold, at most N/2; 0: any number
   std::uint32_t N = 0;      ///< 0: the least that is secure and has the slots
   /// Digits of key switching, 1 … 80, at most one a prime; with bootstrap at least so many. 0: up

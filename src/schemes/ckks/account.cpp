@@ -40,9 +40,6 @@ constexpr double least_log2 = -200;
 /// Larger values, times their scale, are no doubles.
 constexpr double most_bound = 800;
 
-/// The largest Requirements::value_bits.
-constexpr double most_value_bits = 20;
-
 /// log2 of the smaller of what is known and what a caller states.
 double smaller(const char* what, double known_log2, double stated) {
   if (!(stated > 0))
@@ -163,7 +160,8 @@ const Account::Info& Account::fits(const char* what, const Info& a) const {
       " do not fit level " + std::to_string(a.level) + ", whose modulus is " + power(Q) +
       ": state a smaller bound by with_bound, here or of an operand, if you know one; give encrypt "
       "a smaller bound; or take parameters with " +
-      (wanted <= most_value_bits ? "value_bits = " + exact_text_of(wanted) : "a larger depth"));
+      (wanted <= Requirements::most_value_bits ? "value_bits = " + exact_text_of(wanted)
+                                               : "a larger depth"));
 }
 
 void Account::check_level(unsigned level) {

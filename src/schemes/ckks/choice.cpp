@@ -272,7 +272,8 @@ class Ring {
 void check(const Requirements& r) {
   check_range("depth", r.depth, 0, 64);
   check_range("scale_bits", r.scale_bits, 28, 55);
-  if (r.value_bits != 0) check_range("value_bits", r.value_bits, least_value_bits, 20);
+  if (r.value_bits != 0)
+    check_range("value_bits", r.value_bits, least_value_bits, Requirements::most_value_bits);
   check_range("dnum", r.dnum, 0, most_primes);
   if (!r.bootstrap && (r.coefficients_last || r.arcsine != 0))
     reject("coefficients_last and arcsine are of bootstrapping: ask for bootstrap too");
