@@ -47,7 +47,7 @@ struct Codec<Ciphertexts> {
     out.fields().value(info.bound);
     out.fields().value(info.error);
     out.seed(value.seed);
-    out.array({value.shape, runs_of(value.numbers)}, info.count);
+    out.array({out.shape_of(value.shape), runs_of(value.numbers)}, info.count);
     out.align();
     write_residues(out, value, shape_of(value.parameters, info));
   }
