@@ -24,6 +24,9 @@ using Shape = std::vector<std::uint64_t>;
 /// Called with (done, total) from the calling thread; return false to stop (InterruptedError).
 using Progress = std::function<bool(std::size_t done, std::size_t total)>;
 
+/// Asked every few milliseconds from the calling thread; return true to stop (InterruptedError).
+using Interrupt = std::function<bool()>;
+
 /// What the library sees of an object that a circuit encodes once for many calls.
 namespace circuits {
 template <class Encoded>

@@ -75,9 +75,11 @@ struct LoadOptions {
   std::uint64_t max_count = ~std::uint64_t{0};
   /// Fresh ciphertexts are stored as a seed, and grow when they are expanded: with FHEW/TFHE 2
   /// bytes of payload become some 2,500, with BGV and CKKS one byte becomes two. They are refused
-  /// before they are expanded (OversizedError) if they would take more than max_expanded_bytes and
-  /// also more than four times the payload.
-  std::uint64_t max_expanded_bytes = 1ULL << 30;
+  /// before they are expanded (OversizedError, with the bytes that they need) if they would take
+  /// more than max_expanded_bytes and also more than four times the payload.
+  std::uint64_t max_expanded_bytes = 1ULL << 28;
+  /// Asked between pieces of a few megabytes.
+  Interrupt interrupt{};
 };
 
 /// Reads the header only, the first 64 bytes. `load` checks whether the rest is there and right.
@@ -97,12 +99,19 @@ inline constexpr bool is_saved =
 template <class T>
 concept Saved = is_saved<T>;
 
+struct SaveOptions {
+  /// Asked between pieces of a few megabytes.
+  Interrupt interrupt{};
+  /// Of ciphertexts, in place of the shape that they have; nothing is copied for it.
+  std::optional<Shape> shape{};
+};
+
 /// The frame of a value. Throws ShapeError, RangeError or MismatchError for a value that could not
 /// be loaded again: lengths are wrong, residues are out of range, or `data` was changed while
 /// `seed` was kept. For fresh ciphertexts and keys the seed is written in the place of the words
 /// that it expands to, which are half of all words or more.
 template <Saved T>
-Bytes dump(const T& value);
+Bytes dump(const T& value, const SaveOptions& options = {});
 
 /// Throws TruncatedError, OversizedError, TypeMismatchError, VersionError, CorruptionError,
 /// RangeError or another FormatError. Throws ParameterError if the parameters are not valid, or
@@ -120,6 +129,6 @@ T load(const std::filesystem::path& path, const LoadOptions& options = {});
 /// file. A file that holds a secret key is not replaced (IoError). Large keys are written from
 /// where they lie, and are not first copied in memory. IoError names path and reason.
 template <Saved T>
-void save(const std::filesystem::path& path, const T& value);
+void save(const std::filesystem::path& path, const T& value, const SaveOptions& options = {});
 
 }  // namespace whorl::io

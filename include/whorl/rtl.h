@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "whorl/common.h"
+
 namespace whorl::rtl {
 
 /// The parameters of a core, with their ranges: rtl/README.md, section 2.
@@ -43,7 +45,8 @@ struct Cycles {
 };
 
 /// The counters of the run. ParameterError for a design that cannot be, and for n, a count, or a
-/// memory's `stall` out of their ranges. It cannot be interrupted.
-Cycles count_cycles(const Design& design, const Memory& memory, const Run& run);
+/// memory's `stall` out of their ranges; InterruptedError.
+Cycles count_cycles(const Design& design, const Memory& memory, const Run& run,
+                    const Interrupt& interrupt = {});
 
 }  // namespace whorl::rtl

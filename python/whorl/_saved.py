@@ -166,13 +166,15 @@ class Saved:
             max_bytes: the largest size in bytes of the payload, and of the unpacked ciphertexts.
             max_count: the largest number of ciphertexts; None: any number.
             max_expanded_bytes: the largest size in bytes of fresh ciphertexts after they are
-                expanded from their seed; None: 2^30. Ciphertexts of at most four times the payload
-                are accepted in any case, as BGV's always are; `max_bytes` bounds these.
+                expanded from their seed; None: 2^28, which is some 100,000 of FHEW/TFHE.
+                Ciphertexts of at most four times the payload are accepted in any case, as BGV's and
+                CKKS's always are; `max_bytes` bounds these.
             expect_parameters: the parameters that the object must be made under.
             expect_key: the `key_id` that it must have. Parameters and look-up tables have none.
 
         Raises `TypeMismatchError` for a file of another type, such as a secret key. Raises
-        `OversizedError`, with count, bytes and bound, for a file above one of the bounds. Raises
+        `OversizedError`, with count, bytes and bound, for a file above one of the bounds; the
+        message says which bound accepts it. Raises
         `ParameterMismatchError` or `KeyMismatchError` if parameters or key are not the expected
         ones. These are checked before anything is expanded. Raises other subclasses of
         `FormatError` for a damaged file, `ParameterError` for parameters under 128 bits unless
@@ -224,7 +226,7 @@ class Saved:
         limits = (
             _limit("max_bytes", max_bytes, cls._most),
             _limit("max_count", max_count, 2**64 - 1),
-            _limit("max_expanded_bytes", max_expanded_bytes, 2**30),
+            _limit("max_expanded_bytes", max_expanded_bytes, 2**28),
         )
         return bool(allow_insecure), limits, expectations(parameters, key)
 

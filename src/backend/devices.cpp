@@ -41,7 +41,8 @@ struct Registry {
                                 rtl::simulation_kind()};
 };
 Registry& registry() {
-  static Registry all;
+  // Never destroyed: other threads may work until the process has ended.
+  static Registry& all = *new Registry;
   return all;
 }
 std::vector<DeviceKind> kinds() {

@@ -94,9 +94,10 @@ void sync_folder(const std::filesystem::path& folder) {
 
 }  // namespace
 
-AtomicFile::AtomicFile(const std::filesystem::path& path, unsigned mode) : path_(resolve(path)) {
-  const std::filesystem::path folder = folder_of(path_);
-  const std::string prefix = prefix_of(path_);
+AtomicFile::AtomicFile(const std::filesystem::path& path, unsigned mode)
+    : path_(path), target_(resolve(path)) {
+  const std::filesystem::path folder = folder_of(target_);
+  const std::string prefix = prefix_of(target_);
   remove_leftovers(folder, prefix);
   while (true) {
     temporary_ = folder / (prefix + random_digits() + suffix);
@@ -129,11 +130,11 @@ void AtomicFile::write(ByteSpan bytes) {
 void AtomicFile::commit() {
   if (::fsync(descriptor_) != 0) throw_io_error(path_, "synced");
   // Closing lets go of the lock: not before it is no temporary file any more.
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) throw_io_error(path_, "replaced");
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) throw_io_error(path_, "replaced");
   temporary_.clear();
   ::close(descriptor_);
   descriptor_ = -1;
-  sync_folder(folder_of(path_));
+  sync_folder(folder_of(target_));
 }
 
 }  // namespace whorl::io

@@ -8,10 +8,11 @@
 namespace whorl::io {
 
 /// Writes to a temporary file in the folder of `path`; commit() syncs it and renames it into place.
-/// Without commit() the temporary file goes and whatever was at `path` stays. IoError names path
-/// and reason. A symbolic link at `path` is followed; anything else there than a regular file is
-/// refused, since a rename would replace it. The temporary file of a save to the same path that was
-/// killed goes with the next one; that of one that is under way, in any process, stays.
+/// Without commit() the temporary file goes and whatever was at `path` stays. IoError names `path`
+/// as it was given, and the reason. A symbolic link at `path` is followed; anything else there than
+/// a regular file is refused, since a rename would replace it. The temporary file of a save to the
+/// same path that was killed goes with the next one; that of one that is under way, in any process,
+/// stays.
 class AtomicFile : public Sink {
  public:
   /// `mode` as open(2) takes it: the process's umask applies.
@@ -24,7 +25,7 @@ class AtomicFile : public Sink {
   void commit();
 
  private:
-  std::filesystem::path path_, temporary_;
+  std::filesystem::path path_, target_, temporary_;
   int descriptor_ = -1;
 };
 

@@ -55,10 +55,10 @@ struct Codec<Ciphertexts> {
     out.fields().value(info.factor);
     out.fields().value(info.noise);
     out.seed(value.seed);
-    check_last_axis<ShapeError>(value.parameters, info, value.shape);
-    out.array(
-        {value.shape, runs_of(value.numbers), info.length, static_cast<std::uint8_t>(info.rest)},
-        info.count);
+    check_last_axis<ShapeError>(value.parameters, info, out.shape_of(value.shape));
+    out.array({out.shape_of(value.shape), runs_of(value.numbers), info.length,
+               static_cast<std::uint8_t>(info.rest)},
+              info.count);
     out.align();
     write_residues(out, value, shape_of(info));
   }

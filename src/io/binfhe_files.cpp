@@ -58,34 +58,39 @@ void write_words(FrameWriter& frame, std::span<const std::uint32_t> data, std::s
   }
 }
 
+/// `begin`: how many words the file has before these.
 template <class Word>
 void read_words(ByteSpan bytes, std::uint64_t modulus, std::span<std::uint32_t> data,
-                std::size_t offset, std::size_t stride) {
+                std::size_t offset, std::size_t stride, std::size_t begin) {
   std::array<Word, chunk_words> chunk;
   const std::size_t count = bytes.size() / sizeof(Word);
   for (std::size_t first = 0; first < count; first += chunk_words) {
     const std::size_t filled = std::min(chunk_words, count - first);
     std::memcpy(chunk.data(), bytes.data() + first * sizeof(Word), filled * sizeof(Word));
-    check_residues(std::span<const Word>(chunk.data(), filled), modulus, "ciphertexts", first);
+    check_residues(std::span<const Word>(chunk.data(), filled), modulus, "ciphertexts",
+                   begin + first);
     for (std::size_t k = 0; k < filled; ++k)
       data[offset + (first + k) * stride] = static_cast<std::uint32_t>(chunk[k]);
   }
 }
 
 /// Whoever altered `data` and kept the seed would find other ciphertexts in the file.
-void check_seed(const Ciphertexts& value) {
+void check_seed(const Ciphertexts& value, const Interrupt& interrupt) {
   if (!value.numbers.empty() && value.numbers.size() != value.count)
     throw ShapeError("numbers names " + std::to_string(value.numbers.size()) +
                      " ciphertexts of a seed's batch; it must name " + std::to_string(value.count));
   std::vector<std::uint32_t> expected(value.parameters.n());
-  for (std::size_t i = 0; i < value.count; ++i) {
-    const std::size_t number = value.numbers.empty() ? i : value.numbers[i];
-    lattice::lwe::ciphertext_uniform(*value.seed, number, value.parameters.q(), expected);
-    const auto row = value[i];
-    if (!std::equal(expected.begin(), expected.end(), row.begin()))
-      throw MismatchError("seed: the a of ciphertext " + std::to_string(i) +
-                          " does not come from the seed; whoever changes data must clear seed");
-  }
+  const std::size_t row_bytes = value.row() * sizeof(std::uint32_t);
+  in_pieces(value.count, row_bytes, interrupt, [&](std::size_t first, std::size_t some) {
+    for (std::size_t i = first; i < first + some; ++i) {
+      const std::size_t number = value.numbers.empty() ? i : value.numbers[i];
+      lattice::lwe::ciphertext_uniform(*value.seed, number, value.parameters.q(), expected);
+      const auto row = value[i];
+      if (!std::equal(expected.begin(), expected.end(), row.begin()))
+        throw MismatchError("seed: the a of ciphertext " + std::to_string(i) +
+                            " does not come from the seed; whoever changes data must clear seed");
+    }
+  });
 }
 
 /// Each row modulo Q, then modulo P where the modulus is raised by it.
@@ -113,13 +118,17 @@ struct Codec<Ciphertexts> {
     if (value.data.size() != checked_product(value.count, value.row(), "ciphertexts"))
       throw ShapeError("data has " + std::to_string(value.data.size()) + " words; it must have " +
                        std::to_string(value.count) + " times " + std::to_string(value.row()));
-    check_residues(std::span<const std::uint32_t>(value.data), q, "data");
-    if (value.seed) check_seed(value);
+    const std::span<const std::uint32_t> all(value.data);
+    in_pieces(all.size(), sizeof(std::uint32_t), out.interrupt(),
+              [&](std::size_t first, std::size_t some) {
+                check_residues(all.subspan(first, some), q, "data", first);
+              });
+    if (value.seed) check_seed(value, out.interrupt());
 
     write_encoding(out.fields(), value.encoding);
     out.fields().value(static_cast<std::uint64_t>(value.count));
     out.seed(value.seed);
-    ArrayFields fields{value.shape, runs_of(value.numbers)};
+    ArrayFields fields{out.shape_of(value.shape), runs_of(value.numbers)};
     if (!value.seed) {
       binfhe::check_noise(value);
       fields.noise = value.noise;
@@ -165,14 +174,22 @@ struct Codec<Ciphertexts> {
     std::vector<std::uint32_t> numbers = PayloadReader::numbers(fields, count);
     std::vector<std::uint32_t> data;
     reserve(data, words, "ciphertexts");
-    data.resize(static_cast<std::size_t>(words));
     with_word(word_bytes_for(q), [&]<class Word>(Word) {
-      read_words<Word>(bytes, q, data, seed ? row - 1 : 0, seed ? row : 1);
+      const std::size_t in_file = seed ? 1 : row;  // words of each ciphertext
+      in_pieces(
+          count, row * sizeof(std::uint32_t), in.options().interrupt,
+          [&](std::size_t first, std::size_t some) {
+            data.resize((first + some) * row);
+            const auto here = std::span(data).subspan(first * row);
+            const std::size_t begin = first * in_file;
+            read_words<Word>(bytes.subspan(begin * sizeof(Word), some * in_file * sizeof(Word)), q,
+                             here, row - in_file, seed ? row : 1, begin);
+            for (std::size_t i = 0; seed && i < some; ++i)
+              lattice::lwe::ciphertext_uniform(*seed,
+                                               numbers.empty() ? first + i : numbers[first + i], q,
+                                               here.subspan(i * row, row - 1));
+          });
     });
-    if (seed)
-      for (std::size_t i = 0; i < count; ++i)
-        lattice::lwe::ciphertext_uniform(*seed, numbers.empty() ? i : numbers[i], q,
-                                         std::span(data).subspan(i * row, row - 1));
     Ciphertexts value{parameters,
                       in.header().key_id,
                       encoding,
@@ -263,8 +280,9 @@ struct Codec<Lut> {
     in.fields().zeros(6, "approximate");
     const auto taken = in.take({1, input.p, sizeof(std::uint32_t), {output.p}, "values"});
     in.finish();
-    Lut lut =
-        Lut::create(parameters, in.part<std::uint32_t>(taken), input, output, approximate == 0);
+    const auto values = in.part<std::uint32_t>(taken);
+    Lut lut = Lut::create(parameters, {values.get(), values.get() + input.p}, input, output,
+                          approximate == 0);
     // The kind follows from the rest; a file that says otherwise was not made by Whorl.
     if (kind_read != static_cast<std::uint8_t>(lut.kind()))
       throw FormatError("kind is " + std::to_string(kind_read) + ", but these values make it " +

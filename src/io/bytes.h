@@ -8,12 +8,14 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
 
+#include "math/memory.h"
 #include "whorl/error.h"
 
 namespace whorl::io {
@@ -39,15 +41,24 @@ inline std::uint64_t checked_product(std::uint64_t a, std::uint64_t b, std::stri
   return product;
 }
 
-/// Reserves; OutOfMemoryError naming the field when memory is short.
-template <class T>
-void reserve(std::vector<T>& values, std::uint64_t count, std::string_view field) {
+/// allocate(count) for `count` of T; OutOfMemoryError naming the field when memory is short.
+template <class T, class Allocate>
+auto room_for(std::uint64_t count, std::string_view field, const Allocate& allocate) {
   try {
-    values.reserve(static_cast<std::size_t>(count));
+    return allocate(static_cast<std::size_t>(count));
   } catch (const std::exception&) {  // std::bad_alloc, or std::length_error
     throw OutOfMemoryError(std::string(field) + " needs " + std::to_string(count) + " times " +
                            std::to_string(sizeof(T)) + " bytes, which the system did not give");
   }
+}
+template <class T>
+void reserve(std::vector<T>& values, std::uint64_t count, std::string_view field) {
+  room_for<T>(count, field, [&](std::size_t size) { values.reserve(size); });
+}
+/// Words of any value: filling them with zeros first would take as long as reading them.
+template <class Word>
+std::shared_ptr<Word[]> unfilled(std::uint64_t count, std::string_view field) {
+  return room_for<Word>(count, field, math::unfilled<Word>);
 }
 
 /// Brings bytes when they are asked for.

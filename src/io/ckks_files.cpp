@@ -55,7 +55,7 @@ struct Codec<Ciphertexts> {
     out.fields().value(info.bound);
     out.fields().value(info.error);
     out.seed(value.seed);
-    ArrayFields array{value.shape, runs_of(value.numbers)};
+    ArrayFields array{out.shape_of(value.shape), runs_of(value.numbers)};
     if (has_rest(info)) array.rest = static_cast<std::uint8_t>(info.rest);
     // What the bound says too is left out.
     const double most = std::exp2(info.bound);

@@ -85,9 +85,9 @@ Parameters read_parameters(PayloadReader& in) {
 }
 
 template <class T>
-void write_frame(Sink& sink, const T& value) {
+void write_frame(Sink& sink, const T& value, const SaveOptions& options = {}) {
   const auto& parameters = parameters_of(value);
-  PayloadWriter out;
+  PayloadWriter out(options);
   write_literal(parameters, out.fields());
   Codec<T>::write(value, out);
   KeyId key_id{};
@@ -115,7 +115,7 @@ auto read_frame(const Contents& contents, const FrameKind& kind, const LoadOptio
   try {
     return read(in, frame);
   } catch (const Error&) {
-    if (!in.finished()) check_digest(*contents);
+    if (!in.finished()) check_digest(*contents, options.interrupt);
     throw;
   }
 }

@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "io/pieces.h"
 #include "io/system_error.h"
 
 namespace whorl::io {
@@ -68,7 +69,7 @@ void check_private(const std::filesystem::path& path, mode_t mode) {
 }
 
 /// Bytes that are read at once, at least.
-constexpr std::size_t piece_bytes = std::size_t{1} << 16;
+constexpr std::size_t least_bytes = std::size_t{1} << 16;
 
 }  // namespace
 
@@ -123,21 +124,27 @@ std::size_t FileContents::read(std::span<std::uint8_t> out, std::size_t offset) 
 void FileContents::fill_to(const std::uint8_t* end) {
   const auto wanted = static_cast<std::size_t>(end - memory_);
   if (wanted <= filled_) return;
-  const std::size_t until = std::min(size_, std::max(wanted, filled_ + piece_bytes));
+  const std::size_t until = std::min(size_, std::max(wanted, filled_ + least_bytes));
   filled_ += read({memory_ + filled_, until - filled_}, filled_);
   if (filled_ < size_) return;
   ::close(descriptor_);
   descriptor_ = -1;
 }
 
-void FileContents::pass_over(const std::function<void(ByteSpan)>& look) {
-  look({memory_, filled_});
+void FileContents::fill(const Interrupt& interrupt) {
+  in_pieces(size_, 1, interrupt,
+            [this](std::size_t first, std::size_t some) { fill_to(memory_ + first + some); });
+}
+
+void FileContents::pass_over(const std::function<void(ByteSpan)>& look,
+                             const Interrupt& interrupt) {
+  in_pieces(ByteSpan(memory_, filled_), interrupt, look);
   std::vector<std::uint8_t> piece;
-  for (std::size_t at = filled_; at < size_; at += piece.size()) {
-    piece.resize(std::min(piece_bytes, size_ - at));
-    read(piece, at);
+  in_pieces(size_ - filled_, 1, interrupt, [&](std::size_t first, std::size_t some) {
+    piece.resize(some);
+    read(piece, filled_ + first);
     look(piece);
-  }
+  });
 }
 
 std::vector<std::uint8_t> read_start(const std::filesystem::path& path, std::size_t limit) {

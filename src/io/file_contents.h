@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "io/bytes.h"
+#include "whorl/common.h"
 
 namespace whorl::io {
 
@@ -41,9 +42,9 @@ class FileContents final : public ByteSource {
   ByteSpan bytes() const { return {memory_, size_}; }
   /// TruncatedError if the file has become shorter; IoError.
   void fill_to(const std::uint8_t* end) override;
-  void fill() { fill_to(memory_ + size_); }
-  /// Calls `look` with what was read, then with the rest piece by piece, none of which is kept.
-  void pass_over(const std::function<void(ByteSpan)>& look);
+  void fill(const Interrupt& interrupt);
+  /// Calls `look` with what was read, then with the rest, piece by piece; the rest is not kept.
+  void pass_over(const std::function<void(ByteSpan)>& look, const Interrupt& interrupt);
 
  private:
   FileContents(const std::filesystem::path& path, std::size_t size);

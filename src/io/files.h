@@ -45,15 +45,16 @@ void save_frame(const std::filesystem::path& path, unsigned mode, bool overwrite
 }
 
 template <Saved T>
-Bytes dump(const T& value) {
-  return math::with_memory_for(
-      "a frame", [&] { return dump_frame([&](Sink& sink) { write_frame(sink, value); }); });
+Bytes dump(const T& value, const SaveOptions& options) {
+  return math::with_memory_for("a frame", [&] {
+    return dump_frame([&](Sink& sink) { write_frame(sink, value, options); });
+  });
 }
 
 template <Saved T>
-void save(const std::filesystem::path& path, const T& value) {
+void save(const std::filesystem::path& path, const T& value, const SaveOptions& options) {
   math::with_memory_for("a file", [&] {
-    save_frame(path, public_mode, false, [&](Sink& sink) { write_frame(sink, value); });
+    save_frame(path, public_mode, false, [&](Sink& sink) { write_frame(sink, value, options); });
   });
 }
 
@@ -72,10 +73,10 @@ T load(const std::filesystem::path& path, const LoadOptions& options) {
 }
 
 /// Makes them for a type that is saved; in one source file, beside its codec.
-#define WHORL_INSTANTIATE_FILES(T)                                       \
-  template Bytes dump<T>(const T&);                                      \
-  template void save<T>(const std::filesystem::path&, const T&);         \
-  template T load<T>(std::span<const std::uint8_t>, const LoadOptions&); \
+#define WHORL_INSTANTIATE_FILES(T)                                                   \
+  template Bytes dump<T>(const T&, const SaveOptions&);                              \
+  template void save<T>(const std::filesystem::path&, const T&, const SaveOptions&); \
+  template T load<T>(std::span<const std::uint8_t>, const LoadOptions&);             \
   template T load<T>(const std::filesystem::path&, const LoadOptions&)
 
 }  // namespace whorl::io

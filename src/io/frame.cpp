@@ -7,7 +7,9 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "io/pieces.h"
 #include "math/text.h"
 
 namespace whorl::io {
@@ -97,7 +99,8 @@ void check_expectations(const Header& header, const FrameKind& expected,
   if (header.payload_bytes > options.max_bytes)
     throw OversizedError("payload length is " + std::to_string(header.payload_bytes) +
                          " bytes; at most " + std::to_string(options.max_bytes) +
-                         " are accepted (max_bytes)");
+                         " are accepted (max_bytes = " + std::to_string(header.payload_bytes) +
+                         " accepts them)");
   if (options.expect_parameters && header.parameters_digest != *options.expect_parameters)
     throw ParameterMismatchError("parameter digest: the frame was made under parameters " +
                                  math::short_id(header.parameters_digest) +
@@ -217,26 +220,31 @@ OpenFrame split_frame(ByteSpan bytes, const FrameKind& expected, const LoadOptio
 OpenFrame open_frame(ByteSpan bytes, const FrameKind& expected, const LoadOptions& options) {
   const OpenFrame frame = split_frame(bytes, expected, options);
   DigestCheck check(bytes.size());
-  check.update(bytes);
+  in_pieces(bytes, options.interrupt, [&](ByteSpan piece) { check.update(piece); });
   check.finish();
   return frame;
 }
 
-void check_digest(FileContents& contents) {
+void check_digest(FileContents& contents, const Interrupt& interrupt) {
   DigestCheck check(contents.bytes().size());
-  contents.pass_over([&](ByteSpan piece) { check.update(piece); });
+  contents.pass_over([&](ByteSpan piece) { check.update(piece); }, interrupt);
   check.finish();
 }
 
-FrameWriter::FrameWriter(Sink& sink, const Header& header)
-    : sink_(sink), total_(header_bytes + header.payload_bytes), hash_(start_digest()) {
+FrameWriter::FrameWriter(Sink& sink, const Header& header, Interrupt interrupt)
+    : sink_(sink),
+      interrupt_(std::move(interrupt)),
+      total_(header_bytes + header.payload_bytes),
+      hash_(start_digest()) {
   sink_.expect(total_ + digest_bytes);
   write(encode_header(header));
 }
 
 void FrameWriter::write(ByteSpan bytes) {
-  crypto_generichash_update(&hash_, bytes.data(), bytes.size());
-  sink_.write(bytes);
+  in_pieces(bytes, interrupt_, [this](ByteSpan piece) {
+    crypto_generichash_update(&hash_, piece.data(), piece.size());
+    sink_.write(piece);
+  });
   position_ += bytes.size();
 }
 

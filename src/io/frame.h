@@ -85,12 +85,12 @@ OpenFrame open_frame(ByteSpan bytes, const FrameKind& expected, const LoadOption
 OpenFrame split_frame(ByteSpan bytes, const FrameKind& expected, const LoadOptions& options);
 /// The digest of a frame that is the whole of a file: CorruptionError. What was not read yet is
 /// not kept.
-void check_digest(FileContents& contents);
+void check_digest(FileContents& contents, const Interrupt& interrupt);
 
 /// Writes one frame whose payload length is known beforehand, so that nothing is gathered.
 class FrameWriter {
  public:
-  FrameWriter(Sink& sink, const Header& header);
+  FrameWriter(Sink& sink, const Header& header, Interrupt interrupt = {});
 
   void write(ByteSpan bytes);
   /// Zeros up to the next aligned offset.
@@ -100,6 +100,7 @@ class FrameWriter {
 
  private:
   Sink& sink_;
+  Interrupt interrupt_;
   std::uint64_t total_;
   std::uint64_t position_ = 0;
   crypto_generichash_state hash_;

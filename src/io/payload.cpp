@@ -11,6 +11,9 @@ namespace whorl::io {
 namespace {
 
 constexpr std::size_t max_axes = 32;  // as many as NumPy 1 has
+/// Of all axes but those of length 0. An element has less than 2^23 bytes in any of NumPy's arrays,
+/// whose bytes NumPy counts below 2^63.
+constexpr std::uint64_t max_positions = std::uint64_t{1} << 40;
 /// Ciphertexts that expand to at most this many times their payload have no bound besides
 /// max_bytes: sending them is about as much work as loading them.
 constexpr std::uint64_t harmless_expansion = 4;
@@ -27,8 +30,15 @@ void check_shape(const Shape& shape, std::uint64_t count) {
   if (shape.size() > max_axes)
     throw Exception("shape has " + std::to_string(shape.size()) + " axes; it may have at most " +
                     std::to_string(max_axes));
+  // Axes of length 0 are left out, as NumPy leaves them out where it counts an array's bytes.
   std::uint64_t product = 1;
-  for (const std::uint64_t length : shape) product = checked_product(product, length, "shape");
+  for (const std::uint64_t length : shape)
+    if (length != 0) product = checked_product(product, length, "shape");
+  if (product > max_positions)
+    throw Exception("shape: its axes that are not 0 have the product " + std::to_string(product) +
+                    "; it may be at most " + std::to_string(max_positions) +
+                    ", since NumPy holds no larger arrays");
+  if (std::ranges::find(shape, 0) != shape.end()) product = 0;
   if (product != count)
     throw Exception("shape is of " + std::to_string(product) + " ciphertexts, but there are " +
                     std::to_string(count));
@@ -87,7 +97,7 @@ void PayloadWriter::align() {
 
 void PayloadWriter::words(const WordArray& words, const WordRule& rule, std::uint64_t rows) {
   io::check_shape(words, rule);
-  check_range(words, rule);
+  check_range(words, rule, options_.interrupt);
   const ByteSpan written =
       bytes_of(words).first(checked_product(rows, rule.row_words, rule.field) * rule.word_bytes);
   stream(written.size(), [written](FrameWriter& frame) { frame.write(written); });
@@ -100,7 +110,8 @@ void PayloadWriter::stream(std::uint64_t bytes, std::function<void(FrameWriter&)
 
 void PayloadWriter::write_frame(Sink& sink, FrameType type, const Digest& parameters,
                                 const KeyId& key_id) const {
-  FrameWriter frame(sink, make_header(type, parameters, key_id, size(), flags_));
+  FrameWriter frame(sink, make_header(type, parameters, key_id, size(), flags_),
+                    options_.interrupt);
   frame.write(head_.data());
   for (const auto& part : parts_) part(frame);
   frame.finish();
@@ -130,7 +141,8 @@ ArrayFields PayloadReader::array(std::uint64_t count) {
   if (ByteReader ahead = reader_; count > options_.max_count && ahead.value<std::uint32_t>(what_) >
                                                                     most_bytes(options_.max_count))
     throw OversizedError(what_ + ": " + std::to_string(count) + " are announced; at most " +
-                         std::to_string(options_.max_count) + " are accepted (max_count)");
+                         std::to_string(options_.max_count) +
+                         " are accepted (max_count = " + std::to_string(count) + " accepts them)");
   auto fields = read_fields<ArrayFields>(reader_, array_fields, what_, most_bytes(count));
   if (fields.shape) {
     check_shape<FormatError>(*fields.shape, count);
@@ -184,8 +196,8 @@ void PayloadReader::finish() {
   reader_.finish(what_);
   finished_ = true;
   if (!contents_) return;
-  contents_->fill();
-  check_digest(*contents_);
+  contents_->fill(options_.interrupt);
+  check_digest(*contents_, options_.interrupt);
 }
 
 void PayloadReader::finish(std::uint64_t count, std::uint64_t bytes, bool seeded) {
@@ -196,7 +208,8 @@ void PayloadReader::finish(std::uint64_t count, std::uint64_t bytes, bool seeded
                            const char* option) {
     if (value > limit)
       throw OversizedError(unpacked + "at most " + std::to_string(limit) + unit +
-                           " are accepted (" + option + ")");
+                           " are accepted (" + option + " = " + std::to_string(value) +
+                           " accepts them)");
   };
   at_most(count, options_.max_count, " ciphertexts", "max_count");
   if (seeded && bytes / harmless_expansion > header_.payload_bytes)
@@ -206,8 +219,8 @@ void PayloadReader::finish(std::uint64_t count, std::uint64_t bytes, bool seeded
 }
 
 WordArray PayloadReader::words(const TakenWords& taken) const {
-  WordArray words = take_words(taken.bytes, taken.rule, contents_);
-  check_range(words, taken.rule);
+  WordArray words = take_words(taken.bytes, taken.rule, contents_, options_.interrupt);
+  check_range(words, taken.rule, options_.interrupt);
   return words;
 }
 

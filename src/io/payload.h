@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +13,7 @@
 
 #include "io/bytes.h"
 #include "io/frame.h"
+#include "io/pieces.h"
 #include "io/words.h"
 #include "whorl/common.h"
 #include "whorl/io.h"
@@ -46,6 +48,13 @@ struct ArrayFields {
 /// Gathers small fields and refers to arrays, which must outlive it.
 class PayloadWriter {
  public:
+  explicit PayloadWriter(SaveOptions options = {}) : options_(std::move(options)) {}
+
+  const Interrupt& interrupt() const { return options_.interrupt; }
+  /// The shape to write of ciphertexts that have this one.
+  const std::optional<Shape>& shape_of(const std::optional<Shape>& held) const {
+    return options_.shape ? options_.shape : held;
+  }
   ByteWriter& fields() { return head_; }
   /// Writes the seed and sets the frame's flag, if there is a seed.
   void seed(const std::optional<Seed>& seed);
@@ -70,6 +79,7 @@ class PayloadWriter {
  private:
   std::uint64_t size() const { return parts_.empty() ? head_.size() : size_; }
 
+  SaveOptions options_;
   ByteWriter head_;
   std::vector<std::function<void(FrameWriter&)>> parts_;
   std::uint64_t size_ = 0;  ///< with all parts
@@ -124,15 +134,13 @@ class PayloadReader {
 
   /// The words of a whole array. RangeError.
   WordArray words(const TakenWords& taken) const;
-  /// Words whose rows beyond those taken are still 0. RangeError.
+  /// Room for a whole array, whose rows beyond those taken are still to be written. RangeError.
   template <class Word>
-  std::vector<Word> part(const TakenWords& taken) const {
-    std::vector<Word> words;
-    reserve(words, taken.rule.count(), taken.rule.field);
-    words.resize(static_cast<std::size_t>(taken.rule.count()));
-    if (!taken.bytes.empty()) std::memcpy(words.data(), taken.bytes.data(), taken.bytes.size());
-    check_range(WordArray(nullptr, words.data(), taken.bytes.size() / sizeof(Word), sizeof(Word)),
-                taken.rule);
+  std::shared_ptr<Word[]> part(const TakenWords& taken) const {
+    auto words = unfilled<Word>(taken.rule.count(), taken.rule.field);
+    copy_pieces(taken.bytes, words.get(), options_.interrupt);
+    check_range(WordArray(nullptr, words.get(), taken.bytes.size() / sizeof(Word), sizeof(Word)),
+                taken.rule, options_.interrupt);
     return words;
   }
 

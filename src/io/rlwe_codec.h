@@ -82,14 +82,15 @@ inline void check_seeded(unsigned parts, const std::string& field, unsigned is, 
                      std::to_string(fresh));
 }
 
-/// c_1 of fresh encryptions. Residues of ring elements have words of 4 or 8 bytes
-/// (ring_word_bytes), which is not known where this is compiled.
+/// c_1 of fresh encryptions, from row `first` of (primes, count) on. Residues of ring elements have
+/// words of 4 or 8 bytes (ring_word_bytes), which is not known where this is compiled.
 template <class Word, class Parameters>
 void expand_masks(const Parameters& p, const ResidueShape& shape, const Seed& seed,
-                  std::span<const std::uint32_t> numbers, std::span<Word> out) {
+                  std::span<const std::uint32_t> numbers, std::size_t first, std::span<Word> out) {
   if constexpr (sizeof(Word) >= 4)
     lattice::rlwe::ciphertexts_uniform<Word>(p.N(), p.literal().chain, shape.primes, seed,
-                                             static_cast<std::size_t>(shape.count), numbers, out);
+                                             static_cast<std::size_t>(shape.count), numbers, out,
+                                             first);
 }
 
 /// Writes a whole array, or only c_0 if it has a seed and two parts. MismatchError if c_1 does not
@@ -103,11 +104,17 @@ void write_residues(PayloadWriter& out, const Ciphertexts& value, const ResidueS
   if (!value.seed) return;
   with_word(p.word_bytes(), [&]<class Word>(Word) {
     const auto masks = value.data.template as<Word>().subspan(value.data.size() / 2);
-    std::vector<Word> expected(masks.size());
-    expand_masks<Word>(p, shape, *value.seed, value.numbers, expected);
-    if (!std::equal(expected.begin(), expected.end(), masks.begin()))
-      throw MismatchError(
-          "seed: c_1 does not come from the seed; whoever changes data must clear seed");
+    const std::size_t N = p.N();
+    std::vector<Word> expected;
+    in_pieces(masks.size() / N, N * sizeof(Word), out.interrupt(),
+              [&](std::size_t first, std::size_t some) {
+                expected.resize(some * N);
+                expand_masks<Word>(p, shape, *value.seed, value.numbers, first, expected);
+                if (!std::ranges::equal(expected, masks.subspan(first * N, some * N)))
+                  throw MismatchError(
+                      "seed: c_1 does not come from the seed; whoever changes data must clear "
+                      "seed");
+              });
   });
 }
 
@@ -123,9 +130,15 @@ WordArray read_residues(PayloadReader& in, const Parameters& p, const ResidueSha
   numbers = PayloadReader::numbers(fields, shape.count);
   if (!seed) return in.words(taken);
   return with_word(p.word_bytes(), [&]<class Word>(Word) {
-    std::vector<Word> data = in.part<Word>(taken);
-    expand_masks<Word>(p, shape, *seed, numbers, std::span(data).subspan(data.size() / 2));
-    return WordArray(std::move(data));
+    const std::size_t N = p.N(), size = static_cast<std::size_t>(rule.count());
+    const auto data = in.part<Word>(taken);
+    const std::span<Word> masks{data.get() + size / 2, size / 2};
+    in_pieces(masks.size() / N, N * sizeof(Word), in.options().interrupt,
+              [&](std::size_t first, std::size_t some) {
+                expand_masks<Word>(p, shape, *seed, numbers, first,
+                                   masks.subspan(first * N, some * N));
+              });
+    return WordArray(data, data.get(), size, sizeof(Word));
   });
 }
 

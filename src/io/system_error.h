@@ -11,12 +11,20 @@
 
 namespace whorl::io {
 
-/// "path: cannot <action>: <the system's words for `code`>".
+/// What to do about a refusal, where that is known.
+inline std::string remedy(int code) {
+  if (code == ENOSPC || code == EDQUOT) return "; make room there, or save to another place";
+  if (code == EFBIG)
+    return "; save to another place, or allow larger files where a limit is set (ulimit -f)";
+  return "";
+}
+
+/// "path cannot be <action>: <the system's words for `code`>".
 [[noreturn]] inline void throw_io_error(const std::filesystem::path& path, std::string_view action,
                                         int code = errno) {
   // Not strerror, which two threads may not call at once.
   throw IoError(path.string() + " cannot be " + std::string(action) + ": " +
-                std::generic_category().message(code));
+                std::generic_category().message(code) + remedy(code));
 }
 
 }  // namespace whorl::io

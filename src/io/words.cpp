@@ -1,28 +1,21 @@
 #include "io/words.h"
 
-#include <algorithm>
-#include <cstring>
 #include <string>
 
+#include "io/pieces.h"
 #include "io/residues.h"
 
 namespace whorl::io {
 
 namespace {
 
-constexpr std::size_t chunk_words = std::size_t{1} << 20;
-
 template <class Word>
-void check_range(std::span<const Word> words, const WordRule& rule) {
-  for (std::size_t row = 0, start = 0; start < words.size(); ++row) {
-    const std::size_t end = start + rule.row_words;
-    const std::uint64_t modulus = rule.moduli[row % rule.moduli.size()];
-    while (start < end) {
-      const std::size_t step = std::min(chunk_words, end - start);
-      check_residues(words.subspan(start, step), modulus, rule.field, start);
-      start += step;
-    }
-  }
+void check_range(std::span<const Word> words, const WordRule& rule, const Interrupt& interrupt) {
+  for (std::size_t row = 0, start = 0; start < words.size(); ++row, start += rule.row_words)
+    in_pieces(rule.row_words, sizeof(Word), interrupt, [&](std::size_t first, std::size_t some) {
+      check_residues(words.subspan(start + first, some), rule.moduli[row % rule.moduli.size()],
+                     rule.field, start + first);
+    });
 }
 
 }  // namespace
@@ -34,19 +27,19 @@ void check_shape(const WordArray& words, const WordRule& rule) {
                      std::to_string(rule.count()) + " of " + std::to_string(rule.word_bytes));
 }
 
-void check_range(const WordArray& words, const WordRule& rule) {
-  with_word(rule.word_bytes, [&]<class Word>(Word) { check_range(words.as<Word>(), rule); });
+void check_range(const WordArray& words, const WordRule& rule, const Interrupt& interrupt) {
+  with_word(rule.word_bytes,
+            [&]<class Word>(Word) { check_range(words.as<Word>(), rule, interrupt); });
 }
 
-WordArray take_words(ByteSpan bytes, const WordRule& rule, const Contents& contents) {
+WordArray take_words(ByteSpan bytes, const WordRule& rule, const Contents& contents,
+                     const Interrupt& interrupt) {
   const std::size_t count = bytes.size() / rule.word_bytes;
   if (contents) return WordArray(contents, bytes.data(), count, rule.word_bytes);
   return with_word(rule.word_bytes, [&]<class Word>(Word) {
-    std::vector<Word> words;
-    reserve(words, count, rule.field);
-    words.resize(count);
-    if (count != 0) std::memcpy(words.data(), bytes.data(), bytes.size());
-    return WordArray(std::move(words));
+    const auto words = unfilled<Word>(count, rule.field);
+    copy_pieces(bytes, words.get(), interrupt);
+    return WordArray(words, words.get(), count, sizeof(Word));
   });
 }
 

@@ -7,6 +7,7 @@
 
 #include "io/bytes.h"
 #include "io/file_contents.h"
+#include "whorl/common.h"
 #include "whorl/word_array.h"
 
 namespace whorl::io {
@@ -31,11 +32,12 @@ struct WordRule {
 void check_shape(const WordArray& words, const WordRule& rule);
 
 /// RangeError, naming the first offender, unless every word is below its modulus.
-void check_range(const WordArray& words, const WordRule& rule);
+void check_range(const WordArray& words, const WordRule& rule, const Interrupt& interrupt = {});
 
 /// The words where they lie in the contents of a file, or a copy if there is none.
 /// OutOfMemoryError.
-WordArray take_words(ByteSpan bytes, const WordRule& rule, const Contents& contents);
+WordArray take_words(ByteSpan bytes, const WordRule& rule, const Contents& contents,
+                     const Interrupt& interrupt = {});
 
 /// The bytes of all words.
 inline ByteSpan bytes_of(const WordArray& words) {

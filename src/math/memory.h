@@ -2,13 +2,16 @@
 // have large pages.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "whorl/common.h"
 #include "whorl/error.h"
 
 namespace whorl::math {
@@ -39,6 +42,24 @@ inline void make_room(std::vector<std::uint32_t>& out, std::size_t size) {
   out.reserve(size);
   prefer_large_pages(out.data(), size * sizeof(std::uint32_t));
   out.resize(size);
+}
+
+/// The same for results that the host computes. `interrupt` is asked for every few megabytes.
+template <class T>
+void make_room(std::vector<T>& out, std::size_t size, const Interrupt& interrupt) {
+  constexpr std::size_t piece = (std::size_t{1} << 22) / sizeof(T);
+  out.reserve(size);
+  while (out.size() < size) {
+    if (interrupt && interrupt()) throw InterruptedError("stopped before the first ciphertext");
+    out.resize(std::min(size, out.size() + piece));
+  }
+}
+
+/// Room for a result, of any value. The system gives its pages where it is written first, which
+/// threads do together, and amid which the caller is asked whether to stop.
+template <class T>
+std::shared_ptr<T[]> unfilled(std::size_t size) {
+  return std::make_shared_for_overwrite<T[]>(size);
 }
 
 }  // namespace whorl::math

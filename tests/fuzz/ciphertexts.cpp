@@ -11,8 +11,11 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
       for (const std::size_t count : {0, 3}) {
         auto value = samples::ciphertexts(samples::parameters(literal), count, seeded, random);
         seeds.push_back(dump(value));
-        value.shape = whorl::Shape{1, count, 1};
-        seeds.push_back(dump(value));
+        for (const std::uint64_t more : {std::uint64_t{1}, std::uint64_t{1} << 40}) {
+          if (more > 1 && count > 0) break;
+          value.shape = whorl::Shape{1, count, more};
+          seeds.push_back(dump(value));
+        }
         if (count == 0) continue;
         if (!seeded) {
           auto sum = value;

@@ -30,26 +30,22 @@ nb::class_<Client> bind_keyholder(nb::module_& module) {
           "parameters"_a)
       .def(
           "save",
-          [](const Client& client, const std::string& path, const nb::bytes& passphrase,
+          [](const Client& client, const std::filesystem::path& path, const nb::bytes& passphrase,
              bool overwrite_secret) {
             const std::string_view phrase(passphrase.c_str(), passphrase.size());
-            without_gil([&] {
-              io::save(std::filesystem::path(path), client.secret_key(), phrase, overwrite_secret);
-            });
+            without_gil([&] { io::save(path, client.secret_key(), phrase, overwrite_secret); });
           },
           "path"_a, "passphrase"_a, "overwrite_secret"_a)
       .def_static(
           "load",
-          [](const std::string& path, const nb::bytes& passphrase, bool allow_insecure,
+          [](const std::filesystem::path& path, const nb::bytes& passphrase, bool allow_insecure,
              const std::pair<std::uint64_t, std::uint64_t>& max_kdf, const Expected& expected,
              bool allow_readable_by_others) {
             const std::string_view phrase(passphrase.c_str(), passphrase.size());
             auto options = load_options(allow_insecure, {most_bytes, 0, 0}, expected);
             options.allow_readable_by_others = allow_readable_by_others;
             const io::KdfCost most{max_kdf.first, max_kdf.second};
-            return without_gil([&] {
-              return Client(io::load<Key>(std::filesystem::path(path), phrase, options, most));
-            });
+            return without_gil([&] { return Client(io::load<Key>(path, phrase, options, most)); });
           },
           "path"_a, "passphrase"_a, "allow_insecure"_a, "max_kdf"_a, "expected"_a,
           "allow_readable_by_others"_a)

@@ -3,7 +3,10 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <pthread.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <string>
 #include <type_traits>
@@ -15,12 +18,60 @@
 
 namespace whorl::python {
 
-/// Whether the calling thread runs Python's signal handlers. Set on entry of each call.
-inline thread_local bool on_main_thread = false;
+/// Python's main thread, which alone runs signal handlers: what PyThread_get_thread_ident() says.
+inline std::atomic<unsigned long> main_thread{0};
 
-inline bool is_main_thread() {
-  const auto threading = nanobind::module_::import_("threading");
-  return threading.attr("get_ident")().equal(threading.attr("main_thread")().attr("ident"));
+/// Each module calls it when it is imported. A forked child has the thread that forked only.
+inline void find_main_thread() {
+  const auto main = nanobind::module_::import_("threading").attr("main_thread")();
+  main_thread = nanobind::cast<unsigned long>(main.attr("ident"));
+  pthread_atfork(nullptr, nullptr, [] { main_thread = PyThread_get_thread_ident(); });
+}
+
+/// Whether the calling thread is the main one. Set on entry of each call.
+inline thread_local bool on_main_thread = false;
+/// The calling thread's state while it has no GIL.
+inline thread_local PyThreadState* thread_state = nullptr;
+
+/// A thread that asks for the GIL when Python is finalising never gets it. Python ends it by
+/// unwinding its stack (pthread_exit, until Python 3.13), which the frames of C++ answer with
+/// std::terminate. They must stop the unwinding here in its place: nothing is released, and the
+/// thread waits until the process ends, as Python 3.14 makes it wait.
+[[noreturn]] inline void wait_for_the_end() {
+  while (true) pause();
+}
+
+/// work(), which takes the GIL or runs Python code, throws nothing itself, and has no destructors
+/// to run where Python ends the thread.
+template <class Work>
+auto unless_python_ends(const Work& work) noexcept {
+  try {
+    return work();
+  } catch (...) {
+    wait_for_the_end();
+  }
+}
+
+/// No GIL while it exists.
+class WithoutGil {
+ public:
+  WithoutGil() { thread_state = PyEval_SaveThread(); }
+  ~WithoutGil() {
+    unless_python_ends([] { PyEval_RestoreThread(thread_state); });
+  }
+  WithoutGil(const WithoutGil&) = delete;
+  WithoutGil& operator=(const WithoutGil&) = delete;
+};
+
+/// What `work` says, with the GIL, in a thread that has let go of it: see unless_python_ends.
+template <class Work>
+bool with_gil(const Work& work) {
+  return unless_python_ends([&work] {
+    PyEval_RestoreThread(thread_state);
+    const bool said = work();
+    thread_state = PyEval_SaveThread();
+    return said;
+  });
 }
 
 /// Polled by the library from the calling thread, which holds no GIL. A handler that raises
@@ -33,8 +84,7 @@ inline bool interrupted() {
   const auto now = clock::now();
   if (now - last < period) return false;
   last = now;
-  nanobind::gil_scoped_acquire gil;
-  return PyErr_CheckSignals() != 0;
+  return with_gil([] { return PyErr_CheckSignals() != 0; });
 }
 
 inline void raise_pending() {
@@ -52,9 +102,9 @@ void check_each(const std::vector<const T*>& list) {
 /// Runs `work`, which must not touch Python objects, without the GIL.
 template <class Work>
 auto without_gil(Work&& work) {
-  on_main_thread = is_main_thread();
+  on_main_thread = main_thread == PyThread_get_thread_ident();
   const auto run = [&work] {
-    nanobind::gil_scoped_release release;
+    const WithoutGil released;
     return work();
   };
   try {
@@ -148,15 +198,13 @@ inline Progress polling() {
 inline Progress reporting(const std::optional<nb::callable>& report) {
   return [&report](std::size_t done, std::size_t total) {
     if (!report) return !interrupted();
-    nb::gil_scoped_acquire gil;
-    if (on_main_thread && PyErr_CheckSignals() != 0) return false;
-    try {
-      (*report)(done, total);
-    } catch (nb::python_error& error) {
-      error.restore();
-      return false;
-    }
-    return true;
+    return with_gil([&] {
+      if (on_main_thread && PyErr_CheckSignals() != 0) return false;
+      PyObject* const said = PyObject_CallFunction(
+          report->ptr(), "nn", static_cast<Py_ssize_t>(done), static_cast<Py_ssize_t>(total));
+      Py_XDECREF(said);
+      return said != nullptr;
+    });
   };
 }
 

@@ -1,11 +1,15 @@
 // Files and frames of a class, given its loader.
 #pragma once
 
+#include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <tuple>
@@ -26,19 +30,55 @@ inline io::LoadOptions load_options(bool allow_insecure, const Limits& limits,
                                     const Expected& expected) {
   io::LoadOptions options;
   options.allow_insecure = allow_insecure;
+  options.interrupt = &interrupted;
   std::tie(options.max_bytes, options.max_count, options.max_expanded_bytes) = limits;
   if (expected.first) options.expect_parameters = as_array<16>(*expected.first, "digest");
   if (expected.second) options.expect_key = as_array<16>(*expected.second, "key_id");
   return options;
 }
 
+/// A copy in Python's memory, which Ctrl-C stops.
+inline nb::bytes copied(const io::Bytes& bytes) {
+  constexpr std::size_t piece = std::size_t{1} << 22;
+  nb::bytes out(nullptr, bytes.size());  // of any value
+  auto* const to = static_cast<std::uint8_t*>(const_cast<void*>(out.data()));
+  without_gil([&] {
+    for (std::size_t at = 0; at < bytes.size() && !interrupted(); at += piece)
+      std::copy_n(bytes.data() + at, std::min(piece, bytes.size() - at), to + at);
+  });
+  return out;
+}
+
+/// to_bytes and save; save(value, write) calls write(what to write, SaveOptions).
+template <class T, class Save>
+void bind_saving(nb::class_<T>& type, const Save& saved) {
+  using namespace nb::literals;
+  type.def("to_bytes",
+           [saved](const T& value) {
+             return copied(without_gil([&] {
+               return saved(value, [](const auto& what, const io::SaveOptions& options) {
+                 return io::dump(what, options);
+               });
+             }));
+           })
+      .def(
+          "save",
+          [saved](const T& value, const std::filesystem::path& path) {
+            without_gil([&] {
+              saved(value, [&path](const auto& what, const io::SaveOptions& options) {
+                io::save(path, what, options);
+              });
+            });
+          },
+          "path"_a);
+}
+
 /// to_bytes, from_bytes, save and load.
 template <class T>
 void bind_files(nb::class_<T>& type) {
   using namespace nb::literals;
-  type.def("to_bytes",
-           [](const T& value) { return as_bytes(without_gil([&] { return io::dump(value); })); })
-      .def_static(
+  bind_saving(type, [](const T& value, const auto& write) { return write(value, {&interrupted}); });
+  type.def_static(
           "from_bytes",
           [](const nb::bytes& bytes, bool allow_insecure, const Limits& limits,
              const Expected& expected) {
@@ -47,18 +87,12 @@ void bind_files(nb::class_<T>& type) {
             return without_gil([&] { return io::load<T>(span, options); });
           },
           "data"_a, "allow_insecure"_a, "limits"_a, "expected"_a)
-      .def(
-          "save",
-          [](const T& value, const std::string& path) {
-            without_gil([&] { io::save(std::filesystem::path(path), value); });
-          },
-          "path"_a)
       .def_static(
           "load",
-          [](const std::string& path, bool allow_insecure, const Limits& limits,
+          [](const std::filesystem::path& path, bool allow_insecure, const Limits& limits,
              const Expected& expected) {
             const auto options = load_options(allow_insecure, limits, expected);
-            return without_gil([&] { return io::load<T>(std::filesystem::path(path), options); });
+            return without_gil([&] { return io::load<T>(path, options); });
           },
           "path"_a, "allow_insecure"_a, "limits"_a, "expected"_a);
 }

@@ -23,11 +23,22 @@ inline nb::object view(const WordArray& words, const std::vector<std::size_t>& s
   return words.word_bytes() == 4 ? view(std::uint32_t{}) : view(std::uint64_t{});
 }
 
+/// Ciphertexts that are to be saved in another shape; they are not copied.
+template <class Ciphertexts>
+struct Reshaped {
+  const Ciphertexts* batch;
+  Shape shape;
+};
+
 /// What batches of every scheme have. `take` is given a batch and indices, `join` batches, which it
 /// checks.
 template <class Ciphertexts, class Take, class Join>
 void bind_batch(nb::class_<Ciphertexts>& type, Take take, Join join) {
   using namespace nb::literals;
+  nb::class_<Reshaped<Ciphertexts>> reshaped(type, "Reshaped");
+  bind_saving(reshaped, [](const Reshaped<Ciphertexts>& self, const auto& write) {
+    return write(*self.batch, {&interrupted, self.shape});
+  });
   bind_origin(type);
   type.def_prop_ro("seed",
                    [](const Ciphertexts& c) -> std::optional<nb::bytes> {
@@ -42,11 +53,9 @@ void bind_batch(nb::class_<Ciphertexts>& type, Take take, Join join) {
       .def(
           "with_shape",
           [](const Ciphertexts& c, Shape shape) {
-            Ciphertexts result = c;
-            result.shape = std::move(shape);
-            return result;
+            return Reshaped<Ciphertexts>{&c, std::move(shape)};
           },
-          "shape"_a)
+          "shape"_a, nb::keep_alive<0, 1>())
       .def(
           "take",
           [take](const Ciphertexts& c, const Input<std::uint32_t>& index) {

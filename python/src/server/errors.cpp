@@ -1,9 +1,13 @@
 // The exceptions of include/whorl/error.h, one to one.
 #include "whorl/error.h"
 
+#include <exception>
 #include <new>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 
+#include "common/calls.h"
 #include "parts.h"
 
 namespace whorl::python {
@@ -17,11 +21,32 @@ struct Kind {
   const char* doc;
 };
 
+/// Names of files in a message need not be UTF-8: Python has them as os.fsdecode gives them.
+void raise(void* type, std::string_view message) {
+  const auto text = nb::steal(PyUnicode_DecodeUTF8(
+      message.data(), static_cast<Py_ssize_t>(message.size()), "surrogateescape"));
+  if (text) PyErr_SetObject(static_cast<PyObject*>(type), text.ptr());
+}
+
+/// What nanobind has caught, if it is an E. It has caught no exception where Python ends the thread
+/// by unwinding it.
 template <class E>
-nb::exception<E> bind_error(nb::module_& module, nb::handle base, Kind<E> kind) {
-  nb::exception<E> type(module, kind.name, base);
-  type.attr("__doc__") = kind.doc;
-  type.attr("__module__") = "whorl";  // where users find it; also what makes it picklable
+void translate(const std::exception_ptr& thrown, void* type) {
+  if (!thrown) wait_for_the_end();
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const E& error) {
+    raise(type, error.what());
+  }
+}
+
+template <class E>
+nb::object bind_error(nb::module_& module, nb::handle base, Kind<E> kind) {
+  const std::string name = std::string("whorl.") + kind.name;  // picklable, as users import it
+  auto type = nb::steal(PyErr_NewExceptionWithDoc(name.c_str(), kind.doc, base.ptr(), nullptr));
+  if (!type) nb::raise_python_error();
+  module.attr(kind.name) = type;
+  nb::register_exception_translator(&translate<E>, type.ptr());
   return type;
 }
 
@@ -33,15 +58,13 @@ void bind_errors(nb::module_& module, nb::handle base, Kind<E>... kinds) {
 /// Where the system gives no memory C++ throws exceptions of its own: the same to users.
 void bind_memory_errors(nb::handle out_of_memory) {
   const auto translate = [](const std::exception_ptr& thrown, void* type) {
-    const auto raise = [type](const char* message) {
-      PyErr_SetString(static_cast<PyObject*>(type), message);
-    };
+    if (!thrown) wait_for_the_end();
     try {
       std::rethrow_exception(thrown);
     } catch (const std::bad_alloc&) {
-      raise("the system did not give the memory needed");
+      raise(type, "the system did not give the memory needed");
     } catch (const std::length_error&) {
-      raise("more memory would be needed than there can be");
+      raise(type, "more memory would be needed than there can be");
     }
   };
   nb::register_exception_translator(translate, out_of_memory.ptr());

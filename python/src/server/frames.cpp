@@ -10,8 +10,8 @@ void bind_frames(nb::module_& module) {
   using namespace nb::literals;
   module.def(
       "frame_info",
-      [](const std::string& path) {
-        const io::FrameInfo info = io::info(std::filesystem::path(path));
+      [](const std::filesystem::path& path) {
+        const io::FrameInfo info = io::info(path);
         nb::dict result;
         result["type"] = io::type_name(info.type);
         result["version"] = info.version;

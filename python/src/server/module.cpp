@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "common/calls.h"
 #include "parts.h"
 #include "whorl/version.h"
 
@@ -12,6 +13,7 @@ NB_MODULE(_server, module) {
   // A thread that is alive at exit may hold arrays: that is no leak to be told of.
   nb::set_leak_warnings(false);
   module.doc() = "The server's half of Whorl's C++ library. Use the package `whorl`.";
+  find_main_thread();
   bind_errors(module);
   bind_devices(module);
   bind_frames(module);

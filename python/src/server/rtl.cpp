@@ -64,7 +64,7 @@ void bind_rtl(nb::module_& module) {
         take(memory_fields, "seed", memory.seed);
         expect_none(memory_fields);
         const rtl::Cycles cycles = without_gil([&] {
-          return rtl::count_cycles(design, memory, {n, count});
+          return rtl::count_cycles(design, memory, {n, count}, &interrupted);
         });
         nb::dict out;
         for (const auto& [name, value] : cycles.counters) out[name.c_str()] = value;

@@ -76,7 +76,7 @@ Expanded = Annotated[
         metavar="BYTES",
         parser=whole,
         help="What the fresh ciphertexts of a file, which travel as seeds, may take in memory.",
-        show_default="2^30",
+        show_default="2^28",
     ),
 ]
 Force = Annotated[

@@ -15,6 +15,7 @@ _WORDS = [
     (re.compile(pattern), option)
     for pattern, option in (
         # Not as a part of a file's name.
+        *((rf"(?<![\w/.-]){name} = (?=\d)", f"--{name.replace('_', '-')} ") for name in _ARGUMENTS),
         *((rf"(?<![\w/.-]){name}(?![\w/-])", f"--{name.replace('_', '-')}") for name in _ARGUMENTS),
         (r"\ballow_failure = ", "--allow-failure "),
         (r"(?<![\w./-])coefficients_last = True", "--coefficients-last"),
@@ -35,6 +36,8 @@ def in_options(message: str) -> str:
 
     >>> in_options("allow_failure = 2^-33 accepts it.")
     '--allow-failure 2^-33 accepts it.'
+    >>> in_options("at most 9 are accepted (max_count = 10 accepts them)")
+    'at most 9 are accepted (--max-count 10 accepts them)'
     """
     for pattern, option in _WORDS:
         message = pattern.sub(option, message)

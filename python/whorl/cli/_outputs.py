@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from .. import _server
-from ..errors import Error, FormatError, TruncatedError
+from ..errors import Error, FormatError, IoError, TruncatedError
 
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 """Error numbers of file systems that have no hard links."""
@@ -124,9 +124,12 @@ class Staged:
     def __enter__(self) -> Staged:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
         os.close(self._lock)
+        if isinstance(error, IoError):  # as _about does it
+            message = str(error).replace(str(self.temporary), str(self._path))
+            raise IoError(message) from None
 
     def commit(self) -> Callable[[], None]:
         """Gives the file its name. What it returns takes it away again, if nothing was replaced."""

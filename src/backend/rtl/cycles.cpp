@@ -7,7 +7,8 @@
 
 namespace whorl::rtl {
 
-Cycles count_cycles(const Design& design, const Memory& memory, const Run& run) {
+Cycles count_cycles(const Design& design, const Memory& memory, const Run& run,
+                    const Interrupt& interrupt) {
   namespace model = backend::rtl;
   const model::Shape shape{
       design.log_N,   design.L,        design.log_Bg,     design.M,        design.pes, design.log_b,
@@ -30,8 +31,11 @@ Cycles count_cycles(const Design& design, const Memory& memory, const Run& run) 
                                    memory.stall_cycles, memory.seed};
   behind.check();
   model::Timing timing(shape, d, index, behind);
-  timing.advance(~0ull);
   const model::Counters& counters = timing.counters();
+  constexpr std::uint64_t period = 1u << 14;  // cycles, of less than a microsecond each
+  while (!timing.advance(period))
+    if (interrupt && interrupt())
+      throw InterruptedError("stopped after " + std::to_string(counters.cycles) + " cycles");
   Cycles out;
   for (std::size_t c = 0; c < model::Counters::size; ++c)
     out.counters.emplace_back(model::counter_name(c), counters[c]);

@@ -2,6 +2,7 @@
 
 #include "backend/parallel.h"
 #include "lattice/rlwe/uniform.h"
+#include "math/memory.h"
 #include "whorl/error.h"
 
 namespace whorl::lattice::rlwe {
@@ -66,7 +67,8 @@ WordArray PublicKey::encrypt(std::uint64_t t, std::size_t count, const Encode& e
         const auto ntts = ring::host_ntts<Word>(p);
         const PublicEncryption<Word> encryption{*p, ntts, basis_.indices(), a_.as<Word>(),
                                                 b_.as<Word>()};
-        std::vector<Word> out(2 * basis_.size() * count * N);
+        const std::size_t size = 2 * basis_.size() * count * N;
+        const auto out = math::unfilled<Word>(size);
         backend::parallel_with_progress(count, threads, progress, [&](std::size_t i) {
           math::PrivateStream stream("encryption under a public key");
           math::WipedVector<std::int32_t> u(N), e0(N), e1(N);
@@ -76,9 +78,9 @@ WordArray PublicKey::encrypt(std::uint64_t t, std::size_t count, const Encode& e
           error_.sample(stream, e1.span());
           encode(i, message.span());
           encryption.run(static_cast<std::int64_t>(t), u.span(), e0.span(), e1.span(),
-                         message.span(), out.data() + i * N, count * N);
+                         message.span(), out.get() + i * N, count * N);
         });
-        return WordArray(std::move(out));
+        return WordArray(out, out.get(), size, sizeof(Word));
       },
       plan_);
 }

@@ -5,6 +5,7 @@
 #include "backend/parallel.h"
 #include "lattice/rlwe/phase.h"
 #include "lattice/rlwe/uniform.h"
+#include "math/memory.h"
 #include "ring/automorphism.h"
 #include "whorl/error.h"
 
@@ -160,7 +161,8 @@ WordArray Secret::encrypt(const ring::Basis& basis, std::uint64_t t, const Seed&
       [&]<class Word>(const RnsSecret<Word>& secret) {
         secret.plan().check_basis("fresh ciphertexts", basis);
         const std::size_t N = secret.plan().N(), rows = basis.size();
-        std::vector<Word> out(2 * rows * count * N);
+        const std::size_t size = 2 * rows * count * N;
+        const auto out = math::unfilled<Word>(size);
         backend::parallel_with_progress(count, threads, progress, [&](std::size_t i) {
           math::PrivateStream stream("errors of fresh encryptions");
           math::WipedVector<std::int64_t> message(N);
@@ -171,9 +173,9 @@ WordArray Secret::encrypt(const ring::Basis& basis, std::uint64_t t, const Seed&
           ciphertext_uniform<Word>(secret.plan(), basis, seed, i, a);
           secret.encrypt(basis, t, a, message.span(), stream, b);
           for (std::size_t r = 0; r < 2 * rows; ++r)
-            std::copy_n(parts.data() + r * N, N, out.data() + (r * count + i) * N);
+            std::copy_n(parts.data() + r * N, N, out.get() + (r * count + i) * N);
         });
-        return WordArray(std::move(out));
+        return WordArray(out, out.get(), size, sizeof(Word));
       },
       secret_);
 }
@@ -199,19 +201,23 @@ void Secret::each_phase(const HostBatch& batch, const Progress& progress, unsign
   std::visit(
       [&]<class Word>(const RnsSecret<Word>& secret) {
         secret.plan().check_basis("ciphertexts", batch.basis);
-        const std::size_t N = secret.plan().N(), rows = batch.parts * batch.basis.size();
-        if (batch.parts == 0 || batch.words.size() != rows * batch.count * N)
+        const std::size_t N = secret.plan().N(), limbs = batch.basis.size(),
+                          rows = batch.parts * limbs, held = batch.held == 0 ? limbs : batch.held;
+        if (batch.parts == 0 || held < limbs ||
+            batch.words.size() != batch.parts * held * batch.count * N)
           throw ShapeError("ciphertexts have " + std::to_string(batch.words.size()) +
                            " words; they must have the shape (" + std::to_string(batch.parts) +
-                           ", " + std::to_string(batch.basis.size()) + ", " +
-                           std::to_string(batch.count) + ", " + std::to_string(N) + ")");
+                           ", " + std::to_string(held) + ", " + std::to_string(batch.count) + ", " +
+                           std::to_string(N) + ") with at least " + std::to_string(limbs) +
+                           " primes");
         const std::span<const Word> words = batch.words.as<Word>();
         const PhaseReader<Word> reader(secret.plan().moduli_of(batch.basis));
         const auto body = prepare(reader);
         backend::parallel_with_progress(batch.count, threads, progress, [&](std::size_t i) {
           std::vector<Word> one(rows * N);
           for (std::size_t r = 0; r < rows; ++r)
-            std::copy_n(words.data() + (r * batch.count + i) * N, N, one.data() + r * N);
+            std::copy_n(words.data() + ((r / limbs * held + r % limbs) * batch.count + i) * N, N,
+                        one.data() + r * N);
           math::WipedVector<Word> phase(batch.basis.size() * N);
           secret.phase(batch.basis, batch.parts, one, phase.span());
           body(i, std::span<const Word>(phase.span()));
@@ -225,7 +231,8 @@ std::vector<std::uint64_t> Secret::phases_modulo(
     const std::function<void(std::size_t, std::span<std::uint64_t>)>& finish,
     const Progress& progress, unsigned threads) const {
   const std::size_t N = ring_dimension(plan());
-  std::vector<std::uint64_t> out(batch.count * N);
+  std::vector<std::uint64_t> out;
+  math::make_room(out, batch.count * N, [&] { return progress && !progress(0, batch.count); });
   each_phase(batch, progress, threads, [&](const auto& reader) {
     return [&, reduction = reader.reduction(m)](std::size_t i, const auto& phase) {
       const std::span<std::uint64_t> to{out.data() + i * N, N};

@@ -74,6 +74,8 @@ struct HostBatch {
   ring::Basis basis;
   std::size_t parts, count;
   WordArray words;
+  /// How many primes `words` have, of which the first are those of `basis`; 0: no others.
+  std::size_t held = 0;
 };
 
 /// Writes the N coefficients of message i.

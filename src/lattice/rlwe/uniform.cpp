@@ -45,13 +45,16 @@ void ciphertext_uniform(const ring::RnsPlan<Word>& plan, const ring::Basis& basi
 template <class Word>
 void ciphertexts_uniform(std::uint32_t N, std::span<const std::uint64_t> chain,
                          const ring::Basis& basis, const math::Seed& seed, std::size_t count,
-                         std::span<const std::uint32_t> numbers, std::span<Word> a) {
+                         std::span<const std::uint32_t> numbers, std::span<Word> a,
+                         std::size_t first) {
   check_basis(basis, chain.size());
-  std::size_t row = 0;
-  for (const unsigned l : basis.indices())
-    for (std::size_t i = 0; i < count; ++i)
-      ciphertext_limb<Word>(seed, numbers.empty() ? i : numbers[i], chain.size(), l, chain[l],
-                            a.subspan(row++ * N, N));
+  const std::vector<unsigned> primes = basis.indices();
+  for (std::size_t row = 0; row < a.size() / N; ++row) {
+    const unsigned l = primes[(first + row) / count];
+    const std::size_t i = (first + row) % count;
+    ciphertext_limb<Word>(seed, numbers.empty() ? i : numbers[i], chain.size(), l, chain[l],
+                          a.subspan(row * N, N));
+  }
 }
 
 template <class Word>
@@ -77,7 +80,7 @@ KeyRows<Word> key_rows(std::shared_ptr<const ring::RnsPlan<Word>> plan,
                                    const math::Seed&, std::size_t, std::span<Word>);               \
   template void ciphertexts_uniform(std::uint32_t, std::span<const std::uint64_t>,                 \
                                     const ring::Basis&, const math::Seed&, std::size_t,            \
-                                    std::span<const std::uint32_t>, std::span<Word>);              \
+                                    std::span<const std::uint32_t>, std::span<Word>, std::size_t); \
   template KeyRows<Word> key_rows(std::shared_ptr<const ring::RnsPlan<Word>>,                      \
                                   const ring::KeyLayout&, const math::Seed&, const WordArray&);
 WHORL_INSTANTIATE(std::uint32_t)

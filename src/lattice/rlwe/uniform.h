@@ -25,11 +25,13 @@ template <class Word>
 void ciphertext_uniform(const ring::RnsPlan<Word>& plan, const ring::Basis& basis,
                         const math::Seed& seed, std::size_t index, std::span<Word> a);
 /// The same for a whole batch, without a plan: (basis, count, N), of primes of the chain. `numbers`
-/// are the places of the ciphertexts in the seed's batch, if they are not 0, 1, 2 …
+/// are the places of the ciphertexts in the seed's batch, if they are not 0, 1, 2 … Where `a` has
+/// room for some rows of N only, these are rows `first`, first + 1, … of (basis, count).
 template <class Word>
 void ciphertexts_uniform(std::uint32_t N, std::span<const std::uint64_t> chain,
                          const ring::Basis& basis, const math::Seed& seed, std::size_t count,
-                         std::span<const std::uint32_t> numbers, std::span<Word> a);
+                         std::span<const std::uint32_t> numbers, std::span<Word> a,
+                         std::size_t first = 0);
 
 /// Writes row `digit` of a switching key: a and b, (rows, N) each. For several threads.
 template <class Word>

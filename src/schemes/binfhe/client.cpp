@@ -85,12 +85,18 @@ void check_owner(const SecretKey& key, const Ciphertexts& ciphertexts) {
                      std::to_string(ciphertexts.data.size()));
 }
 
+constexpr std::size_t period = 1024;  ///< ciphertexts, of a microsecond or so each
+
 /// Asks the caller every now and then whether to go on.
 void report(const Progress& progress, std::size_t done, std::size_t total) {
-  constexpr std::size_t period = 1024;  // ciphertexts, of a microsecond or so each
   if (done % period == 0 && progress && !progress(done, total))
     throw InterruptedError("stopped after " + std::to_string(done) + " of " +
                            std::to_string(total) + " ciphertexts");
+}
+
+template <class T>
+void room_for_results(std::vector<T>& out, std::size_t count, const Progress& progress) {
+  math::make_room(out, count, [&] { return progress && !progress(0, count); });
 }
 
 /// b - <a, s> mod q.
@@ -137,20 +143,27 @@ Ciphertexts Client::encrypt(std::span<const std::uint32_t> messages, Encoding en
     Ciphertexts out{p, key_id(), encoding, messages.size(), {}, math::random_seed()};
     out.noise = fresh_noise(p);
     set_largest(out, largest_of(out));
-    out.data.resize(out.count * out.row());
-    math::WipedVector<std::int32_t> errors(out.count);
+    // Filled with zeros and taken from the system piece by piece, as they are made.
+    out.data.reserve(out.count * out.row());
+    math::WipedVector<std::int32_t> errors(std::min(out.count, period));
     math::PrivateStream stream("errors of fresh encryptions");
-    math::GaussianSampler(p.literal().sigma_lwe).sample(stream, errors.span());
+    const math::GaussianSampler error(p.literal().sigma_lwe);
     const std::size_t n = p.n();
     const SecretEncoder encode_message(encoding, p.q());
     for (std::size_t i = 0; i < out.count; ++i) {
-      report(progress, i, out.count);
+      if (i % period == 0) {
+        report(progress, i, out.count);
+        const std::size_t some = std::min(out.count - i, period);
+        out.data.resize((i + some) * out.row());
+        error.sample(stream, errors.span().first(some));
+      }
       const std::span<std::uint32_t> row{out.data.data() + i * out.row(), out.row()};
       lattice::lwe::ciphertext_uniform(*out.seed, i, p.q(), row.first(n));
       const std::uint64_t mask =
           lattice::lwe_mask<std::uint32_t>(row.first(n), secret_key().lwe(), p.q());
       row[n] = static_cast<std::uint32_t>(
-          (mask + encode_message(messages[i]) + lattice::residue(errors[i], p.q())) & (p.q() - 1));
+          (mask + encode_message(messages[i]) + lattice::residue(errors[i % period], p.q())) &
+          (p.q() - 1));
     }
     return out;
   });
@@ -162,8 +175,8 @@ std::vector<std::uint32_t> Client::decrypt(const Ciphertexts& ciphertexts,
   const std::uint64_t q = parameters().q(), sectors = ciphertexts.encoding.sectors();
   const std::uint32_t p = ciphertexts.encoding.p;
   const std::uint32_t keep = ciphertexts.encoding.padding ? p : 0;  // the padding bit's weight
-  auto out = math::with_memory_for("messages",
-                                   [&] { return std::vector<std::uint32_t>(ciphertexts.count); });
+  std::vector<std::uint32_t> out;
+  math::with_memory_for("messages", [&] { room_for_results(out, ciphertexts.count, progress); });
   for (std::size_t i = 0; i < ciphertexts.count; ++i) {
     report(progress, i, ciphertexts.count);
     // round(phase·sectors/q) mod sectors; q is a power of two, so that no division meets a secret.
@@ -186,8 +199,8 @@ std::vector<std::int64_t> Client::noise(const Ciphertexts& ciphertexts,
   check_values(messages, ciphertexts.encoding.p);
   const std::uint64_t q = parameters().q();
   const SecretEncoder encode_message(ciphertexts.encoding, q);
-  auto out =
-      math::with_memory_for("errors", [&] { return std::vector<std::int64_t>(ciphertexts.count); });
+  std::vector<std::int64_t> out;
+  math::with_memory_for("errors", [&] { room_for_results(out, ciphertexts.count, progress); });
   for (std::size_t i = 0; i < ciphertexts.count; ++i) {
     report(progress, i, ciphertexts.count);
     const std::uint64_t error =

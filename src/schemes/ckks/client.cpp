@@ -17,7 +17,6 @@
 #include "schemes/ckks/noise.h"
 #include "schemes/ckks/release.h"
 #include "whorl/error.h"
-#include "whorl/rows.h"
 
 namespace whorl::ckks {
 
@@ -105,21 +104,18 @@ Ciphertexts encrypted(const PublicKey& key, std::span<const Complex> values,
                    });
 }
 
-/// The batch modulo as few primes as its messages and errors need, with room to spare.
+/// The batch modulo as few primes as its messages and errors need, with room to spare. Nothing is
+/// copied.
 rlwe::HostBatch least(const Ciphertexts& c, double log2_largest) {
   const Parameters& p = c.parameters;
   const std::vector<unsigned>& primes = p.primes(c.info.level);
   ring::Basis basis;
-  std::vector<std::uint32_t> kept;
   double bits = 0;
   for (std::size_t i = 0; i < primes.size() && bits < log2_largest + 8; ++i) {
     basis.insert(primes[i]);
-    kept.push_back(static_cast<std::uint32_t>(i));
     bits += std::log2(static_cast<double>(p.literal().chain[primes[i]]));
   }
-  // Rows of primes are `kept`, in each part.
-  return {basis, c.info.parts, c.info.count,
-          take_words(c.data, {c.info.parts, c.info.count * p.N()}, primes.size(), kept)};
+  return {basis, c.info.parts, c.info.count, c.data, primes.size()};
 }
 
 }  // namespace
@@ -192,7 +188,9 @@ std::vector<Complex> Client::decrypt_raw(const Ciphertexts& c, bool allow_spent,
   if (!allow_spent) state_->account.check_decrypts(c.info, "allow_spent decrypts nevertheless");
   return math::with_memory_for("decrypted values", [&] {
     const std::size_t length = static_cast<std::size_t>(c.info.length);
-    std::vector<Complex> out(c.info.count * length);
+    std::vector<Complex> out;
+    math::make_room(out, c.info.count * length,
+                    [&] { return progress && !progress(0, c.info.count); });
     state_->secret.phases(
         least(c, log2_largest(parameters(), c.info, -1000)),
         [&](std::size_t i, std::span<const double> phase) {
@@ -230,7 +228,9 @@ std::vector<Complex> Client::release(const Ciphertexts& c, const ReleaseOptions&
   try {
     return math::with_memory_for("released values", [&] {
       const std::size_t length = static_cast<std::size_t>(c.info.length);
-      std::vector<Complex> out(c.info.count * length);
+      std::vector<Complex> out;
+      math::make_room(out, c.info.count * length,
+                      [&] { return options.progress && !options.progress(0, c.info.count); });
       state_->secret.phases(
           least(c, log2_largest(parameters(), c.info, sigma)),
           [&](std::size_t i, std::span<const double> phase) {

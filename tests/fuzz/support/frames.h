@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -81,6 +82,15 @@ Bytes repaired(std::span<const std::uint8_t> input, const FrameKind& kind) {
   return frame;
 }
 
+/// Ends the program for a shape that NumPy cannot hold, with 2^22 bytes for each element.
+inline void check_shape(const std::optional<Shape>& shape) {
+  if (!shape) return;
+  std::uint64_t left = std::uint64_t{1} << 41;  // of 2^63 bytes
+  for (const std::uint64_t length : *shape)
+    if (length != 0) left /= length;
+  if (shape->size() > 32 || left == 0) std::abort();
+}
+
 /// Loads; what is refused must be refused by one of Whorl's exceptions (others end the program),
 /// and what is accepted must be just what dump writes, or, of an older format, must be accepted
 /// again as that.
@@ -88,7 +98,9 @@ template <class T>
 void load_and_dump(std::span<const std::uint8_t> bytes) {
   Bytes again;
   try {
-    again = dump(load<T>(bytes, options()));
+    const T value = load<T>(bytes, options());
+    if constexpr (requires { value.shape; }) check_shape(value.shape);
+    again = dump(value);
   } catch (const Error&) {
     return;
   }

@@ -548,3 +548,24 @@ def test_the_package_runs_as_the_command() -> None:
         check=False,
     )
     assert (done.stdout, done.stderr) == (f"whorl {whorl.__version__}\n", "")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        (*KEYGEN, "--secret", "named", "--keys", "keys"),
+        ("encrypt", "1", *PHRASE, "-o", "named"),
+    ],
+)
+def test_a_full_disk_is_told_of_the_file_that_was_named(
+    keyed: Shell, command: tuple[str, ...]
+) -> None:
+    before = sorted(keyed.folder.iterdir())
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
+    done = run_python(limit + CLI, *command, cwd=keyed.folder)
+    assert (done.returncode, done.stderr) == (
+        1,
+        "whorl: IoError: named cannot be written: File too large; save to another place, or allow "
+        "larger files where a limit is set (ulimit -f)\n",
+    )
+    assert sorted(keyed.folder.iterdir()) == before

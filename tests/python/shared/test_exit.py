@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import random
 from pathlib import Path
 
 import pytest
@@ -111,3 +113,53 @@ def test_programs_end_quietly(name: str) -> None:
 # nb::set_leak_warnings(false) in python/src/server/module.cpp keeps nanobind from listing it.
 def test_daemon_threads_end_quietly() -> None:
     check(DAEMON)
+
+
+# Each thread is in a long call of its own, over and over, when Python ends.
+IN_CALLS = """
+import sys, tempfile, threading, time
+sys.path.insert(0, sys.argv[1])
+import numpy as np
+from support import make_bgv_kit, make_ckks_kit, make_kit
+from whorl import _server
+scheme, seconds, folder = sys.argv[2], float(sys.argv[3]), sys.argv[4]
+kit = {"binfhe": make_kit, "bgv": make_bgv_kit, "ckks": make_ckks_kit}[scheme]()
+client, server, keys = kit.client, kit.server, kit.keys
+values = np.zeros(20_000, int) if scheme == "binfhe" else np.ones((200, 512))
+values = values if scheme == "ckks" else values.astype(int)
+batch = client.encrypt(values)
+frame = batch.to_bytes()
+a = server.upload(batch[:20])
+batch.save(folder + "/loaded")
+raw = {"raw": True} if scheme == "ckks" else {}
+calls = [
+    lambda: client.encrypt(values),
+    lambda: client.encrypt(values[:1]),
+    lambda: client.decrypt(batch, **raw),
+    lambda: client.evaluation_keys(),
+    lambda: client.evaluation_keys(progress=lambda done, total: time.sleep(1e-4)),
+    lambda: type(server)(keys, device="cpu"),
+    lambda: server.nand(a, a) if scheme == "binfhe" else a * a,
+    lambda: server.download(server.upload(batch)),
+    lambda: batch.save(folder + "/saved"),
+    lambda: type(batch).load(folder + "/loaded", True),
+    lambda: type(batch).from_bytes(batch.to_bytes(), True),
+    lambda: _server.rtl.count_cycles({}, {}, 100, 2),
+]
+def run(call):
+    while True:
+        call()
+for call in calls:
+    threading.Thread(target=run, args=(call,), daemon=True).start()
+time.sleep(seconds)
+"""
+
+
+@pytest.mark.parametrize("scheme", ["binfhe", "bgv", "ckks"])
+def test_daemon_threads_amid_calls(scheme: str, tmp_path: Path) -> None:
+    """Python ends threads that ask for its lock by unwinding them, which no C++ frame may see."""
+    for _ in range(int(os.environ.get("WHORL_TEST_ENDS", "4"))):
+        seconds = random.uniform(0, 0.3)
+        tests, folder = str(Path(__file__).parents[1]), str(tmp_path)
+        done = run_python(IN_CALLS, tests, scheme, f"{seconds}", folder)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), f"after {seconds} s"

@@ -45,7 +45,7 @@ def test_fresh_ciphertexts_expand_within_limits(kit: Kit, tmp_path: Path) -> Non
 
 
 def test_a_small_frame_of_gigabytes_is_refused() -> None:
-    """A frame as an attacker makes it: 3 MB, of which a gigabyte and more would become."""
+    """A frame as an attacker makes it: 900 KB, of which a gigabyte and more would become."""
     params = binfhe.parameters("W128_P64")
     count = 2**30 // (4 * (params.n + 1)) + 1
     one = binfhe.Client(params).encrypt([0]).to_bytes()
@@ -54,10 +54,30 @@ def test_a_small_frame_of_gigabytes_is_refused() -> None:
     frame = bytearray(one[: -32 - word] + bytes(word * count))
     frame[at : at + 8] = count.to_bytes(8, "little")
     frame = _sealed(frame)
+    size = 4 * (params.n + 1) * count
     with pytest.raises(
-        whorl.OversizedError, match=f"{count} unpack .* at most {2**30} are accepted"
+        whorl.OversizedError,
+        match=rf"{count} unpack .* at most {2**28} are accepted "
+        rf"\(max_expanded_bytes = {size} accepts them\)",
     ):
         binfhe.Ciphertexts.from_bytes(bytes(frame))
+
+
+def test_shapes_that_numpy_cannot_hold_are_refused(kit: Kit) -> None:
+    frame = bytearray(kit.client.encrypt(np.zeros((0, 77), int)).to_bytes()[:-32])
+    at = frame.rindex((77).to_bytes(8, "little"))
+
+    def load(length: int) -> binfhe.Ciphertexts:
+        frame[at : at + 8] = length.to_bytes(8, "little")
+        return binfhe.Ciphertexts.from_bytes(bytes(_sealed(frame[:])), True)
+
+    a = load(2**40)
+    assert a.data.shape == (0, 2**40, kit.parameters.n + 1)
+    assert a.T.shape == (2**40, 0)
+    assert kit.client.decrypt(kit.server.not_(a)).shape == a.shape == (0, 2**40)
+    for length in (2**40 + 1, 2**62, 2**63, 2**64 - 1):
+        with pytest.raises(whorl.FormatError, match=r"shape: .* NumPy holds no larger arrays"):
+            load(length)
 
 
 def _sealed(frame: bytearray) -> bytearray:

@@ -93,7 +93,7 @@ TEST_F(IoBadInput, SeededCiphertextsExpandWithinTheLimit) {
   options.max_expanded_bytes = bytes - 1;
   EXPECT_EQ(said(seeded, options),
             "ciphertexts: 1000 unpack to 68000 bytes; at most 67999 are accepted "
-            "(max_expanded_bytes)");
+            "(max_expanded_bytes = 68000 accepts them)");
   EXPECT_EQ(said(whole, options), "") << "nothing is expanded";
   options = insecure();
   options.max_count = count;
@@ -102,8 +102,8 @@ TEST_F(IoBadInput, SeededCiphertextsExpandWithinTheLimit) {
   for (const Bytes& frame : {seeded, whole})
     EXPECT_EQ(said(frame, options),
               "ciphertexts: 1000 unpack to 68000 bytes; at most 999 "
-              "ciphertexts are accepted (max_count)");
-  EXPECT_EQ(insecure().max_expanded_bytes, std::uint64_t{1} << 30);
+              "ciphertexts are accepted (max_count = 1000 accepts them)");
+  EXPECT_EQ(insecure().max_expanded_bytes, std::uint64_t{1} << 28);
 }
 
 TEST_F(IoBadInput, ResiduesOfCiphertexts) {
@@ -201,7 +201,8 @@ TEST_F(IoBadInput, MessagesNameFieldValueAndBound) {
   limited.max_bytes = 10;
   EXPECT_EQ(test::message_of([&] { load<binfhe::Ciphertexts>(frame, limited); }),
             "payload length is " + std::to_string(frame.size() - 96) +
-                " bytes; at most 10 are accepted (max_bytes)");
+                " bytes; at most 10 are accepted (max_bytes = " +
+                std::to_string(frame.size() - 96) + " accepts them)");
 }
 
 }  // namespace

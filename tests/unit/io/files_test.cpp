@@ -235,7 +235,9 @@ TEST_F(IoFile, FullDiskKeepsTheOldFile) {
   }
   ::setrlimit(RLIMIT_FSIZE, &limit);
   std::signal(SIGXFSZ, handler);
-  EXPECT_EQ(message, path.string() + " cannot be written: File too large");
+  EXPECT_EQ(message, path.string() +
+                         " cannot be written: File too large; save to another place, or allow "
+                         "larger files where a limit is set (ulimit -f)");
   EXPECT_EQ(read_all(path), before);
   EXPECT_EQ(files(), 1U);
 }

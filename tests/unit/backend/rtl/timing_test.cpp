@@ -139,6 +139,8 @@ TEST(RtlTiming, DesignersSeeTheSameCounters) {
   design.M = 3;
   EXPECT_NO_THROW(whorl::rtl::count_cycles(design, {.stall = 256}, {30, 1}));
   EXPECT_THROW(whorl::rtl::count_cycles(design, {.stall = 257}, {30, 1}), ParameterError);
+  EXPECT_THROW(whorl::rtl::count_cycles(design, {}, {30, 5}, [] { return true; }),
+               InterruptedError);
 }
 
 }  // namespace
