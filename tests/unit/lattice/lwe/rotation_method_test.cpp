@@ -173,39 +173,49 @@ TEST(RotationMethod, CostsAreThoseOfThePapers) {
   const ring::Gadget gadget(math::ntt_primes(48, 2048, 1)[0], 23, 1);
   const RotationMethod ginx, two(Kind::unrolled, 2), ap(Kind::ap, 32), walk(Kind::automorphism, 1),
       window(Kind::automorphism, 10);
-  EXPECT_EQ(ginx.transforms(gadget, 843, 2048, 843), 843 * 4);
-  EXPECT_EQ(two.transforms(gadget, 843, 2048, 842), 421 * 4);
+  const auto transforms = [&](const RotationMethod& m, std::uint32_t n, std::uint32_t ring,
+                              std::uint32_t coefficients) {
+    const RotationMethod::Range range{gadget, coefficients};
+    return m.transforms(n, N, {&range, 1});
+  };
+  const auto variance = [](const RotationMethod& m, const RotationMethod::Noise& noise,
+                           const ring::Gadget& of, std::uint32_t coefficients) {
+    const RotationMethod::Range range{of, coefficients};
+    return m.variance(noise, {&range, 1});
+  };
+  EXPECT_EQ(transforms(ginx, 843, 2048, 843), 843 * 4);
+  EXPECT_EQ(transforms(two, 843, 2048, 842), 421 * 4);
   // 2N = 2^11 has digits of 32, 32 and 2 values: 2 - 1/16 + 1/2 products. Modulo q = 2^10, as FHEW
   // and OpenFHE take them, two digits of 32 are enough: 2 - 1/16, and 62 keys.
-  EXPECT_NEAR(ap.transforms(gadget, 500, 1024, 500), 500 * 4 * 2.4375, 1e-6);
+  EXPECT_NEAR(transforms(ap, 500, 1024, 500), 500 * 4 * 2.4375, 1e-6);
   const RotationMethod by_q(Kind::ap, 32, 1, 2);
-  EXPECT_NEAR(by_q.transforms(gadget, 500, 1024, 500), 500 * 4 * 1.9375, 1e-6);
+  EXPECT_NEAR(transforms(by_q, 500, 1024, 500), 500 * 4 * 1.9375, 1e-6);
   EXPECT_EQ(by_q.keys(1024, SecretKind::ternary), 62u);
   // Lee et al.: N automorphisms without a window; n = 554, N = 1024: some 430 with a wide one.
-  EXPECT_NEAR((walk.transforms(gadget, 554, 1024, 554) - 554 * 4) / 3, 1025, 1);
-  EXPECT_NEAR((window.transforms(gadget, 554, 1024, 554) - 554 * 4) / 3, 431, 4);
+  EXPECT_NEAR((transforms(walk, 554, 1024, 554) - 554 * 4) / 3, 1025, 1);
+  EXPECT_NEAR((transforms(window, 554, 1024, 554) - 554 * 4) / 3, 431, 4);
   const RotationMethod::Noise at{842, 2048, gadget.modulus(), 1, 10, 0.5, 0.5, false};
   // Unrolled by 2: half the steps, 3 keys whose rows count twice; what is dropped, 2·3/4 to 1/2.
   const ring::Gadget exact(gadget.modulus(), 24, 2);
-  EXPECT_NEAR(two.variance(at, exact, 842) / ginx.variance(at, exact, 842), 3, 1e-3);
+  EXPECT_NEAR(variance(two, at, exact, 842) / variance(ginx, at, exact, 842), 3, 1e-3);
   // With a key for none of a group: 4 keys that count once, after 3 that count twice.
   const RotationMethod all(Kind::unrolled_all, 2);
-  EXPECT_NEAR(two.variance(at, exact, 842) / all.variance(at, exact, 842), 6.0 / 4, 1e-3);
+  EXPECT_NEAR(variance(two, at, exact, 842) / variance(all, at, exact, 842), 6.0 / 4, 1e-3);
   // A last group of one: a step of GINX, but that ACC itself is decomposed.
-  EXPECT_NEAR(two.variance(at, exact, 3) / two.variance(at, exact, 2), (3 + 1) / 3.0, 1e-3);
+  EXPECT_NEAR(variance(two, at, exact, 3) / variance(two, at, exact, 2), (3 + 1) / 3.0, 1e-3);
   // Blocks of 3: a third of the steps, 3 keys that count twice; what is dropped, 2·3/4 to 1/2.
   const RotationMethod blocks(Kind::block, 3);
-  EXPECT_EQ(blocks.transforms(gadget, 843, 2048, 843), 281 * 4);
+  EXPECT_EQ(transforms(blocks, 843, 2048, 843), 281 * 4);
   EXPECT_EQ(blocks.keys(2048, SecretKind::block_binary), 3u);
-  EXPECT_NEAR(blocks.variance(at, exact, 843) / ginx.variance(at, exact, 843), 2, 1e-3);
+  EXPECT_NEAR(variance(blocks, at, exact, 843) / variance(ginx, at, exact, 843), 2, 1e-3);
   const RotationMethod::Noise no_errors{843, 2048, gadget.modulus(), 1, 0, 0.5, 0.5, false};
-  EXPECT_NEAR(blocks.variance(no_errors, gadget, 843) / ginx.variance(no_errors, gadget, 843), 1,
+  EXPECT_NEAR(variance(blocks, no_errors, gadget, 843) / variance(ginx, no_errors, gadget, 843), 1,
               1e-3);
   // A raised modulus: the formula of its own, 2·2N·Q²/12·σ²/P² a step and the rounding.
   const double P = 1e6;
   const RotationMethod raised(Kind::ginx, 1, 1'000'000);
   const double Q = static_cast<double>(gadget.modulus());
-  EXPECT_NEAR(raised.variance(at, gadget, 1) / (1 - 1 / 4096.0),
+  EXPECT_NEAR(variance(raised, at, gadget, 1) / (1 - 1 / 4096.0),
               2.0 * 2 * 2048 * Q * Q / 12 * 10 / (P * P) + (1 + 1024.0) / 12, 1e-9 * Q * Q / P);
 }
 

@@ -87,7 +87,8 @@ TEST(NamedSets, RingModuliAreTheLargestPrimesOfTheirSize) {
     if (for_the_core(set)) continue;
     EXPECT_EQ(set.Q, math::ntt_prime_below(std::bit_ceil(set.Q), set.N)) << set.name;
     const std::uint64_t P = set.rotation.raised_by;
-    if (P != 1) EXPECT_EQ(P, math::ntt_prime_below(std::bit_ceil(P), set.N)) << set.name;
+    if (P == 1) continue;
+    EXPECT_EQ(P, math::ntt_prime_below(std::bit_ceil(P), set.N)) << set.name;
   }
 }
 
