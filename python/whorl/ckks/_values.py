@@ -43,14 +43,15 @@ Bound: TypeAlias = float | tuple[float, float]
 
 def as_bounds(bound: Bound) -> tuple[float, float]:
     """The lower and the upper bound of a pair; one number stands for both signs."""
-    if isinstance(bound, (tuple, list)) or (isinstance(bound, np.ndarray) and bound.ndim > 0):
-        if len(bound) != 2:
+    given: Any = bound
+    if isinstance(given, (tuple, list)) or (isinstance(given, np.ndarray) and given.ndim > 0):
+        if len(given) != 2:
             raise ShapeError(
-                f"bound: {len(bound)} numbers are given; one is the largest absolute value, two "
+                f"bound: {len(given)} numbers are given; one is the largest absolute value, two "
                 "are the lower and the upper bound"
             )
-        return as_real("bound", bound[0]), as_real("bound", bound[1])
-    most = as_real("bound", bound)
+        return as_real("bound", given[0]), as_real("bound", given[1])
+    most = as_real("bound", given)
     return -most, most
 
 

@@ -58,8 +58,8 @@ void Ledger::spend(std::uint64_t results, double queries) {
   const double more = static_cast<double>(results) / queries;
   // Doubles round 1/queries; what they lose is far below what this lets pass.
   if (released_.spent + more > 1 + 0x1p-20)
-    throw ParameterError("queries = " + math::text_of(queries) + ": " + math::counted(results, "result") +
-                         " would spend " + math::text_of(more) +
+    throw ParameterError("queries = " + math::text_of(queries) + ": " +
+                         math::counted(results, "result") + " would spend " + math::text_of(more) +
                          " of what may be released of this key, of which " +
                          math::text_of(std::max(0.0, 1 - released_.spent)) + " is left after " +
                          math::counted(released_.results, "result") +
