@@ -43,8 +43,8 @@ void check_levels(const char* what, const SignStages& stages, unsigned more, con
 Array normalised(const Server& server, const Array& x) {
   const double most = x.info().bounds().most();
   if (is_divided(x)) return server.with_bound(server.multiply_scalar(x, 1 / most), 1);
-  // What is smaller than its error has no sign to be told.
-  const double least = std::max(most, std::exp2(x.info().error));
+  // What is as small as its errors has no sign to be told, and these must stay within 1.
+  const double least = std::max(most, 18 * std::exp2(x.info().error));
   const double by = std::floor(std::min((1 + 0x1p-32) / least, 0x1p62));
   return by >= 2 ? server.multiply_integer(x, static_cast<std::int64_t>(by)) : x;
 }
@@ -195,21 +195,28 @@ Array inverse(const Server& server, const Array& x, const InverseStages& stages)
 
 Array sign(const Server& server, const Array& x, const SignStages& stages) {
   check_levels("sign", stages, 0, x);
+  if (is_divided(x) && x.info().packing == Packing::real)
+    throw EncodingError("sign: values of up to " + math::text_of(x.info().bounds().most()) +
+                        " are above 1: divide by their bound first, or state by with_bound a "
+                        "smaller one that you know");
   Array y = x;
   for (const Polynomial& p : stages.stages) {
     // The bound that evaluate() states is the sum of the coefficients' absolute values. The largest
     // value of a polynomial is at most 1/cos(pi·degree/(2·points)) times that at so many of
-    // Chebyshev's extrema (Ehlich, Zeller, 1964).
+    // Chebyshev's extrema (Ehlich, Zeller, 1964): 1.005 here, up to degree 64.
     double most = 0;
-    const unsigned points = 64 * std::max(p.degree(), 1u);
+    constexpr unsigned points = 1024;
     for (unsigned i = 0; i <= points; ++i)
       most = std::max(most, std::abs(p(std::cos(std::numbers::pi * i / points))));
-    const double largest = most / std::cos(std::numbers::pi / 128);
     if (&p != &stages.stages.back() && most > 1 + 0x1p-20)
       throw ParameterError("stage " + std::to_string(&p - stages.stages.data()) +
                            " of a sign reaches " + math::text_of(most) +
                            ", and the next one is made for values up to 1");
-    y = server.with_bound(evaluate(server, y, p), &p == &stages.stages.back() ? largest : 1);
+    y = evaluate(server, y, p);
+    if (&p != &stages.stages.back())
+      y = server.with_bound(y, 1);
+    else if (p.degree() <= points / 16)
+      y = server.with_bound(y, most / std::cos(std::numbers::pi / 32));
   }
   return y;
 }

@@ -221,11 +221,12 @@ bool is_mapped(const Polynomial& p, unsigned degree) {
 }
 
 /// EncodingError unless all values lie in the interval of the polynomial, but for roundings of the
-/// bounds: outside it Chebyshev's powers grow as cosh(n·sqrt(2·d)), which for a distance d of 2^-32
-/// and n = 4,095 is 1.004.
+/// bounds: outside it Chebyshev's powers grow as cosh(n·sqrt(2·d)), which for a distance of d =
+/// 2^-32 of half the interval and n = 4,095 is 1.004.
 void check_interval(const CiphertextInfo& info, const Polynomial& p) {
   const Bounds known = info.bounds();
-  const double slack = 0x1p-33 * std::max({p.high - p.low, std::abs(p.low), std::abs(p.high)});
+  const double slack =
+      0x1p-33 * (p.high - p.low) + 0x1p-50 * std::max(std::abs(p.low), std::abs(p.high));
   if (known.low >= p.low - slack && known.high <= p.high + slack) return;
   throw EncodingError(
       "values between " + math::text_of(known.low) + " and " + math::text_of(known.high) +
@@ -233,6 +234,16 @@ void check_interval(const CiphertextInfo& info, const Polynomial& p) {
       math::text_of(p.high) +
       ": give encrypt a lower and an upper bound, state by with_bound the ones that "
       "you know, or take a polynomial for a larger interval");
+}
+
+/// NoiseError if a polynomial's result is all error. Its argument may then lie outside the interval
+/// by its own error, and no factor that makes the result smaller may hide that.
+Array readable(const Server& server, Array value) {
+  Access::account(server).check_decrypts(
+      value.info(),
+      "the polynomial makes the error of its argument too large: take a larger scale_bits, or "
+      "values that are larger beside their error");
+  return value;
 }
 
 /// Polynomials of a basis and interval as of `like`. `ends` are those of all of them.
@@ -252,9 +263,11 @@ Array evaluated(const Server& server, const Array& x, const Polynomial& like,
                      std::to_string(info.level) +
                      ": take parameters with a larger depth, or bootstrap before");
   Array u = server.relinearise(x);
-  if (degree == 0 || like.basis == Polynomial::Basis::monomial)
-    return Evaluation<Coefficient>(server, u, like.basis, coefficients, length)
-        .run(coefficients, depth);
+  if (degree == 0 || like.basis == Polynomial::Basis::monomial) {
+    Array value = Evaluation<Coefficient>(server, u, like.basis, coefficients, length)
+                      .run(coefficients, depth);
+    return degree == 0 ? value : readable(server, std::move(value));
+  }
   if (is_mapped(like, degree)) {
     const double middle = (like.low + like.high) / 2;
     if (middle != 0) u = server.add_scalar(u, -middle);
@@ -266,7 +279,7 @@ Array evaluated(const Server& server, const Array& x, const Polynomial& like,
   const Array value =
       Evaluation<Coefficient>(server, server.with_bound(u, 1), like.basis, coefficients, length)
           .run(coefficients, depth);
-  return Access::narrowed(server, value, ends);
+  return readable(server, Access::narrowed(server, value, ends));
 }
 
 void check_degree(unsigned degree) {

@@ -32,12 +32,13 @@ SignStages minimax_sign(double epsilon, double error);
 /// them elsewhere. Values are real, with |x| <= 1 by the array's bound; errors as of evaluate.
 Array sign(const Server& server, const Array& x, const SignStages& stages);
 /// |x|; one level more than the stages take. With an error of |x|·stages.error, and up to
-/// 2·epsilon where |x| < epsilon.
+/// 2·epsilon·d where |x| < epsilon·d; d is 1, or 1/floor(1/b) for values with a bound b below 1/2.
 Array absolute(const Server& server, const Array& x, const SignStages& stages);
 /// x where it is positive, else 0 (a rectified linear unit); errors are half of those of absolute.
 Array relu(const Server& server, const Array& x, const SignStages& stages);
-/// 1 where a > b, 0 where a < b, for |a - b| >= epsilon·d and |a - b| <= d, the array's bound of
-/// a - b; 1/2 where they are equal. If d is above 1 it takes a level more than the stages.
+/// 1 where a > b, 0 where a < b, for |a - b| >= epsilon·d; 1/2 where they are equal. d is the
+/// array's bound b of a - b, if that is above 1; then it takes a level more than the stages.
+/// Smaller differences are multiplied by the integer floor(1/b), and d is 1/floor(1/b).
 Array greater(const Server& server, const Array& a, const Array& b, const SignStages& stages);
 /// The larger one of two values, and the smaller one; levels as of `greater`, and one more.
 Array maximum(const Server& server, const Array& a, const Array& b, const SignStages& stages);

@@ -20,7 +20,7 @@ struct Polynomial {
 
   /// The largest index of a coefficient that is not 0; 0 if there is none.
   unsigned degree() const;
-  /// How many levels evaluate() takes: ceil(log2(degree + 1)), at least one, and one more where
+  /// How many levels evaluate() takes: ceil(log2(degree + 1)), and one more where
   /// Chebyshev's basis is on another interval than -1 … 1.
   unsigned depth() const;
   /// Its value in clear.
@@ -40,9 +40,10 @@ Polynomial approximate_within(const std::function<double(double)>& f, double low
 
 /// p of each value, by the method of Paterson and Stockmeyer at the least depth (Bossuat, Mouchet,
 /// Troncoso-Pastoriza, Hubaux, EUROCRYPT 2021, §3). The values must be real, and must lie in the
-/// polynomial's interval. EncodingError for packings other than real, and where the bound of x
-/// is above the interval's ends; Server::with_bound states a bound that the caller knows.
-/// NoiseError if x has fewer levels than depth(). (OpenFHE: EvalChebyshevSeries, EvalPoly.)
+/// polynomial's interval. EncodingError for packings other than real, and where an end of
+/// x's bounds lies outside the interval; Server::with_bound states bounds that the caller knows.
+/// NoiseError if x has fewer levels than depth(), or if nothing could be read of the result.
+/// (OpenFHE: EvalChebyshevSeries, EvalPoly.)
 Array evaluate(const Server& server, const Array& x, const Polynomial& p);
 
 /// Polynomials of one basis and one interval, and which of them belongs to each value. (Lattigo:

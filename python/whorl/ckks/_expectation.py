@@ -57,6 +57,6 @@ def checked(given: Expectation) -> Expectation:
         as_real("expect.error", given.error),
     )
     for name in ("bound", "error"):
-        if not getattr(out, name) > 0:
-            raise ParameterError(f"expect.{name}: {getattr(out, name)} is not positive")
+        if not 0 < getattr(out, name) < float("inf"):
+            raise ParameterError(f"expect.{name}: {getattr(out, name)} is not positive and finite")
     return out

@@ -74,8 +74,8 @@ class Polynomial:
     )
     depth = Part[int](
         "_core.depth",
-        "How many levels its evaluation takes: ⌈log2(degree + 1)⌉, at least one; one more where "
-        "Chebyshev's basis is on another interval than -1 … 1.",
+        "How many levels its evaluation takes: ⌈log2(degree + 1)⌉; one more where "
+        "Chebyshev's basis is on another interval than -1 … 1, unless it is a constant.",
     )
 
     def __call__(self, x: ArrayLike) -> Any:

@@ -135,11 +135,26 @@ def _encrypt(
     values: Any,
     *,
     bound: Annotated[
-        float, typer.Option(help="No value has a larger absolute value; it is public.")
-    ] = 1.0,
+        str,
+        typer.Option(
+            help="No value has a larger absolute value; or LOW,HIGH, between which all values lie. "
+            "It is public."
+        ),
+    ] = "1",
     coefficients: shared.Coefficients = False,
 ) -> Any:
-    return client.encrypt(values, bound, "coefficients" if coefficients else None)
+    return client.encrypt(values, _bound(bound), "coefficients" if coefficients else None)
+
+
+def _bound(text: str) -> Any:
+    """A number, or two with a comma between them."""
+    try:
+        numbers = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        numbers = ()
+    if len(numbers) not in (1, 2):
+        raise ValueError(f"--bound: {text!r} is neither a number nor LOW,HIGH")
+    return numbers if len(numbers) == 2 else numbers[0]
 
 
 def _decrypt(
@@ -195,6 +210,13 @@ def _polynomial(server: Any, x: Any, *coefficients: Any) -> Any:
     return server.evaluate(x, Polynomial(listed, "monomial"))
 
 
+def _with_bound(server: Any, x: Any, *bound: float) -> Any:
+    """The largest absolute value, or the least and the largest value."""
+    if len(bound) not in (1, 2):
+        raise TypeError(f"with_bound takes one bound or two, and {len(bound)} are given")
+    return server.with_bound(x, bound if len(bound) == 2 else bound[0])
+
+
 CKKS = Scheme(
     name="ckks",
     module="whorl.ckks",
@@ -203,12 +225,13 @@ CKKS = Scheme(
     secret="CKKS secret key",
     functions=(
         *("rotate", "conjugate", "sum", "replicate", "square", "inverse"),
-        *("rescale", "lower", "with_bound", "bootstrap"),
+        *("rescale", "lower", "bootstrap"),
     ),
     circuits={
         **{name: _by_sign(name, 1) for name in ("sign", "absolute", "relu")},
         **{name: _by_sign(name, 2) for name in ("greater", "maximum", "minimum")},
         "polynomial": _polynomial,
+        "with_bound": _with_bound,
     },
     integers=False,
     keygen=_keygen,

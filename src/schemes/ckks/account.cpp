@@ -116,6 +116,7 @@ void Account::check(const Parameters& parameters, const Info& a) {
     if (!(std::abs(end) <= farthest || std::isinf(end)))
       refuse("low or high, " + exact_text_of(end) + ", is above the bound " +
              exact_text_of(std::exp2(a.bound)));
+  if (a.low > farthest || a.high < -farthest) refuse("low or high is infinite on the wrong side");
   if (!(a.low <= a.high))
     refuse("low = " + exact_text_of(a.low) + " is above high = " + exact_text_of(a.high));
   if (a.rest > Rest::copies)
@@ -236,7 +237,9 @@ Account::Info Account::fresh(Packing packing, std::size_t count, std::uint64_t l
                         " does not fit: scale times bound must be below 2^61 and below half of the "
                         "modulus " +
                         power(parameters_.log2_Q(a.level)) +
-                        "; divide the values, or take a smaller scale_bits or a larger depth");
+                        ": divide the values, and multiply results by an integer, which is exact; "
+                        "or take a smaller scale_bits" +
+                        (room(a) < 0 ? " or a larger depth" : ""));
   return a;
 }
 

@@ -178,6 +178,12 @@ Array Server::sum(const Array& a, std::uint64_t period) const {
   const std::uint64_t length = a.info_.length, slots = a.info_.slots();
   check_power("sum: the period", period, 1, length);
   if (period == length) return a;
+  if (slots != length && a.info_.level == 0)
+    throw NoiseError("sum: the length, " + std::to_string(length) +
+                     ", is no power of two, so that a sum takes a level, and the ciphertext is at "
+                     "level 0: take parameters with a larger depth, bootstrap before, or encrypt "
+                     "the values with zeros behind, as " +
+                     std::to_string(slots) + " values");
   return state_->fleet->together([&] {
     Array sum = state_->relinearised(a);
     sum.info_.length = slots;
@@ -186,11 +192,14 @@ Array Server::sum(const Array& a, std::uint64_t period) const {
     for (std::uint64_t step = period; step < slots; step *= 2)
       sum = add(sum, rotate(sum, static_cast<std::int64_t>(step)));
     sum.info_.length = period;
-    const double terms = std::ceil(static_cast<double>(length) / static_cast<double>(period));
     if (slots == length) return sum;
+    // A sum has `fewest` terms, or one more.
+    const auto fewest = static_cast<double>(length / period),
+               most = static_cast<double>((length + period - 1) / period);
     const Bounds each = a.info_.bounds();
     return Access::narrowed(*this, sum,
-                            {terms * std::min(each.low, 0.0), terms * std::max(each.high, 0.0)});
+                            {std::min(fewest * each.low, most * each.low),
+                             std::max(fewest * each.high, most * each.high)});
   });
 }
 Array Server::replicate(const Array& a, std::uint64_t first, std::uint64_t count) const {

@@ -414,7 +414,8 @@ Array Server::State::multiply_real(const Array& a, double value, bool rescale) c
   const double scale = account.plain_scale(a.info_), by = std::nearbyint(value * scale);
   if (!(std::abs(by) < 0x1p61))
     throw EncodingError("value " + math::text_of(value) + " times the scale 2^" +
-                        math::text_of(std::log2(scale)) + " is above 2^61, or not finite");
+                        math::text_of(std::log2(scale)) +
+                        " is above 2^61, or not finite: an integer may be larger, and is exact");
   Account::Plain known = account.constant(value, scale, a.info_.packing);
   known.packing = a.info_.packing;
   const Info info = account.multiply_plain(a.info_, known);

@@ -221,7 +221,7 @@ REFUSED: dict[str, tuple[type[Exception], str, Callable[[Any], Any]]] = {
         lambda a: a.with_bound(10**400),
     ),
     "large": (whorl.EncodingError, "above 2", lambda a: a + np.array([1e9])),
-    "too large a number": (whorl.NoiseError, "do not fit level", lambda a: a + 1e40),
+    "too large a number": (whorl.NoiseError, "do not fit level", lambda a: a + 1e60),
     "too large to hold": (whorl.NoiseError, "do not fit level", lambda a: a.lower(0) * 2**40),
     "ciphertexts below": (TypeError, "cannot be divided", lambda a: a / a),
     "compared": (TypeError, "cannot be compared", lambda a: a == a),

@@ -146,7 +146,7 @@ def test_functions_that_are_refused(deep: Here) -> None:
         ("relu(x, 1j, 0.1)", "epsilon: 1j is not a number", 1),
         ("polynomial(x)", "coefficients", 1),
         ("logarithm(x)", "logarithm is no function here", 2),
-        ("replicate(x, 7)", "below the length", 1),
+        ("replicate(x, 7)", "to the end of", 1),
     ):
         said = deep("eval", text, "x=x.whorl", "-o", "q.whorl", "--device", "cpu", code=code)
         assert part in said, said

@@ -101,7 +101,7 @@ def test_ckks(toy_ckks: CkksKit, tmp_path: Path, seeded: bool) -> None:
     batch = key.encrypt(numbers)
     if seeded:
         _check("decrypt", lambda: toy_ckks.client.decrypt(batch, raw=True))
-        _check("release", lambda: toy_ckks.client.release(batch, 1e6))
+        _check("release", lambda: toy_ckks.client.release(batch, 1e3))
     _check_files(batch, tmp_path / "numbers")
 
 

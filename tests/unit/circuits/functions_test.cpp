@@ -148,6 +148,25 @@ TEST(CkksFunctions, SmallOperands) {
   }
 }
 
+// Of values that drown in their errors no sign is told, and no product hides that.
+TEST(CkksFunctions, ValuesBesideTheirErrorsAreRefused) {
+  const SignStages stages = minimax_sign(0x1p-4, 0x1p-4);
+  const Party party(stages.depth() + 1);
+  const double error = std::exp2(party.encrypt({0}, 1).info().error);
+  for (const double size : {0.25, 1.0, 12.0}) {
+    const Array x = party.encrypt({0, size * error}, size * error);
+    EXPECT_THROW(static_cast<void>(relu(party.server, x, stages)), NoiseError) << size;
+    EXPECT_THROW(static_cast<void>(absolute(party.server, x, stages)), NoiseError) << size;
+    EXPECT_THROW(static_cast<void>(sign(party.server, x, stages)), NoiseError) << size;
+  }
+  const double size = 0x1p24 * error;
+  const Array x = party.encrypt({size, -size}, size);
+  const std::vector<double> got =
+      party.decrypt(party.server.add_scalar(relu(party.server, x, stages), 1));
+  EXPECT_NEAR(got[0], 1 + size, 0.1 * size);
+  EXPECT_NEAR(got[1], 1, 0.1 * size);
+}
+
 TEST(CkksFunctions, LevelsThatLackAreNamedFirst) {
   const SignStages stages = minimax_sign(0x1p-4, 0x1p-4);
   const Party party(stages.depth());

@@ -217,6 +217,12 @@ TEST(CkksPolynomials, WhatCannotBeRightIsRefused) {
         party.decrypt(evaluate(party.server, party.encrypt(given, bound), right));
     for (std::size_t i = 0; i < given.size(); ++i) EXPECT_NEAR(got[i], given[i], 1e-5);
   }
+  // Far from 0 too, where a small part of the ends is a large part of the interval.
+  for (const double off : {100.0, 1000.0}) {
+    const Polynomial far = approximate([](double t) { return t; }, off, off + 1, 3);
+    const Array near = party.encrypt({off, off + 1}, {off, off + 1 + 1e-8});
+    EXPECT_THROW(static_cast<void>(evaluate(party.server, near, far)), EncodingError) << off;
+  }
   const Array known = party.server.with_bound(party.encrypt({0.5}, 2), 1);
   EXPECT_NEAR(party.decrypt(evaluate(party.server, known, p))[0], 0.25, 1e-6);
   const Polynomial deep = approximate([](double x) { return x; }, -1, 1, 15);

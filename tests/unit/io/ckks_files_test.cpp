@@ -98,6 +98,9 @@ TEST_F(IoCkks, EndsOfValuesAndWhatIsBehindThem) {
   EXPECT_EQ(said(-6, 1), "Range");
   EXPECT_EQ(said(1, 6), "Range");
   EXPECT_EQ(said(std::numeric_limits<double>::quiet_NaN(), 1), "Range");
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(said(infinity, infinity), "Range");
+  EXPECT_EQ(said(-infinity, -infinity), "Range");
 }
 
 TEST_F(IoCkks, RefusesToWriteBrokenFacts) {

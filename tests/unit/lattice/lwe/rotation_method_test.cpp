@@ -176,7 +176,7 @@ TEST(RotationMethod, CostsAreThoseOfThePapers) {
   const auto transforms = [&](const RotationMethod& m, std::uint32_t n, std::uint32_t ring,
                               std::uint32_t coefficients) {
     const RotationMethod::Range range{gadget, coefficients};
-    return m.transforms(n, N, {&range, 1});
+    return m.transforms(n, ring, {&range, 1});
   };
   const auto variance = [](const RotationMethod& m, const RotationMethod::Noise& noise,
                            const ring::Gadget& of, std::uint32_t coefficients) {
