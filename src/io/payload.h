@@ -59,7 +59,9 @@ class PayloadWriter {
   /// Writes the seed and sets the frame's flag, if there is a seed.
   void seed(const std::optional<Seed>& seed);
   /// Writes the shape of an array of ciphertexts. ShapeError unless `count` is its product.
-  void shape(const std::optional<Shape>& shape, std::uint64_t count) { array({shape}, count); }
+  void shape(const std::optional<Shape>& shape, std::uint64_t count) {
+    array({shape_of(shape)}, count);
+  }
   /// Writes all fields of an array. `numbers` need a seed.
   void array(ArrayFields fields, std::uint64_t count);
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import whorl
 from support import TOY, Kit
+from whorl import _rounded as rounded
 from whorl.binfhe import (
     parameter_sets,
     parameters,
@@ -16,7 +17,7 @@ def test_every_named_set_exists_and_says_what_it_is() -> None:
     for name in parameter_sets():
         chosen = parameters(name, allow_insecure=True)
         assert chosen.name == name
-        assert f"{chosen.security.bits:.1f} bits" in repr(chosen)
+        assert f"{rounded.bits(chosen.security.bits)} bits" in repr(chosen)
         assert "failure 2^-" in repr(chosen)
         assert parameters(chosen.literal(), allow_insecure=True) == chosen
         assert chosen.noise().refreshed > 0

@@ -262,7 +262,7 @@ def test_expectations_are_plain(tmp_path: Path) -> None:
         (whorl.ParameterError, "expect: scale is 0,", difference._replace(scale=0)),
         (whorl.ParameterError, r"expect\.bound: 0\.0 is not p", difference._replace(bound=0)),
         (whorl.ParameterError, r"expect\.error: nan", difference._replace(error=math.nan)),
-        (whorl.NoiseError, "release makes it", difference._replace(error=math.inf)),
+        (whorl.ParameterError, r"expect\.error: inf is not", difference._replace(error=math.inf)),
         (whorl.EncodingError, "packing: 'slots'", difference._replace(packing="slots")),
         (whorl.ParameterError, "packing: 1 is not", difference._replace(packing=1)),
         (whorl.ParameterMismatchError, "other parameters", ckks.plan(square, Values(4))),

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import whorl
-from support import BgvKit, CkksKit, Kit, child_succeeds
+from support import BgvKit, CkksKit, Kit, child_succeeds, make_ckks_kit
 from whorl import bgv, binfhe, ckks
 
 
@@ -236,11 +236,13 @@ def test_encryption_and_decryption_answer_ctrl_c(toy_bgv: BgvKit, toy_ckks: Ckks
     numbers = np.zeros((6000, toy_ckks.parameters.slots))
     public_of_numbers = toy_ckks.client.public_key()
     of_numbers = toy_ckks.client.encrypt(numbers)
+    precise = make_ckks_kit(scale_bits=50).client
+    of_precise = precise.encrypt(numbers)
     for work in (
         lambda: toy_ckks.client.encrypt(numbers),
         lambda: public_of_numbers.encrypt(numbers),
         lambda: toy_ckks.client.decrypt(of_numbers, raw=True),
-        lambda: toy_ckks.client.release(of_numbers, 1e5),
+        lambda: precise.release(of_precise, 1e5),
     ):
         assert _polls(work) >= 3
 
