@@ -18,12 +18,16 @@ constexpr std::uint64_t max_positions = std::uint64_t{1} << 40;
 /// max_bytes: sending them is about as much work as loading them.
 constexpr std::uint64_t harmless_expansion = 4;
 
-constexpr std::tuple array_fields{
-    Field{1, "shape", &ArrayFields::shape, max_axes}, Field{2, "numbers", &ArrayFields::numbers},
-    Field{3, "length", &ArrayFields::length},         Field{4, "rest", &ArrayFields::rest},
-    Field{5, "noise", &ArrayFields::noise},           Field{6, "sum", &ArrayFields::sum},
-    Field{7, "largest", &ArrayFields::largest},       Field{8, "as_bits", &ArrayFields::as_bits},
-    Field{9, "low", &ArrayFields::low},               Field{10, "high", &ArrayFields::high}};
+constexpr std::tuple array_fields{Field{1, "shape", &ArrayFields::shape, max_axes},
+                                  Field{2, "numbers", &ArrayFields::numbers},
+                                  Field{3, "length", &ArrayFields::length},
+                                  Field{4, "rest", &ArrayFields::rest},
+                                  Field{5, "noise", &ArrayFields::noise},
+                                  Field{6, "sum", &ArrayFields::sum},
+                                  Field{7, "largest", &ArrayFields::largest},
+                                  Field{8, "as_bits", &ArrayFields::as_bits},
+                                  Field{9, "low", &ArrayFields::low},
+                                  Field{10, "high", &ArrayFields::high}};
 
 template <class Exception>
 void check_shape(const Shape& shape, std::uint64_t count) {

@@ -37,7 +37,7 @@ struct Requirements {
   /// Digits of key switching at the top level, 1 … 16; 0: three, or as many more or fewer as make
   /// the ring smaller or the chain shorter.
   unsigned dnum = 0;
-  unsigned prime_bits = 30;             ///< of each prime: 26 … 31 or 46 … 60
+  unsigned prime_bits = 30;  ///< of each prime: 26 … 31 or 46 … 60
   /// log2 of the sums that each level may add before it multiplies: 3 means eight ciphertexts of
   /// the same level, rotations included.
   double sums = 3;
