@@ -141,6 +141,9 @@ TEST(CkksLengths, Arithmetic) {
     const Array centred = s.add_scalar(a, -1.5);
     party.expect("sum", s.sum(centred), {sum});
     EXPECT_LE(s.sum(centred).info().bounds().high, 0.5 * static_cast<double>(n) + 1e-6);
+    // Of values above 0 the sum is as far above it.
+    EXPECT_NEAR(s.sum(a).info().bounds().low, static_cast<double>(n), 1e-6);
+    EXPECT_NEAR(s.sum(a).info().bounds().high, 2 * static_cast<double>(n), 1e-6);
     party.expect("replicate", s.replicate(centred, n / 2), {x[n / 2] - 1.5});
     if (n >= 4) {
       party.expect("replicate two", s.replicate(a, 2, 2), {x[2], x[3]});
