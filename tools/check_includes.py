@@ -4,7 +4,8 @@ math -> ring -> backend -> run -> lattice -> schemes -> circuits -> io -> python
 them the public headers that belong to no layer (errors, plain buffers). Beyond the order:
 
 - public headers include public or system headers only and name no device;
-- the folders of src/lattice do not use one another, nor do those of src/schemes;
+- the folders of src/lattice do not use one another, nor do those of src/schemes, but that all
+  schemes may use src/schemes/ring;
 - what is outside src/backend uses its contract, never a device's folder;
 - the extension module for servers includes no header of a client's and none for secret keys;
 - the Python package imports neither applications nor tests nor tools, and nothing imports its CLI.
@@ -39,6 +40,8 @@ SECRET_HEADER = re.compile(r"(?:\.\./)*(?:client/.*|whorl/(?:\w+/client|io_secre
 SERVER_FOLDERS = (("python", "src", "server"), ("python", "src", "common"))
 # Layers whose folders are apart.
 APART = ("lattice", "schemes")
+# The folder of src/schemes that all schemes may use.
+SHARED = "ring"
 # Folders whose code the package may not import.
 OUTSIDE_PACKAGE = ("apps", "tests", "tools", "bench")
 
@@ -79,7 +82,7 @@ def neighbour_of(where: Path, included: str) -> bool:
     if used[0] == "whorl" and len(used) > 1:
         scheme = used[1].removesuffix(".h")
         return where.parts[1] == "schemes" and scheme in SCHEMES and scheme != own
-    return len(used) > 2 and used[0] == where.parts[1] and used[1] != own
+    return len(used) > 2 and used[0] == where.parts[1] and used[1] not in (own, SHARED)
 
 
 def check_cpp(root: Path) -> Iterator[str]:

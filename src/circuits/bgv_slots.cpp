@@ -7,6 +7,7 @@
 #include "circuits/encoded.h"
 #include "circuits/linear_map.h"
 #include "circuits/matrix_layout.h"
+#include "math/text.h"
 #include "schemes/bgv/access.h"
 #include "whorl/circuits/slots.h"
 #include "whorl/error.h"
@@ -245,9 +246,9 @@ Array multiply(const Server& server, const Array& x, const SlotMap& matrix) {
   const bool any_slots = length == N && info.rest == Rest::anything;
   if (info.rest == Rest::same || (length != of.rows && !any_slots))
     throw ShapeError("multiply: vectors of " + std::to_string(length) +
-                     " values meet a matrix of " + std::to_string(of.rows) + " rows and " +
-                     std::to_string(of.columns) +
-                     " columns: the number of values must be that of the rows");
+                     " values meet a matrix of " + math::counted(of.rows, "row") + " and " +
+                     math::counted(of.columns, "column") +
+                     ": the number of values must be that of the rows");
   return Access::fleet(server).together([&] {
     Array v = server.relinearise(x);
     if (layout.needs_zeros() && (info.rest != Rest::zeros || length != of.rows))

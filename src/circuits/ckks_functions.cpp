@@ -34,8 +34,7 @@ void check_levels(const char* what, const SignStages& stages, unsigned more, con
   const unsigned levels = stages.depth() + more;
   if (levels > x.info().level)
     throw NoiseError(std::string(what) + " takes " + math::counted(levels, "level") +
-                     ", and the ciphertext has " + std::to_string(x.info().level) +
-                     ": take parameters with a larger depth, or bootstrap before");
+                     ", and the ciphertext has " + std::to_string(x.info().level) + more_levels());
 }
 
 /// x brought to -1 … 1: divided by its bound, or multiplied by an integer, which is exact and takes
@@ -164,8 +163,7 @@ Array inverse(const Server& server, const Array& x, const InverseStages& stages)
                          " are possible, and the residual is from 0 to below 1");
   if (stages.depth() > x.info().level)
     throw NoiseError("the stages of an inverse take " + math::counted(stages.depth(), "level") +
-                     ", and the ciphertext has " + std::to_string(x.info().level) +
-                     ": take parameters with a larger depth, or bootstrap before");
+                     ", and the ciphertext has " + std::to_string(x.info().level) + more_levels());
   const double least = std::min(std::abs(stages.start.low), std::abs(stages.start.high)),
                most = std::max(std::abs(stages.start.low), std::abs(stages.start.high));
   Array y = evaluate(server, x, stages.start);

@@ -371,7 +371,8 @@ Array apply(const Server& server, const Array& x, const EncodedMap& map) {
                      ", which must be a multiple of it");
   if (x.info().level < of.level)
     throw NoiseError("a linear map for level " + std::to_string(of.level) +
-                     " meets a ciphertext of level " + std::to_string(x.info().level));
+                     " meets a ciphertext of level " + std::to_string(x.info().level) +
+                     more_levels(x.info().level));
   const Account& account = Access::account(server);
   return Access::fleet(server).together([&] {
     const Array two = server.lower(server.relinearise(x), of.level);

@@ -260,8 +260,7 @@ Array evaluated(const Server& server, const Array& x, const Polynomial& like,
   if (levels > info.level)
     throw NoiseError("a polynomial of degree " + std::to_string(degree) + " takes " +
                      math::counted(levels, "level") + ", and the ciphertext has " +
-                     std::to_string(info.level) +
-                     ": take parameters with a larger depth, or bootstrap before");
+                     std::to_string(info.level) + more_levels());
   Array u = server.relinearise(x);
   if (degree == 0 || like.basis == Polynomial::Basis::monomial) {
     Array value = Evaluation<Coefficient>(server, u, like.basis, coefficients, length)

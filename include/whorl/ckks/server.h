@@ -110,7 +110,7 @@ class Server {
   /// Relinearize; Lattigo: Evaluator.Relinearize.)
   Array relinearise(const Array& a) const;
   /// Divides by the primes of one level. NoiseError at level 0; EncodingError if the scale would
-  /// become smaller than 2^16, because the product was rescaled before. (OpenFHE: Rescale; Lattigo:
+  /// become smaller than 2^16, because it is rescaled already or is no product. (OpenFHE: Rescale; Lattigo:
   /// Evaluator.Rescale.)
   Array rescale(const Array& a) const;
   /// Brings ciphertexts to a lower level, and to its scale. (OpenFHE: LevelReduce; Lattigo:

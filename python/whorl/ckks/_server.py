@@ -480,7 +480,7 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         below.
 
         Products do this by themselves unless `rescale` is False. `NoiseError` at level 0,
-        `EncodingError` if the product was rescaled before. (OpenFHE: Rescale; Lattigo:
+        `EncodingError` if it is rescaled already, or is no product. (OpenFHE: Rescale; Lattigo:
         Evaluator.Rescale.)
         """
         x = self.upload(a)
@@ -628,7 +628,7 @@ def _check_levels(what: str, depth: int, *operands: EncryptedArray) -> None:
     if level < depth:
         raise NoiseError(
             f"{what} takes {depth} level{'s' * (depth != 1)}, and the ciphertexts have {level}: "
-            "take parameters with a larger depth"
+            "take parameters with a larger depth, or bootstrap before"
         )
 
 

@@ -15,6 +15,7 @@
 #include "schemes/bgv/account.h"
 #include "schemes/bgv/noise.h"
 #include "schemes/bgv/plain_modulus.h"
+#include "schemes/ring/remedy.h"
 #include "whorl/error.h"
 
 namespace whorl::bgv {
@@ -153,40 +154,42 @@ bool lasts(const Parameters& parameters, const Requirements& r) {
   return NoiseModel(parameters).rated_budget(r) >= 0 && Account(parameters).rated_budget(r) >= 0;
 }
 
-[[noreturn]] void reject_without_slots(Requirements r, std::uint32_t N) {
-  const std::uint64_t t = r.plain_modulus;
-  std::string ring, serve;
-  if (r.N != 0) {
-    ring = std::to_string(N);
-    serve = nearest_with_slots(t, N);
-  } else {
-    r.slots = false;
-    N = Parameters::choose(r).N();  // the ring that this circuit takes; the error if none does
-    ring = std::to_string(N) + ", which a circuit of " + circuit_of(r) + " takes";
-    serve = nearest_with_slots(t, N, [r](std::uint64_t other) mutable {
-      r.plain_modulus = other;
-      try {
-        return has_slots(other, Parameters::choose(r).N());
-      } catch (const ParameterError&) {
-        return false;
-      }
-    });
-  }
-  reject("t = " + std::to_string(t) + " is not a prime = 1 mod 2N for N = " + ring +
+[[noreturn]] void reject_without_slots(const Requirements& r, const std::string& ring,
+                                       const std::string& serve) {
+  reject("t = " + std::to_string(r.plain_modulus) + " is not a prime = 1 mod 2N for N = " + ring +
          ", so that vectors cannot be packed in slots; " + serve);
 }
 
-/// What would serve in place of what was asked for.
-std::string remedy_of(Requirements r) {
-  if (r.N == 0 && r.dnum == 0) return "; take a smaller depth or fewer sums";
-  r.N = r.dnum = 0;
-  try {
-    const Parameters p = Parameters::choose(r);
-    return "; N = " + std::to_string(p.N()) + " with dnum = " + std::to_string(p.digits()) +
-           " serves";
-  } catch (const ParameterError&) {
-    return "; no other ring and no other dnum serves";
+/// Where there are none, `why` says what was missing. Rings whose slots t does not have are none.
+std::optional<Parameters> find(const Requirements& r, std::string& why) {
+  for (std::uint32_t N = r.N ? r.N : 1024; N <= (r.N ? r.N : largest_ring); N *= 2) {
+    if (r.slots && !bgv::has_slots(r.plain_modulus, N)) return std::nullopt;
+    why = "chains of up to 64 primes of " + std::to_string(r.prime_bits) + " bits do not carry it";
+    for (unsigned limbs = 1; limbs <= 64; ++limbs) try {
+        std::optional<ParameterLiteral> literal = secure_literal(r, N, limbs);
+        if (!literal) {
+          why = "N = " + std::to_string(N) + " is secure up to " + std::to_string(limbs - 1) +
+                " primes of " + std::to_string(r.prime_bits) + " bits, which do not carry " +
+                circuit_of(r);
+          break;
+        }
+        Parameters parameters = Parameters::create(std::move(*literal));
+        if (lasts(parameters, r)) return parameters;
+        // Fewer digits have less noise.
+        for (unsigned dnum = usual_digits - 1; r.dnum == 0 && dnum > 0; --dnum) {
+          ParameterLiteral fewer = literal_of(r, N, limbs, dnum);
+          if (fewer.digit_limbs == parameters.literal().digit_limbs) continue;
+          if (fewer.special.size() > most_special || security_of(fewer).bits < needed_security)
+            break;
+          parameters = Parameters::create(std::move(fewer));
+          if (lasts(parameters, r)) return parameters;
+        }
+      } catch (const ParameterError& error) {  // too few primes of that size
+        why = error.what();
+        break;
+      }
   }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -213,43 +216,33 @@ Parameters Parameters::create(ParameterLiteral literal, bool allow_insecure) {
 Parameters Parameters::of_limbs(const Requirements& r, unsigned limbs) {
   check(r);
   if (limbs < 1 || limbs > 64) reject("limbs = " + std::to_string(limbs) + " is outside 1 … 64");
-  if (r.slots && !bgv::has_slots(r.plain_modulus, r.N)) reject_without_slots(r, r.N);
+  if (r.slots && !bgv::has_slots(r.plain_modulus, r.N))
+    reject_without_slots(r, std::to_string(r.N), nearest_with_slots(r.plain_modulus, r.N));
   const std::optional<ParameterLiteral> literal = secure_literal(r, r.N, limbs);
   return create(literal ? *literal : literal_of(r, r.N, limbs, r.dnum ? r.dnum : most_digits));
 }
 
 Parameters Parameters::choose(const Requirements& r) {
   check(r);
-  std::string why;
-  for (std::uint32_t N = r.N ? r.N : 1024; N <= (r.N ? r.N : largest_ring); N *= 2) {
-    if (r.slots && !bgv::has_slots(r.plain_modulus, N)) reject_without_slots(r, N);
-    why = "chains of up to 64 primes of " + std::to_string(r.prime_bits) + " bits do not carry it";
-    for (unsigned limbs = 1; limbs <= 64; ++limbs) try {
-        std::optional<ParameterLiteral> literal = secure_literal(r, N, limbs);
-        if (!literal) {
-          why = "N = " + std::to_string(N) + " is secure up to " + std::to_string(limbs - 1) +
-                " primes of " + std::to_string(r.prime_bits) + " bits, which do not carry " +
-                circuit_of(r);
-          break;
-        }
-        Parameters parameters = create(std::move(*literal));
-        if (lasts(parameters, r)) return parameters;
-        // Fewer digits have less noise.
-        for (unsigned dnum = usual_digits - 1; r.dnum == 0 && dnum > 0; --dnum) {
-          ParameterLiteral fewer = literal_of(r, N, limbs, dnum);
-          if (fewer.digit_limbs == parameters.literal().digit_limbs) continue;
-          if (fewer.special.size() > most_special || security_of(fewer).bits < needed_security)
-            break;
-          parameters = create(std::move(fewer));
-          if (lasts(parameters, r)) return parameters;
-        }
-      } catch (const ParameterError& error) {  // too few primes of that size
-        why = error.what();
-        break;
-      }
-  }
-  reject("no parameters for " + circuit_of(r) + " with t = " + std::to_string(r.plain_modulus) +
-         ": " + why + remedy_of(r));
+  std::string why, other;
+  const auto find_other = [&](const Requirements& changed) { return find(changed, other); };
+  if (std::optional<Parameters> found = find(r, why)) return *found;
+  const std::string remedy = remedy_of(r, find_other);
+  Requirements any = r;  // t and ring, without a care for slots
+  any.slots = false;
+  const std::optional<Parameters> ring = r.slots ? find_other(any) : std::nullopt;
+  if (!ring)
+    reject("no parameters for " + circuit_of(r) + " with t = " + std::to_string(r.plain_modulus) +
+           ": " + (why.empty() ? other : why) + (remedy.empty() ? "; take fewer sums" : remedy));
+  // There is a ring, whose slots t does not have.
+  const auto serves = [&](std::uint64_t t) {
+    any.slots = true;
+    any.plain_modulus = t;
+    return find_other(any).has_value();
+  };
+  const std::string takes = r.N != 0 ? "" : ", which a circuit of " + circuit_of(r) + " takes";
+  reject_without_slots(r, std::to_string(ring->N()) + takes,
+                       nearest_with_slots(r.plain_modulus, ring->N(), serves) + remedy);
 }
 
 const ParameterLiteral& Parameters::literal() const { return state_->literal; }

@@ -144,8 +144,7 @@ const Account::Info& Account::fits(const char* what, const Info& a) const {
   if (room(a) >= 0 && scale < Q) return a;
   if (scale + 1 >= Q)
     throw NoiseError(std::string(what) + ": the scale would be " + power(scale) + " at level " +
-                     std::to_string(a.level) + ", whose modulus is " + power(Q) +
-                     ": take parameters with a larger depth, or bootstrap before");
+                     std::to_string(a.level) + ", whose modulus is " + power(Q) + more_levels());
   const double error = largest_error(a);
   if (error > a.bound)
     throw NoiseError(std::string(what) + ": errors with a standard deviation of up to " +
@@ -167,9 +166,8 @@ const Account::Info& Account::fits(const char* what, const Info& a) const {
 
 void Account::check_level(unsigned level) {
   if (level == 0)
-    throw NoiseError(
-        "the ciphertext is at level 0, where no product can be rescaled: take parameters with a "
-        "larger depth, or bootstrap before");
+    throw NoiseError("the ciphertext is at level 0, where no product can be rescaled" +
+                     more_levels());
 }
 
 void Account::know(Info& out, double log2_bound, const Bounds& ends) {
@@ -410,7 +408,9 @@ Account::Info Account::rescale(const Info& a) const {
   out.level = a.level - 1;
   if (out.scale < 65536)
     throw EncodingError("rescale: scale " + exact_text_of(a.scale) + " would become " +
-                        exact_text_of(out.scale) + ", below 2^16: the product was rescaled before");
+                        exact_text_of(out.scale) +
+                        ", below 2^16: it is rescaled already, or is no product; rescale "
+                        "only what multiply gives without its rescaling");
   out.error = log2_sum(log2_sum(a.error, relative(a, log2_of_rounding)),
                        noise_.rounding(a.parts) - std::log2(out.scale));
   return fits("rescale", out);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "ring/basis.h"
@@ -32,6 +33,15 @@ struct Preparation {
   /// For an operand of that level.
   bool is_nothing(unsigned of) const { return level == of && by.is_one(); }
 };
+
+/// What to do where levels are missing, as the end of a message. `encoded_for_fewer`: an operand
+/// that was encoded for a level may be encoded for this one, if it is not 0.
+inline std::string more_levels(unsigned encoded_for_fewer = 0) {
+  std::string text = ": ";
+  if (encoded_for_fewer != 0)
+    text += "encode it for level " + std::to_string(encoded_for_fewer) + " or below, ";
+  return text + "take parameters with a larger depth, or bootstrap before";
+}
 
 class Account {
  public:

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "whorl/error.h"
 
@@ -14,7 +15,10 @@ inline constexpr unsigned most_primes = 80;
 inline constexpr unsigned most_special = 48;
 inline constexpr double least_log2_ratio = 6;
 
-[[noreturn]] inline void reject(const std::string& what) { throw ParameterError("CKKS: " + what); }
+inline constexpr std::string_view error_prefix = "CKKS: ";
+[[noreturn]] inline void reject(const std::string& what) {
+  throw ParameterError(std::string(error_prefix) + what);
+}
 
 inline void check_range(const char* field, std::uint64_t value, std::uint64_t least,
                         std::uint64_t most) {

@@ -14,6 +14,7 @@
 #include "math/primes.h"
 #include "math/text.h"
 #include "schemes/ckks/checks.h"
+#include "schemes/ring/remedy.h"
 #include "whorl/error.h"
 
 namespace whorl::ckks {
@@ -291,44 +292,16 @@ void check(const Requirements& r) {
 /// log2 of the largest value where none is asked for. Values that are refreshed are at most 1.
 unsigned usual_of(const Requirements& r) { return r.bootstrap ? 8 : 10; }
 
-/// What would serve in place of what was asked for.
-std::string remedy_of(Requirements r) {
-  if (r.N == 0 && r.dnum == 0)
-    return "; take a smaller depth or fewer scale_bits, or parameters with bootstrap";
-  r.N = r.dnum = 0;
-  try {
-    const Parameters p = Parameters::choose(r);
-    return "; N = " + std::to_string(p.N()) + " with dnum = " + std::to_string(p.digits()) +
-           " serves";
-  } catch (const ParameterError&) {
-    return "; no ring serves";
-  }
-}
-
 /// "depth 5 with scale_bits 40"
 std::string asked(const Requirements& r) {
-  return "depth " + std::to_string(r.depth) + " with scale_bits " + std::to_string(r.scale_bits);
+  std::string text =
+      "depth " + std::to_string(r.depth) + " with scale_bits " + std::to_string(r.scale_bits);
+  if (r.bootstrap) text += ", value_bits " + std::to_string(r.value_bits) + " and bootstraps";
+  return text;
 }
 
-/// With the values that are asked for; if `fewer`, with as many bits of them as there is room for.
-Parameters with_bootstraps(Requirements r, bool fewer) {
-  const unsigned wanted = r.value_bits;
-  std::string message, why;
-  for (; r.value_bits >= least_value_bits; --r.value_bits) {
-    const std::optional<Parameters> found = choose_with_bootstraps(r, why);
-    if (found && (fewer || r.value_bits == wanted)) return *found;
-    if (message.empty())
-      message = "no parameters for " + asked(r) + ", value_bits " + std::to_string(wanted) +
-                " and bootstraps: " + why;
-    if (found) reject(message + "; value_bits = " + std::to_string(r.value_bits) + " serves");
-  }
-  reject(message);
-}
-
-}  // namespace
-
-Parameters Parameters::choose(const Requirements& asked_for) {
-  Requirements r = asked_for;
+/// All numbers filled in. ParameterError for what no parameters can have.
+Requirements completed(Requirements r) {
   check(r);
   if (r.word_bits == 64) {
     const unsigned most = (r.bootstrap ? most_beside_bootstraps : most_of_one_prime) - r.scale_bits;
@@ -340,7 +313,10 @@ Parameters Parameters::choose(const Requirements& asked_for) {
     if (r.value_bits == 0) r.value_bits = std::min(most, usual_of(r));
   }
   if (r.value_bits == 0) r.value_bits = usual_of(r);
-  if (r.bootstrap) return with_bootstraps(r, asked_for.value_bits == 0);
+  return r;
+}
+
+std::optional<Parameters> choose_without_bootstraps(const Requirements& r, std::string& why) {
   const std::uint32_t least = r.N ? r.N : std::max(1024u, std::bit_ceil(2 * r.slots)),
                       most = r.N ? r.N : largest_ring;
   double allowed = 0, found = std::numeric_limits<double>::infinity();
@@ -350,18 +326,40 @@ Parameters Parameters::choose(const Requirements& asked_for) {
     for (std::uint32_t N = least; N <= most; N *= 2) {
       Ring ring(r, N);
       for (const Pattern& pattern : patterns) ring.consider(pattern);
-      if (ring.best()) return create(*ring.best());
+      if (ring.best()) return Parameters::create(*ring.best());
       allowed = ring.most();
       found = std::min(found, ring.least());
     }
   }
-  reject("no parameters for " + asked(r) + ": " +
-         (std::isinf(found)
-              ? "the chain would have more than " + std::to_string(most_primes) + " primes"
-              : "N = " + std::to_string(most) + " has 128 bits of security up to log2 QP = " +
-                    math::text_of(std::floor(allowed)) + ", and the least that serves is about " +
-                    math::text_of(std::ceil(found))) +
-         remedy_of(asked_for));
+  why = std::isinf(found)
+            ? "the chain would have more than " + std::to_string(most_primes) + " primes"
+            : "N = " + std::to_string(most) + " has 128 bits of security up to log2 QP = " +
+                  math::text_of(std::floor(allowed)) + ", and the least that serves is about " +
+                  math::text_of(std::ceil(found));
+  return std::nullopt;
+}
+
+/// Where there are none, `why` says what was missing.
+std::optional<Parameters> find(const Requirements& r, std::string& why) {
+  return r.bootstrap ? choose_with_bootstraps(r, why) : choose_without_bootstraps(r, why);
+}
+
+}  // namespace
+
+Parameters Parameters::choose(const Requirements& asked_for) {
+  Requirements r = completed(asked_for);
+  std::string why, other;
+  if (std::optional<Parameters> found = find(r, why)) return *found;
+  std::string message = "no parameters for " + asked(r) + ": " + why;
+  // Bootstraps take more room beside large values.
+  for (Requirements fewer = r; r.bootstrap && fewer.value_bits-- > least_value_bits;)
+    if (std::optional<Parameters> found = find(fewer, other)) {
+      if (asked_for.value_bits == 0) return *found;
+      reject(message + "; value_bits = " + std::to_string(fewer.value_bits) + " serves");
+    }
+  const std::string remedy =
+      remedy_of(r, [&](const Requirements& changed) { return find(changed, other); });
+  reject(message + (remedy.empty() ? "; take fewer scale_bits" : remedy));
 }
 
 }  // namespace whorl::ckks

@@ -221,7 +221,7 @@ std::optional<Parameters> choose_with_bootstraps(const Requirements& r, std::str
     return std::nullopt;
   };
   const std::vector<Pattern> patterns = patterns_for(r);
-  // The sparse secret was estimated at N = 2^16.
+  // A chain with a bootstrap has more bits than are secure in smaller rings.
   const std::uint32_t least = r.N ? r.N : std::max(1u << 16, std::bit_ceil(2 * r.slots));
   for (std::uint32_t N = least; N <= (r.N ? r.N : 1u << 17); N *= 2)
     for (const Pattern& pattern : patterns) {
@@ -230,9 +230,14 @@ std::optional<Parameters> choose_with_bootstraps(const Requirements& r, std::str
       // smaller ratio only.
       while (literal) {
         try {
-          return Parameters::create(*literal);
+          const Parameters found = Parameters::create(*literal, true);
+          if (found.security_bits() >= 128) return found;
+          why = "N = " + std::to_string(N) +
+                ": the key to the sparse secret is not known to have 128 bits of security";
+          break;
         } catch (const ParameterError& error) {
           why = error.what();
+          if (why.starts_with(error_prefix)) why.erase(0, error_prefix.size());
         }
         if ((literal->bootstrap->log2_ratio -= 0.5) < least_log2_ratio) literal.reset();
       }

@@ -54,7 +54,7 @@ def test_no_level_is_left(toy_ckks: CkksKit) -> None:
 
 def test_a_product_is_rescaled_once(toy_ckks: CkksKit) -> None:
     a = toy_ckks.server.upload(toy_ckks.client.encrypt([0.5]))
-    with pytest.raises(whorl.EncodingError, match="rescaled before"):
+    with pytest.raises(whorl.EncodingError, match="it is rescaled already, or is no product"):
         (a * a).rescale()
 
 

@@ -302,8 +302,17 @@ TEST(BgvParameters, RefusalsNameWhatServes) {
   Requirements deep;
   deep.depth = 60;
   deep.plain_modulus = 786433;
-  message = test::message_of([&] { Parameters::choose(deep); });
-  EXPECT_NE(message.find("; take a smaller depth or fewer sums"), std::string::npos) << message;
+  for (const std::uint64_t t : {786433, 65537}) {
+    deep.plain_modulus = t;
+    message = test::message_of([&] { Parameters::choose(deep); });
+    const std::size_t at = message.find("; depth = ");
+    ASSERT_NE(at, std::string::npos) << message;
+    Requirements served = deep;
+    served.depth = static_cast<unsigned>(std::stoul(message.substr(at + 10)));
+    EXPECT_NO_THROW(Parameters::choose(served)) << message;
+    ++served.depth;
+    EXPECT_THROW(Parameters::choose(served), ParameterError) << message;
+  }
 }
 
 TEST(BgvParameters, PlainModuliThatServe) {

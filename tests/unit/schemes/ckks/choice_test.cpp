@@ -265,8 +265,24 @@ TEST(CkksChoice, RefusalsSayWhatServes) {
     EXPECT_NE(message.find(part), std::string::npos) << message;
   };
   expect(refusal({.depth = 20, .N = 4096}), "N = 65536 with dnum = 2 serves");
-  expect(refusal({.depth = 60, .scale_bits = 45}), "more than 80 primes; take a smaller depth");
   expect(refusal({.depth = 40, .scale_bits = 55, .N = 1024}), "N = 1024 has 128 bits");
+  expect(refusal({.depth = 1, .N = 32768, .bootstrap = true}), "; N = 65536 with dnum = ");
+  const std::string values = refusal({.depth = 1, .value_bits = 20, .bootstrap = true});
+  expect(values, "; value_bits = ");
+  EXPECT_EQ(values.find("allow_insecure"), std::string::npos) << values;
+}
+
+TEST(CkksChoice, RefusalsNameTheLargestDepth) {
+  for (Requirements r : {Requirements{.depth = 60, .scale_bits = 45},
+                         Requirements{.depth = 40, .bootstrap = true}}) {
+    const std::string message = test::message_of([&] { Parameters::choose(r); });
+    const std::size_t at = message.find("; depth = ");
+    ASSERT_NE(at, std::string::npos) << message;
+    r.depth = static_cast<unsigned>(std::stoul(message.substr(at + 10)));
+    EXPECT_NO_THROW(Parameters::choose(r)) << message;
+    ++r.depth;
+    EXPECT_THROW(Parameters::choose(r), ParameterError) << message;
+  }
 }
 
 }  // namespace
