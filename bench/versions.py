@@ -1,0 +1,273 @@
+"""Two builds of the Python package in turn on one device: is any operation slower than before?
+
+python3 bench/versions.py OLD NEW [--device cuda:0] [--rounds 7] [--only PATTERN]
+    [--commits OLD NEW] [--record FILE]
+
+OLD and NEW are folders that hold `whorl/`, as `pip install --target FOLDER .` makes them. Each build
+has a process of its own, which prepares all operations and warms each one up; then every operation
+is measured in both processes in turn, `--rounds` times. A measurement is the wall time of as many
+calls as take about 20 ms and of waiting for the device, divided by their number. Keys, encryption
+and transfers are outside, but where the operation is one of them. A record has NEW's times; its
+peer is OLD, and its ratio (OLD over NEW, above 1: faster now) is the median over rounds. Records
+belong in bench/results/h100 or h200.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+Calls = dict[str, Callable[[], object]]
+
+LEAST_SECONDS = 0.02
+
+
+def of_binfhe(device: str) -> Iterator[tuple[str, Calls]]:
+    """Gates of one ciphertext and of many, tables, sums."""
+    from whorl import binfhe
+
+    for name in ("W128_P64_M3", "W128_P64"):
+        client = binfhe.Client(binfhe.parameters(name))
+        server = binfhe.Server(client.evaluation_keys(), device=device)
+        bits, others, third = (server.upload(client.encrypt(np.arange(4096) % 2)) for _ in range(3))
+        few = slice(132)
+        calls: Calls = {
+            "nand_1": lambda x=bits[0], y=others[0]: server.nand(x, y),
+            "nand_132": lambda x=bits[few], y=others[few]: server.nand(x, y),
+            "nand_4096": lambda x=bits, y=others: server.nand(x, y),
+            "xor_4096": lambda x=bits, y=others: server.xor(x, y),
+            "mux_132": lambda x=bits[few], y=others[few], z=third[few]: server.mux(x, y, z),
+            "mux_constants_4096": lambda x=bits: server.mux(x, 1, 0),
+            "not_4096": lambda x=bits: ~x,
+            "take_4096": lambda x=bits: x[::-1],
+        }
+        yield f"binfhe {name}", calls
+    parameters = binfhe.parameters("W128_P64")
+    client = binfhe.Client(parameters)
+    server = binfhe.Server(client.evaluation_keys(), device=device)
+    numbers = server.upload(client.encrypt(np.arange(1024) % 4, p=4, padding=True))
+    table = binfhe.Lut(parameters, [0, 1, 0, 1], p=4, padding=True)
+    calls = {"table_1024": lambda: server.apply(table, numbers)}
+    yield "binfhe W128_P64, p = 4", calls
+
+
+def of_bgv(device: str) -> Iterator[tuple[str, Calls]]:
+    """Element-wise operations, rotations and sums, of one ciphertext and of eight."""
+    from whorl import bgv
+
+    parameters = bgv.parameters(5, 786433)
+    client = bgv.Client(parameters)
+    keys = client.evaluation_keys(**bgv.rotations_for(parameters, sums=True))
+    server = bgv.Server(keys, device=device)
+    values = np.arange(8 * 1000).reshape(8, 1000) % 1000
+    for batch in (1, 8):
+        x = server.upload(client.encrypt(values[:batch]))
+        plain = server.encode(values[:batch])
+        yield (
+            f"bgv depth 5, batch {batch}",
+            {
+                "add": lambda x=x: x + x,
+                "add_scalar": lambda x=x: x + 7,
+                "multiply": lambda x=x: x * x,
+                "multiply_scalar": lambda x=x: x * 3,
+                "multiply_plain": lambda x=x, p=plain: x * p,
+                "multiply_array": lambda x=x: x * values[0],
+                "rotate": lambda x=x: server.rotate(x, 1),
+                "sum": lambda x=x: x.sum(),
+                "dot": lambda x=x: server.dot(x, x),
+                "upload": lambda h=client.encrypt(values[:batch]): server.upload(h),
+                "to_host": lambda x=x: x.to_host(),
+            },
+        )
+
+
+def of_ckks(device: str) -> Iterator[tuple[str, Calls]]:
+    """Element-wise operations, polynomials, comparisons, maps; of one ciphertext and of eight."""
+    from whorl import ckks
+
+    parameters = ckks.parameters(12)
+    client = ckks.Client(parameters)
+    slots = 1024
+    turns = [1 << k for k in range(10)] + [-(1 << k) for k in range(10)]
+    map = ckks.diagonals({k: np.full(slots, 0.1) for k in range(8)}, slots)
+    keys = client.evaluation_keys(
+        relinearise=3, rotations=sorted({*turns, *range(1, 8), *range(0, 1024, 32)} - {0})
+    )
+    server = ckks.Server(keys, device=device)
+    encoded = server.encode(map, level=12)
+    series = ckks.approximate(np.tanh, -1, 1, degree=31)
+    stages = ckks.minimax_sign(2**-4, 2**-10)
+    values = np.linspace(-1, 1, 8 * slots).reshape(8, slots)
+    for batch in (1, 8):
+        x = server.upload(client.encrypt(values[:batch]))
+        raw = server.multiply(x, x, rescale=False)
+        positive = (x * 0.25 + 0.6).with_bound(0.9)
+        yield (
+            f"ckks depth 12, batch {batch}",
+            {
+                "add": lambda x=x: x + x,
+                "add_scalar": lambda x=x: x + 0.5,
+                "add_array": lambda x=x: x + values[0],
+                "multiply": lambda x=x: x * x,
+                "square": lambda x=x: server.square(x),
+                "multiply_scalar": lambda x=x: x * 0.5,
+                "multiply_integer": lambda x=x: x * 3,
+                "multiply_array": lambda x=x: x * values[0],
+                "rescale": lambda x=raw: server.rescale(x),
+                "rotate": lambda x=x: server.rotate(x, 1),
+                "lower": lambda x=x: x.lower(6),
+                "sum": lambda x=x: x.sum(),
+                "tanh_31": lambda x=x: x.evaluate(series),
+                "sign": lambda x=x: x.sign(stages),
+                "greater": lambda x=x: x.greater(x, stages),
+                "maximum": lambda x=x: x.maximum(x, stages),
+                "map_of_8_diagonals": lambda x=x: encoded @ x,
+                "with_bound": lambda x=positive: x.with_bound(0.8),
+                "to_host": lambda x=x: x.to_host(),
+            },
+        )
+    yield (
+        "ckks client",
+        {
+            "encrypt": lambda: client.encrypt(values[0]),
+            "decrypt": lambda h=client.encrypt(values[0]): client.decrypt(h, raw=True),
+        },
+    )
+
+
+def serve(device: str) -> None:
+    """Prepares all operations, says which, and answers "INDEX TIMES" with seconds of one call."""
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what else is printed is no answer
+    prepared: list[tuple[str, str, Callable[[], object]]] = []
+    waits: list[Callable[[], object]] = []
+    from whorl import bgv, binfhe, ckks
+
+    kinds = (binfhe.EncryptedArray, bgv.EncryptedArray, ckks.EncryptedArray)
+    for scheme in (of_binfhe, of_bgv, of_ckks):
+        for params, calls in scheme(device):
+            for op, call in calls.items():
+                result = call()
+                result = call()
+                server = result._server if isinstance(result, kinds) else None
+                waits.append(server.synchronise if server is not None else lambda: None)
+                prepared.append((params, op, call))
+    print(json.dumps([(params, op) for params, op, _ in prepared]), file=out, flush=True)
+    for line in sys.stdin:
+        index, times = map(int, line.split())
+        call, wait = prepared[index][2], waits[index]
+        start = time.perf_counter()
+        for _ in range(times):
+            call()
+        wait()
+        seconds = (time.perf_counter() - start) / times
+        print(json.dumps(seconds), file=out, flush=True)
+
+
+class Build:
+    """A process with one of the builds."""
+
+    def __init__(self, folder: str, device: str) -> None:
+        path = os.pathsep.join([folder, os.environ.get("PYTHONPATH", "")])
+        self._process = subprocess.Popen(
+            [sys.executable, __file__, "--serve", "--device", device],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": path},
+        )
+
+    def read(self) -> Any:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise SystemExit("a build ended without an answer; its error stands above")
+        return json.loads(line)
+
+    def seconds(self, index: int, times: int) -> float:
+        assert self._process.stdin is not None
+        print(index, times, file=self._process.stdin, flush=True)
+        return float(self.read())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("builds", nargs="*", help="folders of OLD and of NEW")
+    parser.add_argument("--device", default="cuda:0")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--only", default="", help="regular expression of scheme and operation")
+    parser.add_argument("--commits", nargs=2, default=["old", "new"])
+    parser.add_argument("--name", default="", help="of the device, in records")
+    parser.add_argument("--record")
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.serve:
+        serve(options.device)
+        return
+    if len(options.builds) != 2:
+        parser.error("two builds are compared")
+    builds = [Build(folder, options.device) for folder in options.builds]
+    ops = builds[0].read()
+    if builds[1].read() != ops:
+        raise SystemExit("the two builds offer other operations")
+    worst = 1e9
+    for index, (params, op) in enumerate(ops):
+        if not re.search(options.only, f"{params} {op}"):
+            continue
+        once = min(build.seconds(index, 1) for build in builds)
+        times = max(1, round(LEAST_SECONDS / once))
+        old, new = [], []
+        for round_ in range(options.rounds):
+            for which in (0, 1) if round_ % 2 == 0 else (1, 0):
+                (old, new)[which].append(builds[which].seconds(index, times))
+        ratios = [a / b for a, b in zip(old, new, strict=True)]
+        ratio = statistics.median(ratios)
+        worst = min(worst, ratio)
+        print(
+            f"{params:22} {op:20} {statistics.median(new) * 1e3:9.3f} ms, before "
+            f"{statistics.median(old) * 1e3:9.3f} ms: {ratio:5.3f}x, least of the fastest "
+            f"{min(old) / min(new):5.3f}x",
+            flush=True,
+        )
+        if options.record:
+            line = {
+                "bench": "versions",
+                "op": op,
+                "scheme": params.split()[0],
+                "params": params,
+                "device": options.name or options.device,
+                "device_count": 1,
+                "threads": 1,
+                "batch": 1,
+                "transfers": "excluded",
+                "unit": "s",
+                "median": statistics.median(new),
+                "min": min(new),
+                "max": max(new),
+                "runs": len(new),
+                "peer": "whorl, the version before",
+                "peer_version": options.commits[0],
+                "peer_median": statistics.median(old),
+                "ratio": ratio,
+                "security_bits": None,
+                "pfail_log2": None,
+                "commit": options.commits[1],
+                "date": time.strftime("%Y-%m-%d"),
+            }
+            with open(options.record, "a", encoding="utf-8") as file:
+                print(json.dumps(line), file=file)
+    print(f"the least ratio: {worst:.3f}")
+
+
+if __name__ == "__main__":
+    main()
