@@ -8,6 +8,7 @@
 
 #include "schemes/ckks/access.h"
 #include "support/ckks_sets.h"
+#include "support/message.h"
 #include "support/targets.h"
 #include "whorl/ckks/client.h"
 #include "whorl/error.h"
@@ -171,14 +172,7 @@ TEST(CkksFunctions, LevelsThatLackAreNamedFirst) {
   const SignStages stages = minimax_sign(0x1p-4, 0x1p-4);
   const Party party(stages.depth());
   const Array x = party.encrypt({0.5, -0.5}, 1), wide = party.encrypt({1.5, -0.5}, 2);
-  const auto said = [&](const auto& operation) -> std::string {
-    try {
-      static_cast<void>(operation());
-    } catch (const NoiseError& refused) {
-      return refused.what();
-    }
-    return "nothing";
-  };
+  const auto said = [](const auto& operation) { return test::message_of<NoiseError>(operation); };
   for (const auto& [more, message] :
        {std::pair(1u, said([&] { return greater(party.server, wide, x, stages); })),
         {2u, said([&] { return maximum(party.server, wide, x, stages); })},

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "support/ckks_sets.h"
+#include "support/message.h"
 #include "support/targets.h"
 #include "whorl/ckks/client.h"
 #include "whorl/error.h"
@@ -181,17 +182,6 @@ TEST(CkksLinearMaps, BatchesAndRepeatedMaps) {
   }
 }
 
-template <class Error, class F>
-std::string refusal(const F& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return "";
-}
-
 TEST(CkksLinearMaps, WhatCannotBeRightIsRefused) {
   const LinearMap map = random_map(16, {0, 1, 2});
   const Party party({40}, {1});
@@ -200,42 +190,46 @@ TEST(CkksLinearMaps, WhatCannotBeRightIsRefused) {
   };
   const EncodedMap encoded = encode(party.server, map, 2);
   const Array x = party.encrypt(Complexes(16));
-  has(refusal<KeyMismatchError>([&] { static_cast<void>(apply(party.server, x, encoded)); }),
+  has(test::message_of<KeyMismatchError>(
+          [&] { static_cast<void>(apply(party.server, x, encoded)); }),
       "rotation by 2");
-  has(refusal<ShapeError>(
+  has(test::message_of<ShapeError>(
           [&] { static_cast<void>(apply(party.server, party.encrypt(Complexes(64)), encoded)); }),
       "period 64");
-  has(refusal<NoiseError>(
+  has(test::message_of<NoiseError>(
           [&] { static_cast<void>(apply(party.server, party.server.lower(x, 1), encoded)); }),
       "level 2");
-  has(refusal<ParameterError>([&] { static_cast<void>(encode(party.server, map, 0)); }),
+  has(test::message_of<ParameterError>([&] { static_cast<void>(encode(party.server, map, 0)); }),
       "level = 0");
   LinearMap wrong = map;
   wrong.diagonals[17] = Complexes(16);
-  has(refusal<ParameterError>([&] { static_cast<void>(rotations_of(wrong)); }), "twice");
+  has(test::message_of<ParameterError>([&] { static_cast<void>(rotations_of(wrong)); }), "twice");
   wrong = map;
   wrong.diagonals[3] = Complexes(15);
-  has(refusal<ShapeError>([&] { static_cast<void>(rotations_of(wrong)); }), "15 values");
+  has(test::message_of<ShapeError>([&] { static_cast<void>(rotations_of(wrong)); }), "15 values");
   wrong = map;
   wrong.period = 24;
-  has(refusal<ShapeError>([&] { static_cast<void>(rotations_of(wrong)); }), "24");
+  has(test::message_of<ShapeError>([&] { static_cast<void>(rotations_of(wrong)); }), "24");
   wrong = map;
   wrong.diagonals[0][3] = std::nan("");
-  has(refusal<EncodingError>([&] { static_cast<void>(encode(party.server, wrong, 1)); }), "finite");
-  has(refusal<ParameterError>([&] {
+  has(test::message_of<EncodingError>([&] { static_cast<void>(encode(party.server, wrong, 1)); }),
+      "finite");
+  has(test::message_of<ParameterError>([&] {
         static_cast<void>(rotations_of({16, 16, 0, {}}));
       }),
       "diagonal");
   wrong = map;
   wrong.length = 4;
-  has(refusal<ShapeError>([&] { static_cast<void>(rotations_of(wrong)); }), "to be equal, differ");
-  has(refusal<ShapeError>([] { static_cast<void>(EncodedMap().bytes()); }), "not encoded");
+  has(test::message_of<ShapeError>([&] { static_cast<void>(rotations_of(wrong)); }),
+      "to be equal, differ");
+  has(test::message_of<ShapeError>([] { static_cast<void>(EncodedMap().bytes()); }), "not encoded");
   const EncodedMap matrix = encode(party.server, matrix_map(Complexes(6, 1.0), 2, 3), 2);
-  has(refusal<ShapeError>(
+  has(test::message_of<ShapeError>(
           [&] { static_cast<void>(apply(party.server, party.encrypt(Complexes(4)), matrix)); }),
       "matrix of 3 columns");
-  has(refusal<ShapeError>([&] { static_cast<void>(matrix_map(Complexes(5), 2, 3)); }), "2 times 3");
-  has(refusal<ShapeError>(
+  has(test::message_of<ShapeError>([&] { static_cast<void>(matrix_map(Complexes(5), 2, 3)); }),
+      "2 times 3");
+  has(test::message_of<ShapeError>(
           [&] { static_cast<void>(encode(party.server, random_map(1024, {0}), 1)); }),
       "1024");
 }

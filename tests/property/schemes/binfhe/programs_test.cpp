@@ -25,6 +25,7 @@
 #include "schemes/binfhe/account.h"
 #include "support/binfhe_sets.h"
 #include "support/circuits.h"
+#include "support/truth.h"
 #include "whorl/binfhe.h"
 #include "whorl/error.h"
 
@@ -223,31 +224,6 @@ class Program {
           return luts[both ? index[i] : 0].values()[a.clear[i] % a.encoding().p];
         }));
   }
-  static std::uint32_t value_of(Gate gate, std::uint32_t ones) {
-    switch (gate) {
-      case Gate::and_:
-        return ones == 2;
-      case Gate::nand:
-        return ones != 2;
-      case Gate::or_:
-      case Gate::or3:
-      case Gate::or4:
-        return ones > 0;
-      case Gate::nor:
-        return ones == 0;
-      case Gate::xor_:
-        return ones % 2;
-      case Gate::xnor:
-        return 1 - ones % 2;
-      case Gate::majority:
-        return ones >= 2;
-      case Gate::and3:
-        return ones == 3;
-      case Gate::and4:
-        return ones == 4;
-    }
-    return 0;
-  }
   void gate() {
     const auto gate = static_cast<Gate>(random_.below(11));
     std::vector<Wire> inputs{any()};
@@ -260,7 +236,7 @@ class Program {
     add(server_.gate(gate, arrays, some_output()), of([&](std::size_t i) {
           std::uint32_t ones = 0;
           for (const Wire& input : inputs) ones += input.clear[i];
-          return value_of(gate, ones);
+          return test::truth(gate, ones);
         }));
   }
   void mux() {
@@ -285,7 +261,7 @@ class Program {
         const auto gate = static_cast<Gate>(random_.below(11));
         const Messages ones = random_messages(gate_inputs(gate));
         add(server_.gate(gate, a.array, ones, some_output()),
-            of([&](std::size_t i) { return value_of(gate, ones[i] + a.clear[i]); }));
+            of([&](std::size_t i) { return test::truth(gate, ones[i] + a.clear[i]); }));
       }
     }
   }

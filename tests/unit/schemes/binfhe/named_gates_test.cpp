@@ -11,6 +11,7 @@
 #include "support/binfhe_sets.h"
 #include "support/message.h"
 #include "support/targets.h"
+#include "support/truth.h"
 #include "whorl/binfhe.h"
 #include "whorl/error.h"
 
@@ -123,32 +124,6 @@ TEST_F(BinfheNamedGates, ArraysWhoseServerIsGoneSaySo) {
   EXPECT_THROW(kept ^ true, DeviceError);
 }
 
-unsigned truth(Gate gate, unsigned ones) {
-  switch (gate) {
-    case Gate::and_:
-      return ones == 2;
-    case Gate::or_:
-    case Gate::or3:
-    case Gate::or4:
-      return ones > 0;
-    case Gate::nand:
-      return ones != 2;
-    case Gate::nor:
-      return ones == 0;
-    case Gate::xor_:
-      return ones % 2;
-    case Gate::xnor:
-      return ones % 2 == 0;
-    case Gate::majority:
-      return ones >= 2;
-    case Gate::and3:
-      return ones == 3;
-    case Gate::and4:
-      return ones == 4;
-  }
-  return 2;
-}
-
 TEST_F(BinfheNamedGates, KnownInputsTakeNoBootstrap) {
   for (const Gate gate : {Gate::and_, Gate::or_, Gate::nand, Gate::nor, Gate::xor_, Gate::xnor,
                           Gate::majority, Gate::and3, Gate::or3, Gate::and4, Gate::or4}) {
@@ -160,7 +135,7 @@ TEST_F(BinfheNamedGates, KnownInputsTakeNoBootstrap) {
       for (const std::uint32_t bit : {0u, 1u}) {
         bits.push_back(bit);
         ones.push_back(k);
-        want.push_back(truth(gate, bit + k));
+        want.push_back(test::truth(gate, bit + k));
       }
     const Ciphertexts fresh = client_.encrypt(bits, {p});
     const Array a = server_.upload(fresh);
