@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from support import Kit, make_kit
 from truth import ARITY, TRUTH, bits_p
-from whorl.binfhe import Server
+from whorl.binfhe import Ciphertexts, Lut, Server, concatenate
 
 
 def test_toy_set_is_exact() -> None:
@@ -225,6 +225,53 @@ def test_trivial(kit: Kit) -> None:
     assert not known.to_host().data[..., :-1].any()
     assert kit.client.decrypt(known).tolist() == [[0, 1], [2, 3]]
     assert not kit.client.noise(known, [[0, 1], [2, 3]]).any()
+
+
+def test_known_messages_that_are_no_bits_are_refused(kit: Kit) -> None:
+    """Whether a trivial encryption, a table or a sum brought them, also from a file."""
+    server, x = kit.server, kit.server.upload(kit.client.encrypt([0, 1]))
+    double = Lut(kit.parameters, [0, 2, 0, 2])
+    for what, two in {
+        "trivial": server.trivial([2, 1]),
+        "table": server.apply(double, x),
+        "sum": server.linear([1], [x], 1),
+        "joined": concatenate([x[:1], server.trivial([2])]),
+    }.items():
+        assert two.largest >= 2, what
+        file = Ciphertexts.from_bytes(two.to_host().to_bytes(), allow_insecure=True)
+        assert file.largest == two.largest
+        for each in (two, two.to_host(), file):
+            for work in (
+                lambda each=each: server.xor(each, 0),
+                lambda each=each: server.xor(1, each),
+                lambda each=each: server.and_(each, [1, 0]),
+                lambda each=each: server.nand(each, x),
+                lambda each=each: server.majority(each, 0, 1),
+                lambda each=each: server.mux(each, 0, 1),
+                lambda each=each: server.mux(1, each, 0),
+                lambda each=each: server.mux(1, x, each),
+                lambda each=each: server.mux(each, x, x),
+                lambda each=each: server.not_(each),
+                lambda each=each: server.bootstrap(each),
+                lambda each=each: ~server.upload(each),
+                lambda each=each: server.upload(each) ^ False,
+                lambda each=each: server.upload(each) & True,
+            ):
+                with pytest.raises(whorl.EncodingError, match=r"takes bits, .* as large as [23]"):
+                    work()
+        # Together with other ciphertexts XOR tells whether the sum is odd.
+        odd = (kit.client.decrypt(two) + np.array([0, 1])) % 2
+        assert np.array_equal(kit.client.decrypt(server.xor(file, x)), odd)
+    # Those that are bits are taken as they are.
+    bits = server.trivial([0, 1, 1])
+    assert bits.largest == 1 and server.trivial([]).largest == 0
+    for result, expected in (
+        (bits ^ True, [1, 0, 0]),
+        (~bits, [1, 0, 0]),
+        (server.mux(bits, 0, [1, 0, 1]), [1, 0, 0]),
+        (server.linear([1], [server.trivial([2, 3, 3])], -2, largest=1) & 1, [0, 1, 1]),
+    ):
+        assert kit.client.decrypt(result).tolist() == expected
 
 
 def test_device(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,10 +95,9 @@ class Program {
     const Encoding encoding = one_of(encodings_);
     const std::uint32_t top = once_in(2) ? 2 : encoding.p;
     Messages m = random_messages(top);
-    Array array = once_in(6) ? server_.trivial_array(m, encoding)
-                             : server_.upload(client_.encrypt(m, encoding));
+    if (once_in(6)) return {server_.trivial_array(m, encoding), m};
     const bool loose = std::any_of(m.begin(), m.end(), [](auto each) { return each > 1; });
-    return {std::move(array), std::move(m), loose};
+    return {server_.upload(client_.encrypt(m, encoding)), m, loose};
   }
   const Wire& any() { return one_of(wires_); }
   /// With the encoding of another, if there is one besides.

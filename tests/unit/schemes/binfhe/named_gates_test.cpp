@@ -95,6 +95,42 @@ TEST_F(BinfheNamedGates, WhatMayBeNoBitIsRefused) {
   EXPECT_THROW(server_.nand(server_.concatenate(joined), x), EncodingError);
 }
 
+// What the server made of messages that it knows, also without what files lose.
+TEST_F(BinfheNamedGates, KnownMessagesThatAreNoBitsAreRefused) {
+  const Array x = server_.upload(client_.encrypt({0, 1}));
+  const Lut twice = Lut::create(pair_.keys.parameters, {0, 2, 0, 2}, {4}, {4});
+  const Array* one[] = {&x};
+  const std::int32_t weight[] = {1};
+  const Array joined[] = {x, server_.trivial_array({0, 2})};
+  for (const Array& made : {server_.trivial_array({2, 1}), server_.apply({&twice, 1}, {}, x),
+                            server_.linear(weight, one, 1), server_.concatenate(joined)}) {
+    Ciphertexts host = server_.download(made);
+    host.origin = {};
+    for (const Array& two : {made, server_.upload(host)}) {
+      EXPECT_EQ(two.largest(), made.largest());
+      for (const std::function<void()>& work : std::vector<std::function<void()>>{
+               [&] { server_.gate(Gate::xor_, two, {0}); },
+               [&] { server_.gate(Gate::and_, two, {1}); },
+               [&] { server_.gate(Gate::and_, two, {1}, Encoding{8}); },
+               [&] { server_.gate(Gate::majority, two, {1}); },
+               [&] { static_cast<void>(two ^ false); }, [&] { static_cast<void>(~two); },
+               [&] { server_.mux(two, Messages{0}, Messages{1}); },
+               [&] { server_.mux(Messages{0}, x, two); },
+               [&] { server_.mux(Messages{0}, two, two); }, [&] { server_.bootstrap(two); }}) {
+        const std::string message = test::message_of<EncodingError>(work);
+        EXPECT_NE(message.find(" takes bits, but input "), std::string::npos) << message;
+      }
+    }
+    EXPECT_THROW(server_.mux(host, host, host), EncodingError);
+    EXPECT_THROW(server_.not_(host), EncodingError);
+  }
+  EXPECT_EQ(server_.trivial_array({0, 3, 1}).largest(), 3u);
+  EXPECT_EQ(server_.trivial_array(Messages{}).largest(), 0u);
+  const Array bits = server_.trivial_array({0, 1});
+  EXPECT_EQ(open(bits ^ true), (Messages{1, 0}));
+  EXPECT_EQ(open(~bits), (Messages{1, 0}));
+}
+
 TEST_F(BinfheNamedGates, OperatorsOfArrays) {
   const Array a = server_.upload(client_.encrypt({0, 0, 1, 1})),
               b = server_.upload(client_.encrypt({0, 1, 0, 1})),
