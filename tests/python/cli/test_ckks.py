@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from cli_support import Here, Shell, write_phrase
 from support import ROOT
+from whorl.ckks import Ciphertexts
 
 PHRASE = ("--passphrase-file", "phrase")
 X, Y = [0.5, -0.25], [0.5 + 0.25j, -0.125j]
@@ -53,6 +54,7 @@ def decrypted(shell: Here, name: str) -> np.ndarray:  # type: ignore[type-arg]
         ("conjugate(y)", np.conj(Y)),
         ("sum(x)", [sum(X)]),
         ("lower(with_bound(x, 0.5), 0)", X),
+        ("with_bound(x, -0.25, 0.5) + 1", np.add(X, 1)),
         ("x / 4 + 1/2", np.array(X) / 4 + 0.5),
         ("x / d", np.array(X) / [2, -4]),
     ],
@@ -64,6 +66,47 @@ def test_expressions(shell: Here, text: str, expected: object) -> None:
     shell("eval", text, *files, "-o", "r.whorl", "--force", "--device", "cpu")
     got = decrypted(shell, "r.whorl")
     assert got.shape == np.shape(expected) and np.abs(got - np.asarray(expected)).max() < 1e-5
+
+
+def test_bounds(shell: Here) -> None:
+    """Of encryptions and of results: one, or a lower and an upper one. Files keep them."""
+
+    def bounds(name: str) -> tuple[float, float]:
+        return Ciphertexts.load(shell.folder / name).bounds
+
+    for text, expected in (("4", (-4, 4)), ("2,3.5", (2, 3.5)), ("-1e-1,3.5", (-0.1, 3.5))):
+        shell("encrypt", "2.5", "3", "-o", "b.whorl", "--force", "--bound", text, *PHRASE)
+        assert bounds("b.whorl") == expected
+        assert np.abs(decrypted(shell, "b.whorl") - [2.5, 3]).max() < 1e-5
+    evaluated = ("b=b.whorl", "-o", "s.whorl", "--force", "--device", "cpu")
+    for text, expected in (
+        ("with_bound(b, 3)", (-0.1, 3)),
+        ("with_bound(b, 2.5, 3)", (2.5, 3)),
+        ("with_bound(b, 2, 3) - 2", (0, 1)),
+    ):
+        shell("eval", text, *evaluated)
+        assert np.allclose(bounds("s.whorl"), expected, atol=1e-9)
+    for bound, part, code in (
+        ("1,2,3", "--bound: '1,2,3' is neither a number nor LOW,HIGH", 2),
+        ("1,", "--bound: '1,' is neither a number nor LOW,HIGH", 2),
+        ("x", "--bound: 'x' is neither a number nor LOW,HIGH", 2),
+        ("2.6,3", "value 2.5 at index 0 is outside bound = (2.6, 3)", 1),
+        ("2,2.9", "value 3 at index 1 is outside bound = (2, 2.9)", 1),
+        ("3,2", "of which the first one is not the larger", 1),
+    ):
+        said = shell("encrypt", "2.5", "3", "-o", "q.whorl", "--bound", bound, *PHRASE, code=code)
+        assert part in said, said
+    said = shell("encrypt", "2.5", "3j", "-o", "q.whorl", "--bound", "0,4", *PHRASE, code=1)
+    assert "only real numbers in slots have a lower and an upper bound" in said
+    for text, part, code in (
+        ("with_bound(b)", "with_bound takes one bound or two, and 0 are given", 2),
+        ("with_bound(b, 1, 2, 3)", "with_bound takes one bound or two, and 3 are given", 2),
+        ("with_bound(b, 3, 2)", "the lower one, 3, is above the upper one, 2", 1),
+        ("with_bound(b, 5, 6)", "contradicts what is known", 1),
+        ("with_bound(b, 1j)", "bound: 1j is not a number", 1),
+    ):
+        said = shell("eval", text, *evaluated, code=code)
+        assert part in said, said
 
 
 def test_the_session_of_the_documentation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,6 +164,8 @@ BAND = np.diag([1.0, 2.0, 3.0, 4.0]) + np.diag([0.5, 0.5], 2)
         ("polynomial(x, c) + 1", 2 - 2 * FOUR**2),
         ("x + polynomial(x, 0.5)", FOUR + 0.5),
         ("inverse(x + 2, 1, 3, 0.01)", 1 / (FOUR + 2)),
+        ("inverse(x + 3, 1.9, 3.8, 0.01, True)", 1 / (FOUR + 3)),
+        ("inverse(with_bound(x, -1, 0.8) + 3, 1.9, 3.9, 0.01)", 1 / (FOUR + 3)),
         ("sign(x, 0.2, 0.01)", np.sign(FOUR)),
         ("absolute(x, 0.2, 0.01)", np.abs(FOUR)),
         ("relu(x, 0.2, 0.01)", np.maximum(FOUR, 0)),
@@ -144,6 +189,7 @@ def test_functions_that_are_refused(deep: Here) -> None:
         ("relu(x, 0, 0.1)", "epsilon = 0", 1),
         ("relu(x, 0.0001, 0.0001)", "levels", 1),
         ("relu(x, 1j, 0.1)", "epsilon: 1j is not a number", 1),
+        ("inverse(x + 3, 1.9, 3.8, 0.01)", "outside the polynomial's interval", 1),
         ("polynomial(x)", "coefficients", 1),
         ("logarithm(x)", "logarithm is no function here", 2),
         ("replicate(x, 7)", "to the end of", 1),
