@@ -319,6 +319,19 @@ TEST(Ckks, ProductsWithoutALevelSaySo) {
   }
 }
 
+TEST(Ckks, SumsOfOtherLengthsAtLevel0SayWhatHelps) {
+  const Party party(test::ckks_insecure({.depth = 1}));
+  const Server& s = party.server;
+  const Array x = s.lower(party.encrypt({0.5, -0.5, 0.25}), 0);
+  for (const std::uint64_t period : {1, 2})
+    EXPECT_EQ(test::message_of<NoiseError>([&] { return s.sum(x, period); }),
+              "sum: the length, 3, is no power of two, so that a sum takes a level, and the "
+              "ciphertext is at level 0: take parameters with a larger depth, bootstrap before, or "
+              "encrypt the values with zeros behind, as 4 values");
+  // That helps, too.
+  party.expect(s.sum(s.lower(party.encrypt({0.5, -0.5, 0.25, 0}), 0)), {0.25}, "a sum");
+}
+
 TEST(Ckks, NumbersAreAddedAtAnyScaleAndToAnyParts) {
   const Party party(test::ckks_insecure({.depth = 3}));
   const Server& s = party.server;
