@@ -98,6 +98,8 @@ double fresh_noise(const Parameters& parameters) {
          unit_of_noise(parameters);
 }
 
+double least_noise(const Parameters& parameters) { return std::min(1.0, fresh_noise(parameters)); }
+
 void check_noise(const Ciphertexts& ciphertexts) {
   const double noise = ciphertexts.noise;
   if (noise == 1) return;  // of most
@@ -107,7 +109,7 @@ void check_noise(const Ciphertexts& ciphertexts) {
   };
   if (!(noise >= 0 && std::isfinite(noise))) refuse("0");
   if (noise != 0) {
-    const double least = std::min(1.0, fresh_noise(ciphertexts.parameters));
+    const double least = least_noise(ciphertexts.parameters);
     if (noise < least) refuse(math::text_of(least) + ", which an encryption has");
     return;
   }
@@ -146,6 +148,7 @@ Account::Account(const Parameters& parameters, Transform transform, double allow
   estimate_.refreshed = unit_of_noise(parameters);
   const double to_q = static_cast<double>(parameters.q()) / static_cast<double>(parameters.Q());
   fresh_ = fresh_noise(parameters);
+  least_ = least_noise(parameters);
   constant_ = std::min(1.0, estimate_.constant / estimate_.refreshed);
   mux_ = 1 + to_q * to_q * estimate_.blind_rotation / estimate_.refreshed;
 }
@@ -265,7 +268,7 @@ double Account::check_floor(Encoding input, unsigned bits, double noise) const {
   const FlooredErrors errors =
       check_floorings("eval_floor", input, noise, floorings,
                       [](const FlooredErrors& found) { return found.failure_log2; });
-  return errors.result / estimate_.refreshed;
+  return std::max(least_, errors.result / estimate_.refreshed);
 }
 
 double Account::check_sign(Encoding input, Encoding output, double noise) const {
@@ -290,7 +293,7 @@ std::vector<double> Account::check_decomposition(Encoding input, double noise) c
       check_floorings("eval_decomp", input, noise, sign_steps, sign_failure_log2);
   std::vector<double> digits = errors.dropped;
   digits.push_back(errors.result);
-  for (double& digit : digits) digit /= estimate_.refreshed;
+  for (double& digit : digits) digit = std::max(least_, digit / estimate_.refreshed);
   return digits;
 }
 

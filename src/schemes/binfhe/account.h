@@ -21,8 +21,11 @@ namespace whorl::binfhe {
 double unit_of_noise(const Parameters& parameters);
 /// Noise of fresh encryptions.
 double fresh_noise(const Parameters& parameters);
-/// RangeError unless the noise is what ciphertexts can have: at least that of encryptions or of a
-/// bootstrap, or 0 where no ciphertext has a mask.
+/// That of encryptions or of a bootstrap, whichever is smaller: ciphertexts with a mask state no
+/// less.
+double least_noise(const Parameters& parameters);
+/// RangeError unless the noise is what ciphertexts can have: least_noise() at least, or 0 where no
+/// ciphertext has a mask.
 void check_noise(const Ciphertexts& ciphertexts);
 
 /// A rotation that decides with a margin of q/(2·margin_sectors).
@@ -73,7 +76,8 @@ class Account {
   void check_approximate(std::span<const Lut> luts, double noise,
                          std::optional<std::uint32_t> within) const;
 
-  // Of large precision: here `noise` is the input's own. They return that of the results.
+  // Of large precision: here `noise` is the input's own. They return that of the results, which is
+  // least_noise() at least.
 
   double check_floor(Encoding input, unsigned bits, double noise) const;
   double check_sign(Encoding input, Encoding output, double noise) const;
@@ -97,7 +101,7 @@ class Account {
 
   Parameters parameters_;
   NoiseEstimate estimate_;
-  double allow_failure_, allow_failure_log2_, fresh_, mux_, constant_;
+  double allow_failure_, allow_failure_log2_, fresh_, least_, mux_, constant_;
 };
 
 }  // namespace whorl::binfhe

@@ -101,6 +101,28 @@ def test_keys_of_several_bases_travel(large_kit: Kit, tmp_path: Path) -> None:
         assert pickle.loads(pickle.dumps(floor)).noise == floor.noise
 
 
+def test_results_with_less_noise_than_encryptions_travel() -> None:
+    """A floor, and the digits of a constant, may have less error than a set's encryptions."""
+    kit = make_kit(
+        **{"name": "noisy encryptions", "q": 2**15, "N": 512, "Q": 18014398509404161},
+        **{"Q_ks": 2**35, "log_B_ks": 5, "gadget": [(32, 18, 2)], "transform": "ntt"},
+        sigma_lwe=12.0,
+    )
+    for x, values in (
+        (kit.server.upload(kit.client.encrypt([100, 37], p=128)), np.array([100, 37])),
+        (kit.server.trivial([100, 37], p=128), np.array([100, 37])),
+    ):
+        for array, expected in (
+            (x.eval_floor(3), values >> 3),
+            (x.eval_sign(), values >> 6),
+            *((digit, values >> 2 * place & 3) for place, digit in enumerate(x.eval_decomp())),
+        ):
+            host = array.to_host()
+            again = Ciphertexts.from_bytes(host.to_bytes(), allow_insecure=True)
+            assert again.noise == host.noise
+            assert np.array_equal(kit.client.decrypt(again) % host.p, expected % host.p)
+
+
 def test_one_base_and_several_differ_in_keys_and_digest() -> None:
     one = parameters("openfhe_1_6/STD128_LOGQ_25", allow_insecure=True)
     more = parameters("openfhe_1_6/STD128_LOGQ_25_TIME", allow_insecure=True)

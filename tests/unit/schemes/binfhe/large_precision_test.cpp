@@ -170,5 +170,26 @@ TEST(LargePrecisionResults, NoiseIsThatOfTheirRotations) {
   EXPECT_GE(server.eval_sign(in).noise, 1);
 }
 
+// By the NTT they may have less than a bootstrap by the FFT, which is the unit; and digits of
+// constants have next to none.
+TEST(LargePrecisionResults, NoiseIsNoLessThanFilesTake) {
+  ParameterLiteral literal = test::large_literal("noisy encryptions", 17);
+  literal.sigma_lwe = 8;
+  const Parameters parameters = test::insecure(literal);
+  const test::Pair& pair = test::pair_of(parameters);
+  const Server server(pair.keys, {.device = "cpu", .threads = 1});
+  const Encoding encoding{512, false};
+  ASSERT_EQ(least_noise(parameters), 1);
+  for (const Ciphertexts& x :
+       {pair.client.encrypt({1, 300}, encoding), server.trivial({1, 300}, encoding)}) {
+    std::vector<Ciphertexts> results = server.eval_decomp(x);
+    results.push_back(server.eval_floor(x, 2));
+    for (const Ciphertexts& result : results) {
+      EXPECT_GE(result.noise, 1);
+      EXPECT_NO_THROW(check_noise(result));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace whorl::binfhe
