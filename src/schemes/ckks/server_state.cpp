@@ -75,8 +75,8 @@ void check_fits(double most, double scale) {
   if (most * scale >= 0x1p61)
     throw EncodingError("values: the largest, " + math::text_of(most) + ", times the scale 2^" +
                         math::text_of(std::log2(scale)) +
-                        " is above 2^61: make the values smaller, and rescale a product that was "
-                        "not rescaled");
+                        " is above 2^61: make the values smaller, and multiply the result by an "
+                        "integer, which is exact and takes no level");
 }
 
 }  // namespace
@@ -333,8 +333,8 @@ std::vector<Array> Server::State::automorphisms(const Array& a,
   });
 }
 
-Server::State::Encoded Server::State::encoded(const Info& a, std::span<const Complex> values,
-                                              std::size_t of_each, double scale) const {
+Account::Plain Server::State::known_of(const Info& a, std::span<const Complex> values,
+                                       std::size_t of_each, double scale) const {
   if (values.empty()) throw ShapeError("values: no value is given");
   const bool coefficients = a.packing == Packing::coefficients;
   const Extent extent = extent_of(values);
@@ -347,10 +347,15 @@ Server::State::Encoded Server::State::encoded(const Info& a, std::span<const Com
   const std::size_t count = values.size() / length;
   if (!coefficients) Account::check_lengths(a.length, length);
   check_counts(a.count, count, "plaintexts");
-  check_fits(extent.most, scale);
-  return {plaintexts(values, length, packing, scale, account.basis(a.level)),
-          {count, scale, account.bound_of(extent.most, length, packing), length, packing,
-           packing == Packing::real ? extent.ends : Bounds(extent.most)}};
+  return {count,  scale,   account.bound_of(extent.most, length, packing),
+          length, packing, packing == Packing::real ? extent.ends : Bounds(extent.most)};
+}
+
+Server::State::Encoded Server::State::encoded(const Info& a, std::span<const Complex> values,
+                                              std::size_t of_each, double scale) const {
+  const Account::Plain known = known_of(a, values, of_each, scale);
+  check_fits(known.values.most(), scale);
+  return {plaintexts(values, known.length, known.packing, scale, account.basis(a.level)), known};
 }
 
 rlwe::Array Server::State::plaintexts(std::span<const Complex> values, std::size_t length,
@@ -388,11 +393,22 @@ rlwe::Array Server::State::factor(std::span<const Complex> values, double scale,
 Array Server::State::add(const Array& a, std::span<const Complex> values, std::size_t length,
                          bool subtract) const {
   check(a);
-  const Encoded m = encoded(a.info_, values, length, a.info_.scale);
-  const Info info = account.add_plain(a.info_, m.known, subtract);
+  const double scale = a.info_.scale;
+  const Account::Plain known = known_of(a.info_, values, length, scale);
+  const Info info = account.add_plain(a.info_, known, subtract);
+  // Plaintexts hold 61 bits. At the scale of a product that was not rescaled there are more: the
+  // lowest are 0, which changes numbers by less than doubles are rounded.
+  int of_values = 0, of_scale = 0;
+  std::frexp(known.values.most(), &of_values);
+  std::frexp(scale, &of_scale);
+  const int zeros = std::max(0, of_values + of_scale - 61);
+  const rlwe::Array plain = plaintexts(values, known.length, known.packing,
+                                       std::ldexp(scale, -zeros), account.basis(info.level));
   return fleet->again([&] {
-    return put(info, subtract ? evaluator->sub_plain(residues(a), m.residues)
-                              : evaluator->add_plain(residues(a), m.residues));
+    const rlwe::Array m =
+        zeros == 0 ? plain : evaluator->scale(plain, residues_of(std::ldexp(1, zeros), info.level));
+    return put(info, subtract ? evaluator->sub_plain(residues(a), m)
+                              : evaluator->add_plain(residues(a), m));
   });
 }
 

@@ -91,6 +91,9 @@ struct Server::State {
     lattice::rlwe::Array residues;
     Account::Plain known;
   };
+  /// What is known of numbers at that scale that meet `a`.
+  Account::Plain known_of(const Info& a, std::span<const Complex> values, std::size_t of_each,
+                          double scale) const;
   /// Numbers at that scale over the primes of `a`'s level.
   Encoded encoded(const Info& a, std::span<const Complex> values, std::size_t of_each,
                   double scale) const;

@@ -55,6 +55,10 @@ const std::map<std::string, Circuit>& circuits() {
        }},
       {"sum, and of another length",
        [](const Server& s, const Array& x) { return s.add(s.sum(x), s.rotate(x, -1)); }},
+      {"numbers at a product's scale",
+       [](const Server& s, const Array& x) {
+         return s.add_plain(s.square(x, {true, false}), std::vector<std::complex<double>>(8, 1e6));
+       }},
       {"numbers",
        [](const Server& s, const Array& x) {
          const Array y = s.multiply_integer(s.multiply_scalar(s.add_scalar(x, 0.5), 0.25), 3);

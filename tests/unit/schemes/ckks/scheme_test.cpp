@@ -343,7 +343,20 @@ TEST(Ckks, NumbersAreAddedAtAnyScaleAndToAnyParts) {
       Values want;
       for (const double v : x) want.push_back(v * v + by);
       party.expect(sum, want, "a product and a number");
+      const Values row{by, -3.0 * by, 1e6 * by};
+      for (std::size_t i = 0; i < x.size(); ++i) want[i] = x[i] * x[i] - row[i];
+      party.expect(s.sub_plain(s.multiply(a, a, finish), row), want, "a product and an array");
     }
+  // Numbers that at that scale have more bits than a word.
+  const Array bare = s.multiply(a, a, {true, false});
+  const Values want{x[0] * x[0] + 1e12, x[1] * x[1] - 1e-12, x[2] * x[2]},
+      got = party.decrypt(s.add_plain(bare, Values{1e12, -1e-12, 0}));
+  for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(got[i].real(), want[i].real(), 1e-3);
+  const Array coefficients = s.upload(party.client.encrypt(x, {}, Packing::coefficients));
+  const Array product = s.multiply(coefficients, coefficients, {true, false});
+  const Values sums = party.decrypt(s.add_plain(product, Values{3e7, -0.5}));
+  EXPECT_NEAR(sums[0].real(), 3e7 + 0.25, 1e-3);
+  EXPECT_NEAR(sums[1].real(), -0.25 - 0.5, 1e-3);
 }
 
 TEST(Ckks, BoundsOfRealValuesAreFollowedAtBothEnds) {
