@@ -40,10 +40,7 @@ def _as_operator(self: Any, ufunc: Any, method: str, *inputs: Any, **options: An
     reflected = f"__r{name.strip('_')}__" if name else ""
     if hasattr(inputs[-1], reflected):
         return getattr(inputs[-1], reflected)(inputs[0])
-    raise TypeError(
-        f"np.{ufunc.__name__} does not take {self._kind()}: ciphertexts have the operators and "
-        "methods of their class, and no array of numbers holds them (a = a + x, not a += x)"
-    )
+    raise _not_taken(ufunc, self, "no array of numbers holds them (a = a + x, not a += x)")
 
 
 _OPERATORS = {
@@ -55,6 +52,19 @@ _OPERATORS = {
 }
 """Functions of NumPy, and the operator that each is, as the module `operator` names it. All
 comparisons raise alike."""
+
+
+_SAME_METHODS = frozenset(
+    ("shape", "ndim", "size", "reshape", "ravel", "transpose", "broadcast_to", "copy")
+)
+"""Functions of NumPy that mean what the attribute or method of this name does."""
+
+
+def _not_taken(function: Any, array: Any, why: str) -> TypeError:
+    return TypeError(
+        f"np.{function.__name__} does not take {array._kind()}: ciphertexts have the operators and "
+        f"methods of their class, and {why}"
+    )
 
 
 class _LeftToNumPy:
@@ -212,7 +222,7 @@ class Array(Shown):
         Operations broadcast by themselves; nothing is copied when one ciphertext is combined with a
         batch.
         """
-        return self._take(np.broadcast_to(self._positions(), shape))
+        return self._take(np.broadcast_to(self._positions(), _integers((shape,))))
 
     # ---- what they cannot do
 
@@ -230,6 +240,19 @@ class Array(Shown):
             f"{type(self).__name__} is not an array of numbers: {package}.stack and "
             f"{package}.concatenate join ciphertexts; for numbers, decrypt it first"
         )
+
+    def __array_function__(
+        self, function: Any, _: Any, inputs: Sequence[Any], options: dict[str, Any]
+    ) -> Any:
+        """NumPy's functions that are no ufuncs: those of shapes are methods."""
+        if function.__name__ in _SAME_METHODS and inputs and isinstance(inputs[0], Array):
+            found = getattr(inputs[0], function.__name__)
+            if callable(found):
+                return found(*inputs[1:], **options)
+            if len(inputs) == 1 and not options:
+                return found
+        package = _package(self)
+        raise _not_taken(function, self, f"{package}.stack and {package}.concatenate join them")
 
     __array_ufunc__ = _LeftToNumPy()
     # pandas leaves operators to what is above its own classes, which have up to 4000.

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import inspect
-import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NoReturn, TypeVar
+
+import numpy as np
 
 from . import _rounded as rounded
 from ._array import Shape
 from ._html import Shown, of_bytes
+from ._integers import as_index
 from .errors import ShapeError
 
 _T = TypeVar("_T")
@@ -94,9 +96,10 @@ def in_order(rotations: Iterable[int]) -> list[int]:
 
 
 def as_shape(shape: Any) -> Shape:
-    """Of an input's values, of which a number is one length; `ShapeError` if it holds none."""
-    lengths = shape if isinstance(shape, Iterable) else (shape,)
-    out = tuple(operator.index(each) for each in lengths)
+    """Of an input's values, of which a number is one length; `ShapeError` if it holds none, and
+    `TypeError` for what is no integer."""
+    lengths = shape if np.iterable(shape) else (shape,)
+    out = tuple(as_index(each, "shape") for each in lengths)
     if not out or min(out) < 1:
         raise ShapeError(f"shape: {out} holds no values")
     return out

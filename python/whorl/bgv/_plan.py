@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import math
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
@@ -13,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from .._array import Shape
 from .._html import of_bytes
-from .._integers import whole_numbers
+from .._integers import as_index, whole_numbers
 from .._ring_plan import (
     RingPlan,
     all_results,
@@ -54,7 +53,7 @@ class Range:
     shape: int | Shape | None = None
 
     def __post_init__(self) -> None:
-        low, high, shape = operator.index(self.low), operator.index(self.high), self.shape
+        low, high, shape = as_index(self.low, "low"), as_index(self.high, "high"), self.shape
         for field, bound in (("low", low), ("high", high)):
             if bound.bit_length() > MOST_BITS:
                 raise ParameterError(f"{field}: no t holds {shown(bound)}")

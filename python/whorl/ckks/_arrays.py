@@ -79,7 +79,10 @@ class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
             raise TypeError("ciphertexts cannot be divided by ciphertexts; approximate 1/x")
         divisor = real_or_complex(other, "divisor")
         refuse(divisor, divisor == 0, "divisor", "0", ZeroDivisionError)
-        return self._server.multiply(self, np.reciprocal(divisor))
+        with np.errstate(all="ignore"):
+            factor = np.reciprocal(divisor)
+        refuse(divisor, ~np.isfinite(factor), "divisor", "so small that no double holds 1 over it")
+        return self._server.multiply(self, factor)
 
     def rotate(self, slots: int) -> EncryptedArray:
         """`Server.rotate`."""

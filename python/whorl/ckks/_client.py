@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from .._client import ckks as _lib
 from .._keyholder import KeyHolder
-from .._literal import Part, as_integer, as_real
+from .._literal import Part, as_integer, as_real, tuple_of
 from .._progress import Report
 from ..errors import ParameterError, ParameterMismatchError
 from ._arrays import EncryptedArray
@@ -187,7 +187,8 @@ class Client(KeyHolder):
         `ParameterError` unless results is an integer of at least 0, and spent a finite number of at
         least 0, and in a forked child.
         """
-        results, spent = released
+        as_pair = tuple_of(lambda _, each: each, "results, spent")
+        results, spent = as_pair("released", released)
         count = as_integer("results", results, 0, 2**63 - 1)
         self._core.add_released(count, as_real("spent", spent))
 

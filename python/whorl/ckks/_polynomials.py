@@ -142,8 +142,10 @@ def approximate(
 
 
 def as_polynomials(polynomials: Any) -> list[Polynomial]:
-    """Several polynomials; `TypeError` for what are none."""
+    """Several polynomials; `TypeError` for what are none, `ParameterError` for an empty list."""
     each = list(polynomials) if isinstance(polynomials, Sequence) else [polynomials]
+    if not each:
+        raise ParameterError("polynomial: there is no polynomial in the list")
     for one in each:
         if not isinstance(one, Polynomial):
             raise TypeError(f"polynomial: a Polynomial is needed, not {type(one).__name__}")

@@ -264,7 +264,7 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
             x = self._within(x, (polynomial.low, polynomial.high), within)
             return self._wrap(self._core.evaluate(x._core, polynomial._core), x.shape)
         given = as_polynomials(polynomial)
-        if within and given:
+        if within:
             x = self._within(x, (given[0].low, given[0].high), within)
         cores = [each._core for each in given]
         indices = as_mapping(mapping, len(cores))

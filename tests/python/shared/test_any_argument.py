@@ -23,7 +23,8 @@ DOCUMENTED = (whorl.Error, TypeError, ValueError, IndexError, ZeroDivisionError)
 FOREIGN = (
     *("incompatible function", "nanobind", "std::", "inhomogeneous", "could not broadcast input"),
     *("setting an array element", "integer string conversion", "scalar index", "to convert"),
-    *("int() argument", "float() argument", "string to float", "buffer"),
+    *("int() argument", "float() argument", "string to float", "buffer", "to unpack"),
+    *("interpreted as an integer", "unexpected keyword"),
 )
 """What bindings, NumPy and Python say of what they cannot convert."""
 TOO_LONG = frozenset(
@@ -55,7 +56,21 @@ def odd(everything: Kits) -> dict[str, Any]:
     endless.append(endless)
     fields = [("a", "i4")]
     numbers = (
-        *(None, True, np.True_, 1, -1, 2**31, 2**63, 2**64, -(2**63), 10**400, -(10**5000), 0.5),
+        *(
+            None,
+            True,
+            np.True_,
+            1,
+            -1,
+            2**31,
+            2**63,
+            2**64,
+            -(2**63),
+            10**400,
+            -(10**5000),
+            0.5,
+            1e-310,
+        ),
         *(float("nan"), float("inf"), -0.0, 1e308, 1j, complex("nan"), fractions.Fraction(1, 3)),
         *(fractions.Fraction(10**5000, 3), decimal.Decimal("0.5"), decimal.Decimal("nan")),
         *(datetime.date(2020, 1, 1), np.datetime64("2020"), np.timedelta64(1, "s")),
@@ -160,7 +175,8 @@ def test_any_argument(generator: np.random.Generator) -> None:
                 said: Any = None
                 try:
                     with warnings.catch_warnings():
-                        warnings.simplefilter("error", UserWarning)  # NumPy's, of masked values
+                        for kind in (UserWarning, RuntimeWarning):  # NumPy's
+                            warnings.simplefilter("error", kind)
                         call(owner, name, parameters, {**given, parameter.name: operand})
                 except DOCUMENTED as error:
                     if not str(error) or any(part in str(error) for part in FOREIGN):

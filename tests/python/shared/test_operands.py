@@ -59,6 +59,9 @@ def all_(kit: Kit, toy_bgv: BgvKit, toy_ckks: CkksKit) -> All:
         (lambda a: np.divide(a.real, np.array([2.0, 0.5])), [0.25, 0.5]),
         (lambda a: np.negative(a.real), [-0.5, -0.25]),
         (lambda a: np.power(a.row, 2), [25, 36]),
+        (lambda a: np.reshape(a.reals, (1, 2))[0], [[0.5, 0.25], [0.125, 0.5]]),
+        (lambda a: np.transpose(a.reals), [[0.5, 0.25], [0.125, 0.5]]),
+        (lambda a: np.broadcast_to(a.reals, (1, 2))[0], [[0.5, 0.25], [0.125, 0.5]]),
         (lambda a: np.bitwise_and(a.bits, [1, 1]), [0, 1]),
         (lambda a: np.bitwise_xor(np.array([1, 1]), a.bits), [1, 0]),
         (lambda a: np.invert(a.bits), [1, 0]),
@@ -83,6 +86,11 @@ def all_(kit: Kit, toy_bgv: BgvKit, toy_ckks: CkksKit) -> All:
 )
 def test_right_values(all_: All, work: Callable[[All], Any], expected: list[Any]) -> None:
     assert all_.values(work(all_)) == expected
+
+
+def test_numpy_tells_the_shape(all_: All) -> None:
+    for array in (all_.reals, all_.reals.to_host()):
+        assert (np.shape(array), np.ndim(array), np.size(array)) == ((2,), 1, 2)
 
 
 def objects(*each: Any) -> Any:
@@ -126,6 +134,12 @@ STACK = {name: f"whorl.{name}.stack makes one array of them" for name in ("ckks"
         # other functions of NumPy
         (lambda a: np.sin(a.real), "np.sin does not take EncryptedArray of CKKS"),
         (lambda a: np.add.reduce(a.real), "np.add does not take EncryptedArray of CKKS"),
+        (lambda a: np.sum(a.real), "np.sum does not take EncryptedArray of CKKS: ciphertexts have"),
+        (lambda a: np.sum(a.bits), "np.sum does not take EncryptedArray of FHEW/TFHE"),
+        (lambda a: np.mean(a.row), "np.mean does not take EncryptedArray of BGV"),
+        (lambda a: np.repeat(a.real, 2), "np.repeat does not take EncryptedArray of CKKS"),
+        (lambda a: np.sum(a.real.to_host()), "np.sum does not take Ciphertexts of CKKS"),
+        (lambda a: np.size(a.bits, 0), "np.size does not take EncryptedArray of FHEW/TFHE"),
         (lambda a: np.add(1, 1, out=a.real), "np.add does not take"),
         (lambda a: np.zeros(2).__iadd__(a.real), "a = a + x, not a += x"),
         (lambda a: np.ones(2) == a.real, "cannot be compared"),
@@ -167,6 +181,15 @@ STACK = {name: f"whorl.{name}.stack makes one array of them" for name in ("ckks"
         (lambda a: ckks.diagonals({0: MASKED}, 2), "diagonal 0: the value at index 1 is masked"),
         (lambda a: ckks.precision(MASKED, [1, 2]), "values: the value at index 1 is masked"),
         (lambda a: bgv.plan(lambda x: x, [MASKED]), "inputs[0]: the value at index 1 is masked"),
+        # what is no shape
+        (lambda a: a.bits.broadcast_to("a"), "integers are needed, not ('a',)"),
+        (lambda a: a.real.broadcast_to((1.5, 2)), "integers are needed, not (1.5, 2)"),
+        (lambda a: ckks.Values(1.5), "shape: an integer is needed, not 1.5"),
+        (lambda a: ckks.Values(None), "shape: an integer is needed, not None"),
+        (lambda a: bgv.Range(0, 1, "ab"), "shape: an integer is needed, not 'a'"),
+        (lambda a: bgv.Range(0, 1, (2, 0.5)), "shape: an integer is needed, not 0.5"),
+        (lambda a: bgv.Range(0.5, 1), "low: an integer is needed, not 0.5"),
+        (lambda a: bgv.Range(0, "1"), "high: an integer is needed, not '1'"),
         # what is no number
         (lambda a: a.real * decimal.Decimal("0.5"), "not Decimal('0.5')"),
         (lambda a: a.real + "x", "numbers are needed, not 'x'"),
@@ -183,6 +206,10 @@ STACK = {name: f"whorl.{name}.stack makes one array of them" for name in ("ckks"
 def test_types_that_are_refused(all_: All, work: Callable[[All], Any], message: str) -> None:
     with pytest.raises(TypeError, match=re.escape(message)):
         work(all_)
+
+
+def released(given: Any) -> Callable[[All], Any]:
+    return lambda a: a.small.client.add_released(given)
 
 
 @pytest.mark.parametrize(
@@ -226,6 +253,19 @@ def test_types_that_are_refused(all_: All, work: Callable[[All], Any], message: 
         ),
         (whorl.ParameterError, "threads = 4294967296 is above 1024", lambda a: server(a, 2**32)),
         (whorl.ParameterError, "'\\udcff' is no text in UTF-8", lambda a: server(a, 1, "\udcff")),
+        (
+            whorl.EncodingError,
+            "divisor: value 1e-310 is so small that no double holds 1 over it",
+            lambda a: a.real / 1e-310,
+        ),
+        (whorl.EncodingError, "1e-310j at index 1 is so small", lambda a: a.real / [1, 1e-310j]),
+        (
+            whorl.EncodingError,
+            "is above 2^61: make the values smaller, and multiply the result by an integer",
+            lambda a: a.real * [1e9],
+        ),
+        (whorl.ParameterError, "released: [] must have the form (results, spent)", released([])),
+        (whorl.ParameterError, "released: 5 must have the form (results, spent)", released(5)),
         (whorl.EncodingError, "2^16609 or so", lambda a: a.row * 10**5000),
         (whorl.EncodingError, "2^16609 or so", lambda a: a.real * 10**5000),
         (whorl.EncodingError, "no t holds 2^1328 or so", lambda a: planned(lambda x: x * 10**400)),
