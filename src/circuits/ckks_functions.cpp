@@ -28,6 +28,15 @@ SignStages scaled(SignStages stages, double by) {
 /// Whether values are brought to -1 … 1 by a division, which takes a level.
 bool is_divided(const Array& x) { return x.info().bounds().most() > 1 + 0x1p-32; }
 
+/// EncodingError for values whose sign is told, and that nobody divides by their bound.
+void check_small(const char* what, const Array& x) {
+  if (is_divided(x) && x.info().packing == Packing::real)
+    throw EncodingError(std::string(what) + ": values of up to " +
+                        math::text_of(x.info().bounds().most()) +
+                        " are above 1: divide by their bound first, or state by with_bound a "
+                        "smaller one that you know");
+}
+
 /// NoiseError unless x has the levels of the stages, and `more`.
 void check_levels(const char* what, const SignStages& stages, unsigned more, const Array& x) {
   check_stages(stages);
@@ -193,10 +202,7 @@ Array inverse(const Server& server, const Array& x, const InverseStages& stages)
 
 Array sign(const Server& server, const Array& x, const SignStages& stages) {
   check_levels("sign", stages, 0, x);
-  if (is_divided(x) && x.info().packing == Packing::real)
-    throw EncodingError("sign: values of up to " + math::text_of(x.info().bounds().most()) +
-                        " are above 1: divide by their bound first, or state by with_bound a "
-                        "smaller one that you know");
+  check_small("sign", x);
   Array y = x;
   for (const Polynomial& p : stages.stages) {
     // The bound that evaluate() states is the sum of the coefficients' absolute values. The largest
@@ -221,6 +227,7 @@ Array sign(const Server& server, const Array& x, const SignStages& stages) {
 
 Array absolute(const Server& server, const Array& x, const SignStages& stages) {
   check_levels("absolute", stages, 1, x);
+  check_small("absolute", x);
   const double most = x.info().bounds().most();
   const Array of = sign(server, is_divided(x) ? x : normalised(server, x), stages);
   return Access::narrowed(server, server.multiply(x, of), most * (1 + stages.error));
@@ -228,6 +235,7 @@ Array absolute(const Server& server, const Array& x, const SignStages& stages) {
 
 Array relu(const Server& server, const Array& x, const SignStages& stages) {
   check_levels("relu", stages, 1, x);
+  check_small("relu", x);
   const double most = x.info().bounds().most();
   const Array of = is_divided(x) ? x : normalised(server, x);
   const Array half = server.add_scalar(sign(server, of, scaled(stages, 0.5)), 0.5);

@@ -372,7 +372,7 @@ Array apply(const Server& server, const Array& x, const EncodedMap& map) {
   if (x.info().level < of.level)
     throw NoiseError("a linear map for level " + std::to_string(of.level) +
                      " meets a ciphertext of level " + std::to_string(x.info().level) +
-                     more_levels(x.info().level));
+                     more_levels_than(x.info().level));
   const Account& account = Access::account(server);
   return Access::fleet(server).together([&] {
     const Array two = server.lower(server.relinearise(x), of.level);

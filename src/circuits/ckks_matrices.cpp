@@ -175,7 +175,8 @@ void check_operand(const Server& server, const char* name, const Array& x, std::
                      std::to_string(length) + " for " + shape);
   if (x.info().level < of.level)
     throw NoiseError("a matrix product for level " + std::to_string(of.level) + " meets " + name +
-                     " at level " + std::to_string(x.info().level) + more_levels(x.info().level));
+                     " at level " + std::to_string(x.info().level) +
+                     more_levels_than(x.info().level));
 }
 
 /// B with its rows turned in all ways, of which columns are taken.

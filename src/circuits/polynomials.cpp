@@ -236,13 +236,20 @@ void check_interval(const CiphertextInfo& info, const Polynomial& p) {
       "you know, or take a polynomial for a larger interval");
 }
 
-/// NoiseError if a polynomial's result is all error. Its argument may then lie outside the interval
-/// by its own error, and no factor that makes the result smaller may hide that.
-Array readable(const Server& server, Array value) {
-  Access::account(server).check_decrypts(
-      value.info(),
-      "the polynomial makes the error of its argument too large: take a larger scale_bits, or "
-      "values that are larger beside their error");
+/// NoiseError if a polynomial's result is all error since its argument may lie outside the interval
+/// by its own error: no factor that makes the result smaller may hide that. By Markov's inequality
+/// |p'| is at most n^2·max|p| over half the interval; powers alone grow by n.
+Array readable(const Server& server, const CiphertextInfo& argument, const Polynomial& p,
+               unsigned degree, Array value) {
+  const double steepness =
+      p.basis == Polynomial::Basis::chebyshev ? double{degree} * degree : degree;
+  const double deviations = 8 * std::exp2(argument.error);  // those that check_decrypts counts
+  if (steepness * deviations * 2 > p.high - p.low)
+    Access::account(server).check_decrypts(
+        value.info(),
+        "the polynomial makes the error of its argument too large: state a smaller error of the "
+        "argument by with_error if you know one, or take a larger scale_bits, or values that are "
+        "larger beside their error");
   return value;
 }
 
@@ -261,11 +268,17 @@ Array evaluated(const Server& server, const Array& x, const Polynomial& like,
     throw NoiseError("a polynomial of degree " + std::to_string(degree) + " takes " +
                      math::counted(levels, "level") + ", and the ciphertext has " +
                      std::to_string(info.level) + more_levels());
+  const double due = server.parameters().scale(info.level);
+  if (degree > 0 && info.scale > 0x1p16 * due)
+    throw EncodingError("a polynomial's argument has scale 2^" +
+                        math::text_of(std::log2(info.scale)) + " at level " +
+                        std::to_string(info.level) + ", where 2^" + math::text_of(std::log2(due)) +
+                        " is due: rescale products first");
   Array u = server.relinearise(x);
   if (degree == 0 || like.basis == Polynomial::Basis::monomial) {
     Array value = Evaluation<Coefficient>(server, u, like.basis, coefficients, length)
                       .run(coefficients, depth);
-    return degree == 0 ? value : readable(server, std::move(value));
+    return readable(server, info, like, degree, std::move(value));
   }
   if (is_mapped(like, degree)) {
     const double middle = (like.low + like.high) / 2;
@@ -278,7 +291,7 @@ Array evaluated(const Server& server, const Array& x, const Polynomial& like,
   const Array value =
       Evaluation<Coefficient>(server, server.with_bound(u, 1), like.basis, coefficients, length)
           .run(coefficients, depth);
-  return readable(server, Access::narrowed(server, value, ends));
+  return readable(server, info, like, degree, Access::narrowed(server, value, ends));
 }
 
 void check_degree(unsigned degree) {

@@ -163,7 +163,11 @@ bool lasts(const Parameters& parameters, const Requirements& r) {
 /// Where there are none, `why` says what was missing. Rings whose slots t does not have are none.
 std::optional<Parameters> find(const Requirements& r, std::string& why) {
   for (std::uint32_t N = r.N ? r.N : 1024; N <= (r.N ? r.N : largest_ring); N *= 2) {
-    if (r.slots && !bgv::has_slots(r.plain_modulus, N)) return std::nullopt;
+    if (r.slots && !bgv::has_slots(r.plain_modulus, N)) {
+      why += (why.empty() ? "t = " : ", and t = ") + std::to_string(r.plain_modulus) +
+             " has no slots for N = " + std::to_string(N);
+      return std::nullopt;
+    }
     why = "chains of up to 64 primes of " + std::to_string(r.prime_bits) + " bits do not carry it";
     for (unsigned limbs = 1; limbs <= 64; ++limbs) try {
         std::optional<ParameterLiteral> literal = secure_literal(r, N, limbs);
@@ -224,25 +228,29 @@ Parameters Parameters::of_limbs(const Requirements& r, unsigned limbs) {
 
 Parameters Parameters::choose(const Requirements& r) {
   check(r);
+  const std::uint64_t t = r.plain_modulus;
+  if (r.N != 0 && r.slots && !bgv::has_slots(t, r.N))
+    reject_without_slots(r, std::to_string(r.N), nearest_with_slots(t, r.N));
   std::string why, other;
   const auto find_other = [&](const Requirements& changed) { return find(changed, other); };
   if (std::optional<Parameters> found = find(r, why)) return *found;
-  const std::string remedy = remedy_of(r, find_other);
-  Requirements any = r;  // t and ring, without a care for slots
+  Requirements any = r;
   any.slots = false;
-  const std::optional<Parameters> ring = r.slots ? find_other(any) : std::nullopt;
-  if (!ring)
-    reject("no parameters for " + circuit_of(r) + " with t = " + std::to_string(r.plain_modulus) +
-           ": " + (why.empty() ? other : why) + (remedy.empty() ? "; take fewer sums" : remedy));
-  // There is a ring, whose slots t does not have.
-  const auto serves = [&](std::uint64_t t) {
+  // If there is a ring, t has no slots for it.
+  if (const std::optional<Parameters> ring = r.slots ? find_other(any) : std::nullopt) {
     any.slots = true;
-    any.plain_modulus = t;
-    return find_other(any).has_value();
-  };
-  const std::string takes = r.N != 0 ? "" : ", which a circuit of " + circuit_of(r) + " takes";
-  reject_without_slots(r, std::to_string(ring->N()) + takes,
-                       nearest_with_slots(r.plain_modulus, ring->N(), serves) + remedy);
+    const std::string serve = nearest_with_slots(t, ring->N(), [&](std::uint64_t near) {
+      any.plain_modulus = near;
+      return find_other(any).has_value();
+    });
+    const std::string takes = ", which a circuit of " + circuit_of(r) + " takes";
+    reject_without_slots(r, std::to_string(ring->N()) + takes,
+                         serve == none_near ? serve + remedy_of(r, find_other) : serve);
+  }
+  std::string remedy = remedy_of(r, find_other);
+  if (remedy.empty()) remedy = r.sums > 0 ? "; take fewer sums" : "; take a smaller t";
+  reject("no parameters for " + circuit_of(r) + " with t = " + std::to_string(t) + ": " + why +
+         remedy);
 }
 
 const ParameterLiteral& Parameters::literal() const { return state_->literal; }

@@ -56,7 +56,7 @@ std::string nearest_with_slots(std::uint64_t t, std::uint32_t N,
   };
   const std::uint64_t below = find([N](std::uint64_t x) { return greatest_below(x, N); }),
                       above = find([N](std::uint64_t x) { return least_from(x + 1, 2ULL * N); });
-  if (below == 0 && above == 0) return "no t near it serves";
+  if (below == 0 && above == 0) return none_near;
   if (below == 0) return "the nearest t that serves is " + std::to_string(above);
   if (above == 0) return "the nearest t that serves is " + std::to_string(below);
   return "the nearest t that serve are " + std::to_string(below) + " and " + std::to_string(above);

@@ -21,10 +21,6 @@ constexpr double never_log2 = 0;  ///< of what cannot be done at all: it always 
 
 using math::power_of_two_above;
 
-std::string name_of(const Parameters& parameters) {
-  return parameters.name().empty() ? "this set" : parameters.name();
-}
-
 /// What a bootstrap costs, roughly: words that its transforms touch, and those of its key.
 double cost_of(const Parameters& parameters) {
   const double polynomials =
@@ -54,10 +50,10 @@ std::optional<Parameters> set_that_serves(Encoding encoding, const Failure& fail
                                  const NoiseEstimate& estimate, Encoding encoding,
                                  const Failure& failure_log2, double allowed_log2) {
   const double found = failure_log2(parameters, estimate, encoding);
-  std::string message = operation + " with " + describe(encoding) + " under " +
-                        name_of(parameters) + " fails with a probability of " +
-                        power_of_two_above(found) + ", which is above the " +
-                        power_of_two_above(allowed_log2) + " that is allowed.";
+  std::string message = operation + " with " + describe(encoding) + " under " + named(parameters) +
+                        " fails with a probability of " + power_of_two_above(found) +
+                        ", which is above the " + power_of_two_above(allowed_log2) +
+                        " that is allowed.";
   std::optional<std::uint32_t> p;
   // Of the large ones, powers of two alone are looked at.
   const auto below = [](std::uint32_t above) {
@@ -235,7 +231,7 @@ void Account::check_approximate(std::span<const Lut> luts, double noise,
     if (bound <= most) continue;
     throw NoiseError("a table that is not exact, on an input whose noise has " +
                      math::text_of(noise) + " times the variance of a bootstrapped one, with " +
-                     describe(lut.input()) + " under " + name_of(parameters_) +
+                     describe(lut.input()) + " under " + named(parameters_) +
                      " gives values that are off by up to " + std::to_string(bound) + " but for " +
                      power_of_two_above(allow_failure_log2_) + ", which is above the " +
                      std::to_string(most) + " that " + (within ? "is" : "its error_bound says is") +

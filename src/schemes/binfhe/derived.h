@@ -80,13 +80,18 @@ inline std::uint64_t most_sectors(const Parameters& parameters) {
   return std::max(most_rotated_sectors(parameters), parameters.q() / large_sector);
 }
 
+/// In messages.
+inline std::string named(const Parameters& parameters) {
+  return parameters.name().empty() ? "this set" : parameters.name();
+}
+
 inline void check_sectors(const Parameters& parameters, Encoding encoding, std::uint64_t sectors,
                           const char* what) {
   const std::uint64_t most = sectors / (encoding.padding ? 2 : 1);
   if (encoding.p < 2 || encoding.p > most)
     throw EncodingError("plaintext modulus p = " + std::to_string(encoding.p) +
                         (encoding.padding ? " with padding" : "") + " is not in 2 … " +
-                        std::to_string(most) + what + parameters.name());
+                        std::to_string(most) + what + named(parameters));
 }
 /// EncodingError unless 2 <= p, and there are at most most_sectors().
 inline void check_encoding(const Parameters& parameters, Encoding encoding) {

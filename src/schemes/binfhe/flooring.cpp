@@ -40,13 +40,13 @@ bool takes_large(const Parameters& parameters, Encoding encoding) {
 
 void check_large(const char* operation, const Parameters& parameters, Encoding encoding) {
   if (rotation_method(parameters.literal()).odd())
-    throw ParameterError("rotation.kind of " + parameters.name() + ": " + operation +
+    throw ParameterError("rotation.kind of " + named(parameters) + ": " + operation +
                          " needs exponents that are not rounded, and automorphisms take odd ones");
   if (!takes_large(parameters, encoding))
     throw EncodingError(std::string(operation) + " takes messages of which p" +
                         (encoding.padding ? ", with its padding bit," : "") +
                         " is a power of two in 2 … " +
-                        std::to_string(parameters.q() / large_sector) + " of " + parameters.name() +
+                        std::to_string(parameters.q() / large_sector) + " of " + named(parameters) +
                         ", not p = " + std::to_string(encoding.p));
 }
 
@@ -54,6 +54,9 @@ void check_floor(const char* operation, const Parameters& parameters, Encoding e
                  unsigned bits) {
   check_large(operation, parameters, encoding);
   const auto most = static_cast<unsigned>(std::bit_width(encoding.p) - 2);
+  if (most == 0)
+    throw EncodingError(std::string(operation) + ": messages modulo " + std::to_string(encoding.p) +
+                        " have no bit to round away; take p >= 4");
   if (bits < 1 || bits > most)
     throw EncodingError(std::string(operation) + ": round_bits = " + std::to_string(bits) +
                         " is not in 1 … " + std::to_string(most) + ", of messages modulo " +

@@ -458,7 +458,7 @@ struct Server::State : std::enable_shared_from_this<State> {
       throw EncodingError("linear: the sum may be " + number(sum.least) + " … " + number(sum.most) +
                           ", and " + describe(encoding) + " holds 0 … " + std::to_string(top) +
                           ": take a larger p; or say as largest what you know the sum not to "
-                          "pass; or say modular = true, if it is meant modulo p");
+                          "pass; or say so by modular, if it is meant modulo p");
     }
     const std::uint64_t all = encoding.sectors() - 1;
     return {sum.most_of(top, all), range(terms, constant, &Largest::as_bits).most_of(top, all)};

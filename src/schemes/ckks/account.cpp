@@ -144,7 +144,10 @@ const Account::Info& Account::fits(const char* what, const Info& a) const {
   if (room(a) >= 0 && scale < Q) return a;
   if (scale + 1 >= Q)
     throw NoiseError(std::string(what) + ": the scale would be " + power(scale) + " at level " +
-                     std::to_string(a.level) + ", whose modulus is " + power(Q) + more_levels());
+                     std::to_string(a.level) + ", whose modulus is " + power(Q) +
+                     more_levels(scale > 2.5 * std::log2(parameters_.scale(a.level))
+                                     ? "rescale products first, "
+                                     : ""));
   const double error = largest_error(a);
   if (error > a.bound)
     throw NoiseError(std::string(what) + ": errors with a standard deviation of up to " +
@@ -285,9 +288,9 @@ Account::One Account::brought(const Info& a, unsigned level, double scale) const
   }
   // Rounding the integer changes values by one part in twice its size.
   if (exponent <= 24)
-    throw EncodingError("a ciphertext of scale " + exact_text_of(a.scale) + " at level " +
+    throw EncodingError("a ciphertext of scale " + power(std::log2(a.scale)) + " at level " +
                         std::to_string(a.level) + " cannot be brought to scale " +
-                        exact_text_of(scale) + " at level " + std::to_string(level) +
+                        power(std::log2(scale)) + " at level " + std::to_string(level) +
                         ": it would be multiplied by an integer below 2^24, whose rounding is too "
                         "coarse; rescale products first");
   const int kept = std::min(exponent, 53);
@@ -407,10 +410,10 @@ Account::Info Account::rescale(const Info& a) const {
   out.scale = rescaled(a);
   out.level = a.level - 1;
   if (out.scale < 65536)
-    throw EncodingError("rescale: scale " + exact_text_of(a.scale) + " would become " +
-                        exact_text_of(out.scale) +
-                        ", below 2^16: it is rescaled already, or is no product; rescale "
-                        "only what multiply gives without its rescaling");
+    throw EncodingError("rescale: scale " + power(std::log2(a.scale)) + " would become " +
+                        power(std::log2(out.scale)) +
+                        ", below 2^16: it is rescaled already, or is no product; rescale only what "
+                        "multiply gives without its rescaling");
   out.error = log2_sum(log2_sum(a.error, relative(a, log2_of_rounding)),
                        noise_.rounding(a.parts) - std::log2(out.scale));
   return fits("rescale", out);

@@ -34,13 +34,15 @@ struct Preparation {
   bool is_nothing(unsigned of) const { return level == of && by.is_one(); }
 };
 
-/// What to do where levels are missing, as the end of a message. `encoded_for_fewer`: an operand
-/// that was encoded for a level may be encoded for this one, if it is not 0.
-inline std::string more_levels(unsigned encoded_for_fewer = 0) {
-  std::string text = ": ";
-  if (encoded_for_fewer != 0)
-    text += "encode it for level " + std::to_string(encoded_for_fewer) + " or below, ";
-  return text + "take parameters with a larger depth, or bootstrap before";
+/// What to do where levels are missing, as the end of a message; `first`: what else may help, with
+/// a comma behind.
+inline std::string more_levels(const std::string& first = {}) {
+  return ": " + first + "take parameters with a larger depth, or bootstrap before";
+}
+/// The same for an operand that was encoded for more levels than `level`.
+inline std::string more_levels_than(unsigned level) {
+  return more_levels(level == 0 ? ""
+                                : "encode it for level " + std::to_string(level) + " or below, ");
 }
 
 class Account {

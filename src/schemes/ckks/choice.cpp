@@ -351,15 +351,18 @@ Parameters Parameters::choose(const Requirements& asked_for) {
   std::string why, other;
   if (std::optional<Parameters> found = find(r, why)) return *found;
   std::string message = "no parameters for " + asked(r) + ": " + why;
-  // Bootstraps take more room beside large values.
-  for (Requirements fewer = r; r.bootstrap && fewer.value_bits-- > least_value_bits;)
-    if (std::optional<Parameters> found = find(fewer, other)) {
-      if (asked_for.value_bits == 0) return *found;
-      reject(message + "; value_bits = " + std::to_string(fewer.value_bits) + " serves");
-    }
+  // Bootstraps leave less room for large values.
+  const unsigned least = r.bootstrap ? least_value_bits : r.value_bits;
+  for (unsigned bits = r.value_bits - 1; bits + 1 > least; --bits) {
+    Requirements fewer = r;
+    fewer.value_bits = bits;
+    const std::optional<Parameters> found = find(fewer, other);
+    if (found && asked_for.value_bits == 0) return *found;
+    if (found) reject(message + "; value_bits = " + std::to_string(bits) + " serves");
+  }
   const std::string remedy =
       remedy_of(r, [&](const Requirements& changed) { return find(changed, other); });
-  reject(message + (remedy.empty() ? "; take fewer scale_bits" : remedy));
+  reject(message + (remedy.empty() ? "; no depth and no ring serves" : remedy));
 }
 
 }  // namespace whorl::ckks

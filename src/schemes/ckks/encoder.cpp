@@ -50,6 +50,20 @@ std::uint64_t checked_length(std::uint32_t N, std::size_t values, std::size_t le
 Encoder::Encoder(const ring::FftPlan& plan)
     : N_(plan.N()), fft_(plan), place_(plan.results_at_powers_of_5()) {}
 
+namespace {
+
+/// For people: "2", or "2+1i".
+std::string shown(const std::complex<double>& z) {
+  char text[64];
+  if (z.imag() == 0)
+    std::snprintf(text, sizeof text, "%g", z.real());
+  else
+    std::snprintf(text, sizeof text, "%g%+gi", z.real(), z.imag());
+  return text;
+}
+
+}  // namespace
+
 void Encoder::check_values(std::span<const std::complex<double>> values, const Bounds& bound) {
   // Comparisons with not-a-number are false, so that the sum of the bad ones counts these too.
   const double most = bound.most(), square = most * most * (1 + 0x1p-40), slack = most * 0x1p-41;
@@ -66,9 +80,9 @@ void Encoder::check_values(std::span<const std::complex<double>> values, const B
     char text[192];
     if (bound.low == -bound.high)
       std::snprintf(text, sizeof text,
-                    "value %g%+gi at index %zu has an absolute value above bound = %g; give the "
+                    "value %s at index %zu has an absolute value above bound = %g; give the "
                     "largest one as bound",
-                    values[i].real(), values[i].imag(), i, bound.high);
+                    shown(values[i]).c_str(), i, bound.high);
     else
       std::snprintf(text, sizeof text,
                     "value %g at index %zu is outside bound = (%g, %g); give the least and the "

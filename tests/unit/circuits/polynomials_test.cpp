@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "support/ckks_sets.h"
+#include "support/message.h"
 #include "support/targets.h"
 #include "whorl/ckks/client.h"
 #include "whorl/error.h"
@@ -230,6 +231,34 @@ TEST(CkksPolynomials, WhatCannotBeRightIsRefused) {
   EXPECT_THROW(approximate([](double x) { return std::sqrt(x); }, -1, 1, 2), ParameterError);
   EXPECT_THROW(approximate([](double x) { return x; }, 1, 1, 2), ParameterError);
   EXPECT_THROW(approximate([](double x) { return x; }, 0, 1, 5000), ParameterError);
+}
+
+// An error that stays small beside the interval is no reason, however large it is beside the
+// result: larger values may be added.
+TEST(CkksPolynomials, ResultsAreRefusedForTheErrorsOfTheirArgumentsOnly) {
+  const Party party(3);
+  const std::vector<double> x{1, -0.5, 0.25, 0.999};
+  const Array a = party.encrypt(x, 1);
+  const Polynomial small{.coefficients = {0, 1e-8}, .basis = Polynomial::Basis::monomial};
+  const Array sum = party.server.add(evaluate(party.server, a, small), a);
+  const std::vector<double> added = party.decrypt(sum);
+  for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(added[i], x[i] * (1 + 1e-8), 1e-6);
+
+  // Of degree 4,000 it may leave the interval by its own error.
+  std::vector<double> highest(4001);
+  highest.back() = 1;
+  const Party deep(12, 30);
+  const Polynomial steep{.coefficients = highest, .basis = Polynomial::Basis::chebyshev};
+  EXPECT_NE(test::message_of<NoiseError>([&] {
+              static_cast<void>(evaluate(deep.server, deep.encrypt(x, 1), steep));
+            }).find("state a smaller error of the argument by with_error"),
+            std::string::npos);
+  for (const Polynomial& line : {small, approximate([](double v) { return v; }, -1, 1, 1)})
+    EXPECT_NE(test::message_of<EncodingError>([&] {
+                const Array product = party.server.multiply(a, a, {.rescaled = false});
+                static_cast<void>(evaluate(party.server, product, line));
+              }).find("rescale products first"),
+              std::string::npos);
 }
 
 }  // namespace

@@ -315,6 +315,36 @@ TEST(BgvParameters, RefusalsNameWhatServes) {
   }
 }
 
+TEST(BgvParameters, RefusalsSayWhatLacks) {
+  const auto said = [](const Requirements& r) {
+    return test::message_of([&] { Parameters::choose(r); });
+  };
+  const auto expect = [](const std::string& message, const char* part, bool there = true) {
+    EXPECT_EQ(message.find(part) != std::string::npos, there) << message;
+  };
+  Requirements r;
+  r.sums = 0;
+  r.depth = 64;
+  r.N = 1024;
+  r.plain_modulus = 12289;
+  expect(said(r), "take fewer sums", false);
+  expect(said(r), "; take a smaller t");
+  r = {};
+  r.depth = 3;
+  r.N = 8192;
+  r.plain_modulus = 257;
+  r.dnum = 2;
+  expect(said(r), "t = 257 is not a prime = 1 mod 2N for N = 8192");
+  r = {};
+  r.depth = 64;
+  expect(said(r), "t = 65537 has no slots for N = 65536");
+  r = {};
+  r.depth = 5;
+  r.plain_modulus = 40961;
+  expect(said(r), "the nearest t that serve");
+  expect(said(r), "depth = ", false);
+}
+
 TEST(BgvParameters, PlainModuliThatServe) {
   EXPECT_EQ(plain_modulus(0, 1024), 12289u);
   EXPECT_EQ(plain_modulus(12289, 1024), 12289u);

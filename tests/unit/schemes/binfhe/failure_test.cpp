@@ -350,7 +350,7 @@ TEST(BinfheFailures, SumsThatThePaddingDoesNotHoldAreRefused) {
   EXPECT_EQ(
       test::message_of<EncodingError>([&] { server.linear(add, two); }),
       "linear: the sum may be 0 … 6, and p = 4 with padding holds 0 … 3: take a larger p; or say "
-      "as largest what you know the sum not to pass; or say modular = true, if it is meant modulo "
+      "as largest what you know the sum not to pass; or say so by modular, if it is meant modulo "
       "p");
   EXPECT_NE(test::message_of<EncodingError>([&] {
               server.linear(subtract, two, 2);

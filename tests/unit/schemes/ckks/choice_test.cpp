@@ -267,6 +267,10 @@ TEST(CkksChoice, RefusalsSayWhatServes) {
   expect(refusal({.depth = 20, .N = 4096}), "N = 65536 with dnum = 2 serves");
   expect(refusal({.depth = 40, .scale_bits = 55, .N = 1024}), "N = 1024 has 128 bits");
   expect(refusal({.depth = 1, .N = 32768, .bootstrap = true}), "; N = 65536 with dnum = ");
+  // Neither the ring nor the depth alone.
+  expect(refusal({.depth = 60, .scale_bits = 28, .N = 32768, .bootstrap = true}), "; depth = ");
+  expect(refusal({.depth = 60, .scale_bits = 28, .N = 32768, .bootstrap = true}), ", N = 131072 ");
+  expect(refusal({.depth = 64, .N = 4096}), ", N = 131072 with dnum = ");
   const std::string values = refusal({.depth = 1, .value_bits = 20, .bootstrap = true});
   expect(values, "; value_bits = ");
   EXPECT_EQ(values.find("allow_insecure"), std::string::npos) << values;
