@@ -20,7 +20,6 @@ struct LiteralCodec<bgv::Parameters> {
                                      Field{7, "depth", &Literal::depth},
                                      Field{8, "name", &Literal::name, max_name_bytes},
                                      Field{9, "plain_products", &Literal::plain_products}};
-  static Literal format1(ByteReader& in);
 };
 
 }  // namespace whorl::io

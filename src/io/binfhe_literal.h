@@ -45,7 +45,6 @@ struct LiteralCodec<binfhe::Parameters> {
       Field{18, "source", &Literal::source, max_source_bytes},
       Field{19, "rotation", &Literal::rotation},
       Field{20, "small_modulus_gadgets", &Literal::small_modulus_gadgets, 4}};
-  static Literal format1(ByteReader& in);
 };
 
 }  // namespace whorl::io

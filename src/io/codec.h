@@ -17,7 +17,6 @@ namespace whorl::io {
 /// Of a scheme's parameters:
 ///   using Literal = …;
 ///   static constexpr std::tuple fields{Field{1, "n", &Literal::n}, …};
-///   static Literal format1(ByteReader&);  // where there are files of format 1
 template <class Parameters>
 struct LiteralCodec;
 
@@ -62,22 +61,16 @@ void write_literal(const Parameters& parameters, ByteWriter& out) {
 }
 
 template <class Parameters>
-auto read_literal(ByteReader& in, std::uint16_t version) {
+auto read_literal(ByteReader& in) {
   using Literals = LiteralCodec<Parameters>;
-  if (version == 1) {
-    if constexpr (requires { Literals::format1(in); })
-      return Literals::format1(in);
-    else
-      throw VersionError("format version is 1; frames of this type begin with version 2");
-  }
   return read_fields<typename Literals::Literal>(in, Literals::fields, "parameters");
 }
 
 /// Rebuilds the parameters at the head of a payload, which must be those that the header names.
 template <class Parameters>
 Parameters read_parameters(PayloadReader& in) {
-  auto parameters = Parameters::create(read_literal<Parameters>(in.fields(), in.header().version),
-                                       in.options().allow_insecure);
+  auto parameters =
+      Parameters::create(read_literal<Parameters>(in.fields()), in.options().allow_insecure);
   if (parameters.digest() != in.header().parameters_digest)
     throw ParameterMismatchError(
         "parameter digest: the header names other parameters than the payload holds");

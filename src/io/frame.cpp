@@ -176,10 +176,12 @@ Header decode_header(ByteSpan bytes) {
   Header header;
   header.version = fields.value<std::uint16_t>("format version");
   // Before the header check, whose place another version may have changed.
-  if (header.version < oldest_format_version || header.version > format_version)
+  if (header.version != format_version)
     throw VersionError("format version is " + std::to_string(header.version) +
-                       "; this build reads " + std::to_string(oldest_format_version) + " … " +
-                       std::to_string(format_version));
+                       "; this build reads version " + std::to_string(format_version) +
+                       (header.version > format_version
+                            ? ": a later Whorl reads it"
+                            : ": earlier ones were never released, make the file again"));
   const auto check = header_check(bytes);
   if (!std::equal(check.begin(), check.end(), bytes.begin() + checked_bytes))
     throw CorruptionError("header check: the header was altered");

@@ -17,8 +17,8 @@
 
 namespace whorl::io {
 
-/// The format version that is written, and the oldest one that is read.
-inline constexpr std::uint16_t format_version = 2, oldest_format_version = 1;
+/// The format version that is written and read. Version 1 was never released.
+inline constexpr std::uint16_t format_version = 2;
 inline constexpr std::size_t header_bytes = 64;
 inline constexpr std::size_t digest_bytes = 32;
 /// Arrays of words start at multiples of this, counted from the start of the frame.

@@ -137,7 +137,6 @@ std::optional<Shape> PayloadReader::shape(std::uint64_t count) {
 }
 
 ArrayFields PayloadReader::array(std::uint64_t count) {
-  if (header_.version < 2) return {};
   // Of runs, the only long field, there are at most as many as ciphertexts.
   const auto most_bytes = [&](std::uint64_t most) {
     return 512 + std::min(most, header_.payload_bytes) * sizeof(NumberRun);

@@ -110,7 +110,7 @@ class PayloadReader {
   const LoadOptions& options() const { return options_; }
 
   std::optional<Seed> seed();
-  /// Reads a shape; format 1 has none. FormatError unless `count` is its product.
+  /// Reads a shape. FormatError unless `count` is its product.
   std::optional<Shape> shape(std::uint64_t count);
   /// Reads all fields of an array. FormatError unless there are `count` numbers below 2^32, and a
   /// seed if there are any numbers. The runs are not checked here: see numbers().

@@ -22,8 +22,6 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
     vectors.info.rest = bgv::Rest::same;
     seeds.push_back(dump(vectors));
   }
-  for (const char* name : {"bgv-parameters", "bgv-fresh", "bgv-wide-square", "bgv-secret-key"})
-    seeds.push_back(fuzz::format1(name));
   return fuzz::add_seeds(argc, argv, seeds);
 }
 

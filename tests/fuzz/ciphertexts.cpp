@@ -25,8 +25,6 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
         }
         seeds.push_back(dump(whorl::binfhe::take(value, std::vector<std::uint32_t>{2, 0, 1, 2})));
       }
-  for (const char* name : {"binfhe-fresh", "binfhe-wide-nand"})
-    seeds.push_back(fuzz::format1(name));
   return fuzz::add_seeds(argc, argv, seeds);
 }
 

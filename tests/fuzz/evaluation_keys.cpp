@@ -10,8 +10,7 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
   wide.gadget = {{8, 20, 1}, {8, 25, 1}};
   const std::vector<Bytes> seeds = {
       dump(samples::evaluation_keys(samples::tiny_parameters(), random)),
-      dump(samples::evaluation_keys(samples::parameters(wide), random)),
-      fuzz::format1("binfhe-evaluation-keys")};
+      dump(samples::evaluation_keys(samples::parameters(wide), random))};
   return fuzz::add_seeds(argc, argv, seeds);
 }
 

@@ -10,7 +10,6 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
     for (const bool padding : {false, true})
       seeds.push_back(
           dump(samples::lut(samples::parameters(literal), {4, padding}, {8, false}, random)));
-  for (const char* name : {"binfhe-lut"}) seeds.push_back(fuzz::format1(name));
   return fuzz::add_seeds(argc, argv, seeds);
 }
 

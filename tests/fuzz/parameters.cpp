@@ -7,8 +7,6 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
   std::vector<Bytes> seeds;
   for (const auto& literal : samples::literals())
     seeds.push_back(dump(samples::parameters(literal)));
-  for (const char* name : {"binfhe-parameters", "binfhe-wide-parameters"})
-    seeds.push_back(fuzz::format1(name));
   return fuzz::add_seeds(argc, argv, seeds);
 }
 

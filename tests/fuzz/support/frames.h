@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,12 +25,6 @@ inline LoadOptions options() {
   result.allow_insecure = true;
   result.max_bytes = 1 << 20;
   return result;
-}
-
-/// The kept file of format 1.
-inline Bytes format1(const std::string& name) {
-  std::ifstream file(WHORL_SOURCE_DIR "/tests/data/format1/" + name + ".whorl", std::ios::binary);
-  return Bytes(std::istreambuf_iterator<char>(file), {});
 }
 
 /// Writes the seeds to a temporary folder and adds it to the arguments, unless they name a file to
@@ -55,17 +48,16 @@ inline int add_seeds(int* argc, char*** argv, const std::vector<Bytes>& seeds) {
   return 0;
 }
 
-/// The same bytes with magic, version (1 stays 1), type, length, parameter digest, check and digest
+/// The same bytes with magic, version, type, length, parameter digest, check and digest
 /// as they would be, were the payload good.
 template <class Parameters>
 Bytes repaired(std::span<const std::uint8_t> input, const FrameKind& kind) {
   Bytes frame(input.begin(), input.end());
   if (frame.size() < samples::payload_at + samples::trailer_bytes) return frame;
   const std::size_t payload_bytes = frame.size() - samples::payload_at - samples::trailer_bytes;
-  const std::uint16_t version = frame[samples::version_at] == 1 ? 1 : format_version;
   const bool seeded = kind.seeded && (frame[samples::flags_at] & 1) != 0;
   std::copy_n("WHRL", 4, frame.begin());
-  samples::put(frame, samples::version_at, version);
+  samples::put(frame, samples::version_at, format_version);
   samples::put(frame, samples::type_at, kind.type);
   samples::put(frame, samples::flags_at, std::uint32_t{seeded});
   samples::put(frame, samples::reserved_at, std::uint32_t{0});
@@ -73,7 +65,7 @@ Bytes repaired(std::span<const std::uint8_t> input, const FrameKind& kind) {
   if (!kind.keyed) samples::put(frame, samples::key_id_at, KeyId{});
   try {
     ByteReader reader(std::span<std::uint8_t>(frame).subspan(samples::payload_at, payload_bytes));
-    const auto parameters = Parameters::create(read_literal<Parameters>(reader, version), true);
+    const auto parameters = Parameters::create(read_literal<Parameters>(reader), true);
     samples::put(frame, samples::digest_at, parameters.digest());
   } catch (const Error&) {
     // The loader will say the same.
@@ -92,8 +84,7 @@ inline void check_shape(const std::optional<Shape>& shape) {
 }
 
 /// Loads; what is refused must be refused by one of Whorl's exceptions (others end the program),
-/// and what is accepted must be just what dump writes, or, of an older format, must be accepted
-/// again as that.
+/// and what is accepted must be just what dump writes.
 template <class T>
 void load_and_dump(std::span<const std::uint8_t> bytes) {
   Bytes again;
@@ -104,9 +95,7 @@ void load_and_dump(std::span<const std::uint8_t> bytes) {
   } catch (const Error&) {
     return;
   }
-  if (info(bytes).version == format_version ? !std::ranges::equal(bytes, again)
-                                            : dump(load<T>(again, options())) != again)
-    std::abort();
+  if (!std::ranges::equal(bytes, again)) std::abort();
 }
 
 /// Tries the input as it is and repaired.

@@ -1,5 +1,5 @@
 // What earlier versions of the library computed is computed again, bit for bit, on every device:
-// tests/data/format1/README.md says what its files hold.
+// tests/data/format2/README.md says what its files hold.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -18,7 +18,7 @@ T kept(const std::string& name) {
   io::LoadOptions options;
   options.allow_insecure = true;
   return io::load<T>(
-      std::filesystem::path(WHORL_SOURCE_DIR) / "tests/data/format1" / (name + ".whorl"), options);
+      std::filesystem::path(WHORL_SOURCE_DIR) / "tests/data/format2" / (name + ".whorl"), options);
 }
 
 /// `set` has words of `word_bytes`.

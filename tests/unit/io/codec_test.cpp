@@ -130,10 +130,6 @@ TEST(IoCodec, ASchemeOfOthers) {
   options.expect_key = KeyId{8};
   EXPECT_THROW(load<idle::Ciphertexts>(dump(value), options), KeyMismatchError);
   EXPECT_THROW(load<idle::Parameters>(dump(value)), TypeMismatchError);
-  // Format 1 never had it.
-  EXPECT_THROW(load<idle::Parameters>(
-                   samples::patched(dump(parameters), samples::version_at, std::uint16_t{1})),
-               VersionError);
 
   const idle::SecretKey key{parameters, KeyId{7}, {1, 0, -1, 1, 0}};
   const Bytes secret = dump_secret(key, "phrase", samples::cheap_cost);

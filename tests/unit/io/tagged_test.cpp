@@ -7,6 +7,7 @@
 #include "io/bgv_literal.h"
 #include "io/binfhe_literal.h"
 #include "io/ckks_literal.h"
+#include "support/message.h"
 #include "unit/io/expectations.h"
 #include "unit/io/samples.h"
 
@@ -47,17 +48,12 @@ Bytes section(const std::vector<Record>& records) {
 
 binfhe::ParameterLiteral read(const Bytes& bytes) {
   ByteReader reader(bytes);
-  auto literal = read_literal<binfhe::Parameters>(reader, 2);
+  auto literal = read_literal<binfhe::Parameters>(reader);
   reader.finish("test");
   return literal;
 }
 std::string refusal_of(const Bytes& bytes) {
-  try {
-    read(bytes);
-  } catch (const FormatError& error) {
-    return error.what();
-  }
-  return "";
+  return test::message_of<FormatError>([&] { read(bytes); });
 }
 std::string refusal(const std::vector<Record>& records) { return refusal_of(section(records)); }
 
@@ -88,14 +84,14 @@ TEST(IoTagged, DefaultsNeverChange) {
   bgv.sigma = 3.19;
   const Bytes none = section({});
   ByteReader reader(none);
-  EXPECT_EQ(read_literal<bgv::Parameters>(reader, 2), bgv);
+  EXPECT_EQ(read_literal<bgv::Parameters>(reader), bgv);
   ckks::ParameterLiteral ckks;
   ckks.N = ckks.terminals = 0;
   ckks.digit_limbs = 1;
   ckks.sigma = 3.19;
   ckks.log2_scale = 40;
   ByteReader again(none);
-  EXPECT_EQ(read_literal<ckks::Parameters>(again, 2), ckks);
+  EXPECT_EQ(read_literal<ckks::Parameters>(again), ckks);
 }
 
 TEST(IoTagged, FieldsAreReadByTheirTags) {
