@@ -3,22 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
-from common.records import Record, read
-
-MEMBERS = ("op", "params", "batch", "transfers", "transform", "way", "device_count")
-"""What tells one measured thing from another."""
-
-
-def load(path: Path) -> list[Record]:
-    """The last record of each thing, in the order of first appearance."""
-    latest: dict[tuple[Any, ...], Record] = {}
-    for record in read(path):
-        latest[tuple(record.get(name) for name in MEMBERS)] = record
-    return list(latest.values())
-
+from common.records import Record
 
 def pick(records: Iterable[Record], **wanted: Any) -> Record | None:
     """The first record with these members; a member wanted to be None must be absent."""

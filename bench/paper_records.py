@@ -10,7 +10,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 from common import records as common
 from common.records import Record
-from gpu_records import load, rate
+from gpu_records import rate
 from paper_figures import BATCH
 from whorl import binfhe
 
@@ -22,11 +22,11 @@ CHIP = "H200"
 
 @dataclasses.dataclass(frozen=True)
 class Measured:
-    """All records, those of one thing in the order in which they were made."""
+    """Records of benches."""
 
-    one: list[Record]  # bench_gpu, one GPU: the last of each thing
+    one: list[Record]  # bench_gpu, one GPU
     two: list[Record]
-    history: list[Record]  # bench_gpu, one GPU and two: all
+    scaling: list[Record]  # bench_gpu, one GPU and two of one host in one run
     transforms: list[Record]
     tree: list[Record]
     noise: list[Record]
@@ -35,11 +35,10 @@ class Measured:
     def load(cls) -> Measured:
         """Of bench/results."""
         folder = common.RESULTS
-        one, two = folder / "h200" / "gpu.jsonl", folder / "h200x2" / "gpu.jsonl"
         return cls(
-            one=load(one),
-            two=load(two),
-            history=[*common.read(one), *common.read(two)],
+            one=common.read(folder / "h200" / "gpu.jsonl"),
+            two=common.read(folder / "h200x2" / "gpu.jsonl"),
+            scaling=common.read(folder / "h200x2" / "scaling.jsonl"),
             transforms=common.read(folder / "h200" / "transforms.jsonl"),
             tree=common.read(folder / "h200" / "tree.jsonl"),
             noise=common.read(folder / "cpu" / "noise.jsonl"),

@@ -208,26 +208,11 @@ def ratio(theirs: float, ours: Record | None) -> str:
     return f"{theirs * rate(ours) / 1000:.1f}×" if ours else ""
 
 
-def scaling(measured: Measured, op: str, params: str) -> tuple[Record, Record] | None:
-    """Records of one GPU and two, of one commit if there is one that has both."""
+def scaling(measured: Measured, op: str, params: str) -> list[Record]:
+    """Records of one GPU and two, if there are both."""
     members = {"op": op, "params": params, "batch": BATCH, "transfers": "included"}
-    of = {
-        count: [
-            r
-            for r in measured.history
-            if r["device_count"] == count
-            and r.get("way") is None
-            and all(r.get(name) == value for name, value in members.items())
-        ]
-        for count in (1, 2)
-    }
-    if not of[1] or not of[2]:
-        return None
-    for two in reversed(of[2]):
-        same = [r for r in of[1] if r["commit"] == two["commit"]]
-        if same:
-            return max(same, key=rate), two
-    return of[1][-1], of[2][-1]
+    found = [pick(measured.scaling, device_count=count, **members) for count in (1, 2)]
+    return [record for record in found if record] if all(found) else []
 
 
 def figure_4(measured: Measured, plots: Path) -> list[str]:
@@ -250,14 +235,14 @@ def figure_4(measured: Measured, plots: Path) -> list[str]:
                 if is_theirs:
                     axis.plot(2, gain, marker, color="tab:blue", markersize=5)
             else:
-                missing.append((f"{row.op} of `{name}`", "bench_gpu --device cuda:0,1"))
+                missing.append((f"{row.op} of `{name}`", "bench_gpu --device cuda:0 and cuda:0,1"))
             rows.append(
                 [
                     row.function if is_theirs else "the same",
                     f"`{name}`",
                     f"{theirs:.2f}" if is_theirs else "",
                     f"{gain:.2f}" if found else NOT_MEASURED,
-                    source(*found) if found else NOT_MEASURED,
+                    f"`h200x2/scaling` {found[1]['commit']}" if found else NOT_MEASURED,
                 ]
             )
     axis.plot([], [], "o", color="tab:blue", label=f"Whorl, {CHIP}, at 2 GPUs")
@@ -271,8 +256,7 @@ def figure_4(measured: Measured, plots: Path) -> list[str]:
         "",
         "How many times as fast as one GPU several are, in a batch of "
         f"{BATCH:,} with transfers. The paper draws 1 to 8 GPUs; its values for 8 are the "
-        "quotients of Table 5. Whorl was measured on one and on two; where one commit was measured "
-        "on both, the quotient is of that commit.",
+        "quotients of Table 5. Whorl was measured on one and on two of one host, in one run.",
         "",
         "![How many times as fast several GPUs are](../plots/paper-xiao-figure-4.svg)",
         "",

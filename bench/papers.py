@@ -3,7 +3,7 @@
     .venv/bin/python bench/papers.py
 
 Figures of the papers are those of bench/paper_figures.py. Whorl's are the last records of
-bench/results/h200/gpu.jsonl and h200x2/gpu.jsonl (bench_gpu), h200/transforms.jsonl
+bench/results/h200/gpu.jsonl and h200x2 (bench_gpu), h200/transforms.jsonl
 (bench_cuda_transforms), h200/tree.jsonl (bench_tree) and cpu/noise.jsonl (bench_noise). Writes the
 part of each page between its markers, and docs/plots/paper-*.svg. What has no record says so.
 Security and failures are what the module `whorl` estimates.

@@ -21,8 +21,8 @@ import matplotlib
 
 matplotlib.use("svg")
 import matplotlib.pyplot as plt
-from common.records import RESULTS, ROOT, Record, peers, table, write_measured
-from gpu_records import chip, load, pick, rate
+from common.records import RESULTS, ROOT, Record, peers, read, table, write_measured
+from gpu_records import chip, pick, rate
 from paper_figures import VELOFHE_TABLE_4, XIAO_TABLE_5
 from whorl import binfhe
 
@@ -371,12 +371,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="h200")
     options = parser.parse_args()
-    records = load(RESULTS / options.device / "gpu.jsonl")
+    records = read(RESULTS / options.device / "gpu.jsonl")
     if not records:
         print(f"no records in bench/results/{options.device}/gpu.jsonl: bench_gpu writes them")
         return 1
-    several = load(RESULTS / f"{options.device}x2" / "gpu.jsonl")
-    wide = load(RESULTS / options.device / "transforms.jsonl")
+    several = read(RESULTS / f"{options.device}x2" / "gpu.jsonl")
+    wide = read(RESULTS / options.device / "transforms.jsonl")
     theirs = peers(options.device)
     everything = records + several
     plots = ROOT / "docs/plots"

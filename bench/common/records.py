@@ -6,7 +6,7 @@ import datetime
 import json
 import statistics
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,20 @@ Record = dict[str, Any]
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "bench" / "results"
+
+WHAT = ("bench", "op", "scheme", "params", "device", "device_count", "batch", "transfers", "unit")
+WHAT += ("peer",)
+"""Members of every record that tell one measured thing from another."""
+FOUND = ("threads", "median", "min", "max", "runs", "peer_version", "peer_median", "ratio")
+FOUND += ("security_bits", "pfail_log2", "commit", "date")
+"""The other members of every record."""
+MORE = ("N", "calls", "chip", "delay", "first", "group", "in_a_row", "layout", "log2_modulus")
+MORE += ("log2_ratio", "log_B_g", "part", "peer_params", "peer_scaling", "rotation", "seed", "set")
+MORE += ("shape", "stalls_percent", "step", "transform", "turns", "values", "variant", "waited")
+MORE += ("way", "word_bits")
+"""Members that some benches add to those of WHAT."""
+LISTED = ("design", "kernel")
+"""Members that tell records of one run apart: a later run takes the place of all of an older."""
 
 
 def stamped(
@@ -116,10 +130,24 @@ def append(path: Path | None, line: Record) -> None:
             file.write(json.dumps(line) + "\n")
 
 
+def latest(lines: Iterable[Record]) -> list[Record]:
+    """The last record of each thing, in the order in which things first appear."""
+    runs: dict[str, dict[str, Record]] = {}
+    for line in lines:
+        # Threads count where they compute; those of a GPU's host do not.
+        what = (*WHAT, *MORE, *(("threads",) if line.get("device") == "cpu" else ()))
+        thing, part = (json.dumps([line.get(m) for m in ms]) for ms in (what, LISTED))
+        run = runs.setdefault(thing, {})
+        if run and next(iter(run.values())).get("commit") != line.get("commit"):
+            run.clear()
+        run[part] = line
+    return [line for run in runs.values() for line in run.values()]
+
+
 def read(path: Path) -> list[Record]:
-    """All records of a file; none if there is no file."""
+    """The last record of each thing in a file; none if there is no file."""
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    return [json.loads(line) for line in lines]
+    return latest(json.loads(line) for line in lines)
 
 
 def peers(device: str) -> list[Record]:

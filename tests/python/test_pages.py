@@ -1,17 +1,29 @@
-"""Links lead somewhere, newcomers are led first, records have the form that the pages state."""
+"""Links lead somewhere, newcomers are led first, records are there and have the stated form."""
 
 from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from support import ROOT
 
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("bench/**/*.md")])
 SOURCES = ("include", "src", "python", "bench", "tools", "tests", "apps")
+
+
+def shared_by_benches(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """bench/common/records.py. The applications have a package of the same name."""
+    monkeypatch.syspath_prepend(str(ROOT / "bench"))
+    for name in [name for name in sys.modules if name.split(".")[0] == "common"]:
+        monkeypatch.delitem(sys.modules, name)
+    import common.records
+
+    return common.records
 
 
 def prose(page: Path) -> str:
@@ -65,16 +77,51 @@ def test_each_page_of_performance_begins_with_what_limits_the_operation() -> Non
         assert f"]({page.name})" in index, page.name
 
 
-def test_peers_have_the_form_of_records() -> None:
+def test_records_have_one_form_and_are_the_last_of_their_thing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    records = shared_by_benches(monkeypatch)
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     stated = re.split(r"a\s+member\s+without\s+a\s+value\s+is\s+null\.\s+They\s+are", text)[1]
     stated = re.split(r"A bench may add", stated)[0]
     members = re.findall(r"`(\w+)`", re.sub(r"\([^)]*\)", "", stated))
-    assert len(members) == 22
-    for path in sorted((ROOT / "bench" / "results" / "peers").glob("*.jsonl")):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            record = json.loads(line)
-            assert set(members) <= set(record), record
-            assert record["device"] == path.stem
-            assert record["peer"] and record["peer_version"] and record["median"] > 0
-            assert record["commit"] is None, "a peer is not measured at a commit of Whorl"
+    assert sorted(members) == sorted(records.WHAT + records.FOUND) and len(members) == 22
+    paths = sorted(records.RESULTS.glob("*/*.jsonl"))
+    assert len(paths) > 30
+    for path in paths:
+        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        for line in lines:
+            assert set(members) <= set(line), f"{path}: {set(members) - set(line)} of {line}"
+            assert line["transfers"] in ("included", "excluded", None), line
+            if path.parent.name == "peers":
+                assert line["device"] == path.stem
+                assert line["peer"] and line["peer_version"] and line["median"] > 0
+                assert line["commit"] is None, "a peer is not measured at a commit of Whorl"
+            else:
+                assert re.fullmatch(r"[0-9a-f]{7,8}", line["commit"]), line
+        assert lines == records.latest(lines), f"run .venv/bin/python bench/latest.py {path}"
+
+
+RECORDS = re.compile(r"`(?:bench/results/(\w+)/)?(\w+)\.jsonl`([^|;`\n]*)")
+"""The folder, if it is said, and the name of a file of records; then what is said of it."""
+
+
+def test_records_that_pages_name_are_there() -> None:
+    """With the commits behind the file's name, unless the page says that the file is in git."""
+    pages = [page for page in PAGES if page.name not in ("CHANGELOG.md", "CONTRIBUTING.md")]
+    checked = 0
+    for page in [*pages, *ROOT.glob("apps/*/README.md"), ROOT / "rtl" / "README.md"]:
+        for line in prose(page).splitlines():
+            text, commits = "", set()
+            for folder, name, said in RECORDS.findall(line):
+                if said.startswith(" in git"):
+                    continue
+                paths = list((ROOT / "bench" / "results").glob(f"{folder or '*'}/{name}.jsonl"))
+                assert paths or name == "sets", f"{page} names {folder}/{name}.jsonl"
+                text += "".join(path.read_text(encoding="utf-8") for path in paths)
+                clause = re.split(r"\)|\. ", said.removeprefix(" ("))[0]
+                commits |= set(re.findall(r"\b(?=[a-f]*\d)[0-9a-f]{7,8}\b", clause))
+            missing = {commit for commit in commits if f'"{commit}"' not in text}
+            assert not missing, f"{page}: no records of {missing}, in: {line}"
+            checked += len(commits)
+    assert checked > 30
