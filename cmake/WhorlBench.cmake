@@ -1,5 +1,5 @@
 # bench/NAME.cpp, or the folder bench/NAME, is the program bench_NAME. bench/cuda_NAME is about
-# kernels of the CUDA backend, and built with it; bench/tensor_cores has kernels of its own;
+# kernels of the CUDA backend, and built with it; bench/tensorfhe has kernels of its own;
 # bench/tune is one program, built when asked for. bench/common is what they share.
 find_package(CLI11 QUIET)
 find_package(nlohmann_json QUIET)
@@ -70,7 +70,7 @@ endforeach()
 
 # Those that want a GPU. Then bench_tune, which finds the numbers of the CUDA kernels (make tune-gpu).
 if(whorl_cuda)
-  list(FILTER whorl_benches INCLUDE REGEX "^(cuda_.*|gpu|rns|bgv|ckks|ckks_bootstrap|tensor_cores|tensorfhe|tree)$")
+  list(FILTER whorl_benches INCLUDE REGEX "^(cuda_.*|gpu|rns|bgv|ckks|ckks_bootstrap|tensorfhe|tree)$")
   list(TRANSFORM whorl_benches PREPEND bench_ OUTPUT_VARIABLE whorl_gpu_benches)
   if(WHORL_TESTS)
     include(WhorlBundle)

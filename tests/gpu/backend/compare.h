@@ -278,15 +278,17 @@ void compare_linear(const Two& two, std::size_t row, std::size_t rows, std::size
     weights.push_back(random_weight(random));
   }
   const std::uint64_t constant = random.word();
-  expect_same(two, [&](const backend::Queue& queue) {
-    std::vector<backend::Buffer<Word>> in;
-    std::vector<backend::Slice<const Word>> slices;
-    for (const auto& values : data) in.push_back(put(queue, values));
-    for (const auto& buffer : in) slices.push_back(std::as_const(buffer).slice());
-    auto out = queue.allocate<Word>(rows * row);
-    queue.lwe().linear<Word>(q, row, weights, slices, constant, out.slice());
-    return get(queue, out);
-  });
+  for (const bool in_place : {false, terms > 0})
+    expect_same(two, [&](const backend::Queue& queue) {
+      std::vector<backend::Buffer<Word>> in;
+      std::vector<backend::Slice<const Word>> slices;
+      for (const auto& values : data) in.push_back(put(queue, values));
+      for (const auto& buffer : in) slices.push_back(std::as_const(buffer).slice());
+      auto other = queue.allocate<Word>(rows * row);
+      auto& out = in_place ? in.back() : other;
+      queue.lwe().linear<Word>(q, row, weights, slices, constant, out.slice());
+      return get(queue, out);
+    });
 }
 
 /// Of `inputs` arrays, `results` sums.

@@ -1,5 +1,6 @@
 // Every integer entry of the contract on random shapes: GPU against CPU, bit for bit.
 #include "gpu/backend/rns_compare.h"
+#include "whorl/word_array.h"
 
 namespace whorl::test {
 namespace {
@@ -33,6 +34,10 @@ TEST(GpuElementwise, EveryOperation) {
     compare_elementwise<U64>(two, each, 1 + random.below(5), random);
     if (HasFatalFailure()) return;
   }
+  compare_elementwise<U32>(two, 41, 70, random);  // more limbs than a launch takes
+  compare_elementwise<U64>(two, 40, 70, random);
+  compare_automorphism<U32>(two, 256, 70, 2, random);
+  compare_automorphism<U64>(two, 256, 70, 2, random);
 }
 
 // Up to several launches of 512 polynomials, and more rows than a grid has.
@@ -166,6 +171,31 @@ TEST(GpuKeySwitch, TableAndProductInEveryWord) {
       compare_key_switch<U32>(two, 1024, 503, 1 << 20, 2, 8, false, 1000, random);
     }
     if (HasFatalFailure()) return;
+  }
+}
+
+TEST(GpuKeySwitch, RandomShapes) {
+  Random random;
+  const Two two;
+  for (int i = 0; i < 70;) {
+    const bool table = random.below(2) != 0, power = i % 6 != 0;
+    const auto bits = static_cast<unsigned>(4 + random.below(power ? 59 : 57));
+    const U64 Q_ks = power ? 1ULL << bits : (1ULL << bits) - 1 - random.below(1ULL << (bits - 1));
+    const auto log_base = static_cast<unsigned>(1 + random.below(table ? 9 : 12));
+    const unsigned most = std::min(8u, (bits + log_base - 1) / log_base);
+    const auto digits = static_cast<unsigned>(1 + random.below(most));
+    const auto N = static_cast<U32>(5 + random.below(296)),
+               n = static_cast<U32>(1 + random.below(400));
+    if ((std::size_t{table ? 1u << log_base : 1u} * digits * N * (n + 1)) >> 23 != 0) continue;
+    const std::size_t count = 1 + random.below(300), word = word_bytes_for(Q_ks);
+    if (word == 2)
+      compare_key_switch<U16>(two, N, n, Q_ks, log_base, digits, table, count, random);
+    else if (word == 4)
+      compare_key_switch<U32>(two, N, n, Q_ks, log_base, digits, table, count, random);
+    else
+      compare_key_switch<U64>(two, N, n, Q_ks, log_base, digits, table, count, random);
+    if (HasFatalFailure()) return;
+    ++i;
   }
 }
 

@@ -1,5 +1,4 @@
-// Numbers of RNS kernels, measured on an H200 (sm_90): docs/performance/base-conversion.md;
-// bench_tensor_cores measures them again.
+// Numbers of RNS kernels, measured on an H200 (sm_90): docs/performance/base-conversion.md.
 #pragma once
 
 #include <cstddef>
