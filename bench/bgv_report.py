@@ -1,24 +1,18 @@
 """docs/bgv-performance.md: Whorl's BGV beside the figures of Papadakis et al.
 
-    .venv/bin/python bench/bgv_report.py
-
 Reads bench/results/cpu/bgv.jsonl and bench/results/h200/bgv.jsonl, which bench_bgv and
-bench/openfhe_bgv.py write, and bench/results/peers/h200.jsonl; writes docs/plots/bgv-*.svg and the
-part of the page between its markers. Of several records of one thing the last counts. What has no
-records is left out, and the page says so.
+bench/openfhe_bgv.py write, and bench/results/peers/h200.jsonl; draws bgv-*.svg. What has no records
+is left out, and the page says so. bench/pages.py writes the page.
 """
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("svg")
-import matplotlib.pyplot as plt
-from common.records import RESULTS, ROOT, Record, peers, read, table, write_measured
+from common.plots import Curve, curves, legend_beside, plt, save
+from common.records import Record, milliseconds, peers, pick, records_of
+from common.tables import in_words, kept, table, times
 
 DEVICES = {"cpu": "CPU, one thread", "h200": "H200"}
 DEPTHS = (1, 5, 12, 24)
@@ -62,36 +56,29 @@ RINGS = {1: 8192, 5: 16384, 12: 32768, 24: 65536}
 
 def phantom(op: str, depth: int) -> float | None:
     """Milliseconds of Phantom's BGV on an H200, at the ring of a depth."""
-    for record in peers("h200"):
-        if (record["peer"], record["op"]) == ("Phantom", op):
-            if record["params"] == f"BGV N {RINGS[depth]}":
-                return 1e3 * float(record["median"])
-    return None
+    params = f"BGV N {RINGS[depth]}"
+    return milliseconds(pick(peers("h200"), peer="Phantom", op=op, params=params))
 
 
 class Records:
-    """The last record of each thing that was measured on one device."""
+    """What was measured on one device."""
 
     def __init__(self, device: str) -> None:
         self.device = device
-        self._latest: dict[tuple[Any, ...], Record] = {}
+        self._records = records_of(device, "bgv")
         self.commits: set[str] = set()
-        members = ("op", "batch", "part", "waited", "peer_scaling")
-        for record in read(RESULTS / device / "bgv.jsonl"):
-            key = (int(record["params"].split("depth=")[1].split(",")[0]),)
-            self._latest[key + tuple(record.get(name) for name in members)] = record
 
     def _find(self, depth: int, op: str, part: str | None, peer: str | None) -> Record | None:
+        here = [r for r in self._records if f"depth={depth}," in r["params"]]
         waited = None if peer else True
-        record = self._latest.get((depth, op, 1, part, waited, peer))
+        record = pick(here, op=op, batch=1, part=part, waited=waited, peer_scaling=peer)
         if record:
             self.commits.add(record["commit"])
         return record
 
     def milliseconds(self, depth: int, op: str, part: str | None = None) -> float | None:
         """The median."""
-        record = self._find(depth, op, part, None)
-        return 1e3 * record["median"] if record else None
+        return milliseconds(self._find(depth, op, part, None))
 
     def against_openfhe(self, depth: int, op: str = "mult_relin") -> tuple[float, float] | None:
         """Whorl and OpenFHE as it is by default: CPU time of one thread."""
@@ -137,16 +124,7 @@ class Records:
 
     def threads(self) -> int:
         """Of the host, where multiplications were timed end to end."""
-        counts = [record["threads"] for record in self._latest.values() if "threads" in record]
-        return max(counts, default=1)
-
-
-def in_words(ms: float | None) -> str:
-    return "" if ms is None else f"{ms:.3g}" if ms < 1000 else f"{ms:,.0f}"
-
-
-def times(ratio: float) -> str:
-    return f"{ratio:.0f}×" if ratio >= 10 else f"{ratio:.1f}×" if ratio >= 1 else f"{ratio:.2g}×"
+        return max((record["threads"] for record in self._records), default=1)
 
 
 def name(records: Records) -> str:
@@ -192,8 +170,7 @@ def table_4(cpu: Records, gpu: Records) -> list[str]:
     head = ["depth", "paper: OpenFHE", "its GPU kernel", "its end to end", "gains"]
     head += ["OpenFHE here", "Whorl, CPU", "CPU, end to end", "H200, operands on it"]
     head += ["H200, end to end", "CPU gains", "H200 gains", "H200 end to end gains"]
-    keep = [at for at in range(len(head)) if any(row[at] for row in rows)]
-    return table([head[at] for at in keep], [[row[at] for at in keep] for row in rows])
+    return kept(head, rows)
 
 
 def table_peers(cpu: Records, gpu: Records) -> list[str]:
@@ -280,99 +257,95 @@ def plot_shares(all_records: list[Records], to: Path) -> bool:
             title = f"EvalMult end to end, {name(records)}"
             picked = [colours[5], colours[4], colours[0]]
             panels.append((title, [str(x) for x in known], parts, picked))
-    if not panels:
-        return False
     columns = 2
-    lines = -(-len(panels) // columns)
+    lines = max(1, -(-len(panels) // columns))
     figure, axes = plt.subplots(lines, columns, figsize=(10.5, 3.6 * lines), squeeze=False)
     for axis, (title, names, parts, picked) in zip(axes.flat, panels, strict=False):
         stack(axis, names, parts, picked)
         axis.set_title(title)
-        axis.legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
+        legend_beside(axis, 7)
         axis.set_ylabel("% of the time")
     for axis in list(axes.flat)[len(panels) :]:
         axis.axis("off")
-    figure.tight_layout()
-    figure.savefig(to, metadata={"Date": None})
-    plt.close(figure)
-    return True
+    return save(figure, to, bool(panels))
+
+
+def by_depth(found: dict[int, float | None]) -> list[tuple[float, float]]:
+    """Points of what is known: places of depths, milliseconds."""
+    return [(DEPTHS.index(depth), ms) for depth, ms in found.items() if ms]
+
+
+def beside(pairs: dict[int, tuple[float, float] | None], at: int) -> list[tuple[float, float]]:
+    return by_depth({depth: pair and pair[at] for depth, pair in pairs.items()})
+
+
+def depths_of(axis: Any, **named: str) -> None:
+    axis.set_yscale("log")
+    axis.set_xticks(range(len(DEPTHS)), [str(depth) for depth in DEPTHS])
+    axis.set(xlabel="depth", **named)
+    axis.grid(True, alpha=0.3)
 
 
 def plot_multiplication(cpu: Records, gpu: Records, to: Path) -> bool:
     """Milliseconds of EvalMult by depth, Whorl's and the paper's (its Figure 4 and Table IV)."""
-    curves: list[tuple[str, list[tuple[int, float]], str]] = []
     labels = ("paper: GPU kernel, RTX 3070", "paper: GPU end to end", "paper: OpenFHE, i7-13700")
-    for i, (label, style) in enumerate(zip(labels, (":v", ":^", ":s"), strict=True)):
-        curves.append((label, [(x, TABLE_4[x][i]) for x in DEPTHS], style))
+    papers: list[Curve] = [
+        (label, by_depth({depth: TABLE_4[depth][i] for depth in DEPTHS}), style, "tab:gray")
+        for i, (label, style) in enumerate(zip(labels, (":v", ":^", ":s"), strict=True))
+    ]
     pairs = {depth: cpu.against_openfhe(depth) for depth in DEPTHS}
-    known = {depth: pair for depth, pair in pairs.items() if pair}
-    curves.append(("OpenFHE here, one thread", [(x, known[x][1]) for x in known], "--s"))
-    curves.append(("Whorl, one thread", [(x, known[x][0]) for x in known], "-s"))
-    for label, op, style in (
-        ("Whorl, H200, operands on it", "mult_relin", "-v"),
-        ("Whorl, H200, end to end", "end_to_end", "-^"),
-    ):
-        found = {x: gpu.milliseconds(x, op) for x in DEPTHS}
-        curves.append((label, [(x, y) for x, y in found.items() if y is not None], style))
-    if not any(points for _, points, _ in curves[3:]):
-        return False
+    on_gpu = {
+        op: by_depth({depth: gpu.milliseconds(depth, op) for depth in DEPTHS})
+        for op in ("mult_relin", "end_to_end")
+    }
+    here: list[Curve] = [
+        (
+            "OpenFHE here, one thread",
+            beside(pairs, 1),
+            "--s",
+            "C0",
+        ),
+        ("Whorl, one thread", beside(pairs, 0), "-s", "C1"),
+        ("Whorl, H200, operands on it", on_gpu["mult_relin"], "-v", "C2"),
+        ("Whorl, H200, end to end", on_gpu["end_to_end"], "-^", "C3"),
+    ]
     figure, axis = plt.subplots(figsize=(8, 4))
-    for i, (label, points, style) in enumerate(curves):
-        colour = "tab:gray" if i < 3 else f"C{i - 3}"
-        if points:
-            xs = [DEPTHS.index(x) for x, _ in points]
-            ys = [y for _, y in points]
-            axis.plot(xs, ys, style, label=label, color=colour, markersize=4, linewidth=1.2)
-    axis.set_yscale("log")
-    axis.set_xticks(range(len(DEPTHS)), [str(depth) for depth in DEPTHS])
-    axis.set(xlabel="depth", ylabel="ms of one EvalMult")
-    axis.grid(True, alpha=0.3)
-    axis.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
-    figure.tight_layout()
-    figure.savefig(to, metadata={"Date": None})
-    plt.close(figure)
-    return True
+    curves(axis, papers, markersize=4, linewidth=1.2)
+    drawn = curves(axis, here, markersize=4, linewidth=1.2)
+    depths_of(axis, ylabel="ms of one EvalMult")
+    legend_beside(axis)
+    return save(figure, to, drawn)
 
 
 def plot_peers(cpu: Records, gpu: Records, to: Path) -> bool:
     """Latency by depth: OpenFHE and Whorl on a thread, Phantom and Whorl on an H200."""
-    curves = False
+    drawn = False
     figure, axes = plt.subplots(1, len(DRAWN), figsize=(10.5, 3.8), sharey=True)
-    xs = list(range(len(DEPTHS)))
     for axis, op in zip(axes, DRAWN, strict=True):
-        pairs = [cpu.against_openfhe(depth, op) for depth in DEPTHS]
-        ours = [gpu.milliseconds(depth, op) for depth in DEPTHS]
-        theirs = [phantom(op, depth) for depth in DEPTHS]
-        for label, ys, style, colour in (
-            ("Phantom, one H200", theirs, "--^", "tab:gray"),
-            ("OpenFHE, one thread", [pair and pair[1] for pair in pairs], "--s", "C0"),
-            ("Whorl, one thread", [pair and pair[0] for pair in pairs], "-s", "C1"),
-            ("Whorl, one H200", ours, "-v", "C2"),
-        ):
-            points = [(x, y) for x, y in zip(xs, ys, strict=True) if y]
-            if points:
-                curves = True
-                axis.plot(*zip(*points, strict=True), style, label=label, color=colour)
-        axis.set_yscale("log")
-        axis.set_xticks(xs, [str(depth) for depth in DEPTHS])
-        axis.set(title=OPERATIONS[op], xlabel="depth")
-        axis.grid(True, alpha=0.3)
-    for line in (line for axis in axes for line in axis.get_lines()):
-        line.set(markersize=4, linewidth=1.2)
+        pairs = {depth: cpu.against_openfhe(depth, op) for depth in DEPTHS}
+        ours = {depth: gpu.milliseconds(depth, op) for depth in DEPTHS}
+        theirs = {depth: phantom(op, depth) for depth in DEPTHS}
+        each: list[Curve] = [
+            ("Phantom, one H200", by_depth(theirs), "--^", "tab:gray"),
+            (
+                "OpenFHE, one thread",
+                beside(pairs, 1),
+                "--s",
+                "C0",
+            ),
+            ("Whorl, one thread", beside(pairs, 0), "-s", "C1"),
+            ("Whorl, one H200", by_depth(ours), "-v", "C2"),
+        ]
+        drawn |= curves(axis, each, markersize=4, linewidth=1.2)
+        depths_of(axis, title=OPERATIONS[op])
     axes[0].set_ylabel("ms")
-    axes[-1].legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
-    figure.tight_layout()
-    if curves:
-        figure.savefig(to, metadata={"Date": None})
-    plt.close(figure)
-    return curves
+    legend_beside(axes[-1])
+    return save(figure, to, drawn)
 
 
-def measured() -> list[str]:
-    """The part of the page that is made of records."""
+def measured(plots: Path) -> list[str]:
+    """The part of the page that is made of records; its plots go to a folder."""
     cpu, gpu = Records("cpu"), Records("h200")
-    plots = ROOT / "docs/plots"
-    plots.mkdir(exist_ok=True)
     lines = ["## How Whorl compares with other libraries on the same hardware", ""]
     if plot_peers(cpu, gpu, plots / "bgv-peers.svg"):
         lines += ["![Multiplication and rotation by depth](plots/bgv-peers.svg)", ""]
@@ -424,13 +397,3 @@ def measured() -> list[str]:
                 f"host threads {records.threads()}."
             )
     return lines
-
-
-def main() -> int:
-    plt.rcParams.update({"svg.hashsalt": "whorl", "svg.fonttype": "none", "font.size": 9})
-    write_measured(ROOT / "docs/bgv-performance.md", "bench/bgv_report.py", measured())
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,17 +1,13 @@
-"""Plots of docs/ckks-performance.md; bench/ckks_report.py draws them."""
+"""Plots of docs/ckks-performance.md; ckks_report.py has them drawn."""
 
 from __future__ import annotations
 
 from itertools import cycle
 from pathlib import Path
-from typing import Any
 
-import matplotlib
-
-matplotlib.use("svg")
-import matplotlib.pyplot as plt
 from ckks_records import BEST, CURVES, FLOORS, PHASES, SETS, Measured
-from common.records import peers
+from common.plots import Curve, curves, legend_beside, plt, save
+from common.records import peers, pick
 
 COLOURS = ["#4477aa", "#66ccee", "#ccbb44", "#ee6677", "#999999"]
 
@@ -20,12 +16,6 @@ COLOURS = ["#4477aa", "#66ccee", "#ccbb44", "#ee6677", "#999999"]
 CHEDDAR_BITS = 20.1
 # Bossuat, Troncoso-Pastoriza, Hubaux, ACNS 2022, abstract: the threads are not stated.
 LATTIGO = (20.2, 32.1)
-
-
-def save(figure: Any, to: Path) -> None:
-    figure.tight_layout()
-    figure.savefig(to, metadata={"Date": None})
-    plt.close(figure)
 
 
 def phases(gpus: list[Measured], to: Path) -> bool:
@@ -51,8 +41,7 @@ def phases(gpus: list[Measured], to: Path) -> bool:
         axis.text(total, at, f" {total:.3g} ms", va="center")
     axis.set(xlabel="ms of one ciphertext", xlim=(0, 1.15 * max(left)))
     axis.legend(frameon=False, fontsize=7, ncols=3, loc="lower center", bbox_to_anchor=(0.45, 1))
-    save(figure, to)
-    return True
+    return save(figure, to)
 
 
 def precision(cpu: Measured, gpu: Measured, to: Path) -> bool:
@@ -74,53 +63,41 @@ def precision(cpu: Measured, gpu: Measured, to: Path) -> bool:
         points.append((label, versus["peer_median"], versus["peer_bits"], "tab:gray"))
     if not points:
         return False
-    cheddar = [
-        record
-        for record in peers("h200")
-        if (record["peer"], record["op"]) == ("Cheddar", "bootstrap")
-    ]
-    for record in cheddar:
-        points.append(("Cheddar, H200", record["median"], CHEDDAR_BITS, "tab:gray"))
+    if cheddar := pick(peers("h200"), peer="Cheddar", op="bootstrap"):
+        points.append(("Cheddar, H200", cheddar["median"], CHEDDAR_BITS, "tab:gray"))
     points.append(("Lattigo, a CPU (published)", *LATTIGO, "lightgray"))
     figure, axis = plt.subplots(figsize=(8, 3.8))
     for (label, seconds, bits, colour), marker in zip(points, cycle("osD^vP*X"), strict=False):
         axis.plot([seconds], [bits], marker, color=colour, label=label, linestyle="none")
-    axis.legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
+    legend_beside(axis, 7)
     axis.set_xscale("log")
     axis.set(xlabel="seconds of one bootstrap, 2^15 slots", ylabel="bits", xlim=(4e-3, 100))
     axis.margins(y=0.15)
     axis.grid(True, alpha=0.3)
-    save(figure, to)
-    return True
+    return save(figure, to)
 
 
 def batches(gpus: list[Measured], to: Path) -> bool:
     """Operations a second against the batch: a colour for each operation, a line for each GPU."""
-    curves = []
+    each: list[Curve] = []
     for gpu, line in zip(gpus, ("o-", "s--"), strict=True):
         for (op, label, name, real), colour in zip(CURVES, COLOURS, strict=False):
             found = gpu.batches(op, SETS[name], real)
             if len(found) > 1:
                 points = [(batch, 1e3 / ms) for batch, ms in found]
-                curves.append((f"{label}, {gpu.name}", points, line, colour))
-    if not curves:
-        return False
+                each.append((f"{label}, {gpu.name}", points, line, colour))
     figure, axis = plt.subplots(figsize=(8, 3.8))
-    for label, points, line, colour in curves:
-        x, y = zip(*points, strict=True)
-        axis.plot(x, y, line, color=colour, label=label, markersize=3, linewidth=1.2)
+    drawn = curves(axis, each, markersize=3, linewidth=1.2)
     axis.set_xscale("log", base=2)
     axis.set_yscale("log")
     axis.set(xlabel="ciphertexts of a batch", ylabel="ciphertexts a second")
     axis.grid(True, alpha=0.3)
-    axis.legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
-    save(figure, to)
-    return True
+    legend_beside(axis, 7)
+    return save(figure, to, drawn)
 
 
 def draw(cpu: Measured, gpus: list[Measured], to: Path) -> set[str]:
     """Names of the files that were written."""
-    plt.rcParams.update({"svg.hashsalt": "whorl", "svg.fonttype": "none", "font.size": 9})
     drawn = {
         "ckks-phases.svg": phases(gpus, to / "ckks-phases.svg"),
         "ckks-precision.svg": precision(cpu, gpus[0], to / "ckks-precision.svg"),

@@ -1,4 +1,4 @@
-"""What docs/ckks-performance.md is made of: records, what they are of, how figures are written.
+"""What docs/ckks-performance.md is made of: records, and what they are of.
 
 Records are those of bench_ckks, bench_ckks_bootstrap, bench_tensorfhe, bench_cuda_transforms,
 bench/openfhe_ckks.py, bench/python_peers.py, bench/ckks_workload.py and bench/kernel_stalls.py.
@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from common.records import RESULTS, Record, read, table
+from common.records import Record, milliseconds, records_of
 
 GPUS = ("h200", "h100")
 PAIRS = ("h200x2", "h100x2")
@@ -79,33 +79,8 @@ FLOORS = {
 }
 
 
-def records(device: str, name: str) -> list[Record]:
-    return read(RESULTS / device / f"{name}.jsonl")
-
-
 def commits(device: str, name: str) -> list[str]:
-    """Of the last record of each thing."""
-    what = ("op", "params", "batch", "layout", "variant")
-    last = {tuple(line.get(member) for member in what): line for line in records(device, name)}
-    return sorted({line["commit"] for line in last.values()})
-
-
-def in_words(ms: float | None) -> str:
-    return "" if ms is None else f"{ms:.3g}" if ms < 1000 else f"{ms:,.0f}"
-
-
-def times(ratio: float) -> str:
-    return f"{ratio:.0f}×" if ratio >= 10 else f"{ratio:.2g}×"
-
-
-def percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
-
-
-def kept(head: list[str], rows: list[list[str]]) -> list[str]:
-    """A table without columns that are empty."""
-    keep = [at for at in range(len(head)) if any(row[at] for row in rows)]
-    return table([head[at] for at in keep], [[row[at] for at in keep] for row in rows])
+    return sorted({line["commit"] for line in records_of(device, name)})
 
 
 def shape_of(params: str) -> Shape:
@@ -122,12 +97,8 @@ def is_full(params: str) -> bool:
     return not found or int(found[1]) == shape_of(params).N // 2
 
 
-def milliseconds(record: Record | None) -> float | None:
-    return 1e3 * float(record["median"]) if record else None
-
-
 class Key(NamedTuple):
-    """What was measured; of several records the last counts."""
+    """What was measured."""
 
     op: str
     shape: Shape
@@ -139,14 +110,14 @@ class Key(NamedTuple):
 
 
 class Measured:
-    """The last record of each thing that was measured on one device."""
+    """What was measured on one device."""
 
     def __init__(self, device: str) -> None:
         self.device, self.name = device, DEVICES[device]
         self._latest: dict[Key, Record] = {}
-        self.files = [name for name in ("ckks", "ckks_bootstrap") if records(device, name)]
+        self.files = [name for name in ("ckks", "ckks_bootstrap") if records_of(device, name)]
         for name in self.files:
-            for record in records(device, name):
+            for record in records_of(device, name):
                 if is_full(record["params"]):
                     self._latest[self._key(record)] = record
         self.commits = sorted({record["commit"] for record in self._latest.values()})
@@ -251,7 +222,7 @@ class Pair(NamedTuple):
 
 def pairs(device: str) -> list[Pair]:
     found: dict[tuple[str, int], dict[int, Record]] = {}
-    for record in records(device, "ckks_bootstrap"):
+    for record in records_of(device, "ckks_bootstrap"):
         if record["op"] == "bootstrap" and is_full(record["params"]):
             of = found.setdefault((record["params"], record["batch"]), {})
             of[record["device_count"]] = record
@@ -265,7 +236,7 @@ class Workload:
         self.name = DEVICES[device]
         self._latest = {
             (int(record["params"].split()[0]), record["op"]): record
-            for record in records(device, "ckks_workload")
+            for record in records_of(device, "ckks_workload")
         }
 
     def iterations(self) -> list[int]:

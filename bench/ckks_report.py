@@ -1,19 +1,16 @@
 """docs/ckks-performance.md: Whorl's CKKS beside TensorFHE's tables and other libraries.
 
-    .venv/bin/python bench/ckks_report.py
-
 Reads bench/results/cpu and those of each GPU, h200 and h100: ckks.jsonl and ckks_bootstrap.jsonl,
 which bench_ckks, bench_ckks_bootstrap, bench/openfhe_ckks.py and bench/python_peers.py write,
 transforms.jsonl, tensorfhe.jsonl (bench_tensorfhe, bench/kernel_stalls.py) and ckks_workload.jsonl.
 Bootstraps on two GPUs are those of h200x2 and h100x2, other libraries' figures on GPUs those of
-peers/h200.jsonl. Writes docs/plots/ckks-*.svg (bench/ckks_plots.py) and the part of the page
-between its markers. Of several records of one thing the last counts. What has no records is left
-out, and the page says so. The security of sets is what the module `whorl` estimates.
+peers/h200.jsonl. Draws ckks-*.svg (bench/ckks_plots.py). What has no records is left out, and the
+page says so. The security of sets is what the module `whorl` estimates. bench/pages.py writes the
+page.
 """
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import ckks_plots
@@ -30,16 +27,12 @@ from ckks_records import (
     SETS,
     Measured,
     commits,
-    in_words,
-    kept,
-    milliseconds,
     of_commits,
     pairs,
-    records,
-    times,
 )
 from ckks_tensorfhe import TensorFhe
-from common.records import ROOT, Record, peers, table, write_measured
+from common.records import Record, milliseconds, peers, pick, records_of
+from common.tables import in_words, kept, table, times
 from whorl import ckks
 
 # TensorFHE (Fan and others, HPCA 2023). Table V: set, N, L, K, log2 PQ, batch.
@@ -134,9 +127,8 @@ def table_peers(gpus: list[Measured]) -> list[str]:
         row = [label or "bootstrap, complex"]
         known: dict[str, float] = {}
         for name in names:
-            found = [r for r in theirs if (r["peer"], r["op"]) == (name, op)]
-            if found:
-                known[name] = 1e3 * float(found[-1]["median"])
+            if found := milliseconds(pick(theirs, peer=name, op=op)):
+                known[name] = found
             row.append(in_words(known.get(name)))
         of = SETS[BEST]
         alone, cheddar = first.latency(op, of), known.get("Cheddar")
@@ -345,7 +337,7 @@ def transforms(device: str, op: str, N: int) -> float | None:
     """A second, of 32-bit words in large batches."""
     found = [
         float(record["median"])
-        for record in records(device, "transforms")
+        for record in records_of(device, "transforms")
         if record["op"] == op and record["params"].startswith(f"N={N} word=32")
     ]
     return found[-1] if found else None
@@ -532,14 +524,3 @@ def measured(plots: Path) -> list[str]:
     for found in (cpu, *gpus):
         lines += sources(found)
     return lines
-
-
-def main() -> int:
-    plots = ROOT / "docs/plots"
-    plots.mkdir(exist_ok=True)
-    write_measured(ROOT / "docs/ckks-performance.md", "bench/ckks_report.py", measured(plots))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -15,14 +15,11 @@ from ckks_records import (
     SETS,
     Shape,
     Workload,
-    in_words,
     is_full,
-    kept,
-    percent,
-    records,
     shape_of,
 )
-from common.records import Record, table
+from common.records import Record, pick, records_of
+from common.tables import in_words, kept, percent, table, whole
 
 KINDS = {
     "butterflies": "butterflies (the library's)",
@@ -87,21 +84,14 @@ class TensorFhe:
     def __init__(self, device: str) -> None:
         self.name = DEVICES[device]
         self.workload = Workload(device)
-        self.lines = records(device, "tensorfhe")
-        self.operations = records(device, "ckks") + records(device, "ckks_bootstrap")
+        self.lines = records_of(device, "tensorfhe")
+        self.operations = records_of(device, "ckks") + records_of(device, "ckks_bootstrap")
 
     def find(self, op: str, N: int, limbs: int, batch: int | None, **more: str) -> Record | None:
-        """The last one. Without a batch, of any."""
-        found = [
-            line
-            for line in self.lines
-            if line["op"] == op
-            and line["params"] == f"N={N}, limbs {limbs}"
-            and (batch is None or line["batch"] == batch)
-            and line.get("layout") == more.get("layout")
-            and line.get("variant") == more.get("variant")
-        ]
-        return found[-1] if found else None
+        """Without a batch, of any."""
+        names = {"layout": more.get("layout"), "variant": more.get("variant")}
+        wanted = {"op": op, "params": f"N={N}, limbs {limbs}", **names}
+        return pick(self.lines, **wanted, **({} if batch is None else {"batch": batch}))
 
     def rate(self, op: str, N: int, kind: str, limbs: int, batch: int | None) -> float | None:
         """Transforms a second."""
@@ -118,11 +108,11 @@ class TensorFhe:
         ]
 
     def kernels(self, op: str, of: Shape, batch: int | None) -> list[Kernel]:
-        """Of the last time that the operation was watched; without a batch, with any."""
+        """Of an operation; without a batch, of the batch that was watched last."""
         found = self._of(f"{op}_kernel", of, batch)
         return [
-            Kernel(name, float(line["share"]), float(line["occupancy"]))
-            for name, line in {line["kernel"]: line for line in found}.items()
+            Kernel(line["kernel"], float(line["share"]), float(line["occupancy"]))
+            for line in found
             if (line["commit"], line["batch"]) == (found[-1]["commit"], found[-1]["batch"])
         ]
 
@@ -141,19 +131,17 @@ class TensorFhe:
         return found, covered
 
     def stalls(self) -> list[Record]:
-        """Of each kernel, at the last commit."""
-        found = [line for line in self.lines if line["op"] == "stalls"]
-        last = {line["kernel"]: line for line in found}
-        return [line for line in last.values() if line["commit"] == found[-1]["commit"]]
+        """Of each kernel."""
+        return [line for line in self.lines if line["op"] == "stalls"]
 
     def bootstraps(self, of: Shape) -> list[Record]:
-        """Of all slots, with complex values; the last one of each batch."""
-        last = {
-            line["batch"]: line
+        """Of all slots, with complex values."""
+        found = [
+            line
             for line in self._of("bootstrap", of, None)
             if is_full(line["params"]) and line["params"].endswith(", complex")
-        }
-        return [last[batch] for batch in sorted(last)]
+        ]
+        return sorted(found, key=lambda line: line["batch"])
 
     def energy(self, op: str, of: Shape, batch: int) -> Record | None:
         found = self._of(f"{op}_energy", of, batch)
@@ -184,10 +172,6 @@ def kernel_of(name: str) -> str:
 
 def milliseconds(record: Record | None) -> str:
     return f"{1e3 * float(record['median']):.3g}" if record else ""
-
-
-def whole(value: float | None) -> str:
-    return f"{value:,.0f}" if value else ""
 
 
 def table_transforms(devices: list[TensorFhe], sets: tuple[tuple[int, str], ...]) -> list[str]:

@@ -1,9 +1,9 @@
-"""Writes the measurements of bench/results/cpu/noise.jsonl into docs/noise.md, between its markers.
+"""docs/noise.md: the measurements of bench/results/cpu/noise.jsonl."""
 
-usage: python bench/noise_table.py
-"""
+from pathlib import Path
 
-from common.records import RESULTS, ROOT, Record, read, table, write_measured
+from common.records import Record, records_of
+from common.tables import table
 
 
 def row(record: Record) -> list[str]:
@@ -24,12 +24,8 @@ def row(record: Record) -> list[str]:
     ]
 
 
-def main() -> None:
+def measured(_: Path) -> list[str]:
+    """The part of the page that is made of records."""
     head = ["set", "transform", "what", "runs / keys", "σ by formula", "σ measured"]
     head += ["variance ÷ formula", "mean ÷ σ, 99 %", "paper"]
-    rows = [row(record) for record in read(RESULTS / "cpu" / "noise.jsonl")]
-    write_measured(ROOT / "docs/noise.md", "bench/noise_table.py", table(head, rows))
-
-
-if __name__ == "__main__":
-    main()
+    return table(head, [row(record) for record in records_of("cpu", "noise")])

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
-import matplotlib.pyplot as plt
-from common import records as common
-from common.records import Record
-from gpu_records import rate
+from common.records import Record, rate, records_of
 from paper_figures import BATCH
 from whorl import binfhe
 
@@ -34,14 +30,13 @@ class Measured:
     @classmethod
     def load(cls) -> Measured:
         """Of bench/results."""
-        folder = common.RESULTS
         return cls(
-            one=common.read(folder / "h200" / "gpu.jsonl"),
-            two=common.read(folder / "h200x2" / "gpu.jsonl"),
-            scaling=common.read(folder / "h200x2" / "scaling.jsonl"),
-            transforms=common.read(folder / "h200" / "transforms.jsonl"),
-            tree=common.read(folder / "h200" / "tree.jsonl"),
-            noise=common.read(folder / "cpu" / "noise.jsonl"),
+            one=records_of("h200", "gpu"),
+            two=records_of("h200x2", "gpu"),
+            scaling=records_of("h200x2", "scaling"),
+            transforms=records_of("h200", "transforms"),
+            tree=records_of("h200", "tree"),
+            noise=records_of("cpu", "noise"),
         )
 
     def many(self, op: str, params: str, gpus: int = 1) -> Record | None:
@@ -65,12 +60,6 @@ def matching(records: Iterable[Record], op: str, params: str) -> list[Record]:
         for r in records
         if r["op"] == op and r["params"] == params and r["transfers"] == "included"
     ]
-
-
-def last(records: Iterable[Record], **wanted: Any) -> Record | None:
-    """The newest record with these members."""
-    found = [r for r in records if all(r.get(name) == value for name, value in wanted.items())]
-    return found[-1] if found else None
 
 
 def said(record: Record | None, show: Callable[[Record], str]) -> str:
@@ -151,14 +140,3 @@ def command_of(op: str, params: str) -> str:
 
 def three_digits(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
-def style() -> None:
-    """Of all plots: the same bits from the same records."""
-    plt.rcParams.update({"svg.hashsalt": "whorl", "svg.fonttype": "none", "font.size": 9})
-
-
-def save(figure: Any, to: Path) -> None:
-    figure.tight_layout()
-    figure.savefig(to, metadata={"Date": None})
-    plt.close(figure)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import matplotlib.pyplot as plt
-from common.records import Record, table
-from gpu_records import pick, rate
+from common.plots import curves, plt, save
+from common.records import Record, pick, rate
+from common.tables import table
 from paper_figures import (
     BATCH,
     VELOFHE_TABLE_2,
@@ -24,14 +24,11 @@ from paper_records import (
     a_second,
     bits,
     command_of,
-    last,
     milliseconds,
     parameters,
     power,
     said,
-    save,
     source,
-    style,
     without_records,
 )
 
@@ -45,9 +42,9 @@ OWN = (
 """Whorl's rows of Table 6."""
 
 
-def lines(measured: Measured, plots: Path) -> list[str]:
-    """Of the page, between its markers."""
-    style()
+def measured(plots: Path) -> list[str]:
+    """The part of the page that is made of records; its plots go to a folder."""
+    measured = Measured.load()
     return [
         *table_2(),
         *figure_5(measured, plots),
@@ -113,23 +110,10 @@ def figure_5(measured: Measured, plots: Path) -> list[str]:
             r["batch"]: r for r in measured.one if r["op"] == "ntt" and r["params"] == words(log_n)
         }
         points = sorted((batch, 1e6 / rate(r)) for batch, r in found.items())
-        if points:
-            axis.plot(
-                *zip(*points, strict=True),
-                "o-",
-                color=colour,
-                label=f"Whorl, {CHIP}, 2^{log_n}",
-                markersize=3,
-                linewidth=1,
-            )
+        ours = (f"Whorl, {CHIP}, 2^{log_n}", points, "o-", colour)
+        curves(axis, [ours], markersize=3, linewidth=1)
         theirs = [(b, each[0]) for (n, b), each in VELOFHE_TABLE_3.items() if n == log_n]
-        axis.plot(
-            *zip(*theirs, strict=True),
-            "x",
-            color=colour,
-            label=f"VeloFHE, A100, 2^{log_n}",
-            markersize=6,
-        )
+        curves(axis, [(f"VeloFHE, A100, 2^{log_n}", theirs, "x", colour)], markersize=6)
         if len(points) < 4:
             missing.append((f"batches of N = 2^{log_n}", "bench_gpu --only ntt"))
         least = min((time for _, time in points), default=0)
@@ -202,7 +186,7 @@ def figure_6(measured: Measured) -> list[str]:
     missing: Missing = []
     for log_n in (10, 11, 12):
         params = f"N={1 << log_n} word=64 logq=61"
-        record = last(measured.transforms, op="ntt", params=params)
+        record = pick(measured.transforms, op="ntt", params=params)
         if not record:
             missing.append((f"`{params}`", "bench_cuda_transforms"))
         moved = 16 * (1 << log_n)

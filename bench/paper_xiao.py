@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-import matplotlib.pyplot as plt
-from common.records import Record, table
-from gpu_records import pick, rate
+from common.plots import curves, plt, save
+from common.records import Record, pick, rate
+from common.tables import table
 from paper_figures import (
     BATCH,
     XIAO_FIGURE_5,
@@ -25,14 +25,11 @@ from paper_records import (
     Missing,
     bits,
     command_of,
-    last,
     milliseconds,
     parameters,
     power,
     said,
-    save,
     source,
-    style,
     three_digits,
     without_records,
 )
@@ -42,9 +39,9 @@ AT = (1, 128, 1024)
 """EvalFuncs in a call of which Figure 5's table has a column."""
 
 
-def lines(measured: Measured, plots: Path) -> list[str]:
-    """Of the page, between its markers."""
-    style()
+def measured(plots: Path) -> list[str]:
+    """The part of the page that is made of records; its plots go to a folder."""
+    measured = Measured.load()
     return [
         *table_3(measured),
         *table_4(measured),
@@ -73,7 +70,7 @@ def table_3(measured: Measured) -> list[str]:
     for row in XIAO_TABLE_3:
         params = parameters(row.params)
         beta = math.sqrt(params.noise().refreshed)
-        record = last(measured.noise, op="nand", params=row.params)
+        record = pick(measured.noise, op="nand", params=row.params)
         if not record:
             missing.append((f"β of `{row.params}`", f"bench_noise --set {row.params}"))
         shape = f"{row.n}, {row.q}, {row.N}, {row.log_q_ring}, 2^{row.log_b_g}"
@@ -114,7 +111,7 @@ def table_4(measured: Measured) -> list[str]:
         # Of a bootstrap that ends modulo the paper's q: the other members are the set's.
         params = parameters(row.params, q=row.q, max_p=8)
         by_fft, by_ntt = (math.sqrt(params.noise(by).refreshed) for by in ("fft", "ntt"))
-        record = last(measured.noise, **noise_of(row))
+        record = pick(measured.noise, **noise_of(row))
         if not record:
             missing.append((f"β of `{row.params}`", f"bench_noise --set {row.params}"))
         sector = row.q / 2 ** (4 if row.q == 4096 else 3)
@@ -273,9 +270,8 @@ def figure_5(measured: Measured, plots: Path) -> list[str]:
         for way in WAYS:
             of_way = [r for r in ways if r["way"] == way and r["params"] == params]
             points = sorted((r["batch"], 1000 * r["median"]) for r in of_way)
-            if points:
-                line = "k--" if way == "automatic" else "o-"
-                axis.plot(*zip(*points, strict=True), line, label=way, markersize=3, linewidth=1)
+            line = "k--" if way == "automatic" else "o-"
+            curves(axis, [(way, points, line, None)], markersize=3, linewidth=1)
             found = [pick(of_way, batch=batch) for batch in AT]
             cells = [said(r, lambda r: three_digits(1000 * r["median"])) for r in found]
             rows.append([f"B_g = {base}, `{params}`", way, *cells, source_of_ways(found)])

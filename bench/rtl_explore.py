@@ -13,7 +13,6 @@ from pathlib import Path
 
 from common import records
 
-# What was measured last of each set and chip is what counts.
 CASES = [
     *((f"fpga/I_M{m}", f"table2_I_m{m}") for m in (1, 2, 3, 4)),
     ("fpga/II_M2", "table2_II_m2"),
@@ -62,15 +61,11 @@ def measured(most: int, threads: int, only: str, to: Path | None) -> None:
             )
 
 
-def latest(lines: list[records.Record]) -> dict[tuple[str, str], list[records.Record]]:
-    """The records of each set and chip at the commit that measured it last."""
+def by_case(lines: list[records.Record]) -> dict[tuple[str, str], list[records.Record]]:
+    """The designs of each set and chip."""
     found: dict[tuple[str, str], list[records.Record]] = {}
     for line in lines:
-        case = line["params"], line["chip"]
-        before = found.setdefault(case, [])
-        if before and before[0]["commit"] != line["commit"]:
-            before.clear()
-        before.append(line)
+        found.setdefault((line["params"], line["chip"]), []).append(line)
     return found
 
 
@@ -80,7 +75,7 @@ def plots(folder: Path) -> None:
     from whorl.cli._rtl import draw
 
     points = []
-    for (name, chip), lines in latest(records.read(FILE)).items():
+    for (name, chip), lines in by_case(records.read(FILE)).items():
         if not chip.startswith("table2_I_"):
             continue
         for line in lines:

@@ -1,4 +1,4 @@
-"""Benchmark records: what every one of them says, how they are written, read and shown."""
+"""Benchmark records: what every one of them says, how they are written and read."""
 
 from __future__ import annotations
 
@@ -150,20 +150,30 @@ def read(path: Path) -> list[Record]:
     return latest(json.loads(line) for line in lines)
 
 
+def records_of(device: str, name: str) -> list[Record]:
+    """Those of bench/results/DEVICE/NAME.jsonl."""
+    return read(RESULTS / device / f"{name}.jsonl")
+
+
 def peers(device: str) -> list[Record]:
     """What other libraries do on the same kind of chip; `median` is theirs."""
-    return read(RESULTS / "peers" / f"{device}.jsonl")
+    return records_of("peers", device)
 
 
-def table(head: list[str], rows: list[list[str]]) -> list[str]:
-    """Lines of a Markdown table, and an empty one."""
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    return [*lines, *("| " + " | ".join(row) + " |" for row in rows), ""]
+def pick(records: Iterable[Record], **wanted: Any) -> Record | None:
+    """The first record with these members; a member wanted to be None must be absent or null."""
+    for record in records:
+        if all(record.get(name) == value for name, value in wanted.items()):
+            return record
+    return None
 
 
-def write_measured(page: Path, script: str, lines: list[str]) -> None:
-    """Puts lines between the markers that a page has for what a script measured."""
-    begin, end = f"<!-- measured: {script} -->", "<!-- end of measured -->"
-    before, rest = page.read_text(encoding="utf-8").split(begin)
-    text = "\n".join([begin, "", *lines]).rstrip() + "\n\n"
-    page.write_text(before + text + end + rest.split(end)[1], encoding="utf-8")
+def milliseconds(record: Record | None) -> float | None:
+    """The median of seconds."""
+    return 1e3 * float(record["median"]) if record else None
+
+
+def rate(record: Record) -> float:
+    """Operations a second."""
+    median: float = record["median"]
+    return median if record["unit"] == "1/s" else record["batch"] / median

@@ -1,6 +1,6 @@
 // What one GPU does, in one process: gates, look-up tables, operations of large precision, ways to
 // spread blind rotations, NTTs, memory. One JSON object a line; docs/gpu.md is made of them by
-// bench/plots.py.
+// bench/pages.py.
 //
 // usage: bench_gpu [--device cuda:0] [--record FILE] [--commit ID] [--quick] [--only PART,…]
 //                  [--most BATCH] [--set NAME,…] [--batch COUNT,…]

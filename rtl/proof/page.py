@@ -11,7 +11,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench"))
 
-from common.records import RESULTS, read, table, write_measured  # noqa: E402
+from common.records import RESULTS, read  # noqa: E402
+from common.tables import table, write_measured  # noqa: E402
 from proofs import PROOFS  # noqa: E402
 
 PAGE, SCRIPT = ROOT / "rtl" / "README.md", "rtl/proof/page.py"

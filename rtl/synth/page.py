@@ -15,7 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "bench"), str(Path(__file__).resolve().parent)]
 
 import speed  # noqa: E402
-from common.records import RESULTS, table, write_measured  # noqa: E402
+from common.records import RESULTS  # noqa: E402
+from common.tables import table, write_measured  # noqa: E402
 from package import SOURCES, modules  # noqa: E402
 
 from run import CORES, MODULES  # noqa: E402

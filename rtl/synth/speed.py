@@ -18,9 +18,10 @@ sys.path[:0] = [
 ]
 
 import configurations  # noqa: E402
-from common.records import RESULTS, Record, read, table  # noqa: E402
+from common.records import RESULTS, Record, read  # noqa: E402
+from common.tables import table  # noqa: E402
 from package import MOST_BITS, MOST_PORTS, Design  # noqa: E402
-from rtl_explore import latest  # noqa: E402
+from rtl_explore import by_case  # noqa: E402
 
 FOLDER = RESULTS / "rtl"
 # Table II: ms, bootstraps a second. Then what was wanted: bootstraps a second, at least and better.
@@ -52,7 +53,7 @@ def chosen(lines: list[Record], ms: float) -> Record:
 
 def designs() -> dict[tuple[str, str], Record]:
     """The design of each set and budget of Table II."""
-    every = latest(read(FOLDER / "explore.jsonl"))
+    every = by_case(read(FOLDER / "explore.jsonl"))
     return {case: chosen(every[case], wanted[0]) for case, wanted in WANTED.items()}
 
 
@@ -61,7 +62,7 @@ def more_designs() -> dict[tuple[str, str], Record]:
     by the paper's latency for the set."""
     limits = {name: wanted[0] for (name, _), wanted in WANTED.items()}
     found = {}
-    for case, lines in latest(read(FOLDER / "explore.jsonl")).items():
+    for case, lines in by_case(read(FOLDER / "explore.jsonl")).items():
         name, chip = case
         if chip == "vu13p":
             found[case] = fastest(lines)
@@ -168,7 +169,7 @@ def own() -> list[str]:
 
 
 def hbm() -> list[str]:
-    every = latest(read(FOLDER / "explore.jsonl"))
+    every = by_case(read(FOLDER / "explore.jsonl"))
     limits = {name: wanted[0] for (name, _), wanted in WANTED.items()}
     shown = {case: line for case, line in more_designs().items() if case[1] == "hbm"}
     any_line = next(iter(shown.values()))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 
 import hypothesis
 import numpy as np
@@ -13,7 +16,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from support import BgvKit, CkksKit, Kit, make_bgv_kit, make_ckks_kit, make_kit
+from support import ROOT, BgvKit, CkksKit, Kit, make_bgv_kit, make_ckks_kit, make_kit
 
 # Shells start background work with SIGINT ignored, and the programs that tests stop by Ctrl-C would
 # inherit that.
@@ -76,3 +79,29 @@ def generator() -> np.random.Generator:
     seed = int.from_bytes(os.urandom(8), "little")
     print(f"seed {seed}")
     return np.random.default_rng(seed)
+
+
+@pytest.fixture
+def tool(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., ModuleType]]:
+    """Imports a module of a folder of the repository, with those of bench.
+
+    Folders have modules of the same names, so others of them are put aside for the test.
+    """
+    roots = tuple(str(ROOT / folder) for folder in ("apps", "bench", "rtl"))
+
+    def theirs() -> dict[str, ModuleType]:
+        known = sys.modules.items()
+        return {n: m for n, m in known if (getattr(m, "__file__", None) or "").startswith(roots)}
+
+    def load(name: str, folder: str = "bench") -> ModuleType:
+        for path in ("bench", folder):
+            monkeypatch.syspath_prepend(str(ROOT / path))
+        return importlib.import_module(name)
+
+    aside = theirs()
+    for name in aside:
+        del sys.modules[name]
+    yield load
+    for name in theirs():
+        del sys.modules[name]
+    sys.modules.update(aside)

@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from types import ModuleType
 
 import pytest
 from support import ROOT
 
-# Other folders have modules of these names, too.
-NAMES = ("common", "page", "run", "speed", "rtl_explore", "package", "configurations")
-
 
 @pytest.fixture
-def page(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
-    monkeypatch.syspath_prepend(str(ROOT / "bench"))
-    monkeypatch.syspath_prepend(str(ROOT / "rtl" / "synth"))
-    for name in [name for name in sys.modules if name.split(".")[0] in NAMES]:
-        monkeypatch.delitem(sys.modules, name)
-    import page
-
-    yield page
-    for name in [name for name in sys.modules if name.split(".")[0] in NAMES]:
-        del sys.modules[name]
+def page(tool: Callable[..., ModuleType]) -> ModuleType:
+    return tool("page", "rtl/synth")
 
 
 def test_tables_are_those_of_the_records(page: ModuleType) -> None:
@@ -68,7 +56,7 @@ def rows_of(text: str) -> list[list[str]]:
 
 def test_designs_with_hbm_have_the_papers_latency_and_use_the_memory(page: ModuleType) -> None:
     speed = page.speed
-    every = speed.latest(speed.read(speed.FOLDER / "explore.jsonl"))
+    every = speed.by_case(speed.read(speed.FOLDER / "explore.jsonl"))
     shown = {case: line for case, line in speed.more_designs().items() if case[1] == "hbm"}
     assert [name for name, _ in shown] == ["fpga/I_M2", "fpga/I_M3", "fpga/I_M4"]
     text = section(page, "A card with HBM")

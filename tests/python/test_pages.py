@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -14,16 +13,6 @@ from support import ROOT
 
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("bench/**/*.md")])
 SOURCES = ("include", "src", "python", "bench", "tools", "tests", "apps")
-
-
-def shared_by_benches(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """bench/common/records.py. The applications have a package of the same name."""
-    monkeypatch.syspath_prepend(str(ROOT / "bench"))
-    for name in [name for name in sys.modules if name.split(".")[0] == "common"]:
-        monkeypatch.delitem(sys.modules, name)
-    import common.records
-
-    return common.records
 
 
 def prose(page: Path) -> str:
@@ -78,9 +67,9 @@ def test_each_page_of_performance_begins_with_what_limits_the_operation() -> Non
 
 
 def test_records_have_one_form_and_are_the_last_of_their_thing(
-    monkeypatch: pytest.MonkeyPatch,
+    tool: Callable[..., ModuleType],
 ) -> None:
-    records = shared_by_benches(monkeypatch)
+    records = tool("common.records")
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     stated = re.split(r"a\s+member\s+without\s+a\s+value\s+is\s+null\.\s+They\s+are", text)[1]
     stated = re.split(r"A bench may add", stated)[0]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from types import ModuleType
 
 import pytest
@@ -14,18 +13,8 @@ RTL = ROOT / "rtl"
 
 
 @pytest.fixture
-def page(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
-    monkeypatch.syspath_prepend(str(RTL / "proof"))
-    monkeypatch.syspath_prepend(str(ROOT / "bench"))
-    names = ("common", "page", "proofs")
-    for name in [name for name in sys.modules if name.split(".")[0] in names]:
-        monkeypatch.delitem(sys.modules, name)
-    import page
-
-    yield page
-    # Others have modules of these names, too.
-    for name in [name for name in sys.modules if name.split(".")[0] in names]:
-        del sys.modules[name]
+def page(tool: Callable[..., ModuleType]) -> ModuleType:
+    return tool("page", "rtl/proof")
 
 
 def test_the_guide_has_the_table(page: ModuleType) -> None:

@@ -1,33 +1,31 @@
-"""Tables and plots of docs/gpu.md from the records that bench_gpu wrote.
+"""docs/gpu.md: tables and plots from the records that bench_gpu wrote.
 
-.venv/bin/python bench/plots.py [--device h200]
-
-Reads bench/results/DEVICE/gpu.jsonl (and DEVICEx2/gpu.jsonl, if there), the 64-bit transforms of
-bench/results/DEVICE/transforms.jsonl, and what other libraries do on the same kind of chip
-(bench/results/peers/DEVICE.jsonl). Writes docs/plots/*.svg and the part of docs/gpu.md between its
-markers. Of several records of one thing the last counts. Figures that papers give for other chips
-have pages of their own (bench/papers.py).
+Reads bench/results/h200/gpu.jsonl and h200x2/gpu.jsonl, the 64-bit transforms of
+h200/transforms.jsonl, and what other libraries do on the same kind of chip (peers/h200.jsonl).
+Figures that papers give for other chips have pages of their own (bench/paper_records.py).
+bench/pages.py writes the page.
 """
 
 from __future__ import annotations
 
-import argparse
 import math
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import matplotlib
-
-matplotlib.use("svg")
-import matplotlib.pyplot as plt
-from common.records import RESULTS, ROOT, Record, peers, read, table, write_measured
-from gpu_records import chip, pick, rate
+from common.plots import curves, plt, save
+from common.records import Record, peers, pick, rate, records_of
+from common.tables import table
 from paper_figures import VELOFHE_TABLE_4, XIAO_TABLE_5
 from whorl import binfhe
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+def chip(records: list[Record]) -> str:
+    """The device of records, as its maker writes it: H200."""
+    name: str = records[0]["device"]
+    return name.upper()
 
 
 def in_words(record: Record) -> str:
@@ -319,43 +317,44 @@ def plot_gates(records: list[Record], theirs: list[Record], to: Path) -> bool:
         "Papers' figures of other chips (light), and Whorl",
         "NAND bootstraps a second, batch 16,384, transfers included",
     )
-    figure.savefig(to, metadata={"Date": None})
-    plt.close(figure)
-    return True
+    return save(figure, to)
 
 
 def plot_ntt(records: list[Record], theirs: list[Record], to: Path) -> bool:
     """Transforms of 32-bit words: bytes moved a second, over N."""
     figure, axis = plt.subplots(figsize=(6, 3.6))
-    drawn = False
-    for op in ("ntt", "intt"):
-        points = sorted(
-            (record["N"], 8 * record["N"] * rate(record) / 1e12)
-            for record in records
-            if record["op"] == op and record.get("word_bits") == 32
-        )
-        if points:
-            axis.plot(*zip(*points, strict=True), "o-", label=f"Whorl, {op.upper()}", markersize=3)
-            drawn = True
+
+    def moved(N: int, a_second: float) -> tuple[float, float]:
+        return N, 8 * N * a_second / 1e12
+
+    ours = [r for r in records if r.get("word_bits") == 32]
+    drawn = curves(
+        axis,
+        [
+            (
+                f"Whorl, {op.upper()}",
+                sorted(moved(r["N"], rate(r)) for r in ours if r["op"] == op),
+                "o-",
+                None,
+            )
+            for op in ("ntt", "intt")
+        ],
+        markersize=3,
+    )
+    narrow = [r for r in theirs if r["op"] == "ntt" and "32-bit" in r["params"]]
     for name, style in (("GPU-NTT", "s--"), ("Cheddar", "D")):
-        points = [
-            (1 << int(r["params"].split(",")[0].removeprefix("2^")), r["median"])
-            for r in theirs
-            if r["peer"] == name and r["op"] == "ntt" and "32-bit" in r["params"]
-        ]
-        if points:
-            moved = [(N, 8 * N * a_second / 1e12) for N, a_second in sorted(points)]
-            label = f"{name}, same chip"
-            axis.plot(*zip(*moved, strict=True), style, color="tab:gray", label=label, markersize=3)
+        points = sorted(
+            moved(1 << int(r["params"].split(",")[0].removeprefix("2^")), r["median"])
+            for r in narrow
+            if r["peer"] == name
+        )
+        curves(axis, [(f"{name}, same chip", points, style, "tab:gray")], markersize=3)
     if drawn:
         axis.set_xscale("log", base=2)
         axis.set(xlabel="N", ylabel="TB/s, one read and one write", ylim=(0, None))
         axis.grid(True, alpha=0.3)
         axis.legend(frameon=False)
-        figure.tight_layout()
-        figure.savefig(to, metadata={"Date": None})
-    plt.close(figure)
-    return drawn
+    return save(figure, to, drawn)
 
 
 def commits(records: list[Record]) -> str:
@@ -367,25 +366,16 @@ def commits(records: list[Record]) -> str:
     return "; ".join(f"{', '.join(sorted(ops))} at {c}" for c, ops in by_commit.items())
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--device", default="h200")
-    options = parser.parse_args()
-    records = read(RESULTS / options.device / "gpu.jsonl")
-    if not records:
-        print(f"no records in bench/results/{options.device}/gpu.jsonl: bench_gpu writes them")
-        return 1
-    several = read(RESULTS / f"{options.device}x2" / "gpu.jsonl")
-    wide = read(RESULTS / options.device / "transforms.jsonl")
-    theirs = peers(options.device)
+def measured(plots: Path) -> list[str]:
+    """The part of the page that is made of records; its plots go to a folder."""
+    device = "h200"
+    records, several = records_of(device, "gpu"), records_of(f"{device}x2", "gpu")
+    wide, theirs = records_of(device, "transforms"), peers(device)
     everything = records + several
-    plots = ROOT / "docs/plots"
-    plots.mkdir(exist_ok=True)
-    plt.rcParams.update({"svg.hashsalt": "whorl", "svg.fonttype": "none", "font.size": 9})
     lines = [
         f"All figures are medians. Those of one {chip(records)} are in "
-        f"`bench/results/{options.device}/gpu.jsonl`: {commits(records)}. Those of two are in "
-        f"`bench/results/{options.device}x2/gpu.jsonl`: {commits(several)}.",
+        f"`bench/results/{device}/gpu.jsonl`: {commits(records)}. Those of two are in "
+        f"`bench/results/{device}x2/gpu.jsonl`: {commits(several)}.",
         "",
         "*nand* is a NAND gate, *lut4* a table of 4 bits under a padding bit, *evalfunc* an "
         "arbitrary table, which takes two blind rotations. *least … most* is the spread of the "
@@ -397,7 +387,7 @@ def main() -> int:
     if plot_gates(everything, theirs, plots / "gates.svg"):
         lines += ["![Gates a second](plots/gates.svg)", ""]
     lines += [*overview(everything), *memory(records), *same_chip(records, theirs)]
-    lines += same_chip_ntts(records, wide, theirs, options.device)
+    lines += same_chip_ntts(records, wide, theirs, device)
     lines += narrow_ntts(records)
     if plot_ntt(records, theirs, plots / "ntt.svg"):
         lines += ["![Transforms of 32-bit words](plots/ntt.svg)", ""]
@@ -406,9 +396,4 @@ def main() -> int:
         "[pages of their own](papers/README.md).",
         "",
     ]
-    write_measured(ROOT / "docs/gpu.md", "bench/plots.py", lines)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return lines

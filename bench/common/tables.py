@@ -1,0 +1,42 @@
+"""Pages that are made of records: figures in words, tables, and where a page has them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def in_words(ms: float | None) -> str:
+    """Milliseconds, or any figure of three digits; nothing where it is not known."""
+    return "" if ms is None else f"{ms:.3g}" if ms < 1000 else f"{ms:,.0f}"
+
+
+def times(ratio: float) -> str:
+    return f"{ratio:.0f}×" if ratio >= 10 else f"{ratio:.1f}×" if ratio >= 1 else f"{ratio:.2g}×"
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def whole(value: float | None) -> str:
+    return f"{value:,.0f}" if value else ""
+
+
+def table(head: list[str], rows: list[list[str]]) -> list[str]:
+    """Lines of a Markdown table, and an empty one."""
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    return [*lines, *("| " + " | ".join(row) + " |" for row in rows), ""]
+
+
+def kept(head: list[str], rows: list[list[str]]) -> list[str]:
+    """A table without columns that are empty."""
+    keep = [at for at in range(len(head)) if any(row[at] for row in rows)]
+    return table([head[at] for at in keep], [[row[at] for at in keep] for row in rows])
+
+
+def write_measured(page: Path, script: str, lines: list[str]) -> None:
+    """Puts lines between the markers that a page has for what a script measured."""
+    begin, end = f"<!-- measured: {script} -->", "<!-- end of measured -->"
+    before, rest = page.read_text(encoding="utf-8").split(begin)
+    text = "\n".join([begin, "", *lines]).rstrip() + "\n\n"
+    page.write_text(before + text + end + rest.split(end)[1], encoding="utf-8")
