@@ -1,6 +1,9 @@
 // What a failure says.
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <initializer_list>
 #include <string>
 
 #include "whorl/error.h"
@@ -16,6 +19,15 @@ std::string message_of(const Action& action) {
     return error.what();
   }
   return "";
+}
+
+/// Expects that `action` throws an E, and that its message has these parts.
+template <class E = Error, class Action>
+void expect_message(const Action& action, std::initializer_list<std::string> parts) {
+  const std::string message = message_of<E>(action);
+  EXPECT_NE(message, "") << "nothing was thrown";
+  for (const std::string& part : parts)
+    EXPECT_NE(message.find(part), std::string::npos) << part << " is not in: " << message;
 }
 
 }  // namespace whorl::test

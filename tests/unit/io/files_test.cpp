@@ -227,12 +227,7 @@ TEST_F(IoFile, FullDiskKeepsTheOldFile) {
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
   const rlimit small = {10000, limit.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
-  std::string message;
-  try {
-    save(path, keys);
-  } catch (const IoError& error) {
-    message = error.what();
-  }
+  const std::string message = test::message_of<IoError>([&] { save(path, keys); });
   ::setrlimit(RLIMIT_FSIZE, &limit);
   std::signal(SIGXFSZ, handler);
   EXPECT_EQ(message, path.string() +

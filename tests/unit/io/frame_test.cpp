@@ -110,13 +110,9 @@ TEST_F(IoFrame, OtherType) {
 }
 
 TEST_F(IoFrame, SecretWhereKeysWereDue) {
-  try {
-    load<binfhe::EvaluationKeys>(all[1].frame, insecure());
-    FAIL();
-  } catch (const TypeMismatchError& error) {
-    EXPECT_STREQ(error.what(),
-                 "type: the frame holds a secret key, but the caller expects evaluation keys");
-  }
+  EXPECT_EQ(test::message_of<TypeMismatchError>(
+                [&] { load<binfhe::EvaluationKeys>(all[1].frame, insecure()); }),
+            "type: the frame holds a secret key, but the caller expects evaluation keys");
 }
 
 TEST_F(IoFrame, OtherVersionsAndMagics) {

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "run/move.h"
+#include "support/message.h"
 #include "support/scripted_fleet.h"
 
 namespace whorl::run {
@@ -65,12 +66,7 @@ TEST_F(FleetPieces, LeaveOutDevicesThatFailed) {
   EXPECT_EQ(three->failed()[0].message, "code 1");
   three->mark_failed(0, "code 3");
   three->mark_failed(2, "code 4");
-  try {
-    three->pieces(1, 1);
-    FAIL() << "no error";
-  } catch (const DeviceError& error) {
-    EXPECT_NE(std::string(error.what()).find("scripted:2: code 4"), std::string::npos);
-  }
+  test::expect_message<DeviceError>([&] { three->pieces(1, 1); }, {"scripted:2: code 4"});
 }
 
 TEST_F(FleetPieces, NeedADevice) { EXPECT_THROW(fleet_of(0), DeviceError); }
@@ -189,12 +185,9 @@ TEST_F(FleetPieces, InterruptStopsBetweenPieces) {
     std::atomic<std::size_t> done = 0;
     add("scripted:0");
     const auto one = fleet(1, [&] { return done == 3; });
-    try {
-      one->each(one->pieces(10, 2), waits, [&](std::size_t) { ++done; });
-      FAIL() << "not stopped";
-    } catch (const InterruptedError& error) {
-      EXPECT_STREQ(error.what(), "stopped after 3 of 5 pieces of a batch");
-    }
+    EXPECT_EQ(test::message_of<InterruptedError>(
+                  [&] { one->each(one->pieces(10, 2), waits, [&](std::size_t) { ++done; }); }),
+              "stopped after 3 of 5 pieces of a batch");
     EXPECT_EQ(done, 3u);
   }
 }
@@ -206,12 +199,8 @@ TEST_F(FleetPieces, LoopsOfTheHostCanAsk) {
   EXPECT_NO_THROW(one->stop_if_asked(2, 7, "plaintexts"));
   stop = true;
   EXPECT_NO_THROW(one->stop_if_asked(0, 7, "plaintexts"));
-  try {
-    one->stop_if_asked(2, 7, "plaintexts");
-    FAIL() << "not stopped";
-  } catch (const InterruptedError& error) {
-    EXPECT_STREQ(error.what(), "stopped after 2 of 7 plaintexts");
-  }
+  EXPECT_EQ(test::message_of<InterruptedError>([&] { one->stop_if_asked(2, 7, "plaintexts"); }),
+            "stopped after 2 of 7 plaintexts");
 }
 
 TEST_F(FleetPieces, WaitMarksADeviceWhoseWorkFailed) {
@@ -237,15 +226,13 @@ TEST_F(FleetPieces, ACallIsDoneAgainAsOftenAsDevicesFail) {
     return calls;
   }),
             3);
-  try {
-    three->again([&] {
-      if (++calls == 4) fail_on(2);
-      throw DeviceError("an operand is lost");
-    });
-    FAIL() << "no error";
-  } catch (const DeviceError& error) {
-    EXPECT_STREQ(error.what(), "lane 2; an operand is lost");
-  }
+  EXPECT_EQ(test::message_of<DeviceError>([&] {
+              three->again([&] {
+                if (++calls == 4) fail_on(2);
+                throw DeviceError("an operand is lost");
+              });
+            }),
+            "lane 2; an operand is lost");
   EXPECT_EQ(calls, 5);
 }
 

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "backend/rtl/cores.h"
+#include "support/message.h"
 #include "support/rtl_scene.h"
 #include "whorl/error.h"
 
@@ -29,17 +30,6 @@ struct Fault : Variable {
 };
 
 std::shared_ptr<const CoreLibrary> load() { return CoreLibrary::load(WHORL_TESTS_FAKE_CORE); }
-
-template <class Error, class Call>
-void expect_error(Call call, std::initializer_list<const char*> words) {
-  try {
-    call();
-    ADD_FAILURE() << "no error";
-  } catch (const Error& error) {
-    for (const char* word : words)
-      EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << error.what();
-  }
-}
 
 struct Rig {
   RtlScene scene{{.log_N = 8, .M = 2, .max_n = 9}, 8};
@@ -66,30 +56,32 @@ TEST(RtlLibraryCore, AnswersAsTheCpu) {
 }
 
 TEST(RtlLibraryCore, RefusesWhatIsNoCore) {
-  expect_error<DeviceError>([] { CoreLibrary::load(""); }, {"no simulated core is named"});
-  expect_error<DeviceError>([] { CoreLibrary::load("/nowhere/core.so"); },
-                            {"/nowhere/core.so", "library.mk"});
-  expect_error<DeviceError>([] { CoreLibrary::load("libm.so.6"); },
-                            {"is no core", "whorl_rtl_abi"});
+  test::expect_message<DeviceError>([] { CoreLibrary::load(""); }, {"no simulated core is named"});
+  test::expect_message<DeviceError>([] { CoreLibrary::load("/nowhere/core.so"); },
+                                    {"/nowhere/core.so", "library.mk"});
+  test::expect_message<DeviceError>([] { CoreLibrary::load("libm.so.6"); },
+                                    {"is no core", "whorl_rtl_abi"});
   const std::string next = std::to_string(WHORL_RTL_ABI + 1), ours = std::to_string(WHORL_RTL_ABI);
   const Fault abi("abi");
-  expect_error<DeviceError>(load, {("version " + next).c_str(), ("is for " + ours).c_str()});
+  test::expect_message<DeviceError>(load,
+                                    {("version " + next).c_str(), ("is for " + ours).c_str()});
   const Fault shape("shape");
-  expect_error<DeviceError>(load, {"a shape that no core has", "9"});
+  test::expect_message<DeviceError>(load, {"a shape that no core has", "9"});
   const Fault create("create");
-  expect_error<DeviceError>([] { Rig(); }, {"makes no core"});
+  test::expect_message<DeviceError>([] { Rig(); }, {"makes no core"});
 }
 
 TEST(RtlLibraryCore, NoMemoryIsAnErrorAndTheCoreStaysUsable) {
   Rig rig;
   {
     const Fault memory("memory");
-    expect_error<OutOfMemoryError>([&] { rig.give_keys(); }, {"no memory", "bytes", "port 0"});
+    test::expect_message<OutOfMemoryError>([&] { rig.give_keys(); },
+                                           {"no memory", "bytes", "port 0"});
   }
   rig.give_keys();
   {
     const Fault memory("memory");  // for the ciphertexts
-    expect_error<OutOfMemoryError>([&] { rig.run(); }, {"no memory", "port 9"});
+    test::expect_message<OutOfMemoryError>([&] { rig.run(); }, {"no memory", "port 9"});
   }
   rig.run();
   EXPECT_EQ(rig.out, rig.scene.bootstrapped(rig.rows, rig.luts, rig.index, false, 0, 0));
@@ -100,12 +92,12 @@ TEST(RtlLibraryCore, FailuresOfTheSimulationAreErrors) {
   rig.give_keys();
   {
     const Fault write("write");
-    expect_error<DeviceError>([&] { rig.run(); }, {"write of a register", "1"});
+    test::expect_message<DeviceError>([&] { rig.run(); }, {"write of a register", "1"});
   }
   const Fault assertion("assertion");
-  expect_error<DeviceError>([&] { rig.run(); }, {"the simulation failed: an assertion"});
+  test::expect_message<DeviceError>([&] { rig.run(); }, {"the simulation failed: an assertion"});
   // It says so from then on.
-  expect_error<DeviceError>([&] { rig.run(); }, {"the simulation failed"});
+  test::expect_message<DeviceError>([&] { rig.run(); }, {"the simulation failed"});
 }
 
 TEST(RtlLibraryCore, ALongRunCanBeInterrupted) {

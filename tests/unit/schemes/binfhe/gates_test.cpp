@@ -7,6 +7,7 @@
 
 #include "support/binfhe_sets.h"
 #include "support/random.h"
+#include "support/truth.h"
 #include "whorl/binfhe.h"
 #include "whorl/error.h"
 
@@ -17,29 +18,6 @@ constexpr Gate gates[] = {Gate::and_, Gate::or_,  Gate::nand,     Gate::nor,
                           Gate::xor_, Gate::xnor, Gate::majority, Gate::and3,
                           Gate::or3,  Gate::and4, Gate::or4};
 
-bool truth(Gate gate, unsigned ones, unsigned inputs) {
-  switch (gate) {
-    case Gate::and_:
-    case Gate::and3:
-    case Gate::and4:
-      return ones == inputs;
-    case Gate::or_:
-    case Gate::or3:
-    case Gate::or4:
-      return ones > 0;
-    case Gate::nand:
-      return ones != inputs;
-    case Gate::nor:
-      return ones == 0;
-    case Gate::xor_:
-      return ones % 2 == 1;
-    case Gate::xnor:
-      return ones % 2 == 0;
-    case Gate::majority:
-      return ones >= 2;
-  }
-  return false;
-}
 unsigned least_p(Gate gate) {
   switch (gate) {
     case Gate::and3:
@@ -65,7 +43,7 @@ void check_gate(const Client& client, const Server& server, Gate gate, Encoding 
   std::vector<const Ciphertexts*> pointers;
   std::vector<std::uint32_t> expected;
   for (unsigned row = 0; row < 1u << inputs; ++row)
-    expected.push_back(truth(gate, static_cast<unsigned>(std::popcount(row)), inputs));
+    expected.push_back(test::truth(gate, static_cast<unsigned>(std::popcount(row))));
   for (unsigned k = 0; k < inputs; ++k) {
     std::vector<std::uint32_t> bits;
     for (unsigned row = 0; row < 1u << inputs; ++row) bits.push_back(row >> k & 1);
