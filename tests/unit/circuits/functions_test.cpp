@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "schemes/ckks/access.h"
+#include "support/ckks_party.h"
 #include "support/ckks_sets.h"
 #include "support/message.h"
 #include "support/targets.h"
@@ -60,18 +61,9 @@ TEST(MinimaxSign, RefusesWhatIsOutOfRange) {
     EXPECT_THROW(static_cast<void>(minimax_sign(0.1, wrong)), ParameterError);
 }
 
-struct Party {
+struct Party : test::CkksParty {
   explicit Party(unsigned depth)
-      : client(test::ckks_insecure({.scale_bits = 45, .depth = depth})),
-        server(client.evaluation_keys({}), {.device = test::tested_device, .threads = 1}) {}
-  Array encrypt(const std::vector<double>& x, const Bounds& bound) const {
-    return server.upload(client.encrypt(x, {.bound = bound}));
-  }
-  std::vector<double> decrypt(const Array& a) const {
-    std::vector<double> out;
-    for (const auto& z : client.decrypt_raw(server.download(a))) out.push_back(z.real());
-    return out;
-  }
+      : CkksParty(test::ckks_insecure({.scale_bits = 45, .depth = depth})) {}
   void expect(const Array& y, const std::vector<double>& want, double error) const {
     const std::vector<double> got = decrypt(y);
     ASSERT_EQ(got.size(), want.size());
@@ -79,9 +71,6 @@ struct Party {
       EXPECT_NEAR(got[i], want[i], error + 8 * std::exp2(y.info().error)) << i;
     EXPECT_LT(std::exp2(y.info().error), 1e-4);
   }
-
-  Client client;
-  Server server;
 };
 
 std::vector<double> each(const std::vector<double>& x, const std::function<double(double)>& f) {

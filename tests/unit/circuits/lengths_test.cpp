@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/ckks_party.h"
 #include "support/ckks_sets.h"
 #include "support/targets.h"
 #include "whorl/circuits/bootstrap.h"
@@ -25,14 +26,9 @@ namespace {
 using Complex = std::complex<double>;
 using Reals = std::vector<double>;
 
-struct Party {
-  explicit Party(const Parameters& parameters, KeyRequest request = {})
-      : client(parameters),
-        server(client.evaluation_keys(request), {.device = test::tested_device, .threads = 1}) {}
+struct Party : test::CkksParty {
+  using CkksParty::CkksParty;
 
-  Array encrypt(const Reals& x, const Bounds& bound) const {
-    return server.upload(client.encrypt(x, {.bound = bound}));
-  }
   /// All slots: values, and behind them the first ones again.
   void expect(const std::string& what, const Array& y, const Reals& want, double error = 0) const {
     SCOPED_TRACE(what);
@@ -52,9 +48,6 @@ struct Party {
       EXPECT_LE(value, known.high + error + 1e-9);
     }
   }
-
-  Client client;
-  Server server;
 };
 
 std::vector<std::size_t> lengths(const Parameters& p) { return {1, 2, 3, 5, p.slots() - 1}; }

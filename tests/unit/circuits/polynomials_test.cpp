@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "support/ckks_party.h"
 #include "support/ckks_sets.h"
 #include "support/message.h"
 #include "support/targets.h"
@@ -14,19 +15,10 @@
 namespace whorl::ckks {
 namespace {
 
-struct Party {
+struct Party : test::CkksParty {
   explicit Party(unsigned depth, unsigned scale_bits = 40)
-      : client(test::ckks_insecure({.scale_bits = scale_bits, .depth = depth})),
-        server(client.evaluation_keys({}), {.device = test::tested_device, .threads = 1}) {}
+      : CkksParty(test::ckks_insecure({.scale_bits = scale_bits, .depth = depth})) {}
 
-  Array encrypt(const std::vector<double>& x, const Bounds& bound) const {
-    return server.upload(client.encrypt(x, {.bound = bound}));
-  }
-  std::vector<double> decrypt(const Array& a) const {
-    std::vector<double> out;
-    for (const auto& z : client.decrypt_raw(server.download(a))) out.push_back(z.real());
-    return out;
-  }
   /// Within the error that the account states.
   void expect(const std::vector<double>& x, const Bounds& bound, const Polynomial& p) const {
     SCOPED_TRACE(testing::Message() << "degree " << p.degree());
@@ -39,9 +31,6 @@ struct Party {
     EXPECT_LT(worst, 8 * std::exp2(y.info().error));
     EXPECT_LT(worst, 1e-4) << "account: 2^" << y.info().error;
   }
-
-  Client client;
-  Server server;
 };
 
 std::vector<double> points(double low, double high, std::size_t count = 64) {
