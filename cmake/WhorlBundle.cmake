@@ -29,6 +29,8 @@ function(whorl_bundle program source)
 endfunction()
 
 whorl_bundle(whorl_tests_gpu "${PROJECT_SOURCE_DIR}/tests/gpu/main.cpp")
+get_target_property(whorl_shared whorl_tests_gpu whorl_shared_objects)
+target_sources(whorl_gpu PRIVATE ${whorl_shared})
 foreach(bench IN LISTS whorl_gpu_benches)
   get_target_property(sources ${bench} SOURCES)
   list(FILTER sources INCLUDE REGEX "\\.cpp$")

@@ -5,6 +5,11 @@
 
 #include "support/targets.h"
 
+namespace whorl::test {
+const bool tests_on_gpus = true;
+const char* const tested_device = "cuda:0";
+}  // namespace whorl::test
+
 int main(int count, char** arguments) {
   ::testing::InitGoogleTest(&count, arguments);
   if (!::testing::GTEST_FLAG(list_tests) && whorl::test::usable_gpus().empty()) {

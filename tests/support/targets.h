@@ -35,13 +35,10 @@ inline std::vector<std::string> usable_gpus() {
   return names;
 }
 
-#ifdef WHORL_TESTS_ON_GPUS
-inline constexpr bool tests_on_gpus = true;
-#else
-inline constexpr bool tests_on_gpus = false;
-#endif
-/// What this program tests, as open_queue takes it.
-inline constexpr const char* tested_device = tests_on_gpus ? "cuda:0" : "cpu";
+/// Whether this program tests GPUs: false by targets.cpp, true in gpu/main.cpp.
+extern const bool tests_on_gpus;
+/// What this program tests, as open_queue takes it: "cpu" or "cuda:0".
+extern const char* const tested_device;
 
 inline const char* way_name(backend::BlindRotation way) {
   constexpr const char* names[] = {"automatic", "single", "cluster", "grid", "shared"};

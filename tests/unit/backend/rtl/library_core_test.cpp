@@ -10,8 +10,6 @@
 #include "support/rtl_scene.h"
 #include "whorl/error.h"
 
-#ifdef WHORL_TESTS_FAKE_CORE
-
 namespace whorl::backend::rtl {
 namespace {
 
@@ -146,5 +144,3 @@ TEST(RtlLibraryCore, QueuesOfTwoThreadsTakeTurnsOnOneCore) {
 
 }  // namespace
 }  // namespace whorl::backend::rtl
-
-#endif  // WHORL_TESTS_FAKE_CORE

@@ -1,0 +1,7 @@
+// For every program of tests that does not say otherwise.
+#include "support/targets.h"
+
+namespace whorl::test {
+const bool tests_on_gpus = false;
+const char* const tested_device = "cpu";
+}  // namespace whorl::test
