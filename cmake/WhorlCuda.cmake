@@ -68,7 +68,12 @@ function(whorl_add_cuda target)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/backend/cuda/*.cu"
        "${PROJECT_SOURCE_DIR}/src/backend/cuda/*.cpp")
   target_sources(${target} PRIVATE ${sources})
-  target_compile_definitions(${target} PRIVATE WHORL_CUDA=1)
+  # No other source is told of CUDA, so that none is compiled again when CUDA comes or goes.
+  set_source_files_properties("${PROJECT_SOURCE_DIR}/src/backend/devices.cpp"
+                              PROPERTIES COMPILE_DEFINITIONS WHORL_CUDA=1)
+  list(FILTER sources INCLUDE REGEX "\\.cpp$")
+  list(TRANSFORM CUDAToolkit_INCLUDE_DIRS PREPEND -isystem OUTPUT_VARIABLE headers)
+  set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS "${headers}")
   # The target may be older than the language, whose defaults it then has not taken over; and CMake
   # 3.25 does not know that nvcc 13 speaks C++20.
   set_target_properties(${target} PROPERTIES CUDA_ARCHITECTURES "${CMAKE_CUDA_ARCHITECTURES}"
@@ -85,7 +90,4 @@ function(whorl_add_cuda target)
             -Xcompiler=-Wall,-Wextra,-Wno-unused-parameter,-Wno-unknown-pragmas,-fno-math-errno,-ffp-contract=off
             -Xcompiler=-fvisibility=hidden,-fvisibility-inlines-hidden>
             $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${WHORL_WERROR}>>:-Werror=all-warnings>)
-  # Static: it looks for the driver's library when it is first called, and says if there is none.
-  target_link_libraries(${target} PRIVATE CUDA::cudart_static)
-  target_include_directories(${target} SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
 endfunction()

@@ -6,7 +6,9 @@ find_package(Python 3.10 REQUIRED COMPONENTS Interpreter Development.Module
 execute_process(
   COMMAND "${Python_EXECUTABLE}" -m nanobind --cmake_dir
   OUTPUT_STRIP_TRAILING_WHITESPACE
-  OUTPUT_VARIABLE nanobind_ROOT COMMAND_ERROR_IS_FATAL ANY)
+  OUTPUT_VARIABLE whorl_nanobind COMMAND_ERROR_IS_FATAL ANY)
+# Of this Python, not of the one that the build folder was configured for before.
+set(nanobind_DIR "${whorl_nanobind}" CACHE PATH "Where nanobind is" FORCE)
 find_package(nanobind CONFIG REQUIRED)
 
 # whorl_add_python_module(NAME SOURCE...): a module whose classes other modules of Whorl's share.

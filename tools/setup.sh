@@ -4,11 +4,13 @@
 #
 # usage: tools/setup.sh [demo|test]      demo: what `make demo` needs; test: everything
 #        tools/setup.sh rtl              what `make demo-rtl` needs: that of demo, and Verilator
-#        tools/setup.sh architectures    only says which GPUs the CUDA backend would be built for
+#        tools/setup.sh architectures [demo|test]
+#                                        only says which GPUs the CUDA backend would be built for
 #
 # WHORL_CUDA=AUTO|ON|OFF and WHORL_CUDA_ARCHITECTURES="80-real;90a-real" go to CMake. The CUDA
-# backend is compiled for the GPUs of this machine, unless told otherwise, or for an H200 where
-# there is none.
+# backend is compiled for the GPUs of this machine, unless told otherwise. Where there is none, the
+# tests compile it for an H200, and the demo does without, unless WHORL_CUDA=ON or an earlier build
+# has it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -220,12 +222,14 @@ gpu_capabilities() {
     grep -xE '([89]|1[0-9])\.[0-9]' | sort -uV | paste -sd ' ' || true
 }
 
-# Sets `architectures`, as CMake names them, and `reason`.
+# Sets `cuda` and `architectures`, as CMake takes them, and `reason`.
 choose_architectures() {
   local capability capabilities
+  cuda="${WHORL_CUDA:-AUTO}"
   architectures="${WHORL_CUDA_ARCHITECTURES:-}"
-  if [[ -n "$architectures" ]]; then
+  if [[ "$cuda" == OFF || -n "$architectures" ]]; then
     reason="WHORL_CUDA_ARCHITECTURES says so"
+    [[ "$cuda" != OFF ]] || reason="WHORL_CUDA is OFF"
     return
   fi
   capabilities=$(gpu_capabilities)
@@ -238,11 +242,16 @@ choose_architectures() {
   if [[ -z "$architectures" ]]; then
     architectures=90a-real
     reason="there is no GPU here: that of an H100 or H200"
+    if [[ "$goal" == demo && "$cuda" == AUTO ]] &&
+      ! grep -qsE '^WHORL_CUDA:[A-Z]+=(AUTO|ON)$' "$build/CMakeCache.txt"; then
+      cuda=OFF
+      reason="there is no GPU here; WHORL_CUDA=ON builds for an H100 or H200"
+    fi
   fi
 }
 
 install_module() {
-  local hash cuda="${WHORL_CUDA:-AUTO}" architectures reason
+  local hash cuda architectures reason
   choose_architectures
   hash="$("$venv/bin/python" --version) $cuda $architectures $(hash_of src include python cmake \
     CMakeLists.txt pyproject.toml)"
@@ -251,10 +260,16 @@ install_module() {
     return
   fi
   say "library and Python module: building with $jobs jobs"
-  [[ "$cuda" == OFF ]] ||
+  if [[ "$cuda" == OFF ]]; then
+    printf '               without CUDA (%s)\n' "$reason"
+  else
     printf '               GPU architectures, if nvcc is there: %s (%s)\n' "$architectures" "$reason"
-  # The same build folder as the C++ tests', so that the library is compiled once.
+  fi
+  # The same build folder as the C++ tests', so that the library is compiled once. Another Python
+  # would make scikit-build-core remove what is compiled; without its note CMake is asked again, and
+  # compiles what has changed.
   local log="$stamps/module.log"
+  rm -f "$build/.skbuild-info.json"
   if ! CMAKE_BUILD_PARALLEL_LEVEL="$jobs" "$venv/bin/python" -m pip install -v \
     --no-build-isolation --no-deps --force-reinstall --disable-pip-version-check \
     --config-settings "build-dir=$build" --config-settings "cmake.define.WHORL_CUDA=$cuda" \
@@ -268,7 +283,9 @@ install_module() {
 }
 
 if [[ "$goal" == architectures ]]; then
+  goal="${2:-test}"
   choose_architectures
+  [[ "$cuda" != OFF ]] || architectures=none
   printf '%s (%s)\n' "$architectures" "$reason"
   exit
 fi

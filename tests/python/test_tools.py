@@ -80,6 +80,29 @@ def test_architectures_that_are_asked_for_are_taken(bin_folder: Path) -> None:
     assert status == 0 and said.startswith("80-real;90-virtual (WHORL_CUDA_ARCHITECTURES")
 
 
+def test_the_demo_builds_cuda_where_it_is_of_use(bin_folder: Path, tmp_path: Path) -> None:
+    """That is on a GPU, where it is asked for, and where an earlier build has it."""
+
+    def chosen(goal: str, **variables: str) -> str:
+        place = {"WHORL_BUILD": str(tmp_path / "build"), **variables}
+        status, said = run(bin_folder, "setup.sh", "architectures", goal, **place)
+        assert status == 0
+        return said.partition(" ")[0]
+
+    assert chosen("demo") == "none" and chosen("test") == "90a-real"
+    assert chosen("demo", WHORL_CUDA="ON") == "90a-real"
+    assert chosen("test", WHORL_CUDA="OFF") == "none"
+    (tmp_path / "build").mkdir()
+    cache = tmp_path / "build" / "CMakeCache.txt"
+    cache.write_text("WHORL_CUDA:STRING=OFF\n", encoding="utf-8")
+    assert chosen("demo") == "none"
+    cache.write_text("WHORL_CUDA:UNINITIALIZED=AUTO\n", encoding="utf-8")
+    assert chosen("demo") == "90a-real"
+    pretend(bin_folder, "nvidia-smi", "echo 8.9")
+    cache.unlink()
+    assert chosen("demo") == "89-real"
+
+
 def test_the_gpu_bundle_has_the_kernels_once(bin_folder: Path, tmp_path: Path) -> None:
     """One program, with a name for each test and bench that is in it; at most 50 MB in all."""
     build, bundle = tmp_path / "build", tmp_path / "bundle"
