@@ -102,7 +102,8 @@ concept Saved = is_saved<T>;
 struct SaveOptions {
   /// Asked between pieces of a few megabytes.
   Interrupt interrupt{};
-  /// Of ciphertexts, in place of the shape that they have; nothing is copied for it.
+  /// Ciphertexts are saved with this shape in place of the one that they have; nothing is copied
+  /// for it.
   std::optional<Shape> shape{};
 };
 

@@ -19,7 +19,7 @@ struct RingPublicKey {
   WordArray b;  ///< (limbs, N), evaluation form
 };
 
-/// From what to what a switching key leads, and over which primes.
+/// A role says from what to what a switching key leads, and over which primes.
 enum class SwitchRole : std::uint8_t {
   usual = 0,       ///< s(X^g)^power to s, over all primes
   low = 1,         ///< the same over the primes of the lowest levels, for bootstrapping

@@ -50,7 +50,8 @@ std::vector<DeviceKind> kinds() {
   return registry().kinds;
 }
 
-/// Of the last kind that has one: what was added goes before what was there.
+/// The best device is that of the last kind that has one: what was added goes before what was
+/// there.
 std::string best(const std::vector<DeviceKind>& kinds) {
   for (auto kind = kinds.rbegin(); kind != kinds.rend(); ++kind)
     if (kind->best)

@@ -21,7 +21,7 @@ using circuits::Steps;
 struct SlotMap::Storage {
   static constexpr const char* missing = "an empty matrix was given to a server";
 
-  /// Of matrices only.
+  /// Only matrices have a layout.
   std::optional<MatrixLayout> layout;
   std::size_t rows = 0, columns = 0;
 

@@ -111,7 +111,8 @@ Reals extrema(const Reals& grid, const Reals& odd, std::size_t wanted) {
   return out;
 }
 
-/// Of `terms` coefficients. Nothing where rounding keeps the exchange from ending.
+/// Returns a polynomial of `terms` coefficients. Nothing where rounding keeps the exchange from
+/// ending.
 std::optional<Minimax> minimax(long double low, std::size_t terms) {
   const std::size_t points = terms + 1;
   const Reals grid = grid_of(low, 100 * terms);

@@ -14,7 +14,7 @@
 
 namespace whorl::io {
 
-/// Of a scheme's parameters:
+/// The codec of a scheme's parameters has:
 ///   using Literal = …;
 ///   static constexpr std::tuple fields{Field{1, "n", &Literal::n}, …};
 template <class Parameters>
@@ -23,7 +23,7 @@ struct LiteralCodec;
 /// Elements of a list in a literal, such as the primes of a chain.
 inline constexpr std::uint64_t max_list = 65535;
 
-/// Of a type that is saved:
+/// The codec of a type that is saved has:
 ///   static constexpr FrameKind kind;
 ///   static void write(const T& value, PayloadWriter& out);  // checks the value
 ///   static T read(PayloadReader& in, const Parameters& parameters);

@@ -11,8 +11,8 @@ namespace whorl::io {
 namespace {
 
 constexpr std::size_t max_axes = 32;  // as many as NumPy 1 has
-/// Of all axes but those of length 0. An element has less than 2^23 bytes in any of NumPy's arrays,
-/// whose bytes NumPy counts below 2^63.
+/// The product of all axes but those of length 0 is at most this. An element has less than 2^23
+/// bytes in any of NumPy's arrays, whose bytes NumPy counts below 2^63.
 constexpr std::uint64_t max_positions = std::uint64_t{1} << 40;
 /// Ciphertexts that expand to at most this many times their payload have no bound besides
 /// max_bytes: sending them is about as much work as loading them.

@@ -169,8 +169,9 @@ struct PublicKeyCodec {
   }
 };
 
-/// Of each key g, power, role and seed; then the bodies (digits, rows, N) of them all. `layout_of`
-/// says what keys of a role are over; without it there are only usual keys, over all primes.
+/// Writes g, power, role and seed of each key; then the bodies (digits, rows, N) of them all.
+/// `layout_of` says what keys of a role are over; without it there are only usual keys, over all
+/// primes.
 template <class Keys, FrameType type, auto layout_of = nullptr>
 struct SwitchKeysCodec {
   static constexpr FrameKind kind{.type = type};

@@ -13,7 +13,7 @@
 
 namespace whorl::io {
 
-/// Of a scheme's secret key:
+/// The codec of a scheme's secret key has:
 ///   static constexpr FrameKind kind;
 ///   static std::size_t coefficients(const Parameters& parameters);
 ///   static … parts(const Key& key);  // spans of i32, one behind the other

@@ -140,7 +140,8 @@ struct FieldValue<std::optional<Value>> {
 template <class Struct>
 struct StructFields;
 
-/// Of all fields together, where nothing else is said: more than two chains of 2^16 primes take.
+/// All fields together have at most this, where nothing else is said: it is more than two chains of
+/// 2^16 primes take.
 inline constexpr std::uint64_t most_field_bytes = std::uint64_t{1} << 21;
 
 template <class Object, class... Values>

@@ -12,7 +12,7 @@
 
 namespace whorl::io {
 
-/// Of the file that a frame is in, or null.
+/// The contents are those of the file that a frame is in, or null.
 using Contents = std::shared_ptr<FileContents>;
 
 /// What an array must be: rows of words; the words of row r are below moduli[r mod number of

@@ -77,7 +77,7 @@ class Fleet {
   bool has_failed(std::size_t lane) const {
     return out_of_use_[lane].load(std::memory_order_relaxed);
   }
-  /// Of a fleet of several. A device alone stays in use: it may recover.
+  /// Marks a lane of a fleet of several as failed. A device alone stays in use: it may recover.
   void mark_failed(std::size_t lane, const std::string& message) const;
 
   /// Waits for all work so far on the lanes' queues. A DeviceError of what was enqueued marks its

@@ -28,7 +28,7 @@ class Lane : public std::enable_shared_from_this<Lane> {
   const backend::Device& device() const { return *device_; }
   /// The memory of the device, which fleets may share: Device::memory.
   const std::string& hardware() const { return hardware_; }
-  /// Of resident arrays: their buffers belong to it. To be used under hold() only.
+  /// Buffers of resident arrays belong to this queue. It is to be used under hold() only.
   const backend::Queue& queue() const { return *queue_; }
 
   /// Calls of several threads wait here for one another; one thread may hold it several times. Who

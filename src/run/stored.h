@@ -197,7 +197,7 @@ Stored<Word> at_hand(const Fleet& fleet, std::size_t lane, const Stored<Word>& v
   return {};
 }
 
-/// Of a lane of the fleet.
+/// Returns the number of a lane of the fleet.
 inline std::size_t number_of(const Fleet& fleet, const Lane& lane) {
   std::size_t number = 0;
   while (fleet.lane(number).get() != &lane) ++number;

@@ -135,7 +135,7 @@ struct NoiseEstimate {
   double constant = 0;           ///< the part of `refreshed` that is constant under one key
   double fresh = 0;              ///< of a fresh encryption, at q
   double rotation_rounding = 0;  ///< of the rounding from q to 2N before a blind rotation, at 2N
-  /// As blind_rotation, by the key of each of small_modulus_gadgets.
+  /// These are as blind_rotation, by the key of each of small_modulus_gadgets.
   std::vector<double> small_modulus_rotations{};
 };
 

@@ -150,8 +150,8 @@ class Server {
   unsigned threads() const;           ///< host threads of the first device
   double allow_failure() const;
   std::size_t key_bytes() const;  ///< bytes that keys take on the devices now
-  /// Of the first device's last run of each kind; empty where it does not count. Waits for a run
-  /// that is under way.
+  /// Returns what the first device counted in its last run of each kind; it is empty where the
+  /// device does not count. Waits for a run that is under way.
   std::vector<RunCounters> device_counters() const;
   /// Keys that the first device runs itself, where it leaves those of other kinds to the CPU behind
   /// it, as the accelerator does; null for a device that runs all.

@@ -25,7 +25,7 @@ struct LinearMap {
   std::uint64_t length = 1;
   /// How many values operands must have; 0: any power of two that divides the period.
   std::uint64_t columns = 0;
-  /// Of `period` values each. No two k are equal modulo the period.
+  /// Every diagonal has `period` values. No two k are equal modulo the period.
   std::map<std::int64_t, std::vector<std::complex<double>>> diagonals;
 };
 

@@ -54,8 +54,8 @@ struct PolynomialVector {
   std::vector<Polynomial> polynomials;
   /// Indices into `polynomials`, or `none`: one row for all ciphertexts, or a row for each.
   std::vector<std::int32_t> mapping;
-  /// Of a row: as many as a vector has values, or 1, which stands for all values of a ciphertext.
-  /// 0: the mapping is one row.
+  /// A row has this length: as many as a vector has values, or 1, which stands for all values of a
+  /// ciphertext. 0 says that the mapping is one row.
   std::size_t length = 0;
 
   unsigned degree() const;  ///< the largest one of the polynomials

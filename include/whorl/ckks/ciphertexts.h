@@ -26,7 +26,7 @@ enum class Packing : std::uint8_t {
   coefficients = 2  ///< real numbers as coefficients: a product is the product of polynomials
 };
 
-/// Between which numbers values lie. A number stands for both signs: 5 is -5 … 5.
+/// Bounds say between which numbers values lie. A number stands for both signs: 5 is -5 … 5.
 struct Bounds {
   double low = -1, high = 1;
 

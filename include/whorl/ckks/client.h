@@ -115,7 +115,7 @@ class Client : public KeyHolder<Parameters, SecretKey> {
   /// one. ParameterError unless `spent` is finite and not negative.
   void add_released(const Released& elsewhere) const;
 
-  /// For those who may only encrypt. (OpenFHE: KeyPair's publicKey; Lattigo:
+  /// Returns a key for those who may only encrypt. (OpenFHE: KeyPair's publicKey; Lattigo:
   /// KeyGenerator.GenPublicKeyNew.)
   PublicKey public_key() const;
   /// Generates the keys that a server needs, on `threads` threads (0: all cores; at most 1024, else

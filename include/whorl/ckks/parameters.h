@@ -87,7 +87,8 @@ struct ParameterLiteral {
   unsigned digit_limbs = 1;            ///< primes of the chain in a digit of key switching
   double sigma = 3.19;                 ///< standard deviation of errors
   double log2_scale = 40;              ///< log2 of the scale at level 0
-  /// With it ciphertexts can be refreshed; bootstrap->above() of the levels are only for that.
+  /// If there is one, ciphertexts can be refreshed; bootstrap->above() of the levels are only for
+  /// that.
   std::optional<BootstrapLiteral> bootstrap = {};
   bool operator==(const ParameterLiteral&) const = default;
 };

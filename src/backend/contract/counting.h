@@ -11,7 +11,7 @@ namespace whorl::backend {
 class Counting {
  public:
   virtual ~Counting() = default;
-  /// Of the last run of each kind; waits for a run that is under way.
+  /// Returns what the last run of each kind counted; waits for a run that is under way.
   virtual std::vector<RunCounters> counters() const = 0;
   /// Keys that it was given and runs itself. Others went to the device behind it.
   virtual std::size_t keys() const = 0;

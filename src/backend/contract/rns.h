@@ -276,8 +276,9 @@ class RnsOps : public Family {
   /// The same with what inner_product adds. If added.x is empty, nothing is.
   void extended_product(const Key& key, const Tables& tables, const ring::Basis& basis, Input in,
                         const ScaledTerm<Word>& added, bool onto, Output out) const;
-  /// Of c = tensor(a, b), doubled or not, and with the constant in c_0: extended_product of c_2, to
-  /// which weights·(c_0, c_1) is added. out (2, rows, B, N). A device may do without c in memory.
+  /// Switches c = tensor(a, b), doubled or not, and with the constant in c_0: the result is
+  /// extended_product of c_2, to which weights·(c_0, c_1) is added. out (2, rows, B, N). A device
+  /// may do without c in memory.
   void switched_product(const Key& key, const Tables& tables, const ring::Basis& basis,
                         const FactorsOf<Word>& factors, Output out) const;
   /// Whether it does. If not, c_0 and c_1 are better added in the division that follows, where that
@@ -305,11 +306,11 @@ class RnsOps : public Family {
   /// How many sums to pass in one call. It is 0 if the device fuses nothing: then it is better to
   /// keep each y_i for all sums.
   virtual std::size_t turned_sums_at_once() const { return 0; }
-  /// Of several polynomials, each at an X^g of its own, to one sum. digits (D, rows, T, B, N) of T
-  /// arrays, added (rows, T, B, N) or empty, out (2, rows, B, N). Term i takes array first + i:
-  /// out = sum_i (inner_product(key_i, tables, basis, g_i, digits of it) + (added of it at X^(g_i),
-  /// 0)) over one term or more. All keys have one layout. With `onto` the sum is added to the
-  /// contents of `out`.
+  /// Adds up inner products of several polynomials, each at an X^g of its own. digits (D, rows, T,
+  /// B, N) of T arrays, added (rows, T, B, N) or empty, out (2, rows, B, N). Term i takes array
+  /// first + i: out = sum_i (inner_product(key_i, tables, basis, g_i, digits of it) + (added of it
+  /// at X^(g_i), 0)) over one term or more. All keys have one layout. With `onto` the sum is added
+  /// to the contents of `out`.
   void sum_of_inner_products(std::span<const TurnedKey<Word>> terms, const Tables& tables,
                              const ring::Basis& basis, Input digits, Input added, std::size_t first,
                              bool onto, Output out) const;

@@ -68,8 +68,9 @@ struct DivisionEnd {
   Word* out;
 };
 
-/// Of a sum: N values, permuted if there is a permutation, times N others, or times a weight in
-/// Montgomery form. Of the others 2^log_repeats neighbours are one word, if it is not 0.
+/// A sum adds up such terms: N values, permuted if there is a permutation, times N others, or times
+/// a weight in Montgomery form. Of the others 2^log_repeats neighbours are one word, if it is not
+/// 0.
 template <class Word>
 struct Summand {
   const Word* x;

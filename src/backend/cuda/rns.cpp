@@ -227,7 +227,7 @@ class CudaRns final : public RnsOps<Word> {
                         product, batch, from.data(), added_parts, added, onto, to.data());
     to.write_back();
   }
-  /// Of one part over a basis.
+  /// One part over a basis has so many words.
   static std::size_t words(const Tables& tables, const ring::Basis& basis, std::size_t batch) {
     return basis.size() * batch * tables.plan().N();
   }

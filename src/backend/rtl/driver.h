@@ -59,9 +59,9 @@ class Driver {
   void run(const Job& job, std::span<std::uint32_t> out);
   /// Results of mode 1: (count, N + 1) residues modulo p.
   void run(const Job& job, std::span<std::uint64_t> out);
-  /// Of the last run. A model counts its cycles when it is asked.
+  /// Returns what the last run counted. A model counts its cycles when it is asked.
   Counters counters();
-  /// Of the last run of this kind that came to its end; null if there is none.
+  /// Returns what the last run of this kind that came to its end counted; null if there is none.
   std::optional<Counters> counters(Mode kind);
   /// ParameterError: MemoryTiming::check().
   void set_timing(const MemoryTiming& timing);

@@ -11,7 +11,7 @@ namespace whorl::lattice::lwe {
 
 namespace {
 
-/// Of a and b, both of one batch.
+/// Returns what a and b, both of one batch, have in common.
 run::Range common(run::Range a, run::Range b) {
   const std::size_t begin = std::max(a.begin, b.begin),
                     end = std::min(a.begin + a.count, b.begin + b.count);

@@ -96,7 +96,8 @@ class RotationMethod {
   template <class Word>
   static void expand(const backend::RotationShape& shape, const math::Seed& seed, std::size_t row,
                      std::span<Word> a);
-  /// Of a device's memory, about: each row's a and b, in words, integers or doubles.
+  /// A key takes about so many bytes of a device's memory: each row's a and b, in words, integers
+  /// or doubles.
   static std::size_t bytes(const backend::RotationShape& shape);
 
   // ---- cost
@@ -118,8 +119,8 @@ class RotationMethod {
   using Ranges = std::span<const Range>;
   /// The variance of each coefficient of an accumulator after all steps, at Q.
   double variance(const Noise& noise, Ranges ranges) const;
-  /// Of this, the part that is the same in all results under one key: an upper bound, since a later
-  /// step whose message is not 1 turns it.
+  /// Returns the part of the variance that is the same in all results under one key: it is an upper
+  /// bound, since a later step whose message is not 1 turns it.
   double constant(const Noise& noise, Ranges ranges) const;
   /// Expected transforms of N coefficients; those modulo P·Q count once.
   double transforms(std::uint32_t n, std::uint32_t N, Ranges ranges) const;
@@ -139,9 +140,9 @@ class RotationMethod {
   /// Expected external products for `count` LWE coefficients, and automorphisms for all n.
   double products(std::uint32_t N, std::uint32_t count) const;
   double automorphisms(std::uint32_t n, std::uint32_t N) const;
-  /// Of a product in which the errors of keys count `weight` times, and which multiplies what is
-  /// rounded away by a message of mean square `message`. Doubles round products of keys that count
-  /// `rounded` times.
+  /// Returns the variance of a product in which the errors of keys count `weight` times, and which
+  /// multiplies what is rounded away by a message of mean square `message`. Doubles round products
+  /// of keys that count `rounded` times.
   double product_variance(const Noise& noise, const ring::Gadget& gadget, double weight,
                           double message, double rounded) const;
   double automorphism_variance(const Noise& noise, const ring::Gadget& gadget) const;

@@ -32,7 +32,7 @@ class Tables {
   }
 
   unsigned word_bytes() const { return words_.index() == 0 ? 4 : 8; }
-  /// Of the constant polynomial, which a device makes itself.
+  /// Returns the coefficient of the constant polynomial, which a device makes itself.
   std::optional<std::uint64_t> constant() const { return constant_; }
 
   /// The test vectors that a range of the batch uses, each once, and the number of each

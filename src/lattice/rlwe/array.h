@@ -28,7 +28,7 @@ struct Shape {
   unsigned log_repeats = 0;
 
   std::size_t rows() const { return std::size_t{parts} * basis.size(); }
-  /// Of an array of polynomials of N values.
+  /// An array of polynomials of N values has so many words.
   std::size_t words(std::size_t N) const { return rows() * count * (N >> log_repeats); }
 };
 

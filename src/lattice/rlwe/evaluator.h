@@ -78,8 +78,8 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   /// |scale·value| must be below 2^62.
   Array interpolate(std::span<const std::complex<double>> values, std::size_t period, double scale,
                     const ring::Basis& basis) const;
-  /// Of one polynomial, as lift_by_period: the number of values is a power of two up to N/2, and
-  /// their least period counts.
+  /// Interpolates one polynomial as lift_by_period does: the number of values is a power of two up
+  /// to N/2, and their least period counts.
   Array interpolate_by_period(std::span<const std::complex<double>> values, double scale,
                               const ring::Basis& basis) const;
   virtual WordArray download(const Array& a) const = 0;

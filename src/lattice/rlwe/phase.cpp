@@ -9,7 +9,8 @@
 namespace whorl::lattice::rlwe {
 namespace {
 
-/// Of a word below 2^63. Compilers convert unsigned words of 64 bits with a branch on the top bit.
+/// Converts a word below 2^63. Compilers convert unsigned words of 64 bits with a branch on the top
+/// bit.
 template <class Word>
 static double to_double(Word word) {
   return static_cast<double>(static_cast<std::int64_t>(word));

@@ -84,7 +84,8 @@ class Shapes final : public Evaluator {
   Array of(const Array& a, unsigned parts, const ring::Basis& basis, std::size_t count) const {
     return of(Shape{parts, basis, count, a.form()});
   }
-  /// Of what is made of all of them. ShapeError unless all have that count, or one.
+  /// Returns the count of what is made of all of them. ShapeError unless all have that count, or
+  /// one.
   static std::size_t count_of(const char* what, std::span<const Array> arrays,
                               std::span<const Array> plains);
 

@@ -147,7 +147,7 @@ class Typed final : public Evaluator {
                     std::size_t step, backend::Slice<const double> polynomials) const;
   /// The first of each 2^log_repeats values, which are equal.
   Buffer by_period(const Site& site, Buffer values, unsigned log_repeats) const;
-  /// Of degree N; made once.
+  /// Returns the plan of degree N, which is made once.
   const ring::FftPlan& fft_plan(std::uint32_t N) const;
   /// On several devices an uploaded array holds its words: they outlive a device.
   void remember(const WordArray& words, Residues& made) const;
@@ -253,7 +253,7 @@ class Typed final : public Evaluator {
                   Buffer& keep) const;
   /// It may be stored by its period.
   void check_plain(const char* what, const Array& a, const Array& m) const;
-  /// Of `a`, in evaluation form, modulo other primes.
+  /// Returns the shape of `a`, in evaluation form, modulo other primes.
   Shape shape_over(const char* what, const Array& a, const ring::Basis& to) const;
   /// One residue modulo each prime of the basis, as words. ShapeError for another number of them,
   /// RangeError for one that is not below its prime.
@@ -277,7 +277,8 @@ class Typed final : public Evaluator {
   /// (2, basis and special, B, N).
   Buffer product_of(const Site& site, const PreparedKey& key, const ring::Basis& basis,
                     std::uint32_t g, const Buffer& digits) const;
-  /// Of the digits of `part` at X^added.g, with `added` in the first parts.
+  /// Returns the inner product of the digits of `part` at X^added.g, with `added` in the first
+  /// parts.
   Buffer product_of(const Site& site, const PreparedKey& key, const ring::Basis& basis,
                     ConstSlice part, const backend::ScaledTerm<Word>& added) const;
   /// out <- (added(X^g), 0) + digits(X^g)·key / P, two parts.
@@ -295,7 +296,8 @@ class Typed final : public Evaluator {
 
   // ---- linear_map.cpp
 
-  /// Of a sum of products of `a` and plaintexts. ShapeError unless all have that number, or one.
+  /// Returns the count of a sum of products of `a` and plaintexts. ShapeError unless all have that
+  /// number, or one.
   std::size_t count_with(const char* what, const Array& a, std::span<const Array> plains) const;
   struct Sum;
   struct SwitchedSum;

@@ -37,7 +37,7 @@ class HostNtt {
   NttTables<Word> tables_;  ///< refer to the plan
 };
 
-/// Of each prime of a plan: the chain's, then the special ones.
+/// Makes the transforms of each prime of a plan: the chain's come first, then the special ones.
 template <class Word>
 std::vector<HostNtt<Word>> host_ntts(const std::shared_ptr<const RnsPlan<Word>>& plan);
 

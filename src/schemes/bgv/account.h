@@ -29,7 +29,7 @@ class Account {
 
   explicit Account(const Parameters& parameters);
 
-  /// Of ciphertexts from outside: RangeError for parts, limbs, count, factor or noise that none
+  /// Checks ciphertexts from outside: RangeError for parts, limbs, count, factor or noise that none
   /// can have, a factor without an inverse among them.
   static void check(const Parameters& parameters, const Info& a);
 
@@ -67,8 +67,8 @@ class Account {
   Two add(const Info& a, const Info& b) const;
   /// Product of a.parts + b.parts - 1 parts; ShapeError beyond the most.
   Two multiply(const Info& a, const Info& b) const;
-  /// Of equal packing and parts: at the level of the lowest, with one factor, of those that cost
-  /// the noisiest the least.
+  /// Takes arrays of equal packing and parts. The result is at the level of the lowest, with one
+  /// factor, of those that cost the noisiest the least.
   Many concatenate(std::span<const Info> arrays) const;
   One mod_switch(const Info& a, unsigned limbs) const;
   /// To as few limbs as leave `spare_bits`.
@@ -85,7 +85,7 @@ class Account {
   /// The message times an integer, which stands for itself.
   Info scale(const Info& a, std::int64_t by) const { return scaled(a, by, a.factor); }
   Info take(const Info& a, std::size_t count) const;
-  /// Of a plaintext of which nothing is known.
+  /// Returns the norm of a plaintext of which nothing is known.
   double largest_norm() const { return noise_.plaintext(); }
   /// What is known of plaintexts: how many, log2 of their canonical norm, values of each vector.
   struct Plain {
@@ -148,7 +148,7 @@ class Account {
   };
   Operand prepared(Info a, const Preparation& by) const;
   double noise_at(double noise, const Info& a, unsigned limbs) const;
-  /// Of a ciphertext that loses its limbs from `limbs` down to `left`.
+  /// Returns the factor of a ciphertext that loses its limbs from `limbs` down to `left`.
   std::uint64_t factor_after(std::uint64_t factor, unsigned limbs, unsigned left) const;
   /// Limbs that `a` is better multiplied with: those of the schedule while it keeps to it.
   unsigned limbs_to_multiply(const Info& a) const;

@@ -56,8 +56,8 @@ struct Server::State : std::enable_shared_from_this<State> {
   void check(const Plaintexts& a) const {
     check_mine(a.storage_ ? &a.storage_->residues : nullptr);
   }
-  /// Of sums, which have one ciphertext each, beside vectors of `each` ciphertexts: which sum meets
-  /// which vector is clear only for a single one, and where each comes `each` times.
+  /// Checks sums, which have one ciphertext each, beside vectors of `each` ciphertexts: which sum
+  /// meets which vector is clear only for a single one, and where each comes `each` times.
   void check_repeats(const Array& a, std::size_t each) const;
   void check_pair(const Array& a, const Array& b) const;
   void check_pair(const Array& a, const Plaintexts& b) const;
@@ -112,7 +112,8 @@ struct Server::State : std::enable_shared_from_this<State> {
   Plaintexts encoded_for(const Array& a, std::span<const std::int64_t> values, std::size_t length,
                          std::uint64_t factor) const;
 
-  /// Of the values that the host keeps, if they are lost with a device.
+  /// Returns the residues, and makes them of the values that the host keeps if they are lost with a
+  /// device.
   lattice::rlwe::Array residues(const Plaintexts& m) const;
   /// With plaintexts that have the factor of `a`.
   Array add_encoded(const Array& x, const Plaintexts& m, bool subtract) const;

@@ -66,10 +66,11 @@ class Account {
   void check_gate(Gate gate, Encoding input, Encoding output, double noise) const;
   void check_bootstrap(Encoding input, Encoding output, double noise) const;
   void check_mux(Encoding encoding, double noise) const;
-  /// Of an exact table.
+  /// Checks the look-up of an exact table.
   void check_look_up(const Lut& lut, double noise) const;
   void check_sum(Encoding encoding, double noise) const;
-  /// Of a table that is not exact: how far its outputs are off at most, but for allow_failure.
+  /// Returns how far the outputs of a table that is not exact are off at most, but for
+  /// allow_failure.
   std::uint32_t error_bound(const Lut& lut, double noise) const;
   /// That this is at most `within` for each of them, by default what Lut::error_bound states. All
   /// have one kind and encodings.
@@ -81,7 +82,7 @@ class Account {
 
   double check_floor(Encoding input, unsigned bits, double noise) const;
   double check_sign(Encoding input, Encoding output, double noise) const;
-  /// Of each digit.
+  /// Checks a decomposition, and returns the noise of each digit.
   std::vector<double> check_decomposition(Encoding input, double noise) const;
 
  private:

@@ -20,7 +20,7 @@ namespace whorl::binfhe {
 inline bool narrow(const Parameters& parameters) { return ring_word_bytes(parameters.Q()) == 4; }
 
 ring::Gadget switch_gadget(const Parameters& parameters);
-/// Of the blind-rotation key `key`: see Parameters::rotation_key_rows.
+/// Returns the ranges of the blind-rotation key `key`: see Parameters::rotation_key_rows.
 std::vector<GadgetRange> gadget_ranges(const ParameterLiteral& literal, std::size_t key);
 /// One gadget per LWE coefficient.
 std::vector<ring::Gadget> rotation_gadgets(const Parameters& parameters, std::size_t key = 0);

@@ -38,14 +38,14 @@ void check_floor(const char* operation, const Parameters& parameters, Encoding e
 /// Bits that one flooring takes away at most: log2(2N/large_sector).
 unsigned most_floor_bits(const Parameters& parameters);
 
-/// Of the lowest `bits` bits of messages.
+/// Plans the floorings that take away the lowest `bits` bits of messages.
 Floorings floor_steps(const Parameters& parameters, Encoding encoding, unsigned bits);
 /// Until one rotation can decide.
 Floorings sign_steps(const Parameters& parameters, Encoding encoding);
 
 /// Messages m >> bits modulo p >> bits.
 Encoding floored(Encoding encoding, unsigned bits);
-/// Of the digits of messages, the lowest first.
+/// Returns the encodings of the digits of messages, the lowest first.
 std::vector<Encoding> digit_encodings(const Parameters& parameters, Encoding encoding);
 
 /// What floorings do to errors; variances at q.
@@ -58,7 +58,7 @@ struct FlooredErrors {
 /// `variance`: of the input, at q.
 FlooredErrors follow(const Parameters& parameters, const NoiseEstimate& estimate,
                      const Floorings& floorings, double variance);
-/// Of a bootstrap by key `key` to modulus `modulus`, at `modulus`.
+/// Returns the variance of a bootstrap by key `key` to modulus `modulus`, at `modulus`.
 double bootstrap_variance(const Parameters& parameters, const NoiseEstimate& estimate,
                           std::uint64_t modulus, std::size_t key);
 /// log2 of the probability that a sign is wrong; `errors` are of sign_steps.

@@ -31,8 +31,8 @@ std::size_t count_of(const Origin& origin) { return origin.values->size(); }
 /// Whether errors are the same, up to their sign.
 bool same_errors(std::uint64_t a, std::uint64_t b) { return a != 0 && (a ^ b) <= 1; }
 
-/// Of the mask; of a ciphertext and its negation they differ in bit 0 alone. A trivial one has no
-/// mask: its message takes the place.
+/// Marks the mask; the marks of a ciphertext and of its negation differ in bit 0 alone. A trivial
+/// one has no mask: its message takes the place.
 std::uint64_t mark_of(std::span<const std::uint32_t> row, std::uint64_t q) {
   const auto mask = row.first(std::min(marked_words, row.size() - 1));
   // 0 and q/2 are their own negations, and do not tell which of the two this is.

@@ -39,7 +39,8 @@ struct Largest {
 struct Origin {
   double noise = 0;  ///< variance, an upper bound
   Largest largest;
-  /// Of the ciphertexts themselves, by which results of the same operation are known again.
+  /// These marks are those of the ciphertexts themselves, by which results of the same operation
+  /// are known again.
   Marks values;
   std::vector<ErrorPart> parts;  ///< independent where marks tell them apart
 
@@ -64,11 +65,12 @@ std::shared_ptr<const Origin> origin_of(const Ciphertexts& batch, double fresh);
 double variance_of(std::span<const Term> terms, double constant);
 Origin origin_of_sum(std::span<const Term> terms, std::int32_t constant, double noise,
                      Largest largest);
-/// Of the results of one operation, which `tag` stands for, on ciphertexts with these marks.
+/// Returns the origin of the results of one operation, which `tag` stands for, on ciphertexts with
+/// these marks.
 Origin origin_of_bootstrapped(Marks inputs, std::span<const std::uint64_t> tags,
                               std::span<const std::uint32_t> index, double noise,
                               std::uint32_t largest);
-/// Of a MUX: the sum of the results of two such operations.
+/// Returns the origin of a MUX: the sum of the results of two such operations.
 Origin origin_of_mux(Marks values, const Origin& first, const Origin& second);
 /// Marks of the weighted sum; and of several inputs that are not added up, in their order.
 Marks mark_sum(std::span<const Term> terms, std::int32_t constant = 0);

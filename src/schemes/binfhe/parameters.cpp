@@ -150,7 +150,7 @@ void check(const ParameterLiteral& p) {
        "must be in 2 … N/4 = " + std::to_string(p.N / 4));
 }
 
-/// Of the same rounding, what is one constant under a key: ties.
+/// Returns what is one constant under a key in the same rounding: ties.
 double rounding_constant(const ParameterLiteral& p, std::uint64_t from, std::uint64_t to) {
   if (to % from == 0 || from % to != 0) return 0;
   const double step = static_cast<double>(to) / static_cast<double>(from);
@@ -168,8 +168,9 @@ std::vector<lattice::lwe::RotationMethod::Range> rotation_ranges(const Parameter
   return ranges;
 }
 
-/// Of what becomes exponents, which are multiples of a unit or, where they are odd, next to them:
-/// rounded to fewer values. Where there is nothing to round, odd ones add all of the secret.
+/// Returns the variance of what becomes exponents, which are multiples of a unit or, where they are
+/// odd, next to them: they are rounded to fewer values. Where there is nothing to round, odd ones
+/// add all of the secret.
 double exponent_variance(const ParameterLiteral& p, std::uint64_t from, std::uint64_t to) {
   const lattice::lwe::RotationMethod method = rotation_method(p);
   if (method.odd() && from < to) return p.n * lwe_mean_square(p);

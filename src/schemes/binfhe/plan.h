@@ -23,7 +23,7 @@ struct Plan {
   std::size_t memory = 0;  ///< bytes of a device that a ciphertext takes where that is the most
 };
 
-/// Of ciphertexts modulo q under the LWE key.
+/// Returns the form of ciphertexts modulo q under the LWE key.
 lattice::lwe::Form form_of(const Parameters& parameters);
 
 // Inputs have one encoding, and as many of them come as the operation takes: EncodingError where

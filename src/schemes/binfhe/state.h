@@ -103,7 +103,8 @@ struct Server::State : std::enable_shared_from_this<State> {
     }
     return all;
   }
-  /// Of what is rotated: each encrypted operand counts as bootstrapped at least, see Account.
+  /// Returns the noise of what is rotated: each encrypted operand counts as bootstrapped at least,
+  /// see Account.
   double rotated_noise(std::vector<Term> terms) const {
     if (terms.size() == 1) {
       const double noise = terms[0].origin->noise;
@@ -116,7 +117,7 @@ struct Server::State : std::enable_shared_from_this<State> {
     // Errors that inputs share with opposite signs cancel less where they count as they are.
     return std::max(own, variance_of(terms, account.constant()));
   }
-  /// Of what one operation makes of each of these.
+  /// Returns the origin of what one operation makes of each of these.
   std::shared_ptr<const Origin> bootstrapped(Marks inputs, std::uint64_t tag, double noise,
                                              std::uint32_t largest) const {
     const std::uint64_t tags[] = {tag};
@@ -311,7 +312,7 @@ struct Server::State : std::enable_shared_from_this<State> {
     };
     return run(plan_look_up(parameters, luts, index), origin, all);
   }
-  /// Of one operation of large precision, with the noise that Account says.
+  /// Returns the origin of one operation of large precision, with the noise that Account says.
   std::shared_ptr<const Origin> large_origin(std::uint64_t tag, const Origin& input, double noise,
                                              std::uint32_t largest) const {
     const Term terms[] = {{1, &input}};
@@ -394,7 +395,7 @@ struct Server::State : std::enable_shared_from_this<State> {
     };
     return run(plan_linear(parameters, weights, constant, input), origin, inputs);
   }
-  /// Of bits.
+  /// Negates bits.
   template <class Batch>
   Batch negated(const Batch& a) const {
     const std::int32_t weights[] = {-1};
@@ -441,7 +442,8 @@ struct Server::State : std::enable_shared_from_this<State> {
                           ": take a larger p, so that the sum that made them fits; or say in that "
                           "sum, as largest, what you know its messages not to pass");
   }
-  /// Of the sum; EncodingError if a padding bit has no room for all values.
+  /// Returns the largest value of the sum; EncodingError if a padding bit has no room for all
+  /// values.
   static Largest largest_of_sum(std::span<const Term> terms, std::int32_t constant,
                                 Encoding encoding, bool modular,
                                 std::optional<std::uint32_t> stated) {
@@ -484,7 +486,7 @@ struct Server::State : std::enable_shared_from_this<State> {
     return most;
   }
 
-  /// Of ciphertext i, or the only one, `made(i)`; no bootstrap.
+  /// Makes `made(i)` of ciphertext i, or of the only one; there is no bootstrap.
   template <class Function>
   Array make(const Array& x, std::size_t count, const Function& made) const {
     std::array<bool, 4> used{};

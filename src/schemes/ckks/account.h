@@ -51,8 +51,8 @@ class Account {
 
   explicit Account(const Parameters& parameters);
 
-  /// Of ciphertexts from outside: RangeError for a packing, parts, level, scale, length, bound or
-  /// error that none can have.
+  /// Checks ciphertexts from outside: RangeError for a packing, parts, level, scale, length, bound
+  /// or error that none can have.
   static void check(const Parameters& parameters, const Info& a);
 
   const Parameters& parameters() const { return parameters_; }
@@ -178,8 +178,8 @@ class Account {
   bool canonical_square(const Info& a) const {
     return a.scale == parameters_.scale(a.level) * parameters_.scale(a.level);
   }
-  /// Of the steps of a bootstrap that both orders have; log2. `slots` is what is added for each of
-  /// the sine's values.
+  /// Returns log2 of the errors of the steps of a bootstrap that both orders have. `slots` is what
+  /// is added for each of the sine's values.
   std::vector<double> errors_of_sine(double log2_slots) const;
   /// The scale after rescaling.
   double rescaled(const Info& a) const;

@@ -10,7 +10,7 @@
 
 namespace whorl::ckks {
 
-/// Of a chain, and so of its digits.
+/// A chain, and so each of its digits, has at most so many primes.
 inline constexpr unsigned most_primes = 80;
 inline constexpr unsigned most_special = 48;
 inline constexpr double least_log2_ratio = 6;

@@ -30,8 +30,8 @@ inline ring::Basis basis_of(const Parameters& parameters, unsigned level) {
   return basis;
 }
 
-/// Of parameters with bootstrapping: the level of the sine's result, in which values are as users
-/// have them.
+/// Returns, for parameters with bootstrapping, the level of the sine's result, in which values are
+/// as users have them.
 inline unsigned result_level(const Parameters& p) {
   return p.depth() + p.literal().bootstrap->after_sine();
 }
@@ -46,7 +46,7 @@ std::int64_t raised_by(const Parameters& p);
 /// (Irwin and Hall's distribution).
 double log2_beyond(const ParameterLiteral& literal, double range);
 
-/// Of a batch on the host: words of each ciphertext.
+/// Returns how many words each ciphertext of a batch has on the host.
 inline std::size_t words_of(const Parameters& parameters, const CiphertextInfo& info) {
   return std::size_t{info.parts} * parameters.primes(info.level).size() * parameters.N();
 }

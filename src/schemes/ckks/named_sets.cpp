@@ -202,9 +202,9 @@ ParameterLiteral tensorfhe_packed_bootstrap() {
   return p;
 }
 
-/// Of N = 2^15: a modulus of 50 bits at level 0, one prime of `scale_bits` a level for users and
-/// for the two maps to coefficients, two of `sine_bits` for the sine, and two of 25 bits for each
-/// of the two maps to slots.
+/// Returns a set of N = 2^15: a modulus of 50 bits at level 0, one prime of `scale_bits` a level
+/// for users and for the two maps to coefficients, two of `sine_bits` for the sine, and two of 25
+/// bits for each of the two maps to slots.
 ParameterLiteral half_ring(unsigned levels, double scale_bits, double sine_bits, double log2_ratio,
                            unsigned digit_limbs, unsigned special, double special_bits) {
   ParameterLiteral p;

@@ -145,9 +145,9 @@ lattice::SecurityBound security_of(const ParameterLiteral& p) {
       lattice::SecretKind::ternary);
 }
 
-/// Of the key to the sparse secret, modulo the primes of its layout. Weight 32 was estimated. It
-/// bounds larger weights too: they have longer secrets, and more of them. Smaller ones have no
-/// bound.
+/// Returns the security of the key to the sparse secret, modulo the primes of its layout. Weight 32
+/// was estimated. It bounds larger weights too: they have longer secrets, and more of them. Smaller
+/// ones have no bound.
 lattice::SecurityBound sparse_security_of(const ParameterLiteral& p, const ring::KeyLayout& of) {
   if (p.bootstrap->weight < 32)
     return {0, false,

@@ -164,7 +164,8 @@ Array Server::conjugate(const Array& a) const {
 }
 namespace {
 
-/// Of the values `first` … `first + count - 1` of a vector, as ones among the zeros of all slots.
+/// Returns ones at the values `first` … `first + count - 1` of a vector, among the zeros of all
+/// slots.
 std::vector<Complex> ones(std::uint64_t slots, std::uint64_t first, std::uint64_t count) {
   std::vector<Complex> out(slots);
   std::fill_n(out.begin() + static_cast<std::ptrdiff_t>(first), count, 1.0);

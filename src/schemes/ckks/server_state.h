@@ -23,7 +23,7 @@ struct Server::State {
   using Info = CiphertextInfo;
 
   State(const EvaluationKeys& data, const ServerOptions& options);
-  /// Of a dry run.
+  /// Makes the state of a dry run.
   explicit State(const Parameters& of);
 
   Parameters parameters;

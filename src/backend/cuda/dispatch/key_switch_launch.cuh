@@ -71,7 +71,7 @@ class CudaSwitchKey final : public SwitchKey {
     }
   }
   std::size_t bytes() const override { return storage.size(); }
-  /// Of ciphertexts as kernels take them: 4 where Q_ks fits, or 8.
+  /// Words of ciphertexts have so many bytes where kernels take them: 4 where Q_ks fits, or 8.
   unsigned ciphertext_bytes() const { return word_bytes <= 4 ? 4 : 8; }
 
   SwitchDigits digits;

@@ -68,7 +68,7 @@ template <class Word>
 void extend_chain_coefficients(const Stream& stream, const CudaRnsTables<Word>& tables,
                                unsigned limbs, std::size_t batch, Word* coefficients,
                                const Word* own, Word* out);
-/// Of a sequence of others.
+/// The same is done for a sequence of other digits.
 template <class Word>
 void extend_sequence_coefficients(const Stream& stream, const CudaRnsTables<Word>& tables,
                                   const Extension& extension, const DigitSequence& sequence,

@@ -50,8 +50,8 @@ void clear_last_step(const Stream& stream, const RotationShape& shape, FftKeyArr
   stream.fill(reinterpret_cast<Value*>(key.values.data()) + from, 0, (all - from) * sizeof(Value));
 }
 
-/// Of the factors of a bundle's keys, as kernels form it, the sum of mean squares. X^a - 1 has the
-/// mean square 2, and products of those of the sets of a group have 3^group - 1 together.
+/// Returns the sum of the mean squares of the factors of a bundle's keys, as kernels form it. X^a -
+/// 1 has the mean square 2, and products of those of the sets of a group have 3^group - 1 together.
 double bundle_mean_square(BundleForm form, unsigned group) {
   switch (form) {
     case BundleForm::differences:

@@ -14,7 +14,7 @@
 
 namespace whorl::backend::cuda {
 
-/// Of a key by AP or automorphisms. `rules` point into the vectors.
+/// These are the numbers of a key by AP or automorphisms. `rules` point into the vectors.
 struct WalkNumbers {
   std::vector<CoefficientKeys> keys;
   std::vector<std::uint16_t> logarithms, inverses;

@@ -13,7 +13,7 @@
 
 namespace whorl::backend::cuda {
 
-/// Of a key by AP or automorphisms.
+/// These are the tables of a key by AP or automorphisms.
 struct WalkTables {
   std::variant<DigitRules, AutomorphismRules> rules;
   DeviceArray<CoefficientKeys> keys;

@@ -71,9 +71,9 @@ struct PlaneLayout {
 /// operands alike.
 struct Fragment {
   unsigned lane;
-  /// Of the key, a row of 64 bytes is a column; a thread reads 16 bytes of it.
+  /// A row of 64 bytes is a column of the key; a thread reads 16 bytes of it.
   __host__ __device__ unsigned key_offset() const { return lane / 4 * k_block + lane % 4 * 16; }
-  /// Of the four accumulators of a thread, the e-th.
+  /// The e-th of a thread's four accumulators belongs to this row, and to the column below.
   __host__ __device__ unsigned result_row(unsigned e) const { return lane / 4 + e / 2 * 8; }
   __host__ __device__ unsigned result_column(unsigned e) const { return lane % 4 * 2 + e % 2; }
 };

@@ -29,7 +29,7 @@ struct LinkedFftView {
   bool large;
 };
 
-/// Of a block's counters, beside LinkedFftMemory.
+/// A block's counters take these bytes beside LinkedFftMemory.
 inline constexpr std::size_t linked_counter_bytes = 16;
 
 /// Shared memory of a block: tables; of each of its workers the exchange of a transform, what it

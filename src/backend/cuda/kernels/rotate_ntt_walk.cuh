@@ -22,7 +22,7 @@ enum class NttSteps {
   ginx_2          ///< with two: … + (X^-a - 1)·K_2
 };
 
-/// Of the division by P: covered is a multiple of P above Q/2; P^-1 modulo Q.
+/// These numbers are for the division by P: covered is a multiple of P above Q/2; P^-1 modulo Q.
 template <class Word>
 struct RaisedDivision {
   Word covered;

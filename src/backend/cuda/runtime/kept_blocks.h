@@ -20,7 +20,7 @@ class KeptBlocks {
   static constexpr std::size_t largest_block = std::size_t{64} << 20;
   static constexpr std::size_t most_kept = std::size_t{256} << 20;
 
-  /// Of a stream, which outlives close().
+  /// Keeps blocks of a stream, which outlives close().
   KeptBlocks(int ordinal, cudaStream_t stream) : ordinal_(ordinal), stream_(stream) {}
 
   /// The size to allocate for so many bytes. Similar sizes get the same result, so that they can

@@ -87,7 +87,7 @@ class LaunchQueue {
     void* arguments[most_arguments];
     alignas(16) unsigned char memory[most_bytes];
   };
-  /// Of a graph, as it is set.
+  /// A node of a graph is kept as it is set.
   struct Node {
     cudaGraphNode_t handle = nullptr;
     LaunchShape shape;
