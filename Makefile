@@ -55,7 +55,7 @@ bench:  ## milliseconds a gate and gates a second on this machine
 	@tools/setup.sh demo
 	@$(WHORL_VENV)/bin/whorl bench gates
 
-lint: setup  ## formatting, clang-tidy, ruff, mypy, direction of includes
+lint: setup  ## formatting, clang-tidy, ruff, mypy, includes, comments, commits
 	@tools/lint.sh
 
 format: setup  ## format C++ and Python

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks form: C++ and Python formatting, clang-tidy, ruff, mypy, shellcheck, the direction of
-# includes. A tool that is absent is a failure, since what it would have found is not known.
+# includes, doc comments, tables of pages, titles of commits. A tool that is absent is a failure, since what it would have found is not known.
 # tools/setup.sh test installs them all.
 #
 # Checks are run through check(), which the next line tells shellcheck.
@@ -58,6 +58,8 @@ for folder in python apps bench rtl; do
 done
 
 check includes python3 python3 tools/check_includes.py
+check prose python3 python3 tools/check_prose.py
+check commits python3 python3 tools/check_commits.py
 check clang-format clang-format tools/format.sh --check
 ! $with_tidy || check clang-tidy clang-tidy tidy
 check ruff ruff ruff check --quiet "${python_files[@]}"

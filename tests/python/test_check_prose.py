@@ -1,0 +1,64 @@
+"""Doc comments that are fragments and broken tables, in this tree and in one that has both."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CHECKER = ROOT / "tools" / "check_prose.py"
+TABLE = "| a | b |\n|---|:-:|\n| `x | y` | \\| |\n| c | |\n"
+
+
+def problems(root: Path) -> list[str]:
+    done = subprocess.run([sys.executable, CHECKER, root], capture_output=True, text=True)
+    said = done.stdout.splitlines()
+    assert done.returncode == (1 if said else 0), done.stderr
+    return said
+
+
+def test_this_tree_is_clean() -> None:
+    assert problems(ROOT) == []
+
+
+@pytest.mark.parametrize(
+    ("where", "comment", "bad"),
+    [
+        ("src/a.h", "/// Of each prime.", True),
+        ("src/a.cu", "  /// Of each prime, in order.\n  /// It is kept.", True),
+        ("src/a.h", "/// Returns one of each prime.", False),
+        ("src/a.h", "int a;  ///< of each prime", False),
+        ("src/a.h", "// Of each prime.", False),
+        ("src/a.h", "/// From each digit.", False),
+        ("include/whorl/a.h", "/// From each digit.", True),
+        ("include/whorl/a.h", "/// With several devices, a batch is\n/// spread.", False),
+        ("python/src/a.h", "/// Of each prime.", False),
+    ],
+)
+def test_fragments_are_found(tmp_path: Path, where: str, comment: str, bad: bool) -> None:
+    path = tmp_path / where
+    path.parent.mkdir(parents=True)
+    path.write_text(f"#pragma once\n{comment}\nint b;\n", encoding="utf-8")
+    said = problems(tmp_path)
+    assert len(said) == bad and all(line.startswith(f"{where}:2: ") for line in said)
+
+
+@pytest.mark.parametrize(
+    ("page", "lines"),
+    [
+        (TABLE, []),
+        (f"```\n| a |\n```\n\n{TABLE}", []),
+        (TABLE.replace("| c", "\n| c"), [5]),
+        ("text\n\n| a | b |\n", [3]),
+        (TABLE + "| a |\n", [5]),
+        (TABLE + "| a | b\n", [5]),
+        (TABLE.rstrip("\n"), []),
+    ],
+)
+def test_broken_tables_are_found(tmp_path: Path, page: str, lines: list[int]) -> None:
+    (tmp_path / "page.md").write_text(page, encoding="utf-8")
+    said = problems(tmp_path)
+    assert [int(line.split(":")[1]) for line in said] == lines

@@ -1,0 +1,115 @@
+"""Find doc comments that are no sentences, and Markdown tables that do not render as tables.
+
+- A doc comment (`///`) in include/ or src/ does not begin with a preposition that leans on the name
+  below it ("Of each prime."). "With two devices, …" is a sentence: a comma ends the phrase. In src/
+  only "Of" is looked for.
+- A Markdown table has a row of dashes below its first row, as many cells in every row, and no blank
+  line between its rows.
+
+usage: check_prose.py [ROOT]
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+SOURCE_SUFFIXES = (".h", ".cpp", ".cu", ".cuh")
+PREPOSITIONS = frozenset(
+    "After As At Before Below Between By For From In Into Of On Over To Under Until With".split()
+)
+LINE = re.compile(r"\s*///(?!<) ?(.*)")
+# Folders without pages of Whorl's own.
+SKIPPED = ("build", ".venv", ".git", "node_modules")
+DASHES = re.compile(r"\|(?:\s*:?-+:?\s*\|)+$")
+FENCE = re.compile(r"\s*(```|~~~)")
+
+
+def first_words(text: str) -> str:
+    """Up to the end of the first sentence, or of its first part."""
+    return re.split(r"[.:;](?:\s|$)", text, maxsplit=1)[0]
+
+
+def fragment(sentence: str, public: bool) -> bool:
+    """Whether what a doc comment begins with leans on the name below it."""
+    word = sentence.partition(" ")[0]
+    if word == "Of":
+        return True
+    return public and word in PREPOSITIONS and "," not in sentence
+
+
+def check_comments(root: Path) -> Iterator[str]:
+    """One line a doc comment that is a fragment."""
+    for folder in ("include", "src"):
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix not in SOURCE_SUFFIXES:
+                continue
+            block: list[str] = []
+            lines = path.read_text(encoding="utf-8").split("\n")
+            for number, line in enumerate(lines, 1):
+                if found := LINE.match(line):
+                    block.append(found.group(1))
+                    continue
+                sentence = first_words(" ".join(block))
+                if block and fragment(sentence, folder == "include"):
+                    where = f"{path.relative_to(root)}:{number - len(block)}"
+                    yield f"{where}: a doc comment begins with a fragment: {sentence!r}"
+                block = []
+
+
+def cells(row: str) -> int:
+    """How many cells a row of a table has."""
+    row = re.sub(r"\\.", "", row.strip())
+    row = re.sub(r"(`+).+?\1", "", row)
+    return row.count("|") - 1
+
+
+def check_table(rows: list[str]) -> Iterator[tuple[int, str]]:
+    """Rows of a table, counted from 0, and what is wrong with each."""
+    if len(rows) < 2 or not DASHES.match(rows[1].strip()):
+        yield 0, "a row of a table without a row of dashes below it: is a blank line above it?"
+        return
+    for number, row in enumerate(rows):
+        if not row.rstrip().endswith("|"):
+            yield number, "a row of a table does not end with |"
+        elif cells(row) != cells(rows[0]):
+            yield number, f"{cells(row)} cells in a row of a table of {cells(rows[0])}"
+
+
+def check_pages(root: Path) -> Iterator[str]:
+    """One line a row of a Markdown table that is broken."""
+    for path in sorted(root.rglob("*.md")):
+        where = path.relative_to(root)
+        if any(part in SKIPPED for part in where.parts):
+            continue
+        code, rows = False, list[str]()
+        lines = path.read_text(encoding="utf-8").split("\n")
+        for number, line in enumerate([*lines, ""], 1):
+            if FENCE.match(line):
+                code = not code
+            if not code and line.lstrip().startswith("|"):
+                rows.append(line)
+                continue
+            for row, problem in check_table(rows) if rows else ():
+                yield f"{where}:{number - len(rows) + row}: {problem}"
+            rows = []
+
+
+def check(root: Path) -> list[str]:
+    """Every breach of the rules in the tree at `root`; empty if there is none."""
+    return [*check_comments(root), *check_pages(root)]
+
+
+def main() -> int:
+    """Print breaches; 1 if there are any."""
+    root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent
+    problems = check(root)
+    for problem in problems:
+        print(problem)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
