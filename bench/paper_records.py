@@ -102,7 +102,7 @@ def parameters(name: str, **changes: Any) -> binfhe.Parameters:
     if not changes:
         return found
     literal = {**found.literal(), **changes, "name": ""}
-    return binfhe.parameters(literal, allow_insecure=True)  # type: ignore[arg-type]
+    return binfhe.parameters(literal, allow_insecure=True)
 
 
 def bits(params: binfhe.Parameters) -> str:

@@ -110,8 +110,8 @@ def check_cpp(root: Path) -> Iterator[str]:
                 included.startswith(("cuda", "hwy/")) or (quote == '"' and included[:6] != "whorl/")
             ):
                 yield f"{where}:{line}: a public header includes {included}"
-        if public and (match := DEVICE_NAME.search(COMMENT.sub("", text))):
-            yield f"{where}: a public header names {match.group().strip()}"
+        if public and (named := DEVICE_NAME.search(COMMENT.sub("", text))):
+            yield f"{where}: a public header names {named.group().strip()}"
 
 
 def imported_modules(tree: ast.AST, package: list[str]) -> Iterator[tuple[int, str]]:

@@ -3,6 +3,7 @@
 
 import sys
 from pathlib import Path
+from typing import cast
 
 from whorl import _rounded as rounded
 from whorl import binfhe
@@ -42,7 +43,7 @@ def row(name):
         literal["Q"].bit_length(),
         power(literal["q"]),
         "Q" if literal["Q_ks"] == literal["Q"] else power(literal["Q_ks"]),
-        describe_rotation(literal["rotation"]),
+        describe_rotation(cast("tuple[str, int, int]", literal["rotation"])),
         gadget,
         f"{literal['key_switch']} 2^{literal['log_B_ks']} × {digits}",
         f"{rounded.bits(security.lwe_bits)} / {rounded.bits(security.ring_bits)}",

@@ -12,6 +12,8 @@ usage: python tools/params/sine.py
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.polynomial import chebyshev
 
@@ -21,7 +23,7 @@ SPREAD, LEAST = 3.2, 1e-4
 """Weight of the integer I in a fit: exp(-(I/SPREAD)²/2), and at least LEAST."""
 CENTER = 0.25
 
-Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+Floats = np.ndarray[tuple[Any, ...], np.dtype[np.floating[Any]]]
 
 
 def cosine(u: Floats, doublings: int) -> Floats:
@@ -31,7 +33,9 @@ def cosine(u: Floats, doublings: int) -> Floats:
 
 def interpolated(degree: int, doublings: int) -> Floats:
     """The coefficients of T_k(u/K), by interpolation at Chebyshev's nodes."""
-    return chebyshev.chebinterpolate(lambda x: cosine(K * x, doublings), degree)
+    # It calls its function with an array; the stubs of NumPy say: for one number.
+    values: Any = lambda x: cosine(K * x, doublings)  # noqa: E731
+    return chebyshev.chebinterpolate(values, degree)
 
 
 def fitted(degree: int, doublings: int, r: float, step: int) -> Floats:

@@ -106,7 +106,7 @@ def test_bootstrap_refreshes_and_changes_encoding(kit: Kit) -> None:
 def test_output_encoding_feeds_the_next_gate(kit: Kit) -> None:
     a, b, c = (kit.client.encrypt([0, 1, 1]) for _ in range(3))
     wide = [kit.server.gate("and", a, b, p_out=6), kit.server.bootstrap(c, p_out=6)]
-    result = kit.server.and3(*wide, kit.server.bootstrap(a, p_out=6))
+    result = kit.server.and3(wide[0], wide[1], kit.server.bootstrap(a, p_out=6))
     assert kit.client.decrypt(result).tolist() == [0, 1, 1]
 
 
