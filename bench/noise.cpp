@@ -179,7 +179,7 @@ void measure(const Case& c, unsigned keys, unsigned gates_log2, unsigned threads
       options.threads = threads;
       options.transform = c.transform;
       options.allow_failure = 1;  // failures are what is measured
-      const binfhe::Server server(evaluation, std::move(options));
+      const binfhe::Server server(evaluation, options);
       const double start = seconds_now();
       wrong += gates(client, server, per_key, refreshed.keys.emplace_back());
       gate_seconds += seconds_now() - start;
