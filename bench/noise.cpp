@@ -175,11 +175,9 @@ void measure(const Case& c, unsigned keys, unsigned gates_log2, unsigned threads
     const binfhe::Client client(parameters);
     const auto evaluation = client.evaluation_keys(threads);
     {
-      binfhe::ServerOptions options;
-      options.threads = threads;
-      options.transform = c.transform;
-      options.allow_failure = 1;  // failures are what is measured
-      const binfhe::Server server(evaluation, options);
+      // Failures are what is measured.
+      const binfhe::Server server(evaluation, {.threads = threads},
+                                  {.transform = c.transform, .allow_failure = 1});
       const double start = seconds_now();
       wrong += gates(client, server, per_key, refreshed.keys.emplace_back());
       gate_seconds += seconds_now() - start;

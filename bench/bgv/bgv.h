@@ -19,7 +19,7 @@ struct BgvOptions : Common {
   bool worker = false;
   /// "cpu" for one thread on the CPU.
   Clock clock() const { return device == "cpu" && threads == 1 ? Clock::cpu : Clock::wall; }
-  bgv::ServerOptions server() const { return {device, threads, {}}; }
+  SessionOptions server() const { return {device, threads, {}}; }
 };
 
 struct Configuration {

@@ -76,7 +76,7 @@ void measure_gates(const GpuOptions& options, const Report& report) {
     for (const Transform transform : {Transform::fft, Transform::ntt}) {
       const bool main = transform == parameters.literal().transform;
       if (!main && (!options.one_device() || options.quick || at >= both.size())) continue;
-      const Server server(keys.evaluation, options.server(transform));
+      const Server server = options.server(keys.evaluation, transform);
       std::vector<std::size_t> own = {16384, 65536};
       if (options.one_device())
         own = main ? std::vector<std::size_t>{1, 8192, 16384} : std::vector<std::size_t>{1, 8192};
@@ -129,7 +129,7 @@ void measure_tables(const GpuOptions& options, const Report& report) {
         parameters, [&](std::uint32_t m) { return m * m * m % t.encoding.p; }, t.encoding,
         t.encoding);
     const Transform transform = parameters.literal().transform;
-    const Server server(keys.evaluation, options.server(transform));
+    const Server server = options.server(keys.evaluation, transform);
     for (const std::size_t batch : options.batches_of({1, 2048, 16384})) {
       const auto a = batch_of(keys.client, batch, t.encoding);
       Record record{.op = t.op, .params = t.set, .batch = batch};
@@ -166,9 +166,7 @@ void measure_ways(const GpuOptions& options, const Report& report) {
     const Lut lut = Lut::create(
         parameters, [](std::uint32_t m) { return m * m * m % 8; }, encoding, encoding);
     for (const auto& [kind, way] : kinds) {
-      ServerOptions with = options.server(transform);
-      with.rotation = kind;
-      const Server server(keys.evaluation, with);
+      const Server server = options.server(keys.evaluation, transform, kind);
       for (std::size_t batch = 1; batch <= most; batch *= 2) {
         const auto a = batch_of(keys.client, batch, encoding);
         GpuOptions brief = options;

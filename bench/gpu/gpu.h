@@ -34,12 +34,12 @@ struct GpuOptions : Common {
   bool one_device() const {
     return device.find(',') == std::string::npos && device.find("all") == std::string::npos;
   }
-  binfhe::ServerOptions server(binfhe::Transform transform) const {
-    binfhe::ServerOptions out;
-    out.device = device;
-    out.transform = transform;
-    out.allow_failure = 1;  // sets of others are measured as they are
-    return out;
+  /// Sets of others are measured as they are, whatever their probability of failure.
+  binfhe::Server server(
+      const binfhe::EvaluationKeys& keys, binfhe::Transform transform,
+      binfhe::RotationSchedule rotation = binfhe::RotationSchedule::automatic) const {
+    return binfhe::Server(keys, {device},
+                          {.transform = transform, .rotation = rotation, .allow_failure = 1});
   }
 };
 

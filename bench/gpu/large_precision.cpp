@@ -60,7 +60,7 @@ void measure_large_precision(const GpuOptions& options, const Report& report) {
     const auto parameters = parameters_of(set);
     const Keys keys(parameters);
     const Transform transform = parameters.literal().transform;
-    const Server server(keys.evaluation, options.server(transform));
+    const Server server = options.server(keys.evaluation, transform);
     for (const Operation& operation : all) {
       const Encoding encoding{1U << (operation.log_modulus - 8), false};
       if (encoding.p > parameters.q() / 256) continue;

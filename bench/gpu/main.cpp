@@ -29,7 +29,7 @@ void memory(const GpuOptions& options, const Report& report) {
   const Keys keys(parameters);
   const Transform transform = parameters.literal().transform;
   const std::size_t before = free_memory(options.device);
-  const Server server(keys.evaluation, options.server(transform));
+  const Server server = options.server(keys.evaluation, transform);
   const std::size_t taken = before - std::min(before, free_memory(options.device));
   Record record{.op = "memory", .params = "xiao/STD128", .transfers = true, .unit = "bytes"};
   record.set(static_cast<double>(taken));

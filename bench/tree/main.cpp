@@ -159,10 +159,8 @@ int run(CommandLine& line) {
     literal.rotation = rotation_of(name);
     const auto parameters = Parameters::create(literal);
     const Client client(parameters);
-    ServerOptions with;
-    with.device = options.device;
-    with.allow_failure = 1;  // of tables on fresh levels: apps/tree/security.py bounds it
-    const Server server(client.evaluation_keys(), with);
+    // Of tables on fresh levels: apps/tree/security.py bounds the failure.
+    const Server server(client.evaluation_keys(), {options.device}, {.allow_failure = 1});
     for (const std::size_t flowers : options.batches) {
       Words levels;
       for (std::size_t flower = 0; flower < flowers; ++flower)

@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
     from . import bgv, binfhe, ckks, client, errors, server
     from ._devices import DeviceInfo, devices
-    from ._key_cache import KeyCache
     from ._saved import allow_insecure_pickles
     from ._server import cpu_target
+    from ._session import Session
     from .errors import *  # noqa: F403
 
     __version__: str
     __all__ = [
         "DeviceInfo",
-        "KeyCache",
+        "Session",
         "__version__",
         "allow_insecure_pickles",
         "bgv",
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 _packages = ("bgv", "binfhe", "ckks", "client", "errors", "server")
 _names = {
     "DeviceInfo": "_devices",
-    "KeyCache": "_key_cache",
+    "Session": "_session",
     "allow_insecure_pickles": "_saved",
     "cpu_target": "_server",
     "devices": "_devices",

@@ -20,13 +20,13 @@ from ._shown import shown
 from .errors import ShapeError
 
 if TYPE_CHECKING:
-    from ._session import Session
+    from ._base_server import BaseServer
 
 Shape = tuple[int, ...]
 Positions = np.ndarray[Any, np.dtype[np.intp]]
 A = TypeVar("A", bound="Array")
 H = TypeVar("H", bound="HostArray")
-S = TypeVar("S", bound="Session[Any, Any]")
+S = TypeVar("S", bound="BaseServer[Any, Any, Any]")
 D = TypeVar("D", bound="DeviceArray[Any]")
 
 

@@ -21,7 +21,7 @@ SEED_BYTES = 32
 
 
 class NoDevice:
-    """What a `Session` asks of its `_core`, of one that follows a function without ciphertexts."""
+    """What a server asks of its `_core`, of one that follows a function without ciphertexts."""
 
     device = "no device: a plan"
     devices = (device,)

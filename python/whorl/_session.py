@@ -1,75 +1,53 @@
-"""The base class of every scheme's server: evaluation keys on devices, and arrays on them."""
+"""Devices, and room on them for keys, which servers of any scheme share."""
 
 from __future__ import annotations
 
-import math
 import os
-import warnings
-from typing import Any, ClassVar, Generic, NoReturn, TypeVar
+from typing import NoReturn
 
-import numpy as np
-
-from ._array import DeviceArray, HostArray, Shape, no_ciphertexts, repeated
-from ._key_cache import KeyCache, room_for_keys
-from ._literal import Part, as_text, as_threads
-from ._paths import PathName
-from ._saved import Keys
+from . import _server
+from ._literal import Part, as_long, as_text, as_threads
 from ._shown import shown
-from .errors import DeviceError
-
-H = TypeVar("H", bound=HostArray)
-D = TypeVar("D", bound="DeviceArray[Any]")
-K = TypeVar("K", bound=Keys[Any])
+from .errors import ParameterError
 
 
-class Session(Generic[H, D]):
-    """Evaluation keys on devices. A scheme's class names its classes and adds operations.
+class Session:
+    """Opened devices, for servers of any scheme.
 
-    The device is an argument, or else `WHORL_DEVICE`, or else a GPU that can be used or the CPU.
+    Args:
+        device: `"cpu"`, `"cuda"` (the first GPU), `"cuda:1"`, several GPUs as `"cuda:0,1"` or
+            `"cuda:all"`, or `""` for the best found: a GPU that can be used, else the CPU. Default:
+            the environment's WHORL_DEVICE, else `""`. `whorl.devices()` lists what there is.
+        threads: of the CPU; default 0: all cores.
+        key_bytes: bytes that the keys of all its servers together may take on each device; those
+            used least recently leave it then, and come back when they are used. Default 0: no
+            bound.
+
+    Raises:
+        DeviceError: the device is not there, or no device has that name; no other device takes its
+            place.
+        ParameterError: `key_bytes` is not an integer in 0 … 2^64 - 1.
+
+    Give it to each server as `session`. The servers then share the devices, the threads and the
+    room for keys: their keys take turns, and where memory is short, arrays of one server that are
+    not in use wait in the host's memory for a call of another. If a single key is larger than the
+    room, using it raises `OutOfMemoryError`. Several threads may use a session at once. It is open
+    as long as the last of its servers.
+
+    >>> import whorl
+    >>> session = whorl.Session("cpu", key_bytes=2**30)
+    >>> params = whorl.binfhe.parameters("W128_P64")
+    >>> clients = [whorl.binfhe.Client(params) for _ in range(2)]
+    >>> keys = [client.evaluation_keys() for client in clients]
+    >>> servers = [whorl.binfhe.Server(each, session=session) for each in keys]
+    >>> sum(server.key_bytes for server in servers) <= session.key_bytes
+    True
     """
 
-    __slots__ = ("_core", "_parameters", "_warned_of")
+    __slots__ = ("_core",)
 
-    _maker: ClassVar[Any]
-    """Class of the C++ library, with `create(keys, device, threads, …)`."""
-    _keys_type: ClassVar[type[Keys[Any]]]
-    _host_type: type[H]
-    _device_type: type[D]
-
-    def __init__(
-        self,
-        keys: Any,
-        device: str | None = None,
-        threads: int = 0,
-        allow_insecure: bool = False,
-    ) -> None:
-        self._open(keys, device, threads, allow_insecure)
-
-    def _open(
-        self, keys: Any, device: str | None, threads: int, allow_insecure: bool, *options: Any
-    ) -> None:
-        if not isinstance(keys, self._keys_type):
-            if not isinstance(keys, (str, bytes, os.PathLike)):
-                raise TypeError(
-                    f"keys: {_public_name(self._keys_type)}, or the path of a file of them, are "
-                    f"needed, not {_public_name(type(keys))}"
-                )
-            keys = self._keys_type.load(keys, allow_insecure)
-        if device is None:
-            device = os.environ.get("WHORL_DEVICE", "")
-        if not isinstance(device, str):
-            raise TypeError(f"device: a name such as 'cuda:0' is needed, not {shown(device)}")
-        self._core = self._maker.create(
-            keys._core, as_text("device", device), as_threads(threads), *options
-        )
-        self._parameters = keys.parameters
-        self._warned_of = 0
-
-    @property
-    def key_id(self) -> str:
-        """Label of the keys, 32 hexadecimal digits."""
-        label: str = self._core.key_id.hex()
-        return label
+    def __init__(self, device: str | None = None, threads: int = 0, key_bytes: int = 0) -> None:
+        self._core = _server.Session(*where(device, threads, key_bytes))
 
     device = Part[str](
         "_core.device",
@@ -81,131 +59,44 @@ class Session(Generic[H, D]):
         "Those of several `devices` that failed and are not used any more, and why.",
         tuple,
     )
-    key_bytes = Part[int]("_core.key_bytes", "Bytes of the keys as they lie on the devices.")
-
-    def _about(self) -> str:
-        """Text that `repr` adds."""
-        return ""
-
-    def __repr__(self) -> str:
-        name = self._parameters.name or "unnamed"
-        return f"<Server on {self.device}{self._about()}, {name}, key {self.key_id[:8]}…>"
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("a server holds a device and cannot be pickled; send its EvaluationKeys")
-
-    # ---- to and from the device
-
-    def upload(self, ciphertexts: H | D) -> D:
-        """The ciphertexts on the device, as an array whose operators know this server.
-
-        An array that is on the server's devices already is returned unchanged. `RangeError` for
-        residues that are not below their modulus; `ParameterMismatchError` or `KeyMismatchError`
-        for ciphertexts of other parameters or another key; `DeviceError` for an array of another
-        server.
-        """
-        if isinstance(ciphertexts, self._device_type):
-            if ciphertexts._server is not self:
-                raise DeviceError("the array belongs to another server; to_host() brings it back")
-            return ciphertexts
-        if not isinstance(ciphertexts, self._host_type):
-            raise no_ciphertexts(self._parameters, ciphertexts)
-        return self._wrap(self._core.upload(ciphertexts._core), ciphertexts.shape)
-
-    def download(self, a: D) -> H:
-        """Waits for the array and copies it to the host's memory."""
-        if not isinstance(a, self._device_type):
-            raise TypeError(f"an encrypted array is needed, not {type(a).__name__}")
-        if a._server is not self:
-            raise DeviceError("the array belongs to another server")
-        core = self._core.download(a._core)
-        self._warn()
-        host: H = self._host_type._wrap(core, a.shape, self._parameters)
-        return host
+    threads = Part[int]("_core.threads", "Threads used.")
+    key_bytes = Part[int]("_core.key_bytes", "Bytes that keys may take on each device; 0: any.")
 
     def synchronise(self) -> None:
-        """Waits until all work so far is done: operations on a GPU return before they are done."""
+        """Waits until all work of its servers is done."""
         self._core.synchronise()
 
-    # ---- operands and results
+    def __repr__(self) -> str:
+        room = f", {self.key_bytes} bytes for keys" if self.key_bytes else ""
+        return f"<Session on {self.device}{room}>"
 
-    def _wrap(self, core: Any, shape: Shape) -> D:
-        self._warn()
-        return self._device_type._wrap(core, self, shape)
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a session holds devices and cannot be pickled")
 
-    def _meet(self, *operands: H | D) -> tuple[list[D], Shape]:
-        """Uploads operands and broadcasts them to one shape; a single ciphertext stays single."""
-        arrays = [self.upload(operand) for operand in operands]
-        shape = np.broadcast_shapes(*(array.shape for array in arrays))
-        each = max(array._each for array in arrays)
-        spread_out = (spread(array, shape) for array in arrays)
-        return [a if a.size == 1 else repeated(a, each) for a in spread_out], shape
 
-    def _warn(self) -> None:
-        """Warns of each device that has failed, once."""
-        failed = self.failed_devices
-        new, self._warned_of = failed[self._warned_of :], len(failed)
-        for name, message in new:
-            warnings.warn(
-                f"{name} has failed and is not used any more: {message}",
-                RuntimeWarning,
-                stacklevel=4,
+def where(device: str | None, threads: int, key_bytes: int) -> tuple[str, int, int]:
+    """A session's arguments as the C++ library takes them; each is checked."""
+    if device is None:
+        device = os.environ.get("WHORL_DEVICE", "")
+    if not isinstance(device, str):
+        raise TypeError(f"device: a name such as 'cuda:0' is needed, not {shown(device)}")
+    return as_text("device", device), as_threads(threads), as_long("key_bytes", key_bytes)
+
+
+def of_session(
+    session: Session, device: str | None, threads: int, key_bytes: int
+) -> _server.Session:
+    """The session that a server was given, as the C++ library takes it.
+
+    `TypeError` if it is none; `ParameterError` if options of a session are given beside it.
+    """
+    if not isinstance(session, Session):
+        raise TypeError(f"session: a whorl.Session is needed, not {type(session).__name__}")
+    given = {"device": device, "threads": threads, "key_bytes": key_bytes}
+    for name, value in given.items():
+        if value is not None and value != 0:
+            raise ParameterError(
+                f"{name} = {shown(value)} beside a session: give it to the session, which has "
+                "opened its devices"
             )
-
-
-class BudgetedSession(Session[H, D], Generic[K, H, D]):
-    """A session that knows its number of threads and can bound the memory of its keys."""
-
-    __slots__ = ()
-
-    def __init__(
-        self,
-        keys: K | PathName,
-        device: str | None = None,
-        threads: int = 0,
-        allow_insecure: bool = False,
-        key_budget: int = 0,
-        key_cache: KeyCache | None = None,
-    ) -> None:
-        """Opens the devices and gives them the keys.
-
-        Args:
-            keys: evaluation keys, or the path of a file of them.
-            device: `"cpu"`, `"cuda"` (the first GPU), `"cuda:1"`, several GPUs as `"cuda:0,1"` or
-                `"cuda:all"`, or `""` for the best found: a GPU that can be used, else the CPU.
-                Default: the environment's WHORL_DEVICE, else `""`. `whorl.devices()` lists what
-                there is; the property `device` tells which is used.
-            threads: of the CPU; default 0: all cores.
-            allow_insecure: with a path, accept parameters under 128 bits.
-            key_budget: bytes that keys may take on each device; the keys used least recently make
-                room. Default 0: no bound.
-            key_cache: a `whorl.KeyCache`, which is room for keys that several servers share. It
-                takes the place of this server's own budget. Keys are prepared when they are used.
-
-        Raises:
-            DeviceError: the device is not there, or no device has that name; no other device takes
-                its place.
-            OutOfMemoryError: the keys do not fit into a device's memory, or a single key does not
-                fit into `key_budget` or `key_cache`.
-            ParameterError: a key budget that is not an integer in 0 … 2^64 - 1, or a budget and a
-                cache together.
-            TypeMismatchError: a file that does not hold evaluation keys but, for example, a secret
-                key; with a path also the other errors of `EvaluationKeys.load`.
-        """
-        room = room_for_keys(key_budget, key_cache)
-        self._open(keys, device, threads, allow_insecure, *room)
-
-    threads = Part[int]("_core.threads", "Threads used.")
-
-
-def _public_name(kind: type[Any]) -> str:
-    """As users import it: whorl.bgv.EvaluationKeys."""
-    module = kind.__module__.partition("._")[0]
-    return kind.__qualname__ if module == "builtins" else f"{module}.{kind.__qualname__}"
-
-
-def spread(a: D, shape: Shape) -> D:
-    """`a` broadcast to that shape; a single ciphertext stays single."""
-    total = math.prod(shape)
-    alone = a.size == 1 and a._each == 1 and total
-    return a if a.size == total or alone else a.broadcast_to(shape)
+    return session._core

@@ -9,9 +9,7 @@
 namespace whorl::run {
 
 Fleet::Fleet(std::vector<std::shared_ptr<const backend::Device>> devices, FleetOptions options)
-    : options_(std::move(options)),
-      out_of_use_(std::make_unique<std::atomic<bool>[]>(devices.size())),
-      standing_(devices.size()) {
+    : options_(std::move(options)), shared_(std::make_shared<Shared>(devices.size())) {
   if (devices.empty()) throw DeviceError("a server needs at least one device");
   if (options_.interrupt) options_.interrupt = guarded(std::move(options_.interrupt));
   lanes_.reserve(devices.size());
@@ -22,6 +20,12 @@ std::shared_ptr<const Fleet> Fleet::open(const std::string& name, backend::Devic
                                          FleetOptions options) {
   device.interrupt = options.interrupt ? guarded(options.interrupt) : nullptr;
   return std::make_shared<const Fleet>(backend::make_devices(name, device), std::move(options));
+}
+
+std::shared_ptr<const Fleet> Fleet::with_least_share(std::size_t least_share) const {
+  auto out = std::make_shared<Fleet>(*this);
+  out->options_.least_share = least_share;
+  return out;
 }
 
 std::vector<std::string> Fleet::names() const {
@@ -38,21 +42,21 @@ std::string Fleet::name() const {
 }
 
 std::vector<FailedDevice> Fleet::failed() const {
-  const std::scoped_lock lock(mutex_);
-  return failures_;
+  const std::scoped_lock lock(shared_->mutex);
+  return shared_->failures;
 }
 
 void Fleet::mark_failed(std::size_t lane, const std::string& message) const {
   if (size() == 1) return;
-  const std::scoped_lock lock(mutex_);
-  if (out_of_use_[lane].exchange(true)) return;  // a call in another thread was first
-  failures_.push_back({lanes_[lane]->name(), message});
+  const std::scoped_lock lock(shared_->mutex);
+  if (shared_->out_of_use[lane].exchange(true)) return;  // a call in another thread was first
+  shared_->failures.push_back({lanes_[lane]->name(), message});
 }
 
 std::size_t Fleet::failures() const {
   if (size() == 1) return 0;
-  const std::scoped_lock lock(mutex_);
-  return failures_.size();
+  const std::scoped_lock lock(shared_->mutex);
+  return shared_->failures.size();
 }
 
 void Fleet::wait() const {

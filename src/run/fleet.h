@@ -67,6 +67,8 @@ class Fleet {
   /// The devices that a name asks for (backend::make_devices), with `options.interrupt` guarded.
   static std::shared_ptr<const Fleet> open(const std::string& name, backend::DeviceOptions device,
                                            FleetOptions options);
+  /// The same devices, of which a batch takes fewer or more.
+  std::shared_ptr<const Fleet> with_least_share(std::size_t least_share) const;
 
   std::size_t size() const { return lanes_.size(); }
   const std::shared_ptr<const Lane>& lane(std::size_t number) const { return lanes_[number]; }
@@ -75,7 +77,7 @@ class Fleet {
   /// Devices that have failed and are not used any more, the oldest failure first.
   std::vector<FailedDevice> failed() const;
   bool has_failed(std::size_t lane) const {
-    return out_of_use_[lane].load(std::memory_order_relaxed);
+    return shared_->out_of_use[lane].load(std::memory_order_relaxed);
   }
   /// Marks a lane of a fleet of several as failed. A device alone stays in use: it may recover.
   void mark_failed(std::size_t lane, const std::string& message) const;
@@ -166,12 +168,19 @@ class Fleet {
   /// Called where it is handled: marks its device, keeps the first.
   void note(std::size_t lane, const std::string& message, std::exception_ptr& first) const;
 
+  /// What is known of the devices, whichever fleet has learnt it.
+  struct Shared {
+    explicit Shared(std::size_t lanes)
+        : out_of_use(std::make_unique<std::atomic<bool>[]>(lanes)), standing(lanes) {}
+    std::unique_ptr<std::atomic<bool>[]> out_of_use;  ///< a lane each: it failed
+    math::ProcessMutex mutex;                         ///< of those below
+    std::vector<Standing> standing;
+    std::vector<FailedDevice> failures;
+  };
+
   std::vector<std::shared_ptr<const Lane>> lanes_;
   FleetOptions options_;
-  std::unique_ptr<std::atomic<bool>[]> out_of_use_;  ///< a lane each: it failed
-  mutable math::ProcessMutex mutex_;                 ///< of those below
-  mutable std::vector<Standing> standing_;
-  mutable std::vector<FailedDevice> failures_;
+  std::shared_ptr<Shared> shared_;
 };
 
 /// Pieces of a range on a device of `queues` that takes `limit` at once: of equal size, and one for

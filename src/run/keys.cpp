@@ -232,24 +232,4 @@ SizedKey KeyOnDevices::prepare_with_room(const Lane& lane, std::size_t about) co
   }
 }
 
-std::shared_ptr<KeyBudget> budget_of(const std::optional<KeyCache>& cache, std::size_t key_budget) {
-  if (!cache)
-    return std::make_shared<KeyBudget>(key_budget == 0 ? KeyBudget::unlimited : key_budget);
-  if (key_budget != 0)
-    throw ParameterError(
-        "key_budget = " + std::to_string(key_budget) +
-        " beside a key_cache: give only one of them, since a cache has a bound of its own");
-  return cache->budget_;
-}
-
 }  // namespace whorl::run
-
-namespace whorl {
-
-KeyCache::KeyCache(std::size_t bytes_a_device) {
-  if (bytes_a_device == 0) throw ParameterError("key cache: bytes_a_device = 0 is below 1");
-  budget_ = std::make_shared<run::KeyBudget>(bytes_a_device);
-}
-std::size_t KeyCache::bytes_a_device() const { return budget_->bytes(); }
-
-}  // namespace whorl

@@ -8,14 +8,12 @@
 #include <list>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "math/process.h"
 #include "run/lane.h"
-#include "whorl/devices.h"
 
 namespace whorl::run {
 
@@ -96,10 +94,6 @@ SizedKey sized(Key key) {
 }
 /// Makes a key through a lane's queue.
 using PrepareKey = std::function<SizedKey(const backend::Queue&)>;
-
-/// The budget of a server's keys: the cache that it shares, or `key_budget` bytes on each device
-/// for this server only (0: no bound). ParameterError if both are given.
-std::shared_ptr<KeyBudget> budget_of(const std::optional<KeyCache>& cache, std::size_t key_budget);
 
 /// One key, prepared on the lanes that have used it.
 class KeyOnDevices {

@@ -160,13 +160,13 @@ void Fleet::run_on(std::size_t lane, const Job& job, Range range) const {
 }
 
 std::vector<Fleet::Share> Fleet::split(Range range, const std::vector<bool>& excluded) const {
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(shared_->mutex);
   std::vector<std::size_t> chosen;
   for (std::size_t l = 0; l < size(); ++l)
     if (!has_failed(l) && !excluded[l]) chosen.push_back(l);
   // Of those that are least in use the fastest come first; as many as the batch is worth.
   std::stable_sort(chosen.begin(), chosen.end(), [&](std::size_t a, std::size_t b) {
-    const Standing &x = standing_[a], &y = standing_[b];
+    const Standing &x = shared_->standing[a], &y = shared_->standing[b];
     return x.calls != y.calls ? x.calls < y.calls : x.speed > y.speed;
   });
   const std::size_t worth =
@@ -175,12 +175,12 @@ std::vector<Fleet::Share> Fleet::split(Range range, const std::vector<bool>& exc
   std::sort(chosen.begin(), chosen.end());
 
   double total = 0;
-  for (const std::size_t l : chosen) total += standing_[l].speed;
+  for (const std::size_t l : chosen) total += shared_->standing[l].speed;
   std::vector<Share> out;
   double before = 0;
   std::size_t begin = 0;
   for (const std::size_t l : chosen) {
-    before += standing_[l].speed;
+    before += shared_->standing[l].speed;
     const auto upto =
         static_cast<std::size_t>(std::llround(static_cast<double>(range.count) * before / total));
     const std::size_t end = l == chosen.back() ? range.count : std::min(range.count, upto);
@@ -204,13 +204,13 @@ std::vector<Fleet::Outcome> Fleet::work(const Job& job, const std::vector<Share>
   /// While it lives, others know that these devices are in use.
   struct Busy {
     Busy(const Fleet& of, const std::vector<Share>& these) : fleet(of), shares(these) {
-      const std::scoped_lock lock(fleet.mutex_);
-      for (const Share& share : shares) ++fleet.standing_[share.lane].calls;
+      const std::scoped_lock lock(fleet.shared_->mutex);
+      for (const Share& share : shares) ++fleet.shared_->standing[share.lane].calls;
     }
     ~Busy() {
-      if (fleet.mutex_.abandoned()) return;
-      const std::scoped_lock lock(fleet.mutex_);
-      for (const Share& share : shares) --fleet.standing_[share.lane].calls;
+      if (fleet.shared_->mutex.abandoned()) return;
+      const std::scoped_lock lock(fleet.shared_->mutex);
+      for (const Share& share : shares) --fleet.shared_->standing[share.lane].calls;
     }
     Busy(const Busy&) = delete;
     Busy& operator=(const Busy&) = delete;
@@ -227,7 +227,7 @@ std::vector<Fleet::Outcome> Fleet::work(const Job& job, const std::vector<Share>
 
 void Fleet::learn(const std::vector<Share>& shares, const std::vector<Outcome>& outcomes) const {
   if (shares.size() < 2) return;  // nothing to compare with
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(shared_->mutex);
   double believed = 0, measured = 0;
   const auto rate = [&](std::size_t s) {
     return static_cast<double>(shares[s].range.count) / outcomes[s].seconds;
@@ -237,13 +237,13 @@ void Fleet::learn(const std::vector<Share>& shares, const std::vector<Outcome>& 
   };
   for (std::size_t s = 0; s < shares.size(); ++s) {
     if (!counts(s)) continue;
-    believed += standing_[shares[s].lane].speed;
+    believed += shared_->standing[shares[s].lane].speed;
     measured += rate(s);
   }
   // Operations differ in cost, so only speeds relative to the others of the same call are kept.
   for (std::size_t s = 0; s < shares.size(); ++s) {
     if (!counts(s)) continue;
-    double& speed = standing_[shares[s].lane].speed;
+    double& speed = shared_->standing[shares[s].lane].speed;
     speed = (1 - latest) * speed + latest * rate(s) * believed / measured;
   }
 }

@@ -32,7 +32,7 @@ inline binfhe::Parameters insecure(const binfhe::ParameterLiteral& literal) {
 }
 
 /// With consent to whatever probability of failure small sets have.
-inline binfhe::ServerOptions failing(binfhe::ServerOptions options) {
+inline binfhe::ServerOptions failing(binfhe::ServerOptions options = {}) {
   options.allow_failure = 1;
   return options;
 }

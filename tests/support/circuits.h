@@ -70,7 +70,7 @@ struct Shard {
 /// of the CPU take part in some circuits: one of the least SIMD target, if it is wanted, but in
 /// rings of 2^16, where a circuit takes it eight minutes, and one of two threads, which wait for
 /// one another wherever else something runs.
-template <class Server, class ServerOptions, class EvaluationKeys>
+template <class Server, class SessionOptions, class EvaluationKeys>
 class CircuitServers {
  public:
   CircuitServers(const EvaluationKeys& keys, unsigned threads, bool least_target) : keys_(keys) {
@@ -111,7 +111,7 @@ class CircuitServers {
       if (circuit % m.every != 0) continue;
       if (!m.server)
         m.server = m.on_target([&] {
-          return std::make_unique<Server>(keys_, ServerOptions{m.device, m.threads, {}});
+          return std::make_unique<Server>(keys_, SessionOptions{m.device, m.threads, {}});
         });
       out.push_back(&m);
     }

@@ -13,29 +13,13 @@
 
 #include "whorl/bgv/ciphertexts.h"
 #include "whorl/bgv/parameters.h"
-#include "whorl/devices.h"
+#include "whorl/session.h"
 
 namespace whorl::lattice::rlwe {
 class Array;
 }
 
 namespace whorl::bgv {
-
-struct ServerOptions {
-  /// "cpu"; "cuda" (the first GPU), "cuda:1", several GPUs as "cuda:0,1" or "cuda:all"; "" takes a
-  /// GPU that can be used, or else the CPU. DeviceError if a named device is not there; no other
-  /// device takes its place.
-  std::string device = {};
-  unsigned threads = 0;  ///< host threads; 0: all cores
-  /// Long calls ask this in the calling thread; if it returns true, they throw InterruptedError.
-  std::function<bool()> interrupt = {};
-  /// Bytes that keys may take on each device; the keys used least recently make room. 0 means no
-  /// bound: then keys are prepared when the server is made.
-  std::size_t key_budget = 0;
-  /// Room for keys that several servers share, in place of this server's own key_budget. Keys are
-  /// then prepared when they are used. ParameterError if both are given.
-  std::optional<KeyCache> key_cache = {};
-};
 
 /// A batch of ciphertexts on a server's devices; if there are several, it is spread over them.
 /// Copies share the memory, which never changes. An array may outlive its server. Any thread may
@@ -101,7 +85,10 @@ class Plaintexts {
 /// results that lay on the failed device alone, it throws a DeviceError that names them.
 class Server {
  public:
-  explicit Server(const EvaluationKeys& keys, const ServerOptions& options = {});
+  /// Opens a session of its own.
+  explicit Server(const EvaluationKeys& keys, const SessionOptions& options = {})
+      : Server(keys, Session(options)) {}
+  Server(const EvaluationKeys& keys, const Session& session);
 
   const Parameters& parameters() const;
   const KeyId& key_id() const;

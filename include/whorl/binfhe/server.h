@@ -16,7 +16,7 @@
 #include "whorl/binfhe/lut.h"
 #include "whorl/binfhe/parameters.h"
 #include "whorl/counters.h"
-#include "whorl/devices.h"
+#include "whorl/session.h"
 
 namespace whorl::binfhe {
 
@@ -39,21 +39,8 @@ enum class RotationSchedule : std::uint8_t {
   shared      ///< several ciphertexts in a thread block share each step of the key
 };
 
-/// The fields from `device` to `key_cache` are those of bgv::ServerOptions.
+/// How a server evaluates; SessionOptions say where.
 struct ServerOptions {
-  /// "cpu"; "cuda" (the first GPU), "cuda:1", several GPUs as "cuda:0,1" or "cuda:all"; "" takes a
-  /// GPU that can be used, or else the CPU. DeviceError if a named device is not there; no other
-  /// device takes its place.
-  std::string device = {};
-  unsigned threads = 0;  ///< host threads; 0: all cores
-  /// Long calls ask this in the calling thread; if it returns true, they throw InterruptedError.
-  std::function<bool()> interrupt = {};
-  /// Bytes that keys may take on each device; the keys used least recently make room. 0: no bound.
-  std::size_t key_budget = 0;
-  /// Room for keys that several servers share, in place of this server's own key_budget. Keys are
-  /// prepared when the server is made, and again when they are used after they had to leave.
-  /// ParameterError if both are given.
-  std::optional<KeyCache> key_cache = {};
   std::optional<Transform> transform = {};  ///< default: the transform of the parameters
   RotationSchedule rotation = RotationSchedule::automatic;
   /// With several devices, a batch is spread over so many devices that each gets at least this
@@ -135,7 +122,11 @@ class Array {
 /// are those of one ciphertext, not of a batch.
 class Server {
  public:
-  explicit Server(const EvaluationKeys& keys, const ServerOptions& options = {});
+  /// Opens a session of its own.
+  explicit Server(const EvaluationKeys& keys, const SessionOptions& where = {},
+                  const ServerOptions& options = {});
+  /// ParameterError for a rotation schedule that is not automatic: the session's devices are open.
+  Server(const EvaluationKeys& keys, const Session& session, const ServerOptions& options = {});
   ~Server();
   Server(Server&&) noexcept;
   Server& operator=(Server&&) noexcept;

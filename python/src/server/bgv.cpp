@@ -5,10 +5,10 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
+#include "base_server.h"
 #include "common/packing.h"
 #include "common/ring.h"
 #include "parts.h"
-#include "session.h"
 #include "whorl/circuits/slots.h"
 
 namespace whorl::python {
@@ -78,7 +78,8 @@ void bind_bgv_server(nb::module_& module) {
       },
       "parameters"_a);
 
-  bind_budgeted_session<Server, Array, EvaluationKeys, bgv::ServerOptions>(module)
+  bind_base_server<Server, Array>(module)
+      .def_static("create", &make_server<Server, EvaluationKeys>, "keys"_a, "session"_a)
       .def("add", calling(&Server::add), "a"_a, "b"_a)
       .def("sub", calling(&Server::sub), "a"_a, "b"_a)
       .def("negate", calling(&Server::negate), "a"_a)

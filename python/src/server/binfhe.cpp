@@ -4,10 +4,10 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include "base_server.h"
 #include "binfhe_choices.h"
 #include "common/encodings.h"
 #include "parts.h"
-#include "session.h"
 
 namespace whorl::python {
 
@@ -21,20 +21,14 @@ namespace {
 
 using Bits = std::span<const std::uint32_t>;
 
-Server make_server(const EvaluationKeys& keys, const std::string& device, unsigned threads,
-                   std::size_t key_budget, const std::optional<KeyCache>& key_cache,
-                   const std::optional<std::string>& transform, const std::string& rotation,
-                   double allow_failure) {
+Server make_gate_server(const EvaluationKeys& keys, const Where& where,
+                        const std::optional<std::string>& transform, const std::string& rotation,
+                        double allow_failure) {
   binfhe::ServerOptions options;
-  options.device = device;
-  options.threads = threads;
   if (transform) options.transform = from_name<Transform>(*transform);
-  options.interrupt = &interrupted;
   options.rotation = from_name<RotationSchedule>(rotation);
-  options.key_budget = key_budget;
-  options.key_cache = key_cache;
   options.allow_failure = allow_failure;
-  return without_gil([&] { return Server(keys, options); });
+  return make_server<Server>(keys, where, options);
 }
 
 }  // namespace
@@ -47,13 +41,12 @@ void bind_binfhe_server(nb::module_& module) {
       .def_prop_ro("largest", &Array::largest)
       .def_prop_ro("nbytes", &Array::bytes);
 
-  bind_session<Server, Array, const std::shared_ptr<const binfhe::Ciphertexts>&>(module)
-      .def_static("create", &make_server, "keys"_a, "device"_a, "threads"_a, "key_budget"_a,
-                  "key_cache"_a.none(), "transform"_a.none(), "rotation"_a, "allow_failure"_a)
+  bind_base_server<Server, Array, const std::shared_ptr<const binfhe::Ciphertexts>&>(module)
+      .def_static("create", &make_gate_server, "keys"_a, "session"_a, "transform"_a.none(),
+                  "rotation"_a, "allow_failure"_a)
       .def_prop_ro("allow_failure", &Server::allow_failure)
       .def_prop_ro("rotation", [](const Server& s) { return to_name(s.rotation()); })
       .def_prop_ro("transform", [](const Server& s) { return to_name(s.transform()); })
-      .def_prop_ro("threads", &Server::threads)
       .def_prop_ro("device_keys", &Server::device_keys)
       .def("device_counters",
            [](const Server& s) {

@@ -10,10 +10,10 @@
 
 #include <utility>
 
+#include "base_server.h"
 #include "common/packing.h"
 #include "common/ring.h"
 #include "parts.h"
-#include "session.h"
 #include "whorl/circuits/bootstrap.h"
 #include "whorl/circuits/functions.h"
 #include "whorl/circuits/linear_maps.h"
@@ -99,7 +99,8 @@ void bind_ckks_server(nb::module_& module) {
 
   bind_polynomials(module);
 
-  bind_budgeted_session<Server, Array, ckks::EvaluationKeys, ckks::ServerOptions>(module)
+  bind_base_server<Server, Array>(module)
+      .def_static("create", &make_server<Server, ckks::EvaluationKeys>, "keys"_a, "session"_a)
       .def_prop_ro("best_batch", &Server::best_batch)
       .def("add", calling(&Server::add), "a"_a, "b"_a)
       .def("sub", calling(&Server::sub), "a"_a, "b"_a)

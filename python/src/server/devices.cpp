@@ -1,9 +1,10 @@
-// Which devices there are, and room for keys on them.
+// Which devices there are, and sessions on them.
 #include "whorl/devices.h"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "base_server.h"
 #include "common/calls.h"
 #include "parts.h"
 
@@ -11,9 +12,19 @@ namespace whorl::python {
 
 void bind_devices(nb::module_& module) {
   using namespace nb::literals;
-  nb::class_<KeyCache>(module, "KeyCache")
-      .def(nb::init<std::size_t>(), "bytes_a_device"_a)
-      .def_prop_ro("bytes_a_device", &KeyCache::bytes_a_device);
+  nb::class_<Session> session(module, "Session");
+  session
+      .def(
+          "__init__",
+          [](Session* self, const std::string& device, unsigned threads, std::size_t key_bytes) {
+            without_gil([&] {
+              new (self) Session(options_of({device, threads, key_bytes}));
+              return 0;
+            });
+          },
+          "device"_a, "threads"_a, "key_bytes"_a)
+      .def_prop_ro("key_bytes", &Session::key_bytes);
+  bind_devices_of(session);
   module.def(
       "device_name",
       [](const std::string& device) { return without_gil([&] { return device_name(device); }); },

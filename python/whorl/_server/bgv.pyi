@@ -3,7 +3,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from .parts import I64, U32, Batch, Checked, Keys, OnDevice, Read, Session
+from .parts import I64, U32, Batch, Checked, Keys, OnDevice, Read, OnSession
 
 class ParameterLiteral:
     name: str
@@ -118,7 +118,7 @@ def rotations_for_matrix(
 def rotations_for_diagonals(count: int, step: int) -> tuple[list[int], bool]: ...
 def rotations_for_sum(parameters: Parameters) -> tuple[list[int], bool]: ...
 
-class Server(Session[Server, EvaluationKeys, Parameters, Ciphertexts, Array]):
+class Server(OnSession[Server, EvaluationKeys, Parameters, Ciphertexts, Array]):
     @overload
     def take(self, a: Array, index: U32) -> Array: ...
     @overload

@@ -1,8 +1,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from . import KeyCache
-from .parts import I32, U32, Batch, Checked, Frame, Keys, OnDevice, Read, Session
+from . import Session
+from .parts import I32, U32, Batch, Checked, Frame, Keys, OnDevice, Read, OnSession
 
 _Encoding = tuple[int, bool]
 
@@ -79,14 +79,11 @@ class Array(OnDevice):
     noise: Read[float]
     largest: Read[int]
 
-class Server(Session[Server, EvaluationKeys, Parameters, Ciphertexts, Array]):
+class Server(OnSession[Server, EvaluationKeys, Parameters, Ciphertexts, Array]):
     @staticmethod
     def create(  # type: ignore[override]  # it takes two more
         keys: EvaluationKeys,
-        device: str,
-        threads: int,
-        key_budget: int,
-        key_cache: KeyCache | None,
+        session: Session | tuple[str, int, int],
         transform: str | None,
         rotation: str,
         allow_failure: float,

@@ -3,7 +3,7 @@ from typing import Any
 
 import numpy as np
 
-from .parts import C128, F64, I32, I64, Batch, Checked, Keys, OnDevice, Read, Session
+from .parts import C128, F64, I32, I64, Batch, Checked, Keys, OnDevice, Read, OnSession
 
 class BootstrapLiteral:
     weight: int
@@ -168,7 +168,7 @@ def tanh_of(low: float, high: float, error: float) -> Polynomial: ...
 def exp_of(low: float, high: float, error: float) -> Polynomial: ...
 def sine_of(low: float, high: float, error: float) -> Polynomial: ...
 
-class Server(Session[Server, EvaluationKeys, Parameters, Ciphertexts, Array]):
+class Server(OnSession[Server, EvaluationKeys, Parameters, Ciphertexts, Array]):
     best_batch: Read[int]
     def add(self, a: Array, b: Array) -> Array: ...
     def sub(self, a: Array, b: Array) -> Array: ...

@@ -5,7 +5,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from . import KeyCache
+from . import Session
 
 U32 = np.ndarray[Any, np.dtype[np.uint32]]
 I32 = np.ndarray[Any, np.dtype[np.int32]]
@@ -67,11 +67,9 @@ class Batch(Frame[T], Origin[P], Generic[T, P]):
 class OnDevice:
     nbytes: Read[int]
 
-class Session(Origin[P], Generic[T, K, P, C, A]):
+class OnSession(Origin[P], Generic[T, K, P, C, A]):
     @staticmethod
-    def create(
-        keys: K, device: str, threads: int, key_budget: int, key_cache: KeyCache | None
-    ) -> T: ...
+    def create(keys: K, session: Session | tuple[str, int, int]) -> T: ...
     threads: Read[int]
     device: Read[str]
     devices: Read[list[str]]

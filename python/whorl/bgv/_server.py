@@ -10,16 +10,16 @@ from numpy.typing import ArrayLike
 from .._array import Shape, repeated, stack
 from .._entries import entries_of
 from .._literal import Part, as_integer, as_real, as_text
-from .._ring_session import (
+from .._ring_server import (
     MAX_POWER,
-    RingSession,
+    RingServer,
     as_distance,
     is_alone,
     needing,
     repeated_rows,
 )
 from .._server import bgv as _lib
-from .._session import spread
+from .._base_server import spread
 from .._shown import shown
 from ..errors import DeviceError, EncodingError, ShapeError
 from ._arrays import EncryptedArray, Matrix, Mean, Plaintexts
@@ -31,11 +31,11 @@ from ._values import Packing, Values, as_matrix, as_scalar, as_vectors
 Encrypted = EncryptedArray | Ciphertexts
 
 
-class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
+class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
     """Evaluates on arrays of ciphertexts with evaluation keys only.
 
-    `help(Server.__init__)` explains the arguments, and the errors that they raise. With neither a
-    `key_budget` nor a `key_cache`, all keys lie on the devices from the start.
+    `help(Server.__init__)` explains the arguments, and the errors that they raise. Without a
+    bound of `key_bytes` all keys lie on the devices from the start.
 
     Methods take arrays on the devices, or `Ciphertexts`, which they upload. Results stay on the
     devices. Several GPUs share each batch in equal parts. If their memory is short, pieces of

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._array import Shape, concatenate
+from .._base_server import BaseServer, spread
 from .._entries import at, entries_of, refuse_unreadable
 from .._integers import as_modulus, refuse, whole_numbers
-from .._key_cache import KeyCache, room_for_keys
 from .._literal import Part, as_text
 from .._paths import PathName
 from .._server import binfhe as _lib
-from .._session import BudgetedSession, spread
+from .._session import Session
 from .._shown import counted, shown
 from ..errors import EncodingError, ParameterMismatchError
 from ._ciphertexts import Ciphertexts, EncryptedArray
@@ -35,18 +35,19 @@ Bits = Encrypted | ArrayLike
 Output = tuple[int, bool] | None
 
 
-class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
+class Server(BaseServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
     """Evaluates on arrays of ciphertexts with evaluation keys only.
 
     `help(Server.__init__)` explains the arguments that servers of every scheme have, and the errors
-    that they raise. With a `key_cache`, keys are prepared when the server is made, and when they
-    are used.
+    that they raise. With a bound of `key_bytes`, keys are prepared when the server is made, and
+    again when they are used after they had to leave.
 
     Args:
         transform: `"ntt"` (exact) or `"fft"`; default: the parameters'.
         rotation: how a GPU spreads blind rotations, for comparison: `"single"` (one ciphertext in a
             thread block), `"cluster"` (one over several blocks), `"shared"` (several in a block);
-            default `"auto"`: the fastest for the batch. A CPU ignores it.
+            default `"auto"`: the fastest for the batch, the only one with a `session`. A CPU ignores
+            it.
         allow_failure: the largest probability with which an operation on a ciphertext may give a
             wrong result, 2^-40 by default; 1 allows all.
 
@@ -105,22 +106,21 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         device: str | None = None,
         threads: int = 0,
         allow_insecure: bool = False,
-        key_budget: int = 0,
-        key_cache: KeyCache | None = None,
+        key_bytes: int = 0,
+        session: Session | None = None,
         *,
         transform: str | None = None,
         rotation: str = "auto",
         allow_failure: float = ALLOWED_FAILURE,
     ) -> None:
-        room = room_for_keys(key_budget, key_cache)
         options = (
             None if transform is None else as_text("transform", transform),
             as_text("rotation", rotation),
             as_probability(allow_failure, "allow_failure"),
         )
-        self._open(keys, device, threads, allow_insecure, *room, *options)
-        # With a budget or a cache keys are prepared when they are used.
-        if not any(room) and self._core.device_keys == 0:
+        self._open(keys, device, threads, allow_insecure, key_bytes, session, *options)
+        # With a bound keys are prepared when they are used.
+        if key_bytes == 0 and (session is None or session.key_bytes == 0) and self._core.device_keys == 0:
             warnings.warn(
                 f"no key of {self.parameters.name} is of a kind that the accelerator runs: the "
                 f"device {self.device} leaves all work to the CPU behind it",

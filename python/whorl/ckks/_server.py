@@ -13,16 +13,16 @@ from .._array import Shape
 from .._literal import Part, as_integer, as_real, as_word
 from .._numbers import as_complex, one_number
 from .._progress import Report, reports
-from .._ring_session import (
+from .._ring_server import (
     MAX_POWER,
-    RingSession,
+    RingServer,
     as_distance,
     is_alone,
     needing,
     repeated_rows,
 )
 from .._server import ckks as _lib
-from .._session import spread
+from .._base_server import spread
 from .._shown import shown
 from ..errors import DeviceError, EncodingError, NoiseError
 from ._arrays import EncryptedArray
@@ -39,11 +39,11 @@ Encrypted = EncryptedArray | Ciphertexts
 Number = int | float | complex
 
 
-class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
+class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
     """Evaluates on arrays of ciphertexts with evaluation keys only.
 
-    `help(Server.__init__)` explains the arguments, and the errors that they raise. With neither a
-    `key_budget` nor a `key_cache`, all keys lie on the devices from the start.
+    `help(Server.__init__)` explains the arguments, and the errors that they raise. Without a
+    bound of `key_bytes` all keys lie on the devices from the start.
 
     Methods take arrays on the devices, or `Ciphertexts`, which they upload. Results stay on the
     devices. Several GPUs share each batch in equal parts. Evaluation is deterministic, and gives
@@ -583,7 +583,7 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
 
         Returns the bytes that are free on each device, at the latest when calls of other threads
         that use them have ended; 0 if nothing was kept. A later `bootstrap` encodes them again.
-        Keys stay: `key_budget` bounds their memory. `ParameterError` unless `slots` is an integer
+        Keys stay: `key_bytes` bounds their memory. `ParameterError` unless `slots` is an integer
         of at least 1.
         """
         wanted = None if slots is None else as_slots(slots)

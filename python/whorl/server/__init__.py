@@ -9,7 +9,7 @@ compiled module that has them, `whorl._client`, without which it works. Its load
 that holds a secret (`TypeMismatchError`).
 """
 
-from .._key_cache import KeyCache
+from .._session import Session
 from . import bgv, binfhe, ckks
 
-__all__ = ["KeyCache", "bgv", "binfhe", "ckks"]
+__all__ = ["Session", "bgv", "binfhe", "ckks"]

@@ -11,6 +11,7 @@
 #include "schemes/bgv/derived.h"
 #include "schemes/bgv/encoder.h"
 #include "schemes/bgv/request.h"
+#include "schemes/owner.h"
 #include "whorl/error.h"
 
 namespace whorl::bgv {
@@ -56,13 +57,7 @@ namespace {
 ring::Basis basis_of(unsigned limbs) { return ring::Basis::range(0, limbs); }
 
 void check_owner(const SecretKey& key, const Ciphertexts& c) {
-  if (c.parameters != key.parameters())
-    throw ParameterMismatchError("ciphertexts under parameters \"" + c.parameters.literal().name +
-                                 "\", secret key under \"" + key.parameters().literal().name +
-                                 "\"");
-  if (c.key_id != key.key_id())
-    throw KeyMismatchError("the ciphertexts belong to key " + math::short_id(c.key_id) +
-                           ", but this client has key " + math::short_id(key.key_id()));
+  whorl::check_owner(c.parameters, c.key_id, "client", key.parameters(), key.key_id());
   const CiphertextInfo& i = c.info;
   Account::check(key.parameters(), i);
   check_words(c, std::size_t{i.parts} * i.limbs * key.parameters().N());

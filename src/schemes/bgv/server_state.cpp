@@ -26,16 +26,14 @@ void check_counts(std::size_t a, std::size_t b, const char* of_b) {
 
 }  // namespace
 
-Server::State::State(const EvaluationKeys& data, const ServerOptions& options)
+Server::State::State(const EvaluationKeys& data, std::shared_ptr<const run::SessionState> on)
     : parameters(data.parameters),
       key_id(data.key_id),
-      fleet(run::Fleet::open(options.device, {options.threads, {}}, {options.interrupt})),
-      names(fleet->names()),
-      name(fleet->name()),
-      budget(run::budget_of(options.key_cache, options.key_budget)),
+      session(std::move(on)),
+      fleet(session->fleet),
       evaluator(rlwe::Evaluator::make(fleet, any_plan_of(parameters),
-                                      std::min(2 * data.bytes(), budget->bytes()))),
-      keys(evaluator, switch_keys(data), budget),
+                                      std::min(2 * data.bytes(), session->budget->bytes()))),
+      keys(evaluator, switch_keys(data), session->budget),
       account(parameters),
       encoder(parameters) {}
 
@@ -55,7 +53,8 @@ void Server::State::check_packing(Packing a, Packing b) {
 
 void Server::State::check_mine(const rlwe::Array* a) const {
   if (!a) throw ShapeError("an empty array was given to a server");
-  if (!a->is_of(*evaluator)) throw DeviceError("an array of another server was given to " + name);
+  if (!a->is_of(*evaluator))
+    throw DeviceError("an array of another server was given to " + session->name);
 }
 
 void Server::State::check_repeats(const Array& a, std::size_t each) const {

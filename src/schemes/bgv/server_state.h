@@ -11,6 +11,7 @@
 
 #include "lattice/rlwe/evaluator.h"
 #include "lattice/rlwe/keys.h"
+#include "run/session.h"
 #include "schemes/bgv/account.h"
 #include "schemes/bgv/encoder.h"
 #include "whorl/bgv/server.h"
@@ -32,14 +33,12 @@ struct Server::State : std::enable_shared_from_this<State> {
   using Info = CiphertextInfo;
   using Coefficients = std::vector<std::int64_t>;
 
-  State(const EvaluationKeys& data, const ServerOptions& options);
+  State(const EvaluationKeys& data, std::shared_ptr<const run::SessionState> on);
 
   Parameters parameters;
   KeyId key_id;
-  std::shared_ptr<const run::Fleet> fleet;
-  std::vector<std::string> names;
-  std::string name;
-  std::shared_ptr<run::KeyBudget> budget;
+  std::shared_ptr<const run::SessionState> session;
+  std::shared_ptr<const run::Fleet> fleet;  ///< the session's
   std::shared_ptr<const lattice::rlwe::Evaluator> evaluator;
   lattice::rlwe::Keys keys;
   Account account;

@@ -15,6 +15,7 @@
 #include "schemes/binfhe/account.h"
 #include "schemes/binfhe/derived.h"
 #include "schemes/binfhe/origin.h"
+#include "schemes/owner.h"
 
 namespace whorl::binfhe {
 
@@ -71,12 +72,8 @@ void check_secret(const char* which, SecretDistribution distribution, double sig
 }
 
 void check_owner(const SecretKey& key, const Ciphertexts& ciphertexts) {
-  if (ciphertexts.parameters != key.parameters())
-    throw ParameterMismatchError("ciphertexts under parameters \"" + ciphertexts.parameters.name() +
-                                 "\", secret key under \"" + key.parameters().name() + "\"");
-  if (ciphertexts.key_id != key.key_id())
-    throw KeyMismatchError("the ciphertexts belong to key " + math::short_id(ciphertexts.key_id) +
-                           ", but this client has key " + math::short_id(key.key_id()));
+  whorl::check_owner(ciphertexts.parameters, ciphertexts.key_id, "client", key.parameters(),
+                     key.key_id());
   check_encoding(key.parameters(), ciphertexts.encoding);
   if (ciphertexts.data.size() / ciphertexts.row() != ciphertexts.count ||
       ciphertexts.data.size() % ciphertexts.row() != 0)

@@ -5,8 +5,6 @@
 
 #include "backend/contract/counting.h"
 #include "math/text.h"
-#include "run/fleet.h"
-#include "run/keys.h"
 #include "schemes/binfhe/derived.h"
 #include "schemes/binfhe/state.h"
 
@@ -52,17 +50,8 @@ void check_keys(const EvaluationKeys& keys) {
 
 }  // namespace
 
-std::shared_ptr<const run::Fleet> open_fleet(const ServerOptions& options) {
-  run::FleetOptions fleet;
-  fleet.interrupt = options.interrupt;
-  fleet.least_share = options.least_share;
-  return run::Fleet::open(options.device, {options.threads, {}, rotation_of(options.rotation)},
-                          fleet);
-}
-
 std::shared_ptr<const lattice::lwe::Keys> make_keys(const EvaluationKeys& keys, Transform transform,
-                                                    const ServerOptions& options) {
-  const auto budget = run::budget_of(options.key_cache, options.key_budget);
+                                                    const std::shared_ptr<run::KeyBudget>& budget) {
   lattice::lwe::KeyMaterial material{rotation_shape(keys.parameters, transform),
                                      keys.rotation_seed,
                                      keys.rotation_b,
@@ -86,10 +75,23 @@ std::uint32_t Array::largest() const { return state_->origin->largest.any; }
 std::string_view gate_name(Gate gate) { return rule_of(gate).name; }
 unsigned gate_inputs(Gate gate) { return rule_of(gate).inputs; }
 
-Server::Server(const EvaluationKeys& keys, const ServerOptions& options) {
+Server::Server(const EvaluationKeys& keys, const SessionOptions& where,
+               const ServerOptions& options) {
   check_keys(keys);
-  state_ = math::with_memory_for("a server",
-                                 [&] { return std::make_shared<const State>(keys, options); });
+  state_ = math::with_memory_for("a server", [&] {
+    auto session = std::make_shared<const run::SessionState>(where, rotation_of(options.rotation));
+    return std::make_shared<const State>(keys, std::move(session), options);
+  });
+}
+Server::Server(const EvaluationKeys& keys, const Session& session, const ServerOptions& options) {
+  check_keys(keys);
+  if (options.rotation != RotationSchedule::automatic)
+    throw ParameterError(
+        "rotation: a session has opened its devices, which choose for each batch; give the server "
+        "SessionOptions, so that it opens devices of its own");
+  state_ = math::with_memory_for("a server", [&] {
+    return std::make_shared<const State>(keys, run::state_of(session), options);
+  });
 }
 Server::~Server() = default;
 Server::Server(Server&&) noexcept = default;
@@ -97,8 +99,8 @@ Server& Server::operator=(Server&&) noexcept = default;
 
 const Parameters& Server::parameters() const { return state_->parameters; }
 const KeyId& Server::key_id() const { return state_->key_id; }
-const std::string& Server::device() const { return state_->all_devices; }
-const std::vector<std::string>& Server::devices() const { return state_->device_names; }
+const std::string& Server::device() const { return state_->session->name; }
+const std::vector<std::string>& Server::devices() const { return state_->session->names; }
 std::vector<FailedDevice> Server::failed_devices() const { return state_->fleet->failed(); }
 Transform Server::transform() const { return state_->transform; }
 RotationSchedule Server::rotation() const { return state_->rotation; }

@@ -12,19 +12,19 @@
 #include <vector>
 
 #include "math/text.h"
-#include "run/fleet.h"
+#include "run/session.h"
 #include "schemes/binfhe/account.h"
 #include "schemes/binfhe/derived.h"
 #include "schemes/binfhe/large_precision.h"
 #include "schemes/binfhe/origin.h"
 #include "schemes/binfhe/plan.h"
+#include "schemes/owner.h"
 #include "whorl/binfhe/server.h"
 
 namespace whorl::binfhe {
 
-std::shared_ptr<const run::Fleet> open_fleet(const ServerOptions& options);
 std::shared_ptr<const lattice::lwe::Keys> make_keys(const EvaluationKeys& keys, Transform transform,
-                                                    const ServerOptions& options);
+                                                    const std::shared_ptr<run::KeyBudget>& budget);
 
 struct Array::State {
   Parameters parameters;
@@ -43,17 +43,17 @@ struct Array::State {
 };
 
 struct Server::State : std::enable_shared_from_this<State> {
-  State(const EvaluationKeys& keys, const ServerOptions& options)
+  State(const EvaluationKeys& keys, std::shared_ptr<const run::SessionState> on,
+        const ServerOptions& options)
       : parameters(keys.parameters),
         key_id(keys.key_id),
         transform(options.transform.value_or(keys.parameters.literal().transform)),
         rotation(options.rotation),
         account(parameters, transform, options.allow_failure),
-        fleet(open_fleet(options)),
-        server_keys(make_keys(keys, transform, options)),
-        evaluator(fleet, server_keys, most_memory(parameters)),
-        device_names(fleet->names()),
-        all_devices(fleet->name()) {
+        session(std::move(on)),
+        fleet(session->fleet->with_least_share(options.least_share)),
+        server_keys(make_keys(keys, transform, session->budget)),
+        evaluator(fleet, server_keys, most_memory(parameters)) {
     // Now rather than in the first call, so that a device that cannot is refused here.
     for (std::size_t l = 0; l < fleet->size(); ++l) server_keys->on(*fleet->lane(l));
   }
@@ -61,12 +61,7 @@ struct Server::State : std::enable_shared_from_this<State> {
   // ---- checks
 
   void check_owner(const Parameters& of, const KeyId& key) const {
-    if (of != parameters)
-      throw ParameterMismatchError("ciphertexts under parameters \"" + of.name() +
-                                   "\" were given to a server of \"" + parameters.name() + "\"");
-    if (key != key_id)
-      throw KeyMismatchError("ciphertexts of key " + math::short_id(key) +
-                             " were given to a server of key " + math::short_id(key_id));
+    whorl::check_owner(of, key, "server", parameters, key_id);
   }
   void check(const Ciphertexts& c) const {
     check_owner(c.parameters, c.key_id);
@@ -628,11 +623,10 @@ struct Server::State : std::enable_shared_from_this<State> {
   Transform transform;
   RotationSchedule rotation;
   Account account;
-  std::shared_ptr<const run::Fleet> fleet;
+  std::shared_ptr<const run::SessionState> session;
+  std::shared_ptr<const run::Fleet> fleet;  ///< the session's, with the server's least share
   std::shared_ptr<const lattice::lwe::Keys> server_keys;
   lattice::lwe::Evaluator evaluator;
-  std::vector<std::string> device_names;
-  std::string all_devices;
 };
 
 }  // namespace whorl::binfhe

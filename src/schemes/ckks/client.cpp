@@ -16,6 +16,7 @@
 #include "schemes/ckks/encoder.h"
 #include "schemes/ckks/noise.h"
 #include "schemes/ckks/release.h"
+#include "schemes/owner.h"
 #include "whorl/error.h"
 
 namespace whorl::ckks {
@@ -138,13 +139,7 @@ Ciphertexts encrypted(const SecretKey& key, const auto& state, std::span<const C
 }
 
 void check_owner(const SecretKey& key, const Ciphertexts& c) {
-  if (c.parameters != key.parameters())
-    throw ParameterMismatchError("ciphertexts under parameters \"" + c.parameters.literal().name +
-                                 "\", secret key under \"" + key.parameters().literal().name +
-                                 "\"");
-  if (c.key_id != key.key_id())
-    throw KeyMismatchError("the ciphertexts belong to key " + math::short_id(c.key_id) +
-                           ", but this client has key " + math::short_id(key.key_id()));
+  whorl::check_owner(c.parameters, c.key_id, "client", key.parameters(), key.key_id());
   Account::check(key.parameters(), c.info);
   check_words(c.data, c.info.count, words_of(c.parameters, c.info), c.parameters.word_bytes());
 }

@@ -9,6 +9,7 @@
 #include "math/text.h"
 #include "schemes/ckks/access.h"
 #include "schemes/ckks/server_state.h"
+#include "schemes/owner.h"
 #include "whorl/error.h"
 
 namespace whorl::ckks {
@@ -30,14 +31,15 @@ void check_power(const char* what, std::uint64_t value, std::uint64_t least, std
 
 Server::Server(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 
-Server::Server(const EvaluationKeys& keys, const ServerOptions& options)
-    : state_(math::with_memory_for("a server",
-                                   [&] { return std::make_shared<const State>(keys, options); })) {}
+Server::Server(const EvaluationKeys& keys, const Session& session)
+    : state_(math::with_memory_for("a server", [&] {
+        return std::make_shared<const State>(keys, run::state_of(session));
+      })) {}
 
 const Parameters& Server::parameters() const { return state_->parameters; }
 const KeyId& Server::key_id() const { return state_->key_id; }
-const std::string& Server::device() const { return state_->name; }
-const std::vector<std::string>& Server::devices() const { return state_->names; }
+const std::string& Server::device() const { return state_->session->name; }
+const std::vector<std::string>& Server::devices() const { return state_->session->names; }
 unsigned Server::threads() const { return state_->fleet->lane(0)->device().threads(); }
 std::vector<FailedDevice> Server::failed_devices() const { return state_->fleet->failed(); }
 std::size_t Server::key_bytes() const {
@@ -52,13 +54,7 @@ std::size_t Server::best_batch() const {
 
 Array Server::upload(const Ciphertexts& c) const {
   const CiphertextInfo& i = c.info;
-  if (c.parameters != state_->parameters)
-    throw ParameterMismatchError("ciphertexts under parameters \"" + c.parameters.literal().name +
-                                 "\" were given to a server of \"" + parameters().literal().name +
-                                 "\"");
-  if (c.key_id != state_->key_id)
-    throw KeyMismatchError("ciphertexts of key " + math::short_id(c.key_id) +
-                           " were given to a server of key " + math::short_id(state_->key_id));
+  check_owner(c.parameters, c.key_id, "server", parameters(), key_id());
   Account::check(parameters(), i);
   if (i.packing != Packing::coefficients && i.length != i.slots() && i.rest != Rest::copies)
     throw EncodingError("vectors of " + std::to_string(i.length) +

@@ -85,15 +85,13 @@ void Server::State::check_plain(std::span<const Complex> values, double scale) {
   check_fits(extent_of(values).most, scale);
 }
 
-Server::State::State(const EvaluationKeys& data, const ServerOptions& options)
+Server::State::State(const EvaluationKeys& data, std::shared_ptr<const run::SessionState> on)
     : parameters(data.parameters),
       key_id(data.key_id),
-      fleet(run::Fleet::open(options.device, {options.threads, {}}, {options.interrupt})),
-      names(fleet->names()),
-      name(fleet->name()),
-      budget(run::budget_of(options.key_cache, options.key_budget)),
+      session(std::move(on)),
+      fleet(session->fleet),
       evaluator(rlwe::Evaluator::make(fleet, any_plan_of(parameters),
-                                      std::min(2 * data.bytes(), budget->bytes()))),
+                                      std::min(2 * data.bytes(), session->budget->bytes()))),
       keys(keys_for(data, SwitchRole::usual)),
       low_keys(keys_for(data, SwitchRole::low)),
       to_sparse(keys_for(data, SwitchRole::to_sparse)),
@@ -101,13 +99,23 @@ Server::State::State(const EvaluationKeys& data, const ServerOptions& options)
       account(parameters),
       constants(make_constants()) {}
 
+namespace {
+
+/// Of a dry run, which has arrays without residues.
+std::shared_ptr<const run::SessionState> no_session() {
+  run::SessionState out({.device = "cpu", .threads = 1});
+  out.names = {"no device: a dry run"};
+  out.name = out.names[0];
+  return std::make_shared<const run::SessionState>(std::move(out));
+}
+
+}  // namespace
+
 Server::State::State(const Parameters& of)
     : parameters(of),
       key_id{},
-      fleet(run::Fleet::open("cpu", {1, {}}, {})),
-      names{"no device: a dry run"},
-      name(names[0]),
-      budget(run::budget_of({}, 0)),
+      session(no_session()),
+      fleet(session->fleet),
       evaluator(std::make_shared<const rlwe::Shapes>(fleet, of.N(), of.limbs(), of.special(),
                                                      of.word_bytes())),
       keys(open_keys(SwitchRole::usual)),
@@ -118,7 +126,7 @@ Server::State::State(const Parameters& of)
       constants(make_constants()) {}
 
 rlwe::Keys Server::State::keys_for(const EvaluationKeys& data, SwitchRole role) const {
-  return {evaluator, switch_keys(data, role), budget};
+  return {evaluator, switch_keys(data, role), session->budget};
 }
 
 rlwe::Keys Server::State::open_keys(SwitchRole role) const {
@@ -180,7 +188,7 @@ std::vector<std::uint64_t> Server::State::residues_of(double number, unsigned le
 void Server::State::check(const Array& a) const {
   if (!a.residues_) throw ShapeError("an empty array was given to a server");
   if (!a.residues_->is_of(*evaluator))
-    throw DeviceError("an array of another server was given to " + name);
+    throw DeviceError("an array of another server was given to " + session->name);
 }
 
 void Server::State::check_packed(const char* what, const Array& a) const {

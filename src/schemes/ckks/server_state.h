@@ -11,7 +11,7 @@
 
 #include "lattice/rlwe/evaluator.h"
 #include "lattice/rlwe/keys.h"
-#include "run/keys.h"
+#include "run/session.h"
 #include "schemes/ckks/account.h"
 #include "whorl/ckks/server.h"
 
@@ -22,16 +22,14 @@ struct Server::State {
   using Complex = std::complex<double>;
   using Info = CiphertextInfo;
 
-  State(const EvaluationKeys& data, const ServerOptions& options);
+  State(const EvaluationKeys& data, std::shared_ptr<const run::SessionState> on);
   /// Makes the state of a dry run.
   explicit State(const Parameters& of);
 
   Parameters parameters;
   KeyId key_id;
-  std::shared_ptr<const run::Fleet> fleet;
-  std::vector<std::string> names;
-  std::string name;
-  std::shared_ptr<run::KeyBudget> budget;
+  std::shared_ptr<const run::SessionState> session;
+  std::shared_ptr<const run::Fleet> fleet;  ///< the session's
   std::shared_ptr<const lattice::rlwe::Evaluator> evaluator;
   lattice::rlwe::Keys keys, low_keys, to_sparse, from_sparse;
   Account account;

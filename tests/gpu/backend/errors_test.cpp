@@ -20,14 +20,11 @@ using backend::cuda::fail_allocation;
 using binfhe::Ciphertexts;
 using binfhe::Gate;
 using binfhe::Server;
-using binfhe::ServerOptions;
 using binfhe::Transform;
 
-ServerOptions on(const std::string& device, Transform transform = Transform::ntt) {
-  ServerOptions options;
-  options.device = device;
-  options.transform = transform;
-  return options;
+Server server_on(const std::string& device, const test::Pair& pair,
+                 Transform transform = Transform::ntt) {
+  return Server(pair.keys, {device}, {.transform = transform});
 }
 
 /// A set that is quick to make keys for, a pair of inputs and what the CPU makes of them.
@@ -40,7 +37,7 @@ struct Nand {
       : pair(test::pair_of(test::varied_sets()[set])),
         a(pair.client.encrypt(std::vector<std::uint32_t>(count, 1))),
         b(pair.client.encrypt(std::vector<std::uint32_t>(count, 0))),
-        expected(Server(pair.keys, on("cpu")).gate(Gate::nand, inputs()).data) {}
+        expected(server_on("cpu", pair).gate(Gate::nand, inputs()).data) {}
   std::array<const Ciphertexts*, 2> inputs() const { return {&a, &b}; }
   std::vector<std::uint32_t> run(const Server& server) const {
     return server.gate(Gate::nand, inputs()).data;
@@ -183,7 +180,7 @@ Allocations fail_each_allocation(const Nand& nand,
 TEST(GpuErrors, EveryAllocationFailingInTurn) {
   const Nand nand(3);
   const Allocations allocations =
-      fail_each_allocation(nand, [&] { return nand.run(Server(nand.pair.keys, on("cuda:0"))); });
+      fail_each_allocation(nand, [&] { return nand.run(server_on("cuda:0", nand.pair)); });
   EXPECT_GT(allocations.made, 5u);
   // Those for keys cannot be done with less.
   EXPECT_GT(allocations.thrown, 0u);
@@ -191,7 +188,7 @@ TEST(GpuErrors, EveryAllocationFailingInTurn) {
 
 TEST(GpuErrors, TheServerGoesOnAfterShortMemory) {
   const Nand nand(1);
-  const Server server(nand.pair.keys, on("cuda:0"));
+  const Server server = server_on("cuda:0", nand.pair);
   // A single ciphertext cannot be halved: the keys leave for it, and come back.
   const Allocations allocations = fail_each_allocation(nand, [&] { return nand.run(server); });
   EXPECT_GT(allocations.made, 0u);
@@ -204,7 +201,7 @@ TEST(GpuErrors, AThousandServersLeakNothing) {
   const Nand nand(2);
   auto cycles = [&](int count) {
     for (int i = 0; i < count; ++i) {
-      const Server server(nand.pair.keys, on("cuda:0", i % 2 ? Transform::ntt : Transform::fft));
+      const Server server = server_on("cuda:0", nand.pair, i % 2 ? Transform::ntt : Transform::fft);
       const auto got = nand.run(server);
       if (i % 2) {
         ASSERT_TRUE(got == nand.expected) << "cycle " << i;
@@ -220,7 +217,7 @@ TEST(GpuErrors, AThousandServersLeakNothing) {
 
 TEST(GpuConcurrency, CallsFromSeveralThreadsOnOneServer) {
   const Nand small(3), large(700);
-  const Server server(small.pair.keys, on("cuda:0"));
+  const Server server = server_on("cuda:0", small.pair);
   std::atomic<int> wrong = 0;
   std::vector<std::thread> threads;
   for (int t = 0; t < 8; ++t)
@@ -247,7 +244,7 @@ TEST(GpuConcurrency, ServersMadeAndUsedInSeveralThreads) {
       const Nand& nand = t % 2 ? first : second;
       try {
         for (int i = 0; i < 5; ++i)
-          wrong += nand.run(Server(nand.pair.keys, on("cuda:0"))) != nand.expected;
+          wrong += nand.run(server_on("cuda:0", nand.pair)) != nand.expected;
       } catch (const std::exception&) {
         ++wrong;
       }

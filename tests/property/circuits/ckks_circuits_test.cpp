@@ -49,7 +49,7 @@ namespace {
 
 using Complex = std::complex<double>;
 using Values = test::Complexes;
-using Servers = test::CircuitServers<Server, ServerOptions, EvaluationKeys>;
+using Servers = test::CircuitServers<Server, SessionOptions, EvaluationKeys>;
 
 constexpr unsigned depth = 6;
 constexpr double most_deviations = 18;

@@ -81,14 +81,14 @@ def test_keys_take_turns_within_a_budget(toy_bgv: BgvKit) -> None:
     everything = Server(keys, device="cpu")
     assert everything.key_bytes % len(keys._core.contents) == 0
     one = everything.key_bytes // len(keys._core.contents)
-    server = Server(keys, device="cpu", key_budget=2 * one)
+    server = Server(keys, device="cpu", key_bytes=2 * one)
     assert server.key_bytes == 0
     for columns in (1, 2, 4, 1):
         turned, expected = server.rotate(x, columns), everything.rotate(x, columns)
         assert np.array_equal(turned.to_host().data, expected.to_host().data)
         assert 0 < server.key_bytes <= 2 * one
     with pytest.raises(OutOfMemoryError):
-        Server(keys, device="cpu", key_budget=one - 1).rotate(x, 1)
+        Server(keys, device="cpu", key_bytes=one - 1).rotate(x, 1)
     for budget in (-1, 2**64, 1.5):
-        with pytest.raises(ParameterError, match="key_budget"):
-            Server(keys, device="cpu", key_budget=budget)  # type: ignore[arg-type]
+        with pytest.raises(ParameterError, match="key_bytes"):
+            Server(keys, device="cpu", key_bytes=budget)  # type: ignore[arg-type]

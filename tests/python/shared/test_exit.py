@@ -71,8 +71,8 @@ def cached():
     return make_kit()
 builtins.kept = sys.kept = cached()
 atexit.register(lambda a: None, x)
-cache = whorl.KeyCache(2**30)
-server = whorl.binfhe.Server(kit.keys, "cpu", key_cache=cache)
+session = whorl.Session("cpu", key_bytes=2**30)
+server = whorl.binfhe.Server(kit.keys, session=session)
 """,
     "a generator": """
 def each():

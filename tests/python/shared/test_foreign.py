@@ -65,7 +65,7 @@ ENTRIES = {
     "binfhe.Lut, function": lambda x: binfhe.Lut(kit.parameters, lambda m: x, p=4),
     "binfhe.Lut, parameters": lambda x: binfhe.Lut(x, [0, 1, 2, 3]),
     "binfhe.Server": lambda x: binfhe.Server([x], "cpu"),
-    "binfhe.Server, key cache": lambda x: binfhe.Server(kit.keys, "cpu", key_cache=[x]),
+    "binfhe.Server, session": lambda x: binfhe.Server(kit.keys, session=[x]),
     "binfhe.Client": lambda x: binfhe.Client([x]),
     "binfhe.parameters": lambda x: binfhe.parameters({**TOY, "gadget": [x]}, True),
     "binfhe.parameters, inner": lambda x: binfhe.parameters({**TOY, "gadget": [(32, x, 4)]}, True),
@@ -98,7 +98,7 @@ ENTRIES = {
     "bgv.evaluation_keys": lambda x: toy.client.evaluation_keys(rotations=[1, x]),
     "bgv.key_size": lambda x: toy.parameters.key_size(rotations=[1, x]),
     "bgv.Server": lambda x: bgv.Server([x], "cpu"),
-    "bgv.Server, key cache": lambda x: bgv.Server(toy.keys, "cpu", key_cache=[x]),
+    "bgv.Server, session": lambda x: bgv.Server(toy.keys, session=[x]),
     "bgv.Client": lambda x: bgv.Client([x]),
     "bgv.parameters, chain": lambda x: bgv.parameters(
         literal={**bgv_literal(), "chain": [x]}, allow_insecure=True

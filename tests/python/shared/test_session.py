@@ -1,191 +1,128 @@
-"""What every scheme's Python part is made of, with a library of plain integers beneath: a scheme
-adds a dozen lines."""
+"""Servers of a service, of different schemes and clients, on one session."""
 
 from __future__ import annotations
 
 import pickle
-import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import whorl
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
-from whorl._array import DeviceArray, HostArray, concatenate, stack
-from whorl._literal import CheckedParameters, as_word
-from whorl._saved import Keys
-from whorl._session import Session
-
-# ---- what the compiled module would have
+import whorl.server
+from support import BgvKit, Kit, make_kit
+from whorl import OutOfMemoryError, ParameterError, Session, bgv, binfhe
 
 
-class Batch:
-    """Integers, in the place of ciphertexts."""
-
-    parameters, key_id, shape = None, b"key", None
-
-    def __init__(self, data: np.ndarray) -> None:
-        self.data, self.count = data, len(data)
-
-    def take(self, index: np.ndarray) -> Batch:
-        return Batch(self.data[index])
-
-    @staticmethod
-    def concatenate(batches: list[Batch]) -> Batch:
-        return Batch(np.concatenate([batch.data for batch in batches]))
-
-
-class Library:
-    """A server that counts what it is asked to copy."""
-
-    key_id, key_bytes, device = b"key", 0, "abacus (wood)"
-
-    def __init__(self, device: str) -> None:
-        self.asked_for, self.copies = device, 0
-        self.devices, self.failed_devices = [self.device], list[tuple[str, str]]()
-
-    @staticmethod
-    def create(keys: object, device: str, threads: int) -> Library:
-        return Library(device)
-
-    def upload(self, batch: Batch) -> Batch:
-        return batch
-
-    download = upload
-
-    def take(self, a: Batch, index: np.ndarray) -> Batch:
-        self.copies += 1
-        return a.take(index)
-
-    def concatenate(self, arrays: list[Batch]) -> Batch:
-        return Batch.concatenate(arrays)
-
-    def add(self, a: Batch, b: Batch) -> Batch:
-        return Batch(a.data + b.data)
+def test_a_session_says_what_it_has_opened() -> None:
+    assert whorl.server.Session is Session and "Session" in whorl.__all__
+    for room in (0, 1, 12345, np.uint32(7), 2**64 - 1):
+        session = Session("cpu", threads=2, key_bytes=room)  # type: ignore[arg-type]
+        assert session.key_bytes == room and type(session.key_bytes) is int
+        assert session.threads == 2 and session.devices == (session.device,)
+        assert session.failed_devices == ()
+        assert repr(session).startswith(f"<Session on {session.device}")
+        assert (f"{room} bytes for keys" in repr(session)) == (room != 0)
+        session.synchronise()
+    with pytest.raises(AttributeError):
+        session.key_bytes = 3
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        pickle.dumps(session)
 
 
-# ---- the scheme
+def test_the_device_is_that_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WHORL_DEVICE", "abacus")
+    with pytest.raises(whorl.errors.DeviceError, match="abacus"):
+        Session()
+    monkeypatch.setenv("WHORL_DEVICE", "cpu")
+    assert Session().device.startswith("cpu (")
 
 
-class Parameters(CheckedParameters):
-    __slots__ = ()
-    _reader, _literal_type, _fields, _required = object, dict, {"n": as_word}, ("n",)
-    name, literal = "plain", None
+@pytest.mark.parametrize("room", [-1, 2**64, 1.5, "1000", None, True])
+def test_a_room_that_is_none_is_refused(room: Any) -> None:
+    with pytest.raises(ParameterError, match="key_bytes") as failure:
+        Session("cpu", key_bytes=room)
+    assert str(room) in str(failure.value)
 
 
-class Numbers(HostArray):
-    __slots__ = ()
-    _reader = Batch
+def test_servers_of_vectors_take_turns(toy_bgv: BgvKit) -> None:
+    """Two clients, and room for the keys of one."""
+    values = np.array([1, 2, 3])
+    other = bgv.Client(toy_bgv.parameters)
+    pairs = [
+        (client, client.evaluation_keys(rotations=[1, 2])) for client in (toy_bgv.client, other)
+    ]
+    room = bgv.Server(pairs[0][1], device="cpu").key_bytes
+    session = Session("cpu", key_bytes=room)
+    servers = [bgv.Server(keys, session=session) for _, keys in pairs]
+    assert [server.key_bytes for server in servers] == [0, 0]
+    for _ in range(2):
+        for here, away in ((0, 1), (1, 0)):
+            client, server = pairs[here][0], servers[here]
+            x = server.upload(client.encrypt(values))
+            turned = (x * x).rotate(1).rotate(2)
+            expected = np.roll(np.pad(values**2, (0, toy_bgv.N // 2 - 3)), -3)
+            assert np.array_equal(client.decrypt(turned)[: toy_bgv.N // 2], expected)
+            assert server.key_bytes == room
+            assert servers[away].key_bytes == 0
 
 
-class NumbersThere(DeviceArray):
-    __slots__ = ()
-
-    def __add__(self, other: Any) -> NumbersThere:
-        result: NumbersThere = self._server.add(self, other)
-        return result
-
-    __radd__ = __add__
-
-
-class NoKeys(Keys):
-    __slots__ = ()
-    _reader, parameters = object, Parameters
-
-
-class Adder(Session[Numbers, NumbersThere]):
-    __slots__ = ()
-    _maker, _keys_type, _host_type, _device_type = Library, NoKeys, Numbers, NumbersThere
-
-    def __init__(self, device: str | None = None, threads: int = 0) -> None:
-        self._open(NoKeys(object()), device, threads, False)
-
-    def add(self, a: Any, b: Any) -> NumbersThere:
-        (x, y), shape = self._meet(a, b)
-        return self._wrap(self._core.add(x._core, y._core), shape)
+def test_servers_of_gates_take_turns() -> None:
+    kits = [make_kit(transform="fft"), make_kit()]
+    keys = [kit.server.key_bytes for kit in kits]
+    # More than the larger: room is made for keys about as large as they are.
+    session = Session("cpu", key_bytes=max(keys) * 8 // 5)
+    assert sum(keys) > session.key_bytes
+    servers = [binfhe.Server(kit.keys, session=session) for kit in kits]
+    assert servers[1].key_bytes == keys[1] and servers[0].key_bytes < keys[0]
+    for _ in range(2):
+        for here, away in ((0, 1), (1, 0)):
+            a, b = (kits[here].client.encrypt(bits) for bits in ([0, 0, 1, 1], [0, 1, 0, 1]))
+            assert kits[here].client.decrypt(servers[here].nand(a, b)).tolist() == [1, 1, 1, 0]
+            assert servers[here].key_bytes == keys[here]
+            assert servers[away].key_bytes < keys[away]
+            assert sum(server.key_bytes for server in servers) <= session.key_bytes
 
 
-# ---- what it then has
+def test_both_schemes_take_turns(kit: Kit, toy_bgv: BgvKit, tmp_path: Path) -> None:
+    """From files, and the session held by the servers alone; arrays of both stay right."""
+    toy_bgv.keys.save(tmp_path / "vectors")
+    gate_bytes, vector_bytes = kit.server.key_bytes, toy_bgv.server.key_bytes
+    room = max(gate_bytes, vector_bytes)
+    session = Session("cpu", key_bytes=room)
+    vectors = bgv.Server(tmp_path / "vectors", allow_insecure=True, session=session)
+    gates = binfhe.Server(kit.keys, session=session)
+    assert gates.device == vectors.device == session.device
+    del session
+    kept = vectors.upload(toy_bgv.client.encrypt([5, 6])), gates.upload(kit.client.encrypt([0, 1]))
+    for _ in range(2):
+        bits = gates.nand(kit.client.encrypt([0, 1]), kit.client.encrypt([1, 1]))
+        assert kit.client.decrypt(bits).tolist() == [1, 0]
+        assert gates.key_bytes == gate_bytes
+        x = vectors.upload(toy_bgv.client.encrypt([3, 4]))
+        for columns in (1, 2, 3, -1, 4):
+            vectors.rotate(x, columns)
+        square = vectors.relinearise(vectors.multiply(x, x, relinearise=False))
+        assert toy_bgv.client.decrypt(square)[:2].tolist() == [9, 16]
+        assert gates.key_bytes + vectors.key_bytes <= room
+        assert toy_bgv.client.decrypt(kept[0])[:2].tolist() == [5, 6]
+        assert kit.client.decrypt(kept[1]).tolist() == [0, 1]
 
 
-def array(values: Any) -> Numbers:
-    numbers = np.asarray(values)
-    return Numbers._wrap(Batch(numbers.reshape(-1)), numbers.shape, Parameters)
-
-
-def plain(a: Numbers | NumbersThere) -> np.ndarray:
-    data: np.ndarray = a._core.data
-    return data.reshape(a.shape)
-
-
-@given(
-    data=st.data(),
-    shapes=hnp.mutually_broadcastable_shapes(num_shapes=2, max_dims=3, min_side=1, max_side=3),
-)
-def test_arrays_are_numpys(data: st.DataObject, shapes: hnp.BroadcastableShapes) -> None:
-    server = Adder()
-    x, y = (np.arange(np.prod(shape, dtype=int)).reshape(shape) for shape in shapes.input_shapes)
-    a, b = server.upload(array(x)), array(y)
-    for total in (a + b, b + a):
-        assert total.shape == shapes.result_shape
-        assert np.array_equal(plain(total), x + y)
-    for each in (a, array(x)):
-        assert np.array_equal(plain(each.T), x.T)
-        assert np.array_equal(plain(stack([each, each], axis=-1)), np.stack([x, x], axis=-1))
-        if x.ndim:
-            key = data.draw(hnp.integer_array_indices(x.shape))
-            assert np.array_equal(plain(each[key]), x[key])
-            assert np.array_equal(plain(concatenate([each, each[:1]])), np.concatenate([x, x[:1]]))
-
-
-def test_what_is_in_order_or_alone_is_not_copied() -> None:
-    server = Adder()
-    a = server.upload(array([[1, 2], [3, 4]]))
-    assert a.reshape(4)._core is a.ravel()._core is a[:]._core is a.copy()._core is a._core
-    assert plain(a + array(5)).tolist() == [[6, 7], [8, 9]]
-    assert server._core.copies == 0
-    assert plain(a + array([10, 20])).tolist() == [[11, 22], [13, 24]]
-    assert server._core.copies == 1
-    with pytest.raises(whorl.ShapeError, match="not empty"):
-        a[:0]
-
-
-def test_which_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("WHORL_DEVICE", raising=False)
-    assert Adder()._core.asked_for == ""
-    monkeypatch.setenv("WHORL_DEVICE", "cuda:all")
-    assert Adder()._core.asked_for == "cuda:all"
-    assert Adder("cpu")._core.asked_for == "cpu"
-    with pytest.raises(ValueError, match="threads"):
-        Adder(threads=-1)
-
-
-def test_servers_do_not_mix() -> None:
-    one, other = Adder(), Adder()
-    a, b = one.upload(array([1])), other.upload(array([1]))
-    assert one.upload(a) is a
-    for work in (lambda: a + b, lambda: one.download(b), lambda: concatenate([a, b])):
-        with pytest.raises(whorl.DeviceError, match="another server"):
-            work()
-    for wrong in (3, [1], np.ones(2)):
-        with pytest.raises(TypeError):
-            a + wrong
-    for secretive in (one, a):
-        with pytest.raises(TypeError):
-            pickle.dumps(secretive)
-    with pytest.raises(TypeError, match="server"):
-        array([1]) + array([1])
-
-
-def test_failures_are_warned_of_once() -> None:
-    server = Adder()
-    a = server.upload(array([1]))
-    server._core.failed_devices.append(("cuda:1", "code 999"))
-    with pytest.warns(RuntimeWarning, match="cuda:1 has failed"):
-        a + a
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        a + a
-    assert server.failed_devices == (("cuda:1", "code 999"),)
+def test_refusals(kit: Kit, toy_bgv: BgvKit) -> None:
+    session = Session("cpu", key_bytes=1)
+    for keys, server in ((kit.keys, binfhe.Server), (toy_bgv.keys, bgv.Server)):
+        make: Any = server
+        for option in ({"device": "cpu"}, {"threads": 1}, {"key_bytes": 1000}):
+            with pytest.raises(ParameterError, match=f"{next(iter(option))} = .* beside a session"):
+                make(keys, session=session, **option)
+        for other in (2**30, session._core, "cpu"):
+            with pytest.raises(TypeError, match="session"):
+                make(keys, session=other)
+    with pytest.raises(OutOfMemoryError, match="1 bytes"):
+        binfhe.Server(kit.keys, session=session)
+    with pytest.raises(ParameterError, match="rotation: a session has opened"):
+        binfhe.Server(kit.keys, session=Session("cpu"), rotation="single")
+    small = bgv.Server(toy_bgv.keys, session=session)
+    with pytest.raises(OutOfMemoryError, match="1 bytes"):
+        small.rotate(toy_bgv.client.encrypt([1]), 1)

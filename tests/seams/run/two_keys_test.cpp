@@ -42,7 +42,7 @@ struct Holder {
 TEST(SeamTwoKeys, TakeTurnsOnHardwareWithRoomForOne) {
   const auto limit = std::make_shared<test::MemoryLimit>();
   limit->bytes = 1 << 20;
-  const auto budget = budget_of(KeyCache(key_bytes), 0);
+  const auto budget = std::make_shared<KeyBudget>(key_bytes);
   // The second describes the same hardware in other words, as a CPU with other threads does.
   const Holder a(budget, limit, "limited:0 (one thread)", 1),
       b(budget, limit, "limited:0 (two threads)", 2),

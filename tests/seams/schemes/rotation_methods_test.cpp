@@ -39,12 +39,12 @@ void check_gates_and_tables(const Parameters& parameters) {
   const std::vector<std::uint32_t> x = {0, 0, 1, 1}, y = {0, 1, 0, 1}, m = {0, 1, 2, 3};
   for (const char* device : {"slow", "cpu", "cpu by the other transform"}) {
     SCOPED_TRACE(device);
-    ServerOptions options =
-        test::failing({std::string(device).substr(0, device[0] == 's' ? 4 : 3), 2});
+    ServerOptions options = test::failing();
     if (std::string(device).size() > 4)
       options.transform =
           parameters.literal().transform == Transform::fft ? Transform::ntt : Transform::fft;
-    const Server server(keys, options);
+    const Server server(keys, {std::string(device).substr(0, device[0] == 's' ? 4 : 3), 2},
+                        options);
     const Array a = server.upload(client.encrypt(x)), b = server.upload(client.encrypt(y));
     const Array* both[] = {&a, &b};
     const auto bits = [&](const Array& array) { return client.decrypt(server.download(array)); };
@@ -191,7 +191,7 @@ TEST(RotationMethods, WhoHasNoKernelRefusesTheKeys) {
     const Client client(test::insecure(literal));
     test::expect_message<DeviceError>(
         [&] {
-          const Server server(client.evaluation_keys(2), test::failing({"ginx", 1}));
+          const Server server(client.evaluation_keys(2), {"ginx", 1}, test::failing());
         },
         {name});
   }

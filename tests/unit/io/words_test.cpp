@@ -37,9 +37,8 @@ TEST(IoWords, RingModuliOf32Bits) {
       const auto x = client.encrypt(a), y = client.encrypt(b);
       const binfhe::Ciphertexts* const inputs[] = {&x, &y};
       for (const auto transform : {binfhe::Transform::ntt, binfhe::Transform::fft}) {
-        binfhe::ServerOptions options;
-        options.transform = transform;
-        EXPECT_EQ(client.decrypt(binfhe::Server(loaded, options).gate(binfhe::Gate::nand, inputs)),
+        const binfhe::Server server(loaded, {}, {.transform = transform});
+        EXPECT_EQ(client.decrypt(server.gate(binfhe::Gate::nand, inputs)),
                   (std::vector<std::uint32_t>{1, 1, 1, 0}));
       }
     }

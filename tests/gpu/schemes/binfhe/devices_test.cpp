@@ -22,12 +22,9 @@ TEST(GpuSeveral, SameBitsAsOne) {
       SCOPED_TRACE(name);
       const Client client(Parameters::named(name, true));
       const auto keys = client.evaluation_keys();
-      ServerOptions options;
-      options.transform = transform;
       // With doubles the bits follow the way in which a blind rotation is spread.
-      options.rotation = RotationSchedule::shared;
-      options.device = "cuda:0";
-      const Server one(keys, options);
+      const ServerOptions options{.transform = transform, .rotation = RotationSchedule::shared};
+      const Server one(keys, {"cuda:0"}, options);
       for (const std::size_t count : {std::size_t{1}, std::size_t{5}, 1000 + random.below(20000)}) {
         std::vector<std::uint32_t> x(count), y(count), want(count);
         for (std::size_t i = 0; i < count; ++i) {
@@ -39,8 +36,7 @@ TEST(GpuSeveral, SameBitsAsOne) {
         const Ciphertexts alone = nand(one, a, b);
         ASSERT_EQ(client.decrypt(alone), want);
         for (const char* device : {"cuda:0,1", "cuda:1,0", "cuda:all"}) {
-          options.device = device;
-          const Server server(keys, options);
+          const Server server(keys, {device}, options);
           EXPECT_EQ(server.devices().size(), std::string(device) == "cuda:all" ? gpus.size() : 2u);
           ASSERT_TRUE(nand(server, a, b).data == alone.data) << device << ", batch " << count;
           ASSERT_TRUE(nand(server, a, b).data == alone.data) << device << ", second call";

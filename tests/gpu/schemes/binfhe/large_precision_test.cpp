@@ -11,11 +11,8 @@ TEST(GpuLargePrecision, SameBitsAsTheCpu) {
   for (const Parameters& parameters : test::large_sets()) {
     SCOPED_TRACE(parameters.name());
     const test::Pair& pair = test::pair_of(parameters);
-    ServerOptions options{.device = "cpu"};
-    options.transform = Transform::ntt;
-    const Server cpu(pair.keys, options);
-    options.device = "cuda:0";
-    const Server gpu(pair.keys, options);
+    const ServerOptions exact{.transform = Transform::ntt};
+    const Server cpu(pair.keys, {"cpu"}, exact), gpu(pair.keys, {"cuda:0"}, exact);
     const auto p = static_cast<std::uint32_t>(parameters.q() / 256);
     for (const std::size_t count : {std::size_t{1}, std::size_t{3}, 200 + random.below(200)}) {
       std::vector<std::uint32_t> messages(count), negative(count);

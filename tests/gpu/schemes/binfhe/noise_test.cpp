@@ -21,7 +21,7 @@ TEST_P(GateNoise, OfNandIsItsFormula) {
   constexpr unsigned kKeys = 8;
   constexpr std::size_t kGates = (1 << 14) / kKeys;
   const noise::Moments moments =
-      noise::nand_errors(parameters, {.device = "cuda:0", .transform = transform}, kKeys, kGates);
+      noise::nand_errors(parameters, {.device = "cuda:0"}, transform, kKeys, kGates);
   const double expected = parameters.noise(transform).refreshed;
   std::printf("%s, %s: deviation %.3f at q, %.3f of the formula's variance\n", name,
               transform == Transform::fft ? "fft" : "ntt", std::sqrt(moments.mean_square()),

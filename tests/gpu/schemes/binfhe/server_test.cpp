@@ -44,11 +44,7 @@ std::uint32_t least_p(Gate gate) {
 }
 
 Server server_on(const EvaluationKeys& keys, const char* device, Transform transform) {
-  ServerOptions options;
-  options.device = device;
-  options.transform = transform;
-  options.allow_failure = 1;
-  return Server(keys, options);
+  return Server(keys, {device}, {.transform = transform, .allow_failure = 1});
 }
 
 std::vector<std::uint32_t> random_messages(std::size_t count, std::uint32_t p,
@@ -178,9 +174,7 @@ TEST(GpuBinfhe, OneCallIsAtMostThreeLaunches) {
   for (const char* name : {"W128_P64_M4", "BLOCK4_P64"}) {
     const Parameters parameters = Parameters::named(name, true);
     const Client client(parameters);
-    ServerOptions options;
-    options.device = "cuda:0";
-    const Server server(client.evaluation_keys(), options);
+    const Server server(client.evaluation_keys(), {"cuda:0"});
     for (const std::size_t count : {1, 64}) {
       SCOPED_TRACE(std::string(name) + ", " + std::to_string(count));
       const std::vector<std::uint32_t> bits(count, 1);

@@ -38,9 +38,8 @@ TEST_P(Refreshed, HasTheVarianceOfTheFormula) {
   const NoiseEstimate estimate = parameters.noise(GetParam().transform);
   constexpr unsigned kKeys = 4;
   constexpr std::size_t kGates = 384;
-  const noise::Moments moments = noise::nand_errors(
-      parameters, {.device = test::tested_device, .transform = GetParam().transform}, kKeys,
-      kGates);
+  const noise::Moments moments = noise::nand_errors(parameters, {.device = test::tested_device},
+                                                    GetParam().transform, kKeys, kGates);
   std::printf("%s: deviation %.3f at q = %llu, %.3f of the formula's variance\n", GetParam().name,
               std::sqrt(moments.mean_square()), static_cast<unsigned long long>(parameters.q()),
               moments.mean_square() / estimate.refreshed);
@@ -80,8 +79,8 @@ TEST(RefreshedByProducts, HaveTheVarianceOfTheFormulaUnderOneKeyAndOverKeys) {
   noise::Moments all;
   double within = 0, between = 0;
   for (unsigned k = 0; k < keys; ++k) {
-    const noise::Moments one = noise::nand_errors(
-        parameters, {.device = test::tested_device, .transform = Transform::fft}, 1, kGates);
+    const noise::Moments one =
+        noise::nand_errors(parameters, {.device = test::tested_device}, Transform::fft, 1, kGates);
     all.add(one);
     within += one.variance() / formula / keys;
     between += (one.mean() * one.mean() - one.variance() / kGates) / formula / keys;
@@ -121,10 +120,8 @@ class Failure : public testing::TestWithParam<SecretDistribution> {
   static constexpr unsigned kKeys = 4;
   static constexpr std::size_t kRuns = 2048;
 
-  static ServerOptions often_wrong() {
-    ServerOptions options{.device = test::tested_device, .transform = Transform::ntt};
-    options.allow_failure = 1;
-    return options;
+  static Server often_wrong(const EvaluationKeys& keys) {
+    return Server(keys, {test::tested_device}, {.transform = Transform::ntt, .allow_failure = 1});
   }
   /// Messages carrying the noise of a bootstrap: fresh encryptions plus refreshed zeros.
   static Ciphertexts refreshed(const Client& client, const Server& server,
@@ -159,7 +156,7 @@ TEST_P(Failure, OfGatesIsWhatParametersSay) {
   std::size_t nand = 0, xor_ = 0, majority = 0;
   for (unsigned k = 0; k < kKeys; ++k) {
     const Client client(parameters);
-    const Server server(client.evaluation_keys(), often_wrong());
+    const Server server = often_wrong(client.evaluation_keys());
     const auto x = noise::random_messages(kRuns, 2), y = noise::random_messages(kRuns, 2),
                z = noise::random_messages(kRuns, 2);
     const auto a = refreshed(client, server, x, {}), b = refreshed(client, server, y, {}),
@@ -200,7 +197,7 @@ TEST_P(Failure, OfLookUpTablesIsWhatParametersSay) {
   std::size_t failures[3] = {};
   for (unsigned k = 0; k < kKeys; ++k) {
     const Client client(parameters);
-    const Server server(client.evaluation_keys(), often_wrong());
+    const Server server = often_wrong(client.evaluation_keys());
     for (unsigned l = 0; l < 3; ++l) {
       const Lut& lut = *luts[l];
       const auto messages = noise::random_messages(kRuns, lut.input().p);

@@ -68,9 +68,7 @@ TEST(Floorings, FailAsOftenAsTheySay) {
                     .failure_log2);
   constexpr std::size_t kRuns = 2048;
   const Client client(parameters);
-  ServerOptions options{.device = test::tested_device};
-  options.allow_failure = 1;
-  const Server server(client.evaluation_keys(), options);
+  const Server server(client.evaluation_keys(), {test::tested_device}, {.allow_failure = 1});
   const auto messages = noise::random_messages(kRuns, encoding.p);
   const auto got = client.decrypt(server.eval_floor(client.encrypt(messages, encoding), 1));
   std::size_t wrong = 0;

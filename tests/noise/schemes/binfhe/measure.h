@@ -58,13 +58,13 @@ inline std::vector<std::uint32_t> random_messages(std::size_t count, std::uint32
 }
 
 /// Errors at q of NAND of random bits, `gates` of them under each of `keys` keys.
-inline Moments nand_errors(const binfhe::Parameters& parameters, binfhe::ServerOptions options,
-                           unsigned keys, std::size_t gates) {
-  options.allow_failure = 1;
+inline Moments nand_errors(const binfhe::Parameters& parameters, const SessionOptions& where,
+                           binfhe::Transform transform, unsigned keys, std::size_t gates) {
   Moments moments;
   for (unsigned k = 0; k < keys; ++k) {
     const binfhe::Client client(parameters);
-    const binfhe::Server server(client.evaluation_keys(), options);
+    const binfhe::Server server(client.evaluation_keys(), where,
+                                {.transform = transform, .allow_failure = 1});
     const auto x = random_messages(gates, 2), y = random_messages(gates, 2);
     std::vector<std::uint32_t> want(gates);
     for (std::size_t i = 0; i < gates; ++i) want[i] = 1 - x[i] * y[i];

@@ -216,11 +216,10 @@ TEST_P(RotationFailures, OfNandAreAsOftenAsParametersSay) {
   const double expected = std::exp2(parameters.gate_failure_log2(2, 4, Transform::ntt)) / 2;
   ASSERT_NEAR(expected, 0.05, 0.01) << parameters.literal().sigma_ring;
   std::size_t failures = 0;
-  ServerOptions options{.device = "cpu", .threads = 1, .transform = Transform::ntt};
-  options.allow_failure = 1;
   for (unsigned k = 0; k < kKeys; ++k) {
     const Client client(parameters);
-    const Server server(client.evaluation_keys(1), options);
+    const Server server(client.evaluation_keys(1), {"cpu", 1},
+                        {.transform = Transform::ntt, .allow_failure = 1});
     const auto refreshed = [&](const std::vector<std::uint32_t>& bits) {
       const auto fresh = client.encrypt(bits),
                  zeros = client.encrypt(std::vector<std::uint32_t>(bits.size(), 0));

@@ -38,7 +38,7 @@ unsigned most_depth() {
   return given ? static_cast<unsigned>(std::strtoul(given, nullptr, 10)) : 24;
 }
 
-using Fleet = test::CircuitServers<Server, ServerOptions, EvaluationKeys>;
+using Fleet = test::CircuitServers<Server, SessionOptions, EvaluationKeys>;
 
 /// A value of a circuit: in clear, and on each server of those that take part.
 struct Wire {

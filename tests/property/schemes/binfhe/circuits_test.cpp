@@ -21,8 +21,8 @@ TEST(BinfheGates, RandomCircuitsAgreeWithPlainBits) {
         continue;
       ++wide;
       const test::Pair& pair = test::pair_of(parameters);
-      const Server server(pair.keys,
-                          test::failing({.device = "cpu", .threads = 2, .transform = transform}));
+      const Server server(pair.keys, {.device = "cpu", .threads = 2},
+                          test::failing({.transform = transform}));
       const std::size_t width = 20;
       std::vector<std::vector<std::uint32_t>> plain;
       std::vector<Ciphertexts> wires;

@@ -191,7 +191,7 @@ TEST(LargePrecisionKeys, SmallModuliHaveKeysOfTheirOwn) {
   const std::vector<std::uint32_t> values{1, (1 << 21) - 1, 1 << 20, (1 << 20) - 1};
   const Ciphertexts in = pair.client.encrypt(values, {1 << 21, false});
   const std::vector<std::uint32_t> want{0, 1, 1, 0};
-  const ServerOptions options{.device = test::tested_device, .threads = 2};
+  const SessionOptions options{.device = test::tested_device, .threads = 2};
   EXPECT_EQ(pair.client.decrypt(Server(pair.keys, options).eval_sign(in)), want);
   // Each is used: with one of another secret the signs are arbitrary.
   const EvaluationKeys others = Client(parameters).evaluation_keys(2);

@@ -87,7 +87,7 @@ class BinfheSharedErrors : public ::testing::Test {
 
   test::Random random_;
   const test::Pair& pair_ = test::pair_of(test::insecure(test::small_literal()));
-  const Server server_{pair_.keys, test::failing({"cpu", 1, {}, {}})};
+  const Server server_{pair_.keys, {"cpu", 1}, test::failing()};
   std::vector<double> variances_;
   std::map<Errors, int> gates_;
 };

@@ -3,8 +3,9 @@
 #include "io/files.h"
 #include "lattice/rlwe/evaluator.h"
 #include "math/digest.h"
+#include "run/session.h"
+#include "server/base_server.h"
 #include "server/batches.h"
-#include "server/session.h"
 
 namespace whorl::null {
 
@@ -42,14 +43,15 @@ struct Ciphertexts {
 struct Server {
   Parameters held;
   std::shared_ptr<const Evaluator> all;
-  static Server create(const Parameters& p, const std::string& device, unsigned threads) {
-    return {p, Evaluator::make(run::Fleet::open(device, {threads, {}}, {}), p.plan())};
-  }
+  Server(const Parameters& p, const Session& session)
+      : held(p), all(Evaluator::make(run::state_of(session)->fleet, p.plan())) {}
+  Server(const Parameters& p, const SessionOptions& options) : Server(p, Session(options)) {}
   const Parameters& parameters() const { return held; }
   KeyId key_id() const { return {}; }
   std::string device() const { return all->fleet().name(); }
   std::vector<std::string> devices() const { return all->fleet().names(); }
   std::vector<FailedDevice> failed_devices() const { return all->fleet().failed(); }
+  unsigned threads() const { return all->fleet().lane(0)->device().threads(); }
   std::size_t key_bytes() const { return 0; }
   void synchronise() const { all->fleet().wait(); }
   Array upload(const Ciphertexts& c) const {
@@ -117,5 +119,6 @@ NB_MODULE(_null, module) {
     return Layout{c.parameters.chain.size(), c.parameters.N};
   });
   nb::class_<Array>(module, "Array").def_prop_ro("nbytes", &Array::bytes);
-  bind_session<Server, Array>(module).def_static("create", &Server::create);
+  bind_base_server<Server, Array>(module).def_static("create", &make_server<Server, Parameters>,
+                                                     "keys"_a, "session"_a);
 }

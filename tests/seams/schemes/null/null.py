@@ -4,8 +4,8 @@ from types import MappingProxyType
 
 import _null
 from whorl._array import DeviceArray, HostArray
+from whorl._base_server import BaseServer
 from whorl._literal import CheckedParameters, Part, as_long, as_text, as_word, list_of
-from whorl._session import Session
 from whorl.cli import Scheme
 
 
@@ -20,7 +20,7 @@ class Ciphertexts(HostArray):
     parameters = Part[Parameters]("_parameters", "That they were made under.")
 
 
-class Server(Session[Ciphertexts, DeviceArray]):
+class Server(BaseServer[Parameters, Ciphertexts, DeviceArray]):
     _maker, _keys_type = _null.Server, Parameters
     _host_type, _device_type = Ciphertexts, DeviceArray
 

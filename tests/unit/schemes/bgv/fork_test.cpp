@@ -24,7 +24,7 @@ TEST(BgvFork, ChildrenWorkOrAreTold) {
   const EvaluationKeys keys = client.evaluation_keys({3, {1}, false});
   const std::vector<std::int64_t> values(client.parameters().N(), 3);
   const Ciphertexts c = client.encrypt(values);
-  auto server = std::make_unique<Server>(keys, ServerOptions{"cpu", 2, {}});
+  auto server = std::make_unique<Server>(keys, SessionOptions{"cpu", 2, {}});
   auto a = std::make_unique<Array>(server->upload(c));
   const auto expected = client.decrypt(server->download(server->multiply(*a, *a)));
 

@@ -17,8 +17,8 @@
 namespace whorl::bgv {
 namespace {
 
-ServerOptions on_named_devices() {
-  ServerOptions out;
+SessionOptions on_named_devices() {
+  SessionOptions out;
   out.device = test::named_devices;
   return out;
 }
@@ -168,9 +168,9 @@ TEST(BgvServerDevices, KeysWithinABudget) {
   const Ciphertexts x = scene.fresh(2), y = scene.fresh(2), one = scene.fresh(1);
   const Ciphertexts due = circuit(alone, x, y, one, scene.values);
   const std::size_t key = alone.key_bytes() / scene.pair.keys.keys.size();
-  ServerOptions options{"cpu", 1, {}};
+  SessionOptions options{"cpu", 1, {}};
   for (const std::size_t room : {key, 2 * key + 100}) {
-    options.key_budget = room;
+    options.key_bytes = room;
     const Server server(scene.pair.keys, options);
     EXPECT_EQ(server.key_bytes(), 0u);
     for (int i = 0; i < 2; ++i) {
@@ -179,7 +179,7 @@ TEST(BgvServerDevices, KeysWithinABudget) {
       EXPECT_LE(server.key_bytes(), room);
     }
   }
-  options.key_budget = key - 1;
+  options.key_bytes = key - 1;
   const Server none(scene.pair.keys, options);
   const Array a = none.upload(x);
   EXPECT_THROW(none.multiply(a, a), OutOfMemoryError);

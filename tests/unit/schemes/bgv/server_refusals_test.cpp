@@ -20,7 +20,7 @@ namespace {
 TEST(BgvServer, Refusals) {
   const Parameters p = bgv_insecure({1024, 65537, 30, 4, 2});
   const auto& [client, keys] = bgv_pair(p);
-  const ServerOptions options{test::tested_device, 1, {}};
+  const SessionOptions options{test::tested_device, 1, {}};
   const Server server(keys, options), twin(keys, options);
   EXPECT_EQ(server.parameters(), p);
   EXPECT_EQ(server.key_id(), client.key_id());
@@ -130,7 +130,7 @@ TEST(BgvServer, Refusals) {
 TEST(BgvServer, RefusesForgedData) {
   const Parameters p = bgv_insecure({1024, 65537, 30, 4, 2});
   const auto& [client, keys] = bgv_pair(p);
-  const ServerOptions options{test::tested_device, 1, {}};
+  const SessionOptions options{test::tested_device, 1, {}};
   const Server server(keys, options);
   const Ciphertexts good = client.encrypt(std::vector<std::int64_t>(2048, 3));
   const auto refused = [&]<class Error>(const auto& change, Error*) {

@@ -30,8 +30,8 @@ TEST_F(BinfheArrays, OperationsGiveTheBitsOfHostBatches) {
     for (const Transform transform : {Transform::ntt, Transform::fft}) {
       SCOPED_TRACE(parameters.name());
       const test::Pair& pair = test::pair_of(parameters);
-      const Server server(pair.keys,
-                          {.device = test::tested_device, .threads = 2, .transform = transform});
+      const Server server(pair.keys, {.device = test::tested_device, .threads = 2},
+                          {.transform = transform});
       // More than a piece where that does not take long.
       std::vector<std::uint32_t> m(parameters == parameters_ ? 600 : 20);
       for (auto& b : m) b = static_cast<std::uint32_t>(random_.below(2));
@@ -169,12 +169,12 @@ TEST_F(BinfheArrays, KeysStayWithinTheirBudget) {
   const Server free(pair_.keys, {test::tested_device, 1});
   const std::size_t bytes = free.key_bytes();
   EXPECT_GT(bytes, 0u);
-  ServerOptions options{test::tested_device, 1};
-  options.key_budget = 16 * bytes;
+  SessionOptions options{test::tested_device, 1};
+  options.key_bytes = 16 * bytes;
   const Server bounded(pair_.keys, options);
   const Ciphertexts x = bits(3);
   EXPECT_TRUE(bounded.bootstrap(x).data == free.bootstrap(x).data);
-  options.key_budget = bytes / 16;
+  options.key_bytes = bytes / 16;
   EXPECT_THROW(Server(pair_.keys, options), OutOfMemoryError);
 }
 

@@ -72,11 +72,8 @@ class BinfheDevices : public ::testing::Test {
   }
   /// A server on the devices added so far.
   Server server(std::size_t least_share = 1) {
-    ServerOptions options;
-    options.device = "several";
-    options.transform = Transform::ntt;
-    options.least_share = least_share;
-    return Server(pair_.keys, options);
+    return Server(pair_.keys, {"several"},
+                  {.transform = Transform::ntt, .least_share = least_share});
   }
   Ciphertexts bits(std::size_t count) {
     std::vector<std::uint32_t> m(count);
@@ -95,7 +92,7 @@ class BinfheDevices : public ::testing::Test {
   test::Random random_;
   const Parameters parameters_ = test::insecure(test::small_literal());
   const test::Pair& pair_ = test::pair_of(parameters_);
-  const Server plain_{pair_.keys, {.device = "cpu", .threads = 2, .transform = Transform::ntt}};
+  const Server plain_{pair_.keys, {.device = "cpu", .threads = 2}, {.transform = Transform::ntt}};
   std::vector<std::shared_ptr<const backend::Device>> devices_;
 };
 
@@ -359,7 +356,7 @@ TEST_F(BinfheDevices, WhatIsThereIsListed) {
 TEST_F(BinfheDevices, RotationIsPassedOn) {
   for (const auto rotation : {RotationSchedule::automatic, RotationSchedule::single,
                               RotationSchedule::cluster, RotationSchedule::shared}) {
-    const Server one(pair_.keys, {.device = "cpu", .threads = 1, .rotation = rotation});
+    const Server one(pair_.keys, {.device = "cpu", .threads = 1}, {.rotation = rotation});
     EXPECT_EQ(one.rotation(), rotation);
   }
 }

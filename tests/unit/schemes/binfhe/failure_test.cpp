@@ -34,7 +34,7 @@ class BinfheFailure : public ::testing::Test {
   const test::Pair& pair_ = test::pair_of(parameters_);
   const Client& client_ = pair_.client;
   const Server strict_{pair_.keys, {"cpu", 1, {}, {}}};
-  const Server lenient_{pair_.keys, test::failing({"cpu", 1, {}, {}})};
+  const Server lenient_{pair_.keys, {"cpu", 1}, test::failing()};
 
   /// Noise of a sum of bootstraps that differ: the constant of the key is the same in all.
   double apart(const std::vector<double>& weights) const {
@@ -76,14 +76,14 @@ TEST_F(BinfheFailure, OfGatesIsRefusedAndAcceptedKnowingly) {
       strict_.and4(strict_.upload(x), strict_.upload(y), strict_.upload(u), strict_.upload(v)),
       NoiseError);
   // As much as the operation needs, and less.
-  ServerOptions options{"cpu", 1, {}, {}};
+  ServerOptions options;
   options.allow_failure = std::exp2(std::ceil(failure));
-  EXPECT_NO_THROW(Server(pair_.keys, options).and4(x, y, u, v));
+  EXPECT_NO_THROW(Server(pair_.keys, {"cpu", 1}, options).and4(x, y, u, v));
   options.allow_failure = std::exp2(std::floor(failure));
-  EXPECT_THROW(Server(pair_.keys, options).and4(x, y, u, v), NoiseError);
+  EXPECT_THROW(Server(pair_.keys, {"cpu", 1}, options).and4(x, y, u, v), NoiseError);
   for (const double wrong : {0.0, -1.0, 1.5, std::nan("")}) {
     options.allow_failure = wrong;
-    EXPECT_THROW(Server(pair_.keys, options), ParameterError) << wrong;
+    EXPECT_THROW(Server(pair_.keys, {"cpu", 1}, options), ParameterError) << wrong;
   }
 }
 
@@ -145,7 +145,7 @@ TEST_F(BinfheFailure, OfSumsFollowsFromTheirNoise) {
   const std::int32_t many[] = {9};
   const Array* one[] = {&a};
   EXPECT_NO_THROW(server.bootstrap(a));
-  const Server consenting(pair_.keys, test::failing({"cpu", 1, {}, {}}));
+  const Server consenting(pair_.keys, {"cpu", 1}, test::failing());
   const Ciphertexts noisy = server.download(a);
   const Array there = consenting.upload(noisy);
   one[0] = &there;
@@ -274,9 +274,9 @@ TEST_F(BinfheShared, GatesOfOneCiphertextTwiceAreReckonedAsSuch) {
   const double apart = parameters_.gate_failure_log2(2, 4, transform),
                same = parameters_.gate_failure_log2(4, 4, transform);
   ASSERT_LT(apart, same);
-  ServerOptions options{"cpu", 1, {}, {}};
+  ServerOptions options;
   options.allow_failure = std::exp2((apart + same) / 2);
-  const Server server(pair_.keys, options);
+  const Server server(pair_.keys, {"cpu", 1}, options);
   const Ciphertexts x = client_.encrypt({0, 1}, {}, 1), y = client_.encrypt({1, 1}, {}, 1),
                     copy = x;
   const Array a = server.upload(x), b = server.upload(y);
@@ -342,7 +342,7 @@ TEST(BinfheFailures, SumsThatThePaddingDoesNotHoldAreRefused) {
   const Parameters parameters = test::insecure(test::small_literal());
   const test::Pair& pair = test::pair_of(parameters);
   const Client& client = pair.client;
-  const Server server(pair.keys, test::failing({"cpu", 1, {}, {}}));
+  const Server server(pair.keys, {"cpu", 1}, test::failing());
   const Encoding padded{4, true};
   const Ciphertexts x = client.encrypt({1, 3}, padded, 1), y = client.encrypt({1, 2}, padded, 1);
   const Ciphertexts* two[] = {&x, &y};
@@ -390,7 +390,7 @@ TEST(BinfheFailures, TablesOfSumsThatMayHaveSetThePaddingBitAreRefused) {
   const Parameters parameters = test::insecure(test::small_literal());
   const test::Pair& pair = test::pair_of(parameters);
   const Client& client = pair.client;
-  const Server server(pair.keys, test::failing({"cpu", 1, {}, {}}));
+  const Server server(pair.keys, {"cpu", 1}, test::failing());
   const Encoding padded{4, true};
   const Lut same = Lut::create(parameters, {0, 1, 2, 3}, padded, padded);
   const auto looked_up = [&](const auto& a) { return server.apply({&same, 1}, {}, a); };
@@ -465,7 +465,7 @@ TEST(BinfheFailures, TablesOfSumsThatMayHaveSetThePaddingBitAreRefused) {
 TEST(BinfheFailures, InputsCountAtLeastAsTheyAre) {
   const Parameters parameters = test::insecure(test::small_literal());
   const test::Pair& pair = test::pair_of(parameters);
-  const Server lenient(pair.keys, test::failing({"cpu", 1, {}, {}}));
+  const Server lenient(pair.keys, {"cpu", 1}, test::failing());
   const Ciphertexts x = pair.client.encrypt({0, 1}, {32}, 1), again = lenient.bootstrap(x);
   const double f = fresh_noise(parameters), scale = std::sqrt(1 / f);
   const double own = f + 1, scaled = (2 - scale) * (2 - scale) * f + 1;
@@ -475,20 +475,20 @@ TEST(BinfheFailures, InputsCountAtLeastAsTheyAre) {
   const Ciphertexts* terms[] = {&x, &again};
   const Ciphertexts y = lenient.linear(weights, terms, 0, false, 1), opposite = lenient.not_(x);
   // At so many sectors failures are often enough for a probability that is not 0.
-  ServerOptions options{"cpu", 1, {}, {}};
+  ServerOptions options;
   options.allow_failure =
       std::exp2(parameters.gate_failure_log2((own + scaled) / 2, 32, lenient.transform()));
-  EXPECT_THROW(Server(pair.keys, options).and_(opposite, y), NoiseError);
+  EXPECT_THROW(Server(pair.keys, {"cpu", 1}, options).and_(opposite, y), NoiseError);
   options.allow_failure =
       std::exp2(parameters.gate_failure_log2(1.1 * own, 32, lenient.transform()));
-  EXPECT_NO_THROW(Server(pair.keys, options).and_(opposite, y));
+  EXPECT_NO_THROW(Server(pair.keys, {"cpu", 1}, options).and_(opposite, y));
 }
 
 // Nor do files make bits of sums.
 TEST(BinfheFailures, GatesKnowSumsThatForgotTheirOrigin) {
   const Parameters parameters = test::insecure(test::small_literal());
   const test::Pair& pair = test::pair_of(parameters);
-  const Server server(pair.keys, test::failing({"cpu", 1, {}, {}}));
+  const Server server(pair.keys, {"cpu", 1}, test::failing());
   const Ciphertexts a = pair.client.encrypt({0, 1}), b = pair.client.encrypt({1, 1});
   const Ciphertexts* two[] = {&a, &b};
   const std::int32_t add[] = {1, 1};
@@ -574,9 +574,9 @@ TEST_F(BinfheFailure, ApproximateTablesAreRefusedWhereTheirBoundDoesNotHold) {
   EXPECT_THROW(strict_.apply(luts, {}, x, lut.error_bound() - 1), NoiseError);
   EXPECT_NO_THROW(lenient_.apply(luts, {}, sum));
 
-  ServerOptions options{"cpu", 1, {}, {}};
+  ServerOptions options;
   options.allow_failure = 0x1p-128;
-  const Server rare(pair_.keys, options);
+  const Server rare(pair_.keys, {"cpu", 1}, options);
   const std::uint32_t of_rare = rare.error_bound(lut, x);
   EXPECT_EQ(of_rare, lut.error_bound(1, 0x1p-128));
   ASSERT_GT(of_rare, lut.error_bound());

@@ -58,10 +58,7 @@ void check_gate(const Client& client, const Server& server, Gate gate, Encoding 
 void check_all(const Parameters& parameters, std::optional<Transform> transform) {
   SCOPED_TRACE(parameters.name());
   const test::Pair& pair = test::pair_of(parameters);
-  ServerOptions options;
-  options.threads = 2;
-  options.transform = transform;
-  const Server server(pair.keys, test::failing(options));
+  const Server server(pair.keys, {.threads = 2}, test::failing({.transform = transform}));
   const Client& client = pair.client;
   for (const Gate gate : gates) {
     for (const std::uint32_t p : {4u, 6u, 8u}) {
@@ -110,7 +107,7 @@ void check_named(const char* name, std::initializer_list<Gate> some) {
   const Parameters parameters = Parameters::named(name, true);
   SCOPED_TRACE(name);
   const Client client(parameters);
-  const Server server(client.evaluation_keys(2), test::failing({"cpu", 2}));
+  const Server server(client.evaluation_keys(2), {"cpu", 2}, test::failing());
   for (const Gate gate : some) {
     ASSERT_LT(parameters.gate_failure_log2(gate_inputs(gate), least_p(gate), server.transform()),
               -25);

@@ -82,7 +82,7 @@ void check(const std::string& name, const Parameters& parameters, unsigned seed)
   ASSERT_EQ(client.decrypt(b), (std::vector<std::uint32_t>{0, 1, 0, 1}));
   const Ciphertexts* in[] = {&a, &b};
   test::on_each_target([&] {
-    const Server server(keys, {.device = "cpu", .threads = 2, .transform = Transform::ntt});
+    const Server server(keys, {.device = "cpu", .threads = 2}, {.transform = Transform::ntt});
     const Ciphertexts out = server.gate(Gate::nand, in);
     EXPECT_EQ(client.decrypt(out), (std::vector<std::uint32_t>{1, 1, 1, 0}));
     EXPECT_EQ(std::vector<std::uint64_t>(out.data.begin(), out.data.end()), outputs);

@@ -39,8 +39,8 @@ TEST(BinfheLut, EveryKindOnSetsOfEveryKind) {
     for (const Transform transform : {Transform::ntt, Transform::fft}) {
       SCOPED_TRACE(parameters.name());
       const test::Pair& pair = test::pair_of(parameters);
-      const Server server(pair.keys,
-                          test::failing({.device = "cpu", .threads = 2, .transform = transform}));
+      const Server server(pair.keys, {.device = "cpu", .threads = 2},
+                          test::failing({.transform = transform}));
       for (const std::uint32_t p : {2u, 3u, 4u, 5u, 7u, 8u}) {
         const auto to = static_cast<std::uint32_t>(2 + random.below(7));
         // Arbitrary, most of the time: what the values happen to be.

@@ -28,7 +28,7 @@ class BinfheNamedGates : public ::testing::Test {
   const Parameters parameters_ = test::insecure(test::small_literal());
   const test::Pair& pair_ = test::pair_of(parameters_);
   const Client& client_ = pair_.client;
-  const Server server_{pair_.keys, test::failing({test::tested_device, 2, {}, {}})};
+  const Server server_{pair_.keys, {test::tested_device, 2}, test::failing()};
 };
 
 TEST_F(BinfheNamedGates, OnBatchesSinglesAndArrays) {
@@ -143,8 +143,7 @@ TEST_F(BinfheNamedGates, OperatorsOfArrays) {
   EXPECT_EQ(open(false & a), (Messages{0, 0, 0, 0}));
   EXPECT_EQ(open(a | true), (Messages{1, 1, 1, 1}));
   EXPECT_EQ(open(true ^ a), (Messages{1, 1, 0, 0}));
-  std::optional<Server> brief(std::in_place, pair_.keys,
-                              ServerOptions{test::tested_device, 1, {}, {}});
+  std::optional<Server> brief(std::in_place, pair_.keys, SessionOptions{test::tested_device, 1});
   const Array left = brief->upload(client_.encrypt({0, 1}));
   const Server moved = std::move(*brief);
   EXPECT_EQ(moved.download(left & left).count, 2u);

@@ -44,8 +44,8 @@ TEST(BinfheServer, SameBitsForAnyBatchAndThreads) {
     for (const Transform transform : {Transform::ntt, Transform::fft}) {
       std::vector<std::uint32_t> gates, tables;
       for (const unsigned threads : {1u, 2u, 3u, 8u}) {
-        const Server server(pair.keys,
-                            {.device = "cpu", .threads = threads, .transform = transform});
+        const Server server(pair.keys, {.device = "cpu", .threads = threads},
+                            {.transform = transform});
         EXPECT_EQ(server.threads(), threads);
         EXPECT_EQ(server.transform(), transform);
         const auto gate_bits = nand(server, a, b).data;
@@ -72,7 +72,7 @@ TEST(BinfheServer, NttGivesTheSameBitsOnEveryTarget) {
                     b = pair.client.encrypt(bits(9, random));
   std::vector<std::uint32_t> first;
   test::on_each_target([&] {
-    const Server server(pair.keys, {.device = "cpu", .threads = 2, .transform = Transform::ntt});
+    const Server server(pair.keys, {.device = "cpu", .threads = 2}, {.transform = Transform::ntt});
     const auto got = nand(server, a, b).data;
     if (first.empty()) first = got;
     EXPECT_TRUE(got == first) << server.device();
@@ -109,7 +109,7 @@ TEST(BinfheServer, NoiseOfResultsIsThatPredicted) {
     SCOPED_TRACE(parameters.name());
     const test::Pair& pair = test::pair_of(parameters);
     for (const Transform transform : {Transform::ntt, Transform::fft}) {
-      const Server server(pair.keys, {.device = "cpu", .threads = 2, .transform = transform});
+      const Server server(pair.keys, {.device = "cpu", .threads = 2}, {.transform = transform});
       const auto m = bits(2000, random);
       const Ciphertexts out = server.bootstrap(pair.client.encrypt(m));
       double squares = 0;
@@ -252,7 +252,7 @@ TEST(BinfheServer, ConcurrentCalls) {
   const Parameters parameters = test::insecure(test::small_literal());
   const test::Pair& pair = test::pair_of(parameters);
   for (const Transform transform : {Transform::ntt, Transform::fft}) {
-    const Server server(pair.keys, {.device = "cpu", .threads = 2, .transform = transform});
+    const Server server(pair.keys, {.device = "cpu", .threads = 2}, {.transform = transform});
     const Ciphertexts a = pair.client.encrypt(bits(30, random)),
                       b = pair.client.encrypt(bits(30, random));
     const auto expected = nand(server, a, b).data;

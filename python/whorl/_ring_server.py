@@ -10,11 +10,11 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from ._array import DeviceCiphertexts, HostArray, Shape, is_masked, no_ciphertexts
+from ._base_server import BaseServer
 from ._entries import refuse_unreadable
 from ._ring_arrays import RingArray
 from ._ring_parameters import as_rotation
 from ._saved import Keys
-from ._session import BudgetedSession
 from .errors import KeyMismatchError, ParameterError
 
 H = TypeVar("H", bound=HostArray)
@@ -24,8 +24,8 @@ K = TypeVar("K", bound=Keys[Any])
 MAX_POWER = 2**16
 
 
-class RingSession(BudgetedSession[K, H, D], Generic[K, H, D]):
-    """A session with products, whose operands may also be numbers and arrays of numbers."""
+class RingServer(BaseServer[K, H, D], Generic[K, H, D]):
+    """A server with products, whose operands may also be numbers and arrays of numbers."""
 
     __slots__ = ()
 

@@ -1,0 +1,70 @@
+// What servers of every scheme have.
+#pragma once
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
+
+#include <string>
+#include <tuple>
+#include <variant>
+
+#include "common/calls.h"
+#include "whorl/session.h"
+
+namespace whorl::python {
+
+/// Properties of what works on devices: a session, and a server.
+template <class Bound>
+void bind_devices_of(nb::class_<Bound>& type) {
+  type.def_prop_ro("device", [](const Bound& s) { return s.device(); })
+      .def_prop_ro("devices", [](const Bound& s) { return s.devices(); })
+      .def_prop_ro("failed_devices",
+                   [](const Bound& s) {
+                     std::vector<std::pair<std::string, std::string>> result;
+                     for (const auto& failed : s.failed_devices())
+                       result.emplace_back(failed.name, failed.message);
+                     return result;
+                   })
+      .def_prop_ro("threads", &Bound::threads)
+      .def("synchronise", calling(&Bound::synchronise));
+}
+
+/// Properties, and moves between host and devices; a scheme adds `create` and its operations.
+/// `Batch`: what upload() takes, where there are several of the name.
+template <class Server, class Array, class... Batch>
+nb::class_<Server> bind_base_server(nb::module_& module) {
+  using namespace nb::literals;
+  nb::class_<Server> type(module, "Server");
+  bind_origin(type);
+  bind_devices_of(type);
+  type.def_prop_ro("key_bytes", &Server::key_bytes)
+      .def("upload", calling<Server, Array, Batch...>(&Server::upload), "batch"_a)
+      .def("download", calling(&Server::download), "a"_a)
+      .def("take", calling<Server, Array>(&Server::take), "a"_a, "index"_a)
+      .def("concatenate", calling<Server, Array>(&Server::concatenate), "arrays"_a);
+  return type;
+}
+
+/// Where a server works: a session, or the options of one of its own.
+using Where = std::variant<Session, std::tuple<std::string, unsigned, std::size_t>>;
+
+inline SessionOptions options_of(const std::tuple<std::string, unsigned, std::size_t>& own) {
+  const auto& [device, threads, key_bytes] = own;
+  return {device, threads, &interrupted, key_bytes};
+}
+
+/// A server on a session, or on one of its own.
+template <class Server, class EvaluationKeys, class... Options>
+Server make_server(const EvaluationKeys& keys, const Where& where, const Options&... options) {
+  return without_gil([&] {
+    if (const Session* session = std::get_if<Session>(&where))
+      return Server(keys, *session, options...);
+    return Server(keys, options_of(std::get<1>(where)), options...);
+  });
+}
+
+}  // namespace whorl::python

@@ -1,0 +1,191 @@
+"""The base class of every scheme's server: evaluation keys on devices, and arrays on them."""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+from typing import Any, ClassVar, Generic, NoReturn, TypeVar
+
+import numpy as np
+
+from ._array import DeviceArray, HostArray, Shape, no_ciphertexts, repeated
+from ._literal import Part
+from ._paths import PathName
+from ._saved import Keys
+from ._session import Session, of_session, where
+from .errors import DeviceError
+
+H = TypeVar("H", bound=HostArray)
+D = TypeVar("D", bound="DeviceArray[Any]")
+K = TypeVar("K", bound=Keys[Any])
+
+
+class BaseServer(Generic[K, H, D]):
+    """Evaluation keys on devices. A scheme's class names its classes and adds operations."""
+
+    __slots__ = ("_core", "_parameters", "_warned_of")
+
+    _maker: ClassVar[Any]
+    """Class of the C++ library, with `create(keys, session, …)`; a session is one of the C++
+    library, or the options of one."""
+    _keys_type: ClassVar[type[Keys[Any]]]
+    _host_type: type[H]
+    _device_type: type[D]
+
+    def __init__(
+        self,
+        keys: K | PathName,
+        device: str | None = None,
+        threads: int = 0,
+        allow_insecure: bool = False,
+        key_bytes: int = 0,
+        session: Session | None = None,
+    ) -> None:
+        """Opens the devices, unless a session has, and gives them the keys.
+
+        Args:
+            keys: evaluation keys, or the path of a file of them.
+            device, threads, key_bytes: as those of `whorl.Session`, for a session of its own. The
+                property `device` tells which device is used.
+            allow_insecure: with a path, accept parameters under 128 bits.
+            session: a `whorl.Session`, whose devices and room for keys several servers share.
+
+        Raises:
+            DeviceError: the device is not there, or no device has that name; no other device takes
+                its place.
+            OutOfMemoryError: the keys do not fit into a device's memory, or a single key does not
+                fit into `key_bytes`.
+            ParameterError: `key_bytes` is not an integer in 0 … 2^64 - 1, or a device, threads or
+                `key_bytes` stand beside a session.
+            TypeMismatchError: a file that does not hold evaluation keys but, for example, a secret
+                key; with a path also the other errors of `EvaluationKeys.load`.
+        """
+        self._open(keys, device, threads, allow_insecure, key_bytes, session)
+
+    def _open(
+        self,
+        keys: Any,
+        device: str | None,
+        threads: int,
+        allow_insecure: bool,
+        key_bytes: int,
+        session: Session | None,
+        *options: Any,
+    ) -> None:
+        on: Any
+        if session is None:
+            on = where(device, threads, key_bytes)
+        else:
+            on = of_session(session, device, threads, key_bytes)
+        if not isinstance(keys, self._keys_type):
+            if not isinstance(keys, (str, bytes, os.PathLike)):
+                raise TypeError(
+                    f"keys: {_public_name(self._keys_type)}, or the path of a file of them, are "
+                    f"needed, not {_public_name(type(keys))}"
+                )
+            keys = self._keys_type.load(keys, allow_insecure)
+        self._core = self._maker.create(keys._core, on, *options)
+        self._parameters = keys.parameters
+        self._warned_of = 0
+
+    @property
+    def key_id(self) -> str:
+        """Label of the keys, 32 hexadecimal digits."""
+        label: str = self._core.key_id.hex()
+        return label
+
+    device = Part[str](
+        "_core.device",
+        "The hardware used: `cpu (AVX3, 8 threads)`, `cuda:0 (NVIDIA H200)`; several in a row.",
+    )
+    devices = Part[tuple[str, ...]]("_core.devices", "Each device, named as in `device`.", tuple)
+    failed_devices = Part[tuple[tuple[str, str], ...]](
+        "_core.failed_devices",
+        "Those of several `devices` that failed and are not used any more, and why.",
+        tuple,
+    )
+    threads = Part[int]("_core.threads", "Threads used.")
+    key_bytes = Part[int]("_core.key_bytes", "Bytes of the keys as they lie on the devices now.")
+
+    def _about(self) -> str:
+        """Text that `repr` adds."""
+        return ""
+
+    def __repr__(self) -> str:
+        name = self._parameters.name or "unnamed"
+        return f"<Server on {self.device}{self._about()}, {name}, key {self.key_id[:8]}…>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a server holds a device and cannot be pickled; send its EvaluationKeys")
+
+    # ---- to and from the device
+
+    def upload(self, ciphertexts: H | D) -> D:
+        """The ciphertexts on the device, as an array whose operators know this server.
+
+        An array that is on the server's devices already is returned unchanged. `RangeError` for
+        residues that are not below their modulus; `ParameterMismatchError` or `KeyMismatchError`
+        for ciphertexts of other parameters or another key; `DeviceError` for an array of another
+        server.
+        """
+        if isinstance(ciphertexts, self._device_type):
+            if ciphertexts._server is not self:
+                raise DeviceError("the array belongs to another server; to_host() brings it back")
+            return ciphertexts
+        if not isinstance(ciphertexts, self._host_type):
+            raise no_ciphertexts(self._parameters, ciphertexts)
+        return self._wrap(self._core.upload(ciphertexts._core), ciphertexts.shape)
+
+    def download(self, a: D) -> H:
+        """Waits for the array and copies it to the host's memory."""
+        if not isinstance(a, self._device_type):
+            raise TypeError(f"an encrypted array is needed, not {type(a).__name__}")
+        if a._server is not self:
+            raise DeviceError("the array belongs to another server")
+        core = self._core.download(a._core)
+        self._warn()
+        host: H = self._host_type._wrap(core, a.shape, self._parameters)
+        return host
+
+    def synchronise(self) -> None:
+        """Waits until all work so far is done: operations on a GPU return before they are done."""
+        self._core.synchronise()
+
+    # ---- operands and results
+
+    def _wrap(self, core: Any, shape: Shape) -> D:
+        self._warn()
+        return self._device_type._wrap(core, self, shape)
+
+    def _meet(self, *operands: H | D) -> tuple[list[D], Shape]:
+        """Uploads operands and broadcasts them to one shape; a single ciphertext stays single."""
+        arrays = [self.upload(operand) for operand in operands]
+        shape = np.broadcast_shapes(*(array.shape for array in arrays))
+        each = max(array._each for array in arrays)
+        spread_out = (spread(array, shape) for array in arrays)
+        return [a if a.size == 1 else repeated(a, each) for a in spread_out], shape
+
+    def _warn(self) -> None:
+        """Warns of each device that has failed, once."""
+        failed = self.failed_devices
+        new, self._warned_of = failed[self._warned_of :], len(failed)
+        for name, message in new:
+            warnings.warn(
+                f"{name} has failed and is not used any more: {message}",
+                RuntimeWarning,
+                stacklevel=4,
+            )
+
+
+def _public_name(kind: type[Any]) -> str:
+    """As users import it: whorl.bgv.EvaluationKeys."""
+    module = kind.__module__.partition("._")[0]
+    return kind.__qualname__ if module == "builtins" else f"{module}.{kind.__qualname__}"
+
+
+def spread(a: D, shape: Shape) -> D:
+    """`a` broadcast to that shape; a single ciphertext stays single."""
+    total = math.prod(shape)
+    alone = a.size == 1 and a._each == 1 and total
+    return a if a.size == total or alone else a.broadcast_to(shape)

@@ -1,0 +1,211 @@
+// Servers of different schemes and of different keys on one session: keys take turns, arrays wait
+// in the host's memory, and the bits are those that each server gives alone.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "backend/contract/device.h"
+#include "support/bgv_sets.h"
+#include "support/binfhe_sets.h"
+#include "support/limited_device.h"
+#include "support/targets.h"
+#include "whorl/error.h"
+#include "whorl/session.h"
+
+namespace whorl {
+namespace {
+
+/// One tenant of BGV: a client of its own, and what its server's circuit is due to give.
+struct BgvTenant {
+  explicit BgvTenant(test::Random& random)
+      : clear(test::Clear::random(parameters, bgv::Packing::slots, 2, random)),
+        x(client.encrypt(clear.as_signed())) {}
+
+  /// With every key there is.
+  static bgv::Array circuit(const bgv::Server& server, const bgv::Array& a) {
+    return server.swap_rows(server.rotate(server.rotate(server.multiply(a, a), 1), 2));
+  }
+  bgv::Ciphertexts circuit(const bgv::Server& server) const {
+    return server.download(circuit(server, server.upload(x)));
+  }
+  void expect_right(const bgv::Server& server) const {
+    EXPECT_EQ(client.decrypt(circuit(server)), (clear * clear).rotated(3).swapped().values);
+  }
+
+  bgv::Parameters parameters = test::bgv_insecure({1024, 65537, 30, 6, 2});
+  bgv::Client client{parameters};
+  bgv::EvaluationKeys keys = client.evaluation_keys({.rotations = {1, 2}, .swap_rows = true}, 2);
+  test::Clear clear;
+  bgv::Ciphertexts x;
+};
+
+std::vector<std::uint32_t> words(const bgv::Ciphertexts& c) {
+  const auto all = c.data.as<std::uint32_t>();
+  return {all.begin(), all.end()};
+}
+
+/// With bits that do not depend on the batch.
+constexpr binfhe::ServerOptions exact{.transform = binfhe::Transform::ntt};
+
+TEST(Session, SaysWhatItHasOpened) {
+  const Session session({.device = "cpu", .threads = 3, .key_bytes = 1000});
+  EXPECT_EQ(session.threads(), 3u);
+  EXPECT_EQ(session.key_bytes(), 1000u);
+  EXPECT_EQ(session.device().rfind("cpu (", 0), 0u);
+  EXPECT_EQ(session.devices(), std::vector<std::string>{session.device()});
+  EXPECT_TRUE(session.failed_devices().empty());
+  EXPECT_EQ(Session({.device = "cpu"}).key_bytes(), 0u);
+  EXPECT_THROW(Session({.device = "abacus"}), DeviceError);
+  static_assert(!std::is_convertible_v<SessionOptions, Session>);
+  static_assert(!std::is_convertible_v<const bgv::EvaluationKeys&, bgv::Server>);
+  static_assert(!std::is_convertible_v<const binfhe::EvaluationKeys&, binfhe::Server>);
+}
+
+TEST(Session, KeysTakeTurnsAndArraysSurvive) {
+  test::Random random;
+  const BgvTenant one(random), other(random);
+  const test::Pair& gates = test::pair_of(test::insecure(test::small_literal()));
+  const std::vector<std::uint32_t> bits = {0, 1, 1, 0};
+  const binfhe::Ciphertexts y = gates.client.encrypt(bits);
+
+  // What each gives alone.
+  const SessionOptions alone{.device = test::tested_device, .threads = 1};
+  const bgv::Server one_alone(one.keys, alone), other_alone(other.keys, alone);
+  const binfhe::Server gates_alone(gates.keys, alone, exact);
+  const auto of_one = words(one.circuit(one_alone)), of_other = words(other.circuit(other_alone));
+  const auto of_gates = gates_alone.download(gates_alone.bootstrap(gates_alone.upload(y))).data;
+  const std::size_t bgv_bytes = one_alone.key_bytes(), gate_bytes = gates_alone.key_bytes();
+  // More than the larger: room is made for keys about as large as they are.
+  const std::size_t room = std::max(bgv_bytes, gate_bytes) * 8 / 5;
+  ASSERT_GT(2 * bgv_bytes, room);
+  ASSERT_GT(bgv_bytes + gate_bytes, room);
+
+  std::optional<Session> session(
+      std::in_place,
+      SessionOptions{.device = test::tested_device, .threads = 2, .key_bytes = room});
+  const bgv::Server first(one.keys, *session), second(other.keys, *session);
+  EXPECT_EQ(first.key_bytes() + second.key_bytes(), 0u) << "prepared when they are used";
+  const binfhe::Server third(gates.keys, *session, exact);
+  EXPECT_EQ(third.key_bytes(), gate_bytes);
+  EXPECT_EQ(first.device(), session->device());
+  EXPECT_EQ(third.device(), session->device());
+  session.reset();  // the servers keep what it opened
+
+  const bgv::Array a = first.upload(one.x), b = second.upload(other.x);
+  const binfhe::Array c = third.upload(y);
+  for (int i = 0; i < 3; ++i) {
+    const auto used = [&] { return first.key_bytes() + second.key_bytes() + third.key_bytes(); };
+    EXPECT_TRUE(words(first.download(BgvTenant::circuit(first, a))) == of_one);
+    EXPECT_EQ(first.key_bytes(), bgv_bytes);
+    EXPECT_LT(second.key_bytes(), bgv_bytes);
+    EXPECT_LT(third.key_bytes(), gate_bytes);
+    EXPECT_TRUE(words(second.download(BgvTenant::circuit(second, b))) == of_other);
+    EXPECT_EQ(second.key_bytes(), bgv_bytes);
+    EXPECT_LT(first.key_bytes(), bgv_bytes);
+    EXPECT_LE(used(), room);
+    EXPECT_TRUE(third.download(third.bootstrap(c)).data == of_gates);
+    EXPECT_EQ(third.key_bytes(), gate_bytes);
+    EXPECT_LT(second.key_bytes(), bgv_bytes);
+    EXPECT_LE(used(), room);
+  }
+  one.expect_right(first);
+  other.expect_right(second);
+  EXPECT_EQ(gates.client.decrypt(third.bootstrap(y)), bits);
+}
+
+TEST(Session, ServersWithoutOneDoNotShareTheirRoom) {
+  test::Random random;
+  const BgvTenant one(random), other(random);
+  const std::size_t each =
+      bgv::Server(one.keys, {.device = test::tested_device, .threads = 1}).key_bytes();
+  const SessionOptions room{.device = test::tested_device, .threads = 1, .key_bytes = 2 * each};
+  const bgv::Server first(one.keys, room), second(other.keys, room);
+  one.expect_right(first);
+  other.expect_right(second);
+  EXPECT_EQ(first.key_bytes(), each);
+  EXPECT_EQ(second.key_bytes(), each);
+}
+
+/// A device of little memory, as "limited".
+std::shared_ptr<test::MemoryLimit> register_limited() {
+  const auto limit = std::make_shared<test::MemoryLimit>();
+  limit->bytes = std::size_t{1} << 40;
+  backend::register_devices({"limited", "\"limited\"",
+                             [limit](const std::string&, const backend::DeviceOptions&) {
+                               return std::vector{test::limited_device(limit)};
+                             },
+                             [] { return std::vector<DeviceInfo>(); }});
+  return limit;
+}
+
+TEST(Session, IdleArraysOfOneServerMakeRoomForAnother) {
+  const auto limit = register_limited();
+  test::Random random;
+  const BgvTenant tenant(random);
+  const test::Pair& gates = test::pair_of(test::insecure(test::small_literal()));
+  const std::vector<std::uint32_t> bits(4096, 1);
+  const binfhe::Ciphertexts y = gates.client.encrypt(bits);
+
+  const Session session({.device = "limited"});
+  const bgv::Server vectors(tenant.keys, session);
+  const binfhe::Server server(gates.keys, session, exact);
+  std::vector<bgv::Array> idle;
+  for (int i = 0; i < 32; ++i) idle.push_back(vectors.upload(tenant.x));
+  const std::size_t full = limit->used;
+  limit->bytes = full + 1000;  // no room for another batch, unless arrays of vectors leave
+  const binfhe::Array c = server.upload(y);
+  ASSERT_GT(c.bytes(), 1000u);
+  EXPECT_LE(limit->used, limit->bytes);
+  EXPECT_EQ(gates.client.decrypt(server.download(c)), bits);
+  for (const bgv::Array& a : idle) EXPECT_TRUE(words(vectors.download(a)) == words(tenant.x));
+  EXPECT_EQ(gates.client.decrypt(server.download(c)), bits);
+
+  // Servers on devices of their own cannot move one another's.
+  const bgv::Server apart(tenant.keys, {.device = "limited"});
+  limit->bytes = std::size_t{1} << 40;
+  const bgv::Array left = apart.upload(tenant.x);
+  EXPECT_TRUE(words(apart.download(left)) == words(tenant.x));
+}
+
+TEST(Session, GatesCountEachKeyThatIsThere) {
+  const test::Pair& gates = test::pair_of(test::insecure(test::small_literal()));
+  const std::vector<std::uint32_t> bits = {0, 1, 1, 0};
+  const binfhe::Ciphertexts x = gates.client.encrypt(bits);
+  const std::size_t each = binfhe::Server(gates.keys, {"cpu", 1}).key_bytes();
+  const Session session({.device = "cpu", .threads = 1, .key_bytes = 2 * each - 1});
+  const binfhe::Server first(gates.keys, session), second(gates.keys, session);
+  const std::size_t one_key = first.key_bytes();  // the other has left for the second's
+  EXPECT_GT(one_key, 0u);
+  EXPECT_LT(one_key, each);
+  EXPECT_EQ(second.key_bytes(), each);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(gates.client.decrypt(first.bootstrap(x)), bits);
+    EXPECT_EQ(first.key_bytes(), each);
+    EXPECT_GT(second.key_bytes(), 0u);
+    EXPECT_LT(second.key_bytes(), each);
+    EXPECT_EQ(gates.client.decrypt(second.bootstrap(x)), bits);
+    EXPECT_EQ(second.key_bytes(), each);
+    EXPECT_TRUE(first.key_bytes() == one_key || first.key_bytes() == each - one_key);
+  }
+}
+
+TEST(Session, Refusals) {
+  test::Random random;
+  const BgvTenant tenant(random);
+  const Session session({.device = "cpu", .threads = 1, .key_bytes = 1});
+  const bgv::Server server(tenant.keys, session);
+  EXPECT_THROW(tenant.circuit(server), OutOfMemoryError) << "no key fits";
+  const test::Pair& gates = test::pair_of(test::insecure(test::small_literal()));
+  EXPECT_THROW(binfhe::Server(gates.keys, session), OutOfMemoryError);
+  EXPECT_THROW(binfhe::Server(gates.keys, Session({.device = "cpu"}),
+                              {.rotation = binfhe::RotationSchedule::single}),
+               ParameterError);
+}
+
+}  // namespace
+}  // namespace whorl
