@@ -11,11 +11,10 @@ from typing import Any
 
 from .._shown import counted
 
-_APART = re.compile(r" *[,\t] *| +")
-
-
-def _at_commas(line: str) -> list[str]:
-    return line.split(",")
+_APART = re.compile(r" *, *| +")
+_NO_SPACES = (
+    "; beside commas no tab or space ends a value, and in a .csv or beside tabs no space does"
+)
 
 
 class NotFinite(ValueError):
@@ -35,21 +34,28 @@ class Kind:
     """Kinds of NumPy's types."""
 
 
-def row_of(where: str, text: str, kind: Kind) -> list[Any]:
-    """The values of arguments, between which commas or spaces stand."""
-    return _parsed(where, _APART.split(" ".join(text.split())), kind, [])
+def row_of(where: str, given: list[str], kind: Kind) -> list[Any]:
+    """The values of arguments: commas stand between them, or spaces in arguments without commas."""
+    for cell in (cell for each in given if "," in each for cell in each.split(",")):
+        if len(cell.split()) > 1:
+            raise ValueError(f"{where}: {cell.strip()[:80]!r} is not {kind.one}{_NO_SPACES}")
+    return _parsed(where, _APART.split(" ".join(" ".join(given).split())), kind, [])
 
 
-def rows_of(where: str, text: str, kind: Kind, header: bool | None = None) -> tuple[Any, list[str]]:
+def rows_of(
+    where: str, text: str, kind: Kind, header: bool | None = None, is_csv: bool = False
+) -> tuple[Any, list[str]]:
     """One row for each line, and the names of columns; a flat list if there is one row, or one
     value in each row.
 
-    The first line has the names if there is a `header`; None: there cannot be one. The last line
-    may end with a newline. Cells may be in quotation marks. `ValueError` for a cell that is empty
-    or no number, a line that is empty, and lines of different lengths.
+    If the text has commas, they stand between cells, or else tabs, or else spaces; if it `is_csv`
+    never spaces. The first line has the names if there is a `header`; None: there cannot be one.
+    The last line may end with a newline. Cells may be in quotation marks. `ValueError` for a cell
+    that is empty or no number, a line that is empty, lines of different lengths, and a header
+    whose names are all numbers.
     """
-    lines = _lines(where, text, header)
-    names = next(lines, (1, []))[1] if header else []
+    lines = _lines(where, text, is_csv)
+    names = _names(where, lines) if header else []
     rows: list[list[Any]] = []
     for number, cells in lines:
         if not cells:
@@ -72,26 +78,23 @@ def rows_of(where: str, text: str, kind: Kind, header: bool | None = None) -> tu
     return ([row[0] for row in rows] if len(rows[0]) == 1 else rows), names
 
 
-def _lines(where: str, text: str, header: bool | None) -> Iterator[tuple[int, list[str]]]:
+def _lines(where: str, text: str, is_csv: bool) -> Iterator[tuple[int, list[str]]]:
     """The number of each line, from 1 on, and its cells."""
     text = text.removesuffix("\n")
     if not text:
         return
-    if '"' in text:
-        yield from _quoted(where, text)
+    quoted = '"' in text
+    apart = "," if "," in text else "\t" if "\t" in text else "," if is_csv or quoted else " +"
+    if quoted:
+        yield from _quoted(where, text, apart)
         return
     for number, line in enumerate(text.split("\n"), 1):
         line = line.strip(" ")
-        if header and number == 1 and ("," in line or "\t" in line):  # names may have spaces
-            yield number, [each.strip(" ") for each in re.split("[,\t]", line)]
-        else:
-            apart = _APART.split if " " in line or "\t" in line else _at_commas
-            yield number, apart(line) if line else []
+        yield number, [each.strip(" ") for each in re.split(apart, line)] if line else []
 
 
-def _quoted(where: str, text: str) -> Iterator[tuple[int, list[str]]]:
+def _quoted(where: str, text: str, apart: str) -> Iterator[tuple[int, list[str]]]:
     """The same of CSV with quotation marks, in which a line may be within a cell."""
-    apart = "\t" if "\t" in text and "," not in text else ","
     reader = csv.reader(
         io.StringIO(text, newline=""), delimiter=apart, skipinitialspace=True, strict=True
     )
@@ -100,6 +103,33 @@ def _quoted(where: str, text: str) -> Iterator[tuple[int, list[str]]]:
             yield reader.line_num, [each.strip(" ") for each in cells]
     except csv.Error as error:
         raise ValueError(f"{where}, line {reader.line_num}: {error}") from None
+
+
+def _names(where: str, lines: Iterator[tuple[int, list[str]]]) -> list[str]:
+    """The names that the first line has; none if there is no line."""
+    names = next(lines, (1, None))[1]
+    if names == []:
+        raise ValueError(f"{where}: line 1 is empty; write the names of the columns there")
+    for column, name in enumerate(names or [], 1):
+        if not name:
+            raise ValueError(
+                f"{where}, line 1, column {column}: the column has no name; write one there, or "
+                "remove the column"
+            )
+    if names and all(map(_is_number, names)):
+        raise ValueError(
+            f"{where}, line 1: the names of columns are numbers; if they are values, leave "
+            "--header out"
+        )
+    return names or []
+
+
+def _is_number(text: str) -> bool:
+    try:
+        complex(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _parsed(
@@ -124,6 +154,8 @@ def _parsed(
         except ValueError:
             if ";" in cell:
                 hint = "; commas, tabs or spaces stand between values"
+            elif len(parts := cell.split()) > 1 and all(map(_is_number, parts)):
+                hint = _NO_SPACES
             elif cell.startswith("#"):
                 hint = "; there are no lines of comments"
             raise ValueError(f"{place}: {cell[:80]!r} is not {kind.one}{hint}") from None

@@ -37,7 +37,7 @@ def read(
             raise ValueError(f"No such option: {value}")
     path, alone = Path(given[0]), len(given) == 1
     if alone and is_text(path):
-        return rows_of(given[0], _text(path), kind, header)
+        return rows_of(given[0], _text(path), kind, header, path.suffix.lower() == ".csv")
     if given == ["-"]:
         return rows_of("standard input", sys.stdin.read().removeprefix("\ufeff"), kind, header)
     if header:
@@ -46,7 +46,7 @@ def read(
         return _array(path, kind), []
     if alone and path.suffix.lower() == ".json":
         return _json(path, kind), []
-    return row_of("messages", " ".join(given), kind), []
+    return row_of("messages", given, kind), []
 
 
 def _number(text: str) -> float | complex:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -36,8 +37,6 @@ def read(folder: Path, text: str | bytes, name: str = "v.csv", **options: Any) -
         ("\ufeff1,2\n3,4", [[1, 2], [3, 4]]),
         ("1\n2\n3\n", [1, 2, 3]),
         (" 1 , 2 \n3, 4\n", [[1, 2], [3, 4]]),
-        ("1 2  3\n", [1, 2, 3]),
-        ("1, 2 3\n", [1, 2, 3]),
         ("1\t2\n3 \t 4\n", [[1, 2], [3, 4]]),
         ('"1","-2"\n3,4\n', [[1, -2], [3, 4]]),
         ('"1" , "2"\n', None),
@@ -52,6 +51,26 @@ def test_rows(tmp_path: Path, name: str, text: str, expected: object) -> None:
             read(tmp_path, text, name)
     else:
         assert read(tmp_path, text, name) == expected
+
+
+def test_spaces_stand_between_values_only_in_text(tmp_path: Path) -> None:
+    """Beside commas and tabs, and in a .csv, a number with a space in it is not two."""
+    for text, expected in (("1 2  3\n", [1, 2, 3]), (" 1 2\n3  4 \n", [[1, 2], [3, 4]])):
+        assert read(tmp_path, text, "v.txt") == expected
+    for text, place, cell, names in (
+        ("1 000,5\n2 000,7\n", "line 1, column 1", "1 000", ("v.csv", "v.txt")),
+        ("5,2 3\n", "line 1, column 2", "2 3", ("v.csv", "v.txt")),
+        ("1,5\n2 000\n", "line 2, column 1", "2 000", ("v.csv", "v.txt")),
+        ("1 000\t5\n", "line 1, column 1", "1 000", ("v.csv", "v.txt")),
+        ("1,5\t2\n", "line 1, column 2", "5\\t2", ("v.csv", "v.txt")),
+        ("1 000\n2 000\n", "line 1, column 1", "1 000", ("v.csv",)),
+        ('"1 000",5\n', "line 1, column 1", "1 000", ("v.csv", "v.txt")),
+    ):
+        for name in names:
+            with pytest.raises(ValueError) as caught:
+                read(tmp_path, text, name, header=False)
+            said = f"{name}, {place}: '{cell}' is not an integer; beside commas"
+            assert said in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +99,7 @@ def test_rows(tmp_path: Path, name: str, text: str, expected: object) -> None:
         ("1,2\n3,x\n", "line 2, column 2: 'x' is not an integer"),
         ("1,2.5\n", "line 1, column 2: '2.5' is not an integer"),
         ("1;2\n", "'1;2' is not an integer; commas, tabs or spaces stand between values"),
-        ("# a\n1\n", "'#' is not an integer; there are no lines of comments"),
+        ("# a\n1\n", "'# a' is not an integer; there are no lines of comments"),
         ("1,2\n#,3\n", "line 2, column 1: '#' is not an integer; there are no lines"),
         ('"1,5",2\n', "line 1, column 1: '1,5' is not an integer"),
         ('"1\n', "line 1: unexpected end of data"),
@@ -118,16 +137,38 @@ def test_numbers_are_finite(tmp_path: Path) -> None:
         ("age,height\n1,2\n3,4\n", ["age", "height"], [[1, 2], [3, 4]]),
         ("age, body height \n1,2\n", ["age", "body height"], [1, 2]),
         ("age\tbody height\n1\t2\n", ["age", "body height"], [1, 2]),
-        ("age height\n1 2\n", ["age", "height"], [1, 2]),
+        ("body height\n1\n", ["body height"], [1]),
         ('"age, in years",height\n1,2\n', ["age, in years", "height"], [1, 2]),
         ('"two\nlines",b\n1,2\n', ["two\nlines", "b"], [1, 2]),
         ("age\n1\n2\n", ["age"], [1, 2]),
-        ("2020,2021\n1,2\n", ["2020", "2021"], [1, 2]),
+        ("2020,mean\n1,2\n", ["2020", "mean"], [1, 2]),
     ],
 )
 def test_a_header_has_names(tmp_path: Path, text: str, names: list[str], expected: Any) -> None:
     (tmp_path / "v.csv").write_text(text, encoding="utf-8")
     assert _values.read([str(tmp_path / "v.csv")], header=True) == (expected, names)
+
+
+def test_a_header_of_spaces(tmp_path: Path) -> None:
+    (tmp_path / "v.txt").write_text("age height\n1 2\n", encoding="utf-8")
+    assert _values.read([str(tmp_path / "v.txt")], header=True) == ([1, 2], ["age", "height"])
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("age,,height\n4,5,6\n", "line 1, column 2: the column has no name; write one there"),
+        ("age, \n4,5\n", "line 1, column 2: the column has no name"),
+        ('"",age\n4,5\n', "line 1, column 1: the column has no name"),
+        ("1,,3\n4,5,6\n", "line 1, column 2: the column has no name"),
+        ("1,2,3\n4,5,6\n", "line 1: the names of columns are numbers; if they are values, leave"),
+        ("0.5,1+2j\n1,2\n", "line 1: the names of columns are numbers"),
+        ("\n4,5,6\n", "line 1 is empty; write the names of the columns there"),
+    ],
+)
+def test_headers_without_names(tmp_path: Path, text: str, part: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(part)):
+        read(tmp_path, text, header=True)
 
 
 def test_errors_have_the_names_of_columns(tmp_path: Path) -> None:
@@ -148,6 +189,8 @@ def test_arguments_and_standard_input(tmp_path: Path, monkeypatch: pytest.Monkey
         assert _values.read(given) == ([1, 2, 3], [])
     with pytest.raises(ValueError, match="messages, column 2 is empty"):
         _values.read(["1,,3"])
+    with pytest.raises(ValueError, match="messages: '1 000' is not an integer; beside commas"):
+        _values.read(["7", "1 000,5"])
     with pytest.raises(ValueError, match="--header goes with"):
         _values.read(["1", "2"], header=True)
     np.save(tmp_path / "v.npy", [1])
