@@ -6,6 +6,7 @@ members at given positions, and to be joined with others.
 
 from __future__ import annotations
 
+import inspect
 import math
 import operator
 from collections.abc import Callable, Iterator, Sequence
@@ -40,7 +41,9 @@ def _as_operator(self: Any, ufunc: Any, method: str, *inputs: Any, **options: An
     reflected = f"__r{name.strip('_')}__" if name else ""
     if hasattr(inputs[-1], reflected):
         return getattr(inputs[-1], reflected)(inputs[0])
-    raise _not_taken(ufunc, self, "no array of numbers holds them (a = a + x, not a += x)")
+    if "out" in options:
+        raise _not_taken(ufunc, self, "no array of numbers holds them: write a = a + x, not a += x")
+    raise _not_taken(ufunc, self, _instead(ufunc.__name__ if known else "", self))
 
 
 _OPERATORS = {
@@ -60,11 +63,38 @@ _SAME_METHODS = frozenset(
 """Functions of NumPy that mean what the attribute or method of this name does."""
 
 
-def _not_taken(function: Any, array: Any, why: str) -> TypeError:
-    return TypeError(
-        f"np.{function.__name__} does not take {array._kind()}: ciphertexts have the operators and "
-        f"methods of their class, and {why}"
-    )
+_JOINING = frozenset(
+    ("stack", "concatenate", "vstack", "hstack", "dstack", "column_stack", "append", "block")
+)
+"""Functions of NumPy that make one array of several."""
+
+
+def _not_taken(function: Any, array: Any, instead: str, options: Sequence[str] = ()) -> TypeError:
+    given = f" with {', '.join(options)}" if options else ""
+    return TypeError(f"np.{function.__name__} does not take {array._kind()}{given}: {instead}")
+
+
+def _instead(name: str, array: Array) -> str:
+    """What is written in place of NumPy's function `name`."""
+    if name in _JOINING:
+        package = _package(array)
+        return f"{package}.stack and {package}.concatenate join ciphertexts"
+    method = getattr(type(array), name, None)
+    if not inspect.isfunction(method):
+        return "ciphertexts have the operators and methods of their class"
+    _, *inputs = inspect.signature(method).parameters.values()
+    needed = (each for each in inputs if each.default is each.empty)
+    names = ", ".join(str(each.replace(annotation=each.empty)) for each in needed)
+    return f"write x.{name}({names}); help(x.{name}) says what it does"
+
+
+def _takes(method: Callable[..., Any], given: Sequence[Any], options: dict[str, Any]) -> bool:
+    """Whether a method has parameters for these arguments."""
+    try:
+        inspect.signature(method).bind(*given, **options)
+    except TypeError:
+        return False
+    return True
 
 
 class _LeftToNumPy:
@@ -247,12 +277,11 @@ class Array(Shown):
         """NumPy's functions that are no ufuncs: those of shapes are methods."""
         if function.__name__ in _SAME_METHODS and inputs and isinstance(inputs[0], Array):
             found = getattr(inputs[0], function.__name__)
-            if callable(found):
+            if callable(found) and _takes(found, inputs[1:], options):
                 return found(*inputs[1:], **options)
-            if len(inputs) == 1 and not options:
+            if not callable(found) and len(inputs) == 1 and not options:
                 return found
-        package = _package(self)
-        raise _not_taken(function, self, f"{package}.stack and {package}.concatenate join them")
+        raise _not_taken(function, self, _instead(function.__name__, self), list(options))
 
     __array_ufunc__ = _LeftToNumPy()
     # pandas leaves operators to what is above its own classes, which have up to 4000.
