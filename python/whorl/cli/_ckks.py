@@ -204,10 +204,11 @@ def _by_sign(name: str, operands: int) -> Callable[..., Any]:
 
 
 def _polynomial(server: Any, x: Any, *coefficients: Any) -> Any:
-    """Of 1, x, x², …; they are numbers, or one file of them."""
+    """Of 1, x, x², …; they are numbers, or one file of them. Any interval does for powers of x."""
     of_file = len(coefficients) == 1 and not isinstance(coefficients[0], (int, float, complex))
     listed = coefficients[0] if of_file else coefficients
-    return server.evaluate(x, Polynomial(listed, "monomial"))
+    x = server.upload(x)
+    return server.evaluate(x, Polynomial(listed, "monomial", -x.bound, x.bound))
 
 
 def _with_bound(server: Any, x: Any, *bound: float) -> Any:

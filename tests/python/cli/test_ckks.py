@@ -163,6 +163,9 @@ BAND = np.diag([1.0, 2.0, 3.0, 4.0]) + np.diag([0.5, 0.5], 2)
         ("polynomial(x, 1, 0.5)", 1 + 0.5 * FOUR),
         ("polynomial(x, c) + 1", 2 - 2 * FOUR**2),
         ("x + polynomial(x, 0.5)", FOUR + 0.5),
+        ("polynomial(x * 4, 1, 2, 0.25)", 1 + 8 * FOUR + 4 * FOUR**2),
+        ("polynomial(x * 4, 7)", np.full(4, 7)),
+        ("polynomial(x * 0, 7, 1)", np.full(4, 7)),
         ("inverse(x + 2, 1, 3, 0.01)", 1 / (FOUR + 2)),
         ("inverse(x + 3, 1.9, 3.8, 0.01, True)", 1 / (FOUR + 3)),
         ("inverse(with_bound(x, -1, 0.8) + 3, 1.9, 3.9, 0.01)", 1 / (FOUR + 3)),
@@ -191,6 +194,7 @@ def test_functions_that_are_refused(deep: Here) -> None:
         ("relu(x, 1j, 0.1)", "epsilon: 1j is not a number", 1),
         ("inverse(x + 3, 1.9, 3.8, 0.01)", "outside the polynomial's interval", 1),
         ("polynomial(x)", "coefficients", 1),
+        ("x + polynomial(2, 1)", "ciphertexts are needed, not int", 2),
         ("logarithm(x)", "logarithm is no function here", 2),
         ("replicate(x, 7)", "to the end of", 1),
     ):
