@@ -155,11 +155,13 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         return self._wrap(self._core.square(x._core, bool(relinearise)), x.shape)
 
     def power(self, a: Encrypted, exponent: int) -> EncryptedArray:
-        """a to a power 1 … 2^16, by ⌈log2⌉ multiplications in sequence (as `a ** exponent`).
+        """a to a power 0 … 2^16, by ⌈log2⌉ multiplications in sequence (as `a ** exponent`).
 
         `ParameterError` for another exponent.
         """
-        return self._power(a, as_integer("exponent", exponent, 1, MAX_POWER))
+        if as_integer("exponent", exponent, 0, MAX_POWER):
+            return self._power(a, int(exponent))
+        return self.add(self.multiply(a, 0), 1)
 
     # ---- moving slots
 

@@ -9,6 +9,7 @@ import pytest
 import whorl
 from bgv_values import packing, product, random_values, rolled
 from support import BGV_ROTATIONS, BgvKit, make_bgv_kit
+from whorl import bgv
 from whorl.bgv import (
     EncryptedArray,
 )
@@ -110,9 +111,22 @@ def test_powers_take_the_least_depth(toy_bgv: BgvKit) -> None:
     for _ in range(3):
         deepest = deepest.square()
     assert (a**7).limbs >= deepest.limbs - 1
-    for wrong in (0, -1, 2**17, 1.5, "2", True):
+    for wrong in (-1, 2**17, 1.5, "2", True):
         with pytest.raises(whorl.ParameterError, match="exponent"):
             a**wrong  # type: ignore[operator]
+
+
+def test_the_power_0_is_1(any_bgv: BgvKit) -> None:
+    """As values, or as the polynomial 1."""
+    kit, values = any_bgv, np.array([[2, 0, 5], [1, 1, 1]])
+    a = kit.server.upload(kit.client.encrypt(values, packing=packing(kit)))
+    one = np.eye(1, 3, dtype=int)[0] if a.packing == "coefficients" else np.ones(3, dtype=int)
+    power = a**0
+    assert power.shape == (2,) and power.limbs == a.limbs
+    assert np.array_equal(kit.client.decrypt(power)[:, :3], [one, one])
+    assert np.array_equal(kit.client.decrypt(power * a)[:, :3], values)
+    planned = bgv.plan(lambda x: x**0 + x, [np.array([1, 2])])
+    assert planned.depth == 0
 
 
 def test_broadcasting(toy_bgv: BgvKit) -> None:
