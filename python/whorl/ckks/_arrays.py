@@ -76,7 +76,10 @@ class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
 
     def __truediv__(self, other: ArrayLike) -> EncryptedArray:
         if isinstance(other, Array):
-            raise TypeError("ciphertexts cannot be divided by ciphertexts; approximate 1/x")
+            raise TypeError(
+                "ciphertexts cannot be divided by ciphertexts: for x / y write "
+                "x * y.inverse(low, high, error)"
+            )
         divisor = real_or_complex(other, "divisor")
         refuse(divisor, divisor == 0, "divisor", "0", ZeroDivisionError)
         with np.errstate(all="ignore"):

@@ -24,7 +24,7 @@ from .._ring_server import (
 from .._server import ckks as _lib
 from .._base_server import spread
 from .._shown import shown
-from ..errors import DeviceError, EncodingError, NoiseError
+from ..errors import DeviceError, EncodingError, NoiseError, ParameterError
 from ._arrays import EncryptedArray
 from ._ciphertexts import Ciphertexts
 from ._functions import SignStages
@@ -157,8 +157,15 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
 
         `ParameterError` for another exponent. (OpenFHE: EvalPoly of a monomial.)
         """
-        if as_integer("exponent", exponent, 0, MAX_POWER):
-            return self._power(a, int(exponent))
+        try:
+            wanted = as_integer("exponent", exponent, 0, MAX_POWER)
+        except ParameterError as error:
+            raise ParameterError(
+                f"{error}: x.inverse(low, high, error) is 1/x, and x.evaluate takes polynomials "
+                "of ckks.approximate for other powers"
+            ) from None
+        if wanted:
+            return self._power(a, wanted)
         return self.with_bound(self.add(self.multiply(a, 0), 1), 1)
 
     # ---- moving and changing values
@@ -264,8 +271,7 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
             x = self._within(x, (polynomial.low, polynomial.high), within)
             return self._wrap(self._core.evaluate(x._core, polynomial._core), x.shape)
         given = as_polynomials(polynomial)
-        if within:
-            x = self._within(x, (given[0].low, given[0].high), within)
+        x = self._within(x, (given[0].low, given[0].high), within)
         cores = [each._core for each in given]
         indices = as_mapping(mapping, len(cores))
         x, (rows, length), shape = self._rows(x, *as_rows(indices, "mapping"))
@@ -274,7 +280,13 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
     def _within(
         self, x: EncryptedArray, interval: tuple[float, float], within: bool
     ) -> EncryptedArray:
-        """`x`, whose values lie in an interval if `within` says so."""
+        """`x`, whose values lie in an interval if `within` says so; `EncodingError` unless they are
+        real numbers in slots."""
+        if x.packing != "real":
+            raise EncodingError(
+                "a polynomial is evaluated at real numbers in slots only, and the packing is "
+                f'{x.packing!r}: encrypt real numbers with packing="real"'
+            )
         return self.with_bound(x, interval) if within else x
 
     # ---- linear maps

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from .._array import Shape
 from .._literal import as_real, as_text
 from .._numbers import real_or_complex
+from .._shown import counted
 from ..errors import EncodingError, ShapeError
 
 Packing = Literal["complex", "real", "coefficients"]
@@ -47,8 +48,8 @@ def as_bounds(bound: Bound) -> tuple[float, float]:
     if isinstance(given, (tuple, list)) or (isinstance(given, np.ndarray) and given.ndim > 0):
         if len(given) != 2:
             raise ShapeError(
-                f"bound: {len(given)} numbers are given; one is the largest absolute value, two "
-                "are the lower and the upper bound"
+                f"bound: the sequence has {counted(len(given), 'number')}; give the largest "
+                "absolute value as one number, or the lower and the upper bound as two"
             )
         return as_real("bound", given[0]), as_real("bound", given[1])
     most = as_real("bound", given)

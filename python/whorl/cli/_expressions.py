@@ -60,7 +60,8 @@ def _binary(operate: Callable[[Any, Any], Any], a: Any, b: Any, functions: Funct
     except TypeError as error:
         if operate is operator.truediv and "inverse" in functions:
             raise ValueError(
-                f"{error}; in place of x / y write x * inverse(y, low, high, error)"
+                "nothing is divided by ciphertexts: in place of x / y write "
+                "x * inverse(y, low, high, error)"
             ) from None
         if "unsupported operand" not in str(error):
             raise

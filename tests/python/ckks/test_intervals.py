@@ -79,7 +79,8 @@ def test_bounds_are_pairs(toy_ckks: CkksKit) -> None:
             "only real numbers",
             lambda: client.encrypt([1], (0, 2), packing="coefficients"),
         ),
-        (whorl.ShapeError, "3 numbers", lambda: client.encrypt([1], (0, 1, 2))),
+        (whorl.ShapeError, "3 numbers; give", lambda: client.encrypt([1], (0, 1, 2))),
+        (whorl.ShapeError, "1 number; give", lambda: client.encrypt([1], [1])),  # type: ignore[arg-type]
         (whorl.EncodingError, "only real numbers", lambda: z.with_bound((0, 1))),
         (whorl.ParameterError, "is above the upper one", lambda: x.with_bound((2, 1))),
         (whorl.ParameterError, "contradicts", lambda: x.with_bound((5, 6))),
@@ -87,6 +88,23 @@ def test_bounds_are_pairs(toy_ckks: CkksKit) -> None:
     ]
     for error, message, work in wrong:
         with pytest.raises(error, match=message):
+            work()
+
+
+@pytest.mark.parametrize("within", [False, True])
+@pytest.mark.parametrize(("packing", "values"), [("complex", [3j, 2]), ("coefficients", [1, 2])])
+def test_polynomials_of_other_packings(
+    deep: CkksKit, packing: Any, values: Any, within: bool
+) -> None:
+    p = ckks.Polynomial([0, 1.0], low=1, high=4)
+    x = deep.server.upload(deep.client.encrypt(values, 5, packing))
+    said = f"real numbers in slots only, .* '{packing}': .* packing=\"real\""
+    for work in (
+        lambda: x.evaluate(p, within=within),
+        lambda: x.evaluate([p, p], within=within),
+        lambda: x.inverse(1, 4, 0.1, within=within),
+    ):
+        with pytest.raises(whorl.EncodingError, match=said):
             work()
 
 

@@ -199,7 +199,7 @@ def test_powers(toy_ckks: CkksKit, length: int) -> None:
         assert power.level == 3 - max(0, int(exponent - 1).bit_length() if exponent else 0)
         check(kit, power, x**exponent)
     for wrong in (-1, 2**17, 0.5):
-        with pytest.raises(whorl.ParameterError, match="exponent"):
+        with pytest.raises(whorl.ParameterError, match=r"exponent: .*x\.inverse\(.*approximate"):
             a**wrong  # type: ignore[operator]
 
 

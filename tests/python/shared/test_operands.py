@@ -168,6 +168,7 @@ STACK = {name: f"whorl.{name}.stack makes one array of them" for name in ("ckks"
         (lambda a: a.real * a.toy.server.encode([1]), "numbers are needed, not Plaintexts of BGV"),
         # quotients
         (lambda a: a.row / 2, "multiply by the inverse, pow(d, -1, t)"),
+        (lambda a: a.real / a.real, "for x / y write x * y.inverse(low, high, error)"),
         (lambda a: 2 / a.real, "CKKS has x.inverse(low, high, error)"),
         (lambda a: np.ones(2) / a.real, "CKKS has x.inverse(low, high, error)"),
         (lambda a: a.real.to_host() / 2, "write server.upload(a) first"),
