@@ -10,6 +10,10 @@ from whorl import ckks
 
 Numbers = np.ndarray[Any, np.dtype[Any]]
 
+LENGTHS = (1, 3, 5, 511)
+"""Of vectors: a single value, and others that are no powers of two, up to one less than the slots
+of N = 1024."""
+
 
 def random_complex(generator: np.random.Generator, *shape: int) -> Numbers:
     """Of absolute value at most 1."""

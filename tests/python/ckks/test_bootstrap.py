@@ -15,7 +15,9 @@ from support import ROOT, CkksKit, check_bad_files, pickled, run_python
 from whorl import ckks
 from whorl.ckks import EvaluationKeys, Parameters, Server, parameters
 
-SLOTS = (1, 4, 64, 1024)
+SLOTS = (1, 4, 8, 64, 1024)
+LENGTHS = (3, 5, 1023)
+"""Of vectors that do not fill their slots."""
 
 
 def make_kit(slots: Iterable[int], **requirements: Any) -> CkksKit:
@@ -46,13 +48,13 @@ def check_refreshed(kit: CkksKit, x: ckks.EncryptedArray, values: Any) -> ckks.E
 # ---- values
 
 
-@pytest.mark.parametrize("slots", SLOTS)
+@pytest.mark.parametrize("length", [*SLOTS, *LENGTHS])
 @pytest.mark.parametrize("packing", ["real", "complex"])
-def test_any_number_of_slots(
-    kit: CkksKit, generator: np.random.Generator, slots: int, packing: str
+def test_any_length(
+    kit: CkksKit, generator: np.random.Generator, length: int, packing: str
 ) -> None:
     of_real = packing == "real"
-    shape = (2, slots)
+    shape = (2, length)
     values = generator.uniform(-1, 1, shape) if of_real else random_complex(generator, *shape)
     x = kit.server.upload(kit.client.encrypt(values))
     y = check_refreshed(kit, x, values)
@@ -389,10 +391,11 @@ def test_coefficients_last(generator: np.random.Generator, arcsine: int) -> None
     assert parameters(literal=p.literal(), allow_insecure=True) == p == pickled(p)
     assert "1024 slots" in repr(kit.keys) and kit.keys.bootstrap[-1] == 1024
     least = 26 if arcsine else 19
-    for slots in SLOTS:
-        every = [np.full(slots, z) for z in (1.0, -1.0, 1j)]
-        every += [generator.uniform(-1, 1, slots), random_complex(generator, slots)]
-        every.append(np.eye(1, slots, slots // 2)[0])
+    for length in (1, 4, 64, 1024, *LENGTHS):
+        every = [random_complex(generator, length)]
+        if length in SLOTS:
+            every += [np.full(length, z) for z in (1.0, -1.0, 1j)]
+            every += [generator.uniform(-1, 1, length), np.eye(1, length, length // 2)[0]]
         for values in every:
             for level in (0, 2):
                 x = kit.server.upload(kit.client.encrypt(values)).lower(level)
@@ -400,7 +403,7 @@ def test_coefficients_last(generator: np.random.Generator, arcsine: int) -> None
                 assert y.level == p.depth and y.packing == x.packing
                 check(kit, y, values)
                 bits = ckks.precision(kit.client.decrypt(y, raw=True), values).absolute.min
-                assert bits > least, (slots, level)
+                assert bits > least, (length, level)
 
 
 def test_an_arcsine_gives_bits() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import whorl
+from ckks_values import LENGTHS
 from support import CkksKit, make_ckks_kit
 from whorl import ckks
 from whorl.ckks import SignStages, minimax_sign
@@ -41,8 +42,9 @@ def test_signs_in_clear() -> None:
         assert repr(again) == repr(STAGES) and np.array_equal(again(x), STAGES(x))
 
 
-def test_signs(deep: CkksKit, generator: np.random.Generator) -> None:
-    x = generator.uniform(STAGES.epsilon, 1, (2, 256)) * generator.choice([-1, 1], (2, 256))
+@pytest.mark.parametrize("length", [256, *LENGTHS])
+def test_signs(deep: CkksKit, generator: np.random.Generator, length: int) -> None:
+    x = generator.uniform(STAGES.epsilon, 1, (2, length)) * generator.choice([-1, 1], (2, length))
     a = deep.server.upload(deep.client.encrypt(x))
     for got, expected, error, levels in (
         (a.sign(STAGES), np.sign(x), STAGES.error, 0),
@@ -52,13 +54,14 @@ def test_signs(deep: CkksKit, generator: np.random.Generator) -> None:
         assert got.level == a.level - STAGES.depth - levels
         assert off(deep, got, expected) <= error
     # Between: what is near 0 stays within the sign's two values.
-    near = deep.server.upload(deep.client.encrypt(np.linspace(-1, 1, 256) * STAGES.epsilon))
+    near = deep.server.upload(deep.client.encrypt(np.linspace(-1, 1, length) * STAGES.epsilon))
     assert np.abs(deep.client.decrypt(near.sign(STAGES), raw=True)).max() < 1 + 2 * STAGES.error
 
 
-def test_comparisons(deep: CkksKit, generator: np.random.Generator) -> None:
-    x = generator.uniform(-0.5, 0.5, (3, 128))
-    y = x + generator.uniform(0.125, 0.5, 128) * generator.choice([-1, 1], 128)
+@pytest.mark.parametrize("length", [128, *LENGTHS])
+def test_comparisons(deep: CkksKit, generator: np.random.Generator, length: int) -> None:
+    x = generator.uniform(-0.5, 0.5, (3, length))
+    y = x + generator.uniform(0.125, 0.5, length) * generator.choice([-1, 1], length)
     client, server = deep.client, deep.server
     a, b = server.upload(client.encrypt(x, bound=0.5)), client.encrypt(y, bound=1)
     for got, expected in (
@@ -71,6 +74,7 @@ def test_comparisons(deep: CkksKit, generator: np.random.Generator) -> None:
     assert abs(client.decrypt(a.greater(a, STAGES), raw=True) - 0.5).max() < 1e-4
 
 
+@pytest.mark.parametrize("length", [500, *LENGTHS])
 @pytest.mark.parametrize(
     ("make", "f", "low"),
     [
@@ -83,9 +87,9 @@ def test_comparisons(deep: CkksKit, generator: np.random.Generator) -> None:
         (ckks.sine_of, np.sin, -3),
     ],
 )
-def test_smooth_functions(deep: CkksKit, make: Any, f: Any, low: float) -> None:
+def test_smooth_functions(deep: CkksKit, make: Any, f: Any, low: float, length: int) -> None:
     p = make(low, 3, 1e-4)
-    x = np.linspace(low, 3, 500)
+    x = np.linspace(low, 3, length)
     assert np.abs(p(x) - f(x)).max() <= 1e-4 * 1.01
     assert (p.degree + 1).bit_count() == 1 and (p.low, p.high) == (low, 3)
     result = ckks.evaluate(deep.server.upload(deep.client.encrypt(x, bound=(low, 3))), p)
@@ -93,17 +97,20 @@ def test_smooth_functions(deep: CkksKit, make: Any, f: Any, low: float) -> None:
     assert off(deep, result, f(x)) <= 1e-4 * 1.01
 
 
+@pytest.mark.parametrize("length", [402, *LENGTHS])
 @pytest.mark.parametrize(
     ("low", "high", "error"),
     [(0.5, 3.0, 1e-4), (-3.0, -0.5, 1e-4), (2**-7, 1.0, 1e-2), (-1.0, -(2**-7), 1e-2)],
 )
-def test_inverses(deep: CkksKit, low: float, high: float, error: float) -> None:
-    x = np.concatenate([np.geomspace(low, high, 400), [low, high]])
+def test_inverses(deep: CkksKit, low: float, high: float, error: float, length: int) -> None:
+    x = np.geomspace(low, high, length)
     a = deep.server.upload(deep.client.encrypt(x, bound=(low, high)))
     y = a.inverse(low, high, error)
     assert 0 <= y.level < a.level and y.bound < 2.5 / min(abs(low), abs(high))
     assert off(deep, y, np.reciprocal(x)) <= error * 1.01
-    planned = ckks.plan(lambda v: v.inverse(low, high, error), ckks.Values(402, bound=(low, high)))
+    planned = ckks.plan(
+        lambda v: v.inverse(low, high, error), ckks.Values(length, bound=(low, high))
+    )
     assert planned.depth == a.level - y.level
 
 

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 import whorl
+from ckks_values import LENGTHS
 from support import CkksKit, make_ckks_kit
 from whorl import ckks
-
-LENGTHS = [1, 2, 3, 5, 511]
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +17,7 @@ def deep() -> CkksKit:
     return make_ckks_kit(depth=11, scale_bits=45)
 
 
-@pytest.mark.parametrize("length", LENGTHS)
+@pytest.mark.parametrize("length", [2, *LENGTHS])
 def test_a_sign_far_from_0_at_any_length(length: int) -> None:
     stages = ckks.minimax_sign(2**-4, 2**-4)
     x = np.resize([150.0, 160.0, 190.0, 200.0], length)
@@ -151,7 +150,7 @@ def test_advice_helps() -> None:
 def test_sums_of_any_length(toy_ckks: CkksKit) -> None:
     client = ckks.Client(toy_ckks.parameters)
     server = ckks.Server(client.evaluation_keys(sums=511), device="cpu")
-    for length in LENGTHS:
+    for length in (2, *LENGTHS):
         x = np.linspace(-1, 0.5, length)
         a = server.upload(client.encrypt(x))
         total = (a + 1).sum() * 0.5

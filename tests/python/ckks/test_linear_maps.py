@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import whorl
-from ckks_values import check, random_complex
+from ckks_values import LENGTHS, check, random_complex
 from support import CkksKit, make_ckks_kit
 from whorl import ckks
 from whorl.ckks import LinearMap, Server, diagonals, linear_map
@@ -22,11 +22,15 @@ def kit_for(kit: CkksKit, *maps: LinearMap) -> CkksKit:
     return CkksKit(kit.parameters, kit.client, keys, Server(keys, device="cpu"))
 
 
-@pytest.mark.parametrize("shape", [(1, 1), (1, 5), (5, 1), (4, 4), (3, 8), (8, 3), (7, 7), (2, 13)])
+@pytest.mark.parametrize(
+    "shape",
+    [(1, 1), (1, 5), (5, 1), (4, 4), (3, 8), (8, 3), (7, 7), (2, 13), (3, 511), (511, 5), (5, 3)],
+)
 def test_matrices(
     any_ckks: CkksKit, generator: np.random.Generator, shape: tuple[int, int]
 ) -> None:
-    matrix, x = random_complex(generator, *shape), random_complex(generator, 2, shape[1])
+    x = random_complex(generator, 2, shape[1])
+    matrix = random_complex(generator, *shape) / shape[1]
     of = linear_map(matrix)
     assert (of.length, of.columns) == shape
     assert np.allclose(of(x), x @ matrix.T)
@@ -77,8 +81,8 @@ def test_results_that_are_shorter(toy_ckks: CkksKit) -> None:
         diagonals({0: [1, 2, 3, 4]}, 4, length=2)
 
 
-def test_a_fourier_transform(toy_ckks: CkksKit, generator: np.random.Generator) -> None:
-    n = 32
+@pytest.mark.parametrize("n", [32, *LENGTHS])
+def test_a_fourier_transform(toy_ckks: CkksKit, generator: np.random.Generator, n: int) -> None:
     forward = linear_map(np.exp(-2j * np.pi * np.outer(np.arange(n), np.arange(n)) / n))
     back = linear_map(np.exp(2j * np.pi * np.outer(np.arange(n), np.arange(n)) / n) / n)
     kit, x = kit_for(toy_ckks, forward, back), random_complex(generator, n)

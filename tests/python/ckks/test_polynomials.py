@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import whorl
-from ckks_values import check
+from ckks_values import LENGTHS, check
 from numpy.polynomial import Chebyshev
 from numpy.polynomial import Polynomial as Monomial
 from support import CkksKit, make_ckks_kit
@@ -48,8 +48,9 @@ def test_approximation() -> None:
     assert abs(constant(3.0) - 1) < 1e-12  # e^0, of the only node
 
 
-def test_evaluation(deep: CkksKit) -> None:
-    x = np.linspace(-1, 1, 512)
+@pytest.mark.parametrize("length", [512, *LENGTHS])
+def test_evaluation(deep: CkksKit, length: int) -> None:
+    x = np.linspace(-1, 1, length)
     a = deep.server.upload(deep.client.encrypt(x))
     for polynomial in (
         approximate(math.exp, -1, 1, degree=15),
@@ -147,6 +148,17 @@ def test_one_polynomial_for_each_value(deep: CkksKit, generator: np.random.Gener
     fan = one.evaluate(each, [[0], [1], [2], [3]])
     assert fan.shape == (4,)
     check(deep, fan, [p(x[0, 0]) for p in each])
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_a_polynomial_for_each_value_of_any_length(
+    deep: CkksKit, generator: np.random.Generator, length: int
+) -> None:
+    each = [approximate(f, -2, 2, degree=15) for f in (np.sin, np.cos)]
+    x = generator.uniform(-2, 2, (2, length))
+    mapping = generator.integers(0, 2, (2, length))
+    a = deep.server.upload(deep.client.encrypt(x, bound=2))
+    check(deep, a.evaluate(each, mapping), np.where(mapping == 0, each[0](x), each[1](x)))
 
 
 def test_mappings_that_are_refused(deep: CkksKit) -> None:
