@@ -3,7 +3,7 @@
 python3 bench/versions.py OLD NEW [--device cuda:0] [--rounds 7] [--only PATTERN]
     [--commits OLD NEW] [--record FILE]
 
-OLD and NEW are folders that hold `whorl/`, as `pip install --target FOLDER .` makes them. Each build
+OLD and NEW are folders that hold `whorl/`, as `pip install --target FOLDER .` makes them. A build
 has a process of its own, which prepares all operations and warms each one up; then every operation
 is measured in both processes in turn, `--rounds` times. A measurement is the wall time of as many
 calls as take about 20 ms and of waiting for the device, divided by their number. Keys, encryption
@@ -32,33 +32,54 @@ Calls = dict[str, Callable[[], object]]
 LEAST_SECONDS = 0.02
 
 
+def gates(server: Any, x: Any, y: Any, z: Any) -> Calls:
+    """Gates of one ciphertext, of as many as a GPU has multiprocessors, and of all."""
+    a, b, c, few, one = x[:132], y[:132], z[:132], y[0], x[0]
+    return {
+        "nand_1": lambda: server.nand(one, few),
+        "nand_132": lambda: server.nand(a, b),
+        "nand_4096": lambda: server.nand(x, y),
+        "xor_4096": lambda: server.xor(x, y),
+        "mux_132": lambda: server.mux(a, b, c),
+        "mux_constants_4096": lambda: server.mux(x, 1, 0),
+        "not_4096": lambda: ~x,
+        "take_4096": lambda: x[::-1],
+    }
+
+
 def of_binfhe(device: str) -> Iterator[tuple[str, Calls]]:
-    """Gates of one ciphertext and of many, tables, sums."""
+    """Gates and tables."""
     from whorl import binfhe
 
     for name in ("W128_P64_M3", "W128_P64"):
         client = binfhe.Client(binfhe.parameters(name))
         server = binfhe.Server(client.evaluation_keys(), device=device)
-        bits, others, third = (server.upload(client.encrypt(np.arange(4096) % 2)) for _ in range(3))
-        few = slice(132)
-        calls: Calls = {
-            "nand_1": lambda x=bits[0], y=others[0]: server.nand(x, y),
-            "nand_132": lambda x=bits[few], y=others[few]: server.nand(x, y),
-            "nand_4096": lambda x=bits, y=others: server.nand(x, y),
-            "xor_4096": lambda x=bits, y=others: server.xor(x, y),
-            "mux_132": lambda x=bits[few], y=others[few], z=third[few]: server.mux(x, y, z),
-            "mux_constants_4096": lambda x=bits: server.mux(x, 1, 0),
-            "not_4096": lambda x=bits: ~x,
-            "take_4096": lambda x=bits: x[::-1],
-        }
-        yield f"binfhe {name}", calls
+        bits = [server.upload(client.encrypt(np.arange(4096) % 2)) for _ in range(3)]
+        yield f"binfhe {name}", gates(server, *bits)
     parameters = binfhe.parameters("W128_P64")
     client = binfhe.Client(parameters)
-    server = binfhe.Server(client.evaluation_keys(), device=device)
-    numbers = server.upload(client.encrypt(np.arange(1024) % 4, p=4, padding=True))
+    tables = binfhe.Server(client.evaluation_keys(), device=device)
+    numbers = tables.upload(client.encrypt(np.arange(1024) % 4, p=4, padding=True))
     table = binfhe.Lut(parameters, [0, 1, 0, 1], p=4, padding=True)
-    calls = {"table_1024": lambda: server.apply(table, numbers)}
-    yield "binfhe W128_P64, p = 4", calls
+    yield "binfhe W128_P64, p = 4", {"table_1024": lambda: tables.apply(table, numbers)}
+
+
+def vectors(server: Any, host: Any, values: Any) -> Calls:
+    """BGV's operations on a batch of vectors."""
+    x, plain = server.upload(host), server.encode(values)
+    return {
+        "add": lambda: x + x,
+        "add_scalar": lambda: x + 7,
+        "multiply": lambda: x * x,
+        "multiply_scalar": lambda: x * 3,
+        "multiply_plain": lambda: x * plain,
+        "multiply_array": lambda: x * values[0],
+        "rotate": lambda: server.rotate(x, 1),
+        "sum": lambda: x.sum(),
+        "dot": lambda: server.dot(x, x),
+        "upload": lambda: server.upload(host),
+        "to_host": lambda: x.to_host(),
+    }
 
 
 def of_bgv(device: str) -> Iterator[tuple[str, Calls]]:
@@ -71,76 +92,63 @@ def of_bgv(device: str) -> Iterator[tuple[str, Calls]]:
     server = bgv.Server(keys, device=device)
     values = np.arange(8 * 1000).reshape(8, 1000) % 1000
     for batch in (1, 8):
-        x = server.upload(client.encrypt(values[:batch]))
-        plain = server.encode(values[:batch])
-        yield (
-            f"bgv depth 5, batch {batch}",
-            {
-                "add": lambda x=x: x + x,
-                "add_scalar": lambda x=x: x + 7,
-                "multiply": lambda x=x: x * x,
-                "multiply_scalar": lambda x=x: x * 3,
-                "multiply_plain": lambda x=x, p=plain: x * p,
-                "multiply_array": lambda x=x: x * values[0],
-                "rotate": lambda x=x: server.rotate(x, 1),
-                "sum": lambda x=x: x.sum(),
-                "dot": lambda x=x: server.dot(x, x),
-                "upload": lambda h=client.encrypt(values[:batch]): server.upload(h),
-                "to_host": lambda x=x: x.to_host(),
-            },
-        )
+        host = client.encrypt(values[:batch])
+        yield f"bgv depth 5, batch {batch}", vectors(server, host, values[:batch])
+
+
+def numbers_of(server: Any, x: Any, values: Any, stages: Any, series: Any, encoded: Any) -> Calls:
+    """CKKS's operations on a batch of vectors."""
+    raw = server.multiply(x, x, rescale=False)
+    positive = (x * 0.25 + 0.6).with_bound(0.9)
+    return {
+        "add": lambda: x + x,
+        "add_scalar": lambda: x + 0.5,
+        "add_array": lambda: x + values[0],
+        "multiply": lambda: x * x,
+        "square": lambda: server.square(x),
+        "multiply_scalar": lambda: x * 0.5,
+        "multiply_integer": lambda: x * 3,
+        "multiply_array": lambda: x * values[0],
+        "rescale": lambda: server.rescale(raw),
+        "rotate": lambda: server.rotate(x, 1),
+        "lower": lambda: x.lower(6),
+        "sum": lambda: x.sum(),
+        "tanh_31": lambda: x.evaluate(series),
+        "sign": lambda: x.sign(stages),
+        "greater": lambda: x.greater(x, stages),
+        "maximum": lambda: x.maximum(x, stages),
+        "map_of_8_diagonals": lambda: encoded @ x,
+        "with_bound": lambda: positive.with_bound(0.8),
+        "to_host": lambda: x.to_host(),
+    }
 
 
 def of_ckks(device: str) -> Iterator[tuple[str, Calls]]:
     """Element-wise operations, polynomials, comparisons, maps; of one ciphertext and of eight."""
     from whorl import ckks
 
-    parameters = ckks.parameters(12)
-    client = ckks.Client(parameters)
+    client = ckks.Client(ckks.parameters(12))
     slots = 1024
-    turns = [1 << k for k in range(10)] + [-(1 << k) for k in range(10)]
+    steps = {sign << k for k in range(10) for sign in (1, -1)}
+    turns = sorted({*steps, *range(1, 8), *range(32, slots, 32)})
+    server = ckks.Server(client.evaluation_keys(relinearise=3, rotations=turns), device=device)
     map = ckks.diagonals({k: np.full(slots, 0.1) for k in range(8)}, slots)
-    keys = client.evaluation_keys(
-        relinearise=3, rotations=sorted({*turns, *range(1, 8), *range(0, 1024, 32)} - {0})
-    )
-    server = ckks.Server(keys, device=device)
     encoded = server.encode(map, level=12)
     series = ckks.approximate(np.tanh, -1, 1, degree=31)
     stages = ckks.minimax_sign(2**-4, 2**-10)
     values = np.linspace(-1, 1, 8 * slots).reshape(8, slots)
     for batch in (1, 8):
         x = server.upload(client.encrypt(values[:batch]))
-        raw = server.multiply(x, x, rescale=False)
-        positive = (x * 0.25 + 0.6).with_bound(0.9)
         yield (
             f"ckks depth 12, batch {batch}",
-            {
-                "add": lambda x=x: x + x,
-                "add_scalar": lambda x=x: x + 0.5,
-                "add_array": lambda x=x: x + values[0],
-                "multiply": lambda x=x: x * x,
-                "square": lambda x=x: server.square(x),
-                "multiply_scalar": lambda x=x: x * 0.5,
-                "multiply_integer": lambda x=x: x * 3,
-                "multiply_array": lambda x=x: x * values[0],
-                "rescale": lambda x=raw: server.rescale(x),
-                "rotate": lambda x=x: server.rotate(x, 1),
-                "lower": lambda x=x: x.lower(6),
-                "sum": lambda x=x: x.sum(),
-                "tanh_31": lambda x=x: x.evaluate(series),
-                "sign": lambda x=x: x.sign(stages),
-                "greater": lambda x=x: x.greater(x, stages),
-                "maximum": lambda x=x: x.maximum(x, stages),
-                "map_of_8_diagonals": lambda x=x: encoded @ x,
-                "with_bound": lambda x=positive: x.with_bound(0.8),
-                "to_host": lambda x=x: x.to_host(),
-            },
+            numbers_of(server, x, values, stages, series, encoded),
         )
+    host = client.encrypt(values[0])
     yield (
         "ckks client",
         {
             "encrypt": lambda: client.encrypt(values[0]),
-            "decrypt": lambda h=client.encrypt(values[0]): client.decrypt(h, raw=True),
+            "decrypt": lambda: client.decrypt(host, raw=True),
         },
     )
 

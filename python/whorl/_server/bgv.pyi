@@ -3,7 +3,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from .parts import I64, U32, Batch, Checked, Keys, OnDevice, Read, OnSession
+from .parts import I64, U32, Batch, Checked, Keys, OnDevice, OnSession, Read
 
 class ParameterLiteral:
     name: str

@@ -2,7 +2,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import Session
-from .parts import I32, U32, Batch, Checked, Frame, Keys, OnDevice, Read, OnSession
+from .parts import I32, U32, Batch, Checked, Frame, Keys, OnDevice, OnSession, Read
 
 _Encoding = tuple[int, bool]
 

@@ -3,7 +3,7 @@ from typing import Any
 
 import numpy as np
 
-from .parts import C128, F64, I32, I64, Batch, Checked, Keys, OnDevice, Read, OnSession
+from .parts import C128, F64, I32, I64, Batch, Checked, Keys, OnDevice, OnSession, Read
 
 class BootstrapLiteral:
     weight: int

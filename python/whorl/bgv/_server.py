@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._array import Shape, repeated, stack
+from .._base_server import spread
 from .._entries import entries_of
 from .._literal import Part, as_integer, as_real, as_text
 from .._ring_server import (
@@ -19,7 +20,6 @@ from .._ring_server import (
     repeated_rows,
 )
 from .._server import bgv as _lib
-from .._base_server import spread
 from .._shown import shown
 from ..errors import DeviceError, EncodingError, ShapeError
 from ._arrays import EncryptedArray, Matrix, Mean, Plaintexts

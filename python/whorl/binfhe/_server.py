@@ -46,8 +46,8 @@ class Server(BaseServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         transform: `"ntt"` (exact) or `"fft"`; default: the parameters'.
         rotation: how a GPU spreads blind rotations, for comparison: `"single"` (one ciphertext in a
             thread block), `"cluster"` (one over several blocks), `"shared"` (several in a block);
-            default `"auto"`: the fastest for the batch, the only one with a `session`. A CPU ignores
-            it.
+            default `"auto"`: the fastest for the batch, and the only one with a `session`. A CPU
+            ignores it.
         allow_failure: the largest probability with which an operation on a ciphertext may give a
             wrong result, 2^-40 by default; 1 allows all.
 
@@ -120,7 +120,8 @@ class Server(BaseServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         )
         self._open(keys, device, threads, allow_insecure, key_bytes, session, *options)
         # With a bound keys are prepared when they are used.
-        if key_bytes == 0 and (session is None or session.key_bytes == 0) and self._core.device_keys == 0:
+        bound = key_bytes if session is None else session.key_bytes
+        if bound == 0 and self._core.device_keys == 0:
             warnings.warn(
                 f"no key of {self.parameters.name} is of a kind that the accelerator runs: the "
                 f"device {self.device} leaves all work to the CPU behind it",

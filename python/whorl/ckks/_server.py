@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._array import Shape
+from .._base_server import spread
 from .._literal import Part, as_integer, as_real, as_word
 from .._numbers import as_complex, one_number
 from .._progress import Report, reports
@@ -22,7 +23,6 @@ from .._ring_server import (
     repeated_rows,
 )
 from .._server import ckks as _lib
-from .._base_server import spread
 from .._shown import shown
 from ..errors import DeviceError, EncodingError, NoiseError, ParameterError
 from ._arrays import EncryptedArray
