@@ -22,6 +22,10 @@ mkdir -p "$logs"
 if [[ -x "$venv/bin/cmake" ]]; then
   PATH="$(cd "$venv/bin" && pwd):$PATH"
 fi
+# Else ccache compiles what uses precompiled headers each time.
+if command -v ccache >/dev/null && [[ "$(ccache --get-config sloppiness)" != *pch_defines* ]]; then
+  export CCACHE_SLOPPINESS=pch_defines,time_macros
+fi
 summary=()
 failed=0
 
