@@ -34,7 +34,7 @@ VERBS = frozenset(
     publish put quote raise read rebuild recompute record reduce refactor refuse register regenerate
     reject release remove rename reorder repair repeat replace report require reset resize resolve
     restore restrict resume retry return reuse revert revise rewrite rotate round run sample save
-    say scale search seed send separate serve set shorten show shrink simplify skip slice sort speed
+    say scale search seed send separate serve set share shorten show shrink simplify skip slice sort speed
     split start state stop store strengthen support suppress switch synthesise take teach tell test
     throw tidy tighten time trace track translate treat trim try tune turn type undo unify unite
     unroll update upload use validate verify wait warn widen wipe wrap write zero
