@@ -23,9 +23,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from common.records import append, stamped
 
 Calls = dict[str, Callable[[], object]]
 
@@ -216,7 +218,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="regular expression of scheme and operation")
     parser.add_argument("--commits", nargs=2, default=["old", "new"])
     parser.add_argument("--name", default="", help="of the device, in records")
-    parser.add_argument("--record")
+    parser.add_argument("--record", type=Path)
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
@@ -234,7 +236,8 @@ def main() -> None:
             continue
         once = min(build.seconds(index, 1) for build in builds)
         times = max(1, round(LEAST_SECONDS / once))
-        old, new = [], []
+        old: list[float] = []
+        new: list[float] = []
         for round_ in range(options.rounds):
             for which in (0, 1) if round_ % 2 == 0 else (1, 0):
                 (old, new)[which].append(builds[which].seconds(index, times))
@@ -248,32 +251,16 @@ def main() -> None:
             flush=True,
         )
         if options.record:
-            line = {
-                "bench": "versions",
-                "op": op,
-                "scheme": params.split()[0],
-                "params": params,
-                "device": options.name or options.device,
-                "device_count": 1,
-                "threads": 1,
-                "batch": 1,
-                "transfers": "excluded",
-                "unit": "s",
-                "median": statistics.median(new),
-                "min": min(new),
-                "max": max(new),
-                "runs": len(new),
-                "peer": "whorl, the version before",
-                "peer_version": options.commits[0],
-                "peer_median": statistics.median(old),
-                "ratio": ratio,
-                "security_bits": None,
-                "pfail_log2": None,
-                "commit": options.commits[1],
-                "date": time.strftime("%Y-%m-%d"),
-            }
-            with open(options.record, "a", encoding="utf-8") as file:
-                print(json.dumps(line), file=file)
+            line = stamped(
+                *("versions", op, params.split()[0], params, new),
+                device=options.name or options.device,
+                transfers="excluded",
+                peer="whorl, the version before",
+                peer_version=options.commits[0],
+                peer_median=statistics.median(old),
+                ratio=ratio,
+            )
+            append(options.record, {**line, "commit": options.commits[1]})
     print(f"the least ratio: {worst:.3f}")
 
 
