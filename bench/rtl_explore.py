@@ -24,17 +24,17 @@ FILE = records.RESULTS / "rtl" / "explore.jsonl"
 
 
 def measured(most: int, threads: int, only: str, to: Path | None) -> None:
-    from whorl import _rtl, _rtl_modules
-    from whorl._progress import bar
+    from whorl._core.progress import bar
+    from whorl._rtl import costs, modules
 
-    synthesis = _rtl_modules.read_records(records.RESULTS / "synthesis")
+    synthesis = modules.read_records(records.RESULTS / "synthesis")
     for name, chip_name in CASES:
         if only not in f"{name} {chip_name}":
             continue
-        chip = _rtl.chips()[chip_name]
+        chip = costs.chips()[chip_name]
         with bar(name) as report:
-            points = _rtl.explore(name, chip_name, chip, synthesis, most, threads, report)
-        best = _rtl.front(points)
+            points = costs.explore(name, chip_name, chip, synthesis, most, threads, report)
+        best = costs.front(points)
         for point in points:
             plain = point.record()
             rate = plain.pop("throughput")
@@ -71,7 +71,7 @@ def by_case(lines: list[records.Record]) -> dict[tuple[str, str], list[records.R
 
 def plots(folder: Path) -> None:
     """A picture of set (I) in the budgets of Table II, from the records."""
-    from whorl import _rtl
+    from whorl._rtl import costs
     from whorl.cli._rtl import draw
 
     points = []
@@ -79,11 +79,11 @@ def plots(folder: Path) -> None:
         if not chip.startswith("table2_I_"):
             continue
         for line in lines:
-            fields = {key: line[key] for key in _rtl.Point.__dataclass_fields__ if key in line}
-            design = _rtl.Design(**line["design"])
+            fields = {key: line[key] for key in costs.Point.__dataclass_fields__ if key in line}
+            design = costs.Design(**line["design"])
             fields |= {"set": name, "throughput": line["median"], "design": design}
-            points.append(_rtl.Point(**fields))
-    best = [p for p in points if p in _rtl.front([q for q in points if q.set == p.set])]
+            points.append(costs.Point(**fields))
+    best = [p for p in points if p in costs.front([q for q in points if q.set == p.set])]
     draw(points, best, folder / "rtl-designs.svg")
 
 

@@ -8,7 +8,8 @@ them the public headers that belong to no layer (errors, plain buffers). Beyond 
   schemes may use src/schemes/ring;
 - what is outside src/backend uses its contract, never a device's folder;
 - the extension module for servers includes no header of a client's and none for secret keys;
-- the Python package imports neither applications nor tests nor tools, and nothing imports its CLI.
+- the Python package imports neither applications nor tests nor tools, and nothing imports its CLI;
+- no module of it imports itself by way of others.
 
 usage: check_includes.py [ROOT]
 """
@@ -142,9 +143,54 @@ def check_python(root: Path) -> Iterator[str]:
                 yield f"{where}:{line}: imports {name}; the CLI uses the library, never the reverse"
 
 
+def imported_at_once(tree: ast.Module, package: list[str]) -> Iterator[str]:
+    """What importing a module imports: not what functions do, nor what is for type checkers."""
+    waiting: list[ast.stmt] = list(tree.body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield from (name for _, name in imported_modules(ast.Module([node], []), package))
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            waiting += node.orelse
+        elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            waiting += [each for each in ast.iter_child_nodes(node) if isinstance(each, ast.stmt)]
+
+
+def check_circles(root: Path) -> Iterator[str]:
+    """One line a module of the Python package that imports itself by way of others."""
+    folder = root / "python"
+    uses: dict[str, set[str]] = {}
+    for path in sorted((folder / "whorl").rglob("*.py")):
+        parts = path.relative_to(folder).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        package = list(path.relative_to(folder).parent.parts)
+        uses[name] = set(imported_at_once(tree, package))
+    # A name is a module, or something in one.
+    uses = {
+        module: {name if name in uses else name.rpartition(".")[0] for name in names} - {module}
+        for module, names in uses.items()
+    }
+    for start in uses:
+        seen: dict[str, str] = {}
+        waiting = [(used, start) for used in uses[start]]
+        while waiting:
+            module, by = waiting.pop()
+            if module in seen or module not in uses:
+                continue
+            seen[module] = by
+            waiting += [(used, module) for used in uses[module]]
+        if start in seen:
+            way, at = [start], seen[start]
+            while at != start:
+                way.append(at)
+                at = seen[at]
+            yield f"python: {' <- '.join([*way, start])} is a circle of imports"
+
+
 def check(root: Path) -> list[str]:
     """Every breach of the rules in the tree at `root`; empty if there is none."""
-    return [*check_cpp(root), *check_python(root)]
+    return [*check_cpp(root), *check_python(root), *check_circles(root)]
 
 
 def main() -> int:

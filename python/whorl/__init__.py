@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from . import bgv, binfhe, ckks, client, errors, server
-    from ._devices import DeviceInfo, devices
-    from ._saved import allow_insecure_pickles
+    from ._core.devices import DeviceInfo, devices
+    from ._core.saved import allow_insecure_pickles
+    from ._core.session import Session
     from ._server import cpu_target
-    from ._session import Session
     from .errors import *  # noqa: F403
 
     __version__: str
@@ -50,11 +50,11 @@ if TYPE_CHECKING:
 # command is ready for Ctrl-C before anything that takes time.
 _packages = ("bgv", "binfhe", "ckks", "client", "errors", "server")
 _names = {
-    "DeviceInfo": "_devices",
-    "Session": "_session",
-    "allow_insecure_pickles": "_saved",
+    "DeviceInfo": "_core.devices",
+    "Session": "_core.session",
+    "allow_insecure_pickles": "_core.saved",
     "cpu_target": "_server",
-    "devices": "_devices",
+    "devices": "_core.devices",
 }
 
 

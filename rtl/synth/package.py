@@ -1,6 +1,6 @@
 """What the Python package says of designs and their modules, without its compiled modules.
 
-python/whorl/_rtl_design.py and _rtl_modules.py import nothing but each other. Here they are parts
+python/whorl/_rtl/design.py and modules.py import nothing but each other. Here they are parts
 of a package that has no __init__.py, so that synthesis needs no build of the library.
 """
 
@@ -19,7 +19,7 @@ def _load() -> tuple[ModuleType, ModuleType]:
     parent = sys.modules.setdefault(name, ModuleType(name))
     parent.__path__ = [str(SOURCES)]
     return tuple(
-        importlib.import_module(f"{name}.{part}") for part in ("_rtl_design", "_rtl_modules")
+        importlib.import_module(f"{name}.{part}") for part in ("_rtl.design", "_rtl.modules")
     )
 
 

@@ -33,7 +33,7 @@ PAPER = {
 TARGETS = {"mod_mul": {"DSP": 4, "LUT": 300}, "ntt": {"DSP": 40, "LUT": 5200}}
 NONE = "not synthesised"
 PART = "xcvu13p"
-CHIP = json.loads((SOURCES / "_rtl_chips.json").read_text(encoding="utf-8"))["parts"][PART]
+CHIP = json.loads((SOURCES / "_rtl" / "chips.json").read_text(encoding="utf-8"))["parts"][PART]
 Resources = dict[str, float]
 Module = tuple[str, dict[str, int]]
 RECORDS = modules.read_records(RESULTS / "synthesis")

@@ -155,18 +155,19 @@ def test_no_unit_is_called_above_that_is_not(
 
 
 def test_page_and_package_count_the_same(page: ModuleType) -> None:
-    from whorl import _rtl_design, _rtl_modules
+    from whorl._rtl import modules
+    from whorl._rtl.design import Design
 
-    records = _rtl_modules.read_records(ROOT / "bench" / "results" / "synthesis")
+    records = modules.read_records(ROOT / "bench" / "results" / "synthesis")
     for name in page.PAPER:
         (line,) = (
             x for (known, _), x in page.speed.designs().items() if known.endswith(f"/{name}")
         )
-        design = _rtl_design.Design(**line["design"])
-        assert page.wholes()[name] == _rtl_modules.logic(design, records)
-        assert _rtl_modules.parts_around(design)["word_beats"] == 1
+        design = Design(**line["design"])
+        assert page.wholes()[name] == modules.logic(design, records)
+        assert modules.parts_around(design)["word_beats"] == 1
         # The only readers that are not those of the bootstrapping key.
-        roles = _rtl_modules.modules_of(design)
+        roles = modules.modules_of(design)
         assert roles["axi_reader_ksk"] == ("axi_reader", {"DATA_BITS": design.ksk_bits})
         for module in roles.values():
             assert module in page.MODULES.values()

@@ -31,7 +31,8 @@ GOOD_TREE = {
     "python/src/server/module.cpp": '#include "io/frame.h"\n#include "whorl/binfhe/server.h"\n',
     "python/whorl/__init__.py": "from . import arrays\n",
     "python/whorl/arrays.py": "import numpy as np\n",
-    "python/whorl/cli/__init__.py": "from .. import arrays\n",
+    "python/whorl/words.py": "import json\n",
+    "python/whorl/cli/__init__.py": "from .. import words\n",
     "python/whorl/__main__.py": "from whorl.cli import main\n",
 }
 
@@ -116,3 +117,21 @@ def test_a_breach_is_found(tmp_path: Path, name: str, line: str) -> None:
 
 def test_an_empty_tree_is_no_success(tmp_path: Path) -> None:
     assert run_checker(tmp_path).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("second", "found"),
+    [
+        ("from ._first import f\n", 2),
+        ("import whorl._first\n", 2),
+        ("try:\n    from . import _first\nexcept ImportError:\n    pass\n", 2),
+        ("if TYPE_CHECKING:\n    from ._first import f\n", 0),
+        ("def g() -> None:\n    from ._first import f\n", 0),
+        ("import numpy as np\n", 0),
+    ],
+)
+def test_circles_of_imports_are_found(tmp_path: Path, second: str, found: int) -> None:
+    files = {"_first.py": "from ._second import g\n", "_second.py": second}
+    write_tree(tmp_path, GOOD_TREE | {f"python/whorl/{name}": text for name, text in files.items()})
+    lines = run_checker(tmp_path).stdout.splitlines()
+    assert len(lines) == found and all("circle of imports" in line for line in lines)

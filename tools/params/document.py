@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 from typing import cast
 
-from whorl import _rounded as rounded
 from whorl import binfhe
+from whorl._core import rounded
 from whorl.binfhe._parameters import describe_rotation
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "parameters.md"

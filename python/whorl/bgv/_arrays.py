@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeAlias, Union
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._array import DeviceArray
-from .._entries import entries_of
-from .._literal import Part
-from .._ring_arrays import RingArray
+from .._core.array import DeviceArray
+from .._core.entries import entries_of
+from .._core.literal import Part
+from .._ring.arrays import RingArray
 from .._server import bgv as _lib
 from ._ciphertexts import Accounted, Ciphertexts
 from ._parameters import Parameters

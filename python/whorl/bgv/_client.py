@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._client import bgv as _lib
-from .._keyholder import KeyHolder
-from .._literal import Part, as_text
-from .._progress import Report
+from .._core.keyholder import KeyHolder
+from .._core.literal import Part, as_text
+from .._core.progress import Report
 from ._arrays import EncryptedArray
 from ._ciphertexts import Ciphertexts
 from ._keys import EvaluationKeys, PublicKey

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from .._literal import as_text
-from .._ring_keys import RingEvaluationKeys, RingKeys
+from .._core.literal import as_text
+from .._ring.keys import RingEvaluationKeys, RingKeys
 from .._server import bgv as _lib
 from ._ciphertexts import Ciphertexts
 from ._parameters import Parameters

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypedDict
 
-from .. import _rounded as rounded
-from .._literal import Part, as_integer, as_long, as_real, as_text, as_word, list_of
-from .._ring_parameters import (
+from .._core import rounded
+from .._core.literal import Part, as_integer, as_long, as_real, as_text, as_word, list_of
+from .._ring.parameters import (
     RingParameters,
     as_ring,
     given_within,
@@ -16,7 +16,7 @@ from .._ring_parameters import (
     refuse_consent,
     within,
 )
-from .._ring_parameters import as_request as ring_request
+from .._ring.parameters import as_request as ring_request
 from .._server import bgv as _lib
 
 MAX_MODULUS = 2**31

@@ -10,10 +10,11 @@ from typing import Any, cast
 
 from numpy.typing import ArrayLike
 
-from .._array import Shape
-from .._html import of_bytes
-from .._integers import as_index, whole_numbers
-from .._ring_plan import (
+from .._core.array import Shape
+from .._core.html import of_bytes
+from .._core.integers import as_index, whole_numbers
+from .._core.shown import shown
+from .._ring.plan import (
     RingPlan,
     all_results,
     as_shape,
@@ -23,7 +24,6 @@ from .._ring_plan import (
     sizes,
 )
 from .._server import bgv as _lib
-from .._shown import shown
 from ..errors import ParameterError, ShapeError
 from ._arrays import EncryptedArray, Mean
 from ._bounds import Bounds

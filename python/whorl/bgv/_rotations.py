@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypedDict
 
-from .._literal import as_integer
+from .._core.literal import as_integer
+from .._core.shown import shown
 from .._server import bgv as _lib
-from .._shown import shown
 from ..errors import ShapeError
 from ._parameters import Parameters
 

@@ -7,11 +7,12 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._array import Shape, repeated, stack
-from .._base_server import spread
-from .._entries import entries_of
-from .._literal import Part, as_integer, as_real, as_text
-from .._ring_server import (
+from .._core.array import Shape, repeated, stack
+from .._core.base_server import spread
+from .._core.entries import entries_of
+from .._core.literal import Part, as_integer, as_real, as_text
+from .._core.shown import shown
+from .._ring.server import (
     MAX_POWER,
     RingServer,
     as_distance,
@@ -20,7 +21,6 @@ from .._ring_server import (
     repeated_rows,
 )
 from .._server import bgv as _lib
-from .._shown import shown
 from ..errors import DeviceError, EncodingError, ShapeError
 from ._arrays import EncryptedArray, Matrix, Mean, Plaintexts
 from ._ciphertexts import Ciphertexts

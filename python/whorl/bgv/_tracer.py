@@ -17,9 +17,9 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from .._ring_plan import NoDevice
+from .._core.shown import shown
+from .._ring.plan import NoDevice
 from .._server import bgv as _lib
-from .._shown import shown
 from ..errors import EncodingError, ParameterError, ShapeError
 from ._arrays import EncryptedArray
 from ._bounds import Bounds, Rows

@@ -7,8 +7,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._array import Shape
-from .._integers import refuse, whole_numbers
+from .._core.array import Shape
+from .._core.integers import refuse, whole_numbers
 from ..errors import ShapeError
 from ._parameters import Parameters
 

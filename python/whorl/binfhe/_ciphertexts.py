@@ -5,8 +5,8 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from .._array import DeviceCiphertexts, HostArray
-from .._literal import Part
+from .._core.array import DeviceCiphertexts, HostArray
+from .._core.literal import Part
 from .._server import binfhe as _lib
 from ._messages import Words
 from ._parameters import Parameters

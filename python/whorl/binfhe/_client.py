@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._client import binfhe as _lib
-from .._integers import as_modulus
-from .._keyholder import KeyHolder
-from .._literal import Part
-from .._progress import Report
+from .._core.integers import as_modulus
+from .._core.keyholder import KeyHolder
+from .._core.literal import Part
+from .._core.progress import Report
 from ..errors import ShapeError
 from ._ciphertexts import Ciphertexts, EncryptedArray
 from ._keys import EvaluationKeys

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._saved import Keys
+from .._core.saved import Keys
 from .._server import binfhe as _lib
 from ._parameters import Parameters
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._integers import as_index, as_modulus, whole_numbers
-from .._literal import Part
-from .._saved import Saved
+from .._core.integers import as_index, as_modulus, whole_numbers
+from .._core.literal import Part
+from .._core.saved import Saved
+from .._core.shown import counted, shown
 from .._server import binfhe as _lib
-from .._shown import counted, shown
 from ._messages import as_bool, as_messages
 from ._parameters import Parameters
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._integers import refuse, whole_numbers
-from .._numbers import one_number
+from .._core.integers import refuse, whole_numbers
+from .._core.numbers import one_number
+from .._core.shown import shown
 from .._server import binfhe as _lib
-from .._shown import shown
 from ..errors import ParameterError
 
 ALLOWED_FAILURE = _lib.allowed_failure

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal, TypedDict
 
-from .. import _rounded as rounded
-from .._integers import as_modulus
-from .._literal import (
+from .._core import rounded
+from .._core.integers import as_modulus
+from .._core.literal import (
     CheckedParameters,
     Part,
     as_flag,
@@ -20,8 +20,8 @@ from .._literal import (
     list_of,
     tuple_of,
 )
+from .._core.shown import shown
 from .._server import binfhe as _lib
-from .._shown import shown
 from ..errors import ParameterError
 
 Distribution = Literal["binary", "ternary", "gaussian"]

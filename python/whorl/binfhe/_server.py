@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._array import Shape, concatenate
-from .._base_server import BaseServer, spread
-from .._entries import at, entries_of, refuse_unreadable
-from .._integers import as_modulus, refuse, whole_numbers
-from .._literal import Part, as_text
-from .._paths import PathName
+from .._core.array import Shape, concatenate
+from .._core.base_server import BaseServer, spread
+from .._core.entries import at, entries_of, refuse_unreadable
+from .._core.integers import as_modulus, refuse, whole_numbers
+from .._core.literal import Part, as_text
+from .._core.paths import PathName
+from .._core.session import Session
+from .._core.shown import counted, shown
 from .._server import binfhe as _lib
-from .._session import Session
-from .._shown import counted, shown
 from ..errors import EncodingError, ParameterMismatchError
 from ._ciphertexts import Ciphertexts, EncryptedArray
 from ._keys import EvaluationKeys

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .._array import concatenate, stack
-from .._on_demand import client_on_demand
+from .._core.array import concatenate, stack
+from .._core.on_demand import client_on_demand
 from ._arrays import EncryptedArray, evaluate
 from ._ciphertexts import Ciphertexts
 from ._expectation import Expectation

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, TypeAlias, Union
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._array import Array, no_ciphertexts
-from .._integers import refuse
-from .._literal import Part
-from .._numbers import Numbers, real_or_complex
-from .._ring_arrays import RingArray
+from .._core.array import Array, no_ciphertexts
+from .._core.integers import refuse
+from .._core.literal import Part
+from .._core.numbers import Numbers, real_or_complex
+from .._ring.arrays import RingArray
 from .._server import ckks as _lib
 from ..errors import ShapeError
 from ._ciphertexts import Accounted, Ciphertexts

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._array import HostArray
-from .._literal import Part
+from .._core.array import HostArray
+from .._core.literal import Part
 from .._server import ckks as _lib
 from ._parameters import Parameters
 

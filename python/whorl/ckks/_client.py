@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from numpy.typing import ArrayLike
 
 from .._client import ckks as _lib
-from .._keyholder import KeyHolder
-from .._literal import Part, as_integer, as_real, tuple_of
-from .._progress import Report
+from .._core.keyholder import KeyHolder
+from .._core.literal import Part, as_integer, as_real, tuple_of
+from .._core.progress import Report
 from ..errors import ParameterError, ParameterMismatchError
 from ._arrays import EncryptedArray
 from ._ciphertexts import Ciphertexts

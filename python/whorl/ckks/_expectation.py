@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .._literal import as_long, as_real, as_text, as_word
+from .._core.literal import as_long, as_real, as_text, as_word
 from ..errors import ParameterError
 from ._ciphertexts import Accounted
 

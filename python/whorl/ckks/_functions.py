@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from .._literal import Part, as_real
+from .._core.literal import Part, as_real
 from .._server import ckks as _lib
 from ..errors import ParameterError
 from ._polynomials import Polynomial, as_error, as_interval

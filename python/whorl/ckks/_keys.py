@@ -6,7 +6,7 @@ from functools import partial
 
 from numpy.typing import ArrayLike
 
-from .._ring_keys import RingEvaluationKeys, RingKeys
+from .._ring.keys import RingEvaluationKeys, RingKeys
 from .._server import ckks as _lib
 from ._ciphertexts import Ciphertexts
 from ._parameters import Parameters

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from .._literal import Part, as_integer
+from .._core.literal import Part, as_integer
+from .._core.shown import counted
 from .._server import ckks as _lib
-from .._shown import counted
 from ..errors import ShapeError
 from ._linear_maps import MOST_VALUES
 

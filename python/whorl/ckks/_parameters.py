@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypedDict, cast
 
-from .. import _rounded as rounded
-from .._literal import (
+from .._core import rounded
+from .._core.literal import (
     Part,
     as_flag,
     as_integer,
@@ -20,7 +20,7 @@ from .._literal import (
     record_of,
     tuple_of,
 )
-from .._ring_parameters import (
+from .._ring.parameters import (
     RingParameters,
     as_ring,
     given_within,
@@ -29,7 +29,7 @@ from .._ring_parameters import (
     stands_alone,
     within,
 )
-from .._ring_parameters import as_request as ring_request
+from .._ring.parameters import as_request as ring_request
 from .._server import ckks as _lib
 from ..errors import ParameterError
 

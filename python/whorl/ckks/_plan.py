@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import _rounded as rounded
-from .._array import Shape
-from .._html import of_bytes
-from .._literal import as_flag, as_real
-from .._numbers import real_or_complex
-from .._ring_plan import (
+from .._core import rounded
+from .._core.array import Shape
+from .._core.html import of_bytes
+from .._core.literal import as_flag, as_real
+from .._core.numbers import real_or_complex
+from .._ring.plan import (
     RingPlan,
     all_results,
     as_shape,

@@ -8,11 +8,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._integers import refuse, whole_numbers
-from .._literal import Part, as_integer, as_real, as_text
-from .._numbers import Numbers, real_or_complex
+from .._core.integers import refuse, whole_numbers
+from .._core.literal import Part, as_integer, as_real, as_text
+from .._core.numbers import Numbers, real_or_complex
+from .._core.shown import shown
 from .._server import ckks as _lib
-from .._shown import shown
 from ..errors import ParameterError, ShapeError
 
 Basis = Literal["chebyshev", "monomial"]

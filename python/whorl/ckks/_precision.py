@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._numbers import real_or_complex
+from .._core.numbers import real_or_complex
 from ..errors import EncodingError, ShapeError
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]

@@ -9,12 +9,13 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._array import Shape
-from .._base_server import spread
-from .._literal import Part, as_integer, as_real, as_word
-from .._numbers import as_complex, one_number
-from .._progress import Report, reports
-from .._ring_server import (
+from .._core.array import Shape
+from .._core.base_server import spread
+from .._core.literal import Part, as_integer, as_real, as_word
+from .._core.numbers import as_complex, one_number
+from .._core.progress import Report, reports
+from .._core.shown import shown
+from .._ring.server import (
     MAX_POWER,
     RingServer,
     as_distance,
@@ -23,7 +24,6 @@ from .._ring_server import (
     repeated_rows,
 )
 from .._server import ckks as _lib
-from .._shown import shown
 from ..errors import DeviceError, EncodingError, NoiseError, ParameterError
 from ._arrays import EncryptedArray
 from ._ciphertexts import Ciphertexts

@@ -8,10 +8,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._array import Shape
-from .._literal import as_real, as_text
-from .._numbers import real_or_complex
-from .._shown import counted
+from .._core.array import Shape
+from .._core.literal import as_real, as_text
+from .._core.numbers import real_or_complex
+from .._core.shown import counted
 from ..errors import EncodingError, ShapeError
 
 Packing = Literal["complex", "real", "coefficients"]

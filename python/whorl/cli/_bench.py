@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from .. import _rounded as rounded
+from .._core import rounded
 from ..binfhe import Ciphertexts, Client, Lut, Parameters, Server
 from ..binfhe._server import GATES
 from . import _completion as completion

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from .._progress import bar
-from .._ring_parameters import stands_alone
+from .._core.progress import bar
+from .._ring.parameters import stands_alone
 from ..ckks import (
     Client,
     EncryptedArray,

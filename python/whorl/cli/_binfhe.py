@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from .. import _rounded as rounded
-from .._shown import counted
+from .._core import rounded
+from .._core.shown import counted
 from . import _completion as completion
 from . import _expressions
 from . import _sets as sets

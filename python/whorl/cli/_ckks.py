@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .._ring_parameters import stands_alone
+from .._ring.parameters import stands_alone
 from ..ckks import Polynomial, minimax_sign
 from ..ckks._parameters import ARCSINES
 from . import _released, _values

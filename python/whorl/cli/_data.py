@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .._progress import bar
+from .._core.progress import bar
 from . import _completion as completion
 from . import _expressions, _frames, _passphrase, _values
 from . import _files as files
@@ -345,7 +345,7 @@ def _in_pieces(server: Any, arrays: list[Any], job: _Job) -> Any:
             took = time.perf_counter() - started
             step = max(1, step // 2) if took > 4 * PIECE_SECONDS else step
             step = 4 * step if took < PIECE_SECONDS else step
-    from .._array import concatenate
+    from .._core.array import concatenate
 
     return concatenate(results).reshape(shape)
 

@@ -15,7 +15,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from .. import _rounded as rounded
+from .._core import rounded
 from ..binfhe import Client, EncryptedArray, Server, stack
 from ..errors import Error
 from . import _passphrase

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .._progress import bar
+from .._core.progress import bar
 from . import _passphrase
 from ._completion import files
 from ._frames import Header

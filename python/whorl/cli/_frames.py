@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import _server
-from .._saved import file_named
+from .._core.saved import file_named
 from ..errors import KeyMismatchError, ParameterMismatchError, TypeMismatchError
 
 

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from .. import __version__, _server, cpu_target, devices
-from .. import _rounded as rounded
-from .._shown import counted
+from .._core import rounded
+from .._core.shown import counted
 from ..binfhe import parameter_sets, parameters
 from ..errors import DeviceError, OutOfMemoryError
 from ._completion import files

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from .. import _rounded as rounded
 from .. import ckks
-from .._progress import bar
+from .._core import rounded
+from .._core.progress import bar
 from ..binfhe import Parameters, parameter_sets, parameters
 from ..binfhe._parameters import describe_rotation
 from ._completion import from_list, one_of
@@ -229,7 +229,7 @@ def search(
     as_json: Annotated[bool, typer.Option("--json", help="One literal a line.")] = False,
 ) -> None:
     """Search for the cheapest sets that reach a failure probability and a security."""
-    from .. import _search
+    from .._core import search as _search
 
     request = _search.Request(
         p=p,

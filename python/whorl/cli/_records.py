@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .._progress import bar
+from .._core.progress import bar
 from . import _completion as completion
 from . import _outputs as outputs
 from ._output import duration

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from .. import _rtl, _rtl_modules
-from .._progress import bar
+from .._core.progress import bar
+from .._rtl import costs, modules
 from ..binfhe import parameter_sets
 from ..errors import ParameterError
 from ._completion import from_list
@@ -24,7 +24,7 @@ def _sets() -> list[str]:
     found = []
     for name in parameter_sets():
         try:
-            _rtl.design_for(name)
+            costs.design_for(name)
         except ParameterError:
             continue
         found.append(name)
@@ -38,9 +38,9 @@ def _thousands(value: float, missing: bool) -> str:
     return f"{'≥ ' * missing}{value / 1000:,.0f} K"
 
 
-def _row(point: _rtl.Point, best: bool, records: _rtl_modules.Records) -> list[str]:
+def _row(point: costs.Point, best: bool, records: modules.Records) -> list[str]:
     d = point.design
-    takes, missing = _rtl_modules.logic(d, records)
+    takes, missing = modules.logic(d, records)
     return [
         point.set + ("" if best else " ·"),
         point.chip,
@@ -64,12 +64,12 @@ def _row(point: _rtl.Point, best: bool, records: _rtl_modules.Records) -> list[s
     ]
 
 
-def _checked(points: list[_rtl.Point], records: _rtl_modules.Records, folder: Path) -> str:
+def _checked(points: list[costs.Point], records: modules.Records, folder: Path) -> str:
     """How far LUT and FF of the designs were compared with what their chips have."""
-    lacks = [_rtl_modules.logic(point.design, records)[1] for point in points]
+    lacks = [modules.logic(point.design, records)[1] for point in points]
     known = sum(not missing for missing in lacks)
     absent = sorted({module[0] for missing in lacks for module in missing})
-    chips = {chip.part: chip for chip in (_rtl.chips()[point.chip] for point in points)}
+    chips = {chip.part: chip for chip in (costs.chips()[point.chip] for point in points)}
     said = f"All LUT and FF are known of {known} of {len(points)} designs. "
     for part, chip in chips.items():
         said += f"{part} has {chip.lut / 1000:,.0f} K LUT and {chip.ff / 1000:,.0f} K FF. "
@@ -81,7 +81,7 @@ def _checked(points: list[_rtl.Point], records: _rtl_modules.Records, folder: Pa
     return said.rstrip()
 
 
-def draw(points: list[_rtl.Point], best: list[_rtl.Point], path: Path) -> None:
+def draw(points: list[costs.Point], best: list[costs.Point], path: Path) -> None:
     """Draws rates over latencies of full batches; `best` are circled. The suffix is the format."""
     try:
         import matplotlib
@@ -120,8 +120,8 @@ def _chips(names: list[str], number: int) -> list[str]:
     if len(names) not in (1, number):
         raise ParameterError(f"--chip: {len(names)} chips for {number} sets; give one, or one each")
     for name in names:
-        if name not in _rtl.chips():
-            raise ParameterError(f"--chip: {name!r} is not one of {', '.join(_rtl.chips())}")
+        if name not in costs.chips():
+            raise ParameterError(f"--chip: {name!r} is not one of {', '.join(costs.chips())}")
     return names if len(names) == number else names * number
 
 
@@ -155,25 +155,25 @@ def explore(
     batch and share of the chip at once. LUT and FF are those of modules that have records of
     synthesis; designs that need more of them than the chip has are left out.
     """
-    records = _rtl_modules.read_records(synthesis)
+    records = modules.read_records(synthesis)
     names = sets or _sets()
-    points: list[_rtl.Point] = []
-    best: list[_rtl.Point] = []
+    points: list[costs.Point] = []
+    best: list[costs.Point] = []
     for name, on in zip(names, _chips(chip or ["vu13p"], len(names)), strict=True):
         with bar(name) as report:
-            found = _rtl.explore(name, on, _rtl.chips()[on], records, most, threads, report)
+            found = costs.explore(name, on, costs.chips()[on], records, most, threads, report)
         points += found
-        best += _rtl.front(found)
+        best += costs.front(found)
     if plot:
         draw(points, best, plot)
     if as_json:
         for point in points:
-            takes, missing = _rtl_modules.logic(point.design, records)
-            chip_of = _rtl.chips()[point.chip]
+            takes, missing = modules.logic(point.design, records)
+            chip_of = costs.chips()[point.chip]
             record = point.record() | {
                 "front": point in best,
                 "logic": takes,
-                "missing": [_rtl_modules.written(module) for module in missing],
+                "missing": [modules.written(module) for module in missing],
                 "chip_lut": chip_of.lut,
                 "chip_ff": chip_of.ff,
             }

@@ -87,8 +87,8 @@ def read_array(path: Path, integers: bool = True, header: bool | None = None) ->
     lengths."""
     import numpy as np
 
-    from .._integers import refuse, whole_numbers
-    from .._numbers import real_or_complex
+    from .._core.integers import refuse, whole_numbers
+    from .._core.numbers import real_or_complex
     from ..errors import ShapeError
 
     values, _ = read([str(path)], integers, header if is_text(path) else None)

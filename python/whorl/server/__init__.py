@@ -9,7 +9,7 @@ compiled module that has them, `whorl._client`, without which it works. Its load
 that holds a secret (`TypeMismatchError`).
 """
 
-from .._session import Session
+from .._core.session import Session
 from . import bgv, binfhe, ckks
 
 __all__ = ["Session", "bgv", "binfhe", "ckks"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import whorl
 from support import TOY, Kit
-from whorl import _rounded as rounded
+from whorl._core import rounded
 from whorl.binfhe import (
     parameter_sets,
     parameters,

@@ -84,7 +84,7 @@ sys.meta_path.insert(0, Press())
 def test_ctrl_c_while_keys_are_made(shell: Shell, arguments: tuple[str, ...]) -> None:
     press = """
 import os, signal, threading
-from whorl._keyholder import KeyHolder
+from whorl._core.keyholder import KeyHolder
 def generate(*arguments, make=KeyHolder._generate_keys):
     threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
     return make(*arguments)

@@ -5,7 +5,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from whorl import _search, binfhe
+from whorl._core import binfhe
+from whorl._core import search as _search
 
 ROOT = Path(__file__).resolve().parents[3]
 TOOLS = ROOT / "tools" / "params"

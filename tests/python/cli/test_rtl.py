@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 from support import ROOT
-from whorl import _rtl, _rtl_modules
-from whorl._rtl_design import MOST_BITS, MOST_PORTS, Design
+from whorl._rtl import costs
+from whorl._rtl import modules as rtl_modules
+from whorl._rtl.design import MOST_BITS, MOST_PORTS, Design
 from whorl.errors import ParameterError
 
 SMALL = Design(n=24, log_N=8, L=2, log_Bg=10, M=2, L_ks=4, log_Bks=4, ks_lanes=128)
-CHIP = _rtl.Chip(
+CHIP = costs.Chip(
     "a chip", "part", dsp=3000, sram_mb=100, gb_s=77, mhz=180, lut=10**6, ff=10**6, source=""
 )
 SYNTHESIS = ROOT / "bench" / "results" / "synthesis"
@@ -22,30 +23,30 @@ SYNTHESIS = ROOT / "bench" / "results" / "synthesis"
 
 def lines_of(design: Design, **units: float) -> list[dict[str, object]]:
     """Records of all its modules, each with one of every unit, or so many."""
-    takes = dict.fromkeys(_rtl_modules.UNITS, 1.0) | units
-    modules = [m for role, m in _rtl_modules.modules_of(design).items() if role != "pe"]
+    takes = dict.fromkeys(rtl_modules.UNITS, 1.0) | units
+    modules = [m for role, m in rtl_modules.modules_of(design).items() if role != "pe"]
     return [
-        {"op": m[0], "params": _rtl_modules.written(m), "unit": unit, "median": value}
+        {"op": m[0], "params": rtl_modules.written(m), "unit": unit, "median": value}
         for m in modules
         for unit, value in takes.items()
     ]
 
 
 def test_designs_of_named_sets() -> None:
-    design = _rtl.design_for("fpga/I_M3")
+    design = costs.design_for("fpga/I_M3")
     assert (design.n, design.log_N, design.L, design.log_Bg, design.M) == (500, 10, 2, 10, 3)
     assert (design.L_ks, design.log_Bks) == (8, 2)
     assert design.multipliers_a_pe == 60 + 8 * 16
     # Key switching and the exponents of the monomials take shifts and sums.
     assert design.dsp() == 3 * 188
     # Synthesis of the modules of a PE, m = 1: 276 slices (bench/results/synthesis).
-    assert _rtl.design_for("fpga/I_M1").dsp() == 276
+    assert costs.design_for("fpga/I_M1").dsp() == 276
     with pytest.raises(ParameterError, match="W128_P128"):
-        _rtl.design_for("W128_P128")
+        costs.design_for("W128_P128")
 
 
 def test_rates_are_those_of_the_counters() -> None:
-    point = _rtl.measure("small", "chip", replace(SMALL, pes=2), CHIP)
+    point = costs.measure("small", "chip", replace(SMALL, pes=2), CHIP)
     assert point.counters["RESULTS"] == 4 * point.design.capacity
     assert 0.1 < point.utilisation <= 1
     # A batch takes longer than one of its ciphertexts, and one batch after the other less.
@@ -58,12 +59,12 @@ def test_rates_are_those_of_the_counters() -> None:
 
 
 def test_candidates_fit_the_chip() -> None:
-    found = _rtl.candidates(SMALL, CHIP, {})
+    found = costs.candidates(SMALL, CHIP, {})
     assert found
     for design in found:
         assert design.dsp() <= CHIP.dsp
         assert design.sram_mb() <= CHIP.sram_mb
-    assert not _rtl.candidates(SMALL, replace(CHIP, dsp=100), {})
+    assert not costs.candidates(SMALL, replace(CHIP, dsp=100), {})
 
 
 def test_estimates_are_near_what_the_model_counts() -> None:
@@ -74,20 +75,20 @@ def test_estimates_are_near_what_the_model_counts() -> None:
         replace(SMALL, M=4, bk_ports=4, K=4, ksk_rows=whole),
         replace(SMALL, K=6, ks_lanes=32, mem_bits=128, ksk_bits=128),
     ):
-        said = _rtl.estimate(design, CHIP)
-        point = _rtl.measure("small", "chip", design, CHIP)
+        said = costs.estimate(design, CHIP)
+        point = costs.measure("small", "chip", design, CHIP)
         assert said.throughput * CHIP.mhz * 1e6 == pytest.approx(point.throughput, rel=0.1)
         assert said.latency_full / (CHIP.mhz * 1e6) == pytest.approx(point.latency_full, rel=0.25)
 
 
 def test_what_limits_a_design() -> None:
     base = replace(SMALL, pes=2, bk_ports=4, K=4, ksk_rows=SMALL.all_ksk_rows)
-    assert _rtl.measure("small", "chip", base, CHIP).limit == "multipliers"
+    assert costs.measure("small", "chip", base, CHIP).limit == "multipliers"
     narrow = replace(base, M=4, bk_ports=1, mem_bits=64)
-    assert _rtl.measure("small", "chip", narrow, CHIP).limit == "the key"
-    assert _rtl.measure("small", "chip", replace(base, K=1), CHIP).limit == "the accumulator"
+    assert costs.measure("small", "chip", narrow, CHIP).limit == "the key"
+    assert costs.measure("small", "chip", replace(base, K=1), CHIP).limit == "the accumulator"
     few = replace(base, ks_lanes=16, ksk_bits=64, mem_bits=64, bk_ports=8)
-    assert _rtl.measure("small", "chip", few, CHIP).limit == "key switching"
+    assert costs.measure("small", "chip", few, CHIP).limit == "key switching"
 
 
 def test_rows_at_once_and_the_whole_key() -> None:
@@ -95,23 +96,23 @@ def test_rows_at_once_and_the_whole_key() -> None:
     assert (SMALL.rows_at_once, two.rows_at_once) == (4, 2)
     assert replace(two, L_ks=3).rows_at_once == 1
     whole = replace(two, ksk_rows=two.all_ksk_rows)
-    beats = [_rtl.measure("small", "chip", d, CHIP).counters["KSK_BEATS"] for d in (two, whole)]
+    beats = [costs.measure("small", "chip", d, CHIP).counters["KSK_BEATS"] for d in (two, whole)]
     # Once a batch of the four, or not again after the first of a run.
     assert beats == [4 * two.all_ksk_rows * two.ksk_row_beats, 0]
     assert whole.sram_mb() > two.sram_mb()
 
 
 def test_the_front_is_not_beaten() -> None:
-    slow = _rtl.measure("small", "chip", SMALL, CHIP)
+    slow = costs.measure("small", "chip", SMALL, CHIP)
     fast = replace(slow, throughput=2 * slow.throughput)
     quick = replace(slow, latency_full=slow.latency_full / 2)
     small = replace(slow, share=slow.share / 2)
-    assert _rtl.front([slow, small, quick, fast]) == [fast, quick, small]
-    assert _rtl.front([slow]) == [slow]
+    assert costs.front([slow, small, quick, fast]) == [fast, quick, small]
+    assert costs.front([slow]) == [slow]
 
 
 def test_chips_have_what_the_vendor_says() -> None:
-    for chip in _rtl.chips().values():
+    for chip in costs.chips().values():
         assert (chip.part, chip.lut, chip.ff) == ("xcvu13p", 1_728_000, 3_456_000)
         assert "DS890" in chip.source
 
@@ -120,22 +121,22 @@ def test_candidates_fit_the_luts_that_are_known() -> None:
     # All that synthesis knows is a transform of one butterfly.
     name = "ntt, LOG_N=8, LOG_B=0"
     for unit in ("LUT", "FF"):
-        takes = dict.fromkeys(_rtl_modules.UNITS, 0.0) | {unit: 10_000.0}
-        records = _rtl_modules.by_module(
+        takes = dict.fromkeys(rtl_modules.UNITS, 0.0) | {unit: 10_000.0}
+        records = rtl_modules.by_module(
             {"params": name, "unit": u, "median": value} for u, value in takes.items()
         )
-        free = [d.pes for d in _rtl.candidates(SMALL, CHIP, {}) if d.log_b == 0]
-        held = [d.pes for d in _rtl.candidates(SMALL, CHIP, records) if d.log_b == 0]
+        free = [d.pes for d in costs.candidates(SMALL, CHIP, {}) if d.log_b == 0]
+        held = [d.pes for d in costs.candidates(SMALL, CHIP, records) if d.log_b == 0]
         # 2L = 4 of them a PE.
         small = replace(CHIP, **{unit.lower(): 4 * 10_000 * (max(free) - 1)})
-        least = [d.pes for d in _rtl.candidates(SMALL, small, records) if d.log_b == 0]
+        least = [d.pes for d in costs.candidates(SMALL, small, records) if d.log_b == 0]
         assert max(held) == max(free) > 1
         assert max(least) == max(free) - 1
 
 
 def test_logic_is_the_sum_of_the_modules() -> None:
     design = replace(SMALL, pes=3, log_b=1, bk_ports=2)
-    takes, missing = _rtl_modules.logic(design, _rtl_modules.by_module(lines_of(design, FF=10)))
+    takes, missing = rtl_modules.logic(design, rtl_modules.by_module(lines_of(design, FF=10)))
     assert missing == []
     # 4 transforms, 2 back, 8 digits, 2 of each product, accumulator, monomials.
     a_pe = 4 + 2 + 8 + 2 + 2 + 1 + 1
@@ -147,30 +148,30 @@ def test_logic_is_the_sum_of_the_modules() -> None:
 def test_logic_takes_a_flat_pe_if_there_is_one() -> None:
     design = replace(SMALL, pes=2)
     lines = lines_of(design)
-    pe = _rtl_modules.written(_rtl_modules.modules_of(design)["pe"])
-    lines += [{"params": pe, "unit": unit, "median": 500.0} for unit in _rtl_modules.UNITS]
-    takes, missing = _rtl_modules.logic(design, _rtl_modules.by_module(lines))
+    pe = rtl_modules.written(rtl_modules.modules_of(design)["pe"])
+    lines += [{"params": pe, "unit": unit, "median": 500.0} for unit in rtl_modules.UNITS]
+    takes, missing = rtl_modules.logic(design, rtl_modules.by_module(lines))
     assert missing == []
     assert takes["LUT"] == 2 * 500 + 1 + 3 + 9
 
 
-@pytest.mark.parametrize("role", sorted(_rtl_modules.modules_of(SMALL).keys() - {"pe"}))
+@pytest.mark.parametrize("role", sorted(rtl_modules.modules_of(SMALL).keys() - {"pe"}))
 def test_a_module_of_another_shape_is_missing(role: str) -> None:
     """Of every parameter: a record that differs in it alone does not count."""
-    top, parameters = _rtl_modules.modules_of(SMALL)[role]
+    top, parameters = rtl_modules.modules_of(SMALL)[role]
     lines = lines_of(SMALL)
-    written = _rtl_modules.written((top, parameters))
-    _, missing = _rtl_modules.logic(SMALL, _rtl_modules.by_module(lines))
+    written = rtl_modules.written((top, parameters))
+    _, missing = rtl_modules.logic(SMALL, rtl_modules.by_module(lines))
     assert missing == []
     for name in parameters:
-        other = _rtl_modules.written((top, parameters | {name: parameters[name] + 1}))
+        other = rtl_modules.written((top, parameters | {name: parameters[name] + 1}))
         moved = [line | {"params": other} if line["params"] == written else line for line in lines]
         # One that matches in all but this parameter, and stands last.
-        _, missing = _rtl_modules.logic(SMALL, _rtl_modules.by_module(moved))
+        _, missing = rtl_modules.logic(SMALL, rtl_modules.by_module(moved))
         assert missing == [(top, parameters)]
     # And neither does one without all units.
     some = [x for x in lines if not (x["params"] == written and x["unit"] == "FF")]
-    assert _rtl_modules.logic(SMALL, _rtl_modules.by_module(some))[1] == [(top, parameters)]
+    assert rtl_modules.logic(SMALL, rtl_modules.by_module(some))[1] == [(top, parameters)]
 
 
 def test_logic_takes_the_record_of_its_own_ports() -> None:
@@ -183,20 +184,20 @@ def test_logic_takes_the_record_of_its_own_ports() -> None:
             for line in lines_of(design)
             if line["op"] in ("chunk_buffer", "control")
         ]
-    takes, missing = _rtl_modules.logic(SMALL, _rtl_modules.by_module(own + others))
+    takes, missing = rtl_modules.logic(SMALL, rtl_modules.by_module(own + others))
     assert missing == []
     assert takes["LUT"] < 100
 
 
 def test_recorded_shapes_of_other_ports_do_not_count() -> None:
     """The repository's own records have chunk buffers and controls of other designs."""
-    base = replace(_rtl.design_for("fpga/I_M2"), pes=2, bk_ports=1)
-    records = _rtl_modules.read_records(SYNTHESIS)
-    _, missing = _rtl_modules.logic(base, records)
+    base = replace(costs.design_for("fpga/I_M2"), pes=2, bk_ports=1)
+    records = rtl_modules.read_records(SYNTHESIS)
+    _, missing = rtl_modules.logic(base, records)
     for role in ("chunk_buffer", "control"):
-        module = _rtl_modules.modules_of(base)[role]
+        module = rtl_modules.modules_of(base)[role]
         assert any(written.startswith(f"{module[0]}, ") for written in records)
-        assert (module in missing) == (_rtl_modules.written(module) not in records)
+        assert (module in missing) == (rtl_modules.written(module) not in records)
 
 
 INSTANCES = {
@@ -222,7 +223,7 @@ def test_instances_have_these_parameters() -> None:
     named = {instance: (top, given) for top, given, instance in found if instance in INSTANCES}
     assert named.keys() == INSTANCES.keys()
     for instance, (top, given) in named.items():
-        module, parameters = _rtl_modules.modules_of(SMALL)[INSTANCES[instance]]
+        module, parameters = rtl_modules.modules_of(SMALL)[INSTANCES[instance]]
         assert module == top
         values = dict(re.findall(r"\.(\w+)\(((?:[^()]|\([^()]*\))*)\)", given))
         (path,) = (ROOT / "rtl" / "src").rglob(f"{top}.sv")
@@ -237,7 +238,7 @@ def test_instances_have_these_parameters() -> None:
 
 def test_parameters_are_those_of_the_sources() -> None:
     """The modules that synthesis and this package name have these parameters, in this order."""
-    for top, parameters in _rtl_modules.modules_of(SMALL).values():
+    for top, parameters in rtl_modules.modules_of(SMALL).values():
         (path,) = (ROOT / "rtl" / "src").rglob(f"{top}.sv")
         head = path.read_text(encoding="utf-8").split("\n) (")[0].split("\n(")[0]
         known = re.findall(r"^ *parameter int (\w+) =", head, re.MULTILINE)
@@ -258,8 +259,8 @@ def test_explore(shell, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     assert plot.read_text(encoding="utf-8").startswith("<?xml")
     # What synthesis does not know is named by its exact shape.
     design = Design(**record["design"])
-    takes, missing = _rtl_modules.logic(design, _rtl_modules.read_records(SYNTHESIS))
-    assert record["missing"] == [_rtl_modules.written(module) for module in missing]
+    takes, missing = rtl_modules.logic(design, rtl_modules.read_records(SYNTHESIS))
+    assert record["missing"] == [rtl_modules.written(module) for module in missing]
     assert record["logic"] == takes and takes["LUT"] <= record["chip_lut"]
 
 

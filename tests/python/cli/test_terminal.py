@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import whorl
 from cli_support import CLI, SET, Here, write_phrase
-from whorl import _progress
+from whorl._core import progress as _progress
 from whorl.binfhe import Client
 
 KEY = ("--params", SET, "--allow-insecure")
@@ -69,7 +69,7 @@ class Terminal:
 
 
 OWN_TERMINAL = "import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0)"
-AT_ONCE = "import whorl._progress; whorl._progress._DELAY = 0"
+AT_ONCE = "import whorl._core.progress; whorl._core.progress._DELAY = 0"
 """Bars are drawn also for what is done in a moment."""
 
 

@@ -13,10 +13,10 @@ import whorl
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from whorl._array import DeviceArray, HostArray, concatenate, stack
-from whorl._base_server import BaseServer
-from whorl._literal import CheckedParameters, as_word
-from whorl._saved import Keys
+from whorl._core.array import DeviceArray, HostArray, concatenate, stack
+from whorl._core.base_server import BaseServer
+from whorl._core.literal import CheckedParameters, as_word
+from whorl._core.saved import Keys
 
 # ---- what the compiled module would have
 

@@ -16,7 +16,7 @@ import typer
 import whorl
 from support import pickled
 from typer.testing import CliRunner
-from whorl._array import concatenate, stack
+from whorl._core.array import concatenate, stack
 from whorl.cli import app, register
 
 ROOT = Path(__file__).parents[3]

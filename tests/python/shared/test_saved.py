@@ -17,7 +17,7 @@ import pytest
 import whorl
 from support import BgvKit, CkksKit, Kit, pickled, run_python
 from whorl import bgv, binfhe, ckks
-from whorl._saved import Saved
+from whorl._core.saved import Saved
 
 
 @pytest.fixture(

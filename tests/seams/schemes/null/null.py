@@ -3,9 +3,9 @@
 from types import MappingProxyType
 
 import _null
-from whorl._array import DeviceArray, HostArray
-from whorl._base_server import BaseServer
-from whorl._literal import CheckedParameters, Part, as_long, as_text, as_word, list_of
+from whorl._core.array import DeviceArray, HostArray
+from whorl._core.base_server import BaseServer
+from whorl._core.literal import CheckedParameters, Part, as_long, as_text, as_word, list_of
 from whorl.cli import Scheme
 
 

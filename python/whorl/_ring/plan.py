@@ -8,11 +8,11 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from . import _rounded as rounded
-from ._array import Shape
-from ._html import Shown, of_bytes
-from ._integers import as_index
-from .errors import ShapeError
+from .._core import rounded
+from .._core.array import Shape
+from .._core.html import Shown, of_bytes
+from .._core.integers import as_index
+from ..errors import ShapeError
 
 _T = TypeVar("_T")
 

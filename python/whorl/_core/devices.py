@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from . import _server
+from .. import _server
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ MOST_PORTS, MOST_BITS = 8, 1024
 
 @cache
 def _costs() -> dict[str, int]:
-    text = (Path(__file__).parent / "_rtl_costs.json").read_text(encoding="utf-8")
+    text = (Path(__file__).parent / "costs.json").read_text(encoding="utf-8")
     costs: dict[str, int] = json.loads(text)
     return costs
 

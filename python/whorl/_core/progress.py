@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from ._shown import shown
+from .shown import shown
 
 Report = Callable[[int, int], object]
 """Called with what is done, and the total."""

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
-from . import _rounded as rounded
-from ._html import Shown
-from ._saved import Saved
-from ._shown import shown
-from .errors import ParameterError
+from ..errors import ParameterError
+from . import rounded
+from .html import Shown
+from .saved import Saved
+from .shown import shown
 
 T = TypeVar("T")
 P = TypeVar("P", bound="CheckedParameters")

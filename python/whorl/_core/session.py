@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import NoReturn
 
-from . import _server
-from ._literal import Part, as_long, as_text, as_threads
-from ._shown import shown
-from .errors import ParameterError
+from .. import _server
+from ..errors import ParameterError
+from .literal import Part, as_long, as_text, as_threads
+from .shown import shown
 
 
 class Session:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Generic, NoReturn, TypeVar
 
-from ._array import DeviceCiphertexts, HostArray
+from .._core.array import DeviceCiphertexts, HostArray
 
 S = TypeVar("S", bound=Any)
 H = TypeVar("H", bound=HostArray)

@@ -1,6 +1,6 @@
 """The modules of a design of the FPGA accelerator, and what synthesis says that they take.
 
-rtl/synth uses this file without the compiled modules, as it does _rtl_design.py.
+rtl/synth uses this file without the compiled modules, as it does design.py.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ._rtl_design import Design
+from .design import Design
 
 UNITS = ("LUT", "FF", "DSP", "BRAM36", "URAM")
 Parameters = dict[str, int]

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ._entries import at, entries_of
-from ._shown import shown
-from .errors import EncodingError
+from ..errors import EncodingError
+from .entries import at, entries_of
+from .shown import shown
 
 Integers = np.ndarray[Any, np.dtype[Any]]
 

@@ -9,12 +9,12 @@ from typing import Any, ClassVar, Generic, NoReturn, TypeVar
 
 import numpy as np
 
-from ._array import DeviceArray, HostArray, Shape, no_ciphertexts, repeated
-from ._literal import Part
-from ._paths import PathName
-from ._saved import Keys
-from ._session import Session, of_session, where
-from .errors import DeviceError
+from ..errors import DeviceError
+from .array import DeviceArray, HostArray, Shape, no_ciphertexts, repeated
+from .literal import Part
+from .paths import PathName
+from .saved import Keys
+from .session import Session, of_session, where
 
 H = TypeVar("H", bound=HostArray)
 D = TypeVar("D", bound="DeviceArray[Any]")

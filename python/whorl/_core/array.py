@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, TypeVar, cas
 
 import numpy as np
 
-from ._html import Shown, of_bytes
-from ._literal import Part
-from ._saved import Saved
-from ._shown import shown
-from .errors import ShapeError
+from ..errors import ShapeError
+from .html import Shown, of_bytes
+from .literal import Part
+from .saved import Saved
+from .shown import shown
 
 if TYPE_CHECKING:
-    from ._base_server import BaseServer
+    from .base_server import BaseServer
 
 Shape = tuple[int, ...]
 Positions = np.ndarray[Any, np.dtype[np.intp]]

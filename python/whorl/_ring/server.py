@@ -9,13 +9,13 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from ._array import DeviceCiphertexts, HostArray, Shape, is_masked, no_ciphertexts
-from ._base_server import BaseServer
-from ._entries import refuse_unreadable
-from ._ring_arrays import RingArray
-from ._ring_parameters import as_rotation
-from ._saved import Keys
-from .errors import KeyMismatchError, ParameterError
+from .._core.array import DeviceCiphertexts, HostArray, Shape, is_masked, no_ciphertexts
+from .._core.base_server import BaseServer
+from .._core.entries import refuse_unreadable
+from .._core.saved import Keys
+from ..errors import KeyMismatchError, ParameterError
+from .arrays import RingArray
+from .parameters import as_rotation
 
 H = TypeVar("H", bound=HostArray)
 D = TypeVar("D", bound="RingArray[Any, Any]")

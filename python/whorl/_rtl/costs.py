@@ -10,11 +10,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
-from . import binfhe
-from ._rtl_design import MOST_BITS, MOST_PORTS, Design
-from ._rtl_modules import Records, logic
-from ._server import rtl as _lib
-from .errors import ParameterError
+from .. import binfhe
+from .._server import rtl as _lib
+from ..errors import ParameterError
+from .design import MOST_BITS, MOST_PORTS, Design
+from .modules import Records, logic
 
 _PRIME = 2**33 - 2**20 + 1
 
@@ -48,7 +48,7 @@ class Chip:
 @cache
 def chips() -> Mapping[str, Chip]:
     """The chips that are known by name."""
-    text = (Path(__file__).parent / "_rtl_chips.json").read_text(encoding="utf-8")
+    text = (Path(__file__).parent / "chips.json").read_text(encoding="utf-8")
     known: dict[str, dict[str, dict[str, Any]]] = json.loads(text)
     parts = known["parts"]
     return {name: Chip(**own, **parts[own["part"]]) for name, own in known["chips"].items()}

@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ._literal import CheckedParameters, Part, as_integer, list_of
-from .errors import ParameterError
+from .._core.literal import CheckedParameters, Part, as_integer, list_of
+from ..errors import ParameterError
 
 
 class RingParameters(CheckedParameters):

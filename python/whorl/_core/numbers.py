@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ._entries import at, entries_of
-from ._integers import as_given, each_of, refuse
-from ._literal import too_large
-from ._shown import shown
-from .errors import EncodingError
+from ..errors import EncodingError
+from .entries import at, entries_of
+from .integers import as_given, each_of, refuse
+from .literal import too_large
+from .shown import shown
 
 Numbers = np.ndarray[Any, np.dtype[Any]]
 

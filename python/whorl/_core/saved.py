@@ -7,9 +7,9 @@ import operator
 from collections.abc import Iterator
 from typing import Any, ClassVar, Generic, TypeVar
 
-from ._paths import PathName, as_path
-from ._shown import shown
-from .errors import FormatError, ParameterError
+from ..errors import FormatError, ParameterError
+from .paths import PathName, as_path
+from .shown import shown
 
 S = TypeVar("S", bound="Saved")
 P = TypeVar("P")

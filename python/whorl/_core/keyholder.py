@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, NoReturn, TypeVar
 
-from ._array import DeviceCiphertexts, HostArray, no_ciphertexts
-from ._literal import CheckedParameters, as_threads
-from ._paths import PathName, as_path
-from ._progress import Report, reports
-from ._saved import expectations, file_named, limit, not_parameters
+from .array import DeviceCiphertexts, HostArray, no_ciphertexts
+from .literal import CheckedParameters, as_threads
+from .paths import PathName, as_path
+from .progress import Report, reports
+from .saved import expectations, file_named, limit, not_parameters
 
 K = TypeVar("K", bound="KeyHolder")
 

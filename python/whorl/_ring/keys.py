@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, TypeVar
 
-from ._saved import Keys
+from .._core.saved import Keys
 
 P = TypeVar("P")
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ._array import Array, is_masked, joined_by
-from ._shown import counted
-from .errors import ShapeError
+from ..errors import ShapeError
+from .array import Array, is_masked, joined_by
+from .shown import counted
 
 Entries = np.ndarray[Any, np.dtype[Any]]
 

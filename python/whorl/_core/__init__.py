@@ -1,0 +1,1 @@
+"""What all schemes share: arrays, files, sessions and servers, checks of arguments, text."""

@@ -1,0 +1,1 @@
+"""What BGV and CKKS share: arrays of vectors, keys, parameters, plans and servers."""

@@ -1,0 +1,1 @@
+"""Designs of the FPGA accelerator: shapes, modules, costs and the search."""
