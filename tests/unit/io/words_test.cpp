@@ -37,7 +37,7 @@ TEST(IoWords, RingModuliOf32Bits) {
       const auto x = client.encrypt(a), y = client.encrypt(b);
       const binfhe::Ciphertexts* const inputs[] = {&x, &y};
       for (const auto transform : {binfhe::Transform::ntt, binfhe::Transform::fft}) {
-        const binfhe::Server server(loaded, {}, {.transform = transform});
+        const binfhe::Server server(loaded, SessionOptions{}, {.transform = transform});
         EXPECT_EQ(client.decrypt(server.gate(binfhe::Gate::nand, inputs)),
                   (std::vector<std::uint32_t>{1, 1, 1, 0}));
       }
