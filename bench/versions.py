@@ -30,6 +30,8 @@ import numpy as np
 from common.records import append, stamped
 
 Calls = dict[str, Callable[[], object]]
+Literals = dict[str, Any]
+"""Of the parameters of BGV and CKKS, by the scheme; empty: OLD chooses them."""
 
 LEAST_SECONDS = 0.02
 
@@ -49,8 +51,9 @@ def gates(server: Any, x: Any, y: Any, z: Any) -> Calls:
     }
 
 
-def of_binfhe(device: str) -> Iterator[tuple[str, Calls]]:
-    """Gates and tables."""
+def of_binfhe(device: str, literals: Literals) -> Iterator[tuple[str, Calls]]:
+    """Gates and tables, of named sets."""
+    del literals
     from whorl import binfhe
 
     for name in ("W128_P64_M3", "W128_P64"):
@@ -84,11 +87,11 @@ def vectors(server: Any, host: Any, values: Any) -> Calls:
     }
 
 
-def of_bgv(device: str) -> Iterator[tuple[str, Calls]]:
+def of_bgv(device: str, literals: Literals) -> Iterator[tuple[str, Calls]]:
     """Element-wise operations, rotations and sums, of one ciphertext and of eight."""
     from whorl import bgv
 
-    parameters = bgv.parameters(5, 786433)
+    parameters = bgv.parameters(literal=literals["bgv"])
     client = bgv.Client(parameters)
     keys = client.evaluation_keys(**bgv.rotations_for(parameters, sums=True))
     server = bgv.Server(keys, device=device)
@@ -125,11 +128,11 @@ def numbers_of(server: Any, x: Any, values: Any, stages: Any, series: Any, encod
     }
 
 
-def of_ckks(device: str) -> Iterator[tuple[str, Calls]]:
+def of_ckks(device: str, literals: Literals) -> Iterator[tuple[str, Calls]]:
     """Element-wise operations, polynomials, comparisons, maps; of one ciphertext and of eight."""
     from whorl import ckks
 
-    client = ckks.Client(ckks.parameters(12))
+    client = ckks.Client(ckks.parameters(literal=literals["ckks"]))
     slots = 1024
     steps = {sign << k for k in range(10) for sign in (1, -1)}
     turns = sorted({*steps, *range(1, 8), *range(32, slots, 32)})
@@ -155,17 +158,24 @@ def of_ckks(device: str) -> Iterator[tuple[str, Calls]]:
     )
 
 
-def serve(device: str) -> None:
-    """Prepares all operations, says which, and answers "INDEX TIMES" with seconds of one call."""
+def serve(device: str, literals: Literals) -> None:
+    """Prepares all operations, says which, and answers "INDEX TIMES" with seconds of one call.
+
+    Without `literals` it chooses parameters of BGV and CKKS, and says them first.
+    """
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what else is printed is no answer
     prepared: list[tuple[str, str, Callable[[], object]]] = []
     waits: list[Callable[[], object]] = []
     from whorl import bgv, binfhe, ckks
 
+    if not literals:
+        chosen = {"bgv": bgv.parameters(5, 786433), "ckks": ckks.parameters(12)}
+        literals = {name: parameters.literal() for name, parameters in chosen.items()}
+    print(json.dumps(literals), file=out, flush=True)
     kinds = (binfhe.EncryptedArray, bgv.EncryptedArray, ckks.EncryptedArray)
     for scheme in (of_binfhe, of_bgv, of_ckks):
-        for params, calls in scheme(device):
+        for params, calls in scheme(device, literals):
             for op, call in calls.items():
                 result = call()
                 result = call()
@@ -187,15 +197,16 @@ def serve(device: str) -> None:
 class Build:
     """A process with one of the builds."""
 
-    def __init__(self, folder: str, device: str) -> None:
+    def __init__(self, folder: str, device: str, literals: Literals) -> None:
         path = os.pathsep.join([folder, os.environ.get("PYTHONPATH", "")])
         self._process = subprocess.Popen(
-            [sys.executable, __file__, "--serve", "--device", device],
+            [sys.executable, __file__, "--device", device, "--serve", json.dumps(literals)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             env={**os.environ, "PYTHONPATH": path},
         )
+        self.literals = self.read()
 
     def read(self) -> Any:
         assert self._process.stdout is not None
@@ -219,14 +230,16 @@ def main() -> None:
     parser.add_argument("--commits", nargs=2, default=["old", "new"])
     parser.add_argument("--name", default="", help="of the device, in records")
     parser.add_argument("--record", type=Path)
-    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--serve", type=json.loads, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.serve:
-        serve(options.device)
+    if options.serve is not None:
+        serve(options.device, options.serve)
         return
     if len(options.builds) != 2:
         parser.error("two builds are compared")
-    builds = [Build(folder, options.device) for folder in options.builds]
+    # OLD chooses parameters for both.
+    before = Build(options.builds[0], options.device, {})
+    builds = [before, Build(options.builds[1], options.device, before.literals)]
     ops = builds[0].read()
     if builds[1].read() != ops:
         raise SystemExit("the two builds offer other operations")
