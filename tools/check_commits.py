@@ -19,20 +19,20 @@ LONGEST = 72
 # Add to these what is missing.
 VERBS = frozenset(
     """
-    accept add adapt adjust agree align allow answer apply ask assert attach avoid begin bound
+    accept adapt add adjust agree align allow answer apply ask assert attach avoid begin bound
     break bring build bump cache calculate call cap carry catch centre change check choose
     clarify clean clear close collect combine compare compile complete compute configure connect
-    convert copy correct count cover create cut declare decide decode default define delay
+    convert copy correct count cover create cut decide declare decode default define delay
     delete deny deprecate derive describe detect disable distinguish divide do document draw
     drop emit enable encode end enforce ensure estimate evaluate exclude expect explain export
     expose extend extract factor fail fetch fill filter find finish fit fix flag fold follow
     forbid format free gather generate get give group guard handle hash hide hold ignore
     implement import improve include increase inform initialise inline install instantiate
-    introduce invert join keep label leave let lift limit link lint list load lock log look
+    introduce invert join keep know label leave let lift limit link lint list load lock log look
     lower make map mark match measure mend merge model move multiply name narrow negate
     normalise note offer omit open order pack parse pass pay permit pin place plan plot point
     precompute prefer prepare prevent print promise propagate prove provide prune publish put
-    quote raise read rebuild recompute record reduce refactor refuse register regenerate reject
+    quote raise read rebuild recompute record reduce refactor refuse regenerate register reject
     release remove rename reorder repair repeat replace report require reset resize resolve
     restore restrict resume retry return reuse revert revise rewrite rotate round run sample
     save say scale search seed send separate serve set share shorten show shrink simplify skip

@@ -41,6 +41,7 @@ NAME
   chmod +x "$to/bin/$program"
 done
 cp tests/kat/*.txt "$to/tests/kat/"
+cp -r tests/data "$to/tests/"
 cp tools/circuits.sh bench/tree/iris.json "$to/"
 
 # All that they load but the C library's own parts, which the other machine has.

@@ -4,22 +4,20 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "math/random.h"
+#include "support/test_data.h"
 
 namespace whorl::test {
 
 /// Lines that begin with `words`: all numbers that follow them.
 inline std::vector<std::vector<std::uint64_t>> known_answers(const std::string& words) {
-  // Programs that were carried to another machine have it beside them.
-  const char* folder = std::getenv("WHORL_TEST_DATA");
-  const std::string path =
-      std::string(folder ? folder : WHORL_SOURCE_DIR) + "/tests/kat/vectors.txt";
+  const std::filesystem::path path = test_data("kat/vectors.txt");
   std::ifstream file(path);
   EXPECT_TRUE(file) << path;
   std::vector<std::vector<std::uint64_t>> out;

@@ -101,7 +101,7 @@ Server::State::State(const EvaluationKeys& data, std::shared_ptr<const run::Sess
 
 namespace {
 
-/// Of a dry run, which has arrays without residues.
+/// The session of a dry run, which has arrays without residues.
 std::shared_ptr<const run::SessionState> no_session() {
   run::SessionState out({.device = "cpu", .threads = 1});
   out.names = {"no device: a dry run"};

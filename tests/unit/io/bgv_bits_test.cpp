@@ -7,6 +7,7 @@
 #include <string>
 
 #include "support/targets.h"
+#include "support/test_data.h"
 #include "whorl/bgv.h"
 #include "whorl/io.h"
 
@@ -17,8 +18,7 @@ template <class T>
 T kept(const std::string& name) {
   io::LoadOptions options;
   options.allow_insecure = true;
-  return io::load<T>(
-      std::filesystem::path(WHORL_SOURCE_DIR) / "tests/data/format2" / (name + ".whorl"), options);
+  return io::load<T>(test::test_data("data/format2/" + name + ".whorl"), options);
 }
 
 /// `set` has words of `word_bytes`.

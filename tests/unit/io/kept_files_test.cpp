@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "support/bgv_sets.h"
+#include "support/test_data.h"
 #include "unit/io/expectations.h"
 #include "unit/io/samples.h"
 #include "whorl/bgv.h"
@@ -18,7 +19,7 @@ namespace {
 using samples::insecure;
 
 std::filesystem::path file(const std::string& name) {
-  return std::filesystem::path(WHORL_SOURCE_DIR) / "tests/data/format2" / (name + ".whorl");
+  return test::test_data("data/format2/" + name + ".whorl");
 }
 
 /// Loaded from its file; from its bytes comes the same, which is saved as these bytes again.
