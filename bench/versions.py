@@ -170,7 +170,7 @@ def serve(device: str, literals: Literals) -> None:
     from whorl import bgv, binfhe, ckks
 
     if not literals:
-        chosen = {"bgv": bgv.parameters(5, 786433), "ckks": ckks.parameters(12)}
+        chosen: dict[str, Any] = {"bgv": bgv.parameters(5, 786433), "ckks": ckks.parameters(12)}
         literals = {name: parameters.literal() for name, parameters in chosen.items()}
     print(json.dumps(literals), file=out, flush=True)
     kinds = (binfhe.EncryptedArray, bgv.EncryptedArray, ckks.EncryptedArray)

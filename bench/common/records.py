@@ -18,16 +18,22 @@ Record = dict[str, Any]
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "bench" / "results"
 
-WHAT = ("bench", "op", "scheme", "params", "device", "device_count", "batch", "transfers", "unit")
-WHAT += ("peer",)
+WHAT: tuple[str, ...] = (
+    *("bench", "op", "scheme", "params", "device", "device_count", "batch", "transfers", "unit"),
+    "peer",
+)
 """Members of every record that tell one measured thing from another."""
-FOUND = ("threads", "median", "min", "max", "runs", "peer_version", "peer_median", "ratio")
-FOUND += ("security_bits", "pfail_log2", "commit", "date")
+FOUND: tuple[str, ...] = (
+    *("threads", "median", "min", "max", "runs", "peer_version", "peer_median", "ratio"),
+    *("security_bits", "pfail_log2", "commit", "date"),
+)
 """The other members of every record."""
-MORE = ("N", "calls", "chip", "delay", "first", "group", "in_a_row", "layout", "log2_modulus")
-MORE += ("log2_ratio", "log_B_g", "part", "peer_params", "peer_scaling", "rotation", "seed", "set")
-MORE += ("shape", "stalls_percent", "step", "transform", "turns", "values", "variant", "waited")
-MORE += ("way", "word_bits")
+MORE: tuple[str, ...] = (
+    *("N", "calls", "chip", "delay", "first", "group", "in_a_row", "layout", "log2_modulus"),
+    *("log2_ratio", "log_B_g", "part", "peer_params", "peer_scaling", "rotation", "seed", "set"),
+    *("shape", "stalls_percent", "step", "transform", "turns", "values", "variant", "waited"),
+    *("way", "word_bits"),
+)
 """Members that some benches add to those of WHAT."""
 LISTED = ("design", "kernel")
 """Members that tell records of one run apart: a later run takes the place of all of an older."""

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from whorl._core import binfhe
+from whorl import binfhe
 from whorl._core import search as _search
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from support import TOY, BgvKit, CkksKit, Kit
-from whorl._core import binfhe
+from whorl import binfhe
 from whorl._core import progress as _progress
 
 ROW = re.compile(r"<tr><th[^>]*>([^<]*)</th><td[^>]*>([^<]*)</td></tr>")
