@@ -104,6 +104,7 @@ struct Codec<null::Ciphertexts> {
 NB_MODULE(_null, module) {
   using namespace whorl::null;
   using namespace whorl::python;
+  using namespace nb::literals;
   nb::module_::import_("whorl._server");  // for its exceptions
   bind_parameters<Parameters, Parameters>(module)
       .def(nb::init<>())
