@@ -58,12 +58,11 @@ inline SessionOptions options_of(const std::tuple<std::string, unsigned, std::si
 }
 
 /// A server on a session, or on one of its own.
-template <class Server, class EvaluationKeys, class... Options>
-Server make_server(const EvaluationKeys& keys, const Where& where, const Options&... options) {
+template <class Server, class EvaluationKeys>
+Server make_server(const EvaluationKeys& keys, const Where& where) {
   return without_gil([&] {
-    if (const Session* session = std::get_if<Session>(&where))
-      return Server(keys, *session, options...);
-    return Server(keys, options_of(std::get<1>(where)), options...);
+    const Session* const session = std::get_if<Session>(&where);
+    return Server(keys, session ? *session : Session(options_of(std::get<1>(where))));
   });
 }
 

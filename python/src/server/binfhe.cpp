@@ -28,7 +28,11 @@ Server make_gate_server(const EvaluationKeys& keys, const Where& where,
   if (transform) options.transform = from_name<Transform>(*transform);
   options.rotation = from_name<RotationSchedule>(rotation);
   options.allow_failure = allow_failure;
-  return make_server<Server>(keys, where, options);
+  return without_gil([&] {
+    if (const Session* const session = std::get_if<Session>(&where))
+      return Server(keys, *session, options);
+    return Server(keys, options_of(std::get<1>(where)), options);
+  });
 }
 
 }  // namespace

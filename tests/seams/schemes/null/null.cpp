@@ -8,7 +8,6 @@
 #include "server/batches.h"
 
 namespace whorl::null {
-
 using Word = std::uint64_t;
 using lattice::rlwe::Array, lattice::rlwe::Evaluator;
 
@@ -45,7 +44,6 @@ struct Server {
   std::shared_ptr<const Evaluator> all;
   Server(const Parameters& p, const Session& session)
       : held(p), all(Evaluator::make(run::state_of(session)->fleet, p.plan())) {}
-  Server(const Parameters& p, const SessionOptions& options) : Server(p, Session(options)) {}
   const Parameters& parameters() const { return held; }
   KeyId key_id() const { return {}; }
   std::string device() const { return all->fleet().name(); }
@@ -104,7 +102,6 @@ struct Codec<null::Ciphertexts> {
 NB_MODULE(_null, module) {
   using namespace whorl::null;
   using namespace whorl::python;
-  using namespace nb::literals;
   nb::module_::import_("whorl._server");  // for its exceptions
   bind_parameters<Parameters, Parameters>(module)
       .def(nb::init<>())
@@ -120,6 +117,5 @@ NB_MODULE(_null, module) {
     return Layout{c.parameters.chain.size(), c.parameters.N};
   });
   nb::class_<Array>(module, "Array").def_prop_ro("nbytes", &Array::bytes);
-  bind_base_server<Server, Array>(module).def_static("create", &make_server<Server, Parameters>,
-                                                     "keys"_a, "session"_a);
+  bind_base_server<Server, Array>(module).def_static("create", &make_server<Server, Parameters>);
 }
