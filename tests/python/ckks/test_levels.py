@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import numpy as np
@@ -105,4 +106,5 @@ def test_scales_that_cannot_meet_are_both_named(toy_ckks: CkksKit) -> None:
         with pytest.raises(whorl.EncodingError, match="scale") as refusal:
             work()
         named = {float(number) for number in re.findall(r"\d+\.\d+", str(refusal.value))}
-        assert named == {odd.scale, usual.scale}
+        scales = {odd.scale, usual.scale}
+        assert named in (scales, {round(math.log2(scale), 1) for scale in scales})
