@@ -14,14 +14,14 @@ from .array import DeviceArray, HostArray, Shape, no_ciphertexts, repeated
 from .literal import Part
 from .paths import PathName
 from .saved import Keys
-from .session import Session, of_session, where
+from .session import OnDevices, Session, of_session, where
 
 H = TypeVar("H", bound=HostArray)
 D = TypeVar("D", bound="DeviceArray[Any]")
 K = TypeVar("K", bound=Keys[Any])
 
 
-class BaseServer(Generic[K, H, D]):
+class BaseServer(OnDevices, Generic[K, H, D]):
     """Evaluation keys on devices. A scheme's class names its classes and adds operations."""
 
     __slots__ = ("_core", "_parameters", "_warned_of")
@@ -95,17 +95,6 @@ class BaseServer(Generic[K, H, D]):
         label: str = self._core.key_id.hex()
         return label
 
-    device = Part[str](
-        "_core.device",
-        "The hardware used: `cpu (AVX3, 8 threads)`, `cuda:0 (NVIDIA H200)`; several in a row.",
-    )
-    devices = Part[tuple[str, ...]]("_core.devices", "Each device, named as in `device`.", tuple)
-    failed_devices = Part[tuple[tuple[str, str], ...]](
-        "_core.failed_devices",
-        "Those of several `devices` that failed and are not used any more, and why.",
-        tuple,
-    )
-    threads = Part[int]("_core.threads", "Threads used.")
     key_bytes = Part[int]("_core.key_bytes", "Bytes of the keys as they lie on the devices now.")
 
     def _about(self) -> str:
@@ -147,10 +136,6 @@ class BaseServer(Generic[K, H, D]):
         self._warn()
         host: H = self._host_type._wrap(core, a.shape, self._parameters)
         return host
-
-    def synchronise(self) -> None:
-        """Waits until all work so far is done: operations on a GPU return before they are done."""
-        self._core.synchronise()
 
     # ---- operands and results
 

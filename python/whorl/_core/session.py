@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from .. import _server
 from ..errors import ParameterError
@@ -11,7 +11,34 @@ from .literal import Part, as_long, as_text, as_threads
 from .shown import shown
 
 
-class Session:
+class OnDevices:
+    """What sessions and servers say of their devices."""
+
+    __slots__ = ()
+
+    _core: Any
+
+    device = Part[str](
+        "_core.device",
+        "The hardware used: `cpu (AVX3, 8 threads)`, `cuda:0 (NVIDIA H200)`; several in a row.",
+    )
+    devices = Part[tuple[str, ...]]("_core.devices", "Each device, named as in `device`.", tuple)
+    failed_devices = Part[tuple[tuple[str, str], ...]](
+        "_core.failed_devices",
+        "Those of several `devices` that failed and are not used any more, and why.",
+        tuple,
+    )
+    threads = Part[int]("_core.threads", "Threads used.")
+
+    def synchronise(self) -> None:
+        """Waits until all work so far is done: operations on a GPU return before they are done.
+
+        A session waits for the work of all its servers.
+        """
+        self._core.synchronise()
+
+
+class Session(OnDevices):
     """Opened devices, for servers of any scheme.
 
     Args:
@@ -46,25 +73,12 @@ class Session:
 
     __slots__ = ("_core",)
 
+    _core: _server.Session
+
     def __init__(self, device: str | None = None, threads: int = 0, key_bytes: int = 0) -> None:
         self._core = _server.Session(*where(device, threads, key_bytes))
 
-    device = Part[str](
-        "_core.device",
-        "The hardware used: `cpu (AVX3, 8 threads)`, `cuda:0 (NVIDIA H200)`; several in a row.",
-    )
-    devices = Part[tuple[str, ...]]("_core.devices", "Each device, named as in `device`.", tuple)
-    failed_devices = Part[tuple[tuple[str, str], ...]](
-        "_core.failed_devices",
-        "Those of several `devices` that failed and are not used any more, and why.",
-        tuple,
-    )
-    threads = Part[int]("_core.threads", "Threads used.")
     key_bytes = Part[int]("_core.key_bytes", "Bytes that keys may take on each device; 0: any.")
-
-    def synchronise(self) -> None:
-        """Waits until all work of its servers is done."""
-        self._core.synchronise()
 
     def __repr__(self) -> str:
         room = f", {self.key_bytes} bytes for keys" if self.key_bytes else ""
