@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -69,10 +70,9 @@ def test_core_file_simulates_core_small() -> None:
 
 
 def test_sets_are_compared_with_the_model_as_they_are_simulated(
-    monkeypatch: pytest.MonkeyPatch,
+    tool: Callable[..., ModuleType],
 ) -> None:
-    monkeypatch.syspath_prepend(str(RTL / "sim"))
-    sets = importlib.import_module("configurations").sets()
+    sets = tool("configurations", "rtl/sim").sets()
     assert len(sets) == 5
     for name, shape in sets.items():
         found = re.fullmatch(r"set \((I+)\), m = (\d)", name)
