@@ -158,6 +158,13 @@ def of_ckks(device: str, literals: Literals) -> Iterator[tuple[str, Calls]]:
     )
 
 
+def batch_of(params: str, op: str) -> int:
+    """How many ciphertexts an operation has; gates say it in their names."""
+    where = rf"{params}, batch {op.rpartition('_')[2]}" if "binfhe" in params else params
+    found = re.search(r"batch (\d+)", where)
+    return int(found[1]) if found else 1
+
+
 def serve(device: str, literals: Literals) -> None:
     """Prepares all operations, says which, and answers "INDEX TIMES" with seconds of one call.
 
@@ -267,7 +274,8 @@ def main() -> None:
             line = stamped(
                 *("versions", op, params.split()[0], params, new),
                 device=options.name or options.device,
-                transfers="excluded",
+                batch=batch_of(params, op),
+                transfers="included" if op in ("upload", "to_host") else "excluded",
                 peer="whorl, the version before",
                 peer_version=options.commits[0],
                 peer_median=statistics.median(old),
