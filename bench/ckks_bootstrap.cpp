@@ -24,7 +24,7 @@
 #include <string>
 #include <vector>
 
-#include "circuits/ckks_bootstrap.h"
+#include "circuits/ckks/bootstrap.h"
 #include "common/command_line.h"
 #include "common/devices.h"
 #include "common/energy.h"

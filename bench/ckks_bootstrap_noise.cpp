@@ -22,8 +22,8 @@
 #include <string>
 #include <vector>
 
-#include "circuits/ckks_bootstrap.h"
-#include "circuits/cosine_fit.h"
+#include "circuits/ckks/bootstrap.h"
+#include "circuits/ckks/cosine_fit.h"
 #include "common/command_line.h"
 #include "common/devices.h"
 #include "common/records.h"

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "backend/contract/ring.h"
-#include "backend/cuda/dispatch/transforms.h"
+#include "backend/cuda/dispatch/transforms/transforms.h"
 #include "backend/cuda/runtime/error.h"
 #include "common/command_line.h"
 #include "common/cuda_timer.h"

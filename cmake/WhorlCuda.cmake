@@ -67,6 +67,8 @@ function(whorl_add_cuda target)
   endif()
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/backend/cuda/*.cu"
        "${PROJECT_SOURCE_DIR}/src/backend/cuda/*.cpp")
+  include(WhorlCudaInstances)
+  list(APPEND sources ${whorl_cuda_instances})
   target_sources(${target} PRIVATE ${sources})
   # No other source is told of CUDA, so that none is compiled again when CUDA comes or goes.
   set_source_files_properties("${PROJECT_SOURCE_DIR}/src/backend/devices.cpp"

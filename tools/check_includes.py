@@ -4,8 +4,8 @@ math -> ring -> backend -> run -> lattice -> schemes -> circuits -> io -> python
 them the public headers that belong to no layer (errors, plain buffers). Beyond the order:
 
 - public headers include public or system headers only and name no device;
-- the folders of src/lattice do not use one another, nor do those of src/schemes, but that all
-  schemes may use src/schemes/ring;
+- the folders of src/lattice do not use one another, nor do those of src/schemes, of src/circuits
+  and of src/io, but that all may use src/schemes/ring and src/circuits/common;
 - what is outside src/backend uses its contract, never a device's folder;
 - the extension module for servers includes no header of a client's and none for secret keys;
 - the Python package imports neither applications nor tests nor tools, and nothing imports its CLI;
@@ -39,10 +39,8 @@ DEVICE_FILE = re.compile(r"backend/(?!contract/)\w+/")
 # What has secret keys, and what must not: python/src/server, and python/src/common beneath it.
 SECRET_HEADER = re.compile(r"(?:\.\./)*(?:client/.*|whorl/(?:\w+/client|io_secret|secret_key)\.h)$")
 SERVER_FOLDERS = (("python", "src", "server"), ("python", "src", "common"))
-# Layers whose folders are apart.
-APART = ("lattice", "schemes")
-# The folder of src/schemes that all schemes may use.
-SHARED = "ring"
+# Layers whose folders are apart, each with the folders that all of them may use.
+APART = {"lattice": (), "schemes": ("ring",), "circuits": ("common",), "io": ()}
 # Folders whose code the package may not import.
 OUTSIDE_PACKAGE = ("apps", "tests", "tools", "bench")
 
@@ -76,14 +74,16 @@ def cpp_files(root: Path) -> Iterator[tuple[Path, str]]:
 
 
 def neighbour_of(where: Path, included: str) -> bool:
-    """Whether a file of one scheme, or of one lattice, includes another's."""
+    """Whether a file of a layer whose folders are apart includes another folder's."""
     if where.parts[0] != "src" or where.parts[1] not in APART or len(where.parts) < 4:
         return False
-    own, used = where.parts[2], Path(included).parts
+    layer, own, used = where.parts[1], where.parts[2], Path(included).parts
+    if used[0] == "whorl" and len(used) > 2 and used[1] == "circuits":
+        return layer == "circuits" and used[2] != own
     if used[0] == "whorl" and len(used) > 1:
         scheme = used[1].removesuffix(".h")
-        return where.parts[1] == "schemes" and scheme in SCHEMES and scheme != own
-    return len(used) > 2 and used[0] == where.parts[1] and used[1] not in (own, SHARED)
+        return layer in ("schemes", "circuits") and scheme in SCHEMES and scheme != own
+    return len(used) > 2 and used[0] == layer and used[1] not in (own, *APART[layer])
 
 
 def check_cpp(root: Path) -> Iterator[str]:

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "backend/cuda/dispatch/ntt_rows.h"
+#include "backend/cuda/dispatch/transforms/ntt_rows.h"
 #include "backend/cuda/runtime/error.h"
 #include "common/cuda_timer.h"
 #include "common/differences.cuh"

@@ -1,7 +1,7 @@
 // Candidates of the folded FFT.
 #include <cmath>
 
-#include "backend/cuda/dispatch/twiddles.h"
+#include "backend/cuda/dispatch/transforms/twiddles.h"
 #include "candidates.cuh"
 
 namespace whorl::tune {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/cuda/dispatch/key_switch_launch.cuh"
+#include "backend/cuda/dispatch/lwe/key_switch_launch.cuh"
 #include "tuner.h"
 
 namespace whorl::tune {

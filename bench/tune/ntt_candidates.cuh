@@ -1,7 +1,7 @@
 // A table of NTT shapes, measured.
 #pragma once
 
-#include "backend/cuda/dispatch/twiddles.h"
+#include "backend/cuda/dispatch/transforms/twiddles.h"
 #include "candidates.cuh"
 #include "math/primes.h"
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "backend/contract/rotation.h"
-#include "backend/cuda/dispatch/launch_rotation.cuh"
+#include "backend/cuda/dispatch/rotation/launch_rotation.cuh"
 #include "backend/parallel.h"
 #include "lattice/lwe/rotation_method.h"
 #include "math/primes.h"

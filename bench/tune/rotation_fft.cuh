@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "backend/cuda/dispatch/rotation_fft.h"
-#include "backend/cuda/dispatch/rotation_fft_launch.cuh"
+#include "backend/cuda/dispatch/rotation/rotation_fft.h"
+#include "backend/cuda/dispatch/rotation/rotation_fft_launch.cuh"
 #include "rotation.cuh"
 
 namespace whorl::tune {

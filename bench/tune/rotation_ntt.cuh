@@ -3,8 +3,8 @@
 
 #include <cstdio>
 
-#include "backend/cuda/dispatch/rotation_ntt.h"
-#include "backend/cuda/dispatch/rotation_ntt_launch.cuh"
+#include "backend/cuda/dispatch/rotation/rotation_ntt.h"
+#include "backend/cuda/dispatch/rotation/rotation_ntt_launch.cuh"
 #include "rotation.cuh"
 
 namespace whorl::tune {

@@ -27,11 +27,11 @@ using Bytes = std::vector<std::uint8_t>;
 /// The type of object in a frame. Whorl itself never uses numbers from `first_foreign` on; they are
 /// for schemes that other programs add.
 enum class FrameType : std::uint16_t {
-  parameters = 1,
-  secret_key = 2,
-  evaluation_keys = 3,
-  ciphertexts = 4,
-  lut = 5,
+  binfhe_parameters = 1,
+  binfhe_secret_key = 2,
+  binfhe_evaluation_keys = 3,
+  binfhe_ciphertexts = 4,
+  binfhe_lut = 5,
   bgv_parameters = 16,
   bgv_secret_key = 17,
   bgv_evaluation_keys = 18,
@@ -90,7 +90,7 @@ template <class T, class... Ts>
 inline constexpr bool is_one_of = (std::is_same_v<T, Ts> || ...);
 
 /// The types that are saved without a passphrase. A scheme adds its own types next to its codec
-/// (src/io/codec.h).
+/// (src/io/native/codec.h).
 template <class T>
 inline constexpr bool is_saved =
     is_one_of<T, binfhe::Parameters, binfhe::Ciphertexts, binfhe::EvaluationKeys, binfhe::Lut,

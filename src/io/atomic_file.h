@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "io/sink.h"
+#include "io/native/sink.h"
 
 namespace whorl::io {
 

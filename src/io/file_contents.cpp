@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "io/pieces.h"
+#include "io/native/pieces.h"
 #include "io/system_error.h"
 
 namespace whorl::io {

@@ -1,6 +1,6 @@
 // All loaders of BGV.
 #include "fuzz/support/rlwe.h"
-#include "io/bgv_literal.h"
+#include "io/native/bgv_literal.h"
 #include "unit/io/bgv_samples.h"
 
 using namespace whorl;

@@ -1,5 +1,5 @@
 #include "fuzz/support/frames.h"
-#include "io/binfhe_literal.h"
+#include "io/native/binfhe_literal.h"
 
 using namespace whorl::io;
 
@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  fuzz::try_both<whorl::binfhe::Ciphertexts>({data, size},
-                                             {.type = FrameType::ciphertexts, .seeded = true});
+  fuzz::try_both<whorl::binfhe::Ciphertexts>(
+      {data, size}, {.type = FrameType::binfhe_ciphertexts, .seeded = true});
   return 0;
 }

@@ -1,6 +1,6 @@
 // All loaders of CKKS.
 #include "fuzz/support/rlwe.h"
-#include "io/ckks_literal.h"
+#include "io/native/ckks_literal.h"
 #include "unit/io/ckks_samples.h"
 
 using namespace whorl;

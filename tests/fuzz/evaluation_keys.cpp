@@ -1,5 +1,5 @@
 #include "fuzz/support/frames.h"
-#include "io/binfhe_literal.h"
+#include "io/native/binfhe_literal.h"
 
 using namespace whorl::io;
 
@@ -15,6 +15,7 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  fuzz::try_both<whorl::binfhe::EvaluationKeys>({data, size}, {.type = FrameType::evaluation_keys});
+  fuzz::try_both<whorl::binfhe::EvaluationKeys>({data, size},
+                                                {.type = FrameType::binfhe_evaluation_keys});
   return 0;
 }

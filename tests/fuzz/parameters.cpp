@@ -1,5 +1,5 @@
 #include "fuzz/support/frames.h"
-#include "io/binfhe_literal.h"
+#include "io/native/binfhe_literal.h"
 
 using namespace whorl::io;
 
@@ -12,6 +12,6 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz::try_both<whorl::binfhe::Parameters>({data, size},
-                                            {.type = FrameType::parameters, .keyed = false});
+                                            {.type = FrameType::binfhe_parameters, .keyed = false});
   return 0;
 }

@@ -1,7 +1,7 @@
 // The tag of a wrapped key cannot be guessed, so the repair takes what lies in the place of the
 // wrapped coefficients for the coefficients and wraps them.
 #include "fuzz/support/frames.h"
-#include "io/binfhe_literal.h"
+#include "io/native/binfhe_literal.h"
 
 using namespace whorl::io;
 
@@ -65,7 +65,7 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   load_and_compare({data, size});
-  load_and_compare(rewrapped(
-      fuzz::repaired<whorl::binfhe::Parameters>({data, size}, {.type = FrameType::secret_key})));
+  load_and_compare(rewrapped(fuzz::repaired<whorl::binfhe::Parameters>(
+      {data, size}, {.type = FrameType::binfhe_secret_key})));
   return 0;
 }

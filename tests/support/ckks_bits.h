@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "support/ckks_sets.h"
-#include "whorl/circuits/bootstrap.h"
-#include "whorl/circuits/linear_maps.h"
-#include "whorl/circuits/matrices.h"
-#include "whorl/circuits/polynomials.h"
+#include "whorl/circuits/ckks/bootstrap.h"
+#include "whorl/circuits/ckks/linear_maps.h"
+#include "whorl/circuits/ckks/matrices.h"
+#include "whorl/circuits/ckks/polynomials.h"
 #include "whorl/ckks.h"
 
 namespace whorl::test {

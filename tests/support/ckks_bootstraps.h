@@ -13,7 +13,7 @@
 
 #include "support/ckks_sets.h"
 #include "support/targets.h"
-#include "whorl/circuits/bootstrap.h"
+#include "whorl/circuits/ckks/bootstrap.h"
 #include "whorl/ckks/client.h"
 
 namespace whorl::test {

@@ -77,7 +77,7 @@ using PublicKey = RingPublicKey<Parameters>;
 using SwitchKeyData = RingSwitchKey;
 using EvaluationKeys = RingEvaluationKeys<Parameters>;
 
-/// The evaluation keys that a circuit needs. whorl/circuits/slots.h adds those for matrices and
+/// The evaluation keys that a circuit needs. whorl/circuits/bgv/slots.h adds those for matrices and
 /// sums.
 struct KeyRequest {
   /// Relinearisation brings ciphertexts of up to this many parts back to two, 2 … 8; 2 makes no

@@ -9,7 +9,7 @@
 #include "common/packing.h"
 #include "common/ring.h"
 #include "parts.h"
-#include "whorl/circuits/slots.h"
+#include "whorl/circuits/bgv/slots.h"
 
 namespace whorl::python {
 

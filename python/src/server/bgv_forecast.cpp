@@ -6,7 +6,7 @@
 
 #include "common/packing.h"
 #include "parts.h"
-#include "whorl/circuits/slots.h"
+#include "whorl/circuits/bgv/slots.h"
 
 namespace whorl::python {
 

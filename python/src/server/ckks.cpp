@@ -14,11 +14,11 @@
 #include "common/packing.h"
 #include "common/ring.h"
 #include "parts.h"
-#include "whorl/circuits/bootstrap.h"
-#include "whorl/circuits/functions.h"
-#include "whorl/circuits/linear_maps.h"
-#include "whorl/circuits/matrices.h"
-#include "whorl/circuits/polynomials.h"
+#include "whorl/circuits/ckks/bootstrap.h"
+#include "whorl/circuits/ckks/functions.h"
+#include "whorl/circuits/ckks/linear_maps.h"
+#include "whorl/circuits/ckks/matrices.h"
+#include "whorl/circuits/ckks/polynomials.h"
 
 namespace whorl::python {
 

@@ -6,10 +6,10 @@
 
 #include "common/calls.h"
 #include "parts.h"
-#include "whorl/circuits/bootstrap.h"
-#include "whorl/circuits/functions.h"
-#include "whorl/circuits/linear_maps.h"
-#include "whorl/circuits/matrices.h"
+#include "whorl/circuits/ckks/bootstrap.h"
+#include "whorl/circuits/ckks/functions.h"
+#include "whorl/circuits/ckks/linear_maps.h"
+#include "whorl/circuits/ckks/matrices.h"
 
 namespace whorl::python {
 

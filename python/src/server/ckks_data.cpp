@@ -11,7 +11,7 @@
 #include "common/packing.h"
 #include "common/ring.h"
 #include "parts.h"
-#include "whorl/circuits/bootstrap.h"
+#include "whorl/circuits/ckks/bootstrap.h"
 
 namespace whorl::python {
 

@@ -7,7 +7,7 @@
 
 #include "common/ring.h"
 #include "parts.h"
-#include "whorl/circuits/bootstrap.h"
+#include "whorl/circuits/ckks/bootstrap.h"
 #include "whorl/ckks/ciphertexts.h"
 
 namespace whorl::python {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/cuda/dispatch/elementwise.h"
+#include "backend/cuda/dispatch/rns/elementwise.h"
 #include "backend/cuda/queue.h"
 
 namespace whorl::backend::cuda {

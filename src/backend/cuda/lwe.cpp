@@ -1,5 +1,5 @@
 // LWE ciphertexts on a GPU.
-#include "backend/cuda/dispatch/lwe.h"
+#include "backend/cuda/dispatch/lwe/lwe.h"
 
 #include <vector>
 

@@ -9,7 +9,7 @@
 #include "backend/contract/lwe.h"
 #include "backend/contract/rns.h"
 #include "backend/contract/rotation.h"
-#include "backend/cuda/dispatch/transforms.h"
+#include "backend/cuda/dispatch/transforms/transforms.h"
 #include "backend/cuda/runtime/gpu.h"
 #include "backend/cuda/runtime/stream.h"
 #include "backend/parallel.h"

@@ -1,8 +1,8 @@
 // Polynomials on a GPU.
 #include "backend/cuda/aligned.h"
-#include "backend/cuda/dispatch/elementwise.h"
-#include "backend/cuda/dispatch/encoding.h"
-#include "backend/cuda/dispatch/transforms.h"
+#include "backend/cuda/dispatch/rns/elementwise.h"
+#include "backend/cuda/dispatch/transforms/encoding.h"
+#include "backend/cuda/dispatch/transforms/transforms.h"
 #include "backend/cuda/queue.h"
 
 namespace whorl::backend::cuda {

@@ -1,12 +1,12 @@
 // Arrays over RNS bases on a GPU.
-#include "backend/cuda/dispatch/rns.h"
+#include "backend/cuda/dispatch/rns/rns.h"
 
 #include <algorithm>
 #include <optional>
 #include <vector>
 
 #include "backend/cuda/aligned.h"
-#include "backend/cuda/dispatch/encoding.h"
+#include "backend/cuda/dispatch/transforms/encoding.h"
 #include "backend/cuda/queue.h"
 #include "backend/cuda/tuning/rns.h"
 

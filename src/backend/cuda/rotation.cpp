@@ -1,10 +1,10 @@
 // Blind rotation on a GPU.
-#include "backend/cuda/dispatch/rotation.h"
+#include "backend/cuda/dispatch/rotation/rotation.h"
 
 #include <optional>
 #include <string>
 
-#include "backend/cuda/dispatch/lwe.h"
+#include "backend/cuda/dispatch/lwe/lwe.h"
 #include "backend/cuda/queue.h"
 
 namespace whorl::backend::cuda {

@@ -2,13 +2,13 @@
 #include <algorithm>
 #include <functional>
 
-#include "lattice/rlwe/typed.h"
+#include "lattice/rlwe/word_evaluator.h"
 
 namespace whorl::lattice::rlwe {
 
 template <class Word>
-std::vector<math::Modulus<Word>> Typed<Word>::moduli(const ring::Basis& basis,
-                                                     unsigned parts) const {
+std::vector<math::Modulus<Word>> WordEvaluator<Word>::moduli(const ring::Basis& basis,
+                                                             unsigned parts) const {
   std::vector<math::Modulus<Word>> out;
   out.reserve(std::size_t{parts} * basis.size());
   const auto& all = plan_->moduli();
@@ -22,8 +22,8 @@ std::vector<math::Modulus<Word>> Typed<Word>::moduli(const ring::Basis& basis,
 }
 
 template <class Word>
-auto Typed<Word>::repeated(const Site& site, std::size_t rows, std::size_t count, ConstSlice of,
-                           Buffer& keep) const -> ConstSlice {
+auto WordEvaluator<Word>::repeated(const Site& site, std::size_t rows, std::size_t count,
+                                   ConstSlice of, Buffer& keep) const -> ConstSlice {
   if (count == site.count) return of;
   keep = site.polynomials(rows);
   site.ring().take(rows, plan_->N(), std::vector<std::uint32_t>(site.count, 0), of, 0,
@@ -32,8 +32,8 @@ auto Typed<Word>::repeated(const Site& site, std::size_t rows, std::size_t count
 }
 
 template <class Word>
-auto Typed<Word>::over(const Site& site, const View& plain, const ring::Basis& basis,
-                       Buffer& keep) const -> ConstSlice {
+auto WordEvaluator<Word>::over(const Site& site, const View& plain, const ring::Basis& basis,
+                               Buffer& keep) const -> ConstSlice {
   const ring::Basis& has = plain.shape.basis;
   if (has == basis) return plain.all;
   const std::vector<unsigned> wanted = basis.indices();
@@ -52,7 +52,7 @@ auto Typed<Word>::over(const Site& site, const View& plain, const ring::Basis& b
 }
 
 template <class Word>
-void Typed<Word>::check_plain(const char* what, const Array& a, const Array& m) const {
+void WordEvaluator<Word>::check_plain(const char* what, const Array& a, const Array& m) const {
   this->check(what, a);
   this->check_own(what, m);
   if (m.parts() != 1 || m.form() != a.form())
@@ -64,7 +64,7 @@ void Typed<Word>::check_plain(const char* what, const Array& a, const Array& m) 
 }
 
 template <class Word>
-Array Typed<Word>::copy(const Array& a) const {
+Array WordEvaluator<Word>::copy(const Array& a) const {
   this->check("copy", a);
   return make(
       a.shape(),
@@ -75,7 +75,7 @@ Array Typed<Word>::copy(const Array& a) const {
 }
 
 template <class Word>
-Array Typed<Word>::combine(const Array& a, const Array& b, bool subtract) const {
+Array WordEvaluator<Word>::combine(const Array& a, const Array& b, bool subtract) const {
   const char* const what = subtract ? "sub" : "add";
   this->check(what, a);
   this->check(what, b);
@@ -109,7 +109,7 @@ Array Typed<Word>::combine(const Array& a, const Array& b, bool subtract) const 
 }
 
 template <class Word>
-Array Typed<Word>::combine_plain(const Array& a, const Array& m, bool subtract) const {
+Array WordEvaluator<Word>::combine_plain(const Array& a, const Array& m, bool subtract) const {
   const char* const what = subtract ? "sub_plain" : "add_plain";
   this->check(what, m);
   check_plain(what, a, m);
@@ -135,7 +135,7 @@ Array Typed<Word>::combine_plain(const Array& a, const Array& m, bool subtract) 
 }
 
 template <class Word>
-Array Typed<Word>::negate(const Array& a) const {
+Array WordEvaluator<Word>::negate(const Array& a) const {
   this->check("negate", a);
   const auto primes = moduli(a.basis(), a.parts());
   return make(
@@ -144,7 +144,7 @@ Array Typed<Word>::negate(const Array& a) const {
 }
 
 template <class Word>
-Array Typed<Word>::scale(const Array& a, std::int64_t by) const {
+Array WordEvaluator<Word>::scale(const Array& a, std::int64_t by) const {
   this->check("scale", a);
   std::vector<Word> scalars;
   for (const auto& q : moduli(a.basis(), 1)) scalars.push_back(q.from_signed(by));
@@ -152,8 +152,8 @@ Array Typed<Word>::scale(const Array& a, std::int64_t by) const {
 }
 
 template <class Word>
-std::vector<Word> Typed<Word>::residues_of(const char* what, const ring::Basis& basis,
-                                           std::span<const std::uint64_t> residues) const {
+std::vector<Word> WordEvaluator<Word>::residues_of(const char* what, const ring::Basis& basis,
+                                                   std::span<const std::uint64_t> residues) const {
   const auto primes = moduli(basis, 1);
   if (residues.size() != primes.size())
     throw ShapeError(std::string(what) + ": " + std::to_string(residues.size()) +
@@ -167,16 +167,16 @@ std::vector<Word> Typed<Word>::residues_of(const char* what, const ring::Basis& 
 }
 
 template <class Word>
-Array Typed<Word>::scale(const Array& a, std::span<const std::uint64_t> by) const {
+Array WordEvaluator<Word>::scale(const Array& a, std::span<const std::uint64_t> by) const {
   this->check("scale", a);
   return scaled(a, residues_of("scale", a.basis(), by));
 }
 
 template <class Word>
-Array Typed<Word>::combination(std::span<const Array> arrays,
-                               std::span<const std::vector<std::uint64_t>> weights,
-                               std::span<const std::uint64_t> constant,
-                               const ring::Basis& basis) const {
+Array WordEvaluator<Word>::combination(std::span<const Array> arrays,
+                                       std::span<const std::vector<std::uint64_t>> weights,
+                                       std::span<const std::uint64_t> constant,
+                                       const ring::Basis& basis) const {
   const char* const what = "combination";
   plan_->check_basis(what, basis);
   this->check_each(what, arrays.size(), weights.size(), "lists of weights", "list");
@@ -223,7 +223,7 @@ Array Typed<Word>::combination(std::span<const Array> arrays,
 }
 
 template <class Word>
-Array Typed<Word>::scaled(const Array& a, const std::vector<Word>& each) const {
+Array WordEvaluator<Word>::scaled(const Array& a, const std::vector<Word>& each) const {
   const auto primes = moduli(a.basis(), a.parts());
   std::vector<Word> scalars;
   for (unsigned k = 0; k < a.parts(); ++k) scalars.insert(scalars.end(), each.begin(), each.end());
@@ -236,7 +236,7 @@ Array Typed<Word>::scaled(const Array& a, const std::vector<Word>& each) const {
 }
 
 template <class Word>
-Array Typed<Word>::transform(const Array& a, Form form) const {
+Array WordEvaluator<Word>::transform(const Array& a, Form form) const {
   this->check("transform", a);
   if (a.form() == form) return a;
   Shape shape = a.shape();
@@ -254,7 +254,7 @@ Array Typed<Word>::transform(const Array& a, Form form) const {
 }
 
 template <class Word>
-Array Typed<Word>::restrict(const Array& a, const ring::Basis& basis) const {
+Array WordEvaluator<Word>::restrict(const Array& a, const ring::Basis& basis) const {
   this->check("restrict", a);
   plan_->check_basis("restrict", basis);
   if (!a.basis().includes(basis))
@@ -279,7 +279,8 @@ Array Typed<Word>::restrict(const Array& a, const ring::Basis& basis) const {
 }
 
 template <class Word>
-Shape Typed<Word>::shape_over(const char* what, const Array& a, const ring::Basis& to) const {
+Shape WordEvaluator<Word>::shape_over(const char* what, const Array& a,
+                                      const ring::Basis& to) const {
   this->check_evaluation(what, a);
   plan_->check_basis(what, to);
   Shape shape = a.shape();
@@ -288,7 +289,7 @@ Shape Typed<Word>::shape_over(const char* what, const Array& a, const ring::Basi
 }
 
 template <class Word>
-Array Typed<Word>::divide(const Array& a, const ring::Basis& to, std::uint64_t t) const {
+Array WordEvaluator<Word>::divide(const Array& a, const ring::Basis& to, std::uint64_t t) const {
   const Shape shape = shape_over("divide", a, to);
   return make(
       shape,
@@ -299,7 +300,7 @@ Array Typed<Word>::divide(const Array& a, const ring::Basis& to, std::uint64_t t
 }
 
 template <class Word>
-Array Typed<Word>::extend(const Array& a, const ring::Basis& to, ring::Lift lift) const {
+Array WordEvaluator<Word>::extend(const Array& a, const ring::Basis& to, ring::Lift lift) const {
   const Shape shape = shape_over("extend", a, to);
   return make(
       shape,
@@ -313,9 +314,9 @@ Array Typed<Word>::extend(const Array& a, const ring::Basis& to, ring::Lift lift
 }
 
 template <class Word>
-void Typed<Word>::multiply(const Site& site, const ring::Basis& basis, const View& a, ConstSlice b,
-                           unsigned b_parts, std::size_t b_count,
-                           const backend::TensorEnd<Word>& end, Slice out) const {
+void WordEvaluator<Word>::multiply(const Site& site, const ring::Basis& basis, const View& a,
+                                   ConstSlice b, unsigned b_parts, std::size_t b_count,
+                                   const backend::TensorEnd<Word>& end, Slice out) const {
   if (a.count >= b_count)
     site.rns().tensor(site.tables, basis, a.shape.parts, a.all, b_parts, b, end, out);
   else
@@ -323,7 +324,7 @@ void Typed<Word>::multiply(const Site& site, const ring::Basis& basis, const Vie
 }
 
 template <class Word>
-Array Typed<Word>::multiply_plain(const Array& a, const Array& m) const {
+Array WordEvaluator<Word>::multiply_plain(const Array& a, const Array& m) const {
   this->check_evaluation("multiply_plain", a);
   check_plain("multiply_plain", a, m);
   if (m.shape().log_repeats != 0)
@@ -341,7 +342,7 @@ Array Typed<Word>::multiply_plain(const Array& a, const Array& m) const {
 }
 
 template <class Word>
-Array Typed<Word>::tensor(const Array& a, const Array& b, const ProductEnd& end) const {
+Array WordEvaluator<Word>::tensor(const Array& a, const Array& b, const ProductEnd& end) const {
   this->check_evaluation("tensor", a);
   this->check_evaluation("tensor", b);
   this->check_basis("tensor", b.basis(), a.basis());
@@ -375,34 +376,36 @@ Array Typed<Word>::tensor(const Array& a, const Array& b, const ProductEnd& end)
 }
 
 #define WHORL_INSTANTIATE(Word)                                                                   \
-  template std::vector<math::Modulus<Word>> Typed<Word>::moduli(const ring::Basis&, unsigned)     \
-      const;                                                                                      \
-  template auto Typed<Word>::repeated(const Site&, std::size_t, std::size_t, ConstSlice, Buffer&) \
+  template std::vector<math::Modulus<Word>> WordEvaluator<Word>::moduli(const ring::Basis&,       \
+                                                                        unsigned) const;          \
+  template auto WordEvaluator<Word>::repeated(const Site&, std::size_t, std::size_t, ConstSlice,  \
+                                              Buffer&) const->ConstSlice;                         \
+  template auto WordEvaluator<Word>::over(const Site&, const View&, const ring::Basis&, Buffer&)  \
       const->ConstSlice;                                                                          \
-  template auto Typed<Word>::over(const Site&, const View&, const ring::Basis&, Buffer&)          \
-      const->ConstSlice;                                                                          \
-  template void Typed<Word>::check_plain(const char*, const Array&, const Array&) const;          \
-  template Array Typed<Word>::copy(const Array&) const;                                           \
-  template Array Typed<Word>::combine(const Array&, const Array&, bool) const;                    \
-  template Array Typed<Word>::combine_plain(const Array&, const Array&, bool) const;              \
-  template Array Typed<Word>::negate(const Array&) const;                                         \
-  template Array Typed<Word>::scale(const Array&, std::int64_t) const;                            \
-  template Array Typed<Word>::scale(const Array&, std::span<const std::uint64_t>) const;          \
-  template std::vector<Word> Typed<Word>::residues_of(const char*, const ring::Basis&,            \
-                                                      std::span<const std::uint64_t>) const;      \
-  template Array Typed<Word>::combination(                                                        \
+  template void WordEvaluator<Word>::check_plain(const char*, const Array&, const Array&) const;  \
+  template Array WordEvaluator<Word>::copy(const Array&) const;                                   \
+  template Array WordEvaluator<Word>::combine(const Array&, const Array&, bool) const;            \
+  template Array WordEvaluator<Word>::combine_plain(const Array&, const Array&, bool) const;      \
+  template Array WordEvaluator<Word>::negate(const Array&) const;                                 \
+  template Array WordEvaluator<Word>::scale(const Array&, std::int64_t) const;                    \
+  template Array WordEvaluator<Word>::scale(const Array&, std::span<const std::uint64_t>) const;  \
+  template std::vector<Word> WordEvaluator<Word>::residues_of(                                    \
+      const char*, const ring::Basis&, std::span<const std::uint64_t>) const;                     \
+  template Array WordEvaluator<Word>::combination(                                                \
       std::span<const Array>, std::span<const std::vector<std::uint64_t>>,                        \
       std::span<const std::uint64_t>, const ring::Basis&) const;                                  \
-  template Array Typed<Word>::transform(const Array&, Form) const;                                \
-  template Array Typed<Word>::restrict(const Array&, const ring::Basis&) const;                   \
-  template Shape Typed<Word>::shape_over(const char*, const Array&, const ring::Basis&) const;    \
-  template Array Typed<Word>::divide(const Array&, const ring::Basis&, std::uint64_t) const;      \
-  template Array Typed<Word>::extend(const Array&, const ring::Basis&, ring::Lift) const;         \
-  template void Typed<Word>::multiply(const Site&, const ring::Basis&, const View&, ConstSlice,   \
-                                      unsigned, std::size_t, const backend::TensorEnd<Word>&,     \
-                                      Slice) const;                                               \
-  template Array Typed<Word>::multiply_plain(const Array&, const Array&) const;                   \
-  template Array Typed<Word>::tensor(const Array&, const Array&, const ProductEnd&) const;
+  template Array WordEvaluator<Word>::transform(const Array&, Form) const;                        \
+  template Array WordEvaluator<Word>::restrict(const Array&, const ring::Basis&) const;           \
+  template Shape WordEvaluator<Word>::shape_over(const char*, const Array&, const ring::Basis&)   \
+      const;                                                                                      \
+  template Array WordEvaluator<Word>::divide(const Array&, const ring::Basis&, std::uint64_t)     \
+      const;                                                                                      \
+  template Array WordEvaluator<Word>::extend(const Array&, const ring::Basis&, ring::Lift) const; \
+  template void WordEvaluator<Word>::multiply(const Site&, const ring::Basis&, const View&,       \
+                                              ConstSlice, unsigned, std::size_t,                  \
+                                              const backend::TensorEnd<Word>&, Slice) const;      \
+  template Array WordEvaluator<Word>::multiply_plain(const Array&, const Array&) const;           \
+  template Array WordEvaluator<Word>::tensor(const Array&, const Array&, const ProductEnd&) const;
 WHORL_INSTANTIATE(std::uint32_t)
 WHORL_INSTANTIATE(std::uint64_t)
 

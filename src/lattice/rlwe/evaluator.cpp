@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "lattice/rlwe/typed.h"
+#include "lattice/rlwe/word_evaluator.h"
 #include "whorl/error.h"
 
 namespace whorl::lattice::rlwe {
@@ -13,7 +13,7 @@ std::shared_ptr<const Evaluator> Evaluator::make(std::shared_ptr<const run::Flee
   return std::visit(
       [&]<class Word>(const std::shared_ptr<const ring::RnsPlan<Word>>& typed)
           -> std::shared_ptr<const Evaluator> {
-        return std::make_shared<const Typed<Word>>(std::move(fleet), typed, key_bytes);
+        return std::make_shared<const WordEvaluator<Word>>(std::move(fleet), typed, key_bytes);
       },
       plan);
 }

@@ -4,13 +4,13 @@
 #include <optional>
 #include <set>
 
-#include "lattice/rlwe/typed.h"
+#include "lattice/rlwe/word_evaluator.h"
 
 namespace whorl::lattice::rlwe {
 
 template <class Word>
-std::size_t Typed<Word>::count_with(const char* what, const Array& a,
-                                    std::span<const Array> plains) const {
+std::size_t WordEvaluator<Word>::count_with(const char* what, const Array& a,
+                                            std::span<const Array> plains) const {
   std::size_t count = a.count();
   for (const Array& plain : plains) {
     check_plain(what, a, plain);
@@ -28,8 +28,8 @@ std::size_t Typed<Word>::count_with(const char* what, const Array& a,
 }
 
 template <class Word>
-bool Typed<Word>::hoists_twice(const Array& a, std::span<const Term> terms,
-                               const Keys& keys) const {
+bool WordEvaluator<Word>::hoists_twice(const Array& a, std::span<const Term> terms,
+                                       const Keys& keys) const {
   const ring::KeyLayout* layout = nullptr;
   for (const Term& term : terms) {
     if (term.g == 1) continue;
@@ -42,8 +42,8 @@ bool Typed<Word>::hoists_twice(const Array& a, std::span<const Term> terms,
 }
 
 template <class Word>
-Array Typed<Word>::weighted_sum(const Array& a, std::span<const Term> terms, const Keys& keys,
-                                std::uint64_t t) const {
+Array WordEvaluator<Word>::weighted_sum(const Array& a, std::span<const Term> terms,
+                                        const Keys& keys, std::uint64_t t) const {
   this->check_evaluation("weighted_sum", a);
   if (a.parts() != 2 || terms.empty())
     throw ShapeError("weighted_sum: " + std::to_string(terms.size()) + " terms of " +
@@ -73,9 +73,9 @@ Array Typed<Word>::weighted_sum(const Array& a, std::span<const Term> terms, con
 /// Products that add up on one device to one sum or several, which lie as backend::SumLayout says.
 /// Terms wait, with their plaintexts, for as many as are added at once, or as fit the device.
 template <class Word>
-struct Typed<Word>::Sum {
+struct WordEvaluator<Word>::Sum {
   static constexpr std::size_t at_once = 128;
-  const Typed& of;
+  const WordEvaluator& of;
   const Site& site;
   ring::Basis basis;
   unsigned parts;
@@ -114,8 +114,9 @@ struct Typed<Word>::Sum {
 };
 
 template <class Word>
-Array Typed<Word>::sum_of_products(std::span<const Array> arrays, std::span<const Array> plains,
-                                   const ring::Basis& basis) const {
+Array WordEvaluator<Word>::sum_of_products(std::span<const Array> arrays,
+                                           std::span<const Array> plains,
+                                           const ring::Basis& basis) const {
   const char* const what = "sum_of_products";
   plan_->check_basis(what, basis);
   this->check_each(what, arrays.size(), plains.size(), "plaintexts", "plaintext");
@@ -166,8 +167,8 @@ Array Typed<Word>::sum_of_products(std::span<const Array> arrays, std::span<cons
 /// Weighted inner products that add up on one device, (2, basis and special, B, N). Terms wait,
 /// with their keys and weights, for as many as the device takes at once, or as fit it.
 template <class Word>
-struct Typed<Word>::SwitchedSum {
-  const Typed& of;
+struct WordEvaluator<Word>::SwitchedSum {
+  const WordEvaluator& of;
   const Site& site;
   ring::Basis basis;
   ring::Basis rows;
@@ -212,8 +213,9 @@ struct Typed<Word>::SwitchedSum {
 };
 
 template <class Word>
-Array Typed<Word>::added_up(Pieces pieces, const Array& a, std::size_t count,
-                            std::span<const Term> terms, const Keys& keys, std::uint64_t t) const {
+Array WordEvaluator<Word>::added_up(Pieces pieces, const Array& a, std::size_t count,
+                                    std::span<const Term> terms, const Keys& keys,
+                                    std::uint64_t t) const {
   const ring::Basis& basis = a.basis();
   Shape shape = a.shape();
   shape.count = count;
@@ -269,8 +271,8 @@ Array Typed<Word>::added_up(Pieces pieces, const Array& a, std::size_t count,
 /// What a linear map does on one device. All sums are over `rows`: the primes of the operand and
 /// the special ones, so that they are P times what they stand for.
 template <class Word>
-struct Typed<Word>::HoistedSteps {
-  const Typed& of;
+struct WordEvaluator<Word>::HoistedSteps {
+  const WordEvaluator& of;
   const Site& site;
   const ring::KeyLayout& layout;
   ring::Basis basis, rows;
@@ -418,9 +420,9 @@ struct Typed<Word>::HoistedSteps {
 };
 
 template <class Word>
-std::vector<Array> Typed<Word>::linear_maps(const Array& a, std::span<const LinearMap> maps,
-                                            const Keys& keys, const ring::Basis& to,
-                                            std::uint64_t t) const {
+std::vector<Array> WordEvaluator<Word>::linear_maps(const Array& a, std::span<const LinearMap> maps,
+                                                    const Keys& keys, const ring::Basis& to,
+                                                    std::uint64_t t) const {
   const char* const what = "linear_map";
   this->check_evaluation(what, a);
   plan_->check_basis(what, to);
@@ -556,13 +558,13 @@ std::vector<Array> Typed<Word>::linear_maps(const Array& a, std::span<const Line
   });
 }
 
-#define WHORL_INSTANTIATE(Word)                                                               \
-  template Array Typed<Word>::sum_of_products(std::span<const Array>, std::span<const Array>, \
-                                              const ring::Basis&) const;                      \
-  template Array Typed<Word>::weighted_sum(const Array&, std::span<const Evaluator::Term>,    \
-                                           const Keys&, std::uint64_t) const;                 \
-  template std::vector<Array> Typed<Word>::linear_maps(                                       \
-      const Array&, std::span<const Evaluator::LinearMap>, const Keys&, const ring::Basis&,   \
+#define WHORL_INSTANTIATE(Word)                                                                    \
+  template Array WordEvaluator<Word>::sum_of_products(                                             \
+      std::span<const Array>, std::span<const Array>, const ring::Basis&) const;                   \
+  template Array WordEvaluator<Word>::weighted_sum(const Array&, std::span<const Evaluator::Term>, \
+                                                   const Keys&, std::uint64_t) const;              \
+  template std::vector<Array> WordEvaluator<Word>::linear_maps(                                    \
+      const Array&, std::span<const Evaluator::LinearMap>, const Keys&, const ring::Basis&,        \
       std::uint64_t) const;
 WHORL_INSTANTIATE(std::uint32_t)
 WHORL_INSTANTIATE(std::uint64_t)

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <optional>
 
-#include "lattice/rlwe/typed.h"
+#include "lattice/rlwe/word_evaluator.h"
 
 namespace whorl::lattice::rlwe {
 
@@ -27,8 +27,9 @@ std::size_t bytes_of_product(const ring::RnsPlan<Word>& plan) {
 }  // namespace
 
 template <class Word>
-Typed<Word>::Typed(std::shared_ptr<const run::Fleet> fleet,
-                   std::shared_ptr<const ring::RnsPlan<Word>> plan, std::size_t key_bytes)
+WordEvaluator<Word>::WordEvaluator(std::shared_ptr<const run::Fleet> fleet,
+                                   std::shared_ptr<const ring::RnsPlan<Word>> plan,
+                                   std::size_t key_bytes)
     : Evaluator(std::move(fleet), *plan), plan_(std::move(plan)) {
   const run::Fleet& all = this->fleet();
   for (std::size_t l = 0; l < all.size(); ++l) {
@@ -42,7 +43,8 @@ Typed<Word>::Typed(std::shared_ptr<const run::Fleet> fleet,
 }
 
 template <class Word>
-auto Typed<Word>::draft(const Shape& shape, Pieces pieces) const -> std::shared_ptr<Residues> {
+auto WordEvaluator<Word>::draft(const Shape& shape, Pieces pieces) const
+    -> std::shared_ptr<Residues> {
   auto out = std::make_shared<Residues>(this->shared_from_this(), shape, std::move(pieces));
   out->buffers.resize(out->pieces.size());
   out->bytes = shape.words(plan_->N()) * sizeof(Word);
@@ -52,7 +54,7 @@ auto Typed<Word>::draft(const Shape& shape, Pieces pieces) const -> std::shared_
 // ---- from and to the host
 
 template <class Word>
-Array Typed<Word>::upload(const WordArray& words, const Shape& shape) const {
+Array WordEvaluator<Word>::upload(const WordArray& words, const Shape& shape) const {
   plan_->check_basis("upload", shape.basis);
   const std::size_t N = plan_->N(), each = shape.rows() * N;
   if (shape.parts == 0 || shape.count == 0)
@@ -88,7 +90,8 @@ Array Typed<Word>::upload(const WordArray& words, const Shape& shape) const {
 
 template <class Word>
 template <class Body>
-Array Typed<Word>::placed(const Shape& shape, const WordArray* words, const Body& body) const {
+Array WordEvaluator<Word>::placed(const Shape& shape, const WordArray* words,
+                                  const Body& body) const {
   return in_pieces(shape.count, [&](Pieces pieces) {
     const auto out = draft(shape, std::move(pieces));
     out->buffers = run::each_result<Word>(fleet(), out->pieces, true, [&](std::size_t i) {
@@ -100,7 +103,7 @@ Array Typed<Word>::placed(const Shape& shape, const WordArray* words, const Body
 }
 
 template <class Word>
-void Typed<Word>::remember(const WordArray& words, Residues& made) const {
+void WordEvaluator<Word>::remember(const WordArray& words, Residues& made) const {
   if (fleet().size() == 1) return;
   made.source = words.owner();
   const std::size_t N = plan_->N();
@@ -113,8 +116,8 @@ void Typed<Word>::remember(const WordArray& words, Residues& made) const {
 
 /// To a piece (rows, count, N), those from `begin` on of (rows, all, N).
 template <class Word>
-void Typed<Word>::put(const Site& site, std::span<const Word> from, std::size_t begin,
-                      Slice to) const {
+void WordEvaluator<Word>::put(const Site& site, std::span<const Word> from, std::size_t begin,
+                              Slice to) const {
   if (to.size == from.size()) return site.queue.template upload<Word>(from, to);
   const std::size_t row = site.count * site.N, rows = to.size / row, stride = from.size() / rows;
   for (std::size_t r = 0; r < rows; ++r)
@@ -123,8 +126,8 @@ void Typed<Word>::put(const Site& site, std::span<const Word> from, std::size_t 
 }
 
 template <class Word>
-Array Typed<Word>::lifted(std::span<const std::int64_t> polynomials, const ring::Basis& basis,
-                          unsigned log_repeats) const {
+Array WordEvaluator<Word>::lifted(std::span<const std::int64_t> polynomials,
+                                  const ring::Basis& basis, unsigned log_repeats) const {
   plan_->check_basis("lift", basis);
   const std::size_t N = plan_->N(), size = polynomials.size();
   if (size == 0 || size % N != 0)
@@ -145,7 +148,8 @@ Array Typed<Word>::lifted(std::span<const std::int64_t> polynomials, const ring:
 }
 
 template <class Word>
-auto Typed<Word>::by_period(const Site& site, Buffer values, unsigned log_repeats) const -> Buffer {
+auto WordEvaluator<Word>::by_period(const Site& site, Buffer values, unsigned log_repeats) const
+    -> Buffer {
   if (log_repeats == 0) return values;
   Buffer some = site.queue.template allocate<Word>(values.size() >> log_repeats);
   site.ring().take(some.size(), 1, std::array{0u}, std::as_const(values).slice(), 0, some.slice());
@@ -153,8 +157,8 @@ auto Typed<Word>::by_period(const Site& site, Buffer values, unsigned log_repeat
 }
 
 template <class Word>
-Array Typed<Word>::rounded(std::span<const double> polynomials, double scale,
-                           const ring::Basis& basis) const {
+Array WordEvaluator<Word>::rounded(std::span<const double> polynomials, double scale,
+                                   const ring::Basis& basis) const {
   plan_->check_basis("lift", basis);
   const std::size_t N = plan_->N(), size = polynomials.size();
   if (size == 0 || size % N != 0)
@@ -169,9 +173,9 @@ Array Typed<Word>::rounded(std::span<const double> polynomials, double scale,
 }
 
 template <class Word>
-Array Typed<Word>::interpolated(std::span<const std::complex<double>> values, std::size_t period,
-                                double scale, const ring::Basis& basis,
-                                unsigned log_repeats) const {
+Array WordEvaluator<Word>::interpolated(std::span<const std::complex<double>> values,
+                                        std::size_t period, double scale, const ring::Basis& basis,
+                                        unsigned log_repeats) const {
   using Complex = std::complex<double>;
   plan_->check_basis("interpolate", basis);
   // Values with period M are those of a polynomial in X^(N/2M): a smaller transform makes it.
@@ -196,9 +200,9 @@ Array Typed<Word>::interpolated(std::span<const std::complex<double>> values, st
 }
 
 template <class Word>
-auto Typed<Word>::rounded_on(const Site& site, const ring::Basis& basis, double scale,
-                             std::size_t n, std::size_t step,
-                             backend::Slice<const double> polynomials) const -> Buffer {
+auto WordEvaluator<Word>::rounded_on(const Site& site, const ring::Basis& basis, double scale,
+                                     std::size_t n, std::size_t step,
+                                     backend::Slice<const double> polynomials) const -> Buffer {
   Buffer to = site.polynomials(basis.size());
   site.rns().round(site.tables, basis, scale, static_cast<std::uint32_t>(n),
                    static_cast<std::uint32_t>(step), polynomials, to.slice());
@@ -207,13 +211,13 @@ auto Typed<Word>::rounded_on(const Site& site, const ring::Basis& basis, double 
 }
 
 template <class Word>
-const ring::FftPlan& Typed<Word>::fft_plan(std::uint32_t N) const {
+const ring::FftPlan& WordEvaluator<Word>::fft_plan(std::uint32_t N) const {
   const std::scoped_lock lock(fft_mutex_);
   return fft_plans_.try_emplace(N, N).first->second;
 }
 
 template <class Word>
-WordArray Typed<Word>::download(const Array& a) const {
+WordArray WordEvaluator<Word>::download(const Array& a) const {
   this->check("download", a);
   const Held from = held(a);
   const std::size_t N = plan_->N(), rows = a.shape().rows(), size = rows * a.count() * N;
@@ -251,7 +255,7 @@ WordArray Typed<Word>::download(const Array& a) const {
 // ---- operands where they are needed
 
 template <class Word>
-std::string Typed<Word>::lost(const Residues& source) const {
+std::string WordEvaluator<Word>::lost(const Residues& source) const {
   std::string out;
   for (std::size_t i = 0; i < source.pieces.size(); ++i) {
     const auto& [lane, range] = source.pieces[i];
@@ -268,19 +272,20 @@ std::string Typed<Word>::lost(const Residues& source) const {
 }
 
 template <class Word>
-auto Typed<Word>::place(const Residues& source, std::size_t piece) const -> Stored {
+auto WordEvaluator<Word>::place(const Residues& source, std::size_t piece) const -> Stored {
   if (Stored there = run::at_hand(fleet(), source.pieces[piece].lane, source.buffers[piece]))
     return there;
   throw DeviceError("ciphertexts are lost with a device that failed: " + lost(source));
 }
 
 template <class Word>
-void Typed<Word>::replicate(const Residues& single, const Pieces& pieces) const {
+void WordEvaluator<Word>::replicate(const Residues& single, const Pieces& pieces) const {
   run::replicate<Word>(fleet(), single.buffers[0], pieces, [&] { return place(single, 0); });
 }
 
 template <class Word>
-auto Typed<Word>::aligned(const Array& a, const Pieces& pieces, std::size_t count) const -> Held {
+auto WordEvaluator<Word>::aligned(const Array& a, const Pieces& pieces, std::size_t count) const
+    -> Held {
   Held operand = held(a);
   if (a.count() == 1) {
     if (fleet().size() > 1) replicate(*operand, pieces);
@@ -296,7 +301,7 @@ auto Typed<Word>::aligned(const Array& a, const Pieces& pieces, std::size_t coun
 }
 
 template <class Word>
-auto Typed<Word>::view(const Residues& operand, const Site& site) const -> View {
+auto WordEvaluator<Word>::view(const Residues& operand, const Site& site) const -> View {
   const bool single = operand.shape.count == 1;
   const Stored values = operand.buffers[single ? 0 : site.piece].at(site.lane);
   if (!values)
@@ -312,7 +317,7 @@ auto Typed<Word>::view(const Residues& operand, const Site& site) const -> View 
 /// Ciphertexts of one piece of a source that a piece of the result needs, in the order in which
 /// they are first needed.
 template <class Word>
-struct Typed<Word>::Fetch {
+struct WordEvaluator<Word>::Fetch {
   Stored from;
   std::vector<std::uint32_t> indices;
   std::size_t first = 0;         ///< where they go
@@ -320,14 +325,14 @@ struct Typed<Word>::Fetch {
 };
 /// What a piece of the result is made of.
 template <class Word>
-struct Typed<Word>::Share {
+struct WordEvaluator<Word>::Share {
   std::vector<Fetch> fetches;
   std::vector<std::uint32_t> order;  ///< of what was fetched; empty: as it came
 };
 
 template <class Word>
-auto Typed<Word>::share_of(const run::Piece& piece, std::span<const Held> sources,
-                           std::span<const Item> origins) const -> Share {
+auto WordEvaluator<Word>::share_of(const run::Piece& piece, std::span<const Held> sources,
+                                   std::span<const Item> origins) const -> Share {
   Share share;
   std::map<std::pair<std::uint32_t, std::size_t>, std::uint32_t> known;  // piece of a source
   std::vector<std::pair<std::uint32_t, std::uint32_t>> where;            // fetch, place in it
@@ -359,7 +364,7 @@ auto Typed<Word>::share_of(const run::Piece& piece, std::span<const Held> source
 
 /// What is wanted elsewhere, to the host.
 template <class Word>
-void Typed<Word>::send(std::size_t rows, Fetch& fetch) const {
+void WordEvaluator<Word>::send(std::size_t rows, Fetch& fetch) const {
   const std::size_t N = plan_->N(), wanted = fetch.indices.size();
   fetch.moved.resize(rows * wanted * N);
   if (fetch.from.kept()) {
@@ -379,7 +384,8 @@ void Typed<Word>::send(std::size_t rows, Fetch& fetch) const {
 }
 
 template <class Word>
-void Typed<Word>::fetch(const Site& site, std::size_t rows, const Fetch& fetch, Slice out) const {
+void WordEvaluator<Word>::fetch(const Site& site, std::size_t rows, const Fetch& fetch,
+                                Slice out) const {
   if (fetch.moved.empty()) {
     const Buffer all = fetch.from.on(site.lane);
     site.ring().take(rows, plan_->N(), fetch.indices, all.slice(), fetch.first, out);
@@ -394,8 +400,8 @@ void Typed<Word>::fetch(const Site& site, std::size_t rows, const Fetch& fetch, 
 }
 
 template <class Word>
-auto Typed<Word>::gather(const Shape& shape, std::span<const Held> sources,
-                         std::span<const Item> origins, Pieces pieces) const -> Held {
+auto WordEvaluator<Word>::gather(const Shape& shape, std::span<const Held> sources,
+                                 std::span<const Item> origins, Pieces pieces) const -> Held {
   const std::size_t rows = shape.rows();
   const auto out = draft(shape, std::move(pieces));
   for (const Held& source : sources)
@@ -432,15 +438,15 @@ auto Typed<Word>::gather(const Shape& shape, std::span<const Held> sources,
 }
 
 template <class Word>
-Array Typed<Word>::gathered(const Shape& shape, std::span<const Held> sources,
-                            std::span<const Item> origins) const {
+Array WordEvaluator<Word>::gathered(const Shape& shape, std::span<const Held> sources,
+                                    std::span<const Item> origins) const {
   return in_pieces(shape.count, [&](Pieces pieces) {
     return wrap(gather(shape, sources, origins, std::move(pieces)));
   });
 }
 
 template <class Word>
-Array Typed<Word>::take(const Array& a, std::span<const std::uint32_t> indices) const {
+Array WordEvaluator<Word>::take(const Array& a, std::span<const std::uint32_t> indices) const {
   this->check("take", a);
   if (indices.empty())
     throw ShapeError("take: at least one index is needed, since arrays are not empty");
@@ -459,7 +465,7 @@ Array Typed<Word>::take(const Array& a, std::span<const std::uint32_t> indices) 
 }
 
 template <class Word>
-auto Typed<Word>::alike(const char* operation, std::span<const Array> arrays) const
+auto WordEvaluator<Word>::alike(const char* operation, std::span<const Array> arrays) const
     -> std::pair<Shape, std::vector<Held>> {
   if (arrays.empty()) throw ShapeError(std::string(operation) + ": at least one array is needed");
   std::vector<Held> sources;
@@ -480,7 +486,7 @@ auto Typed<Word>::alike(const char* operation, std::span<const Array> arrays) co
 }
 
 template <class Word>
-Array Typed<Word>::join(std::span<const Array> arrays) const {
+Array WordEvaluator<Word>::join(std::span<const Array> arrays) const {
   const auto [shape, sources] = alike("join", arrays);
   std::vector<Item> origins;
   for (std::uint32_t source = 0; source < arrays.size(); ++source)
@@ -489,7 +495,7 @@ Array Typed<Word>::join(std::span<const Array> arrays) const {
 }
 
 template <class Word>
-Array Typed<Word>::interleave(std::span<const Array> arrays) const {
+Array WordEvaluator<Word>::interleave(std::span<const Array> arrays) const {
   const auto [shape, sources] = alike("interleave", arrays);
   for (const Array& a : arrays)
     if (a.count() != arrays[0].count())
@@ -501,22 +507,25 @@ Array Typed<Word>::interleave(std::span<const Array> arrays) const {
   return gathered(shape, sources, origins);
 }
 
-#define WHORL_INSTANTIATE(Word)                                                                   \
-  template Typed<Word>::Typed(std::shared_ptr<const run::Fleet>,                                  \
-                              std::shared_ptr<const ring::RnsPlan<Word>>, std::size_t);           \
-  template auto Typed<Word>::draft(const Shape&, Pieces) const->std::shared_ptr<Residues>;        \
-  template auto Typed<Word>::aligned(const Array&, const Pieces&, std::size_t) const->Held;       \
-  template auto Typed<Word>::view(const Residues&, const Site&) const->View;                      \
-  template Array Typed<Word>::upload(const WordArray&, const Shape&) const;                       \
-  template Array Typed<Word>::lifted(std::span<const std::int64_t>, const ring::Basis&, unsigned) \
-      const;                                                                                      \
-  template Array Typed<Word>::rounded(std::span<const double>, double, const ring::Basis&) const; \
-  template Array Typed<Word>::interpolated(std::span<const std::complex<double>>, std::size_t,    \
-                                           double, const ring::Basis&, unsigned) const;           \
-  template WordArray Typed<Word>::download(const Array&) const;                                   \
-  template Array Typed<Word>::take(const Array&, std::span<const std::uint32_t>) const;           \
-  template Array Typed<Word>::join(std::span<const Array>) const;                                 \
-  template Array Typed<Word>::interleave(std::span<const Array>) const;
+#define WHORL_INSTANTIATE(Word)                                                                    \
+  template WordEvaluator<Word>::WordEvaluator(                                                     \
+      std::shared_ptr<const run::Fleet>, std::shared_ptr<const ring::RnsPlan<Word>>, std::size_t); \
+  template auto WordEvaluator<Word>::draft(const Shape&, Pieces) const->std::shared_ptr<Residues>; \
+  template auto WordEvaluator<Word>::aligned(const Array&, const Pieces&, std::size_t)             \
+      const->Held;                                                                                 \
+  template auto WordEvaluator<Word>::view(const Residues&, const Site&) const->View;               \
+  template Array WordEvaluator<Word>::upload(const WordArray&, const Shape&) const;                \
+  template Array WordEvaluator<Word>::lifted(std::span<const std::int64_t>, const ring::Basis&,    \
+                                             unsigned) const;                                      \
+  template Array WordEvaluator<Word>::rounded(std::span<const double>, double, const ring::Basis&) \
+      const;                                                                                       \
+  template Array WordEvaluator<Word>::interpolated(                                                \
+      std::span<const std::complex<double>>, std::size_t, double, const ring::Basis&, unsigned)    \
+      const;                                                                                       \
+  template WordArray WordEvaluator<Word>::download(const Array&) const;                            \
+  template Array WordEvaluator<Word>::take(const Array&, std::span<const std::uint32_t>) const;    \
+  template Array WordEvaluator<Word>::join(std::span<const Array>) const;                          \
+  template Array WordEvaluator<Word>::interleave(std::span<const Array>) const;
 WHORL_INSTANTIATE(std::uint32_t)
 WHORL_INSTANTIATE(std::uint64_t)
 

@@ -2,14 +2,14 @@
 #include <algorithm>
 #include <optional>
 
-#include "lattice/rlwe/typed.h"
 #include "lattice/rlwe/uniform.h"
+#include "lattice/rlwe/word_evaluator.h"
 
 namespace whorl::lattice::rlwe {
 
 template <class Word>
-std::shared_ptr<const Key> Typed<Word>::prepare(const SwitchKeyData& data,
-                                                std::shared_ptr<run::KeyBudget> budget) const {
+std::shared_ptr<const Key> WordEvaluator<Word>::prepare(
+    const SwitchKeyData& data, std::shared_ptr<run::KeyBudget> budget) const {
   const ring::KeyLayout layout = data.layout.digits.empty() ? plan_->key_layout() : data.layout;
   plan_->check_layout("evaluation key", layout);
   const std::size_t N = plan_->N(), words = layout.digits.size() * layout.rows().size() * N;
@@ -21,7 +21,7 @@ std::shared_ptr<const Key> Typed<Word>::prepare(const SwitchKeyData& data,
     throw ParameterError("an evaluation key is for s(X^" + std::to_string(data.g) + ")^" +
                          std::to_string(data.power) +
                          "; the first exponent must be odd and below 2N, the second at least 1");
-  const auto self = std::static_pointer_cast<const Typed>(this->shared_from_this());
+  const auto self = std::static_pointer_cast<const WordEvaluator>(this->shared_from_this());
   const auto put_on = [self, layout, rows = key_rows<Word>(plan_, layout, data.seed, data.b)](
                           const backend::Queue& queue) {
     std::size_t lane = 0;
@@ -33,15 +33,16 @@ std::shared_ptr<const Key> Typed<Word>::prepare(const SwitchKeyData& data,
 }
 
 template <class Word>
-std::size_t Typed<Word>::digits_over(const ring::Basis& basis, const ring::KeyLayout& layout) {
+std::size_t WordEvaluator<Word>::digits_over(const ring::Basis& basis,
+                                             const ring::KeyLayout& layout) {
   return static_cast<std::size_t>(std::ranges::count_if(
       layout.digits, [&](const ring::Basis& digit) { return !(digit & basis).empty(); }));
 }
 
 template <class Word>
-auto Typed<Word>::digits_of(const Site& site, const ring::Basis& basis,
-                            const ring::KeyLayout& layout, ConstSlice part, std::size_t many) const
-    -> Buffer {
+auto WordEvaluator<Word>::digits_of(const Site& site, const ring::Basis& basis,
+                                    const ring::KeyLayout& layout, ConstSlice part,
+                                    std::size_t many) const -> Buffer {
   const ring::Basis rows = basis | layout.special;
   Buffer digits = site.polynomials(digits_over(basis, layout) * rows.size() * many);
   site.rns().extend(site.tables, basis, layout.digits, rows, ring::Lift::exact, part,
@@ -50,42 +51,43 @@ auto Typed<Word>::digits_of(const Site& site, const ring::Basis& basis,
 }
 
 template <class Word>
-auto Typed<Word>::product_of(const Site& site, const PreparedKey& key, const ring::Basis& basis,
-                             std::uint32_t g, const Buffer& digits) const -> Buffer {
+auto WordEvaluator<Word>::product_of(const Site& site, const PreparedKey& key,
+                                     const ring::Basis& basis, std::uint32_t g,
+                                     const Buffer& digits) const -> Buffer {
   Buffer out = site.polynomials(2 * (basis | key.layout().special).size());
   site.rns().inner_product(key, site.tables, basis, g, digits.slice(), out.slice());
   return out;
 }
 
 template <class Word>
-auto Typed<Word>::product_of(const Site& site, const PreparedKey& key, const ring::Basis& basis,
-                             ConstSlice part, const backend::ScaledTerm<Word>& added) const
-    -> Buffer {
+auto WordEvaluator<Word>::product_of(const Site& site, const PreparedKey& key,
+                                     const ring::Basis& basis, ConstSlice part,
+                                     const backend::ScaledTerm<Word>& added) const -> Buffer {
   Buffer out = site.polynomials(2 * (basis | key.layout().special).size());
   site.rns().extended_product(key, site.tables, basis, part, added, false, out.slice());
   return out;
 }
 
 template <class Word>
-void Typed<Word>::switched(const Site& site, const Key& key, const ring::Basis& basis,
-                           std::uint32_t g, const Buffer& digits, ConstSlice added, std::uint64_t t,
-                           Slice out) const {
+void WordEvaluator<Word>::switched(const Site& site, const Key& key, const ring::Basis& basis,
+                                   std::uint32_t g, const Buffer& digits, ConstSlice added,
+                                   std::uint64_t t, Slice out) const {
   const Buffer product = product_of(site, *key_on(site, key), basis, g, digits);
   site.rns().divide(site.tables, basis | key.layout().special, basis, t, 2, product.slice(), added,
                     g, out);
 }
 
 template <class Word>
-void Typed<Word>::switched(const Site& site, const Key& key, const ring::Basis& basis,
-                           std::uint32_t g, ConstSlice part, ConstSlice added, std::uint64_t t,
-                           Slice out) const {
+void WordEvaluator<Word>::switched(const Site& site, const Key& key, const ring::Basis& basis,
+                                   std::uint32_t g, ConstSlice part, ConstSlice added,
+                                   std::uint64_t t, Slice out) const {
   const Buffer product = product_of(site, *key_on(site, key), basis, part, {{}, {}, {}, g});
   site.rns().divide(site.tables, basis | key.layout().special, basis, t, 2, product.slice(), added,
                     g, out);
 }
 
 template <class Word>
-void Typed<Word>::check_switch(const char* what, const Array& a, const Key& key) const {
+void WordEvaluator<Word>::check_switch(const char* what, const Array& a, const Key& key) const {
   this->check_evaluation(what, a);
   if (!key.layout().chain.includes(a.basis()))
     throw ParameterError(std::string(what) + ": primes " +
@@ -94,7 +96,8 @@ void Typed<Word>::check_switch(const char* what, const Array& a, const Key& key)
 }
 
 template <class Word>
-Array Typed<Word>::digits(const Array& a, unsigned part, const ring::KeyLayout& layout) const {
+Array WordEvaluator<Word>::digits(const Array& a, unsigned part,
+                                  const ring::KeyLayout& layout) const {
   this->check_evaluation("digits", a);
   plan_->check_layout("digits", layout);
   if (part >= a.parts() || !layout.chain.includes(a.basis()))
@@ -115,7 +118,8 @@ Array Typed<Word>::digits(const Array& a, unsigned part, const ring::KeyLayout& 
 }
 
 template <class Word>
-Array Typed<Word>::inner_product(const Array& digits, const Key& key, std::uint32_t g) const {
+Array WordEvaluator<Word>::inner_product(const Array& digits, const Key& key,
+                                         std::uint32_t g) const {
   this->check_evaluation("inner_product", digits);
   const ring::Basis basis = digits.basis() - key.layout().special;
   Shape shape = digits.shape();
@@ -130,7 +134,7 @@ Array Typed<Word>::inner_product(const Array& digits, const Key& key, std::uint3
 }
 
 template <class Word>
-Array Typed<Word>::key_switch(const Array& a, const Key& key, std::uint64_t t) const {
+Array WordEvaluator<Word>::key_switch(const Array& a, const Key& key, std::uint64_t t) const {
   check_switch("key_switch", a, key);
   if (a.parts() != 2)
     throw ShapeError("key_switch: " + std::to_string(a.parts()) +
@@ -144,7 +148,7 @@ Array Typed<Word>::key_switch(const Array& a, const Key& key, std::uint64_t t) c
 }
 
 template <class Word>
-Array Typed<Word>::relinearise(const Array& a, const Keys& keys, std::uint64_t t) const {
+Array WordEvaluator<Word>::relinearise(const Array& a, const Keys& keys, std::uint64_t t) const {
   this->check_evaluation("relinearise", a);
   if (a.parts() <= 2) return a;
   for (unsigned power = 2; power < a.parts(); ++power)
@@ -165,8 +169,8 @@ Array Typed<Word>::relinearise(const Array& a, const Keys& keys, std::uint64_t t
 }
 
 template <class Word>
-std::vector<Word> Typed<Word>::product_modulo(const ring::Basis& special,
-                                              const ring::Basis& rows) const {
+std::vector<Word> WordEvaluator<Word>::product_modulo(const ring::Basis& special,
+                                                      const ring::Basis& rows) const {
   const auto factors = moduli(special, 1);
   std::vector<Word> out;
   for (const auto& q : moduli(rows, 1)) {
@@ -178,8 +182,8 @@ std::vector<Word> Typed<Word>::product_modulo(const ring::Basis& special,
 }
 
 template <class Word>
-Array Typed<Word>::relinearise(const Array& a, const Keys& keys, const ring::Basis& to,
-                               std::uint64_t t) const {
+Array WordEvaluator<Word>::relinearise(const Array& a, const Keys& keys, const ring::Basis& to,
+                                       std::uint64_t t) const {
   const char* const what = "relinearise";
   Shape shape = shape_over(what, a, to);
   const bool drops = to != a.basis();
@@ -217,9 +221,9 @@ Array Typed<Word>::relinearise(const Array& a, const Keys& keys, const ring::Bas
 }
 
 template <class Word>
-Array Typed<Word>::relinearised_product(const Array& a, const Array& b, const ProductEnd& end,
-                                        const Keys& keys, const ring::Basis& to,
-                                        std::uint64_t t) const {
+Array WordEvaluator<Word>::relinearised_product(const Array& a, const Array& b,
+                                                const ProductEnd& end, const Keys& keys,
+                                                const ring::Basis& to, std::uint64_t t) const {
   const char* const what = "multiply";
   if (a.parts() != 2 || b.parts() != 2 || end.added)
     return to == a.basis() ? relinearise(tensor(a, b, end), keys, t)
@@ -258,8 +262,9 @@ Array Typed<Word>::relinearised_product(const Array& a, const Array& b, const Pr
 }
 
 template <class Word>
-std::vector<Array> Typed<Word>::automorphisms(const Array& a, std::span<const std::uint32_t> gs,
-                                              const Keys& keys, std::uint64_t t) const {
+std::vector<Array> WordEvaluator<Word>::automorphisms(const Array& a,
+                                                      std::span<const std::uint32_t> gs,
+                                                      const Keys& keys, std::uint64_t t) const {
   this->check_evaluation("automorphisms", a);
   if (a.parts() != 2)
     throw ShapeError("automorphisms: " + std::to_string(a.parts()) +
@@ -270,9 +275,9 @@ std::vector<Array> Typed<Word>::automorphisms(const Array& a, std::span<const st
 }
 
 template <class Word>
-std::vector<Array> Typed<Word>::turned(const Pieces& pieces, const Array& a,
-                                       std::span<const std::uint32_t> gs, const Keys& keys,
-                                       std::uint64_t t) const {
+std::vector<Array> WordEvaluator<Word>::turned(const Pieces& pieces, const Array& a,
+                                               std::span<const std::uint32_t> gs, const Keys& keys,
+                                               std::uint64_t t) const {
   std::vector<std::shared_ptr<Residues>> outs;  // but for g = 1
   outs.reserve(gs.size());
   for (const std::uint32_t g : gs)
@@ -307,28 +312,32 @@ std::vector<Array> Typed<Word>::turned(const Pieces& pieces, const Array& a,
 }
 
 #define WHORL_INSTANTIATE(Word)                                                                    \
-  template std::shared_ptr<const Key> Typed<Word>::prepare(const SwitchKeyData&,                   \
-                                                           std::shared_ptr<run::KeyBudget>) const; \
-  template auto Typed<Word>::digits_of(const Site&, const ring::Basis&, const ring::KeyLayout&,    \
-                                       ConstSlice, std::size_t) const->Buffer;                     \
-  template auto Typed<Word>::product_of(const Site&, const PreparedKey&, const ring::Basis&,       \
-                                        std::uint32_t, const Buffer&) const->Buffer;               \
-  template auto Typed<Word>::product_of(const Site&, const PreparedKey&, const ring::Basis&,       \
-                                        ConstSlice, const backend::ScaledTerm<Word>&)              \
+  template std::shared_ptr<const Key> WordEvaluator<Word>::prepare(                                \
+      const SwitchKeyData&, std::shared_ptr<run::KeyBudget>) const;                                \
+  template auto WordEvaluator<Word>::digits_of(const Site&, const ring::Basis&,                    \
+                                               const ring::KeyLayout&, ConstSlice, std::size_t)    \
       const->Buffer;                                                                               \
-  template void Typed<Word>::check_switch(const char*, const Array&, const Key&) const;            \
-  template Array Typed<Word>::digits(const Array&, unsigned, const ring::KeyLayout&) const;        \
-  template Array Typed<Word>::inner_product(const Array&, const Key&, std::uint32_t) const;        \
-  template Array Typed<Word>::key_switch(const Array&, const Key&, std::uint64_t) const;           \
-  template Array Typed<Word>::relinearise(const Array&, const Keys&, std::uint64_t) const;         \
-  template std::vector<Word> Typed<Word>::product_modulo(const ring::Basis&, const ring::Basis&)   \
+  template auto WordEvaluator<Word>::product_of(const Site&, const PreparedKey&,                   \
+                                                const ring::Basis&, std::uint32_t, const Buffer&)  \
+      const->Buffer;                                                                               \
+  template auto WordEvaluator<Word>::product_of(const Site&, const PreparedKey&,                   \
+                                                const ring::Basis&, ConstSlice,                    \
+                                                const backend::ScaledTerm<Word>&) const->Buffer;   \
+  template void WordEvaluator<Word>::check_switch(const char*, const Array&, const Key&) const;    \
+  template Array WordEvaluator<Word>::digits(const Array&, unsigned, const ring::KeyLayout&)       \
       const;                                                                                       \
-  template Array Typed<Word>::relinearise(const Array&, const Keys&, const ring::Basis&,           \
-                                          std::uint64_t) const;                                    \
-  template Array Typed<Word>::relinearised_product(const Array&, const Array&, const ProductEnd&,  \
-                                                   const Keys&, const ring::Basis&, std::uint64_t) \
+  template Array WordEvaluator<Word>::inner_product(const Array&, const Key&, std::uint32_t)       \
       const;                                                                                       \
-  template std::vector<Array> Typed<Word>::automorphisms(                                          \
+  template Array WordEvaluator<Word>::key_switch(const Array&, const Key&, std::uint64_t) const;   \
+  template Array WordEvaluator<Word>::relinearise(const Array&, const Keys&, std::uint64_t) const; \
+  template std::vector<Word> WordEvaluator<Word>::product_modulo(const ring::Basis&,               \
+                                                                 const ring::Basis&) const;        \
+  template Array WordEvaluator<Word>::relinearise(const Array&, const Keys&, const ring::Basis&,   \
+                                                  std::uint64_t) const;                            \
+  template Array WordEvaluator<Word>::relinearised_product(                                        \
+      const Array&, const Array&, const ProductEnd&, const Keys&, const ring::Basis&,              \
+      std::uint64_t) const;                                                                        \
+  template std::vector<Array> WordEvaluator<Word>::automorphisms(                                  \
       const Array&, std::span<const std::uint32_t>, const Keys&, std::uint64_t) const;
 WHORL_INSTANTIATE(std::uint32_t)
 WHORL_INSTANTIATE(std::uint64_t)

@@ -6,7 +6,7 @@
 #include <limits>
 #include <string>
 
-#include "lattice/rlwe/shapes.h"
+#include "lattice/rlwe/dry_evaluator.h"
 #include "math/memory.h"
 #include "math/modulus.h"
 #include "math/text.h"
@@ -116,8 +116,8 @@ Server::State::State(const Parameters& of)
       key_id{},
       session(no_session()),
       fleet(session->fleet),
-      evaluator(std::make_shared<const rlwe::Shapes>(fleet, of.N(), of.limbs(), of.special(),
-                                                     of.word_bytes())),
+      evaluator(std::make_shared<const rlwe::DryEvaluator>(fleet, of.N(), of.limbs(), of.special(),
+                                                           of.word_bytes())),
       keys(open_keys(SwitchRole::usual)),
       low_keys(open_keys(SwitchRole::low)),
       to_sparse(open_keys(SwitchRole::to_sparse)),

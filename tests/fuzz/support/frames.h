@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "io/codec.h"
-#include "io/frame.h"
+#include "io/native/codec.h"
+#include "io/native/frame.h"
 #include "unit/io/samples.h"
 #include "unit/io/temporary_folder.h"
 

@@ -1,5 +1,5 @@
 // RNS on a GPU: random plans, every number of limbs a conversion has a kernel for, large batches.
-#include "backend/cuda/dispatch/rns.h"
+#include "backend/cuda/dispatch/rns/rns.h"
 #include "gpu/backend/rns_compare.h"
 
 namespace whorl::test {

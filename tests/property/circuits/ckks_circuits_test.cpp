@@ -38,9 +38,9 @@
 #include "schemes/ckks/account.h"
 #include "support/circuits.h"
 #include "support/ckks_sets.h"
-#include "whorl/circuits/functions.h"
-#include "whorl/circuits/linear_maps.h"
-#include "whorl/circuits/polynomials.h"
+#include "whorl/circuits/ckks/functions.h"
+#include "whorl/circuits/ckks/linear_maps.h"
+#include "whorl/circuits/ckks/polynomials.h"
 #include "whorl/ckks.h"
 #include "whorl/error.h"
 

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "io/bgv_literal.h"
-#include "io/rlwe_codec.h"
+#include "io/native/bgv_literal.h"
+#include "io/native/rlwe_codec.h"
 #include "schemes/bgv/account.h"
 #include "schemes/bgv/encoder.h"
 

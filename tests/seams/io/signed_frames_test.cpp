@@ -8,8 +8,8 @@
 #include <array>
 #include <string>
 
-#include "io/frame.h"
-#include "io/payload.h"
+#include "io/native/frame.h"
+#include "io/native/payload.h"
 #include "unit/io/bgv_samples.h"
 #include "unit/io/expectations.h"
 

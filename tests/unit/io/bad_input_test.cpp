@@ -5,7 +5,7 @@
 #include <limits>
 #include <random>
 
-#include "io/frame.h"
+#include "io/native/frame.h"
 #include "support/message.h"
 #include "unit/io/binfhe_frames.h"
 #include "unit/io/expectations.h"
@@ -32,7 +32,7 @@ TEST_F(IoBadInput, InsecureParametersNeedLeave) {
 
 TEST_F(IoBadInput, EncodingOfCiphertexts) {
   for (const Sample& sample : all) {
-    if (sample.type != FrameType::ciphertexts) continue;
+    if (sample.type != FrameType::binfhe_ciphertexts) continue;
     const std::size_t encoding = samples::payload_at + literal_bytes;
     for (const std::uint32_t p : {0U, 1U, 1024U, 0xffffffffU})
       EXPECT_EQ(loading(sample, samples::patched(sample.frame, encoding, p)), "Encoding") << p;
@@ -45,7 +45,7 @@ TEST_F(IoBadInput, EncodingOfCiphertexts) {
 
 TEST_F(IoBadInput, CountOfCiphertexts) {
   for (const Sample& sample : all) {
-    if (sample.type != FrameType::ciphertexts) continue;
+    if (sample.type != FrameType::binfhe_ciphertexts) continue;
     const std::size_t count_at = samples::payload_at + literal_bytes + 8;
     auto counting = [&](std::uint64_t count) {
       return loading(sample, samples::patched(sample.frame, count_at, count));

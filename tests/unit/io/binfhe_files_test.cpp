@@ -7,7 +7,7 @@
 #include <optional>
 #include <random>
 
-#include "io/frame.h"
+#include "io/native/frame.h"
 #include "schemes/binfhe/account.h"
 #include "unit/io/expectations.h"
 #include "unit/io/samples.h"
@@ -49,8 +49,8 @@ TEST_F(IoRoundtrip, Parameters) {
     EXPECT_EQ(load<binfhe::Parameters>(bytes, insecure).literal(), literal);
     save(folder / "parameters", value);
     EXPECT_EQ(load<binfhe::Parameters>(folder / "parameters", insecure).literal(), literal);
-    expect_info(info(bytes), FrameType::parameters, value, {}, bytes.size());
-    expect_info(info(folder / "parameters"), FrameType::parameters, value, {}, bytes.size());
+    expect_info(info(bytes), FrameType::binfhe_parameters, value, {}, bytes.size());
+    expect_info(info(folder / "parameters"), FrameType::binfhe_parameters, value, {}, bytes.size());
     EXPECT_EQ(bytes.size(),
               samples::payload_at + samples::literal_bytes(literal) + samples::trailer_bytes);
   }
@@ -76,7 +76,8 @@ TEST_F(IoRoundtrip, Ciphertexts) {
           EXPECT_EQ(loaded.data, value.data);
           EXPECT_EQ(loaded.seed, value.seed);
         }
-        expect_info(info(bytes), FrameType::ciphertexts, parameters, value.key_id, bytes.size());
+        expect_info(info(bytes), FrameType::binfhe_ciphertexts, parameters, value.key_id,
+                    bytes.size());
         const std::size_t word_bytes = literal.q <= 65536 ? 2 : 4;
         EXPECT_EQ(bytes.size(),
                   samples::payload_at + samples::literal_bytes(literal) + 16 +
@@ -237,7 +238,8 @@ TEST_F(IoRoundtrip, EvaluationKeys) {
       few.small_modulus_rotations.pop_back();
       EXPECT_THROW(dump(few), ShapeError);
     }
-    expect_info(info(bytes), FrameType::evaluation_keys, parameters, value.key_id, bytes.size());
+    expect_info(info(bytes), FrameType::binfhe_evaluation_keys, parameters, value.key_id,
+                bytes.size());
   }
 }
 
@@ -304,7 +306,7 @@ TEST_F(IoRoundtrip, Lut) {
         EXPECT_EQ(loaded.output(), output);
         EXPECT_EQ(loaded.kind(), value.kind());
       }
-      expect_info(info(bytes), FrameType::lut, parameters, {}, bytes.size());
+      expect_info(info(bytes), FrameType::binfhe_lut, parameters, {}, bytes.size());
     }
   }
 }
@@ -320,7 +322,8 @@ TEST_F(IoRoundtrip, SecretKey) {
     EXPECT_EQ(loaded.key_id(), value.key_id());
     EXPECT_TRUE(std::ranges::equal(loaded.lwe(), value.lwe()));
     EXPECT_TRUE(std::ranges::equal(loaded.ring(), value.ring()));
-    expect_info(info(bytes), FrameType::secret_key, parameters, value.key_id(), bytes.size());
+    expect_info(info(bytes), FrameType::binfhe_secret_key, parameters, value.key_id(),
+                bytes.size());
   }
 }
 

@@ -16,12 +16,12 @@ namespace whorl::io::samples {
 /// One small frame for each type of FHEW/TFHE, ciphertexts with and without seed.
 inline std::vector<Sample> binfhe_frames(Random& random) {
   const auto parameters = tiny_parameters();
-  return {sample_of(FrameType::parameters, parameters),
-          secret_sample(FrameType::secret_key, secret_key(parameters, random), passphrase),
-          sample_of(FrameType::evaluation_keys, evaluation_keys(parameters, random)),
-          sample_of(FrameType::ciphertexts, ciphertexts(parameters, 2, false, random)),
-          sample_of(FrameType::ciphertexts, ciphertexts(parameters, 5, true, random)),
-          sample_of(FrameType::lut, lut(parameters, {4, true}, {8, false}, random))};
+  return {sample_of(FrameType::binfhe_parameters, parameters),
+          secret_sample(FrameType::binfhe_secret_key, secret_key(parameters, random), passphrase),
+          sample_of(FrameType::binfhe_evaluation_keys, evaluation_keys(parameters, random)),
+          sample_of(FrameType::binfhe_ciphertexts, ciphertexts(parameters, 2, false, random)),
+          sample_of(FrameType::binfhe_ciphertexts, ciphertexts(parameters, 5, true, random)),
+          sample_of(FrameType::binfhe_lut, lut(parameters, {4, true}, {8, false}, random))};
 }
 
 /// Tests of all of them, of random content.

@@ -4,8 +4,8 @@
 #include <array>
 #include <numeric>
 
-#include "io/files.h"
-#include "io/secret_files.h"
+#include "io/native/files.h"
+#include "io/native/secret_files.h"
 #include "unit/io/expectations.h"
 #include "unit/io/samples.h"
 #include "unit/io/temporary_folder.h"

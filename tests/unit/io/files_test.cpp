@@ -14,7 +14,7 @@
 #include <sstream>
 
 #include "io/atomic_file.h"
-#include "io/frame.h"
+#include "io/native/frame.h"
 #include "support/forked.h"
 #include "support/message.h"
 #include "support/sanitizers.h"
@@ -312,7 +312,7 @@ TEST_F(IoFile, BadFiles) {
   std::filesystem::resize_file(path, size + 4096);
   EXPECT_THROW(load<binfhe::EvaluationKeys>(path, options), OversizedError);
   std::filesystem::resize_file(path, 64);
-  EXPECT_EQ(info(path).type, FrameType::evaluation_keys);
+  EXPECT_EQ(info(path).type, FrameType::binfhe_evaluation_keys);
   EXPECT_THROW(load<binfhe::EvaluationKeys>(path, options), TruncatedError);
 }
 

@@ -1,6 +1,6 @@
 // The frame around every type: each kind of damage to header, lengths or digest gets its own
 // exception, before the payload is understood.
-#include "io/frame.h"
+#include "io/native/frame.h"
 
 #include <gtest/gtest.h>
 
@@ -140,7 +140,7 @@ TEST_F(IoFrame, FlagsReservedAndKeyId) {
     EXPECT_EQ(loading(sample, samples::patched(sample.frame, samples::flags_at, std::uint32_t{2})),
               "Format");
     EXPECT_EQ(loading(sample, samples::patched(sample.frame, samples::reserved_at, 1)), "Format");
-    if (sample.type == FrameType::parameters || sample.type == FrameType::lut) {
+    if (sample.type == FrameType::binfhe_parameters || sample.type == FrameType::binfhe_lut) {
       EXPECT_EQ(loading(sample, samples::patched(sample.frame, samples::key_id_at, 1)), "Format");
     }
   }
@@ -171,7 +171,7 @@ TEST_F(IoFrame, OtherParametersAndKeys) {
 // ---- writing
 
 TEST_F(IoFrame, HeadersReturn) {
-  Header header = make_header(FrameType::ciphertexts, samples::random_array<16>(random),
+  Header header = make_header(FrameType::binfhe_ciphertexts, samples::random_array<16>(random),
                               samples::random_array<16>(random), random(), flag_seeded);
   const auto bytes = encode_header(header);
   const Header got = decode_header(bytes);
@@ -187,7 +187,7 @@ TEST_F(IoFrame, PayloadsAreAsLongAsAnnounced) {
   const auto written = [](std::uint64_t announced, std::size_t bytes) {
     Bytes out;
     MemorySink sink(out);
-    FrameWriter frame(sink, make_header(FrameType::lut, {}, {}, announced));
+    FrameWriter frame(sink, make_header(FrameType::binfhe_lut, {}, {}, announced));
     frame.write(Bytes(bytes, 7));
     frame.align();
     frame.finish();
@@ -195,7 +195,7 @@ TEST_F(IoFrame, PayloadsAreAsLongAsAnnounced) {
   };
   const Bytes frame = written(64, 5);
   ASSERT_EQ(frame.size(), header_bytes + 64 + digest_bytes);
-  const OpenFrame open = open_frame(frame, {.type = FrameType::lut, .keyed = false}, {});
+  const OpenFrame open = open_frame(frame, {.type = FrameType::binfhe_lut, .keyed = false}, {});
   EXPECT_EQ(Bytes(open.payload.begin(), open.payload.begin() + 6), (Bytes{7, 7, 7, 7, 7, 0}));
   EXPECT_EQ(written(0, 0).size(), header_bytes + digest_bytes);
   EXPECT_EQ(test::message_of<FormatError>([&] { written(63, 5); }),
@@ -203,8 +203,8 @@ TEST_F(IoFrame, PayloadsAreAsLongAsAnnounced) {
 }
 
 TEST_F(IoFrame, NamesOfTypes) {
-  EXPECT_EQ(frame_type_name(FrameType::secret_key), "a secret key");
-  EXPECT_EQ(frame_type_name(FrameType::evaluation_keys), "evaluation keys");
+  EXPECT_EQ(frame_type_name(FrameType::binfhe_secret_key), "a secret key");
+  EXPECT_EQ(frame_type_name(FrameType::binfhe_evaluation_keys), "evaluation keys");
   EXPECT_EQ(frame_type_name(FrameType::first_foreign), "type 32768, of another scheme");
 }
 

@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "io/payload.h"
+#include "io/native/payload.h"
 #include "unit/io/bgv_samples.h"
 #include "unit/io/expectations.h"
 

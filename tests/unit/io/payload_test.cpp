@@ -1,6 +1,6 @@
 // Payloads: what the writer puts down the reader takes up, arrays and their shapes, and nothing may
 // be left over.
-#include "io/payload.h"
+#include "io/native/payload.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "io/sink.h"
+#include "io/native/sink.h"
 #include "support/message.h"
 #include "unit/io/binfhe_frames.h"
 #include "unit/io/expectations.h"

@@ -9,7 +9,7 @@
 #include <random>
 #include <type_traits>
 
-#include "io/frame.h"
+#include "io/native/frame.h"
 #include "math/text.h"
 #include "support/message.h"
 #include "unit/io/bgv_samples.h"

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "io/frame.h"
-#include "io/secret_codec.h"
+#include "io/native/frame.h"
+#include "io/native/secret_codec.h"
 #include "math/random.h"
 #include "whorl/binfhe.h"
 #include "whorl/io.h"

@@ -4,9 +4,9 @@
 #include <random>
 #include <utility>
 
-#include "io/bgv_literal.h"
-#include "io/binfhe_literal.h"
-#include "io/ckks_literal.h"
+#include "io/native/bgv_literal.h"
+#include "io/native/binfhe_literal.h"
+#include "io/native/ckks_literal.h"
 #include "support/message.h"
 #include "unit/io/expectations.h"
 #include "unit/io/samples.h"

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backend/cuda/dispatch/elementwise.h"
+#include "backend/cuda/dispatch/rns/elementwise.h"
 #include "backend/cuda/kernels/chain.cuh"
 #include "backend/cuda/kernels/modular.cuh"
 

@@ -2,8 +2,8 @@
 // docs/performance/blind-rotation-gpu.md. `make tune-gpu` measures them again
 // (bench/tune/rotation*.cu) and prints specialisations like those below. Values a thread and levels
 // left to the product (the GroupFft or GroupNtt of a size) are not among them: keys are laid out by
-// them, dispatch/rotation_fft_launch.h and rotation_ntt_launch.h. NTT kernels keep to no limit of
-// registers.
+// them, dispatch/rotation/rotation_fft_launch.h and rotation_ntt_launch.h. NTT kernels keep to no
+// limit of registers.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // A scheme that does nothing, and all that a scheme has to write for itself: its ciphertexts are
 // polynomials in the clear modulo primes, and there are no keys.
-#include "io/files.h"
+#include "io/native/files.h"
 #include "lattice/rlwe/evaluator.h"
 #include "math/digest.h"
 #include "run/session.h"

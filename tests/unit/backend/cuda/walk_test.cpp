@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "backend/cpu/rotation_steps.h"
-#include "backend/cuda/dispatch/walk_rules.h"
+#include "backend/cuda/dispatch/rotation/walk_rules.h"
 #include "math/primes.h"
 #include "support/random.h"
 

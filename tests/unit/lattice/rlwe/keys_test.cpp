@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "lattice/rlwe/shapes.h"
+#include "lattice/rlwe/dry_evaluator.h"
 #include "support/message.h"
 #include "support/rlwe_rig.h"
 
@@ -90,7 +90,8 @@ TEST_F(RlweKeys, Refusals) {
 }
 
 TEST_F(RlweKeys, OfADryRunAreMadeOnceForAllThreads) {
-  const auto shapes = std::make_shared<const Shapes>(test::StrainedFleet(1).fleet, 256, 4, 2, 4);
+  const auto shapes =
+      std::make_shared<const DryEvaluator>(test::StrainedFleet(1).fleet, 256, 4, 2, 4);
   const Keys keys(shapes, rig.plan->key_layout());
   constexpr unsigned threads = 4, count = 2000;
   std::latch start(threads);

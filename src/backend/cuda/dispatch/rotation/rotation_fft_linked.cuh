@@ -1,0 +1,121 @@
+// Launches with bundles ahead of the loop. The file of each kind includes this.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "backend/contract/blind_rotation.h"
+#include "backend/cuda/dispatch/rotation/launch_rotation.cuh"
+#include "backend/cuda/dispatch/rotation/rotation_fft_launch.h"
+#include "backend/cuda/kernels/rotate_fft_linked.cuh"
+#include "backend/cuda/tuning/unrolled_rotation.h"
+
+namespace whorl::backend::cuda {
+
+inline LinkedFftView linked_view_of(const FftKeyArrays& key, const double2* bundles) {
+  return {bundles,
+          key.bundle_size,
+          key.linked_tables.data(),
+          key.ranges.data(),
+          key.range_count,
+          key.Q,
+          key.group,
+          key.form == BundleForm::all ? 0 : ~0u,
+          key.large};
+}
+
+template <class Shape, int K, int D, bool wide, bool coarse>
+bool linked_fits_in(const Stream& stream) {
+  return (K == 1 || stream.gpu().has_clusters()) &&
+         LinkedFftMemory<Shape, K, D, wide, coarse>::bytes + linked_counter_bytes <=
+             stream.gpu().shared_per_block;
+}
+
+/// 2·D workers a ciphertext, in K blocks.
+template <class Shape, int K, int D, bool wide, bool coarse, class Word>
+void launch_linked(const Stream& stream, const LinkedFftView& view,
+                   const RotationBatch<Word>& batch) {
+  using Memory = LinkedFftMemory<Shape, K, D, wide, coarse>;
+  const auto kernel = rotate_fft_linked<Shape, K, D, wide, coarse>;
+  constexpr unsigned threads = Memory::workers * Shape::threads;
+  allow_shared(stream, kernel, Memory::bytes);
+  stream.launch("blind rotation by linked workers", kernel,
+                {dim3(batch.count * K), dim3(threads), Memory::bytes, K}, view, batch);
+}
+
+/// With as many blocks a ciphertext as still run all at once, or as `way` says; one, or else two,
+/// always serve where linked_fits says so.
+template <class Shape, bool wide, bool coarse, class Word>
+void launch_any_linked(const Stream& stream, const LinkedFftView& view, unsigned most_digits,
+                       BlindRotation way, const RotationBatch<Word>& batch) {
+  const auto takes = [&](unsigned blocks, unsigned most) {
+    return way == BlindRotation::automatic ? batch.count * blocks <= most
+                                           : way == BlindRotation::cluster;
+  };
+  if constexpr (!coarse)
+    if (most_digits > 1 && takes(4, LinkedTuning::most_of_four) &&
+        linked_fits_in<Shape, 4, 2, wide, coarse>(stream))
+      return launch_linked<Shape, 4, 2, wide, coarse>(stream, view, batch);
+  const bool two = linked_fits_in<Shape, 2, 1, wide, coarse>(stream);
+  if (two &&
+      (takes(2, LinkedTuning::most_of_two) || !linked_fits_in<Shape, 1, 1, wide, coarse>(stream)))
+    return launch_linked<Shape, 2, 1, wide, coarse>(stream, view, batch);
+  launch_linked<Shape, 1, 1, wide, coarse>(stream, view, batch);
+}
+
+template <bool wide>
+void make_fft_bundles_of(const Stream& stream, const FftKeyArrays& key, const std::uint32_t* lwe,
+                         std::uint32_t n, std::uint32_t count, double2* bundles) {
+  switch (key.form) {
+    case BundleForm::differences:
+      return launch_make_fft_bundles<BundleForm::differences, wide>(stream, key, lwe, n, count,
+                                                                    bundles);
+    case BundleForm::all:
+      return launch_make_fft_bundles<BundleForm::all, wide>(stream, key, lwe, n, count, bundles);
+    case BundleForm::block:
+      return launch_make_fft_bundles<BundleForm::block, wide>(stream, key, lwe, n, count, bundles);
+  }
+}
+
+template <bool wide, bool coarse>
+bool linked_fits(const Stream& stream, const FftKeyArrays& key) {
+  bool fits = false;
+  with_fft_shape(key.N, [&]<class KeyShape, class ClusterShape>() {
+    using Shape = LinkedShape<KeyShape>;
+    if constexpr (Shape::M <= 2048)
+      fits = linked_fits_in<Shape, 1, 1, wide, coarse>(stream) ||
+             linked_fits_in<Shape, 2, 1, wide, coarse>(stream);
+  });
+  return fits;
+}
+
+template <bool wide, bool coarse, class Word>
+void launch_rotate_fft_linked(const Stream& stream, const FftKeyArrays& key, BlindRotation way,
+                              const RotationBatch<Word>& all) {
+  // A wave of blocks at once, and at most so many bytes of bundles; fewer where memory is short.
+  constexpr std::size_t most_bytes = std::size_t{2} << 30;
+  auto at_once = static_cast<std::uint32_t>(
+      std::clamp<std::size_t>(most_bytes / (key.bundle_size * sizeof(double2)), 1,
+                              std::min(all.count, stream.gpu().multiprocessors)));
+  DeviceArray<double2> bundles;
+  while (!bundles.data()) try {
+      bundles = stream.allocate<double2>(at_once * key.bundle_size);
+    } catch (const OutOfMemoryError&) {
+      if (at_once == 1) throw;
+      at_once /= 2;
+    }
+  const LinkedFftView view = linked_view_of(key, bundles.data());
+  for (RotationBatch<Word> left = all; left.count > 0;) {
+    RotationBatch<Word> batch = left;
+    batch.count = std::min(at_once, left.count);
+    left.skip(batch.count, key.N);
+    make_fft_bundles_of<wide>(stream, key, batch.lwe, batch.n, batch.count, bundles.data());
+    with_fft_shape(key.N, [&]<class KeyShape, class ClusterShape>() {
+      using Shape = LinkedShape<KeyShape>;
+      if constexpr (Shape::M <= 2048)
+        launch_any_linked<Shape, wide, coarse>(stream, view, key.most_digits, way, batch);
+    });
+  }
+}
+
+}  // namespace whorl::backend::cuda

@@ -1,0 +1,14 @@
+// Which FFT kernel for rotations in each ciphertext's own order of steps.
+#pragma once
+
+#include "backend/cuda/dispatch/rotation/rotation_fft_launch.h"
+#include "backend/cuda/dispatch/rotation/walks.h"
+
+namespace whorl::backend::cuda {
+
+/// `moves`: by automorphisms; wide and coarse as launch_rotate_fft's. Each has a file.
+template <bool wide, bool coarse, bool moves, class Word>
+void launch_rotate_fft_walk(const Stream& stream, const FftKeyArrays& key, const WalkTables& walks,
+                            const RotationBatch<Word>& batch);
+
+}  // namespace whorl::backend::cuda

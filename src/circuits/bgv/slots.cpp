@@ -1,0 +1,329 @@
+// The circuits on slots for BGV: which automorphisms and plaintexts, and what is known of results.
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "circuits/common/encoded.h"
+#include "circuits/common/linear_map.h"
+#include "circuits/common/matrix_layout.h"
+#include "math/text.h"
+#include "schemes/bgv/access.h"
+#include "whorl/circuits/bgv/slots.h"
+#include "whorl/error.h"
+
+namespace whorl::bgv {
+
+namespace rlwe = lattice::rlwe;
+using circuits::MatrixLayout;
+using circuits::Steps;
+
+struct SlotMap::Storage {
+  static constexpr const char* missing = "an empty matrix was given to a server";
+
+  /// Only matrices have a layout.
+  std::optional<MatrixLayout> layout;
+  std::size_t rows = 0, columns = 0;
+
+  std::int64_t step = 1;  ///< from a diagonal to its neighbour
+  Steps steps;
+  /// Diagonals of each map; those of zeros are empty.
+  std::vector<std::vector<Plaintexts>> maps;
+
+  const Plaintexts& diagonal(std::size_t map, std::size_t giant, std::size_t baby) const {
+    static const Plaintexts zeros;
+    const std::size_t k = giant * steps.babies + baby;
+    return k < maps[map].size() ? maps[map][k] : zeros;
+  }
+};
+
+std::size_t SlotMap::rows() const { return storage_->rows; }
+std::size_t SlotMap::columns() const { return storage_->columns; }
+std::size_t SlotMap::maps() const { return storage_->layout ? 1 : storage_->maps.size(); }
+std::size_t SlotMap::bytes() const {
+  std::size_t sum = 0;
+  for (const auto& map : storage_->maps)
+    for (const Plaintexts& diagonal : map) sum += diagonal.bytes();
+  return sum;
+}
+
+using SlotMapAccess = circuits::EncodedAccess<SlotMap>;
+
+namespace {
+
+using Storage = SlotMapAccess::Storage;
+
+/// Both rows of slots to the right by `columns`.
+std::vector<std::int64_t> to_the_right(std::span<const std::int64_t> slots, std::int64_t columns) {
+  const auto half = static_cast<std::int64_t>(slots.size() / 2);
+  const std::int64_t by = ((columns % half) + half) % half;
+  std::vector<std::int64_t> out(slots.begin(), slots.end());
+  for (int line = 0; line < 2; ++line) {
+    const auto first = out.begin() + line * half;
+    std::rotate(first, first + (half - by), first + half);
+  }
+  return out;
+}
+
+/// Encodes diagonal(k), turned for its giant step: those of zeros are left out, but for one where
+/// there is no other.
+template <class Diagonal>
+std::vector<Plaintexts> encode_map(const Server& server, const Storage& to, std::size_t count,
+                                   const Diagonal& diagonal) {
+  std::vector<Plaintexts> out(count);
+  bool any = false;
+  for (std::size_t k = 0; k < count; ++k) {
+    const auto slots = diagonal(k);
+    const bool zeros = std::ranges::all_of(slots, [](std::int64_t x) { return x == 0; });
+    if (zeros && (any || k + 1 < count)) continue;
+    any = true;
+    const auto giant = static_cast<std::int64_t>(k / to.steps.babies * to.steps.babies);
+    out[k] = Access::encode_factor(server, to_the_right(slots, giant * to.step));
+  }
+  return out;
+}
+
+/// What is known of a map's result. A step's error counts as that of an automorphism, which has a
+/// rounding of both parts; hoisted twice, a baby step has none, a giant step one of one part, and
+/// the sum one of both parts at the end.
+CiphertextInfo account_of(const Account& account, const CiphertextInfo& x, const Storage& of,
+                          std::size_t map) {
+  const CiphertextInfo turned = account.automorphism(x);
+  std::optional<CiphertextInfo> sum;
+  const auto add = [&](std::optional<CiphertextInfo>& to, const CiphertextInfo& term) {
+    to = to ? account.add(*to, term).result : term;
+  };
+  for (std::size_t i = 0; i < of.steps.giants; ++i) {
+    std::optional<CiphertextInfo> inner;
+    for (std::size_t b = 0; b < of.steps.babies; ++b) {
+      const Plaintexts& diagonal = of.diagonal(map, i, b);
+      if (diagonal.count() == 0) continue;
+      add(inner, account.multiply_plain(b == 0 ? x : turned, {1, Access::norm(diagonal), 0}));
+    }
+    if (inner) add(sum, i == 0 ? *inner : account.automorphism(*inner));
+  }
+  return of.steps.giants > 1 ? account.divided(*sum) : *sum;
+}
+
+/// All maps of x, which has two parts.
+std::vector<Array> apply(const Server& server, const Array& x, const Storage& of) {
+  const Account& account = Access::account(server);
+  std::vector<std::uint32_t> babies(of.steps.babies, 0), giants(of.steps.giants, 0);
+  const auto rotation = [&](std::size_t steps) {
+    return Access::rotation(server, of.step * static_cast<std::int64_t>(steps));
+  };
+  for (std::size_t i = 0; i < of.steps.giants; ++i)
+    for (std::size_t b = 0; b < of.steps.babies; ++b)
+      for (std::size_t map = 0; map < of.maps.size(); ++map) {
+        if (of.diagonal(map, i, b).count() == 0) continue;
+        babies[b] = rotation(b);
+        giants[i] = rotation(i * of.steps.babies);
+        break;
+      }
+
+  return Access::fleet(server).together([&] {
+    std::vector<circuits::LinearMap> maps;
+    for (std::size_t map = 0; map < of.maps.size(); ++map)
+      maps.push_back({babies, giants, [&of, &server, map](auto i, auto b) {
+                        const Plaintexts& diagonal = of.diagonal(map, i, b);
+                        return diagonal.count() == 0 ? rlwe::Array()
+                                                     : Access::residues(server, diagonal);
+                      }});
+    const auto results = circuits::apply(Access::evaluator(server), Access::residues(x), maps,
+                                         Access::keys(server), account.divisor());
+    // All slots count; who knows more says so.
+    CiphertextInfo info = x.info();
+    info.length = 0;
+    info.rest = Rest::zeros;
+    std::vector<Array> out;
+    for (std::size_t map = 0; map < of.maps.size(); ++map)
+      out.push_back(Access::put(server, account_of(account, info, of, map), results[map]));
+    return out;
+  });
+}
+
+std::uint64_t length_of(const Server& server, std::uint64_t length) {
+  return length == 0 ? server.parameters().N() : length;
+}
+
+Array with_vectors(const Server& server, const Array& x, std::uint64_t length, Rest rest) {
+  CiphertextInfo info = x.info();
+  const bool all = length == server.parameters().N();
+  info.length = all ? 0 : length;
+  info.rest = all ? Rest::zeros : rest;
+  return Access::put(server, std::move(info), Access::residues(x));
+}
+
+/// The first `length` values of each vector, zeros behind them: a product with ones.
+Array masked(const Server& server, const Array& x, std::uint64_t length) {
+  const std::size_t each = x.info().each(server.parameters().N());
+  const std::size_t vectors = each == 1 ? 1 : x.info().count / each;
+  const std::vector<std::int64_t> ones(vectors * static_cast<std::size_t>(length), 1);
+  const Array product = server.multiply_plain(x, ones, static_cast<std::size_t>(length));
+  return with_vectors(server, product, length, Rest::zeros);
+}
+
+Array added(const Server& server, Array x, std::span<const std::int64_t> rotations) {
+  for (const std::int64_t columns : rotations) x = server.add(x, server.rotate(x, columns));
+  return x;
+}
+Array added_rows(const Server& server, const Array& x) {
+  return server.add(x, server.swap_rows(x));
+}
+
+/// Sums over the ciphertexts of each vector.
+Array added_ciphertexts(const Server& server, const Array& x) {
+  const std::size_t each = x.info().each(server.parameters().N());
+  const rlwe::Evaluator& evaluator = Access::evaluator(server);
+  const Account& account = Access::account(server);
+  CiphertextInfo info = account.take(x.info(), x.info().count / each);
+  info.length = 0;
+  std::optional<Array> sum;
+  for (std::size_t part = 0; part < each; ++part) {
+    std::vector<std::uint32_t> indices(info.count);
+    for (std::size_t v = 0; v < indices.size(); ++v)
+      indices[v] = static_cast<std::uint32_t>(v * each + part);
+    const Array next = Access::put(server, info, evaluator.take(Access::residues(x), indices));
+    sum = sum ? server.add(*sum, next) : next;
+  }
+  return *sum;
+}
+
+void check_dot(const Server& server, const CiphertextInfo& x, std::uint64_t length, bool same) {
+  if (x.rest == Rest::same || same || length_of(server, x.length) == length_of(server, length))
+    return;
+  throw ShapeError("dot: vectors of " + std::to_string(length_of(server, x.length)) +
+                   " values meet vectors of " + std::to_string(length_of(server, length)) +
+                   " values: the lengths must be equal");
+}
+
+}  // namespace
+
+SlotMap encode_matrix(const Server& server, std::span<const std::int64_t> values, std::size_t rows,
+                      std::size_t columns) {
+  Storage storage;
+  storage.layout.emplace(server.parameters().N() / 2, rows, columns);
+  if (values.size() != rows * columns)
+    throw ShapeError("matrix: " + std::to_string(values.size()) + " values are not " +
+                     std::to_string(rows) + " times " + std::to_string(columns));
+  storage.rows = rows;
+  storage.columns = columns;
+  const MatrixLayout& layout = *storage.layout;
+  storage.step = layout.direction();
+  storage.steps = Steps::of(layout.diagonals());
+  for (std::size_t map = 0; map < layout.maps(); ++map)
+    storage.maps.push_back(encode_map(server, storage, layout.diagonals(), [&](std::size_t k) {
+      return layout.diagonal(values, map, k);
+    }));
+  return SlotMapAccess::wrap(std::move(storage));
+}
+
+SlotMap encode_diagonals(const Server& server, std::span<const std::int64_t> values,
+                         std::size_t count, std::int64_t step) {
+  const std::size_t N = server.parameters().N();
+  if (count == 0 || values.empty() || values.size() / N / count == 0 ||
+      values.size() % (N * count) != 0)
+    throw ShapeError("diagonals: " + std::to_string(values.size()) +
+                     " values are not a multiple of count·N = " + std::to_string(count) + "·" +
+                     std::to_string(N));
+  Storage storage;
+  storage.step = step;
+  storage.steps = Steps::of(count);
+  for (std::size_t first = 0; first < values.size(); first += N * count)
+    storage.maps.push_back(encode_map(
+        server, storage, count, [&](std::size_t k) { return values.subspan(first + k * N, N); }));
+  return SlotMapAccess::wrap(std::move(storage));
+}
+
+Array multiply(const Server& server, const Array& x, const SlotMap& matrix) {
+  const Storage& of = SlotMapAccess::storage(matrix);
+  if (!of.layout) throw ShapeError("multiply: diagonals were given instead of a matrix");
+  Access::check_slots(server, x);
+  const MatrixLayout& layout = *of.layout;
+  const CiphertextInfo& info = x.info();
+  const std::uint64_t N = server.parameters().N(), length = length_of(server, info.length);
+  // What was rotated may have its values anywhere: its first slots are taken.
+  const bool any_slots = length == N && info.rest == Rest::anything;
+  if (info.rest == Rest::same || (length != of.rows && !any_slots))
+    throw ShapeError("multiply: vectors of " + std::to_string(length) +
+                     " values meet a matrix of " + math::counted(of.rows, "row") + " and " +
+                     math::counted(of.columns, "column") +
+                     ": the number of values must be that of the rows");
+  return Access::fleet(server).together([&] {
+    Array v = server.relinearise(x);
+    if (layout.needs_zeros() && (info.rest != Rest::zeros || length != of.rows))
+      v = masked(server, v, of.rows);
+    if (layout.copies_rows()) v = added_rows(server, v);
+    v = added(server, v, layout.copies());
+    std::vector<Array> maps = apply(server, v, of);
+    Array y = maps.size() == 1 ? maps[0] : server.add(maps[0], server.swap_rows(maps[1]));
+    y = added(server, y, layout.folds());
+    if (layout.folds_rows()) y = added_rows(server, y);
+    return with_vectors(server, y, of.columns,
+                        layout.leaves_zeros() ? Rest::zeros : Rest::anything);
+  });
+}
+
+std::vector<Array> multiply_maps(const Server& server, const Array& x, const SlotMap& diagonals) {
+  const Storage& of = SlotMapAccess::storage(diagonals);
+  if (of.layout) throw ShapeError("multiply_maps: a matrix was given instead of diagonals");
+  Access::check_slots(server, x);
+  Access::account(server).rotate(x.info());  // refuses vectors over several ciphertexts
+  return Access::fleet(server).together(
+      [&] { return apply(server, server.relinearise(Access::with_zeros(server, x)), of); });
+}
+
+Array sum(const Server& server, const Array& x) {
+  Access::check_slots(server, x);
+  const CiphertextInfo& info = x.info();
+  if (info.rest == Rest::same) return x;
+  return Access::fleet(server).together([&] {
+    Array v = Access::with_zeros(server, server.relinearise(x));
+    if (info.each(server.parameters().N()) > 1) v = added_ciphertexts(server, v);
+    v = added_rows(server, server.inner_sum(v, server.parameters().N() / 2));
+    CiphertextInfo known = v.info();
+    known.length = 1;
+    known.rest = Rest::same;
+    return Access::put(server, std::move(known), Access::residues(v));
+  });
+}
+
+Array dot(const Server& server, const Array& x, const Array& y) {
+  check_dot(server, x.info(), y.info().length, y.info().rest == Rest::same);
+  return sum(server, server.multiply(x, y));
+}
+Array dot(const Server& server, const Array& x, const Plaintexts& y) {
+  check_dot(server, x.info(), y.length(), false);
+  return sum(server, server.multiply_plain(x, y));
+}
+
+void request_matrix(KeyRequest& request, const Parameters& parameters, std::size_t rows,
+                    std::size_t columns) {
+  const MatrixLayout layout(parameters.N() / 2, rows, columns);
+  const std::vector<std::int64_t> rotations = layout.rotations();
+  request.rotations.insert(request.rotations.end(), rotations.begin(), rotations.end());
+  request.swap_rows = request.swap_rows || layout.swaps();
+}
+
+void request_diagonals(KeyRequest& request, std::size_t count, std::int64_t step) {
+  const std::vector<std::int64_t> rotations = circuits::rotations_of(count, step);
+  request.rotations.insert(request.rotations.end(), rotations.begin(), rotations.end());
+}
+
+MatrixSteps steps_of_matrix(const Parameters& parameters, std::size_t rows, std::size_t columns) {
+  const MatrixLayout layout(parameters.N() / 2, rows, columns);
+  return {layout.copies().size() + (layout.copies_rows() ? 1 : 0),
+          layout.diagonals(),
+          layout.maps(),
+          layout.folds().size() + (layout.folds_rows() ? 1 : 0),
+          layout.needs_zeros(),
+          layout.leaves_zeros()};
+}
+
+void request_sum(KeyRequest& request, const Parameters& parameters) {
+  for (std::int64_t step = 1; step < parameters.N() / 2; step *= 2)
+    request.rotations.push_back(step);
+  request.swap_rows = true;
+}
+
+}  // namespace whorl::bgv

@@ -1,0 +1,489 @@
+// Bootstrapping of CKKS: slots to coefficients, a larger modulus, coefficients to slots, and a sine
+// that takes the multiples of the small modulus off. With coefficients_last the first step comes
+// after the others.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <numbers>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "circuits/ckks/bootstrap.h"
+#include "circuits/ckks/cosine_fit.h"
+#include "circuits/ckks/maps.h"
+#include "math/text.h"
+#include "schemes/ckks/access.h"
+#include "schemes/ckks/derived.h"
+#include "whorl/error.h"
+
+namespace whorl::ckks {
+
+namespace rlwe = lattice::rlwe;
+
+namespace {
+
+using Complex = std::complex<double>;
+
+// Slots are butterflies of coefficients in bit-reversed order. All steps between leave that order,
+// so nothing is reversed: coefficients are read in the order in which they were written.
+
+/// How many of log2(slots) layers of butterflies each of the maps takes, in order of use. The first
+/// one wraps around, so that it has half the diagonals; after it come the smaller ones.
+std::vector<unsigned> layers_of(std::uint64_t slots, unsigned maps) {
+  const auto layers = static_cast<unsigned>(std::bit_width(slots) - 1);
+  std::vector<unsigned> out(maps, layers / maps);
+  for (unsigned more = layers % maps, i = 0; i < more; ++i) ++out[i == 0 ? 0 : maps - i];
+  return out;
+}
+
+/// Butterflies of blocks of `block` values, from coefficients to slots or back.
+LinearMap butterflies(std::uint64_t slots, std::uint64_t block, bool back) {
+  LinearMap map{slots, slots, 0, {}};
+  const std::uint64_t half = block / 2;
+  std::vector<Complex> roots(half);
+  for (std::uint64_t j = 0, power = 1; j < half; ++j, power = 5 * power % (4 * block))
+    roots[j] = std::polar(
+        1.0, 2 * std::numbers::pi * static_cast<double>(power) / static_cast<double>(4 * block));
+  const auto at = [&](std::uint64_t k, std::uint64_t row) -> Complex& {
+    auto& diagonal = map.diagonals[static_cast<std::int64_t>(k % slots)];
+    diagonal.resize(slots);
+    return diagonal[row];
+  };
+  for (std::uint64_t first = 0; first < slots; first += block)
+    for (std::uint64_t j = 0; j < half; ++j) {
+      const std::uint64_t low = first + j, high = low + half;
+      const Complex w = roots[j], half_back = std::conj(w) * 0.5;
+      at(0, low) += back ? 0.5 : 1.0;
+      at(half, low) += back ? 0.5 : w;
+      at(0, high) -= back ? half_back : w;
+      at(slots - half, high) += back ? half_back : 1.0;
+    }
+  return map;
+}
+
+/// first, then second.
+LinearMap product(const LinearMap& second, const LinearMap& first) {
+  const std::uint64_t n = second.period;
+  LinearMap out{n, n, 0, {}};
+  for (const auto& [k, a] : second.diagonals)
+    for (const auto& [l, b] : first.diagonals) {
+      auto& diagonal = out.diagonals[(k + l) % static_cast<std::int64_t>(n)];
+      diagonal.resize(n);
+      const auto turn = static_cast<std::uint64_t>(k);
+      for (std::uint64_t j = 0; j < n; ++j) diagonal[j] += a[j] * b[(j + turn) & (n - 1)];
+    }
+  return out;
+}
+
+/// The map of vectors whose first value counts half.
+LinearMap with_half_of_first(LinearMap map) {
+  for (auto& [k, values] : map.diagonals)
+    values[(map.period - static_cast<std::uint64_t>(k)) % map.period] /= 2;
+  return map;
+}
+
+/// Blocks of each map's layers, in order of use.
+std::vector<std::vector<std::uint64_t>> blocks_of(std::uint64_t slots, unsigned maps, bool back) {
+  std::vector<std::vector<std::uint64_t>> out;
+  std::uint64_t next = back ? slots : 2;
+  for (const unsigned layers : layers_of(slots, maps)) {
+    out.emplace_back();
+    for (unsigned i = 0; i < layers; ++i, next = back ? next / 2 : next * 2)
+      out.back().push_back(next);
+  }
+  return out;
+}
+
+/// The transform in so many maps, each times `factor`.
+std::vector<LinearMap> transform(std::uint64_t slots, unsigned maps, bool back, double factor) {
+  std::vector<LinearMap> out;
+  for (const auto& blocks : blocks_of(slots, maps, back)) {
+    LinearMap map{slots, slots, 0, {{0, std::vector<Complex>(slots, factor)}}};
+    for (const std::uint64_t block : blocks) map = product(butterflies(slots, block, back), map);
+    out.push_back(std::move(map));
+  }
+  return out;
+}
+
+/// The diagonals that these maps have.
+std::vector<std::set<std::int64_t>> diagonals_of(std::uint64_t slots, unsigned maps, bool back) {
+  std::vector<std::set<std::int64_t>> out;
+  for (const auto& blocks : blocks_of(slots, maps, back)) {
+    std::set<std::int64_t> sums{0};
+    for (const std::uint64_t block : blocks) {
+      std::set<std::int64_t> next;
+      for (const std::int64_t k : sums)
+        for (const std::uint64_t by : {std::uint64_t{0}, block / 2, slots - block / 2})
+          next.insert((k + static_cast<std::int64_t>(by)) % static_cast<std::int64_t>(slots));
+      sums = std::move(next);
+    }
+    out.push_back(std::move(sums));
+  }
+  return out;
+}
+
+/// log2 of what an input's scale is multiplied by.
+constexpr unsigned input_bits = 6;
+
+/// x at so many times its scale, which the values do not see.
+Array magnified(const Array& x, std::int64_t by) {
+  return Access::put(Account::magnified(x.info(), static_cast<double>(by)), Access::residues(x));
+}
+
+const BootstrapLiteral& checked_shape(const Parameters& p, std::uint64_t slots) {
+  static_cast<void>(p.least_bootstrap_level());  // throws without bootstrapping
+  if (!std::has_single_bit(slots) || slots > p.slots())
+    throw ShapeError("bootstrap: slots = " + std::to_string(slots) +
+                     " is not a power of two in 1 … " + std::to_string(p.slots()));
+  return *p.literal().bootstrap;
+}
+
+}  // namespace
+
+void request_bootstrap(KeyRequest& request, const Parameters& p, std::uint64_t slots) {
+  const BootstrapLiteral& shape = checked_shape(p, slots);
+  request.relinearise = std::max(request.relinearise, 3u);
+  request.conjugate = true;
+  request.sparse = true;
+  const auto add = [&](std::vector<std::int64_t>& to, bool back, unsigned maps) {
+    for (const auto& diagonals : diagonals_of(slots, maps, back))
+      for (const std::int64_t k : rotations_of_diagonals(slots, diagonals)) to.push_back(k);
+  };
+  add(shape.coefficients_last == 0 ? request.low_rotations : request.rotations, false,
+      shape.to_coefficients);
+  add(request.rotations, true, shape.to_slots);
+  for (std::uint64_t k = slots; k < p.slots(); k *= 2)
+    request.rotations.push_back(static_cast<std::int64_t>(k));
+}
+
+std::uint64_t EncodedBootstrap::slots() const {
+  return EncodedBootstrapAccess::storage(*this).slots;
+}
+std::size_t EncodedBootstrap::bytes() const {
+  const auto& of = EncodedBootstrapAccess::storage(*this);
+  std::size_t sum = 0;
+  for (const auto* maps : {&of.to_coefficients, &of.to_real_coefficients, &of.to_slots})
+    for (const EncodedMap& map : *maps) sum += map.bytes();
+  return sum;
+}
+
+EncodedBootstrap encode_bootstrap(const Server& server, std::uint64_t slots,
+                                  const Progress& progress) {
+  const Parameters& p = server.parameters();
+  const BootstrapLiteral& shape = checked_shape(p, slots);
+  EncodedBootstrapAccess::Storage out;
+  out.slots = slots;
+
+  std::size_t done = 0, total = 0;
+  const auto forward = diagonals_of(slots, shape.to_coefficients, false);
+  for (const auto& diagonals : forward) total += diagonals.size();
+  if (shape.coefficients_last != 0) total += forward[0].size();  // for real values too
+  for (const auto& diagonals : diagonals_of(slots, shape.to_slots, true)) total += diagonals.size();
+  const auto report = [&] {
+    if (progress && !progress(done, total))
+      throw InterruptedError("stopped after " + std::to_string(done) + " of " +
+                             std::to_string(total) + " diagonals of a bootstrap's maps");
+  };
+  const auto one_more = [&] {
+    ++done;
+    report();
+  };
+  report();
+
+  // From `log2_scale` to `log2_target`, down from that level, in equal steps.
+  const auto encoded = [&](std::vector<LinearMap> maps, unsigned level, double log2_scale,
+                           double log2_target, SwitchRole role) {
+    const double step = (log2_target - log2_scale) / static_cast<double>(maps.size());
+    std::vector<EncodedMap> each;
+    for (const LinearMap& map : maps) {
+      each.push_back(
+          encode_for(server, map, level, p.ratio(level) * std::exp2(step), role, one_more));
+      --level;
+    }
+    return each;
+  };
+  const double q = p.log2_Q(0), in = q - shape.log2_ratio;
+  std::vector<LinearMap> to_coefficients = transform(slots, shape.to_coefficients, false, 1);
+  if (shape.coefficients_last == 0) {
+    out.to_coefficients =
+        encoded(std::move(to_coefficients), shape.to_coefficients,
+                std::log2(p.scale(shape.to_coefficients)) + input_bits, in, SwitchRole::low);
+  } else {
+    // Values were refreshed as if their scale were 2^in; they are as much larger.
+    const double log2_scale = std::log2(p.scale(0)) + std::log2(static_cast<double>(raised_by(p))) -
+                              in + std::log2(p.scale(result_level(p)));
+    const double log2_target = std::log2(p.scale(p.depth()));
+    out.to_real_coefficients =
+        encoded({with_half_of_first(to_coefficients[0])}, result_level(p), log2_scale,
+                log2_scale + (log2_target - log2_scale) / shape.to_coefficients, SwitchRole::usual);
+    out.to_coefficients = encoded(std::move(to_coefficients), result_level(p), log2_scale,
+                                  log2_target, SwitchRole::usual);
+  }
+  // Coefficients are t = I + m/r, times how many images the trace adds up. The sum of the result
+  // and its conjugate is t/range.
+  const double factor =
+      static_cast<double>(slots) / (static_cast<double>(p.slots()) * 2 * shape.range);
+  const unsigned sine_level = result_level(p) + shape.sine();
+  out.to_slots =
+      encoded(transform(slots, shape.to_slots, true, std::pow(factor, 1.0 / shape.to_slots)),
+              p.top(), q, std::log2(p.scale(sine_level)), SwitchRole::usual);
+  out.cosine = cosine_polynomial(shape);
+  if (shape.arcsine != 0) out.arcsine = arcsine_polynomial(shape);
+  // Far from 0 the fit is coarser. Multiples that are beyond once in 2^20 bootstraps would be most
+  // of the error that is stated.
+  unsigned most = shape.range > 2 ? shape.range - 2 : 1;
+  while (most > 1 && log2_beyond(p.literal(), most) < -20) --most;
+  out.error = {std::log2(error_of_sine(shape, out.cosine, most)),
+               std::log2(deviation_of_sine(shape, out.cosine))};
+  return EncodedBootstrapAccess::wrap(std::move(out));
+}
+
+rlwe::Array BootstrapSteps::through(rlwe::Array x, std::span<const EncodedMap> maps) const {
+  for (const EncodedMap& map : maps) x = mapped(server_, x, map);
+  return x;
+}
+
+const rlwe::Key& BootstrapSteps::key(SwitchRole role) const {
+  return Access::keys(server_, role).get(1, 1);
+}
+
+rlwe::Array BootstrapSteps::image(const rlwe::Array& x, std::uint32_t g) const {
+  return evaluator_.automorphisms(x, std::span(&g, 1), Access::keys(server_), 1)[0];
+}
+
+Array BootstrapSteps::low(const Array& x) const {
+  const Parameters& p = server_.parameters();
+  const Array two = server_.relinearise(x);
+  if (last()) {
+    const std::int64_t by = raised_by(p);
+    if (two.info().level > 0) return Access::lower(server_, two, 0, static_cast<double>(by));
+    return magnified(server_.multiply_integer(server_.lower(two, 0), by), by);
+  }
+  const unsigned level = p.literal().bootstrap->to_coefficients;
+  if (two.info().level > level) return Access::lower(server_, two, level, 1 << input_bits);
+  return magnified(server_.multiply_integer(server_.lower(two, level), 1 << input_bits),
+                   1 << input_bits);
+}
+
+rlwe::Array BootstrapSteps::coefficients(const Array& low) const {
+  if (last()) return Access::residues(low);
+  return through(Access::residues(low), with_.to_coefficients);
+}
+
+rlwe::Array BootstrapSteps::raised(const rlwe::Array& coefficients) const {
+  const Parameters& p = server_.parameters();
+  const rlwe::Array sparse = evaluator_.key_switch(coefficients, key(SwitchRole::to_sparse), 1);
+  rlwe::Array x =
+      evaluator_.key_switch(evaluator_.extend(sparse, account_.basis(p.top()), ring::Lift::exact),
+                            key(SwitchRole::from_sparse), 1);
+  // The sum of the images that agree with x where its slots repeat.
+  for (std::uint64_t k = with_.slots; k < p.slots(); k *= 2)
+    x = evaluator_.add(
+        x, image(x, Access::rotation(server_, p.slots(), static_cast<std::int64_t>(k))));
+  return x;
+}
+
+rlwe::Array BootstrapSteps::slots(const rlwe::Array& raised) const {
+  return through(raised, with_.to_slots);
+}
+
+Array BootstrapSteps::angles(const rlwe::Array& slots, const CiphertextInfo& info) const {
+  const Parameters& p = server_.parameters();
+  const rlwe::Array conjugate = image(slots, 2 * p.N() - 1);
+  CiphertextInfo angle = info;
+  angle.packing = Packing::real;
+  angle.parts = 2;
+  angle.level = result_level(p) + p.literal().bootstrap->sine();
+  angle.scale = p.scale(angle.level);
+  angle = Account::bounded_by(angle, 0);
+  angle.error = -200;
+  angle.error = account_.automorphism(angle).error;
+  const double range = p.literal().bootstrap->range;
+  const auto around_center = [&](const Array& t) {
+    return server_.with_bound(server_.add_scalar(t, -cosine_center / range), 1);
+  };
+  const Array real = Access::put(angle, evaluator_.add(slots, conjugate));
+  if (info.packing == Packing::real) return around_center(real);
+  // conj(z) - z is -2i times the imaginary part.
+  const Array imaginary =
+      server_.multiply_by_i(Access::put(angle, evaluator_.sub(conjugate, slots)));
+  const std::array<rlwe::Array, 2> both{Access::residues(real), Access::residues(imaginary)};
+  angle.count *= 2;
+  return around_center(Access::put(angle, evaluator_.interleave(both)));
+}
+
+Array BootstrapSteps::cosine(const Array& angles) const {
+  const Parameters& p = server_.parameters();
+  // A polynomial that has a smaller degree than it may takes fewer levels.
+  return server_.lower(server_.with_bound(evaluate(server_, angles, with_.cosine), 1),
+                       doubled_level(p) + p.literal().bootstrap->doublings);
+}
+
+Array BootstrapSteps::square(const Array& cosine) const {
+  const Array y = server_.square(cosine, {.relinearised = false, .rescaled = false});
+  CiphertextInfo info = Account::bounded_by(y.info(), 1);
+  info.scale /= 2;
+  return Access::put(info, Access::residues(y));
+}
+
+Array BootstrapSteps::doubled(const Array& cosine) const {
+  const Array y = Access::twice_product_less_1(server_, cosine, cosine, true);
+  CiphertextInfo info = y.info();
+  info.scale = server_.parameters().scale(info.level);  // but for a double's rounding
+  return server_.with_bound(Access::put(info, Access::residues(y)), 1);
+}
+
+Array BootstrapSteps::sine(const Array& angles) const {
+  Array y = cosine(angles);
+  for (unsigned d = 1; d < server_.parameters().literal().bootstrap->doublings; ++d) y = doubled(y);
+  return y;
+}
+
+Array BootstrapSteps::values(const Array& cosines, const CiphertextInfo& low) const {
+  const auto joined = [&](const Array& y) {
+    if (low.packing == Packing::real) return y;
+    std::vector<std::uint32_t> real(low.count), imaginary(low.count);
+    for (std::uint32_t i = 0; i < low.count; ++i) {
+      real[i] = 2 * i;
+      imaginary[i] = 2 * i + 1;
+    }
+    return server_.add(server_.take(y, real), server_.multiply_by_i(server_.take(y, imaginary)));
+  };
+  if (with_.arcsine.coefficients.empty()) {
+    const std::complex<double> one = low.packing == Packing::real ? 1 : std::complex<double>(1, 1);
+    return server_.add_scalar(Access::relinearised_and_rescaled(server_, joined(square(cosines))),
+                              -one);
+  }
+  return joined(
+      server_.lower(server_.with_bound(evaluate(server_, doubled(cosines), with_.arcsine), 1),
+                    result_level(server_.parameters())));
+}
+
+Array BootstrapSteps::result(const Array& cosines, const CiphertextInfo& low) const {
+  rlwe::Array y = Access::residues(values(cosines, low));
+  if (last()) {
+    const bool real = low.packing == Packing::real;
+    y = through(y, real ? with_.to_real_coefficients : std::span(with_.to_coefficients).first(1));
+    y = through(y, std::span(with_.to_coefficients).subspan(1));
+    // Coefficient n - k of a real vector's message is minus coefficient k, of n; so the slots are
+    // twice the real part of what coefficients below n/2 give, less the first coefficient.
+    if (real) y = evaluator_.add(y, image(y, 2 * server_.parameters().N() - 1));
+  }
+  return Access::put(account_.refreshed(low, with_.error), y);
+}
+
+void check_bootstrap(const Server& server, const Array& x) {
+  const CiphertextInfo& info = x.info();
+  Access::check_packed(server, "bootstrap", x);
+  static_cast<void>(checked_shape(server.parameters(), info.slots()));
+  for (const SwitchRole role : {SwitchRole::to_sparse, SwitchRole::from_sparse})
+    if (!Access::keys(server, role).has(1, 1))
+      throw KeyMismatchError(
+          "bootstrapping has no key for the sparse secret; ask the client for bootstrap with " +
+          std::to_string(info.slots()) + " slots");
+  const double most = info.bounds().most();
+  if (most > 1 + 0x1p-20)
+    throw EncodingError("bootstrap: values of up to " + math::text_of(most) +
+                        " are above 1; multiply by a smaller number first, or state a smaller "
+                        "bound that is known with with_bound");
+  const unsigned least = server.parameters().least_bootstrap_level();
+  if (info.level < least)
+    throw NoiseError("bootstrap: a ciphertext of level " + std::to_string(info.level) +
+                     " is below level " + std::to_string(least) +
+                     ", from which slots can be moved to coefficients: refresh it earlier");
+}
+
+namespace {
+
+Array refreshed(const Server& server, const Array& x, const EncodedBootstrap& with) {
+  const auto& of = EncodedBootstrapAccess::storage(with);
+  check_bootstrap(server, x);
+  const CiphertextInfo& info = x.info();
+  if (info.slots() != of.slots)
+    throw ShapeError("bootstrap: vectors of " + std::to_string(info.slots()) +
+                     " slots meet maps that are encoded for " + std::to_string(of.slots));
+  const run::Fleet& fleet = Access::fleet(server);
+  return fleet.together([&] {
+    const BootstrapSteps steps(server, of);
+    std::size_t done = 0;
+    const auto next = [&] { fleet.stop_if_asked(++done, 6, "steps of a bootstrap"); };
+    const Array low = steps.low(x);
+    next();
+    const rlwe::Array coefficients = steps.coefficients(low);
+    next();
+    const rlwe::Array raised = steps.raised(coefficients);
+    next();
+    const rlwe::Array slots = steps.slots(raised);
+    next();
+    const Array sine = steps.sine(steps.angles(slots, info));
+    next();
+    return steps.result(sine, low.info());
+  });
+}
+
+/// `y`, refreshed from x, plus what it lacks of x, magnified by 2^bits and refreshed; one level
+/// lower.
+Array corrected(const Server& server, const Array& x, const Array& y, const EncodedBootstrap& with,
+                unsigned bits) {
+  const auto by = static_cast<std::int64_t>(std::uint64_t{1} << bits);
+  const Array difference = server.multiply_integer(server.sub(x, y), by);
+  CiphertextInfo info = difference.info();
+  // The error of y is what the difference holds. The error of the difference is that of x and of
+  // the roundings that bring y to its level.
+  CiphertextInfo exact = y.info();
+  exact.error = -200;
+  exact = Access::account(server).add(x.info(), exact).result;
+  info = Account::bounded_by(info, 0);
+  info.error = exact.error + bits;
+  const Array rest = refreshed(server, Access::put(info, Access::residues(difference)), with);
+  CiphertextInfo whole = y.info();
+  whole.error = -200;
+  const Array high =
+      magnified(server.multiply_integer(Access::put(whole, Access::residues(y)), by), by);
+  const unsigned level = y.info().level;
+  const Array low = server.lower(rest, level);
+  return Access::narrowed(server, server.lower(server.add(high, magnified(low, by)), level - 1),
+                          x.info().bounds());
+}
+
+}  // namespace
+
+Array bootstrap(const Server& server, const Array& x, const EncodedBootstrap& with,
+                unsigned iterations) {
+  if (iterations < 1 || iterations > 4)
+    throw ParameterError("bootstrap: iterations = " + std::to_string(iterations) +
+                         " is outside 1 … 4");
+  const unsigned depth = server.parameters().depth();
+  if (iterations > depth + 1)
+    throw NoiseError("bootstrap: " + std::to_string(iterations) + " iterations end " +
+                     std::to_string(iterations - 1) + " levels below a refresh, whose level is " +
+                     std::to_string(depth));
+  const Account& account = Access::account(server);
+  Array y = refreshed(server, x, with);
+  for (unsigned i = 1; i < iterations; ++i) {
+    const CiphertextInfo& info = y.info();
+    // Eight deviations of the error stay below 1; an integer of 2^25 is left of the scale. The
+    // error becomes 2^-bits times what it was, and an integer of so many bits less than the scale
+    // is rounded: half of the difference makes both equal.
+    constexpr double margin = 3, least = 26;
+    const double log2_scale = std::log2(info.scale);
+    const double bits = std::floor(
+        std::min({-info.error - margin, log2_scale - least, (log2_scale + 1 + info.error) / 2}));
+    const double after = log2_sum(log2_sum(info.error - bits, bits - log2_scale - 1),
+                                  account.floor_of_lowering(info.level - 1));
+    if (bits < 2 || after > info.error - 1)
+      throw NoiseError("bootstrap: with iteration " + std::to_string(i + 1) +
+                       " the error would be 2^" + math::text_of(after) + " after 2^" +
+                       math::text_of(info.error) +
+                       ", less than a bit better: take parameters with a larger scale than 2^" +
+                       math::text_of(log2_scale));
+    y = Access::fleet(server).together(
+        [&] { return corrected(server, x, y, with, static_cast<unsigned>(bits)); });
+  }
+  return y;
+}
+
+}  // namespace whorl::ckks

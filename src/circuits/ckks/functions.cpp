@@ -1,0 +1,302 @@
+// Functions of CKKS ciphertexts that are made of polynomials.
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <string>
+#include <vector>
+
+#include "math/text.h"
+#include "schemes/ckks/access.h"
+#include "whorl/circuits/ckks/functions.h"
+#include "whorl/error.h"
+
+namespace whorl::ckks {
+
+namespace {
+
+void check_stages(const SignStages& stages) {
+  if (stages.stages.empty()) throw ParameterError("there are no stages that tell a sign");
+}
+
+/// The stages with a result that is `by` times as large.
+SignStages scaled(SignStages stages, double by) {
+  check_stages(stages);
+  for (double& c : stages.stages.back().coefficients) c *= by;
+  return stages;
+}
+
+/// Whether values are brought to -1 … 1 by a division, which takes a level.
+bool is_divided(const Array& x) { return x.info().bounds().most() > 1 + 0x1p-32; }
+
+/// EncodingError for values whose sign is told, and that nobody divides by their bound.
+void check_small(const char* what, const Array& x) {
+  if (is_divided(x) && x.info().packing == Packing::real)
+    throw EncodingError(std::string(what) + ": values of up to " +
+                        math::text_of(x.info().bounds().most()) +
+                        " are above 1: divide by their bound first, or state by with_bound a "
+                        "smaller one that you know");
+}
+
+/// NoiseError unless x has the levels of the stages, and `more`.
+void check_levels(const char* what, const SignStages& stages, unsigned more, const Array& x) {
+  check_stages(stages);
+  const unsigned levels = stages.depth() + more;
+  if (levels > x.info().level)
+    throw NoiseError(std::string(what) + " takes " + math::counted(levels, "level") +
+                     ", and the ciphertext has " + std::to_string(x.info().level) + more_levels());
+}
+
+/// x brought to -1 … 1: divided by its bound, or multiplied by an integer, which is exact and takes
+/// no level. So the least |x| of which stages tell the sign is a part of the bound.
+Array normalised(const Server& server, const Array& x) {
+  const double most = x.info().bounds().most();
+  if (is_divided(x)) return server.with_bound(server.multiply_scalar(x, 1 / most), 1);
+  // What is as small as its errors has no sign to be told, and these must stay within 1.
+  const double least = std::max(most, 18 * std::exp2(x.info().error));
+  const double by = std::floor(std::min((1 + 0x1p-32) / least, 0x1p62));
+  return by >= 2 ? server.multiply_integer(x, static_cast<std::int64_t>(by)) : x;
+}
+
+/// x·sign(x)/2.
+Array half_absolute(const Server& server, const Array& x, const SignStages& stages) {
+  const double most = x.info().bounds().most();
+  const Array half = sign(server, normalised(server, x), scaled(stages, 0.5));
+  return Access::narrowed(server, server.multiply(x, half), most / 2 * (1 + stages.error));
+}
+
+Polynomial positive(const char* what, double (*f)(double), double low, double high, double error) {
+  if (!(low > 0))
+    throw ParameterError(std::string(what) + ": the interval begins at " + math::text_of(low) +
+                         ", which must be above 0");
+  return approximate_within(f, low, high, error);
+}
+
+void check_without_zero(double low, double high) {
+  if (!(low > 0 || high < 0))
+    throw ParameterError("inverse: the interval " + math::text_of(low) + " … " +
+                         math::text_of(high) +
+                         " holds 0: it must be above 0, or below it as a whole");
+}
+
+/// Products of ciphertexts that a polynomial of 2^log2_size coefficients takes, about: baby steps,
+/// giant steps and what joins them.
+double products_of(unsigned log2_size) { return 3 * std::exp2(log2_size / 2.0); }
+
+/// log of the residual's maximum of degree 2^log2_degree: 1/T_d(t) with t = (high + low)/(high -
+/// low) > 1, where T_d(t) = cosh(d·acosh t).
+double log_residual(unsigned log2_degree, double wide) {
+  const double angle = std::exp2(log2_degree) * std::acosh(wide);
+  return -(angle + std::log1p(std::exp(-2 * angle)) - std::numbers::ln2);
+}
+
+constexpr unsigned most_inverse_steps = 32;
+
+}  // namespace
+
+unsigned InverseStages::depth() const { return start.depth() + (steps == 0 ? 0 : steps + 1); }
+
+double InverseStages::operator()(double x) const {
+  double y = start(x), e = 1 - x * y;
+  for (unsigned i = 0; i < steps; ++i, e *= e) y += y * e;
+  return y;
+}
+
+InverseStages inverse_stages(double low, double high, double error) {
+  check_without_zero(low, high);
+  if (!(low < high && std::isfinite(high - low)))
+    throw ParameterError("inverse: the interval " + math::text_of(low) + " … " +
+                         math::text_of(high) + " is empty");
+  if (!(error > 0))
+    throw ParameterError("inverse: error = " + math::text_of(error) + " is not positive");
+  const double least = std::min(std::abs(low), std::abs(high)),
+               most = std::max(std::abs(low), std::abs(high)),
+               wide = (most + least) / (most - least);
+  // |1/x - y| = |e|/|x|; half of the error is left for the roundings of doubles.
+  const double wanted = std::min(std::log(error * least / 2), std::log(0.5));
+  constexpr unsigned most_log2_degree = 12;
+  struct Choice {
+    unsigned log2_degree, steps;
+  };
+  const auto levels = [](const Choice& c) {
+    return c.log2_degree + (c.steps == 0 ? 0 : c.steps + 1);
+  };
+  const auto products = [](const Choice& c) {
+    return products_of(c.log2_degree) + (c.steps == 0 ? 0 : 2 * c.steps);
+  };
+  std::vector<Choice> all;
+  for (unsigned d = 1; d <= most_log2_degree; ++d)
+    for (unsigned steps = 0; steps <= most_inverse_steps; ++steps)
+      if (std::exp2(steps) * log_residual(d, wide) <= wanted) {
+        all.push_back({d, steps});
+        break;
+      }
+  if (all.empty())
+    throw ParameterError("inverse: the interval " + math::text_of(low) + " … " +
+                         math::text_of(high) + " takes more than " +
+                         std::to_string(most_inverse_steps) + " steps for an error of " +
+                         math::text_of(error));
+  const unsigned fewest = levels(*std::ranges::min_element(all, {}, levels));
+  std::erase_if(all, [&](const Choice& c) { return levels(c) > fewest + 1; });
+  const Choice best = *std::ranges::min_element(all, {}, products);
+
+  const double degree = std::exp2(best.log2_degree), top = degree * std::acosh(wide);
+  // R(x) = T_d(s)/T_d(t), with s from 1 at the small end of the interval to -1.
+  const auto start = [&](double x) {
+    const double s = std::clamp((most + least - 2 * std::abs(x)) / (most - least), -1.0, 1.0);
+    return (1 - std::cos(degree * std::acos(s)) / std::cosh(top)) / x;
+  };
+  InverseStages out;
+  out.start = approximate(start, low, high, static_cast<unsigned>(degree) - 1);
+  out.steps = best.steps;
+  constexpr unsigned points = 4096;
+  bool finite = true;
+  for (unsigned i = 0; i < points; ++i) {
+    const double x = low * std::pow(high / low, static_cast<double>(i) / (points - 1));
+    out.error = std::max(out.error, std::abs(out(x) - 1 / x));
+    out.residual = std::max(out.residual, std::abs(1 - x * out.start(x)));
+    finite = finite && std::isfinite(out(x));
+  }
+  if (!finite || out.error > error)
+    throw ParameterError("inverse: between " + math::text_of(low) + " and " + math::text_of(high) +
+                         " doubles leave an error of " + math::text_of(out.error) + ", above " +
+                         math::text_of(error));
+  return out;
+}
+
+Array inverse(const Server& server, const Array& x, const InverseStages& stages) {
+  check_without_zero(stages.start.low, stages.start.high);
+  if (stages.steps > most_inverse_steps || !(stages.residual >= 0 && stages.residual < 1))
+    throw ParameterError("inverse: " + std::to_string(stages.steps) +
+                         " steps after a residual of " + math::text_of(stages.residual) +
+                         "; at most " + std::to_string(most_inverse_steps) +
+                         " are possible, and the residual is from 0 to below 1");
+  if (stages.depth() > x.info().level)
+    throw NoiseError("the stages of an inverse take " + math::counted(stages.depth(), "level") +
+                     ", and the ciphertext has " + std::to_string(x.info().level) + more_levels());
+  const double least = std::min(std::abs(stages.start.low), std::abs(stages.start.high)),
+               most = std::max(std::abs(stages.start.low), std::abs(stages.start.high));
+  Array y = evaluate(server, x, stages.start);
+  if (stages.steps == 0) return server.with_bound(y, (1 + stages.residual) / least);
+  // The steps take off what y lacks, its error too: the result is (1 - e^(2^steps))/x, with the e
+  // of this y. So what is left of the error is what e^(2^steps) has more than without it.
+  double residual = stages.residual + most * std::exp2(y.info().error);
+  if (!(residual < 1))
+    throw NoiseError("inverse: values up to " + math::text_of(most) + " times an error of 2^" +
+                     math::text_of(y.info().error) +
+                     " of the first polynomial are too much; its "
+                     "residual is " +
+                     math::text_of(stages.residual) +
+                     ", and the steps want less than 1: take a larger scale or a smaller interval");
+  const double bound = (1 + residual) / least, powers = std::exp2(stages.steps);
+  const double left = (std::pow(residual, powers) - std::pow(stages.residual, powers)) / least;
+  y = server.with_error(server.with_bound(y, bound), 0x1p-199);
+  Array e = server.with_bound(server.add_scalar(server.negate(server.multiply(x, y)), 1), residual);
+  for (unsigned i = 0; i < stages.steps; ++i) {
+    y = server.with_bound(server.add(y, server.multiply(y, e)), bound);
+    if (i + 1 < stages.steps) e = server.with_bound(server.square(e), residual *= residual);
+  }
+  CiphertextInfo info = y.info();
+  info.error = std::log2(std::exp2(info.error) + left);
+  return Access::put(info, Access::residues(y));
+}
+
+Array sign(const Server& server, const Array& x, const SignStages& stages) {
+  check_levels("sign", stages, 0, x);
+  check_small("sign", x);
+  Array y = x;
+  for (const Polynomial& p : stages.stages) {
+    // The bound that evaluate() states is the sum of the coefficients' absolute values. The largest
+    // value of a polynomial is at most 1/cos(pi·degree/(2·points)) times that at so many of
+    // Chebyshev's extrema (Ehlich, Zeller, 1964): 1.005 here, up to degree 64.
+    double most = 0;
+    constexpr unsigned points = 1024;
+    for (unsigned i = 0; i <= points; ++i)
+      most = std::max(most, std::abs(p(std::cos(std::numbers::pi * i / points))));
+    if (&p != &stages.stages.back() && most > 1 + 0x1p-20)
+      throw ParameterError("stage " + std::to_string(&p - stages.stages.data()) +
+                           " of a sign reaches " + math::text_of(most) +
+                           ", and the next one is made for values up to 1");
+    y = evaluate(server, y, p);
+    if (&p != &stages.stages.back())
+      y = server.with_bound(y, 1);
+    else if (p.degree() <= points / 16)
+      y = server.with_bound(y, most / std::cos(std::numbers::pi / 32));
+  }
+  return y;
+}
+
+Array absolute(const Server& server, const Array& x, const SignStages& stages) {
+  check_levels("absolute", stages, 1, x);
+  check_small("absolute", x);
+  const double most = x.info().bounds().most();
+  const Array of = sign(server, is_divided(x) ? x : normalised(server, x), stages);
+  return Access::narrowed(server, server.multiply(x, of), most * (1 + stages.error));
+}
+
+Array relu(const Server& server, const Array& x, const SignStages& stages) {
+  check_levels("relu", stages, 1, x);
+  check_small("relu", x);
+  const double most = x.info().bounds().most();
+  const Array of = is_divided(x) ? x : normalised(server, x);
+  const Array half = server.add_scalar(sign(server, of, scaled(stages, 0.5)), 0.5);
+  return Access::narrowed(server, server.multiply(x, half), most * (1 + stages.error / 2));
+}
+
+Array greater(const Server& server, const Array& a, const Array& b, const SignStages& stages) {
+  const Array x = server.sub(a, b);
+  check_levels("greater", stages, is_divided(x) ? 1 : 0, x);
+  const Array half = sign(server, normalised(server, x), scaled(stages, 0.5));
+  return server.with_bound(server.add_scalar(half, 0.5), 1 + stages.error / 2);
+}
+
+namespace {
+
+/// (a + b)/2 ± |a - b|/2.
+Array extreme(const Server& server, const char* what, const Array& a, const Array& b,
+              const SignStages& stages, bool larger) {
+  const Array x = server.sub(a, b);
+  check_levels(what, stages, is_divided(x) ? 2 : 1, x);
+  const Array middle = server.multiply_scalar(server.add(a, b), 0.5);
+  const Array half = half_absolute(server, x, stages);
+  // A sign between -1 and 1 gives what is between a and b.
+  const Bounds p = a.info().bounds(), q = b.info().bounds();
+  const double more = x.info().bounds().most() / 2 * stages.error;
+  return Access::narrowed(server, larger ? server.add(middle, half) : server.sub(middle, half),
+                          {std::min(p.low, q.low) - more, std::max(p.high, q.high) + more});
+}
+
+}  // namespace
+
+Array maximum(const Server& server, const Array& a, const Array& b, const SignStages& stages) {
+  return extreme(server, "maximum", a, b, stages, true);
+}
+Array minimum(const Server& server, const Array& a, const Array& b, const SignStages& stages) {
+  return extreme(server, "minimum", a, b, stages, false);
+}
+
+Polynomial inverse_of(double low, double high, double error) {
+  check_without_zero(low, high);
+  return approximate_within([](double x) { return 1 / x; }, low, high, error);
+}
+Polynomial sqrt_of(double low, double high, double error) {
+  return positive(
+      "square root", [](double x) { return std::sqrt(x); }, low, high, error);
+}
+Polynomial inverse_sqrt_of(double low, double high, double error) {
+  return positive(
+      "inverse square root", [](double x) { return 1 / std::sqrt(x); }, low, high, error);
+}
+Polynomial logistic_of(double low, double high, double error) {
+  return approximate_within([](double x) { return 1 / (1 + std::exp(-x)); }, low, high, error);
+}
+Polynomial tanh_of(double low, double high, double error) {
+  return approximate_within([](double x) { return std::tanh(x); }, low, high, error);
+}
+Polynomial exp_of(double low, double high, double error) {
+  return approximate_within([](double x) { return std::exp(x); }, low, high, error);
+}
+Polynomial sine_of(double low, double high, double error) {
+  return approximate_within([](double x) { return std::sin(x); }, low, high, error);
+}
+
+}  // namespace whorl::ckks

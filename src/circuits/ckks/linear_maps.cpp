@@ -1,0 +1,401 @@
+// Linear maps of CKKS slots: which rotations and plaintexts, and what is known of results.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <numeric>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "circuits/ckks/maps.h"
+#include "circuits/common/encoded.h"
+#include "math/text.h"
+#include "schemes/ckks/access.h"
+#include "schemes/ckks/derived.h"
+#include "whorl/circuits/ckks/linear_maps.h"
+#include "whorl/error.h"
+
+namespace whorl::ckks {
+
+namespace rlwe = lattice::rlwe;
+
+namespace {
+
+using Complex = std::complex<double>;
+
+std::int64_t modulo(std::int64_t k, std::uint64_t period) {
+  const auto n = static_cast<std::int64_t>(period);
+  return ((k % n) + n) % n;
+}
+
+/// Diagonals baby(b) + giant(i), from `lowest` on.
+struct MapSteps {
+  std::int64_t lowest = 0, first = 0, first_giant = 0, stride = 1;
+  std::size_t babies = 1, giants = 1;
+  std::set<std::size_t> used, used_giants;  ///< steps that some diagonal takes
+
+  std::int64_t baby(std::size_t b) const { return first + stride * static_cast<std::int64_t>(b); }
+  std::int64_t giant(std::size_t i) const {
+    return first_giant + stride * static_cast<std::int64_t>(i * babies);
+  }
+  /// The number giant·babies + baby of a diagonal, which is one of those from `lowest` on or the
+  /// same modulo the period.
+  std::size_t place(std::int64_t k, std::uint64_t period) const {
+    return static_cast<std::size_t>((lowest + modulo(k - lowest, period) - first - first_giant) /
+                                    stride);
+  }
+  std::vector<std::int64_t> rotations(std::uint64_t period) const;
+};
+
+std::vector<std::int64_t> MapSteps::rotations(std::uint64_t period) const {
+  std::set<std::int64_t> out;
+  for (const std::size_t b : used) out.insert(baby(b));
+  for (const std::size_t i : used_giants) out.insert(giant(i));
+  std::erase_if(out, [&](std::int64_t k) { return modulo(k, period) == 0; });
+  return {out.begin(), out.end()};
+}
+
+/// The indices as a run that begins behind the largest gap of the circle, around 0 if it can be.
+std::vector<std::int64_t> unrolled(const std::set<std::int64_t>& residues, std::int64_t period) {
+  std::vector<std::int64_t> k(residues.begin(), residues.end());
+  std::size_t begin = 0;
+  std::int64_t widest = k.front() + period - k.back();
+  for (std::size_t i = 1; i < k.size(); ++i)
+    if (k[i] - k[i - 1] > widest) {
+      widest = k[i] - k[i - 1];
+      begin = i;
+    }
+  for (std::size_t i = 0; i < begin; ++i) k[i] += period;
+  std::rotate(k.begin(), k.begin() + static_cast<std::ptrdiff_t>(begin), k.end());
+  if (k.front() > period / 2)
+    for (std::int64_t& each : k) each -= period;
+  return k;
+}
+
+MapSteps steps_of(const std::vector<std::int64_t>& k, std::uint64_t period) {
+  // Every step but 0 meets a key. A giant step divides and decomposes besides: transforms, most of
+  // it.
+  constexpr std::size_t giant_cost = 4;
+  std::int64_t stride = 0;
+  for (const std::int64_t each : k) stride = std::gcd(stride, each - k.front());
+  stride = std::max<std::int64_t>(stride, 1);
+  const auto count = static_cast<std::size_t>((k.back() - k.front()) / stride) + 1;
+  MapSteps best;
+  std::size_t least = std::numeric_limits<std::size_t>::max();
+  for (std::size_t babies = 1; babies < 2 * count; babies *= 2)
+    for (const bool at_zero :
+         {true, false}) {  // from the first on, or where both kinds of steps have a 0
+      if (at_zero && k.front() % stride != 0) continue;
+      MapSteps s;
+      s.lowest = k.front();
+      s.stride = stride;
+      s.babies = babies;
+      if (at_zero) {
+        const std::int64_t turn = stride * static_cast<std::int64_t>(babies);
+        s.first_giant = k.front() - modulo(k.front(), static_cast<std::uint64_t>(turn));
+      } else {
+        s.first = k.front();
+      }
+      for (const std::int64_t each : k) {
+        const std::size_t place = s.place(each, period);
+        s.used.insert(place % babies);
+        s.used_giants.insert(place / babies);
+      }
+      s.giants = *s.used_giants.rbegin() + 1;
+      std::size_t cost = 0;
+      for (const std::size_t b : s.used) cost += modulo(s.baby(b), period) != 0;
+      for (const std::size_t i : s.used_giants)
+        cost += modulo(s.giant(i), period) != 0 ? giant_cost : 0;
+      if (cost >= least) continue;
+      least = cost;
+      best = std::move(s);
+    }
+  return best;
+}
+
+/// What each row takes of the values of an operand, of which vectors of `columns` have some twice.
+class Rows {
+ public:
+  explicit Rows(const LinearMap& map)
+      : map_(map), across_(map.columns == 0 ? map.period : std::bit_ceil(map.columns)) {
+    for (const auto& [k, values] : map.diagonals)
+      places_.emplace_back(static_cast<std::uint64_t>(modulo(k, map.period)), values.data());
+  }
+  bool are_equal(std::uint64_t a, std::uint64_t b) {
+    read(a, one_);
+    read(b, other_);
+    return one_ == other_;
+  }
+
+ private:
+  void read(std::uint64_t row, std::vector<Complex>& out) const {
+    out.assign(across_, 0.0);
+    for (const auto& [k, values] : places_) {
+      const std::uint64_t slot = (row + k) % across_;
+      out[map_.columns != 0 && slot >= map_.columns ? slot - map_.columns : slot] += values[row];
+    }
+  }
+
+  const LinearMap& map_;
+  std::uint64_t across_;
+  std::vector<std::pair<std::uint64_t, const Complex*>> places_;
+  std::vector<Complex> one_, other_;
+};
+
+/// ShapeError unless results repeat with the least power of two that is not below their length, as
+/// the values of vectors do: rows of the matrix that are so far apart must be equal.
+void check_period(const LinearMap& map) {
+  const std::uint64_t n = map.period, turn = std::bit_ceil(map.length);
+  Rows rows(map);
+  for (std::uint64_t j = 0; turn != n && j < n; ++j)
+    if (!rows.are_equal(j, (j + turn) % n))
+      throw ShapeError("a linear map of period " + std::to_string(n) + " gives vectors of " +
+                       std::to_string(map.length) + " values, but its rows " + std::to_string(j) +
+                       " and " + std::to_string((j + turn) % n) +
+                       ", which are to be equal, differ");
+}
+
+/// The map whose results have copies of their first values behind them (Rest::copies). Rows there
+/// are set to those `length` places before them, unless they are so already, as matrix_map's are.
+LinearMap completed(LinearMap map) {
+  const std::uint64_t n = map.period, turn = std::bit_ceil(map.length);
+  bool complete = true;
+  Rows rows(map);
+  for (std::uint64_t j = 0; turn != map.length && complete && j < n; ++j)
+    complete = j % turn < map.length || rows.are_equal(j, j - map.length);
+  if (complete) return map;
+  std::map<std::int64_t, std::vector<Complex>> all;
+  const auto at = [&](std::int64_t k, std::uint64_t row) -> Complex& {
+    auto& diagonal = all[modulo(k, n)];
+    diagonal.resize(n);
+    return diagonal[row];
+  };
+  at(map.diagonals.begin()->first, 0) = 0;
+  for (const auto& [k, values] : map.diagonals)
+    for (std::uint64_t j = 0; j < n; ++j) {
+      const std::uint64_t row = j % turn;
+      if (row >= map.length || values[j] == 0.0) continue;
+      at(k, j) = values[j];
+      if (row < turn - map.length)
+        at(k - static_cast<std::int64_t>(map.length), j + map.length) = values[j];
+    }
+  map.diagonals = std::move(all);
+  return map;
+}
+
+void check(const LinearMap& map) {
+  const std::uint64_t n = map.period;
+  if (!std::has_single_bit(n) || map.length == 0 || map.length > n)
+    throw ShapeError("a linear map has period " + std::to_string(n) + " and results of " +
+                     std::to_string(map.length) +
+                     " values; the period must be a power of two, and not below that number");
+  if (map.diagonals.empty()) throw ParameterError("a linear map has no diagonal");
+  std::set<std::int64_t> residues;
+  for (const auto& [k, values] : map.diagonals) {
+    if (values.size() != n)
+      throw ShapeError("diagonal " + std::to_string(k) + " has " + std::to_string(values.size()) +
+                       " values; the map's period is " + std::to_string(n));
+    for (const Complex& z : values)
+      if (!std::isfinite(z.real()) || !std::isfinite(z.imag()))
+        throw EncodingError("diagonal " + std::to_string(k) + " has a value that is not finite");
+    if (!residues.insert(modulo(k, n)).second)
+      throw ParameterError("diagonal " + std::to_string(k) + " is there twice, modulo the period " +
+                           std::to_string(n));
+  }
+  check_period(map);
+}
+
+MapSteps steps_of(const LinearMap& map) {
+  std::set<std::int64_t> residues;
+  for (const auto& [k, values] : map.diagonals) residues.insert(modulo(k, map.period));
+  return steps_of(unrolled(residues, static_cast<std::int64_t>(map.period)), map.period);
+}
+
+}  // namespace
+
+struct EncodedMap::Storage {
+  static constexpr const char* missing = "a linear map that is not encoded was given";
+
+  unsigned level = 0;
+  SwitchRole role = SwitchRole::usual;
+  std::uint64_t period = 1, length = 1, columns = 0;
+  MapSteps steps;
+  Account::Map known;
+  std::vector<rlwe::Array> plains;  ///< (giants, babies); empty for zeros
+
+  const rlwe::Array& plain(std::size_t giant, std::size_t baby) const {
+    return plains[giant * steps.babies + baby];
+  }
+};
+
+using EncodedMapAccess = circuits::EncodedAccess<EncodedMap>;
+
+unsigned EncodedMap::level() const { return EncodedMapAccess::storage(*this).level; }
+std::uint64_t EncodedMap::period() const { return EncodedMapAccess::storage(*this).period; }
+std::size_t EncodedMap::diagonals() const {
+  return EncodedMapAccess::storage(*this).known.diagonals;
+}
+std::size_t EncodedMap::key_switches() const {
+  const auto& of = EncodedMapAccess::storage(*this);
+  std::size_t turns = 0;
+  for (const std::size_t i : of.steps.used_giants)
+    turns += modulo(of.steps.giant(i), of.period) != 0;
+  for (const std::size_t b : of.steps.used) turns += modulo(of.steps.baby(b), of.period) != 0;
+  return turns;
+}
+std::size_t EncodedMap::bytes() const {
+  std::size_t sum = 0;
+  for (const rlwe::Array& each : EncodedMapAccess::storage(*this).plains) sum += each.bytes();
+  return sum;
+}
+
+LinearMap matrix_map(std::span<const Complex> values, std::size_t rows, std::size_t columns) {
+  if (values.empty() || rows == 0 || values.size() / rows != columns || values.size() % rows != 0)
+    throw ShapeError("matrix: " + std::to_string(values.size()) + " values are not " +
+                     std::to_string(rows) + " times " + std::to_string(columns));
+  LinearMap map;
+  // The results' period, and that of vectors: x repeats, so that no more diagonals are needed.
+  const std::uint64_t turn = std::bit_ceil(std::uint64_t{rows}),
+                      across = std::bit_ceil(std::uint64_t{columns});
+  map.period = std::max(turn, across);
+  map.length = rows;
+  map.columns = columns;
+  const auto at = [&](std::uint64_t slot, std::uint64_t j) {
+    return static_cast<std::int64_t>((slot + map.period - j) % across);
+  };
+  const auto put = [&](std::int64_t k, std::uint64_t j, const Complex& value) {
+    auto& diagonal = map.diagonals[k];
+    diagonal.resize(map.period);
+    diagonal[j] = value;
+  };
+  const auto each = [&](bool behind) {  // rows with results, or the copies behind them
+    for (std::uint64_t j = 0; j < map.period; ++j) {
+      if ((j % turn >= rows) != behind) continue;
+      const std::uint64_t row = behind ? j % turn - rows : j % turn;
+      for (std::uint64_t column = 0; column < columns; ++column) {
+        const Complex& value = values[row * columns + column];
+        if (value == 0.0) continue;
+        // The same value lies behind the vector too, if there is room.
+        const std::uint64_t copy = column + columns;
+        const bool nearer = behind && copy < across && !map.diagonals.contains(at(column, j)) &&
+                            map.diagonals.contains(at(copy, j));
+        put(at(nearer ? copy : column, j), j, value);
+      }
+    }
+  };
+  each(false);
+  each(true);
+  if (map.diagonals.empty()) put(0, 0, 0);
+  return map;
+}
+
+std::vector<std::int64_t> rotations_of(const LinearMap& map) {
+  check(map);
+  return steps_of(completed(map)).rotations(map.period);
+}
+
+std::vector<std::int64_t> rotations_of_diagonals(std::uint64_t period,
+                                                 const std::set<std::int64_t>& diagonals) {
+  return steps_of(unrolled(diagonals, static_cast<std::int64_t>(period)), period).rotations(period);
+}
+
+EncodedMap encode(const Server& server, const LinearMap& map, unsigned level, double scale) {
+  const unsigned depth = server.parameters().depth();
+  if (level == 0 || level > depth)
+    throw ParameterError("level = " + std::to_string(level) + " of a linear map is outside 1 … " +
+                         std::to_string(depth));
+  if (scale == 0) scale = server.parameters().scale(level);
+  return encode_for(server, map, level, scale, SwitchRole::usual);
+}
+
+EncodedMap encode_for(const Server& server, const LinearMap& given, unsigned level, double scale,
+                      SwitchRole role, const std::function<void()>& encoded) {
+  const Parameters& parameters = server.parameters();
+  if (given.period > parameters.slots())
+    throw ShapeError("a linear map of period " + std::to_string(given.period) +
+                     " was given for ciphertexts of " + std::to_string(parameters.slots()) +
+                     " slots");
+  if (!(scale >= 1 && std::isfinite(scale)))
+    throw ParameterError("scale = " + math::text_of(scale) + " of a linear map is below 1");
+
+  check(given);
+  const LinearMap map = completed(given);
+  EncodedMapAccess::Storage out;
+  out.steps = steps_of(map);
+  out.level = level;
+  // Without rotations the evaluator takes the primes of usual keys.
+  out.role = out.steps.rotations(map.period).empty() ? SwitchRole::usual : role;
+  out.period = map.period;
+  out.length = map.length;
+  out.columns = map.columns;
+  out.known = {scale, 0, map.diagonals.size(), true};
+  const ring::Basis basis =
+      basis_of(parameters, level) | layout_of(parameters.literal(), out.role).special;
+  std::vector<double> sums(map.period);
+  out.plains.resize(out.steps.giants * out.steps.babies);
+  std::size_t done = 0;
+  for (const auto& [k, values] : map.diagonals) {
+    Access::fleet(server).stop_if_asked(done++, map.diagonals.size(), "plaintexts of a linear map");
+    for (std::uint64_t j = 0; j < map.period; ++j) {
+      sums[j] += std::sqrt(std::norm(values[j]));
+      out.known.real = out.known.real && values[j].imag() == 0;
+    }
+    const std::size_t place = out.steps.place(k, map.period);
+    const std::int64_t turn = modulo(out.steps.giant(place / out.steps.babies), map.period);
+    std::vector<Complex> turned;
+    turned.reserve(map.period);
+    std::rotate_copy(values.begin(), values.end() - turn, values.end(), std::back_inserter(turned));
+    out.plains[place] = Access::encode_factor(server, turned, scale, basis);
+    if (encoded) encoded();
+  }
+  out.known.gain = std::max(-200.0, std::log2(std::ranges::max(sums)));
+  return EncodedMapAccess::wrap(std::move(out));
+}
+
+Array apply(const Server& server, const Array& x, const EncodedMap& map) {
+  const auto& of = EncodedMapAccess::storage(map);
+  // Of a matrix it is known where a vector ends.
+  if (of.columns == 0)
+    Access::check_slots(server, "a linear map", x);
+  else
+    Access::check_packed(server, "a linear map", x);
+  if (of.columns != 0 && of.columns != x.info().length)
+    throw ShapeError("vectors of " + std::to_string(x.info().length) + " values meet a matrix of " +
+                     std::to_string(of.columns) + " columns");
+  if (of.period % x.info().slots() != 0)
+    throw ShapeError("vectors of period " + std::to_string(x.info().slots()) +
+                     " meet a linear map of period " + std::to_string(of.period) +
+                     ", which must be a multiple of it");
+  if (x.info().level < of.level)
+    throw NoiseError("a linear map for level " + std::to_string(of.level) +
+                     " meets a ciphertext of level " + std::to_string(x.info().level) +
+                     more_levels_than(x.info().level));
+  const Account& account = Access::account(server);
+  return Access::fleet(server).together([&] {
+    const Array two = server.lower(server.relinearise(x), of.level);
+    const CiphertextInfo known =
+        account.rescale(account.linear_map(two.info(), of.known, of.length));
+    return Access::put(known, mapped(server, Access::residues(two), map));
+  });
+}
+
+rlwe::Array mapped(const Server& server, const rlwe::Array& x, const EncodedMap& map) {
+  const auto& of = EncodedMapAccess::storage(map);
+  const auto rotation = [&](std::int64_t slots) {
+    return Access::rotation(server, of.period, slots, of.role);
+  };
+  rlwe::Evaluator::LinearMap steps;
+  for (std::size_t b = 0; b < of.steps.babies; ++b)
+    steps.babies.push_back(of.steps.used.contains(b) ? rotation(of.steps.baby(b)) : 0);
+  steps.giants.clear();
+  for (std::size_t i = 0; i < of.steps.giants; ++i)
+    steps.giants.push_back(of.steps.used_giants.contains(i) ? rotation(of.steps.giant(i)) : 0);
+  steps.plain = [&](std::size_t giant, std::size_t baby) { return of.plain(giant, baby); };
+  return Access::evaluator(server).linear_map(x, steps, Access::keys(server, of.role),
+                                              Access::account(server).basis(of.level - 1), 1);
+}
+
+}  // namespace whorl::ckks

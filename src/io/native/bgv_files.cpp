@@ -1,0 +1,102 @@
+// The payloads of BGV's frames; docs/file-format.md has the bytes.
+#include <string>
+
+#include "io/native/bgv_literal.h"
+#include "io/native/files.h"
+#include "io/native/rlwe_codec.h"
+#include "schemes/bgv/account.h"
+#include "schemes/bgv/encoder.h"
+
+namespace whorl::io {
+
+namespace {
+
+using bgv::CiphertextInfo;
+using bgv::Ciphertexts;
+using bgv::EvaluationKeys;
+using bgv::Parameters;
+using bgv::PublicKey;
+
+ResidueShape shape_of(const CiphertextInfo& info) {
+  return {info.parts, ring::Basis::range(0, info.limbs), info.count};
+}
+ring::Basis fresh_primes(const Parameters& parameters) {
+  return ring::Basis::range(0, parameters.limbs());
+}
+
+/// RangeError or EncodingError for what no ciphertexts can have.
+void check_info(const Parameters& parameters, const CiphertextInfo& info, bool seeded) {
+  bgv::Encoder::check(parameters, info.packing);
+  bgv::Account::check(parameters, info);
+  if (seeded) check_seeded(info.parts, "limbs", info.limbs, parameters.limbs());
+}
+
+/// Where vectors take several ciphertexts, the last axis is of those.
+template <class Exception>
+void check_last_axis(const Parameters& parameters, const CiphertextInfo& info,
+                     const std::optional<Shape>& shape) {
+  const std::size_t each = info.each(parameters.N());
+  if (each > 1 && shape && (shape->empty() || shape->back() != each))
+    throw Exception("shape: its last axis must be the " + std::to_string(each) +
+                    " ciphertexts that a vector of " + std::to_string(info.length) +
+                    " values takes");
+}
+
+}  // namespace
+
+template <>
+struct Codec<Ciphertexts> {
+  static constexpr FrameKind kind{.type = FrameType::bgv_ciphertexts, .seeded = true};
+
+  static void write(const Ciphertexts& value, PayloadWriter& out) {
+    const CiphertextInfo& info = value.info;
+    check_info(value.parameters, info, value.seed.has_value());
+    write_head(out.fields(), info, &CiphertextInfo::limbs);
+    out.fields().value(info.factor);
+    out.fields().value(info.noise);
+    out.seed(value.seed);
+    check_last_axis<ShapeError>(value.parameters, info, out.shape_of(value.shape));
+    out.array({out.shape_of(value.shape), runs_of(value.numbers), info.length,
+               static_cast<std::uint8_t>(info.rest)},
+              info.count);
+    out.align();
+    write_residues(out, value, shape_of(info));
+  }
+
+  static Ciphertexts read(PayloadReader& in, const Parameters& parameters) {
+    auto info = read_head(in.fields(), &CiphertextInfo::limbs);
+    info.factor = in.fields().value<std::uint64_t>("factor");
+    info.noise = in.fields().value<double>("noise");
+    const auto seed = in.seed();
+    check_info(parameters, info, seed.has_value());
+    ArrayFields array = in.array(info.count);
+    if (array.of_lwe() || array.of_reals())
+      throw FormatError(
+          "noise, sum, largest, as_bits, low and high are fields that BGV's ciphertexts do not "
+          "have");
+    info.length = array.length;
+    info.rest = static_cast<bgv::Rest>(array.rest);
+    check_info(parameters, info, seed.has_value());
+    check_last_axis<FormatError>(parameters, info, array.shape);
+    in.align();
+    std::vector<std::uint32_t> numbers;
+    WordArray data = read_residues(in, parameters, shape_of(info), seed, array, numbers);
+    return {
+        parameters,        in.header().key_id, info, std::move(data), seed, std::move(array.shape),
+        std::move(numbers)};
+  }
+};
+
+template <>
+struct Codec<Parameters> : ParametersCodec<Parameters, FrameType::bgv_parameters> {};
+template <>
+struct Codec<PublicKey> : PublicKeyCodec<PublicKey, FrameType::bgv_public_key, fresh_primes> {};
+template <>
+struct Codec<EvaluationKeys> : SwitchKeysCodec<EvaluationKeys, FrameType::bgv_evaluation_keys> {};
+
+WHORL_INSTANTIATE_FILES(Parameters);
+WHORL_INSTANTIATE_FILES(Ciphertexts);
+WHORL_INSTANTIATE_FILES(PublicKey);
+WHORL_INSTANTIATE_FILES(EvaluationKeys);
+
+}  // namespace whorl::io

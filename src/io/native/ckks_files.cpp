@@ -1,0 +1,114 @@
+// The payloads of CKKS's frames; docs/file-format.md has the bytes.
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "io/native/ckks_literal.h"
+#include "io/native/files.h"
+#include "io/native/rlwe_codec.h"
+#include "schemes/ckks/account.h"
+#include "schemes/ckks/derived.h"
+
+namespace whorl::io {
+
+namespace {
+
+using ckks::CiphertextInfo;
+using ckks::Ciphertexts;
+using ckks::EvaluationKeys;
+using ckks::Parameters;
+using ckks::PublicKey;
+
+ResidueShape shape_of(const Parameters& parameters, const CiphertextInfo& info) {
+  return {info.parts, ckks::basis_of(parameters, info.level), info.count};
+}
+ring::Basis fresh_primes(const Parameters& parameters) {
+  return ckks::basis_of(parameters, parameters.depth());
+}
+
+/// Whether slots lie behind the values of a vector.
+bool has_rest(const CiphertextInfo& info) {
+  return info.packing != ckks::Packing::coefficients && info.length != info.slots();
+}
+
+/// RangeError for what no ciphertexts can have.
+void check_info(const Parameters& parameters, const CiphertextInfo& info, bool seeded) {
+  ckks::Account::check(parameters, info);
+  if (seeded) check_seeded(info.parts, "level", info.level, parameters.depth());
+}
+
+}  // namespace
+
+template <>
+struct Codec<Ciphertexts> {
+  static constexpr FrameKind kind{.type = FrameType::ckks_ciphertexts, .seeded = true};
+
+  static void write(const Ciphertexts& value, PayloadWriter& out) {
+    const CiphertextInfo& info = value.info;
+    check_info(value.parameters, info, value.seed.has_value());
+    write_head(out.fields(), info, &CiphertextInfo::level);
+    out.fields().value(info.length);
+    out.fields().value(info.scale);
+    out.fields().value(info.bound);
+    out.fields().value(info.error);
+    out.seed(value.seed);
+    ArrayFields array{out.shape_of(value.shape), runs_of(value.numbers)};
+    if (has_rest(info)) array.rest = static_cast<std::uint8_t>(info.rest);
+    // What the bound says too is left out.
+    const double most = std::exp2(info.bound);
+    if (info.packing == ckks::Packing::real && info.low > -most) array.low = info.low;
+    if (info.packing == ckks::Packing::real && info.high < most) array.high = info.high;
+    out.array(std::move(array), info.count);
+    out.align();
+    write_residues(out, value, shape_of(value.parameters, info));
+  }
+
+  static Ciphertexts read(PayloadReader& in, const Parameters& parameters) {
+    auto info = read_head(in.fields(), &CiphertextInfo::level);
+    info.length = in.fields().value<std::uint64_t>("length");
+    info.scale = in.fields().value<double>("scale");
+    info.bound = in.fields().value<double>("bound");
+    info.error = in.fields().value<double>("error");
+    const auto seed = in.seed();
+    check_info(parameters, info, seed.has_value());
+    ArrayFields array = in.array(info.count);
+    if (array.length != 0 || array.of_lwe())
+      throw FormatError(
+          "length, noise, sum, largest and as_bits are fields of arrays that CKKS's ciphertexts do "
+          "not have");
+    if (array.rest != 0 && !has_rest(info))
+      throw FormatError("rest: vectors of " + std::to_string(info.length) +
+                        " values have nothing behind them");
+    if (array.of_reals() && info.packing != ckks::Packing::real)
+      throw FormatError("low and high are fields of real values only");
+    if (has_rest(info)) info.rest = static_cast<ckks::Rest>(array.rest);
+    info.low = array.low.value_or(info.low);
+    info.high = array.high.value_or(info.high);
+    ckks::Account::check(parameters, info);
+    in.align();
+    std::vector<std::uint32_t> numbers;
+    WordArray data =
+        read_residues(in, parameters, shape_of(parameters, info), seed, array, numbers);
+    return {
+        parameters,        in.header().key_id, info, std::move(data), seed, std::move(array.shape),
+        std::move(numbers)};
+  }
+};
+
+template <>
+struct Codec<Parameters> : ParametersCodec<Parameters, FrameType::ckks_parameters> {};
+template <>
+struct Codec<PublicKey> : PublicKeyCodec<PublicKey, FrameType::ckks_public_key, fresh_primes> {};
+template <>
+struct Codec<EvaluationKeys>
+    : SwitchKeysCodec<EvaluationKeys, FrameType::ckks_evaluation_keys, ckks::layout_of> {};
+
+WHORL_INSTANTIATE_FILES(Parameters);
+WHORL_INSTANTIATE_FILES(Ciphertexts);
+WHORL_INSTANTIATE_FILES(PublicKey);
+WHORL_INSTANTIATE_FILES(EvaluationKeys);
+
+}  // namespace whorl::io

@@ -1,0 +1,238 @@
+#include "whorl/circuits/ckks/linear_maps.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <complex>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "support/ckks_sets.h"
+#include "support/message.h"
+#include "support/targets.h"
+#include "whorl/ckks/client.h"
+#include "whorl/error.h"
+
+namespace whorl::ckks {
+namespace {
+
+using Complex = std::complex<double>;
+using test::Complexes;
+
+struct Party {
+  Party(const test::CkksShape& shape, const std::vector<std::int64_t>& rotations)
+      : client(test::ckks_insecure(shape)),
+        server(client.evaluation_keys({.rotations = rotations}),
+               {.device = test::tested_device, .threads = 1}) {}
+
+  Array encrypt(const Complexes& x) const { return server.upload(client.encrypt(x)); }
+  Complexes decrypt(const Array& a) const { return client.decrypt_raw(server.download(a)); }
+
+  Client client;
+  Server server;
+};
+
+Complexes in_clear(const LinearMap& map, const Complexes& x) {
+  Complexes out(map.length);
+  for (std::size_t j = 0; j < map.length; ++j)
+    for (const auto& [k, values] : map.diagonals) {
+      const auto n = static_cast<std::int64_t>(map.period);
+      const std::int64_t at = ((static_cast<std::int64_t>(j) + k) % n + n) % n;
+      const std::size_t place = static_cast<std::size_t>(at) % std::bit_ceil(x.size());
+      if (place < x.size()) out[j] += values[j] * x[place];
+    }
+  return out;
+}
+
+/// The map of random values, within the error that the account states; on results that are whole
+/// again, once more.
+void expect(const test::CkksShape& shape, const LinearMap& map, std::size_t length) {
+  const Party party(shape, rotations_of(map));
+  std::mt19937_64 random(7);
+  const unsigned top = party.server.parameters().depth();
+  const EncodedMap encoded = encode(party.server, map, top - 1);
+  const Complexes x = test::random_complexes(random, length);
+  const Array y = apply(party.server, party.encrypt(x), encoded);
+  EXPECT_EQ(y.info().level, top - 2);
+  EXPECT_EQ(y.info().scale, party.server.parameters().scale(top - 2));
+  EXPECT_EQ(y.info().length, map.length);
+  const Complexes want = in_clear(map, x), got = party.decrypt(y);
+  double worst = 0, largest = 0;
+  for (std::size_t j = 0; j < map.length; ++j) {
+    worst = std::max(worst, std::abs(got[j] - want[j]));
+    largest = std::max(largest, std::abs(want[j]));
+  }
+  EXPECT_LT(worst, 8 * std::exp2(y.info().error));
+  EXPECT_GT(worst, std::exp2(y.info().error - 16));
+  EXPECT_LE(largest, std::exp2(y.info().bound));
+}
+
+LinearMap random_map(std::uint64_t period, const std::vector<std::int64_t>& which) {
+  std::mt19937_64 random(period);
+  LinearMap map{period, period, 0, {}};
+  for (const std::int64_t k : which) map.diagonals[k] = test::random_complexes(random, period);
+  return map;
+}
+
+TEST(CkksLinearMaps, DenseSparseAndStridedDiagonals) {
+  std::vector<std::int64_t> all(64), strided;
+  for (std::size_t k = 0; k < 64; ++k) all[k] = static_cast<std::int64_t>(k);
+  for (std::int64_t k = -7; k <= 7; ++k) strided.push_back(32 * k);
+  for (const test::CkksShape& shape : {test::CkksShape{40}, test::CkksShape{28}, {50, 64}}) {
+    SCOPED_TRACE(shape.scale_bits);
+    expect(shape, random_map(64, all), 64);
+    expect(shape, random_map(512, strided), 512);
+    expect(shape, random_map(512, {0, 1, 300}), 512);
+    expect(shape, random_map(16, {0}), 16);
+    expect(shape, random_map(16, {5}), 16);
+    expect(shape, random_map(256, {-1, 0, 1, 64, 65}), 64);  // the vector is repeated four times
+  }
+}
+
+TEST(CkksLinearMaps, MatricesOfAnyShape) {
+  std::mt19937_64 random(3);
+  for (const auto& [rows, columns] :
+       {std::pair<std::size_t, std::size_t>{5, 16}, {16, 5}, {8, 8}, {1, 64}, {33, 2}, {3, 3}}) {
+    SCOPED_TRACE(testing::Message() << rows << " x " << columns);
+    const Complexes values = test::random_complexes(random, rows * columns);
+    const LinearMap map = matrix_map(values, rows, columns);
+    EXPECT_LE(map.diagonals.size(), std::bit_ceil(columns));
+    expect({40}, map, columns);
+    const Complexes x = test::random_complexes(random, columns);
+    const Complexes got = in_clear(map, x);
+    for (std::size_t j = 0; j < rows; ++j) {
+      Complex sum = 0;
+      for (std::size_t k = 0; k < columns; ++k) sum += values[j * columns + k] * x[k];
+      EXPECT_LT(std::abs(got[j] - sum), 1e-12);
+    }
+  }
+}
+
+TEST(CkksLinearMaps, FewKeySwitches) {
+  // 31 diagonals: 8 baby steps and 4 giant ones, two of which are 0.
+  std::vector<std::int64_t> k;
+  for (std::int64_t i = -15; i <= 15; ++i) k.push_back(16 * i);
+  const LinearMap map = random_map(512, k);
+  EXPECT_EQ(rotations_of(map).size(), 10u);
+  const Party party({40}, rotations_of(map));
+  const EncodedMap encoded = encode(party.server, map, 1);
+  EXPECT_EQ(encoded.key_switches(), 10u);
+  EXPECT_EQ(encoded.diagonals(), 31u);
+  const ParameterLiteral& p = party.server.parameters().literal();
+  EXPECT_EQ(encoded.bytes(),
+            31u * p.N * 4 * (party.server.parameters().primes(1).size() + p.special.size()));
+}
+
+/// A word for each value that differs: twice as many as the values' period, if that is an eighth of
+/// the ring's dimension or less.
+TEST(CkksLinearMaps, DiagonalsAreStoredByTheirPeriod) {
+  constexpr std::size_t slots = 512;
+  for (const auto& [of_map, of_values] : {std::pair<std::size_t, std::size_t>{512, 512},
+                                          {256, 256},
+                                          {128, 128},
+                                          {512, 128},
+                                          {512, 8},
+                                          {64, 2},
+                                          {1, 1}}) {
+    SCOPED_TRACE(std::to_string(of_map) + ", " + std::to_string(of_values));
+    std::vector<std::int64_t> k;
+    for (std::int64_t i = 0; i < 9 && i < static_cast<std::int64_t>(of_map); ++i) k.push_back(i);
+    LinearMap map = random_map(of_map, k);
+    for (auto& [number, values] : map.diagonals)
+      for (std::size_t j = of_values; j < of_map; ++j) values[j] = values[j - of_values];
+    for (const test::CkksShape& shape : {test::CkksShape{40}, {50, 64}}) {
+      const Party party(shape, rotations_of(map));
+      const Parameters& p = party.server.parameters();
+      const std::size_t words = of_values > slots / 4 ? p.N() : 2 * of_values;
+      EXPECT_EQ(encode(party.server, map, 2).bytes(),
+                k.size() * words * (shape.word_bits / 8) *
+                    (p.primes(2).size() + p.literal().special.size()));
+      expect(shape, map, of_map);
+    }
+  }
+}
+
+TEST(CkksLinearMaps, BatchesAndRepeatedMaps) {
+  const LinearMap map = random_map(32, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
+  const Party party({40}, rotations_of(map));
+  std::mt19937_64 random(5);
+  const Complexes x = test::random_complexes(random, 3 * 32);
+  const Array batch = party.server.upload(party.client.encrypt(x, {.length = 32}));
+  const EncodedMap first = encode(party.server, map, 3), second = encode(party.server, map, 2);
+  const Array y = apply(party.server, apply(party.server, batch, first), second);
+  const Complexes got = party.decrypt(y);
+  ASSERT_EQ(got.size(), x.size());
+  for (std::size_t i = 0; i < 3; ++i) {
+    const Complexes one(x.begin() + 32 * static_cast<std::ptrdiff_t>(i),
+                        x.begin() + 32 * static_cast<std::ptrdiff_t>(i + 1));
+    const Complexes want = in_clear(map, in_clear(map, one));
+    for (std::size_t j = 0; j < 32; ++j)
+      EXPECT_LT(std::abs(got[32 * i + j] - want[j]), 8 * std::exp2(y.info().error));
+    // Alone, bit for bit what it is in a batch.
+    const std::vector<std::uint32_t> index{static_cast<std::uint32_t>(i)};
+    const Array alone = apply(party.server, party.server.take(batch, index), first);
+    const Array among = party.server.take(apply(party.server, batch, first), index);
+    const Ciphertexts first_words = party.server.download(alone),
+                      other_words = party.server.download(among);
+    EXPECT_TRUE(std::ranges::equal(first_words.data.as<std::uint32_t>(),
+                                   other_words.data.as<std::uint32_t>()));
+  }
+}
+
+TEST(CkksLinearMaps, WhatCannotBeRightIsRefused) {
+  const LinearMap map = random_map(16, {0, 1, 2});
+  const Party party({40}, {1});
+  const auto has = [](const std::string& text, const std::string& part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  const EncodedMap encoded = encode(party.server, map, 2);
+  const Array x = party.encrypt(Complexes(16));
+  has(test::message_of<KeyMismatchError>(
+          [&] { static_cast<void>(apply(party.server, x, encoded)); }),
+      "rotation by 2");
+  has(test::message_of<ShapeError>(
+          [&] { static_cast<void>(apply(party.server, party.encrypt(Complexes(64)), encoded)); }),
+      "period 64");
+  has(test::message_of<NoiseError>(
+          [&] { static_cast<void>(apply(party.server, party.server.lower(x, 1), encoded)); }),
+      "level 2");
+  has(test::message_of<ParameterError>([&] { static_cast<void>(encode(party.server, map, 0)); }),
+      "level = 0");
+  LinearMap wrong = map;
+  wrong.diagonals[17] = Complexes(16);
+  has(test::message_of<ParameterError>([&] { static_cast<void>(rotations_of(wrong)); }), "twice");
+  wrong = map;
+  wrong.diagonals[3] = Complexes(15);
+  has(test::message_of<ShapeError>([&] { static_cast<void>(rotations_of(wrong)); }), "15 values");
+  wrong = map;
+  wrong.period = 24;
+  has(test::message_of<ShapeError>([&] { static_cast<void>(rotations_of(wrong)); }), "24");
+  wrong = map;
+  wrong.diagonals[0][3] = std::nan("");
+  has(test::message_of<EncodingError>([&] { static_cast<void>(encode(party.server, wrong, 1)); }),
+      "finite");
+  has(test::message_of<ParameterError>([&] {
+        static_cast<void>(rotations_of({16, 16, 0, {}}));
+      }),
+      "diagonal");
+  wrong = map;
+  wrong.length = 4;
+  has(test::message_of<ShapeError>([&] { static_cast<void>(rotations_of(wrong)); }),
+      "to be equal, differ");
+  has(test::message_of<ShapeError>([] { static_cast<void>(EncodedMap().bytes()); }), "not encoded");
+  const EncodedMap matrix = encode(party.server, matrix_map(Complexes(6, 1.0), 2, 3), 2);
+  has(test::message_of<ShapeError>(
+          [&] { static_cast<void>(apply(party.server, party.encrypt(Complexes(4)), matrix)); }),
+      "matrix of 3 columns");
+  has(test::message_of<ShapeError>([&] { static_cast<void>(matrix_map(Complexes(5), 2, 3)); }),
+      "2 times 3");
+  has(test::message_of<ShapeError>(
+          [&] { static_cast<void>(encode(party.server, random_map(1024, {0}), 1)); }),
+      "1024");
+}
+
+}  // namespace
+}  // namespace whorl::ckks
