@@ -393,7 +393,7 @@ def measured(plots: Path) -> list[str]:
         if records.commits:
             path = f"bench/results/{records.device}/bgv.jsonl"
             lines.append(
-                f"{name(records)}: `{path}`, commits {', '.join(sorted(records.commits))}, "
+                f"- {name(records)}: `{path}`, commits {', '.join(sorted(records.commits))}, "
                 f"host threads {records.threads()}."
             )
     return lines

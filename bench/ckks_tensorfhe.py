@@ -356,23 +356,18 @@ def about_packed(devices: list[TensorFhe]) -> list[str]:
     """How the paper's time of a ciphertext compares with the best of each device."""
     *_, seconds, _, batch = PACKED
     theirs = 1e3 * seconds / batch
-    lines = [
-        f"TensorFHE's packed bootstrapping takes {in_words(theirs)} ms a ciphertext at L = 57."
-    ]
+    said = f"TensorFHE's packed bootstrapping takes {in_words(theirs)} ms a ciphertext at L = 57. "
     for name in ("tensorfhe/packed-bootstrap", BEST):
         for of in devices:
             found = [1e3 * float(r["median"]) / r["batch"] for r in of.bootstraps(SETS[name])]
             if found:
-                lines.append(
-                    f"Whorl's takes {in_words(min(found))} ms with `{name}` on an {of.name}."
-                )
+                said += f"Whorl's takes {in_words(min(found))} ms with `{name}` on an {of.name}. "
     return [
-        *lines,
-        "`tensorfhe/packed-bootstrap` has L = 57 and K = 1, and leaves 29 levels of 27 bits; "
-        f"`{BEST}` has other levels. Both have 128 bits of security. Keys of 58 digits for one "
-        "special prime take 70.7 GB on the device. Batches of 32 are slower for each ciphertext "
-        "than batches of 4: they take so much memory that keys leave the device and come back. "
-        "After such a batch 39 GB of them were on an H200.",
+        said + "`tensorfhe/packed-bootstrap` has L = 57 and K = 1, and leaves 29 levels of 27 "
+        f"bits; `{BEST}` has other levels. Both have 128 bits of security. Keys of 58 digits for "
+        "one special prime take 70.7 GB on the device. Batches of 32 are slower for each "
+        "ciphertext than batches of 4: they take so much memory that keys leave the device and "
+        "come back. After such a batch 39 GB of them were on an H200.",
         "",
     ]
 

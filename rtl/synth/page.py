@@ -68,8 +68,8 @@ def of_modules() -> list[str]:
     text = [
         "## What modules take",
         "",
-        "Each module alone and flat, with the parameters that the records name. LUT = logic + inverters before carry chains + memory and shift registers.",
-        "*Levels* are cells on the longest path between registers, of which *carry* are pieces of four bits of a carry chain.",
+        "Each module alone and flat, with the parameters that the records name. LUT = logic + inverters before carry chains + memory and shift registers. "
+        "*Levels* are cells on the longest path between registers, of which *carry* are pieces of four bits of a carry chain. "
         "Modules with a suffix are those of a set and an m, others of set (I), m = 1, or of all. `mac` and `bku` are for one butterfly a stage; a core has b times their lanes, which do not depend on each other.",
         "",
     ]
@@ -118,7 +118,7 @@ def elements() -> list[str]:
     text = [
         "## One processing element",
         "",
-        "Flat, and as the sum of its modules: 2L `ntt`, 2 `intt`, 4b `decompose`, b times `mac` and `bku`, `accumulator`, `monomials`. They are those of the designs below.",
+        "Flat, and as the sum of its modules: 2L `ntt`, 2 `intt`, 4b `decompose`, b times `mac` and `bku`, `accumulator`, `monomials`. They are those of the designs below. "
         "The sum lacks the memory of exponents.",
         "",
     ]
@@ -170,7 +170,7 @@ def whole() -> list[str]:
     text = [
         "## The whole, in the paper's budget of DSPs and memory",
         "",
-        "These are the designs of the next table. The whole is P elements (flat if there is a record, else the sum) and all that stands around them: chunk buffers and readers of the key's ports, readers of the two other ports,",
+        "These are the designs of the next table. The whole is P elements (flat if there is a record, else the sum) and all that stands around them: chunk buffers and readers of the key's ports, readers of the two other ports, "
         "the writer, loader, drain, rounding, key switching, sequencer, control and registers. It lacks the 12 counters of 64 bits and the registers that a network would need which spreads the key over the chip.",
         "",
     ]
@@ -194,17 +194,11 @@ def whole() -> list[str]:
         rows.append([in_words(name), str(c.pes), str(1 << c.log_b), *pairs, *of, lacks])
     head = ["set", "P", "b", "LUT", "paper", "FF", "paper", "DSP", "paper", "SRAM", "paper"]
     text += table([*head, "LUT: ours / paper", "FF: ours / paper", "lacks"], rows)
-    text += [
-        "The designs were chosen within the paper's DSPs, memory and bandwidth, and not within its LUT and FF. "
-        + above("LUT"),
-        above("FF") + f" The chip's are those of {CHIP['source']}.",
-    ]
-    lacking = without([module for _, missing in wholes().values() for module in missing])
-    if lacking:
-        text.append(
-            "Rows that lack modules take more LUT, FF and memories than they say. Lanes of key switching take no DSP: LUT and FF are what they cost."
-        )
-    text += ["", "All that stands around the elements, alone:", ""]
+    said = "The designs were chosen within the paper's DSPs, memory and bandwidth, and not within its LUT and FF."
+    said += f" {above('LUT')} {above('FF')} The chip's are those of {CHIP['source']}."
+    if without([module for _, missing in wholes().values() for module in missing]):
+        said += " Rows that lack modules take more LUT, FF and memories than they say. Lanes of key switching take no DSP: LUT and FF are what they cost."
+    text += [said, "", "All that stands around the elements, alone:", ""]
     return text + table(["set", *UNITS], around_rows)
 
 
@@ -223,9 +217,9 @@ def others() -> list[str]:
     text = [
         "## Beside FPT and HPU at equal security",
         "",
-        "FPT (Van Beirendonck et al., CCS 2023, arXiv 2211.13696) is a bootstrapping kernel in fixed-point FFTs for an Alveo U280: one bootstrap in 35 µs by its abstract, which we take to be without key switching. VeloFHE's table says N = 2^10",
-        "and 80 bits of it ([velofhe.md](velofhe.md)), Xiao et al. say 128 bits and a failure probability of 2^-25 ([xiao.md](xiao.md)). HPU (Zama) runs on an Alveo V80 at 350 MHz: 12 bootstraps with key switching in 846.9 µs, as `hpu-programmable-bootstrapping.md` of TFHE-rs has it. Its sets",
-        "(`parameters/v1_3/hpu.rs`) have N = 2048, k = 1, one digit of 2^23 modulo 2^64, 804 to 839 coefficients, and 4 bits a message. Both were measured. Whorl's rows are counted by the model at 180 MHz, on a VU13P with so many DSPs, for the designs of the tables above:",
+        "FPT (Van Beirendonck et al., CCS 2023, arXiv 2211.13696) is a bootstrapping kernel in fixed-point FFTs for an Alveo U280: one bootstrap in 35 µs by its abstract, which we take to be without key switching. VeloFHE's table says N = 2^10 "
+        "and 80 bits of it ([velofhe.md](velofhe.md)), Xiao et al. say 128 bits and a failure probability of 2^-25 ([xiao.md](xiao.md)). HPU (Zama) runs on an Alveo V80 at 350 MHz: 12 bootstraps with key switching in 846.9 µs, as `hpu-programmable-bootstrapping.md` of TFHE-rs has it. Its sets "
+        "(`parameters/v1_3/hpu.rs`) have N = 2048, k = 1, one digit of 2^23 modulo 2^64, 804 to 839 coefficients, and 4 bits a message. Both were measured. Whorl's rows are counted by the model at 180 MHz, on a VU13P with so many DSPs, for the designs of the tables above: "
         "set (I) in the paper's budget, and W128_P64_RTL_M2 and …_M3, gates of 1 bit with p_fail below 2^-100; their bits of security are by the library's estimate ([parameters.md](../parameters.md)).",
         "",
     ]
@@ -274,7 +268,7 @@ def others() -> list[str]:
     text += table([*head, "10^9 modular products a second"], rows)
     return [
         *text,
-        "Modular products are those of transforms, of products with the key, and of bundles; for HPU n·(4·N/2·log2 N + 4·N) with n = 840, as if it did not unroll. They compare the work, not the messages: a message of HPU has 4 bits, one of the others 1 bit.",
+        "Modular products are those of transforms, of products with the key, and of bundles; for HPU n·(4·N/2·log2 N + 4·N) with n = 840, as if it did not unroll. They compare the work, not the messages: a message of HPU has 4 bits, one of the others 1 bit. "
         "HPU's chip has a newer process, twice the clock, and HBM.",
         "",
     ]
@@ -289,9 +283,9 @@ def energy() -> list[str]:
     text = [
         "## Energy: an estimate",
         "",
-        "Power is not computed from the design, and nothing here is measured. Energy a bootstrap is a power divided by the rate above. The paper gives 250 W for its board, by Xilinx Power Estimator; our core takes as many DSPs of the same chip at the same clock, so that",
-        "this figure is taken for it, too. The other end of the range is the half of it: an estimator of this kind reckons with rates of toggling, not with data, and is commonly above what a board draws.",
-        f"**250 W is no bound: our core may take more.** It has {span(list(ratios('FF').values()), '.1f')} times the paper's FF and {span(list(ratios('LUT').values()), '.1f')} times its LUT{least}, and its multipliers work in nearly all cycles, the paper's in a sixth of them. Each of these raises the power at the same clock.",
+        "Power is not computed from the design, and nothing here is measured. Energy a bootstrap is a power divided by the rate above. The paper gives 250 W for its board, by Xilinx Power Estimator; our core takes as many DSPs of the same chip at the same clock, so that "
+        "this figure is taken for it, too. The other end of the range is the half of it: an estimator of this kind reckons with rates of toggling, not with data, and is commonly above what a board draws. "
+        f"**250 W is no bound: our core may take more.** It has {span(list(ratios('FF').values()), '.1f')} times the paper's FF and {span(list(ratios('LUT').values()), '.1f')} times its LUT{least}, and its multipliers work in nearly all cycles, the paper's in a sixth of them. Each of these raises the power at the same clock. "
         "Who has the vendor's tools gets a better figure from `power_routed.txt` of [rtl/vendor](../../rtl/vendor/README.md).",
         "",
     ]

@@ -102,8 +102,8 @@ def speed() -> list[str]:
     text = [
         "## Bootstraps a second and latency",
         "",
-        "The model counts these cycles. It counts as the simulated core does, as far as the two were compared ([below](#whole-bootstraps-in-simulation)). The clock is the paper's 180 MHz, which is not shown to close. `whorl rtl explore` found the designs; here are the",
-        "fastest of those with half of the paper's latency in a full batch, and for m = 4, where there is none, with its latency. Memory gives 77 GB/s to all ports together, after 40 cycles. *Full batch*: every place has a ciphertext; *alone*: one in the whole core. Both are from the",
+        "The model counts these cycles. It counts as the simulated core does, as far as the two were compared ([below](#whole-bootstraps-in-simulation)). The clock is the paper's 180 MHz, which is not shown to close. `whorl rtl explore` found the designs; here are the "
+        "fastest of those with half of the paper's latency in a full batch, and for m = 4, where there is none, with its latency. Memory gives 77 GB/s to all ports together, after 40 cycles. *Full batch*: every place has a ciphertext; *alone*: one in the whole core. Both are from the "
         "start to the last answer of the memory, with loading, reading both keys, draining and key switching. Key switching has 8 digits of 2 bits, which the paper does not state.",
         "",
     ]
@@ -183,8 +183,8 @@ def hbm() -> list[str]:
     text = [
         "### A card with HBM",
         "",
-        f"The same logic, {any_line['budget_dsp']:,} DSP slices, and {gb_s} GB/s. The designs are chosen as above: the fastest with half of the paper's latency in a full batch or, where there is none, with its latency.",
-        f"One core cannot use all of this bandwidth. It fetches the bootstrapping key once for all of its elements, through at most {MOST_PORTS} ports of {MOST_BITS} bits with a beat a cycle: {most:.0f} GB/s at {mhz} MHz. {used}",
+        f"The same logic, {any_line['budget_dsp']:,} DSP slices, and {gb_s} GB/s. The designs are chosen as above: the fastest with half of the paper's latency in a full batch or, where there is none, with its latency. "
+        f"One core cannot use all of this bandwidth. It fetches the bootstrapping key once for all of its elements, through at most {MOST_PORTS} ports of {MOST_BITS} bits with a beat a cycle: {most:.0f} GB/s at {mhz} MHz. {used} "
         "More would need more ports, a faster clock, or a second core, which would fetch the same key again.",
         "",
     ]
@@ -217,7 +217,7 @@ def hbm() -> list[str]:
     ksk = d.all_ksk_rows * d.ksk_row_beats
     return [
         *text,
-        f"The highest rates of this logic need no HBM, and answer later ({'; '.join(rates)}).",
+        f"The highest rates of this logic need no HBM, and answer later ({'; '.join(rates)}). "
         f"None of them answers before {ksk / mhz / 1e3:.2f} ms: the key-switching key, {ksk * d.ksk_bits / 8e6:.1f} MB, comes once a run through one port of {d.ksk_bits} bits, {d.ksk_bits // 8 * mhz / 1e3:.1f} GB/s.",
         "",
     ]
@@ -227,8 +227,8 @@ def at_work() -> list[str]:
     text = [
         "## Multipliers that work",
         "",
-        "A slot sends N/2b rows through an element, and each row is one product of every multiplier in it: of the stages, of the bundle, of the products with it. The core counts slots and elements (PE_SLOTS); the part of the",
-        "multipliers' cycles that had a product follows. *Simulated core*: one element, two batches, with loading, reading the keys and the last key switching.",
+        "A slot sends N/2b rows through an element, and each row is one product of every multiplier in it: of the stages, of the bundle, of the products with it. The core counts slots and elements (PE_SLOTS); the part of the "
+        "multipliers' cycles that had a product follows. *Simulated core*: one element, two batches, with loading, reading the keys and the last key switching. "
         "*Design above*: between four batches and eight. *Of the budget*: of all multipliers that the paper's DSPs would make. The paper's is what its rate and its DSPs imply, with the products that this design needs for a bootstrap: the less for 3 DSPs a multiplier, as its text says, the more for 4.",
         "",
     ]
@@ -330,7 +330,7 @@ def compared() -> list[str]:
         verdict = f"The model differs from the core in {wrong} shape{'s' * (wrong > 1)}."
         but = ", but for those shapes"
     text = [
-        f"**{verdict}** These runs had random memories, late beats, modes and counts; results and all counters are equal{but}",
+        f"**{verdict}** These runs had random memories, late beats, modes and counts; results and all counters are equal{but} "
         "(`rtl/sim/configurations.py`, record `rtl/configurations`):",
         "",
     ]

@@ -295,7 +295,8 @@ def test_packed_bootstrapping_reaches_table_10(
     rows = rows_of(report, tmp_path, monkeypatch, {"h100/ckks_bootstrap": lines})
     row = "| Whorl, H100: packed bootstrapping, 32 ciphertexts |  |  |  |  | 3.2 | 50 |"
     assert [each for each in rows if "H100: packed" in each] == [row]
-    assert "Whorl's takes 100 ms with `tensorfhe/packed-bootstrap` on an H100." in rows
+    said = "Whorl's takes 100 ms with `tensorfhe/packed-bootstrap` on an H100."
+    assert any(said in each for each in rows)
     assert not any(row.startswith("*No record yet") and "packed" in row for row in rows)
 
 
