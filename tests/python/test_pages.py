@@ -55,14 +55,18 @@ def test_newcomers_are_led_first() -> None:
     assert pages[0] == "docs/start-here.md"
 
 
-def test_each_page_of_performance_begins_with_what_limits_the_operation() -> None:
+def test_each_page_of_performance_begins_with_what_limits_and_ends_with_trials() -> None:
     folder = ROOT / "docs" / "performance"
     index = (folder / "README.md").read_text(encoding="utf-8")
     pages = [page for page in folder.glob("*.md") if page.name != "README.md"]
     assert len(pages) >= 8
     for page in pages:
-        first = re.findall(r"^## (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)[0]
-        assert first.startswith("What limits"), page.name
+        text = page.read_text(encoding="utf-8")
+        first, *_, last = re.findall(r"^## (.*)$", text, re.MULTILINE)
+        assert first.startswith("What limits") and last == "What was tried", page.name
+        assert text.count("| tried | predicted | measured | kept |") == 1, page.name
+        table = text.split("| tried | predicted | measured | kept |")[1].strip()
+        assert all(line.startswith("|") for line in table.splitlines()), page.name
         assert f"]({page.name})" in index, page.name
 
 
