@@ -56,7 +56,7 @@ class FileContents final : public ByteSource {
   std::size_t size_, filled_ = 0;
 };
 
-/// At most `limit` bytes from the start of a file; fewer if it is shorter. IoError as read.
+/// Reads at most `limit` bytes from the start of a file; fewer if it is shorter. IoError as read.
 std::vector<std::uint8_t> read_start(const std::filesystem::path& path, std::size_t limit);
 
 }  // namespace whorl::io

@@ -47,7 +47,7 @@ HWY_INLINE void transpose([[maybe_unused]] Vu32* x) {
 #endif
 }
 
-// To any address: rows of 16-bit words end anywhere.
+// The address may be any one: rows of 16-bit words end anywhere.
 HWY_INLINE void store(Vu32 x, uint8_t* to) {
 #if HWY_TARGET == HWY_SCALAR
   std::memcpy(to, &x.raw, sizeof(x.raw));

@@ -33,7 +33,8 @@ class ProcessMutex {
     holder_.exchange(0);  // in one order with a waiter's look at it
     holder_.notify_one();
   }
-  /// For destructors, which must not throw. If it fails, they leave the guarded data as it is.
+  /// Whether the holder is a process that this one was forked from, and so will never unlock it.
+  /// Destructors ask, since they must not throw: then they leave the guarded data as it is.
   bool abandoned() const {
     const std::uint32_t holder = holder_.load(std::memory_order_relaxed);
     return holder != 0 && holder != process();

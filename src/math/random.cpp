@@ -73,7 +73,7 @@ void Stream::fill(std::span<uint8_t> out) {
   };
   from_buffer();
   if (out.size() >= buffer_.size()) {
-    // In pieces that stay in the first-level cache between being zeroed and being filled.
+    // The pieces stay in the first-level cache between being zeroed and being filled.
     constexpr size_t piece_blocks = 64;
     for (size_t blocks = out.size() / 64; blocks != 0;) {
       const size_t piece = std::min(blocks, piece_blocks);

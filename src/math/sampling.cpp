@@ -154,8 +154,8 @@ void sample_sparse(PrivateStream& stream, uint32_t weight, std::span<int32_t> ou
 
 namespace {
 
-/// For a sum over i < k of 2^i·x_i: the least k for which x_i has a deviation of at most 12, and
-/// this deviation.
+/// Returns the least k for which a sum over i < k of 2^i·x_i has the deviation `sigma` while that
+/// of x_i is at most 12, and the deviation of x_i.
 std::pair<int, double> parts_of(double sigma) {
   int k = 1;
   double sum_of_squares = 1;

@@ -60,7 +60,7 @@ class Basis {
       for (std::uint64_t left = words_[w]; left != 0; left &= left - 1)
         body(64 * w + static_cast<unsigned>(std::countr_zero(left)));
   }
-  /// In ascending order.
+  /// Its indices, in ascending order.
   std::vector<unsigned> indices() const {
     std::vector<unsigned> out;
     out.reserve(size());

@@ -62,7 +62,7 @@ std::function<bool()> guarded(std::function<bool()> interrupt);
 
 class Fleet {
  public:
-  /// At least one device; DeviceError otherwise.
+  /// There must be at least one device; DeviceError otherwise.
   Fleet(std::vector<std::shared_ptr<const backend::Device>> devices, FleetOptions options);
   /// The devices that a name asks for (backend::make_devices), with `options.interrupt` guarded.
   static std::shared_ptr<const Fleet> open(const std::string& name, backend::DeviceOptions device,
@@ -92,9 +92,9 @@ class Fleet {
   template <class F>
   auto again(const F& f) const;
 
-  /// Between parts of a long call: where `done` of them are done, and it is more than none,
-  /// InterruptedError if `interrupt` says stop. each() asks for pieces. A loop of the host's own
-  /// asks for its parts, since not every device asks in what it is given to do.
+  /// Throws InterruptedError if `done` of the `of` parts of a long call are done, more than none,
+  /// and `interrupt` says stop. each() asks for pieces. A loop of the host's own asks for its
+  /// parts, since not every device asks in what it is given to do.
   void stop_if_asked(std::size_t done, std::size_t of, const char* what) const {
     if (done > 0 && options_.interrupt && options_.interrupt()) refuse_to_go_on(done, of, what);
   }

@@ -16,7 +16,7 @@ class KeyBudget::Waiting {
     budget_.waiting_.push_back(std::this_thread::get_id());
     budget_.tell();
   }
-  /// Under the lock again.
+  /// The lock is held again by then.
   ~Waiting() {
     auto& all = budget_.waiting_;
     all.erase(std::ranges::find(all, std::this_thread::get_id()));

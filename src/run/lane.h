@@ -16,10 +16,12 @@
 
 namespace whorl::run {
 
-/// For where an error is under way, which is to be the one that is thrown.
+/// Waits for the queue, and drops what it throws: an error is under way, and is the one that
+/// callers are to see.
 void wait_quietly(const backend::Queue& queue);
 
-/// Arrays, keys and calls share it; it lives as long as the last of them. Made by make_shared.
+/// Arrays, keys and calls share it; it lives as long as the last of them. It is made by
+/// make_shared.
 class Lane : public std::enable_shared_from_this<Lane> {
  public:
   explicit Lane(std::shared_ptr<const backend::Device> device);
@@ -34,7 +36,7 @@ class Lane : public std::enable_shared_from_this<Lane> {
   /// Calls of several threads wait here for one another; one thread may hold it several times. Who
   /// needs several lanes at once takes them in one order: Fleet::together.
   std::unique_lock<const Lane> hold() const { return std::unique_lock<const Lane>(*this); }
-  /// For hold() and Fleet::together.
+  /// hold() and Fleet::together call these.
   void lock() const {
     if (!held()) mutex_.lock();
     enter();
@@ -58,8 +60,8 @@ class Lane : public std::enable_shared_from_this<Lane> {
   Residents& residents() const { return residents_; }
 
   using Queues = std::vector<std::unique_ptr<backend::Queue>>;
-  /// Up to `wanted` spare queues for a call, at least `least`; more than Device::queues() only
-  /// where calls meet. They are given back after it.
+  /// Returns up to `wanted` spare queues for a call, and at least `least`; more than
+  /// Device::queues() are made only where calls meet. They are given back after it.
   Queues lease(std::size_t wanted, std::size_t least = 1) const;
   void give_back(Queues queues) const;
 

@@ -51,14 +51,14 @@ class Residents {
   void touch(Resident& resident) { resident.used_ = ++clock_; }
   /// How many residents are listed. Some of them may be destroyed already.
   std::size_t known() const { return all_.size(); }
-  /// Now, by the clock of uses.
+  /// What the clock of uses says now.
   std::uint64_t now() const { return clock_; }
-  /// Among the residents that are on the device and were not used after `since`, the half that is
-  /// unused for longest leaves, at least one. False if none could leave.
+  /// The half of the residents that is unused for longest leaves, at least one, among those that
+  /// are on the device and were not used after `since`. False if none could leave.
   bool spill(std::uint64_t since = ~std::uint64_t{0});
-  /// To be asked where residents alone do not make room enough.
+  /// Adds one who is asked to make room where residents that leave do not make enough.
   void know(const std::shared_ptr<const RoomMaker>& maker);
-  /// What these can free, all of it. False if that is nothing.
+  /// Asks them all to free what they can. False if that is nothing.
   bool ask_room_makers(const Lane& lane);
 
  private:

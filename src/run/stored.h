@@ -56,7 +56,7 @@ class Stored {
     const auto held = lane().hold();
     return !value_->words.empty() || !value_->origin.owner.expired();
   }
-  /// From where the words can be had again, for a device that fails.
+  /// Says from where the words can be had again if the device fails.
   void remember(Origin<Word> origin) const {
     const auto held = lane().hold();
     value_->origin = std::move(origin);
@@ -114,7 +114,7 @@ class Stored {
     download(out);
     return out;
   }
-  /// Off the device, to the host; false if it is there already, or in use.
+  /// Moves the value off the device, to the host; false if it is there already, or in use.
   bool spill() const {
     const auto held = lane().hold();
     return value_->spill();
@@ -132,7 +132,8 @@ class Stored {
     }
     std::shared_ptr<const Lane> lane;
     std::size_t size;
-    // Under the lane's hold; words stay when the buffer is back, and need not be fetched again.
+    // The lane's hold guards these; words stay when the buffer is back, and need not be fetched
+    // again.
     std::optional<backend::Buffer<Word>> buffer;
     std::vector<Word> words;
     Origin<Word> origin;

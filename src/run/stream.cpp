@@ -34,7 +34,7 @@ class Lease {
   Lease& operator=(const Lease&) = delete;
   std::size_t size() const { return queues_.size(); }
   const backend::Queue& operator[](std::size_t k) const { return *queues_[k]; }
-  /// Up to `wanted` in all.
+  /// Leases more queues, up to `wanted` in all.
   void extend(std::size_t wanted) {
     if (wanted <= size()) return;
     queues_.reserve(wanted);
@@ -164,7 +164,8 @@ std::vector<Fleet::Share> Fleet::split(Range range, const std::vector<bool>& exc
   std::vector<std::size_t> chosen;
   for (std::size_t l = 0; l < size(); ++l)
     if (!has_failed(l) && !excluded[l]) chosen.push_back(l);
-  // Of those that are least in use the fastest come first; as many as the batch is worth.
+  // Those that are least in use come first, the fastest of them before others; as many are taken as
+  // the batch is worth.
   std::stable_sort(chosen.begin(), chosen.end(), [&](std::size_t a, std::size_t b) {
     const Standing &x = shared_->standing[a], &y = shared_->standing[b];
     return x.calls != y.calls ? x.calls < y.calls : x.speed > y.speed;
@@ -276,7 +277,7 @@ void Fleet::stream(const Job& job, std::size_t count) const {
       } catch (const DeviceError& error) {
         mark_failed(shares[s].lane, error.what());
       } catch (const OutOfMemoryError&) {
-        // For this call only: memory may be free later.
+        // This holds for this call only: memory may be free later.
         out_of_memory[shares[s].lane] = true;
         short_of_memory = std::current_exception();
       } catch (...) {

@@ -20,7 +20,7 @@ namespace {
 /// How often the calling thread asks whether to stop while others work.
 constexpr auto poll_period = std::chrono::milliseconds(20);
 
-/// In a thread of a fleet's: whether the work it does is to stop.
+/// Points to whether the work of this thread is to stop; null unless it is a thread of a fleet.
 thread_local const std::atomic<bool>* stop_of_this_thread = nullptr;
 
 }  // namespace

@@ -31,7 +31,7 @@ inline binfhe::Parameters insecure(const binfhe::ParameterLiteral& literal) {
   return binfhe::Parameters::create(literal, true);
 }
 
-/// With consent to whatever probability of failure small sets have.
+/// `options` with consent to whatever probability of failure small sets have.
 inline binfhe::ServerOptions failing(binfhe::ServerOptions options = {}) {
   options.allow_failure = 1;
   return options;

@@ -51,8 +51,8 @@ struct Shard {
     return shard;
   }
   std::string text() const { return std::to_string(number) + "/" + std::to_string(count); }
-  /// Of `total` circuits, those from begin up to end. What does not divide evenly goes to other
-  /// shards in each set.
+  /// A shard's part of `total` circuits: those from begin up to end. What does not divide evenly
+  /// goes to other shards in each set.
   struct Part {
     std::size_t begin, end;
   };
@@ -175,7 +175,7 @@ auto same_on_all(std::size_t servers, const Download& download, const SameInfo& 
 ///   NAME-CIRCUITS shard=3/16 seed=… devices=cpu+cuda:0 circuits=… … seconds=…
 class CircuitReport : public ::testing::Environment {
  public:
-  /// For the rest of the process. GoogleTest owns it.
+  /// It lives for the rest of the process. GoogleTest owns it.
   static CircuitReport& of(const char* name) {
     return *static_cast<CircuitReport*>(
         ::testing::AddGlobalTestEnvironment(new CircuitReport(name)));

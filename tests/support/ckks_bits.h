@@ -24,7 +24,7 @@ class CkksBits {
  public:
   using Results = std::vector<std::pair<std::string, ckks::Ciphertexts>>;
 
-  /// In a small ring, which is not secure. For two iterations the scale needs 45 bits.
+  /// The ring is small and not secure. For two iterations, the scale needs 45 bits.
   explicit CkksBits(const ckks::Requirements& needs) : client_(parameters(needs)) {}
 
   const ckks::EvaluationKeys& keys() const { return keys_; }
@@ -71,7 +71,8 @@ class CkksBits {
     return out;
   }
 
-  /// Of complex and real vectors, full and repeated ones, once and with a second iteration.
+  /// Bootstraps of complex and real vectors, full and repeated ones, once and with a second
+  /// iteration.
   Results bootstraps(const ckks::Server& s) const {
     Results out;
     const ckks::Array full = s.upload(full_), real = s.upload(short_);

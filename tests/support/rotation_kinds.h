@@ -41,7 +41,7 @@ inline std::string describe(const RotationOfKind& c) {
          std::to_string(static_cast<int>(c.secret));
 }
 
-/// Of random rows: the formula holds for any.
+/// A key of random rows: the formula holds for any.
 template <class Word>
 RotationRows<Word> random_key(const RotationOfKind& c, backend::Arithmetic arithmetic,
                               Random& random) {
@@ -94,7 +94,7 @@ std::vector<Word> rotate(const backend::Queue& queue, const backend::RotationKey
   return get(queue, out);
 }
 
-/// By the device that computes the formula.
+/// What the device that computes the formula gives.
 template <class Word>
 std::vector<Word> by_formula(const RotationRows<Word>& key, const std::vector<std::uint32_t>& lwe,
                              const std::vector<Word>& luts,

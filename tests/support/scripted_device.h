@@ -40,7 +40,7 @@ struct Script {
   std::atomic<int> together = 0;                       ///< begun and not ended
   std::atomic<int> in_flight = 0, most_in_flight = 0;  ///< results not yet downloaded
 
-  /// Before work on `count` items: throws if it is time to.
+  /// Is called before work on `count` items, and throws if it is time to.
   void begin(const std::string& device, std::size_t count) {
     if (interrupt && interrupt()) throw InterruptedError("by the device");
     if (fails_in > 0 && --fails_in == 0) lost = true;

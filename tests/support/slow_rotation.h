@@ -125,7 +125,7 @@ class SlowRotation final : public backend::RelayRotation<Word> {
     return Poly(begin, begin + static_cast<std::ptrdiff_t>(key.shape().N));
   }
 
-  /// Of an unrolled step's keys: the sums of the exponents that each stands for.
+  /// The sums of the exponents that each of an unrolled step's keys stands for.
   static std::vector<std::uint32_t> powers(const Key& key, std::uint32_t i,
                                            const std::uint32_t* row) {
     std::vector<std::uint32_t> out(key.shape().step_keys[i], 0);

@@ -1,4 +1,4 @@
-// For every program of tests that does not say otherwise.
+// What every program of tests takes that does not say otherwise.
 #include "support/targets.h"
 
 namespace whorl::test {

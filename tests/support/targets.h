@@ -62,7 +62,7 @@ inline const char* relayed_device() {
   return "relayed";
 }
 
-/// For tests of whatever takes a device's name: the tested one, and the CPU by relay.
+/// The names for tests of whatever takes a device's name: the tested one, and the CPU by relay.
 inline std::vector<const char*> tested_devices() {
   if (tests_on_gpus) return {tested_device};
   return {tested_device, relayed_device()};
@@ -72,7 +72,7 @@ inline std::vector<const char*> tested_devices() {
 class Executor {
  public:
   explicit Executor(std::string name) : name_(std::move(name)) {}
-  /// As open_queue takes it.
+  /// Its name, as open_queue takes it.
   const std::string& name() const { return name_; }
   bool gpu() const { return name_.starts_with("cuda"); }
   std::unique_ptr<backend::Queue> queue(unsigned threads = 1) const {

@@ -219,8 +219,8 @@ class Server {
   /// the noise that `a` has. A larger distance has a probability of at most allow_failure().
   std::uint32_t error_bound(const Lut& lut, const Ciphertexts& a) const;
 
-  // Of large precision (Liu, Micciancio, Polyakov, ASIACRYPT 2022, §5): messages whose p, with a
-  // padding bit if there is one, is a power of two up to q/256. Each step takes away up to
+  // These operations are of large precision (Liu, Micciancio, Polyakov, ASIACRYPT 2022, §5): p,
+  // with a padding bit if there is one, is a power of two up to q/256. Each step takes away up to
   // log2(2N/256) bits, 4 for N = 2048, in two blind rotations. The parameters'
   // small_modulus_gadgets make the later steps faster. EncodingError for another p, ParameterError
   // for sets that rotate by odd exponents. Inputs count with their own noise here, so that fresh

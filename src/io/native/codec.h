@@ -88,7 +88,7 @@ void write_frame(Sink& sink, const T& value, const SaveOptions& options = {}) {
   out.write_frame(sink, Codec<T>::kind.type, parameters.digest(), key_id);
 }
 
-/// read(PayloadReader&, const OpenFrame&) of a frame in memory.
+/// Returns read(PayloadReader&, const OpenFrame&) of a frame in memory.
 template <class Read>
 auto read_frame(ByteSpan bytes, const FrameKind& kind, const LoadOptions& options,
                 const Read& read) {
@@ -97,9 +97,10 @@ auto read_frame(ByteSpan bytes, const FrameKind& kind, const LoadOptions& option
   return read(in, frame);
 }
 
-/// The same of a frame in a file, which is read as far as `read` looks, and whole once it has found
-/// nothing wrong and calls in.finish(). What it finds wrong before is told only if the digest is
-/// right, as for a frame in memory; for that the rest of the file is looked at, but not kept.
+/// The same for a frame in a file, which is read as far as `read` looks, and as a whole once `read`
+/// has found nothing wrong and calls in.finish(). An error that `read` finds before is thrown only
+/// if the digest is right, as for a frame in memory; so the rest of the file is read then, but not
+/// kept.
 template <class Read>
 auto read_frame(const Contents& contents, const FrameKind& kind, const LoadOptions& options,
                 const Read& read) {
@@ -113,7 +114,7 @@ auto read_frame(const Contents& contents, const FrameKind& kind, const LoadOptio
   }
 }
 
-/// What Codec<T> reads, for read_frame.
+/// The function that read_frame takes to read a T by its Codec.
 template <class T>
 inline constexpr auto read_value = [](PayloadReader& in, const OpenFrame&) {
   return Codec<T>::read(in, read_parameters<ParametersOf<T>>(in));

@@ -175,7 +175,7 @@ Header decode_header(ByteSpan bytes) {
 
   Header header;
   header.version = fields.value<std::uint16_t>("format version");
-  // Before the header check, whose place another version may have changed.
+  // The version comes before the header check, whose place another version may have changed.
   if (header.version != format_version)
     throw VersionError("format version is " + std::to_string(header.version) +
                        "; this build reads version " + std::to_string(format_version) +

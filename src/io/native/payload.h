@@ -130,8 +130,8 @@ class PayloadReader {
   void finish(std::uint64_t count, std::uint64_t bytes, bool seeded);
   /// Whether it was called, so that the digest is right.
   bool finished() const { return finished_; }
-  /// After finish(): `count` numbers from their runs. FormatError unless the runs are those of
-  /// runs_of.
+  /// Returns `count` numbers from their runs, once finish() was called. FormatError unless the runs
+  /// are those of runs_of.
   static std::vector<std::uint32_t> numbers(const ArrayFields& fields, std::uint64_t count);
 
   /// The words of a whole array. RangeError.

@@ -26,7 +26,7 @@ struct Field {
   Value Object::*member;
   std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
 };
-// For compilers that do not deduce aggregates (clang before 17).
+// Compilers that do not deduce aggregates need these (clang before 17).
 template <class Object, class Value>
 Field(int, const char*, Value Object::*) -> Field<Object, Value>;
 template <class Object, class Value>

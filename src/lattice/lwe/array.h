@@ -77,7 +77,7 @@ class Rows {
   backend::Slice<const Word> slice(run::Range range) const {
     return slice<Word>().part(range.begin * form_.row(), range.count * form_.row());
   }
-  /// In `parts` of equal count, which share the memory.
+  /// Cuts the rows into `parts` of equal count, which share the memory.
   std::vector<Rows> split(std::size_t parts) &&;
 
  private:
@@ -120,14 +120,14 @@ class Array {
     Part(const run::Piece& piece, const run::Lane& lane, Rows rows);
     const run::Piece& piece() const { return piece_; }
     const run::Lane& lane() const { return narrow_ ? narrow_.lane() : wide_.lane(); }
-    /// On a lane where it lies or has a replica, under whose hold this is called.
+    /// The rows on a lane where it lies or has a replica, under whose hold this is called.
     Rows rows(const Form& form, const run::Lane& lane) const;
     /// Rows `rows` of the part.
     void download(run::Range rows, const Form& form, void* words) const;
     bool lost(const run::Fleet& fleet) const;
     /// The same where it can be had: see run::at_hand. DeviceError if it is lost.
     Part found(const run::Fleet& fleet) const;
-    /// On the lane of `piece`, too.
+    /// Puts a replica on the lane of `piece`.
     void replicate(const run::Fleet& fleet, const run::Piece& piece) const;
     /// `words` are the host's words from which the array was made.
     void remember(const std::shared_ptr<const void>& owner, const void* words) const;

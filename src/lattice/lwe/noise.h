@@ -61,7 +61,7 @@ double centred_modulus_switch_variance(std::uint32_t n, unsigned centre, double 
 double key_switch_variance(const ring::Gadget& gadget, std::uint32_t N, double sigma, bool table,
                            double ring_mean_square);
 
-// Of these, what is the same in all results under one key: mean squares over keys of the constants
+// A part of these is the same in all results under one key: mean squares over keys of the constants
 // in the table of docs/noise.md, where low digits and dropped bits have a mean of -1/2.
 
 /// Returns the part of external_product_variance that is constant, after a number of steps.

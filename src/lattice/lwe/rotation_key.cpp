@@ -29,7 +29,7 @@ std::uint32_t equal(std::uint32_t a, std::uint32_t b) {
   return 1 - ((difference | (0u - difference)) >> 31);
 }
 
-/// For the step that coefficient i begins.
+/// Returns what the k-th key of the step that coefficient i begins encrypts.
 Message message_of(const RotationShape& shape, std::span<const std::int32_t> lwe, std::size_t i,
                    unsigned k) {
   const auto monomial = [&](std::uint32_t times) {

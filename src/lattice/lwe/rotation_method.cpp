@@ -216,7 +216,7 @@ double RotationMethod::steps_variance(const Noise& noise, const Range& range) co
   const double moved = count * (1 - 1 / (2.0 * noise.N));
   switch (kind_) {
     case Kind::ginx:
-      // With a raised modulus ACC itself is decomposed: X^±a - 1 doubles the errors of keys.
+      // With a raised modulus, ACC itself is decomposed: X^±a - 1 doubles the errors of keys.
       return raised() ? moved * product(2 * noise.keys, 0)
                       : moved * product(noise.keys, noise.lwe_mean_square);
     case Kind::unrolled:

@@ -45,7 +45,7 @@ class Stages {
                            std::span<const std::uint64_t> constants,
                            std::span<const Rows* const> in) const;
 
-  /// To another modulus, and to its words; see LweOps::modulus_switch.
+  /// Brings rows to another modulus, and to its words; see LweOps::modulus_switch.
   Rows modulus_switch(const Rows& in, std::uint64_t to, unsigned centre) const;
   /// The same for rows that are not needed any more. It works in place if both words are equally
   /// wide.
@@ -53,7 +53,7 @@ class Stages {
   /// What blind rotation reads: residues modulo `to` (2N, or N) with `offset` added to the phase;
   /// odd a_i where the key's method asks for them.
   Rows to_exponents(Rows rows, std::uint64_t to, std::uint64_t offset, unsigned centre) const;
-  /// From the ring key to the LWE key, both modulo Q_ks.
+  /// Brings rows from the ring key to the LWE key, both modulo Q_ks.
   Rows key_switch(const Rows& in) const;
 
   /// Rotates into the tables by rows modulo 2N, ciphertexts `range` of the batch that the tables

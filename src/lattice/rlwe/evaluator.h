@@ -95,7 +95,7 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   Array sub(const Array& a, const Array& b) const { return combine(a, b, true); }
   virtual Array negate(const Array& a) const = 0;
   virtual Array scale(const Array& a, std::int64_t by) const = 0;
-  /// By a residue modulo each prime of the basis.
+  /// `by` has a residue modulo each prime of the basis.
   virtual Array scale(const Array& a, std::span<const std::uint64_t> by) const = 0;
   /// sum_i weights_i·arrays_i over `basis`. Every array has these primes and perhaps more, whose
   /// residues are not read: it is restricted. Parts and forms are equal. Weights are residues
@@ -162,7 +162,7 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   virtual Array inner_product(const Array& digits, const Key& key, std::uint32_t g) const = 0;
   /// c_0 + c_1·s' to two parts under s, of a key from s' = s(X^g)^power: the parts at X^(key.g()).
   virtual Array key_switch(const Array& a, const Key& key, std::uint64_t t) const = 0;
-  /// To two parts, by the keys of s^2 … s^(parts - 1).
+  /// Brings `a` to two parts, by the keys of s^2 … s^(parts - 1).
   virtual Array relinearise(const Array& a, const Keys& keys, std::uint64_t t) const = 0;
   /// The same over the primes of `to`, which may drop some of a's: then relinearisation and
   /// rescaling are one division, also of more than three parts. All keys have one layout.

@@ -1,4 +1,4 @@
-// From residues of a phase to its integers modulo any m, and to their size.
+// The way from residues of a phase to its integers modulo any m, and to their size.
 #pragma once
 
 #include <cstdint>

@@ -114,7 +114,7 @@ void WordEvaluator<Word>::remember(const WordArray& words, Residues& made) const
   }
 }
 
-/// To a piece (rows, count, N), those from `begin` on of (rows, all, N).
+/// Uploads the polynomials from `begin` on of (rows, all, N) to a piece (rows, count, N).
 template <class Word>
 void WordEvaluator<Word>::put(const Site& site, std::span<const Word> from, std::size_t begin,
                               Slice to) const {

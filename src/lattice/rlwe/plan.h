@@ -15,7 +15,7 @@ namespace whorl::lattice::rlwe {
 using AnyPlan = std::variant<std::shared_ptr<const ring::RnsPlan<std::uint32_t>>,
                              std::shared_ptr<const ring::RnsPlan<std::uint64_t>>>;
 
-/// With words of the size that the chain's first prime takes.
+/// Makes a plan with words of the size that the chain's first prime takes.
 inline AnyPlan make_plan(std::uint32_t N, std::span<const std::uint64_t> chain,
                          std::span<const std::uint64_t> special, unsigned digit_limbs) {
   const auto make = [&]<class Word>(Word) -> AnyPlan {

@@ -27,8 +27,8 @@ struct SwitchSource {
   unsigned power = 1;
 };
 
-/// For products of up to `parts` parts, 2 … 8 (ParameterError; 2 takes no key), and for
-/// automorphisms, each once; g = 1 takes no key.
+/// Lists the sources of keys for products of up to `parts` parts, 2 … 8 (ParameterError; 2 takes no
+/// key), and for automorphisms, each once; g = 1 takes no key.
 std::vector<SwitchSource> switch_sources(unsigned parts, std::vector<std::uint32_t> automorphisms);
 /// Bytes of a switching key as it travels.
 std::size_t switch_key_bytes(std::uint32_t N, unsigned digits, unsigned rows, unsigned word_bytes);

@@ -149,7 +149,7 @@ class WordEvaluator final : public Evaluator {
   Buffer by_period(const Site& site, Buffer values, unsigned log_repeats) const;
   /// Returns the plan of degree N, which is made once.
   const ring::FftPlan& fft_plan(std::uint32_t N) const;
-  /// On several devices an uploaded array holds its words: they outlive a device.
+  /// On several devices, an uploaded array holds its words: they outlive a device.
   void remember(const WordArray& words, Residues& made) const;
   Site site(std::size_t piece, const run::Piece& at) const {
     const run::Lane& lane = *fleet().lane(at.lane);
@@ -159,7 +159,7 @@ class WordEvaluator final : public Evaluator {
   auto in_pieces(std::size_t count, const F& f) const {
     return fleet().in_pieces(count, most_, f);
   }
-  /// With room for each piece.
+  /// An array that has room for a buffer of each piece, and none yet.
   std::shared_ptr<Residues> draft(const Shape& shape, Pieces pieces) const;
   static Held held(const Array& a) {
     return std::static_pointer_cast<const Residues>(storage_of(a));

@@ -32,7 +32,7 @@ struct FftTables {
   unsigned lanes, log_lanes;
   std::uint32_t M, vectors;
   std::vector<Pass> passes;  ///< at least two
-  /// Per group of `lanes` nodes, twiddles_per_node(log_lanes) pairs of vectors (re, im).
+  /// Each group of `lanes` nodes has twiddles_per_node(log_lanes) pairs of vectors (re, im).
   const double* lane_twiddles;
   /// Result exponents in internal order are vector_exponent[v] + lane_exponent[k] modulo 2N.
   std::vector<std::uint32_t> vector_exponent, lane_exponent;

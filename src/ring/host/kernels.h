@@ -32,11 +32,12 @@ void ntt_block_of(const NttTables<Word>& tables, std::size_t block, Word* data,
                   const Ahead& ahead = {});
 template <class Word>
 void intt_polynomial(const NttTables<Word>& tables, const Word* in, Word* out);
-/// With results times scale·N: N^-1 is where that is the transform itself. `shoup`: of `scale`.
+/// intt_polynomial, with results times scale·N: where `scale` is N^-1, that is the transform
+/// itself. `shoup` is Shoup's companion of `scale`.
 template <class Word>
 void intt_scaled(const NttTables<Word>& tables, Word scale, Word shoup, const Word* in, Word* out);
-/// From N coefficients to N/2 values and back, in the order of FftPlan. `work`: N doubles aligned
-/// for every SIMD width, or null for memory of its own.
+/// These go from N coefficients to N/2 values and back, in the order of FftPlan. `work` has N
+/// doubles aligned for every SIMD width, or is null for memory of its own.
 void fft_polynomial(const FftTables& tables, const double* in, std::complex<double>* out,
                     double* work = nullptr);
 void ifft_polynomial(const FftTables& tables, const std::complex<double>* in, double* out,

@@ -74,7 +74,7 @@ struct Butterfly {
     else
       inverse<same>(u, v, w, w_shoup);
   }
-  /// Into [0, q).
+  /// Returns x reduced into [0, q).
   HWY_INLINE Vw<Word> finish(Vw<Word> x) const {
     return lazy ? reduce_once(reduce_once(x, two_q), q) : x;
   }

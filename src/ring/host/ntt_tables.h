@@ -9,8 +9,9 @@
 
 namespace whorl::ring {
 
-/// As for FftTables: vertical levels down to nodes of one vector, then groups of `lanes` nodes are
-/// transposed and finished with one node a lane. The vertical levels read the plan's own tables.
+/// The transform runs as with FftTables: vertical levels go down to nodes of one vector, then
+/// groups of `lanes` nodes are transposed and finished with one node a lane. The vertical levels
+/// read the plan's own tables.
 template <class Word>
 struct NttTables {
   /// `memory`, if given, has words(plan) words aligned for every SIMD width and outlives this.
@@ -22,8 +23,8 @@ struct NttTables {
   Word q;
   const Word *roots, *roots_shoup, *inverse_roots, *inverse_roots_shoup;  ///< the plan's
   Word inverse_N, inverse_N_shoup;
-  /// Per group of `lanes` nodes, lanes - 1 pairs of vectors (w, its Shoup companion): level by
-  /// level, node by node, as roots()[m + i] is indexed.
+  /// Each group of `lanes` nodes has lanes - 1 pairs of vectors (w, its Shoup companion), level by
+  /// level and node by node, as roots()[m + i] is indexed.
   const Word *forward_lanes, *inverse_lanes;
 
  private:

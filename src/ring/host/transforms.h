@@ -25,8 +25,8 @@ class HostNtt {
 
   const NttPlan<Word>& plan() const { return *plan_; }
 
-  /// From N coefficients to N values and back, residues below q in and out. `out` may be `in`, but
-  /// not overlap it otherwise. ShapeError for another number of words.
+  /// These go from N coefficients to N values and back, with residues below q in and out. `out` may
+  /// be `in`, but not overlap it otherwise. ShapeError for another number of words.
   void forward(std::span<const Word> in, std::span<Word> out) const;
   void inverse(std::span<const Word> in, std::span<Word> out) const;
   void forward(std::span<Word> x) const { forward(x, x); }
@@ -48,7 +48,7 @@ class HostFft {
 
   std::uint32_t N() const { return 2 * tables_.M; }
 
-  /// From N coefficients to N/2 values and back. ShapeError for other numbers of them.
+  /// These go from N coefficients to N/2 values and back. ShapeError for other numbers of them.
   void forward(std::span<const double> in, std::span<std::complex<double>> out) const;
   void inverse(std::span<const std::complex<double>> in, std::span<double> out) const;
 
