@@ -21,7 +21,8 @@ struct Design {
 /// The memory behind all ports together.
 struct Memory {
   std::uint32_t latency = 40;  ///< cycles from a burst's address to its first beat
-  /// All ports together take this many, at most 4,096; 0 stands for as many as the ports take.
+  /// All ports together may move so many bytes a cycle; more than 4,096 count as 4,096. 0 stands
+  /// for as many as the ports take.
   std::uint32_t bytes_a_cycle = 0;
   std::uint32_t stall = 0;         ///< of 256 beats, how many come late: 0 … 256
   std::uint32_t stall_cycles = 1;  ///< how much later

@@ -38,8 +38,8 @@ run::SizedKey prepare_switch(const backend::Queue& queue, const KeyMaterial& key
   return backend::with_word_bytes<2>(static_cast<unsigned>(keys.switch_b.word_bytes()), with);
 }
 
-/// A switching key takes about so many bytes of a device's memory: its rows are padded to whole
-/// words of their own.
+/// About so many bytes of a device's memory a switching key takes: for each of its rows n + 1
+/// words, as large as those in which it travels.
 std::size_t switch_bytes(const KeyMaterial& keys) {
   return keys.switch_b.size() * (keys.key_switch.n + 1) * keys.switch_b.word_bytes();
 }

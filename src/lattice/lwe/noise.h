@@ -64,7 +64,7 @@ double key_switch_variance(const ring::Gadget& gadget, std::uint32_t N, double s
 // A part of these is the same in all results under one key: mean squares over keys of the constants
 // in the table of docs/noise.md, where low digits and dropped bits have a mean of -1/2.
 
-/// Returns the part of external_product_variance that is constant, after a number of steps.
+/// The constant part of what `steps` external products add to the variance.
 double external_product_constant(const ring::Gadget& gadget, double steps, std::uint32_t N,
                                  double row_variance, double lwe_mean_square,
                                  double ring_mean_square);

@@ -32,7 +32,8 @@ class Tables {
   }
 
   unsigned word_bytes() const { return words_.index() == 0 ? 4 : 8; }
-  /// Returns the coefficient of the constant polynomial, which a device makes itself.
+  /// The coefficient of the constant polynomial, if that is the only table: a device makes it
+  /// itself.
   std::optional<std::uint64_t> constant() const { return constant_; }
 
   /// The test vectors that a range of the batch uses, each once, and the number of each
