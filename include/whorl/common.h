@@ -21,10 +21,12 @@ using Digest = std::array<std::uint8_t, 16>;
 /// Lengths of an array's axes, at most 32 of them. An array without axes is a single element.
 using Shape = std::vector<std::uint64_t>;
 
-/// Called with (done, total) from the calling thread; return false to stop (InterruptedError).
+/// Long calls call it with (done, total), from the calling thread; it returns false to stop them
+/// (InterruptedError).
 using Progress = std::function<bool(std::size_t done, std::size_t total)>;
 
-/// Asked every few milliseconds from the calling thread; return true to stop (InterruptedError).
+/// Long calls ask it every few milliseconds, from the calling thread; it returns true to stop them
+/// (InterruptedError).
 using Interrupt = std::function<bool()>;
 
 /// What the library sees of an object that a circuit encodes once for many calls.

@@ -78,7 +78,7 @@ struct LoadOptions {
   /// before they are expanded (OversizedError, with the bytes that they need) if they would take
   /// more than max_expanded_bytes and also more than four times the payload.
   std::uint64_t max_expanded_bytes = 1ULL << 28;
-  /// Asked between pieces of a few megabytes.
+  /// This is asked between pieces of a few megabytes.
   Interrupt interrupt{};
 };
 
@@ -100,7 +100,7 @@ template <class T>
 concept Saved = is_saved<T>;
 
 struct SaveOptions {
-  /// Asked between pieces of a few megabytes.
+  /// This is asked between pieces of a few megabytes.
   Interrupt interrupt{};
   /// Ciphertexts are saved with this shape in place of the one that they have; nothing is copied
   /// for it.

@@ -17,7 +17,7 @@ struct SessionState;
 const std::shared_ptr<const SessionState>& state_of(const Session& session);
 }  // namespace run
 
-/// Where servers work. Also what a server takes that opens a session of its own.
+/// The options say where servers work. A server that opens a session of its own takes them, too.
 struct SessionOptions {
   /// "cpu"; "cuda" (the first GPU), "cuda:1", several GPUs as "cuda:0,1" or "cuda:all"; "" takes a
   /// GPU that can be used, or else the CPU. DeviceError if a named device is not there; no other

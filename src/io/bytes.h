@@ -64,7 +64,7 @@ std::shared_ptr<Word[]> unfilled(std::uint64_t count, std::string_view field) {
 /// Brings bytes when they are asked for.
 class ByteSource {
  public:
-  /// Those before `end` are there when it returns.
+  /// The bytes before `end` are there when it returns.
   virtual void fill_to(const std::uint8_t* end) = 0;
 
  protected:

@@ -22,7 +22,7 @@ inline std::string remedy(int code) {
 /// "path cannot be <action>: <the system's words for `code`>".
 [[noreturn]] inline void throw_io_error(const std::filesystem::path& path, std::string_view action,
                                         int code = errno) {
-  // Not strerror, which two threads may not call at once.
+  // Two threads may call message() at once, but not strerror().
   throw IoError(path.string() + " cannot be " + std::string(action) + ": " +
                 std::generic_category().message(code) + remedy(code));
 }

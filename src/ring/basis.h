@@ -83,7 +83,7 @@ class Basis {
     for (unsigned w = 0; w < 2; ++w) a.words_[w] &= b.words_[w];
     return a;
   }
-  /// Those of a that are not in b.
+  /// The indices of a that are not in b.
   friend Basis operator-(Basis a, const Basis& b) {
     for (unsigned w = 0; w < 2; ++w) a.words_[w] &= ~b.words_[w];
     return a;

@@ -165,7 +165,8 @@ class Fleet {
   bool holds_any(std::span<const Piece> pieces) const;
   void side_by_side(std::span<const Piece> pieces,
                     const std::function<void(std::size_t)>& body) const;
-  /// Called where it is handled: marks its device, keeps the first.
+  /// Is called where a DeviceError is handled: it marks the lane's device as failed, and keeps the
+  /// error in `first` if that is empty.
   void note(std::size_t lane, const std::string& message, std::exception_ptr& first) const;
 
   /// What is known of the devices, whichever fleet has learnt it.

@@ -118,7 +118,8 @@ void KeyBudget::let_go(Entries::iterator entry, const Holder& holder) const {
   if (mutex_.abandoned()) return;  // called by destructors
   const std::scoped_lock lock(mutex_);
   entry->holders.erase(std::ranges::find(entry->holders, holder));
-  // Also where others hold it still: who waits asks anew whether any of them goes on.
+  // Waiting threads are told also where others hold it still: who waits asks anew whether any of
+  // them goes on.
   if (!waiting_.empty()) tell();
   if (entry->holders.empty() && !entry->key) leaving.splice(leaving.end(), entries_, entry);
 }

@@ -64,7 +64,7 @@ class KeyBudget final : public RoomMaker, public std::enable_shared_from_this<Ke
   /// them.
   void reserve(Lock& lock, const Lane& lane, std::size_t bytes) const;
   class Waiting;
-  /// Called under the lock: wakes the waiting threads, which then look for room again.
+  /// Is called under the lock, and wakes the waiting threads, which then look for room again.
   void tell() const {
     freed_.fetch_add(1);
     freed_.notify_all();
@@ -126,9 +126,11 @@ class KeyOnDevices {
   using Place = KeyBudget::Entries::iterator;
   std::shared_ptr<const void> get(const Lane& lane) const;
   std::shared_ptr<const void> prepare(const Lane& lane, KeyBudget::Lock& lock) const;
-  /// Where memory is short, unused keys leave the device, and then arrays that are longest unused.
+  /// Prepares the key. Where memory is short, unused keys leave the device, and then arrays that
+  /// are longest unused.
   SizedKey prepare_with_room(const Lane& lane, std::size_t about) const;
-  /// Where it is on the lane, or the list's end. Under the budget's lock, as the one below.
+  /// Its place on the lane, or the list's end. The budget's lock must be held, as for the one
+  /// below.
   Place find(const Lane& lane) const;
   void leave(Place place) const;
 

@@ -45,7 +45,7 @@ class RoomMaker {
 /// resident.
 class Residents {
  public:
-  /// Once for each: it stays known while it is on the host.
+  /// Is called once for each resident: it stays known while it is on the host.
   void enroll(const std::shared_ptr<Resident>& resident);
   /// Marks it as used now, so that it leaves last.
   void touch(Resident& resident) { resident.used_ = ++clock_; }

@@ -187,8 +187,8 @@ std::vector<Stored<Word>> each_result(const Fleet& fleet, std::span<const Piece>
   return out;
 }
 
-/// Where a value that was made on lane `lane` of the fleet can be had: there, on the host, or in a
-/// replica on a lane that works. An empty one if it is lost.
+/// Returns a value that was made on lane `lane` of the fleet as it can be had: there, on the host,
+/// or as a replica on a lane that works. It is empty if the value is lost.
 template <class Word>
 Stored<Word> at_hand(const Fleet& fleet, std::size_t lane, const Stored<Word>& value) {
   if (!fleet.has_failed(lane) || value.kept()) return value;

@@ -94,9 +94,9 @@ void Fleet::run_on(std::size_t lane, const Job& job, Range range) const {
     int before = std::uncaught_exceptions();
   } const drain{queues};
   bool asked = false;  // a key that this call needs may leave, and comes back: once
-  /// Called where OutOfMemoryError is handled: rethrows it if the piece cannot be halved, and no
-  /// array and no unused key leaves the device for it. A call that holds the lane is not waited
-  /// for: it may wait for keys that this one has.
+  /// Is called where OutOfMemoryError is handled, and rethrows it if the piece cannot be halved,
+  /// and no array and no unused key leaves the device for it. A call that holds the lane is not
+  /// waited for: it may wait for keys that this one has.
   const auto halve = [&](Range piece) {
     const std::unique_lock held(on, std::try_to_lock);
     if (held && (on.residents().spill() ||

@@ -55,7 +55,7 @@ inline std::shared_ptr<const backend::Device> strained_device(std::string name,
   return std::make_shared<StrainedDevice>(std::move(name), std::move(strain));
 }
 
-/// So many of them, of one thread each and with `most` ciphertexts at once, and their strains.
+/// `count` such devices, of one thread each and with `most` ciphertexts at once, and their strains.
 struct StrainedDevices {
   explicit StrainedDevices(std::size_t count, std::size_t most = 512,
                            const std::string& name = "strained") {

@@ -1,4 +1,4 @@
-// Where a frame is written to.
+// What a frame is written to.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace whorl::io {
 class Sink {
  public:
   virtual ~Sink() = default;
-  /// Called once, before the first byte, with the number of bytes that will come.
+  /// Is called once, before the first byte, with the number of bytes that will come.
   virtual void expect(std::uint64_t /*total*/) {}
   virtual void write(ByteSpan bytes) = 0;
 };

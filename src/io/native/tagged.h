@@ -124,7 +124,7 @@ struct FieldValue<std::vector<Element>> {
   }
 };
 
-/// Not written if there is no value.
+/// A field of this type is not written if there is no value.
 template <class Value>
 struct FieldValue<std::optional<Value>> {
   static void write(const std::optional<Value>& value, std::uint64_t most, const std::string& name,

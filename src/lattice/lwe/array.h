@@ -72,7 +72,7 @@ class Rows {
   backend::Slice<const Word> slice() const {
     return buffer<Word>().slice().part(first_, count_ * form_.row());
   }
-  /// Those of some rows.
+  /// The words of some rows.
   template <class Word>
   backend::Slice<const Word> slice(run::Range range) const {
     return slice<Word>().part(range.begin * form_.row(), range.count * form_.row());

@@ -40,7 +40,7 @@ struct DeviceKeys {
   std::vector<std::shared_ptr<const backend::RotationKey>> further_rotations{};
 };
 
-/// Put on a device when they are used there, and taken off again where the budget asks for it.
+/// Keys are put on a device when they are used there, and leave it where the budget asks for it.
 class Keys {
  public:
   Keys(const std::shared_ptr<run::KeyBudget>& budget, KeyMaterial material);

@@ -20,7 +20,7 @@ std::vector<backend::Slice<const Word>> slices_of(std::span<const Rows* const> i
   return out;
 }
 
-/// That operands of a sum belong together.
+/// Checks that operands of a sum belong together.
 void check_alike(const char* what, std::span<const Rows* const> in) {
   if (in.empty()) throw ShapeError(std::string(what) + ": there is no input");
   for (std::size_t k = 1; k < in.size(); ++k)

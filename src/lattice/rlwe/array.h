@@ -23,8 +23,8 @@ struct Shape {
   ring::Basis basis;
   std::size_t count = 0;
   Form form = Form::evaluation;
-  /// Not 0: a plaintext that is stored by its period. 2^log_repeats neighbouring values are one
-  /// word, as in the factors of backend::RnsOps.
+  /// It is 0 but for a plaintext that is stored by its period: there 2^log_repeats neighbouring
+  /// values are one word, as in the factors of backend::RnsOps.
   unsigned log_repeats = 0;
 
   std::size_t rows() const { return std::size_t{parts} * basis.size(); }
@@ -47,7 +47,7 @@ class Array {
   Form form() const { return shape().form; }
   /// Bytes of the residues, without replicas.
   std::size_t bytes() const { return storage_ ? storage_->bytes : 0; }
-  /// Where the batch lies: see run::Fleet::pieces.
+  /// They say where the batch lies: see run::Fleet::pieces.
   const std::vector<run::Piece>& pieces() const { return storage_->pieces; }
   bool is_of(const Evaluator& evaluator) const {
     return storage_ && storage_->evaluator.get() == &evaluator;

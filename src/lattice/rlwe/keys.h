@@ -46,7 +46,7 @@ class Keys {
   Keys(std::shared_ptr<const Evaluator> evaluator, std::span<const SwitchKeyData> keys,
        std::shared_ptr<run::KeyBudget> budget);
 
-  /// Those of a dry run (DryEvaluator): each is there once get() has asked for it.
+  /// Keys of a dry run (DryEvaluator): each is there once get() has asked for it.
   Keys(std::shared_ptr<const Evaluator> evaluator, ring::KeyLayout layout);
 
   /// Whether get() has it.

@@ -106,7 +106,7 @@ class WordEvaluator final : public Evaluator {
   };
   using Held = std::shared_ptr<const Residues>;
 
-  /// Where a piece is worked on; under the lane's hold.
+  /// The place where a piece is worked on, under the lane's hold.
   struct Site {
     std::size_t piece;
     const run::Lane& lane;
