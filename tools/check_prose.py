@@ -1,8 +1,8 @@
-"""Find doc comments that are no sentences, and Markdown tables that do not render as tables.
+"""Find doc comments that are no sentences, and Markdown pages whose lines or tables are broken.
 
-- A doc comment (`///`) in include/ or src/ does not begin with a preposition that leans on the name
-  below it ("Of each prime."). "With two devices, …" is a sentence: a comma ends the phrase. In src/
-  only "Of" is looked for.
+- A doc comment (`///`) does not begin with a preposition that leans on the name below it ("Of each
+  prime."). "With two devices, …" is a sentence: a comma ends the phrase. In the backends, schemes
+  and circuits only "Of" is looked for.
 - A Markdown table has a row of dashes below its first row, as many cells in every row, and no blank
   line between its rows.
 
@@ -16,6 +16,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+COMMENTED = ("include", "src", "python/src", "tests/support")
+LOOSE = ("backend", "schemes", "circuits")
 SOURCE_SUFFIXES = (".h", ".cpp", ".cu", ".cuh")
 PREPOSITIONS = frozenset(
     "After As At Before Below Between By For From In Into Of On Over To Under Until With".split()
@@ -25,6 +27,11 @@ LINE = re.compile(r"\s*///(?!<) ?(.*)")
 SKIPPED = ("build", ".venv", ".git", "node_modules")
 DASHES = re.compile(r"\|(?:\s*:?-+:?\s*\|)+$")
 FENCE = re.compile(r"\s*(```|~~~)")
+ITEM = re.compile(r"\s*([-*+]|\d+[.)]) ")
+# Tables, headings, HTML, pictures and quotations: no line of theirs goes on in the next one.
+APART = re.compile(r"\s*(\||#|<|!\[|>|$)")
+# The only page whose paragraphs are wrapped.
+WRAPPED = ("CHANGELOG.md",)
 
 
 def first_words(text: str) -> str:
@@ -32,17 +39,18 @@ def first_words(text: str) -> str:
     return re.split(r"[.:;](?:\s|$)", text, maxsplit=1)[0]
 
 
-def fragment(sentence: str, public: bool) -> bool:
+def fragment(sentence: str, where: Path) -> bool:
     """Whether what a doc comment begins with leans on the name below it."""
     word = sentence.partition(" ")[0]
     if word == "Of":
         return True
-    return public and word in PREPOSITIONS and "," not in sentence
+    loose = where.parts[0] == "src" and where.parts[1] in LOOSE
+    return not loose and word in PREPOSITIONS and "," not in sentence
 
 
 def check_comments(root: Path) -> Iterator[str]:
     """One line a doc comment that is a fragment."""
-    for folder in ("include", "src"):
+    for folder in COMMENTED:
         for path in sorted((root / folder).rglob("*")):
             if path.suffix not in SOURCE_SUFFIXES:
                 continue
@@ -53,9 +61,10 @@ def check_comments(root: Path) -> Iterator[str]:
                     block.append(found.group(1))
                     continue
                 sentence = first_words(" ".join(block))
-                if block and fragment(sentence, folder == "include"):
-                    where = f"{path.relative_to(root)}:{number - len(block)}"
-                    yield f"{where}: a doc comment begins with a fragment: {sentence!r}"
+                where = path.relative_to(root)
+                if block and fragment(sentence, where):
+                    first = number - len(block)
+                    yield f"{where}:{first}: a doc comment begins with a fragment: {sentence!r}"
                 block = []
 
 
@@ -78,23 +87,35 @@ def check_table(rows: list[str]) -> Iterator[tuple[int, str]]:
             yield number, f"{cells(row)} cells in a row of a table of {cells(rows[0])}"
 
 
+def check_page(lines: list[str], wrapped: bool) -> Iterator[tuple[int, str]]:
+    """Lines of a Markdown page, counted from 1, and what is wrong with each."""
+    code, text, rows = False, False, list[str]()
+    for number, line in enumerate([*lines, ""], 1):
+        fence = FENCE.match(line) is not None
+        code = code != fence
+        if not code and line.lstrip().startswith("|"):
+            rows.append(line)
+            text = False
+            continue
+        for row, problem in check_table(rows) if rows else ():
+            yield number - len(rows) + row, problem
+        rows = []
+        goes_on = not (code or fence or APART.match(line) or ITEM.match(line))
+        if text and goes_on and not wrapped:
+            yield number, "the paragraph above goes on: write a paragraph in one line"
+        # What is indented is code, unless it goes on with text above it.
+        indented = not text and line.startswith("    ") and not ITEM.match(line)
+        text = not (code or fence or indented or APART.match(line))
+
+
 def check_pages(root: Path) -> Iterator[str]:
-    """One line a row of a Markdown table that is broken."""
+    """One line a breach in a Markdown page."""
     for path in sorted(root.rglob("*.md")):
         where = path.relative_to(root)
-        if any(part in SKIPPED for part in where.parts):
-            continue
-        code, rows = False, list[str]()
-        lines = path.read_text(encoding="utf-8").split("\n")
-        for number, line in enumerate([*lines, ""], 1):
-            if FENCE.match(line):
-                code = not code
-            if not code and line.lstrip().startswith("|"):
-                rows.append(line)
-                continue
-            for row, problem in check_table(rows) if rows else ():
-                yield f"{where}:{number - len(rows) + row}: {problem}"
-            rows = []
+        if not any(part in SKIPPED for part in where.parts):
+            lines = path.read_text(encoding="utf-8").split("\n")
+            for number, problem in check_page(lines, path.name in WRAPPED):
+                yield f"{where}:{number}: {problem}"
 
 
 def check(root: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""Doc comments that are fragments and broken tables, in this tree and in one that has both."""
+"""Fragments, broken tables and wrapped paragraphs, in this tree and in one that has them."""
 
 from __future__ import annotations
 
@@ -32,10 +32,14 @@ def test_this_tree_is_clean() -> None:
         ("src/a.h", "/// Returns one of each prime.", False),
         ("src/a.h", "int a;  ///< of each prime", False),
         ("src/a.h", "// Of each prime.", False),
-        ("src/a.h", "/// From each digit.", False),
+        ("src/schemes/a.h", "/// From each digit.", False),
+        ("src/schemes/a.h", "/// Of each digit.", True),
+        ("src/run/a.h", "/// From each digit.", True),
         ("include/whorl/a.h", "/// From each digit.", True),
         ("include/whorl/a.h", "/// With several devices, a batch is\n/// spread.", False),
-        ("python/src/a.h", "/// Of each prime.", False),
+        ("python/src/a.h", "/// From each digit.", True),
+        ("tests/support/a.h", "/// With each digit.", True),
+        ("tests/unit/a.h", "/// Of each prime.", False),
     ],
 )
 def test_fragments_are_found(tmp_path: Path, where: str, comment: str, bad: bool) -> None:
@@ -62,3 +66,24 @@ def test_broken_tables_are_found(tmp_path: Path, page: str, lines: list[int]) ->
     (tmp_path / "page.md").write_text(page, encoding="utf-8")
     said = problems(tmp_path)
     assert [int(line.split(":")[1]) for line in said] == lines
+
+
+@pytest.mark.parametrize(
+    ("page", "lines"),
+    [
+        ("one line\n\nanother line\n- an item\n- an item\n", []),
+        ("a paragraph\nthat is wrapped\nonce more\n", [2, 3]),
+        ("- an item\n  that is wrapped\n", [2]),
+        ("1. an item\n\n   its second paragraph\n2. an item\n   that is wrapped\n", [5]),
+        ("# Heading\ntext\n![picture](a.svg)\n<!-- comment -->\ntext\n", []),
+        ("text:\n\n    code\n    code\n\ntext\n", []),
+        ("text:\n```\ncode\ncode\n```\ntext\nthat is wrapped\n", [7]),
+        (TABLE + "text\nthat is wrapped\n", [6]),
+    ],
+)
+def test_wrapped_paragraphs_are_found(tmp_path: Path, page: str, lines: list[int]) -> None:
+    (tmp_path / "page.md").write_text(page, encoding="utf-8")
+    said = problems(tmp_path)
+    assert [int(line.split(":")[1]) for line in said] == lines
+    (tmp_path / "page.md").rename(tmp_path / "CHANGELOG.md")
+    assert problems(tmp_path) == []
