@@ -1,4 +1,4 @@
-// The counters of devices that count their own work.
+// The counters of devices that count their work.
 #pragma once
 
 #include <cstdint>

@@ -16,8 +16,7 @@
 
 namespace whorl::run {
 
-/// Waits for the queue, and drops what it throws: an error is under way, and is the one that
-/// callers are to see.
+/// Waits, and drops errors of the wait, since another error is being thrown already.
 void wait_quietly(const backend::Queue& queue);
 
 /// Arrays, keys and calls share it; it lives as long as the last of them. It is made by
