@@ -24,14 +24,12 @@ PREPOSITIONS = frozenset(
 )
 LINE = re.compile(r"\s*///(?!<) ?(.*)")
 # Folders without pages of Whorl's own.
-SKIPPED = ("build", ".venv", ".git", "node_modules")
+SKIPPED = ("build", ".venv", ".git", ".pytest_cache", "node_modules")
 DASHES = re.compile(r"\|(?:\s*:?-+:?\s*\|)+$")
 FENCE = re.compile(r"\s*(```|~~~)")
 ITEM = re.compile(r"\s*([-*+]|\d+[.)]) ")
 # Tables, headings, HTML, pictures and quotations: no line of theirs goes on in the next one.
 APART = re.compile(r"\s*(\||#|<|!\[|>|$)")
-# The only page whose paragraphs are wrapped.
-WRAPPED = ("CHANGELOG.md",)
 
 
 def first_words(text: str) -> str:
@@ -87,7 +85,7 @@ def check_table(rows: list[str]) -> Iterator[tuple[int, str]]:
             yield number, f"{cells(row)} cells in a row of a table of {cells(rows[0])}"
 
 
-def check_page(lines: list[str], wrapped: bool) -> Iterator[tuple[int, str]]:
+def check_page(lines: list[str]) -> Iterator[tuple[int, str]]:
     """Lines of a Markdown page, counted from 1, and what is wrong with each."""
     code, text, rows = False, False, list[str]()
     for number, line in enumerate([*lines, ""], 1):
@@ -101,7 +99,7 @@ def check_page(lines: list[str], wrapped: bool) -> Iterator[tuple[int, str]]:
             yield number - len(rows) + row, problem
         rows = []
         goes_on = not (code or fence or APART.match(line) or ITEM.match(line))
-        if text and goes_on and not wrapped:
+        if text and goes_on:
             yield number, "the paragraph above goes on: write a paragraph in one line"
         # What is indented is code, unless it goes on with text above it.
         indented = not text and line.startswith("    ") and not ITEM.match(line)
@@ -114,7 +112,7 @@ def check_pages(root: Path) -> Iterator[str]:
         where = path.relative_to(root)
         if not any(part in SKIPPED for part in where.parts):
             lines = path.read_text(encoding="utf-8").split("\n")
-            for number, problem in check_page(lines, path.name in WRAPPED):
+            for number, problem in check_page(lines):
                 yield f"{where}:{number}: {problem}"
 
 
