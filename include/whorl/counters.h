@@ -1,4 +1,4 @@
-// What devices count that count their work.
+// The counters of devices that count their work.
 #pragma once
 
 #include <cstdint>

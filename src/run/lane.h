@@ -16,7 +16,7 @@
 
 namespace whorl::run {
 
-/// For where an error is under way, which is to be the one that is thrown.
+/// Waits, and drops errors of the wait, since another error is being thrown already.
 void wait_quietly(const backend::Queue& queue);
 
 /// Arrays, keys and calls share it; it lives as long as the last of them. Made by make_shared.
