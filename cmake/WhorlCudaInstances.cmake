@@ -17,13 +17,15 @@ set(whorl_cuda_instances "")
 foreach(bits 32 64)
   set(word std::uint${bits}_t)
   set(launch "Launch<NttArguments<${word}>>")
-  foreach(forward true false)
+  foreach(direction forward inverse)
     whorl_cuda_instance(
-      choose_ntt_${bits}_${forward} transforms/choose_ntt.cuh
-      "Launches<NttArguments<${word}>> choose_ntt<${word}, ${forward}>(Many, std::uint32_t, ${word})")
+      choose_ntt_${bits}_${direction} transforms/choose_ntt.cuh
+      "Launches<NttArguments<${word}>> choose_ntt<${word}, Direction::${direction}>(Many, std::uint32_t, ${word})")
+  endforeach()
+  foreach(ends converts converts_and_divides)
     whorl_cuda_instance(
-      ntt_ends_${bits}_converting_${forward} transforms/ntt_ends.cuh
-      "${launch} converting_launch<${word}, ${forward}>(std::uint32_t, ${word})")
+      ntt_ends_${bits}_${ends} transforms/ntt_ends.cuh
+      "${launch} converting_launch<${word}, NttEnds::${ends}>(std::uint32_t, ${word})")
   endforeach()
   foreach(end dividing multiplying)
     whorl_cuda_instance(ntt_ends_${bits}_${end} transforms/ntt_ends.cuh
@@ -31,12 +33,9 @@ foreach(bits 32 64)
   endforeach()
 endforeach()
 
-# Blind rotation by FFT: words of 32 or 64 bits, and of the latter keys with one digit a step.
-set(fft_narrow "false, false")
-set(fft_wide "true, false")
-set(fft_coarse "true, true")
+# Blind rotation by FFT
 set(key "const Stream&, const FftKeyArrays&")
-foreach(words narrow wide coarse)
+foreach(words narrow wide one_digit)
   set(batch "const RotationBatch<std::uint64_t>&")
   if(words STREQUAL narrow)
     set(batch "const RotationBatch<std::uint32_t>&")
@@ -44,29 +43,29 @@ foreach(words narrow wide coarse)
   foreach(keys 1 2)
     whorl_cuda_instance(
       rotation_fft_${words}_${keys} rotation/rotation_fft_launch.cuh
-      "void launch_rotate_fft<${keys}, ${fft_${words}}>(${key}, BlindRotation, ${batch})")
+      "void launch_rotate_fft<${keys}, FftWords::${words}>(${key}, BlindRotation, ${batch})")
   endforeach()
   foreach(form all block differences)
     whorl_cuda_instance(
       rotation_fft_${form}_${words} rotation/rotation_fft_unrolled.cuh
-      "void launch_rotate_fft_unrolled<BundleForm::${form}, ${fft_${words}}>(${key}, ${batch})"
-      "std::uint32_t unrolled_at_once<BundleForm::${form}, ${fft_${words}}>(${key})")
+      "void launch_rotate_fft_unrolled<BundleForm::${form}, FftWords::${words}>(${key}, ${batch})"
+      "std::uint32_t unrolled_at_once<BundleForm::${form}, FftWords::${words}>(${key})")
   endforeach()
   whorl_cuda_instance(
     rotation_fft_linked_${words} rotation/rotation_fft_linked.cuh
-    "bool linked_fits<${fft_${words}}>(${key})"
-    "void launch_rotate_fft_linked<${fft_${words}}>(${key}, BlindRotation, ${batch})")
-  foreach(moves false true)
+    "bool linked_fits<FftWords::${words}>(${key})"
+    "void launch_rotate_fft_linked<FftWords::${words}>(${key}, BlindRotation, ${batch})")
+  foreach(steps digits automorphisms)
     whorl_cuda_instance(
-      rotation_fft_walk_${words}_${moves} rotation/rotation_fft_walk.cuh
-      "void launch_rotate_fft_walk<${fft_${words}}, ${moves}>(${key}, const WalkTables&, ${batch})")
+      rotation_fft_walk_${words}_${steps} rotation/rotation_fft_walk.cuh
+      "void launch_rotate_fft_walk<FftWords::${words}, WalkSteps::${steps}>(${key}, const WalkTables&, ${batch})")
   endforeach()
 endforeach()
 foreach(form all block differences)
-  foreach(wide false true)
+  foreach(words narrow wide)
     whorl_cuda_instance(
-      fft_bundles_${form}_${wide} rotation/fft_bundles.cuh
-      "void launch_make_fft_bundles<BundleForm::${form}, ${wide}>(${key}, const std::uint32_t*, std::uint32_t, std::uint32_t, double2*)")
+      fft_bundles_${form}_${words} rotation/fft_bundles.cuh
+      "void launch_make_fft_bundles<BundleForm::${form}, FftWords::${words}>(${key}, const std::uint32_t*, std::uint32_t, std::uint32_t, double2*)")
   endforeach()
 endforeach()
 
@@ -86,9 +85,9 @@ foreach(bits 32 64)
   whorl_cuda_instance(rotation_ntt_raised_${bits} rotation/rotation_ntt_walk.cuh
                       "void launch_rotate_ntt_raised(${walk}, ${batch})")
   foreach(limbs 1 2)
-    foreach(moves false true)
-      whorl_cuda_instance(rotation_ntt_walk_${bits}_${limbs}_${moves} rotation/rotation_ntt_walk.cuh
-                          "void launch_rotate_ntt_walk<${limbs}, ${moves}>(${walk}, ${batch})")
+    foreach(steps digits automorphisms)
+      whorl_cuda_instance(rotation_ntt_walk_${bits}_${limbs}_${steps} rotation/rotation_ntt_walk.cuh
+                          "void launch_rotate_ntt_walk<${limbs}, WalkSteps::${steps}>(${walk}, ${batch})")
     endforeach()
   endforeach()
 endforeach()

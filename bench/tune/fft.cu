@@ -84,8 +84,10 @@ void tune_fft(Tuner& any) {
   TransformTuner tuner(any);
   tuner.fill_reals();
   for_sizes<7, 16>([&]<int log_m>() {
-    using With = typename backend::cuda::FftTuning<log_m, true>::Canonical;
-    using Without = typename backend::cuda::FftTuning<log_m, false>::Canonical;
+    using With =
+        typename backend::cuda::FftTuning<log_m, backend::cuda::Clusters::present>::Canonical;
+    using Without =
+        typename backend::cuda::FftTuning<log_m, backend::cuda::Clusters::none>::Canonical;
     const ring::FftPlan plan(2u << log_m);
     tuner.begin_size("fft", log_m, {shape_line(With::shape), shape_line(Without::shape)});
     for_candidates<With, Without, Table>([&]<class Tuning>() { measure_fft<Tuning>(tuner, plan); });

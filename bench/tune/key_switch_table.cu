@@ -48,8 +48,8 @@ Launch direct(Tuner& tuner, const backend::cuda::CudaSwitchKey& key,
               unsigned least_coefficients = tuning::direct_least_coefficients) {
   return looking_up<Word>(
       tuner, key, [&tuner, &key, least_coefficients](std::size_t count, auto* in, auto* out) {
-        backend::cuda::look_up_directly<Word, false, threads>(tuner.stream(), key,
-                                                              least_coefficients, count, in, out);
+        backend::cuda::look_up_directly<Word, backend::cuda::RowSums::wrapping, threads>(
+            tuner.stream(), key, least_coefficients, count, in, out);
       });
 }
 

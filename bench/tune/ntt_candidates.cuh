@@ -57,8 +57,10 @@ void tune_ntt(Tuner& any, unsigned bits) {
   TransformTuner tuner(any);
   tuner.fill_integers();
   for_sizes<8, 17>([&]<int log_n>() {
-    using With = typename backend::cuda::NttTuning<sizeof(Word), log_n, true>::Canonical;
-    using Without = typename backend::cuda::NttTuning<sizeof(Word), log_n, false>::Canonical;
+    using With = typename backend::cuda::NttTuning<sizeof(Word), log_n,
+                                                   backend::cuda::Clusters::present>::Canonical;
+    using Without = typename backend::cuda::NttTuning<sizeof(Word), log_n,
+                                                      backend::cuda::Clusters::none>::Canonical;
     const std::uint32_t N = 1u << log_n;
     std::vector<ring::NttPlan<Word>> plans;
     for (const std::uint64_t q : math::ntt_primes(bits, N, log_n < 14 ? 1 : 32))

@@ -128,7 +128,8 @@ class FewTuner {
 
 template <int log_n>
 void tune_size(Tuner& tuner, TransformTuner& data) {
-  using Many = typename backend::cuda::NttTuning<sizeof(Word), log_n, true>::Canonical;
+  using Many = typename backend::cuda::NttTuning<sizeof(Word), log_n,
+                                                 backend::cuda::Clusters::present>::Canonical;
   FewTuner few(tuner, data, log_n);
   for_candidates<Many, Many, Table>([&]<class Tuning>() { few.template measure<Tuning>(); });
   few.rank("few ntt 32, 2^" + std::to_string(log_n) +

@@ -171,7 +171,7 @@ class RotationProblem {
   backend::cuda::DeviceArray<Word> luts_, out_, reference_;
 };
 
-Tuning tune_rotation_fft_narrow, tune_rotation_fft_wide, tune_rotation_fft_coarse;
+Tuning tune_rotation_fft_narrow, tune_rotation_fft_wide, tune_rotation_fft_one_digit;
 Tuning tune_rotation_ntt_32, tune_rotation_ntt_64;
 
 }  // namespace whorl::tune

@@ -10,6 +10,8 @@
 
 namespace whorl::tune {
 
+using backend::cuda::FftWords;
+
 /// What the compiler may give a thread: of 65,536 registers a multiprocessor, in eights, at most
 /// 255 (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
 constexpr int register_limit(int threads, int blocks) {
@@ -20,22 +22,22 @@ constexpr int register_limit(int threads, int blocks) {
 /// that leave the same registers are the same kernel: the first of those that leave 255, and
 /// resident threads in steps of 128 beyond. The sums of the products of a node come on top of some
 /// 64 registers, 32 where all is one digit; with less, kernels spill.
-template <class Shape, int keys, bool coarse>
+template <class Shape, int keys, FftWords words>
 constexpr bool fft_candidate(int C, int blocks) {
   const int threads = 2 * C * Shape::threads, resident = threads * blocks;
   const int limit = resident <= 65536 ? register_limit(threads, blocks) : 0;
   const int sums = 4 * C * 2 * keys * Shape::F;
   return threads <= 1024 && blocks <= 32 && (limit == 255 ? blocks == 1 : resident % 128 == 0) &&
-         limit >= sums + (coarse ? 32 : 64) && limit >= 96;
+         limit >= sums + (words == FftWords::one_digit ? 32 : 64) && limit >= 96;
 }
 
 /// Calls f<C, blocks>() for the candidates.
-template <class Shape, int keys, bool coarse, class F>
+template <class Shape, int keys, FftWords words, class F>
 void for_fft_candidates(const F& f) {
   const auto with = [&]<int C, int... i>(std::integer_sequence<int, i...>) {
     (
         [&] {
-          if constexpr (fft_candidate<Shape, keys, coarse>(C, i + 1))
+          if constexpr (fft_candidate<Shape, keys, words>(C, i + 1))
             f.template operator()<C, i + 1>();
         }(),
         ...);
@@ -46,12 +48,12 @@ void for_fft_candidates(const F& f) {
   with.template operator()<4>(blocks);
 }
 
-template <class Shape, int keys, bool wide, bool coarse>
+template <class Shape, int keys, FftWords words>
 void tune_fft_shape(Tuner& tuner, const std::string& kind, const backend::RotationShape& shape) {
-  using Word = std::conditional_t<wide, std::uint64_t, std::uint32_t>;
-  using Tuning = backend::cuda::FftRotationTuning<Shape, keys, wide, coarse>;
+  using Word = backend::cuda::FftWord<words>;
+  using Tuning = backend::cuda::FftRotationTuning<Shape, keys, words>;
   using Loop = backend::cuda::GinxShape<Shape>;
-  using Memory = backend::cuda::FftPolynomialMemory<Loop, wide, coarse>;
+  using Memory = backend::cuda::FftPolynomialMemory<Loop, words>;
   using Batch = backend::cuda::RotationBatch<Word>;
   RotationProblem<Word> problem(tuner, shape);
   const auto prepared = backend::cuda::prepare_fft_key<Word>(
@@ -60,7 +62,7 @@ void tune_fft_shape(Tuner& tuner, const std::string& kind, const backend::Rotati
 
   std::vector<Rotation> all;
   int left_out = 0;
-  for_fft_candidates<Shape, keys, coarse>([&]<int C, int blocks>() {
+  for_fft_candidates<Shape, keys, words>([&]<int C, int blocks>() {
     constexpr int threads = 2 * C * Shape::threads;
     const std::size_t bytes =
         2 * C * (Memory::slot_bytes(key.slots) + Memory::other_bytes(key.slots));
@@ -68,9 +70,10 @@ void tune_fft_shape(Tuner& tuner, const std::string& kind, const backend::Rotati
       ++left_out;
       return;
     }
-    const auto kernel = backend::cuda::rotate_fft<Loop, keys, C, wide, coarse, blocks, false>;
+    const auto kernel =
+        backend::cuda::rotate_fft<Loop, keys, C, words, blocks, backend::cuda::Slots::shared>;
     const auto launch = [&](const Batch& batch) {
-      auto view = backend::cuda::view_of<wide>(key);
+      auto view = backend::cuda::view_of<words>(key);
       view.fetches = batch.count < tuner.gpu().multiprocessors;
       backend::cuda::launch_rotation(tuner.stream(), kernel, view, batch, C, threads, bytes);
     };
@@ -115,13 +118,15 @@ void tune_fft_shape(Tuner& tuner, const std::string& kind, const backend::Rotati
   if (single == nullptr) return;
   // Sorted: the first is the fastest, and right.
   const Rotation& best = all.front();
-  const auto name = [](bool value) { return value ? "true" : "false"; };
   std::string lines = "// " + title + "; in use: batch " +
                       slower_text(used ? used->ms : 0, best.ms) + ", few " +
                       slower_text(used_single ? used_single->few_ms : 0, single->few_ms) + "\n";
   lines += "template <>\nstruct FftRotationTuning<GroupFft<" + std::to_string(Shape::log_m) + ", " +
-           std::to_string(Shape::log_e) + ">, " + std::to_string(keys) + ", " + name(wide) + ", " +
-           name(coarse) + "> {\n";
+           std::to_string(Shape::log_e) + ">, " + std::to_string(keys) + ", FftWords::" +
+           (words == FftWords::narrow ? "narrow"
+            : words == FftWords::wide ? "wide"
+                                      : "one_digit") +
+           "> {\n";
   lines += "  static constexpr int shared = " + std::to_string(best.ciphertexts) +
            ", shared_blocks = " + std::to_string(best.blocks) +
            ", single_blocks = " + std::to_string(single->blocks) + ";\n};\n";
@@ -129,16 +134,16 @@ void tune_fft_shape(Tuner& tuner, const std::string& kind, const backend::Rotati
 }
 
 /// `digits` of `log_base` bits, with one key and with two, below moduli of so many bits.
-template <bool wide, bool coarse>
+template <FftWords words>
 void tune_rotation_fft(Tuner& tuner, const std::string& kind, unsigned bits,
                        const unsigned (&log_base)[2], const unsigned (&digits)[2]) {
   for (std::uint32_t N = 512; N <= 8192; N *= 2)
     backend::cuda::with_fft_shape(N, [&]<class Shape, class ClusterShape>() {
       if constexpr (Shape::M >= 256) {
-        tune_fft_shape<Shape, 1, wide, coarse>(tuner, kind,
-                                               rotation_shape(N, bits, 1, log_base[0], digits[0]));
-        tune_fft_shape<Shape, 2, wide, coarse>(tuner, kind,
-                                               rotation_shape(N, bits, 2, log_base[1], digits[1]));
+        tune_fft_shape<Shape, 1, words>(tuner, kind,
+                                        rotation_shape(N, bits, 1, log_base[0], digits[0]));
+        tune_fft_shape<Shape, 2, words>(tuner, kind,
+                                        rotation_shape(N, bits, 2, log_base[1], digits[1]));
       }
     });
 }

@@ -3,7 +3,7 @@
 namespace whorl::tune {
 
 void tune_rotation_fft_narrow(Tuner& tuner) {
-  tune_rotation_fft<false, false>(tuner, "narrow", 27, {8, 9}, {2, 3});
+  tune_rotation_fft<FftWords::narrow>(tuner, "narrow", 27, {8, 9}, {2, 3});
 }
 
 }  // namespace whorl::tune

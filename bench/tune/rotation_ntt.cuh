@@ -35,7 +35,8 @@ void measure_ntt_rotations(Tuner& tuner, const backend::RotationShape& shape,
     const std::size_t bytes = Memory::slot_bytes(C, key.slots) + Memory::other_bytes(C);
     if constexpr (C == 1 || threads <= 512) {
       if (bytes <= tuner.gpu().shared_per_block) {
-        const auto kernel = backend::cuda::rotate_ntt<Shape, keys, C, 1, false>;
+        const auto kernel =
+            backend::cuda::rotate_ntt<Shape, keys, C, 1, backend::cuda::Slots::shared>;
         const auto launch = [&](const Batch& batch) {
           backend::cuda::launch_rotation(tuner.stream(), kernel, view, batch, C, threads, bytes);
         };

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backend/contract/family.h"
+#include "backend/contract/rns_fusions.h"
 #include "ring/base_conversion.h"
 #include "ring/rns_plan.h"
 
@@ -229,13 +230,17 @@ class RnsOps : public Family {
   using Input = Slice<const Word>;
   using Output = Slice<Word>;
 
+  /// Returns what the device fuses of the entries below. A device that fuses something overrides
+  /// this, and the body of the entry.
+  virtual RnsFusions fusions() const { return {}; }
+
   std::unique_ptr<const Tables> prepare(std::shared_ptr<const ring::RnsPlan<Word>> plan) const;
-  /// From at most ring::Basis::most primes.
+  /// Prepares a conversion from at most ring::Basis::most primes.
   std::unique_ptr<const Conversion<Word>> prepare_conversion(
       const ring::BaseConversion<Word>& rule) const;
   std::unique_ptr<const Key> prepare_key(const Tables& tables, const ring::KeyLayout& layout,
                                          const RnsRowSource<Word>& rows) const;
-  /// With the plan's usual layout.
+  /// Prepares a key with the plan's usual layout.
   std::unique_ptr<const Key> prepare_key(const Tables& tables,
                                          const RnsRowSource<Word>& rows) const {
     return prepare_key(tables, tables.plan().key_layout(), rows);
@@ -267,8 +272,8 @@ class RnsOps : public Family {
   /// `out`.
   void inner_product(const Key& key, const Tables& tables, const ring::Basis& basis, Input digits,
                      const ScaledTerm<Word>& added, bool onto, Output out) const;
-  /// inner_product of what `extend` makes of `in`, (basis, B, N), with the digits of the key's
-  /// layout and Lift::exact. A device may do without all digits in memory.
+  /// out = the inner product of what `extend` makes of `in`, (basis, B, N), with the digits of the
+  /// key's layout and Lift::exact. A device may do without all digits in memory.
   void extended_product(const Key& key, const Tables& tables, const ring::Basis& basis,
                         std::uint32_t g, Input in, Output out) const {
     extended_product(key, tables, basis, in, {.x = {}, .over = {}, .g = g}, false, out);
@@ -281,31 +286,22 @@ class RnsOps : public Family {
   /// may do without c in memory.
   void switched_product(const Key& key, const Tables& tables, const ring::Basis& basis,
                         const FactorsOf<Word>& factors, Output out) const;
-  /// Whether it does. If not, c_0 and c_1 are better added in the division that follows, where that
-  /// drops no primes but the special ones.
-  virtual bool fuses_products() const { return false; }
   /// out (terms, 2, rows, B, N): for each term inner_product(key_i, tables, basis, digits, added at
   /// X^(g_i), false, out_i). All keys have one layout, and added.g is 1. If added.x is empty,
   /// nothing is added.
   void inner_products(std::span<const TurnedKey<Word>> terms, const Tables& tables,
                       const ring::Basis& basis, Input digits, const ScaledTerm<Word>& added,
                       Output out) const;
-  /// How many terms to pass in one call, with their keys on the device, of sum_of_inner_products
-  /// too. It is 1 if the device makes them one by one.
-  virtual std::size_t inner_products_at_once() const { return 1; }
-  /// out, over `basis` and the special primes of `layout`, which lies as `sums` of two parts says:
-  /// each the sum of y_i·m over the terms that have a factor m for it, where y_i is
-  /// inner_product(key_i, tables, basis, digits, added at X^(g_i)), and what is added alone for a
-  /// term without a key. `added` has two parts, of which a key uses the first, and g = 1. All keys
+  /// Makes sums over `basis` and the special primes of `layout`; out lies as `sums`, of two parts,
+  /// says. A sum is that of y_i·m over the terms that have a factor m for it. y_i is
+  /// inner_product(key_i, tables, basis, digits, added at X^(g_i)), or, for a term without a key,
+  /// what is added alone. `added` has two parts, of which a key uses the first, and g = 1. All keys
   /// have `layout`; digits may be empty if there is none. With `onto` the sums are added to the
   /// contents of `out`.
   void sums_of_turned_products(const ring::KeyLayout& layout, const Tables& tables,
                                const ring::Basis& basis, const SumLayout& sums,
                                std::span<const TurnedProduct<Word>> terms, Input digits,
                                const ScaledTerm<Word>& added, bool onto, Output out) const;
-  /// How many sums to pass in one call. It is 0 if the device fuses nothing: then it is better to
-  /// keep each y_i for all sums.
-  virtual std::size_t turned_sums_at_once() const { return 0; }
   /// Adds up inner products of several polynomials, each at an X^g of its own. digits (D, rows, T,
   /// B, N) of T arrays, added (rows, T, B, N) or empty, out (2, rows, B, N). Term i takes array
   /// first + i: out = sum_i (inner_product(key_i, tables, basis, g_i, digits of it) + (added of it
@@ -314,15 +310,12 @@ class RnsOps : public Family {
   void sum_of_inner_products(std::span<const TurnedKey<Word>> terms, const Tables& tables,
                              const ring::Basis& basis, Input digits, Input added, std::size_t first,
                              bool onto, Output out) const;
-  /// sum_i weight_i·inner_product(key_i, tables, basis, g_i, digits) over one term or more. All
-  /// keys have one layout; digits and out have the shapes of inner_product. With `onto` the sum is
-  /// added to the contents of `out`: a long sum can be made in pieces if the device has no room for
-  /// all keys.
+  /// out = sum_i weight_i·inner_product(key_i, tables, basis, g_i, digits) over one term or more.
+  /// All keys have one layout; digits and out have the shapes of inner_product. With `onto` the sum
+  /// is added to the contents of `out`: a long sum can be made in pieces if the device has no room
+  /// for all keys.
   void weighted_inner_products(std::span<const WeightedKey<Word>> terms, const Tables& tables,
                                const ring::Basis& basis, Input digits, bool onto, Output out) const;
-  /// How many terms to pass in one call, with their keys on the device. It is 1 if the device fuses
-  /// nothing.
-  virtual std::size_t weighted_at_once() const { return 1; }
   /// in (parts, from, B, N), out (parts, to, B, N). D is the product of the primes that `to` lacks,
   /// and E that of the primes that only `to` has. y = (E·x - delta)/D, where delta = E·x mod D and
   /// delta = 0 mod t. |delta| is at most t·D/2, or (1 + 3·L·2^-F) times that, by the rounding of
@@ -345,12 +338,12 @@ class RnsOps : public Family {
               std::size_t b_parts, Input b, Output out) const {
     tensor(tables, basis, a_parts, a, b_parts, b, {}, out);
   }
-  /// out, which lies as `sums` says: each the sum of x_i(X^(g_i))·m_i over its terms; there is at
-  /// least one term. With `onto` the sums are added to the contents of `out`. A device may read an
-  /// x that several sums share once for some of them.
+  /// Makes sums of x_i(X^(g_i))·m_i over the terms of each; out lies as `sums` says, and there is
+  /// at least one term. With `onto` the sums are added to the contents of `out`. A device may read
+  /// an x that several sums share once for some of them.
   void sums_of_products(const Tables& tables, const ring::Basis& basis, const SumLayout& sums,
                         std::span<const ProductTerm<Word>> terms, bool onto, Output out) const;
-  /// To one place after another, out (sums, parts, basis, B, N).
+  /// The same to one place after another, out (sums, parts, basis, B, N).
   void sums_of_products(const Tables& tables, const ring::Basis& basis, std::size_t sums,
                         std::size_t parts, std::span<const ProductTerm<Word>> terms, bool onto,
                         Output out) const {

@@ -95,7 +95,7 @@ class RotationOps : public Family {
   std::unique_ptr<const RotationKey> prepare(const RotationShape& shape,
                                              const RowSource<Word>& rows) const;
 
-  /// For each row:
+  /// Computes for each row:
   ///   ACC <- (0, t·X^-b);  for i = 1 … n:  D <- decompose((X^a_i - 1)·ACC),
   ///   ACC <- ACC + D ⊡ K_i,1 - X^-a_i·(D ⊡ K_i,2)   (second term for ternary keys only)
   /// and writes ACC (B, 2, N) modulo Q, a first. ACC encrypts t·X^(-b + <a, s>). The ternary form
@@ -146,13 +146,15 @@ class RotationOps : public Family {
     const std::uint32_t* lwe;
     const Word* luts;
     const std::uint32_t* index;
-    /// With it: samples of coefficient 0, (count, N+1); it is below Q.
+    /// If it is there, the result is samples of coefficient 0, (count, N+1), to which it is added.
+    /// It is below Q.
     std::optional<Word> constant;
     Word* out;
   };
   virtual std::unique_ptr<RotationKey> make_key(const RotationShape& shape,
                                                 const RowSource<Word>& rows) const = 0;
-  /// For backends that have kernels for GINX only: DeviceError names any other kind.
+  /// Throws DeviceError, which names the kind, unless the shape is that of GINX: for backends that
+  /// have no other kernels.
   void require_ginx(const RotationShape& shape) const;
   virtual void run_rotations(const RotationKey& key, const Batch& batch) const = 0;
   virtual void run_extraction(std::uint64_t Q, std::uint32_t N,

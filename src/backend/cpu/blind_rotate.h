@@ -130,7 +130,7 @@ class Tile {
     }
   }
   std::span<Carried<Word, Value>> carried() { return carried_; }
-  /// To the batch's results.
+  /// Writes to the batch's results.
   void write() const {
     for (std::size_t c = 0; c < carried_.size(); ++c)
       write_accumulator(shape_, carried_[c].acc, batch_, begin_ + c);

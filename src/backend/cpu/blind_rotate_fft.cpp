@@ -53,7 +53,7 @@ struct LoadDigit {
 /// Adds the rounded transform to an accumulator polynomial, or puts it there: the store of the last
 /// inverse pass. Q = Q_high + Q_low, both doubles, so that subtracting multiples of a 54-bit Q is
 /// exact.
-template <class Int, bool replace = false>
+template <class Int, Accumulate how>
 struct PutTransform {
   Int* acc;
   std::size_t N;
@@ -65,8 +65,9 @@ struct PutTransform {
     if constexpr (sizeof(Int) == 4) {
       // The accumulator is added before reducing: sums stay below 2^52 and are exact.
       const Vf sum =
-          replace ? hn::Mul(x, hn::Set(d, scale))
-                  : hn::MulAdd(x, hn::Set(d, scale), to_double<Int>(hn::Load(di, acc + N + j)));
+          how == Accumulate::replace
+              ? hn::Mul(x, hn::Set(d, scale))
+              : hn::MulAdd(x, hn::Set(d, scale), to_double<Int>(hn::Load(di, acc + N + j)));
       const Vf k = hn::Round(hn::Mul(sum, hn::Set(d, inverse_Q)));
       const auto after = round_to_int(hn::NegMulAdd(k, hn::Set(d, Q_high), sum));
       set_accumulator(di, acc, N, j, after);
@@ -75,7 +76,7 @@ struct PutTransform {
       const Vf k = hn::Round(hn::Mul(x, hn::Set(d, inverse_Q)));
       const Vf r = hn::NegMulAdd(k, hn::Set(d, Q_high), x);
       const auto rounded = hn::ConvertTo(di, hn::Round(hn::NegMulAdd(k, hn::Set(d, Q_low), r)));
-      if constexpr (replace)
+      if constexpr (how == Accumulate::replace)
         set_accumulator(di, acc, N, j, centre_once(di, rounded, half, Q));
       else
         add_to_accumulator(di, acc, N, j, rounded, half, Q);
@@ -259,8 +260,8 @@ HWY_INLINE void multiply_bundle_at(const Key* k, std::size_t rows, unsigned keys
   store_complex(sum[1], digits + row_doubles);
 }
 
-/// As multiply_step, with the bundle of each ciphertext's own exponents, which is made where it is
-/// used and never stored.
+/// Does what multiply_step does, with the bundle of each ciphertext's own exponents, which is made
+/// where it is used and never stored.
 template <class Key, class Word>
 HWY_NOINLINE void multiply_bundles(const FftRotationKey& key, const Key* HWY_RESTRICT words,
                                    const BundleStep& step,
@@ -367,11 +368,9 @@ class FftEngine {
     else
       multiply_bundles<double, Word>(key_, key_.doubles.get() + offset, step, tile);
   }
-  void finish(Ct& ct, unsigned component, std::size_t block, bool replace) const {
-    if (replace)
-      finish<true>(ct, component, block);
-    else
-      finish<false>(ct, component, block);
+  void finish(Ct& ct, unsigned component, std::size_t block, Accumulate how) const {
+    how == Accumulate::replace ? finish<Accumulate::replace>(ct, component, block)
+                               : finish<Accumulate::add>(ct, component, block);
   }
 
  private:
@@ -379,17 +378,17 @@ class FftEngine {
   void transform(const Int* values, const Take& take, double* out) const {
     fft_forward_passes(key_.tables, LoadDigit<Int, Take>{values, M_, take}, out);
   }
-  template <bool replace>
+  template <Accumulate how>
   void finish(Ct& ct, unsigned component, std::size_t block) const {
     const double Q = static_cast<double>(shape_.Q), P = static_cast<double>(shape_.raised_by);
     const bool wide = sizeof(Word) == 8;
     const double Q_high = wide ? static_cast<double>(shape_.Q & ~std::uint64_t{1023}) : Q;
     fft_inverse_passes(
         key_.tables, ct.digits + component * N_,
-        PutTransform<Int, replace>{ct.acc[component], N_,
-                                   1.0 / (key_.scale[block] * static_cast<double>(M_) * P), 1.0 / Q,
-                                   Q_high, static_cast<double>(shape_.Q & 1023),
-                                   static_cast<Int>(shape_.Q), static_cast<Int>(shape_.Q / 2)});
+        PutTransform<Int, how>{ct.acc[component], N_,
+                               1.0 / (key_.scale[block] * static_cast<double>(M_) * P), 1.0 / Q,
+                               Q_high, static_cast<double>(shape_.Q & 1023),
+                               static_cast<Int>(shape_.Q), static_cast<Int>(shape_.Q / 2)});
   }
 
   const FftRotationKey& key_;
@@ -413,7 +412,7 @@ void rotate_ginx(const FftEngine<Word>& engine, const RotationShape& shape,
       engine.template multiply<2>(tile, i);
     for (auto& ct : tile)
       for (unsigned component = 0; component < 2 && ct.a != 0; ++component)
-        engine.finish(ct, component, i, false);
+        engine.finish(ct, component, i, Accumulate::add);
   }
 }
 

@@ -34,7 +34,7 @@ struct LoadResidue {
 
 /// Adds a transform to an accumulator polynomial, or puts it there: the store of the last inverse
 /// pass.
-template <class Word, bool lazy, bool replace>
+template <class Word, bool lazy, Accumulate how>
 struct PutResidues {
   using Int = std::make_signed_t<Word>;
   Int* acc;
@@ -46,16 +46,16 @@ struct PutResidues {
     if constexpr (lazy) x = reduce_once(x, hn::Set(d, q));
     const Int half = static_cast<Int>(q / 2), Q = static_cast<Int>(q);
     const auto r = centre_once(di, hn::BitCast(di, x), half, Q);
-    if constexpr (replace)
+    if constexpr (how == Accumulate::replace)
       set_accumulator(di, acc, N, v * kWords<Word>, r);
     else
       add_to_accumulator(di, acc, N, v * kWords<Word>, r, half, Q);
   }
 };
 /// The same of (x - [x]_P)/P, x being modulo P·Q: it gets x/P modulo Q and reads x modulo P.
-template <class Word, bool lazy, bool replace>
+template <class Word, bool lazy, Accumulate how>
 struct PutQuotients {
-  PutResidues<Word, false, replace> put;
+  PutResidues<Word, false, how> put;
   const Word* modulo_P;
   Word P, inverse_P, inverse_P_shoup;
   HWY_INLINE void operator()(std::size_t v, Vw<Word> x) const {
@@ -241,11 +241,9 @@ class NttEngine {
       multiply_bundles<Word>(key_.limbs[l], key_.limbs[l].words.get() + key_.offset(step.block),
                              key_.blocks[step.block], step, tile, at(l));
   }
-  void finish(Ct& ct, unsigned component, std::size_t /*block*/, bool replace) const {
-    if (replace)
-      finish<true>(ct, component);
-    else
-      finish<false>(ct, component);
+  void finish(Ct& ct, unsigned component, std::size_t /*block*/, Accumulate how) const {
+    how == Accumulate::replace ? finish<Accumulate::replace>(ct, component)
+                               : finish<Accumulate::add>(ct, component);
   }
 
  private:
@@ -256,20 +254,20 @@ class NttEngine {
     const ring::NttTables<Word>& tables = key_.limbs[l].tables;
     ntt_forward<Word, lazy>(tables, LoadResidue<Word, Take>{values, take, tables.q}, out);
   }
-  template <bool replace>
+  template <Accumulate how>
   void finish(Ct& ct, unsigned component) const {
     Word* const digits = ct.digits + component * N_;
     const ring::NttTables<Word>& tables = key_.limbs[0].tables;
     Int* const acc = ct.acc[component];
     if (!shape_.raised())
       return ntt_inverse<Word, lazy>(tables, digits,
-                                     PutResidues<Word, lazy, replace>{acc, N_, tables.q});
+                                     PutResidues<Word, lazy, how>{acc, N_, tables.q});
     const ring::NttTables<Word>& raised = key_.limbs[1].tables;
     Word* const modulo_P = digits + at(1);
     ntt_inverse<Word, lazy>(raised, modulo_P, StoreReduced<Word, lazy>{modulo_P, raised.q});
     ntt_inverse<Word, lazy>(
         tables, digits,
-        PutQuotients<Word, lazy, replace>{
+        PutQuotients<Word, lazy, how>{
             {acc, N_, tables.q}, modulo_P, raised.q, key_.inverse_P, key_.inverse_P_shoup});
   }
 
@@ -306,7 +304,7 @@ void rotate_ginx(const NttRotationKey<Word>& key, std::span<Carried<Word, Word>>
         multiply_residues<Word, 2>(limb, step, 2 * digits, ct.a, ct.digits);
       for (unsigned component = 0; component < 2; ++component)
         ntt_inverse<Word, lazy>(limb.tables, ct.digits + component * N,
-                                PutResidues<Word, lazy, false>{ct.acc[component], N, q});
+                                PutResidues<Word, lazy, Accumulate::add>{ct.acc[component], N, q});
     }
   }
 }

@@ -15,7 +15,7 @@ namespace whorl::backend::cpu {
 
 DeviceKind kind();
 
-/// For a queue of the CPU.
+/// Makes the family for a queue of the CPU.
 template <class Word>
 std::shared_ptr<const RingOps<Word>> make_ring(const Queue& queue, const Host& host);
 template <class Word>

@@ -86,17 +86,22 @@ struct PickedRows {
   unsigned count = 0, minus_count = 0;
 };
 
+/// Whether the rows of a key are those of a table of multiples, or are multiplied by digits.
+enum class Rows { looked_up, multiplied };
+
 /// out += sum of the picked rows, reading and writing `out` once; it is padded to whole vectors.
-template <class Word, bool table>
+template <class Word, Rows kind>
 HWY_INLINE void add_rows(const PickedRows<Word>& picked, std::size_t words, Word* out) {
   const hn::ScalableTag<Word> d;
   for (std::size_t k = 0; k < words; k += hn::Lanes(d)) {
     auto sum = hn::Load(d, out + k);
     for (unsigned j = 0; j < picked.count; ++j) {
       const auto row = hn::LoadU(d, picked.rows[j] + k);
-      sum = hn::Add(sum, table ? row : multiply_words(d, row, hn::Set(d, picked.factor[j])));
+      sum = hn::Add(sum, kind == Rows::looked_up
+                             ? row
+                             : multiply_words(d, row, hn::Set(d, picked.factor[j])));
     }
-    if constexpr (table)
+    if constexpr (kind == Rows::looked_up)
       for (unsigned j = 0; j < picked.minus_count; ++j)
         sum = hn::Sub(sum, hn::LoadU(d, picked.minus[j] + k));
     hn::Store(sum, d, out + k);
@@ -174,9 +179,9 @@ void switch_tile(const CpuSwitchKey& key, const Residue* in, Residue* out, std::
       if (!key.wraps)
         add_rows_reduced(picked, words, shape, sums.get() + c * stride);
       else if (shape.table)
-        add_rows<Word, true>(picked, words, sums.get() + c * stride);
+        add_rows<Word, Rows::looked_up>(picked, words, sums.get() + c * stride);
       else
-        add_rows<Word, false>(picked, words, sums.get() + c * stride);
+        add_rows<Word, Rows::multiplied>(picked, words, sums.get() + c * stride);
     }
   }
   for (std::size_t c = 0; c < count; ++c) {

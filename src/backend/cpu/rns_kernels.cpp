@@ -81,8 +81,8 @@ struct ProductSum<std::uint32_t> {
     even = reduce_once(reduce_once(even, m.twice), m.bound);
     odd = reduce_once(reduce_once(odd, m.twice), m.bound);
   }
-  /// In [0, q). What correct() subtracts are multiples of R: here the high words of both sums are
-  /// corrected at once.
+  /// Returns the sum in [0, q). What correct() subtracts are multiples of R: here the high words of
+  /// both sums are corrected at once.
   HWY_INLINE V reduce(const Modulus& m) const {
 #if HWY_TARGET == HWY_SCALAR
     const auto low = static_cast<std::uint32_t>(even.raw);
@@ -366,8 +366,10 @@ HWY_INLINE Vw<Word> repeated(const Word* m, std::size_t j, unsigned log_repeats)
                          hn::ShiftRightSame(hn::Iota(places, 0), static_cast<int>(log_repeats)));
 }
 
-/// Products by weights, which are in Montgomery form, or by values, which are not.
-template <bool by_weights, class Word>
+/// Factors of a sum: weights, which are in Montgomery form, or values, which are not.
+enum class Factors { weights, values };
+
+template <Factors factors, class Word>
 void sum_terms_of(const math::Montgomery<Word>& m, std::span<const Summand<Word>> terms,
                   Word constant, bool onto, Word* out, std::size_t at, std::size_t count) {
   const Dw<Word> d;
@@ -383,14 +385,14 @@ void sum_terms_of(const math::Montgomery<Word>& m, std::span<const Summand<Word>
           const EvaluationPermutation<Word>* const by = term.permutation;
           const Vw<Word> x = by ? Permuted<Word>{by->moves().data(), by->orders().data()}(term.x, j)
                                 : hn::LoadU(d, term.x + j);
-          if constexpr (by_weights)
+          if constexpr (factors == Factors::weights)
             sum.add_same(x, hn::Set(d, term.weight), modulus);
           else
             sum.add(x, repeated(term.m, j, term.log_repeats), modulus);
         },
         [&]() HWY_ATTR { sum.correct(modulus); });
     Vw<Word> result = sum.reduce(modulus);
-    if constexpr (by_weights)
+    if constexpr (factors == Factors::weights)
       result = add_mod(result, more, modulus.q);
     else
       result = mul_montgomery(result, square, modulus.q, modulus.inverse);
@@ -402,7 +404,7 @@ void sum_terms_of(const math::Montgomery<Word>& m, std::span<const Summand<Word>
 template <class Word>
 void sum_by_values(const math::Montgomery<Word>& m, std::span<const Summand<Word>> terms, bool onto,
                    Word* out, std::size_t at, std::size_t count) {
-  sum_terms_of<false, Word>(m, terms, 0, onto, out, at, count);
+  sum_terms_of<Factors::values, Word>(m, terms, 0, onto, out, at, count);
 }
 
 template <class Word, bool lazy, class Finish>
@@ -461,7 +463,7 @@ constexpr RnsKernels<Word> rns_table_of{.conversion_digits = digits_of<Word>,
                                         .permute = permute<Word>,
                                         .key_products = key_sums<Word>,
                                         .sum_products = sum_by_values<Word>,
-                                        .sum_scaled = sum_terms_of<true, Word>};
+                                        .sum_scaled = sum_terms_of<Factors::weights, Word>};
 constexpr ByWord<RnsKernels> rns_table{rns_table_of<std::uint32_t>, rns_table_of<std::uint64_t>};
 const ByWord<RnsKernels>& rns_kernels_by_word() { return rns_table; }
 

@@ -41,7 +41,8 @@ class CpuRnsTables final : public RnsTables<Word> {
   std::vector<ring::NttTables<Word>> ntt;
   std::vector<math::Montgomery<Word>> montgomery;
 
-  /// To all primes of the plan: row i of its factors is prime i's. Made once; any thread may ask.
+  /// Returns the conversion to all primes of the plan: row i of its factors is prime i's. Made
+  /// once; any thread may ask.
   const ring::BaseConversion<Word>& conversion(const ring::Basis& from, std::uint64_t t,
                                                ring::Lift lift) const;
   const DivisionTables<Word>& division(const Division& division) const;

@@ -56,7 +56,7 @@ class FftRotationKey final : public RotationKey {
   KeyMemory<double> doubles;
 };
 
-/// For one target of Highway.
+/// The kernels for one target of Highway.
 struct FftRotationKernels {
   template <class Word>
   struct Rotate {

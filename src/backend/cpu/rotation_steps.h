@@ -19,7 +19,7 @@ struct KeyBlock {
   unsigned rows;      ///< of each key: digits of a, then of b; of an automorphism, of a alone
   unsigned keys;
 };
-/// In the order of rows.
+/// Returns the keys in the order of their rows.
 std::vector<KeyBlock> key_blocks(const RotationShape& shape);
 
 /// A step of a rotation with automorphisms.
@@ -33,13 +33,16 @@ struct WalkStep {
 /// the others. Together they are X -> X^(-1/5), which is undone first. ShapeError for an even a_i.
 std::vector<WalkStep> walk_of(const RotationShape& shape, const std::uint32_t* lwe);
 
-/// For one step of an unrolled or block rotation, or of GINX with a raised modulus.
+/// What is done with a product: it is added to an accumulator, or takes its place.
+enum class Accumulate : std::uint8_t { add, replace };
+
+/// One step of an unrolled or block rotation, or of GINX with a raised modulus.
 struct BundleStep {
   std::size_t block;
   std::uint32_t first;  ///< LWE coefficient
   unsigned exponents;   ///< those of coefficients first …; or, for GINX, a and -a
   RotationKind kind;
-  /// With X^0·K_0, and not X^e - 1.
+  /// Whether the bundle has X^0·K_0, and factors X^e instead of X^e - 1.
   bool all() const { return kind == RotationKind::unrolled_all; }
   /// Whether a key is for a set of exponents, and not for one.
   bool sets() const { return kind == RotationKind::unrolled || all(); }
@@ -65,7 +68,7 @@ void multiply_by_key(const Engine& engine, const RotationShape& shape, std::uint
   decompose_all(engine, shape.gadgets[i], ct, shape.N);
   engine.multiply(ct, block);
   for (unsigned component = 0; component < 2; ++component)
-    engine.finish(ct, component, block, true);
+    engine.finish(ct, component, block, Accumulate::replace);
 }
 
 template <class Engine, class Ct>
@@ -102,8 +105,8 @@ void rotate_by_automorphisms(const Engine& engine, const RotationShape& shape, C
       move(1, step.inverse);
       set_doubled(ct.rotated, N, ct.acc[1]);
       engine.multiply(ct, block);
-      engine.finish(ct, 0, block, true);
-      engine.finish(ct, 1, block, false);
+      engine.finish(ct, 0, block, Accumulate::replace);
+      engine.finish(ct, 1, block, Accumulate::add);
     }
     first = false;
   }
@@ -126,13 +129,14 @@ void rotate_by_bundles(const Engine& engine, const RotationShape& shape, std::sp
     engine.multiply_bundle(tile, step);
     for (Ct& ct : tile)
       for (unsigned component = 0; component < 2 && ct.a != 0; ++component)
-        engine.finish(ct, component, block, all);
+        engine.finish(ct, component, block, all ? Accumulate::replace : Accumulate::add);
   }
 }
 
 /// `engine` has decompose(ct, component, values, gadget): transformed digits of N values, of the
 /// first component if this is 0; multiply(ct, block) and multiply_bundle(tile, step), for those
-/// whose `a` is not 0; finish(ct, component, block, replace): ACC <- or += the product's.
+/// whose `a` is not 0; finish(ct, component, block, how): adds the product's to ACC, or puts it
+/// there.
 template <class Engine, class Ct>
 void rotate_by(const Engine& engine, const RotationShape& shape, std::span<Ct> tile) {
   switch (shape.kind) {

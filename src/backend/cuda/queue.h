@@ -30,7 +30,7 @@ class CudaDevice final : public Device {
   const Gpu& gpu() const { return gpu_; }
   const TransformTables& tables() const { return tables_; }
   BlindRotation rotation() const { return options_.rotation; }
-  /// For the host's part in preparing keys.
+  /// Returns the workers of the host's part in preparing keys.
   Workers workers() const { return {options_.threads, options_.interrupt}; }
   bool asked_to_stop() const { return options_.interrupt && options_.interrupt(); }
 

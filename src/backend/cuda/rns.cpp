@@ -21,6 +21,11 @@ class CudaRns final : public RnsOps<Word> {
   using typename RnsOps<Word>::Key;
   explicit CudaRns(const CudaQueue& queue)
       : RnsOps<Word>(queue), stream_(queue.stream()), gpu_(queue.gpu()) {}
+  RnsFusions fusions() const override {
+    return {.switched_products = true,
+            .inner_products = tuning::keys_a_launch,
+            .turned_sums = turned_sums_a_launch};
+  }
 
  protected:
   std::unique_ptr<Tables> make_tables(
@@ -72,7 +77,6 @@ class CudaRns final : public RnsOps<Word> {
     term.x = x.data();
     inner_product(key, tables, product, batch, digits, parts, &term, onto, out);
   }
-  bool fuses_products() const override { return true; }
   void run_switched_product(const Key& key, const Tables& tables, const Extension& extension,
                             const InnerProduct& product, std::size_t batch,
                             const CheckedFactors<Word>& factors, Word* out) const override {
@@ -90,7 +94,6 @@ class CudaRns final : public RnsOps<Word> {
                            extension, *sequence, product, batch, aligned, to.data());
     to.write_back();
   }
-  std::size_t inner_products_at_once() const override { return tuning::keys_a_launch; }
   void run_inner_products(std::span<const TurnedKey<Word>> terms, const Tables& tables,
                           const InnerProduct& product, std::size_t batch, const Word* digits,
                           std::size_t parts, const CheckedScaling<Word>* added,
@@ -109,7 +112,6 @@ class CudaRns final : public RnsOps<Word> {
                                term ? &*term : nullptr, to.data());
     to.write_back();
   }
-  std::size_t turned_sums_at_once() const override { return turned_sums_a_launch; }
   void run_turned_products(std::span<const TurnedProduct<Word>> terms, const Tables& tables,
                            const InnerProduct& product, const SumLayout& sums, std::size_t batch,
                            const Word* digits, const CheckedScaling<Word>& added, bool onto,

@@ -34,7 +34,7 @@ class Core {
   /// Between the host and that memory. ShapeError past its end.
   virtual void store(Port port, std::uint64_t address, std::span<const std::uint8_t> bytes) = 0;
   virtual void load(Port port, std::uint64_t address, std::span<std::uint8_t> bytes) = 0;
-  /// From the next start on.
+  /// Sets the memory's timing from the next start on.
   virtual void set_timing(const MemoryTiming& timing) = 0;
 
   /// Lets up to so many cycles pass, fewer if the core is idle before.

@@ -39,9 +39,9 @@ class Cores : public Counting {
   /// What a key holds: its image on the host and in the core's memory, and what the core unpacks.
   virtual std::uint64_t held(std::uint64_t image_bytes, std::uint64_t unpacked_words) const = 0;
 
-  /// After a run that came to its end, by whom holds the core.
+  /// Notes that a run came to its end. Who holds the core calls it.
   void note(const std::shared_ptr<SharedDriver>& core, Mode kind) const;
-  /// As long as the run's key is there.
+  /// Returns the counters of runs whose key is still there.
   std::vector<RunCounters> counters() const override;
   std::size_t keys() const override { return keys_; }
 

@@ -54,7 +54,7 @@ class RotationKeyRows {
 
 // ---- the key-switching key
 
-/// From rows i·L_KS + j of n words of a and one of b.
+/// Makes the image from rows i·L_KS + j of n words of a and one of b.
 Bytes switch_key_image(const Shape& shape, std::uint32_t n,
                        const std::function<void(std::size_t row, std::uint32_t* out)>& rows);
 void switch_key_row(const Shape& shape, std::uint32_t n, std::span<const std::uint8_t> image,

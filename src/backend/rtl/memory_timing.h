@@ -131,7 +131,7 @@ class WriteTiming {
         address_late_(timing, 4 * port + 2),
         beat_late_(timing, 4 * port + 3) {}
 
-  /// With the core's wvalid, for which bytes are taken.
+  /// Sees the core's wvalid, for which bytes are taken.
   void look(bool wvalid, Budget& budget) {
     ready_ = beat_wait_ == 0 && budget.has(bytes_);
     if (wvalid && ready_) budget.take(bytes_);

@@ -59,7 +59,7 @@ enum class Code : std::uint32_t {
 /// What the code means, for messages.
 const char* meaning(Code code);
 
-/// In the order of the registers.
+/// The counters, in the order of their registers.
 struct Counters {
   std::uint64_t cycles = 0, slots = 0, pe_slots = 0, wait_key = 0, wait_acc = 0, wait_load = 0;
   std::uint64_t bk_beats = 0, ksk_beats = 0, io_read_beats = 0, io_write_beats = 0, ks_busy = 0;

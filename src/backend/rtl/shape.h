@@ -12,7 +12,7 @@ namespace whorl::backend::rtl {
 inline constexpr std::uint64_t prime = (std::uint64_t{1} << 33) - (std::uint64_t{1} << 20) + 1;
 inline constexpr std::uint64_t lwe_modulus = std::uint64_t{1} << 32;
 
-/// In the order of the shape registers.
+/// A core's shape; members are in the order of the shape registers.
 struct Shape {
   std::uint32_t log_N = 10, L = 2, log_Bg = 10, M = 2, pes = 1, log_b = 0, K = 3;
   std::uint32_t mem_bits = 512, bk_ports = 1, ksk_bits = 512, max_n = 500;

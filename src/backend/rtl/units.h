@@ -94,7 +94,7 @@ class Writer {
   bool wvalid() const { return writing_ && queue_.out_valid(); }
   bool wlast() const { return count_ == 1; }
   bool done(bool bvalid) const { return busy_ && bvalid && left_ == 0; }
-  /// As the edge at which the command is taken leaves it.
+  /// Sets the state that the edge leaves at which the command is taken.
   void start(std::uint64_t beats) {
     busy_ = true;
     left_ = beats;

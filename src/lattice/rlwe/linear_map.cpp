@@ -187,7 +187,7 @@ struct WordEvaluator<Word>::SwitchedSum {
       finish();
       wait_for(key, plain);
     }
-    if (terms.size() >= site.rns().weighted_at_once()) finish();
+    if (terms.size() >= site.rns().fusions().weighted_products) finish();
   }
   void finish() {
     if (terms.empty()) return;
@@ -304,7 +304,7 @@ struct WordEvaluator<Word>::HoistedSteps {
       const Buffer digits = of.digits_of(site, basis, layout, x.parts(1, 1));
       const Slice all = out.all.slice();
       with_keys(
-          turning, keys, site.rns().inner_products_at_once(), [&](auto terms, std::size_t first) {
+          turning, keys, site.rns().fusions().inner_products, [&](auto terms, std::size_t first) {
             site.rns().inner_products(terms, site.tables, basis, digits.slice(),
                                       {x.parts(0, 1), basis, P},
                                       all.part(first * 2 * part(), terms.size() * 2 * part()));
@@ -512,7 +512,7 @@ std::vector<Array> WordEvaluator<Word>::linear_maps(const Array& a, std::span<co
           *this, site, *layout, a.basis(), rows, t, product_modulo(layout->special, rows)};
       // A few sums are made in one go; for more, or several maps, the images are kept.
       const bool in_one_go =
-          maps.size() == 1 && sums[0].each.size() <= site.rns().turned_sums_at_once();
+          maps.size() == 1 && sums[0].each.size() <= site.rns().fusions().turned_sums;
       typename HoistedSteps::Babies turned;
       if (!in_one_go) turned = steps.baby_steps(babies, x, keys);
       for (std::size_t m = 0; m < maps.size(); ++m) {
@@ -520,7 +520,7 @@ std::vector<Array> WordEvaluator<Word>::linear_maps(const Array& a, std::span<co
         // steps are made at once: the baby steps are read once for them.
         const auto& each = products[m];
         const std::span<const std::uint32_t> gs = sums[m].gs;
-        const std::size_t at_once = std::min(most_at_once, site.rns().inner_products_at_once());
+        const std::size_t at_once = std::min(most_at_once, site.rns().fusions().inner_products);
         Buffer first;
         Slice sum;
         for (std::size_t begin = 0, end = 0; begin < each.size(); begin = end) {

@@ -242,7 +242,7 @@ Array WordEvaluator<Word>::relinearised_product(const Array& a, const Array& b,
   return make(
       shape,
       [&](const Site& site, Slice out, const View& x, const View& y) {
-        if (!drops && !site.rns().fuses_products()) {
+        if (!drops && !site.rns().fusions().switched_products) {
           Buffer c = site.polynomials(3 * std::size_t{a.basis().size()});
           multiply(site, a.basis(), x, y.all, 2, y.count, {end.doubled, constant}, c.slice());
           const std::size_t part = c.size() / 3;

@@ -26,8 +26,8 @@ void launch_chained(const Stream& stream, const char* name, void (*kernel)(Param
   stream.launch(name, kernel, shape, arguments...);
 }
 
-/// For short kernels beside blind rotations: the next piece of a batch, on another stream, would
-/// keep them waiting otherwise, and its own next piece with them.
+/// Lets a short kernel run before blind rotations that wait: the next piece of a batch, on another
+/// stream, would keep it waiting otherwise, and its own next piece with it.
 inline LaunchShape urgent(dim3 grid, dim3 block, std::size_t shared_bytes = 0) {
   return {.grid = grid, .block = block, .shared_bytes = shared_bytes, .urgent = true};
 }

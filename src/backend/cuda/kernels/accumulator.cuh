@@ -20,6 +20,10 @@ struct GadgetRange {
   std::uint32_t factor_shift;
 };
 
+/// Where the slots for spectra of digits lie: in shared memory, or, where they do not fit, in
+/// device memory.
+enum class Slots { shared, device };
+
 /// A step of an unrolled key, and where its keys and its bundles lie (fft_bundles.cuh).
 struct BundleStep {
   std::uint32_t first;  ///< LWE coefficient

@@ -3,7 +3,8 @@
 
 namespace whorl::backend::cuda {
 
-/// For a group of m LWE coefficients; a_S is the sum of the a_i of a set S of them.
+/// What the bundle of a group of m LWE coefficients is; a_S is the sum of the a_i of a set S of
+/// them.
 enum class BundleForm : int {
   differences,  ///< sum of (X^a_S - 1)·K_S over the sets that are not empty; is added to ACC
   all,          ///< sum of X^a_S·K_S over all sets; replaces ACC

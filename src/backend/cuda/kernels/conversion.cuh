@@ -29,7 +29,7 @@ template <class Word>
 struct ProductSum {
   using Wide = std::conditional_t<sizeof(Word) == 4, std::uint64_t, unsigned __int128>;
   static constexpr unsigned bits = 8 * sizeof(Word);
-  /// For any factors below the largest modulus, 2^31 or 2^61.
+  /// How many products fit uncorrected, of any factors below the largest modulus, 2^31 or 2^61.
   static constexpr unsigned safe_terms = sizeof(Word) == 4 ? 2 : 8;
   /// The same for moduli up to `largest`, a power of two.
   static unsigned terms_below(Word largest) {
@@ -49,7 +49,7 @@ struct ProductSum {
     const Word high = subtract_once<Word>(static_cast<Word>(sum >> bits), q);
     sum = (static_cast<Wide>(high) << bits) | static_cast<Word>(sum);
   }
-  /// In [0, q), the sum being corrected.
+  /// Returns the sum, which is corrected, in [0, q).
   __device__ __forceinline__ Word reduce(Word q, Word inverse) const {
     return sub_mod<Word>(static_cast<Word>(sum >> bits),
                          mul_high<Word>(static_cast<Word>(sum) * inverse, q), q);
@@ -60,7 +60,8 @@ template <class Word>
 struct alignas(4 * sizeof(Word)) RnsModulus {
   Word q, inverse, r_squared, unused;  ///< q^-1 mod R; R^2 mod q; R = 2^wordbits
 };
-/// For finish_product; of doubled products with 2·R^2, which ends their reduction.
+/// Returns the modulus for finish_product; products that are to be doubled get 2·R^2, which ends
+/// their reduction.
 template <class Word>
 __device__ __forceinline__ RnsModulus<Word> for_products(RnsModulus<Word> m, bool doubled) {
   if (doubled) m.r_squared = add_mod<Word>(m.r_squared, m.r_squared, m.q);

@@ -78,13 +78,13 @@ __device__ __forceinline__ std::uint32_t join_bytes(std::uint32_t s0, std::uint3
   return min(remainder, remainder + p.x);
 }
 
-/// As convert_rows, for up to 4·slots - 1 limbs; factors are rows of set_int8_row, and targets are
-/// counted without a digit's own ones. A warp has 16·groups coefficients, as columns: it makes
-/// their digits in the registers of B fragments, and goes through the targets by eights, the rows
-/// of two A tiles being their bytes 0 and 1, 2 and 3. So the lane that has the four sums of two
-/// columns of a target joins them. Column g of tile i is coefficient 2g + i of 16: a lane reads 8
-/// bytes of a limb, and writes 16 of a target. Blocks go through pieces of a row, their tables
-/// staying in shared memory.
+/// Does what convert_rows does, for up to 4·slots - 1 limbs; factors are rows of set_int8_row, and
+/// targets are counted without a digit's own ones. A warp has 16·groups coefficients, as columns:
+/// it makes their digits in the registers of B fragments, and goes through the targets by eights,
+/// the rows of two A tiles being their bytes 0 and 1, 2 and 3. So the lane that has the four sums
+/// of two columns of a target joins them. Column g of tile i is coefficient 2g + i of 16: a lane
+/// reads 8 bytes of a limb, and writes 16 of a target. Blocks go through pieces of a row, their
+/// tables staying in shared memory.
 template <unsigned slots, unsigned groups>
 __global__ void __launch_bounds__(int8_threads, int8_resident(groups))
     convert_rows_int8(const __grid_constant__ ConvertArguments<std::uint32_t> a) {

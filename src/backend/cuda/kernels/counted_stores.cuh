@@ -24,14 +24,14 @@ __device__ __forceinline__ std::uint32_t address_in(std::uint32_t rank, std::uin
 struct ByteCounter {
   std::uint32_t at;  ///< shared address of 8 bytes
 
-  /// By one thread. A barrier of the cluster must follow before anything is sent.
+  /// One thread calls it. A barrier of the cluster must follow before anything is sent.
   __device__ __forceinline__ void start() const {
 #if __CUDA_ARCH__ >= 900
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(at) : "memory");
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 #endif
   }
-  /// By one thread: the phase ends when so many bytes have come.
+  /// One thread calls it: the phase ends when so many bytes have come.
   __device__ __forceinline__ void expect(std::uint32_t bytes) const {
 #if __CUDA_ARCH__ >= 900
     asm volatile(

@@ -31,7 +31,7 @@ struct LimbBounds {
   Word q[limbs_a_launch];
 };
 
-/// As many words as 16 bytes hold, or one.
+/// A vector has as many words as 16 bytes hold, or one.
 template <class Word, unsigned width>
 struct alignas(width * sizeof(Word)) WordVector {
   Word word[width];
@@ -128,8 +128,10 @@ __host__ __device__ inline std::uint32_t automorphism_value(std::uint32_t i, std
   return reverse((e * g & ((2u << log_N) - 1)) >> 1);
 }
 
+enum class PolynomialForm { coefficients, evaluation };
+
 /// Grid: pieces of a limb, limbs.
-template <class Word, bool evaluation_form>
+template <class Word, PolynomialForm form>
 __global__ void __launch_bounds__(elementwise_threads)
     permute_elementwise(const __grid_constant__ LimbFactors<Word> moduli, std::size_t per_limb,
                         std::uint32_t log_N, std::uint32_t g, const Word* a, Word* out) {
@@ -141,7 +143,7 @@ __global__ void __launch_bounds__(elementwise_threads)
        at += std::size_t{gridDim.x} * blockDim.x) {
     const auto i = static_cast<std::uint32_t>(at) & (N - 1);
     const Word* polynomial = a + limb + (at - i);
-    if constexpr (evaluation_form) {
+    if constexpr (form == PolynomialForm::evaluation) {
       out[limb + at] = polynomial[automorphism_value(i, log_N, g)];
     } else {  // g is the inverse here
       const std::uint32_t from = automorphism_coefficient(i, N, g);

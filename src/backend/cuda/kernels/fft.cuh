@@ -56,7 +56,7 @@ WHORL_HOST_DEVICE FftValue load_twiddle(const FftValue* from) {
 }
 
 /// Level t of pass p; `table`: the pass's twiddles, `node`: the thread's first.
-template <Split split, int p, int t, bool forward>
+template <Split split, int p, int t, Direction direction>
 WHORL_HOST_DEVICE void fft_level(FftValue (&x)[1 << split.log_e], const FftValue* table,
                                  std::uint32_t node) {
   using P = Pass<split, p>;
@@ -71,7 +71,7 @@ WHORL_HOST_DEVICE void fft_level(FftValue (&x)[1 << split.log_e], const FftValue
     for (int h = 0; h < step; ++h) WHORL_UNROLL
     for (int i = 0; i < half; ++i) {
       const int u = (n << (P::levels + P::inner)) + (g + h) * 2 * half + i;
-      if constexpr (forward)
+      if constexpr (direction == Direction::forward)
         fft_butterfly(x[u], x[u + half], h == 0 ? w : turned(w));
       else
         ifft_butterfly(x[u], x[u + half], h == 0 ? w : turned(w));
@@ -81,13 +81,13 @@ WHORL_HOST_DEVICE void fft_level(FftValue (&x)[1 << split.log_e], const FftValue
 template <Split split, int p, int t = 0>
 WHORL_HOST_DEVICE void fft_levels(FftValue (&x)[1 << split.log_e], const FftValue* table,
                                   std::uint32_t node) {
-  fft_level<split, p, t, true>(x, table, node);
+  fft_level<split, p, t, Direction::forward>(x, table, node);
   if constexpr (t + 1 < split.levels[p]) fft_levels<split, p, t + 1>(x, table, node);
 }
 template <Split split, int p, int t = split.levels[p] - 1>
 WHORL_HOST_DEVICE void ifft_levels(FftValue (&x)[1 << split.log_e], const FftValue* table,
                                    std::uint32_t node) {
-  fft_level<split, p, t, false>(x, table, node);
+  fft_level<split, p, t, Direction::inverse>(x, table, node);
   if constexpr (t > 0) ifft_levels<split, p, t - 1>(x, table, node);
 }
 

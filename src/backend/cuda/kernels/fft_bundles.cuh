@@ -7,9 +7,9 @@
 
 namespace whorl::backend::cuda {
 
-template <bool wide>
+template <FftWords words>
 struct FftBundleView {
-  const std::conditional_t<wide, double2, int4>* values;
+  const FftKeyPair<words>* values;
   const double* inverse_scale;  ///< of each LWE coefficient that begins a step
   const double2* roots;         ///< zeta^e, e < 2N
   const BundleStep* steps;
@@ -67,27 +67,33 @@ __device__ __forceinline__ void bundle(const Key& key, const Complex (&u)[C][m],
 
 }  // namespace fft_bundles_detail
 
+/// How an unrolled key lies: as unrolled_fft_place or as tensor_fft_place has it.
+enum class KeyPlaces { unrolled, tensor };
+
 /// Threads of a block: each takes a node of KeyShape.
 template <class KeyShape>
 inline constexpr int bundle_threads =
     KeyShape::M / KeyShape::F < 256 ? KeyShape::M / KeyShape::F : 256;
 
 /// Blocks (step, unit and nodes, C ciphertexts). A unit is a frequency of the nodes, a component
-/// and a digit; wide, also one of the digit's two rows. `tensor`: the key lies as tensor_fft_place
-/// has it.
-template <class KeyShape, class Shape, BundleForm form, int m, int C, bool wide, bool tensor>
+/// and a digit; wide, also one of the digit's two rows. The key lies
+/// as `places` says.
+template <class KeyShape, class Shape, BundleForm form, int m, int C, FftWords words,
+          KeyPlaces places>
 __global__ void __launch_bounds__(bundle_threads<KeyShape>)
-    make_fft_bundles(const FftBundleView<wide> key, const std::uint32_t* lwe, std::uint32_t n,
+    make_fft_bundles(const FftBundleView<words> key, const std::uint32_t* lwe, std::uint32_t n,
                      std::uint32_t count, double2* out) {
   constexpr int M = KeyShape::M, N = 2 * M, F = KeyShape::F, nodes = M / F;
-  constexpr int keys = static_cast<int>(bundle_keys(form, m)), parts = wide ? 1 : 2;
+  constexpr int keys = static_cast<int>(bundle_keys(form, m)), parts = is_wide<words> ? 1 : 2;
   constexpr int bits = KeyShape::log_m - KeyShape::rest;
   const BundleStep step = key.steps[blockIdx.x];
   constexpr unsigned threads = bundle_threads<KeyShape>, blocks = nodes / threads;  // a unit
   const unsigned unit = blockIdx.y / blocks;
-  if (unit >= step.digits * F * (wide ? 4 : 2)) return;
-  const unsigned part = wide ? unit % 2 : 0, component = unit / (wide ? 2 : 1) % 2;
-  const unsigned f = unit / (wide ? 4 : 2) % F, digit = unit / (wide ? 4 : 2) / F;
+  if (unit >= step.digits * F * (is_wide<words> ? 4 : 2)) return;
+  const unsigned part = is_wide<words> ? unit % 2 : 0,
+                 component = unit / (is_wide<words> ? 2 : 1) % 2;
+  const unsigned f = unit / (is_wide<words> ? 4 : 2) % F,
+                 digit = unit / (is_wide<words> ? 4 : 2) / F;
   const int node = static_cast<int>(blockIdx.y % blocks * threads + threadIdx.x);
   const std::uint32_t exponent = 4 * (__brev(node) >> (32 - bits)) + 1;
   const std::uint32_t turns = f == 0 ? 0 : F == 2 ? 2 : f == 1 ? 2 : f == 2 ? 1 : 3;
@@ -108,6 +114,7 @@ __global__ void __launch_bounds__(bundle_threads<KeyShape>)
   for (int p = 0; p < parts; ++p) {
     Complex value[C] = {};
     constexpr unsigned there = tensor_keys(form, m);
+    constexpr bool tensor = places == KeyPlaces::tensor;
     int4 pairs[tensor ? there / 2 : 1];  // a thread's keys lie beside each other
     if constexpr (tensor) {
       const auto* const first =
@@ -127,7 +134,7 @@ __global__ void __launch_bounds__(bundle_threads<KeyShape>)
                     static_cast<double>(second ? v.w : v.y)};
           } else {
             const auto v = rotate_fft_detail::load_key(from + set * nodes);
-            if constexpr (wide)
+            if constexpr (is_wide<words>)
               return {v.x, v.y};
             else
               return {static_cast<double>(p == 0 ? v.x : v.z),

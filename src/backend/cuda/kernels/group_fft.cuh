@@ -21,13 +21,15 @@ struct Complex {
   double re, im;
 };
 
-/// `apart_` says where pairs of values of a node of four lie in a result: see place().
-template <int log_m_, int log_e_, bool apart_ = false>
+/// Where the two pairs of values of a node of four lie in a result: see GroupFft::place.
+enum class Pairs { together, apart };
+
+template <int log_m_, int log_e_, Pairs pairs = Pairs::together>
 struct GroupFft {
   static constexpr int log_m = log_m_, log_e = log_e_;
   static constexpr int M = 1 << log_m, E = 1 << log_e, threads = M / E;
   static constexpr int passes = log_m / log_e, rest = log_m % log_e, F = 1 << rest;
-  static constexpr bool apart = apart_ && F == 4;
+  static constexpr bool apart = pairs == Pairs::apart && F == 4;
   static_assert(rest <= 2 && passes >= 2);
 
   __host__ __device__ static constexpr int stride(int p) { return M >> (log_e * (p + 1)); }
@@ -155,16 +157,18 @@ __device__ __forceinline__ void inverse_level(Complex (&z)[E], const Twiddle& tw
 
 }  // namespace group_fft
 
-/// From global or shared memory, as the compiler finds out.
+/// Reads a root from global or shared memory, as the compiler finds out.
 __device__ __forceinline__ Complex load_root(const double2* at) {
   const double2 w = *at;
   return {w.x, w.y};
 }
 
+/// How real and imaginary parts change hands between passes.
+enum class Exchange { in_turn, together };
+
 /// Forward passes of thread t's values; on entry those of pass 0, on return those of the last pass.
-/// `buffer` holds a plane of doubles, or two with `both`: then real and imaginary parts move
-/// together.
-template <class Shape, bool both, int p = 0, class Sync>
+/// `buffer` holds a plane of doubles, or two where parts move together.
+template <class Shape, Exchange exchange, int p = 0, class Sync>
 __device__ __forceinline__ void forward_passes(Complex (&z)[Shape::E], int t,
                                                const double2* __restrict__ tables, double* buffer,
                                                const Sync& sync) {
@@ -179,7 +183,7 @@ __device__ __forceinline__ void forward_passes(Complex (&z)[Shape::E], int t,
   if constexpr (p + 1 < Shape::passes) {
     constexpr int next = Shape::stride(p + 1);
     const int from = t / s * E * s + t % s, to = t / next * E * next + t % next;
-    if constexpr (both) {
+    if constexpr (exchange == Exchange::together) {
 #pragma unroll
       for (int k = 0; k < E; ++k) {
         const int at = Shape::template place<p>(from + s * k);
@@ -208,7 +212,7 @@ __device__ __forceinline__ void forward_passes(Complex (&z)[Shape::E], int t,
       for (int k = 0; k < E; ++k) z[k].im = buffer[Shape::template place<p>(to + next * k)];
       sync();
     }
-    forward_passes<Shape, both, p + 1>(z, t, tables, buffer, sync);
+    forward_passes<Shape, exchange, p + 1>(z, t, tables, buffer, sync);
   }
 }
 

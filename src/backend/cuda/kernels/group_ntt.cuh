@@ -24,7 +24,7 @@ struct GroupNtt {
 
   __host__ __device__ static constexpr int stride(int p) { return N >> (log_e * (p + 1)); }
 
-  /// As GroupFft::place, in words.
+  /// What GroupFft::place is, in words.
   template <int p>
   __host__ __device__ static constexpr int place(int e) {
     if constexpr (p < passes - 1)

@@ -43,14 +43,14 @@ __device__ __forceinline__ void place_spectrum_value(double2 x, double by, int2&
 
 /// One block a polynomial of the key: spectra (row, component) of M values in the plan's order to
 /// their places. `to` gives a polynomial's first value, `scale` is its LWE coefficient's.
-template <class Shape, bool wide>
+template <class Shape, FftWords words>
 __global__ void place_spectra(const double2* in, const std::size_t* to, const double* scale,
-                              std::conditional_t<wide, double2, int2>* out) {
+                              FftKeyValue<words>* out) {
   const double2* from = in + std::size_t{blockIdx.x} * Shape::M;
   auto* target = out + to[blockIdx.x];
   for (int s = threadIdx.x; s < Shape::M; s += blockDim.x)
     place_spectrum_value(from[s], scale[blockIdx.x],
-                         target[fft_key_place<Shape, wide>(s / Shape::F, s % Shape::F)]);
+                         target[fft_key_place<Shape, words>(s / Shape::F, s % Shape::F)]);
 }
 
 }  // namespace whorl::backend::cuda

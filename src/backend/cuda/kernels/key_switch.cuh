@@ -71,7 +71,7 @@ struct PlaneLayout {
 /// operands alike.
 struct Fragment {
   unsigned lane;
-  /// A row of 64 bytes is a column of the key; a thread reads 16 bytes of it.
+  /// A column of the key has 64 bytes in a k-block. The lane reads the 16 of them that begin here.
   __host__ __device__ unsigned key_offset() const { return lane / 4 * k_block + lane % 4 * 16; }
   /// The e-th of a thread's four accumulators belongs to this row, and to the column below.
   __host__ __device__ unsigned result_row(unsigned e) const { return lane / 4 + e / 2 * 8; }
@@ -478,15 +478,19 @@ __global__ void __launch_bounds__(32 * warps, 16 / warps)
   }
 }
 
+/// How sums of rows are kept: modulo a power of two a word wraps, else they are reduced.
+enum class RowSums { wrapping, reduced };
+
 /// Sums of whole rows straight from memory: small batches, tables too large to be staged, and
-/// moduli that are not powers of two (`reduced`). A block: a ciphertext, some of its coefficients,
+/// moduli that are not powers of two. A block: a ciphertext, some of its coefficients,
 /// some columns of which a thread has 16 bytes.
 inline constexpr unsigned direct_entries = 1024;
-template <class Word, bool reduced, unsigned threads>
+template <class Word, RowSums kind, unsigned threads>
 __global__ void __launch_bounds__(threads)
     switch_direct(LookupArguments<LookupWord<Word>> p, DeviceModulus<std::uint64_t> q,
                   unsigned column_chunks) {
   constexpr unsigned lanes = 16 / sizeof(Word);
+  constexpr bool reduced = kind == RowSums::reduced;
   using Sum = std::conditional_t<reduced || sizeof(Word) == 8, std::uint64_t, std::uint32_t>;
   struct Entry {
     std::uint32_t row;  ///< within the chunk of coefficients

@@ -65,7 +65,7 @@ struct ModulusRatio {
         ratio(static_cast<std::uint64_t>(
             (static_cast<unsigned __int128>(part) << (sizeof(Arithmetic) == 4 ? 32 : 64)) / from)) {
   }
-  /// For x < from.
+  /// Rounds x·to/from; x must be below from.
   __host__ __device__ Rounded round(std::uint64_t x) const {
     if constexpr (sizeof(Arithmetic) == 16) {
       const Arithmetic scaled = static_cast<Arithmetic>(x) * to + from / 2;
@@ -115,7 +115,7 @@ struct alignas(width * sizeof(Word)) LweVector {
   Word word[width];
 };
 
-/// Without centring rows do not matter. `out` may be `in`.
+/// Switches moduli of rows, which do not matter without centring. `out` may be `in`.
 template <class Arithmetic, class In, class Out, unsigned width>
 __global__ void __launch_bounds__(lwe_threads)
     switch_values(ModulusRatio<Arithmetic> ratio, std::size_t size, const In* in, Out* out) {

@@ -91,7 +91,7 @@ struct Multiples {
     return k == 2 ? two_q : static_cast<Word>(k) * q;
   }
 };
-/// From below bound·q to below ceil(bound / 2)·q.
+/// Reduces a value below bound·q to one below ceil(bound / 2)·q.
 template <int bound, int headroom, class Word>
 WHORL_HOST_DEVICE Word halve_bound(Word x, const Multiples<headroom, Word>& m) {
   constexpr int half = (bound + 1) / 2;
@@ -101,7 +101,7 @@ WHORL_HOST_DEVICE Word halve_bound(Word x, const Multiples<headroom, Word>& m) {
   else
     return subtract_once<Word>(x, static_cast<Word>(half) * m.q);
 }
-/// From below bound·q to below q.
+/// Reduces a value below bound·q to one below q.
 template <int bound, int headroom, class Word>
 WHORL_HOST_DEVICE Word reduce_fully(Word x, const Multiples<headroom, Word>& m, Word ratio) {
   if constexpr (bound <= 1) {
@@ -169,9 +169,10 @@ WHORL_HOST_DEVICE constexpr int inverse_bound(int entry, int k, int done) {
 
 /// The first twiddles that a pass needs, which a thread loads before it waits for its values: for
 /// kernels with 64 words a thread, whose warps are too few to hide it otherwise.
-template <class Word, Split split, int p, bool forward>
+template <class Word, Split split, int p, Direction direction>
 struct EarlyTwiddles {
   using P = Pass<split, p>;
+  static constexpr bool forward = direction == Direction::forward;
   static constexpr bool some =
       sizeof(Word) == 4 && split.log_e == 6 && p > 0 && P::outer == 0 && !split.is_cyclic(p);
   /// Numbers of twiddles of a node: all of the first four levels of a forward pass, and the 32 (or
@@ -196,7 +197,7 @@ struct EarlyTwiddles {
     }
   }
 };
-/// In their place: none are there.
+/// The place of EarlyTwiddles where there are none.
 struct NoEarlyTwiddles {
   static WHORL_HOST_DEVICE constexpr bool has(int) { return false; }
 };
@@ -312,8 +313,9 @@ WHORL_HOST_DEVICE void inverse_levels(Word (&x)[1 << split.log_e], const Twiddle
 
 /// Bounds within a cyclic pass, before level `done` of a forward transform or after `done` levels
 /// of an inverse, by position: all values enter below 2q (q, where headroom is 2).
-template <int headroom, int levels, bool forward>
+template <int headroom, int levels, Direction direction>
 struct CyclicBounds {
+  static constexpr bool forward = direction == Direction::forward;
   int at[levels + 1][1 << levels] = {};
   WHORL_HOST_DEVICE constexpr CyclicBounds() {
     for (int k = 0; k < 1 << levels; ++k) at[0][k] = headroom == 2 ? 1 : 2;
@@ -349,12 +351,13 @@ struct CyclicBounds {
 };
 
 /// Butterflies i … of a group of a cyclic level whose twiddle is one (plain) or w.
-template <int headroom, int levels, bool forward, int t, int k, bool plain, int inner, class Word,
-          int size>
+template <int headroom, int levels, Direction direction, int t, int k, bool plain, int inner,
+          class Word, int size>
 WHORL_HOST_DEVICE void cyclic_butterflies(Word (&x)[size], int first, Twiddle<Word> w,
                                           const Multiples<headroom, Word>& m) {
   constexpr int half = 1 << (levels - 1 - t);
-  constexpr CyclicBounds<headroom, levels, forward> bounds{};
+  constexpr CyclicBounds<headroom, levels, direction> bounds{};
+  constexpr bool forward = direction == Direction::forward;
   constexpr int done = forward ? t : levels - 1 - t;
   constexpr int bu = bounds.at[done][k], bv = bounds.at[done][k + half];
   WHORL_UNROLL
@@ -381,7 +384,7 @@ WHORL_HOST_DEVICE void cyclic_butterflies(Word (&x)[size], int first, Twiddle<Wo
   }
 }
 /// Group g and those after it of level t; constants[g] is the group's twiddle.
-template <int headroom, int levels, bool forward, int t, int g, int i, int inner, class Word,
+template <int headroom, int levels, Direction direction, int t, int g, int i, int inner, class Word,
           int size>
 WHORL_HOST_DEVICE void cyclic_groups(Word (&x)[size], int first, const Twiddle<Word>* constants,
                                      Twiddle<Word> one, Twiddle<Word> w,
@@ -390,20 +393,20 @@ WHORL_HOST_DEVICE void cyclic_groups(Word (&x)[size], int first, const Twiddle<W
   if constexpr (g < 1 << t) {
     if constexpr (i == 0 && g == 1) w = one;
     if constexpr (i == 0 && g > 1) w = load_twiddle(constants + g);
-    cyclic_butterflies<headroom, levels, forward, t, 2 * half * g + i, g == 0, inner>(x, first, w,
-                                                                                      m);
-    cyclic_groups<headroom, levels, forward, t, i + 1 < half ? g : g + 1, i + 1 < half ? i + 1 : 0,
-                  inner>(x, first, constants, one, w, m);
+    cyclic_butterflies<headroom, levels, direction, t, 2 * half * g + i, g == 0, inner>(x, first, w,
+                                                                                        m);
+    cyclic_groups<headroom, levels, direction, t, i + 1 < half ? g : g + 1,
+                  i + 1 < half ? i + 1 : 0, inner>(x, first, constants, one, w, m);
   }
 }
 /// All levels. `one`: the twiddle of group 1, the fourth root of unity.
-template <int headroom, int levels, bool forward, int done, int inner, class Word, int size>
+template <int headroom, int levels, Direction direction, int done, int inner, class Word, int size>
 WHORL_HOST_DEVICE void cyclic_levels(Word (&x)[size], int first, const Twiddle<Word>* constants,
                                      Twiddle<Word> one, const Multiples<headroom, Word>& m) {
   if constexpr (done < levels) {
-    constexpr int t = forward ? done : levels - 1 - done;
-    cyclic_groups<headroom, levels, forward, t, 0, 0, inner>(x, first, constants, one, one, m);
-    cyclic_levels<headroom, levels, forward, done + 1, inner>(x, first, constants, one, m);
+    constexpr int t = direction == Direction::forward ? done : levels - 1 - done;
+    cyclic_groups<headroom, levels, direction, t, 0, 0, inner>(x, first, constants, one, one, m);
+    cyclic_levels<headroom, levels, direction, done + 1, inner>(x, first, constants, one, m);
   }
 }
 /// x_k times power k of its node, k >= 1: below 2q (q, where headroom is 2).
@@ -436,7 +439,7 @@ WHORL_HOST_DEVICE void multiply_powers(Word (&x)[1 << split.log_e], const NttLim
     }
   }
 }
-/// From below bound·q to below 2q.
+/// Reduces a value below bound·q to one below 2q.
 template <int bound, int headroom, class Word>
 WHORL_HOST_DEVICE Word reduce_to_two(Word x, const Multiples<headroom, Word>& m, Word ratio) {
   if constexpr (bound <= 2)
@@ -458,17 +461,17 @@ WHORL_HOST_DEVICE void reduce_unmultiplied(Word (&x)[1 << split.log_e], const Nt
     v = reduce_to_two<bound>(v, m, limb.ratio);
   }
 }
-template <int headroom, Split split, int p, bool forward, class Word>
+template <int headroom, Split split, int p, Direction direction, class Word>
 WHORL_HOST_DEVICE void cyclic_pass(Word (&x)[1 << split.log_e], const NttLimb<Word>& limb) {
   using P = Pass<split, p>;
   // The table of an inverse transform has another use for place 1.
-  const Twiddle<Word> one =
-      load_twiddle(limb.table + (forward ? 1u : split.table_start(split.passes)));
+  const Twiddle<Word> one = load_twiddle(
+      limb.table + (direction == Direction::forward ? 1u : split.table_start(split.passes)));
   const Multiples<headroom, Word> m(limb);
   WHORL_UNROLL
   for (int n = 0; n < 1 << P::outer; ++n)
-    cyclic_levels<headroom, P::levels, forward, 0, P::inner>(x, n << (P::levels + P::inner),
-                                                             limb.table, one, m);
+    cyclic_levels<headroom, P::levels, direction, 0, P::inner>(x, n << (P::levels + P::inner),
+                                                               limb.table, one, m);
 }
 
 /// Values of a forward transform are below pass_bound·q before pass p.
@@ -478,11 +481,11 @@ WHORL_HOST_DEVICE constexpr int pass_bound(const Split& split, int p) {
   int bound = 1;
   for (int i = 0; i < p; ++i) {
     if (split.is_cyclic(i)) {
-      bound = split.levels[i] == 2   ? CyclicBounds<headroom, 2, true>{}.largest()
-              : split.levels[i] == 3 ? CyclicBounds<headroom, 3, true>{}.largest()
-              : split.levels[i] == 4 ? CyclicBounds<headroom, 4, true>{}.largest()
-              : split.levels[i] == 5 ? CyclicBounds<headroom, 5, true>{}.largest()
-                                     : CyclicBounds<headroom, 6, true>{}.largest();
+      bound = split.levels[i] == 2   ? CyclicBounds<headroom, 2, Direction::forward>{}.largest()
+              : split.levels[i] == 3 ? CyclicBounds<headroom, 3, Direction::forward>{}.largest()
+              : split.levels[i] == 4 ? CyclicBounds<headroom, 4, Direction::forward>{}.largest()
+              : split.levels[i] == 5 ? CyclicBounds<headroom, 5, Direction::forward>{}.largest()
+                                     : CyclicBounds<headroom, 6, Direction::forward>{}.largest();
     } else {
       bound = forward_bound<headroom>(bound, split.levels[i]);
     }
@@ -501,7 +504,7 @@ WHORL_HOST_DEVICE void forward_pass(Word (&x)[1 << split.log_e], const NttLimb<W
   if constexpr (split.is_cyclic(p)) {
     multiply_powers<headroom, split, p>(x, limb, node);
     reduce_unmultiplied<headroom, split, p, entry>(x, limb);
-    cyclic_pass<headroom, split, p, true>(x, limb);
+    cyclic_pass<headroom, split, p, Direction::forward>(x, limb);
   } else {
     forward_levels<headroom, split, p, entry>(x, limb.table + split.table_start(p), node, m, early);
   }
@@ -518,9 +521,9 @@ WHORL_HOST_DEVICE void inverse_pass(Word (&x)[1 << split.log_e], const NttLimb<W
   constexpr int entry = headroom == 2 || p + 1 == split.passes ? 1 : 2;
   const std::uint32_t node = Pass<split, p>::node(thread);
   if constexpr (split.is_cyclic(p)) {
-    cyclic_pass<headroom, split, p, false>(x, limb);
+    cyclic_pass<headroom, split, p, Direction::inverse>(x, limb);
     multiply_powers<headroom, split, p>(x, limb, node);
-    constexpr CyclicBounds<headroom, split.levels[p], false> bounds{};
+    constexpr CyclicBounds<headroom, split.levels[p], Direction::inverse> bounds{};
     reduce_unmultiplied<headroom, split, p, bounds.at[split.levels[p]][0]>(x, limb);
   } else {
     inverse_levels<headroom, split, p, entry>(x, limb.table + split.table_start(p), node,

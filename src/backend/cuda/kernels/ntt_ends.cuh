@@ -14,11 +14,12 @@
 
 namespace whorl::backend::cuda {
 
-/// Part of a kernel's name.
-template <bool converting, bool dividing>
-struct NttEnds {
-  static constexpr bool converts = converting, divides = dividing;
-};
+/// The additional work of a forward transform's kernel.
+enum class NttEnds { none, converts, divides, converts_and_divides };
+
+/// What an inverse transform's kernel loads: values, or two values each, of which it takes the
+/// product.
+enum class InttInput { values, products };
 
 /// Values are base conversions of one row in coefficient form, the part's: that which NttPlaces
 /// names as the first. Where parts are digits, of one limb each, a part has its own table, and the

@@ -14,7 +14,7 @@ struct RaisedModulus {
   Word P, inverse_P;
 };
 
-/// From residues modulo Q and modulo P to centred doubles modulo P·Q, each the nearest:
+/// Turns residues modulo Q and modulo P into centred doubles modulo P·Q, each the nearest:
 /// x = x_P + P·((x_Q - x_P)/P modulo Q), of centred residues.
 template <class Word>
 WHORL_HOST_DEVICE double centred_of_residues(Word modulo_Q, Word modulo_P,

@@ -67,10 +67,10 @@ struct ConvertPlace {
   __device__ __forceinline__ bool is_own(std::uint32_t row) const { return row - own < owns; }
 };
 
-/// For `size` limbs a group, fewer of the last digit (its other factors are zero). Sums are
-/// corrected after `terms` products. Digits y_l and u stay in registers while the block's targets
-/// go by; a target's factors, which all threads share, come from shared memory, 16 bytes for
-/// rns_width² products. Bound by wide products (size + 1 a result) from four limbs or so on, by
+/// Converts from `size` limbs a group, fewer of the last digit (its other factors are zero). Sums
+/// are corrected after `terms` products. Digits y_l and u stay in registers while the block's
+/// targets go by; a target's factors, which all threads share, come from shared memory, 16 bytes
+/// for rns_width² products. Bound by wide products (size + 1 a result) from four limbs or so on, by
 /// memory below.
 template <class Word, unsigned size, unsigned terms>
 __global__ void __launch_bounds__(rns_threads)

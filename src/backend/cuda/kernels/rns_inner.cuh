@@ -39,9 +39,11 @@ template <class Word>
 struct IndexedInnerArguments : InnerArguments<Word> {
   std::uint8_t limb[ring::Basis::most], key_row[ring::Basis::most], digit[ring::Basis::most];
 };
-template <class Word, bool indexed>
-using InnerArgumentsOf =
-    std::conditional_t<indexed, IndexedInnerArguments<Word>, InnerArguments<Word>>;
+/// Which rows of a key and which of its digits are used: those of a chain, or any.
+enum class KeyParts { chain, indexed };
+template <class Word, KeyParts parts>
+using InnerArgumentsOf = std::conditional_t<parts == KeyParts::indexed, IndexedInnerArguments<Word>,
+                                            InnerArguments<Word>>;
 
 /// Ciphertexts (a_0, a_1) and (b_0, b_1): an inner product adds w·(a_0·b_0, a_0·b_1 + a_1·b_0). The
 /// weights w·R, of each row of the inner product, are those of its InnerAddend.
@@ -89,16 +91,17 @@ struct FactorsInnerArguments : IndexedInnerArguments<Word> {
 
 /// Both components of rns_width values, from place j on, of `group` ciphertexts from number `first`
 /// on, for which a key's values are read once.
-template <class Word, unsigned group, bool permuted, bool indexed, class Factors = NoFactors>
-__device__ __forceinline__ void sum_digits(const InnerArgumentsOf<Word, indexed>& a,
+template <class Word, unsigned group, Turn turn, KeyParts parts, class Factors = NoFactors>
+__device__ __forceinline__ void sum_digits(const InnerArgumentsOf<Word, parts>& a,
                                            const Word* of_key, std::uint32_t g, std::uint32_t j,
                                            std::uint32_t first, Word* sums,
                                            const Factors& factors = {}) {
   constexpr unsigned width = rns_width<Word>;
+  constexpr bool permuted = turn == Turn::by_g;
   using Vector = RnsVector<Word>;
   const std::uint32_t row = blockIdx.y;
   std::uint32_t limb, key_row;
-  if constexpr (indexed) {
+  if constexpr (parts == KeyParts::indexed) {
     limb = a.limb[row];
     key_row = a.key_row[row];
   } else {
@@ -118,7 +121,7 @@ __device__ __forceinline__ void sum_digits(const InnerArgumentsOf<Word, indexed>
   ProductSum<Word> sum[group][2][width];
 #pragma unroll 2
   for (std::uint32_t d = 0; d < a.count; ++d) {
-    if constexpr (indexed)
+    if constexpr (parts == KeyParts::indexed)
       key =
           of_key + (static_cast<std::size_t>(key_row) << a.log_N) + j + a.digit[d] * 2 * key_words;
     const Vector key_a = *reinterpret_cast<const Vector*>(key);
@@ -143,7 +146,7 @@ __device__ __forceinline__ void sum_digits(const InnerArgumentsOf<Word, indexed>
 #pragma unroll
           for (unsigned k = 0; k < width; ++k) sum[i][c][k].correct(m.q);
     }
-    if constexpr (!indexed) key += 2 * key_words;
+    if constexpr (parts == KeyParts::chain) key += 2 * key_words;
     x += a.row_count * row_words;
   }
   const bool adds = a.added.parts != 0 && a.added.over.contains(limb);
@@ -187,15 +190,15 @@ __device__ __forceinline__ void sum_digits(const InnerArgumentsOf<Word, indexed>
 /// The same of all of N and the batch. Grid: (pieces of N × groups of the batch, the latter first,
 /// so that blocks with the same key values run together; rows). Bound by memory:
 /// count·(1 + 2/group) + 2 words a value.
-template <class Word, unsigned group, bool permuted, bool indexed = false>
+template <class Word, unsigned group, Turn turn, KeyParts parts = KeyParts::chain>
 __global__ void __launch_bounds__(rns_threads)
-    sum_digit_products(const __grid_constant__ InnerArgumentsOf<Word, indexed> a) {
+    sum_digit_products(const __grid_constant__ InnerArgumentsOf<Word, parts> a) {
   join_chain();
   const std::uint32_t piece = blockIdx.x / a.batch_groups;
   const std::uint32_t first = (blockIdx.x - piece * a.batch_groups) * group;
   const std::uint32_t j = (piece * rns_threads + threadIdx.x) * rns_width<Word>;
   if (j >> a.log_N != 0) return;
-  sum_digits<Word, group, permuted, indexed>(a, a.key, a.g, j, first, a.out);
+  sum_digits<Word, group, turn, parts>(a, a.key, a.g, j, first, a.out);
 }
 
 /// The same, with what the product of two ciphertexts adds.
@@ -207,7 +210,7 @@ __global__ void __launch_bounds__(rns_threads)
   const std::uint32_t first = (blockIdx.x - piece * a.batch_groups) * group;
   const std::uint32_t j = (piece * rns_threads + threadIdx.x) * rns_width<Word>;
   if (j >> a.log_N != 0) return;
-  sum_digits<Word, group, false, true>(a, a.key, 1, j, first, a.out, a.factors);
+  sum_digits<Word, group, Turn::none, KeyParts::indexed>(a, a.key, 1, j, first, a.out, a.factors);
 }
 
 /// Inner products of the same digits with several keys; the members for one key are not used.
@@ -221,10 +224,10 @@ struct ManyInnerArguments : IndexedInnerArguments<Word> {
   Term terms[tuning::keys_a_launch];
 };
 
-/// For each key (2, rows, batch, N) to `out`, one after another. Grid: (pieces of N × groups of the
-/// batch × keys, the last first; rows). Blocks that run together read the same piece of the digits,
-/// which X -> X^g moves as a whole: one of them reads it from memory, the others from the cache.
-/// So it is count·(1/keys + 2/group) + 2 words a value and key.
+/// Writes the inner product with each key, (2, rows, batch, N), one after another. Grid: (pieces of
+/// N × groups of the batch × keys, the last first; rows). Blocks that run together read the same
+/// piece of the digits, which X -> X^g moves as a whole: one of them reads it from memory, the
+/// others from the cache. So it is count·(1/keys + 2/group) + 2 words a value and key.
 template <class Word, unsigned group>
 __global__ void __launch_bounds__(rns_threads)
     sum_digit_products_by_keys(const __grid_constant__ ManyInnerArguments<Word> a) {
@@ -239,7 +242,8 @@ __global__ void __launch_bounds__(rns_threads)
   const std::uint32_t j = to + threadIdx.x * rns_width<Word>;
   if (j >> a.log_N != 0) return;
   const std::size_t product = (static_cast<std::size_t>(2) * a.row_count * a.batch) << a.log_N;
-  sum_digits<Word, group, true, true>(a, term.key, term.g, j, first, a.out + number * product);
+  sum_digits<Word, group, Turn::by_g, KeyParts::indexed>(a, term.key, term.g, j, first,
+                                                         a.out + number * product);
 }
 
 /// Inner products of several arrays, each with a key and an automorphism of its own, to one sum.

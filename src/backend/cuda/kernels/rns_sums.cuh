@@ -12,6 +12,9 @@
 
 namespace whorl::backend::cuda {
 
+/// Whether the terms of a sum are all of the simplest kind.
+enum class Terms { alike, mixed };
+
 /// Sums of products that share what they read of x: one, or up to four.
 inline constexpr unsigned sums_together = 4;
 /// Terms of one launch; a longer sum is made by several.
@@ -22,12 +25,12 @@ inline constexpr unsigned product_terms_a_launch = sums == 1 ? 32 : 20;
 template <class Word>
 inline constexpr unsigned sum_weights_a_launch = 2560 / sizeof(Word);
 
-/// rns_width values of a row from `in_row` on, of x or of x(X^g).
-template <class Word, bool permuted>
+/// rns_width values of a row from `in_row` on, of x, or of x(X^g).
+template <class Word, Turn turn>
 __device__ __forceinline__ RnsVector<Word> load_turned(const Word* row, std::size_t in_row,
                                                        std::uint32_t log_N, std::uint32_t g) {
   using Vector = RnsVector<Word>;
-  if constexpr (permuted) {
+  if constexpr (turn == Turn::by_g) {
     if (g != 1) {
       const std::size_t in_polynomial = in_row & ((std::size_t{1} << log_N) - 1);
       const Gathered<Word> gathered(static_cast<std::uint32_t>(in_polynomial), log_N, g);
@@ -38,11 +41,14 @@ __device__ __forceinline__ RnsVector<Word> load_turned(const Word* row, std::siz
   return *reinterpret_cast<const Vector*>(row + in_row);
 }
 
-/// rns_width values of a factor from value `at` on. `periodic`: it may be stored by its period.
-template <class Word, bool periodic>
+/// How factors are stored: whole, or some by their period.
+enum class Storage { whole, periodic };
+
+/// rns_width values of a factor from value `at` on.
+template <class Word, Storage storage>
 __device__ __forceinline__ RnsVector<Word> load_factor(const Word* m, std::size_t at,
                                                        std::uint32_t log_repeats) {
-  if constexpr (periodic)
+  if constexpr (storage == Storage::periodic)
     if (log_repeats != 0) return in_all_places(m[at >> log_repeats]);  // at least four are equal
   return *reinterpret_cast<const RnsVector<Word>*>(m + at);
 }
@@ -62,7 +68,7 @@ struct SumPlace {
   std::size_t row, part;  ///< words from one to the next
 };
 
-/// From part number `part` on.
+/// Returns the place of a sum from part number `part` on.
 template <class Word>
 SumPlace<Word> place_of(const SumLayout& layout, std::size_t sum, std::size_t part,
                         std::size_t rows, std::size_t batch, std::size_t N, Word* out) {
@@ -96,9 +102,8 @@ struct ProductSumArguments {
 /// All parts of rns_width values of all sums: x is read once for the sums, m once for the parts.
 /// Grid: (pieces of N × batch, the latter first, so that blocks with the same m run together;
 /// rows). Bound by memory: parts + sums/batch words a value and term where there is one m for all.
-/// `mixed`: some terms are permuted, which one sum allows, or have an m that is stored by its
-/// period.
-template <class Word, unsigned parts, unsigned sums, bool mixed>
+/// Mixed terms may be turned, if there is one sum, and may have an m that is stored by its period.
+template <class Word, unsigned parts, unsigned sums, Terms terms>
 __global__ void __launch_bounds__(rns_threads)
     sum_products(const __grid_constant__ ProductSumArguments<Word, sums> a) {
   join_chain();
@@ -110,7 +115,7 @@ __global__ void __launch_bounds__(rns_threads)
   const std::uint32_t prime = a.prime[blockIdx.y];
   const RnsModulus<Word> modulus = a.moduli[prime];
   const std::size_t polynomial = (static_cast<std::size_t>(blockIdx.y) * a.batch + b) << a.log_N;
-  constexpr bool permuted = mixed && sums == 1;
+  constexpr bool mixed = terms == Terms::mixed;
   ProductSum<Word> sum[sums][parts][width];
 #pragma unroll(sums == 1 ? 2 : 1)
   for (std::uint32_t i = 0; i < a.count; ++i) {
@@ -118,7 +123,9 @@ __global__ void __launch_bounds__(rns_threads)
     Vector x[parts], m[sums];
 #pragma unroll
     for (unsigned p = 0; p < parts; ++p)
-      x[p] = load_turned<Word, permuted>(term.x + p * a.part + polynomial, j, a.log_N, term.g);
+      x[p] = load_turned < Word,
+      mixed && sums == 1 ? Turn::by_g
+                         : Turn::none > (term.x + p * a.part + polynomial, j, a.log_N, term.g);
 #pragma unroll
     for (unsigned s = 0; s < sums; ++s) {
       const auto& factor = term.factor[s];
@@ -126,7 +133,9 @@ __global__ void __launch_bounds__(rns_threads)
                              (factor.batch == 1 ? 0 : b);
       m[s] = Vector{};
       if (sums == 1 || factor.m != nullptr)
-        m[s] = load_factor<Word, mixed>(factor.m, (at << a.log_N) + j, factor.log_repeats);
+        m[s] = load_factor < Word,
+        mixed ? Storage::periodic
+              : Storage::whole > (factor.m, (at << a.log_N) + j, factor.log_repeats);
     }
 #pragma unroll
     for (unsigned s = 0; s < sums; ++s)
@@ -181,13 +190,14 @@ struct CombinationArguments {
 };
 
 /// Sums are corrected as in sum_products. Grid: pieces of a row, rows, parts. Bound by memory: a
-/// word a value and term. `mixed`: some terms are permuted, lack some rows, or are one polynomial
-/// for all of the batch.
-template <class Word, bool mixed>
+/// word a value and term. Mixed terms may be turned, lack some rows, or be one polynomial for all
+/// of the batch.
+template <class Word, Terms terms>
 __global__ void __launch_bounds__(rns_threads)
     combine_rows(const __grid_constant__ CombinationArguments<Word> a) {
   join_chain();
   constexpr unsigned width = rns_width<Word>;
+  constexpr bool mixed = terms == Terms::mixed;
   using Vector = RnsVector<Word>;
   const std::size_t in_row =
       (static_cast<std::size_t>(blockIdx.x) * rns_threads + threadIdx.x) * width;
@@ -213,7 +223,8 @@ __global__ void __launch_bounds__(rns_threads)
         place = in_row & (row - 1);
       }
     }
-    const Vector x = load_turned<Word, mixed>(term.x + from * row, place, a.log_N, term.g);
+    const Vector x = load_turned < Word,
+                 mixed ? Turn::by_g : Turn::none > (term.x + from * row, place, a.log_N, term.g);
     const Word weight = weights[i];
 #pragma unroll
     for (unsigned k = 0; k < width; ++k) {

@@ -53,9 +53,9 @@ template <class Word, unsigned group, unsigned sums>
 inline constexpr unsigned turned_stage = (2 + group + sums) * turned_words<Word, group>;
 
 /// The digits of all terms, one after another, on their way to shared memory. A thread reads the
-/// values that X -> X^g brings to its place, which lie in one block of 16 bytes. `periodic`: some
-/// plaintexts are stored by their period.
-template <class Word, unsigned group, unsigned sums, bool periodic>
+/// values that X -> X^g brings to its place, which lie in one block of 16 bytes. `storage` is
+/// that of the plaintexts.
+template <class Word, unsigned group, unsigned sums, Storage storage>
 class TurnedStages {
  public:
   using Vector = RnsVector<Word>;
@@ -107,7 +107,7 @@ class TurnedStages {
   }
   __device__ __forceinline__ Vector plaintext(unsigned s, std::uint32_t log_repeats) const {
     const std::uint32_t at = taken_ + (2 + group + s) * bytes;
-    if constexpr (periodic)
+    if constexpr (storage == Storage::periodic)
       if (log_repeats != 0) return in_all_places(load_shared_word<Word>(at + lane() * word_step));
     return load_shared_vector<Word>(at + lane() * 16);
   }
@@ -179,7 +179,7 @@ class TurnedStages {
     for (unsigned s = 0; s < sums; ++s)
       if ((s + 2) % group == number() && term.m[s] != nullptr && (term.each >> s & 1) == 0) {
         const std::uint32_t to = fetched_ + (2 + group + s) * bytes;
-        if (periodic && term.log_repeats[s] != 0)
+        if (storage == Storage::periodic && term.log_repeats[s] != 0)
           bring_word(to + lane() * word_step, term.m[s] + (plain_ >> term.log_repeats[s]));
         else
           bring(to + lane() * 16, term.m[s] + plain_);
@@ -203,13 +203,13 @@ class TurnedStages {
 /// come once for the group. Grid: (pieces of N × groups of the batch, the latter first; rows): all
 /// digits of a row stay in the second-level cache, which serves them for every term: count·(1 +
 /// 2/group) words a value and term. Memory serves keys, digits, plaintexts and sums once.
-template <class Word, unsigned group, unsigned sums, bool periodic>
+template <class Word, unsigned group, unsigned sums, Storage storage>
 __global__ void __launch_bounds__(turned_threads<group>, 512 / turned_threads<group>)
     sum_turned_products(const __grid_constant__ TurnedSumArguments<Word> a) {
   join_chain();
   constexpr unsigned width = rns_width<Word>, words = turned_words<Word, group>;
   using Vector = RnsVector<Word>;
-  using Stages = TurnedStages<Word, group, sums, periodic>;
+  using Stages = TurnedStages<Word, group, sums, storage>;
   extern __shared__ unsigned char rns_memory[] __attribute__((aligned(16)));
   const std::uint32_t piece = blockIdx.x / a.batch_groups, row = blockIdx.y;
   const std::uint32_t number = (blockIdx.x - piece * a.batch_groups) * group + Stages::number();
@@ -265,7 +265,7 @@ __global__ void __launch_bounds__(turned_threads<group>, 512 / turned_threads<gr
         if (term.key != nullptr && !each)
           factor = stages.plaintext(s, term.log_repeats[s]);
         else
-          factor = load_factor<Word, periodic>(
+          factor = load_factor<Word, storage>(
               term.m[s],
               (each ? row_of(a.plain_row[row])
                     : static_cast<std::size_t>(a.plain_row[row]) << a.log_N) +

@@ -15,17 +15,18 @@
 #include <type_traits>
 
 #include "backend/cuda/kernels/accumulator.cuh"
+#include "backend/cuda/kernels/fft_words.h"
 #include "backend/cuda/kernels/group_fft.cuh"
 #include "backend/cuda/kernels/torus_accumulator.cuh"
 
 namespace whorl::backend::cuda {
 
 /// A blind-rotation key as the kernel reads it.
-template <bool wide>
+template <FftWords words>
 struct FftKeyView {
   /// [row][key, component][frequency], rows in the order component, digit; LWE coefficient by LWE
   /// coefficient. Frequencies as fft_key_place has them.
-  const std::conditional_t<wide, double2, int2>* values;
+  const FftKeyValue<words>* values;
   const double* inverse_scale;  ///< of each LWE coefficient: 1/(scale·M·Q)
   const double2* tables;        ///< GroupFft's
   const double2* roots;         ///< zeta^e, e < 2N: for ternary keys
@@ -39,9 +40,9 @@ struct FftKeyView {
 
 /// Where frequency f of a node lies among the M of a polynomial: threads, which own nodes, read 16
 /// bytes each side by side.
-template <class Shape, bool wide>
+template <class Shape, FftWords words>
 __host__ __device__ constexpr int fft_key_place(int node, int f) {
-  return wide ? f * (Shape::M / Shape::F) + node : node * Shape::F + f;
+  return is_wide<words> ? f * (Shape::M / Shape::F) + node : node * Shape::F + f;
 }
 
 namespace rotate_fft_detail {
@@ -55,19 +56,18 @@ __device__ __forceinline__ T load_key(const T* at) {
   return __ldcg(at);
 }
 
-template <class Shape, int keys, bool wide>
+template <class Shape, int keys, FftWords words>
 struct KeyRow {
   static constexpr int F = Shape::F;
-  std::conditional_t<wide, double2, int2> v[2 * keys][F];
+  FftKeyValue<words> v[2 * keys][F];
 
-  __device__ __forceinline__ void load(const std::conditional_t<wide, double2, int2>* row,
-                                       int node) {
+  __device__ __forceinline__ void load(const FftKeyValue<words>* row, int node) {
 #pragma unroll
     for (int c = 0; c < 2 * keys; ++c)
 #pragma unroll
       for (int f = 0; f < F; ++f) {
-        const auto* at = row + c * Shape::M + fft_key_place<Shape, wide>(node, f);
-        if constexpr (wide || F == 1) {
+        const auto* at = row + c * Shape::M + fft_key_place<Shape, words>(node, f);
+        if constexpr (is_wide<words> || F == 1) {
           v[c][f] = load_key(at);
         } else if (f % 2 == 0) {
           const int4 both = load_key(reinterpret_cast<const int4*>(at));
@@ -77,7 +77,7 @@ struct KeyRow {
       }
   }
   __device__ __forceinline__ Complex get(int c, int f) const {
-    if constexpr (wide)
+    if constexpr (is_wide<words>)
       return {v[c][f].x, v[c][f].y};
     else
       return {static_cast<double>(v[c][f].x), static_cast<double>(v[c][f].y)};
@@ -104,31 +104,41 @@ __device__ __forceinline__ Complex turned(Complex w, std::uint32_t turns) {
 
 /// Shared memory: slots for the digits' spectra of a polynomial (a result takes two narrow ones or
 /// a wide one), its accumulator, exponents of its narrow spectra.
-template <class Shape, bool wide, bool coarse>
+template <class Shape, FftWords words>
 struct FftPolynomialMemory {
   static constexpr int N = 2 * Shape::M;
   static constexpr int parts = Shape::threads <= 32 ? 1 : Shape::threads / 32;
-  static constexpr std::size_t accumulator_bytes = TorusAccumulator<N, wide, coarse>::bytes;
-  static constexpr std::size_t slot_doubles = (wide ? 2 : 1) * Shape::plane;
+  static constexpr std::size_t accumulator_bytes = TorusAccumulator<N, words>::bytes;
+  static constexpr std::size_t slot_doubles = (is_wide<words> ? 2 : 1) * Shape::plane;
   __host__ __device__ static constexpr std::size_t slot_bytes(unsigned slots) {
     return slots * slot_doubles * 8;
   }
   __host__ __device__ static constexpr std::size_t other_bytes(unsigned slots) {
-    return accumulator_bytes + (wide ? 0 : slots * parts * 4);
+    return accumulator_bytes + (is_wide<words> ? 0 : slots * parts * 4);
   }
 };
 
+/// A slot serves as the buffer of a transform: a wide one has two planes.
+template <FftWords words>
+inline constexpr Exchange slot_exchange = is_wide<words> ? Exchange::together : Exchange::in_turn;
+
+/// Digits of a step.
+template <FftWords words>
+__device__ __forceinline__ std::uint32_t digits_of(const GadgetRange& gadget) {
+  return words == FftWords::one_digit ? 1 : gadget.digits;
+}
+
 /// Thread t's part of a digit's spectrum from its values: `z` holds those of pass 0. Values are
-/// exchanged in `exchange`: two planes if `roomy`, else one, which may be the slot.
-template <class Shape, bool wide, bool roomy, class Sync>
+/// exchanged in `buffer`; one plane may be the slot.
+template <class Shape, FftWords words, Exchange exchange, class Sync>
 __device__ __forceinline__ void transform_values(Complex (&z)[Shape::E],
                                                  const double2* __restrict__ tables, int t,
-                                                 double* exchange, double* slot,
+                                                 double* buffer, double* slot,
                                                  std::uint32_t* exponents, const Sync& sync) {
   constexpr int E = Shape::E, F = Shape::F, last = Shape::passes - 1;
-  forward_passes<Shape, roomy>(z, t, tables, exchange, sync);
+  forward_passes<Shape, exchange>(z, t, tables, buffer, sync);
   const int base = t / F * F * E + t % F;
-  if constexpr (wide) {
+  if constexpr (is_wide<words>) {
 #pragma unroll
     for (int k = 0; k < E; ++k) {
       const int at = Shape::template place<last>(base + F * k);
@@ -160,18 +170,19 @@ __device__ __forceinline__ void transform_values(Complex (&z)[Shape::E],
 /// Thread t's part of transforming digit `digit` of (X^a - 1)·acc into `slot`. With several digits
 /// the first call leaves the decomposed values in `saved`, where the others find them; the last
 /// digit's slot may be that place. The rest as in transform_values.
-template <class Shape, bool wide, bool coarse, bool roomy, class Sync>
-__device__ __forceinline__ void transform_digit(
-    const TorusAccumulator<2 * Shape::M, wide, coarse>& acc, const GadgetRange& gadget,
-    std::uint32_t digit, bool first, std::uint32_t a, std::uint64_t Q,
-    const double2* __restrict__ tables, int t, void* saved_values, double* exchange, double* slot,
-    std::uint32_t* exponents, const Sync& sync) {
-  using Accumulator = TorusAccumulator<2 * Shape::M, wide, coarse>;
+template <class Shape, FftWords words, Exchange exchange, class Sync>
+__device__ __forceinline__ void transform_digit(const TorusAccumulator<2 * Shape::M, words>& acc,
+                                                const GadgetRange& gadget, std::uint32_t digit,
+                                                bool first, std::uint32_t a, std::uint64_t Q,
+                                                const double2* __restrict__ tables, int t,
+                                                void* saved_values, double* buffer, double* slot,
+                                                std::uint32_t* exponents, const Sync& sync) {
+  using Accumulator = TorusAccumulator<2 * Shape::M, words>;
   using Word = typename Accumulator::Word;
   using Int = std::make_signed_t<Word>;
   constexpr int M = Shape::M, E = Shape::E, G = Shape::threads;
   Complex z[E];
-  if constexpr (coarse) {
+  if constexpr (words == FftWords::one_digit) {
     const auto digit_of = [&](int j) {
       return static_cast<double>(acc.rotated_digit(j, a, gadget));
     };
@@ -197,16 +208,16 @@ __device__ __forceinline__ void transform_digit(
     }
     sync();  // the slot may be the one that values were read from
   }
-  transform_values<Shape, wide, roomy>(z, tables, t, exchange, slot, exponents, sync);
+  transform_values<Shape, words, exchange>(z, tables, t, buffer, slot, exponents, sync);
 }
 
 /// The F values of a node of a digit's spectrum, all levels done.
-template <class Shape, bool wide>
+template <class Shape, FftWords words>
 __device__ __forceinline__ void load_spectrum(const double* slot, const std::uint32_t* exponents,
                                               int node, const Complex (&w)[2],
                                               Complex (&x)[Shape::F]) {
   constexpr int M = Shape::M, F = Shape::F, last = Shape::passes - 1, nodes = M / F;
-  if constexpr (wide) {
+  if constexpr (is_wide<words>) {
 #pragma unroll
     for (int f = 0; f < F; f += 2) {
       const int at = Shape::template place<last>(node * F + f);
@@ -221,7 +232,7 @@ __device__ __forceinline__ void load_spectrum(const double* slot, const std::uin
       }
     }
   } else {
-    constexpr int parts = FftPolynomialMemory<Shape, wide, false>::parts;
+    constexpr int parts = FftPolynomialMemory<Shape, words>::parts;
     const int high = static_cast<int>(exponents[node / (nodes / parts)]);
     const double bias = __hiloint2double(high, static_cast<int>(0x80000000u));
     const auto value = [&](int v) { return __hiloint2double(high, v) - bias; };
@@ -251,7 +262,7 @@ __device__ __forceinline__ void second_key_factors(int node, std::uint32_t a,
   // Exponents of a node's frequencies differ by multiples of N/2.
   constexpr int F = Shape::F, N = 2 * Shape::M, bits = Shape::log_m - Shape::rest;
   const std::uint32_t exponent = 4 * (__brev(node) >> (32 - bits)) + 1;
-  const Complex root = load_root(roots + (N - a * exponent & (2 * N - 1)));  // zeta^N = -1
+  const Complex root = load_root(roots + ((N - a * exponent) & (2 * N - 1)));  // zeta^N = -1
 #pragma unroll
   for (int f = 0; f < F; ++f) {
     const std::uint32_t turns = f == 0 ? 0 : F == 2 ? 2 : f == 1 ? 2 : f == 2 ? 1 : 3;
@@ -276,32 +287,35 @@ __device__ __forceinline__ void store_result(const Complex (&x)[Shape::F], int n
   }
 }
 
+/// Where the roots zeta^j of a result come from: each is read, or it is the thread's own times one
+/// of E that all threads have, which leaves the first-level cache to others and takes more
+/// registers.
+enum class Roots { table, thread };
+
 /// Adds thread t's values of a result, as inverse_passes leaves them, to the accumulator; `keep` as
-/// add_product's. Value j is multiplied by zeta^-j/(scale·M·Q). With `table` each zeta^j is read;
-/// else it is the thread's own times one of E that all threads have, which leaves the first-level
-/// cache to others and takes more registers.
-template <class Shape, bool wide, bool coarse, bool table>
+/// add_product's. Value j is multiplied by zeta^-j/(scale·M·Q).
+template <class Shape, FftWords words, Roots from>
 __device__ __forceinline__ void add_result(const Complex (&z)[Shape::E],
                                            const double2* __restrict__ tables, double scale,
                                            bool large, int t,
-                                           TorusAccumulator<2 * Shape::M, wide, coarse>& acc,
+                                           TorusAccumulator<2 * Shape::M, words>& acc,
                                            std::uint32_t keep) {
   constexpr int M = Shape::M, E = Shape::E, G = Shape::threads;
   static_assert(E % 4 == 0 && E <= 16);
   const double2* const roots = tables + Shape::roots_at + t;
   Complex own{};
-  if constexpr (!table) {
+  if constexpr (from == Roots::thread) {
     own = load_root(roots);
     own = {own.re * scale, own.im * scale};
   }
-  const auto add_all = [&](auto is_large) {
+  const auto add_all = [&]<Turns turns>() {
   // Roots are taken four at a time: one by one, each read would be waited for.
 #pragma unroll
     for (int first = 0; first < E; first += 4) {
       Complex root[4];
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
-        if constexpr (table)
+        if constexpr (from == Roots::table)
           root[k] = load_root(roots + G * (first + k));
         else
           root[k] = rotate_fft_detail::product(own, thread_roots[(first + k) * (16 / E)]);
@@ -310,25 +324,25 @@ __device__ __forceinline__ void add_result(const Complex (&z)[Shape::E],
       for (int k = 0; k < 4; ++k) {
         const int j = t + G * (first + k);
         const Complex& x = z[first + k];
-        const double wr = table ? root[k].re * scale : root[k].re,
-                     wi = table ? root[k].im * scale : root[k].im;
-        acc.template add_product<is_large.value>(j, x.re, wr, x.im, wi, keep);
-        acc.template add_product<is_large.value>(j + M, x.im, wr, -x.re, wi, keep);
+        const double wr = from == Roots::table ? root[k].re * scale : root[k].re,
+                     wi = from == Roots::table ? root[k].im * scale : root[k].im;
+        acc.template add_product<turns>(j, x.re, wr, x.im, wi, keep);
+        acc.template add_product<turns>(j + M, x.im, wr, -x.re, wi, keep);
       }
     }
   };
-  if (!wide && large)
-    add_all(std::true_type{});
+  if (!is_wide<words> && large)
+    add_all.template operator()<Turns::many>();
   else
-    add_all(std::false_type{});
+    add_all.template operator()<Turns::few>();
 }
 
-/// Thread t's part of transforming a result back and adding it to the accumulator. `in_slot`: the
-/// accumulator may lie where the result does. `table` as add_result's.
-template <class Shape, bool wide, bool coarse, bool in_slot = false, bool table = false, class Sync>
+/// Thread t's part of transforming a result back and adding it to the accumulator. With `in_slot`
+/// the accumulator may lie where the result does.
+template <class Shape, FftWords words, Roots from, bool in_slot = false, class Sync>
 __device__ __forceinline__ void transform_back(double* result, const double2* __restrict__ tables,
                                                double scale, bool large, int t,
-                                               TorusAccumulator<2 * Shape::M, wide, coarse>& acc,
+                                               TorusAccumulator<2 * Shape::M, words>& acc,
                                                const Sync& sync, std::uint32_t keep = ~0u) {
   constexpr int E = Shape::E, F = Shape::F, last = Shape::passes - 1;
   Complex z[E];
@@ -340,13 +354,13 @@ __device__ __forceinline__ void transform_back(double* result, const double2* __
   }
   inverse_passes<Shape>(z, t, tables, result, sync);
   if constexpr (in_slot) sync();  // all have read what lies there
-  add_result<Shape, wide, coarse, table>(z, tables, scale, large, t, acc, keep);
+  add_result<Shape, words, from>(z, tables, scale, large, t, acc, keep);
 }
 
 /// The products of one step: for each node of F frequencies all rows, all ciphertexts.
-template <class Shape, int keys, int C, bool wide>
+template <class Shape, int keys, int C, FftWords words>
 struct FftStep {
-  const std::conditional_t<wide, double2, int2>* key;
+  const FftKeyValue<words>* key;
   const double2 *tables, *roots;
   double* slots;
   const std::uint32_t* exponents;
@@ -358,12 +372,12 @@ struct FftStep {
   template <int digits_known>
   __device__ __forceinline__ void multiply(std::uint32_t digits,
                                            std::uint32_t parts_there = 2) const {
-    using Memory = FftPolynomialMemory<Shape, wide, false>;
+    using Memory = FftPolynomialMemory<Shape, words>;
     constexpr int M = Shape::M, F = Shape::F, nodes = M / F, parts = Memory::parts;
     constexpr int threads = 2 * C * Shape::threads;
     if constexpr (digits_known > 0) digits = digits_known;
     const std::uint32_t rows = parts_there * digits;
-    using Row = rotate_fft_detail::KeyRow<Shape, keys, wide>;
+    using Row = rotate_fft_detail::KeyRow<Shape, keys, words>;
     // Rows are read one ahead, unless two would take most of the registers.
     constexpr bool reads_ahead = sizeof(Row) < 128;
     Row ahead;
@@ -395,8 +409,8 @@ struct FftStep {
         for (int c = 0; c < C; ++c) {
           const std::uint32_t which = 2 * c * slots_each + slot;
           Complex x[F];
-          load_spectrum<Shape, wide>(slots + which * Memory::slot_doubles,
-                                     exponents + which * parts, node, w, x);
+          load_spectrum<Shape, words>(slots + which * Memory::slot_doubles,
+                                      exponents + which * parts, node, w, x);
 #pragma unroll
           for (int s = 0; s < 2; ++s)
 #pragma unroll
@@ -426,29 +440,29 @@ struct FftStep {
   }
 };
 
-template <class Shape, int keys, int C, bool wide, bool coarse, int blocks, bool spills>
+template <class Shape, int keys, int C, FftWords words, int blocks, Slots place>
 __global__ void __launch_bounds__(2 * C * Shape::threads, blocks)
-    rotate_fft(const FftKeyView<wide> key,
-               const RotationBatch<std::conditional_t<wide, std::uint64_t, std::uint32_t>> batch) {
-  using Word = std::conditional_t<wide, std::uint64_t, std::uint32_t>;
-  using Memory = FftPolynomialMemory<Shape, wide, coarse>;
+    rotate_fft(const FftKeyView<words> key, const RotationBatch<FftWord<words>> batch) {
+  using Word = FftWord<words>;
+  using Memory = FftPolynomialMemory<Shape, words>;
   constexpr int M = Shape::M, N = 2 * M, G = Shape::threads;
   constexpr int parts = Memory::parts, threads = 2 * C * G;
 
   extern __shared__ double2 shared_memory[];
   const std::uint32_t block_doubles = 2 * C * key.slots * Memory::slot_doubles;
   double* const shared_doubles = reinterpret_cast<double*>(shared_memory);
-  double* const slots =
-      spills ? key.spill + std::uint64_t{blockIdx.x} * block_doubles : shared_doubles;
-  auto* const accumulators =
-      reinterpret_cast<std::uint32_t*>(shared_doubles + (spills ? 0 : block_doubles));
+  double* const slots = place == Slots::device
+                            ? key.spill + std::uint64_t{blockIdx.x} * block_doubles
+                            : shared_doubles;
+  auto* const accumulators = reinterpret_cast<std::uint32_t*>(
+      shared_doubles + (place == Slots::device ? 0 : block_doubles));
   std::uint32_t* const exponents = accumulators + 2 * C * (Memory::accumulator_bytes / 4);
 
   const int group = threadIdx.x / G, t = threadIdx.x % G;
   const auto sync = [group] { group_sync<G>(group); };
   const std::uint32_t first_ciphertext = blockIdx.x * C;
   const std::uint32_t ciphertext = min(first_ciphertext + group / 2, batch.count - 1);
-  TorusAccumulator<N, wide, coarse> acc{accumulators + group * (Memory::accumulator_bytes / 4)};
+  TorusAccumulator<N, words> acc{accumulators + group * (Memory::accumulator_bytes / 4)};
   double* const own = slots + group * key.slots * Memory::slot_doubles;
   const std::uint32_t* const lwe = batch.lwe + std::uint64_t{ciphertext} * (batch.n + 1);
 
@@ -459,7 +473,7 @@ __global__ void __launch_bounds__(2 * C * Shape::threads, blocks)
   double next_scale = __ldg(key.inverse_scale);
   for (std::uint32_t range = 0; range < key.range_count; ++range) {
     const GadgetRange gadget = key.ranges[range];
-    const std::uint32_t digits = coarse ? 1 : gadget.digits, rows = 2 * digits;
+    const std::uint32_t digits = digits_of<words>(gadget), rows = 2 * digits;
     const auto* step_key = key.values + gadget.first_row * 2 * M;
     for (std::uint32_t i = gadget.first; i < gadget.end; ++i, step_key += rows * keys * 2 * M) {
       const std::uint32_t a = next_a;
@@ -470,7 +484,7 @@ __global__ void __launch_bounds__(2 * C * Shape::threads, blocks)
       }
 #pragma unroll 1
       for (std::uint32_t digit = 0; digit < digits; ++digit)
-        transform_digit<Shape, wide, coarse, wide>(
+        transform_digit<Shape, words, slot_exchange<words>>(
             acc, gadget, digit, digit == 0, a, key.Q, key.tables, t,
             own + (digits - 1) * Memory::slot_doubles, own + digit * Memory::slot_doubles,
             own + digit * Memory::slot_doubles, exponents + (group * key.slots + digit) * parts,
@@ -482,8 +496,8 @@ __global__ void __launch_bounds__(2 * C * Shape::threads, blocks)
         for (std::uint32_t at = threadIdx.x * line; at < bytes; at += threads * line)
           asm volatile("prefetch.global.L2 [%0];" ::"l"(next + at));
       }
-      FftStep<Shape, keys, C, wide> step{step_key, key.tables, key.roots,
-                                         slots,    exponents,  key.slots};
+      FftStep<Shape, keys, C, words> step{step_key, key.tables, key.roots,
+                                          slots,    exponents,  key.slots};
       if constexpr (keys == 2) {
 #pragma unroll
         for (int c = 0; c < C; ++c) {
@@ -493,7 +507,7 @@ __global__ void __launch_bounds__(2 * C * Shape::threads, blocks)
       }
       if (digits == 1) {
         step.template multiply<1>(1);
-      } else if constexpr (!coarse) {
+      } else if constexpr (words != FftWords::one_digit) {
         if (digits == 2)
           step.template multiply<2>(2);
         else if (digits == 3)
@@ -505,7 +519,7 @@ __global__ void __launch_bounds__(2 * C * Shape::threads, blocks)
 
       // All of b, in the last step too: asking which step it is costs more than it saves, 2 to 5 %
       // of the whole against 0.1 % (docs/performance/blind-rotation-gpu.md).
-      transform_back<Shape, wide, coarse>(own, key.tables, scale, key.large, t, acc, sync);
+      transform_back<Shape, words, Roots::thread>(own, key.tables, scale, key.large, t, acc, sync);
       sync();
     }
   }

@@ -17,9 +17,9 @@ namespace whorl::backend::cuda {
 
 /// The data of a block that the other blocks read: spectra of its digits, their exponents, and the
 /// result for its component.
-template <class Shape, bool wide, bool coarse>
+template <class Shape, FftWords words>
 struct FftClusterMemory {
-  using Polynomial = FftPolynomialMemory<Shape, wide, coarse>;
+  using Polynomial = FftPolynomialMemory<Shape, words>;
   static constexpr int N = 2 * Shape::M;
   static constexpr std::size_t result_bytes = 2 * Shape::plane * 8;
 
@@ -32,10 +32,12 @@ struct FftClusterMemory {
            (slots * Polynomial::parts * 4 + 15) / 16 * 16;
   }
   __host__ __device__ std::size_t key_bytes(unsigned blocks) const {
-    return std::size_t{rows} * keys * 2 * Shape::M / blocks * (wide ? 16 : 8);
+    return std::size_t{rows} * keys * 2 * Shape::M / blocks * (is_wide<words> ? 16 : 8);
   }
   /// Decomposed values that wait for their turn, with several digits a block.
-  __host__ __device__ std::size_t saved_bytes() const { return coarse ? 0 : N * (wide ? 8 : 4); }
+  __host__ __device__ std::size_t saved_bytes() const {
+    return words == FftWords::one_digit ? 0 : N * (is_wide<words> ? 8 : 4);
+  }
   static constexpr std::size_t exchange_bytes = 2 * Shape::plane * 8;
   static constexpr std::size_t table_bytes = Shape::table_size * 16;
   __host__ __device__ std::size_t own_bytes(unsigned blocks) const {
@@ -45,9 +47,9 @@ struct FftClusterMemory {
 };
 
 /// Coefficient 0 of a result alone, which is the sum of its spectrum, added to the accumulator's.
-template <class Shape, bool wide, bool coarse, class Sync>
+template <class Shape, FftWords words, class Sync>
 __device__ __forceinline__ void add_constant_back(double* result, double scale, bool large, int t,
-                                                  TorusAccumulator<2 * Shape::M, wide, coarse>& acc,
+                                                  TorusAccumulator<2 * Shape::M, words>& acc,
                                                   const Sync& sync) {
   constexpr int G = Shape::threads, F = Shape::F, last = Shape::passes - 1;
   static_assert(G >= 32);
@@ -62,22 +64,21 @@ __device__ __forceinline__ void add_constant_back(double* result, double scale, 
     for (int warp = 1; warp < G / 32; ++warp) sum += result[warp];
   }
   if (t != 0) return;
-  if (!wide && large)
-    acc.template add_product<true>(0, sum, scale, 0, 0);
+  if (!is_wide<words> && large)
+    acc.template add_product<Turns::many>(0, sum, scale, 0, 0);
   else
-    acc.template add_product<false>(0, sum, scale, 0, 0);
+    acc.template add_product<Turns::few>(0, sum, scale, 0, 0);
 }
 
 /// The key is in the order of KeyShape.
-template <class Shape, class KeyShape, int keys, bool wide, bool coarse, int blocks, bool clustered>
-__global__ void __launch_bounds__(Shape::threads, 1) rotate_fft_cluster(
-    const FftKeyView<wide> key,
-    const RotationBatch<std::conditional_t<wide, std::uint64_t, std::uint32_t>> batch,
-    const FftClusterMemory<Shape, wide, coarse> memory, char* const meeting_memory,
-    unsigned* const arrivals) {
-  using Word = std::conditional_t<wide, std::uint64_t, std::uint32_t>;
-  using Polynomial = FftPolynomialMemory<Shape, wide, coarse>;
-  using KeyValue = std::conditional_t<wide, double2, int2>;
+template <class Shape, class KeyShape, int keys, FftWords words, int blocks, class Meeting>
+__global__ void __launch_bounds__(Shape::threads, 1)
+    rotate_fft_cluster(const FftKeyView<words> key, const RotationBatch<FftWord<words>> batch,
+                       const FftClusterMemory<Shape, words> memory, char* const meeting_memory,
+                       unsigned* const arrivals) {
+  using Word = FftWord<words>;
+  using Polynomial = FftPolynomialMemory<Shape, words>;
+  using KeyValue = FftKeyValue<words>;
   constexpr int M = Shape::M, N = 2 * M, G = Shape::threads, F = Shape::F;
   constexpr int nodes = M / F, own_nodes = nodes / blocks, parts = Polynomial::parts;
   constexpr unsigned carriers = blocks / 2;  // blocks that carry one component
@@ -86,7 +87,8 @@ __global__ void __launch_bounds__(Shape::threads, 1) rotate_fft_cluster(
   extern __shared__ double2 shared_memory[];
   char* const shared = reinterpret_cast<char*>(shared_memory);
   const std::uint32_t ciphertext = blockIdx.x / blocks;
-  std::conditional_t<clustered, ClusterMeeting, GridMeeting> meet;
+  constexpr bool clustered = std::is_same_v<Meeting, ClusterMeeting>;
+  Meeting meet;
   if constexpr (clustered)
     meet = {shared};
   else
@@ -97,7 +99,7 @@ __global__ void __launch_bounds__(Shape::threads, 1) rotate_fft_cluster(
   // Shown: result | slots | exponents.
   const auto result_of = [&](char* shown) { return reinterpret_cast<double*>(shown); };
   const auto slot_of = [&](char* shown, unsigned slot) {
-    return reinterpret_cast<double*>(shown + FftClusterMemory<Shape, wide, coarse>::result_bytes) +
+    return reinterpret_cast<double*>(shown + FftClusterMemory<Shape, words>::result_bytes) +
            slot * Polynomial::slot_doubles;
   };
   const auto exponents_of = [&](char* shown, unsigned slot) {
@@ -110,7 +112,7 @@ __global__ void __launch_bounds__(Shape::threads, 1) rotate_fft_cluster(
   KeyValue* const key_part = reinterpret_cast<KeyValue*>(exchange + 2 * Shape::plane);
   auto* const accumulator = reinterpret_cast<std::uint32_t*>(reinterpret_cast<char*>(key_part) +
                                                              memory.key_bytes(blocks));
-  TorusAccumulator<N, wide, coarse> acc{accumulator};
+  TorusAccumulator<N, words> acc{accumulator};
   void* const saved = accumulator + Polynomial::accumulator_bytes / 4;
 
   const int t = threadIdx.x;
@@ -122,7 +124,8 @@ __global__ void __launch_bounds__(Shape::threads, 1) rotate_fft_cluster(
 
   // This block's frequencies of all polynomials of a step, 16 bytes a copy: where frequencies of a
   // node lie apart, as many stretches a polynomial.
-  constexpr int stretches = wide ? KeyShape::F : 1, stretch_values = own_nodes * F / stretches;
+  constexpr int stretches = is_wide<words> ? KeyShape::F : 1,
+                stretch_values = own_nodes * F / stretches;
   constexpr int copies = stretch_values * static_cast<int>(sizeof(KeyValue)) / 16;
   const auto fetch = [&](const KeyValue* from, std::uint32_t rows) {
     const std::uint32_t all = rows * keys * 2 * stretches * copies;
@@ -149,9 +152,9 @@ __global__ void __launch_bounds__(Shape::threads, 1) rotate_fft_cluster(
     }
 #pragma unroll 1
     for (unsigned digit = first_digit, slot = 0; digit < gadget.digits; digit += carriers, ++slot)
-      transform_digit<Shape, wide, coarse, true>(acc, gadget, digit, slot == 0, a, key.Q, tables, t,
-                                                 saved, exchange, slot_of(own_shown, slot),
-                                                 exponents_of(own_shown, slot), sync);
+      transform_digit<Shape, words, Exchange::together>(
+          acc, gadget, digit, slot == 0, a, key.Q, tables, t, saved, exchange,
+          slot_of(own_shown, slot), exponents_of(own_shown, slot), sync);
     __pipeline_wait_prior(0);
     meet();
 
@@ -169,7 +172,7 @@ __global__ void __launch_bounds__(Shape::threads, 1) rotate_fft_cluster(
         char* const maker = meet.of(digit % carriers * 2 + of_component);
         const unsigned slot = digit / carriers;
         Complex x[F];
-        load_spectrum<Shape, wide>(slot_of(maker, slot), exponents_of(maker, slot), node, w, x);
+        load_spectrum<Shape, words>(slot_of(maker, slot), exponents_of(maker, slot), node, w, x);
 #pragma unroll
         for (int s = 0; s < 2; ++s)
 #pragma unroll
@@ -178,7 +181,7 @@ __global__ void __launch_bounds__(Shape::threads, 1) rotate_fft_cluster(
               const KeyValue v = key_part[(row * 2 * keys + of) * own_nodes * F +
                                           (local * F + f) % stretches * stretch_values +
                                           (local * F + f) / stretches];
-              if constexpr (wide)
+              if constexpr (is_wide<words>)
                 return Complex{v.x, v.y};
               else
                 return Complex{static_cast<double>(v.x), static_cast<double>(v.y)};
@@ -202,10 +205,10 @@ __global__ void __launch_bounds__(Shape::threads, 1) rotate_fft_cluster(
       fetch(step_key, 2 * gadget.digits);
     }
     if (component == 1 && batch.constant_only(i))
-      add_constant_back<Shape, wide, coarse>(result_of(own_shown), scale, key.large, t, acc, sync);
+      add_constant_back<Shape, words>(result_of(own_shown), scale, key.large, t, acc, sync);
     else
-      transform_back<Shape, wide, coarse>(result_of(own_shown), tables, scale, key.large, t, acc,
-                                          sync);
+      transform_back<Shape, words, Roots::thread>(result_of(own_shown), tables, scale, key.large, t,
+                                                  acc, sync);
     __syncthreads();
   }
   if (first_digit == 0)

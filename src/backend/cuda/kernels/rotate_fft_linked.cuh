@@ -34,11 +34,11 @@ inline constexpr std::size_t linked_counter_bytes = 16;
 
 /// Shared memory of a block: tables; of each of its workers the exchange of a transform, what it
 /// receives from all others in two steps, the accumulator.
-template <class Shape, int K, int D, bool wide, bool coarse>
+template <class Shape, int K, int D, FftWords words>
 struct LinkedFftMemory {
   static constexpr int workers = 2 * D / K;  ///< of a block
   static constexpr int others = 2 * D - 1;
-  using Accumulator = TorusAccumulator<2 * Shape::M, wide, coarse>;
+  using Accumulator = TorusAccumulator<2 * Shape::M, words>;
   static constexpr std::size_t received = std::size_t{others} * Shape::M;  ///< of a step
   static constexpr std::size_t exchange = Shape::plane;
   static constexpr std::size_t bytes =
@@ -77,12 +77,11 @@ struct NodesOfLoop {
   }
 };
 
-template <class Shape, int K, int D, bool wide, bool coarse>
-__global__ void __launch_bounds__(2 * D / K * Shape::threads, 1) rotate_fft_linked(
-    const LinkedFftView key,
-    const RotationBatch<std::conditional_t<wide, std::uint64_t, std::uint32_t>> batch) {
-  using Word = std::conditional_t<wide, std::uint64_t, std::uint32_t>;
-  using Memory = LinkedFftMemory<Shape, K, D, wide, coarse>;
+template <class Shape, int K, int D, FftWords words>
+__global__ void __launch_bounds__(2 * D / K * Shape::threads, 1)
+    rotate_fft_linked(const LinkedFftView key, const RotationBatch<FftWord<words>> batch) {
+  using Word = FftWord<words>;
+  using Memory = LinkedFftMemory<Shape, K, D, words>;
   using Accumulator = typename Memory::Accumulator;
   using Nodes = NodesOfLoop<Shape>;
   constexpr int M = Shape::M, E = Shape::E, G = Shape::threads, F = Shape::F;
@@ -129,7 +128,7 @@ __global__ void __launch_bounds__(2 * D / K * Shape::threads, 1) rotate_fft_link
   std::uint32_t range = 0, step = 0;
   for (std::uint32_t i = 0; i < batch.n; i += key.group, ++step) {
     if (i >= gadget.end) gadget = key.ranges[++range];
-    const std::uint32_t digits = coarse ? 1 : gadget.digits, parity = step % 2;
+    const std::uint32_t digits = digits_of<words>(gadget), parity = step % 2;
     Complex sum[2][E] = {};
 #pragma unroll 1
     for (std::uint32_t digit = first_digit; digit < digits; digit += D) {
@@ -143,7 +142,7 @@ __global__ void __launch_bounds__(2 * D / K * Shape::threads, 1) rotate_fft_link
       Complex z[E];
       const DigitRule rule(gadget, digit);
       const auto digit_of = [&](int j) {
-        if constexpr (coarse)
+        if constexpr (words == FftWords::one_digit)
           return static_cast<double>(Accumulator::single_digit(acc.get(j), gadget));
         else
           return static_cast<double>(
@@ -151,7 +150,7 @@ __global__ void __launch_bounds__(2 * D / K * Shape::threads, 1) rotate_fft_link
       };
 #pragma unroll
       for (int k = 0; k < E; ++k) z[k] = {digit_of(t + G * k), digit_of(t + G * k + M)};
-      forward_passes<Shape, true>(z, t, tables, exchange, sync);
+      forward_passes<Shape, Exchange::together>(z, t, tables, exchange, sync);
       Nodes::swap(z, t);
 #pragma unroll
       for (int n = 0; n < Nodes::count; ++n) {
@@ -227,7 +226,7 @@ __global__ void __launch_bounds__(2 * D / K * Shape::threads, 1) rotate_fft_link
     }
     Nodes::swap(z, t);
     inverse_passes<Shape>(z, t, tables, exchange, sync);
-    add_result<Shape, wide, coarse, true>(z, tables, 1, key.large, t, acc, key.keep);
+    add_result<Shape, words, Roots::table>(z, tables, 1, key.large, t, acc, key.keep);
     sync();  // all have read the exchange
   }
   if constexpr (clustered) cluster_barrier();  // nobody sends to a block that has ended

@@ -31,7 +31,7 @@ struct TensorShape : Base {
 template <class Shape>
 struct TensorFftMemory {
   static constexpr int C = 8;  ///< ciphertexts, as a product of matrices has
-  using Polynomial = FftPolynomialMemory<Shape, false, false>;
+  using Polynomial = FftPolynomialMemory<Shape, FftWords::narrow>;
   static constexpr std::size_t ciphertext_doubles = 2 * tensor_digits * Polynomial::slot_doubles;
   static constexpr std::size_t bytes =
       C * (ciphertext_doubles * 8 + 2 * Polynomial::other_bytes(tensor_digits));
@@ -202,13 +202,13 @@ struct TensorFftStep {
 /// A block a multiprocessor.
 template <class BaseShape, BundleForm form, int m>
 __global__ void __launch_bounds__(2 * TensorFftMemory<BaseShape>::C * BaseShape::threads, 1)
-    rotate_fft_tensor(const UnrolledFftKeyView<false> key,
+    rotate_fft_tensor(const UnrolledFftKeyView<FftWords::narrow> key,
                       const RotationBatch<std::uint32_t> batch) {
 #if __CUDA_ARCH__ >= 900  // tensor_fits
   using Shape = TensorShape<BaseShape>;
   using Memory = TensorFftMemory<Shape>;
   using Polynomial = typename Memory::Polynomial;
-  using Accumulator = TorusAccumulator<2 * Shape::M, false, false>;
+  using Accumulator = TorusAccumulator<2 * Shape::M, FftWords::narrow>;
   using Step = TensorFftStep<Shape, form, m>;
   constexpr int M = Shape::M, E = Shape::E, G = Shape::threads, C = Memory::C;
 
@@ -254,13 +254,13 @@ __global__ void __launch_bounds__(2 * TensorFftMemory<BaseShape>::C * BaseShape:
           z[k] = {static_cast<double>(digit_of(t + G * k + first)),
                   static_cast<double>(sign * digit_of(t + G * k + second))};
         double* const slot = own + digit * Polynomial::slot_doubles;
-        transform_values<Shape, false, false>(z, key.tables, t, slot, slot,
-                                              exponents + group * tensor_digits + digit, sync);
+        transform_values<Shape, FftWords::narrow, Exchange::in_turn>(
+            z, key.tables, t, slot, slot, exponents + group * tensor_digits + digit, sync);
       }
       step.multiply();
       __syncthreads();
-      transform_back<Shape, false, false>(own, key.tables, scale, key.large, t, acc, sync,
-                                          form == BundleForm::all ? 0 : ~0u);
+      transform_back<Shape, FftWords::narrow, Roots::thread>(
+          own, key.tables, scale, key.large, t, acc, sync, form == BundleForm::all ? 0 : ~0u);
       sync();
     }
   }

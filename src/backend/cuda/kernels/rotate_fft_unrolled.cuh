@@ -19,10 +19,10 @@
 namespace whorl::backend::cuda {
 
 /// An unrolled key as the kernel reads it.
-template <bool wide>
+template <FftWords words>
 struct UnrolledFftKeyView {
   /// 16 bytes for each of unrolled_fft_place; step by step, all of which have as many keys.
-  const std::conditional_t<wide, double2, int4>* values;
+  const FftKeyPair<words>* values;
   const double* inverse_scale;  ///< of the LWE coefficient that begins a step: 1/(scale·M·Q)
   const double2* tables;        ///< GroupFft's
   const double2* roots;         ///< zeta^e, e < 2N
@@ -35,15 +35,15 @@ struct UnrolledFftKeyView {
 
 /// Where a value lies among those of a step, in units of a complex value. A narrow key's two rows
 /// of a digit, that of a and that of b, lie beside each other: threads read 16 bytes.
-template <class Shape, bool wide>
+template <class Shape, FftWords words>
 __host__ __device__ constexpr std::size_t unrolled_fft_place(unsigned digit, unsigned part,
                                                              unsigned component, unsigned key,
                                                              unsigned keys, unsigned node,
                                                              unsigned f) {
   constexpr std::size_t nodes = Shape::M / Shape::F;
   const std::size_t unit = std::size_t{2} * (digit * Shape::F + f) + component;
-  return wide ? ((unit * 2 + part) * keys + key) * nodes + node
-              : ((unit * keys + key) * nodes + node) * 2 + part;
+  return is_wide<words> ? ((unit * 2 + part) * keys + key) * nodes + node
+                        : ((unit * keys + key) * nodes + node) * 2 + part;
 }
 
 /// The same for a key whose bundles tensor cores make; `keys` is tensor_keys'. `turn` is the node's
@@ -62,11 +62,13 @@ __host__ __device__ constexpr std::size_t tensor_fft_place(unsigned digit, unsig
 
 /// Shared memory of a block. Ciphertexts lie apart so that L threads that read the same values of
 /// theirs meet different banks.
-template <class Shape, int R, int L, bool wide, bool coarse>
+template <class Shape, int R, int L, FftWords words>
 struct UnrolledFftMemory {
-  using Polynomial = FftPolynomialMemory<Shape, wide, coarse>;
+  using Polynomial = FftPolynomialMemory<Shape, words>;
   static constexpr int C = R * L;
-  static constexpr int padding = L == 1 ? 0 : wide ? 2 : 16 / L;  ///< doubles a ciphertext
+  static constexpr int padding = L == 1           ? 0
+                                 : is_wide<words> ? 2
+                                                  : 16 / L;  ///< doubles a ciphertext
   static constexpr int log_l = L == 1 ? 0 : L == 2 ? 1 : 2;
   /// Roots by which X^a differs between the nodes of a warp.
   static constexpr int log_near = 5 - log_l, near = 1 << log_near;
@@ -132,19 +134,18 @@ __device__ __forceinline__ Complex bundle(const Complex (&k)[keys], const Comple
 }
 
 /// The key's values for one frequency and component: narrow, of both rows of a digit; wide, of one.
-template <int keys, bool wide>
+template <int keys, FftWords words>
 struct Unit {
-  std::conditional_t<wide, double2, int4> v[keys];
+  FftKeyPair<words> v[keys];
 
-  __device__ __forceinline__ void load(const std::conditional_t<wide, double2, int4>* at,
-                                       int nodes) {
+  __device__ __forceinline__ void load(const FftKeyPair<words>* at, int nodes) {
 #pragma unroll
     for (int k = 0; k < keys; ++k) v[k] = rotate_fft_detail::load_key(at + k * nodes);
   }
   __device__ __forceinline__ void get(int part, Complex (&out)[keys]) const {
 #pragma unroll
     for (int k = 0; k < keys; ++k) {
-      if constexpr (wide)
+      if constexpr (is_wide<words>)
         out[k] = {v[k].x, v[k].y};
       else if (part == 0)
         out[k] = {static_cast<double>(v[k].x), static_cast<double>(v[k].y)};
@@ -157,12 +158,12 @@ struct Unit {
 }  // namespace rotate_fft_unrolled_detail
 
 /// The products of one step.
-template <class Shape, BundleForm form, int m, int R, int L, bool wide>
+template <class Shape, BundleForm form, int m, int R, int L, FftWords words>
 struct UnrolledFftStep {
   static constexpr int keys = static_cast<int>(bundle_keys(form, m));
-  using Memory = UnrolledFftMemory<Shape, R, L, wide, false>;
+  using Memory = UnrolledFftMemory<Shape, R, L, words>;
   using Polynomial = typename Memory::Polynomial;
-  using Value = std::conditional_t<wide, double2, int4>;
+  using Value = FftKeyPair<words>;
 
   const Value* key;
   const double2 *tables, *roots, *near;
@@ -181,10 +182,10 @@ struct UnrolledFftStep {
   __device__ __forceinline__ void multiply(std::uint32_t digits) const {
     constexpr int F = Shape::F, nodes = Shape::M / F;
     constexpr int C = R * L, threads = 2 * C * Shape::threads;
-    constexpr int units = F * 2 * (wide ? 2 : 1);  // of a digit
+    constexpr int units = F * 2 * (is_wide<words> ? 2 : 1);  // of a digit
     static_assert(nodes >= 32 && threads % 32 == 0);
     if constexpr (digits_known > 0) digits = digits_known;
-    using Unit = rotate_fft_unrolled_detail::Unit<keys, wide>;
+    using Unit = rotate_fft_unrolled_detail::Unit<keys, words>;
     const std::uint32_t own = threadIdx.x % L * R;  // the first of the thread's ciphertexts
     Unit ahead;
     ahead.load(key + threadIdx.x / L % nodes, nodes);
@@ -204,7 +205,7 @@ struct UnrolledFftStep {
 #pragma unroll
           for (int part = 0; part < 2; ++part) {
             const std::uint32_t number = part * slots_each + digit;
-            load_spectrum<Shape, wide>(
+            load_spectrum<Shape, words>(
                 slot(own + r, number),
                 exponents + ((own + r) * 2 * slots_each + number) * Polynomial::parts, node, w,
                 x[r][part]);
@@ -223,7 +224,7 @@ struct UnrolledFftStep {
             }
 #pragma unroll
           for (int unit = 0; unit < units / F; ++unit) {
-            const int component = wide ? unit / 2 : unit;
+            const int component = is_wide<words> ? unit / 2 : unit;
             const Unit now = ahead;
             // the next unit, or the first of the next node
             const std::uint32_t number = digit * units + f * (units / F) + unit + 1;
@@ -232,7 +233,8 @@ struct UnrolledFftStep {
                 wraps ? (item + threads < nodes * L ? item + threads : item) / L : node;
             ahead.load(key + (wraps ? 0 : number * keys * nodes) + next, nodes);
 #pragma unroll
-            for (int part = wide ? unit % 2 : 0; part < (wide ? unit % 2 + 1 : 2); ++part) {
+            for (int part = is_wide<words> ? unit % 2 : 0;
+                 part < (is_wide<words> ? unit % 2 + 1 : 2); ++part) {
               Complex k[keys];
               now.get(part, k);
 #pragma unroll
@@ -281,16 +283,16 @@ struct UnrolledFftStep {
   }
 };
 
-template <class Shape, BundleForm form, int m, int R, int L, bool wide, bool coarse, int blocks,
-          bool spills>
-__global__ void __launch_bounds__(2 * R * L * Shape::threads, blocks) rotate_fft_unrolled(
-    const UnrolledFftKeyView<wide> key,
-    const RotationBatch<std::conditional_t<wide, std::uint64_t, std::uint32_t>> batch) {
-  using Word = std::conditional_t<wide, std::uint64_t, std::uint32_t>;
-  using Memory = UnrolledFftMemory<Shape, R, L, wide, coarse>;
+template <class Shape, BundleForm form, int m, int R, int L, FftWords words, int blocks,
+          Slots place>
+__global__ void __launch_bounds__(2 * R * L * Shape::threads, blocks)
+    rotate_fft_unrolled(const UnrolledFftKeyView<words> key,
+                        const RotationBatch<FftWord<words>> batch) {
+  using Word = FftWord<words>;
+  using Memory = UnrolledFftMemory<Shape, R, L, words>;
   using Polynomial = typename Memory::Polynomial;
-  using Accumulator = TorusAccumulator<2 * Shape::M, wide, coarse>;
-  using Step = UnrolledFftStep<Shape, form, m, R, L, wide>;
+  using Accumulator = TorusAccumulator<2 * Shape::M, words>;
+  using Step = UnrolledFftStep<Shape, form, m, R, L, words>;
   constexpr int M = Shape::M, N = 2 * M, E = Shape::E, G = Shape::threads;
   constexpr int C = R * L, threads = 2 * C * G;
 
@@ -298,9 +300,10 @@ __global__ void __launch_bounds__(2 * R * L * Shape::threads, blocks) rotate_fft
   double2* const near = shared_memory;
   double* const shared_doubles = reinterpret_cast<double*>(near + Memory::near_roots);
   const std::size_t block_doubles = C * Memory::ciphertext_doubles(key.slots);
-  double* const slots = spills ? key.spill + blockIdx.x * block_doubles : shared_doubles;
-  auto* const accumulators =
-      reinterpret_cast<std::uint32_t*>(shared_doubles + (spills ? 0 : block_doubles));
+  double* const slots =
+      place == Slots::device ? key.spill + blockIdx.x * block_doubles : shared_doubles;
+  auto* const accumulators = reinterpret_cast<std::uint32_t*>(
+      shared_doubles + (place == Slots::device ? 0 : block_doubles));
   std::uint32_t* const exponents = accumulators + 2 * C * (Polynomial::accumulator_bytes / 4);
 
   const int group = threadIdx.x / G, t = threadIdx.x % G;
@@ -323,9 +326,9 @@ __global__ void __launch_bounds__(2 * R * L * Shape::threads, blocks) rotate_fft
 
   for (std::uint32_t range = 0; range < key.range_count; ++range) {
     const GadgetRange gadget = key.ranges[range];
-    const std::uint32_t digits = coarse ? 1 : gadget.digits;
-    const std::size_t step_values = std::size_t{digits} * (wide ? 4 : 2) * M * Step::keys;
-    const auto* step_key = key.values + gadget.first_row * (wide ? 2 : 1) * M;
+    const std::uint32_t digits = digits_of<words>(gadget);
+    const std::size_t step_values = std::size_t{digits} * (is_wide<words> ? 4 : 2) * M * Step::keys;
+    const auto* step_key = key.values + gadget.first_row * (is_wide<words> ? 2 : 1) * M;
     for (std::uint32_t i = gadget.first; i < gadget.end; i += m, step_key += step_values) {
       const double scale = __ldg(key.inverse_scale + i);
       Step step{step_key, key.tables, key.roots, near, slots, exponents, key.slots};
@@ -340,7 +343,7 @@ __global__ void __launch_bounds__(2 * R * L * Shape::threads, blocks) rotate_fft
         Complex z[E];
         const DigitRule rule(gadget, digit);
         const auto digit_of = [&](int j) {
-          if constexpr (coarse)
+          if constexpr (words == FftWords::one_digit)
             return static_cast<double>(Accumulator::single_digit(acc.get(j), gadget));
           else
             return static_cast<double>(rule(
@@ -349,17 +352,17 @@ __global__ void __launch_bounds__(2 * R * L * Shape::threads, blocks) rotate_fft
 #pragma unroll
         for (int k = 0; k < E; ++k) z[k] = {digit_of(t + G * k), digit_of(t + G * k + M)};
         double* const slot = own + digit * Polynomial::slot_doubles;
-        transform_values<Shape, wide, wide>(
+        transform_values<Shape, words, slot_exchange<words>>(
             z, key.tables, t, slot, slot,
             exponents + (group * key.slots + digit) * Polynomial::parts, sync);
       }
-      if constexpr (coarse)
+      if constexpr (words == FftWords::one_digit)
         step.template multiply<1>(1);
       else
         step.template multiply<0>(digits);
       __syncthreads();
-      transform_back<Shape, wide, coarse, false, true>(own, key.tables, scale, key.large, t, acc,
-                                                       sync, form == BundleForm::all ? 0 : ~0u);
+      transform_back<Shape, words, Roots::table>(own, key.tables, scale, key.large, t, acc, sync,
+                                                 form == BundleForm::all ? 0 : ~0u);
       sync();
     }
   }

@@ -14,11 +14,11 @@
 namespace whorl::backend::cuda {
 
 /// A key as the kernel reads it.
-template <bool wide>
+template <FftWords words>
 struct FftWalkKeyView {
   /// [row][component][frequency], in the shape's order of rows; frequencies as fft_key_place has
   /// them.
-  const std::conditional_t<wide, double2, int2>* values;
+  const FftKeyValue<words>* values;
   const double* inverse_scale;  ///< of each row: 1/(scale·M·Q), its P too
   const double2* tables;        ///< GroupFft's
   const GadgetRange* ranges;
@@ -30,12 +30,12 @@ struct FftWalkKeyView {
 };
 
 /// Memory of a block beside its slots.
-template <class Shape, bool wide, bool coarse, bool moves>
+template <class Shape, FftWords words, WalkSteps kind>
 struct FftWalkMemory {
-  using Polynomial = FftPolynomialMemory<Shape, wide, coarse>;
-  using Accumulator = TorusAccumulator<2 * Shape::M, wide, coarse>;
+  using Polynomial = FftPolynomialMemory<Shape, words>;
+  using Accumulator = TorusAccumulator<2 * Shape::M, words>;
   /// Whether ACC lies in the slot of the last digit.
-  static constexpr bool in_slot = !moves && !Accumulator::is_long;
+  static constexpr bool in_slot = kind == WalkSteps::digits && !Accumulator::is_long;
   static constexpr std::size_t accumulator_words = in_slot ? 0 : Accumulator::bytes / 4;
   static_assert(!in_slot || Accumulator::bytes <= Polynomial::slot_bytes(1));
 
@@ -43,26 +43,27 @@ struct FftWalkMemory {
     return 2 * Polynomial::slot_bytes(slots);
   }
   static constexpr std::size_t other_bytes(unsigned slots) {
-    return 8 * accumulator_words + (wide ? 0 : std::size_t{2} * slots * Polynomial::parts * 4);
+    return 8 * accumulator_words +
+           (is_wide<words> ? 0 : std::size_t{2} * slots * Polynomial::parts * 4);
   }
 };
 
 /// Thread t's part of transforming a digit of ACC, or of a(X^g), into `slot`: value(j) is
 /// coefficient j as a fraction of the circle. The rest as in transform_digit; `saved` may be where
 /// the accumulator lies.
-template <class Shape, bool wide, bool coarse, bool roomy, class Value, class Sync>
+template <class Shape, FftWords words, class Value, class Sync>
 __device__ __forceinline__ void transform_own_digit(const Value& value, const GadgetRange& gadget,
                                                     std::uint32_t digit, std::uint64_t Q,
                                                     const double2* __restrict__ tables, int t,
-                                                    void* saved_values, double* exchange,
+                                                    void* saved_values, double* buffer,
                                                     double* slot, std::uint32_t* exponents,
                                                     const Sync& sync) {
-  using Accumulator = TorusAccumulator<2 * Shape::M, wide, coarse>;
+  using Accumulator = TorusAccumulator<2 * Shape::M, words>;
   using Word = typename Accumulator::Word;
   using Int = std::make_signed_t<Word>;
   constexpr int M = Shape::M, E = Shape::E, G = Shape::threads;
   Complex z[E];
-  if constexpr (coarse) {
+  if constexpr (words == FftWords::one_digit) {
     const auto digit_of = [&](int j) {
       return static_cast<double>(Accumulator::single_digit(value(j), gadget));
     };
@@ -91,30 +92,31 @@ __device__ __forceinline__ void transform_own_digit(const Value& value, const Ga
     }
   }
   sync();  // the slot may be the one that values were read from
-  transform_values<Shape, wide, roomy>(z, tables, t, exchange, slot, exponents, sync);
+  transform_values<Shape, words, slot_exchange<words>>(z, tables, t, buffer, slot, exponents, sync);
 }
 
-template <class Shape, bool wide, bool coarse, bool moves, int blocks, bool spills>
-__global__ void __launch_bounds__(2 * Shape::threads, blocks) rotate_fft_walk(
-    const FftWalkKeyView<wide> key,
-    const RotationBatch<std::conditional_t<wide, std::uint64_t, std::uint32_t>> batch) {
-  using Word = std::conditional_t<wide, std::uint64_t, std::uint32_t>;
-  using Memory = FftWalkMemory<Shape, wide, coarse, moves>;
+template <class Shape, FftWords words, WalkSteps kind, int blocks, Slots place>
+__global__ void __launch_bounds__(2 * Shape::threads, blocks)
+    rotate_fft_walk(const FftWalkKeyView<words> key, const RotationBatch<FftWord<words>> batch) {
+  using Word = FftWord<words>;
+  using Memory = FftWalkMemory<Shape, words, kind>;
   using Accumulator = typename Memory::Accumulator;
   using Polynomial = typename Memory::Polynomial;
   constexpr int M = Shape::M, E = Shape::E, G = Shape::threads, threads = 2 * G;
   constexpr int parts = Polynomial::parts;
   constexpr std::size_t slot_doubles = Polynomial::slot_doubles;
+  constexpr bool moves = kind == WalkSteps::automorphisms;
   // Groups of one warp meet in it: what one of them does, both do.
   constexpr bool of_a_warp = G < 32;
 
   extern __shared__ double2 shared_memory[];
   const std::uint32_t block_doubles = 2 * key.slots * slot_doubles;
   double* const shared_doubles = reinterpret_cast<double*>(shared_memory);
-  double* const slots =
-      spills ? key.spill + std::uint64_t{blockIdx.x} * block_doubles : shared_doubles;
-  auto* const others =
-      reinterpret_cast<std::uint32_t*>(shared_doubles + (spills ? 0 : block_doubles));
+  double* const slots = place == Slots::device
+                            ? key.spill + std::uint64_t{blockIdx.x} * block_doubles
+                            : shared_doubles;
+  auto* const others = reinterpret_cast<std::uint32_t*>(
+      shared_doubles + (place == Slots::device ? 0 : block_doubles));
   std::uint32_t* const exponents = others + 2 * Memory::accumulator_words;
 
   const int group = threadIdx.x / G, t = threadIdx.x % G;
@@ -155,7 +157,7 @@ __global__ void __launch_bounds__(2 * Shape::threads, blocks) rotate_fft_walk(
       range = step.range();
       gadget = key.ranges[range];
     }
-    const std::uint32_t digits = coarse ? 1 : gadget.digits;
+    const std::uint32_t digits = digits_of<words>(gadget);
     const bool automorphism = moves && step.inverse() != 0;
     const bool keeps = automorphism && group == 1;
     if constexpr (moves) {
@@ -178,7 +180,7 @@ __global__ void __launch_bounds__(2 * Shape::threads, blocks) rotate_fft_walk(
     };
 #pragma unroll 1
     for (std::uint32_t digit = 0; digit < (keeps && !of_a_warp ? 0 : digits); ++digit)
-      transform_own_digit<Shape, wide, coarse, wide>(
+      transform_own_digit<Shape, words>(
           value, gadget, digit, key.Q, key.tables, t,
           own + ((Memory::in_slot ? key.slots : digits) - 1) * slot_doubles,
           own + digit * slot_doubles, own + digit * slot_doubles,
@@ -194,13 +196,13 @@ __global__ void __launch_bounds__(2 * Shape::threads, blocks) rotate_fft_walk(
       for (std::uint32_t at = threadIdx.x * line; at < bytes; at += threads * line)
         asm volatile("prefetch.global.L2 [%0];" ::"l"(line_at + at));
     }
-    const FftStep<Shape, 1, 1, wide> product{key.values + std::uint64_t{step.row} * 2 * M,
-                                             key.tables,
-                                             nullptr,
-                                             slots,
-                                             exponents,
-                                             key.slots};
-    if constexpr (coarse) {
+    const FftStep<Shape, 1, 1, words> product{key.values + std::uint64_t{step.row} * 2 * M,
+                                              key.tables,
+                                              nullptr,
+                                              slots,
+                                              exponents,
+                                              key.slots};
+    if constexpr (words == FftWords::one_digit) {
       if (automorphism)
         product.template multiply<0>(1, 1);
       else
@@ -219,8 +221,8 @@ __global__ void __launch_bounds__(2 * Shape::threads, blocks) rotate_fft_walk(
     }
     __syncthreads();
 
-    transform_back<Shape, wide, coarse, Memory::in_slot, true>(own, key.tables, scale, key.large, t,
-                                                               acc, sync, keeps ? ~0u : 0u);
+    transform_back<Shape, words, Roots::table, Memory::in_slot>(own, key.tables, scale, key.large,
+                                                                t, acc, sync, keeps ? ~0u : 0u);
     sync();
   }
   acc.template write<G>(batch, ciphertext, group, t, static_cast<Word>(key.Q));

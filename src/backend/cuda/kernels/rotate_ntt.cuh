@@ -151,7 +151,7 @@ struct NttBlockMemory {
   }
 };
 
-template <class Shape, int keys, int C, int blocks, bool spills>
+template <class Shape, int keys, int C, int blocks, Slots place>
 __global__ void __launch_bounds__(2 * C * Shape::threads, blocks)
     rotate_ntt(const NttKeyView<typename Shape::Word> key,
                const RotationBatch<typename Shape::Word> batch) {
@@ -163,8 +163,10 @@ __global__ void __launch_bounds__(2 * C * Shape::threads, blocks)
   extern __shared__ double2 shared_memory[];
   const std::uint32_t block_words = 2 * C * key.slots * N;
   Word* const shared_words = reinterpret_cast<Word*>(shared_memory);
-  Word* const slots = spills ? key.spill + std::uint64_t{blockIdx.x} * block_words : shared_words;
-  Int* const accumulators = reinterpret_cast<Int*>(shared_words + (spills ? 0 : block_words));
+  Word* const slots =
+      place == Slots::device ? key.spill + std::uint64_t{blockIdx.x} * block_words : shared_words;
+  Int* const accumulators =
+      reinterpret_cast<Int*>(shared_words + (place == Slots::device ? 0 : block_words));
 
   const int group = threadIdx.x / G, t = threadIdx.x % G;
   const auto sync = [group] { group_sync<G>(group); };

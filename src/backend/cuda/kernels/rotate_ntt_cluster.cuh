@@ -54,7 +54,7 @@ struct alignas(Shape::F * sizeof(typename Shape::Word) < 16
 }  // namespace rotate_ntt_detail
 
 /// The key is in the order of KeyShape.
-template <class Shape, class KeyShape, int keys, int blocks, bool clustered>
+template <class Shape, class KeyShape, int keys, int blocks, class Meeting>
 __global__ void __launch_bounds__(Shape::threads, 1)
     rotate_ntt_cluster(const NttKeyView<typename Shape::Word> key,
                        const RotationBatch<typename Shape::Word> batch,
@@ -73,7 +73,8 @@ __global__ void __launch_bounds__(Shape::threads, 1)
   extern __shared__ double2 shared_memory[];
   char* const shared = reinterpret_cast<char*>(shared_memory);
   const std::uint32_t ciphertext = blockIdx.x / blocks;
-  std::conditional_t<clustered, ClusterMeeting, GridMeeting> meet;
+  constexpr bool clustered = std::is_same_v<Meeting, ClusterMeeting>;
+  Meeting meet;
   if constexpr (clustered)
     meet = {shared};
   else

@@ -216,7 +216,7 @@ requires(form != BundleForm::block && m > 3) struct BundleFactors<form, m, F, Wo
 }  // namespace rotate_ntt_unrolled_detail
 
 /// m: the group, or the largest one for a kernel that takes any.
-template <class Shape, BundleForm form, int m, int L, int blocks, bool spills>
+template <class Shape, BundleForm form, int m, int L, int blocks, Slots place>
 __global__ void __launch_bounds__(2 * L * Shape::threads, blocks)
     rotate_ntt_unrolled(const UnrolledNttKeyView<typename Shape::Word> key,
                         const RotationBatch<typename Shape::Word> batch) {
@@ -236,8 +236,8 @@ __global__ void __launch_bounds__(2 * L * Shape::threads, blocks)
   extern __shared__ double2 shared_memory[];
   const std::size_t block_words = L * Memory::ciphertext_words(key.slots);
   Word* const shared_words = reinterpret_cast<Word*>(shared_memory);
-  Word* const slots = spills ? key.spill + blockIdx.x * block_words : shared_words;
-  Word* const near = shared_words + (spills ? 0 : block_words);
+  Word* const slots = place == Slots::device ? key.spill + blockIdx.x * block_words : shared_words;
+  Word* const near = shared_words + (place == Slots::device ? 0 : block_words);
   Int* const accumulators = reinterpret_cast<Int*>(near + Memory::near_roots);
 
   const int group = threadIdx.x / G, t = threadIdx.x % G;

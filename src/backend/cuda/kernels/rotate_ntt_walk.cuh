@@ -6,7 +6,6 @@
 // transforms share barriers, and the division by P needs none: (x - [x]_P)/P takes x modulo P from
 // the same thread.
 //
-// roomy: transforms and products reduce less (roomy_ntt.cuh), if a word holds 16 times both moduli.
 #pragma once
 
 #include "backend/cuda/kernels/roomy_ntt.cuh"
@@ -14,6 +13,10 @@
 #include "backend/cuda/kernels/walk.h"
 
 namespace whorl::backend::cuda {
+
+/// When transforms and products reduce: after each level, or late (roomy_ntt.cuh), if a word holds
+/// 16 times both moduli.
+enum class Reduction { each_level, late };
 
 enum class NttSteps {
   digits,         ///< AP
@@ -64,7 +67,7 @@ struct NttWalkMemory {
 namespace rotate_ntt_walk_detail {
 
 /// forward_passes of all limbs at once; buffers lie `apart`.
-template <class Shape, bool roomy, int limbs, int p = 0, class Word = typename Shape::Word,
+template <class Shape, Reduction reduction, int limbs, int p = 0, class Word = typename Shape::Word,
           class Sync>
 __device__ __forceinline__ void forward(Word (&x)[limbs][Shape::E], int t,
                                         const NttView<Word> (&plan)[limbs], Word* buffer,
@@ -73,7 +76,7 @@ __device__ __forceinline__ void forward(Word (&x)[limbs][Shape::E], int t,
   const int node = (1 << (Shape::log_e * p)) + t / s;
 #pragma unroll
   for (int l = 0; l < limbs; ++l) {
-    if constexpr (roomy)
+    if constexpr (reduction == Reduction::late)
       roomy_ntt::forward_level<E, 0, Shape::log_e * p>(x[l], plan[l].roots, node, plan[l].q);
     else
       group_ntt::forward_level<E, 0>(x[l], plan[l].roots, node, plan[l].q);
@@ -93,12 +96,12 @@ __device__ __forceinline__ void forward(Word (&x)[limbs][Shape::E], int t,
       for (int k = 0; k < E; ++k)
         x[l][k] = buffer[l * apart + Shape::template place<p>(to + next * k)];
     sync();
-    forward<Shape, roomy, limbs, p + 1>(x, t, plan, buffer, apart, sync);
+    forward<Shape, reduction, limbs, p + 1>(x, t, plan, buffer, apart, sync);
   }
 }
 
-/// inverse_passes of all limbs at once; roomy: of values below 2q.
-template <class Shape, bool roomy, int limbs, int p = Shape::passes - 1,
+/// inverse_passes of all limbs at once; late: of values below 2q.
+template <class Shape, Reduction reduction, int limbs, int p = Shape::passes - 1,
           class Word = typename Shape::Word, class Sync>
 __device__ __forceinline__ void inverse(Word (&x)[limbs][Shape::E], int t,
                                         const NttView<Word> (&plan)[limbs],
@@ -108,7 +111,7 @@ __device__ __forceinline__ void inverse(Word (&x)[limbs][Shape::E], int t,
   const int node = (1 << (Shape::log_e * p)) + t / s;
 #pragma unroll
   for (int l = 0; l < limbs; ++l) {
-    if constexpr (roomy)
+    if constexpr (reduction == Reduction::late)
       roomy_ntt::inverse_level<E, Shape::log_e - 1>(x[l], plan[l].inverse_roots, node, one_shoup[l],
                                                     plan[l].q);
     else
@@ -129,20 +132,21 @@ __device__ __forceinline__ void inverse(Word (&x)[limbs][Shape::E], int t,
 #pragma unroll
       for (int k = 0; k < E; ++k)
         x[l][k] = buffer[l * apart + Shape::template place<p - 1>(to + before * k)];
-    inverse<Shape, roomy, limbs, p - 1>(x, t, plan, one_shoup, buffer, apart, sync);
+    inverse<Shape, reduction, limbs, p - 1>(x, t, plan, one_shoup, buffer, apart, sync);
   }
 }
 
-/// A centred value modulo Q, modulo limb l: reduced, or if roomy below 2q.
-template <int l, bool roomy, class Word, class Int, int limbs>
+/// A centred value modulo Q, modulo limb l: reduced, or if late below 2q.
+template <int l, Reduction reduction, class Word, class Int, int limbs>
 __device__ __forceinline__ Word whole_digit(Int value, const NttWalkKeyView<Word, limbs>& key) {
   const Word q = key.plan[l].q;
   if constexpr (l == 0) {
-    return static_cast<Word>(roomy || value < 0 ? value + static_cast<Int>(q) : value);
+    return static_cast<Word>(reduction == Reduction::late || value < 0 ? value + static_cast<Int>(q)
+                                                                       : value);
   } else {
     const Word x = roomy_ntt::below_2q<Word>(static_cast<Word>(value) + key.division.covered,
                                              key.one_shoup[l], q);
-    return roomy ? x : subtract_once<Word>(x, q);
+    return reduction == Reduction::late ? x : subtract_once<Word>(x, q);
   }
 }
 
@@ -181,20 +185,20 @@ __device__ __forceinline__ void differences(const Word* __restrict__ monomials, 
   }
 }
 
-/// The last forward levels of a node, and its first inverse ones; roomy: these from below 2q to it.
-template <class Shape, bool roomy, class Word = typename Shape::Word>
+/// The last forward levels of a node, and its first inverse ones; late: these from below 2q to it.
+template <class Shape, Reduction reduction, class Word = typename Shape::Word>
 __device__ __forceinline__ void last_forward(Word (&x)[Shape::F], const NttView<Word>& plan,
                                              int node) {
-  if constexpr (roomy && Shape::F > 1)
+  if constexpr (reduction == Reduction::late && Shape::F > 1)
     roomy_ntt::forward_level<Shape::F, 0, Shape::passes * Shape::log_e>(
         x, plan.roots, Shape::N / Shape::F + node, plan.q);
   else
     forward_rest<Shape>(x, plan, node);
 }
-template <class Shape, bool roomy, class Word = typename Shape::Word>
+template <class Shape, Reduction reduction, class Word = typename Shape::Word>
 __device__ __forceinline__ void first_inverse(Word (&x)[Shape::F], const NttView<Word>& plan,
                                               int node, Word one_shoup) {
-  if constexpr (roomy && Shape::F > 1)
+  if constexpr (reduction == Reduction::late && Shape::F > 1)
     roomy_ntt::inverse_level<Shape::F, Shape::rest - 1>(
         x, plan.inverse_roots, Shape::N / Shape::F + node, one_shoup, plan.q);
   else
@@ -202,10 +206,10 @@ __device__ __forceinline__ void first_inverse(Word (&x)[Shape::F], const NttView
 }
 
 /// A sum of products of residues.
-template <class Word, bool roomy>
+template <class Word, Reduction reduction>
 struct SumOf : ProductSum<Word> {};
 template <class Word>
-struct SumOf<Word, true> : roomy_ntt::Sum<Word> {
+struct SumOf<Word, Reduction::late> : roomy_ntt::Sum<Word> {
   __device__ __forceinline__ void add(Word a, Word b, Word /*q*/) {
     roomy_ntt::Sum<Word>::add(a, b);
   }
@@ -213,7 +217,7 @@ struct SumOf<Word, true> : roomy_ntt::Sum<Word> {
 
 }  // namespace rotate_ntt_walk_detail
 
-template <class Shape, int limbs, NttSteps kind, bool roomy, int blocks, bool spills>
+template <class Shape, int limbs, NttSteps kind, Reduction reduction, int blocks, Slots place>
 __global__ void __launch_bounds__(2 * Shape::threads, blocks)
     rotate_ntt_walk(const NttWalkKeyView<typename Shape::Word, limbs> key,
                     const RotationBatch<typename Shape::Word> batch) {
@@ -229,8 +233,9 @@ __global__ void __launch_bounds__(2 * Shape::threads, blocks)
   const std::uint32_t slots_each = raised ? 1 : key.slots;
   const std::size_t limb_words = std::size_t{slots_each} * N, part_words = limbs * limb_words;
   Word* const shared_words = reinterpret_cast<Word*>(shared_memory);
-  Word* const slots = spills ? key.spill + blockIdx.x * 2 * part_words : shared_words;
-  Word* const near = shared_words + (spills ? 0 : 2 * part_words);
+  Word* const slots =
+      place == Slots::device ? key.spill + blockIdx.x * 2 * part_words : shared_words;
+  Word* const near = shared_words + (place == Slots::device ? 0 : 2 * part_words);
   Int* const accumulators = reinterpret_cast<Int*>(near + limbs * Memory::near_roots);
 
   const int group = threadIdx.x / G, t = threadIdx.x % G;
@@ -301,15 +306,17 @@ __global__ void __launch_bounds__(2 * Shape::threads, blocks)
         if constexpr (moves)
           if (automorphism) value = moved(j);
         if constexpr (raised) {
-          x[0][k] = rotate_ntt_walk_detail::whole_digit<0, roomy>(value, key);
-          x[1][k] = rotate_ntt_walk_detail::whole_digit<1, roomy>(value, key);
+          x[0][k] = rotate_ntt_walk_detail::whole_digit<0, reduction>(value, key);
+          x[1][k] = rotate_ntt_walk_detail::whole_digit<1, reduction>(value, key);
         } else {
           const Int taken = DigitRule(gadget, digit)(value + static_cast<Int>(gadget.offset));
-          x[0][k] = static_cast<Word>(roomy || taken < 0 ? taken + Q : taken);
+          x[0][k] =
+              static_cast<Word>(reduction == Reduction::late || taken < 0 ? taken + Q : taken);
         }
       }
       Word* const slot = own + digit * N;
-      rotate_ntt_walk_detail::forward<Shape, roomy, limbs>(x, t, key.plan, slot, limb_words, sync);
+      rotate_ntt_walk_detail::forward<Shape, reduction, limbs>(x, t, key.plan, slot, limb_words,
+                                                               sync);
       const int base = t / F * F * E + t % F;
 #pragma unroll
       for (int l = 0; l < limbs; ++l)
@@ -330,7 +337,7 @@ __global__ void __launch_bounds__(2 * Shape::threads, blocks)
       if constexpr (ginx)
         rotate_ntt_walk_detail::differences<Shape, keys>(
             key.monomials[l], near + l * Memory::near_roots, step.how, node, q, montgomery, factor);
-      using Sum = rotate_ntt_walk_detail::SumOf<Word, roomy>;
+      using Sum = rotate_ntt_walk_detail::SumOf<Word, reduction>;
       Sum sum[2][F];
       const auto add_row = [&](std::uint32_t row) {
         const std::uint32_t component = row >= digits;
@@ -343,7 +350,7 @@ __global__ void __launch_bounds__(2 * Shape::threads, blocks)
         Word x[F];
         rotate_ntt_unrolled_detail::load_node<F>(slot + Shape::template place<last>(node * F), x,
                                                  [](const auto* at) { return *at; });
-        rotate_ntt_walk_detail::last_forward<Shape, roomy>(x, plan, node);
+        rotate_ntt_walk_detail::last_forward<Shape, reduction>(x, plan, node);
 #pragma unroll
         for (int part = 0; part < 2; ++part) {
           Word v[keys][F];
@@ -377,10 +384,11 @@ __global__ void __launch_bounds__(2 * Shape::threads, blocks)
 #pragma unroll
         for (int f = 0; f < F; ++f) {
           result[f] = sum[part][f].reduce(q, montgomery);
-          if constexpr (roomy)
+          if constexpr (reduction == Reduction::late)
             result[f] = roomy_ntt::below_2q<Word>(result[f], key.one_shoup[l], q);
         }
-        rotate_ntt_walk_detail::first_inverse<Shape, roomy>(result, plan, node, key.one_shoup[l]);
+        rotate_ntt_walk_detail::first_inverse<Shape, reduction>(result, plan, node,
+                                                                key.one_shoup[l]);
         rotate_ntt_unrolled_detail::store_node<F>(
             result,
             slots + part * part_words + l * limb_words + Shape::template place<last>(node * F));
@@ -395,22 +403,24 @@ __global__ void __launch_bounds__(2 * Shape::threads, blocks)
 #pragma unroll
       for (int k = 0; k < E; ++k)
         x[l][k] = own[l * limb_words + Shape::template place<last>(base + F * k)];
-    rotate_ntt_walk_detail::inverse<Shape, roomy, limbs>(x, t, key.plan, key.one_shoup, own,
-                                                         limb_words, sync);
+    rotate_ntt_walk_detail::inverse<Shape, reduction, limbs>(x, t, key.plan, key.one_shoup, own,
+                                                             limb_words, sync);
 #pragma unroll
     for (int k = 0; k < E; ++k) {
       Int& to = acc[t + G * k];
       const Int kept = ginx || keeps ? to : 0;
-      const Word q = key.plan[0].q, product = roomy ? subtract_once<Word>(x[0][k], q) : x[0][k];
+      const Word q = key.plan[0].q,
+                 product = reduction == Reduction::late ? subtract_once<Word>(x[0][k], q) : x[0][k];
       if constexpr (!raised) {
         to = centre<Int>(kept + centre<Int>(static_cast<Int>(product), Q), Q);
       } else {
         // x/P modulo Q is there; [x]_P is r - P above P/2, and -P/P is -1.
-        const Word P = key.plan[1].q, r = roomy ? subtract_once<Word>(x[1][k], P) : x[1][k];
+        const Word P = key.plan[1].q,
+                   r = reduction == Reduction::late ? subtract_once<Word>(x[1][k], P) : x[1][k];
         const Word part =
             mul_shoup<Word>(r, key.division.inverse_P, key.division.inverse_P_shoup, q);
         const Word above = r > P / 2 ? 1 : 0;
-        if constexpr (roomy)  // below 3/2·Q: a word's sign is free
+        if constexpr (reduction == Reduction::late)  // below 3/2·Q: a word's sign is free
           to = centre<Int>(kept + static_cast<Int>(product - part + above), Q);
         else
           to = centre<Int>(kept + centre<Int>(static_cast<Int>(add_mod<Word>(

@@ -8,6 +8,8 @@
 
 namespace whorl::backend::cuda {
 
+enum class Direction { forward, inverse };
+
 /// A transform of 2^log_n points as passes over the bits of the index, top bits first: the
 /// four-step method (Bailey 1990) applied repeatedly. A thread holds 2^log_e values; in pass p it
 /// does levels[p] <= log_e levels of butterflies on them without speaking to any other.

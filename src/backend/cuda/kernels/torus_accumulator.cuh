@@ -2,21 +2,25 @@
 //
 // A coefficient x modulo Q is kept as the integer nearest x·2^w/Q, modulo 2^w: sums wrap by
 // themselves, and the product's quotient by Q is added without being multiplied out. narrow: w =
-// 32, within 2^-6 of x for Q < 2^27. wide: w = 64, as two arrays of 32 bits; with one digit a step
-// (`coarse`) w = 32 again: 2^-33 of a turn is nothing beside the FFT's error, some 2^-26 then.
+// 32, within 2^-6 of x for Q < 2^27. wide: w = 64, as two arrays of 32 bits. one_digit:
+// w = 32 again: 2^-33 of a turn is nothing beside the FFT's error, some 2^-26 then.
 #pragma once
 
 #include <cstdint>
 #include <type_traits>
 
 #include "backend/cuda/kernels/accumulator.cuh"
+#include "backend/cuda/kernels/fft_words.h"
 
 namespace whorl::backend::cuda {
 
-template <int N, bool wide, bool coarse>
+/// How many turns of the circle a product has: TorusAccumulator::add_product.
+enum class Turns { few, many };
+
+template <int N, FftWords words>
 struct TorusAccumulator {
-  using Word = std::conditional_t<wide, std::uint64_t, std::uint32_t>;
-  static constexpr bool is_long = wide && !coarse;
+  using Word = FftWord<words>;
+  static constexpr bool is_long = words == FftWords::wide;
   using Fraction = std::conditional_t<is_long, std::uint64_t, std::uint32_t>;
   static constexpr std::size_t bytes = N * sizeof(Fraction);
 
@@ -53,13 +57,13 @@ struct TorusAccumulator {
     }
   }
 
-  /// As residues modulo Q.
+  /// Writes the polynomial as residues modulo Q.
   template <int G>
   __device__ void write(const RotationBatch<Word>& batch, std::uint32_t ciphertext, int component,
                         int t, Word Q) const {
     batch.template write<N, G>(ciphertext, component, t, Q, [&](int j) {
       Word x;
-      if constexpr (wide)
+      if constexpr (is_wide<words>)
         x = __umul64hi(whole(j), Q) + ((whole(j) * Q) >> 63);
       else
         x = static_cast<Word>((std::uint64_t{get(j)} * Q + 0x80000000u) >> 32);
@@ -80,7 +84,7 @@ struct TorusAccumulator {
   /// exact digit (docs/algorithm.md, section 9).
   __device__ static __forceinline__ std::int32_t single_digit(Fraction fraction,
                                                               const GadgetRange& gadget) {
-    static_assert(coarse);
+    static_assert(words == FftWords::one_digit);
     const std::int64_t product = std::int64_t{static_cast<std::int32_t>(fraction)} * gadget.factor +
                                  (0x80000000ll << gadget.factor_shift);
     return static_cast<std::int32_t>(product >> 32) >> gadget.factor_shift;
@@ -111,16 +115,17 @@ struct TorusAccumulator {
     return from & N ? 0 - x : x;
   }
 
-  /// Adds a·b + c·d turns of the circle, fewer than 2^51, or 2^22 if narrow and not `large`. `keep`
+  /// Adds a·b + c·d turns of the circle, fewer than 2^51, or 2^22 if narrow and `few`. `keep`
   /// has all bits set, or none: then the product takes the accumulator's place.
-  template <bool large>
+  template <Turns turns>
   __device__ __forceinline__ void add_product(int j, double a, double b, double c, double d,
                                               std::uint32_t keep = ~0u) {
     constexpr double whole = 6755399441055744.0;  // 1.5·2^52: its ulp is 1
-    if constexpr (wide) {
+    if constexpr (is_wide<words>) {
       double y = fma(a, b, c * d);
       y -= (y + whole) - whole;
-      if constexpr (coarse) {  // 1.5·2^20 has an ulp of 2^-32, 1.5·2^8 of 2^-44
+      if constexpr (words ==
+                    FftWords::one_digit) {  // 1.5·2^20 has an ulp of 2^-32, 1.5·2^8 of 2^-44
         high[j] = (high[j] & keep) + static_cast<std::uint32_t>(__double2loint(y + 1572864.0));
       } else {
         const auto bits = static_cast<std::uint64_t>(__double_as_longlong(y + 384.0));
@@ -129,7 +134,7 @@ struct TorusAccumulator {
     } else {
       constexpr double magic = 25165824.0;  // 1.5·2^24: its ulp is 2^-28
       double y;
-      if constexpr (large) {
+      if constexpr (turns == Turns::many) {
         y = fma(a, b, c * d);
         y -= (y + whole) - whole;
         y += magic;
@@ -143,10 +148,10 @@ struct TorusAccumulator {
  private:
   /// round(x·2^w/Q) modulo 2^w.
   __device__ static Fraction fraction(Word x, Word Q) {
-    using Wide = std::conditional_t<wide, unsigned __int128, std::uint64_t>;
+    using Wide = std::conditional_t<is_wide<words>, unsigned __int128, std::uint64_t>;
     return static_cast<Fraction>(((static_cast<Wide>(x) << (8 * sizeof(Fraction))) + Q / 2) / Q);
   }
-  /// As a fraction of 2^64.
+  /// Returns a coefficient as a fraction of 2^64.
   __device__ std::uint64_t whole(int j) const {
     return std::uint64_t{get(j)} << (64 - 8 * sizeof(Fraction));
   }

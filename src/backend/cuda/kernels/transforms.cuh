@@ -68,7 +68,7 @@ __device__ __forceinline__ void forward_from(Word (&x)[1 << shape.split.log_e],
                                              const NttLimb<Word>& limb, const auto& early) {
   forward_pass<headroom, shape.split, p>(x, limb, unit.thread, early);
   if constexpr (p + 1 < shape.last) {
-    EarlyTwiddles<Word, shape.split, p + 1, true> next;
+    EarlyTwiddles<Word, shape.split, p + 1, Direction::forward> next;
     unit.template exchange<p, p + 1>(x, [&] { next.load(limb, unit.thread); });
     forward_from<headroom, shape, p + 1>(x, unit, limb, next);
   }
@@ -82,25 +82,27 @@ __device__ __forceinline__ void inverse_from(Word (&x)[1 << shape.split.log_e],
   if constexpr (p == stop) before_last();
   inverse_pass<headroom, shape.split, p>(x, limb, unit.thread, early);
   if constexpr (p > stop) {
-    EarlyTwiddles<Word, shape.split, p - 1, false> next;
+    EarlyTwiddles<Word, shape.split, p - 1, Direction::inverse> next;
     unit.template exchange<p, p - 1>(x, [&] { next.load(limb, unit.thread); });
     inverse_from<headroom, shape, p - 1, stop>(x, unit, limb, next, before_last);
   }
 }
 
 /// Tuned::shape is the kernel's KernelShape.
-template <class Word, int headroom, class Tuned, class Ends = NttEnds<false, false>>
+template <class Word, int headroom, class Tuned, NttEnds ends = NttEnds::none>
 __global__ void __launch_bounds__(Tuned::shape.threads(), Tuned::shape.resident)
     ntt_kernel(const __grid_constant__ NttArguments<Word> arguments) {
   constexpr KernelShape shape = Tuned::shape;
-  static_assert(!Ends::converts || shape.first == 0);
-  static_assert(!Ends::divides || shape.last == shape.split.passes);
+  constexpr bool converts = ends == NttEnds::converts || ends == NttEnds::converts_and_divides,
+                 divides = ends == NttEnds::divides || ends == NttEnds::converts_and_divides;
+  static_assert(!converts || shape.first == 0);
+  static_assert(!divides || shape.last == shape.split.passes);
   if constexpr (architecture_has<shape>()) {
     join_chain();
     const NttPlaces& places = arguments.places;
     const NttPlace at(places);
     const std::uint32_t row = places.first + at.limb;
-    if (at.own && !Ends::converts) return;
+    if (at.own && !converts) return;
     const Unit<shape, Word> unit(transform_memory);
     const NttLimb<Word> limb = arguments.limbs[at.limb];
     const bool active = unit.transform < arguments.batch;
@@ -108,14 +110,14 @@ __global__ void __launch_bounds__(Tuned::shape.threads(), Tuned::shape.resident)
       return (static_cast<std::size_t>(of) * arguments.batch + unit.transform) << shape.split.log_n;
     };
     Word* const out = arguments.out + place(at.out);
-    if constexpr (Ends::converts)
+    if constexpr (converts)
       if (at.own) {
         const Word* const own = arguments.conversion.own;
         if (own != nullptr) copy_own<shape>(unit, own + place(row), out);
         return;
       }
     const auto load = [&](auto& x) {
-      if constexpr (Ends::converts)
+      if constexpr (converts)
         load_converted<shape.split>(x, arguments.conversion, places.digit_limbs ? at.part : 0, row,
                                     limb, arguments.in + place(at.in - at.limb), unit.thread);
       else
@@ -139,7 +141,7 @@ __global__ void __launch_bounds__(Tuned::shape.threads(), Tuned::shape.resident)
       forward_pass<headroom, shape.split, 0>(x, limb, unit.thread);
       cluster_wait();  // all blocks run: their memory may be written
       between.template send<0, NodeHome<shape>>(x, unit.thread);
-      EarlyTwiddles<Word, shape.split, 1, true> next;
+      EarlyTwiddles<Word, shape.split, 1, Direction::forward> next;
       next.load(limb, unit.thread);
       between.receive();
       load_pass<shape, 1, shape.padding>(x, unit.shared, unit.thread);
@@ -148,7 +150,7 @@ __global__ void __launch_bounds__(Tuned::shape.threads(), Tuned::shape.resident)
       if (active) load(x);
       forward_from<headroom, shape, shape.first>(x, unit, limb, NoEarlyTwiddles{});
     }
-    if constexpr (Ends::divides) {
+    if constexpr (divides) {
       store_divided<shape, Word>(x, unit, active, limb.q, division());
     } else if constexpr (shape.last == shape.split.passes) {
       unit.store_linear(x, out, active);
@@ -159,9 +161,10 @@ __global__ void __launch_bounds__(Tuned::shape.threads(), Tuned::shape.resident)
 }
 
 /// Tuned::shape is the kernel's KernelShape.
-template <class Word, int headroom, class Tuned, bool multiplies = false>
+template <class Word, int headroom, class Tuned, InttInput input = InttInput::values>
 __global__ void __launch_bounds__(Tuned::shape.threads(), Tuned::shape.resident)
     intt_kernel(const __grid_constant__ NttArguments<Word> arguments) {
+  constexpr bool multiplies = input == InttInput::products;
   constexpr KernelShape shape = Tuned::shape;
   static_assert(!multiplies || shape.last == shape.split.passes);
   if constexpr (architecture_has<shape>()) {
@@ -178,7 +181,7 @@ __global__ void __launch_bounds__(Tuned::shape.threads(), Tuned::shape.resident)
     const Word* const in = arguments.in + place(at.in);
     Word* const out = arguments.out + place(at.out);
     Word x[1 << shape.split.log_e] = {};
-    EarlyTwiddles<Word, shape.split, shape.last - 1, false> early;
+    EarlyTwiddles<Word, shape.split, shape.last - 1, Direction::inverse> early;
     early.load(limb, unit.thread);
     if constexpr (multiplies) {
       const NttProduct<Word>& by = arguments.product;

@@ -37,8 +37,8 @@ struct Unit {
     else
       __syncwarp();
   }
-  /// From what pass p holds to what pass `next` does. While the threads wait for each other, their
-  /// registers are free for what `meanwhile` loads.
+  /// Exchanges what pass p holds for what pass `next` does. While the threads wait for each other,
+  /// their registers are free for what `meanwhile` loads.
   template <int p, int next, class Meanwhile>
   __device__ __forceinline__ void exchange(T (&x)[1 << shape.split.log_e],
                                            const Meanwhile& meanwhile) const {

@@ -33,16 +33,16 @@ __global__ void sum_over_supersets(Word* rows, const UnrolledStepRows* steps, Wo
 }
 
 /// place_spectra for unrolled keys.
-template <class Shape, bool wide>
+template <class Shape, FftWords words>
 __global__ void place_unrolled_spectra(const double2* in, const std::size_t* to,
                                        const double* scale, unsigned keys,
-                                       std::conditional_t<wide, double2, int2>* out) {
+                                       FftKeyValue<words>* out) {
   const double2* from = in + std::size_t{blockIdx.x} * Shape::M;
   auto* target = out + to[blockIdx.x];
   for (int s = threadIdx.x; s < Shape::M; s += blockDim.x) {
     const unsigned node = s / Shape::F, f = s % Shape::F;
     place_spectrum_value(from[s], scale[blockIdx.x],
-                         target[unrolled_fft_place<Shape, wide>(0, 0, 0, 0, keys, node, f)]);
+                         target[unrolled_fft_place<Shape, words>(0, 0, 0, 0, keys, node, f)]);
   }
 }
 

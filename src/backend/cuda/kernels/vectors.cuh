@@ -64,6 +64,9 @@ __device__ __forceinline__ RnsVector<Word> in_all_places(Word word) {
   return x;
 }
 
+/// Whether values are read where they are, or at X^g.
+enum class Turn { none, by_g };
+
 /// A vector of the values that X -> X^g brings to places j …: an aligned block of 2^k values goes
 /// to an aligned block. Value i is at psi^e, e = 2·brv(i) + 1, and comes from psi^(g·e). j's low k
 /// bits, reversed, are the highest bits t of e: they add t·N/2^(k-1) to it, and so g·t times as

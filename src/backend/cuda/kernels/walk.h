@@ -8,6 +8,9 @@
 
 namespace whorl::backend::cuda {
 
+/// The kinds of walks: AP's digits, or automorphisms.
+enum class WalkSteps { digits, automorphisms };
+
 /// A product with a key, or an automorphism and the product with its key.
 struct WalkStep {
   std::uint32_t row;  ///< the key's first

@@ -9,7 +9,7 @@ namespace whorl::backend::cuda {
 
 namespace {
 
-/// As CurrentGpu, for where nothing may be thrown.
+/// Does what CurrentGpu does, without throwing.
 class QuietGpu {
  public:
   explicit QuietGpu(int ordinal) {

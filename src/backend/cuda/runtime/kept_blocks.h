@@ -11,10 +11,10 @@
 
 namespace whorl::backend::cuda {
 
-/// Without this, two calls of the driver for each buffer took as long as the kernels of small
-/// rings. Blocks that are released stay here, up to `most_kept` bytes; the blocks unused for
-/// longest go to the pool first. All of this is in stream order: a block may be given out again
-/// while work that was queued on it still runs. Any thread may call these methods.
+/// Keeps freed memory: without this, two calls of the driver for each buffer took as long as the
+/// kernels of small rings. Blocks that are released stay here, up to `most_kept` bytes; the blocks
+/// unused for longest go to the pool first. All of this is in stream order: a block may be given
+/// out again while work that was queued on it still runs. Any thread may call these methods.
 class KeptBlocks {
  public:
   static constexpr std::size_t largest_block = std::size_t{64} << 20;

@@ -143,7 +143,8 @@ bool LaunchQueue::set_nodes(Sequence& sequence) const {
   return true;
 }
 
-/// With the present sizes and arguments, by capture, which turns overlaps into edges of the graph.
+/// Makes the graph with the present sizes and arguments, by capture, which turns overlaps into
+/// edges of the graph.
 bool LaunchQueue::make_graph(Sequence& sequence) const {
   if (cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal) != cudaSuccess)
     return false;

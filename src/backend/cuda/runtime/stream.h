@@ -98,8 +98,8 @@ class Stream {
   std::shared_ptr<State> state_;
 };
 
-/// For tests: the `count`-th allocation of device or pinned memory from now on fails (1: the next);
-/// 0 switches it off. Returns how many were made since the last call.
+/// Lets the `count`-th allocation of device or pinned memory from now on fail (1: the next), for
+/// tests; 0 switches it off. Returns how many were made since the last call.
 std::size_t fail_allocation(std::size_t count);
 
 }  // namespace whorl::backend::cuda

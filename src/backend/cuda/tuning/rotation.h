@@ -8,151 +8,152 @@
 
 #include <cstdint>
 
+#include "backend/cuda/kernels/fft_words.h"
 #include "backend/cuda/kernels/group_fft.cuh"
 #include "backend/cuda/kernels/group_ntt.cuh"
 
 namespace whorl::backend::cuda {
 
-/// `shared`: ciphertexts a block when a batch fills the GPU; `…_blocks`: blocks a multiprocessor
-/// that registers are limited for.
-template <class Shape, int keys, bool wide, bool coarse>
+/// `shared` is the number of ciphertexts a block when a batch fills the GPU; `…_blocks` is how many
+/// blocks a multiprocessor registers are limited for.
+template <class Shape, int keys, FftWords words>
 struct FftRotationTuning {
   static constexpr int shared = Shape::threads >= 128 ? 1 : 2;
   static constexpr int shared_blocks = Shape::threads >= 64 ? 1 : 2, single_blocks = 1;
 };
 // N = 512, binary, narrow
 template <>
-struct FftRotationTuning<GroupFft<8, 4>, 1, false, false> {
+struct FftRotationTuning<GroupFft<8, 4>, 1, FftWords::narrow> {
   static constexpr int shared = 4, shared_blocks = 4, single_blocks = 12;
 };
 // N = 512, ternary, narrow
 template <>
-struct FftRotationTuning<GroupFft<8, 4>, 2, false, false> {
+struct FftRotationTuning<GroupFft<8, 4>, 2, FftWords::narrow> {
   static constexpr int shared = 4, shared_blocks = 3, single_blocks = 1;
 };
 // N = 1024, binary, narrow
 template <>
-struct FftRotationTuning<GroupFft<9, 4>, 1, false, false> {
+struct FftRotationTuning<GroupFft<9, 4>, 1, FftWords::narrow> {
   static constexpr int shared = 2, shared_blocks = 4, single_blocks = 1;
 };
 // N = 1024, ternary, narrow
 template <>
-struct FftRotationTuning<GroupFft<9, 4>, 2, false, false> {
+struct FftRotationTuning<GroupFft<9, 4>, 2, FftWords::narrow> {
   static constexpr int shared = 2, shared_blocks = 3, single_blocks = 1;
 };
 // N = 2048, binary, narrow
 template <>
-struct FftRotationTuning<GroupFft<10, 4>, 1, false, false> {
+struct FftRotationTuning<GroupFft<10, 4>, 1, FftWords::narrow> {
   static constexpr int shared = 1, shared_blocks = 3, single_blocks = 1;
 };
 // N = 2048, ternary, narrow
 template <>
-struct FftRotationTuning<GroupFft<10, 4>, 2, false, false> {
+struct FftRotationTuning<GroupFft<10, 4>, 2, FftWords::narrow> {
   static constexpr int shared = 2, shared_blocks = 1, single_blocks = 1;
 };
 // N = 4096, binary, narrow
 template <>
-struct FftRotationTuning<GroupFft<11, 3>, 1, false, false> {
+struct FftRotationTuning<GroupFft<11, 3>, 1, FftWords::narrow> {
   static constexpr int shared = 1, shared_blocks = 1, single_blocks = 1;
 };
 // N = 4096, ternary, narrow
 template <>
-struct FftRotationTuning<GroupFft<11, 3>, 2, false, false> {
+struct FftRotationTuning<GroupFft<11, 3>, 2, FftWords::narrow> {
   static constexpr int shared = 1, shared_blocks = 1, single_blocks = 1;
 };
 // N = 8192, binary, narrow
 template <>
-struct FftRotationTuning<GroupFft<12, 4>, 1, false, false> {
+struct FftRotationTuning<GroupFft<12, 4>, 1, FftWords::narrow> {
   static constexpr int shared = 1, shared_blocks = 1, single_blocks = 1;
 };
 // N = 512, binary, wide
 template <>
-struct FftRotationTuning<GroupFft<8, 4>, 1, true, false> {
+struct FftRotationTuning<GroupFft<8, 4>, 1, FftWords::wide> {
   static constexpr int shared = 4, shared_blocks = 1, single_blocks = 12;
 };
 // N = 512, ternary, wide
 template <>
-struct FftRotationTuning<GroupFft<8, 4>, 2, true, false> {
+struct FftRotationTuning<GroupFft<8, 4>, 2, FftWords::wide> {
   static constexpr int shared = 4, shared_blocks = 1, single_blocks = 12;
 };
 // N = 1024, binary, wide
 template <>
-struct FftRotationTuning<GroupFft<9, 4>, 1, true, false> {
+struct FftRotationTuning<GroupFft<9, 4>, 1, FftWords::wide> {
   static constexpr int shared = 2, shared_blocks = 1, single_blocks = 1;
 };
 // N = 1024, ternary, wide
 template <>
-struct FftRotationTuning<GroupFft<9, 4>, 2, true, false> {
+struct FftRotationTuning<GroupFft<9, 4>, 2, FftWords::wide> {
   static constexpr int shared = 2, shared_blocks = 1, single_blocks = 1;
 };
 // N = 2048, binary, wide
 template <>
-struct FftRotationTuning<GroupFft<10, 4>, 1, true, false> {
+struct FftRotationTuning<GroupFft<10, 4>, 1, FftWords::wide> {
   static constexpr int shared = 1, shared_blocks = 3, single_blocks = 1;
 };
 // N = 2048, ternary, wide
 template <>
-struct FftRotationTuning<GroupFft<10, 4>, 2, true, false> {
+struct FftRotationTuning<GroupFft<10, 4>, 2, FftWords::wide> {
   static constexpr int shared = 1, shared_blocks = 1, single_blocks = 1;
 };
 // N = 4096, binary, wide
 template <>
-struct FftRotationTuning<GroupFft<11, 3>, 1, true, false> {
+struct FftRotationTuning<GroupFft<11, 3>, 1, FftWords::wide> {
   static constexpr int shared = 1, shared_blocks = 1, single_blocks = 1;
 };
 // N = 4096, ternary, wide
 template <>
-struct FftRotationTuning<GroupFft<11, 3>, 2, true, false> {
+struct FftRotationTuning<GroupFft<11, 3>, 2, FftWords::wide> {
   static constexpr int shared = 1, shared_blocks = 1, single_blocks = 1;
 };
-// N = 512, binary, coarse
+// N = 512, binary, one digit a step
 template <>
-struct FftRotationTuning<GroupFft<8, 4>, 1, true, true> {
+struct FftRotationTuning<GroupFft<8, 4>, 1, FftWords::one_digit> {
   static constexpr int shared = 2, shared_blocks = 8, single_blocks = 12;
 };
-// N = 512, ternary, coarse
+// N = 512, ternary, one digit a step
 template <>
-struct FftRotationTuning<GroupFft<8, 4>, 2, true, true> {
+struct FftRotationTuning<GroupFft<8, 4>, 2, FftWords::one_digit> {
   static constexpr int shared = 2, shared_blocks = 6, single_blocks = 1;
 };
-// N = 1024, binary, coarse
+// N = 1024, binary, one digit a step
 template <>
-struct FftRotationTuning<GroupFft<9, 4>, 1, true, true> {
+struct FftRotationTuning<GroupFft<9, 4>, 1, FftWords::one_digit> {
   static constexpr int shared = 2, shared_blocks = 4, single_blocks = 6;
 };
-// N = 1024, ternary, coarse
+// N = 1024, ternary, one digit a step
 template <>
-struct FftRotationTuning<GroupFft<9, 4>, 2, true, true> {
+struct FftRotationTuning<GroupFft<9, 4>, 2, FftWords::one_digit> {
   static constexpr int shared = 2, shared_blocks = 4, single_blocks = 1;
 };
-// N = 2048, binary, coarse
+// N = 2048, binary, one digit a step
 template <>
-struct FftRotationTuning<GroupFft<10, 4>, 1, true, true> {
+struct FftRotationTuning<GroupFft<10, 4>, 1, FftWords::one_digit> {
   static constexpr int shared = 1, shared_blocks = 4, single_blocks = 3;
 };
-// N = 2048, ternary, coarse
+// N = 2048, ternary, one digit a step
 template <>
-struct FftRotationTuning<GroupFft<10, 4>, 2, true, true> {
+struct FftRotationTuning<GroupFft<10, 4>, 2, FftWords::one_digit> {
   static constexpr int shared = 1, shared_blocks = 3, single_blocks = 1;
 };
-// N = 4096, binary, coarse
+// N = 4096, binary, one digit a step
 template <>
-struct FftRotationTuning<GroupFft<11, 3>, 1, true, true> {
+struct FftRotationTuning<GroupFft<11, 3>, 1, FftWords::one_digit> {
   static constexpr int shared = 1, shared_blocks = 1, single_blocks = 1;
 };
-// N = 4096, ternary, coarse
+// N = 4096, ternary, one digit a step
 template <>
-struct FftRotationTuning<GroupFft<11, 3>, 2, true, true> {
+struct FftRotationTuning<GroupFft<11, 3>, 2, FftWords::one_digit> {
   static constexpr int shared = 1, shared_blocks = 1, single_blocks = 1;
 };
-// N = 8192, binary, coarse
+// N = 8192, binary, one digit a step
 template <>
-struct FftRotationTuning<GroupFft<12, 4>, 1, true, true> {
+struct FftRotationTuning<GroupFft<12, 4>, 1, FftWords::one_digit> {
   static constexpr int shared = 1, shared_blocks = 1, single_blocks = 1;
 };
-// N = 8192, ternary, coarse
+// N = 8192, ternary, one digit a step
 template <>
-struct FftRotationTuning<GroupFft<12, 4>, 2, true, true> {
+struct FftRotationTuning<GroupFft<12, 4>, 2, FftWords::one_digit> {
   static constexpr int shared = 1, shared_blocks = 1, single_blocks = 1;
 };
 

@@ -33,10 +33,13 @@ constexpr TransformShape two_kernels(Split split, int log_threads, int resident,
 constexpr Padding rows32(int log_row2 = 31, int gap2 = 0) { return {5, 4, log_row2, gap2}; }
 constexpr Padding rows64(int log_row2 = 31, int gap2 = 0) { return {4, 2, log_row2, gap2}; }
 
+/// Whether the architecture has thread-block clusters, which is so from sm_90 on.
+enum class Clusters { none, present };
+
 // clang-format off: tables, a line a size.
 
-/// Word bytes 4 or 8; `clusters`: the architecture has thread-block clusters (sm_90 on).
-template <int word_bytes, bool clusters>
+/// The shape of an NTT with words of 4 or 8 bytes.
+template <int word_bytes, Clusters clusters>
 constexpr TransformShape ntt_shape(int log_n) {
   if constexpr (word_bytes == 4) {
     switch (log_n) {
@@ -56,7 +59,7 @@ constexpr TransformShape ntt_shape(int log_n) {
       case 14:
         return one_kernel({14, 5, 3, {5, 4, 5}}, 1, 0, 2, rows32());
     }
-    if constexpr (clusters) switch (log_n) {
+    if constexpr (clusters == Clusters::present) switch (log_n) {
         case 15:
           return one_kernel({15, 5, 3, {5, 5, 5}}, 1, 2, 4, rows32());
         case 16:
@@ -88,7 +91,7 @@ constexpr TransformShape ntt_shape(int log_n) {
       case 13:
         return one_kernel({13, 4, 4, {3, 3, 3, 4}}, 1, 0, 1, rows64());
     }
-    if constexpr (clusters) switch (log_n) {
+    if constexpr (clusters == Clusters::present) switch (log_n) {
         case 14:
           return one_kernel({14, 4, 4, {4, 3, 3, 4}}, 1, 1, 1, rows64());
         case 15:
@@ -124,7 +127,7 @@ constexpr int few_ntt_cluster(int log_n) {
 }
 
 /// Points of the folded FFT: 2^log_m = N/2.
-template <bool clusters>
+template <Clusters clusters>
 constexpr TransformShape fft_shape(int log_m) {
   constexpr Padding octets{3, 1, 31, 0}, sixteens{4, 1, 31, 0};
   switch (log_m) {
@@ -141,7 +144,7 @@ constexpr TransformShape fft_shape(int log_m) {
     case 12:
       return one_kernel({12, 4, 3, {4, 4, 4}}, 1, 0, 2, sixteens);
   }
-  if constexpr (clusters) switch (log_m) {
+  if constexpr (clusters == Clusters::present) switch (log_m) {
       case 13:
         return one_kernel({13, 4, 4, {4, 3, 3, 3}}, 1, 1, 1, octets);
       case 14:
@@ -164,24 +167,27 @@ constexpr TransformShape fft_shape(int log_m) {
 // clang-format on
 
 /// Shapes as types, by which kernels are named. `clusters` counts only where it makes a difference.
-template <int word_bytes, int log_n, bool clusters>
+template <int word_bytes, int log_n, Clusters clusters>
 struct NttTuning {
-  static constexpr bool by_cluster = ntt_shape<word_bytes, true>(log_n).kernel[0].log_cluster > 0;
-  static constexpr TransformShape shape = ntt_shape < word_bytes, clusters &&by_cluster > (log_n);
-  using Canonical = NttTuning<word_bytes, log_n, clusters && by_cluster>;
+  static constexpr bool by_cluster =
+      ntt_shape<word_bytes, Clusters::present>(log_n).kernel[0].log_cluster > 0;
+  static constexpr Clusters used = by_cluster ? clusters : Clusters::none;
+  static constexpr TransformShape shape = ntt_shape<word_bytes, used>(log_n);
+  using Canonical = NttTuning<word_bytes, log_n, used>;
 };
 template <int word_bytes, int log_n>
 struct FewNttTuning {
-  static constexpr KernelShape many = ntt_shape<word_bytes, true>(log_n).kernel[0];
+  static constexpr KernelShape many = ntt_shape<word_bytes, Clusters::present>(log_n).kernel[0];
   static constexpr TransformShape shape =
       one_kernel(many.split, 1, few_ntt_cluster<word_bytes>(log_n), 4, many.padding);
   using Canonical = FewNttTuning;
 };
-template <int log_m, bool clusters>
+template <int log_m, Clusters clusters>
 struct FftTuning {
-  static constexpr bool by_cluster = fft_shape<true>(log_m).kernel[0].log_cluster > 0;
-  static constexpr TransformShape shape = fft_shape < clusters && by_cluster > (log_m);
-  using Canonical = FftTuning<log_m, clusters && by_cluster>;
+  static constexpr bool by_cluster = fft_shape<Clusters::present>(log_m).kernel[0].log_cluster > 0;
+  static constexpr Clusters used = by_cluster ? clusters : Clusters::none;
+  static constexpr TransformShape shape = fft_shape<used>(log_m);
+  using Canonical = FftTuning<log_m, used>;
 };
 /// Kernel `index` of a tuning.
 template <class Tuning, int index>

@@ -4,33 +4,34 @@
 #include <cstdint>
 
 #include "backend/cuda/kernels/bundle_form.h"
+#include "backend/cuda/kernels/fft_words.h"
 #include "backend/cuda/kernels/group_fft.cuh"
 #include "backend/cuda/kernels/group_ntt.cuh"
 
 namespace whorl::backend::cuda {
 
-/// For groups of m. `a_thread`: ciphertexts that a thread multiplies; `lanes`: threads side by side
-/// that take the same frequencies of as many more; `blocks`: a multiprocessor, that registers are
-/// limited for.
-template <class Shape, BundleForm form, int m, bool wide, bool coarse>
+/// A thread multiplies `a_thread` ciphertexts; `lanes` threads side by side take the same
+/// frequencies of as many more. Registers are limited for `blocks` blocks a multiprocessor. A group
+/// has m coefficients.
+template <class Shape, BundleForm form, int m, FftWords words>
 struct UnrolledFftTuning {
   static constexpr int a_thread = 1, lanes = Shape::threads >= 256 ? 1 : 2;
   static constexpr int blocks = Shape::threads >= 64 ? 1 : 2;
 };
 // N = 1024, narrow
 template <BundleForm form, int m>
-struct UnrolledFftTuning<GroupFft<9, 4>, form, m, false, false> {
+struct UnrolledFftTuning<GroupFft<9, 4>, form, m, FftWords::narrow> {
   static constexpr int a_thread = 2, lanes = 1, blocks = m == 2 ? 4 : 3;
 };
-// N = 2048, coarse
+// N = 2048, one digit a step
 template <BundleForm form, int m>
-struct UnrolledFftTuning<GroupFft<10, 4>, form, m, true, true> {
+struct UnrolledFftTuning<GroupFft<10, 4>, form, m, FftWords::one_digit> {
   static constexpr bool two = form == BundleForm::all && m == 3;
   static constexpr int a_thread = two ? 2 : 1, lanes = two ? 1 : 2, blocks = two ? 1 : 2;
 };
 
-/// For rotations with bundles ahead of the loop: the blocks of most ciphertexts that run over four
-/// and over two blocks each. A cluster lies within one group of multiprocessors, so that not all of
+/// The most blocks with which rotations with bundles ahead of the loop run over four and over two
+/// blocks a ciphertext. A cluster lies within one group of multiprocessors, so that not all of
 /// them can be taken.
 struct LinkedTuning {
   static constexpr unsigned most_of_four = 96, most_of_two = 116;

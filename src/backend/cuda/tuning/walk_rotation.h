@@ -2,15 +2,17 @@
 // modulus by NTT: docs/performance/blind-rotation-gpu.md.
 #pragma once
 
+#include "backend/cuda/kernels/fft_words.h"
 #include "backend/cuda/kernels/group_fft.cuh"
 #include "backend/cuda/kernels/group_ntt.cuh"
 
 namespace whorl::backend::cuda {
 
-/// Blocks a multiprocessor that registers are limited for: 128 a thread, or 168 for wide keys.
-template <class Shape, bool wide>
+/// Registers are limited for `blocks` blocks a multiprocessor: to 128 a thread, or 168 for keys of
+/// 64-bit words.
+template <class Shape, FftWords words>
 struct FftWalkTuning {
-  static constexpr int threads = 2 * Shape::threads, resident = wide ? 384 : 512;
+  static constexpr int threads = 2 * Shape::threads, resident = is_wide<words> ? 384 : 512;
   static constexpr int blocks = resident / threads > 1 ? resident / threads : 1;
 };
 

@@ -32,7 +32,7 @@ class FusedRns final : public backend::RelayRns<Word> {
   using typename Base::Tables;
   FusedRns(const backend::Queue& queue, const backend::Queue& behind, std::shared_ptr<Seen> seen)
       : Base(queue, behind), seen_(std::move(seen)) {}
-  std::size_t weighted_at_once() const override { return at_once; }
+  backend::RnsFusions fusions() const override { return {.weighted_products = at_once}; }
 
  protected:
   using typename Base::WeightedTerm;

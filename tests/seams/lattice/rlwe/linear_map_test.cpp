@@ -29,8 +29,9 @@ class CountingRns final : public backend::RelayRns<Word> {
   using typename Base::Tables;
   CountingRns(const backend::Queue& queue, const backend::Queue& behind, std::shared_ptr<Seen> seen)
       : Base(queue, behind), seen_(std::move(seen)) {}
-  std::size_t inner_products_at_once() const override { return at_once; }
-  std::size_t turned_sums_at_once() const override { return at_once; }
+  backend::RnsFusions fusions() const override {
+    return {.inner_products = at_once, .turned_sums = at_once};
+  }
 
  protected:
   void run_inner_products(std::span<const backend::TurnedKey<Word>> terms, const Tables& tables,

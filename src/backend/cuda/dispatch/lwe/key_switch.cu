@@ -12,14 +12,14 @@ namespace {
 constexpr unsigned most_planes = 8, narrow_planes = 4;
 template <class Word>
 using Multiply = void (*)(const Stream&, const CudaSwitchKey&, std::size_t, const Word*, Word*);
-/// For first + 1 … first + sizeof...(planes) byte planes.
+/// The products with first + 1 … first + sizeof...(planes) byte planes.
 template <class Word, unsigned m_tiles, unsigned first, unsigned... planes>
 constexpr std::array<Multiply<Word>, sizeof...(planes)> multiply_table(
     std::integer_sequence<unsigned, planes...>) {
   return {multiply<first + planes + 1, tuning::warp_columns[first + planes + 1],
                    tuning::product_stages, m_tiles>...};
 }
-/// By words of ciphertexts.
+/// Switches by products of byte planes.
 template <class Word>
 void multiply_planes(const Stream& stream, const CudaSwitchKey& key, std::size_t count,
                      const Word* in, Word* out) {
@@ -40,15 +40,15 @@ void look_up(const Stream& stream, const CudaSwitchKey& key, std::size_t count,
   const bool staged = key.wraps && key.shape().table && count >= tuning::least_staged_batch &&
                       staged_shared_bytes(key.digits, warps) <= stream.gpu().shared_per_block;
   if (!key.wraps)
-    look_up_directly<Word, true, threads>(stream, key, least, count, in, out);
+    look_up_directly<Word, RowSums::reduced, threads>(stream, key, least, count, in, out);
   else if (staged)
     look_up_staged<Word, warps>(stream, key, count, in, out);
   else
-    look_up_directly<Word, false, threads>(stream, key, least, count, in, out);
+    look_up_directly<Word, RowSums::wrapping, threads>(stream, key, least, count, in, out);
   finish(stream, key, count, in, out);
 }
 
-/// With ciphertexts in the key's words.
+/// Switches ciphertexts in the key's words.
 void switch_keys(const Stream& stream, const CudaSwitchKey& key, std::size_t count,
                  const std::uint32_t* in, std::uint32_t* out) {
   if (key.product) return multiply_planes(stream, key, count, in, out);

@@ -200,7 +200,7 @@ void look_up_staged(const Stream& stream, const CudaSwitchKey& key, std::size_t 
 }
 
 /// `least_coefficients`: of a block.
-template <class Word, bool reduced, unsigned threads>
+template <class Word, RowSums sums, unsigned threads>
 void look_up_directly(const Stream& stream, const CudaSwitchKey& key, unsigned least_coefficients,
                       std::size_t count, const LookupWord<Word>* in, LookupWord<Word>* out) {
   const SwitchShape& shape = key.shape();
@@ -208,7 +208,7 @@ void look_up_directly(const Stream& stream, const CudaSwitchKey& key, unsigned l
   const std::size_t chunks = (vectors + threads - 1) / threads;
   std::size_t most = std::max(1u, shape.N / least_coefficients);
   DeviceModulus<std::uint64_t> q;
-  if constexpr (reduced) {  // partial sums are added unreduced
+  if constexpr (sums == RowSums::reduced) {  // partial sums are added unreduced
     q = DeviceModulus<std::uint64_t>(shape.Q_ks);
     most = std::min<std::size_t>(most, std::numeric_limits<LookupWord<Word>>::max() / shape.Q_ks);
   }
@@ -217,7 +217,7 @@ void look_up_directly(const Stream& stream, const CudaSwitchKey& key, unsigned l
   const std::size_t splits =
       std::clamp<std::size_t>((wanted + count * chunks - 1) / (count * chunks), 1, most);
   const dim3 grid(static_cast<unsigned>(count * chunks), static_cast<unsigned>(splits));
-  stream.launch("switch_direct", switch_direct<Word, reduced, threads>, urgent(grid, dim3(threads)),
+  stream.launch("switch_direct", switch_direct<Word, sums, threads>, urgent(grid, dim3(threads)),
                 lookup_arguments(key, count, in, out), q, static_cast<unsigned>(chunks));
 }
 

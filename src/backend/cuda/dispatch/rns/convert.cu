@@ -24,7 +24,7 @@ void for_limbs(unsigned wanted, const F& f) {
   f.template operator()<size>();
 }
 
-/// By INT8 tensor cores; no group has more than `most_targets` to convert to.
+/// Converts by INT8 tensor cores; no group has more than `most_targets` to convert to.
 template <unsigned slots, unsigned columns>
 void convert_bytes(const Stream& stream, std::size_t groups, std::size_t most_targets,
                    ConvertArguments<std::uint32_t> a) {

@@ -29,7 +29,7 @@ dim3 grid_for(const Stream& stream, std::size_t vectors, std::size_t limbs) {
           static_cast<unsigned>(limbs)};
 }
 
-/// For copy.cuh: threads go on in strides.
+/// Returns the shape of a launch of copy.cuh's kernels, whose threads go on in strides.
 LaunchShape copy_shape(const Stream& stream, std::size_t count) {
   const std::size_t most = 64 * stream.gpu().multiprocessors;
   return {static_cast<unsigned>(
@@ -122,8 +122,8 @@ void automorphism(const Stream& stream, Moduli<Word> moduli, std::uint32_t N, st
     for (std::size_t l = 0; l < limbs; ++l) constants.q[l] = moduli[first + l].value();
     const std::size_t at = first * per_limb;
     const dim3 grid = grid_for(stream, per_limb, limbs);
-    const auto kernel =
-        evaluation_form ? permute_elementwise<Word, true> : permute_elementwise<Word, false>;
+    const auto kernel = evaluation_form ? permute_elementwise<Word, PolynomialForm::evaluation>
+                                        : permute_elementwise<Word, PolynomialForm::coefficients>;
     launch_chained(stream, "permute_elementwise", kernel, {grid, elementwise_threads}, constants,
                    per_limb, log_N, evaluation_form ? g : inverse, a + at, out + at);
   });

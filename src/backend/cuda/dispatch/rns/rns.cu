@@ -35,7 +35,7 @@ bool in_transforms(const Stream& stream, const Conversions<Word>& conversions, s
                    std::size_t transforms) {
   return conversions.size == 1 && may_convert<Word>(stream, N, transforms);
 }
-/// For them, of conversions from number `table` on.
+/// Returns what such transforms read of conversions from number `table` on.
 template <class Word>
 NttConversion<Word> conversion_of(const Conversions<Word>& conversions, std::size_t table,
                                   RnsRows rows, const Word* own) {
@@ -181,15 +181,15 @@ void extend_chain(const Stream& stream, const CudaRnsTables<Word>& tables, unsig
   extend_chain_coefficients<Word>(stream, tables, limbs, batch, coefficients.data(), in, out);
 }
 
-template <class Word, bool permuted>
+template <class Word, Turn turn>
 void launch_inner_product(const Stream& stream, InnerArguments<Word> a) {
   // A key's values are read for four ciphertexts, or as many as there are.
   const unsigned group = a.batch >= 3 ? 4 : a.batch;
   a.batch_groups = (a.batch + group - 1) / group;
   const dim3 grid(pieces(std::size_t{1} << a.log_N, rns_width<Word>) * a.batch_groups, a.row_count);
-  const auto kernel = group == 4   ? sum_digit_products<Word, 4, permuted>
-                      : group == 2 ? sum_digit_products<Word, 2, permuted>
-                                   : sum_digit_products<Word, 1, permuted>;
+  const auto kernel = group == 4   ? sum_digit_products<Word, 4, turn>
+                      : group == 2 ? sum_digit_products<Word, 2, turn>
+                                   : sum_digit_products<Word, 1, turn>;
   launch_chained(stream, "sum_digit_products", kernel, {grid, rns_threads}, a);
 }
 
@@ -231,8 +231,8 @@ void inner_product(const Stream& stream, const CudaRnsTables<Word>& tables,
   a.g = g;
   a.rows = {limbs, plan.limbs()};
   a.added = addend;
-  g == 1 ? launch_inner_product<Word, false>(stream, a)
-         : launch_inner_product<Word, true>(stream, a);
+  g == 1 ? launch_inner_product<Word, Turn::none>(stream, a)
+         : launch_inner_product<Word, Turn::by_g>(stream, a);
 }
 
 template <class Word>

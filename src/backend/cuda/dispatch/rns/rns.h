@@ -83,7 +83,7 @@ class CudaRnsTables final : public RnsTables<Word> {
   const BasisTables<Word>& of(const Stream& stream, const ring::Basis& basis) const;
   const Conversions<Word>& conversion(const Stream& stream, const ring::Basis& from,
                                       const ring::Basis& to, ring::Lift lift) const;
-  /// From each digit to all of extension.to, in order.
+  /// Returns the conversions from each digit to all of extension.to, in order.
   const Conversions<Word>& conversions(const Stream& stream, const Extension& extension) const;
   const SetDivision<Word>& division(const Stream& stream, const Division& division) const;
 
@@ -172,13 +172,13 @@ struct DigitSequence {
 template <class Word>
 std::optional<DigitSequence> products_of(const CudaRnsTables<Word>& tables,
                                          const Extension& extension);
-/// In rns_products.cu.
+/// Switches a product (rns_products.cu).
 template <class Word>
 void switched_product(const Stream& stream, const CudaRnsTables<Word>& tables,
                       const CudaRnsSwitchKey<Word>& key, const Extension& extension,
                       const DigitSequence& sequence, const InnerProduct& product, std::size_t batch,
                       const CheckedFactors<Word>& factors, Word* out);
-/// With several keys of one layout, to one place after another. In rns_sets.cu.
+/// Makes inner products with several keys of one layout, to one place after another (rns_sets.cu).
 template <class Word>
 void inner_products(const Stream& stream, const CudaRnsTables<Word>& tables,
                     std::span<const TurnedKey<Word>> terms, const InnerProduct& product,

@@ -117,14 +117,14 @@ unsigned set_inner_product(const CudaRnsTables<Word>& tables, const ring::Basis&
   return set_places(tables, key_rows, product, batch, a);
 }
 
-template <class Word, bool permuted>
+template <class Word, Turn turn>
 void launch_inner_product_sets(const Stream& stream, unsigned group,
                                const IndexedInnerArguments<Word>& a) {
   const dim3 grid(pieces(std::size_t{1} << a.log_N, rns_width<Word>) * a.batch_groups, a.row_count);
   launch_chained(stream, "sum_digit_products by index",
-                 group == 4   ? sum_digit_products<Word, 4, permuted, true>
-                 : group == 2 ? sum_digit_products<Word, 2, permuted, true>
-                              : sum_digit_products<Word, 1, permuted, true>,
+                 group == 4   ? sum_digit_products<Word, 4, turn, KeyParts::indexed>
+                 : group == 2 ? sum_digit_products<Word, 2, turn, KeyParts::indexed>
+                              : sum_digit_products<Word, 1, turn, KeyParts::indexed>,
                  {grid, rns_threads}, a);
 }
 
@@ -147,8 +147,8 @@ void inner_product_sets(const Stream& stream, const CudaRnsTables<Word>& tables,
       set_inner_product(tables, key.layout().rows(), product, batch, digits, added, out, a);
   a.key = key.values.data();
   a.g = product.g;
-  product.g == 1 ? launch_inner_product_sets<Word, false>(stream, group, a)
-                 : launch_inner_product_sets<Word, true>(stream, group, a);
+  product.g == 1 ? launch_inner_product_sets<Word, Turn::none>(stream, group, a)
+                 : launch_inner_product_sets<Word, Turn::by_g>(stream, group, a);
 }
 
 template <class Word>

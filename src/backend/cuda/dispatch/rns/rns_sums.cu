@@ -72,10 +72,10 @@ void launch_products(const Stream& stream, const CudaRnsTables<Word>& tables,
         }
       mixed = mixed || any.g != 1;
     }
-    launch_chained(
-        stream, "sum_products",
-        mixed ? sum_products<Word, parts, sums, true> : sum_products<Word, parts, sums, false>,
-        {grid, rns_threads}, a);
+    launch_chained(stream, "sum_products",
+                   mixed ? sum_products<Word, parts, sums, Terms::mixed>
+                         : sum_products<Word, parts, sums, Terms::alike>,
+                   {grid, rns_threads}, a);
   }
 }
 
@@ -151,7 +151,7 @@ void combine(const Stream& stream, const CudaRnsTables<Word>& tables, const ring
       const dim3 grid(pieces(a.row, rns_width<Word>), static_cast<unsigned>(rows),
                       static_cast<unsigned>(parts));
       launch_chained(stream, "combine_rows",
-                     mixed ? combine_rows<Word, true> : combine_rows<Word, false>,
+                     mixed ? combine_rows<Word, Terms::mixed> : combine_rows<Word, Terms::alike>,
                      {grid, rns_threads}, a);
     }
   }

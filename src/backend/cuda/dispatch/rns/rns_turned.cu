@@ -24,8 +24,8 @@ void launch_turned(const Stream& stream, TurnedSumArguments<Word>& a) {
     const std::size_t shared =
         tuning::turned_stages * turned_stage<Word, group, sums> * sizeof(Word);
     launch_chained(stream, "sum_turned_products",
-                   periodic ? sum_turned_products<Word, group, sums, true>
-                            : sum_turned_products<Word, group, sums, false>,
+                   periodic ? sum_turned_products<Word, group, sums, Storage::periodic>
+                            : sum_turned_products<Word, group, sums, Storage::whole>,
                    {grid, turned_threads<group>, shared}, a);
   };
   const auto launch_group = [&]<unsigned group>() {

@@ -10,28 +10,29 @@
 
 namespace whorl::backend::cuda {
 
-template <BundleForm form, bool wide>
+template <BundleForm form, FftWords words>
 void launch_make_fft_bundles(const Stream& stream, const FftKeyArrays& key,
                              const std::uint32_t* lwe, std::uint32_t n, std::uint32_t count,
                              double2* bundles) {
   constexpr int C = 2;  // ciphertexts that share what is read of the key
-  const FftBundleView<wide> view{
-      reinterpret_cast<const std::conditional_t<wide, double2, int4>*>(key.values.data()),
-      key.inverse_scale.data(), key.roots.data(), key.steps.data(), key.bundle_size};
+  const FftBundleView<words> view{reinterpret_cast<const FftKeyPair<words>*>(key.values.data()),
+                                  key.inverse_scale.data(), key.roots.data(), key.steps.data(),
+                                  key.bundle_size};
   with_fft_shape(key.N, [&]<class KeyShape, class ClusterShape>() {
     using Shape = LinkedShape<KeyShape>;
     constexpr unsigned threads = bundle_threads<KeyShape>;
     // Of a digit: 2·M/threads blocks for each of one or two rows.
     const dim3 grid(static_cast<unsigned>(key.steps.size()),
-                    key.most_digits * (wide ? 4 : 2) * (KeyShape::M / threads),
+                    key.most_digits * (is_wide<words> ? 4 : 2) * (KeyShape::M / threads),
                     (count + C - 1) / C);
     const dim3 block(threads);
     constexpr BundleSizes sizes = bundle_sizes(form);
     const auto launch = [&]<int m>(std::integral_constant<int, m>) {
       if (key.group != m) return;
-      auto* kernel = make_fft_bundles<KeyShape, Shape, form, m, C, wide, false>;
-      if constexpr (!wide && has_tensor_kernel<KeyShape>(form, m))
-        if (key.tensor) kernel = make_fft_bundles<KeyShape, Shape, form, m, C, wide, true>;
+      auto* kernel = make_fft_bundles<KeyShape, Shape, form, m, C, words, KeyPlaces::unrolled>;
+      if constexpr (!is_wide<words> && has_tensor_kernel<KeyShape>(form, m))
+        if (key.tensor)
+          kernel = make_fft_bundles<KeyShape, Shape, form, m, C, words, KeyPlaces::tensor>;
       stream.launch("make_fft_bundles", kernel, {grid, block}, view, lwe, n, count, bundles);
     };
     [&]<int... i>(std::integer_sequence<int, i...>) {

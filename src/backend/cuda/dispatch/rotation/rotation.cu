@@ -20,7 +20,7 @@ std::unique_ptr<RotationKey> prepare_rotation_key(const Stream& stream, const Ro
 }
 
 template <class Word>
-void blind_rotate(const Stream& stream, const RotationKey& key, BlindRotation way,
+void blind_rotate(const Stream& stream, const RotationKey& key, BlindRotation spread,
                   std::size_t count, const std::uint32_t* lwe, const Word* luts,
                   const std::uint32_t* index, std::optional<Word> constant, Word* out) {
   if (count == 0) return;
@@ -39,12 +39,12 @@ void blind_rotate(const Stream& stream, const RotationKey& key, BlindRotation wa
                                     constant.has_value(),
                                     constant.value_or(0)};
     if (has_walks(shape) || shape.raised())
-      shape.arithmetic == Arithmetic::fft ? blind_rotate_fft_walk(stream, key, way, batch)
+      shape.arithmetic == Arithmetic::fft ? blind_rotate_fft_walk(stream, key, spread, batch)
                                           : blind_rotate_ntt_walk(stream, key, batch);
     else if (shape.arithmetic == Arithmetic::fft)
-      blind_rotate_fft(stream, key, way, batch);
+      blind_rotate_fft(stream, key, spread, batch);
     else
-      blind_rotate_ntt(stream, key, way, batch);
+      blind_rotate_ntt(stream, key, spread, batch);
   }
 }
 

@@ -38,7 +38,7 @@ std::unique_ptr<RotationKey> prepare_rotation_key(const Stream& stream, const Ro
 /// lwe (count, n+1), luts (tables, N), index (count) of tables, out (count, 2, N); with `constant`,
 /// which is below Q, samples (count, N+1): RotationOps::rotate_extract of coefficient 0.
 template <class Word>
-void blind_rotate(const Stream& stream, const RotationKey& key, BlindRotation way,
+void blind_rotate(const Stream& stream, const RotationKey& key, BlindRotation spread,
                   std::size_t count, const std::uint32_t* lwe, const Word* luts,
                   const std::uint32_t* index, std::optional<Word> constant, Word* out);
 

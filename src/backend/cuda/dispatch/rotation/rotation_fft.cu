@@ -40,12 +40,12 @@ void sum_keys_over_supersets(const Stream& stream, const RotationShape& shape, s
 }
 
 /// Keys that a shorter last step lacks are zeros.
-template <bool wide>
+template <FftWords words>
 void clear_last_step(const Stream& stream, const RotationShape& shape, FftKeyArrays& key) {
   const std::size_t values = shape.N, all = device_rows(shape) * values;  // of a row, and in all
   const std::uint32_t last = (shape.n - 1) / shape.group * shape.group;
   if (shape.step_keys[last] == shape.keys) return;
-  using Value = std::conditional_t<wide, double2, int2>;
+  using Value = FftKeyValue<words>;
   const std::size_t from = shape.first_row[last] * values;
   stream.fill(reinterpret_cast<Value*>(key.values.data()) + from, 0, (all - from) * sizeof(Value));
 }
@@ -71,11 +71,12 @@ bool forms_in_loop(const FftKeyArrays& key) {
 }
 
 /// RefusedError for a key that neither such kernels nor those with bundles ahead of the loop take.
-template <bool wide>
+template <FftWords words>
 void check_bundles(const Stream& stream, const FftKeyArrays& key) {
   if (forms_in_loop(key)) return;
-  const bool fits = wide && key.most_digits == 1 ? linked_fits<wide, wide>(stream, key)
-                                                 : linked_fits<wide, false>(stream, key);
+  bool fits = linked_fits<words>(stream, key);
+  if constexpr (is_wide<words>)
+    if (key.most_digits == 1) fits = linked_fits<FftWords::one_digit>(stream, key);
   if (!fits)
     throw RefusedError("cuda: blind rotation with groups of " + std::to_string(key.group) +
                        " coefficients, N = " + std::to_string(key.N) + " and " +
@@ -84,16 +85,16 @@ void check_bundles(const Stream& stream, const FftKeyArrays& key) {
                        std::to_string(stream.gpu().shared_per_block) + " bytes a block)");
 }
 
-template <BundleForm form, bool wide, bool coarse, class Word>
-void rotate_unrolled_of(const Stream& stream, const FftKeyArrays& key, BlindRotation way,
+template <BundleForm form, FftWords words, class Word>
+void rotate_unrolled_of(const Stream& stream, const FftKeyArrays& key, BlindRotation spread,
                         RotationBatch<Word> batch) {
   if (!forms_in_loop(key))  // a key that does not fit either was refused
-    return launch_rotate_fft_linked<wide, coarse>(stream, key, way, batch);
-  // Bundles take memory that this way can do without.
+    return launch_rotate_fft_linked<words>(stream, key, spread, batch);
+  // The loop without bundles ahead takes less memory.
   const auto linked = [&](const RotationBatch<Word>& some) {
     try {
-      if (!linked_fits<wide, coarse>(stream, key)) return false;
-      launch_rotate_fft_linked<wide, coarse>(stream, key, way, some);
+      if (!linked_fits<words>(stream, key)) return false;
+      launch_rotate_fft_linked<words>(stream, key, spread, some);
       return true;
     } catch (const OutOfMemoryError&) {
       return false;
@@ -101,36 +102,36 @@ void rotate_unrolled_of(const Stream& stream, const FftKeyArrays& key, BlindRota
   };
   // Bundles ahead of the loop while each ciphertext has a multiprocessor of its own.
   const bool few = batch.count <= stream.gpu().multiprocessors;
-  if ((way == BlindRotation::cluster || way == BlindRotation::grid ||
-       (way == BlindRotation::automatic && few)) &&
+  if ((spread == BlindRotation::cluster || spread == BlindRotation::grid ||
+       (spread == BlindRotation::automatic && few)) &&
       linked(batch))
     return;
   // A few that a last wave of blocks would be left with take less time so, too.
-  if (way == BlindRotation::automatic && !few) {
+  if (spread == BlindRotation::automatic && !few) {
     const std::uint32_t last =
         batch.count %
-        (key.tensor ? tensor_at_once(stream) : unrolled_at_once<form, wide, coarse>(stream, key));
+        (key.tensor ? tensor_at_once(stream) : unrolled_at_once<form, words>(stream, key));
     if (last < batch.count && last != 0 && 2 * last <= stream.gpu().multiprocessors) {
       RotationBatch<Word> rest = batch;
       rest.skip(batch.count - last, key.N);
       if (linked(rest)) batch.count -= last;
     }
   }
-  if constexpr (!wide)
+  if constexpr (!is_wide<words>)
     if (key.tensor) return launch_rotate_fft_tensor(stream, key, batch);
-  launch_rotate_fft_unrolled<form, wide, coarse>(stream, key, batch);
+  launch_rotate_fft_unrolled<form, words>(stream, key, batch);
 }
 
-template <bool wide, bool coarse, class Word>
-void blind_rotate_unrolled(const Stream& stream, const FftKeyArrays& key, BlindRotation way,
+template <FftWords words, class Word>
+void blind_rotate_unrolled(const Stream& stream, const FftKeyArrays& key, BlindRotation spread,
                            const RotationBatch<Word>& batch) {
   switch (key.form) {
     case BundleForm::differences:
-      return rotate_unrolled_of<BundleForm::differences, wide, coarse>(stream, key, way, batch);
+      return rotate_unrolled_of<BundleForm::differences, words>(stream, key, spread, batch);
     case BundleForm::all:
-      return rotate_unrolled_of<BundleForm::all, wide, coarse>(stream, key, way, batch);
+      return rotate_unrolled_of<BundleForm::all, words>(stream, key, spread, batch);
     case BundleForm::block:
-      return rotate_unrolled_of<BundleForm::block, wide, coarse>(stream, key, way, batch);
+      return rotate_unrolled_of<BundleForm::block, words>(stream, key, spread, batch);
   }
 }
 
@@ -140,7 +141,7 @@ template <class Word>
 std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const RotationShape& shape,
                                              const RowSource<Word>& rows, const Workers& workers) {
   const CurrentGpu current(stream.gpu().ordinal);
-  constexpr bool wide = sizeof(Word) == 8;
+  constexpr FftWords words = fft_words<Word>;
   auto made = std::make_unique<FftRotationKey>(shape);
   auto& key = made->arrays;
   key.N = shape.N;
@@ -152,10 +153,12 @@ std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const Rotatio
     key.group = shape.group;
     key.form = *form;
     key.most_digits = shape.most_digits();
-    check_bundles<wide>(stream, key);
-    key.tensor = !wide && std::ranges::all_of(shape.gadgets, [](const ring::Gadget& gadget) {
-      return gadget.digits() == tensor_digits;
-    }) && tensor_fits(stream, shape.N, *form, shape.group);
+    check_bundles<words>(stream, key);
+    key.tensor = !is_wide<words> &&
+                 std::ranges::all_of(
+                     shape.gadgets,
+                     [](const ring::Gadget& gadget) { return gadget.digits() == tensor_digits; }) &&
+                 tensor_fits(stream, shape.N, *form, shape.group);
   }
   const std::size_t N = shape.N, M = N / 2;
   const std::vector<std::size_t>& first = shape.first_row;
@@ -166,7 +169,7 @@ std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const Rotatio
   key.ranges = stream.upload(ranges.data(), ranges.size());
   key.range_count = static_cast<std::uint32_t>(ranges.size());
   key.most_digits = shape.most_digits();
-  key.slots = std::max(key.most_digits, wide ? 1u : 2u);
+  key.slots = std::max(key.most_digits, is_wide<words> ? 1u : 2u);
   upload_fft_tables(stream, plan, key);
   // Of a step for tensor cores: its keys and complex values.
   const unsigned step_keys = key.tensor ? tensor_keys(*form, shape.group) : 0;
@@ -176,8 +179,9 @@ std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const Rotatio
     key.values = stream.allocate<std::uint8_t>(steps * step_values * 8);
     stream.fill(key.values.data(), 0, key.values.size());
   } else {
-    key.values = stream.allocate<std::uint8_t>(device_rows(shape) * 2 * M * (wide ? 16 : 8));
-    if (unrolled) clear_last_step<wide>(stream, shape, key);
+    key.values =
+        stream.allocate<std::uint8_t>(device_rows(shape) * 2 * M * (is_wide<words> ? 16 : 8));
+    if (unrolled) clear_last_step<words>(stream, shape, key);
   }
   key.inverse_scale = stream.allocate<double>(shape.n);
   if (unrolled) {
@@ -205,19 +209,19 @@ std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const Rotatio
       [&](std::uint32_t begin, std::uint32_t end, const std::vector<Word>& host) {
         const std::size_t polynomials = host.size() / N;
         if (polynomials == 0) return;
-        auto words = stream.upload(host.data(), host.size());
+        auto residues = stream.upload(host.data(), host.size());
         if (form == BundleForm::differences)
-          sum_keys_over_supersets(stream, shape, begin, end, words.data());
+          sum_keys_over_supersets(stream, shape, begin, end, residues.data());
         auto reals = stream.allocate<double>(host.size());
         centred_doubles<<<static_cast<unsigned>((host.size() + 255) / 256), 256, 0,
-                          stream.handle()>>>(words.data(), shape.Q, host.size(), reals.data());
+                          stream.handle()>>>(residues.data(), shape.Q, host.size(), reals.data());
         check_launch("centred_doubles", dim3(static_cast<unsigned>((host.size() + 255) / 256)),
                      dim3(256), 0);
         auto spectra = stream.allocate<std::complex<double>>(polynomials * M);
         fft(stream, transform_tables, plan, polynomials, reals.data(), spectra.data());
 
         std::vector<double> scales(end - begin, 1.0);
-        if (!wide) {
+        if (!is_wide<words>) {
           std::vector<std::size_t> stretches;
           for (std::uint32_t i = begin; i <= end; ++i)
             stretches.push_back((first[i] - first[begin]) * 2 * N);
@@ -250,24 +254,23 @@ std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const Rotatio
                                                 tensor_fft_place<Shape>(digit, part, component, of,
                                                                         step_keys, 0, 0)
                                           : first[i] * 2 * M +
-                                                unrolled_fft_place<Shape, wide>(
+                                                unrolled_fft_place<Shape, words>(
                                                     digit, part, component, of, shape.keys, 0, 0);
                              })
                        : places_of_rows(shape, first, begin, end, M);
           const auto device_places = stream.upload(places.data(), places.size());
           const auto* const in = reinterpret_cast<const double2*>(spectra.data());
-          auto* const out =
-              reinterpret_cast<std::conditional_t<wide, double2, int2>*>(key.values.data());
+          auto* const out = reinterpret_cast<FftKeyValue<words>*>(key.values.data());
           const dim3 grid(static_cast<unsigned>(polynomials));
           const auto place = [&] {
-            if constexpr (!wide)
+            if constexpr (!is_wide<words>)
               if (key.tensor)
                 return place_tensor_spectra<Shape><<<grid, 256, 0, stream.handle()>>>(
                     in, device_places.data(), device_scales.data(), step_keys, out);
             if (unrolled)
-              return place_unrolled_spectra<Shape, wide><<<grid, 256, 0, stream.handle()>>>(
+              return place_unrolled_spectra<Shape, words><<<grid, 256, 0, stream.handle()>>>(
                   in, device_places.data(), device_scales.data(), shape.keys, out);
-            place_spectra<Shape, wide><<<grid, 256, 0, stream.handle()>>>(
+            place_spectra<Shape, words><<<grid, 256, 0, stream.handle()>>>(
                 in, device_places.data(), device_scales.data(), out);
           };
           place();
@@ -281,19 +284,19 @@ std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const Rotatio
 }
 
 template <class Word>
-void blind_rotate_fft(const Stream& stream, const RotationKey& any_key, BlindRotation way,
+void blind_rotate_fft(const Stream& stream, const RotationKey& any_key, BlindRotation spread,
                       const RotationBatch<Word>& batch) {
   const auto& key = static_cast<const FftRotationKey&>(any_key).arrays;
-  const auto launch = [&]<bool wide, bool coarse>() {
-    if (key.group != 0) return blind_rotate_unrolled<wide, coarse>(stream, key, way, batch);
-    key.keys == 1 ? launch_rotate_fft<1, wide, coarse>(stream, key, way, batch)
-                  : launch_rotate_fft<2, wide, coarse>(stream, key, way, batch);
+  const auto launch = [&]<FftWords words>() {
+    if (key.group != 0) return blind_rotate_unrolled<words>(stream, key, spread, batch);
+    key.keys == 1 ? launch_rotate_fft<1, words>(stream, key, spread, batch)
+                  : launch_rotate_fft<2, words>(stream, key, spread, batch);
   };
   if constexpr (sizeof(Word) == 8)
-    key.most_digits == 1 ? launch.template operator()<true, true>()
-                         : launch.template operator()<true, false>();
+    key.most_digits == 1 ? launch.template operator()<FftWords::one_digit>()
+                         : launch.template operator()<FftWords::wide>();
   else
-    launch.template operator()<false, false>();
+    launch.template operator()<FftWords::narrow>();
 }
 
 #define WHORL_INSTANTIATE(Word)                                                                  \

@@ -26,7 +26,7 @@ std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const Rotatio
                                              const RowSource<Word>& rows, const Workers& workers);
 
 template <class Word>
-void blind_rotate_fft(const Stream& stream, const RotationKey& key, BlindRotation way,
+void blind_rotate_fft(const Stream& stream, const RotationKey& key, BlindRotation spread,
                       const RotationBatch<Word>& batch);
 
 }  // namespace whorl::backend::cuda

@@ -7,6 +7,7 @@
 #include "backend/contract/blind_rotation.h"
 #include "backend/cuda/kernels/accumulator.cuh"
 #include "backend/cuda/kernels/bundle_form.h"
+#include "backend/cuda/kernels/fft_words.h"
 #include "backend/cuda/kernels/group_fft.cuh"
 #include "backend/cuda/runtime/stream.h"
 #include "whorl/error.h"
@@ -37,10 +38,10 @@ void with_fft_shape(std::uint32_t N, const Body& body) {
   }
 }
 
-/// The GroupFft with which GINX' kernels run: at N = 2048 with coarse keys they are 6 % faster with
-/// pairs apart, rotate_fft_unrolled's 1 to 8 % slower.
+/// The GroupFft with which GINX' kernels run: at N = 2048 with one digit a step they are 6 % faster
+/// with pairs apart, rotate_fft_unrolled's 1 to 8 % slower.
 template <class Shape>
-using GinxShape = GroupFft<Shape::log_m, Shape::log_e, true>;
+using GinxShape = GroupFft<Shape::log_m, Shape::log_e, Pairs::apart>;
 
 /// The GroupFft of linked workers: each scheduler of a multiprocessor has a warp, or two where a
 /// transform takes one exchange more for that at most.
@@ -83,38 +84,39 @@ struct FftKeyArrays {
   std::size_t bundle_size = 0;    ///< complex values of a ciphertext's bundles
 };
 
-/// For `keys` keys a coefficient, 1 or 2. Wide: of 64-bit words; coarse: of these, keys with one
-/// digit a step. Each has a file.
-template <int keys, bool wide, bool coarse, class Word>
-void launch_rotate_fft(const Stream& stream, const FftKeyArrays& key, BlindRotation way,
+/// Rotates with `keys` keys a coefficient, 1 or 2. Each number and kind has a file.
+template <int keys, FftWords words, class Word>
+void launch_rotate_fft(const Stream& stream, const FftKeyArrays& key, BlindRotation spread,
                        const RotationBatch<Word>& batch);
 
-/// Bundles of `count` ciphertexts, first of all steps, (count, bundle_size). Each form and word has
-/// a file.
-template <BundleForm form, bool wide>
+/// Makes the bundles of all steps for `count` ciphertexts, (count, bundle_size). Each form has a
+/// file for narrow keys, and one for wide ones.
+template <BundleForm form, FftWords words>
 void launch_make_fft_bundles(const Stream& stream, const FftKeyArrays& key,
                              const std::uint32_t* lwe, std::uint32_t n, std::uint32_t count,
                              double2* bundles);
 /// Whether the loop with bundles ahead of it fits the GPU's shared memory. Each kind has a file.
-template <bool wide, bool coarse>
+template <FftWords words>
 bool linked_fits(const Stream& stream, const FftKeyArrays& key);
-/// With bundles ahead of the loop, for any group that there are keys of, where it fits.
-template <bool wide, bool coarse, class Word>
-void launch_rotate_fft_linked(const Stream& stream, const FftKeyArrays& key, BlindRotation way,
+/// Rotates with bundles made ahead of the loop, for any group that there are keys of, where
+/// linked_fits says so.
+template <FftWords words, class Word>
+void launch_rotate_fft_linked(const Stream& stream, const FftKeyArrays& key, BlindRotation spread,
                               const RotationBatch<Word>& batch);
-/// With bundles formed in the loop, for groups of bundle_sizes' …_in_loop. Each form and kind has a
-/// file.
-template <BundleForm form, bool wide, bool coarse, class Word>
+/// Rotates with bundles formed in the loop, for groups from least_in_loop to most_in_loop of
+/// BundleSizes. Each form and kind has a file.
+template <BundleForm form, FftWords words, class Word>
 void launch_rotate_fft_unrolled(const Stream& stream, const FftKeyArrays& key,
                                 const RotationBatch<Word>& batch);
 /// Whether launch_rotate_fft_tensor takes narrow keys with two digits on this GPU.
 bool tensor_fits(const Stream& stream, std::uint32_t N, BundleForm form, unsigned group);
-/// With bundles from tensor cores, for keys that it takes and that lie so.
+/// Rotates with bundles from tensor cores, for keys whose values lie as tensor_fft_place says.
 void launch_rotate_fft_tensor(const Stream& stream, const FftKeyArrays& key,
                               const RotationBatch<std::uint32_t>& batch);
+/// Returns how many ciphertexts launch_rotate_fft_tensor takes at a time.
 std::uint32_t tensor_at_once(const Stream& stream);
-/// Ciphertexts that launch_rotate_fft_unrolled takes at a time.
-template <BundleForm form, bool wide, bool coarse>
+/// Returns how many ciphertexts launch_rotate_fft_unrolled takes at a time.
+template <BundleForm form, FftWords words>
 std::uint32_t unrolled_at_once(const Stream& stream, const FftKeyArrays& key);
 
 }  // namespace whorl::backend::cuda

@@ -24,73 +24,73 @@ inline LinkedFftView linked_view_of(const FftKeyArrays& key, const double2* bund
           key.large};
 }
 
-template <class Shape, int K, int D, bool wide, bool coarse>
+template <class Shape, int K, int D, FftWords words>
 bool linked_fits_in(const Stream& stream) {
   return (K == 1 || stream.gpu().has_clusters()) &&
-         LinkedFftMemory<Shape, K, D, wide, coarse>::bytes + linked_counter_bytes <=
+         LinkedFftMemory<Shape, K, D, words>::bytes + linked_counter_bytes <=
              stream.gpu().shared_per_block;
 }
 
 /// 2·D workers a ciphertext, in K blocks.
-template <class Shape, int K, int D, bool wide, bool coarse, class Word>
+template <class Shape, int K, int D, FftWords words, class Word>
 void launch_linked(const Stream& stream, const LinkedFftView& view,
                    const RotationBatch<Word>& batch) {
-  using Memory = LinkedFftMemory<Shape, K, D, wide, coarse>;
-  const auto kernel = rotate_fft_linked<Shape, K, D, wide, coarse>;
+  using Memory = LinkedFftMemory<Shape, K, D, words>;
+  const auto kernel = rotate_fft_linked<Shape, K, D, words>;
   constexpr unsigned threads = Memory::workers * Shape::threads;
   allow_shared(stream, kernel, Memory::bytes);
   stream.launch("blind rotation by linked workers", kernel,
                 {dim3(batch.count * K), dim3(threads), Memory::bytes, K}, view, batch);
 }
 
-/// With as many blocks a ciphertext as still run all at once, or as `way` says; one, or else two,
-/// always serve where linked_fits says so.
-template <class Shape, bool wide, bool coarse, class Word>
+/// Rotates with as many blocks a ciphertext as still run all at once, or as `spread` says; one, or
+/// else two, always serve where linked_fits says so.
+template <class Shape, FftWords words, class Word>
 void launch_any_linked(const Stream& stream, const LinkedFftView& view, unsigned most_digits,
-                       BlindRotation way, const RotationBatch<Word>& batch) {
+                       BlindRotation spread, const RotationBatch<Word>& batch) {
   const auto takes = [&](unsigned blocks, unsigned most) {
-    return way == BlindRotation::automatic ? batch.count * blocks <= most
-                                           : way == BlindRotation::cluster;
+    return spread == BlindRotation::automatic ? batch.count * blocks <= most
+                                              : spread == BlindRotation::cluster;
   };
-  if constexpr (!coarse)
+  if constexpr (words != FftWords::one_digit)
     if (most_digits > 1 && takes(4, LinkedTuning::most_of_four) &&
-        linked_fits_in<Shape, 4, 2, wide, coarse>(stream))
-      return launch_linked<Shape, 4, 2, wide, coarse>(stream, view, batch);
-  const bool two = linked_fits_in<Shape, 2, 1, wide, coarse>(stream);
-  if (two &&
-      (takes(2, LinkedTuning::most_of_two) || !linked_fits_in<Shape, 1, 1, wide, coarse>(stream)))
-    return launch_linked<Shape, 2, 1, wide, coarse>(stream, view, batch);
-  launch_linked<Shape, 1, 1, wide, coarse>(stream, view, batch);
+        linked_fits_in<Shape, 4, 2, words>(stream))
+      return launch_linked<Shape, 4, 2, words>(stream, view, batch);
+  const bool two = linked_fits_in<Shape, 2, 1, words>(stream);
+  if (two && (takes(2, LinkedTuning::most_of_two) || !linked_fits_in<Shape, 1, 1, words>(stream)))
+    return launch_linked<Shape, 2, 1, words>(stream, view, batch);
+  launch_linked<Shape, 1, 1, words>(stream, view, batch);
 }
 
-template <bool wide>
+/// `words`: narrow or wide.
+template <FftWords words>
 void make_fft_bundles_of(const Stream& stream, const FftKeyArrays& key, const std::uint32_t* lwe,
                          std::uint32_t n, std::uint32_t count, double2* bundles) {
   switch (key.form) {
     case BundleForm::differences:
-      return launch_make_fft_bundles<BundleForm::differences, wide>(stream, key, lwe, n, count,
-                                                                    bundles);
+      return launch_make_fft_bundles<BundleForm::differences, words>(stream, key, lwe, n, count,
+                                                                     bundles);
     case BundleForm::all:
-      return launch_make_fft_bundles<BundleForm::all, wide>(stream, key, lwe, n, count, bundles);
+      return launch_make_fft_bundles<BundleForm::all, words>(stream, key, lwe, n, count, bundles);
     case BundleForm::block:
-      return launch_make_fft_bundles<BundleForm::block, wide>(stream, key, lwe, n, count, bundles);
+      return launch_make_fft_bundles<BundleForm::block, words>(stream, key, lwe, n, count, bundles);
   }
 }
 
-template <bool wide, bool coarse>
+template <FftWords words>
 bool linked_fits(const Stream& stream, const FftKeyArrays& key) {
   bool fits = false;
   with_fft_shape(key.N, [&]<class KeyShape, class ClusterShape>() {
     using Shape = LinkedShape<KeyShape>;
     if constexpr (Shape::M <= 2048)
-      fits = linked_fits_in<Shape, 1, 1, wide, coarse>(stream) ||
-             linked_fits_in<Shape, 2, 1, wide, coarse>(stream);
+      fits =
+          linked_fits_in<Shape, 1, 1, words>(stream) || linked_fits_in<Shape, 2, 1, words>(stream);
   });
   return fits;
 }
 
-template <bool wide, bool coarse, class Word>
-void launch_rotate_fft_linked(const Stream& stream, const FftKeyArrays& key, BlindRotation way,
+template <FftWords words, class Word>
+void launch_rotate_fft_linked(const Stream& stream, const FftKeyArrays& key, BlindRotation spread,
                               const RotationBatch<Word>& all) {
   // A wave of blocks at once, and at most so many bytes of bundles; fewer where memory is short.
   constexpr std::size_t most_bytes = std::size_t{2} << 30;
@@ -109,11 +109,12 @@ void launch_rotate_fft_linked(const Stream& stream, const FftKeyArrays& key, Bli
     RotationBatch<Word> batch = left;
     batch.count = std::min(at_once, left.count);
     left.skip(batch.count, key.N);
-    make_fft_bundles_of<wide>(stream, key, batch.lwe, batch.n, batch.count, bundles.data());
+    make_fft_bundles_of<fft_words<Word>>(stream, key, batch.lwe, batch.n, batch.count,
+                                         bundles.data());
     with_fft_shape(key.N, [&]<class KeyShape, class ClusterShape>() {
       using Shape = LinkedShape<KeyShape>;
       if constexpr (Shape::M <= 2048)
-        launch_any_linked<Shape, wide, coarse>(stream, view, key.most_digits, way, batch);
+        launch_any_linked<Shape, words>(stream, view, key.most_digits, spread, batch);
     });
   }
 }

@@ -11,8 +11,9 @@ template <class Shape, BundleForm form, int m>
 void launch_tensor(const Stream& stream, const FftKeyArrays& key,
                    const RotationBatch<std::uint32_t>& batch) {
   using Memory = TensorFftMemory<TensorShape<Shape>>;
-  launch_rotation(stream, rotate_fft_tensor<Shape, form, m>, unrolled_view_of<false>(key), batch,
-                  Memory::C, 2 * Memory::C * Shape::threads, Memory::bytes);
+  launch_rotation(stream, rotate_fft_tensor<Shape, form, m>,
+                  unrolled_view_of<FftWords::narrow>(key), batch, Memory::C,
+                  2 * Memory::C * Shape::threads, Memory::bytes);
 }
 
 }  // namespace whorl::backend::cuda

@@ -42,8 +42,8 @@ DeviceArray<double> centred(const Stream& stream, const RotationShape& shape,
   return reals;
 }
 
-/// For each of a run of keys the number by which its narrow spectra are multiplied: its largest
-/// value takes 31 bits.
+/// Returns for each of a run of keys the number by which its narrow spectra are multiplied, so that
+/// its largest value takes 31 bits.
 std::vector<double> scales_of(const Stream& stream, const std::vector<KeyRows>& keys,
                               std::size_t begin, std::size_t end, std::size_t N,
                               const std::complex<double>* spectra) {
@@ -76,7 +76,7 @@ bool may_be_large(const RotationShape& shape) {
   return 12 * std::sqrt(2.0 * static_cast<double>(shape.N) * most / 12) > 4194304.0;
 }
 
-template <bool wide, class Word>
+template <FftWords words, class Word>
 std::unique_ptr<RotationKey> prepare(const Stream& stream, const RotationShape& shape,
                                      const RowSource<Word>& rows, const Workers& workers) {
   auto made = std::make_unique<FftWalkKey>(shape);
@@ -94,9 +94,9 @@ std::unique_ptr<RotationKey> prepare(const Stream& stream, const RotationShape& 
   key.ranges = stream.upload(ranges.data(), ranges.size());
   key.range_count = static_cast<std::uint32_t>(ranges.size());
   key.most_digits = shape.most_digits();
-  key.slots = std::max(key.most_digits, wide ? 1u : 2u);
+  key.slots = std::max(key.most_digits, is_wide<words> ? 1u : 2u);
   key.large = may_be_large(shape);
-  key.values = stream.allocate<std::uint8_t>(shape.row_count * 2 * M * (wide ? 16 : 8));
+  key.values = stream.allocate<std::uint8_t>(shape.row_count * 2 * M * (is_wide<words> ? 16 : 8));
   // Of each LWE coefficient for GINX' kernels, of each row for the others.
   std::vector<double> inverse_scales(ginx ? shape.n : shape.row_count);
 
@@ -110,7 +110,7 @@ std::unique_ptr<RotationKey> prepare(const Stream& stream, const RotationShape& 
         fft(stream, transform_tables, plan, polynomials,
             centred(stream, shape, modulo_Q, modulo_P).data(), spectra.data());
         std::vector<double> scales(end - begin, 1.0);
-        if (!wide) scales = scales_of(stream, keys, begin, end, N, spectra.data());
+        if (!is_wide<words>) scales = scales_of(stream, keys, begin, end, N, spectra.data());
 
         std::vector<double> polynomial_scales;
         std::vector<std::size_t> places;
@@ -138,10 +138,9 @@ std::unique_ptr<RotationKey> prepare(const Stream& stream, const RotationShape& 
         const auto device_places = stream.upload(places.data(), places.size());
         with_fft_shape(shape.N, [&]<class Shape, class ClusterShape>() {
           const dim3 grid(static_cast<unsigned>(polynomials)), block(256);
-          place_spectra<Shape, wide><<<grid, block, 0, stream.handle()>>>(
+          place_spectra<Shape, words><<<grid, block, 0, stream.handle()>>>(
               reinterpret_cast<const double2*>(spectra.data()), device_places.data(),
-              device_scales.data(),
-              reinterpret_cast<std::conditional_t<wide, double2, int2>*>(key.values.data()));
+              device_scales.data(), reinterpret_cast<FftKeyValue<words>*>(key.values.data()));
           check_launch("place_spectra", grid, block, 0);
         });
       });
@@ -151,7 +150,7 @@ std::unique_ptr<RotationKey> prepare(const Stream& stream, const RotationShape& 
   return made;
 }
 
-/// For kernels of wide keys, whose words have 64 bits.
+/// Returns the batch for kernels of keys of 64-bit words.
 template <class Word>
 RotationBatch<std::uint64_t> of_wide_words(const RotationBatch<Word>& batch) {
   return {batch.lwe,        reinterpret_cast<const std::uint64_t*>(batch.luts),
@@ -173,31 +172,34 @@ std::unique_ptr<RotationKey> prepare_fft_walk_key(const Stream& stream, const Ro
         "cuda: rotations with a raised modulus by FFT have kernels for Q below "
         "2^31, not for Q = " +
         std::to_string(shape.Q));
-  if (sizeof(Word) == 8 || shape.raised()) return prepare<true>(stream, shape, rows, workers);
-  return prepare<false>(stream, shape, rows, workers);
+  if (sizeof(Word) == 8 || shape.raised())
+    return prepare<FftWords::wide>(stream, shape, rows, workers);
+  return prepare<FftWords::narrow>(stream, shape, rows, workers);
 }
 
 template <class Word>
-void blind_rotate_fft_walk(const Stream& stream, const RotationKey& any_key, BlindRotation way,
+void blind_rotate_fft_walk(const Stream& stream, const RotationKey& any_key, BlindRotation spread,
                            const RotationBatch<Word>& batch) {
   const auto& made = static_cast<const FftWalkKey&>(any_key);
   const FftKeyArrays& key = made.arrays;
   const WalkTables& walks = made.walks;
   const RotationShape& shape = any_key.shape();
   if (shape.kind == RotationKind::ginx)
-    return key.keys == 1 ? launch_rotate_fft<1, true, true>(stream, key, way, of_wide_words(batch))
-                         : launch_rotate_fft<2, true, true>(stream, key, way, of_wide_words(batch));
-  const auto launch = [&]<bool wide, bool coarse>(const auto& any_batch) {
+    return key.keys == 1 ? launch_rotate_fft<1, FftWords::one_digit>(stream, key, spread,
+                                                                     of_wide_words(batch))
+                         : launch_rotate_fft<2, FftWords::one_digit>(stream, key, spread,
+                                                                     of_wide_words(batch));
+  const auto launch = [&]<FftWords words>(const auto& any_batch) {
     walks.automorphisms()
-        ? launch_rotate_fft_walk<wide, coarse, true>(stream, key, walks, any_batch)
-        : launch_rotate_fft_walk<wide, coarse, false>(stream, key, walks, any_batch);
+        ? launch_rotate_fft_walk<words, WalkSteps::automorphisms>(stream, key, walks, any_batch)
+        : launch_rotate_fft_walk<words, WalkSteps::digits>(stream, key, walks, any_batch);
   };
   if (shape.raised() || (sizeof(Word) == 8 && key.most_digits == 1))
-    return launch.template operator()<true, true>(of_wide_words(batch));
+    return launch.template operator()<FftWords::one_digit>(of_wide_words(batch));
   if constexpr (sizeof(Word) == 8)
-    launch.template operator()<true, false>(batch);
+    launch.template operator()<FftWords::wide>(batch);
   else
-    launch.template operator()<false, false>(batch);
+    launch.template operator()<FftWords::narrow>(batch);
 }
 
 #define WHORL_INSTANTIATE(Word)                                                         \

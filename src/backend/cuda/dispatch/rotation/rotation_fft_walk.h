@@ -32,7 +32,7 @@ std::unique_ptr<RotationKey> prepare_fft_walk_key(const Stream& stream, const Ro
                                                   const Workers& workers);
 
 template <class Word>
-void blind_rotate_fft_walk(const Stream& stream, const RotationKey& key, BlindRotation way,
+void blind_rotate_fft_walk(const Stream& stream, const RotationKey& key, BlindRotation spread,
                            const RotationBatch<Word>& batch);
 
 }  // namespace whorl::backend::cuda

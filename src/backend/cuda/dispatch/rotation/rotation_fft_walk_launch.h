@@ -6,8 +6,8 @@
 
 namespace whorl::backend::cuda {
 
-/// `moves`: by automorphisms; wide and coarse as launch_rotate_fft's. Each has a file.
-template <bool wide, bool coarse, bool moves, class Word>
+/// Rotates by AP or by automorphisms. Each kind of keys and of steps has a file.
+template <FftWords words, WalkSteps steps, class Word>
 void launch_rotate_fft_walk(const Stream& stream, const FftKeyArrays& key, const WalkTables& walks,
                             const RotationBatch<Word>& batch);
 

@@ -13,15 +13,17 @@ namespace whorl::backend::cuda {
 
 namespace {
 
-/// One block a polynomial of the key: values in the plan's order, times `factor`, to their places;
-/// those of unrolled keys keep their order.
-template <class Shape, bool unrolled, class Word = typename Shape::Word>
+enum class ValueOrder { plan, key_places };
+
+/// One block a polynomial of the key: values in the plan's order, times `factor`, to their places
+/// in `order`.
+template <class Shape, ValueOrder order, class Word = typename Shape::Word>
 __global__ void place_values(const Word* in, const std::size_t* to, Twiddle<Word> factor, Word q,
                              Word* out) {
   const Word* from = in + std::size_t{blockIdx.x} * Shape::N;
   Word* target = out + to[blockIdx.x];
   for (int v = threadIdx.x; v < Shape::N; v += blockDim.x)
-    target[unrolled ? v : ntt_key_place<Shape>(v / Shape::F, v % Shape::F)] =
+    target[order == ValueOrder::plan ? v : ntt_key_place<Shape>(v / Shape::F, v % Shape::F)] =
         mul_shoup<Word>(from[v], factor.w, factor.shoup, q);
 }
 
@@ -84,7 +86,8 @@ std::unique_ptr<RotationKey> prepare_ntt_key(const Stream& stream, const Rotatio
                                             })
                   : places_of_rows(shape, first, begin, end, N);
           const auto device_places = stream.upload(places.data(), places.size());
-          const auto place = unrolled ? place_values<Shape, true> : place_values<Shape, false>;
+          const auto place = unrolled ? place_values<Shape, ValueOrder::plan>
+                                      : place_values<Shape, ValueOrder::key_places>;
           const dim3 grid(static_cast<unsigned>(polynomials));
           place<<<grid, 256, 0, stream.handle()>>>(values.data(), device_places.data(), scale,
                                                    modulus.value(), key.values.data());
@@ -97,7 +100,7 @@ std::unique_ptr<RotationKey> prepare_ntt_key(const Stream& stream, const Rotatio
 }
 
 template <class Word>
-void blind_rotate_ntt(const Stream& stream, const RotationKey& any_key, BlindRotation way,
+void blind_rotate_ntt(const Stream& stream, const RotationKey& any_key, BlindRotation spread,
                       const RotationBatch<Word>& batch) {
   const auto& key = static_cast<const NttRotationKey<Word>&>(any_key).arrays;
   if (key.group != 0) switch (key.form) {
@@ -108,8 +111,8 @@ void blind_rotate_ntt(const Stream& stream, const RotationKey& any_key, BlindRot
       case BundleForm::block:
         return launch_rotate_ntt_unrolled<BundleForm::block>(stream, key, batch);
     }
-  key.keys == 1 ? launch_rotate_ntt<1>(stream, key, way, batch)
-                : launch_rotate_ntt<2>(stream, key, way, batch);
+  key.keys == 1 ? launch_rotate_ntt<1>(stream, key, spread, batch)
+                : launch_rotate_ntt<2>(stream, key, spread, batch);
 }
 
 #define WHORL_INSTANTIATE(Word)                                                                  \

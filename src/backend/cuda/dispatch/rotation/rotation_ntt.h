@@ -27,7 +27,7 @@ std::unique_ptr<RotationKey> prepare_ntt_key(const Stream& stream, const Rotatio
                                              const RowSource<Word>& rows, const Workers& workers);
 
 template <class Word>
-void blind_rotate_ntt(const Stream& stream, const RotationKey& key, BlindRotation way,
+void blind_rotate_ntt(const Stream& stream, const RotationKey& key, BlindRotation spread,
                       const RotationBatch<Word>& batch);
 
 }  // namespace whorl::backend::cuda

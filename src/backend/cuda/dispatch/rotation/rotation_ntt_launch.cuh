@@ -21,10 +21,11 @@ NttKeyView<Word> view_of(const NttKeyArrays<Word>& key) {
 
 /// One ciphertext over `blocks` blocks. False where it does not fit, or the GPU has no clusters and
 /// cannot run all blocks at once.
-template <class Shape, class KeyShape, int keys, int blocks, bool clustered, class Word>
+template <class Shape, class KeyShape, int keys, int blocks, class Meeting, class Word>
 bool launch_cluster(const Stream& stream, const NttKeyArrays<Word>& key,
                     const RotationBatch<Word>& batch, unsigned waves) {
   constexpr unsigned carriers = blocks / 2;
+  constexpr bool clustered = std::is_same_v<Meeting, ClusterMeeting>;
   NttClusterMemory<Shape> memory{(key.slots + carriers - 1) / carriers, 2 * key.slots, keys, true,
                                  true};
   const auto bytes = [&] {
@@ -39,7 +40,7 @@ bool launch_cluster(const Stream& stream, const NttKeyArrays<Word>& key,
     memory.holds_twiddles = holds_twiddles;
     if (bytes() <= stream.gpu().shared_per_block)
       return launch_meeting_rotation(
-          stream, rotate_ntt_cluster<Shape, KeyShape, keys, blocks, clustered>, view_of(key), batch,
+          stream, rotate_ntt_cluster<Shape, KeyShape, keys, blocks, Meeting>, view_of(key), batch,
           memory, blocks, clustered, waves, Shape::threads, bytes());
   }
   return false;
@@ -50,14 +51,15 @@ bool launch_cluster(const Stream& stream, const NttKeyArrays<Word>& key,
 template <class Shape, class KeyShape, int keys, class Word>
 bool launch_any_cluster(const Stream& stream, const NttKeyArrays<Word>& key,
                         const RotationBatch<Word>& batch, bool clustered, unsigned waves) {
-  if (!clustered) return launch_cluster<Shape, KeyShape, keys, 4, false>(stream, key, batch, waves);
+  if (!clustered)
+    return launch_cluster<Shape, KeyShape, keys, 4, GridMeeting>(stream, key, batch, waves);
   if (blocks_for(key.slots) == 8)
-    return launch_cluster<Shape, KeyShape, keys, 8, true>(stream, key, batch, waves);
-  return launch_cluster<Shape, KeyShape, keys, 4, true>(stream, key, batch, waves);
+    return launch_cluster<Shape, KeyShape, keys, 8, ClusterMeeting>(stream, key, batch, waves);
+  return launch_cluster<Shape, KeyShape, keys, 4, ClusterMeeting>(stream, key, batch, waves);
 }
 
 template <class Shape, class ClusterShape, int keys, class Word = typename Shape::Word>
-void choose_rotate_ntt(const Stream& stream, const NttKeyArrays<Word>& key, BlindRotation way,
+void choose_rotate_ntt(const Stream& stream, const NttKeyArrays<Word>& key, BlindRotation spread,
                        const RotationBatch<Word>& batch) {
   using Tuning = NttRotationTuning<Shape>;
   using Memory = NttBlockMemory<Shape>;
@@ -70,31 +72,32 @@ void choose_rotate_ntt(const Stream& stream, const NttKeyArrays<Word>& key, Blin
   // with 64-bit words, of 2 to 5 with 32-bit ones.
   constexpr unsigned waves = sizeof(Word) == 4 ? 2 : 1;
   const bool few = batch.count * blocks_for(key.slots) <= waves * stream.gpu().multiprocessors;
-  if (way == BlindRotation::grid || way == BlindRotation::cluster ||
-      (way == BlindRotation::automatic && few)) {
-    const bool clusters = stream.gpu().has_clusters() && way != BlindRotation::grid;
+  if (spread == BlindRotation::grid || spread == BlindRotation::cluster ||
+      (spread == BlindRotation::automatic && few)) {
+    const bool clusters = stream.gpu().has_clusters() && spread != BlindRotation::grid;
     if (launch_any_cluster<ClusterShape, Shape, keys>(
-            stream, key, batch, clusters, way == BlindRotation::automatic ? waves : any_waves))
+            stream, key, batch, clusters, spread == BlindRotation::automatic ? waves : any_waves))
       return;
   }
   constexpr unsigned threads = 2 * Shape::threads;
   const bool fills = batch.count >= Tuning::shared * stream.gpu().multiprocessors;
-  if ((way == BlindRotation::shared || (way == BlindRotation::automatic && fills)) &&
+  if ((spread == BlindRotation::shared || (spread == BlindRotation::automatic && fills)) &&
       bytes(Tuning::shared) <= most)
-    return launch_rotation(stream, rotate_ntt<Shape, keys, Tuning::shared, 1, false>, view, batch,
-                           Tuning::shared, Tuning::shared * threads, bytes(Tuning::shared));
+    return launch_rotation(stream, rotate_ntt<Shape, keys, Tuning::shared, 1, Slots::shared>, view,
+                           batch, Tuning::shared, Tuning::shared * threads, bytes(Tuning::shared));
   if (bytes(1) <= most)
-    return launch_rotation(stream, rotate_ntt<Shape, keys, 1, 1, false>, view, batch, 1, threads,
-                           bytes(1));
-  launch_spilling_rotation(stream, rotate_ntt<Shape, keys, 1, 1, true>, view, batch, threads,
-                           Memory::other_bytes(1), Memory::slot_bytes(1, key.slots), Shape::N);
+    return launch_rotation(stream, rotate_ntt<Shape, keys, 1, 1, Slots::shared>, view, batch, 1,
+                           threads, bytes(1));
+  launch_spilling_rotation(stream, rotate_ntt<Shape, keys, 1, 1, Slots::device>, view, batch,
+                           threads, Memory::other_bytes(1), Memory::slot_bytes(1, key.slots),
+                           Shape::N);
 }
 
 template <int keys, class Word>
-void launch_rotate_ntt(const Stream& stream, const NttKeyArrays<Word>& key, BlindRotation way,
+void launch_rotate_ntt(const Stream& stream, const NttKeyArrays<Word>& key, BlindRotation spread,
                        const RotationBatch<Word>& batch) {
   with_ntt_shape<Word>(key.N, [&]<class Shape, class ClusterShape>() {
-    choose_rotate_ntt<Shape, ClusterShape, keys>(stream, key, way, batch);
+    choose_rotate_ntt<Shape, ClusterShape, keys>(stream, key, spread, batch);
   });
 }
 

@@ -53,12 +53,12 @@ struct NttKeyArrays {
   Word montgomery = 0;
 };
 
-/// For `keys` keys a coefficient, 1 or 2. Each, of each word, has a file.
+/// Rotates with `keys` keys a coefficient, 1 or 2. Each number and word has a file.
 template <int keys, class Word>
-void launch_rotate_ntt(const Stream& stream, const NttKeyArrays<Word>& key, BlindRotation way,
+void launch_rotate_ntt(const Stream& stream, const NttKeyArrays<Word>& key, BlindRotation spread,
                        const RotationBatch<Word>& batch);
 
-/// For unrolled keys, groups of bundle_sizes. Each form, of each word, has a file.
+/// Rotates with unrolled keys, of groups of bundle_sizes. Each form and word has a file.
 template <BundleForm form, class Word>
 void launch_rotate_ntt_unrolled(const Stream& stream, const NttKeyArrays<Word>& key,
                                 const RotationBatch<Word>& batch);

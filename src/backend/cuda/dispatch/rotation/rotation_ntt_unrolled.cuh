@@ -30,7 +30,7 @@ bool launch_unrolled_ntt(const Stream& stream, const NttKeyArrays<Word>& key,
   using Memory = UnrolledNttMemory<Shape, lanes>;
   const std::size_t bytes = Memory::slot_bytes(key.slots) + Memory::other_bytes;
   if (bytes > stream.gpu().shared_per_block) return false;
-  launch_rotation(stream, rotate_ntt_unrolled<Shape, form, m, lanes, 1, false>,
+  launch_rotation(stream, rotate_ntt_unrolled<Shape, form, m, lanes, 1, Slots::shared>,
                   unrolled_view_of(key), batch, lanes, 2 * lanes * Shape::threads, bytes);
   return true;
 }
@@ -47,7 +47,7 @@ void launch_rotate_ntt_unrolled(const Stream& stream, const NttKeyArrays<Word>& 
                           : launch_unrolled_ntt<Shape, form, any>(stream, key, batch);
     if (done) return;
     using Single = UnrolledNttMemory<Shape, 1>;
-    launch_spilling_rotation(stream, rotate_ntt_unrolled<Shape, form, any, 1, 1, true>,
+    launch_spilling_rotation(stream, rotate_ntt_unrolled<Shape, form, any, 1, 1, Slots::device>,
                              unrolled_view_of(key), batch, 2 * Shape::threads, Single::other_bytes,
                              Single::slot_bytes(key.slots), Shape::N);
   });

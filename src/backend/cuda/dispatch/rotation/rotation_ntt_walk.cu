@@ -113,11 +113,11 @@ void blind_rotate_ntt_walk(const Stream& stream, const RotationKey& any_key,
   if (!has_walks(any_key.shape())) return launch_rotate_ntt_raised(stream, key, batch);
   const bool moves = key.walks.automorphisms();
   if (key.raised)
-    moves ? launch_rotate_ntt_walk<2, true>(stream, key, batch)
-          : launch_rotate_ntt_walk<2, false>(stream, key, batch);
+    moves ? launch_rotate_ntt_walk<2, WalkSteps::automorphisms>(stream, key, batch)
+          : launch_rotate_ntt_walk<2, WalkSteps::digits>(stream, key, batch);
   else
-    moves ? launch_rotate_ntt_walk<1, true>(stream, key, batch)
-          : launch_rotate_ntt_walk<1, false>(stream, key, batch);
+    moves ? launch_rotate_ntt_walk<1, WalkSteps::automorphisms>(stream, key, batch)
+          : launch_rotate_ntt_walk<1, WalkSteps::digits>(stream, key, batch);
 }
 
 #define WHORL_INSTANTIATE(Word)                                                     \

@@ -25,7 +25,7 @@ NttWalkKeyView<Word, limbs> walk_view_of(const NttWalkArrays<Word>& key) {
   return view;
 }
 
-template <class Shape, int limbs, NttSteps steps, bool roomy, class Word>
+template <class Shape, int limbs, NttSteps steps, Reduction reduction, class Word>
 void launch_ntt_steps_by(const Stream& stream, const NttWalkArrays<Word>& key,
                          const RotationBatch<Word>& batch) {
   using Memory = NttWalkMemory<Shape, limbs, steps>;
@@ -36,10 +36,12 @@ void launch_ntt_steps_by(const Stream& stream, const NttWalkArrays<Word>& key,
   const bool fits = slots + others <= stream.gpu().shared_per_block;
   const auto launch = [&](const RotationBatch<Word>& piece) {
     if (fits)
-      return launch_rotation(stream, rotate_ntt_walk<Shape, limbs, steps, roomy, blocks, false>,
+      return launch_rotation(stream,
+                             rotate_ntt_walk<Shape, limbs, steps, reduction, blocks, Slots::shared>,
                              view, piece, 1, threads, slots + others);
-    launch_spilling_rotation(stream, rotate_ntt_walk<Shape, limbs, steps, roomy, 1, true>, view,
-                             piece, threads, others, slots, Shape::N);
+    launch_spilling_rotation(stream,
+                             rotate_ntt_walk<Shape, limbs, steps, reduction, 1, Slots::device>,
+                             view, piece, threads, others, slots, Shape::N);
   };
   if constexpr (Memory::ginx) {
     launch(batch);
@@ -59,15 +61,16 @@ void launch_ntt_steps(const Stream& stream, const NttWalkArrays<Word>& key,
   if constexpr (sizeof(Word) == 4) {
     bool roomy = 2 * key.slots <= roomy_ntt::most_rows;
     for (int l = 0; l < limbs; ++l) roomy = roomy && key.limbs[l].q <= ~Word{0} / roomy_ntt::most;
-    if (roomy) return launch_ntt_steps_by<Shape, limbs, steps, true>(stream, key, batch);
+    if (roomy) return launch_ntt_steps_by<Shape, limbs, steps, Reduction::late>(stream, key, batch);
   }
-  launch_ntt_steps_by<Shape, limbs, steps, false>(stream, key, batch);
+  launch_ntt_steps_by<Shape, limbs, steps, Reduction::each_level>(stream, key, batch);
 }
 
-template <int limbs, bool moves, class Word>
+template <int limbs, WalkSteps walk, class Word>
 void launch_rotate_ntt_walk(const Stream& stream, const NttWalkArrays<Word>& key,
                             const RotationBatch<Word>& batch) {
-  constexpr NttSteps steps = moves ? NttSteps::automorphisms : NttSteps::digits;
+  constexpr NttSteps steps =
+      walk == WalkSteps::automorphisms ? NttSteps::automorphisms : NttSteps::digits;
   with_ntt_shape<Word>(key.N, [&]<class Shape, class ClusterShape>() {
     launch_ntt_steps<Shape, limbs, steps>(stream, key, batch);
   });

@@ -32,12 +32,12 @@ struct NttWalkArrays {
   WalkTables walks;  ///< not of GINX
 };
 
-/// By AP, or with `moves` by automorphisms; with a raised modulus, of two limbs. Each has a file.
-template <int limbs, bool moves, class Word>
+/// Rotates by AP or by automorphisms, over one limb, or two with a raised modulus. Each has a file.
+template <int limbs, WalkSteps walk, class Word>
 void launch_rotate_ntt_walk(const Stream& stream, const NttWalkArrays<Word>& key,
                             const RotationBatch<Word>& batch);
 
-/// GINX with a raised modulus, with 1 or 2 keys a coefficient. Each word has a file.
+/// Rotates by GINX with a raised modulus, with 1 or 2 keys a coefficient. Each word has a file.
 template <class Word>
 void launch_rotate_ntt_raised(const Stream& stream, const NttWalkArrays<Word>& key,
                               const RotationBatch<Word>& batch);

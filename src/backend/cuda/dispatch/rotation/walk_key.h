@@ -21,7 +21,7 @@ inline bool has_walks(const RotationShape& shape) {
 /// gadget_ranges; with a raised modulus, where a digit is a whole coefficient, of that digit.
 std::vector<GadgetRange> walk_ranges(const RotationShape& shape);
 
-/// For AP and automorphisms. RefusedError as walk_numbers'.
+/// Makes the tables of AP and automorphisms. Throws RefusedError where walk_numbers does.
 WalkTables walk_tables(const Stream& stream, const RotationShape& shape);
 
 /// Rows of a key that are prepared together: those of one product, or of a step of GINX.
@@ -29,7 +29,7 @@ struct KeyRows {
   std::size_t first;
   unsigned count;
 };
-/// In the order of rows.
+/// Returns the keys in the order of their rows.
 std::vector<KeyRows> key_rows(const RotationShape& shape);
 
 /// Calls body(keys begin … end, residues modulo Q, residues modulo P) for runs of some 4,096 rows,

@@ -8,13 +8,13 @@
 
 namespace whorl::backend::cuda {
 
-template <class Word, int headroom, class Tuning, bool forward>
+template <class Word, int headroom, class Tuning, Direction direction>
 Launches<NttArguments<Word>> ntt_launches() {
   using L = Launch<NttArguments<Word>>;
   constexpr TransformShape shape = Tuning::shape;
   Launches<NttArguments<Word>> out{shape.kernels, {}};
   [&]<int... i>(std::integer_sequence<int, i...>) {
-    if constexpr (forward)
+    if constexpr (direction == Direction::forward)
       ((out.launch[i] = L::template of<shape.kernel[i], Word>(
             ntt_kernel<Word, headroom, TunedKernel<Tuning, i>>, "ntt_kernel")),
        ...);
@@ -27,10 +27,10 @@ Launches<NttArguments<Word>> ntt_launches() {
   return out;
 }
 
-template <class Word, bool forward>
+template <class Word, Direction direction>
 Launches<NttArguments<Word>> choose_ntt(Many many, std::uint32_t N, Word q) {
   return for_tuning(many, N, q, [&]<int headroom, class Tuning>() {
-    return ntt_launches<Word, headroom, Tuning, forward>();
+    return ntt_launches<Word, headroom, Tuning, direction>();
   });
 }
 

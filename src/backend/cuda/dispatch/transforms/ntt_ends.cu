@@ -23,8 +23,10 @@ void ntt_rows_with(const Stream& stream, const NttLimbs<Word>& limbs, const NttS
   const Word largest = largest_modulus(limbs.forward, selection);
   Launches<NttArguments<Word>> launches{1, {}};
   if (conversion != nullptr) {
-    launches.launch[0] = division != nullptr ? converting_launch<Word, true>(limbs.N, largest)
-                                             : converting_launch<Word, false>(limbs.N, largest);
+    launches.launch[0] =
+        division != nullptr
+            ? converting_launch<Word, NttEnds::converts_and_divides>(limbs.N, largest)
+            : converting_launch<Word, NttEnds::converts>(limbs.N, largest);
   } else {
     launches = choose_ntt<Word>(many, limbs.N, true, largest);
     launches.launch[launches.count - 1] = dividing_launch<Word>(many, limbs.N, largest);

@@ -89,8 +89,8 @@ auto for_tuning(Many many, std::uint32_t N, Word q, const F& f) {
       if constexpr (few_ntt_cluster<sizeof(Word)>(log_n) > 0)
         if (many.clusters && many.few)
           return f.template operator()<headroom, FewNttTuning<sizeof(Word), log_n>>();
-      using With = typename NttTuning<sizeof(Word), log_n, true>::Canonical;
-      using Without = typename NttTuning<sizeof(Word), log_n, false>::Canonical;
+      using With = typename NttTuning<sizeof(Word), log_n, Clusters::present>::Canonical;
+      using Without = typename NttTuning<sizeof(Word), log_n, Clusters::none>::Canonical;
       return many.clusters ? f.template operator()<headroom, With>()
                            : f.template operator()<headroom, Without>();
     });
@@ -99,15 +99,16 @@ auto for_tuning(Many many, std::uint32_t N, Word q, const F& f) {
 
 /// The launches of plain transforms, for moduli up to q. The functions that choose kernels are in
 /// files of their own, because kernels take long to compile.
-template <class Word, bool forward>
+template <class Word, Direction direction>
 Launches<NttArguments<Word>> choose_ntt(Many many, std::uint32_t N, Word q);
 template <class Word>
 Launches<NttArguments<Word>> choose_ntt(Many many, std::uint32_t N, bool forward, Word q) {
-  return forward ? choose_ntt<Word, true>(many, N, q) : choose_ntt<Word, false>(many, N, q);
+  return forward ? choose_ntt<Word, Direction::forward>(many, N, q)
+                 : choose_ntt<Word, Direction::inverse>(many, N, q);
 }
-/// The kernel for few forward transforms that convert, and perhaps also divide. It exists only for
-/// some N.
-template <class Word, bool divides>
+/// The kernel for few forward transforms with `ends`: converts, or converts_and_divides. It exists
+/// only for some N.
+template <class Word, NttEnds ends>
 Launch<NttArguments<Word>> converting_launch(std::uint32_t N, Word q);
 /// The last kernel of forward transforms that divide.
 template <class Word>

@@ -44,13 +44,13 @@ TransformTables::~TransformTables() = default;
 
 namespace {
 
-template <class Tuning, bool forward>
+template <class Tuning, Direction direction>
 Launches<FftArguments> fft_launches() {
   using L = Launch<FftArguments>;
   constexpr TransformShape shape = Tuning::shape;
   Launches<FftArguments> out{shape.kernels, {}};
   [&]<int... i>(std::integer_sequence<int, i...>) {
-    if constexpr (forward)
+    if constexpr (direction == Direction::forward)
       ((out.launch[i] =
             L::of<shape.kernel[i], FftValue>(fft_kernel<TunedKernel<Tuning, i>>, "fft_kernel")),
        ...);
@@ -66,7 +66,8 @@ Launches<FftArguments> fft_launches() {
 template <class Word>
 Split ntt_split(bool clusters, std::uint32_t N) {
   const int log_n = std::bit_width(N) - 1;
-  return (clusters ? ntt_shape<sizeof(Word), true>(log_n) : ntt_shape<sizeof(Word), false>(log_n))
+  return (clusters ? ntt_shape<sizeof(Word), Clusters::present>(log_n)
+                   : ntt_shape<sizeof(Word), Clusters::none>(log_n))
       .kernel[0]
       .split;
 }
@@ -151,12 +152,12 @@ WHORL_INSTANTIATE(std::uint64_t)
 
 namespace {
 
-template <bool forward>
+template <Direction direction>
 Launches<FftArguments> choose_fft(bool clusters, std::uint32_t N) {
   return for_size(N, [&]<int log_n>() {
-    using With = typename FftTuning<log_n - 1, true>::Canonical;
-    using Without = typename FftTuning<log_n - 1, false>::Canonical;
-    return clusters ? fft_launches<With, forward>() : fft_launches<Without, forward>();
+    using With = typename FftTuning<log_n - 1, Clusters::present>::Canonical;
+    using Without = typename FftTuning<log_n - 1, Clusters::none>::Canonical;
+    return clusters ? fft_launches<With, direction>() : fft_launches<Without, direction>();
   });
 }
 
@@ -164,8 +165,8 @@ const FftValue* fft_table(const Stream& stream, const TransformTables& tables,
                           const ring::FftPlan& plan) {
   const auto table = tables.state().get(stream, {0, plan.N(), 0, 0, true}, [&] {
     const int log_m = std::bit_width(plan.M()) - 1;
-    const TransformShape shape =
-        stream.gpu().has_clusters() ? fft_shape<true>(log_m) : fft_shape<false>(log_m);
+    const TransformShape shape = stream.gpu().has_clusters() ? fft_shape<Clusters::present>(log_m)
+                                                             : fft_shape<Clusters::none>(log_m);
     return fft_table(shape.kernel[0].split, plan);
   });
   return static_cast<const FftValue*>(table.get());
@@ -183,7 +184,7 @@ void fft(const Stream& stream, const TransformTables& tables, const ring::FftPla
   arguments.from = arguments.to;
   arguments.table = fft_table(stream, tables, plan);
   arguments.batch = static_cast<std::uint32_t>(batch);
-  const auto launches = choose_fft<true>(stream.gpu().has_clusters(), plan.N());
+  const auto launches = choose_fft<Direction::forward>(stream.gpu().has_clusters(), plan.N());
   for (int i = 0; i < launches.count; ++i) launches.launch[i](stream, batch, arguments);
 }
 
@@ -196,7 +197,7 @@ void ifft(const Stream& stream, const TransformTables& tables, const ring::FftPl
   arguments.from = reinterpret_cast<const FftValue*>(in);
   arguments.table = fft_table(stream, tables, plan);
   arguments.batch = static_cast<std::uint32_t>(batch);
-  const auto launches = choose_fft<false>(stream.gpu().has_clusters(), plan.N());
+  const auto launches = choose_fft<Direction::inverse>(stream.gpu().has_clusters(), plan.N());
   DeviceArray<FftValue> between;  // real and complex values lie differently: not in place
   if (launches.count > 1) between = stream.allocate<FftValue>(batch * plan.M());
   arguments.to = between.data();
