@@ -102,10 +102,9 @@ int run(CommandLine& line) {
     throw Error("the product is off by " + std::to_string(worst));
 
   // The plaintext lies on the device too.
-  const auto& rlwe = Access::evaluator(server);
-  const auto plain =
-      Access::encode_factor(server, std::span(x).first(p.slots()), p.scale(p.depth()),
-                            Access::account(server).basis(p.depth()));
+  const auto& state = Access::of(server);
+  const auto plain = state.factor(std::span(x).first(p.slots()), p.scale(p.depth()),
+                                  state.account.basis(p.depth()));
   const std::vector<std::pair<std::string, std::function<void()>>> calls{
       {"mult_relin",
        [&] {
@@ -120,7 +119,7 @@ int run(CommandLine& line) {
       {"conjugate", [&] { server.conjugate(a); }},
       {"rescale", [&] { server.rescale(product); }},
       {"add", [&] { server.add(a, b); }},
-      {"mult_plain", [&] { rlwe.multiply_plain(Access::residues(a), plain); }},
+      {"mult_plain", [&] { state.evaluator->multiply_plain(state.residues(a), plain); }},
       {"mult_integer", [&] { server.multiply_integer(a, 3); }}};
   const Records records("ckks", options, machine_of(options.device, options.threads),
                         Records::To::file_and_stdout);

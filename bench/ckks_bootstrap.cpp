@@ -6,8 +6,9 @@
 //                             [--energy SECONDS] [--quick] [--only OP,OP…] [--record FILE]
 //                             [--commit ID]
 //
-// OP: bootstrap, the steps to_coefficients, raise, to_slots, angles, sine and result,
-// bootstrap_bits, and bootstrap_row_bits. With --iterations 2 the operations of whole bootstraps
+// OP: bootstrap, the steps slots_to_coeffs, mod_raise, coeffs_to_slots, split (real and imaginary
+// parts), eval_mod (but for the last doubling) and join (from there on), bootstrap_bits, and
+// bootstrap_row_bits. With --iterations 2 the operations of whole bootstraps
 // are called bootstrap_x2, bootstrap_bits_x2 and bootstrap_row_bits_x2, and steps are not timed.
 // Data lies on the device; times are of a batch, each with the wait for it. The bits are those of
 // the worst slot of `repeats` batches of random values and of constants, -log2 of the absolute
@@ -176,18 +177,18 @@ int run(CommandLine& line) {
 
   const Array x = server.lower(upload(random_values()), low_level);
   const BootstrapSteps steps(server, EncodedBootstrapAccess::storage(maps));
-  const Array low = steps.low(x);
-  const auto coefficients = steps.coefficients(low), raised = steps.raised(coefficients),
-             slots = steps.slots(raised);
-  const Array angles = steps.angles(slots, x.info()), cosines = steps.sine(angles);
+  const Array lowest = steps.lowest(x);
+  const auto coefficients = steps.slots_to_coeffs(lowest), raised = steps.mod_raise(coefficients),
+             slots = steps.coeffs_to_slots(raised);
+  const Array angles = steps.split(slots, x.info()), cosines = steps.eval_mod(angles);
   std::vector<std::pair<std::string, std::function<void()>>> calls{
       {"bootstrap" + suffix, [&] { refreshed(x); }},
-      {"to_coefficients", [&] { steps.coefficients(steps.low(x)); }},
-      {"raise", [&] { steps.raised(coefficients); }},
-      {"to_slots", [&] { steps.slots(raised); }},
-      {"angles", [&] { steps.angles(slots, x.info()); }},
-      {"sine", [&] { steps.sine(angles); }},
-      {"result", [&] { steps.result(cosines, low.info()); }}};
+      {"slots_to_coeffs", [&] { steps.slots_to_coeffs(steps.lowest(x)); }},
+      {"mod_raise", [&] { steps.mod_raise(coefficients); }},
+      {"coeffs_to_slots", [&] { steps.coeffs_to_slots(raised); }},
+      {"split", [&] { steps.split(slots, x.info()); }},
+      {"eval_mod", [&] { steps.eval_mod(angles); }},
+      {"join", [&] { steps.join(cosines, lowest.info()); }}};
   if (options.iterations > 1) calls.resize(1);
   for (const auto& [op, call] : calls) {
     if (!options.wants(op)) continue;

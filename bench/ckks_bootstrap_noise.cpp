@@ -10,8 +10,8 @@
 // message: the one that would come out if all steps after were exact. A step's error is the
 // difference of these messages before it and after it. The value is -log2 of its standard deviation
 // in a real part; "worst": of the largest one. With --N the primes are taken in a smaller ring,
-// which is not secure. Where slots are moved to coefficients last, the maps are one step with what
-// is before them: a bootstrap divides there only once.
+// which is not secure. Where SlotsToCoeffs comes last, its maps are one step with what is before
+// them: a bootstrap divides there only once.
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -53,7 +53,7 @@ class Reader {
  public:
   Reader(const Client& client, const Server& server)
       : p_(client.parameters()),
-        evaluator_(Access::evaluator(server)),
+        evaluator_(*Access::of(server).evaluator),
         encoder_(p_),
         secret_(any_plan_of(p_), client.secret_key().coefficients(), p_.literal().sigma) {}
 
@@ -87,7 +87,9 @@ class Reader {
   Complexes slots(const rlwe::Array& a, double scale) const {
     return slots(coefficients(a), scale);
   }
-  Complexes slots(const Array& a) const { return slots(Access::residues(a), a.info().scale); }
+  Complexes slots(const Array& a) const {
+    return slots(Access::State::residues(a), a.info().scale);
+  }
 
  private:
   Parameters p_;
@@ -164,7 +166,7 @@ Array measured(const Server& server, const EncodedBootstrap& maps, const Reader&
   Real q = 1;
   for (const unsigned i : p.primes(0)) q *= static_cast<Real>(p.literal().chain[i]);
   const std::size_t slots = p.slots();
-  const Array low = steps.low(x);
+  const Array lowest = steps.lowest(x);
 
   // Coefficients are slots in bit-reversed order: real parts, then imaginary ones, which real
   // values do not use.
@@ -178,7 +180,7 @@ Array measured(const Server& server, const EncodedBootstrap& maps, const Reader&
       out[i] = {all[place[i]], real ? 0 : all[place[i] + slots]};
     return out;
   };
-  // What the maps to coefficients make of the values of the sine, if they come last. Of real
+  // What SlotsToCoeffs makes of the values of the sine, if it comes last. Of real
   // values it is twice the real part, for which the first coefficient counts half.
   const auto mapped = [&](Messages values) {
     if (real) values[0] /= 2;
@@ -187,7 +189,7 @@ Array measured(const Server& server, const EncodedBootstrap& maps, const Reader&
       all[place[i]] = static_cast<double>(values[i].real() * (q / r));
       all[place[i] + slots] = static_cast<double>(values[i].imag() * (q / r));
     }
-    const Complexes out = reader.slots(all, low.info().scale);
+    const Complexes out = reader.slots(all, lowest.info().scale);
     for (std::size_t i = 0; i < slots; ++i) values[i] = real ? 2 * out[i].real() : out[i];
     return values;
   };
@@ -204,30 +206,30 @@ Array measured(const Server& server, const EncodedBootstrap& maps, const Reader&
   };
 
   if (!last) {
-    read_slots(low);
+    read_slots(lowest);
     add("the ciphertext that is refreshed");
   }
-  const rlwe::Array coefficients = steps.coefficients(low);
+  const rlwe::Array coefficients = steps.slots_to_coeffs(lowest);
   after = at_slots(reader.coefficients(coefficients));
   for (Value& m : after) m *= r / q;
-  add(last ? "the ciphertext that is refreshed" : "maps to coefficients");
+  add(last ? "the ciphertext that is refreshed" : "SlotsToCoeffs");
 
-  const rlwe::Array raised = steps.raised(coefficients);
+  const rlwe::Array raised = steps.mod_raise(coefficients);
   after = at_slots(reader.coefficients(raised));
   Messages turns;
   for (Value& m : after) {
     turns.emplace_back(std::nearbyint(m.real() / q), std::nearbyint(m.imag() / q));
     m = (m - turns.back() * q) * (r / q);
   }
-  add("raising the modulus");
+  add("ModRaise");
 
-  const rlwe::Array in_slots = steps.slots(raised);
+  const rlwe::Array in_slots = steps.coeffs_to_slots(raised);
   const Complexes halves = reader.slots(in_slots, p.scale(result_level(p) + shape.sine()));
   for (std::size_t i = 0; i < slots; ++i) {
     const Value half = real ? halves[i].real() : halves[i];
     after[i] = (half * 2.0L * K - turns[i]) * r;
   }
-  add("maps to slots");
+  add("CoeffsToSlots");
 
   // From here on real and imaginary parts are ciphertexts of their own; the error of one may have
   // an imaginary part, which is an error of the other part of the message.
@@ -240,7 +242,7 @@ Array measured(const Server& server, const EncodedBootstrap& maps, const Reader&
     }
     return out;
   };
-  const Array angles = steps.angles(in_slots, x.info());
+  const Array angles = steps.split(in_slots, x.info());
   const Complexes angle = reader.slots(angles);
   after = joined(angle, [&](Value u) { return (u * K + Real{cosine_center}) * r; });
   for (std::size_t i = 0; i < slots; ++i)
@@ -263,20 +265,20 @@ Array measured(const Server& server, const EncodedBootstrap& maps, const Reader&
   read(shape.doublings);
   add("the polynomial");
   for (unsigned d = 1; d < shape.doublings; ++d) {
-    y = steps.doubled(y);
+    y = steps.double_angle(y);
     read(shape.doublings - d);
     add("doubling " + std::to_string(d));
   }
-  const Array out = steps.result(y, low.info());
+  const Array out = steps.join(y, lowest.info());
   std::string rest = "the last doubling";
   if (shape.arcsine != 0) {
-    y = steps.doubled(y);  // as in the result
+    y = steps.double_angle(y);  // as in join()
     read(0);
     add(rest);
     rest = "the arcsine";
   }
   read_slots(out);
-  add(last ? rest + " and maps to coefficients" : rest, true);
+  add(last ? rest + " and SlotsToCoeffs" : rest, true);
   before = wanted;
   add("all", true);
   return out;

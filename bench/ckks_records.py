@@ -64,17 +64,17 @@ CURVES = (
 # with BEST on an H200, from a model: the CUDA cores if they do everything, the same if tensor cores
 # convert bases, and the bytes of keys, plaintexts and ciphertexts.
 PHASES = {
-    "slots to coefficients": ("to_coefficients",),
-    "raise, and split real from imaginary": ("raise", "angles"),
-    "coefficients to slots": ("to_slots",),
-    "sine": ("sine",),
-    "join the result": ("result",),
+    "SlotsToCoeffs": ("slots_to_coeffs",),
+    "ModRaise, and split real from imaginary": ("mod_raise", "split"),
+    "CoeffsToSlots": ("coeffs_to_slots",),
+    "EvalMod": ("eval_mod",),
+    "join the result": ("join",),
 }
 FLOORS = {
-    "slots to coefficients": (0.19, 0.17, 0.11),
-    "raise, and split real from imaginary": (0.12, 0.09, 0.03),
-    "coefficients to slots": (1.31, 0.94, 1.0),
-    "sine": (1.23, 0.87, 0.44),
+    "SlotsToCoeffs": (0.19, 0.17, 0.11),
+    "ModRaise, and split real from imaginary": (0.12, 0.09, 0.03),
+    "CoeffsToSlots": (1.31, 0.94, 1.0),
+    "EvalMod": (1.23, 0.87, 0.44),
     "join the result": (0.0, 0.0, 0.0),
 }
 

@@ -7,6 +7,7 @@ them the public headers that belong to no layer (errors, plain buffers). Beyond 
 - the folders of src/lattice do not use one another, nor do those of src/schemes, of src/circuits
   and of src/io, but that all may use src/schemes/ring and src/circuits/common;
 - what is outside src/backend uses its contract, never a device's folder;
+- circuits hold facts about ciphertexts as constants, since only a scheme's account writes them;
 - the extension module for servers includes no header of a client's and none for secret keys;
 - the Python package imports neither applications nor tests nor tools, and nothing imports its CLI;
 - no module of it imports itself by way of others.
@@ -36,6 +37,9 @@ DEVICE_NAME = re.compile(r"\bcuda[A-Z]\w*|\bCU(?:stream|device|context)\b|__(?:d
                          r"|\bbackend::|\bnamespace\s+(?:whorl::)?backend\b")  # fmt: skip
 # A device's own file: any folder of src/backend but the contract.
 DEVICE_FILE = re.compile(r"backend/(?!contract/)\w+/")
+# Facts about ciphertexts that could be written to.
+WRITABLE_FACTS = re.compile(r"(?<!const )\b(?:CiphertextInfo|Account::Info)\b"
+                            r"|(?<!const )\bauto&? \w+ = [^;]*\binfo\(\);")  # fmt: skip
 # What has secret keys, and what must not: python/src/server, and python/src/common beneath it.
 SECRET_HEADER = re.compile(r"(?:\.\./)*(?:client/.*|whorl/(?:\w+/client|io_secret|secret_key)\.h)$")
 SERVER_FOLDERS = (("python", "src", "server"), ("python", "src", "common"))
@@ -111,6 +115,10 @@ def check_cpp(root: Path) -> Iterator[str]:
                 included.startswith(("cuda", "hwy/")) or (quote == '"' and included[:6] != "whorl/")
             ):
                 yield f"{where}:{line}: a public header includes {included}"
+        if where.parts[:2] == ("src", "circuits"):
+            for match in WRITABLE_FACTS.finditer(code := COMMENT.sub("", text)):
+                line = code.count("\n", 0, match.start()) + 1
+                yield f"{where}:{line}: {match.group()}: only an account writes these facts"
         if public and (named := DEVICE_NAME.search(COMMENT.sub("", text))):
             yield f"{where}: a public header names {named.group().strip()}"
 

@@ -20,7 +20,7 @@ OPERATION = "depth=32, scale=2^40, N=65536, limbs 45 of 47 + 12, dnum 4"
 SMALL = "depth=8, scale=2^30, N=65536, limbs 35 + 7, dnum 5, slots 32768, complex"
 PACKED = "depth=29, scale=2^27, N=65536, limbs 58 + 1, dnum 58, slots 32768, complex"
 DEFAULT = "depth=44, scale=2^28, N=65536, limbs 45 of 45 + 1, dnum 45"
-STEPS = ("to_coefficients", "raise", "to_slots", "angles", "sine", "result")
+STEPS = ("slots_to_coeffs", "mod_raise", "coeffs_to_slots", "split", "eval_mod", "join")
 
 
 @pytest.fixture
@@ -84,8 +84,8 @@ def test_records_of_a_gpu_reach_tables_and_plots(
     rows = rows_of(report, tmp_path, monkeypatch, files)
     assert "| multiply + relinearise | 0.42 | 1.35 | 3.14 | 0.3 | 0.2 | 1.4× |" in rows
     assert "| bootstrap, complex | 21 |  | 76.4 | 12.5 | 9 | 1.7× |" in rows
-    assert "| coefficients to slots | 3 | 1.31 | 0.94 | 1.00 |" in rows
-    assert "| raise, and split real from imaginary | 6 | 0.12 | 0.09 | 0.03 |" in rows
+    assert "| CoeffsToSlots | 3 | 1.31 | 0.94 | 1.00 |" in rows
+    assert "| ModRaise, and split real from imaginary | 6 | 0.12 | 0.09 | 0.03 |" in rows
     assert "| a whole bootstrap | 12.5 |  |  |  |" in rows
     assert "| bootstrap, complex | `W128_L13_B20` | 8 | 9 | 111 |" in rows
     assert "| Whorl, H200 | 128 | 0.7 |  |  |  |  |" in rows
@@ -164,7 +164,7 @@ def test_an_h100_stands_beside_an_h200(
     rows = rows_of(report, tmp_path, monkeypatch, of_both(2.0, date="2026-01-02"))
     assert sum("Records of the H100 are of newer code than those of the H200." in r for r in rows)
     assert "| bootstrap, complex | 21 |  | 76.4 | 12.5 | 9 | 1.7× | 25 | 18 |" in rows
-    assert "| coefficients to slots | 1 | 2 | 1.31 | 0.94 | 1.00 |" in rows
+    assert "| CoeffsToSlots | 1 | 2 | 1.31 | 0.94 | 1.00 |" in rows
     made = "The records are of these commits: H200 of_h200; H100 of_h100."
     for table_of in ("multiply + relinearise", "a whole bootstrap", "Whorl, H100 | 128 | 2"):
         at = next(i for i, row in enumerate(rows) if row.startswith(f"| {table_of}"))

@@ -28,6 +28,7 @@ GOOD_TREE = {
     ),
     "src/circuits/bgv/slots.cpp": (
         '#include "circuits/common/linear_map.h"\n#include "whorl/circuits/bgv/slots.h"\n'
+        "const CiphertextInfo& info = x.info();  // and no CiphertextInfo otherwise\n"
     ),
     "src/io/native/frame.cpp": '#include "schemes/binfhe/keys.h"\n',
     "python/src/client/module.cpp": '#include "whorl/io_secret.h"\n',
@@ -65,6 +66,9 @@ BREACHES = {
         '#include "circuits/ckks/maps.h"',
         '#include "whorl/circuits/ckks/functions.h"',
         '#include "whorl/ckks/server.h"',
+        "CiphertextInfo info = x.info();",
+        "void f(bgv::CiphertextInfo& info);",
+        "auto info = x.info();",
     ],
     "src/io/native/frame.cpp": ['#include "backend/cuda/runtime/stream.h"'],
     "src/utils/misc.h": ["#pragma once"],  # a folder that is no layer

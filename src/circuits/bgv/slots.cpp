@@ -78,39 +78,35 @@ std::vector<Plaintexts> encode_map(const Server& server, const Storage& to, std:
     if (zeros && (any || k + 1 < count)) continue;
     any = true;
     const auto giant = static_cast<std::int64_t>(k / to.steps.babies * to.steps.babies);
-    out[k] = Access::encode_factor(server, to_the_right(slots, giant * to.step));
+    out[k] = Access::of(server).factor(to_the_right(slots, giant * to.step));
   }
   return out;
 }
 
-/// What is known of a map's result. A step's error counts as that of an automorphism, which has a
-/// rounding of both parts; hoisted twice, a baby step has none, a giant step one of one part, and
-/// the sum one of both parts at the end.
-CiphertextInfo account_of(const Account& account, const CiphertextInfo& x, const Storage& of,
-                          std::size_t map) {
-  const CiphertextInfo turned = account.automorphism(x);
-  std::optional<CiphertextInfo> sum;
-  const auto add = [&](std::optional<CiphertextInfo>& to, const CiphertextInfo& term) {
-    to = to ? account.add(*to, term).result : term;
-  };
-  for (std::size_t i = 0; i < of.steps.giants; ++i) {
-    std::optional<CiphertextInfo> inner;
+void check_slots(const Access::State& state, const Array& x) {
+  state.check(x);
+  if (x.info().packing != Packing::slots)
+    throw EncodingError("the values are packed as coefficients, and must be packed in slots");
+}
+
+/// log2 of the norm of each diagonal of a map, in giant steps.
+std::vector<std::optional<double>> norms_of(const Storage& of, std::size_t map) {
+  std::vector<std::optional<double>> out;
+  for (std::size_t i = 0; i < of.steps.giants; ++i)
     for (std::size_t b = 0; b < of.steps.babies; ++b) {
       const Plaintexts& diagonal = of.diagonal(map, i, b);
-      if (diagonal.count() == 0) continue;
-      add(inner, account.multiply_plain(b == 0 ? x : turned, {1, Access::norm(diagonal), 0}));
+      out.emplace_back();
+      if (diagonal.count() != 0) out.back() = Access::State::storage(diagonal).norm;
     }
-    if (inner) add(sum, i == 0 ? *inner : account.automorphism(*inner));
-  }
-  return of.steps.giants > 1 ? account.divided(*sum) : *sum;
+  return out;
 }
 
 /// All maps of x, which has two parts.
 std::vector<Array> apply(const Server& server, const Array& x, const Storage& of) {
-  const Account& account = Access::account(server);
+  const Access::State& state = Access::of(server);
   std::vector<std::uint32_t> babies(of.steps.babies, 0), giants(of.steps.giants, 0);
   const auto rotation = [&](std::size_t steps) {
-    return Access::rotation(server, of.step * static_cast<std::int64_t>(steps));
+    return state.rotation(of.step * static_cast<std::int64_t>(steps));
   };
   for (std::size_t i = 0; i < of.steps.giants; ++i)
     for (std::size_t b = 0; b < of.steps.babies; ++b)
@@ -121,23 +117,21 @@ std::vector<Array> apply(const Server& server, const Array& x, const Storage& of
         break;
       }
 
-  return Access::fleet(server).together([&] {
+  return state.fleet->together([&] {
     std::vector<circuits::LinearMap> maps;
     for (std::size_t map = 0; map < of.maps.size(); ++map)
-      maps.push_back({babies, giants, [&of, &server, map](auto i, auto b) {
+      maps.push_back({babies, giants, [&of, &state, map](auto i, auto b) {
                         const Plaintexts& diagonal = of.diagonal(map, i, b);
-                        return diagonal.count() == 0 ? rlwe::Array()
-                                                     : Access::residues(server, diagonal);
+                        if (diagonal.count() == 0) return rlwe::Array();
+                        state.check(diagonal);
+                        return state.residues(diagonal);
                       }});
-    const auto results = circuits::apply(Access::evaluator(server), Access::residues(x), maps,
-                                         Access::keys(server), account.divisor());
-    // All slots count; who knows more says so.
-    CiphertextInfo info = x.info();
-    info.length = 0;
-    info.rest = Rest::zeros;
+    const auto results = circuits::apply(*state.evaluator, state.residues(x), maps, state.keys,
+                                         state.account.divisor());
     std::vector<Array> out;
     for (std::size_t map = 0; map < of.maps.size(); ++map)
-      out.push_back(Access::put(server, account_of(account, info, of, map), results[map]));
+      out.push_back(state.array(
+          state.account.linear_map(x.info(), norms_of(of, map), of.steps.babies), results[map]));
     return out;
   });
 }
@@ -147,11 +141,8 @@ std::uint64_t length_of(const Server& server, std::uint64_t length) {
 }
 
 Array with_vectors(const Server& server, const Array& x, std::uint64_t length, Rest rest) {
-  CiphertextInfo info = x.info();
-  const bool all = length == server.parameters().N();
-  info.length = all ? 0 : length;
-  info.rest = all ? Rest::zeros : rest;
-  return Access::put(server, std::move(info), Access::residues(x));
+  const Access::State& state = Access::of(server);
+  return state.array(state.account.with_vectors(x.info(), length, rest), state.residues(x));
 }
 
 /// The first `length` values of each vector, zeros behind them: a product with ones.
@@ -174,16 +165,16 @@ Array added_rows(const Server& server, const Array& x) {
 /// Sums over the ciphertexts of each vector.
 Array added_ciphertexts(const Server& server, const Array& x) {
   const std::size_t each = x.info().each(server.parameters().N());
-  const rlwe::Evaluator& evaluator = Access::evaluator(server);
-  const Account& account = Access::account(server);
-  CiphertextInfo info = account.take(x.info(), x.info().count / each);
-  info.length = 0;
+  const Access::State& state = Access::of(server);
+  const Account& account = state.account;
+  const CiphertextInfo info =
+      account.with_vectors(account.take(x.info(), x.info().count / each), 0, Rest::zeros);
   std::optional<Array> sum;
   for (std::size_t part = 0; part < each; ++part) {
     std::vector<std::uint32_t> indices(info.count);
     for (std::size_t v = 0; v < indices.size(); ++v)
       indices[v] = static_cast<std::uint32_t>(v * each + part);
-    const Array next = Access::put(server, info, evaluator.take(Access::residues(x), indices));
+    const Array next = state.array(info, state.evaluator->take(state.residues(x), indices));
     sum = sum ? server.add(*sum, next) : next;
   }
   return *sum;
@@ -238,7 +229,8 @@ SlotMap encode_diagonals(const Server& server, std::span<const std::int64_t> val
 Array multiply(const Server& server, const Array& x, const SlotMap& matrix) {
   const Storage& of = SlotMapAccess::storage(matrix);
   if (!of.layout) throw ShapeError("multiply: diagonals were given instead of a matrix");
-  Access::check_slots(server, x);
+  const Access::State& state = Access::of(server);
+  check_slots(state, x);
   const MatrixLayout& layout = *of.layout;
   const CiphertextInfo& info = x.info();
   const std::uint64_t N = server.parameters().N(), length = length_of(server, info.length);
@@ -249,7 +241,7 @@ Array multiply(const Server& server, const Array& x, const SlotMap& matrix) {
                      " values meet a matrix of " + math::counted(of.rows, "row") + " and " +
                      math::counted(of.columns, "column") +
                      ": the number of values must be that of the rows");
-  return Access::fleet(server).together([&] {
+  return state.fleet->together([&] {
     Array v = server.relinearise(x);
     if (layout.needs_zeros() && (info.rest != Rest::zeros || length != of.rows))
       v = masked(server, v, of.rows);
@@ -267,24 +259,23 @@ Array multiply(const Server& server, const Array& x, const SlotMap& matrix) {
 std::vector<Array> multiply_maps(const Server& server, const Array& x, const SlotMap& diagonals) {
   const Storage& of = SlotMapAccess::storage(diagonals);
   if (of.layout) throw ShapeError("multiply_maps: a matrix was given instead of diagonals");
-  Access::check_slots(server, x);
-  Access::account(server).rotate(x.info());  // refuses vectors over several ciphertexts
-  return Access::fleet(server).together(
-      [&] { return apply(server, server.relinearise(Access::with_zeros(server, x)), of); });
+  const Access::State& state = Access::of(server);
+  check_slots(state, x);
+  state.account.rotate(x.info());  // refuses vectors over several ciphertexts
+  return state.fleet->together(
+      [&] { return apply(server, server.relinearise(state.with_zeros(x)), of); });
 }
 
 Array sum(const Server& server, const Array& x) {
-  Access::check_slots(server, x);
+  const Access::State& state = Access::of(server);
+  check_slots(state, x);
   const CiphertextInfo& info = x.info();
   if (info.rest == Rest::same) return x;
-  return Access::fleet(server).together([&] {
-    Array v = Access::with_zeros(server, server.relinearise(x));
+  return state.fleet->together([&] {
+    Array v = state.with_zeros(server.relinearise(x));
     if (info.each(server.parameters().N()) > 1) v = added_ciphertexts(server, v);
     v = added_rows(server, server.inner_sum(v, server.parameters().N() / 2));
-    CiphertextInfo known = v.info();
-    known.length = 1;
-    known.rest = Rest::same;
-    return Access::put(server, std::move(known), Access::residues(v));
+    return with_vectors(server, v, 1, Rest::same);
   });
 }
 

@@ -1,6 +1,7 @@
-// Bootstrapping of CKKS: slots to coefficients, a larger modulus, coefficients to slots, and a sine
-// that takes the multiples of the small modulus off. With coefficients_last the first step comes
-// after the others.
+// Bootstrapping of CKKS in four steps. SlotsToCoeffs is a linear map, by which the values become
+// coefficients. ModRaise takes them to all primes, which adds multiples of the small modulus.
+// CoeffsToSlots, the inverse map, brings the sums back to slots. EvalMod takes the multiples off by
+// a sine. With coefficients_last SlotsToCoeffs comes after the others.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -30,6 +31,8 @@ using Complex = std::complex<double>;
 // Slots are butterflies of coefficients in bit-reversed order. All steps between leave that order,
 // so nothing is reversed: coefficients are read in the order in which they were written.
 
+enum class Direction { slots_to_coeffs, coeffs_to_slots };
+
 /// How many of log2(slots) layers of butterflies each of the maps takes, in order of use. The first
 /// one wraps around, so that it has half the diagonals; after it come the smaller ones.
 std::vector<unsigned> layers_of(std::uint64_t slots, unsigned maps) {
@@ -39,8 +42,9 @@ std::vector<unsigned> layers_of(std::uint64_t slots, unsigned maps) {
   return out;
 }
 
-/// Butterflies of blocks of `block` values, from coefficients to slots or back.
-LinearMap butterflies(std::uint64_t slots, std::uint64_t block, bool back) {
+/// Butterflies of blocks of `block` values.
+LinearMap butterflies(std::uint64_t slots, std::uint64_t block, Direction direction) {
+  const bool back = direction == Direction::coeffs_to_slots;
   LinearMap map{slots, slots, 0, {}};
   const std::uint64_t half = block / 2;
   std::vector<Complex> roots(half);
@@ -86,7 +90,9 @@ LinearMap with_half_of_first(LinearMap map) {
 }
 
 /// Blocks of each map's layers, in order of use.
-std::vector<std::vector<std::uint64_t>> blocks_of(std::uint64_t slots, unsigned maps, bool back) {
+std::vector<std::vector<std::uint64_t>> blocks_of(std::uint64_t slots, unsigned maps,
+                                                  Direction direction) {
+  const bool back = direction == Direction::coeffs_to_slots;
   std::vector<std::vector<std::uint64_t>> out;
   std::uint64_t next = back ? slots : 2;
   for (const unsigned layers : layers_of(slots, maps)) {
@@ -98,20 +104,23 @@ std::vector<std::vector<std::uint64_t>> blocks_of(std::uint64_t slots, unsigned 
 }
 
 /// The transform in so many maps, each times `factor`.
-std::vector<LinearMap> transform(std::uint64_t slots, unsigned maps, bool back, double factor) {
+std::vector<LinearMap> transform(std::uint64_t slots, unsigned maps, Direction direction,
+                                 double factor) {
   std::vector<LinearMap> out;
-  for (const auto& blocks : blocks_of(slots, maps, back)) {
+  for (const auto& blocks : blocks_of(slots, maps, direction)) {
     LinearMap map{slots, slots, 0, {{0, std::vector<Complex>(slots, factor)}}};
-    for (const std::uint64_t block : blocks) map = product(butterflies(slots, block, back), map);
+    for (const std::uint64_t block : blocks)
+      map = product(butterflies(slots, block, direction), map);
     out.push_back(std::move(map));
   }
   return out;
 }
 
 /// The diagonals that these maps have.
-std::vector<std::set<std::int64_t>> diagonals_of(std::uint64_t slots, unsigned maps, bool back) {
+std::vector<std::set<std::int64_t>> diagonals_of(std::uint64_t slots, unsigned maps,
+                                                 Direction direction) {
   std::vector<std::set<std::int64_t>> out;
-  for (const auto& blocks : blocks_of(slots, maps, back)) {
+  for (const auto& blocks : blocks_of(slots, maps, direction)) {
     std::set<std::int64_t> sums{0};
     for (const std::uint64_t block : blocks) {
       std::set<std::int64_t> next;
@@ -128,9 +137,13 @@ std::vector<std::set<std::int64_t>> diagonals_of(std::uint64_t slots, unsigned m
 /// log2 of what an input's scale is multiplied by.
 constexpr unsigned input_bits = 6;
 
-/// x at so many times its scale, which the values do not see.
-Array magnified(const Array& x, std::int64_t by) {
-  return Access::put(Account::magnified(x.info(), static_cast<double>(by)), Access::residues(x));
+/// The same residues at `by` times their scale.
+Array with_scale(const Array& x, double by) {
+  return Access::State::with_info(x, Account::with_scale(x.info(), by));
+}
+/// The same values at `by` times their scale.
+Array scaled_up(const Server& server, const Array& x, std::int64_t by) {
+  return with_scale(server.multiply_integer(x, by), static_cast<double>(by));
 }
 
 const BootstrapLiteral& checked_shape(const Parameters& p, std::uint64_t slots) {
@@ -148,13 +161,13 @@ void request_bootstrap(KeyRequest& request, const Parameters& p, std::uint64_t s
   request.relinearise = std::max(request.relinearise, 3u);
   request.conjugate = true;
   request.sparse = true;
-  const auto add = [&](std::vector<std::int64_t>& to, bool back, unsigned maps) {
-    for (const auto& diagonals : diagonals_of(slots, maps, back))
+  const auto add = [&](std::vector<std::int64_t>& to, Direction direction, unsigned maps) {
+    for (const auto& diagonals : diagonals_of(slots, maps, direction))
       for (const std::int64_t k : rotations_of_diagonals(slots, diagonals)) to.push_back(k);
   };
-  add(shape.coefficients_last == 0 ? request.low_rotations : request.rotations, false,
-      shape.to_coefficients);
-  add(request.rotations, true, shape.to_slots);
+  add(shape.coefficients_last == 0 ? request.low_rotations : request.rotations,
+      Direction::slots_to_coeffs, shape.to_coefficients);
+  add(request.rotations, Direction::coeffs_to_slots, shape.to_slots);
   for (std::uint64_t k = slots; k < p.slots(); k *= 2)
     request.rotations.push_back(static_cast<std::int64_t>(k));
 }
@@ -165,7 +178,7 @@ std::uint64_t EncodedBootstrap::slots() const {
 std::size_t EncodedBootstrap::bytes() const {
   const auto& of = EncodedBootstrapAccess::storage(*this);
   std::size_t sum = 0;
-  for (const auto* maps : {&of.to_coefficients, &of.to_real_coefficients, &of.to_slots})
+  for (const auto* maps : {&of.slots_to_coeffs, &of.real_slots_to_coeffs, &of.coeffs_to_slots})
     for (const EncodedMap& map : *maps) sum += map.bytes();
   return sum;
 }
@@ -177,11 +190,13 @@ EncodedBootstrap encode_bootstrap(const Server& server, std::uint64_t slots,
   EncodedBootstrapAccess::Storage out;
   out.slots = slots;
 
+  // 1. How many diagonals there are to encode, and who is told.
   std::size_t done = 0, total = 0;
-  const auto forward = diagonals_of(slots, shape.to_coefficients, false);
+  const auto forward = diagonals_of(slots, shape.to_coefficients, Direction::slots_to_coeffs);
   for (const auto& diagonals : forward) total += diagonals.size();
   if (shape.coefficients_last != 0) total += forward[0].size();  // for real values too
-  for (const auto& diagonals : diagonals_of(slots, shape.to_slots, true)) total += diagonals.size();
+  for (const auto& diagonals : diagonals_of(slots, shape.to_slots, Direction::coeffs_to_slots))
+    total += diagonals.size();
   const auto report = [&] {
     if (progress && !progress(done, total))
       throw InterruptedError("stopped after " + std::to_string(done) + " of " +
@@ -205,31 +220,37 @@ EncodedBootstrap encode_bootstrap(const Server& server, std::uint64_t slots,
     }
     return each;
   };
+
+  // 2. SlotsToCoeffs.
   const double q = p.log2_Q(0), in = q - shape.log2_ratio;
-  std::vector<LinearMap> to_coefficients = transform(slots, shape.to_coefficients, false, 1);
+  std::vector<LinearMap> slots_to_coeffs =
+      transform(slots, shape.to_coefficients, Direction::slots_to_coeffs, 1);
   if (shape.coefficients_last == 0) {
-    out.to_coefficients =
-        encoded(std::move(to_coefficients), shape.to_coefficients,
+    out.slots_to_coeffs =
+        encoded(std::move(slots_to_coeffs), shape.to_coefficients,
                 std::log2(p.scale(shape.to_coefficients)) + input_bits, in, SwitchRole::low);
   } else {
     // Values were refreshed as if their scale were 2^in; they are as much larger.
     const double log2_scale = std::log2(p.scale(0)) + std::log2(static_cast<double>(raised_by(p))) -
                               in + std::log2(p.scale(result_level(p)));
     const double log2_target = std::log2(p.scale(p.depth()));
-    out.to_real_coefficients =
-        encoded({with_half_of_first(to_coefficients[0])}, result_level(p), log2_scale,
+    out.real_slots_to_coeffs =
+        encoded({with_half_of_first(slots_to_coeffs[0])}, result_level(p), log2_scale,
                 log2_scale + (log2_target - log2_scale) / shape.to_coefficients, SwitchRole::usual);
-    out.to_coefficients = encoded(std::move(to_coefficients), result_level(p), log2_scale,
+    out.slots_to_coeffs = encoded(std::move(slots_to_coeffs), result_level(p), log2_scale,
                                   log2_target, SwitchRole::usual);
   }
-  // Coefficients are t = I + m/r, times how many images the trace adds up. The sum of the result
-  // and its conjugate is t/range.
+
+  // 3. CoeffsToSlots. Coefficients are t = I + m/r, times how many images the trace adds up. The
+  // sum of the result and its conjugate is t/range.
   const double factor =
       static_cast<double>(slots) / (static_cast<double>(p.slots()) * 2 * shape.range);
   const unsigned sine_level = result_level(p) + shape.sine();
-  out.to_slots =
-      encoded(transform(slots, shape.to_slots, true, std::pow(factor, 1.0 / shape.to_slots)),
-              p.top(), q, std::log2(p.scale(sine_level)), SwitchRole::usual);
+  out.coeffs_to_slots = encoded(transform(slots, shape.to_slots, Direction::coeffs_to_slots,
+                                          std::pow(factor, 1.0 / shape.to_slots)),
+                                p.top(), q, std::log2(p.scale(sine_level)), SwitchRole::usual);
+
+  // 4. EvalMod, and its error without noise.
   out.cosine = cosine_polynomial(shape);
   if (shape.arcsine != 0) out.arcsine = arcsine_polynomial(shape);
   // Far from 0 the fit is coarser. Multiples that are beyond once in 2^20 bootstraps would be most
@@ -246,141 +267,117 @@ rlwe::Array BootstrapSteps::through(rlwe::Array x, std::span<const EncodedMap> m
   return x;
 }
 
-const rlwe::Key& BootstrapSteps::key(SwitchRole role) const {
-  return Access::keys(server_, role).get(1, 1);
+rlwe::Array BootstrapSteps::switched(const rlwe::Array& x, SwitchRole role) const {
+  return evaluator_.key_switch(x, state_.keys_of(role).get(1, 1), State::no_plain_modulus);
 }
 
 rlwe::Array BootstrapSteps::image(const rlwe::Array& x, std::uint32_t g) const {
-  return evaluator_.automorphisms(x, std::span(&g, 1), Access::keys(server_), 1)[0];
+  return evaluator_.automorphisms(x, std::span(&g, 1), state_.keys, State::no_plain_modulus)[0];
 }
 
-Array BootstrapSteps::low(const Array& x) const {
-  const Parameters& p = server_.parameters();
+Array BootstrapSteps::lowest(const Array& x) const {
+  const unsigned level = p_.least_bootstrap_level();
+  const std::int64_t by = last() ? raised_by(p_) : 1 << input_bits;
   const Array two = server_.relinearise(x);
-  if (last()) {
-    const std::int64_t by = raised_by(p);
-    if (two.info().level > 0) return Access::lower(server_, two, 0, static_cast<double>(by));
-    return magnified(server_.multiply_integer(server_.lower(two, 0), by), by);
-  }
-  const unsigned level = p.literal().bootstrap->to_coefficients;
-  if (two.info().level > level) return Access::lower(server_, two, level, 1 << input_bits);
-  return magnified(server_.multiply_integer(server_.lower(two, level), 1 << input_bits),
-                   1 << input_bits);
+  if (two.info().level > level) return state_.lower(two, level, static_cast<double>(by));
+  return scaled_up(server_, server_.lower(two, level), by);
 }
 
-rlwe::Array BootstrapSteps::coefficients(const Array& low) const {
-  if (last()) return Access::residues(low);
-  return through(Access::residues(low), with_.to_coefficients);
+rlwe::Array BootstrapSteps::slots_to_coeffs(const Array& lowest) const {
+  const rlwe::Array& x = State::residues(lowest);
+  return last() ? x : through(x, with_.slots_to_coeffs);
 }
 
-rlwe::Array BootstrapSteps::raised(const rlwe::Array& coefficients) const {
-  const Parameters& p = server_.parameters();
-  const rlwe::Array sparse = evaluator_.key_switch(coefficients, key(SwitchRole::to_sparse), 1);
-  rlwe::Array x =
-      evaluator_.key_switch(evaluator_.extend(sparse, account_.basis(p.top()), ring::Lift::exact),
-                            key(SwitchRole::from_sparse), 1);
+rlwe::Array BootstrapSteps::mod_raise(const rlwe::Array& coefficients) const {
+  rlwe::Array x = switched(coefficients, SwitchRole::to_sparse);
+  x = evaluator_.extend(x, account_.basis(p_.top()), ring::Lift::exact);
+  x = switched(x, SwitchRole::from_sparse);
   // The sum of the images that agree with x where its slots repeat.
-  for (std::uint64_t k = with_.slots; k < p.slots(); k *= 2)
-    x = evaluator_.add(
-        x, image(x, Access::rotation(server_, p.slots(), static_cast<std::int64_t>(k))));
+  for (std::uint64_t k = with_.slots; k < p_.slots(); k *= 2)
+    x = evaluator_.add(x, image(x, state_.rotation(p_.slots(), static_cast<std::int64_t>(k))));
   return x;
 }
 
-rlwe::Array BootstrapSteps::slots(const rlwe::Array& raised) const {
-  return through(raised, with_.to_slots);
+rlwe::Array BootstrapSteps::coeffs_to_slots(const rlwe::Array& raised) const {
+  return through(raised, with_.coeffs_to_slots);
 }
 
-Array BootstrapSteps::angles(const rlwe::Array& slots, const CiphertextInfo& info) const {
-  const Parameters& p = server_.parameters();
-  const rlwe::Array conjugate = image(slots, 2 * p.N() - 1);
-  CiphertextInfo angle = info;
-  angle.packing = Packing::real;
-  angle.parts = 2;
-  angle.level = result_level(p) + p.literal().bootstrap->sine();
-  angle.scale = p.scale(angle.level);
-  angle = Account::bounded_by(angle, 0);
-  angle.error = -200;
-  angle.error = account_.automorphism(angle).error;
-  const double range = p.literal().bootstrap->range;
+Array BootstrapSteps::split(const rlwe::Array& slots, const CiphertextInfo& info) const {
   const auto around_center = [&](const Array& t) {
-    return server_.with_bound(server_.add_scalar(t, -cosine_center / range), 1);
+    return server_.with_bound(server_.add_scalar(t, -cosine_center / shape_.range), 1);
   };
-  const Array real = Access::put(angle, evaluator_.add(slots, conjugate));
+  const auto parts = [&](std::size_t count, rlwe::Array t) {
+    return State::array(account_.coeffs_to_slots(info, count), std::move(t));
+  };
+  const rlwe::Array conjugate = image(slots, conjugation_exponent(p_));
+  const Array real = parts(info.count, evaluator_.add(slots, conjugate));
   if (info.packing == Packing::real) return around_center(real);
   // conj(z) - z is -2i times the imaginary part.
   const Array imaginary =
-      server_.multiply_by_i(Access::put(angle, evaluator_.sub(conjugate, slots)));
-  const std::array<rlwe::Array, 2> both{Access::residues(real), Access::residues(imaginary)};
-  angle.count *= 2;
-  return around_center(Access::put(angle, evaluator_.interleave(both)));
+      server_.multiply_by_i(parts(info.count, evaluator_.sub(conjugate, slots)));
+  const std::array<rlwe::Array, 2> both{State::residues(real), State::residues(imaginary)};
+  return around_center(parts(2 * info.count, evaluator_.interleave(both)));
 }
 
 Array BootstrapSteps::cosine(const Array& angles) const {
-  const Parameters& p = server_.parameters();
   // A polynomial that has a smaller degree than it may takes fewer levels.
   return server_.lower(server_.with_bound(evaluate(server_, angles, with_.cosine), 1),
-                       doubled_level(p) + p.literal().bootstrap->doublings);
+                       doubled_level(p_) + shape_.doublings);
 }
 
-Array BootstrapSteps::square(const Array& cosine) const {
-  const Array y = server_.square(cosine, {.relinearised = false, .rescaled = false});
-  CiphertextInfo info = Account::bounded_by(y.info(), 1);
-  info.scale /= 2;
-  return Access::put(info, Access::residues(y));
+Array BootstrapSteps::double_angle(const Array& cosine) const {
+  return server_.with_bound(state_.double_angle(cosine, Doubling::of_scale), 1);
 }
 
-Array BootstrapSteps::doubled(const Array& cosine) const {
-  const Array y = Access::twice_product_less_1(server_, cosine, cosine, true);
-  CiphertextInfo info = y.info();
-  info.scale = server_.parameters().scale(info.level);  // but for a double's rounding
-  return server_.with_bound(Access::put(info, Access::residues(y)), 1);
-}
-
-Array BootstrapSteps::sine(const Array& angles) const {
+Array BootstrapSteps::eval_mod(const Array& angles) const {
   Array y = cosine(angles);
-  for (unsigned d = 1; d < server_.parameters().literal().bootstrap->doublings; ++d) y = doubled(y);
+  for (unsigned d = 1; d < shape_.doublings; ++d) y = double_angle(y);
   return y;
 }
 
-Array BootstrapSteps::values(const Array& cosines, const CiphertextInfo& low) const {
+Array BootstrapSteps::sines(const Array& cosines, const CiphertextInfo& lowest) const {
   const auto joined = [&](const Array& y) {
-    if (low.packing == Packing::real) return y;
-    std::vector<std::uint32_t> real(low.count), imaginary(low.count);
-    for (std::uint32_t i = 0; i < low.count; ++i) {
+    if (lowest.packing == Packing::real) return y;
+    std::vector<std::uint32_t> real(lowest.count), imaginary(lowest.count);
+    for (std::uint32_t i = 0; i < lowest.count; ++i) {
       real[i] = 2 * i;
       imaginary[i] = 2 * i + 1;
     }
     return server_.add(server_.take(y, real), server_.multiply_by_i(server_.take(y, imaginary)));
   };
   if (with_.arcsine.coefficients.empty()) {
-    const std::complex<double> one = low.packing == Packing::real ? 1 : std::complex<double>(1, 1);
-    return server_.add_scalar(Access::relinearised_and_rescaled(server_, joined(square(cosines))),
+    const std::complex<double> one =
+        lowest.packing == Packing::real ? 1 : std::complex<double>(1, 1);
+    const Array square = server_.square(cosines, {.relinearised = false, .rescaled = false});
+    // At half the scale y² stands for 2y².
+    return server_.add_scalar(state_.relinearised_and_rescaled(joined(with_scale(square, 0.5))),
                               -one);
   }
   return joined(
-      server_.lower(server_.with_bound(evaluate(server_, doubled(cosines), with_.arcsine), 1),
-                    result_level(server_.parameters())));
+      server_.lower(server_.with_bound(evaluate(server_, double_angle(cosines), with_.arcsine), 1),
+                    result_level(p_)));
 }
 
-Array BootstrapSteps::result(const Array& cosines, const CiphertextInfo& low) const {
-  rlwe::Array y = Access::residues(values(cosines, low));
+Array BootstrapSteps::join(const Array& cosines, const CiphertextInfo& lowest) const {
+  rlwe::Array y = State::residues(sines(cosines, lowest));
   if (last()) {
-    const bool real = low.packing == Packing::real;
-    y = through(y, real ? with_.to_real_coefficients : std::span(with_.to_coefficients).first(1));
-    y = through(y, std::span(with_.to_coefficients).subspan(1));
+    const bool real = lowest.packing == Packing::real;
+    y = through(y, real ? with_.real_slots_to_coeffs : std::span(with_.slots_to_coeffs).first(1));
+    y = through(y, std::span(with_.slots_to_coeffs).subspan(1));
     // Coefficient n - k of a real vector's message is minus coefficient k, of n; so the slots are
     // twice the real part of what coefficients below n/2 give, less the first coefficient.
-    if (real) y = evaluator_.add(y, image(y, 2 * server_.parameters().N() - 1));
+    if (real) y = evaluator_.add(y, image(y, conjugation_exponent(p_)));
   }
-  return Access::put(account_.refreshed(low, with_.error), y);
+  return State::array(account_.bootstrap(lowest, with_.error), y);
 }
 
 void check_bootstrap(const Server& server, const Array& x) {
   const CiphertextInfo& info = x.info();
-  Access::check_packed(server, "bootstrap", x);
+  const Access::State& state = Access::of(server);
+  state.check_packed("bootstrap", x);
   static_cast<void>(checked_shape(server.parameters(), info.slots()));
   for (const SwitchRole role : {SwitchRole::to_sparse, SwitchRole::from_sparse})
-    if (!Access::keys(server, role).has(1, 1))
+    if (!state.keys_of(role).has(1, 1))
       throw KeyMismatchError(
           "bootstrapping has no key for the sparse secret; ask the client for bootstrap with " +
           std::to_string(info.slots()) + " slots");
@@ -405,48 +402,48 @@ Array refreshed(const Server& server, const Array& x, const EncodedBootstrap& wi
   if (info.slots() != of.slots)
     throw ShapeError("bootstrap: vectors of " + std::to_string(info.slots()) +
                      " slots meet maps that are encoded for " + std::to_string(of.slots));
-  const run::Fleet& fleet = Access::fleet(server);
+  const run::Fleet& fleet = *Access::of(server).fleet;
   return fleet.together([&] {
     const BootstrapSteps steps(server, of);
     std::size_t done = 0;
     const auto next = [&] { fleet.stop_if_asked(++done, 6, "steps of a bootstrap"); };
-    const Array low = steps.low(x);
+    // 1. To the lowest level.
+    const Array lowest = steps.lowest(x);
     next();
-    const rlwe::Array coefficients = steps.coefficients(low);
+    // 2. SlotsToCoeffs, unless it comes last.
+    const rlwe::Array coefficients = steps.slots_to_coeffs(lowest);
     next();
-    const rlwe::Array raised = steps.raised(coefficients);
+    // 3. ModRaise.
+    const rlwe::Array raised = steps.mod_raise(coefficients);
     next();
-    const rlwe::Array slots = steps.slots(raised);
+    // 4. CoeffsToSlots.
+    const rlwe::Array slots = steps.coeffs_to_slots(raised);
     next();
-    const Array sine = steps.sine(steps.angles(slots, info));
+    // 5. EvalMod of the real and the imaginary parts.
+    const Array cosines = steps.eval_mod(steps.split(slots, info));
     next();
-    return steps.result(sine, low.info());
+    // 6. EvalMod's end, where the parts are joined; SlotsToCoeffs, if it comes last.
+    return steps.join(cosines, lowest.info());
   });
 }
 
-/// `y`, refreshed from x, plus what it lacks of x, magnified by 2^bits and refreshed; one level
-/// lower.
+/// `y`, the bootstrap of x, plus the bootstrap of what it lacks of x, which is multiplied by 2^bits
+/// for that; one level lower.
 Array corrected(const Server& server, const Array& x, const Array& y, const EncodedBootstrap& with,
                 unsigned bits) {
+  const Access::State& state = Access::of(server);
   const auto by = static_cast<std::int64_t>(std::uint64_t{1} << bits);
-  const Array difference = server.multiply_integer(server.sub(x, y), by);
-  CiphertextInfo info = difference.info();
-  // The error of y is what the difference holds. The error of the difference is that of x and of
-  // the roundings that bring y to its level.
-  CiphertextInfo exact = y.info();
-  exact.error = -200;
-  exact = Access::account(server).add(x.info(), exact).result;
-  info = Account::bounded_by(info, 0);
-  info.error = exact.error + bits;
-  const Array rest = refreshed(server, Access::put(info, Access::residues(difference)), with);
-  CiphertextInfo whole = y.info();
-  whole.error = -200;
-  const Array high =
-      magnified(server.multiply_integer(Access::put(whole, Access::residues(y)), by), by);
   const unsigned level = y.info().level;
-  const Array low = server.lower(rest, level);
-  return Access::narrowed(server, server.lower(server.add(high, magnified(low, by)), level - 1),
-                          x.info().bounds());
+  // 1. The difference, times 2^bits.
+  const Array difference = server.multiply_integer(server.sub(x, y), by);
+  // 2. Its bootstrap.
+  const Array remainder = state.with_info(
+      difference, state.account.bootstrap_remainder(x.info(), y.info(), difference.info(), bits));
+  const Array low = server.lower(refreshed(server, remainder, with), level);
+  // 3. The sum, at 2^bits times the scale; the error of y is among the values of `low`.
+  const Array high = scaled_up(server, state.with_info(y, Account::without_error(y.info())), by);
+  const Array sum = server.add(high, with_scale(low, static_cast<double>(by)));
+  return state.narrowed(server.lower(sum, level - 1), x.info().bounds());
 }
 
 }  // namespace
@@ -461,7 +458,7 @@ Array bootstrap(const Server& server, const Array& x, const EncodedBootstrap& wi
     throw NoiseError("bootstrap: " + std::to_string(iterations) + " iterations end " +
                      std::to_string(iterations - 1) + " levels below a refresh, whose level is " +
                      std::to_string(depth));
-  const Account& account = Access::account(server);
+  const Access::State& state = Access::of(server);
   Array y = refreshed(server, x, with);
   for (unsigned i = 1; i < iterations; ++i) {
     const CiphertextInfo& info = y.info();
@@ -473,14 +470,14 @@ Array bootstrap(const Server& server, const Array& x, const EncodedBootstrap& wi
     const double bits = std::floor(
         std::min({-info.error - margin, log2_scale - least, (log2_scale + 1 + info.error) / 2}));
     const double after = log2_sum(log2_sum(info.error - bits, bits - log2_scale - 1),
-                                  account.floor_of_lowering(info.level - 1));
+                                  state.account.error_of_lowering(info.level - 1));
     if (bits < 2 || after > info.error - 1)
       throw NoiseError("bootstrap: with iteration " + std::to_string(i + 1) +
                        " the error would be 2^" + math::text_of(after) + " after 2^" +
                        math::text_of(info.error) +
                        ", less than a bit better: take parameters with a larger scale than 2^" +
                        math::text_of(log2_scale));
-    y = Access::fleet(server).together(
+    y = state.fleet->together(
         [&] { return corrected(server, x, y, with, static_cast<unsigned>(bits)); });
   }
   return y;

@@ -69,8 +69,10 @@ std::vector<double> taylor_cosine(const BootstrapLiteral& shape) {
   return out;
 }
 
-/// With all powers of u, or those of the cosine's parity only.
-Polynomial fitted_cosine(const BootstrapLiteral& shape, bool all_powers) {
+enum class Powers { all, of_cosines_parity };
+
+Polynomial fitted_cosine(const BootstrapLiteral& shape, Powers powers) {
+  const bool all_powers = powers == Powers::all;
   const Cosine cosine(shape);
   const Real K = shape.range, r = std::exp2(static_cast<Real>(shape.log2_ratio));
   // Large multiples are rare: a fifth of the range is some standard deviations.
@@ -111,7 +113,8 @@ Polynomial fitted_cosine(const BootstrapLiteral& shape, bool all_powers) {
 Polynomial cosine_polynomial(const BootstrapLiteral& shape) {
   if (shape.series == 1) return {taylor_cosine(shape), Polynomial::Basis::monomial, -1, 1};
   // Half the powers take fewer products, and serve unless the degree is small for the range.
-  Polynomial half = fitted_cosine(shape, false), all = fitted_cosine(shape, true);
+  Polynomial half = fitted_cosine(shape, Powers::of_cosines_parity),
+             all = fitted_cosine(shape, Powers::all);
   const unsigned likely = shape.range / 2;
   return error_of_sine(shape, half, likely) <= 2 * error_of_sine(shape, all, likely) ? half : all;
 }

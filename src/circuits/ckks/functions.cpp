@@ -61,7 +61,7 @@ Array normalised(const Server& server, const Array& x) {
 Array half_absolute(const Server& server, const Array& x, const SignStages& stages) {
   const double most = x.info().bounds().most();
   const Array half = sign(server, normalised(server, x), scaled(stages, 0.5));
-  return Access::narrowed(server, server.multiply(x, half), most / 2 * (1 + stages.error));
+  return Access::of(server).narrowed(server.multiply(x, half), most / 2 * (1 + stages.error));
 }
 
 Polynomial positive(const char* what, double (*f)(double), double low, double high, double error) {
@@ -175,6 +175,7 @@ Array inverse(const Server& server, const Array& x, const InverseStages& stages)
                      ", and the ciphertext has " + std::to_string(x.info().level) + more_levels());
   const double least = std::min(std::abs(stages.start.low), std::abs(stages.start.high)),
                most = std::max(std::abs(stages.start.low), std::abs(stages.start.high));
+  const Access::State& state = Access::of(server);
   Array y = evaluate(server, x, stages.start);
   if (stages.steps == 0) return server.with_bound(y, (1 + stages.residual) / least);
   // The steps take off what y lacks, its error too: the result is (1 - e^(2^steps))/x, with the e
@@ -189,15 +190,14 @@ Array inverse(const Server& server, const Array& x, const InverseStages& stages)
                      ", and the steps want less than 1: take a larger scale or a smaller interval");
   const double bound = (1 + residual) / least, powers = std::exp2(stages.steps);
   const double left = (std::pow(residual, powers) - std::pow(stages.residual, powers)) / least;
-  y = server.with_error(server.with_bound(y, bound), 0x1p-199);
+  y = server.with_bound(y, bound);
+  y = state.with_info(y, Account::without_error(y.info()));
   Array e = server.with_bound(server.add_scalar(server.negate(server.multiply(x, y)), 1), residual);
   for (unsigned i = 0; i < stages.steps; ++i) {
     y = server.with_bound(server.add(y, server.multiply(y, e)), bound);
     if (i + 1 < stages.steps) e = server.with_bound(server.square(e), residual *= residual);
   }
-  CiphertextInfo info = y.info();
-  info.error = std::log2(std::exp2(info.error) + left);
-  return Access::put(info, Access::residues(y));
+  return state.with_info(y, Account::with_more_error(y.info(), left));
 }
 
 Array sign(const Server& server, const Array& x, const SignStages& stages) {
@@ -230,7 +230,7 @@ Array absolute(const Server& server, const Array& x, const SignStages& stages) {
   check_small("absolute", x);
   const double most = x.info().bounds().most();
   const Array of = sign(server, is_divided(x) ? x : normalised(server, x), stages);
-  return Access::narrowed(server, server.multiply(x, of), most * (1 + stages.error));
+  return Access::of(server).narrowed(server.multiply(x, of), most * (1 + stages.error));
 }
 
 Array relu(const Server& server, const Array& x, const SignStages& stages) {
@@ -239,7 +239,7 @@ Array relu(const Server& server, const Array& x, const SignStages& stages) {
   const double most = x.info().bounds().most();
   const Array of = is_divided(x) ? x : normalised(server, x);
   const Array half = server.add_scalar(sign(server, of, scaled(stages, 0.5)), 0.5);
-  return Access::narrowed(server, server.multiply(x, half), most * (1 + stages.error / 2));
+  return Access::of(server).narrowed(server.multiply(x, half), most * (1 + stages.error / 2));
 }
 
 Array greater(const Server& server, const Array& a, const Array& b, const SignStages& stages) {
@@ -251,27 +251,31 @@ Array greater(const Server& server, const Array& a, const Array& b, const SignSt
 
 namespace {
 
+enum class Extreme { maximum, minimum };
+
 /// (a + b)/2 ± |a - b|/2.
-Array extreme(const Server& server, const char* what, const Array& a, const Array& b,
-              const SignStages& stages, bool larger) {
+Array extreme(const Server& server, Extreme which, const Array& a, const Array& b,
+              const SignStages& stages) {
+  const bool larger = which == Extreme::maximum;
   const Array x = server.sub(a, b);
-  check_levels(what, stages, is_divided(x) ? 2 : 1, x);
+  check_levels(larger ? "maximum" : "minimum", stages, is_divided(x) ? 2 : 1, x);
   const Array middle = server.multiply_scalar(server.add(a, b), 0.5);
   const Array half = half_absolute(server, x, stages);
   // A sign between -1 and 1 gives what is between a and b.
   const Bounds p = a.info().bounds(), q = b.info().bounds();
   const double more = x.info().bounds().most() / 2 * stages.error;
-  return Access::narrowed(server, larger ? server.add(middle, half) : server.sub(middle, half),
-                          {std::min(p.low, q.low) - more, std::max(p.high, q.high) + more});
+  return Access::of(server).narrowed(
+      larger ? server.add(middle, half) : server.sub(middle, half),
+      {std::min(p.low, q.low) - more, std::max(p.high, q.high) + more});
 }
 
 }  // namespace
 
 Array maximum(const Server& server, const Array& a, const Array& b, const SignStages& stages) {
-  return extreme(server, "maximum", a, b, stages, true);
+  return extreme(server, Extreme::maximum, a, b, stages);
 }
 Array minimum(const Server& server, const Array& a, const Array& b, const SignStages& stages) {
-  return extreme(server, "minimum", a, b, stages, false);
+  return extreme(server, Extreme::minimum, a, b, stages);
 }
 
 Polynomial inverse_of(double low, double high, double error) {

@@ -271,7 +271,9 @@ LinearMap matrix_map(std::span<const Complex> values, std::size_t rows, std::siz
     diagonal.resize(map.period);
     diagonal[j] = value;
   };
-  const auto each = [&](bool behind) {  // rows with results, or the copies behind them
+  enum class Part { results, copies };  // of rows: the copies are behind the results
+  const auto each = [&](Part part) {
+    const bool behind = part == Part::copies;
     for (std::uint64_t j = 0; j < map.period; ++j) {
       if ((j % turn >= rows) != behind) continue;
       const std::uint64_t row = behind ? j % turn - rows : j % turn;
@@ -286,8 +288,8 @@ LinearMap matrix_map(std::span<const Complex> values, std::size_t rows, std::siz
       }
     }
   };
-  each(false);
-  each(true);
+  each(Part::results);
+  each(Part::copies);
   if (map.diagonals.empty()) put(0, 0, 0);
   return map;
 }
@@ -313,6 +315,7 @@ EncodedMap encode(const Server& server, const LinearMap& map, unsigned level, do
 
 EncodedMap encode_for(const Server& server, const LinearMap& given, unsigned level, double scale,
                       SwitchRole role, const std::function<void()>& encoded) {
+  const Access::State& state = Access::of(server);
   const Parameters& parameters = server.parameters();
   if (given.period > parameters.slots())
     throw ShapeError("a linear map of period " + std::to_string(given.period) +
@@ -331,14 +334,15 @@ EncodedMap encode_for(const Server& server, const LinearMap& given, unsigned lev
   out.period = map.period;
   out.length = map.length;
   out.columns = map.columns;
-  out.known = {scale, 0, map.diagonals.size(), true};
+  out.known.scale = scale;
+  out.known.diagonals = map.diagonals.size();
   const ring::Basis basis =
       basis_of(parameters, level) | layout_of(parameters.literal(), out.role).special;
   std::vector<double> sums(map.period);
   out.plains.resize(out.steps.giants * out.steps.babies);
   std::size_t done = 0;
   for (const auto& [k, values] : map.diagonals) {
-    Access::fleet(server).stop_if_asked(done++, map.diagonals.size(), "plaintexts of a linear map");
+    state.fleet->stop_if_asked(done++, map.diagonals.size(), "plaintexts of a linear map");
     for (std::uint64_t j = 0; j < map.period; ++j) {
       sums[j] += std::sqrt(std::norm(values[j]));
       out.known.real = out.known.real && values[j].imag() == 0;
@@ -348,20 +352,21 @@ EncodedMap encode_for(const Server& server, const LinearMap& given, unsigned lev
     std::vector<Complex> turned;
     turned.reserve(map.period);
     std::rotate_copy(values.begin(), values.end() - turn, values.end(), std::back_inserter(turned));
-    out.plains[place] = Access::encode_factor(server, turned, scale, basis);
+    out.plains[place] = state.factor(turned, scale, basis);
     if (encoded) encoded();
   }
-  out.known.gain = std::max(-200.0, std::log2(std::ranges::max(sums)));
+  out.known.row_sum = std::ranges::max(sums);
   return EncodedMapAccess::wrap(std::move(out));
 }
 
 Array apply(const Server& server, const Array& x, const EncodedMap& map) {
   const auto& of = EncodedMapAccess::storage(map);
+  const Access::State& state = Access::of(server);
   // Of a matrix it is known where a vector ends.
   if (of.columns == 0)
-    Access::check_slots(server, "a linear map", x);
+    state.check_slots("a linear map", x);
   else
-    Access::check_packed(server, "a linear map", x);
+    state.check_packed("a linear map", x);
   if (of.columns != 0 && of.columns != x.info().length)
     throw ShapeError("vectors of " + std::to_string(x.info().length) + " values meet a matrix of " +
                      std::to_string(of.columns) + " columns");
@@ -373,19 +378,19 @@ Array apply(const Server& server, const Array& x, const EncodedMap& map) {
     throw NoiseError("a linear map for level " + std::to_string(of.level) +
                      " meets a ciphertext of level " + std::to_string(x.info().level) +
                      more_levels_than(x.info().level));
-  const Account& account = Access::account(server);
-  return Access::fleet(server).together([&] {
+  const Account& account = state.account;
+  return state.fleet->together([&] {
     const Array two = server.lower(server.relinearise(x), of.level);
-    const CiphertextInfo known =
-        account.rescale(account.linear_map(two.info(), of.known, of.length));
-    return Access::put(known, mapped(server, Access::residues(two), map));
+    return state.array(account.rescale(account.linear_map(two.info(), of.known, of.length)),
+                       mapped(server, state.residues(two), map));
   });
 }
 
 rlwe::Array mapped(const Server& server, const rlwe::Array& x, const EncodedMap& map) {
   const auto& of = EncodedMapAccess::storage(map);
+  const Access::State& state = Access::of(server);
   const auto rotation = [&](std::int64_t slots) {
-    return Access::rotation(server, of.period, slots, of.role);
+    return state.rotation(of.period, slots, of.role);
   };
   rlwe::Evaluator::LinearMap steps;
   for (std::size_t b = 0; b < of.steps.babies; ++b)
@@ -394,8 +399,8 @@ rlwe::Array mapped(const Server& server, const rlwe::Array& x, const EncodedMap&
   for (std::size_t i = 0; i < of.steps.giants; ++i)
     steps.giants.push_back(of.steps.used_giants.contains(i) ? rotation(of.steps.giant(i)) : 0);
   steps.plain = [&](std::size_t giant, std::size_t baby) { return of.plain(giant, baby); };
-  return Access::evaluator(server).linear_map(x, steps, Access::keys(server, of.role),
-                                              Access::account(server).basis(of.level - 1), 1);
+  return state.evaluator->linear_map(x, steps, state.keys_of(of.role),
+                                     state.account.basis(of.level - 1), state.no_plain_modulus);
 }
 
 }  // namespace whorl::ckks

@@ -147,13 +147,13 @@ EncodedMatrixProduct encode(const Server& server, const MatrixProduct& shape, un
                      " values do not fit a ciphertext of " + std::to_string(parameters.slots()) +
                      " slots; cut them into blocks");
   EncodedMatrixProductAccess::Storage out{shape, level, encode(server, sigma(shape), level), {}};
+  const Access::State& state = Access::of(server);
   const std::uint64_t d = shape.side, g = shape.matrices;
   for (std::uint64_t j = 0; j < d; ++j) {
-    Access::fleet(server).stop_if_asked(j, d, "plaintexts of a matrix product");
+    state.fleet->stop_if_asked(j, d, "plaintexts of a matrix product");
     std::vector<std::complex<double>> ones(d * g);
     std::fill_n(ones.begin() + static_cast<std::ptrdiff_t>(j * g), g, 1.0);
-    out.columns.push_back(Access::encode_factor(server, ones, parameters.scale(level),
-                                                Access::account(server).basis(level)));
+    out.columns.push_back(state.factor(ones, parameters.scale(level), state.account.basis(level)));
   }
   return EncodedMatrixProductAccess::wrap(std::move(out));
 }
@@ -164,7 +164,7 @@ using Storage = EncodedMatrixProductAccess::Storage;
 
 void check_operand(const Server& server, const char* name, const Array& x, std::uint64_t length,
                    const Storage& of) {
-  Access::check_packed(server, "a matrix product", x);
+  Access::of(server).check_packed("a matrix product", x);
   const std::string shape = std::to_string(of.shape.rows) + " × " + std::to_string(of.shape.side) +
                             " times " + std::to_string(of.shape.side) + " × " +
                             std::to_string(of.shape.side) + " values, " +
@@ -183,15 +183,16 @@ void check_operand(const Server& server, const char* name, const Array& x, std::
 class TurnedColumns {
  public:
   TurnedColumns(const Server& server, const Array& b, const Storage& of)
-      : server_(server), of_(of), d_(of.shape.side) {
-    const Account& account = Access::account(server);
+      : server_(server),
+        of_(of),
+        d_(of.shape.side),
+        known_(state_.account.linear_map(
+            b.info(), {.scale = server.parameters().scale(of.level), .diagonals = d_},
+            of.shape.b_length())) {
     const Grid grid = turns_of_b(of.shape);
     for (const Array& giant : server.rotate_many(b, grid.giant_steps()))
       for (const Array& each : server.rotate_many(giant, grid.baby_steps()))
-        turned_.push_back(Access::residues(each));
-    known_ = account.linear_map(b.info(), {server.parameters().scale(of.level), 0, d_, true},
-                                of.shape.b_length());
-    known_.packing = b.info().packing;
+        turned_.push_back(state_.residues(each));
   }
   /// Columns first … last - 1, column j with its rows turned by j + turn.
   Array columns(std::size_t first, std::size_t last, std::size_t turn) const {
@@ -200,17 +201,18 @@ class TurnedColumns {
       arrays.push_back(turned_[(j + turn) % d_]);
       plains.push_back(of_.columns[j]);
     }
-    const Account& account = Access::account(server_);
-    return server_.rescale(Access::put(known_, Access::evaluator(server_).sum_of_products(
-                                                   arrays, plains, account.basis(of_.level))));
+    return server_.rescale(state_.array(
+        known_,
+        state_.evaluator->sum_of_products(arrays, plains, state_.account.basis(of_.level))));
   }
 
  private:
   const Server& server_;
+  const Access::State& state_ = Access::of(server_);
   const Storage& of_;
   std::size_t d_;
+  const CiphertextInfo known_;  ///< of a part
   std::vector<rlwe::Array> turned_;
-  CiphertextInfo known_;
 };
 
 }  // namespace
@@ -227,7 +229,8 @@ Array multiply_matrices(const Server& server, const Array& a, const Array& b,
                      ": the numbers must be equal, or one of them must be 1");
   // Every value of the result is a sum of `side` products.
   const double bound = std::exp2(a.info().bound + b.info().bound);
-  return Access::fleet(server).together([&] {
+  const Access::State& state = Access::of(server);
+  return state.fleet->together([&] {
     const TurnedColumns second(server, server.lower(server.relinearise(b), of.level), of);
     const Array first = apply(server, a, of.sigma);
     const Grid grid = turns_of_a(shape);
@@ -251,7 +254,7 @@ Array multiply_matrices(const Server& server, const Array& a, const Array& b,
         if (k > 0) add(right[r], second.columns(cut, shape.side, k));
       }
     }
-    const Array part = server.with_bound(Access::relinearised_and_rescaled(server, *sum),
+    const Array part = server.with_bound(state.relinearised_and_rescaled(*sum),
                                          bound * static_cast<double>(shape.rows));
     return server.with_bound(server.sum(part, shape.a_length()),
                              bound * static_cast<double>(shape.side));

@@ -94,25 +94,21 @@ class Evaluation {
   /// the product but with weights.
   Array meeting(const Array& a, const Array& b) {
     const unsigned level = std::min(a.info().level, b.info().level);
-    return server_.multiply(Access::restricted(server_, a, level),
-                            Access::restricted(server_, b, level));
+    return server_.multiply(state_.restricted(a, level), state_.restricted(b, level));
   }
   const Array& power(unsigned k) {
     if (const auto found = powers_.find(k); found != powers_.end()) return found->second;
     if (!chebyshev_) return powers_.emplace(k, product(k)).first->second;
     // T_(a+b) = 2·T_a·T_b - T_(a-b), and no T_k exceeds 1 on the interval.
-    const auto doubled_less_1 = [&](const Array& a) {
-      return Access::multiply_add(server_, a, 2, -1);
-    };
-    // Doubled before it is rounded: the error of T_2 is multiplied by up to n²/4 in T_n, for x near
-    // 0.
-    const auto of_square = [&](const Array& a) {
-      return Access::twice_product_less_1(server_, a, a, false);
-    };
-    Array made = k % 2 == 0 && !products_.contains(k) ? of_square(power(k / 2))
-                 : k % 2 == 0                         ? doubled_less_1(product(k))
-                 : k == 3                             ? meeting(doubled_less_1(power(2)), power(1))
-                          : server_.sub(server_.multiply_integer(product(k), 2), power(1));
+    Array made;
+    if (k == 3)  // T_3 = (2·T_2 - 1)·T_1
+      made = meeting(state_.multiply_add(power(2), 2, -1), power(1));
+    else if (k % 2 == 1)
+      made = server_.sub(server_.multiply_integer(product(k), 2), power(1));
+    else if (products_.contains(k))
+      made = state_.multiply_add(product(k), 2, -1);
+    else  // doubled before it is rounded: T_n has up to n²/4 times the error of T_2, for x near 0
+      made = state_.double_angle(power(k / 2), Doubling::of_residues);
     return powers_.emplace(k, server_.with_bound(made, 1)).first->second;
   }
   const Array& at(unsigned k, unsigned depth) {
@@ -135,8 +131,8 @@ class Evaluation {
     if (sum.products.empty()) return combined(sum, level, true);
     std::optional<Array> all;
     if (!sum.arrays.empty()) all = combined(sum, level, false);
-    for (const auto& [a, b] : sum.products) all = Access::product_plus(server_, a, b, all);
-    const Array value = Access::relinearised_and_rescaled(server_, *all);
+    for (const auto& [a, b] : sum.products) all = state_.product_plus(a, b, all ? &*all : nullptr);
+    const Array value = state_.relinearised_and_rescaled(*all);
     return in_rows || sum.arrays.empty() ? with_constant(value, sum.constant) : value;
   }
   /// The arrays times their weights, with the constant; of rows it is added to what was rescaled
@@ -145,12 +141,10 @@ class Evaluation {
     if constexpr (in_rows) {
       std::vector<std::vector<std::complex<double>>> weights;
       for (const Rows& each : sum.weights) weights.emplace_back(std::begin(each), std::end(each));
-      const Array value =
-          Access::linear_combination(server_, sum.arrays, weights, length_, level, rescale);
+      const Array value = state_.linear_combination(sum.arrays, weights, length_, level, rescale);
       return rescale ? with_constant(value, sum.constant) : value;
     } else {
-      return Access::linear_combination(server_, sum.arrays, sum.weights, sum.constant, level,
-                                        rescale);
+      return state_.linear_combination(sum.arrays, sum.weights, sum.constant, level, rescale);
     }
   }
   Array with_constant(const Array& a, const Coefficient& constant) {
@@ -208,6 +202,7 @@ class Evaluation {
   }
 
   const Server& server_;
+  const Access::State& state_ = Access::of(server_);
   bool chebyshev_;
   unsigned level_, baby_;
   std::size_t length_;
@@ -245,7 +240,7 @@ Array readable(const Server& server, const CiphertextInfo& argument, const Polyn
       p.basis == Polynomial::Basis::chebyshev ? double{degree} * degree : degree;
   const double deviations = 8 * std::exp2(argument.error);  // those that check_decrypts counts
   if (steepness * deviations * 2 > p.high - p.low)
-    Access::account(server).check_decrypts(
+    Access::of(server).account.check_decrypts(
         value.info(),
         "the polynomial makes the error of its argument too large: state a smaller error of the "
         "argument by with_error if you know one, or take a larger scale_bits, or values that are "
@@ -291,7 +286,7 @@ Array evaluated(const Server& server, const Array& x, const Polynomial& like,
   const Array value =
       Evaluation<Coefficient>(server, server.with_bound(u, 1), like.basis, coefficients, length)
           .run(coefficients, depth);
-  return readable(server, info, like, degree, Access::narrowed(server, value, ends));
+  return readable(server, info, like, degree, Access::of(server).narrowed(value, ends));
 }
 
 void check_degree(unsigned degree) {

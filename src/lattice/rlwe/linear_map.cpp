@@ -293,7 +293,9 @@ struct WordEvaluator<Word>::HoistedSteps {
     Babies out{site.polynomials((turning.size() + others) * 2 * rows.size()), {}};
     std::size_t next = 0, other = turning.size();
     for (const std::uint32_t g : gs) {
-      const std::size_t place = g > 1 ? next++ : g == 1 ? other++ : 0;
+      std::size_t place = 0;  // of an empty slice, where the map uses none
+      if (g > 1) place = next++;
+      if (g == 1) place = other++;
       const Slice own = out.all.slice().part(place * 2 * part(), g == 0 ? 0 : 2 * part());
       out.each.push_back(own);
       if (g != 1) continue;

@@ -170,7 +170,8 @@ bool Account::needs_zeros(const Info& a, const Info& b) const {
   return zeros_are_needed(a, b, parameters_.N());
 }
 
-void Account::meet(Info& out, const Info& a, const Info& b, bool product) const {
+void Account::join(Info& out, const Info& a, const Info& b, Operation operation) const {
+  const bool product = operation == Operation::product;
   out.count = std::max(a.count, b.count);
   if (a.packing == Packing::coefficients) return;
   const std::uint64_t N = parameters_.N();
@@ -189,6 +190,13 @@ void Account::meet(Info& out, const Info& a, const Info& b, bool product) const 
                                                                                : Rest::anything;
   }
   if (out.length == N) out.length = 0;
+}
+
+Account::Info Account::with_vectors(Info a, std::uint64_t length, Rest rest) const {
+  const bool all = length == 0 || length == parameters_.N();
+  a.length = all ? 0 : length;
+  a.rest = all ? Rest::zeros : rest;
+  return a;
 }
 
 void Account::join_vectors(Info& out, std::span<const Info> all, std::uint32_t N) {
@@ -344,7 +352,7 @@ Account::Two Account::add(const Info& a, const Info& b) const {
   Info out = x.now;
   out.noise = log2_sum(x.now.noise, y.now.noise);
   out.parts = std::max(a.parts, b.parts);
-  meet(out, a, b, false);
+  join(out, a, b, Operation::sum);
   return {out, x.by, y.by};
 }
 
@@ -435,7 +443,7 @@ Account::Two Account::multiply(const Info& a, const Info& b) const {
   const auto [x, y] = reduced(a, b);
   Info out = x.now;
   out.parts = parts;
-  meet(out, a, b, true);
+  join(out, a, b, Operation::product);
   out.factor = t_.mul(x.now.factor, y.now.factor);
   out.noise = x.now.noise + y.now.noise;
   return {out, x.by, y.by};
@@ -455,10 +463,22 @@ Account::Info Account::automorphism(const Info& a) const {
   return out;
 }
 
-Account::Info Account::divided(const Info& a) const {
-  Info out = a;
-  out.noise = log2_sum(a.noise, noise_.rounding(a.parts));
-  return out;
+Account::Info Account::linear_map(const Info& a, std::span<const std::optional<double>> norms,
+                                  std::size_t babies) const {
+  const Info x = with_vectors(a, 0, Rest::zeros), turned = automorphism(x);
+  const auto add_to = [&](std::optional<Info>& sum, const Info& term) {
+    sum = sum ? add(*sum, term).result : term;
+  };
+  std::optional<Info> sum;
+  for (std::size_t first = 0; first < norms.size(); first += babies) {
+    std::optional<Info> inner;
+    for (std::size_t b = 0; b < babies; ++b)
+      if (const auto& norm = norms[first + b])
+        add_to(inner, multiply_plain(b == 0 ? x : turned, {1, *norm, 0}));
+    if (inner) add_to(sum, first == 0 ? *inner : automorphism(*inner));
+  }
+  if (norms.size() > babies) sum->noise = log2_sum(sum->noise, noise_.rounding(sum->parts));
+  return *sum;
 }
 
 // ---- levels
@@ -495,14 +515,14 @@ Account::Info Account::of_plain(const Info& a, const Plain& m) const {
 
 Account::Info Account::add_plain(const Info& a, const Plain& m) const {
   Info out = a;
-  meet(out, a, of_plain(a, m), false);
+  join(out, a, of_plain(a, m), Operation::sum);
   out.noise = log2_sum(a.noise, m.norm);
   return out;
 }
 
 Account::Info Account::multiply_plain(const Info& a, const Plain& m) const {
   Info out = a;
-  meet(out, a, of_plain(a, m), true);
+  join(out, a, of_plain(a, m), Operation::product);
   out.noise += m.norm;
   return out;
 }

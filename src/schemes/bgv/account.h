@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -76,12 +77,17 @@ class Account {
 
   Info relinearise(const Info& a) const;
   Info automorphism(const Info& a) const;
-  /// After the division that ends a linear map in giant steps.
-  Info divided(const Info& a) const;
   /// An automorphism that moves values from slot to slot: all N of them count from then on.
   Info rotate(const Info& a) const;
   /// The same and an integer, added to every value; a constant polynomial of it has that norm.
   Info add_constant(const Info& a, double norm) const;
+  /// A sum of rotations times plaintexts, in giant steps of `babies` baby steps each (Halevi and
+  /// Shoup, CRYPTO 2018, §4). `norms` has log2 of the canonical norm of each plaintext, none for
+  /// zeros, and one plaintext at least. A step's error counts as that of an automorphism, which has
+  /// a rounding of both parts; hoisted twice, a baby step has none, a giant step one of one part,
+  /// and the sum one of both parts at the end. Results have values in all slots.
+  Info linear_map(const Info& a, std::span<const std::optional<double>> norms,
+                  std::size_t babies) const;
   /// The message times an integer, which stands for itself.
   Info scale(const Info& a, std::int64_t by) const { return scaled(a, by, a.factor); }
   Info take(const Info& a, std::size_t count) const;
@@ -106,6 +112,8 @@ class Account {
   /// Whether it must come before `a` meets `b`, whose vectors are longer.
   bool needs_zeros(const Info& a, const Info& b) const;
   bool needs_zeros(const Info& a, const Plain& m) const { return needs_zeros(a, of_plain(a, m)); }
+  /// The same slots as vectors of `length` values (0 or N: all slots) with that behind them.
+  Info with_vectors(Info a, std::uint64_t length, Rest rest) const;
   /// Sets length and rest of one batch of all. ShapeError as check_lengths; where one of them
   /// needs_zeros; and where one value in all slots is not there for each ciphertext of a vector.
   static void join_vectors(Info& out, std::span<const Info> all, std::uint32_t N);
@@ -131,14 +139,17 @@ class Account {
   bool is_short(const Info& a) const {
     return a.packing == Packing::slots && a.rest != Rest::same && a.length % parameters_.N() != 0;
   }
-  /// Sums or products, as to the vectors that slots hold. ShapeError where zeros are needed first.
-  void meet(Info& out, const Info& a, const Info& b, bool product) const;
+  enum class Operation { sum, product };
+  /// Sets the count of a sum or a product, and the vectors that its slots hold. ShapeError where
+  /// zeros are needed first.
+  void join(Info& out, const Info& a, const Info& b, Operation operation) const;
   Info of_plain(const Info& a, const Plain& m) const;
   /// Pairs alpha, beta that serve, whatever the noise is.
   std::vector<std::pair<std::int64_t, std::int64_t>> common_factors(std::uint64_t a,
                                                                     std::uint64_t b) const;
   Factors least_factors(std::uint64_t a, std::uint64_t b, double noise_a, double noise_b) const;
   Info scaled(Info a, std::int64_t by, std::uint64_t factor) const;
+  /// Without the last limb.
   Info dropped(Info a) const;
   Info dropped_to(Info a, unsigned limbs) const;
   /// An operand, how it is prepared, and what is known of it then.

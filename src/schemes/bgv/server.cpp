@@ -7,7 +7,6 @@
 
 #include "math/memory.h"
 #include "math/text.h"
-#include "schemes/bgv/access.h"
 #include "schemes/bgv/server_state.h"
 #include "schemes/owner.h"
 #include "whorl/error.h"
@@ -61,7 +60,7 @@ Array Server::upload(const Ciphertexts& c) const {
   state_->encoder.check(i.packing);
   Account::check(parameters(), i);
   const ring::Basis basis = state_->evaluator->level(i.limbs);
-  return state_->put(
+  return state_->array(
       i, state_->evaluator->upload(c.data, {i.parts, basis, i.count, rlwe::Form::evaluation}));
 }
 Ciphertexts Server::download(const Array& a) const {
@@ -74,7 +73,7 @@ Array Server::add(const Array& a, const Array& b) const { return state_->add(a, 
 Array Server::sub(const Array& a, const Array& b) const { return state_->add(a, b, true); }
 Array Server::negate(const Array& a) const {
   state_->check(a);
-  return state_->put(a.info_, state_->evaluator->negate(*a.residues_));
+  return state_->array(a.info_, state_->evaluator->negate(*a.residues_));
 }
 
 Plaintexts Server::encode(std::span<const std::int64_t> values, Packing packing,
@@ -114,13 +113,13 @@ Array Server::add_scalar(const Array& a, std::int64_t value) const {
 Array Server::multiply_scalar(const Array& a, std::int64_t value) const {
   state_->check(a);
   const std::int64_t by = state_->account.residue(value);
-  return state_->put(state_->account.scale(a.info_, by),
-                     state_->evaluator->scale(*a.residues_, by));
+  return state_->array(state_->account.scale(a.info_, by),
+                       state_->evaluator->scale(*a.residues_, by));
 }
 
 Array Server::multiply(const Array& a, const Array& b, bool relinearised) const {
   state_->check_pair(a, b);
-  // A square is told by its operands' being one array.
+  // Operands that are one array make a square, whose residues are prepared once.
   if (&a == &b)
     return state_->product(state_->account.multiply(a.info_, a.info_), a, a, relinearised);
   const Array x = state_->beside(a, b.info_), y = state_->beside(b, a.info_);
@@ -167,8 +166,8 @@ Array Server::inner_sum(const Array& a, std::uint32_t columns) const {
 Array Server::take(const Array& a, std::span<const std::uint32_t> indices) const {
   state_->check(a);
   check_whole(indices, a.each());
-  Array taken = state_->put(state_->account.take(a.info_, indices.size()),
-                            state_->evaluator->take(*a.residues_, indices));
+  Array taken = state_->array(state_->account.take(a.info_, indices.size()),
+                              state_->evaluator->take(*a.residues_, indices));
   taken.repeats_ = repeats_of(indices);
   return taken;
 }
@@ -184,7 +183,7 @@ Plaintexts Server::take(const Plaintexts& a, std::span<const std::uint32_t> indi
     const auto first = a.storage_->coefficients.begin() + static_cast<std::ptrdiff_t>(i * N);
     m.insert(m.end(), first, first + static_cast<std::ptrdiff_t>(N));
   }
-  return state_->put(std::move(residues), {std::move(m), a.length()}, a.packing());
+  return state_->plaintexts(std::move(residues), {std::move(m), a.length()}, a.packing());
 }
 Array Server::concatenate(std::span<const Array> given) const {
   if (given.empty()) throw ShapeError("concatenate: no array is given");
@@ -217,7 +216,7 @@ Array Server::concatenate(std::span<const Array> given) const {
     std::vector<rlwe::Array> each;
     for (std::size_t i = 0; i < arrays.size(); ++i)
       each.push_back(state_->prepared(arrays[i], all.each[i]));
-    return state_->put(all.result, state_->evaluator->join(each));
+    return state_->array(all.result, state_->evaluator->join(each));
   });
 }
 

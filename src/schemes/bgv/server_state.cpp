@@ -37,7 +37,7 @@ Server::State::State(const EvaluationKeys& data, std::shared_ptr<const run::Sess
       account(parameters),
       encoder(parameters) {}
 
-Array Server::State::put(Info info, rlwe::Array residues) const {
+Array Server::State::array(Info info, rlwe::Array residues) const {
   Array out;
   out.info_ = std::move(info);
   out.budget_ = account.budget(out.info_);
@@ -147,7 +147,7 @@ Array Server::State::add(const Array& first, const Array& second, bool subtract)
   const Account::Two sum = account.add(a.info_, b.info_);
   return fleet->together([&] {
     const rlwe::Array x = prepared(a, sum.a), y = prepared(b, sum.b);
-    return put(sum.result, subtract ? evaluator->sub(x, y) : evaluator->add(x, y));
+    return array(sum.result, subtract ? evaluator->sub(x, y) : evaluator->add(x, y));
   });
 }
 
@@ -155,9 +155,9 @@ Array Server::State::product(const Account::Two& product, const Array& a, const 
                              bool relinearise) const {
   return fleet->together([&] {
     const rlwe::Array x = prepared(a, product.a), y = &a == &b ? x : prepared(b, product.b);
-    if (!relinearise) return put(product.result, evaluator->tensor(x, y));
-    return put(account.relinearise(product.result),
-               evaluator->relinearised_product(x, y, {}, keys, x.basis(), account.divisor()));
+    if (!relinearise) return array(product.result, evaluator->tensor(x, y));
+    return array(account.relinearise(product.result),
+                 evaluator->relinearised_product(x, y, {}, keys, x.basis(), account.divisor()));
   });
 }
 
@@ -171,14 +171,14 @@ std::vector<Array> Server::State::automorphisms(const Array& x,
     std::vector<Array> out;
     out.reserve(gs.size());
     for (std::size_t i = 0; i < gs.size(); ++i)
-      out.push_back(gs[i] == 1 ? two : put(info, turned[i]));
+      out.push_back(gs[i] == 1 ? two : array(info, turned[i]));
     return out;
   });
 }
 
 Array Server::State::brought_to(const Array& a, const Account::One& to) const {
   if (to.result.limbs == a.info_.limbs) return a;
-  return fleet->together([&] { return put(to.result, prepared(a, to.a)); });
+  return fleet->together([&] { return array(to.result, prepared(a, to.a)); });
 }
 
 Server::State::Encoded Server::State::encode(std::span<const std::int64_t> values, const Rows& rows,
@@ -191,7 +191,7 @@ Server::State::Encoded Server::State::encode(std::span<const std::int64_t> value
   return {std::move(out), packing == Packing::slots ? rows.kept() : 0};
 }
 
-Plaintexts Server::State::put(rlwe::Array residues, Encoded encoded, Packing packing) const {
+Plaintexts Server::State::plaintexts(rlwe::Array residues, Encoded encoded, Packing packing) const {
   auto storage = std::make_shared<Plaintexts::Storage>();
   storage->residues = std::move(residues);
   storage->packing = packing;
@@ -208,12 +208,16 @@ Plaintexts Server::State::put(rlwe::Array residues, Encoded encoded, Packing pac
 
 Plaintexts Server::State::plaintexts(Encoded m, Packing packing, const ring::Basis& basis) const {
   rlwe::Array residues = evaluator->lift(m.coefficients, basis);
-  return put(std::move(residues), std::move(m), packing);
+  return plaintexts(std::move(residues), std::move(m), packing);
 }
 
-Plaintexts Server::State::factor(Encoded m, Packing packing, const ring::Basis& basis) const {
-  rlwe::Array residues = evaluator->lift_by_period(m.coefficients, basis);
-  return put(std::move(residues), std::move(m), packing);
+Plaintexts Server::State::factor(std::span<const std::int64_t> slots) const {
+  encoder.check(Packing::slots);
+  Encoded m =
+      encode(slots, encoder.rows(slots.size(), parameters.N(), Packing::slots), Packing::slots);
+  rlwe::Array residues = evaluator->lift_by_period(
+      m.coefficients, evaluator->level(parameters.limbs()) | evaluator->special());
+  return plaintexts(std::move(residues), std::move(m), Packing::slots);
 }
 
 Plaintexts Server::State::plaintexts_for(const Array& a, Encoded m, std::uint64_t factor) const {
@@ -242,8 +246,8 @@ Array Server::State::add_encoded(const Array& x, const Plaintexts& m, bool subtr
   const Array a = beside(x, m.storage_->known());
   return fleet->again([&] {
     const rlwe::Array &to = residues(a), plain = residues(m);
-    return put(account.add_plain(a.info_, m.storage_->known()),
-               subtract ? evaluator->sub_plain(to, plain) : evaluator->add_plain(to, plain));
+    return array(account.add_plain(a.info_, m.storage_->known()),
+                 subtract ? evaluator->sub_plain(to, plain) : evaluator->add_plain(to, plain));
   });
 }
 
@@ -283,16 +287,16 @@ Server::State::Encoded Server::State::constant(const Array& a, std::int64_t valu
 Array Server::State::add_constant(const Array& a, std::int64_t value) const {
   const Plaintexts m = plaintexts_for(a, constant(a, account.residue(value)), a.info_.factor);
   return fleet->again([&] {
-    return put(account.add_constant(a.info_, m.storage_->norm),
-               evaluator->add_plain(residues(a), residues(m)));
+    return array(account.add_constant(a.info_, m.storage_->norm),
+                 evaluator->add_plain(residues(a), residues(m)));
   });
 }
 
 Array Server::State::multiply(const Array& x, const Plaintexts& m) const {
   const Array a = beside(x, m.storage_->known());
   return fleet->again([&] {
-    return put(account.multiply_plain(a.info_, m.storage_->known()),
-               evaluator->multiply_plain(residues(a), residues(m)));
+    return array(account.multiply_plain(a.info_, m.storage_->known()),
+                 evaluator->multiply_plain(residues(a), residues(m)));
   });
 }
 

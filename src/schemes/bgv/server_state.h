@@ -46,8 +46,9 @@ struct Server::State : std::enable_shared_from_this<State> {
 
   // ---- arrays
 
-  Array put(Info info, lattice::rlwe::Array residues) const;
+  Array array(Info info, lattice::rlwe::Array residues) const;
   static const lattice::rlwe::Array& residues(const Array& a) { return *a.residues_; }
+  static const Plaintexts::Storage& storage(const Plaintexts& m) { return *m.storage_; }
 
   static void check_packing(Packing a, Packing b);
   void check_mine(const lattice::rlwe::Array* a) const;
@@ -84,7 +85,7 @@ struct Server::State : std::enable_shared_from_this<State> {
 
   Array add(const Array& first, const Array& second, bool subtract) const;
   Array relinearised(const Info& info, const lattice::rlwe::Array& a) const {
-    return put(account.relinearise(info), evaluator->relinearise(a, keys, account.divisor()));
+    return array(account.relinearise(info), evaluator->relinearise(a, keys, account.divisor()));
   }
   Array product(const Account::Two& product, const Array& a, const Array& b,
                 bool relinearise) const;
@@ -102,10 +103,11 @@ struct Server::State : std::enable_shared_from_this<State> {
     std::uint64_t length = 0;
   };
   Encoded encode(std::span<const std::int64_t> values, const Rows& rows, Packing packing) const;
-  Plaintexts put(lattice::rlwe::Array residues, Encoded encoded, Packing packing) const;
+  Plaintexts plaintexts(lattice::rlwe::Array residues, Encoded encoded, Packing packing) const;
   Plaintexts plaintexts(Encoded m, Packing packing, const ring::Basis& basis) const;
-  /// One of them that is only a factor: rlwe::Evaluator::lift_by_period.
-  Plaintexts factor(Encoded m, Packing packing, const ring::Basis& basis) const;
+  /// N slots, over the chain and the special primes, for products only: stored by its period where
+  /// the rows of N/2 slots repeat (rlwe::Evaluator::lift_by_period).
+  Plaintexts factor(std::span<const std::int64_t> slots) const;
   /// For `a` alone: no more limbs than it has, and with its factor if they are to be added.
   Plaintexts plaintexts_for(const Array& a, Encoded m, std::uint64_t factor) const;
   Plaintexts encoded_for(const Array& a, std::span<const std::int64_t> values, std::size_t length,

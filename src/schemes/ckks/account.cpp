@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
-#include <numbers>
 #include <string>
 #include <utility>
 
@@ -35,16 +34,16 @@ std::uint64_t length_of_product(const CiphertextInfo& product, std::uint64_t a, 
   return std::min<std::uint64_t>(a + b - 1, N);
 }
 
-/// Smaller bounds and errors are stated as this; so is the bound of zeros.
-constexpr double least_log2 = -200;
 /// Larger values, times their scale, are no doubles.
 constexpr double most_bound = 800;
+
+double log2_size(double x) { return std::max(log2_negligible, std::log2(std::abs(x))); }
 
 /// log2 of the smaller of what is known and what a caller states.
 double smaller(const char* what, double known_log2, double stated) {
   if (!(stated > 0))
     throw ParameterError(std::string(what) + " = " + exact_text_of(stated) + " is not positive");
-  return std::min(known_log2, std::max(least_log2, std::log2(stated)));
+  return std::min(known_log2, std::max(log2_negligible, std::log2(stated)));
 }
 
 Bounds sum(const Bounds& a, const Bounds& b) { return {a.low + b.low, a.high + b.high}; }
@@ -107,9 +106,9 @@ void Account::check(const Parameters& parameters, const Info& a) {
   if (a.length == 0 || a.length > most)
     refuse("length = " + std::to_string(a.length) + " is outside 1 … " + std::to_string(most));
   const double largest = std::min(most_bound, parameters.log2_Q(a.level));
-  if (!(a.bound >= least_log2 && a.bound <= largest))
-    refuse("bound = " + exact_text_of(a.bound) + " is outside -200 … " + exact_text_of(largest) +
-           ", the bits of the modulus or of the largest value");
+  if (!(a.bound >= log2_negligible && a.bound <= largest))
+    refuse("bound = " + exact_text_of(a.bound) + " is outside " + exact_text_of(log2_negligible) +
+           " … " + exact_text_of(largest) + ", the bits of the modulus or of the largest value");
   // The bound is a logarithm, and so a rounding away from the ends.
   const double farthest = std::exp2(a.bound) * (1 + 0x1p-40);
   for (const double end : {a.low, a.high})
@@ -121,9 +120,9 @@ void Account::check(const Parameters& parameters, const Info& a) {
     refuse("low = " + exact_text_of(a.low) + " is above high = " + exact_text_of(a.high));
   if (a.rest > Rest::copies)
     refuse("rest = " + std::to_string(static_cast<unsigned>(a.rest)) + " is neither 0 nor 1");
-  if (!(a.error >= least_log2 && a.error <= parameters.log2_Q(a.level)))
-    refuse("error = " + exact_text_of(a.error) + " is outside -200 … the modulus' bits, " +
-           exact_text_of(parameters.log2_Q(a.level)));
+  if (!(a.error >= log2_negligible && a.error <= parameters.log2_Q(a.level)))
+    refuse("error = " + exact_text_of(a.error) + " is outside " + exact_text_of(log2_negligible) +
+           " … the modulus' bits, " + exact_text_of(parameters.log2_Q(a.level)));
 }
 
 // 8 deviations of an error's coefficient, 1/sqrt(N) of a slot's.
@@ -173,41 +172,25 @@ void Account::check_level(unsigned level) {
                      more_levels());
 }
 
-void Account::know(Info& out, double log2_bound, const Bounds& ends) {
-  out = bounded_by(std::move(out), log2_bound);
+void Account::set_bounds(Info& out, double log2_bound, const Bounds& ends) {
+  out = with_log2_bound(std::move(out), log2_bound);
   if (out.packing != Packing::real) return;
   out.low = ends.low;
   out.high = ends.high;
   // Where errors are as large as the ends are, these say nothing of the size.
   const double most = std::log2(ends.most());
-  if (most > out.error + 4) out.bound = std::min(out.bound, std::max(least_log2, most));
+  if (most > out.error + 4) out.bound = std::min(out.bound, std::max(log2_negligible, most));
 }
 
-Account::Info Account::bounded_by(Info a, double log2_bound) {
-  a.bound = log2_bound;
-  a.low = -std::numeric_limits<double>::infinity();
-  a.high = std::numeric_limits<double>::infinity();
-  return a;
-}
-
-Account::Info Account::magnified(const Info& a, double by) {
-  Info out = a;
-  out.scale *= by;
-  out.bound = std::max(least_log2, a.bound - std::log2(by));
-  out.error = std::max(least_log2, a.error - std::log2(by));
-  out.low /= by;
-  out.high /= by;
-  return out;
-}
-
-double Account::relative(const Info& a, double part) const {
-  const bool coefficients = a.packing == Packing::coefficients;
-  return a.bound + part + (coefficients ? std::log2(static_cast<double>(parameters_.N())) / 2 : 0);
+double Account::relative_error(double log2_bound, Packing packing, double part) const {
+  const bool coefficients = packing == Packing::coefficients;
+  return log2_bound + part +
+         (coefficients ? std::log2(static_cast<double>(parameters_.N())) / 2 : 0);
 }
 
 double Account::bound_of(double largest, std::uint64_t length, Packing packing) const {
   const double sum = packing == Packing::coefficients ? static_cast<double>(length) : 1;
-  return std::max(least_log2, std::log2(largest * sum));
+  return std::max(log2_negligible, std::log2(largest * sum));
 }
 
 Account::Info Account::fresh(Packing packing, std::size_t count, std::uint64_t length,
@@ -250,7 +233,7 @@ void Account::check_lengths(std::uint64_t a, std::uint64_t b) {
                      std::to_string(b) + ": the lengths must be equal, or one of them must be 1");
 }
 
-Account::Info Account::met(const Info& a, const Info& b) const {
+Account::Info Account::joined(const Info& a, const Info& b) const {
   const bool coefficients = a.packing == Packing::coefficients;
   if (coefficients != (b.packing == Packing::coefficients))
     throw EncodingError(std::string("one batch holds ") + name(a.packing) + ", the other " +
@@ -262,6 +245,13 @@ Account::Info Account::met(const Info& a, const Info& b) const {
   out.length = std::max(a.length, b.length);
   return out;
 }
+Account::Info Account::joined(const Info& a, const Plain& m) const {
+  Info of_plain = a;
+  of_plain.packing = m.packing;
+  of_plain.count = m.count;
+  of_plain.length = m.length;
+  return joined(a, of_plain);
+}
 
 Account::Info Account::prepared(const Info& a, const Preparation& by, double scale) const {
   if (by.level == a.level && by.by.is_one()) return a;
@@ -270,13 +260,13 @@ Account::Info Account::prepared(const Info& a, const Preparation& by, double sca
   out.scale = scale;
   // The integer is rounded, and has 53 bits.
   const double rounding = std::max(-1 - by.by.log2(), log2_of_rounding);
-  out.error = log2_sum(a.error, relative(a, rounding));
+  out.error = log2_sum(a.error, relative_error(a.bound, a.packing, rounding));
   if (by.level != a.level)
     out.error = log2_sum(out.error, noise_.rounding(a.parts) - std::log2(scale));
   return out;
 }
 
-Account::One Account::brought(const Info& a, unsigned level, double scale) const {
+Account::One Account::to_scale(const Info& a, unsigned level, double scale) const {
   if (level == a.level && a.scale == scale) return {a, {{}, level}};
   // scale/a.scale times the ratio of the moduli, as mantissa·2^exponent.
   int exponent = 0;
@@ -300,11 +290,11 @@ Account::One Account::brought(const Info& a, unsigned level, double scale) const
   return {prepared(a, by, scale), by};
 }
 
-Account::One Account::bring(const Info& a, unsigned level, double times) const {
+Account::One Account::lower(const Info& a, unsigned level, double times) const {
   if (level > a.level)
     throw ParameterError("level " + std::to_string(level) + " is above the ciphertext's, " +
                          std::to_string(a.level));
-  One out = brought(a, level, parameters_.scale(level) * times);
+  One out = to_scale(a, level, parameters_.scale(level) * times);
   static_cast<void>(fits("lower", out.result));
   return out;
 }
@@ -315,27 +305,28 @@ Account::Info Account::restrict(const Info& a, unsigned level) const {
   return fits("restrict", out);
 }
 
+Account::One Account::lowered(const Info& a, unsigned level) const {
+  return a.level == level ? One{a, {{}, level}} : lower(a, level);
+}
+
 Account::Two Account::add(const Info& first, const Info& second, bool subtract) const {
   const unsigned level = std::min(first.level, second.level);
   double scale = 0;
   for (const Info* x : {&first, &second})
     if (x->level == level) scale = std::max(scale, x->scale);
-  const One a = brought(first, level, scale), b = brought(second, level, scale);
-  Info out = met(a.result, b.result);
+  const One a = to_scale(first, level, scale), b = to_scale(second, level, scale);
+  Info out = joined(a.result, b.result);
   out.parts = std::max(a.result.parts, b.result.parts);
   out.error = log2_sum(a.result.error, b.result.error);
-  know(out, log2_sum(a.result.bound, b.result.bound),
-       sum(a.result.bounds(), times(b.result.bounds(), subtract ? -1 : 1)));
+  set_bounds(out, log2_sum(a.result.bound, b.result.bound),
+             sum(a.result.bounds(), times(b.result.bounds(), subtract ? -1 : 1)));
   return {fits("add", out), a.a, b.a};
 }
 
 Account::Two Account::multiply(const Info& first, const Info& second, bool square) const {
   const unsigned level = std::min(first.level, second.level);
-  const auto lower = [&](const Info& x) {
-    return x.level == level ? One{x, {{}, level}} : bring(x, level);
-  };
-  const One a = lower(first), b = lower(second);
-  Info out = met(a.result, b.result);
+  const One a = lowered(first, level), b = lowered(second, level);
+  Info out = joined(a.result, b.result);
   out.parts = a.result.parts + b.result.parts - 1;
   if (out.parts > max_parts)
     throw ShapeError("a product of " + std::to_string(a.result.parts) + " and " +
@@ -344,11 +335,11 @@ Account::Two Account::multiply(const Info& first, const Info& second, bool squar
   out.length = length_of_product(out, first.length, second.length, parameters_.N());
   out.scale = a.result.scale * b.result.scale;
   out.error =
-      std::max(least_log2,
+      std::max(log2_negligible,
                log2_sum(log2_sum(a.result.bound + b.result.error, a.result.error + b.result.bound),
                         a.result.error + b.result.error));
-  know(out, std::max(least_log2, a.result.bound + b.result.bound),
-       square ? square_of(a.result.bounds()) : product(a.result.bounds(), b.result.bounds()));
+  set_bounds(out, std::max(log2_negligible, a.result.bound + b.result.bound),
+             square ? square_of(a.result.bounds()) : product(a.result.bounds(), b.result.bounds()));
   return {fits("multiply", out), a.a, b.a};
 }
 
@@ -358,7 +349,7 @@ Account::Many Account::concatenate(std::span<const Info> arrays) const {
   Many out;
   std::size_t count = 0;
   for (const Info& a : arrays) {
-    const One one = a.level == level ? One{a, {{}, level}} : bring(a, level);
+    const One one = lowered(a, level);
     if (out.each.empty()) out.result = one.result;
     if (one.result.scale != out.result.scale)
       throw EncodingError("concatenate: scales " + exact_text_of(out.result.scale) + " and " +
@@ -370,9 +361,9 @@ Account::Many Account::concatenate(std::span<const Info> arrays) const {
     const double bound = std::max(out.result.bound, one.result.bound);
     const double error = std::max(out.result.error, one.result.error);
     const Bounds ends = both(out.result.bounds(), one.result.bounds());
-    out.result = met(out.result, one.result);
+    out.result = joined(out.result, one.result);
     out.result.error = error;
-    know(out.result, bound, ends);
+    set_bounds(out.result, bound, ends);
     out.each.push_back(one.a);
     count += a.count;
   }
@@ -387,7 +378,7 @@ Account::Info Account::relinearise(const Info& a) const {
     out.error = log2_sum(out.error, noise_.key_switch(a.level) - std::log2(a.scale));
   return out;
 }
-double Account::floor_of_lowering(unsigned level) const {
+double Account::error_of_lowering(unsigned level) const {
   return noise_.rounding(2) - std::log2(parameters_.scale(level));
 }
 Account::Info Account::automorphism(const Info& a) const {
@@ -396,7 +387,7 @@ Account::Info Account::automorphism(const Info& a) const {
   return out;
 }
 
-double Account::rescaled(const Info& a) const {
+double Account::scale_after_rescaling(const Info& a) const {
   // On the levels of a bootstrap's doublings squares have half the scale.
   const auto& bootstrap = parameters_.literal().bootstrap;
   const unsigned from = bootstrap ? doubled_level(parameters_) : 0;
@@ -407,14 +398,14 @@ double Account::rescaled(const Info& a) const {
 Account::Info Account::rescale(const Info& a) const {
   check_level(a.level);
   Info out = a;
-  out.scale = rescaled(a);
+  out.scale = scale_after_rescaling(a);
   out.level = a.level - 1;
   if (out.scale < 65536)
     throw EncodingError("rescale: scale " + power(std::log2(a.scale)) + " would become " +
                         power(std::log2(out.scale)) +
                         ", below 2^16: it is rescaled already, or is no product; rescale only what "
                         "multiply gives without its rescaling");
-  out.error = log2_sum(log2_sum(a.error, relative(a, log2_of_rounding)),
+  out.error = log2_sum(log2_sum(a.error, relative_error(a.bound, a.packing, log2_of_rounding)),
                        noise_.rounding(a.parts) - std::log2(out.scale));
   return fits("rescale", out);
 }
@@ -425,7 +416,7 @@ Account::Info Account::take(const Info& a, std::size_t count) const {
   return out;
 }
 
-Account::Info Account::bounded(const Info& a, const Bounds& bound) const {
+Account::Info Account::with_bound(const Info& a, const Bounds& bound) const {
   check_ends(bound, a.packing);
   Info out = a;
   if (bound.low == -bound.high || std::isnan(bound.high)) {
@@ -434,7 +425,7 @@ Account::Info Account::bounded(const Info& a, const Bounds& bound) const {
     if (!(bound.low <= bound.high))
       throw ParameterError("bound: the lower one, " + exact_text_of(bound.low) +
                            ", is above the upper one, " + exact_text_of(bound.high));
-    out.bound = smaller("bound", a.bound, std::max(bound.most(), std::exp2(least_log2)));
+    out.bound = smaller("bound", a.bound, std::max(bound.most(), std::exp2(log2_negligible)));
   }
   if (a.packing != Packing::real) return out;
   const Bounds known = a.bounds();
@@ -447,16 +438,58 @@ Account::Info Account::bounded(const Info& a, const Bounds& bound) const {
   out.high = std::max(std::min(known.high, bound.high), out.low);
   return out;
 }
-double Account::erring(const Info& a, double error) const {
-  return smaller("error", a.error, error);
+Account::Info Account::with_log2_bound(Info a, double log2_bound) {
+  a.bound = log2_bound;
+  a.low = -std::numeric_limits<double>::infinity();
+  a.high = std::numeric_limits<double>::infinity();
+  return a;
+}
+Account::Info Account::with_error(const Info& a, double error) const {
+  Info out = a;
+  out.error = smaller("error", a.error, error);
+  return out;
+}
+Account::Info Account::without_error(Info a) {
+  a.error = log2_negligible;
+  return a;
+}
+Account::Info Account::with_more_error(Info a, double more) {
+  a.error = std::log2(std::exp2(a.error) + more);
+  return a;
+}
+Account::Info Account::with_scale(Info a, double by) {
+  a.scale *= by;
+  a.bound = std::max(log2_negligible, a.bound - std::log2(by));
+  a.error = std::max(log2_negligible, a.error - std::log2(by));
+  a.low /= by;
+  a.high /= by;
+  return a;
+}
+Account::Info Account::with_canonical_scale(Info a) const {
+  a.scale = parameters_.scale(a.level);
+  return a;
+}
+Account::Info Account::with_length(Info a, std::uint64_t length) {
+  a.length = length;
+  return a;
 }
 
-Account::Info Account::scale_integer(const Info& a, std::int64_t by) const {
+Account::Info Account::multiply_integer(const Info& a, std::int64_t by) const {
   Info out = a;
   const double size = std::log2(std::max(1.0, std::abs(static_cast<double>(by))));
   out.error += size;
-  know(out, a.bound + size, times(a.bounds(), static_cast<double>(by)));
+  set_bounds(out, a.bound + size, times(a.bounds(), static_cast<double>(by)));
   return fits("multiply by an integer", out);
+}
+Account::Info Account::multiply_by_i(const Info& a) const {
+  Info out = with_log2_bound(a, a.bound);
+  out.packing = Packing::complex;
+  return out;
+}
+Account::Info Account::double_angle(const Info& square, Doubling by) const {
+  Info out = multiply_integer(square, 2);
+  if (by == Doubling::of_scale) out.scale /= 2;
+  return add_plain(out, constant(-1, out.scale, out.packing));
 }
 
 Account::Plain Account::constant(double value, double scale, Packing packing) const {
@@ -465,129 +498,66 @@ Account::Plain Account::constant(double value, double scale, Packing packing) co
 }
 
 Account::Info Account::add_plain(const Info& a, const Plain& m, bool subtract) const {
-  Info of_plain = a;
-  of_plain.packing = m.packing;
-  of_plain.count = m.count;
-  of_plain.length = m.length;
-  Info out = met(a, of_plain);
-  Info rounded = of_plain;
-  rounded.bound = m.bound;
+  Info out = joined(a, m);
   out.error = log2_sum(log2_sum(a.error, noise_.encoding() - std::log2(m.scale)),
-                       relative(rounded, log2_of_rounding));
-  know(out, log2_sum(a.bound, m.bound), sum(a.bounds(), times(m.values, subtract ? -1 : 1)));
+                       relative_error(m.bound, m.packing, log2_of_rounding));
+  set_bounds(out, log2_sum(a.bound, m.bound), sum(a.bounds(), times(m.values, subtract ? -1 : 1)));
   return fits("add", out);
 }
 Account::Info Account::multiply_plain(const Info& a, const Plain& m) const {
-  Info of_plain = a;
-  of_plain.packing = m.packing;
-  of_plain.count = m.count;
-  of_plain.length = m.length;
-  Info out = met(a, of_plain);
+  Info out = joined(a, m);
   const double rounding = noise_.encoding() - std::log2(m.scale);
   out.length = length_of_product(out, a.length, m.length, parameters_.N());
   out.scale = a.scale * m.scale;
-  out.error = std::max(
-      least_log2, log2_sum(log2_sum(a.error + m.bound, a.bound + rounding), a.error + rounding));
+  out.error = std::max(log2_negligible, log2_sum(log2_sum(a.error + m.bound, a.bound + rounding),
+                                                 a.error + rounding));
   // Products with zeros are bounded as their operand is: their errors are no larger than that.
-  know(out, m.bound > least_log2 ? std::max(least_log2, a.bound + m.bound) : a.bound,
-       product(a.bounds(), m.values));
+  set_bounds(out,
+             m.bound > log2_negligible ? std::max(log2_negligible, a.bound + m.bound) : a.bound,
+             product(a.bounds(), m.values));
   return fits("multiply", out);
 }
 
 Account::Info Account::combination(std::span<const Weighted> terms, double constant,
                                    unsigned level) const {
-  const auto log2_of = [](double x) { return std::max(least_log2, std::log2(std::abs(x))); };
   Info out = terms[0].of;
   out.level = level;
   out.scale = parameters_.scale(level) * parameters_.scale(level);
-  double bound = log2_of(constant);
-  out.error = std::max(least_log2, bound + log2_of_rounding);
+  double bound = log2_size(constant);
+  out.error = std::max(log2_negligible, bound + log2_of_rounding);
   Bounds ends{constant, constant};
   for (const Weighted& term : terms) {
-    out = met(out, term.of);
-    const double by = log2_of(term.coefficient),
-                 rounding = term.plaintext
-                                ? term.of.bound + noise_.encoding() - std::log2(term.scale)
-                                : relative(term.of, -1 - std::log2(term.scale));
-    bound = log2_sum(bound, std::max(least_log2, by + term.of.bound));
-    ends = sum(ends, product(term.of.bounds(), term.plaintext
-                                                   ? Bounds(std::abs(term.coefficient))
-                                                   : Bounds(term.coefficient, term.coefficient)));
-    out.error = std::max(least_log2, log2_sum(log2_sum(out.error, by + term.of.error), rounding));
+    Info of = term.of;
+    of.count = std::max(of.count, term.by.count);
+    of.length = std::max(of.length, term.by.length);
+    out = joined(out, of);
+    // Plaintexts' values are stated by their bound.
+    const double log2_scale = std::log2(term.by.scale), most = std::exp2(term.by.bound);
+    const Bounds values = term.is_encoded ? Bounds(most) : term.by.values;
+    const double by = log2_size(values.high),
+                 rounding = term.is_encoded ? of.bound + noise_.encoding() - log2_scale
+                                            : relative_error(of.bound, of.packing, -1 - log2_scale);
+    bound = log2_sum(bound, std::max(log2_negligible, by + of.bound));
+    ends = sum(ends, product(of.bounds(), values));
+    out.error = std::max(log2_negligible, log2_sum(log2_sum(out.error, by + of.error), rounding));
   }
-  know(out, bound, ends);
+  set_bounds(out, bound, ends);
   return fits("a sum", out);
 }
 
-// Baby steps and giant steps switch keys, so that each term has two such errors at most.
 Account::Info Account::linear_map(const Info& a, const Map& map, std::uint64_t length) const {
   Info out = automorphism(automorphism(a));
   if (!map.real) out.packing = Packing::complex;
   out.length = length;
   out.scale = a.scale * map.scale;
-  out = bounded_by(out, map.gain > least_log2 ? std::max(least_log2, a.bound + map.gain) : a.bound);
+  const double gain = log2_size(map.row_sum);
+  out = with_log2_bound(
+      out, gain > log2_negligible ? std::max(log2_negligible, a.bound + gain) : a.bound);
   const double roundings =
       noise_.encoding() - std::log2(map.scale) + std::log2(static_cast<double>(map.diagonals));
-  out.error = std::max(least_log2, log2_sum(log2_sum(out.error + map.gain, a.bound + roundings),
-                                            out.error + roundings));
+  out.error = std::max(log2_negligible, log2_sum(log2_sum(out.error + gain, a.bound + roundings),
+                                                 out.error + roundings));
   return fits("a linear map", out);
-}
-
-std::vector<double> Account::errors_of_sine(double more) const {
-  const BootstrapLiteral& shape = *parameters_.literal().bootstrap;
-  const unsigned result = result_level(parameters_), doubled = doubled_level(parameters_),
-                 argument = result + shape.sine();
-  const double r = shape.log2_ratio;
-  const auto rounding = [&](unsigned level) {
-    return noise_.key_switch(level) - std::log2(parameters_.scale(level)) + more;
-  };
-  // Powers of the polynomial and squares of its result are rounded at their levels. Each doubling
-  // of an angle that follows multiplies an error by up to 4. The last one has the last rounding.
-  double of_polynomial = -200;
-  for (unsigned level = result + 1; level < argument; ++level) {
-    const unsigned later = level < doubled ? 0 : std::min(level - doubled, shape.doublings);
-    of_polynomial = std::max(
-        of_polynomial, rounding(level) + 2 + 1.8 * later + r - std::log2(2 * std::numbers::pi));
-  }
-  return {rounding(argument) + 1 + std::log2(static_cast<double>(shape.range)) + r, of_polynomial,
-          rounding(result)};
-}
-
-// docs/ckks-noise.md: coefficients hold the values from the lowest levels on, and a slot's error is
-// sqrt(N) of a coefficient's. With coefficients_last the sine's values are coefficients of the
-// message, of which a slot is a sum. All terms are relative to values of size 1.
-Account::Info Account::refreshed(const Info& a, const SineError& sine) const {
-  const BootstrapLiteral& shape = *parameters_.literal().bootstrap;
-  const double log2_N = std::log2(static_cast<double>(parameters_.N())), r = shape.log2_ratio,
-               q = parameters_.log2_Q(0);
-  const double raised =
-      log2_sum(noise_.to_sparse_key_switch(), noise_.key_switch(parameters_.top()));
-  const unsigned depth = parameters_.depth(), result = result_level(parameters_);
-  Info out = a;
-  out.parts = 2;
-  out.level = depth;
-  out.scale = parameters_.scale(depth);
-  std::vector<double> errors;
-  if (result == depth) {
-    errors = errors_of_sine(0);
-    errors.push_back(noise_.low_key_switch() + 1 - log2_N / 2 - (q - r));
-    errors.push_back(raised - log2_N / 2 - q + r);
-    errors.push_back(sine.fit);
-  } else {
-    const double log2_slots = std::log2(static_cast<double>(a.slots()));
-    errors = errors_of_sine(log2_slots / 2);
-    // Of the coefficients those of the vector's slots are left.
-    const double kept = (log2_slots + 1 - log2_N) / 2;
-    errors.push_back(raised - q + r + kept);
-    // What a map rounds is added up by those after it.
-    for (unsigned level = depth; level < result; ++level)
-      errors.push_back(noise_.key_switch(level) + 1 - std::log2(parameters_.scale(level)) +
-                       log2_slots / 2 * (level - depth) / (result - depth));
-    errors.push_back(sine.fit + log2_slots / 2);
-  }
-  errors.push_back(sine.straightness);
-  for (const double error : errors) out.error = log2_sum(out.error, error);
-  return fits("bootstrap", out);
 }
 
 void Account::check_decrypts(const Info& a, const char* advice) const {

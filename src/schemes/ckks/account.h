@@ -15,6 +15,10 @@
 
 namespace whorl::ckks {
 
+/// log2 of a negligible bound or error: smaller ones are stated as this, and so is the bound of
+/// zeros.
+inline constexpr double log2_negligible = -200;
+
 /// A large integer of at most 53 leading bits: head·2^shift.
 struct Multiplier {
   std::uint64_t head = 1;
@@ -44,6 +48,10 @@ inline std::string more_levels_than(unsigned level) {
   return more_levels(level == 0 ? ""
                                 : "encode it for level " + std::to_string(level) + " or below, ");
 }
+
+/// How a square is doubled: its residues, before they are rounded; or its scale is halved, on the
+/// levels that a bootstrap's parameters have for that.
+enum class Doubling { of_residues, of_scale };
 
 class Account {
  public:
@@ -97,30 +105,44 @@ class Account {
   /// 2^16.
   Info rescale(const Info& a) const;
   /// Down to a level, at so many times its canonical scale.
-  One bring(const Info& a, unsigned level, double times = 1) const;
+  One lower(const Info& a, unsigned level, double times = 1) const;
   /// The residues modulo the primes of a lower level alone, which are among a's: values and scale
   /// stay.
   Info restrict(const Info& a, unsigned level) const;
   /// log2 of the error that rounding adds on the way down to a level.
-  double floor_of_lowering(unsigned level) const;
+  double error_of_lowering(unsigned level) const;
   Info take(const Info& a, std::size_t count) const;
+  Info multiply_integer(const Info& a, std::int64_t by) const;
+  Info multiply_by_i(const Info& a) const;
+  /// 2·a² - 1, the cosine of twice an angle, of a product a² that is not rescaled.
+  Info double_angle(const Info& square, Doubling by) const;
+
+  // ---- the same residues, of which something else is stated
+
   /// With bounds that the caller knows (of coefficients: of their sum), as far as they say more
   /// than what is known. ParameterError for bounds that contradict it, and for an upper one below
   /// the lower one; EncodingError for two bounds of values that are not real ones in slots.
-  Info bounded(const Info& a, const Bounds& bound) const;
+  Info with_bound(const Info& a, const Bounds& bound) const;
   /// The same with bounds that follow from others. If these hold zeros only, which are no larger
   /// than their errors, nothing is stated of the size.
   Info narrowed(const Info& a, const Bounds& ends) const {
-    return ends.most() > 0 ? bounded(a, ends) : a;
+    return ends.most() > 0 ? with_bound(a, ends) : a;
   }
-  /// The same values at another scale, by which they are divided.
-  static Info magnified(const Info& a, double by);
   /// With log2 of a bound of the absolute values, and nothing else known of them.
-  static Info bounded_by(Info a, double log2_bound);
-  /// log2 of a smaller error, of what info.error is one of. A larger one leaves that which is
-  /// there.
-  double erring(const Info& a, double error) const;
-  Info scale_integer(const Info& a, std::int64_t by) const;
+  static Info with_log2_bound(Info a, double log2_bound);
+  /// With a smaller error (CiphertextInfo::error, but as a number) that the caller knows; a larger
+  /// one changes nothing. ParameterError unless it is positive.
+  Info with_error(const Info& a, double error) const;
+  /// With a negligible error, where a circuit states the true one of its result later.
+  static Info without_error(Info a);
+  /// With an error of so much (a number, not log2) besides its own.
+  static Info with_more_error(Info a, double more);
+  /// At `by` times the scale: the values, bounds and errors are divided by that.
+  static Info with_scale(Info a, double by);
+  /// At the canonical scale of its level, which differs from its own by roundings of doubles.
+  Info with_canonical_scale(Info a) const;
+  /// As vectors of so many values, with the same slots().
+  static Info with_length(Info a, std::uint64_t length);
 
   /// What is known of plaintexts: how many, their scale, log2 of the bound of their values, values
   /// of each, and between which numbers real ones lie.
@@ -136,33 +158,51 @@ class Account {
   /// With plaintexts over the ciphertext's primes. Sums want its scale.
   Info add_plain(const Info& a, const Plain& m, bool subtract = false) const;
   Info multiply_plain(const Info& a, const Plain& m) const;
-  /// An operand of a combination, its coefficient, and the scale that this has. A plaintext for a
-  /// coefficient counts as its largest value, and has the error of an encoding.
+  /// An operand of a combination and its coefficient: a number (constant()), or plaintexts, which
+  /// count as their largest value and have the error of an encoding.
   struct Weighted {
     Info of;
-    double coefficient = 0, scale = 1;
-    bool plaintext = false;
+    Plain by;
+    bool is_encoded = false;
   };
   /// Their sum and a constant, at `level` and the square of its scale. All may be restricted to
   /// that level's primes.
   Info combination(std::span<const Weighted> terms, double constant, unsigned level) const;
-  /// What is known of a linear map of the slots: the scale of its diagonals and their number, log2
-  /// of the largest sum of absolute values that a result's row has, and whether all are real.
+  /// What is known of a linear map of the slots: the scale of its diagonals and their number, the
+  /// largest sum of absolute values in a row of its matrix, and whether all values are real.
   struct Map {
-    double scale = 1, gain = 0;
+    double scale = 1, row_sum = 1;
     std::size_t diagonals = 1;
     bool real = true;
   };
-  /// The map's result of vectors of `length` values, not rescaled.
+  /// The map's result of vectors of `length` values, not rescaled. It is in baby and giant steps
+  /// (Halevi and Shoup, CRYPTO 2018): two key switches at most for each term.
   Info linear_map(const Info& a, const Map& map, std::uint64_t length) const;
-  /// log2 of errors of a bootstrap's sine for values of at most 1, without noise: the largest one
-  /// that grows with the value, and the deviation of one that does not, of different multiples of
-  /// the modulus.
+
+  // ---- a bootstrap (account_bootstrap.cpp; docs/ckks-noise.md)
+  //
+  // ModRaise adds multiples of the small modulus to coefficients, so that nothing is known of
+  // values from there until CoeffsToSlots has divided them by their range.
+
+  /// After CoeffsToSlots: `count` ciphertexts of t/range, real numbers within ±1, where t·q is a
+  /// coefficient and q the small modulus. Of their errors that of the conjugate alone is stated;
+  /// bootstrap() has all.
+  Info coeffs_to_slots(const Info& refreshed, std::size_t count) const;
+  /// log2 of errors of EvalMod's sine for values of at most 1, without noise: the largest one that
+  /// grows with the value, and the deviation of one that does not, of different multiples of the
+  /// modulus.
   struct SineError {
     double straightness = 0, fit = 0;
   };
-  /// The same values at the highest level of users, after a bootstrap.
-  Info refreshed(const Info& a, const SineError& sine) const;
+  /// The same values at the highest level of users.
+  Info bootstrap(const Info& a, const SineError& sine) const;
+  /// What a second iteration refreshes (META-BTS: Bae, Cheon, Cho, Kim, Kim, CCS 2022): the
+  /// difference of x and its bootstrap, times 2^bits. The difference holds the error of the
+  /// bootstrap as values of at most 1; its own error is that of x and of the roundings that bring
+  /// the bootstrap to its level.
+  Info bootstrap_remainder(const Info& x, const Info& bootstrapped, const Info& difference,
+                           unsigned bits) const;
+
   /// The scale that plaintexts for products should have, so that the rescaled product has the
   /// canonical one: that of the level.
   double plain_scale(const Info& a) const { return parameters_.scale(a.level); }
@@ -178,20 +218,24 @@ class Account {
   bool canonical_square(const Info& a) const {
     return a.scale == parameters_.scale(a.level) * parameters_.scale(a.level);
   }
-  /// Returns log2 of the errors of the steps of a bootstrap that both orders have. `slots` is what
-  /// is added for each of the sine's values.
-  std::vector<double> errors_of_sine(double log2_slots) const;
-  /// The scale after rescaling.
-  double rescaled(const Info& a) const;
-  /// EncodingError names the scales if the integer that leads there is below 2^24.
-  One brought(const Info& a, unsigned level, double scale) const;
+  /// Returns log2 of the errors of CoeffsToSlots and EvalMod, and adds `log2_more` to each.
+  std::vector<double> errors_after_mod_raise(double log2_more) const;
+  double scale_after_rescaling(const Info& a) const;
+  /// To that scale at that level. EncodingError names the scales if the integer that leads there is
+  /// below 2^24.
+  One to_scale(const Info& a, unsigned level, double scale) const;
+  /// To that level's canonical scale, unless it is at that level.
+  One lowered(const Info& a, unsigned level) const;
   Info prepared(const Info& a, const Preparation& by, double scale) const;
-  Info met(const Info& a, const Info& b) const;
-  /// What is known of values: log2 of a bound, and the ends of real ones.
-  static void know(Info& out, double log2_bound, const Bounds& ends);
+  /// The packing, count and length of what two operands give, and all else as `a` has it.
+  /// EncodingError if one holds coefficients and the other slots; ShapeError as check_lengths().
+  Info joined(const Info& a, const Info& b) const;
+  Info joined(const Info& a, const Plain& m) const;
+  /// States log2 of a bound of the values, and the ends of real ones.
+  static void set_bounds(Info& out, double log2_bound, const Bounds& ends);
   /// log2 of the error of values of which each is off by that part of itself (log2). Coefficients'
   /// errors are stated as those of slots, sqrt(N) times as large, though one may be all of them.
-  double relative(const Info& a, double part) const;
+  double relative_error(double log2_bound, Packing packing, double part) const;
   /// log2 of the largest coefficient of the error, in units of the values.
   double largest_error(const Info& a) const;
   /// NoiseError unless the values and their errors fit the modulus; it says which of them does not.

@@ -46,6 +46,9 @@ std::int64_t raised_by(const Parameters& p);
 /// (Irwin and Hall's distribution).
 double log2_beyond(const ParameterLiteral& literal, double range);
 
+/// The g of conjugation: X -> X^-1.
+inline std::uint32_t conjugation_exponent(const Parameters& p) { return 2 * p.N() - 1; }
+
 /// Returns how many words each ciphertext of a batch has on the host.
 inline std::size_t words_of(const Parameters& parameters, const CiphertextInfo& info) {
   return std::size_t{info.parts} * parameters.primes(info.level).size() * parameters.N();

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "schemes/ckks/derived.h"
 #include "schemes/ckks/server_state.h"
 #include "whorl/error.h"
 
@@ -20,7 +21,7 @@ Array DryRun::fresh(Packing packing, std::size_t count, std::uint64_t length, co
                      " values are asked for; there must be one, of 1 … " + std::to_string(most) +
                      " values");
   const CiphertextInfo info = state.account.fresh(packing, count, length, bound, !secret_key);
-  return Server::State::put(
+  return Server::State::array(
       info, state.evaluator->upload({}, {info.parts, state.account.basis(info.level), count,
                                          lattice::rlwe::Form::evaluation}));
 }
@@ -33,7 +34,7 @@ KeyRequest DryRun::asked() const {
   for (const auto& [g, power] : state.keys.sources()) {
     if (g == 1)
       out.relinearise = std::max(out.relinearise, power + 1);
-    else if (g == 2 * state.parameters.N() - 1)
+    else if (g == conjugation_exponent(state.parameters))
       out.conjugate = true;
     else
       turns.insert(g);

@@ -82,7 +82,7 @@ std::vector<KeyName> keys_of(const Parameters& p, const KeyRequest& request) {
     return out;
   };
   std::vector<std::uint32_t> usual = exponents(request.rotations);
-  if (request.conjugate) usual.push_back(2 * p.N() - 1);
+  if (request.conjugate) usual.push_back(conjugation_exponent(p));
   std::vector<KeyName> out;
   for (const rlwe::SwitchSource& source :
        rlwe::switch_sources(request.relinearise, std::move(usual)))

@@ -7,7 +7,7 @@
 
 #include "math/memory.h"
 #include "math/text.h"
-#include "schemes/ckks/access.h"
+#include "schemes/ckks/derived.h"
 #include "schemes/ckks/server_state.h"
 #include "schemes/owner.h"
 #include "whorl/error.h"
@@ -25,6 +25,14 @@ void check_power(const char* what, std::uint64_t value, std::uint64_t least, std
     throw ShapeError(std::string(what) + ", " + std::to_string(value) +
                      ", is not a power of two in " + std::to_string(least) + " … " +
                      std::to_string(most));
+}
+
+/// Returns ones at the values `first` … `first + count - 1` of a vector, among the zeros of all
+/// slots.
+std::vector<Complex> ones(std::uint64_t slots, std::uint64_t first, std::uint64_t count) {
+  std::vector<Complex> out(slots);
+  std::fill_n(out.begin() + static_cast<std::ptrdiff_t>(first), count, 1.0);
+  return out;
 }
 
 }  // namespace
@@ -60,7 +68,7 @@ Array Server::upload(const Ciphertexts& c) const {
     throw EncodingError("vectors of " + std::to_string(i.length) +
                         " values have zeros behind them, as versions before 0.1 encrypted them: "
                         "polynomials of such vectors would be wrong; encrypt the values again");
-  return State::put(
+  return State::array(
       i, state_->evaluator->upload(c.data, {i.parts, state_->account.basis(i.level), i.count,
                                             lattice::rlwe::Form::evaluation}));
 }
@@ -74,8 +82,8 @@ Array Server::add(const Array& a, const Array& b) const { return state_->add(a, 
 Array Server::sub(const Array& a, const Array& b) const { return state_->add(a, b, true); }
 Array Server::negate(const Array& a) const {
   state_->check(a);
-  return State::put(state_->account.scale_integer(a.info_, -1),
-                    state_->evaluator->negate(*a.residues_));
+  return State::array(state_->account.multiply_integer(a.info_, -1),
+                      state_->evaluator->negate(*a.residues_));
 }
 Array Server::multiply(const Array& a, const Array& b, const Finish& finish) const {
   return state_->product(a, b, finish);
@@ -93,21 +101,17 @@ Array Server::rescale(const Array& a) const {
 }
 Array Server::lower(const Array& a, unsigned level) const {
   state_->check(a);
-  return Access::lower(*this, a, level, 1);
+  return state_->lower(a, level);
 }
 
 Array Server::with_bound(const Array& a, const Bounds& bound) const {
   state_->check(a);
-  Array out = a;
-  out.info_ = state_->account.bounded(a.info_, bound);
-  return out;
+  return State::with_info(a, state_->account.with_bound(a.info_, bound));
 }
 
 Array Server::with_error(const Array& a, double error) const {
   state_->check(a);
-  Array out = a;
-  out.info_.error = state_->account.erring(a.info_, error);
-  return out;
+  return State::with_info(a, state_->account.with_error(a.info_, error));
 }
 
 Array Server::add_plain(const Array& a, std::span<const Complex> values, std::size_t length) const {
@@ -130,8 +134,8 @@ Array Server::multiply_scalar(const Array& a, Complex value, bool rescaled) cons
 }
 Array Server::multiply_integer(const Array& a, std::int64_t value) const {
   state_->check(a);
-  return State::put(state_->account.scale_integer(a.info_, value),
-                    state_->evaluator->scale(*a.residues_, value));
+  return State::array(state_->account.multiply_integer(a.info_, value),
+                      state_->evaluator->scale(*a.residues_, value));
 }
 Array Server::multiply_by_i(const Array& a) const {
   state_->check(a);
@@ -153,23 +157,11 @@ Array Server::conjugate(const Array& a) const {
   state_->check(a);
   if (a.info_.packing == Packing::coefficients)
     throw EncodingError("conjugate: the values are coefficients, which are real");
-  const std::uint32_t g = 2 * parameters().N() - 1;
+  const std::uint32_t g = conjugation_exponent(parameters());
   if (!state_->keys.has(g, 1))
     throw KeyMismatchError("conjugation has no key: ask the client for conjugate");
   return state_->automorphisms(a, std::span(&g, 1))[0];
 }
-namespace {
-
-/// Returns ones at the values `first` … `first + count - 1` of a vector, among the zeros of all
-/// slots.
-std::vector<Complex> ones(std::uint64_t slots, std::uint64_t first, std::uint64_t count) {
-  std::vector<Complex> out(slots);
-  std::fill_n(out.begin() + static_cast<std::ptrdiff_t>(first), count, 1.0);
-  return out;
-}
-
-}  // namespace
-
 Array Server::sum(const Array& a, std::uint64_t period) const {
   state_->check_packed("sum", a);
   const std::uint64_t length = a.info_.length, slots = a.info_.slots();
@@ -182,21 +174,19 @@ Array Server::sum(const Array& a, std::uint64_t period) const {
                      "the values with zeros behind, as " +
                      std::to_string(slots) + " values");
   return state_->fleet->together([&] {
-    Array sum = state_->relinearised(a);
-    sum.info_.length = slots;
+    Array sum = State::with_length(state_->relinearised(a), slots);
     // Copies behind the values do not count.
     if (slots != length) sum = state_->multiply(sum, ones(slots, 0, length), 0, true);
     for (std::uint64_t step = period; step < slots; step *= 2)
       sum = add(sum, rotate(sum, static_cast<std::int64_t>(step)));
-    sum.info_.length = period;
+    sum = State::with_length(std::move(sum), period);
     if (slots == length) return sum;
     // A sum has `fewest` terms, or one more.
     const auto fewest = static_cast<double>(length / period),
                most = static_cast<double>((length + period - 1) / period);
     const Bounds each = a.info_.bounds();
-    return Access::narrowed(*this, sum,
-                            {std::min(fewest * each.low, most * each.low),
-                             std::max(fewest * each.high, most * each.high)});
+    return state_->narrowed(sum, {std::min(fewest * each.low, most * each.low),
+                                  std::max(fewest * each.high, most * each.high)});
   });
 }
 Array Server::replicate(const Array& a, std::uint64_t first, std::uint64_t count) const {
@@ -210,10 +200,9 @@ Array Server::replicate(const Array& a, std::uint64_t first, std::uint64_t count
                      ", the count, with so many values from there to the end of " +
                      std::to_string(length));
   return state_->fleet->together([&] {
-    Array whole = state_->relinearised(a);
-    whole.info_.length = slots;
-    const Array chosen = state_->multiply(whole, ones(slots, first, count), 0, true);
-    return Access::narrowed(*this, sum(chosen, count), a.info_.bounds());
+    const Array whole = State::with_length(state_->relinearised(a), slots),
+                chosen = state_->multiply(whole, ones(slots, first, count), 0, true);
+    return state_->narrowed(sum(chosen, count), a.info_.bounds());
   });
 }
 Array Server::repeat(const Array& a, std::uint64_t length) const {
@@ -226,15 +215,13 @@ Array Server::repeat(const Array& a, std::uint64_t length) const {
         std::to_string(length) +
         ": their number must be a power of two, and the length a multiple of it up to " +
         std::to_string(parameters().slots()));
-  Array out = a;
-  out.info_.length = length;
-  return out;
+  return State::with_length(a, length);
 }
 
 Array Server::take(const Array& a, std::span<const std::uint32_t> indices) const {
   state_->check(a);
-  return State::put(state_->account.take(a.info_, indices.size()),
-                    state_->evaluator->take(*a.residues_, indices));
+  return State::array(state_->account.take(a.info_, indices.size()),
+                      state_->evaluator->take(*a.residues_, indices));
 }
 Array Server::concatenate(std::span<const Array> arrays) const {
   if (arrays.empty()) throw ShapeError("concatenate: no array is given");
@@ -252,7 +239,7 @@ Array Server::concatenate(std::span<const Array> arrays) const {
     std::vector<lattice::rlwe::Array> each;
     for (std::size_t i = 0; i < arrays.size(); ++i)
       each.push_back(state_->prepared(arrays[i], all.each[i]));
-    return State::put(all.result, state_->evaluator->join(each));
+    return State::array(all.result, state_->evaluator->join(each));
   });
 }
 

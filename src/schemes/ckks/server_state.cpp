@@ -81,10 +81,6 @@ void check_fits(double most, double scale) {
 
 }  // namespace
 
-void Server::State::check_plain(std::span<const Complex> values, double scale) {
-  check_fits(extent_of(values).most, scale);
-}
-
 Server::State::State(const EvaluationKeys& data, std::shared_ptr<const run::SessionState> on)
     : parameters(data.parameters),
       key_id(data.key_id),
@@ -148,7 +144,7 @@ const rlwe::Keys& Server::State::keys_of(SwitchRole role) const {
   return keys;
 }
 
-Array Server::State::put(Info info, rlwe::Array residues) {
+Array Server::State::array(Info info, rlwe::Array residues) {
   Array out;
   out.info_ = std::move(info);
   out.residues_ = std::make_shared<const rlwe::Array>(std::move(residues));
@@ -221,6 +217,11 @@ rlwe::Array Server::State::prepared(const Array& a, const Preparation& by) const
   return by.level == a.info_.level ? out : divided(out, by.level);
 }
 
+Array Server::State::lower(const Array& a, unsigned level, double times) const {
+  const Account::One to = account.lower(a.info_, level, times);
+  return fleet->together([&] { return array(to.result, prepared(a, to.a)); });
+}
+
 Array Server::State::add(const Array& a, const Array& b, bool subtract) const {
   check(a);
   check(b);
@@ -228,19 +229,19 @@ Array Server::State::add(const Array& a, const Array& b, bool subtract) const {
   const Account::Two sum = account.add(a.info_, b.info_, subtract);
   return fleet->together([&] {
     const rlwe::Array x = prepared(a, sum.a), y = prepared(b, sum.b);
-    return put(sum.result, subtract ? evaluator->sub(x, y) : evaluator->add(x, y));
+    return array(sum.result, subtract ? evaluator->sub(x, y) : evaluator->add(x, y));
   });
 }
 
 Array Server::State::relinearised(const Array& a) const {
   if (a.info_.parts == 2) return a;
-  return put(account.relinearise(a.info_),
-             evaluator->relinearise(residues(a), keys, no_plain_modulus));
+  return array(account.relinearise(a.info_),
+               evaluator->relinearise(residues(a), keys, no_plain_modulus));
 }
 
 Array Server::State::rescaled(const Array& a) const {
   const Info info = account.rescale(a.info_);
-  return put(info, divided(residues(a), info.level));
+  return array(info, divided(residues(a), info.level));
 }
 
 Array Server::State::product(const Array& a, const Array& b, const Finish& finish) const {
@@ -254,7 +255,7 @@ Array Server::State::product(const Array& a, const Array& b, const Finish& finis
   return fleet->together([&] {
     const rlwe::Array x = prepared(a, product.a), y = &a == &b ? x : prepared(b, product.b);
     if (finish.relinearised) return relinearised_product(product.result, x, y, {}, finish.rescaled);
-    Array out = put(product.result, evaluator->tensor(x, y));
+    Array out = array(product.result, evaluator->tensor(x, y));
     return finish.rescaled ? rescaled(out) : out;
   });
 }
@@ -272,24 +273,21 @@ Array Server::State::product_plus(const Array& a, const Array& b, const Array* a
                            factors.result.count == added->info_.count;
   return fleet->together([&] {
     const rlwe::Array x = prepared(a, factors.a), y = &a == &b ? x : prepared(b, factors.b);
-    if (!as_they_are) return add(put(factors.result, evaluator->tensor(x, y)), *added, false);
-    return put(sum.result, evaluator->tensor(x, y, {.added = &residues(*added)}));
+    if (!as_they_are) return add(array(factors.result, evaluator->tensor(x, y)), *added, false);
+    return array(sum.result, evaluator->tensor(x, y, {.added = &residues(*added)}));
   });
 }
 
-Array Server::State::twice_product_less_1(const Array& a, const Array& b, bool by_scale) const {
+Array Server::State::double_angle(const Array& a, Doubling by) const {
   check(a);
-  check(b);
-  check_counts(a.info_.count, b.info_.count, "ciphertexts");
-  const Account::Two product = account.multiply(a.info_, b.info_, &a == &b);
-  Info info = account.scale_integer(product.result, 2);
-  if (by_scale) info.scale /= 2;
-  info = account.add_plain(info, account.constant(-1, info.scale, info.packing));
+  const Account::Two square = account.multiply(a.info_, a.info_, true);
+  const Info info = account.double_angle(square.result, by);
   const std::vector<std::uint64_t> less_1 = residues_of(-info.scale, info.level);
-  return fleet->together([&] {
-    const rlwe::Array x = prepared(a, product.a), y = &a == &b ? x : prepared(b, product.b);
-    return relinearised_product(info, x, y, {!by_scale, less_1}, true);
+  const Array out = fleet->together([&] {
+    const rlwe::Array x = prepared(a, square.a);
+    return relinearised_product(info, x, x, {by == Doubling::of_residues, less_1}, true);
   });
+  return by == Doubling::of_scale ? with_info(out, account.with_canonical_scale(out.info_)) : out;
 }
 
 Array Server::State::relinearised_product(const Info& product, const rlwe::Array& a,
@@ -298,13 +296,13 @@ Array Server::State::relinearised_product(const Info& product, const rlwe::Array
                                           bool rescaled) const {
   Info info = account.relinearise(product);
   if (rescaled) info = account.rescale(info);
-  return put(info, evaluator->relinearised_product(a, b, end, keys, account.basis(info.level),
-                                                   no_plain_modulus));
+  return array(info, evaluator->relinearised_product(a, b, end, keys, account.basis(info.level),
+                                                     no_plain_modulus));
 }
 
 Array Server::State::relinearised_and_rescaled(const Array& a) const {
   const Info info = account.rescale(account.relinearise(a.info_));
-  return put(
+  return array(
       info, evaluator->relinearise(residues(a), keys, account.basis(info.level), no_plain_modulus));
 }
 
@@ -336,7 +334,7 @@ std::vector<Array> Server::State::automorphisms(const Array& a,
     std::vector<Array> out;
     out.reserve(gs.size());
     for (std::size_t i = 0; i < gs.size(); ++i)
-      out.push_back(gs[i] == 1 ? two : put(info, turned[i]));
+      out.push_back(gs[i] == 1 ? two : array(info, turned[i]));
     return out;
   });
 }
@@ -360,10 +358,11 @@ Account::Plain Server::State::known_of(const Info& a, std::span<const Complex> v
 }
 
 Server::State::Encoded Server::State::encoded(const Info& a, std::span<const Complex> values,
-                                              std::size_t of_each, double scale) const {
+                                              std::size_t of_each, double scale,
+                                              unsigned level) const {
   const Account::Plain known = known_of(a, values, of_each, scale);
   check_fits(known.values.most(), scale);
-  return {plaintexts(values, known.length, known.packing, scale, account.basis(a.level)), known};
+  return {plaintexts(values, known.length, known.packing, scale, account.basis(level)), known};
 }
 
 rlwe::Array Server::State::plaintexts(std::span<const Complex> values, std::size_t length,
@@ -394,6 +393,7 @@ rlwe::Array Server::State::plaintexts(std::span<const Complex> values, std::size
 
 rlwe::Array Server::State::factor(std::span<const Complex> values, double scale,
                                   const ring::Basis& basis) const {
+  check_fits(extent_of(values).most, scale);
   return math::with_memory_for(
       "a plaintext", [&] { return evaluator->interpolate_by_period(values, scale, basis); });
 }
@@ -415,8 +415,8 @@ Array Server::State::add(const Array& a, std::span<const Complex> values, std::s
   return fleet->again([&] {
     const rlwe::Array m =
         zeros == 0 ? plain : evaluator->scale(plain, residues_of(std::ldexp(1, zeros), info.level));
-    return put(info, subtract ? evaluator->sub_plain(residues(a), m)
-                              : evaluator->add_plain(residues(a), m));
+    return array(info, subtract ? evaluator->sub_plain(residues(a), m)
+                                : evaluator->add_plain(residues(a), m));
   });
 }
 
@@ -424,11 +424,11 @@ Array Server::State::multiply(const Array& a, std::span<const Complex> values, s
                               bool rescale) const {
   check(a);
   if (rescale) Account::check_level(a.info_.level);
-  const Encoded m = encoded(a.info_, values, length, account.plain_scale(a.info_));
+  const Encoded m = encoded(a.info_, values, length, account.plain_scale(a.info_), a.info_.level);
   const Info info = account.multiply_plain(a.info_, m.known);
   if (rescale) static_cast<void>(account.rescale(info));
   return fleet->together([&] {
-    const Array out = put(info, evaluator->multiply_plain(residues(a), m.residues));
+    const Array out = array(info, evaluator->multiply_plain(residues(a), m.residues));
     return rescale ? rescaled(out) : out;
   });
 }
@@ -445,7 +445,7 @@ Array Server::State::multiply_real(const Array& a, double value, bool rescale) c
   const Info info = account.multiply_plain(a.info_, known);
   if (rescale) static_cast<void>(account.rescale(info));
   return fleet->together([&] {
-    const Array out = put(info, evaluator->scale(residues(a), static_cast<std::int64_t>(by)));
+    const Array out = array(info, evaluator->scale(residues(a), static_cast<std::int64_t>(by)));
     return rescale ? rescaled(out) : out;
   });
 }
@@ -453,10 +453,10 @@ Array Server::State::multiply_real(const Array& a, double value, bool rescale) c
 Array Server::State::multiply_by_i(const Array& a) const {
   if (a.info_.packing == Packing::coefficients)
     throw EncodingError("multiply_by_i: the values are coefficients, which are real");
-  Info info = Account::bounded_by(a.info_, a.info_.bound);
-  info.packing = Packing::complex;
-  return fleet->again(
-      [&] { return put(info, evaluator->multiply_plain(residues(a), constants.imaginary_plain)); });
+  return fleet->again([&] {
+    return array(account.multiply_by_i(a.info_),
+                 evaluator->multiply_plain(residues(a), constants.imaginary_plain));
+  });
 }
 
 Array Server::State::add_scalar(const Array& a, Complex value) const {
@@ -471,24 +471,24 @@ Array Server::State::add_scalar(const Array& a, Complex value) const {
   // It fits the modulus then, so that it may be larger than what a plaintext of numbers holds.
   const Info info = account.add_plain(a.info_, known);
   return fleet->again(
-      [&] { return put(info, with_constant(residues(a), 1, value, scale, info.level)); });
+      [&] { return array(info, with_constant(residues(a), 1, value, scale, info.level)); });
 }
 
 Array Server::State::multiply_add(const Array& a, std::int64_t by, double value) const {
   check(a);
-  const Info product = account.scale_integer(a.info_, by);
+  const Info product = account.multiply_integer(a.info_, by);
   const Info info =
       account.add_plain(product, account.constant(value, product.scale, product.packing));
   return fleet->again([&] {
-    return put(info,
-               with_constant(residues(a), static_cast<double>(by), value, info.scale, info.level));
+    return array(
+        info, with_constant(residues(a), static_cast<double>(by), value, info.scale, info.level));
   });
 }
 
 Array Server::State::reaching(const Array& a, unsigned level) const {
   if (residues(a).basis().includes(account.basis(level))) return a;
-  const Account::One to = account.bring(a.info_, level);
-  return put(to.result, prepared(a, to.a));
+  const Account::One to = account.lower(a.info_, level);
+  return array(to.result, prepared(a, to.a));
 }
 
 Array Server::State::restricted(const Array& a, unsigned level) const {
@@ -497,8 +497,8 @@ Array Server::State::restricted(const Array& a, unsigned level) const {
   return fleet->again([&] {
     const Array reached = reaching(a, level);
     if (reached.info_.level == level) return reached;  // a division brought it there
-    return put(account.restrict(reached.info_, level),
-               evaluator->restrict(residues(reached), account.basis(level)));
+    return array(account.restrict(reached.info_, level),
+                 evaluator->restrict(residues(reached), account.basis(level)));
   });
 }
 
@@ -515,12 +515,12 @@ Array Server::State::linear_combination(std::span<const Array> arrays,
       const double by = product / a.info_.scale;
       operands.push_back(residues(a));
       weights.push_back(residues_of(coefficients[i] * by, level));
-      known.push_back({a.info_, coefficients[i], by});
+      known.push_back({a.info_, account.constant(coefficients[i], by, a.info_.packing)});
     }
     const Info sum = account.combination(known, constant, level);
     const Array out =
-        put(sum, evaluator->combination(operands, weights, residues_of(constant * product, level),
-                                        account.basis(level)));
+        array(sum, evaluator->combination(operands, weights, residues_of(constant * product, level),
+                                          account.basis(level)));
     return rescale ? rescaled(out) : out;
   });
 }
@@ -534,17 +534,14 @@ Array Server::State::linear_combination(std::span<const Array> arrays,
     std::vector<Account::Weighted> known;
     for (std::size_t i = 0; i < arrays.size(); ++i) {
       const Array a = reaching(arrays[i], level);
-      Info of = a.info_;
-      of.level = level;
-      const Encoded m = encoded(of, coefficients[i], length, product / of.scale);
-      of.count = std::max(of.count, m.known.count);
-      of.length = std::max(of.length, m.known.length);
+      const Encoded m = encoded(a.info_, coefficients[i], length, product / a.info_.scale, level);
       operands.push_back(residues(a));
       plains.push_back(m.residues);
-      known.push_back({of, std::exp2(m.known.bound), m.known.scale, true});
+      known.push_back({a.info_, m.known, true});
     }
     const Info sum = account.combination(known, 0, level);
-    const Array out = put(sum, evaluator->sum_of_products(operands, plains, account.basis(level)));
+    const Array out =
+        array(sum, evaluator->sum_of_products(operands, plains, account.basis(level)));
     return rescale ? rescaled(out) : out;
   });
 }

@@ -38,15 +38,23 @@ struct Server::State {
   lattice::rlwe::Keys open_keys(SwitchRole role) const;
   const lattice::rlwe::Keys& keys_of(SwitchRole role) const;
 
-  /// EncodingError for a number that is not finite, or too large for a plaintext of that scale.
-  static void check_plain(std::span<const Complex> values, double scale);
-
   static constexpr std::uint64_t no_plain_modulus = 1;
 
   // ---- arrays
 
-  static Array put(Info info, lattice::rlwe::Array residues);
+  static Array array(Info info, lattice::rlwe::Array residues);
   static const lattice::rlwe::Array& residues(const Array& a) { return *a.residues_; }
+  /// The same residues, of which the account states something else.
+  static Array with_info(Array a, const Info& info) {
+    a.info_ = info;
+    return a;
+  }
+  static Array with_length(Array a, std::uint64_t length) {
+    return with_info(a, Account::with_length(a.info_, length));
+  }
+  Array narrowed(const Array& a, const Bounds& ends) const {
+    return with_info(a, account.narrowed(a.info_, ends));
+  }
 
   /// i in every slot, at scale 1: a ciphertext of two parts that needs no key, and a plaintext.
   struct Constants {
@@ -68,6 +76,8 @@ struct Server::State {
     return evaluator->divide(a, account.basis(level), no_plain_modulus);
   }
 
+  /// Down to a level, at so many times its canonical scale.
+  Array lower(const Array& a, unsigned level, double times = 1) const;
   Array add(const Array& a, const Array& b, bool subtract) const;
   Array relinearised(const Array& a) const;
   Array rescaled(const Array& a) const;
@@ -92,14 +102,15 @@ struct Server::State {
   /// What is known of numbers at that scale that meet `a`.
   Account::Plain known_of(const Info& a, std::span<const Complex> values, std::size_t of_each,
                           double scale) const;
-  /// Numbers at that scale over the primes of `a`'s level.
-  Encoded encoded(const Info& a, std::span<const Complex> values, std::size_t of_each,
-                  double scale) const;
+  /// Numbers at that scale over the primes of a level.
+  Encoded encoded(const Info& a, std::span<const Complex> values, std::size_t of_each, double scale,
+                  unsigned level) const;
   /// Rows of `length` numbers as polynomials, made on the devices: values in slots, repeated with
   /// the least period that is a power of two, or coefficients. They have been checked.
   lattice::rlwe::Array plaintexts(std::span<const Complex> values, std::size_t length,
                                   Packing packing, double scale, const ring::Basis& basis) const;
-  /// One row that is only a factor: rlwe::Evaluator::interpolate_by_period.
+  /// One row of values in slots that is only a factor: rlwe::Evaluator::interpolate_by_period.
+  /// EncodingError for a number that is not finite, or too large for a plaintext of that scale.
   lattice::rlwe::Array factor(std::span<const Complex> values, double scale,
                               const ring::Basis& basis) const;
   Array add(const Array& a, std::span<const Complex> values, std::size_t length,
@@ -112,19 +123,24 @@ struct Server::State {
   Array multiply_by_i(const Array& a) const;
   /// Its plaintext has one coefficient, or two.
   Array add_scalar(const Array& a, Complex value) const;
+  /// by·a + value, in one pass.
   Array multiply_add(const Array& a, std::int64_t by, double value) const;
   /// a·b + added, neither relinearised nor rescaled; null: nothing is added.
   Array product_plus(const Array& a, const Array& b, const Array* added) const;
-  Array twice_product_less_1(const Array& a, const Array& b, bool by_scale) const;
+  /// 2·a² - 1 of real numbers, relinearised and rescaled: the cosine of twice an angle. Halving the
+  /// scale takes `a` at its level's canonical scale, and the result has that of its own.
+  Array double_angle(const Array& a, Doubling by) const;
   /// `a`, with the primes of that level and perhaps more: then it needs no division.
   Array reaching(const Array& a, unsigned level) const;
-  /// `a` at that level, without a division if the level's primes are among its own: then its scale
-  /// is what it was.
+  /// `a` at that level. If the level's primes are among its own, nothing is divided, and the scale
+  /// stays what it was.
   Array restricted(const Array& a, unsigned level) const;
-  /// The operands have two parts.
+  /// sum_i coefficients_i·arrays_i + constant at `level` and the square of its scale, or rescaled
+  /// from there. The arrays have two parts, and at least that level.
   Array linear_combination(std::span<const Array> arrays, std::span<const double> coefficients,
                            double constant, unsigned level, bool rescale) const;
-  /// The same with rows of `length` numbers for each coefficient, and without a constant.
+  /// The same with rows of `length` numbers for each coefficient: one row for all ciphertexts, or a
+  /// row for each; and without a constant. EncodingError for numbers that are too large.
   Array linear_combination(std::span<const Array> arrays,
                            std::span<const std::vector<Complex>> coefficients, std::size_t length,
                            unsigned level, bool rescale) const;

@@ -39,14 +39,14 @@ EncodedBootstrap encode_bootstrap(const Server& server, std::uint64_t slots,
 /// packing, the bound and the level of x: before maps are encoded for it.
 void check_bootstrap(const Server& server, const Array& x);
 
-/// The same values at Parameters::depth(), for a batch at once. Slots are moved to coefficients at
-/// the lowest levels first, so that real values need one sine in place of the two of complex ones
-/// (slim bootstrapping: Chen and Han, EUROCRYPT 2018; CKKS: Cheon, Han, Kim, Kim, Song, EUROCRYPT
-/// 2018), about three quarters of the time.
-/// The modulus is raised under a sparse secret (Bossuat, Troncoso-Pastoriza, Hubaux, ACNS 2022).
-/// With BootstrapLiteral::coefficients_last slots are moved to coefficients at the end, at levels
-/// above those of users; one sine is enough for real values there too, since half of the
-/// coefficients of their message tell the others.
+/// The same values at Parameters::depth(), for a batch at once. The steps are SlotsToCoeffs,
+/// ModRaise, CoeffsToSlots and EvalMod, a sine (Cheon, Han, Kim, Kim, Song, EUROCRYPT 2018).
+/// SlotsToCoeffs comes first, at the lowest levels, so that real values need one sine in place of
+/// the two of complex ones (slim bootstrapping: Chen and Han, EUROCRYPT 2018), about three quarters
+/// of the time. ModRaise is under a sparse secret (Bossuat, Troncoso-Pastoriza, Hubaux, ACNS 2022).
+/// With BootstrapLiteral::coefficients_last SlotsToCoeffs comes last, at levels above those of
+/// users; one sine is enough for real values there too, since half of the coefficients of their
+/// message tell the others.
 ///
 /// Values of x must be at most 1 by its bound (EncodingError; Server::with_bound states a bound
 /// that the caller knows), and its level at least Parameters::least_bootstrap_level (NoiseError).

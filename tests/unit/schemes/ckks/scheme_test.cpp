@@ -269,7 +269,7 @@ TEST(Ckks, WhatDoesNotFitIsNamed) {
   const Account account(test::ckks_insecure());
   CiphertextInfo a = account.fresh(Packing::real, 1, 4, 1, true);
   const auto said = [&](double bound, double error) {
-    a = Account::bounded_by(a, bound);
+    a = Account::with_log2_bound(a, bound);
     a.error = error;
     return test::message_of<NoiseError>([&] { return account.scale_integer(a, 1); });
   };
