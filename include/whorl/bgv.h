@@ -3,6 +3,5 @@
 
 #include "whorl/bgv/ciphertexts.h"
 #include "whorl/bgv/client.h"
-#include "whorl/bgv/forecast.h"
 #include "whorl/bgv/parameters.h"
 #include "whorl/bgv/server.h"

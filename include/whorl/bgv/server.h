@@ -13,6 +13,7 @@
 
 #include "whorl/bgv/ciphertexts.h"
 #include "whorl/bgv/parameters.h"
+#include "whorl/ring_costs.h"
 #include "whorl/session.h"
 
 namespace whorl::lattice::rlwe {
@@ -176,9 +177,36 @@ class Server {
 
  private:
   friend struct Access;
+  friend class DryRun;
   struct State;
   explicit Server(std::shared_ptr<const State> state) : state_(std::move(state)) {}
   std::shared_ptr<const State> state_;
+};
+
+/// A server without keys and residues, which says what a circuit needs before there is a key. Its
+/// arrays have the public facts (CiphertextInfo) and the sizes that they would have; operations
+/// and circuits give the same facts and throw the same errors as those of a Server that has all
+/// keys. Plaintexts in slots, and matrices, stand for any values: they count with the largest
+/// norm, and no diagonal is left out, so that bounds of the noise may be larger than a Server's. It
+/// uses no device, and download() throws DeviceError. Several threads may call it.
+class DryRun {
+ public:
+  explicit DryRun(const Parameters& parameters);
+
+  const Server& server() const { return server_; }
+  /// A batch of so many values in vectors of `length` values, with the arguments and the errors of
+  /// Client::encrypt: as it is encrypted under the public key, which makes more noise than the
+  /// secret key, or under that one.
+  Array fresh(Packing packing, std::size_t values, std::size_t length = 0,
+              bool secret_key = false) const;
+  /// The keys that operations have asked for. Rotations are as near to 0 as can be, from -N/4 + 1
+  /// to N/4.
+  KeyRequest asked() const;
+  /// What operations have cost so far, with the keys that they have asked for.
+  RingCosts costs() const;
+
+ private:
+  Server server_;
 };
 
 /// Operators for Server's add, sub, multiply (with relinearisation) and negate. The second operand

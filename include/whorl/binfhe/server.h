@@ -83,6 +83,7 @@ class Array {
 
  private:
   friend class Server;
+  friend struct Access;
   struct State;
   Array gate(Gate gate, const Array& other) const;
   Array gate(Gate gate, bool bit) const;
@@ -319,6 +320,7 @@ class Server {
 
  private:
   friend class Array;
+  friend struct Access;
   template <class Batch, class... Batches>
   Batch named(Gate gate, const Batch& first, const Batches&... others) const {
     const Batch* inputs[] = {&first, &others...};

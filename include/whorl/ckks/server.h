@@ -12,6 +12,7 @@
 
 #include "whorl/ckks/ciphertexts.h"
 #include "whorl/ckks/parameters.h"
+#include "whorl/ring_costs.h"
 #include "whorl/session.h"
 
 namespace whorl::lattice::rlwe {
@@ -202,6 +203,8 @@ class DryRun {
   /// secret, which request_bootstrap adds. Rotations are as near to 0 as can be, from -N/4 + 1 to
   /// N/4.
   KeyRequest asked() const;
+  /// What operations have cost so far, with all keys that they have asked for.
+  RingCosts costs() const;
 
  private:
   Server server_;

@@ -13,6 +13,7 @@
 #include <variant>
 
 #include "common/calls.h"
+#include "whorl/ring_costs.h"
 #include "whorl/session.h"
 
 namespace whorl::python {
@@ -46,6 +47,33 @@ nb::class_<Server> bind_base_server(nb::module_& module) {
       .def("download", calling(&Server::download), "a"_a)
       .def("take", calling<Server, Array>(&Server::take), "a"_a, "index"_a)
       .def("concatenate", calling<Server, Array>(&Server::concatenate), "arrays"_a);
+  return type;
+}
+
+/// A dry run of a scheme over RNS rings, which adds `fresh`.
+template <class DryRun, class Parameters>
+nb::class_<DryRun> bind_dry_run(nb::module_& module) {
+  using namespace nb::literals;
+  nb::class_<DryRun> type(module, "DryRun");
+  type.def(nb::init<const Parameters&>(), "parameters"_a)
+      .def_prop_ro("server", &DryRun::server)
+      .def("asked", &DryRun::asked)
+      .def("costs", [](const DryRun& run) {
+        const RingCosts costs = run.costs();
+        nb::dict out;
+        out["products"] = costs.products;
+        out["relinearisations"] = costs.relinearisations;
+        out["plain_products"] = costs.plain_products;
+        out["rotations"] = costs.rotations;
+        out["key_switches"] = costs.key_switches;
+        out["bootstraps"] = costs.bootstraps;
+        out["keys"] = costs.keys;
+        out["key_bytes"] = costs.key_bytes;
+        out["depth"] = costs.depth;
+        out["plain_depth"] = costs.plain_depth;
+        out["sums"] = costs.sums;
+        return out;
+      });
   return type;
 }
 

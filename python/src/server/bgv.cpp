@@ -45,6 +45,7 @@ void bind_bgv_server(nb::module_& module) {
   bind_info(array, "packing", &Info::packing, "count", &Info::count, "parts", &Info::parts, "limbs",
             &Info::limbs, "factor", &Info::factor, "length", &Info::length);
   array.def_prop_ro("each", &Array::each)
+      .def_prop_ro("everywhere", [](const Array& a) { return a.info().rest == bgv::Rest::same; })
       .def_prop_ro("noise_budget", &Array::noise_budget)
       .def_prop_ro("nbytes", &Array::bytes);
 
@@ -127,6 +128,9 @@ void bind_bgv_server(nb::module_& module) {
       .def("inner_sum", calling(&Server::inner_sum), "a"_a, "columns"_a)
       .def("mod_switch", calling(&Server::mod_switch), "a"_a, "limbs"_a)
       .def("shrink", calling(&Server::shrink), "a"_a, "spare_bits"_a);
+
+  bind_dry_run<bgv::DryRun, bgv::Parameters>(module).def(
+      "fresh", calling(&bgv::DryRun::fresh), "packing"_a, "values"_a, "length"_a, "secret_key"_a);
 }
 
 }  // namespace whorl::python

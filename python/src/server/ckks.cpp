@@ -194,18 +194,13 @@ void bind_ckks_server(nb::module_& module) {
       .def("maximum", calling_with<Server>(&ckks::maximum), "a"_a, "b"_a, "stages"_a)
       .def("minimum", calling_with<Server>(&ckks::minimum), "a"_a, "b"_a, "stages"_a);
 
-  nb::class_<DryRun>(module, "DryRun")
-      .def(nb::init<const ckks::Parameters&>(), "parameters"_a)
-      .def_prop_ro("server", &DryRun::server)
-      .def(
-          "fresh",
-          [](const DryRun& run, const std::string& packing, std::size_t count, std::uint64_t length,
-             double low, double high, bool secret_key) {
-            return run.fresh(from_name<ckks::Packing>(packing), count, length, {low, high},
-                             secret_key);
-          },
-          "packing"_a, "count"_a, "length"_a, "low"_a, "high"_a, "secret_key"_a)
-      .def("asked", &DryRun::asked);
+  bind_dry_run<DryRun, ckks::Parameters>(module).def(
+      "fresh",
+      [](const DryRun& run, const std::string& packing, std::size_t count, std::uint64_t length,
+         double low, double high, bool secret_key) {
+        return run.fresh(from_name<ckks::Packing>(packing), count, length, {low, high}, secret_key);
+      },
+      "packing"_a, "count"_a, "length"_a, "low"_a, "high"_a, "secret_key"_a);
 }
 
 }  // namespace whorl::python

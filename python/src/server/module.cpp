@@ -25,7 +25,6 @@ NB_MODULE(_server, module) {
   bind_binfhe_server(binfhe);
   auto bgv = module.def_submodule("bgv");
   bind_bgv_parameters(bgv);
-  bind_bgv_forecast(bgv);
   bind_bgv_data(bgv);
   bind_bgv_server(bgv);
   auto ckks = module.def_submodule("ckks");

@@ -14,7 +14,6 @@ void bind_binfhe_parameters(nb::module_& module);
 void bind_binfhe_data(nb::module_& module);
 void bind_binfhe_server(nb::module_& module);
 void bind_bgv_parameters(nb::module_& module);
-void bind_bgv_forecast(nb::module_& module);
 void bind_bgv_data(nb::module_& module);
 void bind_bgv_server(nb::module_& module);
 void bind_ckks_parameters(nb::module_& module);

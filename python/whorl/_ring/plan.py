@@ -28,6 +28,14 @@ class NoDevice:
     failed_devices = ()
     threads, key_bytes, key_id = 0, 0, bytes(16)
 
+    parameters: Any
+    run: Any
+    """The dry run of the C++ library."""
+    server: Any
+
+    def __init__(self, parameters: Any, run: Any) -> None:
+        self.parameters, self.run, self.server = parameters, run, run.server
+
     def __getattr__(self, name: str) -> Any:
         error = AttributeError if name.startswith("_") else TypeError
         raise error(f"plan: the operation {name!r} cannot be followed")
@@ -42,10 +50,21 @@ class NoDevice:
         """Nothing runs."""
 
 
+class Following:
+    """A tracing server: what a function sends back is a result, wherever it lies."""
+
+    __slots__ = ()
+
+    def download(self, a: Any) -> Any:
+        """The array itself."""
+        return a
+
+
 class RingPlan(Shown):
     """What the plans of both schemes say of their parameters and keys."""
 
     keys: dict[str, Any]
+    costs: dict[str, int]
     input_bytes: int
     output_bytes: int
     _parameters: Any
@@ -67,6 +86,7 @@ class RingPlan(Shown):
             ("N", f"{chosen.N:,}"),
             ("Q, P", self._primes()),
             ("keys", keys + of_bytes(self.key_bytes)),
+            ("operations", _said(self.costs)),
             ("inputs", of_bytes(self.input_bytes)),
             ("results' bytes", of_bytes(self.output_bytes)),
             *([("noise budget", budget)] if budget else []),
@@ -82,9 +102,19 @@ class RingPlan(Shown):
         return f"{count} rotation{'s' * (count != 1)}"
 
 
-def sizes(inputs: list[Any], results: list[Any]) -> dict[str, int]:
-    """The bytes of arrays, as a plan names them."""
+_COSTS = ("products", "relinearisations", "plain_products", "rotations", "key_switches")
+
+
+def _said(costs: Mapping[str, int]) -> str:
+    """How many operations there are, with the names that `costs` has."""
+    return ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in costs.items() if n) or "none"
+
+
+def sizes(recorder: NoDevice, inputs: list[Any], results: list[Any]) -> dict[str, Any]:
+    """What operations cost, and the bytes of arrays, as a plan names them."""
+    costs = recorder.run.costs()
     return {
+        "costs": {name: costs[name] for name in _COSTS},
         "input_bytes": sum(SEED_BYTES + each._core.nbytes // 2 for each in inputs),
         "output_bytes": sum(each._core.nbytes for each in results),
     }

@@ -3,7 +3,7 @@ from typing import Any
 
 import numpy as np
 
-from .parts import C128, F64, I32, I64, Batch, Checked, Keys, OnDevice, OnSession, Read
+from .parts import C128, F64, I32, I64, Batch, Checked, Keys, OnDevice, OnSession, Planned, Read
 
 class BootstrapLiteral:
     weight: int
@@ -214,10 +214,7 @@ class Server(OnSession[Server, EvaluationKeys, Parameters, Ciphertexts, Array]):
     def maximum(self, a: Array, b: Array, stages: SignStages) -> Array: ...
     def minimum(self, a: Array, b: Array, stages: SignStages) -> Array: ...
 
-class DryRun:
-    def __init__(self, parameters: Parameters) -> None: ...
-    server: Read[Server]
+class DryRun(Planned[Parameters, Server, KeyRequest]):
     def fresh(
         self, packing: str, count: int, length: int, low: float, high: float, secret_key: bool
     ) -> Array: ...
-    def asked(self) -> KeyRequest: ...

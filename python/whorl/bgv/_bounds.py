@@ -99,6 +99,25 @@ class Bounds(NamedTuple):
         low, high = (np.roll(each.reshape(len(each), 2, -1), -columns, axis=-1) for each in self)
         return Bounds(low.reshape(self.low.shape), high.reshape(self.high.shape))
 
+    def summed(self, columns: int) -> Bounds:
+        """Sums of so many slots of a row, from each slot on: a power of two."""
+        total, step = self, 1
+        while step < columns:
+            total, step = total + total.rolled(step), 2 * step
+        return total
+
+    def values(self, length: int, each: int) -> Bounds:
+        """The first `length` values of each vector of `each` rows, a vector in a row; 0: all."""
+        low, high = (ends.reshape(-1, each * ends.shape[-1]) for ends in self)
+        return Bounds(low[:, : length or None], high[:, : length or None])
+
+    def kept(self, length: int, each: int) -> Bounds:
+        """With zeros behind the first `length` values of each vector of `each` rows."""
+        low, high = (ends.copy() for ends in self)
+        for ends in (low, high):
+            ends.reshape(-1, each * ends.shape[-1])[:, length:] = 0
+        return Bounds(low, high)
+
     def swapped(self) -> Bounds:
         """The two rows of N/2 slots exchanged."""
         half = self.low.shape[-1] // 2

@@ -96,6 +96,10 @@ class Plan(RingPlan):
     """The largest value that a result can have."""
     keys: dict[str, Any]
     """Arguments of `Client.evaluation_keys`: `relinearise`, `rotations`, `swap_rows`."""
+    costs: dict[str, int]
+    """How many operations there are, of one ciphertext each: `products` of ciphertexts,
+    `relinearisations`, `plain_products` (with plaintexts, also in linear maps), `rotations`
+    (automorphisms of any kind) and `key_switches`."""
     input_bytes: int
     """Bytes of the inputs as a client sends them, seeded; under a public key twice as many."""
     output_bytes: int
@@ -212,22 +216,32 @@ class _Trace:
 
     def plan(self, parameters: Parameters) -> Plan:
         """The plan, with the parameters to use."""
-        recorder = self.recorder
+        asked = self.recorder.run.asked()
         return Plan(
-            depth=recorder.depth,
-            plain_products=recorder.plain_products,
-            sums=recorder.sums,
+            depth=self.costs["depth"],
+            plain_products=self.costs["plain_depth"],
+            sums=self.costs["sums"],
             low=int(self.low),
             high=int(self.high),
             keys={
-                "relinearise": recorder.most_parts,
-                "rotations": in_order(recorder.rotations),
-                "swap_rows": recorder.swaps,
+                "relinearise": asked.relinearise,
+                "rotations": in_order(asked.rotations),
+                "swap_rows": asked.swap_rows,
             },
-            **sizes(self.inputs, self.results),
+            **sizes(self.recorder, self.inputs, self.results),
             noise_budget=self.noise_budget,
             _parameters=parameters,
         )
+
+    @property
+    def costs(self) -> dict[str, Any]:
+        costs: dict[str, Any] = self.recorder.run.costs()
+        return costs
+
+    @property
+    def circuit(self) -> dict[str, int]:
+        """What parameters are chosen for."""
+        return {"depth": self.costs["depth"], "plain_products": self.costs["plain_depth"]}
 
     @property
     def low(self) -> float:
@@ -280,14 +294,14 @@ class _Search:
         trace = self._trace(first)
         least = self._least_modulus(trace)
         t = self._modulus(least, N) if given is None else self._checked(given, least, trace)
-        circuit = {"depth": trace.recorder.depth, "plain_products": trace.recorder.plain_products}
+        circuit = trace.circuit
         longest = self._longest(N, t, **circuit)
         best, trace = longest, self._trace(longest)
         if trace.noise_budget <= 0:
             raise ParameterError(
                 f"plan: N = {N} is secure up to {best.limbs} primes of {self.needs['prime_bits']} "
                 f"bits, which do not carry depth {circuit['depth']}, plain_products "
-                f"{circuit['plain_products']} and sums {trace.recorder.sums:.1f} with t = {t}: "
+                f"{circuit['plain_products']} and sums {trace.costs['sums']:.1f} with t = {t}: "
                 f"{-trace.noise_budget:.0f} bits are missing"
             )
         too_few = 0

@@ -108,6 +108,10 @@ class Plan(RingPlan):
     results: tuple[Expectation, ...]
     """What each result states, in the order in which the function returns them, for
     `Client.release(expect=...)`."""
+    costs: dict[str, int]
+    """How many operations there are, of one ciphertext each: `products` of ciphertexts,
+    `relinearisations`, `plain_products` (with plaintexts, also in linear maps), `rotations`
+    (automorphisms of any kind) and `key_switches`."""
     input_bytes: int
     """Bytes of the inputs as a client sends them, seeded; under a public key twice as many."""
     output_bytes: int
@@ -322,7 +326,7 @@ class _Trace:
             error=max(each.error for each in self.results),
             bound=max(each.bound for each in self.results),
             results=tuple(map(stated, self.results)),
-            **sizes(self.inputs, self.results),
+            **sizes(recorder, self.inputs, self.results),
             _parameters=parameters,
         )
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from .._core.progress import Report
-from .._ring.plan import NoDevice
+from .._ring.plan import Following, NoDevice
 from .._server import ckks as _lib
 from ..errors import NoiseError
 from ._arrays import EncryptedArray
@@ -92,10 +92,13 @@ class _Recorder(NoDevice):
     bootstrap, is given operands that are bootstrapped first.
     """
 
+    parameters: Parameters
+    run: _lib.DryRun
+    server: _lib.Server
+
     def __init__(self, parameters: Parameters, inserts: bool) -> None:
-        self.parameters, self.inserts = parameters, inserts
-        self.run = _lib.DryRun(parameters._core)
-        self.server = self.run.server
+        super().__init__(parameters, _lib.DryRun(parameters._core))
+        self.inserts = inserts
         self.operations = 0
         self.refreshes: list[Refresh] = []
         self.longest = 1
@@ -245,7 +248,7 @@ class _Recorder(NoDevice):
         return result
 
 
-class TracingServer(Server):
+class TracingServer(Following, Server):
     """A server over a `_Recorder`."""
 
     __slots__ = ()
@@ -267,10 +270,6 @@ class TracingServer(Server):
         *prefix, length = shape
         core = self._core.fresh(packing, math.prod(prefix), length, as_bounds(bound), secret_key)
         return EncryptedArray._wrap(core, self, tuple(prefix))
-
-    def download(self, a: EncryptedArray) -> Any:
-        """The array itself: what a function sends back is a result, wherever it lies."""
-        return a
 
     def _as_one(
         self, name: str, work: Callable[..., EncryptedArray], *operands: Encrypted

@@ -1,6 +1,10 @@
 #include "lattice/rlwe/dry_evaluator.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <mutex>
 #include <utility>
 
 #include "lattice/rlwe/keys.h"
@@ -12,10 +16,59 @@ DryEvaluator::DryEvaluator(std::shared_ptr<const run::Fleet> fleet, std::uint32_
                            unsigned special, unsigned word_bytes)
     : Evaluator(std::move(fleet), N, limbs, special), word_bytes_(word_bytes) {}
 
-Array DryEvaluator::of(const Shape& shape) const {
-  auto made = std::make_shared<Storage>(shared_from_this(), shape, std::vector<run::Piece>{});
+struct DryEvaluator::Traced final : Storage {
+  using Storage::Storage;
+  Trail trail;
+};
+
+const DryEvaluator::Trail& DryEvaluator::trail_of(const Array& a) {
+  return static_cast<const Traced&>(*storage_of(a)).trail;
+}
+
+DryEvaluator::Trail DryEvaluator::sum_of(std::span<const Array> arrays) {
+  Trail out = trail_of(arrays[0]);
+  for (const Array& a : arrays.subspan(1)) {
+    const Trail& next = trail_of(a);
+    out.depth = std::max(out.depth, next.depth);
+    out.plain_depth = std::max(out.plain_depth, next.plain_depth);
+    const double more = std::max(out.sums, next.sums), less = std::min(out.sums, next.sums);
+    out.sums = more + std::log2(1 + std::exp2(less - more));
+  }
+  return out;
+}
+
+DryEvaluator::Trail DryEvaluator::with_product(Trail trail, std::size_t plaintexts) {
+  ++trail.plain_depth;
+  trail.sums += std::log2(static_cast<double>(plaintexts));
+  return trail;
+}
+
+Array DryEvaluator::of(const Shape& shape, const Trail& trail) const {
+  auto made = std::make_shared<Traced>(shared_from_this(), shape, std::vector<run::Piece>{});
   made->bytes = shape.words(N()) * word_bytes_;
+  made->trail = trail;
+  const std::lock_guard lock(mutex_);
+  costs_.depth = std::max(costs_.depth, trail.depth);
+  costs_.plain_depth = std::max(costs_.plain_depth, trail.plain_depth);
+  costs_.sums = std::max(costs_.sums, trail.sums);
   return wrap(std::move(made));
+}
+
+RingCosts DryEvaluator::costs() const {
+  const std::lock_guard lock(mutex_);
+  return costs_;
+}
+
+void DryEvaluator::count(std::size_t RingCosts::*what, std::size_t times) const {
+  const std::lock_guard lock(mutex_);
+  costs_.*what += times;
+}
+
+void DryEvaluator::turn(std::uint32_t g, const Keys& keys, std::size_t times) const {
+  if (g <= 1) return;
+  static_cast<void>(keys.get(g, 1));
+  count(&RingCosts::rotations, times);
+  count(&RingCosts::key_switches, times);
 }
 
 std::size_t DryEvaluator::count_of(const char* what, std::span<const Array> arrays,
@@ -44,16 +97,20 @@ WordArray DryEvaluator::download(const Array&) const {
   throw DeviceError("a dry run has no ciphertexts that could be copied");
 }
 
-Array DryEvaluator::scale(const Array& a, std::int64_t) const { return a; }
-Array DryEvaluator::scale(const Array& a, std::span<const std::uint64_t>) const { return a; }
+Array DryEvaluator::scale(const Array& a, std::int64_t by) const {
+  Trail trail = trail_of(a);
+  trail.sums += std::log2(std::max(1.0, std::abs(static_cast<double>(by))));
+  return of(a.shape(), trail);
+}
 Array DryEvaluator::combination(std::span<const Array> arrays,
                                 std::span<const std::vector<std::uint64_t>>,
                                 std::span<const std::uint64_t>, const ring::Basis& basis) const {
-  return of(arrays[0], arrays[0].parts(), basis, count_of("combination", arrays, {}));
+  return of(arrays[0], arrays[0].parts(), basis, count_of("combination", arrays, {}),
+            sum_of(arrays));
 }
 
 Array DryEvaluator::transform(const Array& a, Form form) const {
-  return of(Shape{a.parts(), a.basis(), a.count(), form});
+  return of(Shape{a.parts(), a.basis(), a.count(), form}, trail_of(a));
 }
 Array DryEvaluator::take(const Array& a, std::span<const std::uint32_t> indices) const {
   for (const std::uint32_t index : indices)
@@ -65,8 +122,15 @@ Array DryEvaluator::take(const Array& a, std::span<const std::uint32_t> indices)
 }
 Array DryEvaluator::join(std::span<const Array> arrays) const {
   std::size_t count = 0;
-  for (const Array& a : arrays) count += a.count();
-  return of(arrays[0], arrays[0].parts(), arrays[0].basis(), count);
+  Trail longest;
+  for (const Array& a : arrays) {
+    const Trail& trail = trail_of(a);
+    count += a.count();
+    longest = {std::max(longest.depth, trail.depth),
+               std::max(longest.plain_depth, trail.plain_depth),
+               std::max(longest.sums, trail.sums)};
+  }
+  return of(arrays[0], arrays[0].parts(), arrays[0].basis(), count, longest);
 }
 Array DryEvaluator::restrict(const Array& a, const ring::Basis& basis) const {
   return of(a, a.parts(), basis, a.count());
@@ -75,24 +139,35 @@ Array DryEvaluator::divide(const Array& a, const ring::Basis& to, std::uint64_t)
   return of(a, a.parts(), to, a.count());
 }
 Array DryEvaluator::extend(const Array& a, const ring::Basis& to, ring::Lift) const {
+  count(&RingCosts::bootstraps, a.count());
   return of(a, a.parts(), to, a.count());
 }
 
 Array DryEvaluator::combine(const Array& a, const Array& b, bool) const {
-  return of(a, std::max(a.parts(), b.parts()), a.basis(), common_count("add", a, b));
+  return of(a, std::max(a.parts(), b.parts()), a.basis(), common_count("add", a, b),
+            sum_of(std::array{a, b}));
 }
 Array DryEvaluator::combine_plain(const Array& a, const Array& m, bool) const {
-  return of(a, a.parts(), a.basis(), common_count("add", a, m));
+  return of(a, a.parts(), a.basis(), common_count("add", a, m), sum_of(std::array{a, m}));
 }
 Array DryEvaluator::multiply_plain(const Array& a, const Array& m) const {
-  return of(a, a.parts(), a.basis(), common_count("multiply", a, m));
+  const std::size_t times = common_count("multiply", a, m);
+  count(&RingCosts::plain_products, times);
+  return of(a, a.parts(), a.basis(), times, with_product(trail_of(a), 1));
 }
 Array DryEvaluator::sum_of_products(std::span<const Array> arrays, std::span<const Array> plains,
                                     const ring::Basis& basis) const {
-  return of(arrays[0], arrays[0].parts(), basis, count_of("sum_of_products", arrays, plains));
+  const std::size_t times = count_of("sum_of_products", arrays, plains);
+  count(&RingCosts::plain_products, arrays.size() * times);
+  return of(arrays[0], arrays[0].parts(), basis, times, with_product(sum_of(arrays), 1));
 }
 Array DryEvaluator::tensor(const Array& a, const Array& b, const ProductEnd&) const {
-  return of(a, a.parts() + b.parts() - 1, a.basis(), common_count("multiply", a, b));
+  const std::size_t times = common_count("multiply", a, b);
+  count(&RingCosts::products, times);
+  Trail trail = sum_of(std::array{a, b});
+  ++trail.depth;
+  trail.sums = 0;
+  return of(a, a.parts() + b.parts() - 1, a.basis(), times, trail);
 }
 
 std::shared_ptr<const Key> DryEvaluator::prepare(const SwitchKeyData& data,
@@ -107,9 +182,11 @@ Array DryEvaluator::digits(const Array& a, unsigned, const ring::KeyLayout& layo
   return of(a, static_cast<unsigned>(used), a.basis() | layout.special, a.count());
 }
 Array DryEvaluator::inner_product(const Array& digits, const Key&, std::uint32_t) const {
+  count(&RingCosts::key_switches, digits.count());
   return of(digits, 2, digits.basis(), digits.count());
 }
 Array DryEvaluator::key_switch(const Array& a, const Key&, std::uint64_t) const {
+  count(&RingCosts::key_switches, a.count());
   return of(a, 2, a.basis(), a.count());
 }
 Array DryEvaluator::relinearise(const Array& a, const Keys& keys, std::uint64_t t) const {
@@ -118,6 +195,8 @@ Array DryEvaluator::relinearise(const Array& a, const Keys& keys, std::uint64_t 
 Array DryEvaluator::relinearise(const Array& a, const Keys& keys, const ring::Basis& to,
                                 std::uint64_t) const {
   for (unsigned power = 2; power < a.parts(); ++power) static_cast<void>(keys.get(1, power));
+  if (a.parts() > 2) count(&RingCosts::relinearisations, a.count());
+  count(&RingCosts::key_switches, (a.parts() - 2) * a.count());
   return of(a, 2, to, a.count());
 }
 Array DryEvaluator::relinearised_product(const Array& a, const Array& b, const ProductEnd& end,
@@ -128,34 +207,37 @@ Array DryEvaluator::relinearised_product(const Array& a, const Array& b, const P
 }
 std::vector<Array> DryEvaluator::automorphisms(const Array& a, std::span<const std::uint32_t> gs,
                                                const Keys& keys, std::uint64_t) const {
-  for (const std::uint32_t g : gs)
-    if (g != 1) static_cast<void>(keys.get(g, 1));
+  for (const std::uint32_t g : gs) turn(g, keys, a.count());
   return std::vector<Array>(gs.size(), of(a, 2, a.basis(), a.count()));
 }
 Array DryEvaluator::weighted_sum(const Array& a, std::span<const Term> terms, const Keys& keys,
                                  std::uint64_t) const {
   std::vector<Array> plains;
-  for (const Term& term : terms) {
-    if (term.g != 1) static_cast<void>(keys.get(term.g, 1));
-    plains.push_back(term.plain);
-  }
-  return of(a, 2, a.basis(), count_of("weighted_sum", std::span(&a, 1), plains));
+  for (const Term& term : terms) plains.push_back(term.plain);
+  const std::size_t times = count_of("weighted_sum", std::span(&a, 1), plains);
+  for (const Term& term : terms) turn(term.g, keys, times);
+  count(&RingCosts::plain_products, plains.size() * times);
+  return of(a, 2, a.basis(), times, with_product(trail_of(a), plains.size()));
 }
 std::vector<Array> DryEvaluator::linear_maps(const Array& a, std::span<const LinearMap> maps,
                                              const Keys& keys, const ring::Basis& to,
                                              std::uint64_t) const {
-  std::vector<Array> plains;
-  for (const LinearMap& map : maps) {
-    for (const std::uint32_t g : map.babies)
-      if (g > 1) static_cast<void>(keys.get(g, 1));
-    for (const std::uint32_t g : map.giants)
-      if (g > 1) static_cast<void>(keys.get(g, 1));
-    for (std::size_t i = 0; i < map.giants.size(); ++i)
-      for (std::size_t b = 0; b < map.babies.size(); ++b)
-        if (Array plain = map.plain(i, b)) plains.push_back(std::move(plain));
+  std::vector<std::vector<Array>> plains(maps.size());
+  std::size_t times = a.count();
+  for (std::size_t m = 0; m < maps.size(); ++m) {
+    for (std::size_t i = 0; i < maps[m].giants.size(); ++i)
+      for (std::size_t b = 0; b < maps[m].babies.size(); ++b)
+        if (Array plain = maps[m].plain(i, b)) plains[m].push_back(std::move(plain));
+    times = std::max(times, count_of("linear_map", std::span(&a, 1), plains[m]));
   }
-  const std::size_t count = count_of("linear_map", std::span(&a, 1), plains);
-  return std::vector<Array>(maps.size(), of(a, 2, to, count));
+  for (const std::uint32_t g : maps[0].babies) turn(g, keys, times);
+  std::vector<Array> out;
+  for (std::size_t m = 0; m < maps.size(); ++m) {
+    for (const std::uint32_t g : maps[m].giants) turn(g, keys, times);
+    count(&RingCosts::plain_products, plains[m].size() * times);
+    out.push_back(of(a, 2, to, times, with_product(trail_of(a), plains[m].size())));
+  }
+  return out;
 }
 
 }  // namespace whorl::lattice::rlwe

@@ -21,6 +21,13 @@ std::vector<SwitchSource> switch_sources(unsigned parts, std::vector<std::uint32
   return out;
 }
 
+ring::KeyLayout usual_layout(unsigned limbs, unsigned special, unsigned digit_limbs) {
+  ring::KeyLayout out{ring::Basis::range(0, limbs), {}, ring::Basis::range(limbs, special)};
+  for (unsigned first = 0; first < limbs; first += digit_limbs)
+    out.digits.push_back(ring::Basis::range(first, std::min(digit_limbs, limbs - first)));
+  return out;
+}
+
 std::size_t switch_key_bytes(std::uint32_t N, unsigned digits, unsigned rows, unsigned word_bytes) {
   return std::size_t{digits} * rows * N * word_bytes + std::tuple_size_v<Seed> + 8;
 }

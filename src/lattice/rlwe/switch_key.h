@@ -30,6 +30,8 @@ struct SwitchSource {
 /// Lists the sources of keys for products of up to `parts` parts, 2 … 8 (ParameterError; 2 takes no
 /// key), and for automorphisms, each once; g = 1 takes no key.
 std::vector<SwitchSource> switch_sources(unsigned parts, std::vector<std::uint32_t> automorphisms);
+/// The layout of keys over all primes, which follow one another: digits of `digit_limbs` primes.
+ring::KeyLayout usual_layout(unsigned limbs, unsigned special, unsigned digit_limbs);
 /// Bytes of a switching key as it travels.
 std::size_t switch_key_bytes(std::uint32_t N, unsigned digits, unsigned rows, unsigned word_bytes);
 

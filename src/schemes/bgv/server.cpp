@@ -183,7 +183,8 @@ Plaintexts Server::take(const Plaintexts& a, std::span<const std::uint32_t> indi
     const auto first = a.storage_->coefficients.begin() + static_cast<std::ptrdiff_t>(i * N);
     m.insert(m.end(), first, first + static_cast<std::ptrdiff_t>(N));
   }
-  return state_->plaintexts(std::move(residues), {std::move(m), a.length()}, a.packing());
+  return state_->plaintexts(std::move(residues), {std::move(m), a.length(), a.storage_->any},
+                            a.packing());
 }
 Array Server::concatenate(std::span<const Array> given) const {
   if (given.empty()) throw ShapeError("concatenate: no array is given");

@@ -4,6 +4,7 @@
 
 #include "math/memory.h"
 #include "schemes/bgv/derived.h"
+#include "schemes/ring/dry_run.h"
 #include "whorl/error.h"
 
 namespace whorl::bgv {
@@ -34,6 +35,16 @@ Server::State::State(const EvaluationKeys& data, std::shared_ptr<const run::Sess
       evaluator(rlwe::Evaluator::make(fleet, any_plan_of(parameters),
                                       std::min(2 * data.bytes(), session->budget->bytes()))),
       keys(evaluator, switch_keys(data), session->budget),
+      account(parameters),
+      encoder(parameters) {}
+
+Server::State::State(const Parameters& of)
+    : parameters(of),
+      key_id{},
+      session(no_session()),
+      fleet(session->fleet),
+      evaluator(dry_evaluator(of, fleet)),
+      keys(evaluator, rlwe::usual_layout(of.limbs(), of.special(), of.literal().digit_limbs)),
       account(parameters),
       encoder(parameters) {}
 
@@ -126,6 +137,8 @@ std::uint32_t Server::State::swap() const {
 
 rlwe::Array Server::State::prepared(const Array& a, const Preparation& by) const {
   rlwe::Array out = residues(a);
+  if (keys.is_open())  // integers that match factors are no sums of the circuit
+    return by.limbs == a.info_.limbs ? out : evaluator->restrict(out, evaluator->level(by.limbs));
   if (by.before != 1) out = evaluator->scale(out, by.before);
   for (unsigned limbs = a.info_.limbs; limbs > by.limbs; --limbs)
     out = evaluator->divide(out, evaluator->level(limbs - 1), account.divisor());
@@ -186,9 +199,10 @@ Server::State::Encoded Server::State::encode(std::span<const std::int64_t> value
   const std::size_t N = parameters.N();
   Coefficients out =
       math::with_memory_for("plaintexts", [&] { return Coefficients(rows.count() * N); });
-  for (std::size_t r = 0; r < rows.count(); ++r)
+  const bool any = keys.is_open() && packing == Packing::slots;
+  for (std::size_t r = 0; r < rows.count() && !any; ++r)
     encoder.encode(rows.of(values, r), packing, {out.data() + r * N, N});
-  return {std::move(out), packing == Packing::slots ? rows.kept() : 0};
+  return {std::move(out), packing == Packing::slots ? rows.kept() : 0, any};
 }
 
 Plaintexts Server::State::plaintexts(rlwe::Array residues, Encoded encoded, Packing packing) const {
@@ -198,7 +212,9 @@ Plaintexts Server::State::plaintexts(rlwe::Array residues, Encoded encoded, Pack
   storage->length = encoded.length;
   Coefficients& m = encoded.coefficients;
   const std::size_t N = parameters.N();
-  for (std::size_t at = 0; at < m.size(); at += N)
+  storage->any = encoded.any;
+  if (encoded.any) storage->norm = account.largest_norm();
+  for (std::size_t at = 0; at < m.size() && !encoded.any; at += N)
     storage->norm = std::max(storage->norm, log2_norm({m.data() + at, N}));
   storage->coefficients = std::move(m);
   Plaintexts out;
@@ -215,8 +231,9 @@ Plaintexts Server::State::factor(std::span<const std::int64_t> slots) const {
   encoder.check(Packing::slots);
   Encoded m =
       encode(slots, encoder.rows(slots.size(), parameters.N(), Packing::slots), Packing::slots);
-  rlwe::Array residues = evaluator->lift_by_period(
-      m.coefficients, evaluator->level(parameters.limbs()) | evaluator->special());
+  const ring::Basis basis = evaluator->level(parameters.limbs()) | evaluator->special();
+  rlwe::Array residues = m.any ? evaluator->lift(m.coefficients, basis)
+                               : evaluator->lift_by_period(m.coefficients, basis);
   return plaintexts(std::move(residues), std::move(m), Packing::slots);
 }
 
@@ -254,7 +271,7 @@ Array Server::State::add_encoded(const Array& x, const Plaintexts& m, bool subtr
 Array Server::State::add(const Array& a, const Plaintexts& m, bool subtract) const {
   check_pair(a, m);
   if (a.info_.factor == 1) return add_encoded(a, m, subtract);
-  Encoded anew{m.storage_->coefficients, m.length()};
+  Encoded anew{m.storage_->coefficients, m.length(), m.storage_->any};
   return add_encoded(a, plaintexts_for(a, std::move(anew), a.info_.factor), subtract);
 }
 

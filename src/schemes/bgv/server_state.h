@@ -24,6 +24,7 @@ struct Plaintexts::Storage {
   std::uint64_t length = 0;                ///< as CiphertextInfo's
   std::vector<std::int64_t> coefficients;  ///< (count, N), centred
   double norm = 0;                         ///< log2, of the largest
+  bool any = false;                        ///< in a dry run: the values are not known
 
   Account::Plain known() const { return {residues.count(), norm, length}; }
 };
@@ -34,6 +35,8 @@ struct Server::State : std::enable_shared_from_this<State> {
   using Coefficients = std::vector<std::int64_t>;
 
   State(const EvaluationKeys& data, std::shared_ptr<const run::SessionState> on);
+  /// Makes the state of a dry run, for which plaintexts in slots may have any values.
+  explicit State(const Parameters& of);
 
   Parameters parameters;
   KeyId key_id;
@@ -101,6 +104,7 @@ struct Server::State : std::enable_shared_from_this<State> {
   struct Encoded {
     Coefficients coefficients;
     std::uint64_t length = 0;
+    bool any = false;  ///< as Plaintexts::Storage's
   };
   Encoded encode(std::span<const std::int64_t> values, const Rows& rows, Packing packing) const;
   Plaintexts plaintexts(lattice::rlwe::Array residues, Encoded encoded, Packing packing) const;

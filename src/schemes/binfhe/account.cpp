@@ -117,6 +117,13 @@ void check_noise(const Ciphertexts& ciphertexts) {
   }
 }
 
+void check_words(const Ciphertexts& c) {
+  if (c.data.size() / c.row() != c.count || c.data.size() % c.row() != 0)
+    throw ShapeError(std::to_string(c.count) + " ciphertexts need " +
+                     std::to_string(c.count * c.row()) + " words, not " +
+                     std::to_string(c.data.size()));
+}
+
 void check_allowed(double allow_failure) {
   if (!(allow_failure > 0 && allow_failure <= 1))
     throw ParameterError("allow_failure = " + math::text_of(allow_failure) +

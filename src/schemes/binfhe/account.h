@@ -27,6 +27,8 @@ double least_noise(const Parameters& parameters);
 /// RangeError unless the noise is what ciphertexts can have: least_noise() at least, or 0 where no
 /// ciphertext has a mask.
 void check_noise(const Ciphertexts& ciphertexts);
+/// ShapeError unless the batch has as many words as its ciphertexts take.
+void check_words(const Ciphertexts& ciphertexts);
 
 /// A rotation that decides with a margin of q/(2·margin_sectors).
 double gate_failure_log2(const Parameters& parameters, const NoiseEstimate& estimate, double noise,

@@ -18,13 +18,6 @@ Ciphertexts with(const Ciphertexts& batch, std::vector<std::uint32_t> data) {
           batch.noise,      {},           batch.sum,      {},    batch.largest,   batch.as_bits};
 }
 
-void check_words(const Ciphertexts& batch) {
-  if (batch.data.size() / batch.row() != batch.count || batch.data.size() % batch.row() != 0)
-    throw ShapeError("data: " + std::to_string(batch.data.size()) + " words of " +
-                     std::to_string(batch.count) + " ciphertexts of " +
-                     std::to_string(batch.row()));
-}
-
 /// None where no batch brought one: words tell as much then.
 std::shared_ptr<const Origin> joined_origin(std::span<const Ciphertexts* const> batches) {
   if (std::none_of(batches.begin(), batches.end(), [](const Ciphertexts* b) { return b->origin; }))

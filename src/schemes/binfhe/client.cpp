@@ -75,11 +75,7 @@ void check_owner(const SecretKey& key, const Ciphertexts& ciphertexts) {
   whorl::check_owner(ciphertexts.parameters, ciphertexts.key_id, "client", key.parameters(),
                      key.key_id());
   check_encoding(key.parameters(), ciphertexts.encoding);
-  if (ciphertexts.data.size() / ciphertexts.row() != ciphertexts.count ||
-      ciphertexts.data.size() % ciphertexts.row() != 0)
-    throw ShapeError(std::to_string(ciphertexts.count) + " ciphertexts need " +
-                     std::to_string(ciphertexts.count * ciphertexts.row()) + " words, not " +
-                     std::to_string(ciphertexts.data.size()));
+  check_words(ciphertexts);
 }
 
 constexpr std::size_t period = 1024;  ///< ciphertexts, of a microsecond or so each

@@ -6,7 +6,7 @@
 #include "backend/contract/counting.h"
 #include "math/text.h"
 #include "schemes/binfhe/derived.h"
-#include "schemes/binfhe/state.h"
+#include "schemes/binfhe/server_state.h"
 
 namespace whorl::binfhe {
 
@@ -49,22 +49,6 @@ void check_keys(const EvaluationKeys& keys) {
 }
 
 }  // namespace
-
-std::shared_ptr<const lattice::lwe::Keys> make_keys(const EvaluationKeys& keys, Transform transform,
-                                                    const std::shared_ptr<run::KeyBudget>& budget) {
-  lattice::lwe::KeyMaterial material{rotation_shape(keys.parameters, transform),
-                                     keys.rotation_seed,
-                                     keys.rotation_b,
-                                     switch_shape(keys.parameters),
-                                     keys.switch_seed,
-                                     keys.switch_b};
-  for (std::size_t k = 1; k < keys.parameters.rotation_keys(); ++k) {
-    const EvaluationKeys::RotationKey& key = keys.small_modulus_rotations[k - 1];
-    material.further_rotations.push_back(
-        {rotation_shape(keys.parameters, transform, k), key.seed, key.b});
-  }
-  return std::make_shared<const lattice::lwe::Keys>(budget, std::move(material));
-}
 
 Encoding Array::encoding() const { return state_->encoding; }
 std::size_t Array::count() const { return state_->rows.count(); }
@@ -224,32 +208,12 @@ Array Server::upload(const std::shared_ptr<const Ciphertexts>& ciphertexts) cons
   if (!ciphertexts) throw ShapeError("upload: there are no ciphertexts");
   return state_->upload(*ciphertexts, ciphertexts);
 }
-Ciphertexts Server::download(const Array& array) const {
-  state_->check(array);
-  Ciphertexts out = state_->empty(array.encoding(), array.count());
-  State::attach(out, array.state_->origin);
-  math::with_memory_for("ciphertexts", [&] { math::make_room(out.data, out.count * out.row()); });
-  state_->evaluator.download(array.state_->rows, out.data.data());
-  return out;
-}
-
+Ciphertexts Server::download(const Array& array) const { return state_->download(array); }
 Array Server::take(const Array& a, std::span<const std::uint32_t> index) const {
-  state_->check(a);
-  auto rows = state_->evaluator.take(a.state_->rows, index);
-  return state_->wrap(a.encoding(), State::taken_of({a.state_->origin}, index), std::move(rows));
+  return state_->take(a, index);
 }
 Array Server::concatenate(std::span<const Array> arrays) const {
-  std::vector<const Array*> inputs;
-  std::vector<lattice::lwe::Array> rows;
-  std::vector<std::shared_ptr<const Origin>> origins;
-  for (const Array& array : arrays) {
-    origins.push_back(array.state_->origin);
-    inputs.push_back(&array);
-    rows.push_back(array.state_->rows);
-  }
-  const Encoding encoding =
-      state_->check_together("concatenate", std::span<const Array* const>(inputs));
-  return state_->wrap(encoding, State::joined(origins), state_->evaluator.join(rows));
+  return state_->concatenate(arrays);
 }
 void Server::synchronise() const { state_->fleet->wait(); }
 

@@ -1,8 +1,6 @@
 // Dry runs: a server without residues, which says what a circuit asks for.
-#include <algorithm>
-#include <set>
+#include "schemes/ring/dry_run.h"
 
-#include "schemes/ckks/derived.h"
 #include "schemes/ckks/server_state.h"
 #include "whorl/error.h"
 
@@ -28,26 +26,13 @@ Array DryRun::fresh(Packing packing, std::size_t count, std::uint64_t length, co
 
 KeyRequest DryRun::asked() const {
   const Server::State& state = *server_.state_;
-  KeyRequest out;
-  out.relinearise = 2;
-  std::set<std::uint32_t> turns;
-  for (const auto& [g, power] : state.keys.sources()) {
-    if (g == 1)
-      out.relinearise = std::max(out.relinearise, power + 1);
-    else if (g == conjugation_exponent(state.parameters))
-      out.conjugate = true;
-    else
-      turns.insert(g);
-  }
-  // 5^k for all k: the logarithm of each exponent.
-  const auto half = static_cast<std::int64_t>(state.parameters.slots());
-  const std::uint64_t modulus = 2 * std::uint64_t{state.parameters.N()};
-  std::uint64_t g = 1;
-  for (std::int64_t k = 0; k < half && out.rotations.size() < turns.size();
-       ++k, g = 5 * g % modulus)
-    if (turns.contains(static_cast<std::uint32_t>(g)))
-      out.rotations.push_back(2 * k > half ? k - half : k);
-  return out;
+  return asked_of(state.keys, state.parameters.N(), 5, &KeyRequest::conjugate);
+}
+
+RingCosts DryRun::costs() const {
+  const Server::State& state = *server_.state_;
+  return costs_of(*state.evaluator, state.parameters.word_bytes(),
+                  {&state.keys, &state.low_keys, &state.to_sparse, &state.from_sparse});
 }
 
 }  // namespace whorl::ckks

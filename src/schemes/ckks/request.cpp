@@ -52,11 +52,14 @@ void divide_in_digits(const ParameterLiteral& p, double bits, double margin, rin
 }  // namespace
 
 ring::KeyLayout layout_of(const ParameterLiteral& p, SwitchRole role) {
+  if (role != SwitchRole::to_sparse && role != SwitchRole::low)
+    return rlwe::usual_layout(static_cast<unsigned>(p.chain.size()),
+                              static_cast<unsigned>(p.special.size()), p.digit_limbs);
   ring::KeyLayout out;
   if (role == SwitchRole::to_sparse) {
     out.chain = basis_of(p, 0);
     divide_in_digits(p, log2_of(p, out.chain), 0, out);
-  } else if (role == SwitchRole::low) {
+  } else {
     double most = 0;
     for (unsigned level = 0; level <= p.bootstrap->to_coefficients; ++level) {
       const ring::Basis basis = basis_of(p, level);
@@ -65,12 +68,6 @@ ring::KeyLayout layout_of(const ParameterLiteral& p, SwitchRole role) {
     }
     // A digit that is 2^4 times smaller than their product adds less than the division's rounding.
     divide_in_digits(p, most, 4, out);
-  } else {
-    const auto limbs = static_cast<unsigned>(p.chain.size());
-    out.chain = ring::Basis::range(0, limbs);
-    for (unsigned first = 0; first < limbs; first += p.digit_limbs)
-      out.digits.push_back(ring::Basis::range(first, std::min(p.digit_limbs, limbs - first)));
-    out.special = ring::Basis::range(limbs, static_cast<unsigned>(p.special.size()));
   }
   return out;
 }

@@ -6,12 +6,12 @@
 #include <limits>
 #include <string>
 
-#include "lattice/rlwe/dry_evaluator.h"
 #include "math/memory.h"
 #include "math/modulus.h"
 #include "math/text.h"
 #include "schemes/ckks/derived.h"
 #include "schemes/ckks/encoder.h"
+#include "schemes/ring/dry_run.h"
 #include "whorl/error.h"
 
 namespace whorl::ckks {
@@ -95,25 +95,12 @@ Server::State::State(const EvaluationKeys& data, std::shared_ptr<const run::Sess
       account(parameters),
       constants(make_constants()) {}
 
-namespace {
-
-/// The session of a dry run, which has arrays without residues.
-std::shared_ptr<const run::SessionState> no_session() {
-  run::SessionState out({.device = "cpu", .threads = 1});
-  out.names = {"no device: a dry run"};
-  out.name = out.names[0];
-  return std::make_shared<const run::SessionState>(std::move(out));
-}
-
-}  // namespace
-
 Server::State::State(const Parameters& of)
     : parameters(of),
       key_id{},
       session(no_session()),
       fleet(session->fleet),
-      evaluator(std::make_shared<const rlwe::DryEvaluator>(fleet, of.N(), of.limbs(), of.special(),
-                                                           of.word_bytes())),
+      evaluator(dry_evaluator(of, fleet)),
       keys(open_keys(SwitchRole::usual)),
       low_keys(open_keys(SwitchRole::low)),
       to_sparse(open_keys(SwitchRole::to_sparse)),

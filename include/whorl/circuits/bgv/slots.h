@@ -71,15 +71,4 @@ void request_matrix(KeyRequest& request, const Parameters& parameters, std::size
 void request_diagonals(KeyRequest& request, std::size_t count, std::int64_t step = 1);
 void request_sum(KeyRequest& request, const Parameters& parameters);
 
-/// The steps of a product with a matrix of one shape, for plans of circuits.
-struct MatrixSteps {
-  std::size_t copies = 0;     ///< sums of the vector and its own rotation, before the product
-  std::size_t diagonals = 0;  ///< rotations, each times a plaintext, that a map adds up
-  std::size_t maps = 0;       ///< number of maps; the rows of the second one's result are exchanged
-  std::size_t folds = 0;      ///< sums of the result and its own rotation, after the product
-  bool needs_zeros = false;   ///< whether the slots behind the vector must hold zeros
-  bool leaves_zeros = false;  ///< whether the slots behind the result hold zeros
-};
-MatrixSteps steps_of_matrix(const Parameters& parameters, std::size_t rows, std::size_t columns);
-
 }  // namespace whorl::bgv

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "support/ckks_sets.h"
+#include "support/counting_rns.h"
 #include "support/targets.h"
 #include "whorl/circuits/ckks/bootstrap.h"
 #include "whorl/circuits/ckks/functions.h"
@@ -148,15 +149,21 @@ void check(const Parameters& p, const std::string& what, const Circuit& circuit,
            std::uint64_t bootstrap = 0) {
   const DryRun dry(p);
   const Array planned = circuit(dry.server(), dry.fresh(Packing::real, 3, 8, 1));
+  const RingCosts costs = dry.costs();
   KeyRequest request = dry.asked();
   if (bootstrap != 0) request_bootstrap(request, p, bootstrap);
+  const auto counts = test::name_counting_device();
   const Client client(p);
   const auto run = [&](const KeyRequest& keys) {
-    const Server server(client.evaluation_keys(keys),
-                        {.device = test::tested_device, .threads = 1});
+    const Server server(client.evaluation_keys(keys), {.device = test::named_devices});
     return circuit(server, encrypted(client, server));
   };
   expect_equal(planned, run(request), what);
+  EXPECT_EQ(costs.products, counts->products.load()) << what;
+  EXPECT_EQ(costs.key_switches, counts->key_switches.load()) << what;
+  EXPECT_EQ(costs.keys, key_count(p, request)) << what;
+  EXPECT_EQ(costs.key_bytes, key_bytes(p, request)) << what;
+  EXPECT_EQ(costs.bootstraps > 0, bootstrap != 0) << what;
   if (bootstrap != 0) return;
   if (request.relinearise > 2) {
     KeyRequest less = request;

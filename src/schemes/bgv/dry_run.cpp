@@ -1,0 +1,34 @@
+// Dry runs: a server without residues, which says what a circuit asks for.
+#include "schemes/ring/dry_run.h"
+
+#include "schemes/bgv/server_state.h"
+
+namespace whorl::bgv {
+
+DryRun::DryRun(const Parameters& parameters)
+    : server_(std::make_shared<const Server::State>(parameters)) {}
+
+Array DryRun::fresh(Packing packing, std::size_t values, std::size_t length,
+                    bool secret_key) const {
+  const Server::State& state = *server_.state_;
+  state.encoder.check(packing);
+  const Rows rows = state.encoder.rows(values, length, packing);
+  const CiphertextInfo info = secret_key
+                                  ? state.account.fresh_secret(packing, rows.count(), rows.kept())
+                                  : state.account.fresh_public(packing, rows.count(), rows.kept());
+  return state.put(
+      info, state.evaluator->upload({}, {info.parts, state.evaluator->level(info.limbs), info.count,
+                                         lattice::rlwe::Form::evaluation}));
+}
+
+KeyRequest DryRun::asked() const {
+  const Server::State& state = *server_.state_;
+  return asked_of(state.keys, state.parameters.N(), 3, &KeyRequest::swap_rows);
+}
+
+RingCosts DryRun::costs() const {
+  const Server::State& state = *server_.state_;
+  return costs_of(*state.evaluator, state.parameters.word_bytes(), {&state.keys});
+}
+
+}  // namespace whorl::bgv

@@ -1,0 +1,650 @@
+#include "schemes/binfhe/server_state.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <mutex>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "math/memory.h"
+#include "math/text.h"
+#include "schemes/binfhe/derived.h"
+#include "schemes/binfhe/large_precision.h"
+#include "schemes/owner.h"
+#include "whorl/error.h"
+
+namespace whorl::binfhe {
+
+namespace {
+
+std::shared_ptr<const lattice::lwe::Keys> make_keys(const EvaluationKeys& keys, Transform transform,
+                                                    const std::shared_ptr<run::KeyBudget>& budget) {
+  lattice::lwe::KeyMaterial material{rotation_shape(keys.parameters, transform),
+                                     keys.rotation_seed,
+                                     keys.rotation_b,
+                                     switch_shape(keys.parameters),
+                                     keys.switch_seed,
+                                     keys.switch_b};
+  for (std::size_t k = 1; k < keys.parameters.rotation_keys(); ++k) {
+    const EvaluationKeys::RotationKey& key = keys.small_modulus_rotations[k - 1];
+    material.further_rotations.push_back(
+        {rotation_shape(keys.parameters, transform, k), key.seed, key.b});
+  }
+  return std::make_shared<const lattice::lwe::Keys>(budget, std::move(material));
+}
+
+/// Returns the origin of what one operation makes of each of the inputs.
+std::shared_ptr<const Origin> bootstrapped(std::span<const Term> inputs, std::uint64_t tag,
+                                           double noise, std::uint32_t largest) {
+  const std::uint64_t tags[] = {tag};
+  return std::make_shared<const Origin>(
+      origin_of_bootstrapped(mark_sum(inputs), tags, {}, noise, largest));
+}
+
+/// A gate's errors do not depend on its output's sign, and are taken not to on its encoding.
+std::uint64_t tag_of(const GateRule& rule, Encoding input) {
+  return mix(rule.doubled ? 0 : rule.threshold, input.sectors());
+}
+
+/// EncodingError for what is known to be no bits: a gate would give wrong results.
+void check_bits_of(std::string_view what, std::size_t k, std::uint32_t largest) {
+  if (largest > 1)
+    throw EncodingError(std::string(what) + " takes bits, but input " + std::to_string(k) +
+                        " may be as large as " + std::to_string(largest) +
+                        ": look it up in a table; or say largest = 1 in the sum that made it, "
+                        "if its values are known to be 0 or 1");
+}
+void check_bits_of(std::string_view what, std::span<const Term> terms) {
+  for (std::size_t k = 0; k < terms.size(); ++k)
+    check_bits_of(what, k, terms[k].origin->largest.as_bits);
+}
+
+/// EncodingError where the padding bit may be set, which would negate what is found.
+void check_padding(std::string_view what, Encoding encoding, Largest largest) {
+  if (encoding.padding && largest.any >= encoding.p)
+    throw EncodingError(std::string(what) + " takes messages 0 … " +
+                        std::to_string(encoding.p - 1) + " of " + describe(encoding) +
+                        ", but these may be as large as " + std::to_string(largest.any) +
+                        ": take a larger p, so that the sum that made them fits; or say in that "
+                        "sum, as largest, what you know its messages not to pass");
+}
+
+/// Values of a weighted sum.
+struct Range {
+  double least, most;
+  bool within(std::uint32_t top) const { return least >= 0 && most <= top; }
+  /// The largest value, or `otherwise` if not all are in 0 … top.
+  std::uint32_t most_of(std::uint32_t top, std::uint64_t otherwise) const {
+    return static_cast<std::uint32_t>(within(top) ? static_cast<std::uint64_t>(most) : otherwise);
+  }
+};
+Range range(std::span<const Term> terms, std::int32_t constant, std::uint32_t Largest::*largest) {
+  Range sum{static_cast<double>(constant), static_cast<double>(constant)};
+  for (const Term& term : terms)
+    (term.weight < 0 ? sum.least : sum.most) += term.weight * term.origin->largest.*largest;
+  return sum;
+}
+
+/// Returns the largest value of the sum; EncodingError if a padding bit has no room for all
+/// values.
+Largest largest_of_sum(std::span<const Term> terms, std::int32_t constant, Encoding encoding,
+                       bool modular, std::optional<std::uint32_t> stated) {
+  const std::uint32_t top = encoding.p - 1;
+  if (stated && *stated > top)
+    throw EncodingError("linear: largest = " + std::to_string(*stated) +
+                        " is not below p = " + std::to_string(encoding.p));
+  if (stated) return {*stated, *stated};
+  const Range sum = range(terms, constant, &Largest::any);
+  if (encoding.padding && !sum.within(top) && !modular) {
+    const auto number = [](double value) {
+      return std::to_string(static_cast<long long>(std::clamp(value, -0x1p62, 0x1p62)));
+    };
+    throw EncodingError("linear: the sum may be " + number(sum.least) + " … " + number(sum.most) +
+                        ", and " + describe(encoding) + " holds 0 … " + std::to_string(top) +
+                        ": take a larger p; or say as largest what you know the sum not to "
+                        "pass; or say so by modular, if it is meant modulo p");
+  }
+  const std::uint64_t all = encoding.sectors() - 1;
+  return {sum.most_of(top, all), range(terms, constant, &Largest::as_bits).most_of(top, all)};
+}
+
+void check_bits(std::span<const std::uint32_t> bits) {
+  check_values(bits, 2, "the number of values of a bit");
+}
+
+/// How many they are together; ShapeError unless counts are equal, or 1.
+std::size_t meet(std::initializer_list<std::size_t> counts) {
+  std::size_t most = 1;
+  for (const std::size_t count : counts)
+    if (count != 1) most = count;
+  for (const std::size_t count : counts)
+    if (count != most && count != 1)
+      throw ShapeError(std::to_string(count) + " and " + std::to_string(most) +
+                       ": there must be as many bits as ciphertexts, or one of either");
+  return most;
+}
+
+/// ShapeError unless 32 bits number the ciphertexts.
+const Array& indexed(const Array& a) {
+  if (a.count() > std::numeric_limits<std::uint32_t>::max())
+    throw ShapeError(std::to_string(a.count()) + " ciphertexts are more than 2^32 - 1");
+  return a;
+}
+
+}  // namespace
+
+std::shared_ptr<const Server::State> Array::State::open_server() const {
+  auto open = server.lock();
+  if (!open) throw DeviceError("the server that this array was made on is closed");
+  return open;
+}
+
+Server::State::State(const EvaluationKeys& keys, std::shared_ptr<const run::SessionState> on,
+                     const ServerOptions& options)
+    : parameters(keys.parameters),
+      key_id(keys.key_id),
+      transform(options.transform.value_or(keys.parameters.literal().transform)),
+      rotation(options.rotation),
+      account(parameters, transform, options.allow_failure),
+      session(std::move(on)),
+      fleet(session->fleet->with_least_share(options.least_share)),
+      server_keys(make_keys(keys, transform, session->budget)),
+      evaluator(fleet, server_keys, most_memory(parameters)) {
+  // Now rather than in the first call, so that a device that cannot is refused here.
+  for (std::size_t l = 0; l < fleet->size(); ++l) server_keys->on(*fleet->lane(l));
+}
+
+void Server::State::check_owner(const Parameters& of, const KeyId& key) const {
+  whorl::check_owner(of, key, "server", parameters, key_id);
+}
+
+void Server::State::check(const Ciphertexts& c) const {
+  check_owner(c.parameters, c.key_id);
+  check_encoding(parameters, c.encoding);
+  check_words(c);
+}
+
+std::shared_ptr<const Origin> Server::State::origin(const Ciphertexts& c) const {
+  return origin_of(c, account.fresh());
+}
+
+template <class Batch>
+Encoding Server::State::check_together(std::string_view what, std::span<const Batch* const> inputs,
+                                       std::size_t due) const {
+  if (inputs.empty() || (due != 0 && inputs.size() != due))
+    throw ShapeError(std::string(what) + " takes " + (due ? std::to_string(due) : "some") +
+                     " inputs, not " + std::to_string(inputs.size()));
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    check(*inputs[k]);
+    if constexpr (std::is_same_v<Batch, Ciphertexts>)
+      if (inputs[k]->count != inputs[0]->count)
+        throw ShapeError("input " + std::to_string(k) + " has " + std::to_string(inputs[k]->count) +
+                         " ciphertexts, but input 0 has " + std::to_string(inputs[0]->count));
+    if (encoding_of(*inputs[k]) != encoding_of(*inputs[0]))
+      throw EncodingError("input " + std::to_string(k) + " has " +
+                          describe(encoding_of(*inputs[k])) + ", but input 0 has " +
+                          describe(encoding_of(*inputs[0])));
+  }
+  return encoding_of(*inputs[0]);
+}
+
+void Server::State::check_tables(std::span<const Lut> luts, std::span<const std::uint32_t> index,
+                                 Encoding encoding, std::size_t count) const {
+  if (luts.empty()) throw ShapeError("apply: at least one look-up table is needed");
+  for (std::size_t l = 0; l < luts.size(); ++l) {
+    if (luts[l].parameters() != parameters)
+      throw ParameterMismatchError("table " + std::to_string(l) + " was made for \"" +
+                                   luts[l].parameters().name() + "\"");
+    if (luts[l].input() != luts[0].input() || luts[l].output() != luts[0].output() ||
+        luts[l].kind() != luts[0].kind())
+      throw EncodingError("table " + std::to_string(l) +
+                          " differs from table 0 in encodings or kind");
+  }
+  if (luts[0].input() != encoding)
+    throw EncodingError("the table is for " + describe(luts[0].input()) +
+                        ", the ciphertexts have " + describe(encoding));
+  if (!index.empty() && index.size() != count)
+    throw ShapeError("apply: " + std::to_string(index.size()) + " table numbers for " +
+                     std::to_string(count) + " ciphertexts");
+  for (std::size_t i = 0; i < index.size(); ++i)
+    if (index[i] >= luts.size())
+      throw ShapeError("apply: ciphertext " + std::to_string(i) + " asks for table " +
+                       std::to_string(index[i]) + " of " + std::to_string(luts.size()));
+}
+
+template <class Batch>
+Server::State::Operands Server::State::operands(std::span<const Batch* const> inputs,
+                                                std::span<const std::int32_t> weights) const {
+  Operands all;
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    all.held.push_back(origin(*inputs[k]));
+    all.terms.push_back({weights.empty() ? 1.0 : weights[k], all.held.back().get()});
+    all.most = std::max(all.most, all.held.back()->noise);
+  }
+  return all;
+}
+
+double Server::State::rotated_noise(std::vector<Term> terms) const {
+  if (terms.size() == 1) {
+    const double noise = terms[0].origin->noise;
+    return noise > 0 ? std::max(noise, account.bootstrapped()) : 0;
+  }
+  const double own = variance_of(terms, account.constant());
+  for (Term& term : terms)
+    if (term.origin->noise > 0)
+      term.weight *= std::sqrt(std::max(1.0, account.bootstrapped() / term.origin->noise));
+  // Errors that inputs share with opposite signs cancel less where they count as they are.
+  return std::max(own, variance_of(terms, account.constant()));
+}
+
+Ciphertexts Server::State::empty(Encoding encoding, std::size_t count) const {
+  return {parameters, key_id, encoding, count, {}, {}, {}};
+}
+
+void Server::State::attach(Ciphertexts& out, std::shared_ptr<const Origin> origin) {
+  out.noise = origin->noise;
+  out.sum = origin->is_sum();
+  set_largest(out, origin->largest);
+  out.origin = std::move(origin);
+}
+
+Array Server::State::put(Encoding encoding, std::shared_ptr<const Origin> origin,
+                         lattice::lwe::Array rows, std::shared_ptr<const Ciphertexts> host) const {
+  return Array(std::make_shared<const Array::State>(
+      Array::State{parameters, key_id, encoding, std::move(origin), weak_from_this(),
+                   std::move(rows), std::move(host)}));
+}
+
+Array Server::State::upload(const Ciphertexts& ciphertexts,
+                            std::shared_ptr<const Ciphertexts> host) const {
+  check(ciphertexts);
+  if (fleet->size() == 1) host = {};  // the caller has it, too
+  auto rows =
+      evaluator.upload(form_of(parameters), ciphertexts.count, ciphertexts.data.data(), host);
+  return put(ciphertexts.encoding, origin(ciphertexts), std::move(rows), std::move(host));
+}
+
+Ciphertexts Server::State::download(const Array& array) const {
+  check(array);
+  Ciphertexts out = empty(encoding_of(array), array.count());
+  attach(out, origin(array));
+  math::with_memory_for("ciphertexts", [&] { math::make_room(out.data, out.count * out.row()); });
+  evaluator.download(array.state_->rows, out.data.data());
+  return out;
+}
+
+Array Server::State::take(const Array& a, std::span<const std::uint32_t> index) const {
+  check(a);
+  auto rows = evaluator.take(a.state_->rows, index);
+  auto of = std::make_shared<const Origin>(binfhe::take(*origin(a), index));
+  return put(encoding_of(a), std::move(of), std::move(rows));
+}
+
+Array Server::State::concatenate(std::span<const Array> arrays) const {
+  std::vector<const Array*> inputs;
+  std::vector<lattice::lwe::Array> rows;
+  std::vector<const Origin*> origins;
+  for (const Array& array : arrays) {
+    inputs.push_back(&array);
+    rows.push_back(array.state_->rows);
+    origins.push_back(array.state_->origin.get());
+  }
+  const Encoding encoding = check_together("concatenate", std::span<const Array* const>(inputs));
+  return put(encoding, std::make_shared<const Origin>(join(origins)), evaluator.join(rows));
+}
+
+template <class MakeOrigin>
+Ciphertexts Server::State::run(const Plan& plan, const MakeOrigin& origin,
+                               std::span<const Ciphertexts* const> inputs) const {
+  Ciphertexts out = empty(plan.output, inputs[0]->count);
+  std::vector<lattice::lwe::HostRows> rows;
+  for (const Ciphertexts* input : inputs) rows.push_back({form_of(parameters), input->data.data()});
+  // Room is made when the first results are there, so that a GPU works meanwhile.
+  std::once_flag made;
+  const auto room = [&]() -> void* {
+    std::call_once(made, [&] { math::make_room(out.data, out.count * out.row()); });
+    return out.data.data();
+  };
+  evaluator.stream(out.count, plan.memory, rows, plan.rotates, plan.work, room);
+  attach(out, origin());
+  return out;
+}
+
+template <class MakeOrigin>
+Array Server::State::run(const Plan& plan, const MakeOrigin& origin,
+                         std::span<const Array* const> inputs) const {
+  std::vector<const lattice::lwe::Array*> rows;
+  for (const Array* input : inputs) rows.push_back(&input->state_->rows);
+  const lattice::lwe::Form out[] = {form_of(parameters)};
+  auto made = evaluator.map(rows, out, plan.rotates, plan.work)[0];
+  return put(plan.output, origin(), std::move(made));
+}
+
+template <class Batch>
+Batch Server::State::gate(Gate gate, std::span<const Batch* const> inputs,
+                          std::optional<Encoding> output) const {
+  const GateRule& rule = rule_of(gate);
+  const Encoding input = check_together(rule.name, inputs, rule.inputs);
+  const Plan plan = plan_gate(parameters, gate, input, output);
+  const Operands all = operands(inputs, {});
+  // Doubled sums tell whether they are odd, whatever they are.
+  if (!rule.doubled) check_bits_of(rule.name, all.terms);
+  account.check_gate(gate, input, plan.output, rotated_noise(all.terms));
+  const auto origin = [&] {
+    return bootstrapped(all.terms, tag_of(rule, input), account.bootstrapped(), 1);
+  };
+  return run(plan, origin, inputs);
+}
+
+template <class Batch>
+Batch Server::State::mux(const Batch& select, const Batch& a, const Batch& b) const {
+  const Batch* inputs[] = {&select, &a, &b};
+  const std::span<const Batch* const> all = inputs;
+  const Plan plan = plan_mux(parameters, check_together("mux", all));
+  const Operands of = operands(all, {});
+  check_bits_of("mux", of.terms);
+  const Term s = of.terms[0], of_a = of.terms[1], of_b = of.terms[2];
+  // Of select with a, or of its negation with b.
+  account.check_mux(plan.output,
+                    std::max(rotated_noise({s, of_a}), rotated_noise({{-1, s.origin}, of_b})));
+  const auto origin = [&] {
+    const Term marked[] = {{3, s.origin}, {5, of_a.origin}, {7, of_b.origin}};
+    const Term selected[] = {s, of_a}, other[] = {{-1, s.origin}, of_b};
+    const std::uint64_t tags[] = {tag_of(rule_of(Gate::and_), plan.output)};
+    // The second has the key switch too.
+    return std::make_shared<const Origin>(origin_of_mux(
+        mark_sum(marked),
+        origin_of_bootstrapped(mark_sum(selected), tags, {}, account.of_mux() - 1, 1),
+        origin_of_bootstrapped(mark_sum(other, 1), tags, {}, account.bootstrapped(), 1)));
+  };
+  return run(plan, origin, all);
+}
+
+template <class Batch>
+Batch Server::State::bootstrap(const Batch& a, std::optional<Encoding> output) const {
+  const Batch* inputs[] = {&a};
+  const std::span<const Batch* const> all = inputs;
+  const Encoding input = check_together("bootstrap", all);
+  const Plan plan = plan_bootstrap(parameters, input, output);
+  const Operands of = operands(all, {});
+  check_bits_of("bootstrap", of.terms);
+  account.check_bootstrap(input, plan.output, rotated_noise(of.terms));
+  const auto origin = [&] {
+    return bootstrapped(of.terms, mix(1, input.sectors()), account.bootstrapped(), 1);
+  };
+  return run(plan, origin, all);
+}
+
+template <class Batch>
+Batch Server::State::apply(std::span<const Lut> luts, std::span<const std::uint32_t> index,
+                           const Batch& a, std::size_t count,
+                           std::optional<std::uint32_t> within) const {
+  check(a);
+  check_tables(luts, index, encoding_of(a), count);
+  const Batch* inputs[] = {&a};
+  const std::span<const Batch* const> all = inputs;
+  // All have one kind and encodings.
+  const auto exact = std::find_if(luts.begin(), luts.end(), [](const Lut& l) { return l.exact(); });
+  const Operands of = operands(all, {});
+  check_padding("apply", encoding_of(a), of.terms[0].origin->largest);
+  const double noise = rotated_noise(of.terms);
+  if (exact != luts.end()) account.check_look_up(*exact, noise);
+  account.check_approximate(luts, noise, within);
+  const auto origin = [&] {
+    std::vector<std::uint64_t> tags;
+    std::uint32_t largest = 0;
+    for (const Lut& lut : luts) {
+      tags.push_back(mix(static_cast<std::uint64_t>(lut.kind()), lut.output().sectors()));
+      for (const std::uint32_t value : lut.values()) {
+        tags.back() = mix(tags.back(), value);
+        largest = std::max(largest, value);
+      }
+      // Read beyond an end, a table that is not exact gives a negative value.
+      if (!lut.exact()) largest = static_cast<std::uint32_t>(lut.output().sectors() - 1);
+    }
+    return std::make_shared<const Origin>(
+        origin_of_bootstrapped(mark_sum(of.terms), tags, index, account.bootstrapped(), largest));
+  };
+  return run(plan_look_up(parameters, luts, index), origin, all);
+}
+
+template <class Batch>
+Batch Server::State::eval_floor(const Batch& a, unsigned round_bits) const {
+  check(a);
+  const Encoding input = encoding_of(a);
+  check_floor("eval_floor", parameters, input, round_bits);
+  const Batch* inputs[] = {&a};
+  const std::span<const Batch* const> all = inputs;
+  const Operands of = operands(all, {});
+  const double noise = account.check_floor(input, round_bits, of.most);
+  const auto made = [&] {
+    // A padding bit stays.
+    return bootstrapped(of.terms, mix(2 + round_bits, input.sectors()), noise,
+                        of.terms[0].origin->largest.any >> round_bits);
+  };
+  return run(plan_floor(parameters, input, round_bits), made, all);
+}
+
+template <class Batch>
+Batch Server::State::eval_sign(const Batch& a, Encoding output) const {
+  check(a);
+  const Encoding input = encoding_of(a);
+  check_large("eval_sign", parameters, input);
+  const Plan plan = plan_sign(parameters, input, output);
+  const Batch* inputs[] = {&a};
+  const std::span<const Batch* const> all = inputs;
+  const Operands of = operands(all, {});
+  const double noise = account.check_sign(input, output, of.most);
+  const auto made = [&] { return bootstrapped(of.terms, mix(0, input.sectors()), noise, 1); };
+  return run(plan, made, all);
+}
+
+std::vector<Array> Server::State::eval_decomp(const Array& a) const {
+  check(a);
+  const Encoding input = encoding_of(a);
+  check_large("eval_decomp", parameters, input);
+  check_padding("eval_decomp", input, origin(a)->largest);
+  const std::vector<double> noise = account.check_decomposition(input, origin(a)->noise);
+  const std::vector<Encoding> digits = digit_encodings(parameters, input);
+  const Plan plan = plan_decomposition(parameters, input);
+  const lattice::lwe::Array* rows[] = {&a.state_->rows};
+  const std::vector<lattice::lwe::Form> forms(digits.size(), form_of(parameters));
+  const std::vector<lattice::lwe::Array> made = evaluator.map(rows, forms, plan.rotates, plan.work);
+  const Term terms[] = {{1, origin(a).get()}};
+  std::vector<Array> out;
+  for (std::size_t k = 0; k < digits.size(); ++k) {
+    Origin of =
+        *bootstrapped(terms, mix(1, input.sectors() + (k << 32)), noise[k], digits[k].p - 1);
+    // The lowest has the input's own errors, so that nothing is known to be independent of it.
+    of.parts[0].marks = {};
+    out.push_back(put(digits[k], std::make_shared<const Origin>(std::move(of)), made[k]));
+  }
+  return out;
+}
+
+template <class Batch>
+std::uint32_t Server::State::error_bound(const Lut& lut, const Batch& a) const {
+  const Batch* inputs[] = {&a};
+  check(a);
+  check_tables({&lut, 1}, {}, encoding_of(a), 0);
+  const Operands of = operands(std::span<const Batch* const>(inputs), {});
+  check_padding("error_bound", encoding_of(a), of.terms[0].origin->largest);
+  return account.error_bound(lut, rotated_noise(of.terms));
+}
+
+template <class Batch>
+Batch Server::State::linear(std::span<const std::int32_t> weights,
+                            std::span<const Batch* const> inputs, std::int32_t constant,
+                            bool modular, std::optional<std::uint32_t> stated) const {
+  if (inputs.empty() || weights.size() != inputs.size())
+    throw ShapeError("linear: " + std::to_string(weights.size()) + " weights for " +
+                     std::to_string(inputs.size()) +
+                     " inputs; there must be one for each input, and at least one input");
+  const Encoding input = check_together("linear", inputs);
+  const Operands all = operands(inputs, weights);
+  const Largest largest = largest_of_sum(all.terms, constant, input, modular, stated);
+  const double noise = variance_of(all.terms, account.constant());
+  if (noise > all.most) account.check_sum(input, noise);
+  const auto origin = [&] {
+    return std::make_shared<const Origin>(origin_of_sum(all.terms, constant, noise, largest));
+  };
+  return run(plan_linear(parameters, weights, constant, input), origin, inputs);
+}
+
+template <class Batch>
+Batch Server::State::negated(const Batch& a) const {
+  const std::int32_t weights[] = {-1};
+  const Batch* inputs[] = {&a};
+  check_bits_of("not", 0, as_bits_of(a));
+  return linear<Batch>(weights, inputs, 1, false, 1);
+}
+
+template <class Function>
+Array Server::State::make(const Array& x, std::size_t count, const Function& made) const {
+  std::array<bool, 4> used{};
+  std::vector<Made> all(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    all[i] = made(i);
+    used[static_cast<std::size_t>(all[i])] = true;
+  }
+  const auto only = [&](Made what) {
+    return x.count() == count &&
+           std::all_of(all.begin(), all.end(), [&](Made m) { return m == what; });
+  };
+  if (only(Made::same)) return x;
+  if (only(Made::opposite)) return negated(x);
+  std::vector<Array> from{constants(std::array{0U, 1U}, encoding_of(x))};
+  std::array<std::size_t, 4> starts{0, 1, 0, 0};
+  for (const Made what : {Made::same, Made::opposite}) {
+    if (!used[static_cast<std::size_t>(what)]) continue;
+    starts[static_cast<std::size_t>(what)] = 2 + (from.size() - 1) * x.count();
+    from.push_back(what == Made::same ? x : negated(x));
+  }
+  std::vector<std::uint32_t> index(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool constant = all[i] == Made::zero || all[i] == Made::one;
+    index[i] = static_cast<std::uint32_t>(starts[static_cast<std::size_t>(all[i])] +
+                                          (constant || x.count() == 1 ? 0 : i));
+  }
+  return take(indexed(concatenate(from)), index);
+}
+
+Array Server::State::gate(Gate gate, const Array& a, std::span<const std::uint32_t> ones,
+                          std::optional<Encoding> output) const {
+  const GateRule& rule = rule_of(gate);
+  check(a);
+  check_bits_of(rule.name, 0, as_bits_of(a));
+  const Encoding encoding = encoding_of(a);
+  plan_gate(parameters, gate, encoding, output);  // for its refusals
+  check_values(ones, rule.inputs, "the number of inputs");
+  const std::size_t count = meet({a.count(), ones.size()});
+  const auto known = [&](std::size_t i) { return ones[ones.size() == 1 ? 0 : i]; };
+  if (output.value_or(encoding) != encoding) {
+    std::vector<Array> others;
+    std::vector<std::uint32_t> bits(count);
+    for (unsigned k = 0; k + 1 < rule.inputs; ++k) {
+      for (std::size_t i = 0; i < count; ++i) bits[i] = k < known(i);
+      others.push_back(constants(bits, encoding));
+    }
+    std::vector<const Array*> inputs{&a};
+    for (const Array& other : others) inputs.push_back(&other);
+    return this->gate<Array>(gate, inputs, output);
+  }
+  const auto value = [&rule](std::uint32_t sum) {
+    return (rule.doubled ? sum % 2 == 1 : sum >= rule.threshold) != rule.negated;
+  };
+  return make(a, count, [&](std::size_t i) {
+    const bool of_0 = value(known(i)), of_1 = value(known(i) + 1);
+    if (of_0 == of_1) return of_0 ? Made::one : Made::zero;
+    return of_1 ? Made::same : Made::opposite;
+  });
+}
+
+Array Server::State::mux(const Array& select, std::span<const std::uint32_t> a,
+                         std::span<const std::uint32_t> b) const {
+  check(select);
+  plan_mux(parameters, select.encoding());  // for its refusals
+  check_bits_of("mux", 0, as_bits_of(select));
+  check_bits(a);
+  check_bits(b);
+  return make(select, meet({select.count(), a.size(), b.size()}), [&](std::size_t i) {
+    const bool of_1 = a[a.size() == 1 ? 0 : i] != 0, of_0 = b[b.size() == 1 ? 0 : i] != 0;
+    if (of_0 == of_1) return of_0 ? Made::one : Made::zero;
+    return of_1 ? Made::same : Made::opposite;
+  });
+}
+
+Array Server::State::mux(std::span<const std::uint32_t> select, const Array& a,
+                         const Array& b) const {
+  const Array* inputs[] = {&a, &b};
+  const Encoding encoding = check_together("mux", std::span<const Array* const>(inputs));
+  plan_mux(parameters, encoding);  // for its refusals
+  check_bits_of("mux", 1, as_bits_of(a));
+  check_bits_of("mux", 2, as_bits_of(b));
+  check_bits(select);
+  const std::size_t count = meet({select.size(), a.count(), b.count()});
+  std::vector<std::uint32_t> index(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool first = select[select.size() == 1 ? 0 : i] != 0;
+    const std::size_t at = (first ? a : b).count() == 1 ? 0 : i;
+    index[i] = static_cast<std::uint32_t>(first ? at : a.count() + at);
+  }
+  return take(indexed(concatenate(std::array{a, b})), index);
+}
+
+Ciphertexts Server::State::trivial(std::span<const std::uint32_t> messages,
+                                   Encoding encoding) const {
+  check_encoding(parameters, encoding);
+  check_values(messages, encoding.p);
+  Ciphertexts out = empty(encoding, messages.size());
+  out.noise = 0;
+  math::with_memory_for("ciphertexts", [&] { math::make_room(out.data, out.count * out.row()); });
+  for (std::size_t i = 0; i < messages.size(); ++i)
+    out.data[i * out.row() + parameters.n()] =
+        static_cast<std::uint32_t>(encode(messages[i], encoding, parameters.q()));
+  Origin of = *origin(out);
+  const std::uint32_t most =
+      messages.empty() ? 0 : *std::max_element(messages.begin(), messages.end());
+  of.largest = {most, most};
+  attach(out, std::make_shared<const Origin>(std::move(of)));
+  return out;
+}
+
+Array Server::State::constants(std::span<const std::uint32_t> messages, Encoding encoding) const {
+  const auto host = std::make_shared<const Ciphertexts>(trivial(messages, encoding));
+  return upload(*host, host);
+}
+
+// Of batches of the host, and of arrays.
+template Ciphertexts Server::State::gate(Gate, std::span<const Ciphertexts* const>,
+                                         std::optional<Encoding>) const;
+template Ciphertexts Server::State::mux(const Ciphertexts&, const Ciphertexts&,
+                                        const Ciphertexts&) const;
+template Ciphertexts Server::State::bootstrap(const Ciphertexts&, std::optional<Encoding>) const;
+template Ciphertexts Server::State::apply(std::span<const Lut>, std::span<const std::uint32_t>,
+                                          const Ciphertexts&, std::size_t,
+                                          std::optional<std::uint32_t>) const;
+template Ciphertexts Server::State::eval_floor(const Ciphertexts&, unsigned) const;
+template Ciphertexts Server::State::eval_sign(const Ciphertexts&, Encoding) const;
+template std::uint32_t Server::State::error_bound(const Lut&, const Ciphertexts&) const;
+template Ciphertexts Server::State::linear(std::span<const std::int32_t>,
+                                           std::span<const Ciphertexts* const>, std::int32_t, bool,
+                                           std::optional<std::uint32_t>) const;
+template Ciphertexts Server::State::negated(const Ciphertexts&) const;
+template Array Server::State::gate(Gate, std::span<const Array* const>,
+                                   std::optional<Encoding>) const;
+template Array Server::State::mux(const Array&, const Array&, const Array&) const;
+template Array Server::State::bootstrap(const Array&, std::optional<Encoding>) const;
+template Array Server::State::apply(std::span<const Lut>, std::span<const std::uint32_t>,
+                                    const Array&, std::size_t, std::optional<std::uint32_t>) const;
+template Array Server::State::eval_floor(const Array&, unsigned) const;
+template Array Server::State::eval_sign(const Array&, Encoding) const;
+template std::uint32_t Server::State::error_bound(const Lut&, const Array&) const;
+template Array Server::State::linear(std::span<const std::int32_t>, std::span<const Array* const>,
+                                     std::int32_t, bool, std::optional<std::uint32_t>) const;
+template Array Server::State::negated(const Array&) const;
+
+}  // namespace whorl::binfhe

@@ -1,0 +1,146 @@
+// What an FHEW/TFHE server is made of, for its methods and for circuits' access.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "lattice/lwe/evaluator.h"
+#include "run/session.h"
+#include "schemes/binfhe/account.h"
+#include "schemes/binfhe/origin.h"
+#include "schemes/binfhe/plan.h"
+#include "whorl/binfhe/server.h"
+
+namespace whorl::binfhe {
+
+struct Array::State {
+  Parameters parameters;
+  KeyId key_id;
+  Encoding encoding;
+  std::shared_ptr<const Origin> origin;
+  std::weak_ptr<const Server::State> server;
+  lattice::lwe::Array rows;
+  std::shared_ptr<const Ciphertexts> host = {};  ///< that it was uploaded from
+
+  /// DeviceError if the server does not exist any more.
+  std::shared_ptr<const Server::State> open_server() const;
+};
+
+/// The plan says what is to be done, the account whether it may be, and the evaluator does it.
+/// Operations on a `Batch` take arrays, or ciphertexts of the host.
+struct Server::State : std::enable_shared_from_this<State> {
+  State(const EvaluationKeys& keys, std::shared_ptr<const run::SessionState> on,
+        const ServerOptions& options);
+
+  Parameters parameters;
+  KeyId key_id;
+  Transform transform;
+  RotationSchedule rotation;
+  Account account;
+  std::shared_ptr<const run::SessionState> session;
+  std::shared_ptr<const run::Fleet> fleet;  ///< the session's, with the server's least share
+  std::shared_ptr<const lattice::lwe::Keys> server_keys;
+  lattice::lwe::Evaluator evaluator;
+
+  // ---- checks
+
+  void check_owner(const Parameters& of, const KeyId& key) const;
+  void check(const Ciphertexts& c) const;
+  void check(const Array& a) const { check_owner(a.state_->parameters, a.state_->key_id); }
+  /// Returns the inputs' encoding, which is one. `due` is their number, 0 for any from one on.
+  template <class Batch>
+  Encoding check_together(std::string_view what, std::span<const Batch* const> inputs,
+                          std::size_t due = 0) const;
+  void check_tables(std::span<const Lut> luts, std::span<const std::uint32_t> index,
+                    Encoding encoding, std::size_t count) const;
+
+  // ---- what is known of operands and results
+
+  static Encoding encoding_of(const Ciphertexts& c) { return c.encoding; }
+  static Encoding encoding_of(const Array& a) { return a.state_->encoding; }
+  std::shared_ptr<const Origin> origin(const Ciphertexts& c) const;
+  static std::shared_ptr<const Origin> origin(const Array& a) { return a.state_->origin; }
+  static std::uint32_t as_bits_of(const Ciphertexts& c) { return largest_of(c).as_bits; }
+  static std::uint32_t as_bits_of(const Array& a) { return origin(a)->largest.as_bits; }
+
+  /// Operands and their weights.
+  struct Operands {
+    std::vector<std::shared_ptr<const Origin>> held;
+    std::vector<Term> terms;
+    double most = 0;  ///< noise of an operand
+  };
+  /// All weights are 1 where there are none.
+  template <class Batch>
+  Operands operands(std::span<const Batch* const> inputs,
+                    std::span<const std::int32_t> weights = {}) const;
+  /// Returns the noise of what is rotated: each encrypted operand counts as bootstrapped at least,
+  /// see Account.
+  double rotated_noise(std::vector<Term> terms) const;
+
+  // ---- batches
+
+  Ciphertexts empty(Encoding encoding, std::size_t count) const;
+  static void attach(Ciphertexts& out, std::shared_ptr<const Origin> origin);
+  Array put(Encoding encoding, std::shared_ptr<const Origin> origin, lattice::lwe::Array rows,
+            std::shared_ptr<const Ciphertexts> host = {}) const;
+  /// `host` is empty, or `ciphertexts`, and kept where it is of use.
+  Array upload(const Ciphertexts& ciphertexts, std::shared_ptr<const Ciphertexts> host) const;
+  Ciphertexts download(const Array& array) const;
+  Array take(const Array& a, std::span<const std::uint32_t> index) const;
+  Array concatenate(std::span<const Array> arrays) const;
+
+  /// Does the plan's work; `origin` makes what is known of the result, while devices work.
+  template <class MakeOrigin>
+  Ciphertexts run(const Plan& plan, const MakeOrigin& origin,
+                  std::span<const Ciphertexts* const> inputs) const;
+  template <class MakeOrigin>
+  Array run(const Plan& plan, const MakeOrigin& origin, std::span<const Array* const> inputs) const;
+
+  // ---- operations
+
+  template <class Batch>
+  Batch gate(Gate gate, std::span<const Batch* const> inputs, std::optional<Encoding> output) const;
+  template <class Batch>
+  Batch mux(const Batch& select, const Batch& a, const Batch& b) const;
+  template <class Batch>
+  Batch bootstrap(const Batch& a, std::optional<Encoding> output) const;
+  template <class Batch>
+  Batch apply(std::span<const Lut> luts, std::span<const std::uint32_t> index, const Batch& a,
+              std::size_t count, std::optional<std::uint32_t> within) const;
+  template <class Batch>
+  Batch eval_floor(const Batch& a, unsigned round_bits) const;
+  template <class Batch>
+  Batch eval_sign(const Batch& a, Encoding output) const;
+  std::vector<Array> eval_decomp(const Array& a) const;
+  template <class Batch>
+  std::uint32_t error_bound(const Lut& lut, const Batch& a) const;
+  template <class Batch>
+  Batch linear(std::span<const std::int32_t> weights, std::span<const Batch* const> inputs,
+               std::int32_t constant, bool modular, std::optional<std::uint32_t> stated) const;
+  /// Negates bits.
+  template <class Batch>
+  Batch negated(const Batch& a) const;
+
+  // ---- operations whose inputs are known but for one
+
+  Array gate(Gate gate, const Array& a, std::span<const std::uint32_t> ones,
+             std::optional<Encoding> output) const;
+  Array mux(const Array& select, std::span<const std::uint32_t> a,
+            std::span<const std::uint32_t> b) const;
+  Array mux(std::span<const std::uint32_t> select, const Array& a, const Array& b) const;
+  Ciphertexts trivial(std::span<const std::uint32_t> messages, Encoding encoding) const;
+  Array constants(std::span<const std::uint32_t> messages, Encoding encoding) const;
+
+  /// What a gate makes of the one input that is not known.
+  enum class Made : std::uint8_t { zero, one, same, opposite };
+  /// Makes `made(i)` of ciphertext i, or of the only one; there is no bootstrap.
+  template <class Function>
+  Array make(const Array& x, std::size_t count, const Function& made) const;
+};
+
+}  // namespace whorl::binfhe
