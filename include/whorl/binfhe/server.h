@@ -320,6 +320,7 @@ class Server {
 
  private:
   friend class Array;
+  friend class DryRun;
   friend struct Access;
   template <class Batch, class... Batches>
   Batch named(Gate gate, const Batch& first, const Batches&... others) const {
@@ -327,7 +328,37 @@ class Server {
     return this->gate(gate, std::span<const Batch* const>(inputs));
   }
   struct State;
+  explicit Server(std::shared_ptr<const State> state);
   std::shared_ptr<const State> state_;
+};
+
+/// What a circuit costs, of one ciphertext each.
+struct Costs {
+  std::size_t bootstraps = 0;    ///< blind rotations; a mux takes two, a table up to two
+  std::size_t key_switches = 0;  ///< from the ring key to the LWE key
+  std::size_t sums = 0;          ///< weighted sums, also those before blind rotations
+  std::size_t key_bytes = 0;     ///< of the evaluation keys as they are sent
+};
+
+/// A server without keys, which says what a circuit costs before there is a key. Its arrays have
+/// the encodings, noise and ranges that they would have, and operations throw the same errors as
+/// those of a Server; blind rotations and key switches are counted, and not done, so that what
+/// download() gives means nothing. Several threads may call it.
+class DryRun {
+ public:
+  explicit DryRun(const Parameters& parameters, const ServerOptions& options = {});
+
+  const Server& server() const { return server_; }
+  /// Ciphertexts as a client encrypts them, all different. EncodingError for an encoding that the
+  /// parameters do not carry.
+  Array fresh(Encoding encoding, std::size_t count) const;
+  /// What operations have cost so far.
+  Costs costs() const;
+
+ private:
+  struct Counted;
+  std::shared_ptr<Counted> counted_;
+  Server server_;
 };
 
 }  // namespace whorl::binfhe

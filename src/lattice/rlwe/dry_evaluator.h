@@ -92,7 +92,7 @@ class DryEvaluator final : public Evaluator {
   };
   struct Traced;
   static const Trail& trail_of(const Array& a);
-  /// Of a sum; plaintexts count as one ciphertext each.
+  /// Returns the trail of a sum. A plaintext counts as one ciphertext.
   static Trail sum_of(std::span<const Array> arrays);
   static Trail with_product(Trail trail, std::size_t plaintexts);
 

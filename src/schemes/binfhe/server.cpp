@@ -77,6 +77,7 @@ Server::Server(const EvaluationKeys& keys, const Session& session, const ServerO
     return std::make_shared<const State>(keys, run::state_of(session), options);
   });
 }
+Server::Server(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 Server::~Server() = default;
 Server::Server(Server&&) noexcept = default;
 Server& Server::operator=(Server&&) noexcept = default;
