@@ -26,7 +26,7 @@ struct Field {
   Value Object::*member;
   std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
 };
-// For compilers that do not deduce aggregates (clang before 17).
+// Some compilers do not deduce aggregates (clang before 17).
 template <class Object, class Value>
 Field(int, const char*, Value Object::*) -> Field<Object, Value>;
 template <class Object, class Value>
@@ -50,7 +50,7 @@ struct FieldValue<Value> {
   }
 };
 
-/// One byte, at most `most`.
+/// An enumeration takes one byte, at most `most`.
 template <class Value>
 requires std::is_enum_v<Value>
 struct FieldValue<Value> {
