@@ -164,7 +164,7 @@ std::array<std::uint8_t, header_bytes> encode_header(const Header& header) {
 }
 
 Header decode_header(ByteSpan bytes) {
-  // The magic is looked at first, as far as it is there: a short text file is no truncated frame.
+  // What there is of the magic is looked at first: a short text file is no truncated frame.
   const std::size_t common = std::min(bytes.size(), magic.size());
   if (!std::equal(magic.begin(), magic.begin() + static_cast<std::ptrdiff_t>(common),
                   bytes.begin()))
@@ -175,7 +175,7 @@ Header decode_header(ByteSpan bytes) {
 
   Header header;
   header.version = fields.value<std::uint16_t>("format version");
-  // This comes before the header check, whose place another version may have changed.
+  // The version comes before the header check, whose place another version may have changed.
   if (header.version != format_version)
     throw VersionError("format version is " + std::to_string(header.version) +
                        "; this build reads version " + std::to_string(format_version) +

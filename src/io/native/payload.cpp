@@ -137,7 +137,7 @@ std::optional<Shape> PayloadReader::shape(std::uint64_t count) {
 }
 
 ArrayFields PayloadReader::array(std::uint64_t count) {
-  // The only long field are the runs, of which there are at most as many as ciphertexts.
+  // Runs are the only long field: there are at most as many of them as ciphertexts.
   const auto most_bytes = [&](std::uint64_t most) {
     return 512 + std::min(most, header_.payload_bytes) * sizeof(NumberRun);
   };

@@ -25,7 +25,7 @@ Bytes dump_secret(const Key& key, std::string_view passphrase, const KdfCost& co
   return dump_frame([&](Sink& sink) { write_secret(sink, key, passphrase, cost); });
 }
 
-/// Makes what read_frame calls, for the frame `bytes`.
+/// Returns the function that read_frame takes to read a secret key of the frame `bytes`.
 template <class Key>
 auto read_secret(ByteSpan bytes, std::string_view passphrase, const KdfCost& max_kdf) {
   return [bytes, passphrase, max_kdf](PayloadReader& in, const OpenFrame& frame) {

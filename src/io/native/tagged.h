@@ -26,7 +26,7 @@ struct Field {
   Value Object::*member;
   std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
 };
-// Some compilers do not deduce aggregates (clang before 17).
+// Compilers that do not deduce aggregates need these (clang before 17).
 template <class Object, class Value>
 Field(int, const char*, Value Object::*) -> Field<Object, Value>;
 template <class Object, class Value>
@@ -50,7 +50,7 @@ struct FieldValue<Value> {
   }
 };
 
-/// An enumeration takes one byte, at most `most`.
+/// One byte, at most `most`.
 template <class Value>
 requires std::is_enum_v<Value>
 struct FieldValue<Value> {
@@ -124,7 +124,7 @@ struct FieldValue<std::vector<Element>> {
   }
 };
 
-/// Not written if there is no value.
+/// A field of this type is not written if there is no value.
 template <class Value>
 struct FieldValue<std::optional<Value>> {
   static void write(const std::optional<Value>& value, std::uint64_t most, const std::string& name,

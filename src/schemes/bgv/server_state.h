@@ -105,7 +105,7 @@ struct Server::State : std::enable_shared_from_this<State> {
   Encoded encode(std::span<const std::int64_t> values, const Rows& rows, Packing packing) const;
   Plaintexts put(lattice::rlwe::Array residues, Encoded encoded, Packing packing) const;
   Plaintexts plaintexts(Encoded m, Packing packing, const ring::Basis& basis) const;
-  /// A plaintext that is only a factor: rlwe::Evaluator::lift_by_period.
+  /// One of them that is only a factor: rlwe::Evaluator::lift_by_period.
   Plaintexts factor(Encoded m, Packing packing, const ring::Basis& basis) const;
   /// Plaintexts for `a` alone have no more limbs than it, and its factor if they are to be added.
   Plaintexts plaintexts_for(const Array& a, Encoded m, std::uint64_t factor) const;

@@ -76,7 +76,7 @@ struct Server::State {
   Array relinearised_product(const Info& product, const lattice::rlwe::Array& a,
                              const lattice::rlwe::Array& b,
                              const lattice::rlwe::Evaluator::ProductEnd& end, bool rescaled) const;
-  /// Divides once for both.
+  /// By one division.
   Array relinearised_and_rescaled(const Array& a) const;
 
   std::uint32_t rotation(std::uint64_t of, std::int64_t slots,
@@ -99,7 +99,7 @@ struct Server::State {
   /// the least period that is a power of two, or coefficients. They have been checked.
   lattice::rlwe::Array plaintexts(std::span<const Complex> values, std::size_t length,
                                   Packing packing, double scale, const ring::Basis& basis) const;
-  /// A row that is only a factor: rlwe::Evaluator::interpolate_by_period.
+  /// One row that is only a factor: rlwe::Evaluator::interpolate_by_period.
   lattice::rlwe::Array factor(std::span<const Complex> values, double scale,
                               const ring::Basis& basis) const;
   Array add(const Array& a, std::span<const Complex> values, std::size_t length,
