@@ -1,14 +1,35 @@
-// Keys that the schemes over RNS rings share: public keys, and keys of hybrid key switching.
+// What the schemes over RNS rings share: batches of ciphertexts in the host's memory, public keys,
+// and keys of hybrid key switching.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "whorl/common.h"
 #include "whorl/word_array.h"
 
 namespace whorl {
+
+/// A batch of ciphertexts: residues (parts, primes that are left, count, N) in evaluation form, in
+/// words of 4 or 8 bytes.
+template <class Parameters, class Info>
+struct RingCiphertexts {
+  Parameters parameters;
+  KeyId key_id;
+  Info info;
+  WordArray data;
+  /// The seed that c_1 is expanded from, so that files hold the seed and c_0 only. Only fresh
+  /// encryptions under the secret key have one. Code that changes `data` must clear it.
+  std::optional<Seed> seed;
+  /// Shape of the array, row-major; the product of its axes is info.count. No value means (count,).
+  /// If a vector takes several ciphertexts, the last axis counts the ciphertexts of a vector.
+  std::optional<Shape> shape{};
+  /// The seed was drawn for a whole batch: numbers[i] is the place in that batch of ciphertext i.
+  /// An empty list means the places 0, 1, 2 …
+  std::vector<std::uint32_t> numbers{};
+};
 
 /// A public key (b, a), an encryption of 0, where a is expanded from the seed. It only encrypts.
 template <class Parameters>

@@ -1,7 +1,10 @@
-// What the clients of all schemes share: the handle of a secret key, and the base class of clients.
+// What the clients of all schemes share: the handle of a secret key, that of the schemes over RNS
+// rings, and the base class of clients.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "whorl/common.h"
@@ -26,6 +29,20 @@ class SecretKeyHandle {
   Parameters parameters_;
   KeyId key_id_;
   std::shared_ptr<const Coefficients> coefficients_;
+};
+
+/// The secret key of a scheme over RNS rings: a uniform ternary secret.
+template <class Parameters>
+class RingSecretKey : public SecretKeyHandle<Parameters, struct RingSecret> {
+ public:
+  std::span<const std::int32_t> coefficients() const;
+  static RingSecretKey generate(const Parameters& parameters);
+  /// Rebuilds a key from its N coefficients in -1 … 1 (a loader's job), else RangeError.
+  static RingSecretKey from_coefficients(const Parameters& parameters, const KeyId& key_id,
+                                         std::span<const std::int32_t> coefficients);
+
+ private:
+  using SecretKeyHandle<Parameters, RingSecret>::SecretKeyHandle;
 };
 
 /// The base class of every scheme's Client: an object that holds one secret key.

@@ -3,14 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "whorl/bgv/parameters.h"
 #include "whorl/common.h"
 #include "whorl/ring_keys.h"
-#include "whorl/word_array.h"
 
 namespace whorl::bgv {
 
@@ -46,23 +44,7 @@ struct CiphertextInfo {
   }
 };
 
-/// A batch of ciphertexts: residues (parts, limbs, count, N) in evaluation form, in words of 4 or 8
-/// bytes.
-struct Ciphertexts {
-  Parameters parameters;
-  KeyId key_id;
-  CiphertextInfo info;
-  WordArray data;
-  /// The seed that c_1 is expanded from, so that files hold the seed and c_0 only. Only fresh
-  /// encryptions under the secret key have one. Code that changes `data` must clear it.
-  std::optional<Seed> seed;
-  /// Shape of the array, row-major; the product of its axes is info.count. No value means (count,).
-  /// If a vector takes several ciphertexts, the last axis counts the ciphertexts of a vector.
-  std::optional<Shape> shape{};
-  /// The seed was drawn for a whole batch: numbers[i] is the place in that batch of ciphertext i.
-  /// An empty list means the places 0, 1, 2 …
-  std::vector<std::uint32_t> numbers{};
-};
+using Ciphertexts = RingCiphertexts<Parameters, CiphertextInfo>;
 
 /// The ciphertexts at `indices`, in this order; an index may come several times. Fresh ciphertexts
 /// keep their seed. ShapeError if an index is not below the count, if there is no index, or if the

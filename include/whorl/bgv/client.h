@@ -14,18 +14,7 @@
 
 namespace whorl::bgv {
 
-/// A uniform ternary secret.
-class SecretKey : public SecretKeyHandle<Parameters, struct SecretCoefficients> {
- public:
-  std::span<const std::int32_t> coefficients() const;
-  static SecretKey generate(const Parameters& parameters);
-  /// Rebuilds a key from its N coefficients in -1 … 1 (a loader's job), else RangeError.
-  static SecretKey from_coefficients(const Parameters& parameters, const KeyId& key_id,
-                                     std::span<const std::int32_t> coefficients);
-
- private:
-  using SecretKeyHandle::SecretKeyHandle;
-};
+using SecretKey = RingSecretKey<Parameters>;
 
 class Client : public KeyHolder<Parameters, SecretKey> {
  public:

@@ -6,14 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "whorl/ckks/parameters.h"
 #include "whorl/common.h"
 #include "whorl/ring_keys.h"
-#include "whorl/word_array.h"
 
 namespace whorl::ckks {
 
@@ -74,23 +72,8 @@ struct CiphertextInfo {
   std::uint64_t slots() const;
 };
 
-/// A batch of ciphertexts: residues (parts, primes of the level, count, N) in evaluation form, in
-/// words of 4 or 8 bytes. (OpenFHE: a std::vector of Ciphertext; Lattigo: a slice of
-/// rlwe.Ciphertext.)
-struct Ciphertexts {
-  Parameters parameters;
-  KeyId key_id;
-  CiphertextInfo info;
-  WordArray data;
-  /// The seed that c_1 is expanded from, so that files hold the seed and c_0 only. Only fresh
-  /// encryptions under the secret key have one. Code that changes `data` must clear it.
-  std::optional<Seed> seed;
-  /// Shape of the array, row-major; the product of its axes is info.count. No value means (count,).
-  std::optional<Shape> shape{};
-  /// The seed was drawn for a whole batch: numbers[i] is the place in that batch of ciphertext i.
-  /// An empty list means the places 0, 1, 2 …
-  std::vector<std::uint32_t> numbers{};
-};
+/// (OpenFHE: a std::vector of Ciphertext; Lattigo: a slice of rlwe.Ciphertext.)
+using Ciphertexts = RingCiphertexts<Parameters, CiphertextInfo>;
 
 /// The ciphertexts at `indices`, in this order; an index may come several times. Fresh ciphertexts
 /// keep their seed. ShapeError if an index is not below the count, or if there is no index.

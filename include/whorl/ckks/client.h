@@ -15,19 +15,8 @@
 
 namespace whorl::ckks {
 
-/// A uniform ternary secret. (OpenFHE: PrivateKey with UNIFORM_TERNARY; Lattigo: rlwe.SecretKey
-/// with ring.Ternary{P: 2/3}.)
-class SecretKey : public SecretKeyHandle<Parameters, struct SecretCoefficients> {
- public:
-  std::span<const std::int32_t> coefficients() const;
-  static SecretKey generate(const Parameters& parameters);
-  /// Rebuilds a key from its N coefficients in -1 … 1 (a loader's job), else RangeError.
-  static SecretKey from_coefficients(const Parameters& parameters, const KeyId& key_id,
-                                     std::span<const std::int32_t> coefficients);
-
- private:
-  using SecretKeyHandle::SecretKeyHandle;
-};
+/// (OpenFHE: PrivateKey with UNIFORM_TERNARY; Lattigo: rlwe.SecretKey with ring.Ternary{P: 2/3}.)
+using SecretKey = RingSecretKey<Parameters>;
 
 /// How numbers are encrypted. (OpenFHE: the arguments of MakeCKKSPackedPlaintext; Lattigo:
 /// Plaintext.LogDimensions.)

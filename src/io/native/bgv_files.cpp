@@ -31,7 +31,7 @@ void check_info(const Parameters& parameters, const CiphertextInfo& info, bool s
   if (seeded) check_seeded(info.parts, "limbs", info.limbs, parameters.limbs());
 }
 
-/// Where vectors take several ciphertexts, the last axis is of those.
+/// The last axis must count the ciphertexts of a vector, if vectors take several.
 template <class Exception>
 void check_last_axis(const Parameters& parameters, const CiphertextInfo& info,
                      const std::optional<Shape>& shape) {
@@ -69,7 +69,7 @@ struct Codec<Ciphertexts> {
     info.noise = in.fields().value<double>("noise");
     const auto seed = in.seed();
     check_info(parameters, info, seed.has_value());
-    ArrayFields array = in.array(info.count);
+    const ArrayFields array = in.array(info.count);
     if (array.of_lwe() || array.of_reals())
       throw FormatError(
           "noise, sum, largest, as_bits, low and high are fields that BGV's ciphertexts do not "
@@ -78,12 +78,7 @@ struct Codec<Ciphertexts> {
     info.rest = static_cast<bgv::Rest>(array.rest);
     check_info(parameters, info, seed.has_value());
     check_last_axis<FormatError>(parameters, info, array.shape);
-    in.align();
-    std::vector<std::uint32_t> numbers;
-    WordArray data = read_residues(in, parameters, shape_of(info), seed, array, numbers);
-    return {
-        parameters,        in.header().key_id, info, std::move(data), seed, std::move(array.shape),
-        std::move(numbers)};
+    return read_residues<Ciphertexts>(in, parameters, info, shape_of(info), seed, array);
   }
 };
 

@@ -74,7 +74,7 @@ struct Codec<Ciphertexts> {
     info.error = in.fields().value<double>("error");
     const auto seed = in.seed();
     check_info(parameters, info, seed.has_value());
-    ArrayFields array = in.array(info.count);
+    const ArrayFields array = in.array(info.count);
     if (array.length != 0 || array.of_lwe())
       throw FormatError(
           "length, noise, sum, largest and as_bits are fields of arrays that CKKS's ciphertexts do "
@@ -88,13 +88,8 @@ struct Codec<Ciphertexts> {
     info.low = array.low.value_or(info.low);
     info.high = array.high.value_or(info.high);
     ckks::Account::check(parameters, info);
-    in.align();
-    std::vector<std::uint32_t> numbers;
-    WordArray data =
-        read_residues(in, parameters, shape_of(parameters, info), seed, array, numbers);
-    return {
-        parameters,        in.header().key_id, info, std::move(data), seed, std::move(array.shape),
-        std::move(numbers)};
+    return read_residues<Ciphertexts>(in, parameters, info, shape_of(parameters, info), seed,
+                                      array);
   }
 };
 

@@ -118,18 +118,17 @@ void write_residues(PayloadWriter& out, const Ciphertexts& value, const ResidueS
   });
 }
 
-/// Takes and unpacks the last array of a payload; writes the numbers of a seed's batch to
-/// `numbers`.
-template <class Parameters>
-WordArray read_residues(PayloadReader& in, const Parameters& p, const ResidueShape& shape,
-                        const std::optional<Seed>& seed, const ArrayFields& fields,
-                        std::vector<std::uint32_t>& numbers) {
+/// Takes and unpacks the last array of a payload. Returns the ciphertexts whose fields were read.
+template <class Ciphertexts, class Parameters, class Info>
+Ciphertexts read_residues(PayloadReader& in, const Parameters& p, const Info& info,
+                          const ResidueShape& shape, const std::optional<Seed>& seed,
+                          const ArrayFields& fields) {
+  in.align();
   const WordRule rule = residue_rule(p, shape, "ciphertexts");
   const TakenWords taken = in.take(rule, seed ? rule.rows / 2 : rule.rows);
   in.finish(shape.count, rule.bytes(), seed.has_value());
-  numbers = PayloadReader::numbers(fields, shape.count);
-  if (!seed) return in.words(taken);
-  return with_word(p.word_bytes(), [&]<class Word>(Word) {
+  std::vector<std::uint32_t> numbers = PayloadReader::numbers(fields, shape.count);
+  const auto with_masks = [&]<class Word>(Word) {
     const std::size_t N = p.N(), size = static_cast<std::size_t>(rule.count());
     const auto data = in.part<Word>(taken);
     const std::span<Word> masks{data.get() + size / 2, size / 2};
@@ -139,7 +138,9 @@ WordArray read_residues(PayloadReader& in, const Parameters& p, const ResidueSha
                                    masks.subspan(first * N, some * N));
               });
     return WordArray(data, data.get(), size, sizeof(Word));
-  });
+  };
+  WordArray data = seed ? with_word(p.word_bytes(), with_masks) : in.words(taken);
+  return {p, in.header().key_id, info, std::move(data), seed, fields.shape, std::move(numbers)};
 }
 
 /// A seed, and b of (primes, N), where `primes(parameters)` are those of fresh ciphertexts.

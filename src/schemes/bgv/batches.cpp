@@ -12,10 +12,6 @@ namespace whorl::bgv {
 
 namespace {
 
-Layout layout(const Ciphertexts& c) {
-  return {std::size_t{c.info.parts} * c.info.limbs, c.parameters.N()};
-}
-
 template <class Value>
 void check_same(const char* field, const Value& one, const Value& other) {
   if (one == other) return;
@@ -39,24 +35,21 @@ void check_whole(std::span<const std::uint32_t> indices, std::size_t each) {
 
 Ciphertexts take(const Ciphertexts& c, std::span<const std::uint32_t> indices) {
   check_whole(indices, c.info.each(c.parameters.N()));
-  check_words(c, layout(c).outer * layout(c).inner);
-  Ciphertexts out{c.parameters, c.key_id, c.info,
-                  take_words(c.data, layout(c), c.info.count, indices), c.seed};
-  out.info.count = indices.size();
-  if (c.seed) out.numbers = take_numbers(c.numbers, indices);
-  return out;
+  return take_ciphertexts(c, indices);
 }
 
 namespace {
 
-/// Sums, which have one ciphertext each, among vectors of `each`: each comes as often in sequence.
+/// Checks sums, which have one ciphertext each, among vectors of `each`: each sum must come as
+/// often in sequence.
 void check_repeats(const Ciphertexts& c, std::size_t each) {
   const std::size_t count = c.info.count;
   if (c.info.each(c.parameters.N()) == each) return;
-  const std::size_t bytes = layout(c).inner * c.data.word_bytes();
+  const Layout layout = batch_layout(c);
+  const std::size_t bytes = layout.inner * c.data.word_bytes();
   const auto* words = static_cast<const std::byte*>(c.data.data());
   bool repeated = count % each == 0;
-  for (std::size_t row = 0; repeated && row < layout(c).outer * count; ++row)
+  for (std::size_t row = 0; repeated && row < layout.outer * count; ++row)
     if (row % each != 0)
       repeated = std::memcmp(words + row * bytes, words + (row - 1) * bytes, bytes) == 0;
   if (!repeated)
@@ -69,30 +62,22 @@ void check_repeats(const Ciphertexts& c, std::size_t each) {
 }  // namespace
 
 Ciphertexts concatenate(std::span<const Ciphertexts* const> batches) {
-  if (batches.empty()) throw ShapeError("concatenate: no batch is given");
-  const Ciphertexts& first = *batches.front();
+  const Ciphertexts& first = first_of(batches);
   CiphertextInfo info = first.info;
   std::vector<CiphertextInfo> all;
   for (const Ciphertexts* batch : batches) {
-    check_origin(*batch, first);
     if (batch->info.packing != info.packing)
       throw ShapeError(std::string("concatenate: packing = ") + name(batch->info.packing) +
                        " of a batch is not " + name(info.packing) + ", as of the first batch");
     check_same("parts", batch->info.parts, info.parts);
     check_same("limbs", batch->info.limbs, info.limbs);
     check_same("factor", batch->info.factor, info.factor);
-    check_words(*batch, layout(*batch).outer * layout(*batch).inner);
     info.noise = std::max(info.noise, batch->info.noise);
     all.push_back(batch->info);
   }
   Account::join_vectors(info, all, first.parameters.N());
   for (const Ciphertexts* batch : batches) check_repeats(*batch, info.each(first.parameters.N()));
-  Ciphertexts out{first.parameters, first.key_id, info, join_words(batches, layout(first)),
-                  std::nullopt};
-  out.info.count = out.data.size() / (layout(first).outer * layout(first).inner);
-  join_seeds(
-      batches, [](const Ciphertexts& c) { return c.info.count; }, out);
-  return out;
+  return join_ciphertexts(batches, info);
 }
 
 }  // namespace whorl::bgv

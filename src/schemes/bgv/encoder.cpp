@@ -7,17 +7,13 @@
 #include "math/modulus.h"
 #include "math/secret.h"
 #include "schemes/bgv/plain_modulus.h"
+#include "schemes/ring/derived.h"
 #include "whorl/error.h"
 
 namespace whorl::bgv {
 
 std::uint32_t rotation_exponent(std::uint32_t N, std::int64_t columns) {
-  const std::int64_t period = N / 2;
-  std::uint64_t count = static_cast<std::uint64_t>(((columns % period) + period) % period);
-  std::uint64_t g = 1, power = 3;
-  for (; count != 0; count >>= 1, power = power * power % (2ULL * N))
-    if (count & 1) g = g * power % (2ULL * N);
-  return static_cast<std::uint32_t>(g);
+  return exponent_of(N, 3, columns);
 }
 
 Encoder::Encoder(const Parameters& parameters) : parameters_(parameters) {

@@ -20,9 +20,9 @@ struct Rows {
   std::uint32_t N = 0;
 
   std::size_t count() const { return vectors * each; }
-  /// As CiphertextInfo has it.
+  /// CiphertextInfo::length of these vectors.
   std::uint64_t kept() const { return length == N ? 0 : length; }
-  /// What of `values` ciphertext i holds.
+  /// The part of `values` that ciphertext i holds.
   std::span<const std::int64_t> of(std::span<const std::int64_t> values, std::size_t i) const {
     const std::size_t first = i % each * N;
     return values.subspan(i / each * length + first, std::min<std::size_t>(N, length - first));
@@ -51,7 +51,7 @@ class Encoder {
   /// Coefficients, centred: in -t/2 … t/2. Up to N values, zeros behind. No branch on values.
   void encode(std::span<const std::int64_t> values, Packing packing,
               std::span<std::int64_t> coefficients) const;
-  /// From coefficients in 0 … t-1, in place.
+  /// Decodes coefficients in 0 … t-1, in place.
   void decode(Packing packing, std::span<std::uint64_t> coefficients) const;
 
  private:

@@ -5,16 +5,15 @@
 #include <cmath>
 #include <cstdio>
 #include <optional>
-#include <set>
 #include <string_view>
 
-#include "lattice/security.h"
 #include "math/digest.h"
 #include "math/primes.h"
 #include "math/text.h"
 #include "schemes/bgv/account.h"
 #include "schemes/bgv/noise.h"
 #include "schemes/bgv/plain_modulus.h"
+#include "schemes/ring/parameters.h"
 #include "schemes/ring/remedy.h"
 #include "whorl/error.h"
 
@@ -30,50 +29,22 @@ struct Parameters::State {
 
 namespace {
 
-constexpr std::size_t most_special = 32;
+constexpr unsigned most_primes = 64, most_special = 32;
+constexpr RingRules rules{"BGV: ", most_primes, most_special, 25};
 
-[[noreturn]] void reject(const std::string& what) { throw ParameterError("BGV: " + what); }
-
-void check_primes(const char* which, const std::vector<std::uint64_t>& primes, std::uint32_t N,
-                  bool narrow) {
-  for (const std::uint64_t q : primes) {
-    const std::uint64_t low = narrow ? 1ULL << 25 : 1ULL << 45;
-    if (q < low || q >= (1ULL << 60) || (ring_word_bytes(q) == 4) != narrow)
-      reject(std::string(which) + " prime " + std::to_string(q) + " is outside [" +
-             std::to_string(low) + ", 2^" + (narrow ? "31" : "60") +
-             "), the range of the chain's first prime");
-    if (q % (2ULL * N) != 1 || !math::is_prime(q))
-      reject(std::string(which) + " modulus " + std::to_string(q) +
-             " is not a prime = 1 mod 2N = " + std::to_string(2ULL * N));
-  }
+void check_plain_modulus(std::uint64_t t) {
+  if (t < 2 || t >= (1ULL << 31))
+    rules.reject("t = " + std::to_string(t) + " is outside 2 … 2^31 - 1");
 }
 
 void check(const ParameterLiteral& p) {
-  if (p.name.size() > 64)
-    reject("name has " + std::to_string(p.name.size()) + " characters, above 64");
-  if (p.N < 1024 || p.N > (1u << 17) || (p.N & (p.N - 1)) != 0)
-    reject("N = " + std::to_string(p.N) + " is not a power of two in 2^10 … 2^17");
-  if (p.t < 2 || p.t >= (1ULL << 31))
-    reject("t = " + std::to_string(p.t) + " is outside 2 … 2^31 - 1");
-  if (p.chain.empty() || p.chain.size() > 64)
-    reject("chain has " + std::to_string(p.chain.size()) + " primes, outside 1 … 64");
-  if (p.special.empty() || p.special.size() > most_special)
-    reject(std::to_string(p.special.size()) + " special primes are outside 1 … 32");
-  if (p.digit_limbs == 0 || p.digit_limbs > p.chain.size())
-    reject("digit_limbs = " + std::to_string(p.digit_limbs) + " is outside 1 … " +
-           std::to_string(p.chain.size()));
-  const bool narrow = ring_word_bytes(p.chain[0]) == 4;
-  check_primes("chain", p.chain, p.N, narrow);
-  check_primes("special", p.special, p.N, narrow);
-  std::set<std::uint64_t> seen(p.chain.begin(), p.chain.end());
-  seen.insert(p.special.begin(), p.special.end());
-  if (seen.size() != p.chain.size() + p.special.size())
-    reject("chain and special have the same prime twice");
-  for (const std::uint64_t q : seen)
-    if (p.t % q == 0)
-      reject("t = " + std::to_string(p.t) + " is a multiple of the prime " + std::to_string(q));
-  if (!(p.sigma >= 0.5 && p.sigma <= 64))
-    reject("sigma = " + math::text_of(p.sigma) + " is outside 0.5 … 64");
+  rules.check(p);
+  check_plain_modulus(p.t);
+  for (const auto* primes : {&p.chain, &p.special})
+    for (const std::uint64_t q : *primes)
+      if (p.t % q == 0)
+        rules.reject("t = " + std::to_string(p.t) + " is a multiple of the prime " +
+                     std::to_string(q));
 }
 
 Digest digest_of(const ParameterLiteral& p) {
@@ -115,8 +86,8 @@ ParameterLiteral literal_of(const Requirements& r, std::uint32_t N, unsigned lim
   return p;
 }
 
-/// Such a chain with the digits that are asked for, or with the fewest from three on that are
-/// secure; none if it is not secure.
+/// Returns such a chain with the digits that are asked for, or with the fewest from three on that
+/// are secure; nothing if it is not secure.
 std::optional<ParameterLiteral> secure_literal(const Requirements& r, std::uint32_t N,
                                                unsigned limbs) {
   const unsigned most = r.dnum ? r.dnum : std::max(usual_digits, std::min(limbs, most_digits));
@@ -129,38 +100,35 @@ std::optional<ParameterLiteral> secure_literal(const Requirements& r, std::uint3
 
 void check(const Requirements& r) {
   if (r.dnum > most_digits)
-    reject("dnum = " + std::to_string(r.dnum) + " is outside 1 … 16, and is not 0 either");
+    rules.reject("dnum = " + std::to_string(r.dnum) + " is outside 1 … 16, and is not 0 either");
   if (!((r.prime_bits >= 26 && r.prime_bits <= 31) || (r.prime_bits >= 46 && r.prime_bits <= 60)))
-    reject("prime_bits = " + std::to_string(r.prime_bits) + " is outside 26 … 31 and 46 … 60");
-  if (r.plain_modulus < 2 || r.plain_modulus >= (1ULL << 31))
-    reject("t = " + std::to_string(r.plain_modulus) + " is outside 2 … 2^31 - 1");
-  if (!(r.sums >= 0 && r.sums <= 64))
-    reject("sums = " + math::text_of(r.sums) + " is outside 0 … 64");
-  if (r.plain_products > 64)
-    reject("plain_products = " + std::to_string(r.plain_products) + " is outside 0 … 64");
-  if (r.N != 0 && (r.N < 1024 || r.N > (1u << 17) || (r.N & (r.N - 1)) != 0))
-    reject("N = " + std::to_string(r.N) + " is not a power of two in 2^10 … 2^17");
+    rules.reject("prime_bits = " + std::to_string(r.prime_bits) +
+                 " is outside 26 … 31 and 46 … 60");
+  check_plain_modulus(r.plain_modulus);
+  rules.check_real("sums", r.sums, 0, 64);
+  rules.check_range("plain_products", r.plain_products, 0, 64);
+  if (r.N != 0) rules.check_ring(r.N);
 }
 
-/// The circuit, for people.
+/// Names the circuit in messages.
 std::string circuit_of(const Requirements& r) {
   std::string text = "depth " + std::to_string(r.depth);
   if (r.plain_products != 0) text += ", plain_products " + std::to_string(r.plain_products);
   return text + " and sums " + math::text_of(r.sums);
 }
 
-/// By the model first, as it is quick.
+/// Asks the model first, as it is quick.
 bool lasts(const Parameters& parameters, const Requirements& r) {
   return NoiseModel(parameters).rated_budget(r) >= 0 && Account(parameters).rated_budget(r) >= 0;
 }
 
 [[noreturn]] void reject_without_slots(const Requirements& r, const std::string& ring,
                                        const std::string& serve) {
-  reject("t = " + std::to_string(r.plain_modulus) + " is not a prime = 1 mod 2N for N = " + ring +
-         ", so that vectors cannot be packed in slots; " + serve);
+  rules.reject("t = " + std::to_string(r.plain_modulus) + " is not a prime = 1 mod 2N for N = " +
+               ring + ", so that vectors cannot be packed in slots; " + serve);
 }
 
-/// Where there are none, `why` says what was missing. Rings whose slots t does not have are none.
+/// If no parameters serve, `why` says what was missing. A ring for which t has no slots does not.
 std::optional<Parameters> find(const Requirements& r, std::string& why) {
   for (std::uint32_t N = r.N ? r.N : 1024; N <= (r.N ? r.N : largest_ring); N *= 2) {
     if (r.slots && !bgv::has_slots(r.plain_modulus, N)) {
@@ -208,18 +176,18 @@ Parameters Parameters::create(ParameterLiteral literal, bool allow_insecure) {
   for (const std::uint64_t q : literal.chain)
     state->log2_Q.push_back(state->log2_Q.back() + log2_of(q));
   for (const std::uint64_t p : literal.special) state->log2_P += log2_of(p);
-  if (state->security < 128 && !allow_insecure)
-    reject("N = " + std::to_string(literal.N) +
-           " with log2 QP = " + math::text_of(state->log2_Q.back() + state->log2_P) +
-           ": the estimated security is " + lattice::describe(security) +
-           ", but 128 bits are needed: set allow_insecure to accept this");
+  if (!allow_insecure)
+    rules.check_security("N = " + std::to_string(literal.N) + " with log2 QP = " +
+                             math::text_of(state->log2_Q.back() + state->log2_P) +
+                             ": the estimated security",
+                         security);
   state->literal = std::move(literal);
   return Parameters(std::move(state));
 }
 
 Parameters Parameters::of_limbs(const Requirements& r, unsigned limbs) {
   check(r);
-  if (limbs < 1 || limbs > 64) reject("limbs = " + std::to_string(limbs) + " is outside 1 … 64");
+  rules.check_range("limbs", limbs, 1, most_primes);
   if (r.slots && !bgv::has_slots(r.plain_modulus, r.N))
     reject_without_slots(r, std::to_string(r.N), nearest_with_slots(r.plain_modulus, r.N));
   const std::optional<ParameterLiteral> literal = secure_literal(r, r.N, limbs);
@@ -249,8 +217,8 @@ Parameters Parameters::choose(const Requirements& r) {
   }
   std::string remedy = remedy_of(r, find_other);
   if (remedy.empty()) remedy = r.sums > 0 ? "; take fewer sums" : "; take a smaller t";
-  reject("no parameters for " + circuit_of(r) + " with t = " + std::to_string(t) + ": " + why +
-         remedy);
+  rules.reject("no parameters for " + circuit_of(r) + " with t = " + std::to_string(t) + ": " +
+               why + remedy);
 }
 
 const ParameterLiteral& Parameters::literal() const { return state_->literal; }

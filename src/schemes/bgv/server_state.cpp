@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "math/memory.h"
-#include "schemes/bgv/derived.h"
 #include "schemes/ring/dry_run.h"
 #include "whorl/error.h"
 
@@ -11,30 +10,13 @@ namespace whorl::bgv {
 
 namespace rlwe = lattice::rlwe;
 
-namespace {
-
-std::vector<rlwe::SwitchKeyData> switch_keys(const EvaluationKeys& keys) {
-  std::vector<rlwe::SwitchKeyData> out;
-  for (const SwitchKeyData& key : keys.keys) out.push_back({key.g, key.power, key.seed, key.b});
-  return out;
-}
-
-void check_counts(std::size_t a, std::size_t b, const char* of_b) {
-  if (a != b && a != 1 && b != 1)
-    throw ShapeError("a batch of " + std::to_string(a) + " ciphertexts meets " + std::to_string(b) +
-                     " " + of_b + ": the numbers must be equal, or one of them must be 1");
-}
-
-}  // namespace
-
 Server::State::State(const EvaluationKeys& data, std::shared_ptr<const run::SessionState> on)
     : parameters(data.parameters),
       key_id(data.key_id),
       session(std::move(on)),
       fleet(session->fleet),
-      evaluator(rlwe::Evaluator::make(fleet, any_plan_of(parameters),
-                                      std::min(2 * data.bytes(), session->budget->bytes()))),
-      keys(evaluator, switch_keys(data), session->budget),
+      evaluator(evaluator_for(data, *session)),
+      keys(evaluator, keys_of_role(data.keys, SwitchRole::usual), session->budget),
       account(parameters),
       encoder(parameters) {}
 
@@ -60,12 +42,6 @@ Array Server::State::array(Info info, rlwe::Array residues) const {
 
 void Server::State::check_packing(Packing a, Packing b) {
   if (a != b) throw EncodingError("one batch is packed in slots, the other in coefficients");
-}
-
-void Server::State::check_mine(const rlwe::Array* a) const {
-  if (!a) throw ShapeError("an empty array was given to a server");
-  if (!a->is_of(*evaluator))
-    throw DeviceError("an array of another server was given to " + session->name);
 }
 
 void Server::State::check_repeats(const Array& a, std::size_t each) const {
@@ -181,11 +157,7 @@ std::vector<Array> Server::State::automorphisms(const Array& x,
     const Array two = a.info_.parts > 2 ? relinearised(a.info_, residues(a)) : a;
     const auto turned = evaluator->automorphisms(residues(two), gs, keys, account.divisor());
     const Info info = account.rotate(two.info_);
-    std::vector<Array> out;
-    out.reserve(gs.size());
-    for (std::size_t i = 0; i < gs.size(); ++i)
-      out.push_back(gs[i] == 1 ? two : array(info, turned[i]));
-    return out;
+    return put_turned(two, gs, turned, [&](const rlwe::Array& x) { return array(info, x); });
   });
 }
 

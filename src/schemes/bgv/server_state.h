@@ -14,6 +14,7 @@
 #include "run/session.h"
 #include "schemes/bgv/account.h"
 #include "schemes/bgv/encoder.h"
+#include "schemes/ring/server_state.h"
 #include "whorl/bgv/server.h"
 
 namespace whorl::bgv {
@@ -54,10 +55,9 @@ struct Server::State : std::enable_shared_from_this<State> {
   static const Plaintexts::Storage& storage(const Plaintexts& m) { return *m.storage_; }
 
   static void check_packing(Packing a, Packing b);
-  void check_mine(const lattice::rlwe::Array* a) const;
-  void check(const Array& a) const { check_mine(a.residues_.get()); }
+  void check(const Array& a) const { check_array(a.residues_.get(), *evaluator, *session); }
   void check(const Plaintexts& a) const {
-    check_mine(a.storage_ ? &a.storage_->residues : nullptr);
+    check_array(a.storage_ ? &a.storage_->residues : nullptr, *evaluator, *session);
   }
   /// Checks sums, which have one ciphertext each, beside vectors of `each` ciphertexts: which sum
   /// meets which vector is clear only for a single one, and where each comes `each` times.
@@ -78,9 +78,10 @@ struct Server::State : std::enable_shared_from_this<State> {
 
   // ---- vectors
 
-  /// With zeros behind the values, where operations left something else: a product with ones.
+  /// Puts zeros behind the values where operations left something else, by a product with ones.
   Array with_zeros(const Array& a) const;
-  /// As an operand beside `b`: longer vectors would take what is behind the values for values.
+  /// Makes `a` an operand beside `b`: longer vectors would take what is behind its values for
+  /// values.
   template <class Known>
   Array beside(const Array& a, const Known& b) const {
     return account.needs_zeros(a.info_, b) ? with_zeros(a) : a;
@@ -112,7 +113,7 @@ struct Server::State : std::enable_shared_from_this<State> {
   /// N slots, over the chain and the special primes, for products only: stored by its period where
   /// the rows of N/2 slots repeat (rlwe::Evaluator::lift_by_period).
   Plaintexts factor(std::span<const std::int64_t> slots) const;
-  /// For `a` alone: no more limbs than it has, and with its factor if they are to be added.
+  /// Plaintexts for `a` alone have no more limbs than it, and its factor if they are to be added.
   Plaintexts plaintexts_for(const Array& a, Encoded m, std::uint64_t factor) const;
   Plaintexts encoded_for(const Array& a, std::span<const std::int64_t> values, std::size_t length,
                          std::uint64_t factor) const;
@@ -120,7 +121,7 @@ struct Server::State : std::enable_shared_from_this<State> {
   /// Returns the residues, and makes them of the values that the host keeps if they are lost with a
   /// device.
   lattice::rlwe::Array residues(const Plaintexts& m) const;
-  /// With plaintexts that have the factor of `a`.
+  /// The plaintexts have the factor of `a`.
   Array add_encoded(const Array& x, const Plaintexts& m, bool subtract) const;
   Array add(const Array& a, const Plaintexts& m, bool subtract) const;
   Array add(const Array& a, std::span<const std::int64_t> values, std::size_t length,

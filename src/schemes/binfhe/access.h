@@ -2,26 +2,25 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
-#include "lattice/lwe/evaluator.h"
-#include "schemes/binfhe/account.h"
-#include "schemes/binfhe/origin.h"
-#include "whorl/binfhe/server.h"
+#include "schemes/binfhe/server_state.h"
 
 namespace whorl::binfhe {
 
 struct Access {
-  static const run::Fleet& fleet(const Server& server);
-  static const lattice::lwe::Evaluator& evaluator(const Server& server);
-  static const Account& account(const Server& server);
-
+  static const run::Fleet& fleet(const Server& s) { return *s.state_->fleet; }
+  static const lattice::lwe::Evaluator& evaluator(const Server& s) { return s.state_->evaluator; }
+  static const Account& account(const Server& s) { return s.state_->account; }
   /// ParameterMismatchError or KeyMismatchError for another server's array.
-  static void check(const Server& server, const Array& a);
+  static void check(const Server& s, const Array& a) { s.state_->check(a); }
 
-  static const lattice::lwe::Array& rows(const Array& a);
-  static const Origin& origin(const Array& a);
-  static Array put(const Server& server, Encoding encoding, Origin origin,
-                   lattice::lwe::Array rows);
+  static const lattice::lwe::Array& rows(const Array& a) { return a.state_->rows; }
+  static const Origin& origin(const Array& a) { return *a.state_->origin; }
+  static Array put(const Server& s, Encoding encoding, Origin origin, lattice::lwe::Array rows) {
+    return s.state_->put(encoding, std::make_shared<const Origin>(std::move(origin)),
+                         std::move(rows));
+  }
 };
 
 }  // namespace whorl::binfhe

@@ -55,7 +55,7 @@ std::optional<Parameters> set_that_serves(Encoding encoding, const Failure& fail
                         ", which is above the " + power_of_two_above(allowed_log2) +
                         " that is allowed.";
   std::optional<std::uint32_t> p;
-  // Of the large ones, powers of two alone are looked at.
+  // Among large moduli only powers of two are looked at.
   const auto below = [](std::uint32_t above) {
     return above > 4096 ? std::bit_floor(above - 1) : above - 1;
   };
@@ -230,7 +230,7 @@ std::uint32_t Account::error_bound(const Lut& lut, double noise) const {
 void Account::check_approximate(std::span<const Lut> luts, double noise,
                                 std::optional<std::uint32_t> within) const {
   if (allows(never_log2)) return;
-  // Where neither is worse than what tables state, none has to be looked at.
+  // No table has to be looked at if neither is worse than what tables state.
   if (!within && noise <= bootstrapped() && allow_failure_ >= allowed_failure) return;
   for (const Lut& lut : luts) {
     if (lut.exact()) continue;
@@ -250,7 +250,8 @@ void Account::check_approximate(std::span<const Lut> luts, double noise,
 FlooredErrors Account::check_floorings(const std::string& operation, Encoding input, double noise,
                                        const MakeFloorings& floorings,
                                        const FlooringsFailure& fails) const {
-  // Of another set, too: inputs are mostly encryptions, whose errors do not depend on the set.
+  // This holds of another set, too: inputs are mostly encryptions, whose errors do not depend on
+  // the set.
   const double variance = noise * estimate_.refreshed;
   const auto errors = [&](const Parameters& under, const NoiseEstimate& estimate, Encoding with) {
     return follow(under, estimate, floorings(under, with), variance);

@@ -74,13 +74,13 @@ class Account {
   /// Returns how far the outputs of a table that is not exact are off at most, but for
   /// allow_failure.
   std::uint32_t error_bound(const Lut& lut, double noise) const;
-  /// That this is at most `within` for each of them, by default what Lut::error_bound states. All
-  /// have one kind and encodings.
+  /// Checks that this is at most `within` for each table, by default what Lut::error_bound states.
+  /// All have one kind and encodings.
   void check_approximate(std::span<const Lut> luts, double noise,
                          std::optional<std::uint32_t> within) const;
 
-  // Of large precision: here `noise` is the input's own. They return that of the results, which is
-  // least_noise() at least.
+  // Operations of large precision: `noise` is the input's own. They return that of the results,
+  // which is least_noise() at least.
 
   double check_floor(Encoding input, unsigned bits, double noise) const;
   double check_sign(Encoding input, Encoding output, double noise) const;

@@ -52,7 +52,7 @@ class SecretEncoder {
       : modulus_(modulus),
         sectors_(encoding.sectors()),
         reciprocal_(~std::uint64_t{0} / (2 * sectors_)) {}
-  /// For message < p.
+  /// The message must be below p.
   std::uint64_t operator()(std::uint64_t message) const {
     // message < sectors <= modulus/4 <= 2^30: below 2^64. The reciprocal's quotient is at most 2
     // short.
@@ -80,7 +80,7 @@ inline std::uint64_t most_sectors(const Parameters& parameters) {
   return std::max(most_rotated_sectors(parameters), parameters.q() / large_sector);
 }
 
-/// In messages.
+/// Names the parameters in messages.
 inline std::string named(const Parameters& parameters) {
   return parameters.name().empty() ? "this set" : parameters.name();
 }
@@ -103,7 +103,7 @@ inline void check_rotated(const Parameters& parameters, Encoding encoding) {
 }
 
 /// EncodingError that names the first value that is not below `bound`, which users know as `what`.
-/// By itself in the machine code, for tests/constant_time.
+/// It is a function of its own in the machine code, for tests/constant_time.
 [[gnu::noinline]] inline void check_values(std::span<const std::uint32_t> values,
                                            std::uint64_t bound, const char* what = "p") {
   for (std::size_t i = 0; i < values.size(); ++i)

@@ -71,7 +71,7 @@ std::uint32_t Lut::error_bound(double noise, double allow_failure) const {
     const std::int64_t apart = std::abs(a - b) % p_out;
     widest = std::max(widest, std::min(apart, p_out - apart));
   };
-  // Beyond the table's ends phases find its values negated, as X^N = -1 has it. A table that is not
+  // Phases beyond the table's ends find its values negated, as X^N = -1. A table that is not
   // negacyclic goes round its half circle; the sign's noise may pass the end once more.
   for (std::int64_t m = 0; m < p; ++m)
     for (std::int64_t k = m - reach; k <= m + reach; ++k) {

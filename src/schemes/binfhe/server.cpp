@@ -25,7 +25,7 @@ backend::BlindRotation rotation_of(RotationSchedule schedule) {
   }
 }
 
-/// Before devices are looked for: keys that do not fit are the caller's mistake.
+/// Refuses keys that do not fit before devices are looked for: they are the caller's mistake.
 void check_keys(const EvaluationKeys& keys) {
   const auto expect = [](const char* what, const WordArray& got, std::size_t words,
                          std::size_t bytes) {

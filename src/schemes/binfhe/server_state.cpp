@@ -153,7 +153,7 @@ Server::State::State(const EvaluationKeys& keys, std::shared_ptr<const run::Sess
       fleet(session->fleet->with_least_share(options.least_share)),
       server_keys(make_keys(keys, transform, session->budget)),
       evaluator(fleet, server_keys, most_memory(parameters)) {
-  // Now rather than in the first call, so that a device that cannot is refused here.
+  // Keys are prepared now, not in the first call, so that a device that cannot is refused here.
   for (std::size_t l = 0; l < fleet->size(); ++l) server_keys->on(*fleet->lane(l));
 }
 
@@ -347,7 +347,7 @@ Batch Server::State::mux(const Batch& select, const Batch& a, const Batch& b) co
   const Operands of = operands(all, {});
   check_bits_of("mux", of.terms);
   const Term s = of.terms[0], of_a = of.terms[1], of_b = of.terms[2];
-  // Of select with a, or of its negation with b.
+  // What is rotated is the sum of select and a, or of its negation and b.
   account.check_mux(plan.output,
                     std::max(rotated_noise({s, of_a}), rotated_noise({{-1, s.origin}, of_b})));
   const auto origin = [&] {
@@ -386,7 +386,7 @@ Batch Server::State::apply(std::span<const Lut> luts, std::span<const std::uint3
   check_tables(luts, index, encoding_of(a), count);
   const Batch* inputs[] = {&a};
   const std::span<const Batch* const> all = inputs;
-  // All have one kind and encodings.
+  // All tables have one kind and one pair of encodings.
   const auto exact = std::find_if(luts.begin(), luts.end(), [](const Lut& l) { return l.exact(); });
   const Operands of = operands(all, {});
   check_padding("apply", encoding_of(a), of.terms[0].origin->largest);
@@ -618,33 +618,23 @@ Array Server::State::constants(std::span<const std::uint32_t> messages, Encoding
   return upload(*host, host);
 }
 
-// Of batches of the host, and of arrays.
-template Ciphertexts Server::State::gate(Gate, std::span<const Ciphertexts* const>,
-                                         std::optional<Encoding>) const;
-template Ciphertexts Server::State::mux(const Ciphertexts&, const Ciphertexts&,
-                                        const Ciphertexts&) const;
-template Ciphertexts Server::State::bootstrap(const Ciphertexts&, std::optional<Encoding>) const;
-template Ciphertexts Server::State::apply(std::span<const Lut>, std::span<const std::uint32_t>,
-                                          const Ciphertexts&, std::size_t,
-                                          std::optional<std::uint32_t>) const;
-template Ciphertexts Server::State::eval_floor(const Ciphertexts&, unsigned) const;
-template Ciphertexts Server::State::eval_sign(const Ciphertexts&, Encoding) const;
-template std::uint32_t Server::State::error_bound(const Lut&, const Ciphertexts&) const;
-template Ciphertexts Server::State::linear(std::span<const std::int32_t>,
-                                           std::span<const Ciphertexts* const>, std::int32_t, bool,
-                                           std::optional<std::uint32_t>) const;
-template Ciphertexts Server::State::negated(const Ciphertexts&) const;
-template Array Server::State::gate(Gate, std::span<const Array* const>,
-                                   std::optional<Encoding>) const;
-template Array Server::State::mux(const Array&, const Array&, const Array&) const;
-template Array Server::State::bootstrap(const Array&, std::optional<Encoding>) const;
-template Array Server::State::apply(std::span<const Lut>, std::span<const std::uint32_t>,
-                                    const Array&, std::size_t, std::optional<std::uint32_t>) const;
-template Array Server::State::eval_floor(const Array&, unsigned) const;
-template Array Server::State::eval_sign(const Array&, Encoding) const;
-template std::uint32_t Server::State::error_bound(const Lut&, const Array&) const;
-template Array Server::State::linear(std::span<const std::int32_t>, std::span<const Array* const>,
-                                     std::int32_t, bool, std::optional<std::uint32_t>) const;
-template Array Server::State::negated(const Array&) const;
+#define WHORL_INSTANTIATE_OPERATIONS(Batch)                                                        \
+  template Batch Server::State::gate(Gate, std::span<const Batch* const>, std::optional<Encoding>) \
+      const;                                                                                       \
+  template Batch Server::State::mux(const Batch&, const Batch&, const Batch&) const;               \
+  template Batch Server::State::bootstrap(const Batch&, std::optional<Encoding>) const;            \
+  template Batch Server::State::apply(std::span<const Lut>, std::span<const std::uint32_t>,        \
+                                      const Batch&, std::size_t, std::optional<std::uint32_t>)     \
+      const;                                                                                       \
+  template Batch Server::State::eval_floor(const Batch&, unsigned) const;                          \
+  template Batch Server::State::eval_sign(const Batch&, Encoding) const;                           \
+  template std::uint32_t Server::State::error_bound(const Lut&, const Batch&) const;               \
+  template Batch Server::State::linear(std::span<const std::int32_t>,                              \
+                                       std::span<const Batch* const>, std::int32_t, bool,          \
+                                       std::optional<std::uint32_t>) const;                        \
+  template Batch Server::State::negated(const Batch&) const
+
+WHORL_INSTANTIATE_OPERATIONS(Ciphertexts);
+WHORL_INSTANTIATE_OPERATIONS(Array);
 
 }  // namespace whorl::binfhe

@@ -8,35 +8,14 @@
 
 namespace whorl::ckks {
 
-namespace {
-
-Layout layout(const Ciphertexts& c) {
-  return {words_of(c.parameters, c.info) / c.parameters.N(), c.parameters.N()};
-}
-void check(const Ciphertexts& c) {
-  check_words(c.data, c.info.count, words_of(c.parameters, c.info), c.parameters.word_bytes());
-}
-
-}  // namespace
-
 Ciphertexts take(const Ciphertexts& c, std::span<const std::uint32_t> indices) {
   if (indices.empty()) throw ShapeError("index: no index is given");
-  check(c);
-  Ciphertexts out{c.parameters, c.key_id, c.info,
-                  take_words(c.data, layout(c), c.info.count, indices), c.seed};
-  out.info.count = indices.size();
-  if (c.seed) out.numbers = take_numbers(c.numbers, indices);
-  return out;
+  return take_ciphertexts(c, indices);
 }
 
 Ciphertexts concatenate(std::span<const Ciphertexts* const> batches) {
-  if (batches.empty()) throw ShapeError("concatenate: no batch is given");
-  const Ciphertexts& first = *batches.front();
-  CiphertextInfo info = first.info;
-  info.count = 0;
+  CiphertextInfo info = first_of(batches).info;
   for (const Ciphertexts* batch : batches) {
-    check_origin(*batch, first);
-    check(*batch);
     const CiphertextInfo& i = batch->info;
     if (i.packing != info.packing || i.parts != info.parts || i.level != info.level ||
         i.scale != info.scale || i.length != info.length)
@@ -52,13 +31,8 @@ Ciphertexts concatenate(std::span<const Ciphertexts* const> batches) {
     info.high = std::max(a.high, b.high);
     info.rest = std::min(info.rest, i.rest);
     info.error = std::max(info.error, i.error);
-    info.count += i.count;
   }
-  Ciphertexts out{first.parameters, first.key_id, info, join_words(batches, layout(first)),
-                  std::nullopt};
-  join_seeds(
-      batches, [](const Ciphertexts& c) { return c.info.count; }, out);
-  return out;
+  return join_ciphertexts(batches, info);
 }
 
 }  // namespace whorl::ckks

@@ -98,7 +98,7 @@ std::vector<Pattern> patterns_for(const Requirements& r, double most_deviation) 
     for (unsigned t = 0; t <= most_terminals; ++t)
       for (unsigned m = 0; m * main + t * least_size < least + more_bits; ++m) {
         for (double size = least_size; size < main; ++size) climb_from({t, m}, main, size);
-        // As small as they can be; the primes that there are may be smaller than a bound.
+        // They are as small as can be; the primes that there are may be smaller than a bound.
         for (const double more : {0.02, 0.25})
           if (const double size = t == 0 ? 0 : (least - m * main) / t + more;
               size > least_size && size < main)
@@ -271,22 +271,24 @@ class Ring {
 };
 
 void check(const Requirements& r) {
-  check_range("depth", r.depth, 0, 64);
-  check_range("scale_bits", r.scale_bits, 28, 55);
+  rules.check_range("depth", r.depth, 0, 64);
+  rules.check_range("scale_bits", r.scale_bits, 28, 55);
   if (r.value_bits != 0)
-    check_range("value_bits", r.value_bits, least_value_bits, Requirements::most_value_bits);
-  check_range("dnum", r.dnum, 0, most_primes);
+    rules.check_range("value_bits", r.value_bits, least_value_bits, Requirements::most_value_bits);
+  rules.check_range("dnum", r.dnum, 0, most_primes);
   if (!r.bootstrap && (r.coefficients_last || r.arcsine != 0))
-    reject("coefficients_last and arcsine are of bootstrapping: ask for bootstrap too");
+    rules.reject("coefficients_last and arcsine are of bootstrapping: ask for bootstrap too");
   if (r.word_bits != 32 && r.word_bits != 64)
-    reject("word_bits = " + std::to_string(r.word_bits) + " is neither 32 nor 64");
+    rules.reject("word_bits = " + std::to_string(r.word_bits) + " is neither 32 nor 64");
   if (r.word_bits == 64 && r.scale_bits < 46)
-    reject("scale_bits = " + std::to_string(r.scale_bits) +
-           " is below 46, the least with one prime of 64-bit words a level; 32-bit words take any");
-  if (r.N != 0) check_ring(r.N);
-  if (r.slots > (1u << 16)) reject("slots = " + std::to_string(r.slots) + " is above 2^16");
+    rules.reject(
+        "scale_bits = " + std::to_string(r.scale_bits) +
+        " is below 46, the least with one prime of 64-bit words a level; 32-bit words take any");
+  if (r.N != 0) rules.check_ring(r.N);
+  if (r.slots > (1u << 16)) rules.reject("slots = " + std::to_string(r.slots) + " is above 2^16");
   if (r.N != 0 && r.slots > r.N / 2)
-    reject("slots = " + std::to_string(r.slots) + " is above N/2 = " + std::to_string(r.N / 2));
+    rules.reject("slots = " + std::to_string(r.slots) +
+                 " is above N/2 = " + std::to_string(r.N / 2));
 }
 
 /// log2 of the largest value where none is asked for. Values that are refreshed are at most 1.
@@ -300,16 +302,16 @@ std::string asked(const Requirements& r) {
   return text;
 }
 
-/// All numbers filled in. ParameterError for what no parameters can have.
+/// Fills in all numbers. ParameterError for what no parameters can have.
 Requirements completed(Requirements r) {
   check(r);
   if (r.word_bits == 64) {
     const unsigned most = (r.bootstrap ? most_beside_bootstraps : most_of_one_prime) - r.scale_bits;
     if (r.value_bits > most)
-      reject("scale_bits = " + std::to_string(r.scale_bits) +
-             " with word_bits = 64 holds values up to 2^" + std::to_string(most) +
-             " at level 0, below value_bits = " + std::to_string(r.value_bits) +
-             ": take value_bits = " + std::to_string(most) + " or fewer scale_bits");
+      rules.reject("scale_bits = " + std::to_string(r.scale_bits) +
+                   " with word_bits = 64 holds values up to 2^" + std::to_string(most) +
+                   " at level 0, below value_bits = " + std::to_string(r.value_bits) +
+                   ": take value_bits = " + std::to_string(most) + " or fewer scale_bits");
     if (r.value_bits == 0) r.value_bits = std::min(most, usual_of(r));
   }
   if (r.value_bits == 0) r.value_bits = usual_of(r);
@@ -339,7 +341,7 @@ std::optional<Parameters> choose_without_bootstraps(const Requirements& r, std::
   return std::nullopt;
 }
 
-/// Where there are none, `why` says what was missing.
+/// If no parameters serve, `why` says what was missing.
 std::optional<Parameters> find(const Requirements& r, std::string& why) {
   return r.bootstrap ? choose_with_bootstraps(r, why) : choose_without_bootstraps(r, why);
 }
@@ -358,11 +360,11 @@ Parameters Parameters::choose(const Requirements& asked_for) {
     fewer.value_bits = bits;
     const std::optional<Parameters> found = find(fewer, other);
     if (found && asked_for.value_bits == 0) return *found;
-    if (found) reject(message + "; value_bits = " + std::to_string(bits) + " serves");
+    if (found) rules.reject(message + "; value_bits = " + std::to_string(bits) + " serves");
   }
   const std::string remedy =
       remedy_of(r, [&](const Requirements& changed) { return find(changed, other); });
-  reject(message + (remedy.empty() ? "; no depth and no ring serves" : remedy));
+  rules.reject(message + (remedy.empty() ? "; no depth and no ring serves" : remedy));
 }
 
 }  // namespace whorl::ckks

@@ -127,8 +127,8 @@ void add_bootstrap(Pattern& p, const BootstrapLiteral& b, unsigned word_bits) {
   }
 }
 
-/// With primes for bootstrapping. All keys are modulo all primes, so P is only as large as digits
-/// need, and the others may be smaller by some part of a bit.
+/// The primes include those for bootstrapping. All keys are modulo all primes, so P is only as
+/// large as digits need, and the others may be smaller by some part of a bit.
 ParameterLiteral bootstrapped_literal(const Requirements& r, Pattern pattern, std::uint32_t N,
                                       unsigned dnum, double fewer_bits) {
   ParameterLiteral p;
@@ -237,7 +237,7 @@ std::optional<Parameters> choose_with_bootstraps(const Requirements& r, std::str
           break;
         } catch (const ParameterError& error) {
           why = error.what();
-          if (why.starts_with(error_prefix)) why.erase(0, error_prefix.size());
+          if (why.starts_with(rules.prefix)) why.erase(0, rules.prefix.size());
         }
         if ((literal->bootstrap->log2_ratio -= 0.5) < least_log2_ratio) literal.reset();
       }

@@ -2,13 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <string>
+#include <type_traits>
 
-#include "lattice/rlwe/public_key.h"
-#include "lattice/rlwe/secret.h"
 #include "math/memory.h"
-#include "math/random.h"
 #include "math/sampling.h"
 #include "math/text.h"
 #include "schemes/ckks/account.h"
@@ -16,33 +13,18 @@
 #include "schemes/ckks/encoder.h"
 #include "schemes/ckks/noise.h"
 #include "schemes/ckks/release.h"
-#include "schemes/owner.h"
+#include "schemes/ring/client.h"
 #include "whorl/error.h"
+
+namespace whorl {
+
+template class RingSecretKey<ckks::Parameters>;
+
+}  // namespace whorl
 
 namespace whorl::ckks {
 
 namespace rlwe = lattice::rlwe;
-
-struct SecretCoefficients {
-  math::SecretVector<std::int32_t> values;
-};
-
-SecretKey SecretKey::generate(const Parameters& parameters) {
-  KeyId id;
-  math::random_bytes(id);
-  return {parameters, id,
-          std::make_shared<SecretCoefficients>(
-              SecretCoefficients{rlwe::random_ternary_secret(parameters.N())})};
-}
-
-SecretKey SecretKey::from_coefficients(const Parameters& parameters, const KeyId& key_id,
-                                       std::span<const std::int32_t> coefficients) {
-  return {parameters, key_id,
-          std::make_shared<SecretCoefficients>(
-              SecretCoefficients{rlwe::ternary_secret(parameters.N(), coefficients)})};
-}
-
-std::span<const std::int32_t> SecretKey::coefficients() const { return held().values.span(); }
 
 struct Client::State {
   explicit State(const SecretKey& key)
@@ -63,24 +45,24 @@ namespace {
 
 using Complex = std::complex<double>;
 
-/// What encrypts `count` messages, and where c_1 comes from.
-using Encrypt =
-    std::function<WordArray(const ring::Basis& basis, std::size_t count, const rlwe::Encode&)>;
+FreshRing fresh_of(const Account& account) { return {account.basis(account.parameters().depth())}; }
 
-Ciphertexts encrypted(const Parameters& p, const KeyId& key_id, const Account& account,
-                      const Encoder& encoder, std::span<const Complex> values,
-                      const EncryptOptions& options, Packing packing, std::optional<Seed> seed,
-                      const Encrypt& encrypt) {
-  const std::uint64_t length = checked_length(p.N(), values.size(), options.length, packing);
-  const CiphertextInfo info =
-      account.fresh(packing, values.size() / length, length, options.bound, !seed);
+/// `with`: a secret key, or a public one.
+template <class Key>
+Ciphertexts encrypted(const Key& with, const Account& account, const Encoder& encoder,
+                      std::span<const Complex> values, const EncryptOptions& options,
+                      Packing packing) {
+  const std::uint64_t length =
+      checked_length(account.parameters().N(), values.size(), options.length, packing);
+  const CiphertextInfo info = account.fresh(packing, values.size() / length, length, options.bound,
+                                            std::is_same_v<Key, PublicKey>);
   Encoder::check_values(values, options.bound);
-  const rlwe::Encode encode = [&](std::size_t i, std::span<std::int64_t> coefficients) {
-    encoder.encode(values.subspan(i * length, length), packing, info.scale, coefficients);
-  };
-  return math::with_memory_for("fresh ciphertexts", [&]() -> Ciphertexts {
-    return {p, key_id, info, encrypt(account.basis(info.level), info.count, encode), seed};
-  });
+  return encrypt_messages<Ciphertexts>(
+      with, info, fresh_of(account),
+      [&](std::size_t i, std::span<std::int64_t> coefficients) {
+        encoder.encode(values.subspan(i * length, length), packing, info.scale, coefficients);
+      },
+      options.progress);
 }
 
 /// f(values as complex numbers), which are wiped.
@@ -95,14 +77,7 @@ Ciphertexts with_complex(std::span<const double> values, Packing packing, const 
 
 Ciphertexts encrypted(const PublicKey& key, std::span<const Complex> values,
                       const EncryptOptions& options, Packing packing) {
-  const Parameters& p = key.parameters;
-  const Account account(p);
-  const ring::Basis& basis = account.basis(p.depth());
-  const rlwe::PublicKey to(any_plan_of(p), basis, key.seed, key.b, p.literal().sigma);
-  return encrypted(p, key.key_id, account, Encoder(p), values, options, packing, std::nullopt,
-                   [&](const ring::Basis&, std::size_t count, const rlwe::Encode& encode) {
-                     return to.encrypt(1, count, encode, options.progress);
-                   });
+  return encrypted(key, Account(key.parameters), Encoder(key.parameters), values, options, packing);
 }
 
 /// The batch modulo as few primes as its messages and errors need, with room to spare. Nothing is
@@ -126,33 +101,15 @@ Client::Client(SecretKey key)
         return std::make_shared<const State>(secret_key());
       })) {}
 
-namespace {
-
-Ciphertexts encrypted(const SecretKey& key, const auto& state, std::span<const Complex> values,
-                      const EncryptOptions& options, Packing packing) {
-  const Seed seed = math::random_seed();
-  return encrypted(key.parameters(), key.key_id(), state.account, state.encoder, values, options,
-                   packing, seed,
-                   [&](const ring::Basis& basis, std::size_t count, const rlwe::Encode& encode) {
-                     return state.secret.encrypt(basis, 1, seed, count, encode, options.progress);
-                   });
-}
-
-void check_owner(const SecretKey& key, const Ciphertexts& c) {
-  whorl::check_owner(c.parameters, c.key_id, "client", key.parameters(), key.key_id());
-  Account::check(key.parameters(), c.info);
-  check_words(c.data, c.info.count, words_of(c.parameters, c.info), c.parameters.word_bytes());
-}
-
-}  // namespace
-
 Ciphertexts Client::encrypt(std::span<const Complex> values, const EncryptOptions& options) const {
-  return encrypted(secret_key(), *state_, values, options, Packing::complex);
+  return encrypted(HeldKey{secret_key(), state_->secret}, state_->account, state_->encoder, values,
+                   options, Packing::complex);
 }
 Ciphertexts Client::encrypt(std::span<const double> values, const EncryptOptions& options,
                             Packing packing) const {
   return with_complex(values, packing, [&](std::span<const Complex> numbers) {
-    return encrypted(secret_key(), *state_, numbers, options, packing);
+    return encrypted(HeldKey{secret_key(), state_->secret}, state_->account, state_->encoder,
+                     numbers, options, packing);
   });
 }
 Ciphertexts encrypt(const PublicKey& key, std::span<const Complex> values,
@@ -179,7 +136,7 @@ double log2_largest(const Parameters& p, const CiphertextInfo& i, double floodin
 
 std::vector<Complex> Client::decrypt_raw(const Ciphertexts& c, bool allow_spent,
                                          const Progress& progress) const {
-  check_owner(secret_key(), c);
+  check_ciphertexts<Account>(secret_key(), c);
   if (!allow_spent) state_->account.check_decrypts(c.info, "allow_spent decrypts nevertheless");
   return math::with_memory_for("decrypted values", [&] {
     const std::size_t length = static_cast<std::size_t>(c.info.length);
@@ -198,7 +155,7 @@ std::vector<Complex> Client::decrypt_raw(const Ciphertexts& c, bool allow_spent,
 }
 
 std::vector<Complex> Client::release(const Ciphertexts& c, const ReleaseOptions& options) const {
-  check_owner(secret_key(), c);
+  check_ciphertexts<Account>(secret_key(), c);
   if (!(options.queries >= 1 && options.queries <= 0x1p40))
     throw ParameterError("queries = " + math::text_of(options.queries) + " is outside 1 … 2^40");
   if (!(options.bits >= 30 && options.bits <= 128))
@@ -256,12 +213,7 @@ void Client::add_released(const Released& elsewhere) const {
 }
 
 PublicKey Client::public_key() const {
-  const Parameters& p = parameters();
-  const Seed seed = math::random_seed();
-  return math::with_memory_for("a public key", [&]() -> PublicKey {
-    return {p, key_id(), seed,
-            state_->secret.public_key_body(state_->account.basis(p.depth()), 1, seed)};
-  });
+  return public_key_of(HeldKey{secret_key(), state_->secret}, fresh_of(state_->account));
 }
 
 EvaluationKeys Client::evaluation_keys(const KeyRequest& request, unsigned threads,

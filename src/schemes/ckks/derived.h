@@ -4,19 +4,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "lattice/rlwe/plan.h"
 #include "lattice/rlwe/switch_key.h"
 #include "ring/basis.h"
+#include "schemes/ring/derived.h"
 #include "whorl/ckks/ciphertexts.h"
 #include "whorl/ckks/parameters.h"
-#include "whorl/rows.h"
 
 namespace whorl::ckks {
-
-inline lattice::rlwe::AnyPlan any_plan_of(const Parameters& parameters) {
-  const ParameterLiteral& p = parameters.literal();
-  return lattice::rlwe::make_plan(p.N, p.chain, p.special, p.digit_limbs);
-}
 
 /// The primes of a level, of a literal that may not have been checked, but for its levels.
 ring::Basis basis_of(const ParameterLiteral& literal, unsigned level);
@@ -39,8 +33,8 @@ inline unsigned result_level(const Parameters& p) {
 inline unsigned doubled_level(const Parameters& p) {
   return result_level(p) + p.literal().bootstrap->arcsine_levels();
 }
-/// With coefficients_last: what a ciphertext at level 0's scale is multiplied by, so that its
-/// modulus is at least 2^log2_ratio times its scale, and as near to it as can be.
+/// Returns, for coefficients_last, what a ciphertext at level 0's scale is multiplied by, so that
+/// its modulus is at least 2^log2_ratio times its scale, and as near to it as can be.
 std::int64_t raised_by(const Parameters& p);
 /// log2 of a bound of the probability that some of N multiples of the modulus are at least `range`
 /// (Irwin and Hall's distribution).

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "math/secret.h"
+#include "schemes/ring/derived.h"
 #include "whorl/error.h"
 
 namespace whorl::ckks {
@@ -24,12 +25,7 @@ Bounds CiphertextInfo::bounds() const {
 std::uint64_t CiphertextInfo::slots() const { return std::bit_ceil(length); }
 
 std::uint32_t rotation_exponent(std::uint32_t N, std::int64_t slots) {
-  const std::int64_t period = N / 2;
-  std::uint64_t count = static_cast<std::uint64_t>(((slots % period) + period) % period);
-  std::uint64_t g = 1, power = 5;
-  for (; count != 0; count >>= 1, power = power * power % (2ULL * N))
-    if (count & 1) g = g * power % (2ULL * N);
-  return static_cast<std::uint32_t>(g);
+  return exponent_of(N, 5, slots);
 }
 
 std::uint64_t checked_length(std::uint32_t N, std::size_t values, std::size_t length,
@@ -52,7 +48,7 @@ Encoder::Encoder(const ring::FftPlan& plan)
 
 namespace {
 
-/// For people: "2", or "2+1i".
+/// Returns "2", or "2+1i", for messages.
 std::string shown(const std::complex<double>& z) {
   char text[64];
   if (z.imag() == 0)

@@ -7,10 +7,8 @@
 #include <limits>
 #include <numbers>
 #include <optional>
-#include <set>
 #include <string_view>
 
-#include "lattice/security.h"
 #include "math/digest.h"
 #include "math/primes.h"
 #include "math/text.h"
@@ -48,70 +46,44 @@ double BootstrapLiteral::sine_factor() const {
 
 namespace {
 
-void check_prime(const char* which, std::uint64_t q, std::uint32_t N, bool narrow) {
-  const std::uint64_t low = narrow ? 1ULL << 24 : 1ULL << 45, high = 1ULL << (narrow ? 31 : 60);
-  if (q < low || q >= high)
-    reject(std::string(which) + " prime " + std::to_string(q) + " is outside [2^" +
-           (narrow ? "24, 2^31" : "45, 2^60") + "), the range of the chain's first prime");
-  if (q % (2ULL * N) != 1 || !math::is_prime(q))
-    reject(std::string(which) + " modulus " + std::to_string(q) +
-           " is not a prime = 1 mod 2N = " + std::to_string(2ULL * N));
-}
-
 void check_levels(const ParameterLiteral& p) {
-  check_range("the number of levels", p.levels.size(), 1, 65);
-  check_range("terminals", p.terminals, 0, p.chain.size());
+  rules.check_range("the number of levels", p.levels.size(), 1, 65);
+  rules.check_range("terminals", p.terminals, 0, p.chain.size());
   for (std::size_t l = 0; l < p.levels.size(); ++l) {
     const auto [terminals, mains] = p.levels[l];
     const std::string level = "level " + std::to_string(l);
     if (terminals > p.terminals || mains > p.chain.size() - p.terminals || terminals + mains == 0)
-      reject(level + " has " + std::to_string(terminals) + " terminal primes of " +
-             std::to_string(p.terminals) + " and " + std::to_string(mains) + " others of " +
-             std::to_string(p.chain.size() - p.terminals));
+      rules.reject(level + " has " + std::to_string(terminals) + " terminal primes of " +
+                   std::to_string(p.terminals) + " and " + std::to_string(mains) + " others of " +
+                   std::to_string(p.chain.size() - p.terminals));
   }
 }
 
 void check_bootstrap(const ParameterLiteral& p) {
   const BootstrapLiteral& b = *p.bootstrap;
-  check_range("bootstrap.weight", b.weight, 8, 192);
-  check_range("bootstrap.range", b.range, 2, 64);
-  check_range("bootstrap.to_coefficients", b.to_coefficients, 1, 6);
-  check_range("bootstrap.to_slots", b.to_slots, 1, 6);
-  check_range("bootstrap.degree", b.degree, 3, 127);
-  check_range("bootstrap.doublings", b.doublings, 1, 6);
-  check_range("bootstrap.series", b.series, 0, 1);
-  check_range("bootstrap.arcsine", b.arcsine, 0, 15);
+  rules.check_range("bootstrap.weight", b.weight, 8, 192);
+  rules.check_range("bootstrap.range", b.range, 2, 64);
+  rules.check_range("bootstrap.to_coefficients", b.to_coefficients, 1, 6);
+  rules.check_range("bootstrap.to_slots", b.to_slots, 1, 6);
+  rules.check_range("bootstrap.degree", b.degree, 3, 127);
+  rules.check_range("bootstrap.doublings", b.doublings, 1, 6);
+  rules.check_range("bootstrap.series", b.series, 0, 1);
+  rules.check_range("bootstrap.arcsine", b.arcsine, 0, 15);
   if (b.arcsine == 1 || (b.arcsine != 0 && b.arcsine % 2 == 0))
-    reject("bootstrap.arcsine = " + std::to_string(b.arcsine) +
-           " is neither 0 nor an odd degree of 3 … 15");
-  check_range("bootstrap.coefficients_last", b.coefficients_last, 0, 1);
-  if (!(b.log2_ratio >= least_log2_ratio && b.log2_ratio <= 20))
-    reject("bootstrap.log2_ratio = " + math::text_of(b.log2_ratio) + " is outside 6 … 20");
+    rules.reject("bootstrap.arcsine = " + std::to_string(b.arcsine) +
+                 " is neither 0 nor an odd degree of 3 … 15");
+  rules.check_range("bootstrap.coefficients_last", b.coefficients_last, 0, 1);
+  rules.check_real("bootstrap.log2_ratio", b.log2_ratio, least_log2_ratio, 20);
   const unsigned below = b.to_coefficients - b.after_sine();
   if (p.levels.size() <= b.above() + below)
-    reject("there are " + std::to_string(p.levels.size()) + " levels; bootstrapping needs " +
-           std::to_string(b.above()) + " above those of users, " + std::to_string(below) +
-           " to begin from, and level 0");
+    rules.reject("there are " + std::to_string(p.levels.size()) + " levels; bootstrapping needs " +
+                 std::to_string(b.above()) + " above those of users, " + std::to_string(below) +
+                 " to begin from, and level 0");
 }
 
 void check(const ParameterLiteral& p) {
-  if (p.name.size() > 64)
-    reject("name has " + std::to_string(p.name.size()) + " characters, above 64");
-  check_ring(p.N);
-  check_range("the number of primes in the chain", p.chain.size(), 1, most_primes);
-  check_range("the number of special primes", p.special.size(), 1, most_special);
-  check_range("digit_limbs", p.digit_limbs, 1, p.chain.size());
-  const bool narrow = ring_word_bytes(p.chain[0]) == 4;
-  for (const std::uint64_t q : p.chain) check_prime("chain", q, p.N, narrow);
-  for (const std::uint64_t q : p.special) check_prime("special", q, p.N, narrow);
-  std::set<std::uint64_t> seen(p.chain.begin(), p.chain.end());
-  seen.insert(p.special.begin(), p.special.end());
-  if (seen.size() != p.chain.size() + p.special.size())
-    reject("chain and special have the same prime twice");
-  if (!(p.sigma >= 0.5 && p.sigma <= 64))
-    reject("sigma = " + math::text_of(p.sigma) + " is outside 0.5 … 64");
-  if (!(p.log2_scale >= 16 && p.log2_scale <= 58))
-    reject("log2_scale = " + math::text_of(p.log2_scale) + " is outside 16 … 58");
+  rules.check(p);
+  rules.check_real("log2_scale", p.log2_scale, 16, 58);
   check_levels(p);
   if (p.bootstrap) check_bootstrap(p);
 }
@@ -139,12 +111,6 @@ Digest digest_of(const ParameterLiteral& p) {
                          b.coefficients_last);
 }
 
-lattice::SecurityBound security_of(const ParameterLiteral& p) {
-  return lattice::estimate_security(
-      p.N, math::log2_of_product(p.chain) + math::log2_of_product(p.special), p.sigma,
-      lattice::SecretKind::ternary);
-}
-
 /// Returns the security of the key to the sparse secret, modulo the primes of its layout. Weight 32
 /// was estimated. It bounds larger weights too: they have longer secrets, and more of them. Smaller
 /// ones have no bound.
@@ -167,10 +133,11 @@ Parameters Parameters::create(ParameterLiteral literal, bool allow_insecure) {
   check(literal);
   auto state = std::make_shared<State>();
   state->digest = digest_of(literal);
-  const lattice::SecurityBound security = security_of(literal);
-  state->security = security.bits;
   state->log2_P = math::log2_of_product(literal.special);
   state->log2_QP = math::log2_of_product(literal.chain) + state->log2_P;
+  const lattice::SecurityBound security = lattice::estimate_security(
+      literal.N, state->log2_QP, literal.sigma, lattice::SecretKind::ternary);
+  state->security = security.bits;
   const std::optional<BootstrapLiteral>& bootstrap = literal.bootstrap;
   const std::size_t depth = literal.levels.size() - 1 - (bootstrap ? bootstrap->above() : 0);
   // Levels of the maps to coefficients, of the sine's result, and of the cosine's.
@@ -200,45 +167,45 @@ Parameters Parameters::create(ParameterLiteral literal, bool allow_insecure) {
     level.log2_Q = static_cast<double>(std::log2(Q));
     if (l > 0) {
       level.ratio = static_cast<double>(Q / before);
-      // Of a cosine's square twice is taken, at half the scale.
+      // A cosine's square is doubled, by half the scale.
       if (bootstrap && l > cosine && l <= cosine + bootstrap->doublings) scale *= 2;
       scale = l > depth && l <= result ? scale * step : std::sqrt(scale * (Q / before));
       if (level.ratio < 65536)
-        reject("the modulus of level " + std::to_string(l) + " is 2^" +
-               math::text_of(level.log2_Q) + ", less than 2^16 times that of the level below");
+        rules.reject("the modulus of level " + std::to_string(l) + " is 2^" +
+                     math::text_of(level.log2_Q) +
+                     ", less than 2^16 times that of the level below");
     }
     level.scale = static_cast<double>(scale);
     // Values of a sine are at most 1, those of users larger.
     const int most = l > depth ? 61 : 59;
     if (std::log2(level.scale) + 2 > level.log2_Q || std::log2(level.scale) >= most)
-      reject("the scale of level " + std::to_string(l) + " is 2^" +
-             math::text_of(std::log2(level.scale)) + "; it must be below 2^" +
-             std::to_string(most) + " and at most a quarter of the modulus 2^" +
-             math::text_of(level.log2_Q));
+      rules.reject("the scale of level " + std::to_string(l) + " is 2^" +
+                   math::text_of(std::log2(level.scale)) + "; it must be below 2^" +
+                   std::to_string(most) + " and at most a quarter of the modulus 2^" +
+                   math::text_of(level.log2_Q));
     before = Q;
     state->levels.push_back(std::move(level));
   }
   if (bootstrap && bootstrap->coefficients_last != 0 &&
       state->levels[0].log2_Q - literal.log2_scale < bootstrap->log2_ratio)
-    reject("bootstrap.log2_ratio = " + math::text_of(bootstrap->log2_ratio) +
-           " is above the bits of level 0's modulus over the scale, " +
-           math::text_of(state->levels[0].log2_Q - literal.log2_scale) +
-           ": with coefficients_last values are refreshed at that scale or a larger one");
+    rules.reject("bootstrap.log2_ratio = " + math::text_of(bootstrap->log2_ratio) +
+                 " is above the bits of level 0's modulus over the scale, " +
+                 math::text_of(state->levels[0].log2_Q - literal.log2_scale) +
+                 ": with coefficients_last values are refreshed at that scale or a larger one");
+  const std::string N = "N = " + std::to_string(literal.N);
   if (bootstrap) {
     const ring::KeyLayout layout = layout_of(literal, SwitchRole::to_sparse);
     const lattice::SecurityBound sparse = sparse_security_of(literal, layout);
     state->sparse_security = sparse.bits;
     state->security = std::min(state->security, sparse.bits);
-    if (sparse.bits < 128 && !allow_insecure)
-      reject("N = " + std::to_string(literal.N) +
-             ": the estimated security of the key to the sparse secret of bootstrapping is " +
-             lattice::describe(sparse) +
-             ", but 128 bits are needed: set allow_insecure to accept this");
+    if (!allow_insecure)
+      rules.check_security(
+          N + ": the estimated security of the key to the sparse secret of bootstrapping", sparse);
   }
-  if (state->security < 128 && !allow_insecure)
-    reject("N = " + std::to_string(literal.N) + " with log2 QP = " + math::text_of(state->log2_QP) +
-           ": the estimated security is " + lattice::describe(security) +
-           ", but 128 bits are needed: set allow_insecure to accept this");
+  if (!allow_insecure)
+    rules.check_security(
+        N + " with log2 QP = " + math::text_of(state->log2_QP) + ": the estimated security",
+        security);
   state->literal = std::move(literal);
   return Parameters(std::move(state));
 }
@@ -271,8 +238,8 @@ namespace {
 
 const BootstrapLiteral& bootstrap_of(const ParameterLiteral& p) {
   if (!p.bootstrap)
-    reject("the parameters \"" + p.name +
-           "\" have no bootstrapping: take parameters with bootstrap");
+    rules.reject("the parameters \"" + p.name +
+                 "\" have no bootstrapping: take parameters with bootstrap");
   return *p.bootstrap;
 }
 
@@ -320,8 +287,8 @@ namespace {
 
 const auto& level_of(const auto& levels, unsigned level) {
   if (level >= levels.size())
-    reject("level " + std::to_string(level) + " is above the highest, " +
-           std::to_string(levels.size() - 1));
+    rules.reject("level " + std::to_string(level) + " is above the highest, " +
+                 std::to_string(levels.size() - 1));
   return levels[level];
 }
 
@@ -333,7 +300,7 @@ const std::vector<unsigned>& Parameters::primes(unsigned level) const {
 double Parameters::log2_Q(unsigned level) const { return level_of(state_->levels, level).log2_Q; }
 double Parameters::scale(unsigned level) const { return level_of(state_->levels, level).scale; }
 double Parameters::ratio(unsigned level) const {
-  if (level == 0) reject("level 0 has no level below it");
+  if (level == 0) rules.reject("level 0 has no level below it");
   return level_of(state_->levels, level).ratio;
 }
 

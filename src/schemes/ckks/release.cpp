@@ -30,7 +30,7 @@ std::string power(double log2) { return "2^" + math::text_of(log2); }
 
 Ledger::Ledger() : process_(math::process_mark()) {}
 
-// Before the mutex, which a thread that the child does not have may hold for ever.
+// This comes before the mutex, which a thread that the child does not have may hold for ever.
 void Ledger::check_process() const {
   if (math::process_mark() != process_)
     throw ParameterError(

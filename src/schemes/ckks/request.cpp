@@ -33,8 +33,8 @@ ring::Basis special_of(const ParameterLiteral& p, double bits) {
   return ring::Basis::range(static_cast<unsigned>(p.chain.size()), count);
 }
 
-/// One digit, if the special primes are together of so many bits; otherwise digits as of usual
-/// keys, over all special primes.
+/// Makes one digit, if the special primes have so many bits together; otherwise digits as usual
+/// keys have them, over all special primes.
 void divide_in_digits(const ParameterLiteral& p, double bits, double margin, ring::KeyLayout& out) {
   out.special = special_of(p, bits + margin);
   double sum = 0;

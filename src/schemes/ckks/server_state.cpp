@@ -12,6 +12,7 @@
 #include "schemes/ckks/derived.h"
 #include "schemes/ckks/encoder.h"
 #include "schemes/ring/dry_run.h"
+#include "schemes/ring/server_state.h"
 #include "whorl/error.h"
 
 namespace whorl::ckks {
@@ -22,22 +23,6 @@ namespace {
 
 using Complex = std::complex<double>;
 
-std::vector<rlwe::SwitchKeyData> switch_keys(const EvaluationKeys& keys, SwitchRole role) {
-  const ParameterLiteral& p = keys.parameters.literal();
-  if (role == SwitchRole::low && !p.bootstrap) return {};
-  const ring::KeyLayout layout = layout_of(p, role);
-  std::vector<rlwe::SwitchKeyData> out;
-  for (const RingSwitchKey& key : keys.keys)
-    if (key.role == role) out.push_back({key.g, key.power, key.seed, key.b, layout});
-  return out;
-}
-
-void check_counts(std::size_t a, std::size_t b, const char* of_b) {
-  if (a != b && a != 1 && b != 1)
-    throw ShapeError("a batch of " + std::to_string(a) + " ciphertexts meets " + std::to_string(b) +
-                     " " + of_b + ": the numbers must be equal, or one of them must be 1");
-}
-
 /// What is known of numbers: the largest absolute value, between which numbers the real parts lie,
 /// and whether there are no other parts.
 struct Extent {
@@ -46,9 +31,9 @@ struct Extent {
   bool real = true;
 };
 
-/// In one pass. EncodingError for a number that is not finite.
+/// Takes one pass. EncodingError for a number that is not finite.
 Extent extent_of(std::span<const Complex> values) {
-  // By squares, where doubles hold them: absolute values take longer than the encoding.
+  // Squares are compared where doubles hold them: absolute values take longer than the encoding.
   double most = 0, low = values[0].real(), high = low;
   std::size_t finite = 0, imaginary = 0;
   for (const Complex& z : values) {
@@ -86,8 +71,7 @@ Server::State::State(const EvaluationKeys& data, std::shared_ptr<const run::Sess
       key_id(data.key_id),
       session(std::move(on)),
       fleet(session->fleet),
-      evaluator(rlwe::Evaluator::make(fleet, any_plan_of(parameters),
-                                      std::min(2 * data.bytes(), session->budget->bytes()))),
+      evaluator(evaluator_for(data, *session)),
       keys(keys_for(data, SwitchRole::usual)),
       low_keys(keys_for(data, SwitchRole::low)),
       to_sparse(keys_for(data, SwitchRole::to_sparse)),
@@ -109,7 +93,9 @@ Server::State::State(const Parameters& of)
       constants(make_constants()) {}
 
 rlwe::Keys Server::State::keys_for(const EvaluationKeys& data, SwitchRole role) const {
-  return {evaluator, switch_keys(data, role), session->budget};
+  const ParameterLiteral& p = parameters.literal();
+  if (role == SwitchRole::low && !p.bootstrap) return {evaluator, {}, session->budget};
+  return {evaluator, keys_of_role(data.keys, role, layout_of(p, role)), session->budget};
 }
 
 rlwe::Keys Server::State::open_keys(SwitchRole role) const {
@@ -169,9 +155,7 @@ std::vector<std::uint64_t> Server::State::residues_of(double number, unsigned le
 }
 
 void Server::State::check(const Array& a) const {
-  if (!a.residues_) throw ShapeError("an empty array was given to a server");
-  if (!a.residues_->is_of(*evaluator))
-    throw DeviceError("an array of another server was given to " + session->name);
+  check_array(a.residues_.get(), *evaluator, *session);
 }
 
 void Server::State::check_packed(const char* what, const Array& a) const {
@@ -318,11 +302,7 @@ std::vector<Array> Server::State::automorphisms(const Array& a,
     const Array two = relinearised(a);
     const auto turned = evaluator->automorphisms(residues(two), gs, keys, no_plain_modulus);
     const Info info = account.automorphism(two.info_);
-    std::vector<Array> out;
-    out.reserve(gs.size());
-    for (std::size_t i = 0; i < gs.size(); ++i)
-      out.push_back(gs[i] == 1 ? two : array(info, turned[i]));
-    return out;
+    return put_turned(two, gs, turned, [&](const rlwe::Array& x) { return array(info, x); });
   });
 }
 

@@ -11,6 +11,7 @@
 #include <functional>
 #include <numbers>
 
+#include "backend/contract/lwe.h"
 #include "lattice/rlwe/secret.h"
 #include "ring/automorphism.h"
 #include "schemes/bgv/derived.h"
@@ -239,7 +240,7 @@ void measure(const Parameters& p, unsigned samples) {
 }
 
 void measure(const Parameters& p, unsigned samples) {
-  with_word(p, [&]<class Word>(Word) { measure<Word>(p, samples); });
+  backend::with_word_bytes(p.word_bytes(), [&]<class Word>(Word) { measure<Word>(p, samples); });
 }
 
 TEST(BgvNoise, StepsAreWithinTheirBounds) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "backend/contract/lwe.h"
 #include "lattice/rlwe/secret.h"
 #include "math/sampling.h"
 #include "schemes/bgv/derived.h"
@@ -77,7 +78,7 @@ TEST(BgvClient, SecondPartsAreTheSeeds) {
     const Ciphertexts c =
         client.encrypt(Clear::random(p, Packing::slots, count, random).as_signed());
     ASSERT_TRUE(c.seed);
-    with_word(p, [&]<class Word>(Word) {
+    backend::with_word_bytes(p.word_bytes(), [&]<class Word>(Word) {
       const auto words = c.data.as<Word>();
       for (std::size_t i = 0; i < count; ++i)
         for (unsigned l = 0; l < 3; ++l) {
@@ -104,7 +105,7 @@ TEST(BgvClient, MeasuredBudgetIsThatOfTheNoise) {
     const Ciphertexts c = client.encrypt(zeros);
     const auto budgets = client.noise_budget(c);
     ASSERT_EQ(budgets.size(), 4u);
-    with_word(p, [&]<class Word>(Word) {
+    backend::with_word_bytes(p.word_bytes(), [&]<class Word>(Word) {
       const lattice::rlwe::RnsSecret<Word> secret(
           std::get<std::shared_ptr<const ring::RnsPlan<Word>>>(any_plan_of(p)),
           client.secret_key().coefficients(), 3.19);

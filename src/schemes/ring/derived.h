@@ -1,0 +1,79 @@
+// Values that follow from parameters and ciphertexts of BGV and CKKS, for both client and server. A
+// scheme says by words_of(parameters, info) how many words each ciphertext has on the host.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "lattice/rlwe/plan.h"
+#include "whorl/rows.h"
+
+namespace whorl {
+
+template <class Parameters>
+lattice::rlwe::AnyPlan any_plan_of(const Parameters& parameters) {
+  const auto& p = parameters.literal();
+  return lattice::rlwe::make_plan(p.N, p.chain, p.special, p.digit_limbs);
+}
+
+/// generator^steps mod 2N, with `steps` taken modulo N/2: the g for which X -> X^g rotates slots.
+inline std::uint32_t exponent_of(std::uint32_t N, std::uint64_t generator, std::int64_t steps) {
+  const std::int64_t period = N / 2;
+  auto count = static_cast<std::uint64_t>(((steps % period) + period) % period);
+  std::uint64_t g = 1, power = generator;
+  for (; count != 0; count >>= 1, power = power * power % (2ULL * N))
+    if (count & 1) g = g * power % (2ULL * N);
+  return static_cast<std::uint32_t>(g);
+}
+
+/// ShapeError unless a batch has the words that its info says, of the right width.
+template <class Ciphertexts>
+void check_words(const Ciphertexts& c) {
+  check_words(c.data, c.info.count, words_of(c.parameters, c.info), c.parameters.word_bytes());
+}
+
+/// How a batch lies in the host's memory.
+template <class Ciphertexts>
+Layout batch_layout(const Ciphertexts& c) {
+  return {words_of(c.parameters, c.info) / c.parameters.N(), c.parameters.N()};
+}
+
+/// The ciphertexts at `indices`, of which there is at least one.
+template <class Ciphertexts>
+Ciphertexts take_ciphertexts(const Ciphertexts& c, std::span<const std::uint32_t> indices) {
+  check_words(c);
+  Ciphertexts out{c.parameters, c.key_id, c.info,
+                  take_words(c.data, batch_layout(c), c.info.count, indices), c.seed};
+  out.info.count = indices.size();
+  if (c.seed) out.numbers = take_numbers(c.numbers, indices);
+  return out;
+}
+
+/// Returns the first of batches that are to be joined. ShapeError if there is none;
+/// ParameterMismatchError or KeyMismatchError if their parameters or keys differ.
+template <class Ciphertexts>
+const Ciphertexts& first_of(std::span<const Ciphertexts* const> batches) {
+  if (batches.empty()) throw ShapeError("concatenate: no batch is given");
+  for (const Ciphertexts* batch : batches) {
+    check_origin(*batch, *batches.front());
+    check_words(*batch);
+  }
+  return *batches.front();
+}
+
+/// Joins batches of equal parts and primes; `info` is what is known of them all, but for the count.
+template <class Ciphertexts, class Info>
+Ciphertexts join_ciphertexts(std::span<const Ciphertexts* const> batches, const Info& info) {
+  const Ciphertexts& first = *batches.front();
+  Ciphertexts out{first.parameters, first.key_id, info, join_words(batches, batch_layout(first)),
+                  std::nullopt};
+  const auto count_of = [](const Ciphertexts& c) { return c.info.count; };
+  out.info.count = 0;
+  for (const Ciphertexts* batch : batches) out.info.count += count_of(*batch);
+  join_seeds(batches, count_of, out);
+  return out;
+}
+
+}  // namespace whorl
