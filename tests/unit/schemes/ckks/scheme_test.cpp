@@ -271,7 +271,7 @@ TEST(Ckks, WhatDoesNotFitIsNamed) {
   const auto said = [&](double bound, double error) {
     a = Account::with_log2_bound(a, bound);
     a.error = error;
-    return test::message_of<NoiseError>([&] { return account.scale_integer(a, 1); });
+    return test::message_of<NoiseError>([&] { return account.multiply_integer(a, 1); });
   };
   const double most = account.parameters().log2_Q(a.level) - std::log2(a.scale);
   EXPECT_EQ(said(0, -20), "");
