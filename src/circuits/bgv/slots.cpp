@@ -171,24 +171,6 @@ Array added_rows(const Server& server, const Array& x) {
   return server.add(x, server.swap_rows(x));
 }
 
-/// Sums over the ciphertexts of each vector.
-Array added_ciphertexts(const Server& server, const Array& x) {
-  const std::size_t each = x.info().each(server.parameters().N());
-  const rlwe::Evaluator& evaluator = Access::evaluator(server);
-  const Account& account = Access::account(server);
-  CiphertextInfo info = account.take(x.info(), x.info().count / each);
-  info.length = 0;
-  std::optional<Array> sum;
-  for (std::size_t part = 0; part < each; ++part) {
-    std::vector<std::uint32_t> indices(info.count);
-    for (std::size_t v = 0; v < indices.size(); ++v)
-      indices[v] = static_cast<std::uint32_t>(v * each + part);
-    const Array next = Access::put(server, info, evaluator.take(Access::residues(x), indices));
-    sum = sum ? server.add(*sum, next) : next;
-  }
-  return *sum;
-}
-
 void check_dot(const Server& server, const CiphertextInfo& x, std::uint64_t length, bool same) {
   if (x.rest == Rest::same || same || length_of(server, x.length) == length_of(server, length))
     return;
@@ -273,13 +255,34 @@ std::vector<Array> multiply_maps(const Server& server, const Array& x, const Slo
       [&] { return apply(server, server.relinearise(Access::with_zeros(server, x)), of); });
 }
 
+std::vector<Array> parts(const Server& server, const Array& x) {
+  Access::check_slots(server, x);
+  const std::uint32_t N = server.parameters().N();
+  const std::size_t each = x.info().each(N);
+  if (each == 1) return {x};
+  const rlwe::Evaluator& evaluator = Access::evaluator(server);
+  CiphertextInfo info = Access::account(server).take(x.info(), x.info().count / each);
+  std::vector<Array> out;
+  for (std::size_t part = 0; part < each; ++part) {
+    std::vector<std::uint32_t> indices(info.count);
+    for (std::size_t v = 0; v < indices.size(); ++v)
+      indices[v] = static_cast<std::uint32_t>(v * each + part);
+    info.length = part + 1 < each ? 0 : x.info().length % N;
+    info.rest = info.length == 0 ? Rest::zeros : x.info().rest;
+    out.push_back(Access::put(server, info, evaluator.take(Access::residues(x), indices)));
+  }
+  return out;
+}
+
 Array sum(const Server& server, const Array& x) {
   Access::check_slots(server, x);
   const CiphertextInfo& info = x.info();
   if (info.rest == Rest::same) return x;
   return Access::fleet(server).together([&] {
     Array v = Access::with_zeros(server, server.relinearise(x));
-    if (info.each(server.parameters().N()) > 1) v = added_ciphertexts(server, v);
+    const std::vector<Array> all = parts(server, v);
+    v = all[0];
+    for (std::size_t part = 1; part < all.size(); ++part) v = server.add(v, all[part]);
     v = added_rows(server, server.inner_sum(v, server.parameters().N() / 2));
     CiphertextInfo known = v.info();
     known.length = 1;

@@ -361,7 +361,7 @@ Array apply(const Server& server, const Array& x, const EncodedMap& map) {
   if (of.columns == 0)
     Access::check_slots(server, "a linear map", x);
   else
-    Access::check_packed(server, "a linear map", x);
+    Access::check_alone(server, "a linear map", x);
   if (of.columns != 0 && of.columns != x.info().length)
     throw ShapeError("vectors of " + std::to_string(x.info().length) + " values meet a matrix of " +
                      std::to_string(of.columns) + " columns");

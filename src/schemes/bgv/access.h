@@ -19,7 +19,7 @@ struct Access {
 
   /// DeviceError for another server's array, EncodingError for coefficients.
   static void check_slots(const Server& server, const Array& a);
-  /// The g of a rotation, and of the exchange of rows. KeyMismatchError names the rotation that has
+  /// The g of a rotation, and of the exchange of rows. MissingKeyError names the rotation that has
   /// no key.
   static std::uint32_t rotation(const Server& server, std::int64_t columns);
   static std::uint32_t swap(const Server& server);

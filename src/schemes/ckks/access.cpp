@@ -15,6 +15,9 @@ const Account& Access::account(const Server& s) { return s.state_->account; }
 void Access::check_packed(const Server& s, const char* what, const Array& a) {
   s.state_->check_packed(what, a);
 }
+void Access::check_alone(const Server& s, const char* what, const Array& a) {
+  s.state_->check_alone(what, a);
+}
 void Access::check_slots(const Server& s, const char* what, const Array& a) {
   s.state_->check_slots(what, a);
 }

@@ -23,8 +23,9 @@ struct Access {
   /// DeviceError for another server's array, EncodingError for coefficients.
   static void check_packed(const Server& server, const char* what, const Array& a);
   /// The same, and ShapeError for a vector whose length is no power of two.
+  static void check_alone(const Server& server, const char* what, const Array& a);
   static void check_slots(const Server& server, const char* what, const Array& a);
-  /// The g of a rotation to the left of vectors with that period. KeyMismatchError names the
+  /// The g of a rotation to the left of vectors with that period. MissingKeyError names the
   /// rotation that has no key.
   static std::uint32_t rotation(const Server& server, std::uint64_t period, std::int64_t slots,
                                 SwitchRole role = SwitchRole::usual);

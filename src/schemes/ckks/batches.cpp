@@ -24,7 +24,7 @@ Ciphertexts take(const Ciphertexts& c, std::span<const std::uint32_t> indices) {
   check(c);
   Ciphertexts out{c.parameters, c.key_id, c.info,
                   take_words(c.data, layout(c), c.info.count, indices), c.seed};
-  out.info.count = indices.size();
+  out.info = Account(c.parameters).take(c.info, indices.size());
   if (c.seed) out.numbers = take_numbers(c.numbers, indices);
   return out;
 }
@@ -39,7 +39,7 @@ Ciphertexts concatenate(std::span<const Ciphertexts* const> batches) {
     check(*batch);
     const CiphertextInfo& i = batch->info;
     if (i.packing != info.packing || i.parts != info.parts || i.level != info.level ||
-        i.scale != info.scale || i.length != info.length)
+        i.scale != info.scale || i.length != info.length || i.vector != info.vector)
       throw ShapeError(
           "concatenate: packing, parts, level, scale and length of the batches must "
           "be equal; level " +

@@ -92,7 +92,7 @@ def test_what_is_refused(toy_ckks: CkksKit) -> None:
         (whorl.ParameterError, "level = 1", lambda: kit.server.encode(product, 1)),
         (whorl.ParameterError, "level: 4", lambda: kit.server.encode(product, 4)),
         (
-            whorl.KeyMismatchError,
+            whorl.MissingKeyError,
             r"rotations=product\.rotations",
             lambda: keyless.matmul(y.to_host(), y.to_host()),
         ),
