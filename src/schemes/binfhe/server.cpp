@@ -72,6 +72,8 @@ std::size_t Array::bytes() const { return state_->rows.bytes(); }
 double Array::noise() const { return state_->origin->noise; }
 std::uint32_t Array::largest() const { return state_->origin->largest.any; }
 
+std::optional<MessageRange> Array::range() const { return state_->origin->largest.range; }
+
 std::string_view gate_name(Gate gate) { return rule_of(gate).name; }
 unsigned gate_inputs(Gate gate) { return rule_of(gate).inputs; }
 
@@ -213,6 +215,9 @@ std::uint32_t Server::error_bound(const Lut& lut, const Array& a) const {
 Ciphertexts Server::trivial(std::span<const std::uint32_t> messages, Encoding encoding) const {
   return state_->trivial(messages, encoding);
 }
+Array Server::with_range(const Array& a, MessageRange range) const {
+  return state_->with_range(a, range);
+}
 Array Server::trivial_array(std::span<const std::uint32_t> messages, Encoding encoding) const {
   return state_->constants(messages, encoding);
 }
@@ -249,7 +254,9 @@ Array Server::concatenate(std::span<const Array> arrays) const {
   }
   const Encoding encoding =
       state_->check_together("concatenate", std::span<const Array* const>(inputs));
-  return state_->wrap(encoding, State::joined(origins), state_->evaluator.join(rows));
+  const auto origin = State::joined(origins);
+  if (const auto& range = origin->largest.range) largest_within("concatenate", encoding, *range);
+  return state_->wrap(encoding, origin, state_->evaluator.join(rows));
 }
 void Server::synchronise() const { state_->fleet->wait(); }
 
