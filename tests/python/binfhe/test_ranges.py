@@ -121,7 +121,11 @@ def test_what_does_not_fit_is_refused(ranged: tuple[Kit, bool]) -> None:
     unknown = kit.server.upload(kit.client.encrypt(B, p=P, padding=ranged[1]))
     text = "p = 16.* holds 16: take a larger p, or state smaller ranges by with_range"
     for action, error, message in (
-        (lambda: kit.server.linear([1, -3], [a, b]), whorl.EncodingError, f"linear: -21 … 7 are 29 integers, and {text}"),
+        (
+            lambda: kit.server.linear([1, -3], [a, b]),
+            whorl.EncodingError,
+            f"linear: -21 … 7 are 29 integers, and {text}",
+        ),
         (lambda: a * 3, whorl.EncodingError, f"0 … 21 are 22 integers, and {text}"),
         (lambda: a - unknown, whorl.EncodingError, "-15 … 7 are 23 integers"),
         (lambda: a + np.array([0, 20, 0, 0, 0]), whorl.EncodingError, "20"),
