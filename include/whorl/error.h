@@ -27,7 +27,8 @@ WHORL_DECLARE_ERROR(ShapeError, Error);      ///< sizes, lengths or indices do n
 WHORL_DECLARE_ERROR(EncodingError, Error);   ///< a message, packing or encoding is out of range
 WHORL_DECLARE_ERROR(MismatchError, Error);   ///< two objects do not belong together
 WHORL_DECLARE_ERROR(ParameterMismatchError, MismatchError);  ///< they have different parameters
-WHORL_DECLARE_ERROR(KeyMismatchError, MismatchError);        ///< keys differ, or a key is missing
+WHORL_DECLARE_ERROR(KeyMismatchError, MismatchError);        ///< they belong to different keys
+WHORL_DECLARE_ERROR(MissingKeyError, Error);  ///< a server lacks an evaluation key; names it
 WHORL_DECLARE_ERROR(FormatError, Error);            ///< bytes from outside are not what they should be
 WHORL_DECLARE_ERROR(TruncatedError, FormatError);   ///< there are fewer bytes than announced
 WHORL_DECLARE_ERROR(OversizedError, FormatError);   ///< bytes exceed what is allowed or announced

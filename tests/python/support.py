@@ -97,7 +97,7 @@ def bgv_literal(t: int = 12289, bits: int = 30, limbs: int = 12) -> bgv.Paramete
 def make_bgv_kit(t: int = 12289, bits: int = 30, limbs: int = 12) -> BgvKit:
     chosen = bgv.parameters(literal=bgv_literal(t, bits, limbs), allow_insecure=True)
     client = bgv.Client(chosen)
-    keys = client.evaluation_keys(4, BGV_ROTATIONS, swap_rows=True, inner_sum=8)
+    keys = client.evaluation_keys(4, (*BGV_ROTATIONS, 4), swap_rows=True)
     return BgvKit(chosen, client, keys, bgv.Server(keys, device="cpu"), chosen.N, chosen.t)
 
 

@@ -139,12 +139,12 @@ class Server {
   /// primes of the operands if this leaves the product a larger noise budget.
   Array multiply(const Array& a, const Array& b, bool relinearised = true) const;
   Array square(const Array& a, bool relinearised = true) const;
-  /// Brings ciphertexts back to two parts. KeyMismatchError names a key that is missing.
+  /// Brings ciphertexts back to two parts. MissingKeyError names a key that is missing.
   Array relinearise(const Array& a) const;
 
   /// Rotates both rows of slots to the left by `columns` (negative: to the right). EncodingError
   /// for coefficients, ShapeError for vectors that take several ciphertexts. If there is no key for
-  /// the rotation, KeyMismatchError names it and lists the rotations that have keys.
+  /// the rotation, MissingKeyError names it and lists the rotations that have keys.
   Array rotate(const Array& a, std::int64_t columns) const;
   /// Rotations by several distances. The ciphertext is decomposed once for all of them (hoisting).
   std::vector<Array> rotate_many(const Array& a, std::span<const std::int64_t> columns) const;

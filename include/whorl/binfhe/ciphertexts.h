@@ -16,6 +16,11 @@ namespace whorl::binfhe {
 
 struct Origin;
 
+/// The integers that messages stand for lie in low … high.
+struct MessageRange {
+  std::int64_t low = 0, high = 0;
+};
+
 /// `count` ciphertexts (a, b) in Z_q^(n+1), row-major (count, n+1), b last: b - <a, s> = m·q/p + e.
 struct Ciphertexts {
   Parameters parameters;
@@ -51,6 +56,9 @@ struct Ciphertexts {
   /// The same if messages of which nothing was known are bits, as gates take them to be. No value:
   /// `largest`.
   std::optional<std::uint32_t> as_bits{};
+  /// The range that Server::with_range stated, or that follows from such ranges: message m stands
+  /// for the only integer of the range that is m modulo p. No value: nobody stated one.
+  std::optional<MessageRange> range{};
 
   std::size_t row() const { return parameters.n() + 1; }
   std::span<const std::uint32_t> operator[](std::size_t i) const {

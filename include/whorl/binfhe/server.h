@@ -69,6 +69,8 @@ class Array {
   double noise() const;
   /// The messages lie in 0 … largest(): p or more, up to 2p - 1, where the padding bit may be set.
   std::uint32_t largest() const;
+  /// The range that with_range() stated, or that follows from such ranges.
+  std::optional<MessageRange> range() const;
 
   friend Array operator&(const Array& a, const Array& b) { return a.gate(Gate::and_, b); }
   friend Array operator|(const Array& a, const Array& b) { return a.gate(Gate::or_, b); }
@@ -286,6 +288,13 @@ class Server {
   Array linear(std::span<const std::int32_t> weights, std::span<const Array* const> inputs,
                std::int32_t constant = 0, bool modular = false,
                std::optional<std::uint32_t> largest = {}) const;
+  /// The same messages, read as integers of a range that the caller knows: as the only one that is
+  /// the message modulo p, or with padding modulo 2p. Nothing checks this, and results are wrong if
+  /// it is not true. Sums of such arrays, and products with integers, have the range that follows;
+  /// linear() refuses those whose range has more than p integers (EncodingError). A range that is
+  /// known already becomes no larger. EncodingError for a range of more than p integers, or one
+  /// that contradicts what is known; ParameterError if `low` is above `high`.
+  Array with_range(const Array& a, MessageRange range) const;
   Array trivial_array(std::span<const std::uint32_t> messages, Encoding encoding = {}) const;
   Array trivial_array(std::initializer_list<std::uint32_t> messages, Encoding encoding = {}) const {
     return trivial_array(std::span(messages.begin(), messages.size()), encoding);

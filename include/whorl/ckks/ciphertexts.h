@@ -65,7 +65,15 @@ struct CiphertextInfo {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
   Rest rest = Rest::copies;  ///< counts if slots() is above length
+  /// Values of a vector that takes each() ciphertexts of the batch, which follow one another and
+  /// hold N/2 values each; in the last one its own first values come after the vector's end. 0:
+  /// each ciphertext is a vector of `length` values.
+  std::uint64_t vector = 0;
 
+  /// How many ciphertexts a vector takes.
+  std::size_t each(std::uint32_t N) const {
+    return vector == 0 ? 1 : static_cast<std::size_t>((vector - 1) / (N / 2) + 1);
+  }
   /// What `bound`, `low` and `high` say together.
   Bounds bounds() const;
   /// The period of the values in the slots: the least power of two that is not below length.

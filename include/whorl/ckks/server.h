@@ -94,7 +94,7 @@ class Server {
   /// Evaluator.MulRelin.)
   Array multiply(const Array& a, const Array& b, const Finish& finish = {}) const;
   Array square(const Array& a, const Finish& finish = {}) const;
-  /// Brings ciphertexts back to two parts. KeyMismatchError names a key that is missing. (OpenFHE:
+  /// Brings ciphertexts back to two parts. MissingKeyError names a key that is missing. (OpenFHE:
   /// Relinearize; Lattigo: Evaluator.Relinearize.)
   Array relinearise(const Array& a) const;
   /// Divides by the primes of one level. NoiseError at level 0; EncodingError if the scale would
@@ -112,6 +112,14 @@ class Server {
   /// which the first one is the larger, or that contradict what is known. EncodingError for two
   /// bounds of complex values or coefficients.
   Array with_bound(const Array& a, const Bounds& bound) const;
+  /// The same ciphertexts as vectors of `length` values that take several ciphertexts each
+  /// (CiphertextInfo::vector); 0: each is a vector of its own again. ShapeError unless the
+  /// ciphertexts hold N/2 values in slots, and their number is that of whole vectors. Sums,
+  /// products and functions of each value take such vectors; what moves values to other slots does
+  /// not.
+  Array as_vectors(const Array& a, std::uint64_t length) const;
+  /// For each ciphertext that a vector takes a batch of them, as vectors of N/2 values.
+  std::vector<Array> parts(const Array& a) const;
   /// The same ciphertexts with a smaller error (CiphertextInfo::error, as a number), which the
   /// caller knows: operations add errors up as if all of them had one direction. Before
   /// Client::release it must be true, or the noise there hides too little. A larger error changes
@@ -139,7 +147,7 @@ class Server {
 
   /// Rotates the values of each vector to the left by `slots` (negative: to the right), with the
   /// vector's period. ShapeError unless the vector's length is a power of two, EncodingError for
-  /// coefficients; KeyMismatchError names a rotation that has no key. (OpenFHE: EvalRotate,
+  /// coefficients; MissingKeyError names a rotation that has no key. (OpenFHE: EvalRotate,
   /// EvalAtIndex; Lattigo: Evaluator.Rotate.)
   Array rotate(const Array& a, std::int64_t slots) const;
   /// Rotations by several distances. The ciphertext is decomposed once for all of them (hoisting).

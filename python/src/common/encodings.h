@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "calls.h"
+#include "whorl/binfhe/ciphertexts.h"
 #include "whorl/binfhe/parameters.h"
 
 namespace whorl::python {
@@ -18,6 +19,18 @@ inline EncodingPair as_pair(const binfhe::Encoding& encoding) {
   return {encoding.p, encoding.padding};
 }
 
+using RangePair = std::pair<std::int64_t, std::int64_t>;
+
+inline std::optional<RangePair> as_pair(const std::optional<binfhe::MessageRange>& range) {
+  if (!range) return std::nullopt;
+  return RangePair{range->low, range->high};
+}
+
+template <>
+struct Handed<binfhe::MessageRange> {
+  using Type = RangePair;
+  static binfhe::MessageRange open(Type pair) { return {pair.first, pair.second}; }
+};
 template <>
 struct Handed<binfhe::Encoding> {
   using Type = EncodingPair;

@@ -113,6 +113,7 @@ void bind_bgv_server(nb::module_& module) {
            "a"_a, "matrix"_a)
       .def("multiply_maps", calling_with<Server, const Array&, const SlotMap&>(&bgv::multiply_maps),
            "a"_a, "diagonals"_a)
+      .def("parts", calling_with<Server, const Array&>(&bgv::parts), "a"_a)
       .def("sum", calling_with<Server, const Array&>(&bgv::sum), "a"_a)
       .def("dot", calling_with<Server, const Array&, const Array&>(&bgv::dot), "a"_a, "b"_a)
       .def("dot", calling_with<Server, const Array&, const Plaintexts&>(&bgv::dot), "a"_a, "b"_a)

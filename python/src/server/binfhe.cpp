@@ -43,6 +43,7 @@ void bind_binfhe_server(nb::module_& module) {
       .def_prop_ro("count", &Array::count)
       .def_prop_ro("noise", &Array::noise)
       .def_prop_ro("largest", &Array::largest)
+      .def_prop_ro("range", [](const Array& a) { return as_pair(a.range()); })
       .def_prop_ro("nbytes", &Array::bytes);
 
   bind_base_server<Server, Array, const std::shared_ptr<const binfhe::Ciphertexts>&>(module)
@@ -85,6 +86,7 @@ void bind_binfhe_server(nb::module_& module) {
            "a"_a)
       .def("linear", calling<Server, Array>(&Server::linear), "weights"_a, "inputs"_a, "constant"_a,
            "modular"_a = false, "largest"_a = nb::none())
+      .def("with_range", calling<Server, Array>(&Server::with_range), "a"_a, "range"_a)
       .def("trivial", calling<Server, Array, Bits>(&Server::trivial_array), "messages"_a,
            "encoding"_a);
 

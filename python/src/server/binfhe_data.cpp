@@ -57,6 +57,7 @@ void bind_binfhe_data(nb::module_& module) {
       .def_prop_ro("count", [](const Ciphertexts& c) { return c.count; })
       .def_prop_ro("noise", [](const Ciphertexts& c) { return c.noise; })
       .def_prop_ro("largest", &binfhe::largest_message)
+      .def_prop_ro("range", [](const Ciphertexts& c) { return as_pair(c.range); })
       .def_prop_ro("data", &words);
   bind_batch(
       batch,

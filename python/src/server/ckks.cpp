@@ -90,12 +90,14 @@ void bind_ckks_server(nb::module_& module) {
   nb::class_<Array> array(module, "Array");
   bind_info(array, "packing", &Info::packing, "count", &Info::count, "parts", &Info::parts, "level",
             &Info::level, "scale", &Info::scale, "length", &Info::length, "bound", &Info::bound,
-            "error", &Info::error);
+            "error", &Info::error, "vector", &Info::vector);
   array.def_prop_ro("bounds", [](const Array& a) {
     const ckks::Bounds bounds = a.info().bounds();
     return std::pair(bounds.low, bounds.high);
   });
-  array.def_prop_ro("nbytes", &Array::bytes);
+  array.def_prop_ro("nbytes", &Array::bytes).def_prop_ro("each", [](const Array& a) {
+    return a.info().vector == 0 ? 1 : (a.info().vector - 1) / a.info().length + 1;
+  });
 
   bind_polynomials(module);
 
@@ -127,6 +129,8 @@ void bind_ckks_server(nb::module_& module) {
             return without_gil([&] { return server.with_bound(a, {low, high}); });
           },
           "a"_a, "low"_a, "high"_a)
+      .def("as_vectors", calling(&Server::as_vectors), "a"_a, "length"_a)
+      .def("parts", calling(&Server::parts), "a"_a)
       .def("with_error", calling(&Server::with_error), "a"_a, "error"_a)
       .def("add_plain", calling(&Server::add_plain), "a"_a, "values"_a, "length"_a)
       .def("sub_plain", calling(&Server::sub_plain), "a"_a, "values"_a, "length"_a)

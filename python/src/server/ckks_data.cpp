@@ -54,7 +54,11 @@ void bind_ckks_data(nb::module_& module) {
   nb::class_<Ciphertexts> batch(module, "Ciphertexts");
   bind_info(batch, "packing", &Info::packing, "count", &Info::count, "parts", &Info::parts, "level",
             &Info::level, "scale", &Info::scale, "length", &Info::length, "bound", &Info::bound,
-            "error", &Info::error);
+            "error", &Info::error, "vector", &Info::vector);
+  batch.def_prop_ro("each", [](const Ciphertexts& c) { return c.info.each(c.parameters.N()); });
+  batch.def(
+      "make_vectors", [](Ciphertexts& c, std::uint64_t length) { c.info.vector = length; },
+      nb::arg("length"));
   batch.def_prop_ro("bounds", [](const Ciphertexts& c) {
     const ckks::Bounds bounds = c.info.bounds();
     return std::pair(bounds.low, bounds.high);

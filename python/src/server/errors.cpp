@@ -83,6 +83,8 @@ void bind_errors(nb::module_& module) {
       Kind<ShapeError>{"ShapeError", "Sizes, lengths or indices do not fit together."},
       Kind<EncodingError>{"EncodingError", "A message or plaintext modulus outside its range."},
       Kind<NoiseError>{"NoiseError", "A result that may be wrong: there is too much noise."},
+      Kind<MissingKeyError>{"MissingKeyError",
+                            "An evaluation key is missing; the message has which to ask for."},
       Kind<PassphraseError>{"PassphraseError",
                             "A secret key could not be unwrapped with this passphrase."},
       Kind<DeviceError>{"DeviceError", "A device is absent, lost or refused a call."},

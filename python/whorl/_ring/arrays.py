@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Generic, NoReturn, TypeVar
 
 from .._core.array import DeviceCiphertexts, HostArray
@@ -19,6 +20,21 @@ class RingArray(DeviceCiphertexts[S, H], Generic[S, H]):
     def relinearise(self: R) -> R:
         """`Server.relinearise`."""
         result: R = self._server.relinearise(self)
+        return result
+
+    def rotate(self: R, distance: int) -> R:
+        """`Server.rotate`."""
+        result: R = self._server.rotate(self, distance)
+        return result
+
+    def rotate_many(self: R, distances: Iterable[int]) -> list[R]:
+        """`Server.rotate_many`."""
+        results: list[R] = self._server.rotate_many(self, distances)
+        return results
+
+    def dot(self: R, other: Any) -> R:
+        """`Server.dot`."""
+        result: R = self._server.dot(self, other)
         return result
 
     def __add__(self: R, other: Any) -> R:

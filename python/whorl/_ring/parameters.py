@@ -104,19 +104,9 @@ def as_rotation(field: str, value: Any) -> int:
 
 
 def as_request(
-    relinearise: int, rotations: Iterable[int], other: bool, field: str, width: int
-) -> tuple[int, list[int], bool]:
-    """The arguments of the C++ library's `KeyRequest`.
-
-    `width` is the value of the argument `field`. It adds the rotations by 1, 2, 4, … below it.
-    `ParameterError` unless it is 0 or a power of two.
-    """
+    relinearise: int, rotations: Iterable[int], other: bool, sums: int
+) -> tuple[int, list[int], bool, int]:
+    """The arguments of the C++ library's `KeyRequest`, and the length of vectors to be summed."""
     wanted = list_of(as_rotation, "integers")("rotations", rotations)
-    width = as_integer(field, width, 0, 2**16)
-    if width & (width - 1):
-        raise ParameterError(f"{field}: {width} is not a power of two")
-    step = 1
-    while step < width:
-        wanted.append(step)
-        step *= 2
-    return as_integer("relinearise", relinearise, 0, 2**31), wanted, bool(other)
+    length = as_integer("sums", sums, 0, 2**40)
+    return as_integer("relinearise", relinearise, 0, 2**31), wanted, bool(other), length

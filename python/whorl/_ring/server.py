@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -13,7 +13,7 @@ from .._core.array import DeviceCiphertexts, HostArray, Shape, is_masked, no_cip
 from .._core.base_server import BaseServer
 from .._core.entries import refuse_unreadable
 from .._core.saved import Keys
-from ..errors import KeyMismatchError, ParameterError
+from ..errors import MissingKeyError, ParameterError
 from .arrays import RingArray
 from .parameters import as_rotation
 
@@ -37,6 +37,25 @@ class RingServer(BaseServer[K, H, D], Generic[K, H, D]):
         """a · a."""
         raise NotImplementedError
 
+    def add(self, a: D | H, b: Any) -> D:
+        """a + b; b: ciphertexts, one number, an array of numbers, or encoded ones (OpenFHE:
+        EvalAdd)."""
+        core = self._core
+
+        def add_scalar(x: Any, value: Any) -> Any:
+            return core.add_scalar(x, self._addend(value))
+
+        return self._operate(a, b, core.add, add_scalar, core.add_plain)
+
+    def sub(self, a: D | H, b: Any) -> D:
+        """a - b; b as in `add` (OpenFHE: EvalSub)."""
+        core = self._core
+
+        def sub_scalar(x: Any, value: Any) -> Any:
+            return core.add_scalar(x, self._addend(-value))
+
+        return self._operate(a, b, core.sub, sub_scalar, core.sub_plain)
+
     def negate(self, a: D | H) -> D:
         """-a (OpenFHE: EvalNegate)."""
         x = self.upload(a)
@@ -46,6 +65,31 @@ class RingServer(BaseServer[K, H, D], Generic[K, H, D]):
         """Brings ciphertexts back to two parts (OpenFHE: Relinearize)."""
         x = self.upload(a)
         return self._wrap(self._core.relinearise(x._core), x.shape)
+
+    # ---- moving values
+
+    def rotate(self, a: D | H, distance: int) -> D:
+        """Rotates values to the left by `distance`, to the right if it is negative.
+
+        BGV rotates each of the two rows of N/2 slots, also those behind the vector's values, so
+        that results have N values. `ShapeError` for vectors that take several ciphertexts.
+
+        CKKS rotates the values of each vector, round within it. `ShapeError` unless its length is a
+        power of two. The key is that of `distance`, or of a number from 1 - length to length - 1
+        that is the same modulo the length.
+
+        `MissingKeyError` without the key, which `evaluation_keys(rotations=[distance])` makes.
+        (OpenFHE: EvalRotate, EvalAtIndex; Lattigo: Evaluator.Rotate.)
+        """
+        x = self.upload(a)
+        return self._wrap(self._core.rotate(x._core, as_distance("distance", distance)), x.shape)
+
+    def rotate_many(self, a: D | H, distances: Iterable[int]) -> list[D]:
+        """`rotate` by each of `distances`, decomposed once (OpenFHE: EvalFastRotation; Lattigo:
+        RotateHoisted)."""
+        x = self.upload(a)
+        wanted = np.array([as_distance("distances", each) for each in distances], dtype=np.int64)
+        return [self._wrap(each, x.shape) for each in self._core.rotate_many(x._core, wanted)]
 
     def _power(self, a: D | H, exponent: int) -> D:
         """a to a positive power, by ⌈log2 exponent⌉ products in sequence."""
@@ -61,6 +105,10 @@ class RingServer(BaseServer[K, H, D], Generic[K, H, D]):
 
     def _scalar(self, value: Any) -> Any:
         """One number as an operation takes it; None for anything else."""
+        raise NotImplementedError
+
+    def _addend(self, value: Any) -> Any:
+        """The same number as `add_scalar` of the C++ library takes it."""
         raise NotImplementedError
 
     def _plain(self, a: D, values: Any) -> tuple[D, tuple[Any, ...], Shape]:
@@ -105,12 +153,12 @@ def is_alone(prefix: Shape) -> bool:
 
 @contextlib.contextmanager
 def needing(operation: str, keys: str) -> Iterator[None]:
-    """Says in a `KeyMismatchError` what was to be computed, and by which arguments of
+    """Says in a `MissingKeyError` what was to be computed, and by which arguments of
     `client.evaluation_keys` keys are made that serve."""
     try:
         yield
-    except KeyMismatchError as error:
-        raise KeyMismatchError(
+    except MissingKeyError as error:
+        raise MissingKeyError(
             f"{operation} needs keys that the server does not have: {error}. They are made by "
             f"client.evaluation_keys({keys})"
         ) from None

@@ -56,6 +56,7 @@ class Ciphertexts(Batch[Ciphertexts, Parameters]):
     encoding: Read[_Encoding]
     noise: Read[float]
     largest: Read[int]
+    range: Read[tuple[int, int] | None]
     data: Read[U32]
 
 class EvaluationKeys(Keys[EvaluationKeys, Parameters]): ...
@@ -78,6 +79,7 @@ class Array(OnDevice):
     count: Read[int]
     noise: Read[float]
     largest: Read[int]
+    range: Read[tuple[int, int] | None]
 
 class Server(OnSession[Server, EvaluationKeys, Parameters, Ciphertexts, Array]):
     @staticmethod
@@ -115,6 +117,7 @@ class Server(OnSession[Server, EvaluationKeys, Parameters, Ciphertexts, Array]):
         modular: bool = False,
         largest: int | None = None,
     ) -> Array: ...
+    def with_range(self, a: Array, range: tuple[int, int]) -> Array: ...
     def trivial(self, messages: U32, encoding: _Encoding) -> Array: ...
 
 allowed_failure: float

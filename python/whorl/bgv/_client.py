@@ -27,8 +27,8 @@ class Client(KeyHolder):
 
     >>> from whorl.bgv import parameters
     >>> client = Client(parameters(depth=1))
-    >>> client.decrypt(client.encrypt([1, 2, -3]), signed=True)[:4]
-    array([ 1,  2, -3,  0])
+    >>> client.decrypt(client.encrypt([1, 2, -3]), signed=True)
+    array([ 1,  2, -3])
     """
 
     __slots__ = ()
@@ -64,11 +64,13 @@ class Client(KeyHolder):
         signed: bool = False,
         *,
         allow_spent: bool = False,
+        all_slots: bool = False,
     ) -> Values:
-        """Values 0 … t-1, or with `signed` -t/2 … t/2: int64 of shape `ciphertexts.shape` + (N,).
+        """Values 0 … t-1, or with `signed` -t/2 … t/2: int64 of shape `ciphertexts.shape` +
+        (`ciphertexts.length`,).
 
-        The result has all N values of each ciphertext. The first `ciphertexts.length` of them are
-        those of the vector. For vectors of more than N values the last axis is their length.
+        With `all_slots` the last axis has all N values of each ciphertext that a vector takes, also
+        those behind the vector's values.
 
         `KeyMismatchError` or `ParameterMismatchError` for ciphertexts of another key or parameters.
         `NoiseError` where the bound that the ciphertexts carry (their `noise_budget`) is spent: the
@@ -81,9 +83,8 @@ class Client(KeyHolder):
         if signed:
             t = self._parameters.t
             values[values > t // 2] -= t
-        if host._each > 1:
-            return values.reshape(*host.shape, -1)[..., : host.length]
-        return values.reshape(*host.shape, self._parameters.N)
+        slots = values.reshape(*host.shape, -1)
+        return slots if all_slots else np.ascontiguousarray(slots[..., : host.length])
 
     def noise_budget(
         self, ciphertexts: Ciphertexts | EncryptedArray
@@ -108,7 +109,7 @@ class Client(KeyHolder):
         relinearise: int = 3,
         rotations: Iterable[int] = (),
         swap_rows: bool = False,
-        inner_sum: int = 0,
+        sums: int = 0,
         threads: int = 0,
         progress: bool | Report | None = None,
     ) -> EvaluationKeys:
@@ -121,15 +122,16 @@ class Client(KeyHolder):
             rotations: columns to rotate rows by, to the left, negative ones to the right
                 (OpenFHE: EvalRotateKeyGen, EvalAtIndexKeyGen).
             swap_rows: whether the two rows are to be exchanged.
-            inner_sum: the largest number of columns that `inner_sum` is to add up, a power of two.
-                It adds the rotations by 1, 2, 4, … below it (OpenFHE: EvalSumKeyGen).
+            sums: the length of the longest vectors that `sum`, `mean` and `dot` are to add up. For
+                any length above 1 it adds the rotations by 1, 2, 4 … N/4 and `swap_rows`
+                (OpenFHE: EvalSumKeyGen).
             threads: 0 for all cores.
             progress: True for a bar on terminals and in notebooks, or a callable that is called
                 with (done, total); what it raises stops the generation.
 
-        `whorl.bgv.rotations_for` names the rotations of matrices and sums. `Parameters.key_size`
+        `whorl.bgv.rotations_for` names the rotations of matrices. `Parameters.key_size`
         gives the size before the keys are made. `ParameterError` for a number out of range.
         """
-        request = as_request(relinearise, rotations, swap_rows, inner_sum)
+        request = as_request(self._parameters, relinearise, rotations, swap_rows, sums)
         keys: EvaluationKeys = self._generate_keys(threads, progress, request)
         return keys

@@ -112,27 +112,27 @@ class Parameters(RingParameters):
         relinearise: int = 3,
         rotations: Iterable[int] = (),
         swap_rows: bool = False,
-        inner_sum: int = 0,
+        sums: int = 0,
     ) -> int:
         """Bytes of the keys that `Client.evaluation_keys` with these arguments would make.
 
         On a server's device they take twice as many: the uniform halves travel as seeds.
         """
-        return self._core.key_bytes(as_request(relinearise, rotations, swap_rows, inner_sum))
+        return self._core.key_bytes(as_request(self, relinearise, rotations, swap_rows, sums))
 
     def key_count(
         self,
         relinearise: int = 3,
         rotations: Iterable[int] = (),
         swap_rows: bool = False,
-        inner_sum: int = 0,
+        sums: int = 0,
     ) -> int:
         """How many switching keys `Client.evaluation_keys` with these arguments would make.
 
         >>> parameters(depth=1).key_count(rotations=[1, 2], swap_rows=True)
         4
         """
-        return self._core.key_count(as_request(relinearise, rotations, swap_rows, inner_sum))
+        return self._core.key_count(as_request(self, relinearise, rotations, swap_rows, sums))
 
     def literal(self) -> ParameterLiteral:
         """The fields as a dictionary; `parameters(literal=p.literal())` gives `p` again."""
@@ -159,10 +159,14 @@ class Parameters(RingParameters):
 
 
 def as_request(
-    relinearise: int, rotations: Iterable[int], swap_rows: bool, inner_sum: int
+    of: Parameters, relinearise: int, rotations: Iterable[int], swap_rows: bool, sums: int
 ) -> _lib.KeyRequest:
     """A request for keys as the C++ library takes it."""
-    return _lib.KeyRequest(*ring_request(relinearise, rotations, swap_rows, "inner_sum", inner_sum))
+    powers, wanted, swap, length = ring_request(relinearise, rotations, swap_rows, sums)
+    if length > 1:
+        turns, swaps = _lib.rotations_for_sum(of._core)
+        wanted, swap = [*wanted, *turns], swap or swaps
+    return _lib.KeyRequest(powers, wanted, swap)
 
 
 def parameters(

@@ -35,7 +35,7 @@ def rotations_for(
         diagonals: number and step of each array that `Server.encode_diagonals` is given.
 
     `client.evaluation_keys(**rotations_for(parameters, (10, 4), sums=True))` makes the keys.
-    `ShapeError` for a shape that is not (rows, columns), or that has more than N of either.
+    `ShapeError` for a shape that is not (rows, columns), or that has more than N columns.
 
     >>> from whorl.bgv import parameters
     >>> rotations_for(parameters(depth=1), (4, 4))
@@ -48,7 +48,9 @@ def rotations_for(
         if len(shape) != 2:
             raise ShapeError(f"matrices: {shown(shape)} must have the form (rows, columns)")
         rows, columns = (as_integer("matrices", side, 0, 2**32) for side in shape)
-        asked.append(_lib.rotations_for_matrix(parameters._core, rows, columns))
+        for first in range(0, rows or 1, parameters.N):
+            part = min(parameters.N, rows - first)
+            asked.append(_lib.rotations_for_matrix(parameters._core, part, columns))
     for count, step in diagonals:
         asked.append(
             _lib.rotations_for_diagonals(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -51,16 +51,16 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
     names these results; the server can still be used.
 
     All methods raise `ParameterMismatchError` or `KeyMismatchError` for ciphertexts that were not
-    made under the server's keys. If a key is missing, they raise `KeyMismatchError`, which names
-    the key. They raise `DeviceError` for arrays of another server, `ValueError` for shapes that do
+    made under the server's keys. If a key is missing, they raise `MissingKeyError`, which names the
+    key. They raise `DeviceError` for arrays of another server, `ValueError` for shapes that do
     not broadcast, `EncodingError` for another packing, and `OutOfMemoryError`.
 
     >>> from whorl.bgv import Client, parameters
     >>> client = Client(parameters(depth=1))
     >>> server = Server(client.evaluation_keys(), device="cpu")
     >>> x, y = server.upload(client.encrypt([1, 2, 3])), client.encrypt([4, 5, 6])
-    >>> client.decrypt(3 * x * y + 1)[:4]
-    array([13, 31, 55,  0])
+    >>> client.decrypt(3 * x * y + 1)
+    array([13, 31, 55])
     """
 
     __slots__ = ()
@@ -90,11 +90,13 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
 
         Its diagonals are encoded and uploaded once, except those that are zero. There are at most
         as many as the smaller side has values, rounded up to a power of two. `ShapeError` unless
-        there are two axes, and for more than N rows or columns.
+        there are two axes, and for more than N columns. N rows are encoded at a time: longer
+        vectors take several ciphertexts, each with a part of the matrix.
         """
-        matrix = as_matrix(values, self._parameters, "matrix")
-        core = self._core.encode_matrix(matrix.reshape(-1), *matrix.shape)
-        return Matrix._wrap(core, self, matrix.shape)
+        matrix, N = as_matrix(values, self._parameters, "matrix"), self._parameters.N
+        blocks = (matrix[first : first + N] for first in range(0, len(matrix), N))
+        cores = [self._core.encode_matrix(each.reshape(-1), *each.shape) for each in blocks]
+        return Matrix._wrap(cores, self, matrix.shape)
 
     def encode_diagonals(self, values: ArrayLike, step: int = 1) -> Matrix:
         """Linear maps by their diagonals, of shape (maps, count, N), or (count, N) for one.
@@ -111,26 +113,9 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
                 f"with N = {N}"
             )
         core = self._core.encode_diagonals(vectors, shape[-1], _columns(step))
-        return Matrix._wrap(core, self, (*shape, length))
+        return Matrix._wrap([core], self, (*shape, length))
 
-    # ---- sums and products
-
-    def add(self, a: Encrypted, b: Encrypted | Plaintexts | ArrayLike) -> EncryptedArray:
-        """a + b; b: ciphertexts, one integer, an integer array, or `Plaintexts`.
-
-        (OpenFHE: EvalAdd.)
-        """
-        core = self._core
-        return self._operate(a, b, core.add, core.add_scalar, core.add_plain)
-
-    def sub(self, a: Encrypted, b: Encrypted | Plaintexts | ArrayLike) -> EncryptedArray:
-        """a - b; b as in `add` (OpenFHE: EvalSub)."""
-        core = self._core
-
-        def sub_scalar(x: _lib.Array, value: int) -> _lib.Array:
-            return core.add_scalar(x, self._residue(-value))
-
-        return self._operate(a, b, core.sub, sub_scalar, core.sub_plain)
+    # ---- products
 
     def multiply(
         self, a: Encrypted, b: Encrypted | Plaintexts | ArrayLike, relinearise: bool = True
@@ -165,20 +150,6 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
 
     # ---- moving slots
 
-    def rotate(self, a: Encrypted, columns: int) -> EncryptedArray:
-        """Rotates each row of N/2 slots to the left by `columns`, to the right if negative.
-
-        (OpenFHE: EvalRotate, EvalAtIndex.)
-        """
-        x = self.upload(a)
-        return self._wrap(self._core.rotate(x._core, _columns(columns)), x.shape)
-
-    def rotate_many(self, a: Encrypted, columns: Iterable[int]) -> list[EncryptedArray]:
-        """`rotate` by each of `columns`, decomposed once (OpenFHE: EvalFastRotation)."""
-        x = self.upload(a)
-        wanted = np.array([_columns(each) for each in columns], dtype=np.int64)
-        return [self._wrap(each, x.shape) for each in self._core.rotate_many(x._core, wanted)]
-
     def swap_rows(self, a: Encrypted) -> EncryptedArray:
         """Exchanges the two rows of N/2 slots."""
         x = self.upload(a)
@@ -201,24 +172,25 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
     def sum(self, a: Encrypted) -> EncryptedArray:
         """The sum of each vector's values, modulo t, in every slot; of shape `a.shape`.
 
-        It needs the keys of rotations by 1, 2, 4 … N/4 and of `swap_rows`, which
-        `rotations_for(parameters, sums=True)` names. A vector's values are in the first `a.length`
-        slots. If operations left other values behind them, these are made zero first, by a product
-        with a plaintext. (OpenFHE: EvalSum.)
+        It needs the keys of `evaluation_keys(sums=length)`. A vector's values are in the first
+        `a.length` slots. If operations left other values behind them, these are made zero first, by
+        a product with a plaintext. (OpenFHE: EvalSum.)
         """
         x = self.upload(a)
-        with needing("a sum", _keys("sums=True")):
+        with needing("a sum", f"sums={x.length}"):
             return self._wrap(self._core.sum(x._core), x.shape)
 
     def mean(self, a: Encrypted) -> Mean:
         """The pair (total, n): the sum of each vector's values, and the number of values.
 
-        The mean of integers is a fraction in general, and slots hold integers modulo t. So divide
-        after decryption: `client.decrypt(total, signed=True)[..., 0] / n`. The result is right if
-        the sum is within -t/2 … t/2 (unsigned: 0 … t-1), so choose t for the sum.
+        The mean of integers is a fraction in general, and slots hold integers modulo t. (The
+        residue total/n modulo t is another number than the mean wherever n does not divide the
+        total.) So divide after decryption: `client.decrypt(total, signed=True)[..., 0] / n`. The
+        result is right if the sum is within -t/2 … t/2 (unsigned: 0 … t-1), so choose t for the
+        sum. CKKS divides under encryption, since its values are not integers.
         """
         x = self.upload(a)
-        with needing("a mean", _keys("sums=True")):
+        with needing("a mean", f"sums={x.length}"):
             return Mean(self._wrap(self._core.sum(x._core), x.shape), x.length)
 
     def dot(self, a: Encrypted, b: Encrypted | Plaintexts | ArrayLike) -> EncryptedArray:
@@ -227,12 +199,13 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         `ShapeError` if the lengths differ. The keys are those of `sum`. (OpenFHE:
         EvalInnerProduct.)
         """
-        core = self._core
+        core, a = self._core, self.upload(a)
+        length = a.length
         if not isinstance(b, (EncryptedArray, Ciphertexts, Plaintexts)):
             b = self.encode(b)
 
         def dot(x: _lib.Array, y: _lib.Array | _lib.Plaintexts) -> _lib.Array:
-            with needing("a dot product", _keys("sums=True")):
+            with needing("a dot product", f"sums={length}"):
                 return core.dot(x, y)
 
         return self._operate(a, b, dot, core.multiply_scalar, dot)
@@ -262,13 +235,26 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         if b._server is not self:
             raise DeviceError("matmul: the matrix is prepared on another server")
         x = self.upload(a)
-        if b._core.rows:
-            with needing("a product with a matrix", _keys(str(b.shape))):
-                return self._wrap(self._core.multiply_matrix(x._core, b._core), x.shape)
+        if b._cores[0].rows:
+            return self._times(x, b)
         with needing("a product with diagonals", _keys(f"diagonals=[({b.shape[-2]}, step)]")):
-            maps = self._core.multiply_maps(x._core, b._core)
+            maps = self._core.multiply_maps(x._core, b._cores[0])
         results = [self._wrap(each, x.shape) for each in maps]
         return results[0] if len(b.shape) == 2 else stack(results)
+
+    def _times(self, x: EncryptedArray, matrix: Matrix) -> EncryptedArray:
+        """Each vector times a matrix; a part of the matrix for each ciphertext of a vector."""
+        parts, core = [x._core], self._core
+        if x.length != matrix.shape[0] and max(x._each, len(matrix._cores)) > 1:
+            raise ShapeError(
+                f"matmul: vectors of {x.length} values meet a matrix of {matrix.shape[0]} rows: "
+                "the numbers must be equal"
+            )
+        if x._each > 1:
+            parts = core.parts(x._core)
+        with needing("a product with a matrix", _keys(str(matrix.shape))):
+            products = map(core.multiply_matrix, parts, matrix._cores)
+            return self._wrap(functools.reduce(core.add, products), x.shape)
 
     # ---- levels
 
@@ -296,6 +282,9 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
     def _scalar(self, value: object) -> int | None:
         scalar = as_scalar(value)
         return None if scalar is None else self._residue(scalar)
+
+    def _addend(self, value: int) -> int:
+        return self._residue(value)
 
     def _residue(self, value: int) -> int:
         t = self._parameters.t

@@ -52,12 +52,12 @@ def as_vectors(
 
 
 def as_matrix(values: ArrayLike, parameters: Parameters, field: str) -> Values:
-    """A matrix of integers 1-t … t-1; `ShapeError` unless it has two axes of 1 … N each."""
+    """A matrix of integers 1-t … t-1; `ShapeError` unless it has two axes, of 1 … N columns."""
     array = as_integers(values, 1 - parameters.t, parameters.t, field)
-    if array.ndim != 2 or not all(1 <= side <= parameters.N for side in array.shape):
+    if array.ndim != 2 or array.size == 0 or array.shape[1] > parameters.N:
         raise ShapeError(
-            f"{field}: shape {array.shape} is not (rows, columns) with 1 … N = {parameters.N} of "
-            "each"
+            f"{field}: shape {array.shape} is not (rows, columns) with rows, and with 1 … N = "
+            f"{parameters.N} columns: multiply by N columns at a time"
         )
     return np.ascontiguousarray(array)
 

@@ -6,13 +6,14 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from .._core.array import DeviceCiphertexts, HostArray
+from .._core.integers import as_index
 from .._core.literal import Part
 from .._server import binfhe as _lib
 from ._messages import Words
 from ._parameters import Parameters
 
 if TYPE_CHECKING:
-    from ._server import Bits, Server
+    from ._server import Bits, Messages, Server
 
 
 class Encoded:
@@ -45,8 +46,20 @@ class Encoded:
         """,
     )
 
+    range = Part[tuple[int, int] | None](
+        "_core.range",
+        """The least and the largest integer that messages stand for, by `with_range`; or None.
+
+        Sums, differences, products with integers, tables, indexing and joining give the range that
+        follows. `Client.decrypt` gives the integers of the range.
+        """,
+    )
+
     def _details(self) -> list[tuple[str, str]]:
-        return [("p", f"{self.p}{', padded' if self.padding else ''}")]
+        known = [("p", f"{self.p}{', padded' if self.padding else ''}")]
+        if self.range is not None:
+            known.append(("range", "{:,} … {:,}".format(*self.range)))
+        return known
 
     def _about(self) -> str:
         pad = ", padded" if self.padding else ""
@@ -91,6 +104,12 @@ class EncryptedArray(Encoded, DeviceCiphertexts["Server", Ciphertexts]):
     p = 4 have the operators `&`, `|`, `^` and `~`. The other operand is such an array, or
     `Ciphertexts` (which are uploaded), or known bits as in `x & True` and `x ^ [1, 0, 1]`, which
     need no bootstrap.
+
+    Messages have the operators `+`, `-`, `*` and `-a` without a bootstrap, as `Server.linear` has
+    them. The other operand of sums and differences is such an array, `Ciphertexts`, an integer or
+    an array of integers; that of a product is one integer. `with_range` states which integers the
+    messages stand for, so that differences can be negative.
+
     Shape, indexing, iteration, `reshape`, `transpose`, `concatenate` and `stack` are NumPy's, on
     the devices. `==` raises.
 
@@ -133,6 +152,32 @@ class EncryptedArray(Encoded, DeviceCiphertexts["Server", Ciphertexts]):
     def eval_decomp(self) -> list[EncryptedArray]:
         """`Server.eval_decomp`."""
         return self._server.eval_decomp(self)
+
+    def with_range(self, low: int, high: int) -> EncryptedArray:
+        """`Server.with_range`."""
+        return self._server.with_range(self, low, high)
+
+    def __add__(self, other: Messages) -> EncryptedArray:
+        return self._server._combined(1, self, 1, other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Messages) -> EncryptedArray:
+        return self._server._combined(1, self, -1, other)
+
+    def __rsub__(self, other: Messages) -> EncryptedArray:
+        return self._server._combined(-1, self, 1, other)
+
+    def __mul__(self, factor: int) -> EncryptedArray:
+        return self._server.linear([as_index(factor, "factor")], [self])
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> EncryptedArray:
+        return self * -1
+
+    def __pos__(self) -> EncryptedArray:
+        return self
 
     def __and__(self, other: Bits) -> EncryptedArray:
         return self._server.and_(self, other)

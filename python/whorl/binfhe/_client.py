@@ -74,10 +74,16 @@ class Client(KeyHolder):
         """Messages 0 … p-1, an int64 array of the same shape (OpenFHE: Decrypt).
 
         `KeyMismatchError` or `ParameterMismatchError` for ciphertexts of another key or other
-        parameters. A message that has overflowed into its padding bit is reduced modulo p.
+        parameters. A message that has overflowed into its padding bit is reduced modulo p. Arrays
+        with a range (`Server.with_range`) give the integers of the range.
         """
         host = self._on_host(ciphertexts)
-        return self._core.decrypt(host._core).astype(np.int64).reshape(host.shape)
+        messages = self._core.decrypt(host._core).astype(np.int64).reshape(host.shape)
+        if host.range is None:
+            return messages
+        low = host.range[0]
+        integers: np.ndarray[Any, np.dtype[np.int64]] = low + (messages - low) % host.p
+        return integers
 
     def noise(
         self, ciphertexts: Ciphertexts | EncryptedArray, expected: ArrayLike

@@ -96,6 +96,12 @@ class Lut(Saved):
         encodings = core.input, core.output
         self._key = (core.parameters.digest, tuple(core.values), *encodings, core.exact)
 
+    def _moved(self, by: int) -> Lut:
+        """The table with the value of m + `by`, modulo p, at m."""
+        encodings = self._core.input, self._core.output
+        values = as_messages(np.roll(self.values, -by), "table")
+        return self._wrap(_lib.Lut.create(self._core.parameters, values, *encodings, self.exact))
+
     @classmethod
     def _wrap(cls, core: _lib.Lut) -> Lut:
         lut = cls.__new__(cls)

@@ -13,7 +13,7 @@ from .._core.array import Shape, concatenate
 from .._core.base_server import BaseServer, spread
 from .._core.entries import at, entries_of, refuse_unreadable
 from .._core.integers import as_modulus, refuse, whole_numbers
-from .._core.literal import Part, as_text
+from .._core.literal import Part, as_integer, as_text
 from .._core.paths import PathName
 from .._core.session import Session
 from .._core.shown import counted, shown
@@ -32,6 +32,8 @@ Tables = Lut | Sequence[Any] | np.ndarray[Any, np.dtype[np.object_]]
 Encrypted = EncryptedArray | Ciphertexts
 Bits = Encrypted | ArrayLike
 """Ciphertexts of bits, or known bits."""
+Messages = Encrypted | ArrayLike
+"""Ciphertexts of messages, or known integers."""
 Output = tuple[int, bool] | None
 
 
@@ -357,14 +359,22 @@ class Server(BaseServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
                 where = at(tuple(map(int, np.unravel_index(position, tables.shape))))
                 raise TypeError(f"luts: tables are needed, not {type(lut).__name__}{where}")
             indices[position] = numbers.setdefault(lut, len(numbers))
-        distinct = list(numbers)
-        _check_tables(distinct, x)
+        distinct, x = self._placed(list(numbers), x)
         if len(distinct) == 1:
             nothing = np.empty(0, dtype=np.uint32)
             core = self._core.apply([distinct[0]._core], nothing, x._core, within)
             return self._wrap(core, shape)
         index = np.broadcast_to(indices.reshape(tables.shape), shape).reshape(-1)
         return self._apply_kinds(distinct, index, x, within)
+
+    def _placed(self, luts: list[Lut], x: EncryptedArray) -> tuple[list[Lut], EncryptedArray]:
+        """Tables and inputs that they take: with padding both are moved where the inputs' range is
+        not within 0 … p-1."""
+        _check_tables(luts, x)
+        if x.range is None or not x.padding or 0 <= x.range[0] <= x.range[1] < x.p:
+            return luts, x
+        low = x.range[0]
+        return [lut._moved(low) for lut in luts], self.linear([1], [x], -low)
 
     def _apply_kinds(
         self,
@@ -396,9 +406,8 @@ class Server(BaseServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         """
         if not isinstance(lut, Lut):
             raise TypeError(f"lut: a table is needed, not {type(lut).__name__}")
-        x = self.upload(ciphertexts)
-        _check_tables([lut], x)
-        bound: int = self._core.error_bound(lut._core, x._core)
+        [placed], x = self._placed([lut], self.upload(ciphertexts))
+        bound: int = self._core.error_bound(placed._core, x._core)
         return bound
 
     # ---- large precision
@@ -531,6 +540,62 @@ class Server(BaseServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
     ) -> EncryptedArray:
         """a - b modulo p, without bootstrap. `modular` and `largest` as of `linear`."""
         return self.linear([1, -1], [a, b], modular=modular, largest=largest)
+
+    def with_range(self, a: Encrypted, low: int, high: int) -> EncryptedArray:
+        """The same ciphertexts, whose messages stand for integers that the caller knows to lie in
+        `low` … `high`.
+
+        A message m stands for the only integer of the range that is m modulo p, so that the range
+        has at most p integers. Results are wrong if it is not true; nothing checks it. A range that
+        is known already becomes no larger. With padding, messages below 0 are those of differences
+        with `modular=True`, or of arrays with ranges.
+
+        Sums, differences and products with integers have the range that follows; one that p
+        integers do not hold is refused (`EncodingError`), unless it is `modular`. An operand
+        without a range counts with 0 … `largest`. A table looks up the integers modulo p: for a
+        negative x it gives `table[x]`, as Python indexes. With padding a range that is not within
+        0 … p-1 is moved there first, and the table with it, which takes no bootstrap. Results of an
+        exact table have the range of its values. `eval_floor` halves ranges; `eval_sign` takes
+        those from -p/2 to p/2 - 1, with padding from -p to p-1. Results of gates have no range.
+
+        `EncodingError` for a range that p integers do not hold, or that contradicts what is known.
+        `ParameterError` if `low` is above `high`.
+
+        >>> from whorl.binfhe import Client, Lut, parameters
+        >>> toy = {"n": 16, "q": 2048, "N": 1024, "Q": 134215681, "Q_ks": 2**14, "log_B_ks": 7}
+        >>> toy |= {"gadget": [(16, 7, 3)], "sigma_lwe": 0.8}
+        >>> client = Client(parameters(toy, allow_insecure=True))
+        >>> server = Server(client.evaluation_keys(), device="cpu")
+        >>> a, b = (server.upload(client.encrypt(m, p=8)).with_range(0, 3) for m in ([3, 1], 2))
+        >>> (a - b).range, client.decrypt(a - b), client.decrypt(1 - a)
+        ((-3, 3), array([ 1, -1]), array([-2,  0]))
+        >>> positive = Lut(client.parameters, [0, 1, 2, 3, 0, 0, 0, 0])
+        >>> client.decrypt(b + server.apply(positive, a - b))
+        array([3, 2])
+        """
+        x = self.upload(a)
+        least = as_integer("low", low, -(2**32), 2**32)
+        most = as_integer("high", high, -(2**32), 2**32)
+        return self._wrap(self._core.with_range(x._core, (least, most)), x.shape)
+
+    def _combined(self, weight: int, a: EncryptedArray, other: int, b: Messages) -> EncryptedArray:
+        """weight·a + other·b, where b may be known."""
+        if isinstance(b, (EncryptedArray, Ciphertexts)):
+            return self.linear([weight, other], [a, b])
+        known = whole_numbers(b, "messages")
+        refuse(known, (known < -(2**31)) | (known >= 2**31), "messages", "outside -2^31 … 2^31 - 1")
+        if known.ndim == 0 or known.size == 0:
+            constant = int(known) if known.ndim == 0 else 0
+            shape = np.broadcast_shapes(a.shape, known.shape)
+            return self.linear([weight], [a.broadcast_to(shape)], other * constant)
+        least, ranged = int(known.min()), a.range is not None
+        values = known.astype(np.int64) - least
+        if not (ranged or a.padding):
+            values %= a.p
+        encrypted = self.trivial(values, a.p, a.padding)
+        if ranged:
+            encrypted = encrypted.with_range(0, int(values.max()))
+        return self.linear([weight, other], [a, encrypted], other * least)
 
     def trivial(self, messages: ArrayLike, p: int = 4, padding: bool = False) -> EncryptedArray:
         """Ciphertexts of known messages 0 … p-1, of the same shape, without noise or mask.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias, Union
 
 import numpy as np
@@ -11,13 +11,12 @@ from numpy.typing import ArrayLike
 from .._core.array import Array, no_ciphertexts
 from .._core.integers import refuse
 from .._core.literal import Part
-from .._core.numbers import Numbers, real_or_complex
+from .._core.numbers import real_or_complex
 from .._ring.arrays import RingArray
 from .._server import ckks as _lib
-from ..errors import ShapeError
 from ._ciphertexts import Accounted, Ciphertexts
 from ._functions import SignStages
-from ._linear_maps import EncodedMap, LinearMap, linear_map
+from ._linear_maps import EncodedMap, LinearMap
 from ._matrices import EncodedMatrixProduct, MatrixProduct
 from ._parameters import Parameters
 from ._polynomials import Polynomial
@@ -42,7 +41,7 @@ class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
 
     A product takes a level. A product with a Python integer, with `1j` or with `-1j` takes none.
     `matrix @ x` and `x @ matrix` are NumPy's, with a matrix that is not encrypted; `map @ x` is
-    that of a `LinearMap`.
+    that of a `LinearMap`. `x @ y` with another vector, encrypted or not, is `x.dot(y)`.
 
     Indexing, iteration, `reshape`, `broadcast_to`, `ckks.concatenate` and `ckks.stack` are NumPy's,
     on the device. `==` raises.
@@ -87,14 +86,6 @@ class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
         refuse(divisor, ~np.isfinite(factor), "divisor", "so small that no double holds 1 over it")
         return self._server.multiply(self, factor)
 
-    def rotate(self, slots: int) -> EncryptedArray:
-        """`Server.rotate`."""
-        return self._server.rotate(self, slots)
-
-    def rotate_many(self, slots: Iterable[int]) -> list[EncryptedArray]:
-        """`Server.rotate_many`."""
-        return self._server.rotate_many(self, slots)
-
     def conjugate(self) -> EncryptedArray:
         """`Server.conjugate`."""
         return self._server.conjugate(self)
@@ -102,6 +93,10 @@ class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
     def sum(self, period: int = 1) -> EncryptedArray:
         """`Server.sum`."""
         return self._server.sum(self, period)
+
+    def mean(self) -> EncryptedArray:
+        """`Server.mean`."""
+        return self._server.mean(self)
 
     def replicate(self, first: int, count: int = 1) -> EncryptedArray:
         """`Server.replicate`."""
@@ -127,19 +122,20 @@ class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
         return self._server.apply(self, map)
 
     def __rmatmul__(self, other: LinearMap | EncodedMap | ArrayLike) -> EncryptedArray:
-        if not isinstance(other, (LinearMap, EncodedMap)):
-            other = linear_map(_as_matrix(other))
-        return self._server.apply(self, other)
+        if isinstance(other, (LinearMap, EncodedMap)):
+            return self._server.apply(self, other)
+        matrix = real_or_complex(other, "matrix")
+        return self.dot(matrix) if matrix.ndim == 1 else self._server._times(self, matrix)
 
-    def __matmul__(self, other: ArrayLike) -> EncryptedArray:
+    def __matmul__(self, other: Operand) -> EncryptedArray:
         if isinstance(other, (LinearMap, EncodedMap)):
             raise TypeError(f"x @ map: write map @ x, as the {type(other).__name__} acts on x")
         if isinstance(other, Array):
-            raise TypeError(
-                "x @ y: a product of encrypted matrices is x.matmul(y); a dot product is "
-                "(x * y).sum()"
-            )
-        return self._server.apply(self, linear_map(np.transpose(_as_matrix(other))))
+            return self.dot(other)
+        matrix = real_or_complex(other, "matrix")
+        if matrix.ndim == 1:
+            return self.dot(matrix)
+        return self._server._times(self, np.transpose(matrix))
 
     def matmul(
         self,
@@ -200,17 +196,6 @@ class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
     def bootstrap(self, iterations: int = 1) -> EncryptedArray:
         """`Server.bootstrap`."""
         return self._server.bootstrap(self, iterations)
-
-
-def _as_matrix(values: ArrayLike) -> Numbers:
-    """A matrix of `x @ matrix`; of a vector `ShapeError`, which says what a dot product is."""
-    matrix = real_or_complex(values, "matrix")
-    if matrix.ndim == 1:
-        raise ShapeError(
-            f"matrix: shape {matrix.shape} is a vector: a dot product is (x * vector).sum(), and "
-            "for a matrix of one row or column give it two axes"
-        )
-    return matrix
 
 
 def evaluate(

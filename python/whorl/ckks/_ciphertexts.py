@@ -37,9 +37,6 @@ class Accounted:
     scale = Part[float](
         "_core.scale", "Plaintexts are values times this (OpenFHE: GetScalingFactor)."
     )
-    length = Part[int](
-        "_core.length", "Number of values of each vector. It is public, like the shape."
-    )
     bound = Part[float](
         "_core.bound",
         """No value is larger, in absolute value. (With coefficients it bounds their sum.)
@@ -68,6 +65,16 @@ class Accounted:
 
     _core: Any
 
+    @property
+    def length(self) -> int:
+        """Number of values of each vector. It is public, like the shape."""
+        values: int = self._core.vector or self._core.length
+        return values
+
+    @property
+    def _each(self) -> int:
+        return int(self._core.each)
+
     def _details(self) -> list[tuple[str, str]]:
         chosen = self.parameters
         return [
@@ -90,6 +97,9 @@ class Accounted:
 
 class Ciphertexts(Accounted, HostArray):
     """An immutable array of encrypted vectors under one key, of any shape.
+
+    A ciphertext holds N/2 values in slots. A longer vector takes several ciphertexts, which are one
+    element of the array.
 
     `Client.encrypt`, `PublicKey.encrypt` and `EncryptedArray.to_host` make them. Shape, indexing,
     iteration, `reshape`, `transpose`, `broadcast_to`, `concatenate` and `stack` are NumPy's, over

@@ -48,8 +48,9 @@ class Client(KeyHolder):
 
         Args:
             values: real or complex numbers. Shape (..., k) gives an array of shape (...) of vectors
-                of k values, at most N/2 of them. In slots the values are repeated until the slots
-                are full, with copies of the first ones behind them up to the next power of two.
+                of k values. In slots the values are repeated until the slots are full, with copies
+                of the first ones behind them up to the next power of two. A vector of more than N/2
+                values takes several ciphertexts, which stay together.
             bound: no value has a larger absolute value. A pair is a lower and an upper bound of
                 real values in slots, as polynomials on an interval want them. It is public: errors
                 and overflows are reckoned from it. A bound that is too large wastes room, so give
@@ -58,14 +59,15 @@ class Client(KeyHolder):
                 the values in slots, and operations act on each value. `"coefficients"` makes a
                 polynomial of up to N real values; a product is that of polynomials modulo X^N + 1.
 
-        `ShapeError` for vectors that are too long; `EncodingError` for values that are not finite
-        or are outside the bound, for a bound that does not fit the parameters, for a pair where
-        values are not real ones in slots, and for complex values in a packing of real ones;
+        `ShapeError` for polynomials of more than N coefficients; `EncodingError` for values that
+        are not finite or are outside the bound, for a bound that does not fit the parameters, for a
+        pair where values are not real ones in slots, and for complex values in a packing of real
+        ones;
         `TypeError` for what is no number. (OpenFHE: MakeCKKSPackedPlaintext, then Encrypt; Lattigo:
         Encoder.Encode, Encryptor.Encrypt.)
         """
-        core = self._core
-        batch, shape = encrypted(core.encrypt, core.encrypt_real, values, bound, packing)
+        core, slots = self._core, self._parameters.slots
+        batch, shape = encrypted(core.encrypt, core.encrypt_real, values, bound, packing, slots)
         return Ciphertexts._wrap(batch, shape, self._parameters)
 
     def decrypt(
@@ -215,8 +217,8 @@ class Client(KeyHolder):
             rotations: slots to rotate by, to the left, negative ones to the right
                 (OpenFHE: EvalRotateKeyGen, EvalAtIndexKeyGen; Lattigo: GenGaloisKeys).
             conjugate: whether values are to be conjugated.
-            sums: the length of the longest vectors that `sum` is to add up. It adds the rotations
-                by 1, 2, 4, … below it (OpenFHE: EvalSumKeyGen).
+            sums: the length of the longest vectors that `sum`, `mean` and `dot` are to add up. It
+                adds the rotations by 1, 2, 4, … below it and below N/2 (OpenFHE: EvalSumKeyGen).
             threads: 0 for all cores.
             progress: True for a bar on terminals and in notebooks, or a callable that is called
                 with (done, total); what it raises stops the generation.

@@ -121,7 +121,7 @@ def product_of(a_length: int, b_length: int) -> MatrixProduct:
         raise ShapeError(
             f"matmul: vectors of {a_length} and {b_length} values are not matrices of rows × side "
             "and side × side values, with a power of two for a side; fill them up with zeros, or "
-            "give a MatrixProduct. A dot product is (x * y).sum()"
+            "give a MatrixProduct. A dot product is x.dot(y)"
         )
     return MatrixProduct(side, a_length // side)
 

@@ -301,9 +301,10 @@ def as_request(
     bootstrap: Iterable[int],
 ) -> _lib.KeyRequest:
     """A request for keys as the C++ library takes it."""
-    length = as_integer("sums", sums, 0, 2**16)
-    width = 1 << (length - 1).bit_length() if length else 0
-    request = _lib.KeyRequest(*ring_request(relinearise, rotations, conjugate, "sums", width))
+    powers, wanted, conjugates, length = ring_request(relinearise, rotations, conjugate, sums)
+    turns = max(0, min(length, of.slots) - 1).bit_length()
+    wanted += [1 << power for power in range(turns)]
+    request = _lib.KeyRequest(powers, wanted, conjugates)
     for slots in list_of(lambda _, each: as_slots(each), "numbers of slots")(
         "bootstrap", bootstrap
     ):

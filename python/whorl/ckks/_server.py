@@ -2,44 +2,42 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable, Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._core.array import Shape
+from .._core.array import Shape, repeated
 from .._core.base_server import spread
 from .._core.literal import Part, as_integer, as_real, as_word
 from .._core.numbers import as_complex, one_number
-from .._core.progress import Report, reports
 from .._core.shown import shown
 from .._ring.server import (
     MAX_POWER,
-    RingServer,
-    as_distance,
     is_alone,
     needing,
     repeated_rows,
 )
 from .._server import ckks as _lib
-from ..errors import DeviceError, EncodingError, NoiseError, ParameterError
+from ..errors import DeviceError, EncodingError, NoiseError, ParameterError, ShapeError
 from ._arrays import EncryptedArray
 from ._ciphertexts import Ciphertexts
 from ._functions import SignStages
 from ._keys import EvaluationKeys
-from ._linear_maps import EncodedMap, LinearMap
+from ._linear_maps import EncodedMap, LinearMap, linear_map
 from ._matrices import EncodedMatrixProduct, MatrixProduct, product_of
-from ._parameters import Parameters, as_slots
+from ._parameters import Parameters
 from ._polynomials import Polynomial, as_error, as_interval, as_mapping, as_polynomials
-from ._values import Bound, Numbers, as_bounds, as_rows, as_vectors
+from ._refreshing import Refreshing
+from ._values import Bound, Numbers, as_bounds, as_rows, as_vectors, filled
 
 Encrypted = EncryptedArray | Ciphertexts
 Number = int | float | complex
 
 
-class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
+class Server(Refreshing):
     """Evaluates on arrays of ciphertexts with evaluation keys only.
 
     `help(Server.__init__)` explains the arguments, and the errors that they raise. Without a
@@ -59,8 +57,8 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
     names these results; the server can still be used.
 
     All methods raise `ParameterMismatchError` or `KeyMismatchError` for ciphertexts that were not
-    made under the server's keys. If a key is missing, they raise `KeyMismatchError`, which names
-    the key. They raise `NoiseError` where values may not fit the modulus or no level is left, and
+    made under the server's keys. If a key is missing, they raise `MissingKeyError`, which names the
+    key. They raise `NoiseError` where values may not fit the modulus or no level is left, and
     `EncodingError` for packings or scales that do not go together. They raise `ShapeError` for
     vectors of different lengths, `ValueError` for shapes that do not broadcast, `DeviceError` for
     arrays of another server, and `OutOfMemoryError`.
@@ -73,7 +71,7 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
     array([1.15, 0.7 ])
     """
 
-    __slots__ = ("_bootstraps", "_encoding", "_making")
+    __slots__ = ()
 
     _core: _lib.Server
     _parameters: Parameters
@@ -86,31 +84,7 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         "The largest batch that the devices multiply without cutting it into pieces.",
     )
 
-    def _open(self, *arguments: Any) -> None:
-        super()._open(*arguments)
-        self._bootstraps: dict[int, _lib.EncodedBootstrap] = {}
-        self._encoding = threading.Lock()
-        self._making = threading.RLock()
-
-    # ---- sums and products
-
-    def add(self, a: Encrypted, b: Encrypted | ArrayLike) -> EncryptedArray:
-        """a + b; b: ciphertexts, one number, or an array of numbers (OpenFHE: EvalAdd)."""
-        core = self._core
-
-        def add_scalar(x: _lib.Array, value: Number) -> _lib.Array:
-            return core.add_scalar(x, as_complex(value, "plaintext"))
-
-        return self._operate(a, b, core.add, add_scalar, core.add_plain)
-
-    def sub(self, a: Encrypted, b: Encrypted | ArrayLike) -> EncryptedArray:
-        """a - b; b as in `add` (OpenFHE: EvalSub)."""
-        core = self._core
-
-        def sub_scalar(x: _lib.Array, value: Number) -> _lib.Array:
-            return core.add_scalar(x, as_complex(-value, "plaintext"))
-
-        return self._operate(a, b, core.sub, sub_scalar, core.sub_plain)
+    # ---- products
 
     def multiply(
         self,
@@ -170,23 +144,6 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
 
     # ---- moving and changing values
 
-    def rotate(self, a: Encrypted, slots: int) -> EncryptedArray:
-        """Rotates the values of each vector to the left by `slots`, to the right if negative.
-
-        A vector's length must be a power of two (`ShapeError`); values go round within it. The key
-        is that of `slots`, or of the distance from 1 - length to length - 1 that is the same modulo
-        the length. (OpenFHE: EvalRotate, EvalAtIndex; Lattigo: Evaluator.Rotate.)
-        """
-        x = self.upload(a)
-        return self._wrap(self._core.rotate(x._core, as_distance("slots", slots)), x.shape)
-
-    def rotate_many(self, a: Encrypted, slots: Iterable[int]) -> list[EncryptedArray]:
-        """`rotate` by each of `slots`, decomposed once (OpenFHE: EvalFastRotation; Lattigo:
-        RotateHoisted)."""
-        x = self.upload(a)
-        wanted = np.array([as_distance("slots", each) for each in slots], dtype=np.int64)
-        return [self._wrap(each, x.shape) for each in self._core.rotate_many(x._core, wanted)]
-
     def conjugate(self, a: Encrypted) -> EncryptedArray:
         """The complex conjugate of each value (Lattigo: Evaluator.Conjugate).
 
@@ -202,13 +159,30 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
 
         It uses the rotations by period, 2·period, 4·period, … below the least power of two that is
         not below the length; `evaluation_keys(sums=length)` makes the keys for any period. If the
-        length is no power of two, it takes a level. The period must be a power of two, and at most
-        the length (`ShapeError`). (OpenFHE: EvalSum, EvalSumRows; Lattigo: Evaluator.InnerSum.)
+        length is neither a power of two nor a multiple of N/2, it takes a level. The period must be
+        a power of two, and at most the length; 1 for vectors that take several ciphertexts
+        (`ShapeError`). (OpenFHE: EvalSum, EvalSumRows; Lattigo: Evaluator.InnerSum.)
         """
         x = self.upload(a)
         apart = as_word("period", period)
         with needing("a sum", f"sums={x.length}"):
             return self._wrap(self._core.sum(x._core, apart), x.shape)
+
+    def mean(self, a: Encrypted) -> EncryptedArray:
+        """The mean of each vector's values: the sum times 1/length, which takes a level.
+
+        Keys and the level that a sum may take are those of `sum`.
+        """
+        x = self.upload(a)
+        return self.multiply(self.sum(x), 1 / x.length)
+
+    def dot(self, a: Encrypted, b: Encrypted | ArrayLike) -> EncryptedArray:
+        """The sum of the products of two vectors' values; b as in `multiply`.
+
+        It takes a level for the products. The keys, and the level that a sum may take, are those of
+        `sum`. `ShapeError` if the lengths differ. (OpenFHE: EvalInnerProduct.)
+        """
+        return self.sum(self.multiply(a, b))
 
     def replicate(self, a: Encrypted, first: int, count: int = 1) -> EncryptedArray:
         """The `count` values from `first` on, in all slots: vectors of `count` values.
@@ -345,6 +319,22 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         self._check_own("map", map)
         with needing("a linear map", "rotations=map.rotations"):
             return self._wrap(self._core.apply(x._core, map._core), x.shape)
+
+    def _times(self, a: EncryptedArray, matrix: Numbers) -> EncryptedArray:
+        """`matrix @ x` of each vector x; a part of the matrix for each ciphertext of a vector."""
+        if a._each == 1 or matrix.ndim != 2:
+            return self.apply(a, linear_map(matrix))
+        if matrix.shape[1] != a.length:
+            raise ShapeError(
+                f"matrix: vectors of {a.length} values meet a matrix of {matrix.shape[1]} columns: "
+                "the numbers must be equal"
+            )
+        slots = self._parameters.slots
+        blocks = np.split(np.pad(matrix, ((0, 0), (0, -a.length % slots))), a._each, axis=1)
+        parts = (self._wrap(each, a.shape) for each in self._core.parts(a._core))
+        return functools.reduce(
+            self.add, (self.apply(x, linear_map(m)) for x, m in zip(parts, blocks, strict=True))
+        )
 
     def matmul(
         self,
@@ -532,92 +522,13 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         x = self.upload(a)
         return self._wrap(self._core.with_error(x._core, as_real("error", error)), x.shape)
 
-    # ---- refreshing
-
-    def bootstrap(self, a: Encrypted, iterations: int = 1) -> EncryptedArray:
-        """The same values at the level `parameters.depth`, for a whole batch at once.
-
-        It needs the keys of `evaluation_keys(bootstrap=[slots])`, where `slots` is the least power
-        of two that is not below `a.length`. Maps for so many slots are encoded in the first call,
-        and kept (`prepare_bootstrap`). Values are real or complex numbers in slots; real ones take
-        about three quarters of the time of complex ones. No value may be above 1 by `a.bound`
-        (`EncodingError`; `with_bound` states a bound that you know), and `a.level` must be at least
-        `parameters.least_bootstrap_level` (`NoiseError`). Coefficients are refused
-        (`EncodingError`), as are parameters without bootstrapping (`ParameterError`).
-
-        With more `iterations`, 2 … 4, what the result lacks is magnified and refreshed too
-        (META-BTS: Bae, Cheon, Cho, Kim, Kim, CCS 2022). Each takes the time of a bootstrap and one
-        level, and adds bits, as many as the scale holds. `ParameterError` for another number.
-
-        The result's `error` says how precise it is, and `parameters.log2_failure` how unlikely it
-        is to be wrong. Slots are moved to coefficients first (Chen and Han, EUROCRYPT 2018), or
-        last if the parameters say `coefficients_last`. The modulus is raised under a sparse secret
-        (Bossuat, Troncoso-Pastoriza, Hubaux, ACNS 2022). (Cheon, Han, Kim, Kim, Song, EUROCRYPT
-        2018. OpenFHE: EvalBootstrap; Lattigo: bootstrapping.Evaluator.Bootstrap.)
-        """
-        x = self.upload(a)
-        slots = 1 << (x.length - 1).bit_length()
-        times = as_integer("iterations", iterations, 1, 4)
-        with needing("a bootstrap", f"bootstrap=[{slots}]"):
-            self._core.check_bootstrap(x._core)
-            core = self._core.bootstrap(x._core, self._encoded(slots), times)
-            return self._wrap(core, x.shape)
-
-    def prepare_bootstrap(self, slots: int, progress: bool | Report | None = None) -> int:
-        """Encodes what `bootstrap` needs for vectors of so many slots; its bytes on each device.
-
-        `bootstrap` does this in its first call. It is kept until `drop_bootstrap`, or as long as
-        the server; a second call gives the same number at once. Ctrl-C stops it, and then nothing
-        is kept. (OpenFHE: EvalBootstrapSetup; Lattigo: bootstrapping.NewEvaluator.)
-
-        Args:
-            slots: a power of two up to N/2 (`ShapeError`).
-            progress: True for a bar on terminals and in notebooks, or a callable that is called
-                with the number of diagonals that are done and of all. Default: none.
-
-        `ParameterError` for parameters without bootstrapping. What `progress` raises stops the
-        work, and passes through.
-        """
-        return self._encoded(as_slots(slots), progress).nbytes
-
-    @property
-    def prepared_bootstraps(self) -> dict[int, int]:
-        """For each number of slots whose maps are kept, their bytes on each device.
-
-        Maps that `encode` returned are not counted: they live as long as the `EncodedMap`, whose
-        `nbytes` says their size.
-        """
-        with self._encoding:
-            return {slots: maps.nbytes for slots, maps in sorted(self._bootstraps.items())}
-
-    def drop_bootstrap(self, slots: int | None = None) -> int:
-        """Drops what is kept for `bootstrap` of so many slots, by default of all numbers of slots.
-
-        Returns the bytes that are free on each device, at the latest when calls of other threads
-        that use them have ended; 0 if nothing was kept. A later `bootstrap` encodes them again.
-        Keys stay: `key_bytes` bounds their memory. `ParameterError` unless `slots` is an integer
-        of at least 1.
-        """
-        wanted = None if slots is None else as_slots(slots)
-        with self._encoding:
-            which = list(self._bootstraps) if wanted is None else [wanted]
-            gone = [self._bootstraps.pop(each) for each in which if each in self._bootstraps]
-        return sum(maps.nbytes for maps in gone)
-
-    def _encoded(self, slots: int, progress: bool | Report | None = None) -> _lib.EncodedBootstrap:
-        # Reports may come back to this server: only what is kept is locked while they run.
-        with self._making, reports(progress, "maps of a bootstrap") as report:
-            with self._encoding:
-                if slots in self._bootstraps:
-                    return self._bootstraps[slots]
-            made = self._core.encode_bootstrap(slots, report)
-            with self._encoding:
-                return self._bootstraps.setdefault(slots, made)
-
     # ---- operands
 
     def _scalar(self, value: object) -> Number | None:
         return one_number(value, "plaintext")
+
+    def _addend(self, value: Number) -> complex:
+        return as_complex(value, "plaintext")
 
     def _plain(
         self, a: EncryptedArray, values: ArrayLike
@@ -629,10 +540,25 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         self, a: EncryptedArray, values: Numbers, prefix: Shape, length: int
     ) -> tuple[EncryptedArray, tuple[Numbers, int], Shape]:
         """`a`, rows of `length` numbers for it, and the shape to which both are broadcast."""
-        shape = np.broadcast_shapes(a.shape, prefix)
-        if not is_alone(prefix):
+        shape, slots = np.broadcast_shapes(a.shape, prefix), self._parameters.slots
+        x, longest = spread(a, shape), max(length, a.length)
+        if longest > slots and a.packing != "coefficients":
+            if min(length, a.length) not in (1, longest):
+                raise ShapeError(
+                    f"vectors of {a.length} values meet vectors of {length} values: the lengths "
+                    "must be equal, or one of them must be 1"
+                )
+            each = -(-longest // slots)
+            if a._each == 1:
+                core = self._core.repeat(repeated(x.broadcast_to(shape), each)._core, slots)
+                x = self._wrap(self._core.as_vectors(core, longest), shape)
+            if length > 1:
+                values, length = filled(values, length, slots), slots
+            values = values.reshape(*prefix, -1, length)
+            values = np.broadcast_to(values, (*shape, each, length)).reshape(-1)
+        elif not is_alone(prefix):
             values = repeated_rows(values, prefix, length, shape)
-        return spread(a, shape), (np.ascontiguousarray(values), length), shape
+        return x, (np.ascontiguousarray(values), length), shape
 
 
 def _check_levels(what: str, depth: int, *operands: EncryptedArray) -> None:

@@ -69,7 +69,7 @@ _OPERATIONS = frozenset(
     "add sub negate multiply square relinearise rescale lower with_bound with_error add_plain "
     "sub_plain multiply_plain add_scalar multiply_scalar multiply_integer multiply_by_i rotate "
     "rotate_many conjugate sum replicate repeat evaluate evaluate_each apply multiply_matrices "
-    "sign absolute relu inverse greater maximum minimum take concatenate".split()
+    "sign absolute relu inverse greater maximum minimum take concatenate as_vectors parts".split()
 )
 """Those before which operands may be refreshed."""
 

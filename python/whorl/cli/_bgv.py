@@ -35,12 +35,7 @@ def _keygen(
     swap_rows: Annotated[
         bool, typer.Option("--swap-rows", help="A key for swap_rows, too.")
     ] = False,
-    inner_sum: Annotated[
-        int, typer.Option(help="Columns that inner_sum adds up, a power of two; 0: none.")
-    ] = 0,
-    vector_sums: Annotated[
-        bool, typer.Option("--vector-sums", help="Keys for sum, mean and dot.")
-    ] = False,
+    sum_length: shared.SumLength = 0,
     matrices: shared.Matrices = "none",
 ) -> tuple[Any, dict[str, Any]]:
     shared.refuse_insecure("bgv", allow_insecure)
@@ -50,12 +45,12 @@ def _keygen(
         slots=not coefficients,
         plain_products=plain_products,
     )
-    needs = scheme.part("rotations_for")(chosen, *shapes, sums=vector_sums)
+    needs = scheme.part("rotations_for")(chosen, *shapes)
     return chosen, {
         "relinearise": relinearise,
         "rotations": [*shared.integers(rotations), *needs["rotations"]],
         "swap_rows": swap_rows or needs["swap_rows"],
-        "inner_sum": inner_sum,
+        "sums": sum_length,
     }
 
 
@@ -86,8 +81,10 @@ def _decrypt(
 ) -> Any:
     if first and all_slots:
         raise ValueError("one of --first and --all-slots is needed, not both")
-    values = client.decrypt(ciphertexts, signed, allow_spent=allow_spent)
-    return values if all_slots else values[..., : first or ciphertexts.length]
+    values = client.decrypt(
+        ciphertexts, signed, allow_spent=allow_spent, all_slots=all_slots or first > 0
+    )
+    return values[..., : first or None]
 
 
 BGV = Scheme(

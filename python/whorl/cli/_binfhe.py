@@ -147,7 +147,7 @@ BINFHE = Scheme(
     secret="secret key",
     functions=(
         *("nand", "nor", "xor", "xnor", "majority", "and3", "or3", "and4", "or4"),
-        *("mux", "bootstrap", "add", "sub", "eval_floor", "eval_sign"),
+        *("mux", "bootstrap", "add", "sub", "with_range", "eval_floor", "eval_sign"),
     ),
     circuits={"eval_decomp": _digit},
     division="messages are integers: look the quotient up, as by --lut 'x // 2'",

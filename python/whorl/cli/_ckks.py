@@ -52,9 +52,7 @@ def _keygen(
     conjugate: Annotated[
         bool, typer.Option("--conjugate", help="A key for conjugation, too.")
     ] = False,
-    sum_length: Annotated[
-        int, typer.Option(help="Values that sum adds up, a power of two; 0: no keys for it.")
-    ] = 0,
+    sum_length: shared.SumLength = 0,
     matrices: shared.Matrices = "none",
     bootstrap: Annotated[
         str,
@@ -225,7 +223,7 @@ CKKS = Scheme(
     ciphertexts="CKKS ciphertexts",
     secret="CKKS secret key",
     functions=(
-        *("rotate", "conjugate", "sum", "replicate", "square", "inverse"),
+        *("rotate", "conjugate", "sum", "mean", "dot", "replicate", "square", "inverse"),
         *("rescale", "lower", "bootstrap"),
     ),
     circuits={

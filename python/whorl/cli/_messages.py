@@ -21,11 +21,11 @@ _WORDS = [
         (r"(?<![\w./-])coefficients_last = True", "--coefficients-last"),
         (r"(?<![\w./-])arcsine(?: =|:) (?=-?\d)", "--arcsine "),
         ("without bootstrap=True", "without --bootstrap"),
-        (r"\(x \* vector\)\.sum\(\)", "sum(x * vector)"),
         ("or allow spent budgets", "or allow spent budgets (--allow-spent)"),
         ("ask the client for relinearise = ", f"{_KEYGEN} --relinearise "),
         ("ask the client for swap_rows", f"{_KEYGEN} --swap-rows makes one"),
-        (_VECTOR_KEYS.format("sums=True"), f"{_KEYGEN} --vector-sums"),
+        (r"ask the client for rotations=\[(-?\d+)\]", r"whorl keygen --rotations \1 makes one"),
+        (r"client\.evaluation_keys\(sums=(\d+)\)", r"whorl keygen --sum-length \1"),
         (_VECTOR_KEYS.format(r"\((\d+), (\d+)\)"), rf"{_KEYGEN} --matrices \1x\2"),
     )
 ]

@@ -13,6 +13,9 @@ Relinearise = Annotated[
     int, typer.Option(help="Parts that products may have; 2: no key for products.")
 ]
 Rotations = Annotated[str, typer.Option(help="Distances to rotate values by, to the left: 1,2,-1.")]
+SumLength = Annotated[
+    int, typer.Option(help="Values that sum, mean and dot add up; 0: no keys for them.")
+]
 Matrices = Annotated[
     str,
     typer.Option(

@@ -165,24 +165,6 @@ Array added_rows(const Server& server, const Array& x) {
   return server.add(x, server.swap_rows(x));
 }
 
-/// Sums over the ciphertexts of each vector.
-Array added_ciphertexts(const Server& server, const Array& x) {
-  const std::size_t each = x.info().each(server.parameters().N());
-  const Access::State& state = Access::of(server);
-  const Account& account = state.account;
-  const CiphertextInfo info =
-      account.with_vectors(account.take(x.info(), x.info().count / each), 0, Rest::zeros);
-  std::optional<Array> sum;
-  for (std::size_t part = 0; part < each; ++part) {
-    std::vector<std::uint32_t> indices(info.count);
-    for (std::size_t v = 0; v < indices.size(); ++v)
-      indices[v] = static_cast<std::uint32_t>(v * each + part);
-    const Array next = state.array(info, state.evaluator->take(state.residues(x), indices));
-    sum = sum ? server.add(*sum, next) : next;
-  }
-  return *sum;
-}
-
 void check_dot(const Server& server, const CiphertextInfo& x, std::uint64_t length, bool same) {
   if (x.rest == Rest::same || same || length_of(server, x.length) == length_of(server, length))
     return;
@@ -269,6 +251,26 @@ std::vector<Array> multiply_maps(const Server& server, const Array& x, const Slo
       [&] { return apply(server, server.relinearise(state.with_zeros(x)), of); });
 }
 
+std::vector<Array> parts(const Server& server, const Array& x) {
+  const Access::State& state = Access::of(server);
+  check_slots(state, x);
+  const std::uint32_t N = server.parameters().N();
+  const std::size_t each = x.info().each(N);
+  if (each == 1) return {x};
+  const CiphertextInfo one = state.account.take(x.info(), x.info().count / each);
+  std::vector<Array> out;
+  for (std::size_t part = 0; part < each; ++part) {
+    std::vector<std::uint32_t> indices(one.count);
+    for (std::size_t v = 0; v < indices.size(); ++v)
+      indices[v] = static_cast<std::uint32_t>(v * each + part);
+    const std::uint64_t length = part + 1 < each ? 0 : x.info().length % N;
+    out.push_back(state.array(
+        state.account.with_vectors(one, length, length == 0 ? Rest::zeros : x.info().rest),
+        state.evaluator->take(state.residues(x), indices)));
+  }
+  return out;
+}
+
 Array sum(const Server& server, const Array& x) {
   const Access::State& state = Access::of(server);
   check_slots(state, x);
@@ -276,7 +278,9 @@ Array sum(const Server& server, const Array& x) {
   if (info.rest == Rest::same) return x;
   return state.fleet->together([&] {
     Array v = state.with_zeros(server.relinearise(x));
-    if (info.each(server.parameters().N()) > 1) v = added_ciphertexts(server, v);
+    const std::vector<Array> all = parts(server, v);
+    v = all[0];
+    for (std::size_t part = 1; part < all.size(); ++part) v = server.add(v, all[part]);
     v = added_rows(server, server.inner_sum(v, server.parameters().N() / 2));
     return with_vectors(server, v, 1, Rest::same);
   });

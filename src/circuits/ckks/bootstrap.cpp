@@ -378,7 +378,7 @@ void check_bootstrap(const Server& server, const Array& x) {
   static_cast<void>(checked_shape(server.parameters(), info.slots()));
   for (const SwitchRole role : {SwitchRole::to_sparse, SwitchRole::from_sparse})
     if (!state.keys_of(role).has(1, 1))
-      throw KeyMismatchError(
+      throw MissingKeyError(
           "bootstrapping has no key for the sparse secret; ask the client for bootstrap with " +
           std::to_string(info.slots()) + " slots");
   const double most = info.bounds().most();

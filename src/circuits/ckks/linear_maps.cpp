@@ -366,7 +366,7 @@ Array apply(const Server& server, const Array& x, const EncodedMap& map) {
   if (of.columns == 0)
     state.check_slots("a linear map", x);
   else
-    state.check_packed("a linear map", x);
+    state.check_alone("a linear map", x);
   if (of.columns != 0 && of.columns != x.info().length)
     throw ShapeError("vectors of " + std::to_string(x.info().length) + " values meet a matrix of " +
                      std::to_string(of.columns) + " columns");

@@ -164,7 +164,7 @@ using Storage = EncodedMatrixProductAccess::Storage;
 
 void check_operand(const Server& server, const char* name, const Array& x, std::uint64_t length,
                    const Storage& of) {
-  Access::of(server).check_packed("a matrix product", x);
+  Access::of(server).check_alone("a matrix product", x);
   const std::string shape = std::to_string(of.shape.rows) + " × " + std::to_string(of.shape.side) +
                             " times " + std::to_string(of.shape.side) + " × " +
                             std::to_string(of.shape.side) + " values, " +

@@ -27,7 +27,7 @@ using LinearMap = lattice::rlwe::Evaluator::LinearMap;
 /// Several maps of x with the same steps, hoisted twice: plaintexts are over the special primes
 /// too, and sums are divided by them once at the end (rlwe::Evaluator::weighted_sum, linear_map).
 /// Inside run::Fleet::together or again. The divisions of key switching leave a multiple of t.
-/// KeyMismatchError for a key that is missing.
+/// MissingKeyError for a key that is missing.
 std::vector<lattice::rlwe::Array> apply(const lattice::rlwe::Evaluator& evaluator,
                                         const lattice::rlwe::Array& x,
                                         std::span<const LinearMap> maps,

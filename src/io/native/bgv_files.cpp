@@ -31,17 +31,6 @@ void check_info(const Parameters& parameters, const CiphertextInfo& info, bool s
   if (seeded) check_seeded(info.parts, "limbs", info.limbs, parameters.limbs());
 }
 
-/// The last axis must count the ciphertexts of a vector, if vectors take several.
-template <class Exception>
-void check_last_axis(const Parameters& parameters, const CiphertextInfo& info,
-                     const std::optional<Shape>& shape) {
-  const std::size_t each = info.each(parameters.N());
-  if (each > 1 && shape && (shape->empty() || shape->back() != each))
-    throw Exception("shape: its last axis must be the " + std::to_string(each) +
-                    " ciphertexts that a vector of " + std::to_string(info.length) +
-                    " values takes");
-}
-
 }  // namespace
 
 template <>
@@ -55,7 +44,7 @@ struct Codec<Ciphertexts> {
     out.fields().value(info.factor);
     out.fields().value(info.noise);
     out.seed(value.seed);
-    check_last_axis<ShapeError>(value.parameters, info, out.shape_of(value.shape));
+    check_last_axis<ShapeError>(info.each(value.parameters.N()), out.shape_of(value.shape));
     out.array({out.shape_of(value.shape), runs_of(value.numbers), info.length,
                static_cast<std::uint8_t>(info.rest)},
               info.count);
@@ -77,7 +66,7 @@ struct Codec<Ciphertexts> {
     info.length = array.length;
     info.rest = static_cast<bgv::Rest>(array.rest);
     check_info(parameters, info, seed.has_value());
-    check_last_axis<FormatError>(parameters, info, array.shape);
+    check_last_axis<FormatError>(info.each(parameters.N()), array.shape);
     return read_residues<Ciphertexts>(in, parameters, info, shape_of(info), seed, array);
   }
 };

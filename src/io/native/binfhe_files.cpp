@@ -1,6 +1,7 @@
 // The payloads of FHEW/TFHE's frames; docs/file-format.md has the bytes.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -136,6 +137,10 @@ struct Codec<Ciphertexts> {
       const binfhe::Largest largest = binfhe::largest_of(value);
       fields.largest = value.largest;
       if (value.largest && largest.as_bits != largest.any) fields.as_bits = largest.as_bits;
+      if (value.range) {
+        fields.low = static_cast<double>(value.range->low);
+        fields.high = static_cast<double>(value.range->high);
+      }
     }
     out.array(std::move(fields), value.count);
     const std::size_t words = value.seed ? value.count : value.data.size();
@@ -153,13 +158,21 @@ struct Codec<Ciphertexts> {
     const auto count = in.fields().value<std::uint64_t>("count");
     const auto seed = in.seed();
     const ArrayFields fields = in.array(count);
-    if (fields.length != 0 || fields.rest != 0 || fields.of_reals())
+    if (fields.length != 0 || fields.rest != 0)
+      throw FormatError("length and rest describe vectors, which these ciphertexts do not hold");
+    if (seed && (fields.of_lwe() || fields.of_reals()))
       throw FormatError(
-          "length, rest, low and high describe vectors, which these ciphertexts do not hold");
-    if (seed && fields.of_lwe())
-      throw FormatError(
-          "noise, sum, largest and as_bits describe computed ciphertexts, but these have the seed "
-          "of encryptions");
+          "noise, sum, largest, as_bits, low and high describe computed ciphertexts, but these "
+          "have "
+          "the seed of encryptions");
+    const auto end = [&](const std::optional<double>& of) -> std::int64_t {
+      if (!of || !(std::abs(*of) < 0x1p32) || *of != std::floor(*of) || !fields.largest)
+        throw FormatError(
+            "low and high must be there together, as integers below 2^32, and with largest");
+      return static_cast<std::int64_t>(*of);
+    };
+    std::optional<binfhe::MessageRange> range;
+    if (fields.of_reals()) range = {end(fields.low), end(fields.high)};
     if (fields.as_bits && !(fields.largest && *fields.as_bits < *fields.largest))
       throw FormatError("as_bits is " + std::to_string(*fields.as_bits) +
                         "; it must be below largest, which must be there");
@@ -202,7 +215,8 @@ struct Codec<Ciphertexts> {
                       fields.sum,
                       {},
                       fields.largest,
-                      fields.as_bits};
+                      fields.as_bits,
+                      range};
     const binfhe::Largest largest = binfhe::largest_of(value);
     if (seed) binfhe::set_largest(value, largest);
     if (!seed) binfhe::check_noise(value);

@@ -56,6 +56,8 @@ struct Codec<Ciphertexts> {
     out.fields().value(info.error);
     out.seed(value.seed);
     ArrayFields array{out.shape_of(value.shape), runs_of(value.numbers)};
+    check_last_axis<ShapeError>(info.each(value.parameters.N()), array.shape);
+    array.length = info.vector;
     if (has_rest(info)) array.rest = static_cast<std::uint8_t>(info.rest);
     // What the bound says too is left out.
     const double most = std::exp2(info.bound);
@@ -75,19 +77,21 @@ struct Codec<Ciphertexts> {
     const auto seed = in.seed();
     check_info(parameters, info, seed.has_value());
     const ArrayFields array = in.array(info.count);
-    if (array.length != 0 || array.of_lwe())
+    if (array.of_lwe())
       throw FormatError(
-          "length, noise, sum, largest and as_bits are fields of arrays that CKKS's ciphertexts do "
-          "not have");
+          "noise, sum, largest and as_bits are fields of arrays that CKKS's ciphertexts do not "
+          "have");
     if (array.rest != 0 && !has_rest(info))
       throw FormatError("rest: vectors of " + std::to_string(info.length) +
                         " values have nothing behind them");
     if (array.of_reals() && info.packing != ckks::Packing::real)
       throw FormatError("low and high are fields of real values only");
     if (has_rest(info)) info.rest = static_cast<ckks::Rest>(array.rest);
+    info.vector = array.length;
     info.low = array.low.value_or(info.low);
     info.high = array.high.value_or(info.high);
     ckks::Account::check(parameters, info);
+    check_last_axis<FormatError>(info.each(parameters.N()), array.shape);
     return read_residues<Ciphertexts>(in, parameters, info, shape_of(parameters, info), seed,
                                       array);
   }

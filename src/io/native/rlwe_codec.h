@@ -82,6 +82,14 @@ inline void check_seeded(unsigned parts, const std::string& field, unsigned is, 
                      std::to_string(fresh));
 }
 
+/// Where a vector takes several ciphertexts, the last axis is of those.
+template <class Exception>
+void check_last_axis(std::size_t each, const std::optional<Shape>& shape) {
+  if (each > 1 && shape && (shape->empty() || shape->back() != each))
+    throw Exception("shape: its last axis must be the " + std::to_string(each) +
+                    " ciphertexts that a vector takes");
+}
+
 /// c_1 of fresh encryptions, from row `first` of (primes, count) on. Residues of ring elements have
 /// words of 4 or 8 bytes (ring_word_bytes), which is not known where this is compiled.
 template <class Word, class Parameters>

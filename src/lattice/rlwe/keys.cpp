@@ -55,10 +55,10 @@ const Key& Keys::get(std::uint32_t g, unsigned power) const {
   const auto found = keys_.find({g, power});
   if (found != keys_.end()) return *found->second;
   if (power > 1)
-    throw KeyMismatchError("there is no relinearisation key for s^" + std::to_string(power) +
-                           ": ask the client for relinearise = " + std::to_string(power + 1));
-  throw KeyMismatchError("there is no rotation key for X -> X^" + std::to_string(g) +
-                         (g == 2 * evaluator_->N() - 1 ? ", the exchange of rows" : ""));
+    throw MissingKeyError("there is no relinearisation key for s^" + std::to_string(power) +
+                          ": ask the client for relinearise = " + std::to_string(power + 1));
+  throw MissingKeyError("there is no rotation key for X -> X^" + std::to_string(g) +
+                        (g == 2 * evaluator_->N() - 1 ? ", the exchange of rows" : ""));
 }
 
 std::size_t Keys::bytes() const {

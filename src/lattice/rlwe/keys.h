@@ -57,7 +57,7 @@ class Keys {
   bool is_open() const { return open_ != nullptr; }
   /// What the keys that are there switch from.
   std::vector<SwitchSource> sources() const;
-  /// KeyMismatchError names the key that is missing.
+  /// MissingKeyError names the key that is missing.
   const Key& get(std::uint32_t g, unsigned power) const;
   /// Bytes on all devices, as of now.
   std::size_t bytes() const;

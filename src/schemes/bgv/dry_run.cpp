@@ -16,7 +16,7 @@ Array DryRun::fresh(Packing packing, std::size_t values, std::size_t length,
   const CiphertextInfo info = secret_key
                                   ? state.account.fresh_secret(packing, rows.count(), rows.kept())
                                   : state.account.fresh_public(packing, rows.count(), rows.kept());
-  return state.put(
+  return state.array(
       info, state.evaluator->upload({}, {info.parts, state.evaluator->level(info.limbs), info.count,
                                          lattice::rlwe::Form::evaluation}));
 }

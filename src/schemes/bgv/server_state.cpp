@@ -100,15 +100,16 @@ std::string Server::State::rotations_held() const {
 std::uint32_t Server::State::rotation(std::int64_t columns) const {
   const std::uint32_t g = rotation_exponent(parameters.N(), columns);
   if (g == 1 || keys.has(g, 1)) return g;
-  throw KeyMismatchError("rotation by " + std::to_string(columns) + " has no key; " +
-                         rotations_held());
+  throw MissingKeyError("rotation by " + std::to_string(columns) +
+                        " has no key: ask the client for rotations=[" + std::to_string(columns) +
+                        "]; " + rotations_held());
 }
 
 std::uint32_t Server::State::swap() const {
   const std::uint32_t g = 2 * parameters.N() - 1;
   if (keys.has(g, 1)) return g;
-  throw KeyMismatchError("the exchange of rows has no key: ask the client for swap_rows; " +
-                         rotations_held());
+  throw MissingKeyError("the exchange of rows has no key: ask the client for swap_rows; " +
+                        rotations_held());
 }
 
 rlwe::Array Server::State::prepared(const Array& a, const Preparation& by) const {

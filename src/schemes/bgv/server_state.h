@@ -69,7 +69,7 @@ struct Server::State : std::enable_shared_from_this<State> {
   // ---- keys of rotations, named as users ask for them
 
   std::string rotations_held() const;
-  /// KeyMismatchError names the rotation that was asked for, and those that there are.
+  /// MissingKeyError names the rotation that was asked for, and those that there are.
   std::uint32_t rotation(std::int64_t columns) const;
   std::uint32_t swap() const;
 

@@ -14,8 +14,20 @@ namespace {
 /// The same but for rows.
 Ciphertexts with(const Ciphertexts& batch, std::vector<std::uint32_t> data) {
   const std::size_t count = data.size() / batch.row();
-  return {batch.parameters, batch.key_id, batch.encoding, count, std::move(data), {},           {},
-          batch.noise,      {},           batch.sum,      {},    batch.largest,   batch.as_bits};
+  return {batch.parameters,
+          batch.key_id,
+          batch.encoding,
+          count,
+          std::move(data),
+          {},
+          {},
+          batch.noise,
+          {},
+          batch.sum,
+          {},
+          batch.largest,
+          batch.as_bits,
+          batch.range};
 }
 
 /// None where no batch brought one: words tell as much then.
@@ -64,13 +76,13 @@ Ciphertexts concatenate(std::span<const Ciphertexts* const> batches) {
     parts.emplace_back(batch->data);
   }
   Ciphertexts out = with(first, join_rows(parts, {1, first.row()}));
-  Largest largest{0, 0};
+  Largest largest = largest_of(first);
   for (const Ciphertexts* batch : batches) {
     out.noise = std::max(out.noise, batch->noise);
     out.sum = out.sum || batch->sum;
-    const Largest of_this = largest_of(*batch);
-    largest = {std::max(largest.any, of_this.any), std::max(largest.as_bits, of_this.as_bits)};
+    largest = either(largest, largest_of(*batch));
   }
+  if (largest.range) largest = largest_within("concatenate", out.encoding, *largest.range);
   set_largest(out, largest);
   out.origin = joined_origin(batches);
   if (out.origin) out.noise = out.origin->noise;

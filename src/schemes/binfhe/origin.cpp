@@ -8,6 +8,7 @@
 
 #include "math/text.h"
 #include "schemes/binfhe/derived.h"
+#include "schemes/binfhe/gates.h"
 
 namespace whorl::binfhe {
 
@@ -140,12 +141,41 @@ Largest largest_of(const Ciphertexts& batch) {
     throw RangeError("largest, as_bits: " + std::to_string(largest.any) + ", " +
                      std::to_string(largest.as_bits) + " must not be above " + std::to_string(all) +
                      ", largest");
-  return largest;
+  if (!batch.range) return largest;
+  const auto [low, high] = *batch.range;
+  if (low > high || high - low > top ||
+      largest_within("range", batch.encoding, *batch.range).any != largest.any)
+    throw RangeError("range: " + std::to_string(low) + " … " + std::to_string(high) +
+                     " has no or more than " + std::to_string(batch.encoding.p) +
+                     " integers, or contradicts largest = " + std::to_string(largest.any));
+  return {largest.any, largest.as_bits, batch.range};
+}
+
+Largest largest_within(const std::string& what, Encoding encoding, MessageRange range) {
+  const auto [low, high] = range;
+  const std::int64_t p = encoding.p;
+  if (high - low >= p)
+    throw EncodingError(what + ": " + std::to_string(low) + " … " + std::to_string(high) + " are " +
+                        std::to_string(high - low + 1) + " integers, and " + describe(encoding) +
+                        " holds " + std::to_string(p) +
+                        ": take a larger p, or state smaller ranges by with_range");
+  const auto any = static_cast<std::uint32_t>(
+      low >= 0 && high < p ? high : std::int64_t(encoding.sectors()) - 1);
+  return {any, any, range};
+}
+
+Largest either(const Largest& a, const Largest& b) {
+  Largest out{std::max(a.any, b.any), std::max(a.as_bits, b.as_bits)};
+  if (!a.range && !b.range) return out;
+  const auto range = [](const Largest& x) { return x.range.value_or(MessageRange{0, x.any}); };
+  out.range = {std::min(range(a).low, range(b).low), std::max(range(a).high, range(b).high)};
+  return out;
 }
 
 void set_largest(Ciphertexts& batch, Largest largest) {
   batch.largest = largest.any;
   batch.as_bits.reset();
+  batch.range = largest.range;
   if (largest.as_bits != largest.any) batch.as_bits = largest.as_bits;
 }
 
@@ -253,13 +283,12 @@ Origin take(const Origin& origin, std::span<const std::uint32_t> index) {
 Origin join(std::span<const Origin* const> origins) {
   if (origins.size() == 1) return *origins[0];
   Origin joined;
-  joined.largest = {0, 0};
+  joined.largest = origins[0]->largest;
   Numbers values;
   std::size_t parts = 0;
   for (const Origin* origin : origins) {
     joined.noise = std::max(joined.noise, origin->noise);
-    joined.largest.any = std::max(joined.largest.any, origin->largest.any);
-    joined.largest.as_bits = std::max(joined.largest.as_bits, origin->largest.as_bits);
+    joined.largest = either(joined.largest, origin->largest);
     values.insert(values.end(), origin->values->begin(), origin->values->end());
     parts = std::max(parts, origin->parts.size());
   }

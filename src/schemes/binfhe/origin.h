@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "whorl/binfhe/ciphertexts.h"
@@ -32,8 +34,9 @@ struct ErrorPart {
 
 /// What messages are known not to pass.
 struct Largest {
-  std::uint32_t any = 0;      ///< p or more where the padding bit may be set
-  std::uint32_t as_bits = 1;  ///< if messages of which nothing is known are bits
+  std::uint32_t any = 0;                ///< p or more where the padding bit may be set
+  std::uint32_t as_bits = 1;            ///< if messages of which nothing is known are bits
+  std::optional<MessageRange> range{};  ///< that was stated, or follows
 };
 
 struct Origin {
@@ -57,6 +60,11 @@ struct Term {
 /// What the batch came with. RangeError for what no ciphertexts of its encoding hold.
 Largest largest_of(const Ciphertexts& batch);
 void set_largest(Ciphertexts& batch, Largest largest);
+/// What follows from a range; EncodingError, which begins with `what`, if p integers do not hold
+/// it.
+Largest largest_within(const std::string& what, Encoding encoding, MessageRange range);
+/// What is known of messages of which either is known.
+Largest either(const Largest& a, const Largest& b);
 /// What the batch came with, or by its words; `fresh` is the noise of encryptions.
 std::shared_ptr<const Origin> origin_of(const Ciphertexts& batch, double fresh);
 

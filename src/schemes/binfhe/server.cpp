@@ -56,6 +56,8 @@ std::size_t Array::bytes() const { return state_->rows.bytes(); }
 double Array::noise() const { return state_->origin->noise; }
 std::uint32_t Array::largest() const { return state_->origin->largest.any; }
 
+std::optional<MessageRange> Array::range() const { return state_->origin->largest.range; }
+
 std::string_view gate_name(Gate gate) { return rule_of(gate).name; }
 unsigned gate_inputs(Gate gate) { return rule_of(gate).inputs; }
 
@@ -197,6 +199,9 @@ std::uint32_t Server::error_bound(const Lut& lut, const Array& a) const {
 
 Ciphertexts Server::trivial(std::span<const std::uint32_t> messages, Encoding encoding) const {
   return state_->trivial(messages, encoding);
+}
+Array Server::with_range(const Array& a, MessageRange range) const {
+  return state_->with_range(a, range);
 }
 Array Server::trivial_array(std::span<const std::uint32_t> messages, Encoding encoding) const {
   return state_->constants(messages, encoding);

@@ -83,8 +83,14 @@ struct Range {
 };
 Range range(std::span<const Term> terms, std::int32_t constant, std::uint32_t Largest::*largest) {
   Range sum{static_cast<double>(constant), static_cast<double>(constant)};
-  for (const Term& term : terms)
-    (term.weight < 0 ? sum.least : sum.most) += term.weight * term.origin->largest.*largest;
+  for (const Term& term : terms) {
+    const Largest& known = term.origin->largest;
+    const auto [low, high] = known.range.value_or(MessageRange{0, known.*largest});
+    const double ends[] = {term.weight * static_cast<double>(low),
+                           term.weight * static_cast<double>(high)};
+    sum.least += std::min(ends[0], ends[1]);
+    sum.most += std::max(ends[0], ends[1]);
+  }
   return sum;
 }
 
@@ -98,6 +104,13 @@ Largest largest_of_sum(std::span<const Term> terms, std::int32_t constant, Encod
                         " is not below p = " + std::to_string(encoding.p));
   if (stated) return {*stated, *stated};
   const Range sum = range(terms, constant, &Largest::any);
+  const bool ranged = std::any_of(terms.begin(), terms.end(), [](const Term& term) {
+    return term.origin->largest.range.has_value();
+  });
+  if (ranged && !modular)
+    return largest_within("linear", encoding,
+                          {static_cast<std::int64_t>(std::max(sum.least, -0x1p62)),
+                           static_cast<std::int64_t>(std::min(sum.most, 0x1p62))});
   if (encoding.padding && !sum.within(top) && !modular) {
     const auto number = [](double value) {
       return std::to_string(static_cast<long long>(std::clamp(value, -0x1p62, 0x1p62)));
@@ -105,7 +118,8 @@ Largest largest_of_sum(std::span<const Term> terms, std::int32_t constant, Encod
     throw EncodingError("linear: the sum may be " + number(sum.least) + " … " + number(sum.most) +
                         ", and " + describe(encoding) + " holds 0 … " + std::to_string(top) +
                         ": take a larger p; or say as largest what you know the sum not to "
-                        "pass; or say so by modular, if it is meant modulo p");
+                        "pass; or say so by modular, if it is meant modulo p; or state by "
+                        "with_range which integers the terms stand for");
   }
   const std::uint64_t all = encoding.sectors() - 1;
   return {sum.most_of(top, all), range(terms, constant, &Largest::as_bits).most_of(top, all)};
@@ -293,7 +307,9 @@ Array Server::State::concatenate(std::span<const Array> arrays) const {
     origins.push_back(array.state_->origin.get());
   }
   const Encoding encoding = check_together("concatenate", std::span<const Array* const>(inputs));
-  return put(encoding, std::make_shared<const Origin>(join(origins)), evaluator.join(rows));
+  auto origin = std::make_shared<const Origin>(join(origins));
+  if (const auto& range = origin->largest.range) largest_within("concatenate", encoding, *range);
+  return put(encoding, std::move(origin), evaluator.join(rows));
 }
 
 template <class MakeOrigin>
@@ -390,23 +406,29 @@ Batch Server::State::apply(std::span<const Lut> luts, std::span<const std::uint3
   const auto exact = std::find_if(luts.begin(), luts.end(), [](const Lut& l) { return l.exact(); });
   const Operands of = operands(all, {});
   check_padding("apply", encoding_of(a), of.terms[0].origin->largest);
+  const bool ranged = of.terms[0].origin->largest.range.has_value();
   const double noise = rotated_noise(of.terms);
   if (exact != luts.end()) account.check_look_up(*exact, noise);
   account.check_approximate(luts, noise, within);
   const auto origin = [&] {
     std::vector<std::uint64_t> tags;
-    std::uint32_t largest = 0;
+    std::uint32_t largest = 0, least = luts[0].values()[0];
+    bool all_exact = true;
     for (const Lut& lut : luts) {
       tags.push_back(mix(static_cast<std::uint64_t>(lut.kind()), lut.output().sectors()));
       for (const std::uint32_t value : lut.values()) {
         tags.back() = mix(tags.back(), value);
         largest = std::max(largest, value);
+        least = std::min(least, value);
       }
       // Read beyond an end, a table that is not exact gives a negative value.
       if (!lut.exact()) largest = static_cast<std::uint32_t>(lut.output().sectors() - 1);
+      all_exact = all_exact && lut.exact();
     }
-    return std::make_shared<const Origin>(
-        origin_of_bootstrapped(mark_sum(of.terms), tags, index, account.bootstrapped(), largest));
+    Origin made =
+        origin_of_bootstrapped(mark_sum(of.terms), tags, index, account.bootstrapped(), largest);
+    if (ranged && all_exact) made.largest.range = {least, largest};
+    return std::make_shared<const Origin>(std::move(made));
   };
   return run(plan_look_up(parameters, luts, index), origin, all);
 }
@@ -420,12 +442,20 @@ Batch Server::State::eval_floor(const Batch& a, unsigned round_bits) const {
   const std::span<const Batch* const> all = inputs;
   const Operands of = operands(all, {});
   const double noise = account.check_floor(input, round_bits, of.most);
+  const Plan plan = plan_floor(parameters, input, round_bits);
+  // A padding bit stays.
+  const Largest& known = of.terms[0].origin->largest;
+  Largest largest{known.any >> round_bits, known.any >> round_bits};
+  if (const auto& range = known.range)
+    largest = largest_within("eval_floor", plan.output,
+                             {range->low >> round_bits, range->high >> round_bits});
   const auto made = [&] {
-    // A padding bit stays.
-    return bootstrapped(of.terms, mix(2 + round_bits, input.sectors()), noise,
-                        of.terms[0].origin->largest.any >> round_bits);
+    Origin floors =
+        *bootstrapped(of.terms, mix(2 + round_bits, input.sectors()), noise, largest.any);
+    floors.largest = largest;
+    return std::make_shared<const Origin>(std::move(floors));
   };
-  return run(plan_floor(parameters, input, round_bits), made, all);
+  return run(plan, made, all);
 }
 
 template <class Batch>
@@ -437,6 +467,15 @@ Batch Server::State::eval_sign(const Batch& a, Encoding output) const {
   const Batch* inputs[] = {&a};
   const std::span<const Batch* const> all = inputs;
   const Operands of = operands(all, {});
+  if (const auto& range = of.terms[0].origin->largest.range) {
+    const auto half = static_cast<std::int64_t>(input.sectors() / 2);
+    if (range->low < -half || range->high >= half)
+      throw EncodingError("eval_sign takes " + std::to_string(-half) + " … " +
+                          std::to_string(half - 1) + " of " + describe(input) +
+                          ", but by their range these are " + std::to_string(range->low) + " … " +
+                          std::to_string(range->high) +
+                          ": take a larger p, or state a smaller range by with_range");
+  }
   const double noise = account.check_sign(input, output, of.most);
   const auto made = [&] { return bootstrapped(of.terms, mix(0, input.sectors()), noise, 1); };
   return run(plan, made, all);
@@ -492,6 +531,31 @@ Batch Server::State::linear(std::span<const std::int32_t> weights,
     return std::make_shared<const Origin>(origin_of_sum(all.terms, constant, noise, largest));
   };
   return run(plan_linear(parameters, weights, constant, input), origin, inputs);
+}
+
+Array Server::State::with_range(const Array& a, MessageRange range) const {
+  check(a);
+  const Encoding encoding = encoding_of(a);
+  const auto text = [](std::int64_t low, std::int64_t high) {
+    return std::to_string(low) + " … " + std::to_string(high);
+  };
+  if (range.low > range.high)
+    throw ParameterError("with_range: low = " + std::to_string(range.low) +
+                         " is above high = " + std::to_string(range.high));
+  Origin with = *origin(a);
+  const Largest& known = with.largest;
+  if (known.range || (encoding.padding && known.any < encoding.p)) {
+    const MessageRange is = known.range.value_or(MessageRange{0, known.any});
+    const MessageRange both{std::max(range.low, is.low), std::min(range.high, is.high)};
+    if (both.low > both.high || (!known.range && range.low < 0))
+      throw EncodingError("with_range: " + text(range.low, range.high) +
+                          " contradicts what is known of the messages: they are " +
+                          text(is.low, is.high) + " of " + describe(encoding));
+    range = both;
+  }
+  with.largest = largest_within("with_range", encoding, range);
+  return put(encoding, std::make_shared<const Origin>(std::move(with)), a.state_->rows,
+             a.state_->host);
 }
 
 template <class Batch>

@@ -105,6 +105,12 @@ void Account::check(const Parameters& parameters, const Info& a) {
       a.packing == Packing::coefficients ? parameters.N() : parameters.slots();
   if (a.length == 0 || a.length > most)
     refuse("length = " + std::to_string(a.length) + " is outside 1 … " + std::to_string(most));
+  if (a.vector != 0 &&
+      (a.packing == Packing::coefficients || a.length != most || a.vector <= most ||
+       (a.vector - 1) / most >= a.count || a.count % a.each(parameters.N()) != 0))
+    refuse("vectors of " + std::to_string(a.vector) + " values do not fill " +
+           std::to_string(a.count) + " ciphertexts of " + std::to_string(a.length) +
+           " values, of N/2 = " + std::to_string(parameters.slots()));
   const double largest = std::min(most_bound, parameters.log2_Q(a.level));
   if (!(a.bound >= log2_negligible && a.bound <= largest))
     refuse("bound = " + exact_text_of(a.bound) + " is outside " + exact_text_of(log2_negligible) +
@@ -239,7 +245,10 @@ Account::Info Account::joined(const Info& a, const Info& b) const {
     throw EncodingError(std::string("one batch holds ") + name(a.packing) + ", the other " +
                         name(b.packing) + ": coefficients and slots do not mix");
   if (!coefficients) check_lengths(a.length, b.length);
+  const auto length = [](const Info& x) { return x.vector == 0 ? x.length : x.vector; };
+  if (a.vector != b.vector) check_lengths(length(a), length(b));
   Info out = a;
+  out.vector = std::max(a.vector, b.vector);
   out.packing = a.packing == b.packing ? a.packing : Packing::complex;
   out.count = std::max(a.count, b.count);
   out.length = std::max(a.length, b.length);
@@ -413,6 +422,9 @@ Account::Info Account::rescale(const Info& a) const {
 Account::Info Account::take(const Info& a, std::size_t count) const {
   Info out = a;
   out.count = count;
+  if (const std::size_t each = a.each(parameters_.N()); count % each != 0)
+    throw ShapeError(std::to_string(count) + " ciphertexts are no whole number of vectors of " +
+                     std::to_string(a.vector) + " values, which take " + std::to_string(each));
   return out;
 }
 
@@ -471,6 +483,20 @@ Account::Info Account::with_canonical_scale(Info a) const {
 }
 Account::Info Account::with_length(Info a, std::uint64_t length) {
   a.length = length;
+  return a;
+}
+Account::Info Account::as_vectors(Info a, std::uint64_t length) const {
+  a.vector = length;
+  try {
+    check(parameters_, a);
+  } catch (const RangeError& error) {
+    throw ShapeError(error.what());
+  }
+  return a;
+}
+Account::Info Account::part(Info a, std::size_t each) {
+  a.vector = 0;
+  a.count /= each;
   return a;
 }
 

@@ -143,6 +143,11 @@ class Account {
   Info with_canonical_scale(Info a) const;
   /// As vectors of so many values, with the same slots().
   static Info with_length(Info a, std::uint64_t length);
+  /// As vectors of so many values, more than slots(), over several ciphertexts each; ShapeError
+  /// unless the batch holds whole ones.
+  Info as_vectors(Info a, std::uint64_t length) const;
+  /// One ciphertext of each vector, of those that vectors of `each` ciphertexts take.
+  static Info part(Info a, std::size_t each);
 
   /// What is known of plaintexts: how many, their scale, log2 of the bound of their values, values
   /// of each, and between which numbers real ones lie.

@@ -10,7 +10,9 @@ namespace whorl::ckks {
 
 Ciphertexts take(const Ciphertexts& c, std::span<const std::uint32_t> indices) {
   if (indices.empty()) throw ShapeError("index: no index is given");
-  return take_ciphertexts(c, indices);
+  Ciphertexts out = take_ciphertexts(c, indices);
+  out.info = Account(c.parameters).take(c.info, indices.size());
+  return out;
 }
 
 Ciphertexts concatenate(std::span<const Ciphertexts* const> batches) {
@@ -18,7 +20,7 @@ Ciphertexts concatenate(std::span<const Ciphertexts* const> batches) {
   for (const Ciphertexts* batch : batches) {
     const CiphertextInfo& i = batch->info;
     if (i.packing != info.packing || i.parts != info.parts || i.level != info.level ||
-        i.scale != info.scale || i.length != info.length)
+        i.scale != info.scale || i.length != info.length || i.vector != info.vector)
       throw ShapeError(
           "concatenate: packing, parts, level, scale and length of the batches must "
           "be equal; level " +

@@ -109,6 +109,11 @@ Array Server::with_bound(const Array& a, const Bounds& bound) const {
   return State::with_info(a, state_->account.with_bound(a.info_, bound));
 }
 
+Array Server::as_vectors(const Array& a, std::uint64_t length) const {
+  state_->check(a);
+  return State::with_info(a, state_->account.as_vectors(a.info_, length));
+}
+
 Array Server::with_error(const Array& a, double error) const {
   state_->check(a);
   return State::with_info(a, state_->account.with_error(a.info_, error));
@@ -159,38 +164,58 @@ Array Server::conjugate(const Array& a) const {
     throw EncodingError("conjugate: the values are coefficients, which are real");
   const std::uint32_t g = conjugation_exponent(parameters());
   if (!state_->keys.has(g, 1))
-    throw KeyMismatchError("conjugation has no key: ask the client for conjugate");
+    throw MissingKeyError("conjugation has no key: ask the client for conjugate");
   return state_->automorphisms(a, std::span(&g, 1))[0];
 }
 Array Server::sum(const Array& a, std::uint64_t period) const {
   state_->check_packed("sum", a);
-  const std::uint64_t length = a.info_.length, slots = a.info_.slots();
-  check_power("sum: the period", period, 1, length);
-  if (period == length) return a;
+  const std::uint64_t slots = a.info_.slots(), each = a.info_.each(parameters().N()),
+                      vector = each == 1 ? a.info_.length : a.info_.vector,
+                      length = vector - (each - 1) * slots;  // of the last ciphertext
+  check_power("sum: the period", period, 1, each == 1 ? length : 1);
+  if (each == 1 && period == length) return a;
   if (slots != length && a.info_.level == 0)
-    throw NoiseError("sum: the length, " + std::to_string(length) +
-                     ", is no power of two, so that a sum takes a level, and the ciphertext is at "
-                     "level 0: take parameters with a larger depth, bootstrap before, or encrypt "
-                     "the values with zeros behind, as " +
-                     std::to_string(slots) + " values");
+    throw NoiseError("sum: the length, " + std::to_string(vector) + ", is no " +
+                     (each == 1 ? "power of two" : "multiple of " + std::to_string(slots)) +
+                     ", so that a sum takes a level, and the ciphertext is at level 0: take "
+                     "parameters with a larger depth, bootstrap before, or encrypt the values with "
+                     "zeros behind, as " +
+                     std::to_string(each * slots) + " values");
   return state_->fleet->together([&] {
-    Array sum = State::with_length(state_->relinearised(a), slots);
+    std::vector<Array> all = parts(state_->relinearised(a));
+    for (Array& part : all) part = State::with_length(std::move(part), slots);
+    Array& sum = all.back();
     // Copies behind the values do not count.
     if (slots != length) sum = state_->multiply(sum, ones(slots, 0, length), 0, true);
+    for (std::size_t part = 0; part + 1 < each; ++part) sum = add(sum, all[part]);
     for (std::uint64_t step = period; step < slots; step *= 2)
       sum = add(sum, rotate(sum, static_cast<std::int64_t>(step)));
     sum = State::with_length(std::move(sum), period);
-    if (slots == length) return sum;
+    if (each == 1 && slots == length) return sum;
     // A sum has `fewest` terms, or one more.
-    const auto fewest = static_cast<double>(length / period),
-               most = static_cast<double>((length + period - 1) / period);
-    const Bounds each = a.info_.bounds();
-    return state_->narrowed(sum, {std::min(fewest * each.low, most * each.low),
-                                  std::max(fewest * each.high, most * each.high)});
+    const auto fewest = static_cast<double>(vector / period),
+               most = static_cast<double>((vector + period - 1) / period);
+    const Bounds ends = a.info_.bounds();
+    return state_->narrowed(sum, {std::min(fewest * ends.low, most * ends.low),
+                                  std::max(fewest * ends.high, most * ends.high)});
   });
 }
+std::vector<Array> Server::parts(const Array& a) const {
+  state_->check(a);
+  const std::size_t each = a.info_.each(parameters().N());
+  if (each == 1) return {a};
+  const CiphertextInfo info = Account::part(a.info_, each);
+  std::vector<Array> out;
+  for (std::size_t part = 0; part < each; ++part) {
+    std::vector<std::uint32_t> indices(info.count);
+    for (std::size_t v = 0; v < indices.size(); ++v)
+      indices[v] = static_cast<std::uint32_t>(v * each + part);
+    out.push_back(State::array(info, state_->evaluator->take(*a.residues_, indices)));
+  }
+  return out;
+}
 Array Server::replicate(const Array& a, std::uint64_t first, std::uint64_t count) const {
-  state_->check_packed("replicate", a);
+  state_->check_alone("replicate", a);
   const std::uint64_t length = a.info_.length, slots = a.info_.slots();
   if (first == 0 && count == length) return a;
   check_power("replicate: the count", count, 1, length);
@@ -206,7 +231,7 @@ Array Server::replicate(const Array& a, std::uint64_t first, std::uint64_t count
   });
 }
 Array Server::repeat(const Array& a, std::uint64_t length) const {
-  state_->check_packed("repeat", a);
+  state_->check_alone("repeat", a);
   if (length == a.info_.length) return a;
   if (a.info_.length != a.info_.slots() || length == 0 || length % a.info_.length != 0 ||
       length > parameters().slots())

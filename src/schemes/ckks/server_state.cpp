@@ -165,8 +165,17 @@ void Server::State::check_packed(const char* what, const Array& a) const {
                         ": the values are coefficients, and must be packed in slots");
 }
 
-void Server::State::check_slots(const char* what, const Array& a) const {
+void Server::State::check_alone(const char* what, const Array& a) const {
   check_packed(what, a);
+  if (a.info_.vector != 0)
+    throw ShapeError(std::string(what) + ": vectors of " + std::to_string(a.info_.vector) +
+                     " values take " + std::to_string(a.info_.each(parameters.N())) +
+                     " ciphertexts of N/2 = " + std::to_string(parameters.slots()) +
+                     " values each, and no operation moves values from one to another");
+}
+
+void Server::State::check_slots(const char* what, const Array& a) const {
+  check_alone(what, a);
   if (a.info_.length != a.info_.slots())
     throw ShapeError(
         std::string(what) + ": a vector of " + std::to_string(a.info_.length) +
@@ -288,12 +297,12 @@ std::uint32_t Server::State::rotation(std::uint64_t of, std::int64_t slots, Swit
   if (keys_of(role).is_open())
     return rotation_exponent(parameters.N(), std::abs(slots) < period ? slots : least);
   if (role == SwitchRole::low)
-    throw KeyMismatchError("rotation by " + std::to_string(slots) +
-                           " at low levels has no key; ask the client for bootstrap with " +
-                           std::to_string(of) + " slots");
-  throw KeyMismatchError("rotation by " + std::to_string(slots) +
-                         " has no key; ask the client for rotations {" + std::to_string(slots) +
-                         "}");
+    throw MissingKeyError("rotation by " + std::to_string(slots) +
+                          " at low levels has no key; ask the client for bootstrap with " +
+                          std::to_string(of) + " slots");
+  throw MissingKeyError("rotation by " + std::to_string(slots) +
+                        " has no key: ask the client for rotations=[" + std::to_string(slots) +
+                        "]");
 }
 
 std::vector<Array> Server::State::automorphisms(const Array& a,

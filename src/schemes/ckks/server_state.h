@@ -68,6 +68,8 @@ struct Server::State {
 
   void check(const Array& a) const;
   void check_packed(const char* what, const Array& a) const;
+  /// ShapeError for vectors that take several ciphertexts, too.
+  void check_alone(const char* what, const Array& a) const;
   void check_slots(const char* what, const Array& a) const;
 
   /// An operand, brought to what its account asks for.

@@ -31,7 +31,7 @@ def test_round_trip(any_bgv: BgvKit, shape: tuple[int, ...], k: int) -> None:
     ):
         assert encrypted.shape == shape and encrypted.size == int(np.prod(shape))
         assert (encrypted.level, encrypted.parts, encrypted.factor) == (0, 2, 1)
-        decrypted = any_bgv.client.decrypt(encrypted)
+        decrypted = any_bgv.client.decrypt(encrypted, all_slots=True)
         assert decrypted.shape == (*shape, any_bgv.N) and decrypted.dtype == np.int64
         assert np.array_equal(decrypted[..., :k], values % any_bgv.t)
         assert not decrypted[..., k:].any()
@@ -60,7 +60,7 @@ def test_what_is_encrypted(toy_bgv: BgvKit) -> None:
     ):
         expected = np.asarray(values).astype(object) % t
         got = client.decrypt(client.encrypt(values))
-        assert np.array_equal(got[..., : expected.shape[-1]], expected.astype(np.int64))
+        assert np.array_equal(got, expected.astype(np.int64))
     for wrong in (3, np.zeros((0, 4), int), np.zeros((2, 0), int)):
         with pytest.raises(whorl.ShapeError):
             client.encrypt(wrong)

@@ -19,7 +19,11 @@ def test_keys_hold_what_was_asked_for(toy_bgv: BgvKit) -> None:
     keys = client.evaluation_keys(3, np.array([1, 2, -1, 0, 1]), swap_rows=True)
     assert keys.relinearise == 3 and keys.swap_rows
     assert keys.rotations == (1, 2, half - 1)
-    assert client.evaluation_keys(inner_sum=8).rotations == (1, 2, 4)
+    powers = tuple(1 << k for k in range(9))
+    for length in (3, toy_bgv.N - 1, 10 * toy_bgv.N):
+        for_sums = client.evaluation_keys(sums=length)
+        assert for_sums.rotations == powers and for_sums.swap_rows
+    assert client.evaluation_keys(sums=1).rotations == ()
     assert client.evaluation_keys(2).nbytes == 0
     for part in ("relinearise=3", "3 rotations", "swap_rows", "MiB"):
         assert part in repr(keys)
@@ -33,7 +37,7 @@ def test_keys_hold_what_was_asked_for(toy_bgv: BgvKit) -> None:
         # On a device the uniform halves are there, too.
         assert Server(made, device="cpu").key_bytes >= 2 * (size - 1024)
     assert toy_bgv.parameters.key_count(2) == 0
-    assert toy_bgv.parameters.key_count(5, [1, -1, 1], True, 4) == 3 + 3 + 1
+    assert toy_bgv.parameters.key_count(5, [1, -1, 1], False, 4) == 3 + 1 + 9 + 1
 
 
 def test_progress(toy_bgv: BgvKit) -> None:

@@ -108,7 +108,7 @@ def check(kit: BgvKit, data: st.DataObject, seed: int, with_plaintexts: bool) ->
         core: Any = y._core
         bounds: Bounds = core.values if x.length > kit.N else core.bounds
         # Values modulo t are integers between the bounds, where the bounds leave one of them.
-        residues = kit.client.decrypt(x)
+        residues = kit.client.decrypt(x, all_slots=x.length <= kit.N)
         narrow = bounds.high - bounds.low < kit.t
         least = np.where(narrow, bounds.low, 0).astype(np.int64)
         offset = (residues.reshape(-1, residues.shape[-1]) - least) % kit.t

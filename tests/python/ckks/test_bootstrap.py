@@ -202,7 +202,7 @@ def test_missing_keys_are_named(kit: CkksKit) -> None:
     for server in (bare, other):
         x = server.upload(kit.client.encrypt([0.5] * 60))
         with pytest.raises(
-            whorl.KeyMismatchError,
+            whorl.MissingKeyError,
             match=r"^a bootstrap needs keys .*client\.evaluation_keys\(bootstrap=\[64\]\)$",
         ):
             x.bootstrap()

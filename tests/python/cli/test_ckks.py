@@ -53,6 +53,10 @@ def decrypted(shell: Here, name: str) -> np.ndarray:  # type: ignore[type-arg]
         ("rotate(x, 1)", np.roll(X, -1)),
         ("conjugate(y)", np.conj(Y)),
         ("sum(x)", [sum(X)]),
+        ("mean(x)", [sum(X) / 2]),
+        ("dot(x, x)", [np.dot(X, X)]),
+        ("x @ x", [np.dot(X, X)]),
+        ("x @ d", [np.dot(X, [2, -4])]),
         ("lower(with_bound(x, 0.5), 0)", X),
         ("with_bound(x, -0.25, 0.5) + 1", np.add(X, 1)),
         ("x / 4 + 1/2", np.array(X) / 4 + 0.5),
@@ -62,7 +66,7 @@ def decrypted(shell: Here, name: str) -> np.ndarray:  # type: ignore[type-arg]
 def test_expressions(shell: Here, text: str, expected: object) -> None:
     names = [name for name in "xy" if name in text.replace("conjugate", "").replace("lower", "")]
     files = [f"{name}={name}.whorl" for name in names]
-    files += ["d=d.csv"] * ("/ d" in text)
+    files += ["d=d.csv"] * (" d" in text)
     shell("eval", text, *files, "-o", "r.whorl", "--force", "--device", "cpu")
     got = decrypted(shell, "r.whorl")
     assert got.shape == np.shape(expected) and np.abs(got - np.asarray(expected)).max() < 1e-5
@@ -349,7 +353,7 @@ def test_what_is_refused(shell: Here) -> None:
     ):
         said = shell(*arguments, *PHRASE, code=code)
         assert part in said, said
-    for text in ("x / x", "x @ x", "x % 2"):
+    for text in ("x / x", "x % 2"):
         assert text.split()[1] in shell(
             "eval", text, "x=x.whorl", "-o", "q", "--device", "cpu", code=2
         )
@@ -364,8 +368,6 @@ def test_what_is_refused(shell: Here) -> None:
     ):
         said = shell("eval", " " + text, "x=x.whorl", "-o", "q", "--device", "cpu", code=2)
         assert part in said and len(said) < 1000, said
-    vector = ("eval", "x @ d", "x=x.whorl", "d=d.csv", "-o", "q", "--device", "cpu")
-    assert "a dot product is sum(x * vector)" in shell(*vector, code=1)
     shell("encrypt", "2.5", "3", "-o", "large.whorl", "--bound", "4", *PHRASE)
     assert np.abs(decrypted(shell, "large.whorl") - [2.5, 3]).max() < 1e-5
     shell("encrypt", "0.5", "1", "-o", "p.whorl", "--coefficients", *PHRASE)

@@ -48,7 +48,7 @@ def test_the_sessions_of_the_documentation(tmp_path: Path, monkeypatch: pytest.M
             printed = shell(*arguments)
             if arguments[0] == "decrypt":
                 assert printed.strip() == comment.strip()
-    assert "bgv" in sessions[1] and "--vector-sums" in sessions[2]
+    assert "bgv" in sessions[1] and "--sum-length" in sessions[2]
 
 
 def test_gates_from_end_to_end(shell: Shell) -> None:

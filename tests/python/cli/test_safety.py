@@ -511,7 +511,7 @@ def test_expressions_say_what_is_wrong(keyed: Shell) -> None:
     keyed("encrypt", "1", "-o", "x", *PHRASE)
     use = ("x=x", "-o", "y", "--allow-insecure")
     assert "nand takes 2 inputs, not 1" in keyed("eval", "nand(x)", *use, code=2)
-    message = keyed("eval", "x + x", *use, code=2)
+    message = keyed("eval", "x @ x", *use, code=2)
     assert "do not have this operator; there are the functions nand" in message
     message = keyed("eval", "nand(add(x, x), x)", *use, code=1)
     assert "nand takes bits, but input 0 may be as large as 2" in message

@@ -52,10 +52,14 @@ SlotMap encode_diagonals(const Server& server, std::span<const std::int64_t> val
 /// power of two. A few more rotations repeat x or add up parts of the result. If the slots behind
 /// the values of x must hold zeros and do not, a product with one more plaintext makes them zero.
 /// ShapeError for vectors of another length. A vector that was rotated has N values; the matrix
-/// takes the first ones. KeyMismatchError names a rotation that has no key.
+/// takes the first ones. MissingKeyError names a rotation that has no key.
 Array multiply(const Server& server, const Array& x, const SlotMap& matrix);
 /// The result of each map that `diagonals` holds. All N slots of x take part.
 std::vector<Array> multiply_maps(const Server& server, const Array& x, const SlotMap& diagonals);
+
+/// For each ciphertext that a vector takes a batch of them, as vectors of N values; the last one
+/// has the values that are left.
+std::vector<Array> parts(const Server& server, const Array& x);
 
 /// The sum of each vector's values, in every slot. A vector that takes several ciphertexts gives
 /// one ciphertext. It uses the rotations by 1, 2, 4 … N/4 and the exchange of rows.

@@ -51,7 +51,7 @@ void check_bootstrap(const Server& server, const Array& x);
 /// Values of x must be at most 1 by its bound (EncodingError; Server::with_bound states a bound
 /// that the caller knows), and its level at least Parameters::least_bootstrap_level (NoiseError).
 /// EncodingError for coefficients, ShapeError if its slots are not those of `with`,
-/// KeyMismatchError for a key that is missing. docs/ckks-noise.md has the error of the result, and
+/// MissingKeyError for a key that is missing. docs/ckks-noise.md has the error of the result, and
 /// Parameters::log2_failure the probability of a wrong one.
 ///
 /// With more `iterations`, 2 … 4, the difference that is left is refreshed too, magnified

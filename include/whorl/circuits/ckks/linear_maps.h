@@ -65,7 +65,7 @@ EncodedMap encode(const Server& server, const LinearMap& map, unsigned level, do
 /// The map of each vector, rescaled. Rotations are hoisted twice, in baby and giant steps
 /// (Bossuat, Mouchet, Troncoso-Pastoriza, Hubaux, EUROCRYPT 2021, §4). ShapeError if the vectors'
 /// period does not divide the map's, or their length is not the number of columns, NoiseError if x
-/// is below the map's level, KeyMismatchError names a rotation that has no key.
+/// is below the map's level, MissingKeyError names a rotation that has no key.
 Array apply(const Server& server, const Array& x, const EncodedMap& map);
 
 }  // namespace whorl::ckks

@@ -53,7 +53,7 @@ EncodedMatrixProduct encode(const Server& server, const MatrixProduct& shape, un
 /// A·B of each pair of ciphertexts (or of one with each of the others), of A's length, two levels
 /// below the encoded one. It takes about 2·rows + side rotations, 2·rows products of ciphertexts,
 /// relinearised once, and rows·side products with plaintexts. ShapeError for vectors of other
-/// lengths, NoiseError if an operand is below the level, KeyMismatchError names a key that is
+/// lengths, NoiseError if an operand is below the level, MissingKeyError names a key that is
 /// missing. (Jiang, Kim, Lauter, Song, CCS 2018, §3 and §4, at one level less: where they mask the
 /// turned columns of A, here B's columns are chosen while they are turned, which takes the level
 /// that A's permutation takes.)

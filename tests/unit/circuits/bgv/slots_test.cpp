@@ -373,9 +373,10 @@ TEST(CircuitsBgvSlots, Refusals) {
   EXPECT_THROW(multiply(s.server, packed, matrix), EncodingError);
   EXPECT_THROW(sum(s.server, packed), EncodingError);
   const auto named = [](const auto& call, const char* rotation) {
-    test::expect_message<KeyMismatchError>([&] { call(); }, {rotation});
+    test::expect_message<MissingKeyError>([&] { call(); }, {rotation});
   };
-  named([&] { sum(s.server, x); }, "rotation by 2 has no key; the keys hold rotations 1");
+  named([&] { sum(s.server, x); },
+        "rotation by 2 has no key: ask the client for rotations=[2]; the keys hold rotations 1");
   named([&] { multiply(s.server, x, matrix); }, "rotation by -1 has no key");
   // Vectors over several ciphertexts.
   const Array longer = s.upload(Values(1500, 1));

@@ -168,16 +168,16 @@ void check(const Parameters& p, const std::string& what, const Circuit& circuit,
   if (request.relinearise > 2) {
     KeyRequest less = request;
     --less.relinearise;
-    EXPECT_THROW(run(less), KeyMismatchError) << what;
+    EXPECT_THROW(run(less), MissingKeyError) << what;
   }
   for (std::size_t i = 0; i < request.rotations.size(); ++i) {
     KeyRequest less = request;
     less.rotations.erase(less.rotations.begin() + static_cast<std::ptrdiff_t>(i));
-    EXPECT_THROW(run(less), KeyMismatchError) << what << " without " << request.rotations[i];
+    EXPECT_THROW(run(less), MissingKeyError) << what << " without " << request.rotations[i];
   }
   if (request.conjugate) {
     request.conjugate = false;
-    EXPECT_THROW(run(request), KeyMismatchError) << what;
+    EXPECT_THROW(run(request), MissingKeyError) << what;
   }
 }
 

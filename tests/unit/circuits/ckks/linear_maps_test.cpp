@@ -190,7 +190,7 @@ TEST(CkksLinearMaps, WhatCannotBeRightIsRefused) {
   };
   const EncodedMap encoded = encode(party.server, map, 2);
   const Array x = party.encrypt(Complexes(16));
-  has(test::message_of<KeyMismatchError>(
+  has(test::message_of<MissingKeyError>(
           [&] { static_cast<void>(apply(party.server, x, encoded)); }),
       "rotation by 2");
   has(test::message_of<ShapeError>(

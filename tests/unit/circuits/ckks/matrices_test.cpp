@@ -165,7 +165,7 @@ TEST(CkksMatrices, WhatCannotBeRightIsRefused) {
   const Party other({40}, {2, 2});
   const Array y = other.encrypt(Complexes(16), 16);
   const EncodedMatrixProduct there = encode(other.server, shape, 3);
-  expect_refusal<KeyMismatchError>(
+  expect_refusal<MissingKeyError>(
       "rotation by", [&] { static_cast<void>(multiply_matrices(other.server, y, y, there)); });
   expect_refusal<DeviceError>("another server", [&] { multiply(x, y); });
 }

@@ -63,7 +63,7 @@ TEST_F(RlweKeys, TakeTurnsWhereThereIsRoomForOne) {
 TEST_F(RlweKeys, ThoseThatAreMissingAreNamed) {
   const Keys keys(e, std::span(data).first(1), any_keys());
   const auto refused = [&](std::uint32_t g, unsigned power, const std::string& name) {
-    test::expect_message<KeyMismatchError>([&] { keys.get(g, power); }, {name});
+    test::expect_message<MissingKeyError>([&] { keys.get(g, power); }, {name});
   };
   refused(1, 3, "s^3");
   refused(7, 1, "X^7");

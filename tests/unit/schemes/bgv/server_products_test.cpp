@@ -68,8 +68,8 @@ TEST(BgvServer, MoreThanThreeParts) {
       // Six parts want a key that is not there.
       const Array six = server.multiply(five, a.array, false);
       EXPECT_EQ(six.info().parts, 6u);
-      EXPECT_THROW(server.relinearise(six), KeyMismatchError);
-      EXPECT_THROW(server.multiply(five, a.array), KeyMismatchError);
+      EXPECT_THROW(server.relinearise(six), MissingKeyError);
+      EXPECT_THROW(server.multiply(five, a.array), MissingKeyError);
       const Array ten = server.multiply(five, six, false);
       EXPECT_EQ(ten.info().parts, 10u);
       EXPECT_EQ(server.download(ten).info.parts, 10u);

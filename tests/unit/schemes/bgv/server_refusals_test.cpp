@@ -96,35 +96,39 @@ TEST(BgvServer, Refusals) {
   none.relinearise = 2;
   const Server bare(client.evaluation_keys(none), options);
   const Array b = bare.upload(good);
-  EXPECT_THROW(bare.multiply(b, b), KeyMismatchError);
+  EXPECT_THROW(bare.multiply(b, b), MissingKeyError);
   EXPECT_NO_THROW(bare.multiply(b, b, false));
-  EXPECT_THROW(bare.rotate(b, 1), KeyMismatchError);
+  EXPECT_THROW(bare.rotate(b, 1), MissingKeyError);
   EXPECT_NO_THROW(bare.rotate(b, 512));
-  EXPECT_THROW(bare.swap_rows(b), KeyMismatchError);
-  EXPECT_THROW(server.rotate(a, 5), KeyMismatchError);
+  EXPECT_THROW(bare.swap_rows(b), MissingKeyError);
+  EXPECT_THROW(server.rotate(a, 5), MissingKeyError);
   // By what was asked for.
   const auto expect_message = [](const auto& call, const std::string& message) {
-    EXPECT_EQ(test::message_of<KeyMismatchError>([&] { call(); }), message);
+    EXPECT_EQ(test::message_of<MissingKeyError>([&] { call(); }), message);
   };
   KeyRequest few;
   few.rotations = {1, 2, -3};
   const Server some(client.evaluation_keys(few), options);
   const Array c = some.upload(good);
   const std::string held = "the keys hold rotations 1, 2, -3";
-  expect_message([&] { some.rotate(c, 3); }, "rotation by 3 has no key; " + held);
-  expect_message([&] { some.rotate(c, -509); }, "rotation by -509 has no key; " + held);
+  expect_message([&] { some.rotate(c, 3); },
+                 "rotation by 3 has no key: ask the client for rotations=[3]; " + held);
+  expect_message([&] { some.rotate(c, -509); },
+                 "rotation by -509 has no key: ask the client for rotations=[-509]; " + held);
   expect_message(
       [&] {
         some.rotate_many(c, std::vector<std::int64_t>{1, 7});
       },
-      "rotation by 7 has no key; " + held);
-  expect_message([&] { some.inner_sum(c, 8); }, "rotation by 4 has no key; " + held);
+      "rotation by 7 has no key: ask the client for rotations=[7]; " + held);
+  expect_message([&] { some.inner_sum(c, 8); },
+                 "rotation by 4 has no key: ask the client for rotations=[4]; " + held);
   expect_message([&] { some.swap_rows(c); },
                  "the exchange of rows has no key: ask the client for swap_rows; " + held);
-  expect_message([&] { bare.rotate(b, 1); },
-                 "rotation by 1 has no key; the keys hold no rotations");
-  test::expect_message<KeyMismatchError>([&] { bare.relinearise(bare.multiply(b, b, false)); },
-                                         {"relinearise = 3"});
+  expect_message(
+      [&] { bare.rotate(b, 1); },
+      "rotation by 1 has no key: ask the client for rotations=[1]; the keys hold no rotations");
+  test::expect_message<MissingKeyError>([&] { bare.relinearise(bare.multiply(b, b, false)); },
+                                        {"relinearise = 3"});
 }
 
 TEST(BgvServer, RefusesForgedData) {

@@ -249,7 +249,7 @@ TEST(Ckks, PublicKeysEncryptAndKeysAreTold) {
   party.expect(party.server.upload(c), x, "public");
   EXPECT_THROW(static_cast<void>(other.client.decrypt_raw(c)), KeyMismatchError);
   EXPECT_THROW(static_cast<void>(other.server.upload(c)), KeyMismatchError);
-  EXPECT_THROW(static_cast<void>(party.server.rotate(party.encrypt(x), 3)), KeyMismatchError);
+  EXPECT_THROW(static_cast<void>(party.server.rotate(party.encrypt(x), 3)), MissingKeyError);
 }
 
 TEST(Ckks, WhatDoesNotFitIsRefused) {
