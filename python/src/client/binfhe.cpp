@@ -40,7 +40,7 @@ void bind_binfhe_client(nb::module_& module) {
           "batch"_a, "messages"_a)
       .def(
           "evaluation_keys",
-          [](const Client& client, unsigned threads, const std::optional<nb::callable>& report) {
+          [](const Client& client, unsigned threads, const Report& report) {
             return without_gil([&] { return client.evaluation_keys(threads, reporting(report)); });
           },
           "threads"_a, "progress"_a.none());

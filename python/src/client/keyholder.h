@@ -64,7 +64,7 @@ nb::class_<Client> bind_ring_keyholder(nb::module_& module) {
       .def(
           "evaluation_keys",
           [](const Client& client, const KeyRequest& request, unsigned threads,
-             const std::optional<nb::callable>& report) {
+             const Report& report) {
             return without_gil(
                 [&] { return client.evaluation_keys(request, threads, reporting(report)); });
           },

@@ -22,6 +22,9 @@ namespace whorl::python {
 
 namespace nb = nanobind;
 
+/// What is returned as a dictionary of names and values of any kind.
+using Record = nb::typed<nb::dict, nb::str, nb::any>;
+
 /// Whether NumPy's arrays hold them.
 template <class T>
 inline constexpr bool is_number = std::is_arithmetic_v<T>;

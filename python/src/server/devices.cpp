@@ -4,6 +4,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <utility>
+#include <vector>
+
 #include "base_server.h"
 #include "common/calls.h"
 #include "parts.h"
@@ -30,7 +33,7 @@ void bind_devices(nb::module_& module) {
       [](const std::string& device) { return without_gil([&] { return device_name(device); }); },
       "device"_a);
   module.def("devices", [] {
-    std::vector<nb::dict> result;
+    std::vector<Record> result;
     for (const DeviceInfo& device : without_gil([] { return list_devices(); })) {
       nb::dict entry;
       entry["name"] = device.name;
@@ -39,7 +42,7 @@ void bind_devices(nb::module_& module) {
       entry["why"] = device.why;
       entry["memory"] = device.memory;
       entry["free_memory"] = device.free_memory;
-      result.push_back(entry);
+      result.emplace_back(std::move(entry));
     }
     return result;
   });
