@@ -7,7 +7,6 @@
 
 namespace whorl::python {
 
-using namespace nb::literals;
 using binfhe::Ciphertexts;
 using binfhe::Client;
 using Values = std::span<const std::uint32_t>;

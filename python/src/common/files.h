@@ -54,7 +54,6 @@ inline nb::bytes copied(const io::Bytes& bytes) {
 /// to_bytes and save; save(value, write) calls write(what to write, SaveOptions).
 template <class T, class Save>
 void bind_saving(nb::class_<T>& type, const Save& saved) {
-  using namespace nb::literals;
   type.def("to_bytes",
            [saved](const T& value) {
              return copied(without_gil([&] {
@@ -78,7 +77,6 @@ void bind_saving(nb::class_<T>& type, const Save& saved) {
 /// to_bytes, from_bytes, save and load.
 template <class T>
 void bind_files(nb::class_<T>& type) {
-  using namespace nb::literals;
   bind_saving(type, [](const T& value, const auto& write) { return write(value, {&interrupted}); });
   type.def_static(
           "from_bytes",
@@ -138,7 +136,6 @@ void bind_tuples(nb::class_<Literal>& type, const char* name, std::vector<Parts>
 /// What parameters of every scheme have; a scheme adds its own.
 template <class Parameters, class Literal>
 nb::class_<Parameters> bind_parameters(nb::module_& module) {
-  using namespace nb::literals;
   nb::class_<Parameters> type(module, "Parameters");
   type.def_static(
           "create",

@@ -39,7 +39,6 @@ void bind_info(nb::class_<T>& type, const char* name, Member Info::*member, More
 template <class Parameters, class Literal, class KeyRequest>
 nb::class_<Parameters> bind_ring_parameters(nb::module_& module, const char* also,
                                             bool KeyRequest::*other) {
-  using namespace nb::literals;
   nb::class_<KeyRequest>(module, "KeyRequest")
       .def(
           "__init__",

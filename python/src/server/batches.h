@@ -33,7 +33,6 @@ struct Reshaped {
 /// checks.
 template <class Ciphertexts, class Take, class Join>
 void bind_batch(nb::class_<Ciphertexts>& type, Take take, Join join) {
-  using namespace nb::literals;
   nb::class_<Reshaped<Ciphertexts>> reshaped(type, "Reshaped");
   bind_saving(reshaped, [](const Reshaped<Ciphertexts>& self, const auto& write) {
     return write(*self.batch, {&interrupted, self.shape});

@@ -13,7 +13,6 @@
 
 namespace whorl::python {
 
-using namespace nb::literals;
 using bgv::Array;
 using bgv::EvaluationKeys;
 using bgv::Plaintexts;

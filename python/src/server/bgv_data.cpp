@@ -10,7 +10,6 @@
 
 namespace whorl::python {
 
-using namespace nb::literals;
 using bgv::Array;
 using bgv::Ciphertexts;
 using bgv::EvaluationKeys;

@@ -11,7 +11,6 @@
 
 namespace whorl::python {
 
-using namespace nb::literals;
 using binfhe::Array;
 using binfhe::EvaluationKeys;
 using binfhe::Lut;

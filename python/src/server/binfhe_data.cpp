@@ -10,7 +10,6 @@
 
 namespace whorl::python {
 
-using namespace nb::literals;
 using binfhe::Ciphertexts;
 using binfhe::Encoding;
 using binfhe::EvaluationKeys;

@@ -12,7 +12,6 @@
 
 namespace whorl::python {
 
-using namespace nb::literals;
 using binfhe::NoiseEstimate;
 using binfhe::ParameterLiteral;
 using binfhe::Parameters;

@@ -22,7 +22,6 @@
 
 namespace whorl::python {
 
-using namespace nb::literals;
 using ckks::Array;
 using ckks::DryRun;
 using ckks::Polynomial;

@@ -12,7 +12,6 @@
 
 namespace whorl::python {
 
-using namespace nb::literals;
 using ckks::BootstrapLiteral;
 using ckks::ParameterLiteral;
 using ckks::Parameters;

@@ -14,7 +14,6 @@
 namespace whorl::python {
 
 void bind_devices(nb::module_& module) {
-  using namespace nb::literals;
   nb::class_<Session> session(module, "Session");
   session
       .def(

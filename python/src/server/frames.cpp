@@ -7,7 +7,6 @@
 namespace whorl::python {
 
 void bind_frames(nb::module_& module) {
-  using namespace nb::literals;
   module.def(
       "frame_info",
       [](const std::filesystem::path& path) -> Record {

@@ -35,7 +35,6 @@ void take(Fields& from, const char* name, Number& to, More&&... more) {
 }  // namespace
 
 void bind_rtl(nb::module_& module) {
-  using namespace nb::literals;
   module.def(
       "count_cycles",
       [](Fields design_fields, Fields memory_fields, std::uint32_t n,
