@@ -62,7 +62,7 @@ print(*sorted(f for f in files if f.startswith(folders) and f.endswith(".cpp")),
 LIST
 }
 
-# The package strictly. Of the rest, functions may lack types; tests call with wrong ones on purpose,
+# The package strictly, with the stubs of its modules, which building them has installed. Of the rest, functions may lack types; tests call with wrong ones on purpose,
 # so that there names, attributes, and the number of arguments are checked. `common` is a package of
 # apps and another of bench; workers of peers run in Pythons of their own.
 types() {
@@ -72,6 +72,10 @@ types() {
     misc operator return-value type-var union-attr var-annotated; do
     wrong+=(--disable-error-code "$code")
   done
+  compgen -G "$venv/lib/python*/site-packages/whorl/_server/__init__.pyi" >/dev/null || {
+    echo "mypy: whorl is not installed in $venv, and so has no stubs; run tools/setup.sh test first"
+    return 1
+  }
   mypy || status=1
   MYPYPATH=apps:tools/params mypy "${loose[@]}" apps tools || status=1
   MYPYPATH=bench mypy "${loose[@]}" --exclude '_worker\.py$' bench || status=1

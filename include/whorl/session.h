@@ -39,7 +39,7 @@ struct SessionOptions {
 /// may use it at once.
 class Session {
  public:
-  explicit Session(const SessionOptions& options = {});
+  explicit Session(const SessionOptions& options);
 
   const std::string& device() const;  ///< "cuda:0 (NVIDIA H200)"; several joined by ", "
   const std::vector<std::string>& devices() const;   ///< the name of each device

@@ -7,7 +7,6 @@
 
 namespace whorl::python {
 
-using namespace nb::literals;
 using bgv::Client;
 
 void bind_bgv_client(nb::module_& module) {

@@ -7,7 +7,6 @@
 
 namespace whorl::python {
 
-using namespace nb::literals;
 using binfhe::Ciphertexts;
 using binfhe::Client;
 using Values = std::span<const std::uint32_t>;
@@ -40,7 +39,7 @@ void bind_binfhe_client(nb::module_& module) {
           "batch"_a, "messages"_a)
       .def(
           "evaluation_keys",
-          [](const Client& client, unsigned threads, const std::optional<nb::callable>& report) {
+          [](const Client& client, unsigned threads, const Report& report) {
             return without_gil([&] { return client.evaluation_keys(threads, reporting(report)); });
           },
           "threads"_a, "progress"_a.none());

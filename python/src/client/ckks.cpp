@@ -18,7 +18,6 @@
 
 namespace whorl::python {
 
-using namespace nb::literals;
 using ckks::Client;
 using Complex = std::complex<double>;
 

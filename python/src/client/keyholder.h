@@ -17,7 +17,6 @@ namespace whorl::python {
 /// Generation and files; a scheme adds `encrypt`, `decrypt` and `evaluation_keys`.
 template <class Client>
 nb::class_<Client> bind_keyholder(nb::module_& module) {
-  using namespace nb::literals;
   using Key = std::remove_cvref_t<decltype(std::declval<Client>().secret_key())>;
   static constexpr std::uint64_t most_bytes = 1U << 24U;
   nb::class_<Client> type(module, "Client");
@@ -58,13 +57,12 @@ nb::class_<Client> bind_keyholder(nb::module_& module) {
 /// The same, public keys and evaluation keys, of clients over RNS rings.
 template <class Client, class KeyRequest>
 nb::class_<Client> bind_ring_keyholder(nb::module_& module) {
-  using namespace nb::literals;
   auto type = bind_keyholder<Client>(module);
   type.def("public_key", calling(&Client::public_key))
       .def(
           "evaluation_keys",
           [](const Client& client, const KeyRequest& request, unsigned threads,
-             const std::optional<nb::callable>& report) {
+             const Report& report) {
             return without_gil(
                 [&] { return client.evaluation_keys(request, threads, reporting(report)); });
           },

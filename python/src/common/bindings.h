@@ -21,6 +21,10 @@
 namespace whorl::python {
 
 namespace nb = nanobind;
+using nb::literals::operator""_a;
+
+/// What is returned as a dictionary of names and values of any kind.
+using Record = nb::typed<nb::dict, nb::str, nb::any>;
 
 /// Whether NumPy's arrays hold them.
 template <class T>

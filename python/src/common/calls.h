@@ -3,6 +3,7 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -193,9 +194,12 @@ inline Progress polling() {
   return [](std::size_t, std::size_t) { return !interrupted(); };
 }
 
+/// A callable of Python's that is told what is done, and of how much; or none.
+using Report = std::optional<nb::typed<nb::callable, nb::object(std::size_t, std::size_t)>>;
+
 /// The library's reports of progress, handed to a callable of Python's or to none; what that raises
 /// stops the work and is raised once it has wound down.
-inline Progress reporting(const std::optional<nb::callable>& report) {
+inline Progress reporting(const Report& report) {
   return [&report](std::size_t done, std::size_t total) {
     if (!report) return !interrupted();
     return with_gil([&] {

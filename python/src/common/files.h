@@ -6,6 +6,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -14,6 +15,7 @@
 #include <optional>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "bindings.h"
 #include "calls.h"
@@ -52,7 +54,6 @@ inline nb::bytes copied(const io::Bytes& bytes) {
 /// to_bytes and save; save(value, write) calls write(what to write, SaveOptions).
 template <class T, class Save>
 void bind_saving(nb::class_<T>& type, const Save& saved) {
-  using namespace nb::literals;
   type.def("to_bytes",
            [saved](const T& value) {
              return copied(without_gil([&] {
@@ -76,7 +77,6 @@ void bind_saving(nb::class_<T>& type, const Save& saved) {
 /// to_bytes, from_bytes, save and load.
 template <class T>
 void bind_files(nb::class_<T>& type) {
-  using namespace nb::literals;
   bind_saving(type, [](const T& value, const auto& write) { return write(value, {&interrupted}); });
   type.def_static(
           "from_bytes",
@@ -97,18 +97,45 @@ void bind_files(nb::class_<T>& type) {
           "path"_a, "allow_insecure"_a, "limits"_a, "expected"_a);
 }
 
-/// Fields of plain data that Python reads and writes: name, member, name, member, …
+/// Fields of plain data that Python reads and writes, enumerations by name: name, member, name,
+/// member, …
 template <class Literal, class Member, class... More>
 void bind_fields(nb::class_<Literal>& type, const char* name, Member Literal::*member,
                  More... more) {
-  type.def_rw(name, member);
+  if constexpr (Named<Member>)
+    type.def_prop_rw(
+        name, [member](const Literal& literal) { return to_name(literal.*member); },
+        [member, name](Literal& literal, const std::string& value) {
+          literal.*member = from_name<Member>(value, name);
+        });
+  else
+    type.def_rw(name, member);
   if constexpr (sizeof...(more) > 0) bind_fields(type, more...);
+}
+
+/// A list of plain data, which Python sees as tuples of these fields; `Parts` has all fields.
+template <class Literal, class Parts, class... Field>
+void bind_tuples(nb::class_<Literal>& type, const char* name, std::vector<Parts> Literal::*member,
+                 Field Parts::*... fields) {
+  using Tuples = std::vector<std::tuple<Field...>>;
+  type.def_prop_rw(
+      name,
+      [=](const Literal& literal) {
+        Tuples out;
+        for (const Parts& each : literal.*member) out.emplace_back(each.*fields...);
+        return out;
+      },
+      [=](Literal& literal, const Tuples& tuples) {
+        (literal.*member).clear();
+        for (const auto& each : tuples)
+          (literal.*member)
+              .push_back(std::apply([](Field... values) { return Parts{values...}; }, each));
+      });
 }
 
 /// What parameters of every scheme have; a scheme adds its own.
 template <class Parameters, class Literal>
 nb::class_<Parameters> bind_parameters(nb::module_& module) {
-  using namespace nb::literals;
   nb::class_<Parameters> type(module, "Parameters");
   type.def_static(
           "create",

@@ -5,23 +5,27 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "files.h"
 
 namespace whorl::python {
 
-/// Read-only properties of the public facts `info` of a batch, on the host or on a device: name,
-/// member, name, member, …
+/// The public facts of a batch, on the host or on a device.
+template <class T>
+const auto& info_of(const T& batch) {
+  if constexpr (requires { batch.info(); })
+    return batch.info();
+  else
+    return batch.info;
+}
+
+/// Read-only properties of the public facts of a batch: name, member, name, member, …
 template <class T, class Info, class Member, class... More>
 void bind_info(nb::class_<T>& type, const char* name, Member Info::*member, More... more) {
   type.def_prop_ro(name, [member](const T& batch) {
-    const auto& info = [&]() -> const Info& {
-      if constexpr (requires { batch.info(); })
-        return batch.info();
-      else
-        return batch.info;
-    }();
+    const Info& info = info_of(batch);
     if constexpr (Named<Member>)
       return to_name(info.*member);
     else
@@ -35,7 +39,6 @@ void bind_info(nb::class_<T>& type, const char* name, Member Info::*member, More
 template <class Parameters, class Literal, class KeyRequest>
 nb::class_<Parameters> bind_ring_parameters(nb::module_& module, const char* also,
                                             bool KeyRequest::*other) {
-  using namespace nb::literals;
   nb::class_<KeyRequest>(module, "KeyRequest")
       .def(
           "__init__",
@@ -53,14 +56,8 @@ nb::class_<Parameters> bind_ring_parameters(nb::module_& module, const char* als
       .def_prop_ro("log2_P", &Parameters::log2_P)
       .def_prop_ro("security_bits", &Parameters::security_bits)
       .def("describe", &Parameters::describe)
-      .def(
-          "key_bytes",
-          [](const Parameters& p, const KeyRequest& request) { return key_bytes(p, request); },
-          "request"_a)
-      .def(
-          "key_count",
-          [](const Parameters& p, const KeyRequest& request) { return key_count(p, request); },
-          "request"_a);
+      .def("key_bytes", [](const Parameters& p, const KeyRequest& r) { return key_bytes(p, r); })
+      .def("key_count", [](const Parameters& p, const KeyRequest& r) { return key_count(p, r); });
   return type;
 }
 
@@ -74,9 +71,9 @@ nb::class_<EvaluationKeys> bind_ring_keys(nb::module_& module) {
 
   auto keys = bind_evaluation_keys<EvaluationKeys>(module);
   keys.def_prop_ro("contents", [](const EvaluationKeys& k) {
-    nb::list result;
+    std::vector<std::pair<std::uint32_t, unsigned>> result;
     for (const auto& key : k.keys)
-      if (key.role == SwitchRole::usual) result.append(nb::make_tuple(key.g, key.power));
+      if (key.role == SwitchRole::usual) result.emplace_back(key.g, key.power);
     return result;
   });
   return keys;

@@ -38,7 +38,6 @@ void bind_devices_of(nb::class_<Bound>& type) {
 /// `Batch`: what upload() takes, where there are several of the name.
 template <class Server, class Array, class... Batch>
 nb::class_<Server> bind_base_server(nb::module_& module) {
-  using namespace nb::literals;
   nb::class_<Server> type(module, "Server");
   bind_origin(type);
   bind_devices_of(type);

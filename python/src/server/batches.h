@@ -14,13 +14,12 @@ namespace whorl::python {
 using whorl::Layout;  // what a binding says of its batches
 
 /// The words where they lie; `owner` keeps them alive. Read-only, so that a seed stays true.
-inline nb::object view(const WordArray& words, const std::vector<std::size_t>& shape,
-                       nb::handle owner) {
-  const auto view = [&]<class Word>(Word) {
-    return nb::cast(nb::ndarray<nb::numpy, const Word>(words.as<Word>().data(), shape.size(),
-                                                       shape.data(), owner));
-  };
-  return words.word_bytes() == 4 ? view(std::uint32_t{}) : view(std::uint64_t{});
+inline nb::ndarray<nb::numpy, nb::ro> view(const WordArray& words,
+                                           const std::vector<std::size_t>& shape,
+                                           nb::handle owner) {
+  const auto kind =
+      words.word_bytes() == 4 ? nb::dtype<std::uint32_t>() : nb::dtype<std::uint64_t>();
+  return {words.data(), shape.size(), shape.data(), owner, nullptr, kind};
 }
 
 /// Ciphertexts that are to be saved in another shape; they are not copied.
@@ -34,7 +33,6 @@ struct Reshaped {
 /// checks.
 template <class Ciphertexts, class Take, class Join>
 void bind_batch(nb::class_<Ciphertexts>& type, Take take, Join join) {
-  using namespace nb::literals;
   nb::class_<Reshaped<Ciphertexts>> reshaped(type, "Reshaped");
   bind_saving(reshaped, [](const Reshaped<Ciphertexts>& self, const auto& write) {
     return write(*self.batch, {&interrupted, self.shape});
@@ -46,9 +44,11 @@ void bind_batch(nb::class_<Ciphertexts>& type, Take take, Join join) {
                      return as_bytes(*c.seed);
                    })
       .def_prop_ro("shape",
-                   [](const Ciphertexts& c) -> nb::object {
-                     if (!c.shape) return nb::none();
-                     return nb::tuple(nb::cast(*c.shape));
+                   [](const Ciphertexts& c) {
+                     using Sizes = nb::typed<nb::tuple, std::size_t, nb::ellipsis>;
+                     std::optional<Sizes> shape;
+                     if (c.shape) shape = Sizes(nb::tuple(nb::cast(*c.shape)));
+                     return shape;
                    })
       .def(
           "with_shape",
@@ -70,6 +70,15 @@ void bind_batch(nb::class_<Ciphertexts>& type, Take take, Join join) {
           },
           "batches"_a);
   bind_files(type);
+}
+
+/// The same where the scheme has functions `take` and `concatenate`.
+template <class Ciphertexts>
+void bind_batch(nb::class_<Ciphertexts>& type) {
+  bind_batch(
+      type,
+      [](const Ciphertexts& c, std::span<const std::uint32_t> index) { return take(c, index); },
+      [](const std::vector<const Ciphertexts*>& batches) { return concatenate(batches); });
 }
 
 /// The same of batches that are `count` and `data` alone, which lies as `layout` of one says, and

@@ -1,4 +1,4 @@
-// BGV: arrays and plaintexts on a server's devices, and the server.
+// BGV: plaintexts on a server's devices, and the server.
 #include "whorl/bgv/server.h"
 
 #include <nanobind/stl/optional.h>
@@ -13,7 +13,6 @@
 
 namespace whorl::python {
 
-using namespace nb::literals;
 using bgv::Array;
 using bgv::EvaluationKeys;
 using bgv::Plaintexts;
@@ -29,6 +28,14 @@ Rotations rotations_of(const bgv::KeyRequest& request) {
   return {request.rotations, request.swap_rows};
 }
 
+/// An operation with plaintexts, given as values or encoded.
+void bind_plain(nb::class_<Server>& server, const char* name,
+                Array (Server::*of_values)(const Array&, Values, std::size_t) const,
+                Array (Server::*of_encoded)(const Array&, const Plaintexts&) const) {
+  server.def(name, calling(of_values), "a"_a, "values"_a, "length"_a)
+      .def(name, calling(of_encoded), "a"_a, "values"_a);
+}
+
 }  // namespace
 
 // Python drops arrays and plaintexts from any thread, perhaps while another is inside a call: their
@@ -39,15 +46,6 @@ void bind_bgv_server(nb::module_& module) {
       .def_prop_ro("length", &Plaintexts::length)
       .def_prop_ro("each", &Plaintexts::each)
       .def_prop_ro("nbytes", &Plaintexts::bytes);
-
-  using Info = bgv::CiphertextInfo;
-  nb::class_<Array> array(module, "Array");
-  bind_info(array, "packing", &Info::packing, "count", &Info::count, "parts", &Info::parts, "limbs",
-            &Info::limbs, "factor", &Info::factor, "length", &Info::length);
-  array.def_prop_ro("each", &Array::each)
-      .def_prop_ro("everywhere", [](const Array& a) { return a.info().rest == bgv::Rest::same; })
-      .def_prop_ro("noise_budget", &Array::noise_budget)
-      .def_prop_ro("nbytes", &Array::bytes);
 
   nb::class_<SlotMap>(module, "SlotMap")
       .def_prop_ro("rows", &SlotMap::rows)
@@ -79,27 +77,11 @@ void bind_bgv_server(nb::module_& module) {
       },
       "parameters"_a);
 
-  bind_base_server<Server, Array>(module)
-      .def_static("create", &make_server<Server, EvaluationKeys>, "keys"_a, "session"_a)
+  auto server = bind_base_server<Server, Array>(module);
+  server.def_static("create", &make_server<Server, EvaluationKeys>, "keys"_a, "session"_a)
       .def("add", calling(&Server::add), "a"_a, "b"_a)
       .def("sub", calling(&Server::sub), "a"_a, "b"_a)
       .def("negate", calling(&Server::negate), "a"_a)
-      .def("add_plain",
-           calling<Server, Array, const Array&, Values, std::size_t>(&Server::add_plain), "a"_a,
-           "values"_a, "length"_a)
-      .def("sub_plain",
-           calling<Server, Array, const Array&, Values, std::size_t>(&Server::sub_plain), "a"_a,
-           "values"_a, "length"_a)
-      .def("multiply_plain",
-           calling<Server, Array, const Array&, Values, std::size_t>(&Server::multiply_plain),
-           "a"_a, "values"_a, "length"_a)
-      .def("add_plain", calling<Server, Array, const Array&, const Plaintexts&>(&Server::add_plain),
-           "a"_a, "values"_a)
-      .def("sub_plain", calling<Server, Array, const Array&, const Plaintexts&>(&Server::sub_plain),
-           "a"_a, "values"_a)
-      .def("multiply_plain",
-           calling<Server, Array, const Array&, const Plaintexts&>(&Server::multiply_plain), "a"_a,
-           "values"_a)
       .def("encode",
            calling<Server, Plaintexts, Values, bgv::Packing, std::size_t>(&Server::encode),
            "values"_a, "packing"_a, "length"_a)
@@ -129,6 +111,9 @@ void bind_bgv_server(nb::module_& module) {
       .def("inner_sum", calling(&Server::inner_sum), "a"_a, "columns"_a)
       .def("mod_switch", calling(&Server::mod_switch), "a"_a, "limbs"_a)
       .def("shrink", calling(&Server::shrink), "a"_a, "spare_bits"_a);
+  bind_plain(server, "add_plain", &Server::add_plain, &Server::add_plain);
+  bind_plain(server, "sub_plain", &Server::sub_plain, &Server::sub_plain);
+  bind_plain(server, "multiply_plain", &Server::multiply_plain, &Server::multiply_plain);
 
   bind_dry_run<bgv::DryRun, bgv::Parameters>(module).def(
       "fresh", calling(&bgv::DryRun::fresh), "packing"_a, "values"_a, "length"_a, "secret_key"_a);

@@ -7,7 +7,6 @@
 
 namespace whorl::python {
 
-using namespace nb::literals;
 using bgv::ParameterLiteral;
 using bgv::Parameters;
 

@@ -11,7 +11,6 @@
 
 namespace whorl::python {
 
-using namespace nb::literals;
 using binfhe::Array;
 using binfhe::EvaluationKeys;
 using binfhe::Lut;
@@ -20,6 +19,8 @@ using binfhe::Server;
 namespace {
 
 using Bits = std::span<const std::uint32_t>;
+/// Of each run, by their names.
+using Counters = nb::typed<nb::dict, nb::str, nb::typed<nb::dict, nb::str, nb::int_>>;
 
 Server make_gate_server(const EvaluationKeys& keys, const Where& where,
                         const std::optional<std::string>& transform, const std::string& rotation,
@@ -54,7 +55,7 @@ void bind_binfhe_server(nb::module_& module) {
       .def_prop_ro("transform", [](const Server& s) { return to_name(s.transform()); })
       .def_prop_ro("device_keys", &Server::device_keys)
       .def("device_counters",
-           [](const Server& s) {
+           [](const Server& s) -> Counters {
              nb::dict result;
              for (const auto& [run, values] : without_gil([&] { return s.device_counters(); })) {
                nb::dict counters;

@@ -10,8 +10,8 @@
 
 namespace whorl::python {
 
-using namespace nb::literals;
 using binfhe::Ciphertexts;
+using binfhe::Encoding;
 using binfhe::EvaluationKeys;
 using binfhe::Lut;
 using binfhe::Parameters;
@@ -31,8 +31,9 @@ void bind_lut(nb::module_& module) {
           [](const Parameters& parameters, const Input<std::uint32_t>& values, EncodingPair input,
              EncodingPair output, bool exact) {
             const auto span = as_span(values);
-            return Lut::create(parameters, {span.begin(), span.end()}, {input.first, input.second},
-                               {output.first, output.second}, exact);
+            return Lut::create(parameters, {span.begin(), span.end()},
+                               Handed<Encoding>::open(input), Handed<Encoding>::open(output),
+                               exact);
           },
           "parameters"_a, "values"_a, "input"_a, "output"_a, "exact"_a)
       .def_prop_ro("parameters", [](const Lut& lut) { return lut.parameters(); })
@@ -59,12 +60,7 @@ void bind_binfhe_data(nb::module_& module) {
       .def_prop_ro("largest", &binfhe::largest_message)
       .def_prop_ro("range", [](const Ciphertexts& c) { return as_pair(c.range); })
       .def_prop_ro("data", &words);
-  bind_batch(
-      batch,
-      [](const Ciphertexts& c, std::span<const std::uint32_t> index) {
-        return binfhe::take(c, index);
-      },
-      [](const std::vector<const Ciphertexts*>& batches) { return binfhe::concatenate(batches); });
+  bind_batch(batch);
   bind_evaluation_keys<EvaluationKeys>(module);
   bind_lut(module);
 }

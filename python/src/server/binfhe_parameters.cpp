@@ -6,56 +6,17 @@
 #include <tuple>
 
 #include "binfhe_choices.h"
+#include "common/encodings.h"
 #include "common/files.h"
 #include "parts.h"
 
 namespace whorl::python {
 
-using namespace nb::literals;
 using binfhe::NoiseEstimate;
 using binfhe::ParameterLiteral;
 using binfhe::Parameters;
 
 namespace {
-
-/// A property of the literal that Python sees as a name.
-template <class Enum>
-void bind_choice(nb::class_<ParameterLiteral>& type, const char* field,
-                 Enum ParameterLiteral::*member) {
-  type.def_prop_rw(
-      field, [member](const ParameterLiteral& literal) { return to_name(literal.*member); },
-      [member, field](ParameterLiteral& literal, const std::string& name) {
-        literal.*member = from_name<Enum>(name, field);
-      });
-}
-
-using GadgetTuple = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
-
-std::vector<GadgetTuple> gadget_tuples(const ParameterLiteral& literal) {
-  std::vector<GadgetTuple> result;
-  for (const auto& range : literal.gadget)
-    result.emplace_back(range.count, range.log_base, range.digits);
-  return result;
-}
-
-void set_gadget(ParameterLiteral& literal, const std::vector<GadgetTuple>& ranges) {
-  literal.gadget.clear();
-  for (const auto& [count, log_base, digits] : ranges)
-    literal.gadget.push_back({count, log_base, digits});
-}
-
-std::vector<GadgetTuple> small_modulus_tuples(const ParameterLiteral& literal) {
-  std::vector<GadgetTuple> result;
-  for (const auto& gadget : literal.small_modulus_gadgets)
-    result.emplace_back(gadget.log_modulus, gadget.log_base, gadget.digits);
-  return result;
-}
-
-void set_small_moduli(ParameterLiteral& literal, const std::vector<GadgetTuple>& gadgets) {
-  literal.small_modulus_gadgets.clear();
-  for (const auto& [log_modulus, log_base, digits] : gadgets)
-    literal.small_modulus_gadgets.push_back({log_modulus, log_base, digits});
-}
 
 using RotationTuple = std::tuple<std::string, std::uint32_t, std::uint64_t>;
 
@@ -71,19 +32,18 @@ void set_rotation(ParameterLiteral& literal, const RotationTuple& rotation) {
 
 void bind_literal(nb::module_& module) {
   nb::class_<ParameterLiteral> type(module, "ParameterLiteral");
-  type.def(nb::init<>())
-      .def_prop_rw("gadget", &gadget_tuples, &set_gadget)
-      .def_prop_rw("small_modulus_gadgets", &small_modulus_tuples, &set_small_moduli)
-      .def_prop_rw("rotation", &rotation_tuple, &set_rotation);
+  type.def(nb::init<>()).def_prop_rw("rotation", &rotation_tuple, &set_rotation);
   using L = ParameterLiteral;
   bind_fields(type, "name", &L::name, "source", &L::source, "n", &L::n, "q", &L::q, "N", &L::N, "Q",
               &L::Q, "Q_ks", &L::Q_ks, "log_B_ks", &L::log_B_ks, "ks_digits", &L::ks_digits,
               "sigma_lwe", &L::sigma_lwe, "sigma_ring", &L::sigma_ring, "max_p", &L::max_p,
-              "padding", &L::padding);
-  bind_choice(type, "key_switch", &ParameterLiteral::key_switch);
-  bind_choice(type, "lwe_secret", &ParameterLiteral::lwe_secret);
-  bind_choice(type, "ring_secret", &ParameterLiteral::ring_secret);
-  bind_choice(type, "transform", &ParameterLiteral::transform);
+              "padding", &L::padding, "key_switch", &L::key_switch, "lwe_secret", &L::lwe_secret,
+              "ring_secret", &L::ring_secret, "transform", &L::transform);
+  using Range = binfhe::GadgetRange;
+  bind_tuples(type, "gadget", &L::gadget, &Range::count, &Range::log_base, &Range::digits);
+  using Small = binfhe::SmallModulusGadget;
+  bind_tuples(type, "small_modulus_gadgets", &L::small_modulus_gadgets, &Small::log_modulus,
+              &Small::log_base, &Small::digits);
 }
 
 constexpr std::pair<const char*, double NoiseEstimate::*> noise_fields[] = {
@@ -96,7 +56,7 @@ constexpr std::pair<const char*, double NoiseEstimate::*> noise_fields[] = {
     {"fresh", &NoiseEstimate::fresh},
     {"rotation_rounding", &NoiseEstimate::rotation_rounding}};
 
-nb::dict noise_dict(const NoiseEstimate& noise) {
+Record noise_dict(const NoiseEstimate& noise) {
   nb::dict result;
   for (const auto& [name, member] : noise_fields) result[name] = noise.*member;
   result["small_modulus_rotations"] = nb::tuple(nb::cast(noise.small_modulus_rotations));
@@ -123,12 +83,7 @@ void bind_binfhe_parameters(nb::module_& module) {
                        rows += p.rotation_key_rows(k);
                      return rows;
                    })
-      .def(
-          "rotation_key_bytes",
-          [](const Parameters& p, const std::string& transform) {
-            return p.rotation_key_bytes(from_name<Transform>(transform));
-          },
-          "transform"_a)
+      .def("rotation_key_bytes", calling(&Parameters::rotation_key_bytes), "transform"_a)
       .def_prop_ro("key_switch_key_bytes", &Parameters::key_switch_key_bytes)
       .def_prop_ro("rotation_transforms", &Parameters::rotation_transforms)
       .def_prop_ro("key_switch_digits", &Parameters::key_switch_digits)
@@ -144,47 +99,16 @@ void bind_binfhe_parameters(nb::module_& module) {
             return noise_dict(p.noise(from_name<Transform>(transform)));
           },
           "transform"_a)
-      .def(
-          "failure_log2",
-          [](const Parameters& p, const std::string& transform) {
-            return p.failure_log2(from_name<Transform>(transform));
-          },
-          "transform"_a)
-      .def(
-          "gate_failure_log2",
-          [](const Parameters& p, double sum_of_squares, double margin_sectors,
-             const std::string& transform) {
-            return p.gate_failure_log2(sum_of_squares, margin_sectors,
-                                       from_name<Transform>(transform));
-          },
-          "sum_of_squares"_a, "margin_sectors"_a, "transform"_a)
-      .def(
-          "sign_failure_log2",
-          [](const Parameters& params, std::uint32_t p, const std::string& transform) {
-            return params.sign_failure_log2(p, from_name<Transform>(transform));
-          },
-          "p"_a, "transform"_a)
-      .def(
-          "floor_failure_log2",
-          [](const Parameters& params, std::uint32_t p, unsigned bits,
-             const std::string& transform) {
-            return params.floor_failure_log2(p, bits, from_name<Transform>(transform));
-          },
-          "p"_a, "round_bits"_a, "transform"_a)
-      .def(
-          "fresh_failure_log2",
-          [](const Parameters& params, std::uint32_t p, bool padding) {
-            return params.fresh_failure_log2({p, padding});
-          },
-          "p"_a, "padding"_a)
-      .def(
-          "lut_failure_log2",
-          [](const Parameters& params, std::uint32_t p, bool padding, bool arbitrary,
-             const std::string& transform) {
-            return params.lut_failure_log2({p, padding}, arbitrary,
-                                           from_name<Transform>(transform));
-          },
-          "p"_a, "padding"_a, "arbitrary"_a, "transform"_a);
+      .def("failure_log2", calling<Parameters, double, Transform>(&Parameters::failure_log2),
+           "transform"_a)
+      .def("gate_failure_log2", calling(&Parameters::gate_failure_log2), "sum_of_squares"_a,
+           "margin_sectors"_a, "transform"_a)
+      .def("sign_failure_log2", calling(&Parameters::sign_failure_log2), "p"_a, "transform"_a)
+      .def("floor_failure_log2", calling(&Parameters::floor_failure_log2), "p"_a, "round_bits"_a,
+           "transform"_a)
+      .def("fresh_failure_log2", calling(&Parameters::fresh_failure_log2), "encoding"_a)
+      .def("lut_failure_log2", calling(&Parameters::lut_failure_log2), "encoding"_a, "arbitrary"_a,
+           "transform"_a);
 }
 
 }  // namespace whorl::python

@@ -1,4 +1,4 @@
-// CKKS: arrays on a server's devices, the server, and polynomials. ckks_circuits.cpp has what else
+// CKKS: the server, and polynomials. ckks_circuits.cpp has what else
 // the server's methods take.
 #include "whorl/ckks/server.h"
 
@@ -22,7 +22,6 @@
 
 namespace whorl::python {
 
-using namespace nb::literals;
 using ckks::Array;
 using ckks::DryRun;
 using ckks::Polynomial;
@@ -35,8 +34,10 @@ inline constexpr Choice<Polynomial::Basis, 2> choice<Polynomial::Basis>{
 
 namespace {
 
+using Function = nb::typed<nb::callable, double(double)>;
+
 /// A function of Python's. It is called with the GIL, so that what it raises stops the work.
-auto called(const nb::callable& f) {
+auto called(const Function& f) {
   return [&f](double x) { return nb::cast<double>(f(x)); };
 }
 
@@ -69,13 +70,13 @@ void bind_polynomials(nb::module_& module) {
           "x"_a);
   module.def(
       "approximate",
-      [](const nb::callable& f, double low, double high, unsigned degree) {
+      [](const Function& f, double low, double high, unsigned degree) {
         return ckks::approximate(called(f), low, high, degree);
       },
       "f"_a, "low"_a, "high"_a, "degree"_a);
   module.def(
       "approximate_within",
-      [](const nb::callable& f, double low, double high, double error) {
+      [](const Function& f, double low, double high, double error) {
         return ckks::approximate_within(called(f), low, high, error);
       },
       "f"_a, "low"_a, "high"_a, "error"_a);
@@ -86,19 +87,6 @@ void bind_polynomials(nb::module_& module) {
 // Python drops arrays from any thread, perhaps while another is inside a call: their memory allows
 // it, and does not ask for the GIL.
 void bind_ckks_server(nb::module_& module) {
-  using Info = ckks::CiphertextInfo;
-  nb::class_<Array> array(module, "Array");
-  bind_info(array, "packing", &Info::packing, "count", &Info::count, "parts", &Info::parts, "level",
-            &Info::level, "scale", &Info::scale, "length", &Info::length, "bound", &Info::bound,
-            "error", &Info::error, "vector", &Info::vector);
-  array.def_prop_ro("bounds", [](const Array& a) {
-    const ckks::Bounds bounds = a.info().bounds();
-    return std::pair(bounds.low, bounds.high);
-  });
-  array.def_prop_ro("nbytes", &Array::bytes).def_prop_ro("each", [](const Array& a) {
-    return a.info().vector == 0 ? 1 : (a.info().vector - 1) / a.info().length + 1;
-  });
-
   bind_polynomials(module);
 
   bind_base_server<Server, Array>(module)
@@ -178,7 +166,7 @@ void bind_ckks_server(nb::module_& module) {
       .def("check_bootstrap", calling_with<Server>(&ckks::check_bootstrap), "a"_a)
       .def(
           "encode_bootstrap",
-          [](const Server& server, std::uint64_t slots, const std::optional<nb::callable>& report) {
+          [](const Server& server, std::uint64_t slots, const Report& report) {
             return without_gil(
                 [&] { return ckks::encode_bootstrap(server, slots, reporting(report)); });
           },

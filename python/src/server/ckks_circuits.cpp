@@ -13,7 +13,6 @@
 
 namespace whorl::python {
 
-using namespace nb::literals;
 using ckks::EncodedBootstrap;
 using ckks::EncodedMap;
 using ckks::EncodedMatrixProduct;

@@ -1,10 +1,12 @@
-// CKKS: what travels: batches of ciphertexts, evaluation keys, public keys.
+// CKKS: batches of ciphertexts on the host and on a server's devices, evaluation keys, public keys.
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <set>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "batches.h"
@@ -12,9 +14,11 @@
 #include "common/ring.h"
 #include "parts.h"
 #include "whorl/circuits/ckks/bootstrap.h"
+#include "whorl/ckks/server.h"
 
 namespace whorl::python {
 
+using ckks::Array;
 using ckks::Ciphertexts;
 using ckks::EvaluationKeys;
 
@@ -47,22 +51,28 @@ std::vector<std::uint64_t> refreshed_slots(const EvaluationKeys& keys) {
   return out;
 }
 
+/// What ciphertexts on the host and on devices say of themselves.
+template <class T>
+void bind_facts(nb::class_<T>& type) {
+  using Info = ckks::CiphertextInfo;
+  bind_info(type, "packing", &Info::packing, "count", &Info::count, "parts", &Info::parts, "level",
+            &Info::level, "scale", &Info::scale, "length", &Info::length, "bound", &Info::bound,
+            "error", &Info::error, "vector", &Info::vector);
+  type.def_prop_ro("bounds", [](const T& batch) {
+    const ckks::Bounds bounds = info_of(batch).bounds();
+    return std::pair(bounds.low, bounds.high);
+  });
+}
+
 }  // namespace
 
 void bind_ckks_data(nb::module_& module) {
-  using Info = ckks::CiphertextInfo;
   nb::class_<Ciphertexts> batch(module, "Ciphertexts");
-  bind_info(batch, "packing", &Info::packing, "count", &Info::count, "parts", &Info::parts, "level",
-            &Info::level, "scale", &Info::scale, "length", &Info::length, "bound", &Info::bound,
-            "error", &Info::error, "vector", &Info::vector);
+  bind_facts(batch);
   batch.def_prop_ro("each", [](const Ciphertexts& c) { return c.info.each(c.parameters.N()); });
   batch.def(
       "make_vectors", [](Ciphertexts& c, std::uint64_t length) { c.info.vector = length; },
       nb::arg("length"));
-  batch.def_prop_ro("bounds", [](const Ciphertexts& c) {
-    const ckks::Bounds bounds = c.info.bounds();
-    return std::pair(bounds.low, bounds.high);
-  });
   batch.def_prop_ro("data", [](nb::handle self) {
     const auto& c = nb::cast<const Ciphertexts&>(self);
     return view(
@@ -70,12 +80,13 @@ void bind_ckks_data(nb::module_& module) {
         {c.info.parts, c.parameters.primes(c.info.level).size(), c.info.count, c.parameters.N()},
         self);
   });
-  bind_batch(
-      batch,
-      [](const Ciphertexts& c, std::span<const std::uint32_t> index) {
-        return ckks::take(c, index);
-      },
-      [](const std::vector<const Ciphertexts*>& batches) { return ckks::concatenate(batches); });
+  bind_batch(batch);
+
+  nb::class_<Array> array(module, "Array");
+  bind_facts(array);
+  array.def_prop_ro("nbytes", &Array::bytes).def_prop_ro("each", [](const Array& a) {
+    return a.info().vector == 0 ? 1 : (a.info().vector - 1) / a.info().length + 1;
+  });
 
   bind_ring_keys<ckks::PublicKey, EvaluationKeys>(module).def_prop_ro("bootstrap",
                                                                       &refreshed_slots);

@@ -12,26 +12,11 @@
 
 namespace whorl::python {
 
-using namespace nb::literals;
 using ckks::BootstrapLiteral;
 using ckks::ParameterLiteral;
 using ckks::Parameters;
 
 namespace {
-
-/// The primes of each level: terminal ones and others.
-using Levels = std::vector<std::pair<unsigned, unsigned>>;
-
-Levels levels_of(const ParameterLiteral& literal) {
-  Levels out;
-  for (const ckks::LevelPrimes& level : literal.levels)
-    out.emplace_back(level.terminals, level.mains);
-  return out;
-}
-void set_levels(ParameterLiteral& literal, const Levels& levels) {
-  literal.levels.clear();
-  for (const auto& [terminals, mains] : levels) literal.levels.push_back({terminals, mains});
-}
 
 Parameters choose(unsigned depth, unsigned scale_bits, unsigned value_bits, std::uint32_t slots,
                   std::uint32_t N, unsigned dnum, unsigned word_bits, bool bootstrap,
@@ -58,11 +43,12 @@ void bind_ckks_parameters(nb::module_& module) {
   bind_fields(literal, "name", &L::name, "N", &L::N, "chain", &L::chain, "terminals", &L::terminals,
               "special", &L::special, "digit_limbs", &L::digit_limbs, "sigma", &L::sigma,
               "log2_scale", &L::log2_scale);
-  literal.def_prop_rw("levels", &levels_of, &set_levels)
-      .def_prop_rw(
-          "bootstrap", [](const L& l) { return l.bootstrap; },
-          [](L& l, const std::optional<B>& value) { l.bootstrap = value; },
-          nb::for_setter(nb::arg("value").none()));
+  bind_tuples(literal, "levels", &L::levels, &ckks::LevelPrimes::terminals,
+              &ckks::LevelPrimes::mains);
+  literal.def_prop_rw(
+      "bootstrap", [](const L& l) { return l.bootstrap; },
+      [](L& l, const std::optional<B>& value) { l.bootstrap = value; },
+      nb::for_setter(nb::arg("value").none()));
 
   auto type = bind_ring_parameters<Parameters, ParameterLiteral, ckks::KeyRequest>(
       module, "conjugate", &ckks::KeyRequest::conjugate);

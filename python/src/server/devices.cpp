@@ -4,6 +4,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <utility>
+#include <vector>
+
 #include "base_server.h"
 #include "common/calls.h"
 #include "parts.h"
@@ -11,7 +14,6 @@
 namespace whorl::python {
 
 void bind_devices(nb::module_& module) {
-  using namespace nb::literals;
   nb::class_<Session> session(module, "Session");
   session
       .def(
@@ -30,7 +32,7 @@ void bind_devices(nb::module_& module) {
       [](const std::string& device) { return without_gil([&] { return device_name(device); }); },
       "device"_a);
   module.def("devices", [] {
-    std::vector<nb::dict> result;
+    std::vector<Record> result;
     for (const DeviceInfo& device : without_gil([] { return list_devices(); })) {
       nb::dict entry;
       entry["name"] = device.name;
@@ -39,7 +41,7 @@ void bind_devices(nb::module_& module) {
       entry["why"] = device.why;
       entry["memory"] = device.memory;
       entry["free_memory"] = device.free_memory;
-      result.push_back(entry);
+      result.emplace_back(std::move(entry));
     }
     return result;
   });

@@ -7,10 +7,9 @@
 namespace whorl::python {
 
 void bind_frames(nb::module_& module) {
-  using namespace nb::literals;
   module.def(
       "frame_info",
-      [](const std::filesystem::path& path) {
+      [](const std::filesystem::path& path) -> Record {
         const io::FrameInfo info = io::info(path);
         nb::dict result;
         result["type"] = io::type_name(info.type);

@@ -14,7 +14,7 @@ NB_MODULE(_server, module) {
   nb::set_leak_warnings(false);
   module.doc() = "The server's half of Whorl's C++ library. Use the package `whorl`.";
   find_main_thread();
-  bind_errors(module);
+  bind_errors();
   bind_devices(module);
   bind_frames(module);
   auto rtl = module.def_submodule("rtl");

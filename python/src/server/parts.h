@@ -5,7 +5,7 @@
 
 namespace whorl::python {
 
-void bind_errors(nb::module_& module);
+void bind_errors();
 void bind_devices(nb::module_& module);
 void bind_frames(nb::module_& module);
 void bind_rtl(nb::module_& module);

@@ -336,12 +336,7 @@ class HostArray(Array, Saved):
         return [("key", f"{self.key_id[:8]}…")]
 
     nbytes = Part[int]("_core.data.nbytes", "Bytes in memory. Files of fresh ones are smaller.")
-
-    @property
-    def key_id(self) -> str:
-        """Label of the secret key, 32 hexadecimal digits."""
-        label: str = self._core.key_id.hex()
-        return label
+    key_id = Part[str]("_core.key_id", "Label of the secret key, 32 hexadecimal digits.", bytes.hex)
 
     def _frame(self) -> Any:
         core, each = self._core, self._each

@@ -89,12 +89,7 @@ class BaseServer(OnDevices, Generic[K, H, D]):
         self._parameters = keys.parameters
         self._warned_of = 0
 
-    @property
-    def key_id(self) -> str:
-        """Label of the keys, 32 hexadecimal digits."""
-        label: str = self._core.key_id.hex()
-        return label
-
+    key_id = Part[str]("_core.key_id", "Label of the keys, 32 hexadecimal digits.", bytes.hex)
     key_bytes = Part[int]("_core.key_bytes", "Bytes of the keys as they lie on the devices now.")
 
     def _about(self) -> str:

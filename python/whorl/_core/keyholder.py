@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NoReturn, TypeVar
 
 from .array import DeviceCiphertexts, HostArray, no_ciphertexts
 from .literal import CheckedParameters, as_threads
+from .part import Part
 from .paths import PathName, as_path
 from .progress import Report, reports
 from .saved import expectations, file_named, limit, not_parameters
@@ -32,11 +33,9 @@ class KeyHolder:
         self._core = self._maker.generate(parameters._core)
         self._parameters = parameters
 
-    @property
-    def key_id(self) -> str:
-        """Random label of the key, 32 hexadecimal digits; not secret."""
-        label: str = self._core.key_id.hex()
-        return label
+    key_id = Part[str](
+        "_core.key_id", "Random label of the key, 32 hexadecimal digits; not secret.", bytes.hex
+    )
 
     def save(
         self,

@@ -6,15 +6,15 @@ import numbers
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from typing import Any, ClassVar, Generic, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 from ..errors import ParameterError
 from . import rounded
 from .html import Shown
+from .part import Part as Part
 from .saved import Saved
 from .shown import shown
 
-T = TypeVar("T")
 P = TypeVar("P", bound="CheckedParameters")
 Check = Callable[[str, Any], Any]
 
@@ -158,24 +158,6 @@ def as_threads(threads: Any) -> int:
     return count
 
 
-class Part(Generic[T]):
-    """A read-only property: the attribute of the object that `path` names, such as "_core.p"."""
-
-    def __init__(self, path: str, doc: str, convert: Callable[[Any], T] | None = None) -> None:
-        self._get = operator.attrgetter(path)
-        self._convert = convert
-        self.__doc__ = doc
-
-    def __get__(self, owner: Any, _: Any = None) -> T:
-        if owner is None:
-            return self  # type: ignore[return-value]
-        value = self._get(owner)
-        return self._convert(value) if self._convert else value
-
-    def __set__(self, owner: Any, value: Any) -> None:
-        raise AttributeError(f"{type(owner).__name__} cannot be changed")
-
-
 class CheckedParameters(Shown, Saved):
     """Validated, immutable parameters around the C++ library's.
 
@@ -236,11 +218,11 @@ class CheckedParameters(Shown, Saved):
         """The object itself, so that parameters and objects made under them read alike."""
         return self
 
-    @property
-    def digest(self) -> str:
-        """BLAKE2b-128 over all fields that change ciphertexts or keys, in hexadecimal."""
-        digest: str = self._core.digest.hex()
-        return digest
+    digest = Part[str](
+        "_core.digest",
+        "BLAKE2b-128 over all fields that change ciphertexts or keys, in hexadecimal.",
+        bytes.hex,
+    )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self)) and self._core.digest == other._core.digest

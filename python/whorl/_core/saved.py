@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, Generic, TypeVar
 
 from ..errors import FormatError, ParameterError
+from .part import Part
 from .paths import PathName, as_path
 from .shown import shown
 
@@ -277,17 +278,12 @@ class Keys(Saved, Generic[P]):
         made_under: P = self._parameters_type(self._core.parameters)
         return made_under
 
-    @property
-    def key_id(self) -> str:
-        """Label shared with the secret key and its ciphertexts, 32 hexadecimal digits."""
-        label: str = self._core.key_id.hex()
-        return label
-
-    @property
-    def nbytes(self) -> int:
-        """Size in bytes, without the frame."""
-        count: int = self._core.nbytes
-        return count
+    key_id = Part[str](
+        "_core.key_id",
+        "Label shared with the secret key and its ciphertexts, 32 hexadecimal digits.",
+        bytes.hex,
+    )
+    nbytes = Part[int]("_core.nbytes", "Size in bytes, without the frame.")
 
     def _contents(self) -> str:
         """Text about the contents, for `repr`."""

@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypedDict
 
-from .._core.literal import CheckedParameters, Part, as_integer, list_of
+from .._core.literal import Check, CheckedParameters, Part, as_integer, list_of
 from ..errors import ParameterError
+
+
+class RingLiteral(TypedDict, total=False):
+    """Fields of literals of both schemes."""
+
+    name: str
+    """Free text up to 64 characters."""
+    N: int
+    """Ring dimension, a power of two, 2^10 … 2^17."""
+    special: Sequence[int]
+    """Primes of key switching, of the same width; their product is P."""
+    digit_limbs: int
+    """Primes of the chain to a digit of key switching. Default 1."""
+    sigma: float
+    """Standard deviation of errors, 0.5 … 64. Default 3.19."""
 
 
 class RingParameters(CheckedParameters):
@@ -39,11 +54,9 @@ class RingParameters(CheckedParameters):
         "Lower bound of the estimated security of the keys, which live modulo Q·P.",
     )
 
-    @property
-    def word_bits(self) -> int:
-        """32 or 64: the words of residues."""
-        bits: int = 8 * self._core.word_bytes
-        return bits
+    word_bits = Part[int](
+        "_core.word_bytes", "32 or 64: the words of residues.", lambda size: 8 * size
+    )
 
 
 def as_ring(N: Any) -> int:
@@ -54,15 +67,20 @@ def as_ring(N: Any) -> int:
     return value
 
 
-def within(low: int, high: int) -> Callable[[str, Any], int]:
+def within(low: int, high: int) -> Check:
     """A check of integers `low` … `high`."""
     return lambda name, value: as_integer(name, value, low, high)
 
 
-def given_within(low: int, high: int) -> Callable[[str, Any], int]:
+def given_within(low: int, high: int) -> Check:
     """A check of integers `low` … `high`; None, for what is to be chosen, becomes 0."""
     check = within(low, high)
     return lambda name, value: 0 if value is None else check(name, value)
+
+
+def requirements(checks: Mapping[str, Check]) -> Callable[..., dict[str, Any]]:
+    """A function that gives arguments of `parameters` as the C++ library takes them."""
+    return lambda **given: {name: checks[name](name, value) for name, value in given.items()}
 
 
 def literal_alone(

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, TypedDict
+from typing import Any
 
 from .._core import rounded
 from .._core.literal import Part, as_integer, as_long, as_real, as_text, as_word, list_of
 from .._ring.parameters import (
+    RingLiteral,
     RingParameters,
     as_ring,
     given_within,
     literal_alone,
     refuse_consent,
+    requirements,
     within,
 )
 from .._ring.parameters import as_request as ring_request
@@ -23,27 +25,17 @@ MAX_MODULUS = 2**31
 """Plaintext moduli are below it."""
 
 
-class ParameterLiteral(TypedDict, total=False):
+class ParameterLiteral(RingLiteral, total=False):
     """Plain data for parameters of your own; `parameters(literal=...)` checks it.
 
     Fields without a default: N, t, chain, special.
     """
 
-    name: str
-    """Free text up to 64 characters."""
-    N: int
-    """Ring dimension, a power of two, 2^10 … 2^17."""
     t: int
     """Plaintext modulus, 2 … 2^31 - 1."""
     chain: Sequence[int]
     """Primes that are 1 modulo 2N, all of 25 to 31 bits or all of 45 to 60. A ciphertext starts
     with all of them and loses the last ones on its way."""
-    special: Sequence[int]
-    """Primes of key switching, of the same width; their product is P."""
-    digit_limbs: int
-    """Primes of the chain to a digit of key switching. Default 1."""
-    sigma: float
-    """Standard deviation of errors, 0.5 … 64. Default 3.19."""
     depth: int
     """Multiplications in sequence that the chain was chosen for. Default 0."""
     plain_products: int
@@ -231,11 +223,6 @@ def parameters(
     return Parameters(_lib.Parameters.choose(**checked_requirements(**given), limbs=0))
 
 
-def checked_requirements(**given: Any) -> dict[str, Any]:
-    """Arguments of `parameters` as the C++ library takes them; N = 0 for the least."""
-    return {name: _REQUIREMENTS[name](name, value) for name, value in given.items()}
-
-
 def plain_modulus(at_least: int = 2, N: int = 32768) -> int:
     """The least prime t ≥ `at_least` that packs vectors in slots.
 
@@ -249,7 +236,7 @@ def plain_modulus(at_least: int = 2, N: int = 32768) -> int:
     return _lib.plain_modulus(as_integer("at_least", at_least, 0, 2**64 - 1), as_ring(N))
 
 
-_REQUIREMENTS: Mapping[str, Callable[[str, Any], Any]] = MappingProxyType(
+checked_requirements = requirements(
     {
         "depth": within(0, 1000),
         "plain_modulus": within(0, 2**64 - 1),

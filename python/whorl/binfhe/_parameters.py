@@ -273,7 +273,7 @@ class Parameters(CheckedParameters):
         With `arbitrary` it is a table of any function without padding, in two blind rotations.
         """
         encoding = as_modulus(p, "p"), bool(padding)
-        return self._core.lut_failure_log2(*encoding, bool(arbitrary), self._by(transform))
+        return self._core.lut_failure_log2(encoding, bool(arbitrary), self._by(transform))
 
     def sign_failure_log2(self, p: int, transform: str | None = None) -> float:
         """log2 of the failure probability of `Server.eval_sign` on a fresh message modulo `p`.
@@ -288,7 +288,7 @@ class Parameters(CheckedParameters):
 
     def fresh_failure_log2(self, p: int = 4, padding: bool = False) -> float:
         """log2 of the probability that a fresh ciphertext decrypts to another message."""
-        return self._core.fresh_failure_log2(as_modulus(p, "p"), bool(padding))
+        return self._core.fresh_failure_log2((as_modulus(p, "p"), bool(padding)))
 
     def noise(self, transform: str | None = None) -> NoiseEstimate:
         """Noise variances predicted for one bootstrap, with `transform` (default: the set's)."""

@@ -6,6 +6,7 @@ from functools import partial
 
 from numpy.typing import ArrayLike
 
+from .._core.part import Part
 from .._ring.keys import RingEvaluationKeys, RingKeys
 from .._server import ckks as _lib
 from ._ciphertexts import Ciphertexts
@@ -35,10 +36,11 @@ class EvaluationKeys(RingEvaluationKeys[Parameters]):
         """Whether values can be conjugated."""
         return self._reflects()
 
-    @property
-    def bootstrap(self) -> tuple[int, ...]:
-        """The numbers of slots for which ciphertexts can be refreshed, ascending."""
-        return tuple(self._core.bootstrap)
+    bootstrap = Part[tuple[int, ...]](
+        "_core.bootstrap",
+        "The numbers of slots for which ciphertexts can be refreshed, ascending.",
+        tuple,
+    )
 
     def _contents(self) -> str:
         slots = ", ".join(map(str, self.bootstrap))

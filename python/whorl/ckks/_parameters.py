@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypedDict, cast
 
@@ -21,11 +21,13 @@ from .._core.literal import (
     tuple_of,
 )
 from .._ring.parameters import (
+    RingLiteral,
     RingParameters,
     as_ring,
     given_within,
     literal_alone,
     refuse_consent,
+    requirements,
     stands_alone,
     within,
 )
@@ -65,16 +67,12 @@ class BootstrapLiteral(TypedDict, total=False):
     default; OpenFHE's StCFirst is 0). Default 0."""
 
 
-class ParameterLiteral(TypedDict, total=False):
+class ParameterLiteral(RingLiteral, total=False):
     """Plain data for parameters of your own; `parameters(literal=...)` checks it.
 
     Fields without a default: N, chain, levels, special.
     """
 
-    name: str
-    """Free text up to 64 characters."""
-    N: int
-    """Ring dimension, a power of two, 2^10 … 2^17."""
     chain: Sequence[int]
     """Primes that are 1 modulo 2N, all of 25 to 31 bits or all of 46 to 60."""
     terminals: int
@@ -83,12 +81,6 @@ class ParameterLiteral(TypedDict, total=False):
     levels: Sequence[tuple[int, int]]
     """The primes of each level, from level 0, the last one: so many of the terminal ones, and so
     many of the others."""
-    special: Sequence[int]
-    """Primes of key switching, of the same width; their product is P."""
-    digit_limbs: int
-    """Primes of the chain to a digit of key switching. Default 1."""
-    sigma: float
-    """Standard deviation of errors, 0.5 … 64. Default 3.19."""
     log2_scale: float
     """log2 of the scale at level 0, 16 … 58. Default 40."""
     bootstrap: BootstrapLiteral | None
@@ -413,11 +405,6 @@ def parameters(
     return Parameters(_lib.Parameters.choose(**needs))
 
 
-def checked_requirements(**given: Any) -> dict[str, Any]:
-    """Arguments of `parameters` as the C++ library takes them; N = 0 for the least."""
-    return {name: _REQUIREMENTS[name](name, value) for name, value in given.items()}
-
-
 NO_SHAPE: Mapping[str, Any] = MappingProxyType({"coefficients_last": False, "arcsine": 0})
 """The requirements that are of bootstraps only, as parameters without bootstraps have them."""
 
@@ -440,7 +427,7 @@ def _as_arcsine(name: str, value: Any) -> int:
     return degree
 
 
-_REQUIREMENTS: Mapping[str, Callable[[str, Any], Any]] = MappingProxyType(
+checked_requirements = requirements(
     {
         "depth": within(0, 64),
         "scale_bits": within(28, 55),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -57,44 +58,42 @@ def _summary_of_ckks(chosen: ckks.Parameters) -> dict[str, Any]:
     }
 
 
-def _list_of_ckks(markdown: bool, as_json: bool) -> None:
-    rows = [
-        _summary_of_ckks(ckks.parameters(name, allow_insecure=True))
-        for name in ckks.parameter_sets()
-    ]
-    if as_json:
-        for row in rows:
-            typer.echo(json.dumps(row))
-        return
-    columns = ["set", "N", "products", "scale", "primes", "log2 QP", "words", "security"]
-    columns += ["sparse key", "failure"]
-    cells = [
-        [
-            row["name"],
-            str(row["N"]),
-            f"{row['depth']}{' between bootstraps' if row['bootstrap'] else ''}",
-            f"2^{row['scale_bits']:g}",
-            f"{row['limbs']} + {row['special']}",
-            f"{row['log2_QP']:.0f}",
-            str(row["word_bits"]),
-            rounded.bits(row["security_bits"]) + ("" if row["security_bits"] >= 128 else " (!)"),
-            rounded.bits(row["sparse_security_bits"]) if row["bootstrap"] else "–",
-            rounded.chance(row["pfail_log2"]) if row["bootstrap"] else "–",
-        ]
-        for row in rows
-    ]
-    _print(columns, cells, markdown)
+Row = dict[str, Any]
+_CELLS: dict[str, dict[str, Callable[[Row], str]]] = {
+    "binfhe": {
+        "set": lambda row: row["name"],
+        "n": lambda row: str(row["n"]),
+        "q": lambda row: f"2^{row['q'].bit_length() - 1}",
+        "N": lambda row: str(row["N"]),
+        "log2 Q": lambda row: str(row["Q"].bit_length()),
+        "key": lambda row: row["lwe_secret"],
+        "rotation": lambda row: row["rotation"],
+        "p": lambda row: f"{row['max_p']}{' padded' if row['padding'] else ''}",
+        "security": lambda row: _security(row),
+        "failure": lambda row: rounded.chance(row["pfail_log2"]),
+        "keys, MB": lambda row: str(row["key_mb"]),
+        "source": lambda row: row["source"],
+    },
+    "ckks": {
+        "set": lambda row: row["name"],
+        "N": lambda row: str(row["N"]),
+        "products": lambda row: f"{row['depth']}{' between bootstraps' * row['bootstrap']}",
+        "scale": lambda row: f"2^{row['scale_bits']:g}",
+        "primes": lambda row: f"{row['limbs']} + {row['special']}",
+        "log2 QP": lambda row: f"{row['log2_QP']:.0f}",
+        "words": lambda row: str(row["word_bits"]),
+        "security": lambda row: _security(row),
+        "sparse key": lambda row: (
+            rounded.bits(row["sparse_security_bits"]) if row["bootstrap"] else "–"
+        ),
+        "failure": lambda row: rounded.chance(row["pfail_log2"]) if row["bootstrap"] else "–",
+    },
+}
+"""Columns of the tables, and their cells of a summary."""
 
 
-def _print(columns: list[str], cells: list[list[str]], markdown: bool) -> None:
-    if markdown:
-        typer.echo("| " + " | ".join(columns) + " |")
-        typer.echo("|" + "---|" * len(columns))
-        for line in cells:
-            typer.echo("| " + " | ".join(line) + " |")
-        return
-    table(columns, cells)
-    out.print("(!) under 128 bits: needs allow_insecure", markup=False)
+def _security(row: Row) -> str:
+    return rounded.bits(row["security_bits"]) + ("" if row["security_bits"] >= 128 else " (!)")
 
 
 @app.command("list")
@@ -109,36 +108,29 @@ def list_sets(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a set.")] = False,
 ) -> None:
     """All named sets, with estimated security and failure probability."""
-    if scheme not in ("binfhe", "ckks"):
+    if scheme not in _CELLS:
         raise ValueError(f"--scheme: {scheme!r} is not one of binfhe, ckks")
     if scheme == "ckks":
-        _list_of_ckks(markdown, as_json)
-        return
-    rows = [_summary(parameters(name, allow_insecure=True)) for name in parameter_sets()]
+        rows = [
+            _summary_of_ckks(ckks.parameters(name, allow_insecure=True))
+            for name in ckks.parameter_sets()
+        ]
+    else:
+        rows = [_summary(parameters(name, allow_insecure=True)) for name in parameter_sets()]
     if as_json:
         for row in rows:
             typer.echo(json.dumps(row))
         return
-    columns = ["set", "n", "q", "N", "log2 Q", "key", "rotation", "p", "security", "failure"]
-    columns += ["keys, MB", "source"]
-    cells = [
-        [
-            row["name"],
-            str(row["n"]),
-            f"2^{row['q'].bit_length() - 1}",
-            str(row["N"]),
-            str(row["Q"].bit_length()),
-            row["lwe_secret"],
-            row["rotation"],
-            f"{row['max_p']}{' padded' if row['padding'] else ''}",
-            rounded.bits(row["security_bits"]) + ("" if row["security_bits"] >= 128 else " (!)"),
-            rounded.chance(row["pfail_log2"]),
-            str(row["key_mb"]),
-            row["source"],
-        ]
-        for row in rows
-    ]
-    _print(columns, cells, markdown)
+    columns = _CELLS[scheme]
+    cells = [[cell(row) for cell in columns.values()] for row in rows]
+    if markdown:
+        typer.echo("| " + " | ".join(columns) + " |")
+        typer.echo("|" + "---|" * len(columns))
+        for line in cells:
+            typer.echo("| " + " | ".join(line) + " |")
+        return
+    table([*columns], cells)
+    out.print("(!) under 128 bits: needs allow_insecure", markup=False)
 
 
 @app.command()

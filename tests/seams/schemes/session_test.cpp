@@ -14,6 +14,7 @@
 #include "support/binfhe_sets.h"
 #include "support/limited_device.h"
 #include "support/targets.h"
+#include "whorl/ckks/server.h"
 #include "whorl/error.h"
 #include "whorl/session.h"
 
@@ -64,6 +65,10 @@ TEST(Session, SaysWhatItHasOpened) {
   static_assert(!std::is_convertible_v<SessionOptions, Session>);
   static_assert(!std::is_convertible_v<const bgv::EvaluationKeys&, bgv::Server>);
   static_assert(!std::is_convertible_v<const binfhe::EvaluationKeys&, binfhe::Server>);
+  // Empty braces are options of a session, and no session.
+  static_assert(requires(const bgv::EvaluationKeys& keys) { bgv::Server(keys, {}); });
+  static_assert(requires(const ckks::EvaluationKeys& keys) { ckks::Server(keys, {}); });
+  static_assert(requires(const binfhe::EvaluationKeys& keys) { binfhe::Server(keys, {}, exact); });
 }
 
 TEST(Session, KeysTakeTurnsAndArraysSurvive) {
