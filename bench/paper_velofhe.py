@@ -1,7 +1,5 @@
 """docs/papers/velofhe.md: Tables 2 to 6, and Figures 5 and 6."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from common.plots import curves, plt, save

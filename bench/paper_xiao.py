@@ -1,7 +1,5 @@
 """docs/papers/xiao.md: Tables 3 to 5 and 9, and Figures 4 and 5."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

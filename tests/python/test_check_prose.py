@@ -1,7 +1,5 @@
 """Doc comments that are fragments and broken tables, in this tree and in one that has both."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

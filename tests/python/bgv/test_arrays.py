@@ -1,7 +1,5 @@
 """Arrays on a device behave as NumPy's."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Encryption, and arrays in the host's memory."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

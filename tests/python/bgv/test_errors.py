@@ -1,7 +1,5 @@
 """What does not belong together, and arguments out of range."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import whorl

@@ -1,7 +1,5 @@
 """Files of BGV: what is saved is what is loaded; each kind of bad input has its own exception."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Keys hold what was asked for; what is secret stays where it is."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 

@@ -1,7 +1,5 @@
 """Operators of arrays on a device against NumPy."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

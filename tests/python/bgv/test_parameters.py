@@ -1,7 +1,5 @@
 """Parameters: chosen from a depth, or a literal of one's own."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Plaintexts that are encoded and uploaded once."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

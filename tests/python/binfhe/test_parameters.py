@@ -1,7 +1,5 @@
 """Parameters: named sets, and literals of one's own."""
 
-from __future__ import annotations
-
 import pytest
 import whorl
 from support import TOY, Kit

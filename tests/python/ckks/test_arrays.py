@@ -1,7 +1,5 @@
 """Arrays behave as NumPy's, on the host and on a device."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

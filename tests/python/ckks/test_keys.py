@@ -1,7 +1,5 @@
 """Keys hold what was asked for; missing ones are named."""
 
-from __future__ import annotations
-
 import pytest
 import whorl
 from ckks_values import check

@@ -1,7 +1,5 @@
 """The command, end to end, in processes of its own that share files only."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
