@@ -85,27 +85,6 @@ def test_a_spent_bound_is_refused(toy_bgv: BgvKit) -> None:
     assert toy_bgv.client.decrypt(array, allow_spent=True).shape == (toy_bgv.N,)
 
 
-def test_missing_keys_are_named(toy_bgv: BgvKit) -> None:
-    x = toy_bgv.client.encrypt([1])
-    bare = Server(toy_bgv.client.evaluation_keys(relinearise=2), device="cpu")
-    a = bare.upload(x)
-    for work, match in (
-        (lambda: a * a, "relinearise = 3"),
-        (lambda: a.rotate(1), "rotation"),
-        (lambda: a.swap_rows(), "exchange of rows"),
-        (lambda: a.inner_sum(4), "rotation"),
-    ):
-        with pytest.raises(whorl.KeyMismatchError, match=match):
-            work()
-    assert bare.key_bytes == 0
-    assert toy_bgv.client.decrypt(a.multiply(a, relinearise=False))[0] == 1
-    b = toy_bgv.server.upload(x)
-    cube = b.multiply(b, relinearise=False).multiply(b, relinearise=False)
-    assert cube.parts == 4 and cube.relinearise().parts == 2
-    with pytest.raises(whorl.KeyMismatchError, match="relinearise = 5"):
-        cube.multiply(b)
-
-
 def test_arguments_out_of_range(toy_bgv: BgvKit) -> None:
     a = toy_bgv.server.upload(toy_bgv.client.encrypt([1]))
     for work in (
