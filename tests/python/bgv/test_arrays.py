@@ -7,14 +7,7 @@ import numpy as np
 import pytest
 import whorl
 from support import BgvKit
-from whorl.bgv import (
-    Ciphertexts,
-    Client,
-    EncryptedArray,
-    Server,
-    concatenate,
-    stack,
-)
+from whorl.bgv import Ciphertexts, Client, EncryptedArray, Server, concatenate, stack
 
 
 def test_device_arrays_are_sequences(toy_bgv: BgvKit) -> None:

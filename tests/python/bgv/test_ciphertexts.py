@@ -10,12 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from support import BgvKit, make_bgv_kit
-from whorl.bgv import (
-    Ciphertexts,
-    Client,
-    concatenate,
-    stack,
-)
+from whorl.bgv import Ciphertexts, Client, concatenate, stack
 
 
 @given(shape=hnp.array_shapes(min_dims=0, max_dims=2, max_side=3), k=st.integers(1, 1024))

@@ -4,12 +4,7 @@ import numpy as np
 import pytest
 import whorl
 from support import BgvKit, Kit, make_bgv_kit
-from whorl.bgv import (
-    Client,
-    EvaluationKeys,
-    Parameters,
-    Server,
-)
+from whorl.bgv import Client, EvaluationKeys, Parameters, Server
 
 
 def test_others_ciphertexts_and_keys(toy_bgv: BgvKit) -> None:

@@ -5,15 +5,7 @@ from pathlib import Path
 import pytest
 import whorl
 from support import RING_PASSPHRASE, BgvKit, make_bgv_kit, save_ring_files
-from whorl.bgv import (
-    Ciphertexts,
-    Client,
-    EvaluationKeys,
-    Parameters,
-    PublicKey,
-    Server,
-    parameters,
-)
+from whorl.bgv import Ciphertexts, Client, EvaluationKeys, Parameters, PublicKey, Server, parameters
 
 
 @pytest.fixture(scope="module")

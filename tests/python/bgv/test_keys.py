@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 from support import BgvKit, run_python
 from whorl import OutOfMemoryError, ParameterError
-from whorl.bgv import (
-    Server,
-)
+from whorl.bgv import Server
 
 
 def test_a_client_shows_and_sends_nothing(toy_bgv: BgvKit) -> None:

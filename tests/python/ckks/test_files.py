@@ -6,14 +6,7 @@ import numpy as np
 import pytest
 import whorl
 from support import RING_PASSPHRASE, CkksKit, save_ring_files
-from whorl.ckks import (
-    Ciphertexts,
-    Client,
-    EvaluationKeys,
-    Parameters,
-    PublicKey,
-    parameters,
-)
+from whorl.ckks import Ciphertexts, Client, EvaluationKeys, Parameters, PublicKey, parameters
 
 VALUES = np.array([[0.5, 0.25], [-0.5, 1.0]])
 
