@@ -7,15 +7,7 @@ its text says of them is quoted.
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ckks_records import (
-    BEST,
-    DEVICES,
-    SETS,
-    Shape,
-    Workload,
-    is_full,
-    shape_of,
-)
+from ckks_records import BEST, DEVICES, SETS, Shape, Workload, is_full, shape_of
 from common.records import Record, pick, records_of
 from common.tables import in_words, kept, percent, table, whole
 

@@ -6,19 +6,9 @@
 // PART: kernels (of Table II, through the contract, at the batches of Figure 14 and the lengths of
 // Figure 15), layouts (the same work on arrays in the orders (L, B, N) and (B, L, N)). Records go
 // to stdout too.
-#include <algorithm>
-#include <cstdlib>
-#include <functional>
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "backend/contract/ring.h"
 #include "backend/contract/rns.h"
-#include "common/command_line.h"
-#include "common/devices.h"
-#include "common/records.h"
-#include "common/statistics.h"
+#include "common/bench.h"
 #include "whorl/ckks.h"
 
 namespace whorl::bench {
