@@ -1,13 +1,7 @@
 // Arrays that stay on devices: the bits of the host's batches, and what moves.
-#include <gtest/gtest.h>
-
-#include <atomic>
-#include <thread>
-
 #include "support/binfhe_sets.h"
 #include "support/counting_device.h"
-#include "support/random.h"
-#include "support/targets.h"
+#include "support/test.h"
 #include "whorl/binfhe.h"
 
 namespace whorl::binfhe {
