@@ -13,7 +13,7 @@ from math import log2
 from typing import Any, NamedTuple
 
 import numpy as np
-from answers import answer
+from answers import answer  # type: ignore[import-not-found]
 from numpy.typing import NDArray
 
 Numbers = NDArray[np.float64]
