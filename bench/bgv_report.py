@@ -5,8 +5,6 @@ bench/openfhe_bgv.py write, and bench/results/peers/h200.jsonl; draws bgv-*.svg.
 is left out, and the page says so. bench/pages.py writes the page.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -17,35 +17,19 @@
 // one ciphertext, by the GPU's own counter, from a run of so many seconds.
 //
 // "clock": "wall", or "cpu" for one thread on the CPU.
-#include <cmath>
-#include <complex>
-#include <functional>
-#include <random>
-#include <span>
-#include <string>
-#include <vector>
-
-#include "common/command_line.h"
-#include "common/devices.h"
-#include "common/energy.h"
-#include "common/kernel_records.h"
-#include "common/records.h"
-#include "schemes/ckks/access.h"
 #include "whorl/ckks.h"
-#include "whorl/error.h"
+#include "common/server.h"
+#include "schemes/ckks/access.h"
 
 namespace whorl::bench {
 namespace {
 
 using namespace ckks;
 
-struct Options : Common {
-  unsigned depth = 30, scale_bits = 40, dnum = 4, threads = 1, ring = 65536, word_bits = 32;
-  std::uint64_t batch = 1;
-  std::string set;
-  bool kernels = false, insecure = false;
-  unsigned energy = 0;
-  Clock clock() const { return device == "cpu" && threads == 1 ? Clock::cpu : Clock::wall; }
+struct Options : CkksOptions {
+  Options() : CkksOptions(30) {}
+  unsigned ring = 65536, word_bits = 32;
+  bool insecure = false;
 };
 
 std::string in_words(const Parameters& p) {
@@ -58,18 +42,10 @@ std::string in_words(const Parameters& p) {
 
 int run(CommandLine& line) {
   Options options;
-  line.device(options).record(options).only(options).quick(options);
-  line.add("--depth", options.depth, "levels above level 0")
-      .add("--scale-bits", options.scale_bits, "log2 of the scale")
-      .add("--dnum", options.dnum, "digits of key switching")
+  options.declare(line)
       .add("--ring", options.ring, "N")
       .add("--word-bits", options.word_bits, "32 or 64")
-      .add("--threads", options.threads, "of the host")
-      .add("--batch", options.batch, "ciphertexts of an operation")
-      .add("--set", options.set, "a named set, in place of what is chosen")
       .flag("--insecure", options.insecure, "allow a set below 128 bits of security")
-      .flag("--kernels", options.kernels, "record the kernels of each operation")
-      .add("--energy", options.energy, "seconds of each operation whose energy is measured")
       .parse();
   const Parameters p = !options.set.empty() ? Parameters::named(options.set, options.insecure)
                                             : Parameters::choose({.depth = options.depth,
@@ -137,8 +113,7 @@ int run(CommandLine& line) {
   const auto add = [&](const std::string& op, const Times& times, bool waited) {
     Record record = blank(op);
     record.set(times);
-    record.more = {{"waited", waited},
-                   {"clock", std::string(options.clock() == Clock::cpu ? "cpu" : "wall")}};
+    record.more = {{"waited", waited}, {"clock", options.clock_name()}};
     records.add(record);
   };
   for (const auto& [op, call] : calls) {
@@ -146,9 +121,7 @@ int run(CommandLine& line) {
     const Times waited = time(call, 1);
     add(op, waited, true);
     if (options.device != "cpu") add(op, time(call, calls_within(0.02, waited.least())), false);
-    if (options.kernels) add_kernels(records, blank(op + "_kernel"), call, wait);
-    if (options.energy > 0)
-      add_energy(records, blank(op + "_energy"), options.device, options.energy, call, wait);
+    options.add_watched(records, blank, op, call, wait);
   }
   return 0;
 }

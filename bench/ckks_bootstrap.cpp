@@ -16,23 +16,9 @@
 // of a row, of random values and of constants.
 //
 // "clock": "wall", or "cpu" for one thread on the CPU.
-#include <algorithm>
-#include <cmath>
-#include <complex>
-#include <functional>
-#include <numbers>
-#include <random>
-#include <string>
-#include <vector>
-
 #include "circuits/ckks/bootstrap.h"
-#include "common/command_line.h"
-#include "common/devices.h"
-#include "common/energy.h"
-#include "common/kernel_records.h"
-#include "common/records.h"
+#include "common/server.h"
 #include "whorl/ckks.h"
-#include "whorl/error.h"
 
 namespace whorl::bench {
 namespace {
@@ -40,15 +26,11 @@ namespace {
 using namespace ckks;
 using Values = std::vector<std::complex<double>>;
 
-struct Options : Common {
-  unsigned depth = 13, scale_bits = 40, dnum = 4, threads = 1, repeats = 1;
-  unsigned in_a_row = 1, iterations = 1;
-  std::uint64_t batch = 1, slots = 32768;
+struct Options : CkksOptions {
+  Options() : CkksOptions(13) {}
+  unsigned repeats = 1, in_a_row = 1, iterations = 1;
+  std::uint64_t slots = 32768;
   bool real = false;
-  std::string set;
-  bool kernels = false;
-  unsigned energy = 0;
-  Clock clock() const { return device == "cpu" && threads == 1 ? Clock::cpu : Clock::wall; }
 };
 
 std::string in_words(const Parameters& p, const Options& options) {
@@ -61,20 +43,12 @@ std::string in_words(const Parameters& p, const Options& options) {
 
 int run(CommandLine& line) {
   Options options;
-  line.device(options).record(options).only(options).quick(options);
-  line.add("--depth", options.depth, "levels between bootstraps")
-      .add("--scale-bits", options.scale_bits, "log2 of the scale")
-      .add("--dnum", options.dnum, "digits of key switching, at least")
+  options.declare(line)
       .add("--slots", options.slots, "values of a ciphertext")
       .flag("--real", options.real, "real values")
-      .add("--threads", options.threads, "of the host")
-      .add("--batch", options.batch, "ciphertexts of a bootstrap")
       .add("--repeats", options.repeats, "batches whose precision is measured")
       .add("--in-a-row", options.in_a_row, "bootstraps one after the other")
       .add("--iterations", options.iterations, "of a bootstrap, which add bits")
-      .add("--set", options.set, "a named set, in place of what is chosen")
-      .flag("--kernels", options.kernels, "record the kernels of each step")
-      .add("--energy", options.energy, "seconds of each step whose energy is measured")
       .parse();
   const Parameters p = !options.set.empty() ? Parameters::named(options.set)
                                             : Parameters::choose({.depth = options.depth,
@@ -197,13 +171,11 @@ int run(CommandLine& line) {
     Record record = record_of(op);
     const auto wait = [&] { server.synchronise(); };
     record.set(measure(effort, {call, wait, 1, options.clock()}));
-    record.more = {{"clock", std::string(options.clock() == Clock::cpu ? "cpu" : "wall")},
+    record.more = {{"clock", options.clock_name()},
                    {"key_bytes", static_cast<std::uint64_t>(server.key_bytes())},
                    {"plaintext_bytes", static_cast<std::uint64_t>(maps.bytes())}};
     records.add(record);
-    if (options.kernels) add_kernels(records, record_of(op + "_kernel"), call, wait);
-    if (options.energy > 0)
-      add_energy(records, record_of(op + "_energy"), options.device, options.energy, call, wait);
+    options.add_watched(records, record_of, op, call, wait);
   }
   return 0;
 }

@@ -12,21 +12,9 @@
 // in a real part; "worst": of the largest one. With --N the primes are taken in a smaller ring,
 // which is not secure. Where SlotsToCoeffs comes last, its maps are one step with what is before
 // them: a bootstrap divides there only once.
-#include <algorithm>
-#include <cmath>
-#include <complex>
-#include <functional>
-#include <map>
-#include <numbers>
-#include <random>
-#include <string>
-#include <vector>
-
 #include "circuits/ckks/bootstrap.h"
 #include "circuits/ckks/cosine_fit.h"
-#include "common/command_line.h"
-#include "common/devices.h"
-#include "common/records.h"
+#include "common/server.h"
 #include "lattice/rlwe/secret.h"
 #include "schemes/ckks/derived.h"
 #include "schemes/ckks/encoder.h"
@@ -42,10 +30,11 @@ using Complexes = std::vector<std::complex<double>>;
 using Value = std::complex<Real>;
 using Messages = std::vector<Value>;  ///< of each slot
 
-struct Options : Common {
-  unsigned depth = 13, scale_bits = 40, dnum = 4, N = 0, threads = 1, repeats = 1, row = 1;
+struct Options : CkksOptions {
+  Options() : CkksOptions(13) {}
+  unsigned N = 0, repeats = 1, row = 1;
   bool real = false, constant = false;
-  std::string set, log2_ratio;
+  std::string log2_ratio;
 };
 
 /// Ciphertexts of any level, read with the secret key.
@@ -286,16 +275,11 @@ Array measured(const Server& server, const EncodedBootstrap& maps, const Reader&
 
 int run(CommandLine& line) {
   Options options;
-  line.device(options).record(options);
-  line.add("--depth", options.depth, "levels between bootstraps")
-      .add("--scale-bits", options.scale_bits, "log2 of the scale")
-      .add("--dnum", options.dnum, "digits of key switching, at least")
+  options.declare(line)
       .add("--N", options.N, "the ring, not a secure one; 0: what is chosen")
       .add("--log2-ratio", options.log2_ratio, "of the bootstrap's literal, in place of its own")
       .flag("--real", options.real, "real values")
       .flag("--constant", options.constant, "1 in all slots, in place of random values")
-      .add("--set", options.set, "a named set, in place of what is chosen")
-      .add("--threads", options.threads, "of the host")
       .add("--rows", options.row, "bootstraps in a row")
       .add("--repeats", options.repeats, "how many rows")
       .parse();

@@ -1,7 +1,5 @@
 """Plots of docs/ckks-performance.md; ckks_report.py has them drawn."""
 
-from __future__ import annotations
-
 from itertools import cycle
 from pathlib import Path
 

@@ -1,10 +1,8 @@
 """What docs/ckks-performance.md is made of: records, and what they are of.
 
 Records are those of bench_ckks, bench_ckks_bootstrap, bench_tensorfhe, bench_cuda_transforms,
-bench/openfhe_ckks.py, bench/python_peers.py, bench/ckks_workload.py and bench/kernel_stalls.py.
+bench/openfhe_ckks.py, bench/python_peers.py and bench/ckks_workload.py.
 """
-
-from __future__ import annotations
 
 import re
 from collections.abc import Iterable

@@ -2,14 +2,13 @@
 
 Reads bench/results/cpu and those of each GPU, h200 and h100: ckks.jsonl and ckks_bootstrap.jsonl,
 which bench_ckks, bench_ckks_bootstrap, bench/openfhe_ckks.py and bench/python_peers.py write,
-transforms.jsonl, tensorfhe.jsonl (bench_tensorfhe, bench/kernel_stalls.py) and ckks_workload.jsonl.
+transforms.jsonl, ckks_workload.jsonl and tensorfhe.jsonl (bench_tensorfhe; transforms and stalls of
+products of matrices are of code that only git has).
 Bootstraps on two GPUs are those of h200x2 and h100x2, other libraries' figures on GPUs those of
 peers/h200.jsonl. Draws ckks-*.svg (bench/ckks_plots.py). What has no records is left out, and the
 page says so. The security of sets is what the module `whorl` estimates. bench/pages.py writes the
 page.
 """
-
-from __future__ import annotations
 
 from pathlib import Path
 

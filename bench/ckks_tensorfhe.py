@@ -4,20 +4,10 @@ The paper: Fan and others, HPCA 2023. Figures whose values it only draws are not
 its text says of them is quoted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ckks_records import (
-    BEST,
-    DEVICES,
-    SETS,
-    Shape,
-    Workload,
-    is_full,
-    shape_of,
-)
+from ckks_records import BEST, DEVICES, SETS, Shape, Workload, is_full, shape_of
 from common.records import Record, pick, records_of
 from common.tables import in_words, kept, percent, table, whole
 
@@ -45,7 +35,7 @@ KERNELS_OF = (
     ("permute", "ForbeniusMap"),
     ("divide", "Ele-Sub"),
 )
-# What bench/kernel_stalls.py watches.
+# What Nsight Compute watched at 2548cf7.
 STALLED = {
     "ntt_kernel": KINDS["butterflies"],
     "product_of_words": KINDS["products of words"],
@@ -185,7 +175,7 @@ def table_transforms(devices: list[TensorFhe], sets: tuple[tuple[int, str], ...]
         head = ["transforms a second", *KINDS.values()]
         return table(head, rows) if has_figures(rows) else []
 
-    return by_device(devices, made, "`bench_tensorfhe --only transforms`")
+    return by_device(devices, made, "the kinds of transforms")
 
 
 def figure_14(devices: list[TensorFhe], limbs: int) -> list[str]:
@@ -250,7 +240,7 @@ def figure_15(devices: list[TensorFhe], limbs: int) -> list[str]:
         "Milliseconds of a batch of 128 with the limbs of the Default set. The paper's text says "
         "that its NTT is 20.6 times as fast at 2^11 as at 2^16.",
         "",
-        *by_device(devices, made, "`bench_tensorfhe --only transforms,kernels`"),
+        *by_device(devices, made, "`bench_tensorfhe --only kernels`"),
     ]
 
 
@@ -540,5 +530,5 @@ def stalls(devices: list[TensorFhe]) -> list[str]:
         "the figures do not compare with the paper's one by one. *Wait* is for the instruction "
         "before, *short scoreboard* for shared memory, *long scoreboard* for device memory.",
         "",
-        *by_device(devices, made, "stalls of Whorl's kernels, by `bench/kernel_stalls.py`"),
+        *by_device(devices, made, "stalls of Whorl's kernels"),
     ]

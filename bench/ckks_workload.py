@@ -15,8 +15,6 @@ The weights are compared with those of the same training in the clear before any
 Records belong in bench/results/<device>/ckks_workload.jsonl.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time

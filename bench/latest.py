@@ -3,8 +3,6 @@
 python3 bench/latest.py [FILE …]      all of bench/results, if none is named
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

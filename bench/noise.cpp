@@ -3,18 +3,11 @@
 //
 // usage: bench_noise [--set NAME] [--gates LOG2] [--keys K] [--threads T] [--commit ID]
 //                    [--record FILE]
-#include <algorithm>
 #include <array>
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <string>
-#include <vector>
 
 #include "../tests/noise/schemes/binfhe/measure.h"
+#include "common/bench.h"
 #include "common/binfhe.h"
-#include "common/command_line.h"
-#include "common/records.h"
 #include "whorl/binfhe/server.h"
 
 namespace whorl::bench {

@@ -8,8 +8,6 @@ its own (the wheel imports nowhere else); name one that has it with --peer-pytho
 time / Whorl time of the same round.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import statistics

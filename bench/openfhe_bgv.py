@@ -9,8 +9,6 @@ peer in the CPython 3.10 that has the wheel. FLEXIBLEAUTOEXT is OpenFHE's defaul
 faster one. Ratios are peer time / Whorl time of the same round.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from pathlib import Path

@@ -16,8 +16,6 @@ The bits of the worst slot are in the records: "bits", "peer_bits". OpenFHE's bo
 so the peer's rounds come first, and Whorl's when it has ended.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from pathlib import Path

@@ -7,8 +7,6 @@ thing in bench/results. What has no records is left out, and the page says so. T
 accelerator are made by rtl/synth/page.py and rtl/proof/page.py.
 """
 
-from __future__ import annotations
-
 import sys
 
 import bgv_report

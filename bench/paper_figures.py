@@ -5,8 +5,6 @@ Xiao et al.: GPU Acceleration for FHEW/TFHE Bootstrapping (TCHES 2025). Shen et 
 only draws is not read off. Names with a slash are the sets of Whorl that the rows correspond to.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 XIAO = "Xiao et al."

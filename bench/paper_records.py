@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from common.records import Record, rate, records_of
+from common.tables import table
 from paper_figures import BATCH
 from whorl import binfhe
 
@@ -130,6 +131,17 @@ def without_records(missing: Missing) -> list[str]:
         return []
     each = [f"{', '.join(names)} (`{command}`)" for command, names in by_command.items()]
     return [f"*Not measured yet: {'; '.join(each)}.*", ""]
+
+
+class Section:
+    """A part of a page: a table, and what it lacks."""
+
+    def __init__(self) -> None:
+        self.rows: list[list[str]] = []
+        self.missing: Missing = []
+
+    def lines(self, head: list[str], title: str, *text: str) -> list[str]:
+        return [title, "", *text, "", *table(head, self.rows), *without_records(self.missing)]
 
 
 def command_of(op: str, params: str) -> str:

@@ -1,7 +1,5 @@
 """docs/papers/velofhe.md: Tables 2 to 6, and Figures 5 and 6."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from common.plots import curves, plt, save
@@ -21,6 +19,7 @@ from paper_records import (
     NOT_MEASURED,
     Measured,
     Missing,
+    Section,
     a_second,
     bits,
     command_of,
@@ -103,8 +102,7 @@ def microseconds(record: Record) -> str:
 def figure_5(measured: Measured, plots: Path) -> list[str]:
     figure, axis = plt.subplots(figsize=(6, 3.8))
     colours = {10: "tab:blue", 11: "tab:orange", 12: "tab:green"}
-    rows: list[list[str]] = []
-    missing: Missing = []
+    part = Section()
     for log_n, colour in colours.items():
         found = {
             r["batch"]: r for r in measured.one if r["op"] == "ntt" and r["params"] == words(log_n)
@@ -115,11 +113,11 @@ def figure_5(measured: Measured, plots: Path) -> list[str]:
         theirs = [(b, each[0]) for (n, b), each in VELOFHE_TABLE_3.items() if n == log_n]
         curves(axis, [(f"VeloFHE, A100, 2^{log_n}", theirs, "x", colour)], markersize=6)
         if len(points) < 4:
-            missing.append((f"batches of N = 2^{log_n}", "bench_gpu --only ntt"))
+            part.missing.append((f"batches of N = 2^{log_n}", "bench_gpu --only ntt"))
         least = min((time for _, time in points), default=0)
         near = next((batch for batch, time in points if time < 1.1 * least), None)
         last_one = found[max(found)] if found else None
-        rows.append(
+        part.rows.append(
             [
                 f"2^{log_n}",
                 str(1 << (log_n - 4)),
@@ -137,9 +135,9 @@ def figure_5(measured: Measured, plots: Path) -> list[str]:
     save(figure, plots / "paper-velofhe-figure-5.svg")
     head = ["N", "threads a transform", "one alone, µs", "in the largest batch, µs"]
     head += ["batch within 10 % of the best", "record"]
-    return [
+    return part.lines(
+        head,
         "## How batches change transforms (Figure 5)",
-        "",
         "The paper varies the threads of a block and normalises each batch to its slowest choice: "
         "1,024 threads are best for small batches, and 128 to 512 beyond 2^9 or 2^10 transforms. "
         "It prints no values. Whorl has 16 values of 64 bits in the registers of a thread, for "
@@ -148,50 +146,42 @@ def figure_5(measured: Measured, plots: Path) -> list[str]:
         "Crosses are the paper's Table 3.",
         "",
         "![NTTs over batch sizes](../plots/paper-velofhe-figure-5.svg)",
-        "",
-        *table(head, rows),
-        *without_records(missing),
-    ]
+    )
 
 
 def table_3(measured: Measured) -> list[str]:
-    rows: list[list[str]] = []
-    missing: Missing = []
+    part = Section()
     for (log_n, batch), theirs in VELOFHE_TABLE_3.items():
         found = [point(measured, op, log_n, batch) for op in ("ntt", "intt")]
         if not all(found):
-            missing.append((f"N = 2^{log_n} in batches of {batch}", "bench_gpu --only ntt"))
+            part.missing.append((f"N = 2^{log_n} in batches of {batch}", "bench_gpu --only ntt"))
         others = VELOFHE_TABLE_3_OTHERS.get((log_n, batch))
         row = [f"2^{log_n}", f"{batch:,}"]
         for at, ours in enumerate(found):
             row += [f"{theirs[at]:g}", said(ours, microseconds)]
             row += [f"{theirs[at] * rate(ours) / 1e6:.1f}×" if ours else ""]
         row.append(f"{others[0]}: {others[1]:g}, {others[2]:g}" if others else "")
-        rows.append([*row, source(*found) or NOT_MEASURED])
+        part.rows.append([*row, source(*found) or NOT_MEASURED])
     head = ["N", "batch", "NTT", "Whorl", "", "INTT", "Whorl", "", "others: NTT, INTT", "record"]
-    return [
+    return part.lines(
+        head,
         "## How long transforms take (Table 3)",
-        "",
         "Microseconds a transform of 64-bit words. The data is on the device, and calls are queued "
         "one behind the other. The paper used an A100, for its own transforms and for those of "
         f"others; Whorl ran on one {CHIP}, with primes of 60 bits.",
-        "",
-        *table(head, rows),
-        *without_records(missing),
-    ]
+    )
 
 
 def figure_6(measured: Measured) -> list[str]:
-    rows: list[list[str]] = []
-    missing: Missing = []
+    part = Section()
     for log_n in (10, 11, 12):
         params = f"N={1 << log_n} word=64 logq=61"
         record = pick(measured.transforms, op="ntt", params=params)
         if not record:
-            missing.append((f"`{params}`", "bench_cuda_transforms"))
+            part.missing.append((f"`{params}`", "bench_cuda_transforms"))
         moved = 16 * (1 << log_n)
         products = (1 << (log_n - 1)) * log_n
-        rows.append(
+        part.rows.append(
             [
                 f"2^{log_n}",
                 said(record, lambda r: f"{r['batch']:,}"),
@@ -202,30 +192,26 @@ def figure_6(measured: Measured) -> list[str]:
             ]
         )
     head = ["N", "batch", "NTTs a second", "TB/s, one read and one write", "T butterflies a second"]
-    return [
+    return part.lines(
+        [*head, "record"],
         "## What transforms use of the chip (Figure 6)",
-        "",
         "The paper draws three stages of its kernel, without values: constants in shared memory "
         "save 5 %, a layout without bank conflicts 20 to 30 %, and one kernel in place of two "
         "about half. Whorl's kernels for these N are one kernel, with padded rows that tests find "
         "free of bank conflicts; twiddles are read through the caches. What "
         f"that uses of one {CHIP}, with 61-bit primes:",
-        "",
-        *table([*head, "record"], rows),
-        *without_records(missing),
-    ]
+    )
 
 
 def table_4(measured: Measured) -> list[str]:
-    rows: list[list[str]] = []
-    missing: Missing = []
+    part = Section()
     for row in VELOFHE_TABLE_4:
         many, alone = measured.many("nand", row.params), measured.alone("nand", row.params)
         two = measured.many("nand", row.params, gpus=2)
         if not many or not alone:
-            missing.append((f"{row.scheme} with {row.name}", command_of("nand", row.params)))
+            part.missing.append((f"{row.scheme} with {row.name}", command_of("nand", row.params)))
         params = parameters(row.params)
-        rows.append(
+        part.rows.append(
             [
                 row.name,
                 row.scheme,
@@ -245,28 +231,24 @@ def table_4(measured: Measured) -> list[str]:
     head = ["set", "scheme", "in Whorl", "CPU, ms", "A100, 1/s", "RTX 4090, 1/s"]
     head += [f"Whorl, one {CHIP}, 1/s", "÷ A100", "÷ RTX 4090", f"two {CHIP}s, 1/s"]
     head += ["one alone, ms", "bits: LWE, ring", "record"]
-    return [
+    return part.lines(
+        head,
         "## How many gates a second there are (Table 4)",
-        "",
         f"Gates with ternary keys, in a batch of {BATCH:,}, transfers included. FHEW is AP, TFHE "
         "is GINX. The paper's CPU is a Xeon W7-2495X with 48 threads and OpenFHE; those of MR are "
         "another paper's.",
-        "",
-        *table(head, rows),
-        *without_records(missing),
-    ]
+    )
 
 
 def table_5(measured: Measured) -> list[str]:
-    rows: list[list[str]] = []
-    missing: Missing = []
+    part = Section()
     for row in VELOFHE_TABLE_5:
         for keys, theirs in (("ternary", row.ternary), ("binary", row.binary)):
             name = row.params if keys == "ternary" else f"{row.params} binary"
             many = measured.many(row.op, name)
             if not many:
-                missing.append((row.op, command_of(row.op, name)))
-            rows.append(
+                part.missing.append((row.op, command_of(row.op, name)))
+            part.rows.append(
                 [
                     row.name,
                     f"`{name}`",
@@ -286,8 +268,8 @@ def table_5(measured: Measured) -> list[str]:
         "an RTX 4090. Sets with *binary* behind the name have binary LWE keys and are otherwise "
         "the same.",
         "",
-        *table([*head, "bits: LWE, ring", "record"], rows),
-        *without_records(missing),
+        *table([*head, "bits: LWE, ring", "record"], part.rows),
+        *without_records(part.missing),
     ]
 
 

@@ -1,7 +1,5 @@
 """docs/papers/xiao.md: Tables 3 to 5 and 9, and Figures 4 and 5."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 
@@ -23,6 +21,7 @@ from paper_records import (
     NOT_MEASURED,
     Measured,
     Missing,
+    Section,
     bits,
     command_of,
     milliseconds,
@@ -65,16 +64,15 @@ def deviation(record: Record) -> str:
 
 
 def table_3(measured: Measured) -> list[str]:
-    rows: list[list[str]] = []
-    missing: Missing = []
+    part = Section()
     for row in XIAO_TABLE_3:
         params = parameters(row.params)
         beta = math.sqrt(params.noise().refreshed)
         record = pick(measured.noise, op="nand", params=row.params)
         if not record:
-            missing.append((f"β of `{row.params}`", f"bench_noise --set {row.params}"))
+            part.missing.append((f"β of `{row.params}`", f"bench_noise --set {row.params}"))
         shape = f"{row.n}, {row.q}, {row.N}, {row.log_q_ring}, 2^{row.log_b_g}"
-        rows.append(
+        part.rows.append(
             [
                 row.name,
                 f"`{row.params}`",
@@ -91,31 +89,27 @@ def table_3(measured: Measured) -> list[str]:
         )
     head = ["set", "in Whorl", "n, q, N, log2 Q, B_g", "β, paper", "β by Whorl's formulas"]
     head += ["β measured", "FP, paper", "FP of that β", "a gate fails", "bits: LWE, ring", "record"]
-    return [
+    return part.lines(
+        head,
         "## How often gates fail (Table 3)",
-        "",
         "β is the standard deviation of a bootstrapped ciphertext's error, modulo q. The paper's "
         "is of 16,384 bootstraps. *FP* is its formula, 1 - erf((q/8)/(2β)). *A gate fails* counts "
         "also the rounding from q to 2N and the largest error that a key can have. *Bits* are "
         "Whorl's estimates; the paper does not state any.",
-        "",
-        *table(head, rows),
-        *without_records(missing),
-    ]
+    )
 
 
 def table_4(measured: Measured) -> list[str]:
-    rows: list[list[str]] = []
-    missing: Missing = []
+    part = Section()
     for row in XIAO_TABLE_4:
         # Of a bootstrap that ends modulo the paper's q: the other members are the set's.
         params = parameters(row.params, q=row.q, max_p=8)
         by_fft, by_ntt = (math.sqrt(params.noise(by).refreshed) for by in ("fft", "ntt"))
         record = pick(measured.noise, **noise_of(row))
         if not record:
-            missing.append((f"β of `{row.params}`", f"bench_noise --set {row.params}"))
+            part.missing.append((f"β of `{row.params}`", f"bench_noise --set {row.params}"))
         sector = row.q / 2 ** (4 if row.q == 4096 else 3)
-        rows.append(
+        part.rows.append(
             [
                 row.function,
                 f"`{row.params}`",
@@ -134,19 +128,16 @@ def table_4(measured: Measured) -> list[str]:
     head += ["β by Whorl's formulas: FFT, NTT", "β measured, FFT", "FP, paper"]
     head += ["FP of that β, FFT", "record"]
     large = parameters("xiao/HOMSIGN_25").security
-    return [
+    return part.lines(
+        head,
         "## How often functions fail (Table 4)",
-        "",
         "All have n = 1305, N = 2048, log2 Q = 54, log2 Q_ks = 35 and B_ks = 32. β is modulo "
         "q = 4096, for EvalFunc modulo 2048, and the paper's is of FFTs. *FP* is the paper's "
         "formula, 1 - erf((q/p)/(4β)), with p = q/256. The sets for signs take the NTT in Whorl: "
         "their ciphertexts are modulo 2^16 to 2^29, where the rounding of doubles is larger than "
         f"here. By Whorl's estimate the LWE key has {large.lwe_bits:.0f} bits of security, the "
         f"ring key {large.ring_bits:.0f}.",
-        "",
-        *table(head, rows),
-        *without_records(missing),
-    ]
+    )
 
 
 def noise_of(row: LargeSet) -> dict[str, str]:
@@ -161,17 +152,16 @@ def pairs(row: Bootstrap) -> list[tuple[str, bool]]:
 
 
 def table_5(measured: Measured) -> list[str]:
-    rows: list[list[str]] = []
-    missing: Missing = []
+    part = Section()
     for row in XIAO_TABLE_5:
         for name, theirs in pairs(row):
             params = parameters(name)
             many, alone = measured.many(row.op, name), measured.alone(row.op, name)
             two = measured.many(row.op, name, gpus=2)
             if not many or not alone:
-                missing.append((row.op, command_of(row.op, name)))
+                part.missing.append((row.op, command_of(row.op, name)))
             times = [row.one_thread, row.threads_64, row.gpu, row.gpus_8]
-            rows.append(
+            part.rows.append(
                 [
                     row.function if theirs else "the same",
                     f"`{name}`" if theirs else f"`{name}`, Whorl's own",
@@ -188,17 +178,14 @@ def table_5(measured: Measured) -> list[str]:
     head = ["", "set", "1 thread", "64 threads", "1 GPU", "8 GPUs", f"Whorl, one {CHIP}"]
     head += ["÷ 1 GPU", "÷ 8 GPUs", f"Whorl, two {CHIP}s", f"one alone, one {CHIP}"]
     head += ["bits: LWE, ring", "record"]
-    return [
+    return part.lines(
+        head,
         "## How long bootstraps take (Table 5)",
-        "",
         f"Milliseconds a ciphertext in a batch of {BATCH:,}, transfers included. The paper's GPUs "
         f"are RTX 4090s, its CPU a Threadripper 3970X with 64 threads. *÷* says how many times as "
         f"fast as the paper's GPUs one {CHIP} is. *One alone* is the time of a call with one "
         "ciphertext, which the paper does not have.",
-        "",
-        *table(head, rows),
-        *without_records(missing),
-    ]
+    )
 
 
 def ratio(theirs: float, ours: Record | None) -> str:
@@ -213,8 +200,7 @@ def scaling(measured: Measured, op: str, params: str) -> list[Record]:
 
 
 def figure_4(measured: Measured, plots: Path) -> list[str]:
-    rows: list[list[str]] = []
-    missing: Missing = []
+    part = Section()
     figure, axis = plt.subplots(figsize=(6, 3.6))
     axis.plot([1, 8], [1, 8], color="lightgray", linewidth=1, label="as many times as GPUs")
     markers = "osD^v"
@@ -232,8 +218,10 @@ def figure_4(measured: Measured, plots: Path) -> list[str]:
                 if is_theirs:
                     axis.plot(2, gain, marker, color="tab:blue", markersize=5)
             else:
-                missing.append((f"{row.op} of `{name}`", "bench_gpu --device cuda:0 and cuda:0,1"))
-            rows.append(
+                part.missing.append(
+                    (f"{row.op} of `{name}`", "bench_gpu --device cuda:0 and cuda:0,1")
+                )
+            part.rows.append(
                 [
                     row.function if is_theirs else "the same",
                     f"`{name}`",
@@ -248,18 +236,15 @@ def figure_4(measured: Measured, plots: Path) -> list[str]:
     axis.grid(True, alpha=0.3)
     save(figure, plots / "paper-xiao-figure-4.svg")
     head = ["", "set", "paper, 8 GPUs", f"Whorl, two {CHIP}s", "record"]
-    return [
+    return part.lines(
+        head,
         "## What more GPUs gain (Figure 4)",
-        "",
         "How many times as fast as one GPU several are, in a batch of "
         f"{BATCH:,} with transfers. The paper draws 1 to 8 GPUs; its values for 8 are the "
         "quotients of Table 5. Whorl was measured on one and on two of one host, in one run.",
         "",
         "![How many times as fast several GPUs are](../plots/paper-xiao-figure-4.svg)",
-        "",
-        *table(head, rows),
-        *without_records(missing),
-    ]
+    )
 
 
 def figure_5(measured: Measured, plots: Path) -> list[str]:

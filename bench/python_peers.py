@@ -29,8 +29,6 @@ DESILO FHE has no product of a vector by a matrix in the form that was measured.
 it has no wheel, and its 3.5.0 fetches a part of SEAL from GitHub when it is compiled.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -7,22 +7,10 @@
 // whichever takes longer; "waited" ones are of one operation and the wait for it. "share" is the
 // floor's part of the time: the larger of compulsory memory traffic (inputs, keys and outputs once)
 // and arithmetic at an H200's rates.
-#include <algorithm>
-#include <bit>
-#include <cstdio>
-#include <cstdlib>
-#include <functional>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "backend/contract/ring.h"
 #include "backend/contract/rns.h"
-#include "common/command_line.h"
-#include "common/devices.h"
+#include "backend/contract/ring.h"
+#include "common/bench.h"
 #include "common/rates.h"
-#include "common/records.h"
 #include "common/rns_plan.h"
 
 namespace whorl::bench {

@@ -4,8 +4,6 @@ python3 bench/rtl_explore.py --record bench/results/rtl/explore.jsonl
 python3 bench/rtl_explore.py --plots docs/plots      from the records
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

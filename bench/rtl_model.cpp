@@ -2,19 +2,11 @@
 // long counting them takes. Keys are random, since the time does not depend on them.
 //
 // usage: bench_rtl_model [--only SETS] [--bootstraps N] [--commit ID] [--record FILE]
-#include <cstdlib>
-#include <memory>
-#include <span>
-#include <string>
 #include <tuple>
-#include <utility>
-#include <vector>
 
 #include "backend/rtl/driver.h"
 #include "backend/rtl/model.h"
-#include "common/command_line.h"
-#include "common/records.h"
-#include "common/statistics.h"
+#include "common/bench.h"
 #include "math/random.h"
 
 namespace whorl::bench {

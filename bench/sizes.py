@@ -6,8 +6,6 @@ Sizes of files are without the frame, whose header and digest take a few hundred
 what a gate or a sum returns; a BGV result has all primes of the chain.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -11,8 +11,6 @@ belong in bench/results/cpu/threads.jsonl. Ratios are to the first thread count 
 the median of the rounds is what counts. Only a machine where nothing else runs tells them.
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 import sys

@@ -12,8 +12,6 @@ peer is OLD, and its ratio (OLD over NEW, above 1: faster now) is the median ove
 belong in bench/results/h100 or h200.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,6 +1,6 @@
 # bench/NAME.cpp, or the folder bench/NAME, is the program bench_NAME. bench/cuda_NAME is about
-# kernels of the CUDA backend, and built with it; bench/tensorfhe has kernels of its own;
-# bench/tune is one program, built when asked for. bench/common is what they share.
+# kernels of the CUDA backend, and built with it; bench/tune is one program, built when asked for.
+# bench/common is what they share.
 find_package(CLI11 QUIET)
 find_package(nlohmann_json QUIET)
 if(NOT CLI11_FOUND OR NOT nlohmann_json_FOUND)

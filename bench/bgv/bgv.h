@@ -1,24 +1,14 @@
 // What the parts of bench_bgv share: configurations, how times are taken, how records look.
 #pragma once
 
-#include <functional>
-#include <memory>
-#include <string>
-#include <vector>
-
-#include "common/command_line.h"
-#include "common/devices.h"
-#include "common/records.h"
+#include "common/server.h"
 #include "whorl/bgv.h"
 
 namespace whorl::bench {
 
-struct BgvOptions : Common {
-  unsigned depth = 0, threads = 1;
-  std::uint64_t batch = 1;
+struct BgvOptions : ServerOptions {
+  unsigned depth = 0;
   bool worker = false;
-  /// "cpu" for one thread on the CPU.
-  Clock clock() const { return device == "cpu" && threads == 1 ? Clock::cpu : Clock::wall; }
   SessionOptions server() const { return {device, threads, {}}; }
 };
 

@@ -1,11 +1,6 @@
 // OpenFHE's simple-integers-bgvrns, step by step.
-#include <algorithm>
-#include <functional>
-#include <optional>
-#include <utility>
-
 #include "bgv/bgv.h"
-#include "whorl/error.h"
+#include "common/bench.h"
 
 namespace whorl::bench {
 namespace {

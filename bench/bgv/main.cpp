@@ -29,11 +29,8 @@
 //
 // --worker answers lines "OP RUNS" with the CPU time of one call, for bench/openfhe_bgv.py; so it
 // wants --depth.
-#include <cmath>
-#include <cstdlib>
-
 #include "bgv/bgv.h"
-#include "whorl/error.h"
+#include "common/bench.h"
 
 namespace whorl::bench {
 namespace {
@@ -44,10 +41,8 @@ constexpr Configuration examples_own = {2, 65537, 8192};
 
 int run(CommandLine& line) {
   BgvOptions options;
-  line.device(options).record(options).only(options).quick(options);
-  line.add("--depth", options.depth, "1, 5, 12 or 24; all if absent")
-      .add("--threads", options.threads, "of the host")
-      .add("--batch", options.batch, "ciphertexts of an operation")
+  options.declare(line)
+      .add("--depth", options.depth, "1, 5, 12 or 24; all if absent")
       .flag("--worker", options.worker, "answer lines \"OP RUNS\"")
       .parse();
   options.batch = std::max<std::uint64_t>(1, options.batch);
@@ -89,7 +84,7 @@ std::string in_words(const bgv::Parameters& p) {
 BgvRecords::BgvRecords(const BgvOptions& options)
     : records_("bgv", options, machine_of(options.device, options.threads),
                Records::To::file_and_stdout),
-      clock_(options.clock() == Clock::cpu ? "cpu" : "wall") {}
+      clock_(options.clock_name()) {}
 
 void BgvRecords::add(const bgv::Parameters& parameters, Record record, const Times& times,
                      bool waited) const {

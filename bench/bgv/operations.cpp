@@ -1,14 +1,8 @@
 // What a client and a server take for each operation.
-#include <algorithm>
-#include <cstdio>
-#include <functional>
 #include <iostream>
-#include <map>
-#include <random>
-#include <span>
 
 #include "bgv/bgv.h"
-#include "whorl/error.h"
+#include "common/bench.h"
 
 namespace whorl::bench {
 

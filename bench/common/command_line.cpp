@@ -85,13 +85,6 @@ CommandLine& CommandLine::gpu(int& ordinal) {
   return add("--device", ordinal, "number of the GPU");
 }
 
-CommandLine& CommandLine::kernels(KernelOptions& options) {
-  return gpu(options.gpu)
-      .record(options)
-      .add("--seed", options.seed, "of the data")
-      .flag("--time", options.time, "after the checks; so does --record");
-}
-
 std::string CommandLine::help() const { return parser_->app.help(); }
 void CommandLine::parse() { parser_->app.parse(parser_->count, parser_->arguments); }
 

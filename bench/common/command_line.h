@@ -21,13 +21,6 @@ struct Common {
   bool wants(const std::string& part) const;
 };
 
-/// What benches take that check kernels against the CPU and then time them.
-struct KernelOptions : Common {
-  int gpu = 0;
-  std::uint64_t seed = 1;
-  bool time = false;
-};
-
 /// Options by name. Values that a variable has before parse() are its defaults.
 class CommandLine {
  public:
@@ -56,7 +49,6 @@ class CommandLine {
   CommandLine& quick(Common& common);
   /// --device of a bench that is about kernels: the number of a GPU.
   CommandLine& gpu(int& ordinal);
-  CommandLine& kernels(KernelOptions& options);
 
   /// Reads all arguments. What is wrong with them, or --help, ends run_program.
   void parse();

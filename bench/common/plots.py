@@ -1,7 +1,5 @@
 """Plots of records: the same bits from the same records."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Programs that are measured in processes of their own."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from typing import Any

@@ -1,7 +1,5 @@
 """Pages that are made of records: figures in words, tables, and where a page has them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 

@@ -1,9 +1,5 @@
 // Gates and tables, with transfers and without, beside the papers.
-#include <algorithm>
-#include <map>
-#include <memory>
-#include <vector>
-
+#include "common/bench.h"
 #include "gpu/gpu.h"
 
 namespace whorl::bench {

@@ -1,16 +1,8 @@
 // What the parts of bench_gpu share.
 #pragma once
 
-#include <algorithm>
-#include <cstdio>
-#include <functional>
-#include <string>
-#include <vector>
-
+#include "common/bench.h"
 #include "common/binfhe.h"
-#include "common/command_line.h"
-#include "common/devices.h"
-#include "common/records.h"
 #include "whorl/binfhe.h"
 
 namespace whorl::bench {

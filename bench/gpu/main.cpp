@@ -13,9 +13,7 @@
 // "Transfers included" is a call of the server, from ciphertexts in the host's memory to results
 // there. "Excluded" is the same work on ciphertexts that are on the device, results staying there:
 // calls of the contract, and the host's wait for the last.
-#include <cstdio>
-#include <cstdlib>
-
+#include "common/bench.h"
 #include "gpu/gpu.h"
 
 namespace whorl::bench {

@@ -1,10 +1,6 @@
 // Transforms of data that is on the device.
-#include <algorithm>
-#include <map>
-#include <optional>
-#include <utility>
-
 #include "backend/contract/ring.h"
+#include "common/bench.h"
 #include "common/rates.h"
 #include "gpu/gpu.h"
 #include "math/primes.h"

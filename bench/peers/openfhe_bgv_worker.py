@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-import time
 from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 os.environ["OMP_NUM_THREADS"] = "1"
 
 import openfhe
+from answers import answer
 
 
 def operations(
@@ -44,15 +44,7 @@ def main() -> None:
     """Argument: {"depth", "t", "N", "scaling"}; reads {"op", "runs"}, prints {"seconds"}."""
     shape: dict[str, Any] = json.loads(sys.argv[1])
     made = operations(shape["depth"], shape["t"], shape["N"], shape["scaling"])
-    print(json.dumps({"peer": "openfhe", "version": version("openfhe")}), flush=True)
-    for line in sys.stdin:
-        request: dict[str, Any] = json.loads(line)
-        call = made[request["op"]]
-        start = time.process_time()
-        for _ in range(request["runs"]):
-            call()
-        seconds = (time.process_time() - start) / request["runs"]
-        print(json.dumps({"seconds": seconds}), flush=True)
+    answer(made.__getitem__, peer="openfhe", version=version("openfhe"))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ import json
 import os
 import random
 import sys
-import time
 from collections.abc import Callable
 from importlib.metadata import version
 from math import log2
@@ -13,6 +12,7 @@ from typing import Any
 os.environ["OMP_NUM_THREADS"] = "1"
 
 import openfhe
+from answers import answer
 
 KEYS = (openfhe.PKE, openfhe.KEYSWITCH, openfhe.LEVELEDSHE)
 MAPS = [4, 3]
@@ -104,15 +104,7 @@ def main() -> None:
     shape: dict[str, Any] = json.loads(sys.argv[1])
     make = bootstrap if shape["what"] == "bootstrap" else operations
     made, about = make(shape)
-    print(json.dumps({"peer": "openfhe", "version": version("openfhe"), **about}), flush=True)
-    for line in sys.stdin:
-        request: dict[str, Any] = json.loads(line)
-        call = made[request["op"]]
-        start = time.process_time()
-        for _ in range(request["runs"]):
-            call()
-        seconds = (time.process_time() - start) / request["runs"]
-        print(json.dumps({"seconds": seconds}), flush=True)
+    answer(made.__getitem__, peer="openfhe", version=version("openfhe"), **about)
 
 
 if __name__ == "__main__":

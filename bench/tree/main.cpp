@@ -7,15 +7,11 @@
 //                   [--batch 1,50,…] [--quick] [--record FILE] [--commit ID]
 //
 // A batch is of flowers. Each rotation is a key of its own; "unrolled:m" has m coefficients a step.
-#include <cstdio>
-#include <cstdlib>
 #include <numeric>
 #include <stdexcept>
 
+#include "common/bench.h"
 #include "common/binfhe.h"
-#include "common/command_line.h"
-#include "common/devices.h"
-#include "common/records.h"
 #include "tree/task.h"
 #include "whorl/binfhe.h"
 

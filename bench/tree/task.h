@@ -1,10 +1,7 @@
 // The decision tree of apps/tree, compiled, with flowers to classify: what bench_tree reads.
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
+#include "common/bench.h"
 #include "whorl/binfhe/parameters.h"
 
 namespace whorl::bench {

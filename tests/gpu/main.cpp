@@ -1,9 +1,5 @@
 // Leaves with 77, which ctest takes as "skipped", where there is no GPU to test on.
-#include <gtest/gtest.h>
-
-#include <cstdio>
-
-#include "support/targets.h"
+#include "support/test.h"
 
 namespace whorl::test {
 const bool tests_on_gpus = true;

@@ -6,8 +6,6 @@ expand_uniform(seed, index, modulus) of docs/file-format.md, so that inputs need
 seeds are 32 equal bytes.
 """
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 

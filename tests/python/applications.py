@@ -1,7 +1,5 @@
 """Applications of apps/ as their users run them, and what any of their servers must not have."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Values for BGV's tests, and what operations make of them in the clear."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

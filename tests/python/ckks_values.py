@@ -1,7 +1,5 @@
 """Values for CKKS's tests, and how close results are to them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

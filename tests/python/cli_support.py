@@ -1,7 +1,5 @@
 """The command, in processes of its own or in this one."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

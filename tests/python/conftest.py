@@ -1,7 +1,5 @@
 """Keys that tests share, and random generators whose seed is printed with a failure."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import signal

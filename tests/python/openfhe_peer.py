@@ -4,8 +4,6 @@ In this order: the interpreter that WHORL_PEER_PYTHON names; a CPython 3.10 (on 
 that has the wheel; an environment below build/ that is made of one, once, and gets it from pip.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,8 +1,6 @@
 """A process in which OpenFHE evaluates circuits: openfhe_worker.py, in an interpreter that
 openfhe_peer.py finds or makes."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -7,8 +7,6 @@ are those of GINX blind rotation (Chillotti, Gama, Georgieva, Izabachène, J. Cr
 ternary keys Micciancio, Polyakov, WAHC 2021) and of the contract in src/backend/contract.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

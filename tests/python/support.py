@@ -1,7 +1,5 @@
 """What the tests share: a small insecure parameter set, so that a bootstrap takes a moment."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import signal

@@ -1,7 +1,5 @@
 """Messages of commits that follow the rules and that do not."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

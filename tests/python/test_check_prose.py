@@ -1,7 +1,5 @@
 """Fragments, broken tables and wrapped paragraphs, in this tree and in one that has them."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

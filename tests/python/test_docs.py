@@ -1,7 +1,5 @@
 """Every example runs: Python blocks of the documentation, and docstrings."""
 
-from __future__ import annotations
-
 import ast
 import doctest
 import importlib

@@ -1,7 +1,5 @@
 """docs/papers/fpga.md and rtl/README.md say what the records say."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from types import ModuleType

@@ -1,7 +1,5 @@
 """The package on a GPU: same results as on the CPU. Skipped where there is none to use."""
 
-from __future__ import annotations
-
 import gc
 import threading
 from typing import Any

@@ -1,7 +1,5 @@
 """Pages that are made of records say what the records say."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

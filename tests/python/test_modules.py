@@ -1,7 +1,5 @@
 """What the compiled modules hold: kernels of every chip in few bytes, and none for a client."""
 
-from __future__ import annotations
-
 import struct
 from collections import Counter
 from pathlib import Path

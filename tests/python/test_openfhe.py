@@ -6,8 +6,6 @@ WHORL_PEER_PYTHON names one that does not serve they fail. Both pack a vector as
 slots and rotate to the left.
 """
 
-from __future__ import annotations
-
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any

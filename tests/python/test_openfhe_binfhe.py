@@ -4,8 +4,6 @@ Both have the shape of the named sets, but only 32 LWE coefficients, as OpenFHE'
 test_openfhe.py says where the wheel comes from, and when these tests are skipped.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

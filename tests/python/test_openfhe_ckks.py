@@ -13,8 +13,6 @@ sqrt(16·pi)·exp(-32), or 10^-13. All tests together compare below 2·10^5 valu
 probability below 10^-7.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field

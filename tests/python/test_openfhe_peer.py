@@ -1,7 +1,5 @@
 """Where OpenFHE's wheel is looked for, with interpreters that only pretend."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import openfhe_peer

@@ -1,7 +1,5 @@
 """Links lead somewhere, newcomers are led first, records are there and have the stated form."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

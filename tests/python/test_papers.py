@@ -1,7 +1,5 @@
 """Figures of docs/papers name their records, and new records reach its tables."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

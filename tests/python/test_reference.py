@@ -1,7 +1,5 @@
 """The NTT path against big integers, bit for bit."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from reference import Reference, chacha20

@@ -1,7 +1,5 @@
 """apps/rtl: the adder's circuit, what is recorded of the core, and the processes."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

@@ -1,7 +1,5 @@
 """Files for other tools name all modules and parameters of the accelerator."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """rtl/README.md lists the proofs of rtl/proof, and what proves them is what the list says."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from types import ModuleType

@@ -1,7 +1,5 @@
 """apps/sign: numbers as messages, the packed readings, and the processes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The sizes in docs/start-here.md are those that the library has, and that the records state."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The scripts in tools/ that say what they did not do, with tools that only pretend."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

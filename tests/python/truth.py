@@ -1,7 +1,5 @@
 """Truth tables of all gates, and the p of their bits."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,14 +1,8 @@
 // A client, a server, and vectors in clear beside the ciphertexts.
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <cstring>
-#include <string>
-#include <vector>
-
 #include "support/bgv_sets.h"
-#include "support/targets.h"
+#include "support/test.h"
 #include "whorl/bgv/client.h"
 #include "whorl/bgv/server.h"
 

@@ -1,10 +1,7 @@
 // Non-negative integers of any size, as few operations as tests need.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <span>
-#include <vector>
+#include "support/test.h"
 
 namespace whorl::test {
 

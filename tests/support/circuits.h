@@ -7,26 +7,10 @@
 // the shard and the number of circuits, repeats a run; keys and encryptions are fresh all the same.
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <ctime>
 #include <deque>
-#include <memory>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "support/random.h"
-#include "support/targets.h"
+#include "support/test.h"
 
 namespace whorl::test {
 

@@ -2,15 +2,8 @@
 // bootstraps of CKKS.
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <cstring>
-#include <random>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "support/ckks_sets.h"
+#include "support/test.h"
 #include "whorl/circuits/ckks/bootstrap.h"
 #include "whorl/circuits/ckks/linear_maps.h"
 #include "whorl/circuits/ckks/matrices.h"

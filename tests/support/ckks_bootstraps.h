@@ -1,18 +1,8 @@
 // Bootstraps of all kinds of messages, on any device and in any ring.
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <map>
-#include <random>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "support/ckks_sets.h"
-#include "support/targets.h"
+#include "support/test.h"
 #include "whorl/circuits/ckks/bootstrap.h"
 #include "whorl/ckks/client.h"
 

@@ -1,9 +1,7 @@
 // A client and a server of CKKS on the tested device.
 #pragma once
 
-#include <vector>
-
-#include "support/targets.h"
+#include "support/test.h"
 #include "whorl/ckks/client.h"
 #include "whorl/ckks/server.h"
 

@@ -1,14 +1,8 @@
 // A device that counts what its callers bring in and fetch.
 #pragma once
 
-#include <atomic>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "backend/contract/relay.h"
 #include "run/fleet.h"
+#include "support/test.h"
 
 namespace whorl::test {
 

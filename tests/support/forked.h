@@ -3,10 +3,9 @@
 
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <chrono>
 #include <csignal>
-#include <thread>
+
+#include "support/test.h"
 
 namespace whorl::test {
 

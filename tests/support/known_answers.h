@@ -1,16 +1,8 @@
 // Vectors of tests/kat/vectors.txt: lines of names and numbers, separated by blanks.
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-#include <string>
-#include <vector>
-
 #include "math/random.h"
+#include "support/test.h"
 #include "support/test_data.h"
 
 namespace whorl::test {

@@ -3,9 +3,7 @@
 // binfhe-base-scheme.cpp (algorithms of Liu, Micciancio, Polyakov, ASIACRYPT 2022).
 #pragma once
 
-#include <cstdint>
-#include <utility>
-#include <vector>
+#include "support/test.h"
 
 namespace whorl::test::large {
 

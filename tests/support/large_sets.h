@@ -2,10 +2,8 @@
 // whole sets or less.
 #pragma once
 
-#include <vector>
-
-#include "math/primes.h"
 #include "support/binfhe_sets.h"
+#include "support/test.h"
 #include "whorl/binfhe.h"
 
 namespace whorl::test {

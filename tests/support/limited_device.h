@@ -1,12 +1,7 @@
 // A device with little memory: the CPU, whose allocations fail above a limit.
 #pragma once
 
-#include <atomic>
-#include <memory>
-#include <string>
-#include <utility>
-
-#include "backend/contract/relay.h"
+#include "support/test.h"
 
 namespace whorl::test {
 

@@ -1,17 +1,10 @@
 // Secrets and keys of LWE ciphertexts, for tests of the evaluator.
 #pragma once
 
-#include <algorithm>
-#include <memory>
-#include <span>
-#include <vector>
-
 #include "lattice/lwe/evaluator.h"
 #include "lattice/lwe/keys.h"
 #include "lattice/lwe/rotation_method.h"
-#include "math/primes.h"
-#include "support/random.h"
-#include "support/schoolbook.h"
+#include "support/test.h"
 
 namespace whorl::test {
 

@@ -1,13 +1,9 @@
 // Devices of a test, under a name that servers take.
 #pragma once
 
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "backend/contract/device.h"
 #include "support/strained_device.h"
+#include "support/test.h"
 #include "whorl/devices.h"
 
 namespace whorl::test {

@@ -1,11 +1,7 @@
 // Blind rotation straight from the formula at RotationOps::rotate, in exact integers.
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
-#include "backend/contract/rotation.h"
-#include "support/schoolbook.h"
+#include "support/test.h"
 
 namespace whorl::test {
 
@@ -72,6 +68,24 @@ std::vector<Word> reference_rotation(const RotationRows<Word>& key,
   std::vector<Word> out;
   for (const auto& part : acc)
     for (const std::uint64_t x : part) out.push_back(static_cast<Word>(x));
+  return out;
+}
+
+/// The same of a batch, ciphertext i with table index[i].
+template <class Word>
+std::vector<Word> reference_rotations(const RotationRows<Word>& key,
+                                      const std::vector<std::uint32_t>& lwe,
+                                      const std::vector<Word>& luts,
+                                      const std::vector<std::uint32_t>& index) {
+  const auto row = static_cast<std::ptrdiff_t>(key.shape.n) + 1;
+  const auto N = static_cast<std::ptrdiff_t>(key.shape.N);
+  std::vector<Word> out;
+  for (std::size_t i = 0; i < index.size(); ++i) {
+    const auto ciphertext = lwe.begin() + static_cast<std::ptrdiff_t>(i) * row;
+    const auto lut = luts.begin() + static_cast<std::ptrdiff_t>(index[i]) * N;
+    const auto one = reference_rotation<Word>(key, {ciphertext, ciphertext + row}, {lut, lut + N});
+    out.insert(out.end(), one.begin(), one.end());
+  }
   return out;
 }
 

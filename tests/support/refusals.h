@@ -1,16 +1,7 @@
 // What must be refused, with a message that names the field and its value.
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <functional>
-#include <initializer_list>
-#include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
-
-#include "support/message.h"
+#include "support/test.h"
 
 namespace whorl::test {
 

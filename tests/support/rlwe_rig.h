@@ -1,23 +1,13 @@
 // A secret, keys and ciphertexts under it, for tests of the evaluator.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <map>
-#include <memory>
-#include <numeric>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "lattice/rlwe/evaluator.h"
 #include "lattice/rlwe/keys.h"
 #include "lattice/rlwe/secret.h"
 #include "lattice/rlwe/uniform.h"
-#include "support/random.h"
 #include "support/rns.h"
 #include "support/strained_device.h"
+#include "support/test.h"
 
 namespace whorl::test {
 

@@ -1,18 +1,8 @@
 // Random RNS plans and what goes with them.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <map>
-#include <memory>
-#include <string>
-#include <type_traits>
-#include <vector>
-
-#include "backend/contract/rns.h"
-#include "math/primes.h"
 #include "ring/rns_plan.h"
-#include "support/random.h"
+#include "support/test.h"
 
 namespace whorl::test {
 

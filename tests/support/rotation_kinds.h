@@ -2,21 +2,10 @@
 // against.
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "lattice/lwe/rotation_method.h"
-#include "math/primes.h"
-#include "support/random.h"
 #include "support/reference_rotation.h"
 #include "support/slow_rotation.h"
-#include "support/targets.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::test {
 
@@ -31,13 +20,21 @@ struct RotationOfKind {
   unsigned raised_bits = 0;   ///< of P
   std::uint32_t unit = 1;
   lattice::SecretKind secret = lattice::SecretKind::binary;
+  /// Further gadgets, log_base and digits: the coefficients are divided among all of them.
+  std::vector<std::pair<unsigned, unsigned>> gadgets = {};
 };
 
 inline std::string describe(const RotationOfKind& c) {
+  std::string gadgets;
+  const auto add = [&](unsigned log_base, unsigned digits) {
+    gadgets += " (" + std::to_string(log_base) + ", " + std::to_string(digits) + ")";
+  };
+  add(c.log_base, c.digits);
+  for (const auto& [log_base, digits] : c.gadgets) add(log_base, digits);
   return lattice::lwe::RotationMethod(c.kind, c.group, 1, c.unit).describe() +
          ", n = " + std::to_string(c.n) + ", N = " + std::to_string(c.N) + ", Q of " +
-         std::to_string(c.bits) + " bits, gadget (" + std::to_string(c.log_base) + ", " +
-         std::to_string(c.digits) + "), P of " + std::to_string(c.raised_bits) + " bits, secret " +
+         std::to_string(c.bits) + " bits, gadgets" + gadgets + ", P of " +
+         std::to_string(c.raised_bits) + " bits, secret " +
          std::to_string(static_cast<int>(c.secret));
 }
 
@@ -51,10 +48,16 @@ RotationRows<Word> random_key(const RotationOfKind& c, backend::Arithmetic arith
     const auto primes = math::ntt_primes(c.raised_bits, c.N, 2);
     P = primes[0] == Q ? primes[1] : primes[0];
   }
-  const ring::Gadget gadget(Q, c.log_base, P == 1 ? c.digits : 1);
+  std::vector<ring::Gadget> gadgets;
+  for (std::size_t i = 0; i < c.n; ++i) {
+    const std::size_t which = i * (c.gadgets.size() + 1) / c.n;
+    const auto [log_base, digits] =
+        which == 0 ? std::pair{c.log_base, P == 1 ? c.digits : 1} : c.gadgets[which - 1];
+    gadgets.emplace_back(Q, log_base, digits);
+  }
   RotationRows<Word> key;
   key.shape = lattice::lwe::RotationMethod(c.kind, c.group, P, c.unit)
-                  .shape(c.N, Q, c.secret, std::vector(c.n, gadget), arithmetic);
+                  .shape(c.N, Q, c.secret, std::move(gadgets), arithmetic);
   for (std::size_t r = 0; r < key.shape.row_count; ++r)
     for (auto* half : {&key.a, &key.b}) {
       half->push_back(random.residues<Word>(c.N, Q));
@@ -92,6 +95,43 @@ std::vector<Word> rotate(const backend::Queue& queue, const backend::RotationKey
   auto out = queue.allocate<Word>(index.size() * 2 * key.shape().N);
   queue.rotation<Word>().rotate(key, {x.slice(), tables.slice(), index}, out.slice());
   return get(queue, out);
+}
+
+/// blind_rotate_extract's samples are those of blind_rotate's accumulators.
+template <class Word>
+void check_samples(const backend::Queue& queue, const backend::RotationKey& key,
+                   const std::vector<std::uint32_t>& lwe, const std::vector<Word>& luts,
+                   const std::vector<std::uint32_t>& index, Random& random) {
+  const std::uint32_t N = key.shape().N;
+  const std::uint64_t Q = key.shape().Q, constant = random.below(Q);
+  const auto x = put(queue, lwe);
+  const auto tables = put(queue, luts);
+  const auto accumulators = put(queue, rotate(queue, key, lwe, luts, index));
+  auto two = queue.allocate<Word>(index.size() * (N + 1));
+  queue.rotation<Word>().extract(Q, N, constant, accumulators.slice(), two.slice());
+  auto one = queue.allocate<Word>(index.size() * (N + 1));
+  queue.rotation<Word>().rotate_extract(key, {x.slice(), tables.slice(), index}, constant,
+                                        one.slice());
+  EXPECT_TRUE(get(queue, one) == get(queue, two));
+}
+
+/// The largest difference modulo Q, of residues.
+template <class Word>
+double largest_difference(const std::vector<Word>& a, const std::vector<Word>& b, std::uint64_t Q) {
+  double largest = 0;
+  for (std::size_t j = 0; j < a.size(); ++j) {
+    EXPECT_LT(a[j], Q);
+    largest = std::max(largest, std::abs(static_cast<double>(centred((a[j] + Q - b[j]) % Q, Q))));
+  }
+  return largest;
+}
+
+/// Numbers of tables, one for each ciphertext.
+inline std::vector<std::uint32_t> random_tables(std::size_t count, std::size_t tables,
+                                                Random& random) {
+  std::vector<std::uint32_t> index(count);
+  for (auto& i : index) i = static_cast<std::uint32_t>(random.below(tables));
+  return index;
 }
 
 /// What the device that computes the formula gives.

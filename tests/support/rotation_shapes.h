@@ -2,11 +2,7 @@
 // lattice::lwe::RotationMethod; a test of that compares the two.
 #pragma once
 
-#include <cstdint>
-#include <utility>
-#include <vector>
-
-#include "backend/contract/rotation.h"
+#include "support/test.h"
 
 namespace whorl::test {
 

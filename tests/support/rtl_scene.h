@@ -1,19 +1,10 @@
 // A core with random keys, and what the CPU's kernels compute with the same keys.
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <memory>
-#include <utility>
-#include <vector>
-
 #include "backend/rtl/driver.h"
 #include "backend/rtl/model.h"
-#include "support/random.h"
 #include "support/rotation_shapes.h"
-#include "support/targets.h"
+#include "support/test.h"
 
 namespace whorl::test {
 

@@ -1,18 +1,7 @@
 // A device that does what a script says: fails, is short of memory, is slow. It stands for a GPU.
 #pragma once
 
-#include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <functional>
-#include <memory>
-#include <mutex>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
-
-#include "backend/contract/relay.h"
+#include "support/test.h"
 
 namespace whorl::test {
 

@@ -1,18 +1,9 @@
 // Fleets of scripted devices.
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "run/fleet.h"
-#include "support/random.h"
 #include "support/scripted_device.h"
+#include "support/test.h"
 
 namespace whorl::test {
 

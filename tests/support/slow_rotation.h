@@ -2,15 +2,7 @@
 // lattice::lwe::RotationMethod says of their keys. The rest is left to the CPU.
 #pragma once
 
-#include <algorithm>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "backend/contract/relay.h"
-#include "support/schoolbook.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::test {
 

@@ -1,9 +1,7 @@
 // Files that tests read.
 #pragma once
 
-#include <cstdlib>
-#include <filesystem>
-#include <string>
+#include "support/test.h"
 
 namespace whorl::test {
 

@@ -25,17 +25,9 @@
 // that write them, and what has been allocated before. So prepare() writes both to the same place.
 #pragma once
 
-#include <gtest/gtest.h>
 #include <x86intrin.h>
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstdint>
-#include <random>
-#include <string>
-#include <utility>
-#include <vector>
+#include "support/test.h"
 
 namespace whorl::test {
 

@@ -1,10 +1,8 @@
 // BGV ciphertexts whose shape is wrong in itself, or for the words that they have.
 #pragma once
 
-#include <cstdint>
-
+#include "support/test.h"
 #include "whorl/bgv/ciphertexts.h"
-#include "whorl/error.h"
 
 namespace whorl::test {
 

@@ -1,15 +1,8 @@
 // RNS entries against exact integers, on every device and SIMD target. Source bases are small
 // enough for their product to fit 128 bits.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <utility>
-
-#include "ring/base_conversion.h"
-#include "support/random.h"
 #include "support/rns.h"
-#include "support/targets.h"
-#include "whorl/error.h"
+#include "ring/base_conversion.h"
+#include "support/test.h"
 
 namespace whorl::backend {
 namespace {

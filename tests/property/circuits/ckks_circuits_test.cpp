@@ -25,24 +25,14 @@
 // was left, or because values might not fit. wrong: ciphertexts with an error above 18 deviations;
 // differing: those that were not the same bits on all devices; over_bound: those with a value above
 // its bound; least_slack: how far below 18 deviations errors stayed at least, in bits.
-#include <gtest/gtest.h>
-
-#include <bit>
-#include <cmath>
-#include <cstdio>
-#include <functional>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "schemes/ckks/account.h"
 #include "support/circuits.h"
 #include "support/ckks_sets.h"
+#include "support/test.h"
 #include "whorl/circuits/ckks/functions.h"
 #include "whorl/circuits/ckks/linear_maps.h"
 #include "whorl/circuits/ckks/polynomials.h"
 #include "whorl/ckks.h"
-#include "whorl/error.h"
 
 namespace whorl::ckks {
 namespace {

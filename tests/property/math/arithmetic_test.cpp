@@ -1,16 +1,9 @@
 // Random moduli and operands, against __int128.
-#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <numeric>
-#include <span>
-#include <vector>
 
 #include "math/inner_product.h"
 #include "math/modulus.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::math {
 namespace {

@@ -1,50 +1,13 @@
 """Arrays on a device behave as NumPy's."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 
 import numpy as np
 import pytest
 import whorl
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 from support import BgvKit
-from whorl.bgv import (
-    Ciphertexts,
-    Client,
-    EncryptedArray,
-    Server,
-    concatenate,
-    stack,
-)
-
-
-@given(data=st.data())
-def test_device_arrays_index_as_numpy_does(toy_bgv: BgvKit, data: st.DataObject) -> None:
-    shape = data.draw(hnp.array_shapes(max_dims=3, max_side=3))
-    numbers = np.arange(int(np.prod(shape))).reshape(shape)
-    a = toy_bgv.server.upload(toy_bgv.client.encrypt(numbers[..., None]))
-    table = toy_bgv.server.encode(numbers[..., None])
-    key: Any = data.draw(
-        st.one_of(
-            hnp.basic_indices(shape, allow_newaxis=True),
-            hnp.integer_array_indices(shape),
-            hnp.arrays(np.bool_, shape),
-        )
-    )
-    expected = numbers[key]
-    if expected.size == 0:
-        for whole in (a, table):
-            with pytest.raises(whorl.ShapeError, match="empty"):
-                whole[key]
-        return
-    part, rows = a[key], table[key]
-    assert part.shape == rows.shape == expected.shape
-    assert np.array_equal(toy_bgv.client.decrypt(part)[..., 0], expected)
-    assert np.array_equal(toy_bgv.client.decrypt(part + rows)[..., 0], 2 * expected)
+from whorl.bgv import Ciphertexts, Client, EncryptedArray, Server, concatenate, stack
 
 
 def test_device_arrays_are_sequences(toy_bgv: BgvKit) -> None:

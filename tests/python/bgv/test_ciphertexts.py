@@ -1,8 +1,5 @@
 """Encryption, and arrays in the host's memory."""
 
-from __future__ import annotations
-
-import copy
 from typing import Any
 
 import numpy as np
@@ -12,13 +9,8 @@ from bgv_values import packing
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from support import BgvKit, make_bgv_kit, pickled
-from whorl.bgv import (
-    Ciphertexts,
-    Client,
-    concatenate,
-    stack,
-)
+from support import BgvKit, make_bgv_kit
+from whorl.bgv import Ciphertexts, Client, concatenate, stack
 
 
 @given(shape=hnp.array_shapes(min_dims=0, max_dims=2, max_side=3), k=st.integers(1, 1024))
@@ -95,27 +87,6 @@ def test_encryptions_differ(toy_bgv: BgvKit) -> None:
         assert not np.array_equal(a.data, b.data)
 
 
-@given(data=st.data(), shape=hnp.array_shapes(min_dims=1, max_dims=3, max_side=3))
-def test_host_indexing(toy_bgv: BgvKit, data: st.DataObject, shape: tuple[int, ...]) -> None:
-    numbers = np.arange(1, 1 + np.prod(shape)).reshape(shape)
-    encrypted = toy_bgv.client.encrypt(numbers[..., None])
-    key = data.draw(
-        st.one_of(
-            hnp.basic_indices(shape, allow_newaxis=True),
-            hnp.integer_array_indices(shape),
-            hnp.arrays(bool, shape),
-        )
-    )
-    expected = numbers[key]
-    if expected.size == 0:
-        with pytest.raises(whorl.ShapeError, match="empty"):
-            encrypted[key]
-        return
-    part = encrypted[key]
-    assert part.shape == expected.shape
-    assert np.array_equal(toy_bgv.client.decrypt(part)[..., 0], expected)
-
-
 def test_host_arrays(toy_bgv: BgvKit) -> None:
     client = toy_bgv.client
     numbers = np.arange(6).reshape(2, 3)
@@ -160,16 +131,3 @@ def test_host_arrays(toy_bgv: BgvKit) -> None:
     for work in (len, iter):
         with pytest.raises(TypeError, match="0-d"):
             work(single)
-
-
-def test_fresh_wholes_travel_as_seeds(toy_bgv: BgvKit) -> None:
-    fresh = toy_bgv.client.encrypt(np.arange(4)[:, None])
-    whole = len(toy_bgv.server.upload(fresh).to_host().to_bytes())
-    assert len(fresh.to_bytes()) < 0.51 * whole
-    assert len(fresh.reshape(2, 2).to_bytes()) < 0.51 * whole
-    assert len(fresh[:2].to_bytes()) < 0.26 * whole
-    assert len(fresh[::-1][[0, 2, 2]].to_bytes()) < 0.39 * whole
-    assert len(concatenate([fresh[2:], fresh[:1]]).to_bytes()) < 0.39 * whole
-    again = pickled(fresh.reshape(2, 2))
-    assert again.shape == (2, 2) and np.array_equal(again.data, fresh.data)
-    assert np.array_equal(copy.deepcopy(fresh[1:]).data, fresh[1:].data)

@@ -1,7 +1,5 @@
 """Random circuits of BGV against the same on NumPy's integers, step by step."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

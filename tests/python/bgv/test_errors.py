@@ -1,17 +1,10 @@
 """What does not belong together, and arguments out of range."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import whorl
 from support import BgvKit, Kit, make_bgv_kit
-from whorl.bgv import (
-    Client,
-    EvaluationKeys,
-    Parameters,
-    Server,
-)
+from whorl.bgv import Client, EvaluationKeys, Parameters, Server
 
 
 def test_others_ciphertexts_and_keys(toy_bgv: BgvKit) -> None:
@@ -85,27 +78,6 @@ def test_a_spent_bound_is_refused(toy_bgv: BgvKit) -> None:
     with pytest.raises(whorl.NoiseError, match=r"budget is spent: by its bound -?\d+\.\d bits"):
         toy_bgv.client.decrypt(array)
     assert toy_bgv.client.decrypt(array, allow_spent=True).shape == (array.length,)
-
-
-def test_missing_keys_are_named(toy_bgv: BgvKit) -> None:
-    x = toy_bgv.client.encrypt([1])
-    bare = Server(toy_bgv.client.evaluation_keys(relinearise=2), device="cpu")
-    a = bare.upload(x)
-    for work, match in (
-        (lambda: a * a, "relinearise = 3"),
-        (lambda: a.rotate(1), r"rotation by 1 has no key: ask the client for rotations=\[1\]"),
-        (lambda: a.swap_rows(), "exchange of rows"),
-        (lambda: a.inner_sum(4), "rotation"),
-    ):
-        with pytest.raises(whorl.MissingKeyError, match=match):
-            work()
-    assert bare.key_bytes == 0
-    assert toy_bgv.client.decrypt(a.multiply(a, relinearise=False))[0] == 1
-    b = toy_bgv.server.upload(x)
-    cube = b.multiply(b, relinearise=False).multiply(b, relinearise=False)
-    assert cube.parts == 4 and cube.relinearise().parts == 2
-    with pytest.raises(whorl.MissingKeyError, match="relinearise = 5"):
-        cube.multiply(b)
 
 
 def test_arguments_out_of_range(toy_bgv: BgvKit) -> None:

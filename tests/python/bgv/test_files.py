@@ -1,23 +1,11 @@
 """Files of BGV: what is saved is what is loaded; each kind of bad input has its own exception."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
-import numpy as np
 import pytest
 import whorl
-from support import RING_PASSPHRASE, BgvKit, Kit, make_bgv_kit, pickled, save_ring_files
-from whorl import binfhe
-from whorl.bgv import (
-    Ciphertexts,
-    Client,
-    EvaluationKeys,
-    Parameters,
-    PublicKey,
-    Server,
-    parameters,
-)
+from support import RING_PASSPHRASE, BgvKit, make_bgv_kit, save_ring_files
+from whorl.bgv import Ciphertexts, Client, EvaluationKeys, Parameters, PublicKey, Server, parameters
 
 
 @pytest.fixture(scope="module")
@@ -51,29 +39,6 @@ def test_round_trips(toy_bgv: BgvKit, files: dict[str, Path]) -> None:
     assert files["secret"].stat().st_mode & 0o777 == 0o600
 
 
-def test_what_may_travel_can_be_pickled(toy_bgv: BgvKit) -> None:
-    assert pickled(toy_bgv.parameters) == toy_bgv.parameters
-    keys = pickled(toy_bgv.keys)
-    public = pickled(toy_bgv.client.public_key())
-    x = public.encrypt([[1, 2], [3, 4]])
-    y = pickled(x.reshape(2, 1))
-    assert y.shape == (2, 1) and np.array_equal(x.data, y.data)
-    # The same bits come out whoever made the server.
-    one, other = (Server(k, device="cpu", threads=1).multiply(x, x) for k in (keys, toy_bgv.keys))
-    assert np.array_equal(one.to_host().data, other.to_host().data)
-
-
-def test_the_schemes_do_not_read_each_others_files(
-    kit: Kit, files: dict[str, Path], tmp_path: Path
-) -> None:
-    path = tmp_path / "keys.whorl"
-    kit.keys.save(path)
-    with pytest.raises(whorl.TypeMismatchError, match="expects BGV evaluation keys"):
-        EvaluationKeys.load(path, True)
-    with pytest.raises(whorl.TypeMismatchError, match="BGV evaluation keys"):
-        binfhe.EvaluationKeys.load(files["keys"], True)
-
-
 def test_size_limits(files: dict[str, Path]) -> None:
     with pytest.raises(whorl.OversizedError):
         EvaluationKeys.load(files["keys"], True, max_bytes=1000)
@@ -84,15 +49,6 @@ def test_size_limits(files: dict[str, Path]) -> None:
     assert Ciphertexts.load(files["ciphertexts"], True, max_bytes=2 * size).size == 2
     with pytest.raises(whorl.OversizedError, match="unpack"):
         Ciphertexts.load(files["ciphertexts"], True, max_bytes=size)
-
-
-def test_a_server_from_a_path(toy_bgv: BgvKit, files: dict[str, Path], tmp_path: Path) -> None:
-    path = tmp_path / "keys.whorl"
-    path.write_bytes(files["keys"].read_bytes())
-    server = Server(path, device="cpu", allow_insecure=True)
-    path.unlink()
-    a = server.upload(Ciphertexts.load(files["ciphertexts"], True))
-    assert toy_bgv.client.decrypt((a * a).rotate(1))[:, 0].tolist() == [4, 16]
 
 
 def test_files_of_other_keys_and_parameters_are_refused_in_use(

@@ -1,7 +1,5 @@
 """Keys hold what was asked for; what is secret stays where it is."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 
@@ -9,49 +7,7 @@ import numpy as np
 import pytest
 from support import BgvKit, run_python
 from whorl import OutOfMemoryError, ParameterError
-from whorl.bgv import (
-    Server,
-)
-
-
-def test_keys_hold_what_was_asked_for(toy_bgv: BgvKit) -> None:
-    client, half = toy_bgv.client, toy_bgv.N // 2
-    keys = client.evaluation_keys(3, np.array([1, 2, -1, 0, 1]), swap_rows=True)
-    assert keys.relinearise == 3 and keys.swap_rows
-    assert keys.rotations == (1, 2, half - 1)
-    powers = tuple(1 << k for k in range(9))
-    for length in (3, toy_bgv.N - 1, 10 * toy_bgv.N):
-        for_sums = client.evaluation_keys(sums=length)
-        assert for_sums.rotations == powers and for_sums.swap_rows
-    assert client.evaluation_keys(sums=1).rotations == ()
-    assert client.evaluation_keys(2).nbytes == 0
-    for part in ("relinearise=3", "3 rotations", "swap_rows", "MiB"):
-        assert part in repr(keys)
-    for request in ({}, {"rotations": [1, -1, 4]}, {"relinearise": 5, "swap_rows": True}):
-        size = toy_bgv.parameters.key_size(**request)  # type: ignore[arg-type]
-        made = client.evaluation_keys(**request)  # type: ignore[arg-type]
-        assert size == made.nbytes
-        count = toy_bgv.parameters.key_count(**request)  # type: ignore[arg-type]
-        assert size == count * toy_bgv.parameters.key_size()
-        assert size <= len(made.to_bytes()) <= size + 1024
-        # On a device the uniform halves are there, too.
-        assert Server(made, device="cpu").key_bytes >= 2 * (size - 1024)
-    assert toy_bgv.parameters.key_count(2) == 0
-    assert toy_bgv.parameters.key_count(5, [1, -1, 1], False, 4) == 3 + 1 + 9 + 1
-
-
-def test_progress(toy_bgv: BgvKit) -> None:
-    seen: list[tuple[int, int]] = []
-    toy_bgv.client.evaluation_keys(3, [1, 2], progress=lambda *report: seen.append(report))
-    assert seen[-1] == (9, 9) and all(total == 9 for _, total in seen)
-    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
-
-    def stop(done: int, total: int) -> None:
-        raise KeyboardInterrupt(f"{done} of {total}")
-
-    with pytest.raises(KeyboardInterrupt):
-        toy_bgv.client.evaluation_keys(3, progress=stop)
-    toy_bgv.client.evaluation_keys(3, progress=True)
+from whorl.bgv import Server
 
 
 def test_a_client_shows_and_sends_nothing(toy_bgv: BgvKit) -> None:

@@ -1,7 +1,5 @@
 """Operators of arrays on a device against NumPy."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -10,9 +8,7 @@ import whorl
 from bgv_values import packing, product, random_values, rolled
 from support import BGV_ROTATIONS, BgvKit, make_bgv_kit
 from whorl import bgv
-from whorl.bgv import (
-    EncryptedArray,
-)
+from whorl.bgv import EncryptedArray
 
 
 def test_operators(any_bgv: BgvKit, generator: np.random.Generator) -> None:

@@ -1,16 +1,11 @@
 """Parameters: chosen from a depth, or a literal of one's own."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
 import whorl
 from support import BgvKit, bgv_literal, make_bgv_kit
-from whorl.bgv import (
-    parameters,
-    plain_modulus,
-)
+from whorl.bgv import parameters, plain_modulus
 
 
 def test_parameters_are_chosen_from_a_depth() -> None:

@@ -1,7 +1,5 @@
 """Plaintexts that are encoded and uploaded once."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np
@@ -9,10 +7,7 @@ import pytest
 import whorl
 from bgv_values import packing, product, random_values
 from support import BgvKit, make_bgv_kit
-from whorl.bgv import (
-    Plaintexts,
-    Server,
-)
+from whorl.bgv import Plaintexts, Server
 
 
 def test_prepared_plaintexts(any_bgv: BgvKit, generator: np.random.Generator) -> None:

@@ -1,7 +1,5 @@
 """Plans: what a dry run promises holds when the function runs on ciphertexts."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

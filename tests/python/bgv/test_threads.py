@@ -1,7 +1,5 @@
 """Threads, the collector of garbage, and Ctrl-C beside calls in progress."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

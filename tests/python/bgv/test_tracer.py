@@ -1,7 +1,5 @@
 """The tracer of plans against a server, operation by operation, on random circuits."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Over the values of each vector: matrices, dot products, sums, means; vectors longer than N."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Arrays of ciphertexts behave as NumPy's arrays of their messages do."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """What fails too often is refused, and accepted knowingly."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Files of FHEW/TFHE: what is saved is what is loaded; each kind of bad input has its exception."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Gates: truth tables on any shape, broadcasting, determinism."""
 
-from __future__ import annotations
-
 import itertools
 import threading
 import time

@@ -1,7 +1,5 @@
 """Gates on ciphertexts and bits that are known: no bootstrap where none is needed."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """EvalFloor, EvalSign and EvalDecomp: shapes, encodings, files, misuse."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Look-up tables: each kind, one a ciphertext, callables, misuse."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import whorl

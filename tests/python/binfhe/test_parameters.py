@@ -1,15 +1,10 @@
 """Parameters: named sets, and literals of one's own."""
 
-from __future__ import annotations
-
 import pytest
 import whorl
 from support import TOY, Kit
 from whorl._core import rounded
-from whorl.binfhe import (
-    parameter_sets,
-    parameters,
-)
+from whorl.binfhe import parameter_sets, parameters
 
 
 def test_every_named_set_exists_and_says_what_it_is() -> None:

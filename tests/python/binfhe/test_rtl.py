@@ -1,7 +1,5 @@
 """The accelerator's model as a device: what it answers is what the CPU answers, bit for bit."""
 
-from __future__ import annotations
-
 import os
 
 import numpy as np

@@ -1,44 +1,13 @@
 """Arrays behave as NumPy's, on the host and on a device."""
 
-from __future__ import annotations
-
 import pickle
-from typing import Any
 
 import numpy as np
 import pytest
 import whorl
 from ckks_values import check
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 from support import CkksKit, run_python
 from whorl.ckks import Ciphertexts, EncryptedArray, concatenate, stack
-
-
-@given(data=st.data())
-def test_arrays_index_as_numpy_does(toy_ckks: CkksKit, data: st.DataObject) -> None:
-    shape = data.draw(hnp.array_shapes(max_dims=3, max_side=3))
-    numbers = np.arange(int(np.prod(shape))).reshape(shape) / 32
-    host = toy_ckks.client.encrypt(numbers[..., None])
-    device = toy_ckks.server.upload(host)
-    key: Any = data.draw(
-        st.one_of(
-            hnp.basic_indices(shape, allow_newaxis=True),
-            hnp.integer_array_indices(shape),
-            hnp.arrays(np.bool_, shape),
-        )
-    )
-    expected = numbers[key]
-    for whole in (host, device):
-        if expected.size == 0:
-            with pytest.raises(whorl.ShapeError, match="empty"):
-                whole[key]
-            continue
-        part = whole[key]
-        assert part.shape == expected.shape
-        values = toy_ckks.client.decrypt(part, raw=True)[..., 0]
-        assert np.abs(values - expected).max() < 1e-6
 
 
 def test_arrays_are_sequences(toy_ckks: CkksKit) -> None:

@@ -6,8 +6,6 @@ integers, and has v itself; then s = (v - c_0)/c_1. Nothing of the library is us
 numbers and the ciphertexts.
 """
 
-from __future__ import annotations
-
 import ctypes
 import hashlib
 import math

@@ -1,7 +1,5 @@
 """Bootstrapping: refreshed ciphertexts hold the same values, at the level of fresh ones."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Bounds of values: what may not fit is refused, and what is known of zeros and of products."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Encryption, decryption and release."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

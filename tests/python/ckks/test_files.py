@@ -1,23 +1,12 @@
 """Files of CKKS: what is saved is what is loaded; each kind of bad input has its own exception."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
 import pytest
 import whorl
-from support import RING_PASSPHRASE, BgvKit, CkksKit, pickled, save_ring_files
-from whorl import bgv
-from whorl.ckks import (
-    Ciphertexts,
-    Client,
-    EvaluationKeys,
-    Parameters,
-    PublicKey,
-    Server,
-    parameters,
-)
+from support import RING_PASSPHRASE, CkksKit, save_ring_files
+from whorl.ckks import Ciphertexts, Client, EvaluationKeys, Parameters, PublicKey, parameters
 
 VALUES = np.array([[0.5, 0.25], [-0.5, 1.0]])
 
@@ -52,35 +41,6 @@ def test_round_trips(toy_ckks: CkksKit, files: dict[str, Path]) -> None:
     assert files["secret"].stat().st_mode & 0o777 == 0o600
 
 
-def test_what_may_travel_can_be_pickled(toy_ckks: CkksKit) -> None:
-    assert pickled(toy_ckks.parameters) == toy_ckks.parameters
-    keys = pickled(toy_ckks.keys)
-    x = pickled(toy_ckks.client.public_key()).encrypt(VALUES)
-    y = pickled(x.reshape(2, 1))
-    assert y.shape == (2, 1) and np.array_equal(x.data, y.data) and y.error == x.error
-    # The same bits come out whoever made the server.
-    one, other = (Server(k, device="cpu", threads=1).multiply(x, x) for k in (keys, toy_ckks.keys))
-    assert np.array_equal(one.to_host().data, other.to_host().data)
-
-
-def test_fresh_ciphertexts_travel_with_their_seed(toy_ckks: CkksKit) -> None:
-    whole = toy_ckks.client.encrypt(np.zeros((4, 8)))
-    part = whole[1::2]
-    assert len(part.to_bytes()) < 0.55 * part.nbytes
-    assert np.array_equal(pickled(part).data, part.data)
-
-
-def test_the_schemes_do_not_read_each_others_files(
-    toy_bgv: BgvKit, files: dict[str, Path], tmp_path: Path
-) -> None:
-    path = tmp_path / "keys.whorl"
-    toy_bgv.keys.save(path)
-    with pytest.raises(whorl.TypeMismatchError, match="expects CKKS evaluation keys"):
-        EvaluationKeys.load(path, True)
-    with pytest.raises(whorl.TypeMismatchError, match="CKKS evaluation keys"):
-        bgv.EvaluationKeys.load(files["keys"], True)
-
-
 def test_size_limits(files: dict[str, Path]) -> None:
     for work in (
         lambda: EvaluationKeys.load(files["keys"], True, max_bytes=1000),
@@ -92,13 +52,3 @@ def test_size_limits(files: dict[str, Path]) -> None:
     ):
         with pytest.raises(whorl.OversizedError):
             work()
-
-
-def test_a_server_from_a_path(toy_ckks: CkksKit, files: dict[str, Path], tmp_path: Path) -> None:
-    path = tmp_path / "keys.whorl"
-    path.write_bytes(files["keys"].read_bytes())
-    server = Server(path, device="cpu", allow_insecure=True)
-    path.unlink()
-    a = server.upload(Ciphertexts.load(files["ciphertexts"], True))
-    turned = toy_ckks.client.decrypt((a * a).rotate(1), raw=True)
-    assert np.abs(turned - np.roll(VALUES**2, -1, axis=-1)).max() < 1e-6

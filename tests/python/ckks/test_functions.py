@@ -1,7 +1,5 @@
 """Signs, comparisons and smooth functions, in clear and of ciphertexts."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from typing import Any

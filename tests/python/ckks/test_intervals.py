@@ -1,7 +1,5 @@
 """Where values lie: both ends of their interval, and what lies in slots behind them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

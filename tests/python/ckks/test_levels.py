@@ -1,7 +1,5 @@
 """Levels, scales, bounds and errors, as Python shows them."""
 
-from __future__ import annotations
-
 import math
 import re
 

@@ -1,7 +1,5 @@
 """Linear maps of encrypted vectors against NumPy's, and in clear."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from typing import Any

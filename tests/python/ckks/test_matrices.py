@@ -1,7 +1,5 @@
 """Products of encrypted matrices against NumPy's."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Named sets: their contents, which no change of the library may change."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import whorl

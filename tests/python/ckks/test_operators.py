@@ -1,7 +1,5 @@
 """Operators of arrays on a device against NumPy's complex128."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any

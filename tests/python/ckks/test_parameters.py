@@ -1,7 +1,5 @@
 """Parameters: what is picked, literals, and what is refused."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Polynomials in clear and of ciphertexts, and functions that they approximate."""
 
-from __future__ import annotations
-
 import math
 import pickle
 from typing import Any

@@ -1,7 +1,5 @@
 """The bits of precision of known errors."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

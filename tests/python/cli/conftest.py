@@ -1,7 +1,5 @@
 """The folder that commands run in."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The commands with CKKS: numbers of any kind, raw and released results."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

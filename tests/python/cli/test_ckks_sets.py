@@ -1,7 +1,5 @@
 """The commands with named sets of CKKS, and bootstraps in expressions."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The command, end to end, in processes of its own that share files only."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -319,35 +317,48 @@ def test_bench_run_refuses(shell: Shell) -> None:
     assert "cuda:all" in shell("bench", "run", "--params", SET, "--device", "cuda:x", code=1)
 
 
-def test_bench_bgv(shell: Shell) -> None:
-    arguments = ("--depth", "1", "--runs", "2", "--device", "cpu")
-    ops = [
-        *("add", "mult_plain", "mult", "mult_relin", "square", "rotate", "rotate_many"),
-        *("swap_rows", "rescale", "encrypt", "decrypt", "keygen", "end_to_end"),
-    ]
-    chosen = [part for op in ops for part in ("--op", op)]
-    printed = shell("bench", "bgv", *arguments, *chosen, "--json", "--record", "bgv.jsonl")
-    assert (shell.folder / "bgv.jsonl").read_text(encoding="utf-8") == printed
+RING_OPS = ("add", "mult_plain", "mult", "mult_relin", "square", "rotate", "rotate_many", "rescale")
+COMMON_OPS = ("encrypt", "decrypt", "keygen", "end_to_end")
+
+
+@pytest.mark.parametrize(
+    ("scheme", "depth", "ops", "more", "part"),
+    [
+        ("bgv", "1", ("swap_rows",), ("--limbs", "2"), "N = 8192, t = 65537"),
+        (
+            *("ckks", "4"),
+            ("mult_integer", "mult_relin_rescale", "conjugate", "polynomial", "matrix"),
+            ("--level", "1", "--slots", "8"),
+            "slots, 4 levels above",
+        ),
+    ],
+)
+def test_bench_ring(
+    shell: Shell, scheme: str, depth: str, ops: tuple[str, ...], more: tuple[str, ...], part: str
+) -> None:
+    bench = ("bench", scheme, "--depth", depth, "--runs", "2", "--device", "cpu")
+    all_ops = [*RING_OPS, *ops, *COMMON_OPS]
+    chosen = [word for op in all_ops for word in ("--op", op)]
+    printed = shell(*bench, *chosen, "--json", "--record", "records.jsonl")
+    assert (shell.folder / "records.jsonl").read_text(encoding="utf-8") == printed
+    (shell.folder / "records.jsonl").unlink()
     records = [json.loads(line) for line in printed.splitlines()]
-    assert [r["op"] for r in records] == ops
+    assert sorted(r["op"] for r in records) == sorted(all_ops)
     for r in records:
-        assert (r["bench"], r["scheme"], r["batch"], r["unit"]) == ("bgv", "bgv", 1, "s")
+        assert (r["bench"], r["scheme"], r["batch"], r["unit"]) == (scheme, scheme, 1, "s")
         assert (r["device"], r["runs"], r["security_bits"] >= 128) == ("cpu", 2, True)
         assert r["transfers"] == ("included" if r["op"] == "end_to_end" else "excluded")
         assert 0 < r["min"] <= r["median"] <= r["max"]
-    shown = shell("bench", "bgv", *arguments, "--batch", "3", "--limbs", "2")
-    for part in ("N = 8192, t = 65537", "keys", "cpu", "mult_relin", "rotate", "/s"):
-        assert part in shown
-    lines = shell("bench", "bgv", *arguments, "--batch", "3", "--op", "add", "--json").splitlines()
-    assert [(json.loads(x)["batch"], json.loads(x)["unit"]) for x in lines] == [
-        (1, "s"),
-        (3, "1/s"),
-    ]
-    coefficients = ("--plain-modulus", "1000", "--coefficients")
-    assert "coefficients only" in shell("bench", "bgv", *arguments, *coefficients, "--op", "add")
+    shown = shell(*bench, "--batch", "3", *more)
+    for each in (part, "keys", "cpu", "mult_relin", "rotate", "/s"):
+        assert each in shown
+    lines = map(json.loads, shell(*bench, "--batch", "3", "--op", "ADD", "--json").splitlines())
+    assert [(line["batch"], line["unit"]) for line in lines] == [(1, "s"), (3, "1/s")]
 
 
 def test_bench_bgv_refuses(shell: Shell) -> None:
+    coefficients = ("--depth", "1", "--plain-modulus", "1000", "--coefficients")
+    assert "coefficients only" in shell("bench", "bgv", *coefficients, "--op", "add")
     assert "bootstrap" in shell("bench", "bgv", "--op", "bootstrap", code=2)
     assert "depth 90" in shell("bench", "bgv", "--depth", "90", code=1)
     assert "EncodingError" in shell(
@@ -490,33 +501,6 @@ def test_tables_hold_integers() -> None:
     for text in ("2.0**2000 // x", "~" * 100_000 + "x"):
         with pytest.raises(ValueError, match=r"^--lut '.{1,220}': "):
             _expressions.table(text, 4, 4)
-
-
-def test_bench_ckks(shell: Shell) -> None:
-    arguments = ("--depth", "4", "--runs", "2", "--device", "cpu")
-    ops = [
-        *("add", "mult_plain", "mult_integer", "mult", "mult_relin", "mult_relin_rescale"),
-        *("square", "rotate", "rotate_many", "conjugate", "polynomial", "rescale", "matrix"),
-        *("encrypt", "decrypt", "keygen", "end_to_end"),
-    ]
-    chosen = [part for op in ops for part in ("--op", op)]
-    printed = shell("bench", "ckks", *arguments, *chosen, "--json", "--record", "ckks.jsonl")
-    assert (shell.folder / "ckks.jsonl").read_text(encoding="utf-8") == printed
-    records = [json.loads(line) for line in printed.splitlines()]
-    assert [r["op"] for r in records] == ops
-    for r in records:
-        assert (r["bench"], r["scheme"], r["batch"], r["unit"]) == ("ckks", "ckks", 1, "s")
-        assert (r["device"], r["runs"], r["security_bits"] >= 128) == ("cpu", 2, True)
-        assert r["transfers"] == ("included" if r["op"] == "end_to_end" else "excluded")
-        assert 0 < r["min"] <= r["median"] <= r["max"]
-    shown = shell("bench", "ckks", *arguments, "--batch", "3", "--level", "1", "--slots", "8")
-    for part in ("slots, 4 levels above", "keys", "cpu", "mult_relin", "rotate", "/s"):
-        assert part in shown
-    lines = shell("bench", "ckks", *arguments, "--batch", "3", "--op", "ADD", "--json").splitlines()
-    assert [(json.loads(x)["batch"], json.loads(x)["unit"]) for x in lines] == [
-        (1, "s"),
-        (3, "1/s"),
-    ]
 
 
 def test_bench_ckks_refuses(shell: Shell) -> None:

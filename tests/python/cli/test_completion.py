@@ -1,7 +1,5 @@
 """What the TAB key gives, in each shell."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

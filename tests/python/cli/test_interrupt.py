@@ -1,7 +1,5 @@
 """Ctrl-C anywhere: one line, status 130, and nothing left behind."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

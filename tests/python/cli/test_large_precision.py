@@ -1,7 +1,5 @@
 """Signs, rounding and digits on the command line."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`whorl rtl explore`, and the designs behind it."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

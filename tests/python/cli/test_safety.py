@@ -1,7 +1,5 @@
 """What the command does with secrets, with failures, and with what it is given."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """One set of commands for all schemes, made of what each scheme says of itself."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,8 +1,6 @@
 """What the command shows on a terminal, and what only there: bars, and the question for a
 passphrase."""
 
-from __future__ import annotations
-
 import os
 import pty
 import signal

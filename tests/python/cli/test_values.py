@@ -1,7 +1,5 @@
 """Values in files and arguments: every cell is read, or an error says which one is not."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,8 +1,6 @@
 """Every public method with operands of all kinds: a value, or an exception that the docs name, with
 a message of Whorl's own."""
 
-from __future__ import annotations
-
 import collections
 import datetime
 import decimal

@@ -1,7 +1,5 @@
 """Arguments of the wrong kind: the error names the argument and what was given."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

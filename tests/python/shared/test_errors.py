@@ -1,7 +1,5 @@
 """The exceptions are those of the library."""
 
-from __future__ import annotations
-
 import pickle
 import re
 

@@ -1,7 +1,5 @@
 """Programs end quietly, whatever still holds keys and arrays."""
 
-from __future__ import annotations
-
 import os
 import random
 from pathlib import Path

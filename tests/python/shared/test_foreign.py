@@ -4,8 +4,6 @@ All entries are tried in one process of their own, which says what came of each;
 the entry, and those after it, without an answer.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The server's half has nothing that makes, loads or uses a secret key."""
 
-from __future__ import annotations
-
 import pickle
 import re
 import shutil

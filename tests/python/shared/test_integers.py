@@ -1,7 +1,5 @@
 """Integers from users: what is wrong with one is said with the entry and its index."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Ctrl-C in long calls: how long it takes from the signal to KeyboardInterrupt."""
 
-from __future__ import annotations
-
 import signal
 import time
 from collections.abc import Callable

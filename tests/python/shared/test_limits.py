@@ -1,7 +1,5 @@
 """What strangers send and what callers ask for is bounded: sizes, costs, threads, memory, time."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """A scheme of others, tests/seams/schemes/null: two files over what all schemes share."""
 
-from __future__ import annotations
-
 import os
 import sys
 import warnings

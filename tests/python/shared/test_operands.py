@@ -1,7 +1,5 @@
 """Odd operands: the right value, or an error that says what to write."""
 
-from __future__ import annotations
-
 import contextlib
 import datetime
 import decimal

@@ -1,7 +1,5 @@
 """Files of the schemes over RNS rings: bad bytes, secrets where none belong, consent."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is saved, sent and pickled is checked before it is used."""
 
-from __future__ import annotations
-
 import copy
 import multiprocessing
 import operator

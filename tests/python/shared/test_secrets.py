@@ -1,7 +1,5 @@
 """What is secret stays where it is: pickling, representation, halves, forks."""
 
-from __future__ import annotations
-
 import copy
 import os
 import pickle

@@ -1,7 +1,5 @@
 """Servers of a service, of different schemes and clients, on one session."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 from typing import Any

@@ -1,18 +1,8 @@
 // A device by relay is short: one that counts an entry, and an accelerator that takes blind
 // rotation of two parameter sets and leaves the rest to the CPU.
-#include "backend/contract/relay.h"
-
-#include <gtest/gtest.h>
-
-#include <fstream>
-#include <string>
-#include <utility>
-
-#include "math/primes.h"
-#include "support/random.h"
 #include "support/reference_rotation.h"
 #include "support/rotation_shapes.h"
-#include "support/targets.h"
+#include "support/test.h"
 
 namespace whorl::backend {
 namespace {

@@ -2,20 +2,11 @@
 // lengths in front of values. Its reader takes the fields, rules and checks of our codecs.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <map>
-#include <string>
-#include <string_view>
-#include <tuple>
-#include <type_traits>
-#include <utility>
-#include <vector>
-
 #include "io/native/bgv_literal.h"
 #include "io/native/rlwe_codec.h"
 #include "schemes/bgv/account.h"
 #include "schemes/bgv/encoder.h"
+#include "support/test.h"
 
 namespace whorl::io {
 

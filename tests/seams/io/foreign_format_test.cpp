@@ -1,12 +1,7 @@
 // Files of another format beside ours: the bytes in front say which reader they are for, and both
 // hold to the same limits.
 #include "seams/io/foreign_format.h"
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-
-#include "support/message.h"
+#include "support/test.h"
 #include "unit/io/bgv_samples.h"
 #include "unit/io/expectations.h"
 

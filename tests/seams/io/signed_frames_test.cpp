@@ -1,15 +1,10 @@
 // Signed frames: a signature is a frame of its own type behind the frame whose digest it signs, of
 // any type that is saved. It is verified before anything is decoded.
-#include <gtest/gtest.h>
-
 #include <sodium.h>
-
-#include <algorithm>
-#include <array>
-#include <string>
 
 #include "io/native/frame.h"
 #include "io/native/payload.h"
+#include "support/test.h"
 #include "unit/io/bgv_samples.h"
 #include "unit/io/expectations.h"
 

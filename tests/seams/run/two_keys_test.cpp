@@ -1,14 +1,9 @@
 // Keys of two servers, each with a fleet of its own, take turns on hardware with room for one.
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <memory>
-#include <vector>
-
 #include "run/fleet.h"
 #include "run/keys.h"
 #include "run/move.h"
 #include "support/limited_device.h"
+#include "support/test.h"
 
 namespace whorl::run {
 namespace {

@@ -1,11 +1,9 @@
 // A device that has not every family of operations: servers that need what it lacks are refused
 // when they are made, by its name.
-#include <gtest/gtest.h>
-
-#include "backend/contract/relay.h"
 #include "support/bgv_sets.h"
 #include "support/binfhe_sets.h"
 #include "support/ckks_sets.h"
+#include "support/test.h"
 #include "whorl/ckks.h"
 
 namespace whorl {

@@ -1,12 +1,8 @@
 // Every rotation fits through the same entries: clients, keys and servers know nothing of it. The
 // CPU has kernels for all; another device takes blind_rotate alone.
-#include <gtest/gtest.h>
-
-#include "math/primes.h"
 #include "support/binfhe_sets.h"
-#include "support/message.h"
-#include "support/random.h"
 #include "support/slow_rotation.h"
+#include "support/test.h"
 #include "whorl/binfhe.h"
 
 namespace whorl::binfhe {

@@ -1,22 +1,12 @@
 // Servers of different schemes and of different keys on one session: keys take turns, arrays wait
 // in the host's memory, and the bits are those that each server gives alone.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <optional>
-#include <type_traits>
-#include <utility>
-#include <vector>
-
+#include "whorl/session.h"
 #include "backend/contract/device.h"
 #include "support/bgv_sets.h"
 #include "support/binfhe_sets.h"
 #include "support/limited_device.h"
-#include "support/targets.h"
+#include "support/test.h"
 #include "whorl/ckks/server.h"
-#include "whorl/error.h"
-#include "whorl/session.h"
 
 namespace whorl {
 namespace {

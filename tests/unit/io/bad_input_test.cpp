@@ -1,12 +1,7 @@
 // Bad payloads of FHEW/TFHE's types, in frames that are right: each kind gets its own exception,
 // none a crash and none a wrong object.
-#include <gtest/gtest.h>
-
-#include <limits>
-#include <random>
-
 #include "io/native/frame.h"
-#include "support/message.h"
+#include "support/test.h"
 #include "unit/io/binfhe_frames.h"
 #include "unit/io/expectations.h"
 #include "unit/io/samples.h"

@@ -1,12 +1,6 @@
 // What earlier versions of the library computed is computed again, bit for bit, on every device:
 // tests/data/format2/README.md says what its files hold.
-#include <gtest/gtest.h>
-
-#include <cstring>
-#include <filesystem>
-#include <string>
-
-#include "support/targets.h"
+#include "support/test.h"
 #include "support/test_data.h"
 #include "whorl/bgv.h"
 #include "whorl/io.h"

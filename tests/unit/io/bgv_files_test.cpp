@@ -1,8 +1,5 @@
 // Files of BGV: what it does not share with other schemes (rlwe_files_test.cpp).
-#include <gtest/gtest.h>
-
-#include <limits>
-
+#include "support/test.h"
 #include "unit/io/bgv_samples.h"
 #include "unit/io/rlwe_frames.h"
 

@@ -1,14 +1,7 @@
 // What is saved is what is loaded, as bytes and as files, for several parameter sets.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <filesystem>
-#include <optional>
-#include <random>
-
 #include "io/native/frame.h"
 #include "schemes/binfhe/account.h"
+#include "support/test.h"
 #include "unit/io/expectations.h"
 #include "unit/io/samples.h"
 #include "unit/io/temporary_folder.h"

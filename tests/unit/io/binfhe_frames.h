@@ -1,13 +1,7 @@
 // Small frames of FHEW/TFHE's types.
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <random>
-#include <string>
-#include <vector>
-
+#include "support/test.h"
 #include "unit/io/expectations.h"
 #include "unit/io/samples.h"
 

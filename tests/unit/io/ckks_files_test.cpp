@@ -1,10 +1,5 @@
 // Files of CKKS: what it does not share with other schemes (rlwe_files_test.cpp).
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <limits>
-
-#include "support/message.h"
+#include "support/test.h"
 #include "unit/io/ckks_samples.h"
 #include "unit/io/rlwe_frames.h"
 

@@ -1,11 +1,7 @@
 // A scheme that does nothing has files as soon as it has codecs.
-#include <gtest/gtest.h>
-
-#include <array>
-#include <numeric>
-
 #include "io/native/files.h"
 #include "io/native/secret_files.h"
+#include "support/test.h"
 #include "unit/io/expectations.h"
 #include "unit/io/samples.h"
 #include "unit/io/temporary_folder.h"

@@ -1,16 +1,8 @@
 // What tests of files share: frames with their loaders, the class of what is thrown, equal words.
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <cstring>
-#include <functional>
-#include <span>
-#include <string>
-
+#include "support/test.h"
 #include "unit/io/samples.h"
-#include "whorl/error.h"
 #include "whorl/io.h"
 
 namespace whorl::io::samples {

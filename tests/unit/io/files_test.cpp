@@ -1,23 +1,16 @@
 // Files: written whole or not at all, with the right mode, mapped without a copy.
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
 #include <csignal>
-#include <cstring>
-#include <fstream>
-#include <iterator>
-#include <random>
-#include <sstream>
 
 #include "io/atomic_file.h"
 #include "io/native/frame.h"
 #include "support/forked.h"
-#include "support/message.h"
 #include "support/sanitizers.h"
+#include "support/test.h"
 #include "unit/io/bgv_samples.h"
 #include "unit/io/samples.h"
 #include "unit/io/temporary_folder.h"

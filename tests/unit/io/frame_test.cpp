@@ -1,13 +1,7 @@
 // The frame around every type: each kind of damage to header, lengths or digest gets its own
 // exception, before the payload is understood.
 #include "io/native/frame.h"
-
-#include <gtest/gtest.h>
-
-#include <limits>
-#include <random>
-
-#include "support/message.h"
+#include "support/test.h"
 #include "unit/io/binfhe_frames.h"
 #include "unit/io/expectations.h"
 #include "unit/io/samples.h"

@@ -1,12 +1,7 @@
 // Files that earlier revisions wrote load, decrypt and evaluate; tests/data/format2/README.md says
 // what they hold.
-#include <gtest/gtest.h>
-
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-
 #include "support/bgv_sets.h"
+#include "support/test.h"
 #include "support/test_data.h"
 #include "unit/io/expectations.h"
 #include "unit/io/samples.h"

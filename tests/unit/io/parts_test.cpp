@@ -1,9 +1,6 @@
 // Parts of fresh batches, and vectors: what files keep of them, and what they refuse.
-#include <gtest/gtest.h>
-
-#include <random>
-
 #include "io/native/payload.h"
+#include "support/test.h"
 #include "unit/io/bgv_samples.h"
 #include "unit/io/expectations.h"
 

@@ -1,10 +1,5 @@
 // Secret keys under a passphrase.
-#include <gtest/gtest.h>
-
-#include <limits>
-#include <random>
-
-#include "support/message.h"
+#include "support/test.h"
 #include "unit/io/samples.h"
 
 namespace whorl::io {

@@ -1,19 +1,8 @@
 // Payloads: what the writer puts down the reader takes up, arrays and their shapes, and nothing may
 // be left over.
 #include "io/native/payload.h"
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <optional>
-#include <random>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "io/native/sink.h"
-#include "support/message.h"
+#include "support/test.h"
 #include "unit/io/binfhe_frames.h"
 #include "unit/io/expectations.h"
 #include "unit/io/samples.h"

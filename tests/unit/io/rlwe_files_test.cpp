@@ -1,17 +1,10 @@
 // Files of the schemes over RNS rings: what is saved is what is loaded, and bad bytes of every kind
 // get an exception of their own. What only one scheme has is in its own tests.
-#include <gtest/gtest.h>
 #include <sys/stat.h>
-
-#include <algorithm>
-#include <filesystem>
-#include <limits>
-#include <random>
-#include <type_traits>
 
 #include "io/native/frame.h"
 #include "math/text.h"
-#include "support/message.h"
+#include "support/test.h"
 #include "unit/io/bgv_samples.h"
 #include "unit/io/ckks_samples.h"
 #include "unit/io/expectations.h"

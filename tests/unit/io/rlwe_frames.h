@@ -1,14 +1,7 @@
 // Small frames of the schemes over RNS rings, and what their tests begin with.
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <cstddef>
-#include <cstdint>
-#include <random>
-#include <string>
-#include <vector>
-
+#include "support/test.h"
 #include "unit/io/expectations.h"
 #include "unit/io/rlwe_samples.h"
 #include "unit/io/temporary_folder.h"

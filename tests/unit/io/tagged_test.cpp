@@ -1,13 +1,8 @@
 // Tagged fields: the literals at the head of every payload.
-#include <gtest/gtest.h>
-
-#include <random>
-#include <utility>
-
 #include "io/native/bgv_literal.h"
 #include "io/native/binfhe_literal.h"
 #include "io/native/ckks_literal.h"
-#include "support/message.h"
+#include "support/test.h"
 #include "unit/io/expectations.h"
 #include "unit/io/samples.h"
 

@@ -1,8 +1,6 @@
 // One rule for words: what generates keys and what saves them agree on their width.
-#include <gtest/gtest.h>
-
-#include "math/primes.h"
 #include "support/binfhe_sets.h"
+#include "support/test.h"
 #include "unit/io/expectations.h"
 #include "unit/io/samples.h"
 #include "whorl/binfhe.h"

@@ -1,16 +1,5 @@
 #include "lattice/security.h"
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <cstdio>
-#include <fstream>
-#include <random>
-#include <set>
-#include <string>
-#include <tuple>
-#include <vector>
+#include "support/test.h"
 
 namespace whorl::lattice {
 namespace {

@@ -1,9 +1,5 @@
 #include "math/digest.h"
-
-#include <gtest/gtest.h>
-
-#include <string_view>
-#include <vector>
+#include "support/test.h"
 
 namespace whorl::math {
 namespace {

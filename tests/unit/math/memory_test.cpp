@@ -1,14 +1,8 @@
-#include "math/memory.h"
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
 #include <new>
-#include <vector>
 
-#include "support/message.h"
+#include "math/memory.h"
 #include "support/sanitizers.h"
+#include "support/test.h"
 
 namespace whorl::math {
 namespace {

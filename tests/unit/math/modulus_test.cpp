@@ -1,18 +1,7 @@
 // Moduli at the edges of their range, against plain division. Random moduli are in the property
 // tests.
 #include "math/modulus.h"
-
-#include <gtest/gtest.h>
-
-#include <bit>
-#include <limits>
-#include <numeric>
-#include <random>
-#include <type_traits>
-#include <vector>
-
-#include "math/primes.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::math {
 namespace {

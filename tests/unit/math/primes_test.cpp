@@ -1,11 +1,5 @@
-#include "math/primes.h"
-
-#include <gtest/gtest.h>
-
-#include <vector>
-
 #include "math/modulus.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::math {
 namespace {

@@ -1,13 +1,6 @@
 #include "math/process.h"
-
-#include <gtest/gtest.h>
-
-#include <mutex>
-#include <thread>
-#include <vector>
-
 #include "support/forked.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::math {
 namespace {

@@ -1,25 +1,14 @@
-#include "math/random.h"
-
-#include <gtest/gtest.h>
 #include <hwy/targets.h>
 #include <sodium.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <array>
-#include <bit>
 #include <csignal>
-#include <functional>
-#include <random>
-#include <set>
-#include <string>
-#include <vector>
 
 #include "math/keystream.h"
+#include "math/random.h"
+#include "support/test.h"
 #include "unit/math/test_statistics.h"
-#include "whorl/error.h"
 
 namespace whorl::math {
 namespace {

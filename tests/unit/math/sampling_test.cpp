@@ -1,16 +1,8 @@
-#include "math/sampling.h"
-
-#include <gtest/gtest.h>
 #include <hwy/targets.h>
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstdlib>
-#include <vector>
-
+#include "math/sampling.h"
+#include "support/test.h"
 #include "unit/math/test_statistics.h"
-#include "whorl/error.h"
 
 namespace whorl::math {
 namespace {

@@ -1,18 +1,11 @@
-#include "math/secret.h"
-
-#include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
 #include <concepts>
-#include <cstdint>
-#include <limits>
 #include <ostream>
-#include <type_traits>
-#include <utility>
 
-#include "whorl/error.h"
+#include "math/secret.h"
+#include "support/test.h"
 
 namespace whorl::math {
 namespace {

@@ -1,9 +1,7 @@
 // Chi-square against exact probabilities.
 #pragma once
 
-#include <cmath>
-#include <cstddef>
-#include <vector>
+#include "support/test.h"
 
 namespace whorl::math {
 

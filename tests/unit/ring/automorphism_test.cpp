@@ -1,13 +1,6 @@
 #include "ring/automorphism.h"
-
-#include <gtest/gtest.h>
-
-#include <vector>
-
 #include "ring/ntt_plan.h"
-#include "support/random.h"
-#include "support/schoolbook.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::ring {
 namespace {

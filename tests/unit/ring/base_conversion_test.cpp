@@ -1,13 +1,7 @@
 // Tables of base conversions against their definitions.
 #include "ring/base_conversion.h"
-
-#include <gtest/gtest.h>
-
-#include <vector>
-
 #include "support/rns.h"
-#include "support/schoolbook.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::ring {
 namespace {

@@ -1,15 +1,6 @@
 // Sets of primes against std::set.
 #include "ring/basis.h"
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <iterator>
-#include <set>
-#include <stdexcept>
-#include <vector>
-
-#include "support/random.h"
+#include "support/test.h"
 
 namespace whorl::ring {
 namespace {

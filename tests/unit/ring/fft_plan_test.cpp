@@ -1,13 +1,5 @@
 #include "ring/fft_plan.h"
-
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <numbers>
-#include <set>
-#include <utility>
-
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::ring {
 namespace {

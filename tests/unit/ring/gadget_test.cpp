@@ -1,15 +1,5 @@
 #include "ring/gadget.h"
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <bit>
-#include <cmath>
-
-#include "math/primes.h"
-#include "support/random.h"
-#include "support/schoolbook.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::ring {
 namespace {

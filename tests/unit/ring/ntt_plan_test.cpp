@@ -1,12 +1,5 @@
 #include "ring/ntt_plan.h"
-
-#include <gtest/gtest.h>
-
-#include <bit>
-
-#include "math/primes.h"
-#include "support/schoolbook.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::ring {
 namespace {

@@ -1,14 +1,6 @@
 #include "ring/rns_plan.h"
-
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <vector>
-
-#include "math/primes.h"
 #include "support/rns.h"
-#include "support/schoolbook.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::ring {
 namespace {

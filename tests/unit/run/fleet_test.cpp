@@ -1,15 +1,8 @@
 // Batches that stay on a fleet: the rule by which they are split, calls over their pieces,
 // failures.
-#include <gtest/gtest.h>
-
-#include <atomic>
-#include <chrono>
-#include <set>
-#include <thread>
-
 #include "run/move.h"
-#include "support/message.h"
 #include "support/scripted_fleet.h"
+#include "support/test.h"
 
 namespace whorl::run {
 namespace {

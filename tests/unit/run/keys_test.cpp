@@ -1,16 +1,10 @@
 // Keys on devices: within a budget, taking turns, shared by threads, short of memory.
-#include <gtest/gtest.h>
-
-#include <atomic>
-#include <thread>
-
 #include "run/keys.h"
 #include "run/move.h"
 #include "run/stored.h"
 #include "support/limited_device.h"
-#include "support/message.h"
-#include "support/random.h"
 #include "support/scripted_device.h"
+#include "support/test.h"
 
 namespace whorl::run {
 namespace {

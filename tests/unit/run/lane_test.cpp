@@ -1,11 +1,6 @@
 #include "run/lane.h"
-
-#include <gtest/gtest.h>
-
-#include <memory>
-#include <thread>
-
 #include "support/scripted_device.h"
+#include "support/test.h"
 
 namespace whorl::run {
 namespace {

@@ -1,14 +1,7 @@
 #include "run/residents.h"
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <memory>
-#include <utility>
-#include <vector>
-
 #include "run/lane.h"
 #include "support/scripted_device.h"
+#include "support/test.h"
 
 namespace whorl::run {
 namespace {

@@ -1,12 +1,7 @@
 // Arrays that are larger than a device's memory.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <numeric>
-
 #include "run/stored.h"
 #include "support/limited_device.h"
-#include "support/random.h"
+#include "support/test.h"
 
 namespace whorl::run {
 namespace {

@@ -1,12 +1,6 @@
 // Batches that pass through a fleet: order, failures, short memory, interrupts, several threads.
-#include <gtest/gtest.h>
-
-#include <atomic>
-#include <chrono>
-#include <thread>
-
-#include "support/message.h"
 #include "support/scripted_fleet.h"
+#include "support/test.h"
 
 namespace whorl::run {
 namespace {

@@ -1,16 +1,6 @@
 #include "run/threads.h"
-
-#include <gtest/gtest.h>
-
-#include <atomic>
-#include <chrono>
-#include <mutex>
-#include <set>
-#include <stdexcept>
-#include <thread>
-
 #include "run/fleet.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::run {
 namespace {

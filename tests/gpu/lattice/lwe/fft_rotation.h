@@ -1,11 +1,9 @@
 // What tests of blind rotation by FFT on a GPU share.
 #pragma once
 
-#include <cmath>
-#include <vector>
-
 #include "gpu/backend/compare.h"
 #include "lattice/lwe/noise.h"
+#include "support/test.h"
 
 namespace whorl::test {
 

@@ -2,11 +2,9 @@
 // encrypt the bits of a secret under the ring key 1, without noise: rows are (r, r) with r uniform,
 // and the message on top. After all steps b - a is the table times a power of X, but for what the
 // gadget drops and the FFT rounds.
-#include <algorithm>
-#include <vector>
-
 #include "gpu/backend/compare.h"
 #include "lattice/lwe/rotation_method.h"
+#include "support/test.h"
 
 namespace whorl::test {
 namespace {

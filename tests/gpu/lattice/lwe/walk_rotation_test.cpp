@@ -2,11 +2,9 @@
 // bit for bit; by FFT the same bits for any batch, and samples of what is rotated. Small N are
 // compared with exact integers in property/lattice/lwe/rotation_kinds_test.cpp, which runs here
 // too.
-#include <algorithm>
-#include <vector>
-
 #include "gpu/backend/compare.h"
 #include "support/rotation_kinds.h"
+#include "support/test.h"
 
 namespace whorl::test {
 namespace {

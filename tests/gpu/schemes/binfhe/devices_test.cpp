@@ -1,8 +1,7 @@
 // Several GPUs give what one gives, bit for bit and in order.
 #include "gpu/backend/compare.h"
 #include "support/binfhe_sets.h"
-#include "support/random.h"
-#include "support/targets.h"
+#include "support/test.h"
 #include "whorl/binfhe.h"
 
 namespace whorl::binfhe {

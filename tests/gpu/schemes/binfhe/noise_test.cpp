@@ -1,11 +1,6 @@
 // Noise of gates as they are used, against its formula: tests/noise measures shortened sets.
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <cstdio>
-
 #include "noise/schemes/binfhe/measure.h"
-#include "support/targets.h"
+#include "support/test.h"
 #include "whorl/binfhe.h"
 
 namespace whorl {

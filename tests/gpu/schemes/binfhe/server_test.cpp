@@ -1,12 +1,8 @@
 // The scheme on a GPU: every gate and kind of table decrypts right, and with the NTT gives the
 // ciphertexts that the CPU gives, bit for bit, whatever the batch.
-#include <algorithm>
-#include <bit>
-
 #include "backend/cuda/runtime/launch_queue.h"
 #include "support/binfhe_sets.h"
-#include "support/random.h"
-#include "support/targets.h"
+#include "support/test.h"
 #include "whorl/binfhe.h"
 
 namespace whorl::binfhe {

@@ -1,9 +1,7 @@
 // A GPU, and several of them, give the bits of the CPU: each operation of CKKS, and circuits up to
 // a whole bootstrap.
-#include <gtest/gtest.h>
-
 #include "support/ckks_bits.h"
-#include "support/targets.h"
+#include "support/test.h"
 
 namespace whorl::ckks {
 namespace {

@@ -4,20 +4,12 @@
 //
 // A bound fails for a sample with probability below 2^-43 for each of N/2 pairs of roots
 // (docs/bgv-noise.md): with N up to 2^14 and a few hundred samples below 2^-22.
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <complex>
-#include <functional>
-#include <numbers>
-
-#include "backend/contract/lwe.h"
+#include "schemes/bgv/noise.h"
 #include "lattice/rlwe/secret.h"
 #include "ring/automorphism.h"
 #include "schemes/bgv/derived.h"
-#include "schemes/bgv/noise.h"
 #include "support/bgv_sets.h"
-#include "support/targets.h"
+#include "support/test.h"
 
 namespace whorl::bgv {
 namespace {

@@ -1,13 +1,6 @@
 // Noise of whole bootstraps at q, and how often they fail, against what Parameters promises.
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <cstdlib>
-#include <string>
-#include <vector>
-
 #include "noise/schemes/binfhe/measure.h"
-#include "support/targets.h"
+#include "support/test.h"
 #include "whorl/binfhe/server.h"
 
 namespace whorl {

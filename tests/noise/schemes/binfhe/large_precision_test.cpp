@@ -1,13 +1,8 @@
 // Errors that floorings leave, and how often they fail, against the formulas.
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <vector>
-
+#include "schemes/binfhe/large_precision.h"
 #include "noise/schemes/binfhe/measure.h"
 #include "schemes/binfhe/account.h"
-#include "schemes/binfhe/large_precision.h"
-#include "support/targets.h"
+#include "support/test.h"
 #include "whorl/binfhe/server.h"
 
 namespace whorl {

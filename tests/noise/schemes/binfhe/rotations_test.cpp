@@ -1,14 +1,6 @@
 // Noise of every method of blind rotation, and how often gates by it fail, against the formulas.
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <cstdlib>
-#include <string>
-#include <vector>
-
-#include "math/primes.h"
 #include "noise/schemes/binfhe/measure.h"
-#include "support/targets.h"
+#include "support/test.h"
 
 namespace whorl {
 namespace {

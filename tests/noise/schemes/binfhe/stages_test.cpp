@@ -1,14 +1,7 @@
 // Fresh encryptions, modulus switching and key switching against their formulas.
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <numeric>
-#include <string>
-#include <vector>
-
 #include "math/sampling.h"
 #include "noise/schemes/binfhe/measure.h"
-#include "support/targets.h"
+#include "support/test.h"
 
 namespace whorl {
 namespace {

@@ -1,14 +1,9 @@
 // Blind rotation by every kind of key but GINX' own, with digits of a gadget and with a raised
 // modulus, against exact integers: on every SIMD target, number of threads and split of a batch,
 // and on GPUs those that they have kernels for.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-
-#include "lattice/lwe/noise.h"
 #include "support/rotation_kinds.h"
-#include "support/targets.h"
+#include "lattice/lwe/noise.h"
+#include "support/test.h"
 
 namespace whorl::lattice::lwe {
 namespace {
@@ -16,8 +11,6 @@ namespace {
 using backend::Arithmetic;
 using Kind = RotationMethod::Kind;
 using test::Executor;
-using test::get;
-using test::put;
 using Case = test::RotationOfKind;
 
 template <class Word>
@@ -26,23 +19,15 @@ void check_exact(const Case& c, std::size_t count, test::Random& random) {
   const auto key = test::random_key<Word>(c, Arithmetic::ntt, random);
   const auto lwe = test::exponents(c, count, random);
   const auto luts = random.residues<Word>(std::size_t{2} * c.N, key.shape.Q);
-  std::vector<std::uint32_t> index(count);
-  for (auto& i : index) i = static_cast<std::uint32_t>(random.below(2));
+  const auto index = test::random_tables(count, 2, random);
   const auto expected = test::by_formula(key, lwe, luts, index);
   test::on_each_device([&](const Executor& on) {
     if (on.gpu() && !test::has_gpu_kernel(key.shape)) return test::expect_refused<Word>(on, key);
     for (const auto& [name, way, device] : on.variants()) {
       const auto prepared = device->template rotation<Word>().prepare(key.shape, key.source());
       ASSERT_TRUE(test::rotate(*device, *prepared, lwe, luts, index) == expected) << name;
-      // One by one, as samples of coefficient 0.
-      const auto x = put(*device, std::vector<std::uint32_t>(lwe.begin(), lwe.begin() + c.n + 1));
-      const auto tables = put(*device, luts);
-      auto sample = device->template allocate<Word>(c.N + 1);
-      device->template rotation<Word>().rotate_extract(
-          *prepared, {x.slice(), tables.slice(), std::span(index).first(1)}, 0, sample.slice());
-      const auto got = get(*device, sample);
-      ASSERT_EQ(got[0], expected[0]) << name;
-      ASSERT_EQ(got[c.N], expected[c.N]) << name;
+      const std::vector<std::uint32_t> one(lwe.begin(), lwe.begin() + c.n + 1);
+      test::check_samples<Word>(*device, *prepared, one, luts, {index[0]}, random);
     }
   });
 }
@@ -145,13 +130,7 @@ void check_fft(const Case& c, test::Random& random) {
     for (const auto& [name, way, device] : on.variants()) {
       const auto prepared = device->template rotation<Word>().prepare(shape, key.source());
       const auto got = test::rotate(*device, *prepared, lwe, luts, index);
-      double largest = 0;
-      for (std::size_t j = 0; j < got.size(); ++j) {
-        ASSERT_LT(got[j], Q);
-        const auto difference = test::centred((got[j] + Q - expected[j]) % Q, Q);
-        largest = std::max(largest, std::abs(static_cast<double>(difference)));
-      }
-      EXPECT_LE(largest, bound) << name;
+      EXPECT_LE(test::largest_difference(got, expected, Q), bound) << name;
       // Bits do not depend on how a batch is split.
       const auto alone = test::rotate<Word>(
           *device, *prepared, std::vector<std::uint32_t>(lwe.begin(), lwe.begin() + c.n + 1), luts,

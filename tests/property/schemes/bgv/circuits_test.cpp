@@ -15,16 +15,10 @@
 // bound, which nothing is promised of. wrong: values; differing: results that were not the same
 // bits on all devices; over_bound: ciphertexts with less budget than their bound said; least_slack:
 // what bounds were at least too careful by, in bits.
-#include <gtest/gtest.h>
-
-#include <cstdio>
-#include <cstdlib>
-#include <functional>
-
-#include "support/bgv_sets.h"
 #include "support/circuits.h"
+#include "support/bgv_sets.h"
+#include "support/test.h"
 #include "whorl/bgv/server.h"
-#include "whorl/error.h"
 
 namespace whorl::bgv {
 namespace {

@@ -1,8 +1,6 @@
 // Random circuits of gates on bootstrapped bits against the same circuits on plain bits.
-#include <gtest/gtest.h>
-
 #include "support/binfhe_sets.h"
-#include "support/random.h"
+#include "support/test.h"
 #include "whorl/binfhe.h"
 
 namespace whorl::binfhe {

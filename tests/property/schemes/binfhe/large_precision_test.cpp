@@ -1,19 +1,10 @@
 // EvalFloor, EvalSign and EvalDecomp against the clear: first OpenFHE's functions of phases, and by
 // them the server. WHORL_TEST_LARGE=<number>: inputs of each operation, set and p, 64 by default;
 // 12,000 in `make test-full`, which are more than 100,000 of each operation in all.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <bit>
-#include <cstdlib>
-#include <string>
-#include <vector>
-
 #include "support/binfhe_sets.h"
 #include "support/large_precision_model.h"
 #include "support/large_sets.h"
-#include "support/random.h"
-#include "support/targets.h"
+#include "support/test.h"
 #include "whorl/binfhe.h"
 
 namespace whorl::binfhe {

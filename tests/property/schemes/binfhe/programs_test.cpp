@@ -10,24 +10,12 @@
 // deep: programs with operations of large precision. dropped: operations that the server refused.
 // wrong: messages. over_bound: errors of more than nine of the deviations that the server stated,
 // of which one in 10^18 is; least_slack: how far below that all errors were, in bits.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <functional>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "schemes/binfhe/account.h"
 #include "support/binfhe_sets.h"
 #include "support/circuits.h"
+#include "support/test.h"
 #include "support/truth.h"
 #include "whorl/binfhe.h"
-#include "whorl/error.h"
 
 namespace whorl::binfhe {
 namespace {

@@ -1,13 +1,7 @@
 // The noise that a server states is an upper bound, whatever its arrays have in common: random
 // sums, parts and joins of them, against the weights of every error in every ciphertext.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <map>
-
 #include "support/binfhe_sets.h"
-#include "support/random.h"
+#include "support/test.h"
 #include "whorl/binfhe.h"
 
 namespace whorl::binfhe {

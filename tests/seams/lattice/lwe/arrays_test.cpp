@@ -1,12 +1,9 @@
 // What LWE arrays must hold: moduli that are no powers of two, words of 64 bits, both dimensions,
 // several coefficients of one rotation.
-#include <gtest/gtest.h>
-
 #include "lattice/lwe/evaluator.h"
 #include "lattice/lwe/keys.h"
 #include "lattice/lwe/rotation_method.h"
-#include "math/primes.h"
-#include "support/random.h"
+#include "support/test.h"
 
 namespace whorl::lattice::lwe {
 namespace {

@@ -1,17 +1,12 @@
 // CMUX trees over arrays of ring ciphertexts modulo one Q, as accumulators of blind rotations are:
 // an RGSW ciphertext is a blind-rotation key of one coefficient, made from a bit of data, and its
 // product with any array on a device is made of the entries that there are.
-#include <gtest/gtest.h>
-
-#include <vector>
-
 #include "lattice/lwe/evaluator.h"
 #include "lattice/lwe/keys.h"
 #include "lattice/lwe/rgsw.h"
 #include "lattice/lwe/rotation_method.h"
-#include "math/primes.h"
-#include "support/random.h"
 #include "support/strained_device.h"
+#include "support/test.h"
 
 namespace whorl::lattice::lwe {
 namespace {

@@ -1,11 +1,7 @@
 // A BFV product is the evaluator's operations in another order: extend, tensor, scale by t, divide
 // by Q, extend back (Bajard, Eynard, Hasan, Zucca, SAC 2016, by exact conversions).
-#include <gtest/gtest.h>
-
-#include <vector>
-
-#include "math/primes.h"
 #include "support/rlwe_rig.h"
+#include "support/test.h"
 
 namespace whorl::lattice::rlwe {
 namespace {

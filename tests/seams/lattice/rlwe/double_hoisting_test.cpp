@@ -1,15 +1,9 @@
 // A device that fuses weighted inner products (double hoisting: Bossuat, Mouchet, Troncoso-
 // Pastoriza, Hubaux, EUROCRYPT 2021, §4) overrides one entry and says how many terms it takes at
 // once. Evaluators give it as many, and results have the same bits as without it.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <mutex>
-#include <utility>
-#include <vector>
-
 #include "ring/automorphism.h"
 #include "support/rlwe_rig.h"
+#include "support/test.h"
 
 namespace whorl::lattice::rlwe {
 namespace {

@@ -1,11 +1,8 @@
 // External products over RNS rings are the evaluator's operations: RGSW ciphertexts are two
 // switching keys, one from m and one from m·s, and a product is digits, inner products and one
 // division. A tree of them chooses among arrays that stay on two devices.
-#include <gtest/gtest.h>
-
-#include <vector>
-
 #include "support/rlwe_rig.h"
+#include "support/test.h"
 
 namespace whorl::lattice::rlwe {
 namespace {

@@ -2,14 +2,8 @@
 // as many, or as many keys as there is room for. So it is with giant steps. A device may also make
 // a few sums without keeping the images: then evaluators give it all products of the baby steps.
 // Results have the same bits as one by one.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <memory>
-#include <utility>
-#include <vector>
-
 #include "support/rlwe_rig.h"
+#include "support/test.h"
 
 namespace whorl::lattice::rlwe {
 namespace {

@@ -1,10 +1,7 @@
 // A key's layout is its own: over four primes anywhere in the chain, or over q_0 and one special
 // prime alone, as encapsulated secrets have it.
-#include <gtest/gtest.h>
-
-#include <vector>
-
 #include "support/rlwe_rig.h"
+#include "support/test.h"
 
 namespace whorl::lattice::rlwe {
 namespace {

@@ -1,13 +1,8 @@
 // Limbs are a set: a chain of 43 main, 4 terminal and 12 special primes, rescaled by ratios and
 // raised, on two devices, against integers of any size.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <vector>
-
-#include "math/primes.h"
 #include "support/big.h"
 #include "support/rlwe_rig.h"
+#include "support/test.h"
 
 namespace whorl::lattice::rlwe {
 namespace {

@@ -2,17 +2,9 @@
 // lattice/rlwe's. Scales are exact, and rescaling drops some primes and takes others back.
 #pragma once
 
-#include <cmath>
-#include <complex>
-#include <map>
-#include <numbers>
-#include <span>
-#include <utility>
-#include <vector>
-
 #include "lattice/rlwe/evaluator.h"
 #include "lattice/rlwe/keys.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::ckks {
 

@@ -1,16 +1,9 @@
 // CKKS = encoder + account + circuits: they fit on lattice/rlwe as it is, with exact scales and
 // levels that are sets of primes.
 #include "seams/schemes/ckks/ckks.h"
-
-#include <gtest/gtest.h>
-
-#include <memory>
-#include <tuple>
-
 #include "lattice/rlwe/secret.h"
-#include "math/primes.h"
-#include "support/random.h"
 #include "support/strained_device.h"
+#include "support/test.h"
 
 namespace whorl::ckks {
 namespace {

@@ -1,11 +1,8 @@
 // Arrays of LWE ciphertexts: what becomes of them when a device fails.
 #include "lattice/lwe/array.h"
-
-#include <gtest/gtest.h>
-
 #include "support/lwe_rig.h"
 #include "support/strained_device.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::lattice::lwe {
 namespace {

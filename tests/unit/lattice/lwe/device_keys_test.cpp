@@ -1,19 +1,11 @@
 // Keys of gates on devices: put there when they are used, taken off again; each is counted for what
 // it takes there.
 #include "lattice/lwe/device_keys.h"
-
-#include <gtest/gtest.h>
-
-#include <memory>
-#include <vector>
-
 #include "backend/contract/device.h"
 #include "lattice/lwe/rotation_method.h"
-#include "math/primes.h"
 #include "support/lwe_rig.h"
-#include "support/random.h"
 #include "support/strained_device.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::lattice::lwe {
 namespace {

@@ -1,17 +1,11 @@
 // Operations on arrays of LWE ciphertexts: against the formulas, on one device and several, and
 // where one of them fails in the middle.
 #include "lattice/lwe/evaluator.h"
-
-#include <gtest/gtest.h>
-
-#include <functional>
-
 #include "support/counting_device.h"
 #include "support/lwe_rig.h"
-#include "support/message.h"
 #include "support/slow_rotation.h"
 #include "support/strained_device.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::lattice::lwe {
 namespace {

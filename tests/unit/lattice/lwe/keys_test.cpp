@@ -1,15 +1,8 @@
 // Keys encrypt what they say: every row of them is decrypted by exact integers.
-#include <gtest/gtest.h>
-
-#include <cmath>
-
 #include "lattice/lwe/keys.h"
 #include "lattice/lwe/rgsw.h"
 #include "lattice/lwe/rotation_method.h"
-#include "math/primes.h"
-#include "support/random.h"
-#include "support/schoolbook.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::lattice {
 namespace {

@@ -1,10 +1,5 @@
 #include "lattice/lwe/noise.h"
-
-#include <gtest/gtest.h>
-
-#include <cmath>
-
-#include "support/random.h"
+#include "support/test.h"
 
 namespace whorl::lattice {
 namespace {

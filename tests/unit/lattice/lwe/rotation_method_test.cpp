@@ -1,16 +1,8 @@
 // What rows of rotation keys encrypt, of every kind, by exact integers; their number and their
 // cost.
 #include "lattice/lwe/rotation_method.h"
-
-#include <gtest/gtest.h>
-
-#include <cmath>
-
-#include "math/primes.h"
-#include "support/random.h"
 #include "support/rotation_shapes.h"
-#include "support/schoolbook.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::lattice::lwe {
 namespace {

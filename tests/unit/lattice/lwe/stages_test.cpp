@@ -1,12 +1,7 @@
 // What is done with LWE ciphertexts on one queue.
 #include "lattice/lwe/stages.h"
-
-#include <gtest/gtest.h>
-
-#include <numeric>
-
 #include "support/lwe_rig.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::lattice::lwe {
 namespace {

@@ -1,21 +1,9 @@
 // Operations on arrays of ciphertexts: what they mean, and that bits do not depend on where pieces
 // lie.
 #include "lattice/rlwe/evaluator.h"
-
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <complex>
-#include <cstring>
-#include <functional>
-#include <numbers>
-#include <set>
-#include <thread>
-#include <vector>
-
 #include "support/counting_device.h"
-#include "support/message.h"
 #include "support/rlwe_rig.h"
+#include "support/test.h"
 
 namespace whorl::lattice::rlwe {
 namespace {

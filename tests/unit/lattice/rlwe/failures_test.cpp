@@ -1,17 +1,8 @@
 // A device that fails in the middle of an operation: with operands that are elsewhere too, it is
 // done again by the others, to the same bits; with others the call says what is lost.
-#include <gtest/gtest.h>
-
-#include <cstring>
-#include <functional>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "support/limited_device.h"
-#include "support/message.h"
 #include "support/rlwe_rig.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::lattice::rlwe {
 namespace {

@@ -1,17 +1,10 @@
 // Switching keys that are put on devices and taken off again.
-#include "lattice/rlwe/keys.h"
-
-#include <gtest/gtest.h>
-
-#include <cstring>
 #include <latch>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "lattice/rlwe/dry_evaluator.h"
-#include "support/message.h"
+#include "lattice/rlwe/keys.h"
 #include "support/rlwe_rig.h"
+#include "support/test.h"
 
 namespace whorl::lattice::rlwe {
 namespace {

@@ -1,12 +1,7 @@
 // Reading of phases against integers of 128 bits.
 #include "lattice/rlwe/phase.h"
-
-#include <gtest/gtest.h>
-
-#include <cmath>
-
 #include "support/rns.h"
-#include "support/schoolbook.h"
+#include "support/test.h"
 
 namespace whorl::lattice::rlwe {
 namespace {

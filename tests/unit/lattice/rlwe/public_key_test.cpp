@@ -1,15 +1,7 @@
 // Encryptions under a public key, decrypted by who has the secret.
 #include "lattice/rlwe/public_key.h"
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <vector>
-
 #include "support/rlwe_rig.h"
-#include "support/schoolbook.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::lattice::rlwe {
 namespace {

@@ -1,16 +1,10 @@
 // Encryptions over sets of primes and switching keys, decrypted by schoolbook arithmetic modulo
 // each prime.
 #include "lattice/rlwe/secret.h"
-
-#include <gtest/gtest.h>
-
-#include <cmath>
-
 #include "lattice/rlwe/uniform.h"
 #include "ring/automorphism.h"
 #include "support/rns.h"
-#include "support/schoolbook.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::lattice::rlwe {
 namespace {

@@ -1,12 +1,7 @@
 // The public halves of keys and ciphertexts are those that their seeds say.
 #include "lattice/rlwe/uniform.h"
-
-#include <gtest/gtest.h>
-
-#include <vector>
-
 #include "support/rlwe_rig.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::lattice::rlwe {
 namespace {

@@ -1,18 +1,7 @@
 // The host's transforms, on every SIMD target, against products and values by their definitions.
 #include "ring/host/transforms.h"
-
-#include <gtest/gtest.h>
-
-#include <bit>
-#include <cmath>
-#include <numbers>
-#include <thread>
-
-#include "math/primes.h"
 #include "support/rns.h"
-#include "support/schoolbook.h"
-#include "support/simd_targets.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::ring {
 namespace {

@@ -1,18 +1,7 @@
 // What the account says of ciphertexts, against arithmetic modulo t and the noise model's formulas.
 #include "schemes/bgv/account.h"
-
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <limits>
-#include <numeric>
-#include <string>
-#include <vector>
-
 #include "support/bgv_sets.h"
-#include "support/message.h"
-#include "support/schoolbook.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::bgv {
 namespace {

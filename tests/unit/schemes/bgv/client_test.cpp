@@ -1,18 +1,10 @@
 #include "whorl/bgv/client.h"
-
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <numeric>
-
-#include "backend/contract/lwe.h"
 #include "lattice/rlwe/secret.h"
 #include "math/sampling.h"
 #include "schemes/bgv/derived.h"
 #include "support/bgv_sets.h"
-#include "support/message.h"
+#include "support/test.h"
 #include "support/wrong_ciphertexts.h"
-#include "whorl/error.h"
 
 namespace whorl::bgv {
 namespace {

@@ -1,13 +1,7 @@
 // Packing against the values of polynomials at roots of unity.
 #include "schemes/bgv/encoder.h"
-
-#include <gtest/gtest.h>
-
-#include <limits>
-
 #include "support/bgv_sets.h"
-#include "support/schoolbook.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::bgv {
 namespace {

@@ -1,15 +1,10 @@
 // A process that forks while its other threads are inside calls of a server's.
-#include <gtest/gtest.h>
-
-#include <atomic>
-#include <thread>
-
 #include "support/bgv_sets.h"
 #include "support/forked.h"
 #include "support/sanitizers.h"
+#include "support/test.h"
 #include "whorl/bgv/client.h"
 #include "whorl/bgv/server.h"
-#include "whorl/error.h"
 
 namespace whorl::bgv {
 namespace {

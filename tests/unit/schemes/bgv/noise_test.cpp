@@ -1,11 +1,7 @@
 // The noise model's own relations, and its schedule; bounds are measured in tests/noise.
 #include "schemes/bgv/noise.h"
-
-#include <gtest/gtest.h>
-
-#include <cmath>
-
 #include "support/bgv_sets.h"
+#include "support/test.h"
 
 namespace whorl::bgv {
 namespace {

@@ -1,17 +1,10 @@
 #include "whorl/bgv/parameters.h"
-
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <functional>
-#include <limits>
-
 #include "lattice/security.h"
 #include "schemes/bgv/account.h"
 #include "schemes/bgv/encoder.h"
 #include "support/bgv_sets.h"
-#include "support/message.h"
 #include "support/refusals.h"
+#include "support/test.h"
 
 namespace whorl::bgv {
 namespace {

@@ -1,18 +1,10 @@
 // A server on several devices: the same bits, calls from several threads, a device that fails,
 // batches and keys beyond a device's memory.
-#include <gtest/gtest.h>
-
-#include <atomic>
-#include <mutex>
-#include <optional>
-#include <thread>
-#include <vector>
-
 #include "support/bgv_scene.h"
 #include "support/limited_device.h"
 #include "support/named_devices.h"
+#include "support/test.h"
 #include "whorl/bgv/server.h"
-#include "whorl/error.h"
 
 namespace whorl::bgv {
 namespace {

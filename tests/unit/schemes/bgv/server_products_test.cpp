@@ -1,14 +1,7 @@
 // Products, rotations and levels of a server against the same on vectors in clear.
-#include "whorl/bgv/server.h"
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstring>
-#include <vector>
-
 #include "support/bgv_scene.h"
-#include "whorl/error.h"
+#include "support/test.h"
+#include "whorl/bgv/server.h"
 
 namespace whorl::bgv {
 namespace {

@@ -1,18 +1,8 @@
 // What a server refuses, and what its arrays and keys are beside their values.
-#include "whorl/bgv/server.h"
-
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <cstring>
-#include <mutex>
-#include <thread>
-#include <vector>
-
 #include "support/bgv_scene.h"
-#include "support/message.h"
+#include "support/test.h"
 #include "support/wrong_ciphertexts.h"
-#include "whorl/error.h"
+#include "whorl/bgv/server.h"
 
 namespace whorl::bgv {
 namespace {

@@ -1,12 +1,7 @@
 // Sums, plaintexts, batches: operations of a server against the same on vectors in clear.
 #include "whorl/bgv/server.h"
-
-#include <gtest/gtest.h>
-
-#include <vector>
-
 #include "support/bgv_scene.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::bgv {
 namespace {

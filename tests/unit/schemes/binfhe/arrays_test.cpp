@@ -1,14 +1,8 @@
 // Arrays that stay on devices: the bits of the host's batches, and what moves.
-#include <gtest/gtest.h>
-
-#include <atomic>
-#include <thread>
-
 #include "schemes/binfhe/access.h"
 #include "support/binfhe_sets.h"
 #include "support/counting_device.h"
-#include "support/random.h"
-#include "support/targets.h"
+#include "support/test.h"
 #include "whorl/binfhe.h"
 
 namespace whorl::binfhe {

@@ -1,16 +1,11 @@
-#include "whorl/binfhe/client.h"
-
-#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmath>
 
 #include "math/random.h"
 #include "math/sampling.h"
 #include "support/binfhe_sets.h"
-#include "support/random.h"
-#include "whorl/error.h"
+#include "support/test.h"
+#include "whorl/binfhe/client.h"
 
 namespace whorl::binfhe {
 namespace {

@@ -1,17 +1,8 @@
 // Servers on several devices: order, bits, failures. Two CPUs and devices that fail on command
 // stand for GPUs; what a fleet does of itself is tested in tests/unit/run.
-#include <gtest/gtest.h>
-
-#include <atomic>
-#include <map>
-#include <mutex>
-#include <thread>
-
-#include "backend/contract/relay.h"
 #include "support/binfhe_sets.h"
-#include "support/message.h"
-#include "support/random.h"
 #include "support/scripted_device.h"
+#include "support/test.h"
 #include "whorl/binfhe.h"
 
 namespace whorl::binfhe {

@@ -1,17 +1,8 @@
 // What fails too often is refused, and accepted knowingly.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <functional>
-
 #include "schemes/binfhe/account.h"
 #include "support/binfhe_sets.h"
-#include "support/message.h"
-#include "support/random.h"
-#include "support/targets.h"
+#include "support/test.h"
 #include "whorl/binfhe.h"
-#include "whorl/error.h"
 
 namespace whorl::binfhe {
 namespace {

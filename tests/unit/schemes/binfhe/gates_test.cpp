@@ -1,15 +1,8 @@
 // Truth tables of all gates over sets that differ in kind, and on named sets.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <bit>
-#include <optional>
-
 #include "support/binfhe_sets.h"
-#include "support/random.h"
+#include "support/test.h"
 #include "support/truth.h"
 #include "whorl/binfhe.h"
-#include "whorl/error.h"
 
 namespace whorl::binfhe {
 namespace {

@@ -1,12 +1,9 @@
 // A whole gate on the NTT path against tests/kat/generate.py, which has its own keys, rotation,
 // extraction and key switching in big integers.
-#include <gtest/gtest.h>
-
 #include "ring/gadget.h"
 #include "support/binfhe_sets.h"
 #include "support/known_answers.h"
-#include "support/schoolbook.h"
-#include "support/targets.h"
+#include "support/test.h"
 #include "whorl/binfhe.h"
 
 namespace whorl::binfhe {

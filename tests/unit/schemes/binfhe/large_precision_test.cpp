@@ -1,16 +1,9 @@
 // The order of steps of large precision, what is refused, and the failures of the named sets.
 #include "schemes/binfhe/large_precision.h"
-
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <string>
-#include <vector>
-
 #include "schemes/binfhe/account.h"
 #include "schemes/binfhe/derived.h"
 #include "support/large_sets.h"
-#include "support/message.h"
+#include "support/test.h"
 #include "whorl/binfhe.h"
 
 namespace whorl::binfhe {

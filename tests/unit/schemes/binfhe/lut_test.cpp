@@ -1,11 +1,7 @@
 #include "whorl/binfhe/lut.h"
-
-#include <gtest/gtest.h>
-
 #include "support/binfhe_sets.h"
-#include "support/random.h"
+#include "support/test.h"
 #include "whorl/binfhe.h"
-#include "whorl/error.h"
 
 namespace whorl::binfhe {
 namespace {

@@ -1,19 +1,8 @@
 // Gates by name, operators on arrays, and inputs that are known.
-#include <gtest/gtest.h>
-
-#include <functional>
-#include <optional>
-#include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
-
 #include "support/binfhe_sets.h"
-#include "support/message.h"
-#include "support/targets.h"
+#include "support/test.h"
 #include "support/truth.h"
 #include "whorl/binfhe.h"
-#include "whorl/error.h"
 
 namespace whorl::binfhe {
 namespace {

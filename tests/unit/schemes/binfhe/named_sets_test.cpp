@@ -1,15 +1,6 @@
 #include "schemes/binfhe/named_sets.h"
-
-#include <gtest/gtest.h>
-
-#include <bit>
-#include <numeric>
-#include <set>
-#include <string>
-
-#include "math/primes.h"
+#include "support/test.h"
 #include "whorl/binfhe/parameters.h"
-#include "whorl/error.h"
 
 namespace whorl::binfhe {
 namespace {

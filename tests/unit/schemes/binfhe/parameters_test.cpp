@@ -1,15 +1,7 @@
 #include "whorl/binfhe/parameters.h"
-
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <functional>
-#include <limits>
-#include <optional>
-#include <set>
-
 #include "support/binfhe_sets.h"
 #include "support/refusals.h"
+#include "support/test.h"
 
 namespace whorl::binfhe {
 namespace {

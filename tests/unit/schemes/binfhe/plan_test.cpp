@@ -1,17 +1,8 @@
 // What operations are planned as: which encodings they take and give, whether they rotate, and the
 // memory they take. What they compute is tested through the server.
 #include "schemes/binfhe/plan.h"
-
-#include <gtest/gtest.h>
-
-#include <optional>
-#include <set>
-#include <string>
-#include <vector>
-
 #include "support/binfhe_sets.h"
-#include "support/message.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::binfhe {
 namespace {

@@ -1,15 +1,7 @@
 #include "whorl/binfhe/server.h"
-
-#include <gtest/gtest.h>
-
-#include <atomic>
-#include <thread>
-
 #include "support/binfhe_sets.h"
-#include "support/random.h"
-#include "support/targets.h"
+#include "support/test.h"
 #include "whorl/binfhe.h"
-#include "whorl/error.h"
 
 namespace whorl::binfhe {
 namespace {

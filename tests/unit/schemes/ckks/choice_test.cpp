@@ -1,22 +1,7 @@
 // What Parameters::choose takes, beside a search of all patterns of levels that is written anew.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <limits>
-#include <map>
-#include <optional>
-#include <set>
-#include <string>
-#include <tuple>
-#include <vector>
-
 #include "lattice/security.h"
-#include "math/primes.h"
-#include "support/message.h"
+#include "support/test.h"
 #include "whorl/ckks/parameters.h"
-#include "whorl/error.h"
 
 namespace whorl::ckks {
 namespace {

@@ -1,21 +1,9 @@
 // Encodings: what a server's device makes of values, what the host makes of them, and how far both
 // are off.
-#include <gtest/gtest.h>
-
-#include <bit>
-#include <cmath>
-#include <complex>
-#include <memory>
-#include <numbers>
-#include <random>
-#include <string>
-#include <vector>
-
 #include "lattice/rlwe/evaluator.h"
-#include "math/primes.h"
 #include "schemes/ckks/encoder.h"
 #include "support/ckks_sets.h"
-#include "support/targets.h"
+#include "support/test.h"
 
 namespace whorl::ckks {
 namespace {

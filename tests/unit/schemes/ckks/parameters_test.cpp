@@ -1,8 +1,5 @@
 #include "whorl/ckks/parameters.h"
-
-#include <gtest/gtest.h>
-
-#include <string>
+#include "support/test.h"
 
 namespace whorl::ckks {
 namespace {

@@ -1,23 +1,9 @@
 // What a client releases: the noise, and the count of results.
-#include <gtest/gtest.h>
-
-#include <atomic>
-#include <cmath>
-#include <complex>
-#include <functional>
-#include <limits>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
-
 #include "support/ckks_sets.h"
 #include "support/forked.h"
-#include "support/message.h"
-#include "support/random.h"
+#include "support/test.h"
 #include "whorl/ckks/client.h"
 #include "whorl/ckks/server.h"
-#include "whorl/error.h"
 
 namespace whorl::ckks {
 namespace {

@@ -1,21 +1,9 @@
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <complex>
-#include <functional>
-#include <numeric>
-#include <random>
-#include <string>
-#include <vector>
-
 #include "schemes/ckks/account.h"
 #include "schemes/ckks/derived.h"
 #include "schemes/ckks/noise.h"
 #include "support/ckks_sets.h"
-#include "support/message.h"
-#include "support/targets.h"
+#include "support/test.h"
 #include "whorl/ckks.h"
-#include "whorl/error.h"
 
 namespace whorl::ckks {
 namespace {

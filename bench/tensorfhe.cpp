@@ -1,15 +1,15 @@
-// The kernels of Table II, through the contract: what the library's operations are made of, and
-// what it offers of each kernel alone. Then the same work on arrays in another order.
-#include <algorithm>
-#include <functional>
-#include <memory>
-#include <utility>
-
+// What TensorFHE (Fan et al., HPCA 2023) measures of its kernels, measured of Whorl's at the
+// paper's Default set (tensorfhe/default).
+//
+// usage: bench_tensorfhe [--device cuda:0] [--only PART,PART…] [--record FILE] [--commit ID]
+//
+// PART: kernels (of Table II, through the contract, at the batches of Figure 14 and the lengths of
+// Figure 15), layouts (the same work on arrays in the orders (L, B, N) and (B, L, N)). Records go
+// to stdout too.
 #include "backend/contract/ring.h"
 #include "backend/contract/rns.h"
-#include "common/devices.h"
-#include "common/statistics.h"
-#include "tensorfhe/bench.h"
+#include "common/bench.h"
+#include "whorl/ckks.h"
 
 namespace whorl::bench {
 namespace {
@@ -142,20 +142,28 @@ class KernelBench {
   Word least_ = 0;
 };
 
+int run(CommandLine& line) {
+  Common options;
+  options.device = "cuda:0";
+  line.device(options).record(options).only(options).parse();
+  const auto set = ckks::Parameters::named("tensorfhe/default").literal();
+  const Records records("tensorfhe", options, machine_of(options.device),
+                        Records::To::file_and_stdout);
+  const auto bench = [&](std::uint32_t N, std::size_t batch) {
+    return KernelBench(options.device, records, set.chain, set.special.at(0), N, batch);
+  };
+  if (options.wants("kernels")) {
+    for (std::uint32_t N = 1 << 11; N <= 1 << 16; N *= 2) bench(N, 128).kernels();
+    for (const std::size_t batch : {32, 64, 256, 512, 1024}) bench(1 << 16, batch).kernels();
+  }
+  if (options.wants("layouts"))
+    for (const std::size_t batch : {8, 128}) bench(1 << 16, batch).layouts();
+  return EXIT_SUCCESS;
+}
+
 }  // namespace
-
-void bench_kernels(const std::string& device, const Records& records,
-                   const std::vector<std::uint64_t>& chain, std::uint64_t special) {
-  for (std::uint32_t N = 1 << 11; N <= 1 << 16; N *= 2)
-    KernelBench(device, records, chain, special, N, 128).kernels();
-  for (const std::size_t batch : {32, 64, 256, 512, 1024})
-    KernelBench(device, records, chain, special, 1 << 16, batch).kernels();
-}
-
-void bench_layouts(const std::string& device, const Records& records,
-                   const std::vector<std::uint64_t>& chain, std::uint64_t special) {
-  for (const std::size_t batch : {8, 128})
-    KernelBench(device, records, chain, special, 1 << 16, batch).layouts();
-}
-
 }  // namespace whorl::bench
+
+int main(int count, char** arguments) {
+  return whorl::bench::run_program(count, arguments, "bench_tensorfhe", whorl::bench::run);
+}
