@@ -71,8 +71,8 @@ template <class Diagonal>
 std::vector<Plaintexts> encode_map(const Server& server, const Storage& to, std::size_t count,
                                    const Diagonal& diagonal) {
   // In a dry run values may be any: one plaintext stands for all, and none is of zeros.
-  if (Access::keys(server).is_open())
-    return std::vector(count, Access::encode_factor(server, diagonal(0)));
+  const Access::State& state = Access::of(server);
+  if (state.keys.is_open()) return std::vector(count, state.factor(diagonal(0)));
   std::vector<Plaintexts> out(count);
   bool any = false;
   for (std::size_t k = 0; k < count; ++k) {
@@ -81,7 +81,7 @@ std::vector<Plaintexts> encode_map(const Server& server, const Storage& to, std:
     if (zeros && (any || k + 1 < count)) continue;
     any = true;
     const auto giant = static_cast<std::int64_t>(k / to.steps.babies * to.steps.babies);
-    out[k] = Access::of(server).factor(to_the_right(slots, giant * to.step));
+    out[k] = state.factor(to_the_right(slots, giant * to.step));
   }
   return out;
 }
