@@ -30,7 +30,7 @@ VERBS = frozenset(
     implement import improve include increase inform initialise inline install instantiate
     introduce invert join keep know label leave let lift limit link lint list load lock log look
     lower make map mark match measure mend merge model move multiply name narrow negate
-    normalise note offer omit open order pack parse pass pay permit pin place plan plot point
+    normalise note offer omit open order pack parse part pass pay permit pin place plan plot point
     precompute prefer prepare prevent print promise propagate prove provide prune publish put
     quote raise read rebuild recompute record reduce refactor refuse regenerate register reject
     release remove rename reorder repair repeat replace report require reset resize resolve

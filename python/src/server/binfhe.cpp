@@ -19,7 +19,7 @@ using binfhe::Server;
 namespace {
 
 using Bits = std::span<const std::uint32_t>;
-/// Of each run, by their names.
+/// The counters of each run, by their names.
 using Counters = nb::typed<nb::dict, nb::str, nb::typed<nb::dict, nb::str, nb::int_>>;
 
 Server make_gate_server(const EvaluationKeys& keys, const Where& where,

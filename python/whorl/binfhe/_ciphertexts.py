@@ -13,7 +13,8 @@ from ._messages import Words
 from ._parameters import Parameters
 
 if TYPE_CHECKING:
-    from ._server import Bits, Messages, Server
+    from ._gates import Bits
+    from ._server import Messages, Server
 
 
 class Encoded:

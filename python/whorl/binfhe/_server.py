@@ -9,35 +9,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._core.array import Shape, concatenate
-from .._core.base_server import BaseServer, spread
-from .._core.entries import at, entries_of, refuse_unreadable
+from .._core.array import concatenate
+from .._core.entries import at, entries_of
 from .._core.integers import as_modulus, refuse, whole_numbers
 from .._core.literal import Part, as_integer, as_text
 from .._core.paths import PathName
 from .._core.session import Session
-from .._core.shown import counted, shown
+from .._core.shown import counted
 from .._server import binfhe as _lib
 from ..errors import EncodingError, ParameterMismatchError
 from ._ciphertexts import Ciphertexts, EncryptedArray
+from ._gates import Encrypted, Gates
 from ._keys import EvaluationKeys
 from ._lut import Lut
-from ._messages import ALLOWED_FAILURE, Words, as_bits, as_bool, as_messages, as_probability
+from ._messages import ALLOWED_FAILURE, as_bool, as_probability
 from ._parameters import Parameters
 
-GATES = dict(_lib.gates())
-"""Name -> number of inputs of the gates that take one bootstrap."""
-
 Tables = Lut | Sequence[Any] | np.ndarray[Any, np.dtype[np.object_]]
-Encrypted = EncryptedArray | Ciphertexts
-Bits = Encrypted | ArrayLike
-"""Ciphertexts of bits, or known bits."""
 Messages = Encrypted | ArrayLike
 """Ciphertexts of messages, or known integers."""
-Output = tuple[int, bool] | None
 
 
-class Server(BaseServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
+class Server(Gates):
     """Evaluates on arrays of ciphertexts with evaluation keys only.
 
     `help(Server.__init__)` explains the arguments that servers of every scheme have, and the errors
@@ -172,144 +165,6 @@ class Server(BaseServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
 
     def _about(self) -> str:
         return f", {self.transform}"
-
-    # ---- gates
-
-    def gate(
-        self,
-        name: str,
-        *inputs: Bits,
-        p_out: int | None = None,
-        padding_out: bool | None = None,
-    ) -> EncryptedArray:
-        """A gate by name, in one bootstrap (OpenFHE: EvalBinGate).
-
-        `name`: and, or, nand, nor, xor, xnor (two inputs), majority, and3, or3 (three), and4, or4
-        (four), in any case. Inputs are bits. Their p is 4 for two inputs and for majority, 6 for
-        and3 and or3, and 8 for and4 and or4. All gates except xor and xnor also take a larger even
-        p. If all their inputs are encrypted, xor and xnor also take sums: they tell whether all of
-        them together are odd. The bits that come out have p = `p_out`, by default the inputs' p.
-        Raises `ValueError` for another name, `TypeError` for another number of inputs or if none is
-        encrypted, and `EncodingError` if a known input is neither 0 nor 1, or an encrypted one may
-        be no bit.
-
-        `parameters.failure_log2` bounds the failure of gates of two inputs. Other gates fail more
-        often. With W128_P64 majority fails with 2^-57, a gate on two outputs of `mux` with 2^-56,
-        and3 and or3 with 2^-27, and and4 and or4 with 2^-12. The last four raise `NoiseError`
-        unless the server has a larger `allow_failure`. W128_P128 serves all of them;
-        `openfhe_1_5/STD128_3` and `STD128_4` are made for three and four inputs.
-        `Parameters.gate_failure_log2` gives the probability for any set.
-        """
-        if not isinstance(name, str):
-            raise TypeError(f"gate: the name of a gate is needed, not {shown(name)}")
-        key = name.lower().rstrip("_")
-        if key not in GATES:
-            raise ValueError(f"gate: {name!r} is not one of {', '.join(GATES)}")
-        if len(inputs) != GATES[key]:
-            raise TypeError(f"{key} has {counted(len(inputs), 'input')}; it takes {GATES[key]}")
-        first = _first_encrypted(key, inputs)
-        output = _output(first, p_out, padding_out)
-        known = [as_bits(each, key) for each in inputs if not _is_encrypted(each)]
-        if len(known) == len(inputs) - 1:
-            x = self.upload(first)
-            ones = sum(np.broadcast_arrays(*known), np.zeros((), dtype=np.uint32))
-            shape = np.broadcast_shapes(x.shape, ones.shape)
-            core = self._core.gate_of_known(key, spread(x, shape)._core, _flat(ones, shape), output)
-            return self._wrap(core, shape)
-        arrays, shape = self._meet(*self._encrypted(key, first, inputs))
-        return self._wrap(self._core.gate(key, [each._core for each in arrays], output), shape)
-
-    def _encrypted(self, name: str, first: Encrypted, inputs: Sequence[Bits]) -> list[Encrypted]:
-        """The inputs; known bits are trivial encryptions with the encoding of `first`."""
-        return [
-            each
-            if isinstance(each, (EncryptedArray, Ciphertexts))
-            else self.trivial(as_bits(each, name), first.p, first.padding)
-            for each in inputs
-        ]
-
-    def and_(self, a: Bits, b: Bits) -> EncryptedArray:
-        """a ∧ b (OpenFHE: EvalBinGate(AND, a, b))."""
-        return self.gate("and", a, b)
-
-    def or_(self, a: Bits, b: Bits) -> EncryptedArray:
-        """a ∨ b (OpenFHE: EvalBinGate(OR, a, b))."""
-        return self.gate("or", a, b)
-
-    def nand(self, a: Bits, b: Bits) -> EncryptedArray:
-        """¬(a ∧ b) (OpenFHE: EvalBinGate(NAND, a, b))."""
-        return self.gate("nand", a, b)
-
-    def nor(self, a: Bits, b: Bits) -> EncryptedArray:
-        """¬(a ∨ b) (OpenFHE: EvalBinGate(NOR, a, b))."""
-        return self.gate("nor", a, b)
-
-    def xor(self, a: Bits, b: Bits) -> EncryptedArray:
-        """a ⊕ b; p = 4 only (OpenFHE: EvalBinGate(XOR, a, b))."""
-        return self.gate("xor", a, b)
-
-    def xnor(self, a: Bits, b: Bits) -> EncryptedArray:
-        """¬(a ⊕ b); p = 4 only (OpenFHE: EvalBinGate(XNOR, a, b))."""
-        return self.gate("xnor", a, b)
-
-    def majority(self, a: Bits, b: Bits, c: Bits) -> EncryptedArray:
-        """1 where at least two are 1 (OpenFHE: EvalBinGate(MAJORITY, {a, b, c}))."""
-        return self.gate("majority", a, b, c)
-
-    def and3(self, a: Bits, b: Bits, c: Bits) -> EncryptedArray:
-        """a ∧ b ∧ c; p = 6 or larger even (OpenFHE: EvalBinGate(AND3, {a, b, c}))."""
-        return self.gate("and3", a, b, c)
-
-    def or3(self, a: Bits, b: Bits, c: Bits) -> EncryptedArray:
-        """a ∨ b ∨ c; p = 6 or larger even (OpenFHE: EvalBinGate(OR3, {a, b, c}))."""
-        return self.gate("or3", a, b, c)
-
-    def and4(self, a: Bits, b: Bits, c: Bits, d: Bits) -> EncryptedArray:
-        """a ∧ b ∧ c ∧ d; p = 8 or larger even (OpenFHE: EvalBinGate(AND4, {a, b, c, d}))."""
-        return self.gate("and4", a, b, c, d)
-
-    def or4(self, a: Bits, b: Bits, c: Bits, d: Bits) -> EncryptedArray:
-        """a ∨ b ∨ c ∨ d; p = 8 or larger even (OpenFHE: EvalBinGate(OR4, {a, b, c, d}))."""
-        return self.gate("or4", a, b, c, d)
-
-    def not_(self, a: Encrypted) -> EncryptedArray:
-        """¬a; free: no bootstrap, no added noise (OpenFHE: EvalNOT)."""
-        x = self.upload(a)
-        return self._wrap(self._core.not_(x._core), x.shape)
-
-    def mux(self, select: Bits, a: Bits, b: Bits) -> EncryptedArray:
-        """select ? a : b, in two blind rotations and one key switch; p = 4 or larger even.
-
-        If `select` is known, or both a and b are known, no bootstrap is needed.
-        The result has the noise of two rotations. A gate on two such results fails more often (with
-        W128_P64: 2^-56), unless `bootstrap` comes first.
-        (OpenFHE: EvalBinGate(CMUX, {a, b, select}).)
-        """
-        first = _first_encrypted("mux", (select, a, b))
-        if not _is_encrypted(select):
-            bits = as_bits(select, "select")
-            arrays = [self.upload(each) for each in self._encrypted("mux", first, (a, b))]
-            shape = np.broadcast_shapes(bits.shape, *(each.shape for each in arrays))
-            cores = [spread(each, shape)._core for each in arrays]
-            return self._wrap(self._core.mux_by_known(_flat(bits, shape), *cores), shape)
-        if not _is_encrypted(a) and not _is_encrypted(b):
-            x, of_1, of_0 = self.upload(first), as_bits(a, "a"), as_bits(b, "b")
-            shape = np.broadcast_shapes(x.shape, of_1.shape, of_0.shape)
-            chosen = spread(x, shape)._core
-            core = self._core.mux_of_known(chosen, _flat(of_1, shape), _flat(of_0, shape))
-            return self._wrap(core, shape)
-        arrays, shape = self._meet(*self._encrypted("mux", first, (select, a, b)))
-        return self._wrap(self._core.mux(*(each._core for each in arrays)), shape)
-
-    cmux = mux
-
-    def bootstrap(
-        self, a: Encrypted, p_out: int | None = None, padding_out: bool | None = None
-    ) -> EncryptedArray:
-        """Makes the noise of bits small again; may change their p (OpenFHE: Bootstrap)."""
-        x = self.upload(a)
-        output = _output(x, p_out, padding_out)
-        return self._wrap(self._core.bootstrap(x._core, output), x.shape)
 
     # ---- tables
 
@@ -596,45 +451,6 @@ class Server(BaseServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         if ranged:
             encrypted = encrypted.with_range(0, int(values.max()))
         return self.linear([weight, other], [a, encrypted], other * least)
-
-    def trivial(self, messages: ArrayLike, p: int = 4, padding: bool = False) -> EncryptedArray:
-        """Ciphertexts of known messages 0 … p-1, of the same shape, without noise or mask.
-
-        Anyone can read them: they are for constants. Errors as `Client.encrypt`'s.
-        """
-        encoding = as_modulus(p, "p"), as_bool("padding", padding)
-        values = as_messages(messages, "messages", encoding[0])
-        return self._wrap(self._core.trivial(values.reshape(-1), encoding), values.shape)
-
-
-def _output(a: Encrypted, p: int | None, padding: bool | None) -> Output:
-    if p is None and padding is None:
-        return None
-    return (
-        a.p if p is None else as_modulus(p, "p_out"),
-        a.padding if padding is None else as_bool("padding_out", padding),
-    )
-
-
-def _is_encrypted(operand: object) -> bool:
-    return isinstance(operand, (EncryptedArray, Ciphertexts))
-
-
-def _first_encrypted(name: str, inputs: Sequence[Bits]) -> Encrypted:
-    """The first encrypted input, whose encoding known bits take. `TypeError` if there is none."""
-    for each in inputs:
-        if isinstance(each, (EncryptedArray, Ciphertexts)):
-            return each
-    for each in inputs:
-        refuse_unreadable(each, name)  # such as a list of ciphertexts
-    raise TypeError(f"{name}: no input is encrypted; ciphertexts are needed")
-
-
-def _flat(bits: Words, shape: Shape) -> Words:
-    """The values in that shape, flattened; a single value stays single."""
-    if bits.size == 1:
-        return bits.reshape(-1)
-    return np.ascontiguousarray(np.broadcast_to(bits, shape)).reshape(-1)
 
 
 def _check_tables(luts: Sequence[Lut], ciphertexts: EncryptedArray) -> None:

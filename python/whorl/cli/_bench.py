@@ -11,7 +11,7 @@ import typer
 
 from .._core import rounded
 from ..binfhe import Ciphertexts, Client, Lut, Parameters, Server
-from ..binfhe._server import GATES
+from ..binfhe._gates import GATES
 from . import _completion as completion
 from . import _records as shared
 from . import _sets as sets

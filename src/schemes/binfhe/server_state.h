@@ -31,6 +31,9 @@ struct Array::State {
   std::shared_ptr<const Server::State> open_server() const;
 };
 
+/// EncodingError where input `k` is known to be no bit: a gate would give wrong results.
+void check_bits_of(std::string_view what, std::size_t k, std::uint32_t largest);
+
 /// The plan says what is to be done, the account whether it may be, and the evaluator does it.
 /// Operations on a `Batch` take arrays, or ciphertexts of the host.
 struct Server::State : std::enable_shared_from_this<State> {
