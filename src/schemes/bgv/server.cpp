@@ -94,7 +94,7 @@ Array Server::sub_plain(const Array& a, std::span<const std::int64_t> values,
 Array Server::multiply_plain(const Array& a, std::span<const std::int64_t> values,
                              std::size_t length) const {
   state_->check(a);
-  return state_->multiply(a, state_->encoded_for(a, values, length, 1));
+  return state_->multiply_plain(a, state_->encoded_for(a, values, length, 1));
 }
 Array Server::add_plain(const Array& a, const Plaintexts& b) const {
   return state_->add(a, b, false);
@@ -104,11 +104,11 @@ Array Server::sub_plain(const Array& a, const Plaintexts& b) const {
 }
 Array Server::multiply_plain(const Array& a, const Plaintexts& b) const {
   state_->check_pair(a, b);
-  return state_->multiply(a, b);
+  return state_->multiply_plain(a, b);
 }
 Array Server::add_scalar(const Array& a, std::int64_t value) const {
   state_->check(a);
-  return state_->add_constant(a, value);
+  return state_->add_scalar(a, value);
 }
 Array Server::multiply_scalar(const Array& a, std::int64_t value) const {
   state_->check(a);
@@ -121,9 +121,9 @@ Array Server::multiply(const Array& a, const Array& b, bool relinearised) const 
   state_->check_pair(a, b);
   // Operands that are one array make a square, whose residues are prepared once.
   if (&a == &b)
-    return state_->product(state_->account.multiply(a.info_, a.info_), a, a, relinearised);
+    return state_->multiply(state_->account.multiply(a.info_, a.info_), a, a, relinearised);
   const Array x = state_->beside(a, b.info_), y = state_->beside(b, a.info_);
-  return state_->product(state_->account.multiply(x.info_, y.info_), x, y, relinearised);
+  return state_->multiply(state_->account.multiply(x.info_, y.info_), x, y, relinearised);
 }
 Array Server::square(const Array& a, bool relinearised) const {
   return multiply(a, a, relinearised);

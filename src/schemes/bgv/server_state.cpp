@@ -128,7 +128,7 @@ Array Server::State::with_zeros(const Array& a) const {
   const std::size_t length = static_cast<std::size_t>(a.info_.length);
   const std::size_t vectors = a.each_ == 1 ? 1 : a.info_.count / a.each_;
   const Coefficients ones(vectors * length, 1);
-  return multiply(a, encoded_for(a, ones, length, 1));
+  return multiply_plain(a, encoded_for(a, ones, length, 1));
 }
 
 Array Server::State::add(const Array& first, const Array& second, bool subtract) const {
@@ -141,8 +141,8 @@ Array Server::State::add(const Array& first, const Array& second, bool subtract)
   });
 }
 
-Array Server::State::product(const Account::Two& product, const Array& a, const Array& b,
-                             bool relinearise) const {
+Array Server::State::multiply(const Account::Two& product, const Array& a, const Array& b,
+                              bool relinearise) const {
   return fleet->together([&] {
     const rlwe::Array x = prepared(a, product.a), y = &a == &b ? x : prepared(b, product.b);
     if (!relinearise) return array(product.result, evaluator->tensor(x, y));
@@ -274,7 +274,7 @@ Server::State::Encoded Server::State::constant(const Array& a, std::int64_t valu
   return out;
 }
 
-Array Server::State::add_constant(const Array& a, std::int64_t value) const {
+Array Server::State::add_scalar(const Array& a, std::int64_t value) const {
   const Plaintexts m = plaintexts_for(a, constant(a, account.residue(value)), a.info_.factor);
   return fleet->again([&] {
     return array(account.add_constant(a.info_, m.storage_->norm),
@@ -282,7 +282,7 @@ Array Server::State::add_constant(const Array& a, std::int64_t value) const {
   });
 }
 
-Array Server::State::multiply(const Array& x, const Plaintexts& m) const {
+Array Server::State::multiply_plain(const Array& x, const Plaintexts& m) const {
   const Array a = beside(x, m.storage_->known());
   return fleet->again([&] {
     return array(account.multiply_plain(a.info_, m.storage_->known()),

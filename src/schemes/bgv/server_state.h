@@ -91,8 +91,8 @@ struct Server::State : std::enable_shared_from_this<State> {
   Array relinearised(const Info& info, const lattice::rlwe::Array& a) const {
     return array(account.relinearise(info), evaluator->relinearise(a, keys, account.divisor()));
   }
-  Array product(const Account::Two& product, const Array& a, const Array& b,
-                bool relinearise) const;
+  Array multiply(const Account::Two& product, const Array& a, const Array& b,
+                 bool relinearise) const;
   std::vector<Array> automorphisms(const Array& x, std::span<const std::uint32_t> gs) const;
   Array automorphism(const Array& a, std::uint32_t g) const {
     return automorphisms(a, std::span(&g, 1))[0];
@@ -129,8 +129,8 @@ struct Server::State : std::enable_shared_from_this<State> {
   /// An integer as a plaintext: the constant polynomial, which has it in all slots; or, where zeros
   /// are behind the values, that of the values alone.
   Encoded constant(const Array& a, std::int64_t value) const;
-  Array add_constant(const Array& a, std::int64_t value) const;
-  Array multiply(const Array& x, const Plaintexts& m) const;
+  Array add_scalar(const Array& a, std::int64_t value) const;
+  Array multiply_plain(const Array& x, const Plaintexts& m) const;
 };
 
 }  // namespace whorl::bgv

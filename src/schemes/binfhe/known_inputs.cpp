@@ -52,13 +52,13 @@ Array Server::State::make(const Array& x, std::size_t count, const Function& mad
            std::all_of(all.begin(), all.end(), [&](Made m) { return m == what; });
   };
   if (only(Made::same)) return x;
-  if (only(Made::opposite)) return negated(x);
-  std::vector<Array> from{constants(std::array{0U, 1U}, encoding_of(x))};
+  if (only(Made::opposite)) return not_(x);
+  std::vector<Array> from{trivial_array(std::array{0U, 1U}, encoding_of(x))};
   std::array<std::size_t, 4> starts{0, 1, 0, 0};
   for (const Made what : {Made::same, Made::opposite}) {
     if (!used[static_cast<std::size_t>(what)]) continue;
     starts[static_cast<std::size_t>(what)] = 2 + (from.size() - 1) * x.count();
-    from.push_back(what == Made::same ? x : negated(x));
+    from.push_back(what == Made::same ? x : not_(x));
   }
   std::vector<std::uint32_t> index(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -84,7 +84,7 @@ Array Server::State::gate(Gate gate, const Array& a, std::span<const std::uint32
     std::vector<std::uint32_t> bits(count);
     for (unsigned k = 0; k + 1 < rule.inputs; ++k) {
       for (std::size_t i = 0; i < count; ++i) bits[i] = k < known(i);
-      others.push_back(constants(bits, encoding));
+      others.push_back(trivial_array(bits, encoding));
     }
     std::vector<const Array*> inputs{&a};
     for (const Array& other : others) inputs.push_back(&other);
@@ -150,7 +150,8 @@ Ciphertexts Server::State::trivial(std::span<const std::uint32_t> messages,
   return out;
 }
 
-Array Server::State::constants(std::span<const std::uint32_t> messages, Encoding encoding) const {
+Array Server::State::trivial_array(std::span<const std::uint32_t> messages,
+                                   Encoding encoding) const {
   const auto host = std::make_shared<const Ciphertexts>(trivial(messages, encoding));
   return upload(*host, host);
 }

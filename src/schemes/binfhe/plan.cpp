@@ -135,8 +135,8 @@ Plan plan_linear(const Parameters& parameters, std::span<const std::int32_t> wei
       input, false, memory_of(parameters, {.inputs = weights.size(), .rotates = false})};
 }
 
-Plan plan_look_up(const Parameters& parameters, std::span<const Lut> luts,
-                  std::span<const std::uint32_t> index) {
+Plan plan_apply(const Parameters& parameters, std::span<const Lut> luts,
+                std::span<const std::uint32_t> index) {
   const LutKind kind = luts[0].kind();
   const std::uint32_t N = parameters.N();
   const std::uint64_t sectors = luts[0].input().sectors();

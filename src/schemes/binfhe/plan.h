@@ -36,8 +36,8 @@ Plan plan_mux(const Parameters& parameters, Encoding input);
 Plan plan_linear(const Parameters& parameters, std::span<const std::int32_t> weights,
                  std::int32_t constant, Encoding input);
 /// Tables are checked: of one kind, for these parameters; `index` is empty or of the whole batch.
-Plan plan_look_up(const Parameters& parameters, std::span<const Lut> luts,
-                  std::span<const std::uint32_t> index);
+Plan plan_apply(const Parameters& parameters, std::span<const Lut> luts,
+                std::span<const std::uint32_t> index);
 
 /// Bytes that a ciphertext takes in the operation that needs the most, without a table of its own.
 std::size_t most_memory(const Parameters& parameters);

@@ -137,9 +137,9 @@ Array Array::gate(Gate gate, bool bit) const {
   const std::uint32_t bits[] = {bit};
   return state_->open_server()->gate(gate, *this, bits, {});
 }
-Array Array::operator~() const { return state_->open_server()->negated(*this); }
-Ciphertexts Server::not_(const Ciphertexts& a) const { return state_->negated(a); }
-Array Server::not_(const Array& a) const { return state_->negated(a); }
+Array Array::operator~() const { return state_->open_server()->not_(*this); }
+Ciphertexts Server::not_(const Ciphertexts& a) const { return state_->not_(a); }
+Array Server::not_(const Array& a) const { return state_->not_(a); }
 Ciphertexts Server::mux(const Ciphertexts& select, const Ciphertexts& a,
                         const Ciphertexts& b) const {
   return state_->mux(select, a, b);
@@ -204,7 +204,7 @@ Array Server::with_range(const Array& a, MessageRange range) const {
   return state_->with_range(a, range);
 }
 Array Server::trivial_array(std::span<const std::uint32_t> messages, Encoding encoding) const {
-  return state_->constants(messages, encoding);
+  return state_->trivial_array(messages, encoding);
 }
 
 Array Server::upload(const Ciphertexts& ciphertexts) const {

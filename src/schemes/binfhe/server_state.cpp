@@ -51,7 +51,7 @@ std::uint64_t tag_of(const GateRule& rule, Encoding input) {
 
 void check_bits_of(std::string_view what, std::span<const Term> terms) {
   for (std::size_t k = 0; k < terms.size(); ++k)
-    check_bits_of(what, k, terms[k].origin->largest.as_bits);
+    binfhe::check_bits_of(what, k, terms[k].origin->largest.as_bits);
 }
 
 /// EncodingError where the padding bit may be set, which would negate what is found.
@@ -407,7 +407,7 @@ Batch Server::State::apply(std::span<const Lut> luts, std::span<const std::uint3
     if (ranged && all_exact) made.largest.range = {least, largest};
     return std::make_shared<const Origin>(std::move(made));
   };
-  return run(plan_look_up(parameters, luts, index), origin, all);
+  return run(plan_apply(parameters, luts, index), origin, all);
 }
 
 template <class Batch>
@@ -536,7 +536,7 @@ Array Server::State::with_range(const Array& a, MessageRange range) const {
 }
 
 template <class Batch>
-Batch Server::State::negated(const Batch& a) const {
+Batch Server::State::not_(const Batch& a) const {
   const std::int32_t weights[] = {-1};
   const Batch* inputs[] = {&a};
   check_bits_of("not", 0, as_bits_of(a));
@@ -557,7 +557,7 @@ Batch Server::State::negated(const Batch& a) const {
   template Batch Server::State::linear(std::span<const std::int32_t>,                              \
                                        std::span<const Batch* const>, std::int32_t, bool,          \
                                        std::optional<std::uint32_t>) const;                        \
-  template Batch Server::State::negated(const Batch&) const
+  template Batch Server::State::not_(const Batch&) const
 
 WHORL_INSTANTIATE_OPERATIONS(Ciphertexts);
 WHORL_INSTANTIATE_OPERATIONS(Array);

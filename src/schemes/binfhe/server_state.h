@@ -128,7 +128,7 @@ struct Server::State : std::enable_shared_from_this<State> {
   Array with_range(const Array& a, MessageRange range) const;
   /// Negates bits.
   template <class Batch>
-  Batch negated(const Batch& a) const;
+  Batch not_(const Batch& a) const;
 
   // ---- operations whose inputs are known but for one
 
@@ -138,7 +138,7 @@ struct Server::State : std::enable_shared_from_this<State> {
             std::span<const std::uint32_t> b) const;
   Array mux(std::span<const std::uint32_t> select, const Array& a, const Array& b) const;
   Ciphertexts trivial(std::span<const std::uint32_t> messages, Encoding encoding) const;
-  Array constants(std::span<const std::uint32_t> messages, Encoding encoding) const;
+  Array trivial_array(std::span<const std::uint32_t> messages, Encoding encoding) const;
 
   /// What a gate makes of the one input that is not known.
   enum class Made : std::uint8_t { zero, one, same, opposite };

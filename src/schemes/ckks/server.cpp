@@ -86,10 +86,10 @@ Array Server::negate(const Array& a) const {
                       state_->evaluator->negate(*a.residues_));
 }
 Array Server::multiply(const Array& a, const Array& b, const Finish& finish) const {
-  return state_->product(a, b, finish);
+  return state_->multiply(a, b, finish);
 }
 Array Server::square(const Array& a, const Finish& finish) const {
-  return state_->product(a, a, finish);
+  return state_->multiply(a, a, finish);
 }
 Array Server::relinearise(const Array& a) const {
   state_->check(a);
@@ -127,7 +127,7 @@ Array Server::sub_plain(const Array& a, std::span<const Complex> values, std::si
 }
 Array Server::multiply_plain(const Array& a, std::span<const Complex> values, std::size_t length,
                              bool rescaled) const {
-  return state_->multiply(a, values, length, rescaled);
+  return state_->multiply_plain(a, values, length, rescaled);
 }
 Array Server::add_scalar(const Array& a, Complex value) const {
   return state_->add_scalar(a, value);
@@ -135,7 +135,7 @@ Array Server::add_scalar(const Array& a, Complex value) const {
 Array Server::multiply_scalar(const Array& a, Complex value, bool rescaled) const {
   state_->check(a);
   if (value.imag() == 0) return state_->multiply_real(a, value.real(), rescaled);
-  return state_->multiply(a, std::span(&value, 1), 1, rescaled);
+  return state_->multiply_plain(a, std::span(&value, 1), 1, rescaled);
 }
 Array Server::multiply_integer(const Array& a, std::int64_t value) const {
   state_->check(a);
@@ -186,7 +186,7 @@ Array Server::sum(const Array& a, std::uint64_t period) const {
     for (Array& part : all) part = State::with_length(std::move(part), slots);
     Array& sum = all.back();
     // Copies behind the values do not count.
-    if (slots != length) sum = state_->multiply(sum, ones(slots, 0, length), 0, true);
+    if (slots != length) sum = state_->multiply_plain(sum, ones(slots, 0, length), 0, true);
     for (std::size_t part = 0; part + 1 < each; ++part) sum = add(sum, all[part]);
     for (std::uint64_t step = period; step < slots; step *= 2)
       sum = add(sum, rotate(sum, static_cast<std::int64_t>(step)));
@@ -226,7 +226,7 @@ Array Server::replicate(const Array& a, std::uint64_t first, std::uint64_t count
                      std::to_string(length));
   return state_->fleet->together([&] {
     const Array whole = State::with_length(state_->relinearised(a), slots),
-                chosen = state_->multiply(whole, ones(slots, first, count), 0, true);
+                chosen = state_->multiply_plain(whole, ones(slots, first, count), 0, true);
     return state_->narrowed(sum(chosen, count), a.info_.bounds());
   });
 }

@@ -224,7 +224,7 @@ Array Server::State::rescaled(const Array& a) const {
   return array(info, divided(residues(a), info.level));
 }
 
-Array Server::State::product(const Array& a, const Array& b, const Finish& finish) const {
+Array Server::State::multiply(const Array& a, const Array& b, const Finish& finish) const {
   check(a);
   check(b);
   check_counts(a.info_.count, b.info_.count, "ciphertexts");
@@ -241,7 +241,7 @@ Array Server::State::product(const Array& a, const Array& b, const Finish& finis
 }
 
 Array Server::State::product_plus(const Array& a, const Array& b, const Array* added) const {
-  if (!added) return product(a, b, {.relinearised = false, .rescaled = false});
+  if (!added) return multiply(a, b, {.relinearised = false, .rescaled = false});
   check(a);
   check(b);
   check(*added);
@@ -396,8 +396,8 @@ Array Server::State::add(const Array& a, std::span<const Complex> values, std::s
   });
 }
 
-Array Server::State::multiply(const Array& a, std::span<const Complex> values, std::size_t length,
-                              bool rescale) const {
+Array Server::State::multiply_plain(const Array& a, std::span<const Complex> values,
+                                    std::size_t length, bool rescale) const {
   check(a);
   if (rescale) Account::check_level(a.info_.level);
   const Encoded m = encoded(a.info_, values, length, account.plain_scale(a.info_), a.info_.level);

@@ -83,8 +83,8 @@ struct Server::State {
   Array add(const Array& a, const Array& b, bool subtract) const;
   Array relinearised(const Array& a) const;
   Array rescaled(const Array& a) const;
-  Array product(const Array& a, const Array& b, const Finish& finish) const;
-  /// What `product` says, but with two parts: tensor(a, b, end) by one division.
+  Array multiply(const Array& a, const Array& b, const Finish& finish) const;
+  /// What `multiply` says, but with two parts: tensor(a, b, end) by one division.
   Array relinearised_product(const Info& product, const lattice::rlwe::Array& a,
                              const lattice::rlwe::Array& b,
                              const lattice::rlwe::Evaluator::ProductEnd& end, bool rescaled) const;
@@ -117,8 +117,8 @@ struct Server::State {
                               const ring::Basis& basis) const;
   Array add(const Array& a, std::span<const Complex> values, std::size_t length,
             bool subtract) const;
-  Array multiply(const Array& a, std::span<const Complex> values, std::size_t length,
-                 bool rescale) const;
+  Array multiply_plain(const Array& a, std::span<const Complex> values, std::size_t length,
+                       bool rescale) const;
   /// A real number is an integer at the plaintext's scale.
   Array multiply_real(const Array& a, double value, bool rescale) const;
   /// X^(N/2), whose value in every slot is i: 5^j = 1 modulo 4.

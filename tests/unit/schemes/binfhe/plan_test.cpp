@@ -60,7 +60,7 @@ TEST(BinfhePlan, WhatComesOut) {
   EXPECT_FALSE(sum.rotates);
   const std::vector<std::uint32_t> values = {3, 1, 4, 1};
   const Lut lut = Lut::create(p, values, bits, eight);
-  EXPECT_EQ(plan_look_up(p, std::span(&lut, 1), {}).output, eight);
+  EXPECT_EQ(plan_apply(p, std::span(&lut, 1), {}).output, eight);
 }
 
 TEST(BinfhePlan, Memory) {
@@ -83,9 +83,9 @@ TEST(BinfhePlan, Memory) {
     const std::vector<std::uint32_t> values = {0, 1, 1, 0}, index = {0, 1};
     const Lut lut = Lut::create(p, values, bits, bits);
     const std::vector<Lut> luts = {lut, lut};
-    EXPECT_LE(plan_look_up(p, std::span(luts).first(1), {}).memory, most);
-    EXPECT_LE(plan_look_up(p, std::span(luts).first(1), {}).memory,
-              plan_look_up(p, luts, index).memory);
+    EXPECT_LE(plan_apply(p, std::span(luts).first(1), {}).memory, most);
+    EXPECT_LE(plan_apply(p, std::span(luts).first(1), {}).memory,
+              plan_apply(p, luts, index).memory);
   }
 }
 
