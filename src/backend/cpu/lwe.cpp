@@ -85,7 +85,7 @@ class CpuLwe final : public LweOps {
     /// out = sum_k factors[first + k]·in[k], from word `at` on, plus `constant` in the last.
     void row(const std::vector<const Word*>& in, std::size_t count, std::size_t first,
              std::size_t at, std::size_t words, std::uint64_t constant, Word* out) const {
-      // Of 32-bit words products fit 64 bits, with a sum below q besides.
+      // Products of 32-bit words fit 64 bits, with a sum below q besides.
       using Wide = std::conditional_t<sizeof(Word) == 4, std::uint64_t, unsigned __int128>;
       for (std::size_t j = 0; j < words; ++j) {
         Wide sum = j + 1 == words ? constant : 0;

@@ -95,7 +95,8 @@ Polynomial fitted_cosine(const BootstrapLiteral& shape, Powers powers) {
     rows.push_back(std::move(value));
     rows.push_back(std::move(slope));
   }
-  // Of more coefficients than conditions the last ones stay free: they are fitted to 0.
+  // Where there are more coefficients than conditions, the last ones stay free: they are fitted to
+  // 0.
   for (std::size_t k = rows.size(); k < columns; ++k) {
     std::vector<Real> none(columns + 1);
     none[k] = 1;

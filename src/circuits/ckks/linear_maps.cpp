@@ -362,7 +362,7 @@ EncodedMap encode_for(const Server& server, const LinearMap& given, unsigned lev
 Array apply(const Server& server, const Array& x, const EncodedMap& map) {
   const auto& of = EncodedMapAccess::storage(map);
   const Access::State& state = Access::of(server);
-  // Of a matrix it is known where a vector ends.
+  // A matrix says where a vector ends.
   if (of.columns == 0)
     state.check_slots("a linear map", x);
   else

@@ -60,7 +60,7 @@ Account::Info Account::bootstrap(const Info& a, const SineError& sine) const {
   } else {
     const double log2_slots = std::log2(static_cast<double>(a.slots()));
     errors = errors_after_mod_raise(log2_slots / 2);
-    // Of the coefficients those of the vector's slots are left.
+    // The coefficients of the vector's slots are left.
     const double kept = (log2_slots + 1 - log2_N) / 2;
     errors.push_back(raised - q + r + kept);
     // What a map rounds is added up by those after it.

@@ -269,7 +269,7 @@ const std::vector<NamedSet>& named_sets() {
                                     .arcsine = 7})
              .literal();
        }},
-      // Of N = 2^15, and of N = 2^17.
+      // These have N = 2^15 and N = 2^17.
       {"W128_L4_B11", [] { return half_ring(4, 28, 25, 10, 5, 5, 28.3); }},
       {"W128_L36_B19",
        [] {

@@ -39,7 +39,7 @@ struct ProductSum {
 
   __device__ __forceinline__ void add(Word a, Word b) {
 #if defined(__CUDA_ARCH__)
-    // Of factors that a loop keeps the compiler would keep 64 bits, and multiply those. Hidden like
+    // The compiler would keep 64 bits of factors that a loop keeps, and multiply those. Hidden like
     // this, a product and its addition are one instruction; as mad.wide.u32 they would be three.
     if constexpr (sizeof(Word) == 4) asm volatile("" : "+r"(a), "+r"(b));
 #endif

@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(bundle_threads<KeyShape>)
                  digit = unit / (is_wide<words> ? 4 : 2) / F;
   const int node = static_cast<int>(blockIdx.y % blocks * threads + threadIdx.x);
   const std::uint32_t exponent = 4 * (__brev(node) >> (32 - bits)) + 1;
-  const std::uint32_t turns = f == 0 ? 0 : F == 2 ? 2 : f == 1 ? 2 : f == 2 ? 1 : 3;
+  const std::uint32_t turns = rotate_fft_detail::turns_of<F>(f);
   const std::uint32_t ciphertext = blockIdx.z * C;
   Complex u[C][m];
 #pragma unroll
@@ -106,7 +106,7 @@ __global__ void __launch_bounds__(bundle_threads<KeyShape>)
       const std::uint32_t row = min(ciphertext + c, count - 1), at = step.first + i;
       const std::uint32_t a = at < n ? __ldg(lwe + std::size_t{row} * (n + 1) + at) : 0;
       u[c][i] = rotate_fft_unrolled_detail::factor<form>(rotate_fft_detail::turned(
-          load_root(key.roots + (a * exponent & (2 * N - 1))), 0u - turns * a));
+          load_root(key.roots + ((a * exponent) & (2 * N - 1))), 0u - turns * a));
     }
   const auto* const from = key.values + step.key / parts + std::size_t{unit} * keys * nodes + node;
   const double scale = __ldg(key.inverse_scale + step.first);

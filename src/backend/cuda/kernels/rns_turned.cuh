@@ -115,11 +115,11 @@ class TurnedStages {
   static __device__ __forceinline__ std::uint32_t number() { return threadIdx.x / lanes; }
 
  private:
-  // Of a piece of a row, and of a stage.
+  // Bytes of a piece of a row, and of a stage.
   static constexpr std::uint32_t bytes = words * sizeof(Word),
                                  stage = turned_stage<Word, group, sums> * sizeof(Word);
-  // Of a plaintext that is stored by its period: threads that never wait for each other keep to the
-  // 16 bytes that each has of other plaintexts.
+  // Bytes from one word to the next of a plaintext that is stored by its period: threads that never
+  // wait for each other keep to the 16 bytes that each has of other plaintexts.
   static constexpr std::uint32_t word_step = group == 1 ? 16 : sizeof(Word);
 
   /// Waits for the next digit. What was taken before may no longer be read.

@@ -93,6 +93,14 @@ __device__ __forceinline__ Complex product(const Complex& a, const Complex& b) {
   return {fma(-a.im, b.im, a.re * b.re), fma(a.im, b.re, a.re * b.im)};
 }
 
+/// By how many times N/2 the exponent of frequency f of a node's F is above that of its first: they
+/// come in the order of reversed bits.
+template <int F>
+__device__ __forceinline__ std::uint32_t turns_of(int f) {
+  if (f == 0) return 0;
+  return F == 2 || f == 1 ? 2 : f == 2 ? 1 : 3;
+}
+
 /// w·(-i)^turns.
 __device__ __forceinline__ Complex turned(Complex w, std::uint32_t turns) {
   if (turns & 1) w = {w.im, -w.re};
@@ -265,7 +273,7 @@ __device__ __forceinline__ void second_key_factors(int node, std::uint32_t a,
   const Complex root = load_root(roots + ((N - a * exponent) & (2 * N - 1)));  // zeta^N = -1
 #pragma unroll
   for (int f = 0; f < F; ++f) {
-    const std::uint32_t turns = f == 0 ? 0 : F == 2 ? 2 : f == 1 ? 2 : f == 2 ? 1 : 3;
+    const std::uint32_t turns = rotate_fft_detail::turns_of<F>(f);
     out[f] = rotate_fft_detail::turned(root, turns * a);
   }
 }

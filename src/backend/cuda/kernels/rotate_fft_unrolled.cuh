@@ -218,7 +218,7 @@ struct UnrolledFftStep {
 #pragma unroll
             for (int i = 0; i < m; ++i) {
               // Exponents of a node's frequencies differ by multiples of N/2.
-              const std::uint32_t turns = f == 0 ? 0 : F == 2 ? 2 : f == 1 ? 2 : f == 2 ? 1 : 3;
+              const std::uint32_t turns = rotate_fft_detail::turns_of<F>(f);
               u[r][i] = rotate_fft_unrolled_detail::factor<form>(
                   rotate_fft_detail::turned(root[r][i], 0u - turns * a[r][i]));
             }

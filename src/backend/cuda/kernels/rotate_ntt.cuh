@@ -243,7 +243,7 @@ __global__ void __launch_bounds__(2 * C * Shape::threads, blocks)
 #pragma unroll
             for (int f = 0; f < F; ++f) {
               const std::uint32_t exponent = 2 * (__brev(node * F + f) >> (32 - Shape::log_n)) + 1;
-              const Word monomial = __ldg(key.monomials + (minus_a * exponent & (2 * N - 1)));
+              const Word monomial = __ldg(key.monomials + ((minus_a * exponent) & (2 * N - 1)));
 #pragma unroll
               for (int s = 0; s < 2; ++s) {
                 const Word second = sum[c][2 + s][f].reduce(q, key.montgomery);

@@ -164,7 +164,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)
 #pragma unroll
         for (int f = 0; f < F; ++f) {
           const std::uint32_t exponent = 2 * (__brev(node * F + f) >> (32 - Shape::log_n)) + 1;
-          monomial[f] = __ldg(key.monomials + ((0u - a) * exponent & (2 * N - 1)));
+          monomial[f] = __ldg(key.monomials + (((0u - a) * exponent) & (2 * N - 1)));
         }
       }
       ProductSum<Word> sum[keys][components][F];

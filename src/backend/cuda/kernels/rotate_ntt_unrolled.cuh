@@ -298,7 +298,7 @@ __global__ void __launch_bounds__(2 * L * Shape::threads, blocks)
 #pragma unroll
         for (int k = 0; k < m; ++k) {
           const auto root = [&](std::uint32_t exponent) {
-            return __ldg(key.monomials + (a[k] * exponent & (2 * N - 1)));
+            return __ldg(key.monomials + ((a[k] * exponent) & (2 * N - 1)));
           };
           // Values of a node differ by roots of order F.
 #pragma unroll

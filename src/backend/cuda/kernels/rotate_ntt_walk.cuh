@@ -166,7 +166,7 @@ __device__ __forceinline__ void differences(const Word* __restrict__ monomials, 
   for (int k = 0; k < keys; ++k) {
     const std::uint32_t e = k == 0 ? a : 0u - a;
     const auto root = [&](std::uint32_t exponent) {
-      return __ldg(monomials + (e * exponent & (2 * N - 1)));
+      return __ldg(monomials + ((e * exponent) & (2 * N - 1)));
     };
     // Values of a node differ by roots of order F.
 #pragma unroll

@@ -32,8 +32,8 @@ void launch_turned(const Stream& stream, TurnedSumArguments<Word>& a) {
     a.sum_count <= 2 ? launch.template operator()<group, 2>()
                      : launch.template operator()<group, sums_together>();
   };
-  // Of few ciphertexts a block has more words, at most as many as a ring. Up to four that are left
-  // over would leave half of a group of eight without work.
+  // For few ciphertexts a block takes more words, at most as many as a ring has. Up to four that
+  // are left over would leave half of a group of eight without work.
   const std::uint32_t N = 1u << a.log_N;
   const auto fits = [&]<unsigned group>() { return turned_words<Word, group> <= N; };
   if ((a.batch > 4 && (a.batch - 1) % 8 >= 4) || !fits.template operator()<4>())

@@ -21,7 +21,7 @@ void launch_make_fft_bundles(const Stream& stream, const FftKeyArrays& key,
   with_fft_shape(key.N, [&]<class KeyShape, class ClusterShape>() {
     using Shape = LinkedShape<KeyShape>;
     constexpr unsigned threads = bundle_threads<KeyShape>;
-    // Of a digit: 2·M/threads blocks for each of one or two rows.
+    // A digit takes 2·M/threads blocks for each of one or two rows.
     const dim3 grid(static_cast<unsigned>(key.steps.size()),
                     key.most_digits * (is_wide<words> ? 4 : 2) * (KeyShape::M / threads),
                     (count + C - 1) / C);

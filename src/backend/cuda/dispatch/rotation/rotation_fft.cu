@@ -171,7 +171,7 @@ std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const Rotatio
   key.most_digits = shape.most_digits();
   key.slots = std::max(key.most_digits, is_wide<words> ? 1u : 2u);
   upload_fft_tables(stream, plan, key);
-  // Of a step for tensor cores: its keys and complex values.
+  // A step for tensor cores has so many keys and complex values.
   const unsigned step_keys = key.tensor ? tensor_keys(*form, shape.group) : 0;
   const std::size_t step_values = std::size_t{4} * tensor_digits * M * step_keys;
   if (key.tensor) {

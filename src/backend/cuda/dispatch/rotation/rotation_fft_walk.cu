@@ -97,7 +97,7 @@ std::unique_ptr<RotationKey> prepare(const Stream& stream, const RotationShape& 
   key.slots = std::max(key.most_digits, is_wide<words> ? 1u : 2u);
   key.large = may_be_large(shape);
   key.values = stream.allocate<std::uint8_t>(shape.row_count * 2 * M * (is_wide<words> ? 16 : 8));
-  // Of each LWE coefficient for GINX' kernels, of each row for the others.
+  // GINX' kernels want one for each LWE coefficient, the others one for each row.
   std::vector<double> inverse_scales(ginx ? shape.n : shape.row_count);
 
   const std::vector<KeyRows> keys = key_rows(shape);
