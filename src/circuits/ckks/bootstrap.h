@@ -71,7 +71,7 @@ class BootstrapSteps {
   bool last() const { return shape_.coefficients_last != 0; }
   lattice::rlwe::Array through(lattice::rlwe::Array x, std::span<const EncodedMap> maps) const;
   lattice::rlwe::Array image(const lattice::rlwe::Array& x, std::uint32_t g) const;
-  /// Under another secret. KeyMismatchError if the client made no key for it.
+  /// Under another secret. MissingKeyError if the client made no key for it.
   lattice::rlwe::Array switched(const lattice::rlwe::Array& x, SwitchRole role) const;
   /// The values at their scale, at result_level().
   Array sines(const Array& cosines, const CiphertextInfo& lowest) const;

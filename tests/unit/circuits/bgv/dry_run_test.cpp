@@ -177,17 +177,17 @@ void check(const std::string& what, const Circuit& circuit, bool exact, bool les
   for (unsigned parts = 2; parts < request.relinearise; ++parts) {
     KeyRequest fewer = request;
     fewer.relinearise = parts;
-    EXPECT_THROW(run(fewer), KeyMismatchError) << parts << " parts";
+    EXPECT_THROW(run(fewer), MissingKeyError) << parts << " parts";
   }
   for (const std::int64_t columns : request.rotations) {
     KeyRequest fewer = request;
     std::erase(fewer.rotations, columns);
-    EXPECT_THROW(run(fewer), KeyMismatchError) << "without " << columns;
+    EXPECT_THROW(run(fewer), MissingKeyError) << "without " << columns;
   }
   if (request.swap_rows) {
     KeyRequest fewer = request;
     fewer.swap_rows = false;
-    EXPECT_THROW(run(fewer), KeyMismatchError) << "without the exchange of rows";
+    EXPECT_THROW(run(fewer), MissingKeyError) << "without the exchange of rows";
   }
 }
 
