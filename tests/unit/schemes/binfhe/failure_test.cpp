@@ -342,7 +342,7 @@ TEST(BinfheFailures, SumsThatThePaddingDoesNotHoldAreRefused) {
       test::message_of<EncodingError>([&] { server.linear(add, two); }),
       "linear: the sum may be 0 … 6, and p = 4 with padding holds 0 … 3: take a larger p; or say "
       "as largest what you know the sum not to pass; or say so by modular, if it is meant modulo "
-      "p");
+      "p; or state by with_range which integers the terms stand for");
   EXPECT_NE(test::message_of<EncodingError>([&] {
               server.linear(subtract, two, 2);
             }).find("may be -1 … 5,"),
