@@ -240,8 +240,9 @@ void Server::State::attach(Ciphertexts& out, std::shared_ptr<const Origin> origi
   out.origin = std::move(origin);
 }
 
-Array Server::State::put(Encoding encoding, std::shared_ptr<const Origin> origin,
-                         lattice::lwe::Array rows, std::shared_ptr<const Ciphertexts> host) const {
+Array Server::State::array(Encoding encoding, std::shared_ptr<const Origin> origin,
+                           lattice::lwe::Array rows,
+                           std::shared_ptr<const Ciphertexts> host) const {
   return Array(std::make_shared<const Array::State>(
       Array::State{parameters, key_id, encoding, std::move(origin), weak_from_this(),
                    std::move(rows), std::move(host)}));
@@ -253,7 +254,7 @@ Array Server::State::upload(const Ciphertexts& ciphertexts,
   if (fleet->size() == 1) host = {};  // the caller has it, too
   auto rows =
       evaluator.upload(form_of(parameters), ciphertexts.count, ciphertexts.data.data(), host);
-  return put(ciphertexts.encoding, origin(ciphertexts), std::move(rows), std::move(host));
+  return array(ciphertexts.encoding, origin(ciphertexts), std::move(rows), std::move(host));
 }
 
 Ciphertexts Server::State::download(const Array& array) const {
@@ -269,7 +270,7 @@ Array Server::State::take(const Array& a, std::span<const std::uint32_t> index) 
   check(a);
   auto rows = evaluator.take(a.state_->rows, index);
   auto of = std::make_shared<const Origin>(binfhe::take(*origin(a), index));
-  return put(encoding_of(a), std::move(of), std::move(rows));
+  return array(encoding_of(a), std::move(of), std::move(rows));
 }
 
 Array Server::State::concatenate(std::span<const Array> arrays) const {
@@ -282,8 +283,8 @@ Array Server::State::concatenate(std::span<const Array> arrays) const {
     origins.push_back(array.state_->origin.get());
   }
   const Encoding encoding = check_together("concatenate", std::span<const Array* const>(inputs));
-  return put(encoding, std::make_shared<const Origin>(join(origins, encoding)),
-             evaluator.join(rows));
+  return array(encoding, std::make_shared<const Origin>(join(origins, encoding)),
+               evaluator.join(rows));
 }
 
 template <class MakeOrigin>
@@ -310,7 +311,7 @@ Array Server::State::run(const Plan& plan, const MakeOrigin& origin,
   for (const Array* input : inputs) rows.push_back(&input->state_->rows);
   const lattice::lwe::Form out[] = {form_of(parameters)};
   auto made = evaluator.map(rows, out, plan.rotates, plan.work)[0];
-  return put(plan.output, origin(), std::move(made));
+  return array(plan.output, origin(), std::move(made));
 }
 
 template <class Batch>
@@ -468,7 +469,7 @@ std::vector<Array> Server::State::eval_decomp(const Array& a) const {
         *bootstrapped(terms, mix(1, input.sectors() + (k << 32)), noise[k], digits[k].p - 1);
     // The lowest has the input's own errors, so that nothing is known to be independent of it.
     of.parts[0].marks = {};
-    out.push_back(put(digits[k], std::make_shared<const Origin>(std::move(of)), made[k]));
+    out.push_back(array(digits[k], std::make_shared<const Origin>(std::move(of)), made[k]));
   }
   return out;
 }
@@ -539,8 +540,8 @@ Array Server::State::with_range(const Array& a, MessageRange range) const {
     range = both;
   }
   with.largest = largest_within("with_range", encoding, range);
-  return put(encoding, std::make_shared<const Origin>(std::move(with)), a.state_->rows,
-             a.state_->host);
+  return array(encoding, std::make_shared<const Origin>(std::move(with)), a.state_->rows,
+               a.state_->host);
 }
 
 template <class Batch>
