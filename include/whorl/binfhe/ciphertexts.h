@@ -19,6 +19,7 @@ struct Origin;
 /// The integers that messages stand for lie in low … high.
 struct MessageRange {
   std::int64_t low = 0, high = 0;
+  static constexpr std::int64_t most = (std::int64_t{1} << 31) - 1;  ///< ends are -most … most
 };
 
 /// `count` ciphertexts (a, b) in Z_q^(n+1), row-major (count, n+1), b last: b - <a, s> = m·q/p + e.
@@ -74,8 +75,8 @@ std::uint32_t largest_message(const Ciphertexts& ciphertexts);
 /// keep their seed. ShapeError if an index is not below the count.
 Ciphertexts take(const Ciphertexts& ciphertexts, std::span<const std::uint32_t> indices);
 /// Joins batches to one, in sequence. Parts of one fresh batch keep its seed. EncodingError if the
-/// encodings differ, ShapeError if there is no batch; ParameterMismatchError or KeyMismatchError if
-/// parameters or keys differ.
+/// encodings differ, or p integers do not hold all ranges; ShapeError if there is no batch;
+/// ParameterMismatchError or KeyMismatchError if parameters or keys differ.
 Ciphertexts concatenate(std::span<const Ciphertexts* const> batches);
 
 /// The keys that a server gets: the b halves of the blind-rotation key and of the key-switching

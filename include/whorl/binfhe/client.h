@@ -50,7 +50,8 @@ class Client : public KeyHolder<Parameters, SecretKey> {
   std::vector<std::uint32_t> decrypt(const Ciphertexts& ciphertexts,
                                      const Progress& progress = {}) const;
   /// The error of each ciphertext, phase - m·q/sectors in (-q/2, q/2], where m is the message that
-  /// is expected. EncodingError if a message is not below p. Errors are as secret as the key.
+  /// is expected. EncodingError if a message is not below p, or with padding not below 2p: p and
+  /// more are those whose padding bit is set. Errors are as secret as the key.
   std::vector<std::int64_t> noise(const Ciphertexts& ciphertexts,
                                   std::span<const std::uint32_t> messages,
                                   const Progress& progress = {}) const;

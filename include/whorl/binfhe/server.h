@@ -291,9 +291,10 @@ class Server {
   /// The same messages, read as integers of a range that the caller knows: as the only one that is
   /// the message modulo p, or with padding modulo 2p. Nothing checks this, and results are wrong if
   /// it is not true. Sums of such arrays, and products with integers, have the range that follows;
-  /// linear() refuses those whose range has more than p integers (EncodingError). A range that is
-  /// known already becomes no larger. EncodingError for a range of more than p integers, or one
-  /// that contradicts what is known; ParameterError if `low` is above `high`.
+  /// linear() refuses those whose range has more than p integers (EncodingError). Results of gates
+  /// and tables have no range. A range that is known already becomes no larger. EncodingError for a
+  /// range of more than p integers, one that contradicts what is known, and one with an end outside
+  /// -MessageRange::most … most; ParameterError if `low` is above `high`.
   Array with_range(const Array& a, MessageRange range) const;
   Array trivial_array(std::span<const std::uint32_t> messages, Encoding encoding = {}) const;
   Array trivial_array(std::initializer_list<std::uint32_t> messages, Encoding encoding = {}) const {

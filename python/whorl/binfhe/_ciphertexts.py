@@ -51,8 +51,8 @@ class Encoded:
         "_core.range",
         """The least and the largest integer that messages stand for, by `with_range`; or None.
 
-        Sums, differences, products with integers, tables, indexing and joining give the range that
-        follows. `Client.decrypt` gives the integers of the range.
+        Sums, differences, products with integers, indexing and joining give the range that follows.
+        `Client.decrypt` gives the integers of the range.
         """,
     )
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._client import binfhe as _lib
-from .._core.integers import as_modulus
+from .._core.integers import as_modulus, whole_numbers
 from .._core.keyholder import KeyHolder
 from .._core.literal import Part
 from .._core.progress import Report
@@ -91,10 +91,16 @@ class Client(KeyHolder):
         """The error of each ciphertext, -q/2 … q/2, if it holds the `expected` message (broadcast).
 
         Decryption succeeds while |error| < q / (2p), or q / (4p) with padding. Errors are as secret
-        as the key: do not publish them. `EncodingError` for a message that is not below p.
+        as the key: do not publish them. `EncodingError` for a message that is not in 0 … p-1.
+        Arrays with a range take integers, as `decrypt` gives them.
         """
         host = self._on_host(ciphertexts)
-        values = as_messages(expected, "expected", host.p)
+        if host.range is None:
+            values = as_messages(expected, "expected", host.p)
+        else:  # A negative integer sets the padding bit.
+            sectors = 2 * host.p if host.padding else host.p
+            integers = whole_numbers(expected, "expected").astype(np.object_)
+            values = np.array(integers % sectors, dtype=np.uint32)
         try:
             values = np.ascontiguousarray(np.broadcast_to(values, host.shape)).reshape(-1)
         except ValueError:

@@ -409,12 +409,16 @@ class Server(Gates):
         integers do not hold is refused (`EncodingError`), unless it is `modular`. An operand
         without a range counts with 0 … `largest`. A table looks up the integers modulo p: for a
         negative x it gives `table[x]`, as Python indexes. With padding a range that is not within
-        0 … p-1 is moved there first, and the table with it, which takes no bootstrap. Results of an
-        exact table have the range of its values. `eval_floor` halves ranges; `eval_sign` takes
-        those from -p/2 to p/2 - 1, with padding from -p to p-1. Results of gates have no range.
+        0 … p-1 is moved there first, and the table with it, which takes no bootstrap. Results of
+        tables and gates have no range: state which integers they stand for. `eval_floor` halves
+        ranges; `eval_sign` takes those from -p/2 to p/2 - 1, with padding from -p to p-1. Joined
+        arrays have the range of all. If p integers do not hold it, joining is refused, or gives an
+        array without a range if one of them had none.
 
-        `EncodingError` for a range that p integers do not hold, or that contradicts what is known.
-        `ParameterError` if `low` is above `high`.
+        `EncodingError` for a range that p integers do not hold, for an end that is not above -2^31
+        and below 2^31, and for a range that contradicts what is known: without padding also for one
+        that reads a message as another integer, as 0 … 7 after -4 … 3. `ParameterError` if `low` is
+        above `high`.
 
         >>> from whorl.binfhe import Client, Lut, parameters
         >>> toy = {"n": 16, "q": 2048, "N": 1024, "Q": 134215681, "Q_ks": 2**14, "log_B_ks": 7}
@@ -429,8 +433,8 @@ class Server(Gates):
         array([3, 2])
         """
         x = self.upload(a)
-        least = as_integer("low", low, -(2**32), 2**32)
-        most = as_integer("high", high, -(2**32), 2**32)
+        least = as_integer("low", low, -(2**63), 2**63 - 1)
+        most = as_integer("high", high, -(2**63), 2**63 - 1)
         return self._wrap(self._core.with_range(x._core, (least, most)), x.shape)
 
     def _combined(self, weight: int, a: EncryptedArray, other: int, b: Messages) -> EncryptedArray:

@@ -163,12 +163,14 @@ struct Codec<Ciphertexts> {
     if (seed && (fields.of_lwe() || fields.of_reals()))
       throw FormatError(
           "noise, sum, largest, as_bits, low and high describe computed ciphertexts, but these "
-          "have "
-          "the seed of encryptions");
+          "have the seed of encryptions");
     const auto end = [&](const std::optional<double>& of) -> std::int64_t {
-      if (!of || !(std::abs(*of) < 0x1p32) || *of != std::floor(*of) || !fields.largest)
-        throw FormatError(
-            "low and high must be there together, as integers below 2^32, and with largest");
+      constexpr auto most = binfhe::MessageRange::most;
+      if (!of || !(std::abs(*of) <= static_cast<double>(most)) || *of != std::floor(*of) ||
+          !fields.largest)
+        throw FormatError("low and high must be there together, as integers " +
+                          std::to_string(-most) + " … " + std::to_string(most) +
+                          ", and with largest");
       return static_cast<std::int64_t>(*of);
     };
     std::optional<binfhe::MessageRange> range;

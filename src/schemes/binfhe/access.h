@@ -1,4 +1,5 @@
-// Parts of an FHEW/TFHE server and its arrays that circuits use, and users do not see.
+// Parts of an FHEW/TFHE server and its arrays for circuits, which users do not see. No circuit is
+// there yet: tests alone use them.
 #pragma once
 
 #include <memory>
@@ -17,9 +18,9 @@ struct Access {
 
   static const lattice::lwe::Array& rows(const Array& a) { return a.state_->rows; }
   static const Origin& origin(const Array& a) { return *a.state_->origin; }
-  static Array put(const Server& s, Encoding encoding, Origin origin, lattice::lwe::Array rows) {
-    return s.state_->put(encoding, std::make_shared<const Origin>(std::move(origin)),
-                         std::move(rows));
+  static Array array(const Server& s, Encoding encoding, Origin origin, lattice::lwe::Array rows) {
+    return s.state_->array(encoding, std::make_shared<const Origin>(std::move(origin)),
+                           std::move(rows));
   }
 };
 

@@ -41,7 +41,7 @@ std::shared_ptr<const Origin> joined_origin(std::span<const Ciphertexts* const> 
     held.push_back(origin_of(*batch, fresh));
     origins.push_back(held.back().get());
   }
-  return std::make_shared<const Origin>(join(origins));
+  return std::make_shared<const Origin>(join(origins, batches.front()->encoding));
 }
 
 }  // namespace
@@ -76,14 +76,13 @@ Ciphertexts concatenate(std::span<const Ciphertexts* const> batches) {
     parts.emplace_back(batch->data);
   }
   Ciphertexts out = with(first, join_rows(parts, {1, first.row()}));
-  Largest largest = largest_of(first);
+  std::vector<Largest> known;
   for (const Ciphertexts* batch : batches) {
     out.noise = std::max(out.noise, batch->noise);
     out.sum = out.sum || batch->sum;
-    largest = either(largest, largest_of(*batch));
+    known.push_back(largest_of(*batch));
   }
-  if (largest.range) largest = largest_within("concatenate", out.encoding, *largest.range);
-  set_largest(out, largest);
+  set_largest(out, largest_of_joined(known, out.encoding));
   out.origin = joined_origin(batches);
   if (out.origin) out.noise = out.origin->noise;
   join_seeds(

@@ -189,7 +189,7 @@ std::vector<std::int64_t> Client::noise(const Ciphertexts& ciphertexts,
   if (messages.size() != ciphertexts.count)
     throw ShapeError(std::to_string(messages.size()) + " messages for " +
                      std::to_string(ciphertexts.count) + " ciphertexts");
-  check_values(messages, ciphertexts.encoding.p);
+  check_values(messages, ciphertexts.encoding.sectors(), ciphertexts.encoding.padding ? "2p" : "p");
   const std::uint64_t q = parameters().q();
   const SecretEncoder encode_message(ciphertexts.encoding, q);
   std::vector<std::int64_t> out;

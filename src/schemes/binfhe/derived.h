@@ -52,7 +52,7 @@ class SecretEncoder {
       : modulus_(modulus),
         sectors_(encoding.sectors()),
         reciprocal_(~std::uint64_t{0} / (2 * sectors_)) {}
-  /// The message must be below p.
+  /// The message must be below p, or with padding below 2p.
   std::uint64_t operator()(std::uint64_t message) const {
     // message < sectors <= modulus/4 <= 2^30: below 2^64. The reciprocal's quotient is at most 2
     // short.

@@ -49,11 +49,15 @@ DryRun::DryRun(const Parameters& parameters, const ServerOptions& options)
 Array DryRun::fresh(Encoding encoding, std::size_t count) const {
   Ciphertexts c{server_.parameters(), server_.key_id(), encoding, count, {}, Seed{}};
   math::with_memory_for("ciphertexts", [&] { c.data.resize(count * c.row()); });
-  // Different ones, as encryptions are: what is known of errors goes by the words.
+  // Different ones, as encryptions are: what is known of errors goes by the words. None has the
+  // negative words of another, since the first word is below q/2; nor is it 0, as of trivial ones.
+  const std::uint64_t q = c.parameters.q(), firsts = q / 2 - 1;
   for (std::size_t i = 0; i < count; ++i) {
     std::uint64_t number = counted_->fresh++;
-    for (std::size_t j = 0; number != 0 && j < c.row(); ++j, number /= c.parameters.q())
-      c.data[i * c.row() + j] = static_cast<std::uint32_t>(number % c.parameters.q());
+    c.data[i * c.row()] = static_cast<std::uint32_t>(1 + number % firsts);
+    number /= firsts;
+    for (std::size_t j = 1; number != 0 && j < c.row(); ++j, number /= q)
+      c.data[i * c.row() + j] = static_cast<std::uint32_t>(number % q);
   }
   return server_.upload(c);
 }

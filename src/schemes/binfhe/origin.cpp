@@ -110,6 +110,15 @@ std::vector<ErrorPart> gather(std::span<const Term> terms) {
 
 double size_of(const ErrorPart& part) { return part.weight * part.weight * part.variance; }
 
+constexpr MessageRange ends{-MessageRange::most, MessageRange::most};
+bool ends_fit(MessageRange range) {
+  return std::min(range.low, range.high) >= ends.low &&
+         std::max(range.low, range.high) <= ends.high;
+}
+std::string text_of(MessageRange range) {
+  return std::to_string(range.low) + " … " + std::to_string(range.high);
+}
+
 }  // namespace
 
 std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
@@ -143,32 +152,45 @@ Largest largest_of(const Ciphertexts& batch) {
                      ", largest");
   if (!batch.range) return largest;
   const auto [low, high] = *batch.range;
-  if (low > high || high - low > top ||
+  if (low > high || !ends_fit(*batch.range) || high - low > top ||
       largest_within("range", batch.encoding, *batch.range).any != largest.any)
-    throw RangeError("range: " + std::to_string(low) + " … " + std::to_string(high) +
-                     " has no or more than " + std::to_string(batch.encoding.p) +
-                     " integers, or contradicts largest = " + std::to_string(largest.any));
+    throw RangeError("range: " + text_of(*batch.range) + " has no or more than " +
+                     std::to_string(batch.encoding.p) + " integers, or an end outside " +
+                     text_of(ends) + ", or contradicts largest = " + std::to_string(largest.any));
   return {largest.any, largest.as_bits, batch.range};
 }
 
+void check_ends(const std::string& what, MessageRange range) {
+  if (!ends_fit(range))
+    throw EncodingError(what + ": " + text_of(range) + " has an end outside " + text_of(ends));
+}
+
 Largest largest_within(const std::string& what, Encoding encoding, MessageRange range) {
+  check_ends(what, range);
   const auto [low, high] = range;
   const std::int64_t p = encoding.p;
   if (high - low >= p)
-    throw EncodingError(what + ": " + std::to_string(low) + " … " + std::to_string(high) + " are " +
-                        std::to_string(high - low + 1) + " integers, and " + describe(encoding) +
-                        " holds " + std::to_string(p) +
+    throw EncodingError(what + ": " + text_of(range) + " are " + std::to_string(high - low + 1) +
+                        " integers, and " + describe(encoding) + " holds " + std::to_string(p) +
                         ": take a larger p, or state smaller ranges by with_range");
   const auto any = static_cast<std::uint32_t>(
       low >= 0 && high < p ? high : std::int64_t(encoding.sectors()) - 1);
   return {any, any, range};
 }
 
-Largest either(const Largest& a, const Largest& b) {
-  Largest out{std::max(a.any, b.any), std::max(a.as_bits, b.as_bits)};
-  if (!a.range && !b.range) return out;
-  const auto range = [](const Largest& x) { return x.range.value_or(MessageRange{0, x.any}); };
-  out.range = {std::min(range(a).low, range(b).low), std::max(range(a).high, range(b).high)};
+Largest largest_of_joined(std::span<const Largest> all, Encoding encoding) {
+  Largest out{0, 0};
+  MessageRange both{ends.high, ends.low};
+  std::size_t ranged = 0;
+  for (const Largest& each : all) {
+    out.any = std::max(out.any, each.any);
+    out.as_bits = std::max(out.as_bits, each.as_bits);
+    const auto [low, high] = each.range.value_or(MessageRange{0, each.any});
+    both = {std::min(both.low, low), std::max(both.high, high)};
+    ranged += each.range ? 1U : 0U;
+  }
+  if (ranged == all.size()) largest_within("concatenate", encoding, both);
+  if (ranged != 0 && both.high - both.low < encoding.p) out.range = both;
   return out;
 }
 
@@ -280,18 +302,19 @@ Origin take(const Origin& origin, std::span<const std::uint32_t> index) {
   return taken;
 }
 
-Origin join(std::span<const Origin* const> origins) {
+Origin join(std::span<const Origin* const> origins, Encoding encoding) {
   if (origins.size() == 1) return *origins[0];
   Origin joined;
-  joined.largest = origins[0]->largest;
+  std::vector<Largest> largest;
   Numbers values;
   std::size_t parts = 0;
   for (const Origin* origin : origins) {
     joined.noise = std::max(joined.noise, origin->noise);
-    joined.largest = either(joined.largest, origin->largest);
+    largest.push_back(origin->largest);
     values.insert(values.end(), origin->values->begin(), origin->values->end());
     parts = std::max(parts, origin->parts.size());
   }
+  joined.largest = largest_of_joined(largest, encoding);
   // Part k of each, and nothing where there are fewer.
   for (std::size_t k = 0; k < parts; ++k) {
     ErrorPart part{0, 0, {}, ErrorPart::joined};

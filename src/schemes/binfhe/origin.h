@@ -60,11 +60,15 @@ struct Term {
 /// What the batch came with. RangeError for what no ciphertexts of its encoding hold.
 Largest largest_of(const Ciphertexts& batch);
 void set_largest(Ciphertexts& batch, Largest largest);
+/// EncodingError, which begins with `what`, unless both ends are -MessageRange::most … most.
+void check_ends(const std::string& what, MessageRange range);
 /// What follows from a range; EncodingError, which begins with `what`, if p integers do not hold
-/// it.
+/// it, or for its ends.
 Largest largest_within(const std::string& what, Encoding encoding, MessageRange range);
-/// What is known of messages of which either is known.
-Largest either(const Largest& a, const Largest& b);
+/// What is known of the messages of joined arrays. Their range is that of all, where an array
+/// without one counts with 0 … any. If p integers do not hold it, they have none; but EncodingError
+/// if each array has one.
+Largest largest_of_joined(std::span<const Largest> all, Encoding encoding);
 /// What the batch came with, or by its words; `fresh` is the noise of encryptions.
 std::shared_ptr<const Origin> origin_of(const Ciphertexts& batch, double fresh);
 
@@ -86,6 +90,6 @@ Marks mark_sum(std::span<const Term> terms, std::int32_t constant = 0);
 std::uint64_t mix(std::uint64_t a, std::uint64_t b = 0);
 
 Origin take(const Origin& origin, std::span<const std::uint32_t> index);
-Origin join(std::span<const Origin* const> origins);
+Origin join(std::span<const Origin* const> origins, Encoding encoding);
 
 }  // namespace whorl::binfhe

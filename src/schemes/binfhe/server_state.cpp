@@ -64,9 +64,10 @@ void check_padding(std::string_view what, Encoding encoding, Largest largest) {
                         "sum, as largest, what you know its messages not to pass");
 }
 
-/// Values of a weighted sum.
+/// Values of a weighted sum, exact: those of many terms may pass 64 bits.
 struct Range {
-  double least, most;
+  using Number = __int128;
+  Number least, most;
   bool within(std::uint32_t top) const { return least >= 0 && most <= top; }
   /// The largest value, or `otherwise` if not all are in 0 … top.
   std::uint32_t most_of(std::uint32_t top, std::uint64_t otherwise) const {
@@ -74,14 +75,13 @@ struct Range {
   }
 };
 Range range(std::span<const Term> terms, std::int32_t constant, std::uint32_t Largest::*largest) {
-  Range sum{static_cast<double>(constant), static_cast<double>(constant)};
+  Range sum{constant, constant};
   for (const Term& term : terms) {
     const Largest& known = term.origin->largest;
     const auto [low, high] = known.range.value_or(MessageRange{0, known.*largest});
-    const double ends[] = {term.weight * static_cast<double>(low),
-                           term.weight * static_cast<double>(high)};
-    sum.least += std::min(ends[0], ends[1]);
-    sum.most += std::max(ends[0], ends[1]);
+    const auto weight = static_cast<Range::Number>(term.weight);
+    sum.least += std::min(weight * low, weight * high);
+    sum.most += std::max(weight * low, weight * high);
   }
   return sum;
 }
@@ -99,16 +99,14 @@ Largest largest_of_sum(std::span<const Term> terms, std::int32_t constant, Encod
   const bool ranged = std::any_of(terms.begin(), terms.end(), [](const Term& term) {
     return term.origin->largest.range.has_value();
   });
-  if (ranged && !modular)
-    return largest_within("linear", encoding,
-                          {static_cast<std::int64_t>(std::max(sum.least, -0x1p62)),
-                           static_cast<std::int64_t>(std::min(sum.most, 0x1p62))});
+  constexpr Range::Number far = std::numeric_limits<std::int64_t>::max();
+  const MessageRange values{static_cast<std::int64_t>(std::clamp(sum.least, -far, far)),
+                            static_cast<std::int64_t>(std::clamp(sum.most, -far, far))};
+  if (ranged && !modular) return largest_within("linear", encoding, values);
   if (encoding.padding && !sum.within(top) && !modular) {
-    const auto number = [](double value) {
-      return std::to_string(static_cast<long long>(std::clamp(value, -0x1p62, 0x1p62)));
-    };
-    throw EncodingError("linear: the sum may be " + number(sum.least) + " … " + number(sum.most) +
-                        ", and " + describe(encoding) + " holds 0 … " + std::to_string(top) +
+    throw EncodingError("linear: the sum may be " + std::to_string(values.low) + " … " +
+                        std::to_string(values.high) + ", and " + describe(encoding) +
+                        " holds 0 … " + std::to_string(top) +
                         ": take a larger p; or say as largest what you know the sum not to "
                         "pass; or say so by modular, if it is meant modulo p; or state by "
                         "with_range which integers the terms stand for");
@@ -242,8 +240,9 @@ void Server::State::attach(Ciphertexts& out, std::shared_ptr<const Origin> origi
   out.origin = std::move(origin);
 }
 
-Array Server::State::put(Encoding encoding, std::shared_ptr<const Origin> origin,
-                         lattice::lwe::Array rows, std::shared_ptr<const Ciphertexts> host) const {
+Array Server::State::array(Encoding encoding, std::shared_ptr<const Origin> origin,
+                           lattice::lwe::Array rows,
+                           std::shared_ptr<const Ciphertexts> host) const {
   return Array(std::make_shared<const Array::State>(
       Array::State{parameters, key_id, encoding, std::move(origin), weak_from_this(),
                    std::move(rows), std::move(host)}));
@@ -255,7 +254,7 @@ Array Server::State::upload(const Ciphertexts& ciphertexts,
   if (fleet->size() == 1) host = {};  // the caller has it, too
   auto rows =
       evaluator.upload(form_of(parameters), ciphertexts.count, ciphertexts.data.data(), host);
-  return put(ciphertexts.encoding, origin(ciphertexts), std::move(rows), std::move(host));
+  return array(ciphertexts.encoding, origin(ciphertexts), std::move(rows), std::move(host));
 }
 
 Ciphertexts Server::State::download(const Array& array) const {
@@ -271,7 +270,7 @@ Array Server::State::take(const Array& a, std::span<const std::uint32_t> index) 
   check(a);
   auto rows = evaluator.take(a.state_->rows, index);
   auto of = std::make_shared<const Origin>(binfhe::take(*origin(a), index));
-  return put(encoding_of(a), std::move(of), std::move(rows));
+  return array(encoding_of(a), std::move(of), std::move(rows));
 }
 
 Array Server::State::concatenate(std::span<const Array> arrays) const {
@@ -284,9 +283,8 @@ Array Server::State::concatenate(std::span<const Array> arrays) const {
     origins.push_back(array.state_->origin.get());
   }
   const Encoding encoding = check_together("concatenate", std::span<const Array* const>(inputs));
-  auto origin = std::make_shared<const Origin>(join(origins));
-  if (const auto& range = origin->largest.range) largest_within("concatenate", encoding, *range);
-  return put(encoding, std::move(origin), evaluator.join(rows));
+  return array(encoding, std::make_shared<const Origin>(join(origins, encoding)),
+               evaluator.join(rows));
 }
 
 template <class MakeOrigin>
@@ -313,7 +311,7 @@ Array Server::State::run(const Plan& plan, const MakeOrigin& origin,
   for (const Array* input : inputs) rows.push_back(&input->state_->rows);
   const lattice::lwe::Form out[] = {form_of(parameters)};
   auto made = evaluator.map(rows, out, plan.rotates, plan.work)[0];
-  return put(plan.output, origin(), std::move(made));
+  return array(plan.output, origin(), std::move(made));
 }
 
 template <class Batch>
@@ -383,29 +381,24 @@ Batch Server::State::apply(std::span<const Lut> luts, std::span<const std::uint3
   const auto exact = std::find_if(luts.begin(), luts.end(), [](const Lut& l) { return l.exact(); });
   const Operands of = operands(all, {});
   check_padding("apply", encoding_of(a), of.terms[0].origin->largest);
-  const bool ranged = of.terms[0].origin->largest.range.has_value();
   const double noise = rotated_noise(of.terms);
   if (exact != luts.end()) account.check_look_up(*exact, noise);
   account.check_approximate(luts, noise, within);
   const auto origin = [&] {
     std::vector<std::uint64_t> tags;
-    std::uint32_t largest = 0, least = luts[0].values()[0];
-    bool all_exact = true;
+    std::uint32_t largest = 0;
     for (const Lut& lut : luts) {
       tags.push_back(mix(static_cast<std::uint64_t>(lut.kind()), lut.output().sectors()));
       for (const std::uint32_t value : lut.values()) {
         tags.back() = mix(tags.back(), value);
         largest = std::max(largest, value);
-        least = std::min(least, value);
       }
       // Read beyond an end, a table that is not exact gives a negative value.
       if (!lut.exact()) largest = static_cast<std::uint32_t>(lut.output().sectors() - 1);
-      all_exact = all_exact && lut.exact();
     }
-    Origin made =
-        origin_of_bootstrapped(mark_sum(of.terms), tags, index, account.bootstrapped(), largest);
-    if (ranged && all_exact) made.largest.range = {least, largest};
-    return std::make_shared<const Origin>(std::move(made));
+    // There is no range: only the program knows which integers the table's values stand for.
+    return std::make_shared<const Origin>(
+        origin_of_bootstrapped(mark_sum(of.terms), tags, index, account.bootstrapped(), largest));
   };
   return run(plan_apply(parameters, luts, index), origin, all);
 }
@@ -476,7 +469,7 @@ std::vector<Array> Server::State::eval_decomp(const Array& a) const {
         *bootstrapped(terms, mix(1, input.sectors() + (k << 32)), noise[k], digits[k].p - 1);
     // The lowest has the input's own errors, so that nothing is known to be independent of it.
     of.parts[0].marks = {};
-    out.push_back(put(digits[k], std::make_shared<const Origin>(std::move(of)), made[k]));
+    out.push_back(array(digits[k], std::make_shared<const Origin>(std::move(of)), made[k]));
   }
   return out;
 }
@@ -520,19 +513,35 @@ Array Server::State::with_range(const Array& a, MessageRange range) const {
     throw ParameterError("with_range: low = " + std::to_string(range.low) +
                          " is above high = " + std::to_string(range.high));
   Origin with = *origin(a);
+  check_ends("with_range", range);
   const Largest& known = with.largest;
-  if (known.range || (encoding.padding && known.any < encoding.p)) {
+  const std::int64_t p = encoding.p;
+  // The messages are what the stated range and the known one have in common, if both read each
+  // message as the same integer. They do not if an integer of one is congruent to another one of
+  // the other:
+  // - Without padding congruent modulo p. Ranges that meet hold two such integers if both together
+  //   have more than p. A stated range of more than p integers reads no message, but bounds them.
+  // - With padding congruent modulo 2p. Ranges of at most p integers that meet hold no such two.
+  // Where no range is known, messages with padding are 0 … known.any, unless the padding bit may be
+  // set. Without padding their residues are: a range within 0 … p-1 leaves these as they are, and
+  // any other one says which integers they stand for.
+  if (known.range || (encoding.padding ? known.any < p : range.low >= 0 && range.high < p)) {
     const MessageRange is = known.range.value_or(MessageRange{0, known.any});
     const MessageRange both{std::max(range.low, is.low), std::min(range.high, is.high)};
-    if (both.low > both.high || (!known.range && range.low < 0))
+    const bool alike = encoding.padding
+                           ? known.range || range.low >= 0
+                           : range.high - range.low >= p ||
+                                 std::max(range.high, is.high) - std::min(range.low, is.low) < p;
+    if (both.low > both.high || !alike)
       throw EncodingError("with_range: " + text(range.low, range.high) +
                           " contradicts what is known of the messages: they are " +
-                          text(is.low, is.high) + " of " + describe(encoding));
+                          text(is.low, is.high) + " of " + describe(encoding) +
+                          ": state a range within that one; or drop it by a sum that is modular");
     range = both;
   }
   with.largest = largest_within("with_range", encoding, range);
-  return put(encoding, std::make_shared<const Origin>(std::move(with)), a.state_->rows,
-             a.state_->host);
+  return array(encoding, std::make_shared<const Origin>(std::move(with)), a.state_->rows,
+               a.state_->host);
 }
 
 template <class Batch>

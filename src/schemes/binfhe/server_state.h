@@ -89,8 +89,8 @@ struct Server::State : std::enable_shared_from_this<State> {
 
   Ciphertexts empty(Encoding encoding, std::size_t count) const;
   static void attach(Ciphertexts& out, std::shared_ptr<const Origin> origin);
-  Array put(Encoding encoding, std::shared_ptr<const Origin> origin, lattice::lwe::Array rows,
-            std::shared_ptr<const Ciphertexts> host = {}) const;
+  Array array(Encoding encoding, std::shared_ptr<const Origin> origin, lattice::lwe::Array rows,
+              std::shared_ptr<const Ciphertexts> host = {}) const;
   /// `host` is empty, or `ciphertexts`, and kept where it is of use.
   Array upload(const Ciphertexts& ciphertexts, std::shared_ptr<const Ciphertexts> host) const;
   Ciphertexts download(const Array& array) const;

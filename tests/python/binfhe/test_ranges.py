@@ -79,7 +79,7 @@ def test_tables_of_negative_integers(ranged: tuple[Kit, bool]) -> None:
     relu, size = table(ranged, lambda m: max(m, 0)), table(ranged, abs)
     for lut, function in ((relu, lambda m: np.maximum(m, 0)), (size, np.abs)):
         got = kit.server.apply(lut, a - b)
-        assert got.range == (0, max(map(function, range(-8, 8))))
+        assert got.range is None and got.largest == max(map(function, range(-8, 8)))
         assert np.array_equal(kit.client.decrypt(got), function(A - B))
     both = kit.server.apply([relu, size, relu, size, relu], a - b)
     assert kit.client.decrypt(both).tolist() == [0, 0, 7, 2, 2]
@@ -88,6 +88,19 @@ def test_tables_of_negative_integers(ranged: tuple[Kit, bool]) -> None:
     less = a - kit.server.apply(relu, a - b)
     assert np.array_equal(kit.client.decrypt(greater), np.maximum(A, B))
     assert np.array_equal(kit.client.decrypt(less), np.minimum(A, B))
+    # Negative values: only the program can tell them from large ones. With padding they are not
+    # those of a table, but of a difference.
+    residues = kit.server.apply(table(ranged, lambda m: min(m, 0) % P), a - b)
+    if ranged[1]:
+        with pytest.raises(whorl.EncodingError, match=r"contradicts .* they are 0 … 15"):
+            residues.with_range(-8, 0)
+        moved = kit.server.apply(table(ranged, lambda m: min(m, 0) + 8), a - b)
+        negative = moved.with_range(0, 8) - 8
+    else:
+        negative = residues.with_range(-8, 0)
+    assert negative.range == (-8, 0) and (negative + 8).range == (0, 8)
+    assert np.array_equal(kit.client.decrypt(negative), np.minimum(A - B, 0))
+    assert np.array_equal(kit.client.decrypt(negative + b), np.minimum(A - B, 0) + B)
     # Two inputs below 4.
     u, v = a.with_range(0, 3), b.with_range(0, 3)
     small = (A < 4) & (B < 4)
@@ -116,6 +129,15 @@ def test_signs_and_floors(padding: bool) -> None:
         kit.server.eval_sign(a - 80)
 
 
+def test_errors_of_negative_integers(ranged: tuple[Kit, bool]) -> None:
+    kit, (a, b) = ranged[0], inputs(ranged)
+    bound = kit.parameters.q // (4 * P if ranged[1] else 2 * P)
+    for got, expected in ((a - b, A - B), (-a, -A), (a, A), (a[0] - 3, -3)):
+        assert np.abs(kit.client.noise(got, expected)).max() < bound
+    with pytest.raises(whorl.EncodingError, match="expected"):
+        kit.client.noise(kit.client.encrypt(A, p=P, padding=ranged[1]), -A)
+
+
 def test_what_does_not_fit_is_refused(ranged: tuple[Kit, bool]) -> None:
     kit, (a, b) = ranged[0], inputs(ranged)
     unknown = kit.server.upload(kit.client.encrypt(B, p=P, padding=ranged[1]))
@@ -132,6 +154,8 @@ def test_what_does_not_fit_is_refused(ranged: tuple[Kit, bool]) -> None:
         (lambda: concatenate([a - b, a + 4]), whorl.EncodingError, "concatenate: -7 … 11"),
         (lambda: (a - b).with_range(8, 9), whorl.EncodingError, "contradicts .* are -7 … 7"),
         (lambda: a.with_range(3, 2), whorl.ParameterError, "low = 3 is above high = 2"),
+        (lambda: a.with_range(-(2**31), 0), whorl.EncodingError, "-2147483648 … 0 has an end"),
+        (lambda: a.with_range(0, 2**63), whorl.ParameterError, "high"),
         (lambda: a.with_range(0, 1.5), whorl.ParameterError, "high"),  # type: ignore[arg-type]
         (lambda: a * 1.5, TypeError, "integer"),
         (lambda: a + 1.5, TypeError, "integers"),
@@ -152,3 +176,10 @@ def test_what_does_not_fit_is_refused(ranged: tuple[Kit, bool]) -> None:
             unknown.with_range(0, 16)
         assert np.array_equal(kit.client.decrypt(unknown.with_range(-8, 7)), B)
         assert kit.client.decrypt((a - b).with_range(-7, 7)).min() == -7
+        # 9 … 15 would be other readings of -7 … -1.
+        with pytest.raises(whorl.EncodingError, match=r"contradicts .* are -7 … 7"):
+            (a - b).with_range(0, 15)
+        assert np.array_equal(
+            kit.client.decrypt(kit.server.linear([1], [a - b], modular=True).with_range(0, 15)),
+            (A - B) % P,
+        )

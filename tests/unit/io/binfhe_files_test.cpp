@@ -202,6 +202,35 @@ TEST_F(IoRoundtrip, LargestMessages) {
   EXPECT_EQ(encrypted.as_bits, 1U);
 }
 
+TEST_F(IoRoundtrip, RangesOfMessages) {
+  const auto parameters = samples::parameters(samples::literals()[0]);
+  auto value = samples::ciphertexts(parameters, 3, false, random);
+  value.encoding = {4, false};
+  value.largest = 3;
+  constexpr std::int64_t end = binfhe::MessageRange::most;
+  for (const binfhe::MessageRange range : {binfhe::MessageRange{end - 3, end}, {-end, 3 - end}}) {
+    value.range = range;
+    Bytes bytes = dump(value);
+    const auto loaded = load<binfhe::Ciphertexts>(bytes, insecure);
+    ASSERT_TRUE(loaded.range);
+    EXPECT_EQ(loaded.range->low, range.low);
+    EXPECT_EQ(loaded.range->high, range.high);
+    // What is beyond is neither written nor read.
+    const std::int64_t last = range.low < 0 ? range.low : range.high;
+    const std::int64_t beyond = last + (last < 0 ? -1 : 1);
+    (last < 0 ? value.range->low : value.range->high) = beyond;
+    EXPECT_EQ(samples::thrown([&] { dump(value); }), "Range");
+    const auto bytes_of = [](std::int64_t number) {
+      return std::bit_cast<std::array<std::uint8_t, 8>>(static_cast<double>(number));
+    };
+    const auto found = std::ranges::search(bytes, bytes_of(last));
+    ASSERT_FALSE(found.empty());
+    std::ranges::copy(bytes_of(beyond), found.begin());
+    samples::reseal(bytes);
+    EXPECT_EQ(samples::thrown([&] { load<binfhe::Ciphertexts>(bytes, insecure); }), "Format");
+  }
+}
+
 TEST_F(IoRoundtrip, EvaluationKeys) {
   for (const auto& literal : samples::literals()) {
     SCOPED_TRACE(literal.name);

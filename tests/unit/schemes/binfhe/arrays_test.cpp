@@ -70,8 +70,8 @@ TEST_F(BinfheArrays, CircuitsMakeArraysOfRows) {
   const std::int64_t factors[] = {1, 2};
   const Term terms[] = {{1, &Access::origin(a)}, {2, &Access::origin(b)}};
   const double noise = variance_of(terms, Access::account(server).constant());
-  const Array sum = Access::put(server, a.encoding(), origin_of_sum(terms, 0, noise, {3, 3}),
-                                Access::evaluator(server).linear(factors, rows, 0));
+  const Array sum = Access::array(server, a.encoding(), origin_of_sum(terms, 0, noise, {3, 3}),
+                                  Access::evaluator(server).linear(factors, rows, 0));
   Access::check(server, sum);
   EXPECT_TRUE(server.download(sum).data == want.data);
   EXPECT_EQ(sum.noise(), want.noise);

@@ -77,6 +77,28 @@ TEST(BinfheDryRun, CountsTables) {
   }
 }
 
+TEST(BinfheDryRun, FreshCiphertextsAreDifferent) {
+  const DryRun dry(test::varied_sets()[0], test::failing());
+  const auto count = static_cast<std::uint32_t>(dry.server().parameters().q() + 3);
+  const Array x = dry.fresh({4}, count);
+  const std::int32_t weights[] = {1, 1};
+  for (std::uint32_t shift = 1; shift < count; ++shift) {
+    std::vector<std::uint32_t> index(count);
+    for (std::uint32_t i = 0; i < count; ++i) index[i] = (i + shift) % count;
+    const Array y = dry.server().take(x, index);
+    const Array* inputs[] = {&x, &y};
+    ASSERT_EQ(dry.server().linear(weights, inputs).noise(), 2 * x.noise()) << shift;
+  }
+  // Not one pair cancels another, and none is taken for trivial.
+  for (const std::vector<std::uint32_t>& pair :
+       std::vector<std::vector<std::uint32_t>>{{1, count - 4}, {0, (count - 3) / 2}}) {
+    const Array a = dry.server().take(x, std::span(pair).first(1)),
+                b = dry.server().take(x, std::span(pair).last(1));
+    const Array* inputs[] = {&a, &b};
+    EXPECT_EQ(dry.server().linear(weights, inputs).noise(), 2 * x.noise());
+  }
+}
+
 TEST(BinfheDryRun, RefusesWhatAServerRefuses) {
   const DryRun dry(test::varied_sets()[0], {.allow_failure = 0x1p-900});
   const Array x = dry.fresh({4}, 2);
