@@ -49,7 +49,7 @@ inline std::size_t words_of(const Parameters& parameters, const CiphertextInfo& 
   return std::size_t{info.parts} * parameters.primes(info.level).size() * parameters.N();
 }
 
-/// Of a batch.
+/// A batch has no more ciphertexts.
 inline constexpr std::size_t most_ciphertexts = std::size_t{1} << 24;
 
 /// Returns the number of values of each vector, over all its ciphertexts.
