@@ -66,8 +66,8 @@ struct CiphertextInfo {
   double high = std::numeric_limits<double>::infinity();
   Rest rest = Rest::copies;  ///< counts if slots() is above length
   /// Values of a vector that takes each() ciphertexts of the batch, which follow one another and
-  /// hold N/2 values each; in the last one its own first values come after the vector's end. 0:
-  /// each ciphertext is a vector of `length` values.
+  /// hold N/2 values each; in the last one the vector's first values come after its end. 0: each
+  /// ciphertext is a vector of `length` values.
   std::uint64_t vector = 0;
 
   /// How many ciphertexts a vector takes.
@@ -84,7 +84,8 @@ struct CiphertextInfo {
 using Ciphertexts = RingCiphertexts<Parameters, CiphertextInfo>;
 
 /// The ciphertexts at `indices`, in this order; an index may come several times. Fresh ciphertexts
-/// keep their seed. ShapeError if an index is not below the count, or if there is no index.
+/// keep their seed. ShapeError if an index is not below the count, if there is no index, or if the
+/// indices take only a part of a vector that has several ciphertexts.
 Ciphertexts take(const Ciphertexts& ciphertexts, std::span<const std::uint32_t> indices);
 /// Joins batches to one, in sequence. Parts of one fresh batch keep its seed. ShapeError if
 /// packing, parts, level, scale or length differ, or if there is no batch; ParameterMismatchError

@@ -33,7 +33,8 @@ struct EncryptOptions {
 /// What a result may reveal, for Client::release. (OpenFHE: SetNumAdversarialQueries,
 /// SetStatisticalSecurity.)
 struct ReleaseOptions {
-  /// How many results of one key will be released in all, at least 1. A result is one ciphertext.
+  /// How many results of one key will be released in all, at least 1. A result is one ciphertext,
+  /// so that a vector over several ciphertexts counts as so many.
   double queries = 1;
   /// Statistical security in bits, 30 … 128. All results together have a Kullback-Leibler
   /// divergence of at most 2^-bits/24 from numbers without the key's errors, and so a total

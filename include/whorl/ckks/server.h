@@ -47,7 +47,8 @@ struct Finish {
 
 /// Computes on arrays. An operation takes two batches of equal count, or one of them is a single
 /// ciphertext, which is combined with each member of the other. Vectors have equal lengths, or one
-/// of them has a single value, which stands in every slot. (ShapeError.)
+/// of them has a single value, which stands in every slot. Beside vectors over several ciphertexts
+/// this is a single ciphertext. (ShapeError.)
 ///
 /// Products are rescaled at once, unless Finish says otherwise. Operands of different levels are
 /// brought to the lower one, and to one scale, by an integer and one division. Where the scales of
@@ -118,7 +119,8 @@ class Server {
   /// products and functions of each value take such vectors; what moves values to other slots does
   /// not.
   Array as_vectors(const Array& a, std::uint64_t length) const;
-  /// For each ciphertext that a vector takes a batch of them, as vectors of N/2 values.
+  /// For each ciphertext that a vector takes a batch of them, as vectors of N/2 values. The last
+  /// ones end with copies (CiphertextInfo::vector), which count in a sum of them.
   std::vector<Array> parts(const Array& a) const;
   /// The same ciphertexts with a smaller error (CiphertextInfo::error, as a number), which the
   /// caller knows: operations add errors up as if all of them had one direction. Before
@@ -127,10 +129,11 @@ class Server {
   Array with_error(const Array& a, double error) const;
 
   /// Operations with plaintexts: vectors of `length` numbers each (0: one vector of all), as many
-  /// as in `a`, or one for all of them; if `a` is a single ciphertext, any number. With
-  /// coefficients they are real, and become coefficients too. EncodingError for numbers that are
-  /// not finite. (OpenFHE: EvalAdd, EvalSub, EvalMult of MakeCKKSPackedPlaintext; Lattigo:
-  /// Evaluator.Add, Sub, Mul of numbers or an encoded Plaintext.)
+  /// as in `a`, or one for all of them; if `a` is a single ciphertext, any number. For vectors over
+  /// several ciphertexts they are N/2 numbers for each ciphertext, or one, which is equal for all
+  /// ciphertexts of a vector. With coefficients they are real, and become coefficients too.
+  /// EncodingError for numbers that are not finite. (OpenFHE: EvalAdd, EvalSub, EvalMult of
+  /// MakeCKKSPackedPlaintext; Lattigo: Evaluator.Add, Sub, Mul of numbers or an encoded Plaintext.)
   Array add_plain(const Array& a, std::span<const std::complex<double>> values,
                   std::size_t length = 0) const;
   Array sub_plain(const Array& a, std::span<const std::complex<double>> values,
@@ -157,9 +160,10 @@ class Server {
   Array conjugate(const Array& a) const;
   /// The sums of the values that stand a multiple of `period` apart, as vectors of `period` values;
   /// by default the sum of all values. It uses the rotations by period, 2·period, 4·period, … below
-  /// CiphertextInfo::slots(). If the length is no power of two, it takes a level, for a product
-  /// with ones and zeros. ShapeError unless the period is a power of two, and at most the length.
-  /// (OpenFHE: EvalSum, EvalSumRows; Lattigo: Evaluator.InnerSum.)
+  /// CiphertextInfo::slots(). If the length is neither a power of two nor a multiple of N/2, it
+  /// takes a level, for a product with ones and zeros. ShapeError unless the period is a power of
+  /// two, and at most the length; of vectors over several ciphertexts it is 1. (OpenFHE: EvalSum,
+  /// EvalSumRows; Lattigo: Evaluator.InnerSum.)
   Array sum(const Array& a, std::uint64_t period = 1) const;
   /// The `count` values from `first` on, in all slots: vectors of `count` values. A product with
   /// ones and zeros chooses them, which takes a level, and sum(count) spreads them by log2(slots /
@@ -174,7 +178,8 @@ class Server {
   Array repeat(const Array& a, std::uint64_t length) const;
 
   /// The members at `indices`, in this order; an index may come several times. ShapeError if an
-  /// index is not below the count, or if there is no index.
+  /// index is not below the count, if there is no index, or if the indices take only a part of a
+  /// vector that has several ciphertexts.
   Array take(const Array& a, std::span<const std::uint32_t> indices) const;
   /// Joins arrays of equal packing, length and parts to one batch, at the lowest of their levels.
   Array concatenate(std::span<const Array> arrays) const;
@@ -201,10 +206,11 @@ class DryRun {
   explicit DryRun(const Parameters& parameters);
 
   const Server& server() const { return server_; }
-  /// A batch as it is encrypted under the public key, whose error is larger than the secret key's,
-  /// or under that one.
-  /// ShapeError for no vector, and for a length that does not fit; EncodingError for a bound that
-  /// does not.
+  /// A batch of `count` vectors as it is encrypted under the public key, whose error is larger than
+  /// the secret key's, or under that one. A vector of more than N/2 values in slots takes several
+  /// ciphertexts (CiphertextInfo::vector). ShapeError for no vector, for a polynomial of more than
+  /// N coefficients, and for more ciphertexts than a batch has; EncodingError for a bound that does
+  /// not fit.
   Array fresh(Packing packing, std::size_t count, std::uint64_t length, const Bounds& bound,
               bool secret_key = false) const;
   /// The keys that operations have asked for, without those at the lowest levels and of the sparse

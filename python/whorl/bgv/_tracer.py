@@ -158,6 +158,10 @@ class _Recorder(NoDevice):
     def take(self, a: Traced, index: Rows) -> Traced:
         return Traced(self.server.take(a.core, index), a.bounds.taken(index))
 
+    def parts(self, a: Traced) -> list[Traced]:
+        cores, bounds = self.server.parts(a.core), _parts(a.bounds, a.each)
+        return [Traced(*each) for each in zip(cores, bounds, strict=True)]
+
     def concatenate(self, arrays: Sequence[Traced]) -> Traced:
         core = self.server.concatenate([each.core for each in arrays])
         bounds = Bounds.joined([each.bounds for each in arrays], [each.count for each in arrays])
@@ -249,10 +253,15 @@ def _product(a: Traced, b: Traced) -> Bounds:
     return a.bounds.squared() if a is b else a.bounds.times(b.bounds)
 
 
+def _parts(bounds: Bounds, each: int) -> list[Bounds]:
+    """Bounds of each of the `each` rows that a vector has, for all vectors."""
+    return [Bounds(*(ends[i::each] for ends in bounds)) for i in range(each)]
+
+
 def _total(bounds: Bounds, each: int) -> Bounds:
     """Bounds of the sum over all rows of each vector, in every slot."""
-    parts = (Bounds(*(ends[i::each] for ends in bounds)) for i in range(each))
-    total = functools.reduce(operator.add, parts).summed(bounds.low.shape[-1] // 2)
+    total = functools.reduce(operator.add, _parts(bounds, each))
+    total = total.summed(bounds.low.shape[-1] // 2)
     return total + total.swapped()
 
 

@@ -112,7 +112,8 @@ class Client(KeyHolder):
         Args:
             ciphertexts: as for `decrypt`; the result has the same form.
             queries: how many results of this key will be released in all, 1 … 2^40. A result is one
-                ciphertext, so that a batch of shape (3, 4) has twelve.
+                ciphertext, so that a batch of shape (3, 4) has twelve. A vector of more than N/2
+                values counts as the ciphertexts that it takes.
             bits: statistical security, 30 … 128. All results together have a Kullback-Leibler
                 divergence of at most 2^-bits/24 from numbers without the key's errors, and so a
                 total variation distance of at most √(2^-bits/48) from them: 2^-17.8 for 30 bits.

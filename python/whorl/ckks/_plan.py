@@ -213,7 +213,8 @@ def plan(
         error: the largest estimated error of a result, a standard deviation; default: any.
         value_bits: as for `parameters`; default: 10, or 8 with bootstraps, and as many more as the
             values need.
-        N: ring dimension; default: the least that serves.
+        N: ring dimension; default: the least that serves. Without bootstraps each vector takes one
+            ciphertext, unless it has more values than the largest ring has slots.
         dnum, word_bits: as for `parameters`.
         bootstrap: whether parameters have bootstrapping; default: where it is needed.
         coefficients_last, arcsine: as for `parameters`, of bootstraps if there are any;

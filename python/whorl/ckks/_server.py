@@ -177,12 +177,23 @@ class Server(Refreshing):
         return self.multiply(self.sum(x), 1 / x.length)
 
     def dot(self, a: Encrypted, b: Encrypted | ArrayLike) -> EncryptedArray:
-        """The sum of the products of two vectors' values; b as in `multiply`.
+        """The sum of the products of two vectors' values; b: ciphertexts, or an array of numbers.
 
         It takes a level for the products. The keys, and the level that a sum may take, are those of
-        `sum`. `ShapeError` if the lengths differ. (OpenFHE: EvalInnerProduct.)
+        `sum`. `ShapeError` if the lengths differ, and for one number. (OpenFHE:
+        EvalInnerProduct.)
         """
-        return self.sum(self.multiply(a, b))
+        x = self.upload(a)
+        if isinstance(b, (EncryptedArray, Ciphertexts)):
+            length = b.length
+        else:
+            length = as_vectors(b, "plaintext")[2]
+        if length != x.length:
+            raise ShapeError(
+                f"dot: vectors of {x.length} values meet vectors of {length} values: the lengths "
+                "must be equal"
+            )
+        return self.sum(self.multiply(x, b))
 
     def replicate(self, a: Encrypted, first: int, count: int = 1) -> EncryptedArray:
         """The `count` values from `first` on, in all slots: vectors of `count` values.
@@ -524,6 +535,22 @@ class Server(Refreshing):
 
     # ---- operands
 
+    def _meet(self, *operands: Encrypted) -> tuple[list[EncryptedArray], Shape]:
+        arrays, shape = super()._meet(*operands)
+        longest = max(arrays, key=lambda array: array._each)
+        if longest._each > 1:
+            arrays = [
+                self._stretched(a, longest.length) if a.length == 1 and a.size > 1 else a
+                for a in arrays
+            ]
+        return arrays, shape
+
+    def _stretched(self, a: EncryptedArray, length: int) -> EncryptedArray:
+        """Single values, which come as often in sequence as a vector of `length` values has
+        ciphertexts, as such vectors."""
+        core = self._core.repeat(a._core, self._parameters.slots)
+        return self._wrap(self._core.as_vectors(core, length), a.shape)
+
     def _scalar(self, value: object) -> Number | None:
         return one_number(value, "plaintext")
 
@@ -550,8 +577,7 @@ class Server(Refreshing):
                 )
             each = -(-longest // slots)
             if a._each == 1:
-                core = self._core.repeat(repeated(x.broadcast_to(shape), each)._core, slots)
-                x = self._wrap(self._core.as_vectors(core, longest), shape)
+                x = self._stretched(repeated(x.broadcast_to(shape), each), longest)
             if length > 1:
                 values, length = filled(values, length, slots), slots
             values = values.reshape(*prefix, -1, length)

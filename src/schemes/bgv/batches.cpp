@@ -23,18 +23,7 @@ const char* name(Packing packing) { return packing == Packing::slots ? "slots" :
 
 }  // namespace
 
-void check_whole(std::span<const std::uint32_t> indices, std::size_t each) {
-  if (indices.empty()) throw ShapeError("index: no index is given");
-  for (std::size_t i = 0; i < indices.size(); ++i)
-    if (indices.size() % each != 0 || indices[i] % each != i % each ||
-        indices[i] / each != indices[i - i % each] / each)
-      throw ShapeError("index: " + std::to_string(indices[i]) + " at position " +
-                       std::to_string(i) + " takes a part of a vector, which must keep all its " +
-                       std::to_string(each) + " ciphertexts in order");
-}
-
 Ciphertexts take(const Ciphertexts& c, std::span<const std::uint32_t> indices) {
-  check_whole(indices, c.info.each(c.parameters.N()));
   return take_ciphertexts(c, indices);
 }
 

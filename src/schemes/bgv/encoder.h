@@ -29,10 +29,6 @@ struct Rows {
   }
 };
 
-/// ShapeError if there are no indices, or if they take only a part of a vector that has `each`
-/// ciphertexts.
-void check_whole(std::span<const std::uint32_t> indices, std::size_t each);
-
 /// Slot (row, column) is the value at psi^(±3^column): + in row 0, - in row 1 (Halevi and Shoup,
 /// CRYPTO 2014; N/2 columns, since 3 generates the odd residues modulo 2N up to sign).
 class Encoder {

@@ -91,7 +91,7 @@ void Account::check(const Parameters& parameters, const Info& a) {
   const auto refuse = [](const std::string& what) { throw RangeError("ciphertexts: " + what); };
   if (a.packing > Packing::coefficients)
     refuse("packing " + std::to_string(static_cast<unsigned>(a.packing)) + " is not 0, 1 or 2");
-  if (a.count == 0 || a.count > (1u << 24))
+  if (a.count == 0 || a.count > most_ciphertexts)
     refuse("count = " + std::to_string(a.count) + " is outside 1 … 2^24");
   if (a.parts < 2 || a.parts > max_parts)
     refuse("parts = " + std::to_string(a.parts) + " is outside 2 … " + std::to_string(max_parts));
@@ -245,8 +245,17 @@ Account::Info Account::joined(const Info& a, const Info& b) const {
     throw EncodingError(std::string("one batch holds ") + name(a.packing) + ", the other " +
                         name(b.packing) + ": coefficients and slots do not mix");
   if (!coefficients) check_lengths(a.length, b.length);
-  const auto length = [](const Info& x) { return x.vector == 0 ? x.length : x.vector; };
-  if (a.vector != b.vector) check_lengths(length(a), length(b));
+  if (a.vector != b.vector) {
+    check_lengths(length_of(a), length_of(b));
+    const Info &ones = a.vector == 0 ? a : b, &vectors = a.vector == 0 ? b : a;
+    const std::string each = std::to_string(vectors.each(parameters_.N()));
+    if (ones.count != 1)
+      throw ShapeError("a batch of " + std::to_string(ones.count) +
+                       " single values meets vectors of " + std::to_string(vectors.vector) +
+                       " values, which take " + each + " ciphertexts each: take each value " +
+                       each + " times in sequence, repeat() them to N/2 values, and make them " +
+                       "vectors of that length by as_vectors()");
+  }
   Info out = a;
   out.vector = std::max(a.vector, b.vector);
   out.packing = a.packing == b.packing ? a.packing : Packing::complex;
@@ -417,15 +426,6 @@ Account::Info Account::rescale(const Info& a) const {
   out.error = log2_sum(log2_sum(a.error, relative_error(a.bound, a.packing, log2_of_rounding)),
                        noise_.rounding(a.parts) - std::log2(out.scale));
   return fits("rescale", out);
-}
-
-Account::Info Account::take(const Info& a, std::size_t count) const {
-  Info out = a;
-  out.count = count;
-  if (const std::size_t each = a.each(parameters_.N()); count % each != 0)
-    throw ShapeError(std::to_string(count) + " ciphertexts are no whole number of vectors of " +
-                     std::to_string(a.vector) + " values, which take " + std::to_string(each));
-  return out;
 }
 
 Account::Info Account::with_bound(const Info& a, const Bounds& bound) const {

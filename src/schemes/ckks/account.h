@@ -111,7 +111,6 @@ class Account {
   Info restrict(const Info& a, unsigned level) const;
   /// log2 of the error that rounding adds on the way down to a level.
   double error_of_lowering(unsigned level) const;
-  Info take(const Info& a, std::size_t count) const;
   Info multiply_integer(const Info& a, std::int64_t by) const;
   Info multiply_by_i(const Info& a) const;
   /// 2·a² - 1, the cosine of twice an angle, of a product a² that is not rescaled.
@@ -233,7 +232,8 @@ class Account {
   One lowered(const Info& a, unsigned level) const;
   Info prepared(const Info& a, const Preparation& by, double scale) const;
   /// The packing, count and length of what two operands give, and all else as `a` has it.
-  /// EncodingError if one holds coefficients and the other slots; ShapeError as check_lengths().
+  /// EncodingError if one holds coefficients and the other slots; ShapeError as check_lengths(),
+  /// and for several single values beside vectors over several ciphertexts.
   Info joined(const Info& a, const Info& b) const;
   Info joined(const Info& a, const Plain& m) const;
   /// States log2 of a bound of the values, and the ends of real ones.

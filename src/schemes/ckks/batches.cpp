@@ -3,16 +3,12 @@
 #include <string>
 
 #include "math/text.h"
-#include "schemes/ckks/account.h"
 #include "schemes/ckks/derived.h"
 
 namespace whorl::ckks {
 
 Ciphertexts take(const Ciphertexts& c, std::span<const std::uint32_t> indices) {
-  if (indices.empty()) throw ShapeError("index: no index is given");
-  Ciphertexts out = take_ciphertexts(c, indices);
-  out.info = Account(c.parameters).take(c.info, indices.size());
-  return out;
+  return take_ciphertexts(c, indices);
 }
 
 Ciphertexts concatenate(std::span<const Ciphertexts* const> batches) {

@@ -1,6 +1,7 @@
 // Values that follow from CKKS parameters, for both client and server.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -46,6 +47,14 @@ inline std::uint32_t conjugation_exponent(const Parameters& p) { return 2 * p.N(
 /// Returns how many words each ciphertext of a batch has on the host.
 inline std::size_t words_of(const Parameters& parameters, const CiphertextInfo& info) {
   return std::size_t{info.parts} * parameters.primes(info.level).size() * parameters.N();
+}
+
+/// A batch has no more ciphertexts.
+inline constexpr std::size_t most_ciphertexts = std::size_t{1} << 24;
+
+/// Returns the number of values of each vector, over all its ciphertexts.
+inline std::uint64_t length_of(const CiphertextInfo& info) {
+  return info.vector == 0 ? info.length : info.vector;
 }
 
 /// A key that is asked for.

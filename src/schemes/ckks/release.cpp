@@ -6,6 +6,7 @@
 
 #include "math/process.h"
 #include "math/text.h"
+#include "schemes/ckks/derived.h"
 #include "whorl/error.h"
 
 namespace whorl::ckks {
@@ -63,8 +64,9 @@ void Ledger::spend(std::uint64_t results, double queries) {
                          " of what may be released of this key, of which " +
                          math::text_of(std::max(0.0, 1 - released_.spent)) + " is left after " +
                          math::counted(released_.results, "result") +
-                         ": state as queries how many results there will be in all, from the "
-                         "first one on, or take a new key");
+                         ": state as queries how many ciphertexts will be released in all (a "
+                         "vector of more than N/2 values takes several), from the first one on, "
+                         "or take a new key");
   released_.results += results;
   released_.spent += more;
 }
@@ -97,7 +99,7 @@ void check_expected(const CiphertextInfo& expected, const CiphertextInfo& stated
   same("level", stated.level, expected.level);
   require(std::abs(stated.scale / expected.scale - 1) <= 0x1p-40, "scale",
           math::exact_text_of(stated.scale), math::exact_text_of(expected.scale));
-  same("length", stated.length, expected.length);
+  same("length", length_of(stated), length_of(expected));
   at_most("bound", stated.bound, expected.bound);
   at_most("error", stated.error, expected.error);
 }

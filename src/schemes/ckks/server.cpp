@@ -170,7 +170,7 @@ Array Server::conjugate(const Array& a) const {
 Array Server::sum(const Array& a, std::uint64_t period) const {
   state_->check_packed("sum", a);
   const std::uint64_t slots = a.info_.slots(), each = a.info_.each(parameters().N()),
-                      vector = each == 1 ? a.info_.length : a.info_.vector,
+                      vector = length_of(a.info_),
                       length = vector - (each - 1) * slots;  // of the last ciphertext
   check_power("sum: the period", period, 1, each == 1 ? length : 1);
   if (each == 1 && period == length) return a;
@@ -245,8 +245,10 @@ Array Server::repeat(const Array& a, std::uint64_t length) const {
 
 Array Server::take(const Array& a, std::span<const std::uint32_t> indices) const {
   state_->check(a);
-  return State::array(state_->account.take(a.info_, indices.size()),
-                      state_->evaluator->take(*a.residues_, indices));
+  check_whole(indices, a.info_.each(parameters().N()));
+  CiphertextInfo info = a.info_;
+  info.count = indices.size();
+  return State::array(info, state_->evaluator->take(*a.residues_, indices));
 }
 Array Server::concatenate(std::span<const Array> arrays) const {
   if (arrays.empty()) throw ShapeError("concatenate: no array is given");

@@ -56,6 +56,20 @@ Extent extent_of(std::span<const Complex> values) {
   return {most, {low, high}, imaginary == 0};
 }
 
+/// ShapeError unless rows of `length` numbers are the parts of vectors like those of `a`, which
+/// take `each` ciphertexts, or one number for each vector.
+void check_vectors(const CiphertextInfo& a, std::span<const Complex> values, std::uint64_t length,
+                   std::size_t each) {
+  if (values.size() == 1) return;
+  if (values.size() == length) Account::check_lengths(a.vector, length);
+  for (std::size_t i = 0; length == 1 && i < values.size(); ++i)
+    if (values[i] != values[i - i % each])
+      throw ShapeError("plaintext: number " + std::to_string(i) + " differs from number " +
+                       std::to_string(i - i % each) + ", but both meet one vector of " +
+                       std::to_string(a.vector) + " values, which takes " + std::to_string(each) +
+                       " ciphertexts: give each number so many times");
+}
+
 void check_fits(double most, double scale) {
   if (most * scale >= 0x1p61)
     throw EncodingError("values: the largest, " + math::text_of(most) + ", times the scale 2^" +
@@ -329,6 +343,7 @@ Account::Plain Server::State::known_of(const Info& a, std::span<const Complex> v
   const std::size_t count = values.size() / length;
   if (!coefficients) Account::check_lengths(a.length, length);
   check_counts(a.count, count, "plaintexts");
+  if (a.vector != 0) check_vectors(a, values, length, a.each(parameters.N()));
   return {count,  scale,   account.bound_of(extent.most, length, packing),
           length, packing, packing == Packing::real ? extent.ends : Bounds(extent.most)};
 }

@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "lattice/rlwe/plan.h"
+#include "whorl/error.h"
 #include "whorl/rows.h"
 
 namespace whorl {
@@ -40,9 +42,22 @@ Layout batch_layout(const Ciphertexts& c) {
   return {words_of(c.parameters, c.info) / c.parameters.N(), c.parameters.N()};
 }
 
-/// The ciphertexts at `indices`, of which there is at least one.
+/// ShapeError if there are no indices, or if they take only a part of a vector that has `each`
+/// ciphertexts.
+inline void check_whole(std::span<const std::uint32_t> indices, std::size_t each) {
+  if (indices.empty()) throw ShapeError("index: no index is given");
+  for (std::size_t i = 0; i < indices.size(); ++i)
+    if (indices.size() % each != 0 || indices[i] % each != i % each ||
+        indices[i] / each != indices[i - i % each] / each)
+      throw ShapeError("index: " + std::to_string(indices[i]) + " at position " +
+                       std::to_string(i) + " takes a part of a vector, which must keep all its " +
+                       std::to_string(each) + " ciphertexts in order");
+}
+
+/// The ciphertexts at `indices`, which check_whole() checks.
 template <class Ciphertexts>
 Ciphertexts take_ciphertexts(const Ciphertexts& c, std::span<const std::uint32_t> indices) {
+  check_whole(indices, c.info.each(c.parameters.N()));
   check_words(c);
   Ciphertexts out{c.parameters, c.key_id, c.info,
                   take_words(c.data, batch_layout(c), c.info.count, indices), c.seed};

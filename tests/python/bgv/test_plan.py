@@ -44,6 +44,7 @@ def rotation_sum(x: Any, y: Any) -> Any:
 
 
 MATRIX = np.random.default_rng(1).integers(-9, 10, size=(16, 16))
+TALL = np.arange(60000).reshape(20000, 3) % 2
 
 
 def matrix_product(x: Any) -> Any:
@@ -147,9 +148,10 @@ CASES = {
         1,
     ),
     "long vectors": Case(
-        lambda x, y: [x * y - x, x.dot(y)],
-        lambda x, y: [x * y - x, (x * y).sum(axis=-1, keepdims=True)],
+        lambda x, y: [x * y - x, x.dot(y), x @ TALL],
+        lambda x, y: [x * y - x, (x * y).sum(axis=-1, keepdims=True), x @ TALL],
         [Range(0, 1, (2, 20000)), Range(0, 3, (2, 20000))],
+        1,
         1,
     ),
     "coefficients": Case(

@@ -86,6 +86,28 @@ def flat(results: Any) -> list[Any]:
     return [results]
 
 
+def test_vectors_over_several_ciphertexts_run_as_planned() -> None:
+    def function(x: Any) -> list[Any]:
+        return [x * x, x.sum() * x, x.dot(x)]
+
+    assert plan(lambda x: x.sum(), np.ones(70000)).N == 2**17
+    chosen = plan(function, Values((2, 9000)), N=2**14, scale_bits=50)
+    assert [each.length for each in chosen.results] == [9000, 9000, 1]
+    client = ckks.Client(chosen.parameters())
+    server = ckks.Server(client.evaluation_keys(**chosen.keys), device="cpu", threads=1)
+    x = GENERATOR.uniform(-1, 1, (2, 9000))
+    results = function(server.upload(client.public_key().encrypt(x)))
+    clear = x * x, x.sum(axis=-1, keepdims=True) * x, (x * x).sum(axis=-1, keepdims=True)
+    for result, said, values in zip(results, chosen.results, clear, strict=True):
+        assert (result.level, result.scale, result.bound) == (said.level, said.scale, said.bound)
+        assert np.allclose(client.decrypt(result, raw=True), values, atol=18 * said.error)
+        client.release(result, queries=100, expect=said)
+    # The first two results have two ciphertexts for each vector.
+    assert client.released.results == 4 + 4 + 2
+    with pytest.raises(whorl.ParameterError, match="length is 8192, but the ciphertexts state"):
+        client.release(results[0], queries=100, expect=chosen.results[0]._replace(length=8192))
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_functions_run_as_planned(name: str) -> None:
     case = CASES[name]

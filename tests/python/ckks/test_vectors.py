@@ -42,6 +42,20 @@ def test_sums_means_and_dots(kit: CkksKit, generator: np.random.Generator, lengt
     check(kit, a - a.mean(), x - x.mean(axis=-1, keepdims=True))
 
 
+@pytest.mark.parametrize("length", [4, 600])
+def test_dots_of_other_lengths_are_refused(kit: CkksKit, length: int) -> None:
+    client, server = kit.client, kit.server
+    x = server.upload(client.encrypt(np.ones(length) / length))
+    for other in ([2.0], np.ones((3, length - 1)), client.encrypt([0.5]), x.sum()):
+        with pytest.raises(whorl.ShapeError, match=f"dot: vectors of {length} values meet"):
+            x.dot(other)
+    for one in (2, 0.5, np.float64(1)):
+        with pytest.raises(whorl.ShapeError, match="a single number"):
+            x.dot(one)
+    with pytest.raises(TypeError):
+        x.dot(x.server)
+
+
 def test_at_level_0(kit: CkksKit) -> None:
     for length, takes_level in ((4, False), (3, True), (512, False), (1024, False), (513, True)):
         values = np.linspace(-1, 1, length)

@@ -308,7 +308,15 @@ TEST(DryRun, HasNoCiphertexts) {
   const DryRun dry(p);
   const Array x = dry.fresh(Packing::coefficients, 2, p.N(), 1);
   EXPECT_THROW(static_cast<void>(dry.server().download(x)), DeviceError);
-  EXPECT_THROW(static_cast<void>(dry.fresh(Packing::real, 1, p.slots() + 1, 1)), ShapeError);
+  const Array vectors = dry.fresh(Packing::real, 2, p.slots() + 6, 1);
+  EXPECT_EQ(vectors.info().count, 4u);
+  EXPECT_EQ(vectors.info().length, p.slots());
+  EXPECT_EQ(vectors.info().vector, p.slots() + 6);
+  for (const std::size_t count : {std::size_t{1} << 24, std::size_t{1} << 63})
+    EXPECT_THROW(static_cast<void>(dry.fresh(Packing::real, count, 2 * p.slots(), 1)), ShapeError);
+  EXPECT_THROW(static_cast<void>(dry.fresh(Packing::real, 1, std::uint64_t{1} << 63, 1)),
+               ShapeError);
+  EXPECT_THROW(static_cast<void>(dry.fresh(Packing::coefficients, 1, p.N() + 1, 1)), ShapeError);
   EXPECT_THROW(static_cast<void>(dry.fresh(Packing::real, 0, 1, 1)), ShapeError);
   EXPECT_THROW(static_cast<void>(dry.fresh(Packing::real, 1, 1, 0x1p60)), EncodingError);
   const DryRun other(p);

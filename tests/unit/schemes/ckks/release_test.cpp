@@ -153,6 +153,27 @@ TEST(CkksRelease, ForkedChildrenReleaseNothing) {
   EXPECT_EQ(client.released().results, 2u);
 }
 
+TEST(CkksRelease, VectorsOverSeveralCiphertextsAreAsLongAsExpected) {
+  const Client client(fine());
+  const std::size_t slots = client.parameters().slots();
+  Ciphertexts c = zeros(client, 2);
+  c.info.vector = slots + 6;
+  CiphertextInfo planned = c.info, by_length = c.info;
+  by_length.length = slots + 6;
+  by_length.vector = 0;
+  for (const CiphertextInfo& expected : {planned, by_length}) {
+    const ReleaseOptions options{.queries = 1000, .expect = expected};
+    c.info.vector = slots + 6;
+    EXPECT_NO_THROW(static_cast<void>(client.release(c, options)));
+    for (const std::size_t other : {slots + 7, std::size_t{0}}) {
+      c.info.vector = other;
+      const std::string message =
+          test::message_of<ParameterError>([&] { static_cast<void>(client.release(c, options)); });
+      EXPECT_EQ(message.find("expect: length is " + std::to_string(slots + 6)), 0u) << message;
+    }
+  }
+}
+
 TEST(CkksRelease, ResultsStateWhatIsExpected) {
   const Parameters p = fine();
   const Client client(p);

@@ -434,6 +434,49 @@ TEST(Ckks, BatchesInTheHostsMemory) {
   EXPECT_NEAR(std::abs(all[12] - 2.0 * x[8]), 0, 1e-8);
 }
 
+TEST(Ckks, VectorsOverSeveralCiphertextsStayWhole) {
+  const Party party(test::ckks_insecure());
+  const Server& s = party.server;
+  const std::size_t slots = s.parameters().slots();
+  const Values x = random_values(2 * slots, 9), y = random_values(2 * slots, 10);
+  const Array a = s.as_vectors(party.encrypt(x, slots), slots + 6);
+  const Ciphertexts host = s.download(a);
+  using Indices = std::vector<std::uint32_t>;
+  for (const Indices& part : {Indices{}, {1, 0}, {0}, {0, 1, 1}, {0, 0}}) {
+    EXPECT_THROW(static_cast<void>(s.take(a, part)), ShapeError);
+    EXPECT_THROW(static_cast<void>(take(host, part)), ShapeError);
+  }
+  const Indices twice{0, 1, 0, 1}, first{0, 0};
+  for (const CiphertextInfo& info : {s.take(a, twice).info(), take(host, twice).info}) {
+    EXPECT_EQ(info.count, 4u);
+    EXPECT_EQ(info.vector, slots + 6);
+  }
+
+  const auto scaled = [&](Complex by) {
+    return map(x, x, [&](Complex u, Complex) { return u * by; });
+  };
+  const Array one = party.encrypt({0.5}, 1), two = party.encrypt({0.5, 0.25}, 1);
+  party.expect(s.multiply(one, a), scaled(0.5), "times one value");
+  for (const auto& meet : std::vector<std::function<Array(const Array&)>>{
+           [&](const Array& b) { return s.add(a, b); }, [&](const Array& b) { return s.sub(b, a); },
+           [&](const Array& b) { return s.multiply(a, b); }}) {
+    const std::string message = test::message_of<ShapeError>([&] { static_cast<void>(meet(two)); });
+    EXPECT_NE(message.find("2 single values"), std::string::npos) << message;
+  }
+  const Array same = s.as_vectors(s.repeat(s.take(two, first), slots), slots + 6);
+  party.expect(s.multiply(same, a), scaled(0.5), "times a value as a vector");
+
+  const Values products = map(x, y, [](Complex u, Complex v) { return u * v; });
+  party.expect(s.multiply_plain(a, y, slots), products, "multiply_plain");
+  party.expect(s.multiply_plain(a, Values(2, 0.5), 1), scaled(0.5), "times one number");
+  const Values row(slots, 0.5), numbers{0.5, 0.25};
+  for (const auto& [values, length] : {std::pair(row, slots), std::pair(numbers, std::size_t{1})}) {
+    EXPECT_THROW(static_cast<void>(s.multiply_plain(a, values, length)), ShapeError);
+    EXPECT_THROW(static_cast<void>(s.add_plain(a, values, length)), ShapeError);
+    EXPECT_THROW(static_cast<void>(s.sub_plain(a, values, length)), ShapeError);
+  }
+}
+
 TEST(Ckks, BatchesThatAreNotCut) {
   const Party party(test::ckks_insecure());
   const std::size_t best = party.server.best_batch();
