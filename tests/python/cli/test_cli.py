@@ -15,7 +15,7 @@ import pytest
 import whorl
 from cli_support import CLI, KEYGEN, PHRASE, SET, Here, Shell, write_phrase
 from support import ROOT
-from whorl.binfhe import _server
+from whorl.binfhe import _gates
 from whorl.cli import _expressions, _records
 
 
@@ -263,7 +263,7 @@ def test_bench_records(shell: Shell) -> None:
     assert json.loads(printed)["op"] == "keygen"
 
 
-@pytest.mark.parametrize("gate", [*_server.GATES, "MUX"])
+@pytest.mark.parametrize("gate", [*_gates.GATES, "MUX"])
 def test_bench_measures_every_gate(shell: Shell, gate: str) -> None:
     printed = shell(
         "bench", "gates", "--gate", gate, "--params", SET, "--runs", "1", "--batch", "2", "--json"
