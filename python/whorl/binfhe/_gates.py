@@ -185,6 +185,7 @@ def _output(a: Encrypted, p: int | None, padding: bool | None) -> Output:
 
 
 def is_encrypted(operand: object) -> bool:
+    """Whether an operand is ciphertexts, on the host or on devices."""
     return isinstance(operand, (EncryptedArray, Ciphertexts))
 
 
