@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks form: C++ and Python formatting, clang-tidy, ruff, mypy, shellcheck, the direction of
-# includes, doc comments, tables of pages, titles of commits. A tool that is absent is a failure, since what it would have found is not known.
-# tools/setup.sh test installs them all.
+# includes, doc comments, tables of pages, titles of commits. A tool that is absent is a failure,
+# since what it would have found is not known. tools/setup.sh test installs them all.
 #
 # Checks are run through check(), which the next line tells shellcheck.
 # shellcheck disable=SC2317
@@ -62,9 +62,10 @@ print(*sorted(f for f in files if f.startswith(folders) and f.endswith(".cpp")),
 LIST
 }
 
-# The package strictly, with the stubs of its modules, which building them has installed. Of the rest, functions may lack types; tests call with wrong ones on purpose,
-# so that there names, attributes, and the number of arguments are checked. `common` is a package of
-# apps and another of bench; workers of peers run in Pythons of their own.
+# The package strictly, with the stubs of its modules, which building them has installed. Of the
+# rest, functions may lack types; tests call with wrong ones on purpose, so that there names,
+# attributes, and the number of arguments are checked. `common` is a package of apps and another of
+# bench; workers of peers run in Pythons of their own.
 types() {
   local loose=(--explicit-package-bases --allow-untyped-defs --allow-incomplete-defs
     --allow-untyped-calls --no-warn-return-any --implicit-reexport) code wrong=() status=0

@@ -53,6 +53,11 @@ def test_lint_is_not_clean_where_a_tool_is_absent(bin_folder: Path) -> None:
     assert status == 0 and "absent: mypy" in said and "clean" not in said
     pretend(bin_folder, "mypy", "exit 0")
     status, said = run(bin_folder, "lint.sh", "--without-clang-tidy")
+    assert status == 1 and "whorl is not installed" in said
+    stubs = bin_folder / "none" / "lib" / "python3" / "site-packages" / "whorl" / "_server"
+    stubs.mkdir(parents=True)
+    (stubs / "__init__.pyi").touch()
+    status, said = run(bin_folder, "lint.sh", "--without-clang-tidy")
     assert status == 0 and said.endswith("lint: clean\n")
     assert run(bin_folder, "lint.sh", "--no-such-flag")[0] == 2
 
