@@ -4,7 +4,7 @@ export WHORL_BUILD ?= build/make
 export WHORL_JOBS ?= $(shell nproc)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-lookup demo-logistic demo-rtl demo-sign test test-full test-gpu gpu-bundle tune-gpu bench lint format clean
+.PHONY: help setup demo demo-lookup demo-logistic demo-rtl demo-sign test test-full test-gpu gpu-bundle tune-gpu bench docs docs-version lint format clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,6 +54,16 @@ tune-gpu:  ## which numbers of the CUDA kernels are fastest on this machine's GP
 bench:  ## milliseconds a gate and gates a second on this machine
 	@tools/setup.sh demo
 	@$(WHORL_VENV)/bin/whorl bench gates
+
+docs:  ## the documentation site, in build/site
+	@tools/setup.sh docs
+	@build/docs-venv/bin/mkdocs build --strict
+	@echo "the site is in build/site; build/docs-venv/bin/mkdocs serve shows it"
+
+docs-version:  ## commits the site as this version to the branch gh-pages, beside older ones
+	@tools/setup.sh docs
+	@build/docs-venv/bin/mike deploy --update-aliases "$$(sed -n 's/^  VERSION //p' CMakeLists.txt)" latest
+	@build/docs-venv/bin/mike set-default latest
 
 lint: setup  ## formatting, clang-tidy, ruff, mypy, includes, comments, commits
 	@tools/lint.sh

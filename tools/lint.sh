@@ -78,9 +78,9 @@ types() {
     return 1
   }
   mypy || status=1
-  MYPYPATH=apps:tools/params mypy "${loose[@]}" apps tools || status=1
+  MYPYPATH=apps:tools/params:tools/docs mypy "${loose[@]}" apps tools || status=1
   MYPYPATH=bench mypy "${loose[@]}" --exclude '_worker\.py$' bench || status=1
-  MYPYPATH=tests/python:apps:tools/params mypy "${loose[@]}" "${wrong[@]}" --allow-any-generics \
+  MYPYPATH=tests/python:apps:tools/params:tools/docs mypy "${loose[@]}" "${wrong[@]}" --allow-any-generics \
     --no-warn-unreachable --no-warn-unused-ignores tests || status=1
   return "$status"
 }

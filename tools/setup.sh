@@ -4,6 +4,7 @@
 #
 # usage: tools/setup.sh [demo|test]      demo: what `make demo` needs; test: everything
 #        tools/setup.sh rtl              what `make demo-rtl` needs: that of demo, and Verilator
+#        tools/setup.sh docs             what `make docs` needs, in an environment of its own
 #        tools/setup.sh architectures [demo|test]
 #                                        only says which GPUs the CUDA backend would be built for
 #
@@ -192,6 +193,23 @@ make_venv() {
   wanted "${extras[@]}" >"$stamps/venv-$goal_packages"
 }
 
+# What builds the documentation site: packages only, apart from those of the tests.
+make_docs_venv() {
+  local python requirements
+  venv=build/docs-venv
+  if [[ -x "$venv/bin/mkdocs" ]] && fresh venv-docs "$(wanted docs)"; then
+    return
+  fi
+  python=$(find_python) ||
+    fail "No Python >= 3.10 with the venv module was found." "Install python3, python3-venv and python3-dev."
+  printf 'fetching what builds the site into %s\n' "$venv"
+  "$python" -m venv "$venv"
+  "$venv/bin/python" -m pip install -q --disable-pip-version-check --upgrade pip
+  mapfile -t requirements < <("$venv/bin/python" tools/requirements.py docs)
+  "$venv/bin/python" -m pip install -q --disable-pip-version-check "${requirements[@]}"
+  wanted docs >"$stamps/venv-docs"
+}
+
 # What simulates the accelerator.
 supply_verilator() {
   [[ -n "$verilator" ]] || return 0
@@ -287,6 +305,10 @@ if [[ "$goal" == architectures ]]; then
   choose_architectures
   [[ "$cuda" != OFF ]] || architectures=none
   printf '%s (%s)\n' "$architectures" "$reason"
+  exit
+fi
+if [[ "$goal" == docs ]]; then
+  make_docs_venv
   exit
 fi
 install_system_packages

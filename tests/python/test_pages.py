@@ -9,7 +9,8 @@ from types import ModuleType
 import pytest
 from support import ROOT
 
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("bench/**/*.md")])
+FOLDERS = ("apps", "bench", "docs", "rtl")
+PAGES = sorted([*ROOT.glob("*.md"), *(page for f in FOLDERS for page in ROOT.glob(f"{f}/**/*.md"))])
 SOURCES = ("include", "src", "python", "bench", "tools", "tests", "apps")
 
 

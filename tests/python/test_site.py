@@ -1,0 +1,53 @@
+"""The documentation site without building it: its navigation, and where links lead on it.
+
+test_pages.py checks the same links in the repository.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from support import ROOT
+
+sys.path.insert(0, str(ROOT / "tools" / "docs"))
+
+import site_pages
+
+CONFIG = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+NAMED = re.findall(r"^ +- (?:.*: )?(\S+\.md)$", CONFIG.split("\nnav:\n")[1], re.MULTILINE)
+"""Places of pages in the navigation, in its order."""
+
+MADE = re.compile(r"reference/(python|cpp)/\S+\.md|performance/records\.md")
+"""Pages that are made of sources and records."""
+
+SITE_PAGES = [ROOT / site_pages.source_of(place) for place in NAMED if not MADE.fullmatch(place)]
+
+
+def test_every_page_is_in_the_navigation_once() -> None:
+    assert len(NAMED) == len(set(NAMED)) > 50
+    there = {page.relative_to(ROOT / "docs").as_posix() for page in ROOT.glob("docs/**/*.md")}
+    assert set(filter(lambda place: not MADE.fullmatch(place), NAMED)) == there | set(
+        site_pages.OUTSIDE.values()
+    )
+
+
+@pytest.mark.parametrize("page", SITE_PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_to_places_of_the_site(page: Path) -> None:
+    place = site_pages.place_of(page.relative_to(ROOT).as_posix())
+    assert place
+    known = {*NAMED, *site_pages.copied_sources()}
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.S | re.M)
+    for _, _, target in site_pages.LINK.findall(site_pages.for_site(text, place)):
+        path = target.partition("#")[0]
+        if not path or "://" in path:
+            continue
+        wanted = (Path(place).parent / path).as_posix()
+        wanted = Path(re.sub(r"[^/]+/\.\./", "", wanted)).as_posix()
+        there = wanted in known or (ROOT / "docs" / wanted).is_file()
+        assert there, f"{target} leads to {wanted}"
+
+
+def test_titles_of_pages_are_names_and_first() -> None:
+    for page in SITE_PAGES:
+        assert page.read_text(encoding="utf-8").startswith("# "), page

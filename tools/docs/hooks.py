@@ -1,0 +1,45 @@
+"""What MkDocs calls while it builds the site: pages from outside docs/, links, Markdown copies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import site_llms
+import site_pages
+import site_records
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+made: dict[str, str] = {}
+"""Markdown of pages that are made of sources and records, by their places."""
+texts: dict[str, tuple[str, str]] = {}
+"""Titles and Markdown of pages, by their places."""
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Adds pages and files that do not lie in docs/."""
+    for path, place in site_pages.OUTSIDE.items():
+        files.append(File.generated(config, place, abs_src_path=str(site_pages.ROOT / path)))
+    for place, path in site_pages.copied_sources().items():
+        files.append(File.generated(config, place, abs_src_path=str(site_pages.ROOT / path)))
+    for file in site_records.files():
+        place = f"records/{file.parent.name}/{file.name}"
+        files.append(File.generated(config, place, abs_src_path=str(file)))
+    made["performance/records.md"] = site_records.page()
+    for place, text in made.items():
+        files.append(File.generated(config, place, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """GitHub's Markdown becomes that of Python, with links between the site's places."""
+    if page.file.src_uri not in made:
+        markdown = site_pages.for_site(markdown, page.file.src_uri)
+    texts[page.file.src_uri] = (str(page.title), markdown)
+    return markdown
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Writes llms.txt and the Markdown copies."""
+    site_llms.write(Path(config.site_dir), config.nav or [], texts, str(config.site_description))
