@@ -62,8 +62,9 @@ docs:  ## the documentation site, in build/site
 
 docs-version:  ## commits the site as this version to the branch gh-pages, beside older ones
 	@tools/setup.sh docs
-	@build/docs-venv/bin/mike deploy --update-aliases "$$(sed -n 's/^  VERSION //p' CMakeLists.txt)" latest
-	@build/docs-venv/bin/mike set-default latest
+	@PATH="$$PWD/build/docs-venv/bin:$$PATH" mike deploy --update-aliases \
+	  "$$(sed -n 's/^  VERSION //p' CMakeLists.txt)" latest
+	@PATH="$$PWD/build/docs-venv/bin:$$PATH" mike set-default latest
 
 lint: setup  ## formatting, clang-tidy, ruff, mypy, includes, comments, commits
 	@tools/lint.sh

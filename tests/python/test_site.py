@@ -12,6 +12,7 @@ from support import ROOT
 
 sys.path.insert(0, str(ROOT / "tools" / "docs"))
 
+import site_cpp
 import site_pages
 
 CONFIG = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
@@ -51,3 +52,35 @@ def test_links_lead_to_places_of_the_site(page: Path) -> None:
 def test_titles_of_pages_are_names_and_first() -> None:
     for page in SITE_PAGES:
         assert page.read_text(encoding="utf-8").startswith("# "), page
+
+
+INTERNAL = (
+    "/// What the library sees of an object that a circuit encodes once for many calls.",
+    "/// Declares a child class that adds nothing but its name.",
+)
+"""Doc comments of a forward declaration and of a macro."""
+
+
+def test_the_cpp_reference_has_every_doc_comment() -> None:
+    """Except those of private members, and those behind a member, which are comments there."""
+    pages = "\n".join(site_cpp.pages().values())
+    hidden = 0
+    total = 0
+    for path in (ROOT / "include").rglob("*.h"):
+        private = False
+        for line in map(str.strip, path.read_text(encoding="utf-8").split("\n")):
+            private = line == "private:" or (private and not line.startswith(("public:", "};")))
+            if found := re.match(r"///(?!<) ?(.+)", line):
+                total += 1
+                if private:
+                    hidden += 1
+                else:
+                    assert site_cpp.prose([found[1]]) in pages or line in INTERNAL, line
+    assert total > 900 and hidden < 30
+
+
+def test_the_cpp_reference_names_what_servers_do() -> None:
+    page = site_cpp.pages()["reference/cpp/ckks.md"]
+    for name in ("#### rotate", "#### multiply, square", "### class Server", "### minimax_sign"):
+        assert f"\n{name}\n" in page
+    assert "shared_ptr<const Storage> storage_" not in page

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import site_cpp
 import site_llms
 import site_pages
+import site_python
 import site_records
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -26,6 +28,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for file in site_records.files():
         place = f"records/{file.parent.name}/{file.name}"
         files.append(File.generated(config, place, abs_src_path=str(file)))
+    made.update(site_python.pages())
+    made.update(site_cpp.pages())
     made["performance/records.md"] = site_records.page()
     for place, text in made.items():
         files.append(File.generated(config, place, content=text))

@@ -1,0 +1,21 @@
+"""Pages of the Python interface, which mkdocstrings makes of the docstrings of python/whorl."""
+
+from __future__ import annotations
+
+MODULES = {
+    "whorl": "The package whorl: devices, sessions, errors",
+    "whorl.binfhe": "FHEW/TFHE in Python: whorl.binfhe",
+    "whorl.bgv": "BGV in Python: whorl.bgv",
+    "whorl.ckks": "CKKS in Python: whorl.ckks",
+}
+
+
+def pages() -> dict[str, str]:
+    """Markdown of the pages, by their places."""
+    made = {}
+    for module, title in MODULES.items():
+        lines = [f"# {title}", "", f"::: {module}"]
+        if module == "whorl":
+            lines += ["", "::: whorl.errors"]
+        made[f"reference/python/{module.rpartition('.')[2]}.md"] = "\n".join(lines)
+    return made
