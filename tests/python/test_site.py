@@ -3,6 +3,7 @@
 test_pages.py checks the same links in the repository.
 """
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from support import ROOT
 sys.path.insert(0, str(ROOT / "tools" / "docs"))
 
 import site_cpp
+import site_notebooks
 import site_pages
 
 CONFIG = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
@@ -52,6 +54,46 @@ def test_links_lead_to_places_of_the_site(page: Path) -> None:
 def test_titles_of_pages_are_names_and_first() -> None:
     for page in SITE_PAGES:
         assert page.read_text(encoding="utf-8").startswith("# "), page
+
+
+TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+
+
+@pytest.mark.parametrize("tutorial", TUTORIALS, ids=lambda page: page.stem)
+def test_a_notebook_has_all_of_its_tutorial(tutorial: Path) -> None:
+    """test_docs.py runs the same blocks."""
+    text = tutorial.read_text(encoding="utf-8")
+    notebook = json.loads(site_notebooks.notebook(text))
+    cells = ["".join(cell["source"]) for cell in notebook["cells"]]
+    code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert (notebook["nbformat"], notebook["nbformat_minor"]) == (4, 5)
+    assert len(code) == text.count("```python") > 2
+    assert len({cell["id"] for cell in notebook["cells"]}) == len(cells)
+    whole = re.sub(r"```(python)?", "", text).split()
+    assert " ".join(cells).split() == whole
+
+
+CHARTS = re.findall(site_pages.CHART, (ROOT / "docs" / "portal.md").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("number", range(len(CHARTS)))
+def test_a_plot_takes_records_that_are_there(number: int) -> None:
+    chart = json.loads(CHARTS[number])
+    for name in chart["files"]:
+        path = site_pages.RESULTS / f"{name}.jsonl"
+        records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        chosen = [
+            record
+            for record in records
+            if all(
+                record.get(member) in (wanted if isinstance(wanted, list) else [wanted])
+                for member, wanted in chart["where"].items()
+            )
+        ]
+        assert len(chosen) >= 2, name
+        x = chart["x"]
+        (member, pattern), *_ = x.items() if isinstance(x, dict) else [(x, "")]
+        assert any(re.search(pattern, str(record.get(member))) for record in chosen), x
 
 
 INTERNAL = (

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import plotly
 import site_cpp
 import site_llms
+import site_notebooks
 import site_pages
 import site_python
 import site_records
@@ -28,6 +30,11 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for file in site_records.files():
         place = f"records/{file.parent.name}/{file.name}"
         files.append(File.generated(config, place, abs_src_path=str(file)))
+    script = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
+    files.append(File.generated(config, "assets/plotly.min.js", abs_src_path=str(script)))
+    for tutorial in sorted((site_pages.ROOT / "docs" / "tutorials").glob("*.md")):
+        text = site_notebooks.notebook(tutorial.read_text(encoding="utf-8"))
+        files.append(File.generated(config, f"tutorials/{tutorial.stem}.ipynb", content=text))
     made.update(site_python.pages())
     made.update(site_cpp.pages())
     made["performance/records.md"] = site_records.page()
@@ -40,6 +47,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """GitHub's Markdown becomes that of Python, with links between the site's places."""
     if page.file.src_uri not in made:
         markdown = site_pages.for_site(markdown, page.file.src_uri)
+    if page.file.src_uri.startswith("tutorials/"):
+        markdown = site_notebooks.with_link(markdown, page.file.src_uri)
     texts[page.file.src_uri] = (str(page.title), markdown)
     return markdown
 

@@ -6,6 +6,7 @@ pages outside have other places, and files that are no pages are copied as text.
 
 from __future__ import annotations
 
+import html
 import os
 import re
 from pathlib import Path
@@ -31,6 +32,9 @@ OUTSIDE = {
 
 MADE = {"bench/results": "performance/records.md"}
 """Folders of the repository that a page is made of, and its place."""
+
+CHART = re.compile(r"^```chart\n(.*?)\n```$", re.DOTALL | re.MULTILINE)
+"""A plot: JSON that says which records it takes (docs/assets/records.js)."""
 
 FENCE = re.compile(r"\s*(```|~~~)")
 LINK = re.compile(r"(!?)\[((?:[^\]\[]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
@@ -70,6 +74,9 @@ def link(match: re.Match[str], page: str) -> str:
     path, hash_, anchor = target.partition("#")
     path = os.path.normpath(os.path.join(os.path.dirname(source_of(page)), path))
     place = place_of(path)
+    # What is a path in the repository is a title on the site.
+    if text.strip("`") == target.partition("#")[0] and (ROOT / path).suffix == ".md":
+        text = (ROOT / path).read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
     return f"{mark}[{text}]({relative(place, page)}{hash_}{anchor})" if place else text
 
 
@@ -81,11 +88,17 @@ def record_link(match: re.Match[str], page: str) -> str:
     return f"[{match[0]}]({relative(MADE['bench/results'], page)}#{folder}-{name})"
 
 
+def chart(match: re.Match[str]) -> str:
+    """The element that the page's script fills with a plot."""
+    return f'<div class="whorl-chart" data-chart="{html.escape(match[1])}" markdown="0"></div>'
+
+
 def for_site(markdown: str, page: str) -> str:
     """A page of GitHub's Markdown, as Python's Markdown takes it, with the site's links.
 
     Python's Markdown wants lists indented by four spaces, and a blank line before them.
     """
+    markdown = CHART.sub(chart, markdown)
     lines: list[str] = []
     fenced = False
     for line in markdown.split("\n"):

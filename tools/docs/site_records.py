@@ -33,8 +33,8 @@ def page() -> str:
         "",
         "Every figure of these pages comes from a record: one line of a file below. A record says "
         "what was measured, on which device, with which parameters and batch, how often, and at "
-        "which commit of Whorl. [Contributing](../project/contributing.md#how-to-measure) names its"
-        " members.",
+        "which commit of Whorl. [Plots of records](../portal.md) has the same records as plots. "
+        "[Contributing](../project/contributing.md#how-to-measure) names their members.",
         "",
         "Open a file to see its records as a table. The button before a record shows all of it.",
         "",

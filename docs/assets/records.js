@@ -1,0 +1,208 @@
+// Plots and tables of records. A plot is an element with the class `whorl-chart`, whose attribute
+// `data-chart` says which records it takes; a table is a `whorl-records` with the name of a file.
+(() => {
+  "use strict";
+
+  const base = () => new URL(JSON.parse(document.getElementById("__config").textContent).base + "/", location);
+  const files = new Map();
+
+  // The records of a file, each with its file and line.
+  function read(name) {
+    if (!files.has(name)) {
+      files.set(name, fetch(new URL(`records/${name}.jsonl`, base()))
+        .then((answer) => answer.text())
+        .then((text) => text.trim().split("\n").map((line, index) =>
+          ({ ...JSON.parse(line), file: `bench/results/${name}.jsonl`, line: index + 1 }))));
+    }
+    return files.get(name);
+  }
+
+  const element = (tag, text, attributes = {}) => {
+    const made = document.createElement(tag);
+    if (text !== undefined) made.textContent = text;
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    return made;
+  };
+
+  const number = (value) => typeof value === "number" && !Number.isInteger(value)
+    ? Number(value.toPrecision(6)).toString() : String(value);
+
+  // A record as a dialogue: what matters first, then all other members.
+  const FIRST = ["bench", "op", "scheme", "params", "device", "device_count", "threads", "batch",
+    "transfers", "unit", "median", "min", "max", "runs", "peer", "peer_version", "peer_median",
+    "ratio", "security_bits", "pfail_log2", "commit", "date", "file", "line"];
+
+  function show(record) {
+    const dialogue = element("dialog", undefined, { class: "whorl-record", "aria-label": "Record" });
+    const close = element("button", "Close", { class: "md-button", autofocus: "" });
+    close.addEventListener("click", () => dialogue.close());
+    const table = element("table");
+    const others = Object.keys(record).filter((name) => !FIRST.includes(name));
+    for (const name of [...FIRST, ...others]) {
+      const value = record[name];
+      if (value === null || value === undefined) continue;
+      const row = table.insertRow();
+      row.append(element("th", name, { scope: "row" }),
+        element("td", typeof value === "object" ? JSON.stringify(value) : number(value)));
+    }
+    const frame = element("div", undefined, { class: "whorl-scroll", tabindex: "0" });
+    frame.append(table);
+    const file = record.file.replace("bench/results/", "");
+    const link = element("a", "Open the file", { href: new URL(`records/${file}`, base()) });
+    dialogue.append(element("h2", `${record.op}, ${record.file}, line ${record.line}`), frame, link, close);
+    dialogue.addEventListener("close", () => dialogue.remove());
+    dialogue.addEventListener("click", (event) => event.target === dialogue && dialogue.close());
+    document.body.append(dialogue);
+    dialogue.showModal();
+  }
+
+  function button(record, label) {
+    const made = element("button", label, { class: "whorl-open", "aria-label": `Record of ${record.file}, line ${record.line}` });
+    made.addEventListener("click", () => show(record));
+    return made;
+  }
+
+  function tableOf(rows, columns) {
+    const frame = element("div", undefined, { class: "whorl-scroll", tabindex: "0", role: "region", "aria-label": "Records" });
+    const table = element("table");
+    const head = table.createTHead().insertRow();
+    for (const name of ["record", ...columns.map((column) => column.title)]) head.append(element("th", name, { scope: "col" }));
+    const body = table.createTBody();
+    for (const record of rows) {
+      const row = body.insertRow();
+      row.insertCell().append(button(record, `${record.line}`));
+      for (const column of columns) {
+        const value = column.value(record);
+        row.insertCell().textContent = value === null || value === undefined ? "" : number(value);
+      }
+    }
+    frame.append(table);
+    return frame;
+  }
+
+  // A member, or what a pattern finds in a member: "batch", or {"params": "depth=(\\d+)"}.
+  function pick(record, what) {
+    if (typeof what === "string") return record[what];
+    const [[member, pattern]] = Object.entries(what);
+    const found = String(record[member]).match(new RegExp(pattern));
+    return found ? (isNaN(found[1]) ? found[1] : Number(found[1])) : null;
+  }
+
+  const QUANTITIES = {
+    rate: (record, name) => record.unit === "1/s" ? record[name] : record.batch / record[name],
+    each: (record, name) => record[name] / record.batch,
+  };
+  function quantity(record, y, name = "median") {
+    if (record[name] === null || record[name] === undefined) return null;
+    return QUANTITIES[y] ? QUANTITIES[y](record, name) : record[name];
+  }
+  const measured = (record, y) => QUANTITIES[y] || y === "median" ? quantity(record, y) : record[y];
+
+  const fits = (record, where) => Object.entries(where).every(([name, wanted]) =>
+    (Array.isArray(wanted) ? wanted : [wanted]).includes(record[name] ?? null));
+
+  let plotly;
+  const loadPlotly = () => plotly ||= new Promise((done, failed) => {
+    const script = element("script", undefined, { src: new URL("assets/plotly.min.js", base()) });
+    script.addEventListener("load", () => done(window.Plotly));
+    script.addEventListener("error", failed);
+    document.head.append(script);
+  });
+
+  // Colours that are told apart by most people, in light and dark (Okabe and Ito, 2008).
+  const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f"];
+  const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "x", "star"];
+
+  async function draw(place) {
+    const spec = JSON.parse(place.dataset.chart);
+    const records = (await Promise.all(spec.files.map(read))).flat().filter((record) => fits(record, spec.where));
+    const lines = new Map();
+    const used = [];
+    const put = (record, name, y, low, high) => {
+      const x = pick(record, spec.x);
+      if (x === null || x === undefined || y === null || y === undefined || !isFinite(y)) return;
+      if (!lines.has(name)) lines.set(name, []);
+      lines.get(name).push({ x, y, low, high, record });
+      if (!used.includes(record)) used.push(record);
+    };
+    for (const record of records) {
+      const parts = spec.by.map((what) => pick(record, what)).filter((part) => part !== null && part !== undefined);
+      const ends = spec.y === "median" || QUANTITIES[spec.y]
+        ? [quantity(record, spec.y, "min"), quantity(record, spec.y, "max")] : [record.ratio_least, record.ratio_most];
+      const [low, high] = ends.every((end) => typeof end === "number") ? [Math.min(...ends), Math.max(...ends)] : [];
+      put(record, spec.also ? `Whorl: ${parts[0]}` : parts.join(", "), measured(record, spec.y), low, high);
+      if (spec.also && record.peer) put(record, `${record.peer}: ${parts[0]}`, record[spec.also]);
+    }
+    const categories = [...lines.values()].flat().some((point) => typeof point.x === "string");
+    const traces = [...lines].map(([name, points], index) => {
+      if (!categories) points.sort((a, b) => a.x - b.x);
+      const bars = points.map((point) => [point.high - point.y, point.y - point.low]);
+      return {
+        name, x: points.map((point) => point.x), y: points.map((point) => point.y),
+        customdata: points.map((point) => point.record),
+        type: "scatter", mode: spec.points || categories ? "markers" : "lines+markers",
+        marker: { color: COLOURS[index % COLOURS.length], symbol: SYMBOLS[Math.floor(index / COLOURS.length) % SYMBOLS.length], size: 9 },
+        line: { color: COLOURS[index % COLOURS.length] },
+        error_y: { type: "data", symmetric: false, array: bars.map((bar) => isFinite(bar[0]) ? bar[0] : 0), arrayminus: bars.map((bar) => isFinite(bar[1]) ? bar[1] : 0) },
+        hovertemplate: "%{x}: %{y:.4s}<extra>" + name + "</extra>",
+      };
+    });
+    const Plotly = await loadPlotly();
+    const narrow = place.clientWidth < 600;
+    const style = getComputedStyle(document.body);
+    const ink = style.getPropertyValue("--md-typeset-color") || style.color;
+    const grid = "rgba(128, 128, 128, 0.3)";
+    const ranges = (values) => values.length > 0 && values.every((value) => value > 0) && Math.max(...values) / Math.min(...values) > 8;
+    const all = [...lines.values()].flat();
+    const layout = {
+      height: narrow ? 460 + 22 * traces.length : 480 + 20 * traces.length,
+      margin: { l: 64, r: 12, t: 12, b: 56 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+      font: { color: ink, size: 13 }, hovermode: "closest",
+      xaxis: { title: { text: spec.x_title }, gridcolor: grid, automargin: true, ...(categories ? {} : { type: ranges(all.map((point) => point.x)) ? "log" : "linear" }) },
+      yaxis: { title: { text: spec.y_title }, gridcolor: grid, automargin: true, type: ranges(all.map((point) => point.y)) ? "log" : "linear" },
+      showlegend: true, legend: { orientation: "h", yanchor: "top", y: -0.28, x: 0, font: { size: narrow ? 10 : 12 } },
+    };
+    place.replaceChildren();
+    await Plotly.newPlot(place, traces, layout, { responsive: true, displaylogo: false, displayModeBar: false });
+    place.on("plotly_click", (event) => show(event.points[0].customdata));
+    const details = element("details", undefined, { class: "whorl-below" });
+    details.append(element("summary", `The ${used.length} records of this plot as a table`));
+    details.addEventListener("toggle", () => details.open && details.childElementCount === 1 && details.append(tableOf(used, [
+      { title: "file", value: (record) => record.file.replace("bench/results/", "") },
+      { title: "operation", value: (record) => record.op }, { title: "parameters", value: (record) => record.params },
+      { title: "batch", value: (record) => record.batch }, { title: "peer", value: (record) => record.peer },
+      { title: spec.y_title, value: (record) => measured(record, spec.y) },
+    ])));
+    place.after(details);
+  }
+
+  async function fill(details) {
+    if (details.childElementCount > 1) return;
+    const records = await read(details.dataset.file);
+    details.append(tableOf(records, ["op", "params", "device", "batch", "transfers", "unit", "median", "min", "max", "runs", "peer", "ratio", "commit", "date"]
+      .map((name) => ({ title: name, value: (record) => record[name] }))));
+  }
+
+  // "#h200-gpu" opens the table of a file.
+  function openNamed() {
+    const heading = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const details = heading && [...document.querySelectorAll(".whorl-records")]
+      .find((each) => each.dataset.file.replace("/", "-") === heading.id);
+    if (details) details.open = true;
+  }
+
+  for (const details of document.querySelectorAll(".whorl-records")) {
+    details.addEventListener("toggle", () => details.open && fill(details));
+  }
+  addEventListener("hashchange", openNamed);
+  openNamed();
+
+  const seen = new IntersectionObserver((entries) => {
+    for (const entry of entries) {
+      if (!entry.isIntersecting) continue;
+      seen.unobserve(entry.target);
+      draw(entry.target).catch((error) => { entry.target.textContent = `The records could not be read: ${error}`; });
+    }
+  }, { rootMargin: "400px" });
+  for (const place of document.querySelectorAll(".whorl-chart")) seen.observe(place);
+})();
