@@ -4,7 +4,7 @@ export WHORL_BUILD ?= build/make
 export WHORL_JOBS ?= $(shell nproc)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-lookup demo-logistic demo-rtl demo-sign test test-full test-gpu gpu-bundle tune-gpu bench docs docs-version lint format clean
+.PHONY: help setup demo demo-lookup demo-logistic demo-rtl demo-sign test test-full test-gpu gpu-bundle tune-gpu bench docs docs-check docs-version lint format clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,8 +57,12 @@ bench:  ## milliseconds a gate and gates a second on this machine
 
 docs:  ## the documentation site, in build/site
 	@tools/setup.sh docs
-	@build/docs-venv/bin/mkdocs build --strict
+	@NO_MKDOCS_2_WARNING=1 build/docs-venv/bin/mkdocs build --strict
 	@echo "the site is in build/site; build/docs-venv/bin/mkdocs serve shows it"
+
+docs-check: docs  ## the site in Chromium: search, width, contrast, keyboard, plots
+	@tools/setup.sh docs-check
+	@build/docs-venv/bin/python tools/docs/browse.py
 
 docs-version:  ## commits the site as this version to the branch gh-pages, beside older ones
 	@tools/setup.sh docs

@@ -5,6 +5,7 @@
 # usage: tools/setup.sh [demo|test]      demo: what `make demo` needs; test: everything
 #        tools/setup.sh rtl              what `make demo-rtl` needs: that of demo, and Verilator
 #        tools/setup.sh docs             what `make docs` needs, in an environment of its own
+#        tools/setup.sh docs-check       also what looks at the site in Chromium
 #        tools/setup.sh architectures [demo|test]
 #                                        only says which GPUs the CUDA backend would be built for
 #
@@ -193,21 +194,21 @@ make_venv() {
   wanted "${extras[@]}" >"$stamps/venv-$goal_packages"
 }
 
-# What builds the documentation site: packages only, apart from those of the tests.
-make_docs_venv() {
+# What builds the documentation site, and looks at it: packages only, apart from those of the tests.
+make_docs_venv() { # extras of pyproject.toml
   local python requirements
   venv=build/docs-venv
-  if [[ -x "$venv/bin/mkdocs" ]] && fresh venv-docs "$(wanted docs)"; then
+  if [[ -x "$venv/bin/mkdocs" ]] && fresh "venv-$goal" "$(wanted "$@")"; then
     return
   fi
-  python=$(find_python) ||
-    fail "No Python >= 3.10 with the venv module was found." "Install python3, python3-venv and python3-dev."
-  printf 'fetching what builds the site into %s\n' "$venv"
+  python=$(find_python) || fail "No Python >= 3.10 with the venv module was found." \
+    "Install python3, python3-venv and python3-dev."
+  printf 'fetching packages into %s\n' "$venv"
   "$python" -m venv "$venv"
   "$venv/bin/python" -m pip install -q --disable-pip-version-check --upgrade pip
-  mapfile -t requirements < <("$venv/bin/python" tools/requirements.py docs)
+  mapfile -t requirements < <("$venv/bin/python" tools/requirements.py "$@")
   "$venv/bin/python" -m pip install -q --disable-pip-version-check "${requirements[@]}"
-  wanted docs >"$stamps/venv-docs"
+  wanted "$@" >"$stamps/venv-$goal"
 }
 
 # What simulates the accelerator.
@@ -308,7 +309,11 @@ if [[ "$goal" == architectures ]]; then
   exit
 fi
 if [[ "$goal" == docs ]]; then
-  make_docs_venv
+  make_docs_venv docs
+  exit
+fi
+if [[ "$goal" == docs-check ]]; then
+  make_docs_venv docs docs-check
   exit
 fi
 install_system_packages

@@ -5,6 +5,8 @@ test_pages.py checks the same links in the repository.
 
 import json
 import re
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -16,6 +18,7 @@ sys.path.insert(0, str(ROOT / "tools" / "docs"))
 import site_cpp
 import site_notebooks
 import site_pages
+import site_search
 
 CONFIG = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
 NAMED = re.findall(r"^ +- (?:.*: )?(\S+\.md)$", CONFIG.split("\nnav:\n")[1], re.MULTILINE)
@@ -49,6 +52,10 @@ def test_links_lead_to_places_of_the_site(page: Path) -> None:
         wanted = Path(re.sub(r"[^/]+/\.\./", "", wanted)).as_posix()
         there = wanted in known or (ROOT / "docs" / wanted).is_file()
         assert there, f"{target} leads to {wanted}"
+
+
+def test_words_for_the_search_belong_to_pages() -> None:
+    assert set(site_search.WORDS) <= set(NAMED)
 
 
 def test_titles_of_pages_are_names_and_first() -> None:
@@ -126,3 +133,11 @@ def test_the_cpp_reference_names_what_servers_do() -> None:
     for name in ("#### rotate", "#### multiply, square", "### class Server", "### minimax_sign"):
         assert f"\n{name}\n" in page
     assert "shared_ptr<const Storage> storage_" not in page
+
+
+@pytest.mark.slow
+def test_the_site_is_built_and_looked_at() -> None:
+    """Strictly; then in Chromium: search, width, contrast, keyboard, plots."""
+    goal = "docs-check" if shutil.which("chromium") else "docs"
+    done = subprocess.run(["make", goal], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

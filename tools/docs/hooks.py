@@ -11,6 +11,7 @@ import site_notebooks
 import site_pages
 import site_python
 import site_records
+import site_search
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
@@ -49,6 +50,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         markdown = site_pages.for_site(markdown, page.file.src_uri)
     if page.file.src_uri.startswith("tutorials/"):
         markdown = site_notebooks.with_link(markdown, page.file.src_uri)
+    page.meta.update(site_search.meta(page.file.src_uri))
     texts[page.file.src_uri] = (str(page.title), markdown)
     return markdown
 

@@ -34,7 +34,7 @@ MADE = {"bench/results": "performance/records.md"}
 """Folders of the repository that a page is made of, and its place."""
 
 CHART = re.compile(r"^```chart\n(.*?)\n```$", re.DOTALL | re.MULTILINE)
-"""A plot: JSON that says which records it takes (docs/assets/records.js)."""
+"""A plot: JSON that says which records it takes (docs/assets/site.js)."""
 
 FENCE = re.compile(r"\s*(```|~~~)")
 LINK = re.compile(r"(!?)\[((?:[^\]\[]|\[[^\]]*\])*)\]\(([^)\s]+)\)")

@@ -1,4 +1,4 @@
-// Plots and tables of records. A plot is an element with the class `whorl-chart`, whose attribute
+// Plots and tables of records, and what the keyboard needs. A plot is an element with the class `whorl-chart`, whose attribute
 // `data-chart` says which records it takes; a table is a `whorl-records` with the name of a file.
 (() => {
   "use strict";
@@ -152,15 +152,19 @@
     const style = getComputedStyle(document.body);
     const ink = style.getPropertyValue("--md-typeset-color") || style.color;
     const grid = "rgba(128, 128, 128, 0.3)";
-    const ranges = (values) => values.length > 0 && values.every((value) => value > 0) && Math.max(...values) / Math.min(...values) > 8;
+    // Logarithmic where values differ by more than 8 times; with decades alone where by more than 30.
+    const axis = (values) => {
+      const ratio = values.every((value) => value > 0) ? Math.max(...values) / Math.min(...values) : 1;
+      return ratio > 30 ? { type: "log", dtick: 1 } : { type: ratio > 8 ? "log" : "linear" };
+    };
     const all = [...lines.values()].flat();
     const layout = {
       height: narrow ? 460 + 22 * traces.length : 480 + 20 * traces.length,
       margin: { l: 64, r: 12, t: 12, b: 56 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { color: ink, size: 13 }, hovermode: "closest",
-      xaxis: { title: { text: spec.x_title }, gridcolor: grid, automargin: true, ...(categories ? {} : { type: ranges(all.map((point) => point.x)) ? "log" : "linear" }) },
-      yaxis: { title: { text: spec.y_title }, gridcolor: grid, automargin: true, type: ranges(all.map((point) => point.y)) ? "log" : "linear" },
-      showlegend: true, legend: { orientation: "h", yanchor: "top", y: -0.28, x: 0, font: { size: narrow ? 10 : 12 } },
+      xaxis: { title: { text: spec.x_title }, gridcolor: grid, automargin: true, ...(categories ? {} : axis(all.map((point) => point.x))) },
+      yaxis: { title: { text: spec.y_title }, gridcolor: grid, automargin: true, ...axis(all.map((point) => point.y)) },
+      showlegend: true, legend: { orientation: "h", yanchor: "top", y: -0.2, x: 0, font: { size: narrow ? 10 : 12 } },
     };
     place.replaceChildren();
     await Plotly.newPlot(place, traces, layout, { responsive: true, displaylogo: false, displayModeBar: false });
@@ -196,6 +200,9 @@
   }
   addEventListener("hashchange", openNamed);
   openNamed();
+
+  // Tables that are wider than the page are scrolled by the keyboard, too.
+  for (const frame of document.querySelectorAll(".md-typeset__scrollwrap")) frame.tabIndex = 0;
 
   const seen = new IntersectionObserver((entries) => {
     for (const entry of entries) {

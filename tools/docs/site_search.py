@@ -1,0 +1,58 @@
+"""What the site's search weighs: words that newcomers type for a page, and kinds of pages."""
+
+from __future__ import annotations
+
+WORDS = {
+    "getting-started.md": "install installation setup begin first program hello",
+    "building.md": "install compile build cmake pip",
+    "start-here.md": "scheme which choose beginner introduction homomorphic FHE",
+    "choosing.md": "scheme which choose device library",
+    "recipes.md": "compare comparison adder example snippet",
+    "gpu.md": "GPU CUDA NVIDIA",
+    "cli.md": "command shell terminal save file",
+    "python-api.md": "save file array",
+    "file-format.md": "file save load bytes",
+    "algorithm.md": "bootstrapping bootstrap",
+    "ckks.md": "bootstrapping real complex approximate",
+    "bgv.md": "integers exact vector",
+    "noise.md": "noise refused NoiseError failure wrong",
+    "parameters.md": "parameters set level bits",
+    "security.md": "secure security safe checklist",
+    "project/security.md": "secure security vulnerability audit promise",
+    "methods.md": "patent licence license method paper cite",
+    "portal.md": "benchmark speed fast performance plot",
+    "accelerator.md": "FPGA hardware accelerator",
+    "openfhe-migration.md": "OpenFHE",
+    "ckks-from-others.md": "OpenFHE TenSEAL Lattigo",
+    "from-tfhe-rs.md": "tfhe-rs Zama",
+    "from-concrete.md": "Concrete Zama compiler",
+    "from-tenseal.md": "TenSEAL SEAL BFV",
+    "from-lattigo.md": "Lattigo Go multiparty threshold",
+    "applications/sign.md": "compare comparison greater less round",
+    "applications/lookup.md": "private retrieval database",
+    "tutorials/gates.md": "gate bits Boolean vote",
+    "tutorials/tables.md": "function lookup table",
+    "tutorials/bgv-statistics.md": "mean average sum variance statistics",
+    "tutorials/ckks-regression.md": "regression train model learning",
+    "tutorials/tree.md": "decision tree classify",
+    "tutorials/accelerator.md": "FPGA simulate model",
+}
+"""Words by the places of pages; a page that has one of them comes first."""
+
+BOOSTS = {
+    "tutorials/": 2.0,
+    "project/": 0.5,
+    "applications/": 0.5,
+    "adr/": 0.2,
+    "papers/": 0.2,
+    "performance/": 0.2,
+    "reference/": 0.2,
+}
+"""Weights by folders; pages of docs/ itself have 1."""
+
+
+def meta(place: str) -> dict[str, object]:
+    """What a page's metadata says for the search."""
+    boost = next((b for folder, b in BOOSTS.items() if place.startswith(folder)), 1.0)
+    # The search compares words of arrays in lower case only.
+    return {"tags": WORDS.get(place, "").lower().split(), "search": {"boost": boost}}
