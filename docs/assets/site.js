@@ -3,6 +3,19 @@
 (() => {
   "use strict";
 
+  // The search takes each word of a question as the beginning of others: "a" finds "array". So the
+  // small words of a question (message 2 to the search's worker) are left out.
+  const SMALL = new Set(("a an and any are as at be by can could do does for from how i if in into is it its " +
+    "me my of on or should some that the there they this to was we what when where which who why will with would you your").split(" "));
+  const post = Worker.prototype.postMessage;
+  Worker.prototype.postMessage = function (message, ...others) {
+    if (message?.type === 2 && typeof message.data === "string") {
+      const words = message.data.split(/\s+/).filter((word) => !SMALL.has(word.toLowerCase().replace(/\W/g, "")));
+      if (words.length > 0) message = { ...message, data: words.join(" ") };
+    }
+    return post.call(this, message, ...others);
+  };
+
   const base = () => new URL(JSON.parse(document.getElementById("__config").textContent).base + "/", location);
   const files = new Map();
 

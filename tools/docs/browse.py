@@ -160,13 +160,14 @@ def main() -> None:
         page.on("pageerror", lambda error: errors.append(f"{page.url}: {error}"))
         for question, answers in QUESTIONS.items():
             pages = found(page, question, base)
-            print(f"{question}: {', '.join(pages)}")
+            print(f"{question}: {', '.join(pages)}", flush=True)
             if not set(answers) & set(pages):
                 wrong.append(f"{question!r} gives {pages}, not {answers}")
         wrong += plots(page, base)
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 900})
             for place in options.places:
+                print(f"{place or 'home'} at {width}", flush=True)
                 page.goto(base + place)
                 page.wait_for_timeout(800)
                 wrong += faults(page, place or "home", width)
