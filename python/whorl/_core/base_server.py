@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import DeviceError
 from .array import DeviceArray, HostArray, Shape, no_ciphertexts, repeated
-from .literal import Part
+from .part import Part
 from .paths import PathName
 from .saved import Keys
 from .session import OnDevices, Session, of_session, where

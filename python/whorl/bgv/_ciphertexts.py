@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._core.array import HostArray
-from .._core.literal import Part
+from .._core.part import Part
 from .._server import bgv as _lib
 from ._parameters import Parameters
 

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 
 from .._client import bgv as _lib
 from .._core.keyholder import KeyHolder
-from .._core.literal import Part, as_text
+from .._core.literal import as_text
+from .._core.part import Part
 from .._core.progress import Report
 from ._arrays import EncryptedArray
 from ._ciphertexts import Ciphertexts

@@ -7,7 +7,8 @@ from types import MappingProxyType
 from typing import Any
 
 from .._core import rounded
-from .._core.literal import Part, as_integer, as_long, as_real, as_text, as_word, list_of
+from .._core.literal import as_integer, as_long, as_real, as_text, as_word, list_of
+from .._core.part import Part
 from .._ring.parameters import (
     RingLiteral,
     RingParameters,

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from .._core.array import Shape, repeated, stack
 from .._core.base_server import spread
 from .._core.entries import entries_of
-from .._core.literal import Part, as_integer, as_real, as_text
+from .._core.literal import as_integer, as_real, as_text
+from .._core.part import Part
 from .._core.shown import shown
 from .._ring.server import (
     MAX_POWER,

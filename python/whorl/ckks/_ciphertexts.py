@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._core.array import HostArray
-from .._core.literal import Part
+from .._core.part import Part
 from .._server import ckks as _lib
 from ._parameters import Parameters
 

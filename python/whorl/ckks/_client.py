@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike
 
 from .._client import ckks as _lib
 from .._core.keyholder import KeyHolder
-from .._core.literal import Part, as_integer, as_real, tuple_of
+from .._core.literal import as_integer, as_real, tuple_of
+from .._core.part import Part
 from .._core.progress import Report
 from ..errors import ParameterError, ParameterMismatchError
 from ._arrays import EncryptedArray

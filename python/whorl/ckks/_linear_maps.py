@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._core.literal import Part, as_integer
+from .._core.literal import as_integer
 from .._core.numbers import real_or_complex
+from .._core.part import Part
 from .._server import ckks as _lib
 from ..errors import ParameterError, ShapeError
 from ._values import Complexes, Numbers, as_vectors

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from .._core.literal import Part, as_integer
+from .._core.literal import as_integer
+from .._core.part import Part
 from .._core.shown import counted
 from .._server import ckks as _lib
 from ..errors import ShapeError

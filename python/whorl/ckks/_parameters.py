@@ -9,7 +9,6 @@ from typing import Any, TypedDict, cast
 
 from .._core import rounded
 from .._core.literal import (
-    Part,
     as_flag,
     as_integer,
     as_long,
@@ -20,6 +19,7 @@ from .._core.literal import (
     record_of,
     tuple_of,
 )
+from .._core.part import Part
 from .._ring.parameters import (
     RingLiteral,
     RingParameters,

@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 
 from .._core.array import Shape, repeated
 from .._core.base_server import spread
-from .._core.literal import Part, as_integer, as_real, as_word
+from .._core.literal import as_integer, as_real, as_word
 from .._core.numbers import as_complex, one_number
+from .._core.part import Part
 from .._core.shown import shown
 from .._ring.server import (
     MAX_POWER,
