@@ -1,15 +1,51 @@
-"""Operators of encrypted vectors: what BGV's and CKKS's arrays have in common."""
+"""Arrays of encrypted vectors: what BGV's and CKKS's have in common."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any, Generic, NoReturn, TypeVar
 
+import numpy as np
+
 from .._core.array import DeviceCiphertexts, HostArray
+from .._core.part import Part
+from .keys import MAX_BYTES
 
 S = TypeVar("S", bound=Any)
 H = TypeVar("H", bound=HostArray)
 R = TypeVar("R", bound="RingArray[Any, Any]")
+
+
+class RingAccounted:
+    """Public facts about ciphertexts."""
+
+    __slots__ = ()
+
+    _core: Any
+    parameters: Any
+
+    parts = Part[int](
+        "_core.parts",
+        "Number of polynomials c_0, c_1, c_2 … of each ciphertext: 2; more before relinearisation.",
+    )
+
+    @property
+    def _each(self) -> int:
+        return int(self._core.each)
+
+
+class RingCiphertexts(HostArray):
+    """Encrypted vectors in the host's memory."""
+
+    __slots__ = ()
+
+    _most = MAX_BYTES
+
+    data = Part[np.ndarray[Any, np.dtype[Any]]](
+        "_core.data",
+        "Residues (parts, primes that are left, ciphertexts, N) in evaluation form, uint32 or "
+        "uint64, read-only.",
+    )
 
 
 class RingArray(DeviceCiphertexts[S, H], Generic[S, H]):

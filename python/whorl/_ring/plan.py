@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NoReturn, TypeVar
@@ -12,6 +13,7 @@ from .._core import rounded
 from .._core.array import Shape
 from .._core.html import Shown, of_bytes
 from .._core.integers import as_index
+from .._core.shown import counted
 from ..errors import ShapeError
 
 _T = TypeVar("_T")
@@ -60,13 +62,20 @@ class Following:
         return a
 
 
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class RingPlan(Shown):
-    """What the plans of both schemes say of their parameters and keys."""
+    """What the plans of both schemes say."""
 
     keys: dict[str, Any]
+    """Arguments of `Client.evaluation_keys`."""
     costs: dict[str, int]
+    """How many operations there are, of one ciphertext each: `products` of ciphertexts,
+    `relinearisations`, `plain_products` (with plaintexts, also in linear maps), `rotations`
+    (automorphisms of any kind) and `key_switches`."""
     input_bytes: int
+    """Bytes of the inputs as a client sends them, seeded; under a public key twice as many."""
     output_bytes: int
+    """Bytes of the results in memory."""
     _parameters: Any
 
     @property
@@ -78,6 +87,15 @@ class RingPlan(Shown):
     def key_bytes(self) -> int:
         """Bytes of the evaluation keys as they are sent; on a device twice as many."""
         return int(self._parameters.key_size(**self.keys))
+
+    @property
+    def rotations(self) -> tuple[int, ...]:
+        """Distances that values are rotated by, to the left; negative ones to the right. Bootstraps
+        of CKKS need more, which their keys bring."""
+        return tuple(self.keys["rotations"])
+
+    def _distances(self) -> tuple[str, str]:
+        return "rotations", ", ".join(map(str, self.rotations)) or "none"
 
     def _ring_facts(self, keys: str = "", budget: str = "") -> list[tuple[str, str]]:
         """Of parameters and bytes."""
@@ -98,8 +116,7 @@ class RingPlan(Shown):
 
     def _turns(self) -> str:
         """How many rotations there are."""
-        count = len(self.keys["rotations"])
-        return f"{count} rotation{'s' * (count != 1)}"
+        return counted(len(self.rotations), "rotation")
 
 
 _COSTS = ("products", "relinearisations", "plain_products", "rotations", "key_switches")
@@ -159,9 +176,8 @@ def _check_arguments(function: Callable[..., Any], count: int, given: str) -> No
     try:
         signature.bind(*[None] * count)
     except TypeError as error:
-        inputs = f"{count} input{'s' * (count != 1)}"
         raise TypeError(
-            f"plan: the function does not take {inputs}: {error}"
+            f"plan: the function does not take {counted(count, 'input')}: {error}"
             + (
                 f". A {given} is taken as several inputs; one example is a NumPy array, as "
                 "np.array([1, 2, 3])"

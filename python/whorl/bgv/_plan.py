@@ -96,14 +96,6 @@ class Plan(RingPlan):
     """The largest value that a result can have."""
     keys: dict[str, Any]
     """Arguments of `Client.evaluation_keys`: `relinearise`, `rotations`, `swap_rows`."""
-    costs: dict[str, int]
-    """How many operations there are, of one ciphertext each: `products` of ciphertexts,
-    `relinearisations`, `plain_products` (with plaintexts, also in linear maps), `rotations`
-    (automorphisms of any kind) and `key_switches`."""
-    input_bytes: int
-    """Bytes of the inputs as a client sends them, seeded; under a public key twice as many."""
-    output_bytes: int
-    """Bytes of the results in memory."""
     noise_budget: float
     """Bits that are at least left in the noisiest result, by the bound."""
     _parameters: Parameters
@@ -126,11 +118,6 @@ class Plan(RingPlan):
         """Whether results may be negative: `client.decrypt(result, signed=plan.signed)`."""
         return self.low < 0
 
-    @property
-    def rotations(self) -> tuple[int, ...]:
-        """Columns that rows are rotated by, to the left; negative ones to the right."""
-        return tuple(self.keys["rotations"])
-
     def _facts(self) -> list[tuple[str, str]]:
         return [
             ("t", f"{self.t:,}"),
@@ -138,7 +125,7 @@ class Plan(RingPlan):
             ("depth", str(self.depth)),
             ("products with plaintexts", f"{self.plain_products} in sequence"),
             ("sums", f"2^{self.sums:.1f}"),
-            ("rotations", ", ".join(map(str, self.rotations)) or "none"),
+            self._distances(),
             ("exchange of rows", "yes" if self.keys["swap_rows"] else "no"),
             *self._ring_facts(budget=f"{self.noise_budget:.0f} bits, by the bound"),
         ]

@@ -14,7 +14,7 @@ from .._core.base_server import spread
 from .._core.literal import as_integer, as_real, as_word
 from .._core.numbers import as_complex, one_number
 from .._core.part import Part
-from .._core.shown import shown
+from .._core.shown import counted, shown
 from .._ring.server import (
     MAX_POWER,
     is_alone,
@@ -592,7 +592,7 @@ def _check_levels(what: str, depth: int, *operands: EncryptedArray) -> None:
     level = min(x.level for x in operands)
     if level < depth:
         raise NoiseError(
-            f"{what} takes {depth} level{'s' * (depth != 1)}, and the ciphertexts have {level}: "
+            f"{what} takes {counted(depth, 'level')}, and the ciphertexts have {level}: "
             "take parameters with a larger depth, or bootstrap before"
         )
 

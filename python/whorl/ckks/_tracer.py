@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from .._core.progress import Report
+from .._core.shown import counted
 from .._ring.plan import Following, NoDevice
 from .._server import ckks as _lib
 from ..errors import NoiseError
@@ -48,7 +49,7 @@ class Refresh:
     """Whether the function calls it. If not, it needs one more there: `x.bootstrap()`."""
 
     def __str__(self) -> str:
-        many = f"{self.count} ciphertext{'s' * (self.count != 1)} of {self.slots} slots"
+        many = f"{counted(self.count, 'ciphertext')} of {self.slots} slots"
         if self.called:
             return f"{self.line}: refreshes {many} at level {self.level}"
         by = f"{self.divisor:g}"

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from .._core.progress import bar
+from .._core.shown import counted
 from . import _completion as completion
 from . import _expressions, _frames, _passphrase, _values
 from . import _files as files
@@ -232,7 +233,7 @@ def decrypt(
 
 def _about(array: Any) -> str:
     shape = f" of shape {array.shape}" if array.ndim > 1 else ""
-    return f"{array.size} ciphertext{'s' * (array.size != 1)}{shape}"
+    return counted(array.size, "ciphertext") + shape
 
 
 @dataclass(frozen=True)
