@@ -13,14 +13,7 @@ from .._core.entries import entries_of
 from .._core.literal import as_integer, as_real, as_text
 from .._core.part import Part
 from .._core.shown import shown
-from .._ring.server import (
-    MAX_POWER,
-    RingServer,
-    as_distance,
-    is_alone,
-    needing,
-    repeated_rows,
-)
+from .._ring.server import MAX_POWER, RingServer, as_distance, is_alone, needing, repeated_rows
 from .._server import bgv as _lib
 from ..errors import DeviceError, EncodingError, ShapeError
 from ._arrays import EncryptedArray, Matrix, Mean, Plaintexts

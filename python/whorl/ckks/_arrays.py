@@ -198,6 +198,9 @@ class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
         return self._server.bootstrap(self, iterations)
 
 
+Encrypted: TypeAlias = EncryptedArray | Ciphertexts
+
+
 def evaluate(
     x: EncryptedArray,
     polynomial: Polynomial | Sequence[Polynomial],

@@ -17,7 +17,7 @@ from ..errors import ParameterError, ShapeError
 from ._values import Complexes, Numbers, as_vectors
 
 if TYPE_CHECKING:
-    from ._server import Server
+    from ._applying import Applying
 
 MOST_VALUES = 2**16
 """Slots of the largest ring."""
@@ -119,14 +119,14 @@ class EncodedMap:
     __array_ufunc__ = None
 
     _core: _lib.EncodedMap
-    _server: Server
+    _server: Applying
     _map: tuple[int, int]
 
     def __init__(self) -> None:
         raise TypeError("an EncodedMap is made by Server.encode")
 
     @classmethod
-    def _wrap(cls, core: _lib.EncodedMap, server: Server, of: LinearMap) -> EncodedMap:
+    def _wrap(cls, core: _lib.EncodedMap, server: Applying, of: LinearMap) -> EncodedMap:
         self = cls.__new__(cls)
         self._core = core
         self._server = server

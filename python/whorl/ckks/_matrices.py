@@ -12,7 +12,7 @@ from ..errors import ShapeError
 from ._linear_maps import MOST_VALUES
 
 if TYPE_CHECKING:
-    from ._server import Server
+    from ._applying import Applying
 
 
 class MatrixProduct:
@@ -83,7 +83,7 @@ class EncodedMatrixProduct:
     __slots__ = ("_core", "_product", "_server")
 
     _core: _lib.EncodedMatrixProduct
-    _server: Server
+    _server: Applying
     _product: MatrixProduct
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ class EncodedMatrixProduct:
 
     @classmethod
     def _wrap(
-        cls, core: _lib.EncodedMatrixProduct, server: Server, product: MatrixProduct
+        cls, core: _lib.EncodedMatrixProduct, server: Applying, product: MatrixProduct
     ) -> EncodedMatrixProduct:
         self = cls.__new__(cls)
         self._core = core

@@ -20,9 +20,9 @@ from .._core.shown import counted
 from .._ring.plan import Following, NoDevice
 from .._server import ckks as _lib
 from ..errors import NoiseError
-from ._arrays import EncryptedArray
+from ._arrays import Encrypted, EncryptedArray
 from ._parameters import Parameters
-from ._server import Encrypted, Server
+from ._server import Server
 from ._values import Bound, as_bounds
 
 
