@@ -207,16 +207,8 @@ def parameters(
     >>> p.N, p.depth
     (32768, 12)
     """
-    given = {
-        "depth": depth,
-        "plain_modulus": plain_modulus,
-        "N": N,
-        "dnum": dnum,
-        "prime_bits": prime_bits,
-        "sums": sums,
-        "slots": slots,
-        "plain_products": plain_products,
-    }
+    given = dict(locals())
+    del given["literal"], given["allow_insecure"]
     if literal is not None:
         literal_alone(parameters, literal, given)
         return Parameters._create(literal, allow_insecure)
