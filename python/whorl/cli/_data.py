@@ -156,18 +156,8 @@ def evaluate(
         with bar("preparing keys"):
             server = chosen.server(chosen, evaluation, device, threads, **of_server)
         # Whatever has become of the files since their headers were read.
-        arrays = [
-            chosen.part("Ciphertexts").load(
-                path,
-                allow_insecure,
-                max_bytes,
-                max_count=max_count,
-                max_expanded_bytes=max_expanded_bytes,
-                expect_parameters=evaluation.parameters,
-                expect_key=of_keys.key.hex(),
-            )
-            for path in job.paths
-        ]
+        limits = max_bytes, max_count, max_expanded_bytes
+        arrays = [_load(chosen, path, allow_insecure, limits, evaluation) for path in job.paths]
         started = time.perf_counter()
         result = _in_pieces(server, arrays, job)
         took = time.perf_counter() - started
@@ -218,17 +208,30 @@ def decrypt(
         *(allow_insecure, allow_readable_by_others),
     )
     with bar("decrypting"):
-        array = chosen.part("Ciphertexts").load(
-            ciphertexts,
-            allow_insecure,
-            max_bytes,
-            max_count=max_count,
-            max_expanded_bytes=max_expanded_bytes,
-            expect_parameters=client.parameters,
-            expect_key=client.key_id,
-        )
+        limits = max_bytes, max_count, max_expanded_bytes
+        array = _load(chosen, ciphertexts, allow_insecure, limits, client)
         values = chosen.decrypt(chosen, client, secret, array, **options)
     _values.write(values, output, as_json, force)
+
+
+def _load(
+    scheme: Scheme,
+    path: Path,
+    allow_insecure: bool,
+    limits: tuple[int | None, int | None, int | None],
+    like: Any,
+) -> Any:
+    """Ciphertexts that have the parameters and the key of `like`."""
+    max_bytes, max_count, max_expanded_bytes = limits
+    return scheme.part("Ciphertexts").load(
+        path,
+        allow_insecure,
+        max_bytes,
+        max_count=max_count,
+        max_expanded_bytes=max_expanded_bytes,
+        expect_parameters=like.parameters,
+        expect_key=like.key_id,
+    )
 
 
 def _about(array: Any) -> str:
