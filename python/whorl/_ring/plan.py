@@ -176,8 +176,9 @@ def _check_arguments(function: Callable[..., Any], count: int, given: str) -> No
     try:
         signature.bind(*[None] * count)
     except TypeError as error:
+        inputs = f"{count} input{'s' * (count != 1)}"
         raise TypeError(
-            f"plan: the function does not take {counted(count, 'input')}: {error}"
+            f"plan: the function does not take {inputs}: {error}"
             + (
                 f". A {given} is taken as several inputs; one example is a NumPy array, as "
                 "np.array([1, 2, 3])"

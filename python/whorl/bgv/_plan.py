@@ -64,16 +64,6 @@ class Range:
         for field, value in (("low", low), ("high", high), ("shape", shape)):
             object.__setattr__(self, field, value)
 
-    @property
-    def _lengths(self) -> Shape | None:
-        assert self.shape is None or isinstance(self.shape, tuple)
-        return self.shape
-
-    def _traced(self, server: TracingServer, packing: Packing) -> EncryptedArray:
-        """An array of such ciphertexts."""
-        shape = self._lengths or (server.parameters.N,)
-        return server.fresh(self.low, self.high, packing, shape)
-
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class Plan(RingPlan):
@@ -303,7 +293,11 @@ class _Search:
 
     def _trace(self, parameters: Parameters) -> _Trace:
         server = TracingServer(parameters)
-        inputs = [each._traced(server, self.packing) for each in self.inputs]
+        inputs = []
+        for each in self.inputs:
+            shape = each.shape or (parameters.N,)
+            assert isinstance(shape, tuple)
+            inputs.append(server.fresh(each.low, each.high, self.packing, shape))
         results = all_results(self.function(*inputs), lambda each: _result(each, server))
         return _Trace(server._core, inputs, results)
 

@@ -9,6 +9,7 @@ from typing import overload
 import numpy as np
 
 from .._core.literal import as_integer, as_real
+from .._core.numbers import Numbers
 from .._core.shown import counted, shown
 from .._ring.server import RingServer, needing
 from .._server import ckks as _lib
@@ -19,7 +20,6 @@ from ._keys import EvaluationKeys
 from ._linear_maps import EncodedMap, LinearMap, linear_map
 from ._matrices import EncodedMatrixProduct, MatrixProduct, product_of
 from ._parameters import Parameters
-from ._values import Numbers
 
 
 class Applying(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):

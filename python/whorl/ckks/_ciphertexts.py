@@ -55,8 +55,7 @@ class Accounted(RingAccounted):
     @property
     def length(self) -> int:
         """Number of values of each vector. It is public, like the shape."""
-        values: int = self._core.vector or self._core.length
-        return values
+        return int(self._core.vector or self._core.length)
 
     def _details(self) -> list[tuple[str, str]]:
         chosen = self.parameters

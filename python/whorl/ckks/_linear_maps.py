@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._core.literal import as_integer
-from .._core.numbers import real_or_complex
+from .._core.numbers import Numbers, real_or_complex
 from .._core.part import Part
 from .._core.shown import counted
 from .._server import ckks as _lib
 from ..errors import ParameterError, ShapeError
-from ._values import Complexes, Numbers, as_vectors
+from ._values import Complexes, as_vectors
 
 if TYPE_CHECKING:
     from ._applying import Applying

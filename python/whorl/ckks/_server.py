@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike
 from .._core.array import Shape, repeated
 from .._core.base_server import spread
 from .._core.literal import as_integer, as_real, as_word
-from .._core.numbers import as_complex, one_number
+from .._core.numbers import Numbers, as_complex, one_number
 from .._core.part import Part
 from .._core.shown import shown
+from .._ring.arrays import as_rows
 from .._ring.server import MAX_POWER, is_alone, needing, repeated_rows
 from .._server import ckks as _lib
 from ..errors import EncodingError, ParameterError, ShapeError
@@ -25,7 +26,7 @@ from ._keys import EvaluationKeys
 from ._parameters import Parameters
 from ._polynomials import Polynomial, as_error, as_interval, as_mapping, as_polynomials
 from ._refreshing import Refreshing
-from ._values import Bound, Numbers, as_bounds, as_rows, as_vectors, filled
+from ._values import Bound, as_bounds, as_vectors, filled
 
 Number = int | float | complex
 

@@ -137,8 +137,7 @@ class _Recorder(NoDevice):
     @property
     def best_batch(self) -> int:
         """That of no device."""
-        best: int = self.server.best_batch
-        return best
+        return int(self.server.best_batch)
 
     # ---- bootstraps
 
