@@ -44,6 +44,11 @@ class BaseServer(OnDevices, Generic[K, H, D]):
     ) -> None:
         """Opens the devices, unless a session has, and gives them the keys.
 
+        Without a bound of `key_bytes` all keys lie on the devices from the start. If one of several
+        GPUs fails, it is left out from then on, and a `RuntimeWarning` names it. The others repeat
+        the call, unless it needs results that lay on that GPU alone. Then `DeviceError` names these
+        results; the server can still be used.
+
         Args:
             keys: evaluation keys, or the path of a file of them.
             device, threads, key_bytes: as those of `whorl.Session`, for a session of its own. The

@@ -34,8 +34,8 @@ Number = int | float | complex
 class Server(Applying, Refreshing):
     """Evaluates on arrays of ciphertexts with evaluation keys only.
 
-    `help(Server.__init__)` explains the arguments, and the errors that they raise. Without a
-    bound of `key_bytes` all keys lie on the devices from the start.
+    `help(Server.__init__)` explains the arguments, the errors that they raise, and what happens if
+    a GPU fails.
 
     Methods take arrays on the devices, or `Ciphertexts`, which they upload. Results stay on the
     devices. Several GPUs share each batch in equal parts. Evaluation is deterministic, and gives
@@ -45,10 +45,6 @@ class Server(Applying, Refreshing):
     threads may call methods; one of them runs at a time. Methods release the GIL, and Ctrl-C stops
     them. Any thread may delete arrays meanwhile. Give whole batches. Shapes of two operands
     broadcast as in NumPy.
-
-    If one of several GPUs fails, it is left out from then on, and a `RuntimeWarning` names it. The
-    others repeat the call, unless it needs results that lay on that GPU alone. Then `DeviceError`
-    names these results; the server can still be used.
 
     All methods raise `ParameterMismatchError` or `KeyMismatchError` for ciphertexts that were not
     made under the server's keys. If a key is missing, they raise `MissingKeyError`, which names the
