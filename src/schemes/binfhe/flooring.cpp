@@ -23,13 +23,6 @@ std::size_t key_for(const Parameters& parameters, std::uint64_t modulus) {
   return key;
 }
 
-/// log2(2^a + 2^b).
-double add_log2(double a, double b) {
-  const double most = std::max(a, b);
-  if (std::isinf(most)) return most;
-  return most + std::log2(std::exp2(a - most) + std::exp2(b - most));
-}
-
 }  // namespace
 
 bool takes_large(const Parameters& parameters, Encoding encoding) {
@@ -133,8 +126,9 @@ FlooredErrors follow(const Parameters& parameters, const NoiseEstimate& estimate
     const double one = bootstrap_variance(parameters, estimate, modulus, key);
     // The first rotation sees the input's error. The second sees that of the first besides, and
     // removes both with what it finds.
-    out.failure_log2 = add_log2(out.failure_log2, lattice::failure_log2(beta, out.at_end));
-    out.failure_log2 = add_log2(out.failure_log2, lattice::failure_log2(beta, out.at_end + one));
+    out.failure_log2 = lattice::sum_log2(out.failure_log2, lattice::failure_log2(beta, out.at_end));
+    out.failure_log2 =
+        lattice::sum_log2(out.failure_log2, lattice::failure_log2(beta, out.at_end + one));
     const std::uint64_t next =
         k + 1 < floorings.steps.size() ? floorings.steps[k + 1].modulus : floorings.end;
     out.at_end = switched(one, modulus, next);
@@ -144,7 +138,7 @@ FlooredErrors follow(const Parameters& parameters, const NoiseEstimate& estimate
 }
 
 double sign_failure_log2(const FlooredErrors& errors) {
-  return add_log2(errors.failure_log2, lattice::failure_log2(beta, errors.at_end));
+  return lattice::sum_log2(errors.failure_log2, lattice::failure_log2(beta, errors.at_end));
 }
 
 double Parameters::sign_failure_log2(std::uint32_t p, Transform transform) const {
