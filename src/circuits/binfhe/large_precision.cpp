@@ -40,8 +40,8 @@ class Floor {
     Rows rows = stages.linear(same, input, beta);
     // A quarter of `small` is added in the lower half of Z_small, and subtracted in the upper: the
     // phase modulo `small` lies in its middle half then.
-    rows = less(stages, rows, bootstrap(by, rows, top_, range));
-    return less(stages, rows, bootstrap(by, rows, rest_, range));
+    rows = difference(stages, rows, bootstrap(by, rows, top_, range));
+    return difference(stages, rows, bootstrap(by, rows, rest_, range));
   }
 
  private:
@@ -54,7 +54,7 @@ class Floor {
               return j < N / 2 ? Q - scaled(Q, small * (N + j), part) : scaled(Q, small * j, part);
             }};
   }
-  static Rows less(const Stages& stages, const Rows& a, const Rows& b) {
+  static Rows difference(const Stages& stages, const Rows& a, const Rows& b) {
     const std::int64_t weights[] = {1, -1};
     const Rows* in[] = {&a, &b};
     return stages.linear(weights, in, 0);
@@ -65,7 +65,7 @@ class Floor {
     const Rows* in[] = {&rows};
     Rows exponents =
         to_exponents(parameters_, stages, stages.linear(up, in, 0), 2ULL * parameters_.N(), 0);
-    return switch_key(parameters_, stages, stages.rotate(exponents, tables, range, 0),
+    return to_lwe_key(parameters_, stages, stages.rotate(exponents, tables, range, 0),
                       step_.modulus);
   }
 
@@ -134,7 +134,7 @@ Array eval_sign(const Server& server, const Array& a, Encoding output) {
     const Rows* rows[] = {&high};
     const Stages by = stages.with_rotation_key(loop.floorings().end_key);
     const Rows decided = decide(by, by.linear(same, rows, beta), range);
-    return one(switch_key(parameters, by, decided, parameters.q()));
+    return one(to_lwe_key(parameters, by, decided, parameters.q()));
   })[0];
 }
 

@@ -276,7 +276,7 @@ FlooredErrors Account::check_floorings(const std::string& operation, Encoding in
   // the set.
   const double variance = noise * estimate_.refreshed;
   const auto errors = [&](const Parameters& under, const NoiseEstimate& estimate, Encoding with) {
-    return follow(under, estimate, floorings(under, with), variance);
+    return errors_of(under, estimate, floorings(under, with), variance);
   };
   const auto failure_log2 = [&](const Parameters& under, const NoiseEstimate& estimate,
                                 Encoding with) {

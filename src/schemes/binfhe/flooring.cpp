@@ -110,8 +110,8 @@ double bootstrap_variance(const Parameters& parameters, const NoiseEstimate& est
          rounding_variance(parameters.literal(), parameters.Q_ks(), modulus);
 }
 
-FlooredErrors follow(const Parameters& parameters, const NoiseEstimate& estimate,
-                     const Floorings& floorings, double variance) {
+FlooredErrors errors_of(const Parameters& parameters, const NoiseEstimate& estimate,
+                        const Floorings& floorings, double variance) {
   const auto at = [](double of, std::uint64_t from, std::uint64_t to) {
     const double ratio = static_cast<double>(to) / static_cast<double>(from);
     return of * ratio * ratio;
@@ -145,8 +145,8 @@ double Parameters::sign_failure_log2(std::uint32_t p, Transform transform) const
   const Encoding encoding{p, false};
   if (!takes_large(*this, encoding) || rotation_method(literal()).odd()) return 0;
   const NoiseEstimate estimate = noise(transform);
-  return std::min(0.0, binfhe::sign_failure_log2(
-                           follow(*this, estimate, sign_steps(*this, encoding), estimate.fresh)));
+  return std::min(0.0, binfhe::sign_failure_log2(errors_of(
+                           *this, estimate, sign_steps(*this, encoding), estimate.fresh)));
 }
 
 double Parameters::floor_failure_log2(std::uint32_t p, unsigned round_bits,
@@ -157,7 +157,7 @@ double Parameters::floor_failure_log2(std::uint32_t p, unsigned round_bits,
     return 0;
   const NoiseEstimate estimate = noise(transform);
   const Floorings floorings = floor_steps(*this, encoding, round_bits);
-  return std::min(0.0, follow(*this, estimate, floorings, estimate.fresh).failure_log2);
+  return std::min(0.0, errors_of(*this, estimate, floorings, estimate.fresh).failure_log2);
 }
 
 }  // namespace whorl::binfhe

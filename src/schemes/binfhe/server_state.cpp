@@ -64,7 +64,7 @@ void check_padding(std::string_view what, Encoding encoding, Largest largest) {
 }
 
 /// Values of a weighted sum, exact: those of many terms may pass 64 bits.
-struct Range {
+struct SumRange {
   using Number = __int128;
   Number least, most;
   bool within(std::uint32_t top) const { return least >= 0 && most <= top; }
@@ -73,12 +73,13 @@ struct Range {
     return static_cast<std::uint32_t>(within(top) ? static_cast<std::uint64_t>(most) : otherwise);
   }
 };
-Range range(std::span<const Term> terms, std::int32_t constant, std::uint32_t Largest::*largest) {
-  Range sum{constant, constant};
+SumRange range_of_sum(std::span<const Term> terms, std::int32_t constant,
+                      std::uint32_t Largest::*largest) {
+  SumRange sum{constant, constant};
   for (const Term& term : terms) {
     const Largest& known = term.origin->largest;
     const auto [low, high] = known.range.value_or(MessageRange{0, known.*largest});
-    const auto weight = static_cast<Range::Number>(term.weight);
+    const auto weight = static_cast<SumRange::Number>(term.weight);
     sum.least += std::min(weight * low, weight * high);
     sum.most += std::max(weight * low, weight * high);
   }
@@ -94,11 +95,11 @@ Largest largest_of_sum(std::span<const Term> terms, std::int32_t constant, Encod
     throw EncodingError("linear: largest = " + std::to_string(*stated) +
                         " is not below p = " + std::to_string(encoding.p));
   if (stated) return {*stated, *stated};
-  const Range sum = range(terms, constant, &Largest::any);
+  const SumRange sum = range_of_sum(terms, constant, &Largest::any);
   const bool ranged = std::any_of(terms.begin(), terms.end(), [](const Term& term) {
     return term.origin->largest.range.has_value();
   });
-  constexpr Range::Number far = std::numeric_limits<std::int64_t>::max();
+  constexpr SumRange::Number far = std::numeric_limits<std::int64_t>::max();
   const MessageRange values{static_cast<std::int64_t>(std::clamp(sum.least, -far, far)),
                             static_cast<std::int64_t>(std::clamp(sum.most, -far, far))};
   if (ranged && !modular) return largest_within("linear", encoding, values);
@@ -111,7 +112,8 @@ Largest largest_of_sum(std::span<const Term> terms, std::int32_t constant, Encod
                         "with_range which integers the terms stand for");
   }
   const std::uint64_t all = encoding.sectors() - 1;
-  return {sum.most_of(top, all), range(terms, constant, &Largest::as_bits).most_of(top, all)};
+  return {sum.most_of(top, all),
+          range_of_sum(terms, constant, &Largest::as_bits).most_of(top, all)};
 }
 
 }  // namespace

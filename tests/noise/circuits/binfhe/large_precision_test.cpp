@@ -56,8 +56,8 @@ TEST(Floorings, FailAsOftenAsTheySay) {
   const Parameters parameters = Parameters::create(literal, true);
   const Encoding encoding{1U << 16, false};
   const double expected =
-      std::exp2(follow(parameters, parameters.noise(Transform::ntt),
-                       floor_steps(parameters, encoding, 1), parameters.noise().fresh)
+      std::exp2(errors_of(parameters, parameters.noise(Transform::ntt),
+                          floor_steps(parameters, encoding, 1), parameters.noise().fresh)
                     .failure_log2);
   constexpr std::size_t kRuns = 2048;
   const Client client(parameters);
