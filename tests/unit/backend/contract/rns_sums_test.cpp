@@ -60,6 +60,35 @@ struct Case {
       out[i] = moduli[i / (its_batch * N()) % moduli.size()].value() - 1;
     return out;
   }
+  /// Where a key serves: at a level as usual, or over any primes.
+  struct Level {
+    ring::KeyLayout layout;
+    ring::Basis basis, rows;
+    std::size_t digits;
+  };
+  Level level(bool usual, test::Random& random) const {
+    ring::KeyLayout layout = plan->key_layout();
+    ring::Basis over = plan->level(1 + static_cast<unsigned>(random.below(plan->limbs())));
+    if (!usual) {
+      layout = {{0, 2, 5}, {{0, 5}, {2}}, {1, 6}};
+      over = test::random_part(layout.chain, random);
+    }
+    const auto used = [&](const ring::Basis& digit) { return !(digit & over).empty(); };
+    const auto digits = static_cast<std::size_t>(std::ranges::count_if(layout.digits, used));
+    return {layout, over, over | layout.special, digits};
+  }
+  std::unique_ptr<const RnsSwitchKey<Word>> key(const RnsOps<Word>& ops,
+                                                const RnsTables<Word>& tables,
+                                                const ring::KeyLayout& layout,
+                                                test::Random& random) const {
+    return ops.prepare_key(tables, layout, test::RnsKeyRows<Word>(*plan, layout, random).source());
+  }
+  std::vector<Word> weights(const ring::Basis& of, test::Random& random) const {
+    std::vector<Word> out;
+    for (const auto& q : plan->moduli_of(of))
+      out.push_back(static_cast<Word>(random.below(q.value())));
+    return out;
+  }
   /// The sum at each place: term(k, part, row, item of the batch, place, modulus).
   template <class Term>
   std::vector<Word> due(const std::vector<Word>& before, const Term& term) const {
@@ -291,29 +320,17 @@ TYPED_TEST(BackendRnsSums, InnerProductsWithMore) {
       const Case<Word> c(1, random);
       const auto& plan = *c.plan;
       const auto tables = ops.prepare(c.plan);
-      // The usual key of a level, and one over any primes.
-      ring::KeyLayout layout = plan.key_layout();
-      ring::Basis basis = plan.level(1 + static_cast<unsigned>(random.below(plan.limbs())));
-      if (i % 2) {
-        layout = {{0, 2, 5}, {{0, 5}, {2}}, {1, 6}};
-        basis = test::random_part(layout.chain, random);
-      }
-      const auto key =
-          ops.prepare_key(*tables, layout, test::RnsKeyRows<Word>(plan, layout, random).source());
-      const ring::Basis rows = basis | layout.special,
-                        over = i % 3 ? basis : test::random_part(plan.all(), random);
-      std::size_t digits = 0;
-      for (const ring::Basis& digit : layout.digits) digits += !(digit & basis).empty();
+      const auto [layout, basis, rows, digits] = c.level(i % 2 == 0, random);
+      const auto key = c.key(ops, *tables, layout, random);
+      const ring::Basis over = i % 3 ? basis : test::random_part(plan.all(), random);
       const std::size_t parts = 1 + random.below(2);
       const std::uint32_t g = c.random_g(random);
       SCOPED_TRACE(c.describe() + ", of level " + basis.describe() + ", added over " +
                    over.describe() + ", g = " + std::to_string(g));
       const auto d = put(*queue, test::random_rows(plan, rows, digits, c.batch, random));
       Placed<Word> x(*queue, test::random_rows(plan, over, parts, c.batch, random), random);
-      std::vector<Word> weights;
-      for (const auto& q : plan.moduli_of(rows))
-        weights.push_back(static_cast<Word>(random.below(q.value())));
-      if (random.below(4) == 0) weights.clear();
+      const std::vector<Word> weights =
+          random.below(4) ? c.weights(rows, random) : std::vector<Word>();
       const ScaledTerm<Word> added{x.slice, over, weights, g};
       const std::size_t part = rows.size() * c.batch * c.N();
       const auto before = test::random_rows(plan, rows, 2, c.batch, random);
@@ -353,26 +370,15 @@ TYPED_TEST(BackendRnsSums, InnerProductsWithManyKeys) {
       const Case<Word> c(count, random);
       const auto& plan = *c.plan;
       const auto tables = ops.prepare(c.plan);
-      ring::KeyLayout layout = plan.key_layout();
-      ring::Basis basis = plan.level(1 + static_cast<unsigned>(random.below(plan.limbs())));
-      if (count % 2) {
-        layout = {{0, 2, 5}, {{0, 5}, {2}}, {1, 6}};
-        basis = test::random_part(layout.chain, random);
-      }
-      const ring::Basis rows = basis | layout.special;
+      const auto [layout, basis, rows, digits] = c.level(count % 2 == 0, random);
       std::vector<std::unique_ptr<const RnsSwitchKey<Word>>> keys;
       for (std::size_t k = 0; k < 1 + count / 2; ++k)
-        keys.push_back(ops.prepare_key(*tables, layout,
-                                       test::RnsKeyRows<Word>(plan, layout, random).source()));
+        keys.push_back(c.key(ops, *tables, layout, random));
       std::vector<TurnedKey<Word>> terms;
       for (std::size_t i = 0; i < count; ++i)
         terms.push_back({keys[random.below(keys.size())].get(), c.random_g(random)});
-      std::size_t digits = 0;
-      for (const ring::Basis& digit : layout.digits) digits += !(digit & basis).empty();
       const std::size_t part = rows.size() * c.batch * c.N();
-      std::vector<Word> weights;
-      for (const auto& q : plan.moduli_of(rows))
-        weights.push_back(static_cast<Word>(random.below(q.value())));
+      const std::vector<Word> weights = c.weights(rows, random);
       Placed<Word> d(*queue, test::random_rows(plan, rows, digits, c.batch, random), random);
       const Slice<const Word> of = d.slice;
       for (const std::size_t parts : {0, 1, 2}) {
@@ -400,9 +406,7 @@ TYPED_TEST(BackendRnsSums, InnerProductsWithManyKeys) {
         ops.inner_products(some, *tables, basis, of, more, to);
       };
       const RnsSwitchKey<Word>* const key = keys[0].get();
-      const ring::KeyLayout other{{0}, {{0}}, {6}};
-      const auto strange =
-          ops.prepare_key(*tables, other, test::RnsKeyRows<Word>(plan, other, random).source());
+      const auto strange = c.key(ops, *tables, {{0}, {{0}}, {6}}, random);
       EXPECT_NO_THROW(make({{key, 3}}, {}, out));
       EXPECT_THROW(make({}, {}, out), ShapeError);
       EXPECT_THROW(make({{nullptr, 1}}, {}, out), ShapeError);
@@ -428,23 +432,13 @@ TYPED_TEST(BackendRnsSums, SumOfInnerProducts) {
       const Case<Word> c(count, random);
       const auto& plan = *c.plan;
       const auto tables = ops.prepare(c.plan);
-      ring::KeyLayout layout = plan.key_layout();
-      ring::Basis basis = plan.level(1 + static_cast<unsigned>(random.below(plan.limbs())));
-      if (random.below(2)) {
-        layout = {{0, 2, 5}, {{0, 5}, {2}}, {1, 6}};
-        basis = test::random_part(layout.chain, random);
-      }
-      const ring::Basis rows = basis | layout.special;
+      const auto [layout, basis, rows, digits] = c.level(random.below(2) == 0, random);
       std::vector<std::unique_ptr<const RnsSwitchKey<Word>>> keys;
       std::vector<TurnedKey<Word>> terms;
       for (std::size_t i = 0; i < count; ++i) {
-        if (i % 2 == 0)
-          keys.push_back(ops.prepare_key(*tables, layout,
-                                         test::RnsKeyRows<Word>(plan, layout, random).source()));
+        if (i % 2 == 0) keys.push_back(c.key(ops, *tables, layout, random));
         terms.push_back({keys[random.below(keys.size())].get(), c.random_g(random)});
       }
-      std::size_t digits = 0;
-      for (const ring::Basis& digit : layout.digits) digits += !(digit & basis).empty();
       // Some arrays before those that are used, and behind them.
       const std::size_t first = random.below(3), of = first + count + random.below(3),
                         array = c.batch * c.N(), part = rows.size() * array;
@@ -490,9 +484,7 @@ TYPED_TEST(BackendRnsSums, SumOfInnerProducts) {
         ops.sum_of_inner_products(some, *tables, basis, from, also, at, false, to);
       };
       const RnsSwitchKey<Word>* const key = keys[0].get();
-      const ring::KeyLayout other{{0}, {{0}}, {6}};
-      const auto strange =
-          ops.prepare_key(*tables, other, test::RnsKeyRows<Word>(plan, other, random).source());
+      const auto strange = c.key(ops, *tables, {{0}, {{0}}, {6}}, random);
       const Slice<Word> out = place.slice();
       EXPECT_NO_THROW(make({{key, 3}}, of - 1, added, out));
       EXPECT_THROW(make({}, 0, added, out), ShapeError);
