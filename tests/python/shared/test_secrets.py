@@ -41,8 +41,8 @@ def test_secret_keys_that_others_can_read_need_leave(
             path.chmod(mode)
             with pytest.raises(whorl.IoError, match=f"mode {mode:04o} .* chmod 600 {path} "):
                 load(path, "correct horse", True)
-            again = load(path, "correct horse", True, allow_readable_by_others=True)
-            assert again.key_id == client.key_id
+        again = load(path, "correct horse", True, allow_readable_by_others=True)
+        assert again.key_id == client.key_id
         path.chmod(0o400)
         assert load(path, "correct horse", True).key_id == client.key_id
         path.chmod(0o600)
