@@ -196,30 +196,37 @@ TYPED_TEST(BackendRnsSums, Products) {
 }
 
 /// Products of ciphertexts with every end: of 2 by 2 parts and of others, of one b for a batch,
-/// over bases that are a prefix and others.
+/// squares of one array, over bases that are a prefix and others.
 TYPED_TEST(BackendRnsSums, Tensors) {
   using Word = TypeParam;
   test::Random random;
-  const std::pair<std::size_t, std::size_t> shapes[] = {{2, 2}, {1, 1}, {2, 1}, {1, 3}, {3, 2}};
+  struct Shape {
+    std::size_t m, n;
+    bool square = false;
+  };
+  const Shape shapes[] = {{2, 2}, {1, 1}, {2, 1}, {1, 3}, {3, 2}, {2, 2, true}, {3, 3, true}};
   test::on_each_device([&](const test::Executor& on) {
     const auto queue = on.queue(2);
     const auto& ops = queue->template rns<Word>();
-    for (const auto& shape : shapes)
+    for (const Shape& shape : shapes)
       for (const bool prefix : {false, true}) {
-        const std::size_t m = shape.first, n = shape.second;
+        const std::size_t m = shape.m, n = shape.n;
         Case<Word> c(m * n + 1, random);  // the last term is the constant
         c.onto = false;
         if (prefix) c.basis = c.plan->level(1 + static_cast<unsigned>(random.below(5)));
         const auto tables = ops.prepare(c.plan);
-        const std::size_t b_batch = random.below(2) ? 1 : c.batch, rows = c.basis.size();
+        const std::size_t b_batch = !shape.square && random.below(2) ? 1 : c.batch,
+                          rows = c.basis.size();
         const auto a = c.residues(c.basis, m, c.batch, random),
-                   b = c.residues(c.basis, n, b_batch, random);
-        const Placed<Word> x(*queue, a, random), y(*queue, b, random);
+                   b = shape.square ? a : c.residues(c.basis, n, b_batch, random);
+        const Placed<Word> x(*queue, a, random), other(*queue, b, random);
+        const Slice<const Word> y = shape.square ? x.slice : other.slice;
         for (const bool doubled : {false, true})
           for (const bool adds : {false, true}) {
             SCOPED_TRACE(c.describe() + ", " + std::to_string(m) + " by " + std::to_string(n) +
                          " parts, b of a batch of " + std::to_string(b_batch) +
-                         (doubled ? ", doubled" : "") + (adds ? ", with a constant" : ""));
+                         (shape.square ? ", squared" : "") + (doubled ? ", doubled" : "") +
+                         (adds ? ", with a constant" : ""));
             std::vector<Word> constant;
             for (std::size_t l = 0; adds && l < rows; ++l)
               constant.push_back(random.below(2) ? c.plan->moduli_of(c.basis)[l].value() - 1
@@ -236,12 +243,12 @@ TYPED_TEST(BackendRnsSums, Tensors) {
                   return doubled ? q.add(product, product) : product;
                 });
             Placed<Word> out(*queue, before, random);
-            ops.tensor(*tables, c.basis, m, x.slice, n, y.slice, {doubled, constant}, out.slice);
+            ops.tensor(*tables, c.basis, m, x.slice, n, y, {doubled, constant}, out.slice);
             ASSERT_TRUE(get<Word>(*queue, out.slice) == expected);
             constant.resize(rows + 1);
-            EXPECT_THROW(ops.tensor(*tables, c.basis, m, x.slice, n, y.slice, {doubled, constant},
-                                    out.slice),
-                         ShapeError);
+            EXPECT_THROW(
+                ops.tensor(*tables, c.basis, m, x.slice, n, y, {doubled, constant}, out.slice),
+                ShapeError);
           }
       }
   });
