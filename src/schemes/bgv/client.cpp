@@ -6,7 +6,6 @@
 #include "schemes/bgv/account.h"
 #include "schemes/bgv/derived.h"
 #include "schemes/bgv/encoder.h"
-#include "schemes/bgv/request.h"
 #include "schemes/ring/client.h"
 
 namespace whorl {
