@@ -307,8 +307,13 @@ Account::Plain Server::State::known_of(const Info& a, std::span<const Complex> v
                                         : Packing::complex;
   if (coefficients && !extent.real)
     throw EncodingError("values: coefficients are real numbers, and one has an imaginary part");
-  const std::uint64_t length = checked_length(parameters.N(), values.size(), of_each, packing);
+  const std::size_t length =
+      vector_length(values.size(), of_each, values.size(), coefficients, parameters.N());
   const std::size_t count = values.size() / length;
+  if (!coefficients && length > parameters.slots())
+    throw ShapeError("values: a row of " + std::to_string(length) +
+                     " values is longer than a ciphertext, which holds N/2 = " +
+                     std::to_string(parameters.slots()) + ": give a row for each ciphertext");
   if (!coefficients) Account::check_lengths(a.length, length);
   check_counts(a.count, count, "plaintexts");
   if (a.vector != 0) check_vectors(a, values, length, a.each(parameters.N()));
