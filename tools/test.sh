@@ -52,6 +52,11 @@ build_cpp() {
   cmake --build "$build" -j "$jobs" -- -k 0
 }
 
+# arguments: those of pytest. As many tests at once as there are processors.
+run_pytest() {
+  "$venv/bin/python" -m pytest -n "$jobs" --dist worksteal "$@"
+}
+
 run_ctest() {
   ctest --test-dir "$build" -j "$jobs" --output-on-failure --no-tests=error
 }
@@ -129,11 +134,11 @@ if [[ "$mode" == full ]]; then
   part timing-clang 'constant time:' tests/constant_time/run.sh build/clang
   part rtl 'rtl:' rtl/test.sh full "$venv" "$jobs"
   part lint 'lint:' tools/lint.sh
-  part pytest '(passed|failed|error).* in ' "$venv/bin/python" -m pytest -m ""
+  part pytest '(passed|failed|error).* in ' run_pytest -m ""
 else
   part rtl 'rtl:' rtl/test.sh quick "$venv" "$jobs"
   part lint 'lint:' tools/lint.sh --without-clang-tidy
-  part pytest '(passed|failed|error).* in ' "$venv/bin/python" -m pytest -m "not slow"
+  part pytest '(passed|failed|error).* in ' run_pytest -m "not slow"
 fi
 
 printf '\n=== summary (%d s)\n' "$((SECONDS - started))"

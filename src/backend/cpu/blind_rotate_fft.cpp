@@ -432,7 +432,7 @@ void rotate_tile(const FftRotationKey& key, const RotationBatch<Word>& batch, st
 /// Spectrum, in internal order, of centred coefficients.
 void key_spectrum(const ring::FftTables& tables, const double* coefficients, double* out) {
   const std::size_t M = tables.M;
-  fft_forward<false>(
+  fft_forward<ring::Order::internal>(
       tables,
       [=](std::size_t v) HWY_ATTR {
         const Df d;

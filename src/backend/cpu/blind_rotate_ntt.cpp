@@ -34,7 +34,7 @@ struct LoadResidue {
 
 /// Adds a transform to an accumulator polynomial, or puts it there: the store of the last inverse
 /// pass.
-template <class Word, bool lazy, Accumulate how>
+template <class Word, ring::Reduction reduction, Accumulate how>
 struct PutResidues {
   using Int = std::make_signed_t<Word>;
   Int* acc;
@@ -43,7 +43,7 @@ struct PutResidues {
   HWY_INLINE void operator()(std::size_t v, Vw<Word> x) const {
     const Dw<Word> d;
     const SignedTag<Word> di;
-    if constexpr (lazy) x = reduce_once(x, hn::Set(d, q));
+    if constexpr (reduction == ring::Reduction::lazy) x = reduce_once(x, hn::Set(d, q));
     const Int half = static_cast<Int>(q / 2), Q = static_cast<Int>(q);
     const auto r = centre_once(di, hn::BitCast(di, x), half, Q);
     if constexpr (how == Accumulate::replace)
@@ -53,15 +53,15 @@ struct PutResidues {
   }
 };
 /// The same of (x - [x]_P)/P, x being modulo P·Q: it gets x/P modulo Q and reads x modulo P.
-template <class Word, bool lazy, Accumulate how>
+template <class Word, ring::Reduction reduction, Accumulate how>
 struct PutQuotients {
-  PutResidues<Word, false, how> put;
+  PutResidues<Word, ring::Reduction::full, how> put;
   const Word* modulo_P;
   Word P, inverse_P, inverse_P_shoup;
   HWY_INLINE void operator()(std::size_t v, Vw<Word> x) const {
     const Dw<Word> d;
     const Vw<Word> q = hn::Set(d, put.q);
-    if constexpr (lazy) x = reduce_once(x, q);
+    if constexpr (reduction == ring::Reduction::lazy) x = reduce_once(x, q);
     const Vw<Word> r = hn::LoadU(d, modulo_P + v * kWords<Word>);
     // [x]_P is r - P above P/2, and -P/P is -1.
     const Vw<Word> above =
@@ -71,13 +71,13 @@ struct PutQuotients {
     put(v, add_mod(sub_mod(x, part, q), above, q));
   }
 };
-template <class Word, bool lazy>
+template <class Word, ring::Reduction reduction>
 struct StoreReduced {
   Word* out;
   Word q;
   HWY_INLINE void operator()(std::size_t v, Vw<Word> x) const {
     const Dw<Word> d;
-    if constexpr (lazy) x = reduce_once(x, hn::Set(d, q));
+    if constexpr (reduction == ring::Reduction::lazy) x = reduce_once(x, hn::Set(d, q));
     hn::Store(x, d, out + v * kWords<Word>);
   }
 };
@@ -209,7 +209,7 @@ HWY_NOINLINE void multiply_bundles(const NttRotationLimb<Word>& limb, const Word
 }
 
 /// What rotate_by asks of an arithmetic.
-template <class Word, bool lazy>
+template <class Word, ring::Reduction reduction>
 class NttEngine {
  public:
   using Int = std::make_signed_t<Word>;
@@ -252,7 +252,7 @@ class NttEngine {
   template <class Take>
   void transform(unsigned l, const Int* values, const Take& take, Word* out) const {
     const ring::NttTables<Word>& tables = key_.limbs[l].tables;
-    ntt_forward<Word, lazy>(tables, LoadResidue<Word, Take>{values, take, tables.q}, out);
+    ntt_forward<Word, reduction>(tables, LoadResidue<Word, Take>{values, take, tables.q}, out);
   }
   template <Accumulate how>
   void finish(Ct& ct, unsigned component) const {
@@ -260,14 +260,15 @@ class NttEngine {
     const ring::NttTables<Word>& tables = key_.limbs[0].tables;
     Int* const acc = ct.acc[component];
     if (!shape_.raised())
-      return ntt_inverse<Word, lazy>(tables, digits,
-                                     PutResidues<Word, lazy, how>{acc, N_, tables.q});
+      return ntt_inverse<Word, reduction>(tables, digits,
+                                          PutResidues<Word, reduction, how>{acc, N_, tables.q});
     const ring::NttTables<Word>& raised = key_.limbs[1].tables;
     Word* const modulo_P = digits + at(1);
-    ntt_inverse<Word, lazy>(raised, modulo_P, StoreReduced<Word, lazy>{modulo_P, raised.q});
-    ntt_inverse<Word, lazy>(
+    ntt_inverse<Word, reduction>(raised, modulo_P,
+                                 StoreReduced<Word, reduction>{modulo_P, raised.q});
+    ntt_inverse<Word, reduction>(
         tables, digits,
-        PutQuotients<Word, lazy, how>{
+        PutQuotients<Word, reduction, how>{
             {acc, N_, tables.q}, modulo_P, raised.q, key_.inverse_P, key_.inverse_P_shoup});
   }
 
@@ -276,7 +277,7 @@ class NttEngine {
   std::size_t N_;
 };
 
-template <class Word, bool lazy>
+template <class Word, ring::Reduction reduction>
 void rotate_ginx(const NttRotationKey<Word>& key, std::span<Carried<Word, Word>> tile) {
   using Int = std::make_signed_t<Word>;
   const RotationShape& shape = key.shape();
@@ -295,29 +296,30 @@ void rotate_ginx(const NttRotationKey<Word>& key, std::span<Carried<Word, Word>>
         rotate_minus_one(SignedTag<Word>(), ct.acc[component], N, ct.a, Q, half,
                          static_cast<Int>(gadget.offset()), ct.rotated);
         for (unsigned j = 0; j < digits; ++j)
-          ntt_forward<Word, lazy>(limb.tables, LoadResidue<Word>{ct.rotated, {gadget, j}, q},
-                                  ct.digits + (component * digits + j) * N);
+          ntt_forward<Word, reduction>(limb.tables, LoadResidue<Word>{ct.rotated, {gadget, j}, q},
+                                       ct.digits + (component * digits + j) * N);
       }
       if (shape.keys == 1)
         multiply_residues<Word, 1>(limb, step, 2 * digits, ct.a, ct.digits);
       else
         multiply_residues<Word, 2>(limb, step, 2 * digits, ct.a, ct.digits);
       for (unsigned component = 0; component < 2; ++component)
-        ntt_inverse<Word, lazy>(limb.tables, ct.digits + component * N,
-                                PutResidues<Word, lazy, Accumulate::add>{ct.acc[component], N, q});
+        ntt_inverse<Word, reduction>(
+            limb.tables, ct.digits + component * N,
+            PutResidues<Word, reduction, Accumulate::add>{ct.acc[component], N, q});
     }
   }
 }
 
-template <class Word, bool lazy>
+template <class Word, ring::Reduction reduction>
 void rotate_residue_tile(const NttRotationKey<Word>& key, const RotationBatch<Word>& batch,
                          std::size_t begin, std::size_t count) {
   const RotationShape& shape = key.shape();
   Tile<Word, Word> tile(shape, batch, begin, count, static_cast<unsigned>(key.limbs.size()));
   if (shape.kind == RotationKind::ginx && !shape.raised())
-    rotate_ginx<Word, lazy>(key, tile.carried());
+    rotate_ginx<Word, reduction>(key, tile.carried());
   else
-    rotate_by(NttEngine<Word, lazy>(key), shape, tile.carried());
+    rotate_by(NttEngine<Word, reduction>(key), shape, tile.carried());
   tile.write();
 }
 
@@ -327,12 +329,12 @@ void rotate_residues(const NttRotationKey<Word>& key, const RotationBatch<Word>&
   if constexpr (sizeof(Word) == 4)
     for (const auto& limb : key.limbs)
       if (!lazy_butterflies(limb.tables.q))
-        return rotate_residue_tile<Word, false>(key, batch, begin, count);
-  rotate_residue_tile<Word, true>(key, batch, begin, count);
+        return rotate_residue_tile<Word, ring::Reduction::full>(key, batch, begin, count);
+  rotate_residue_tile<Word, ring::Reduction::lazy>(key, batch, begin, count);
 }
 template <class Word>
 void key_values(const ring::NttTables<Word>& tables, Word* data) {
-  ntt_forward<Word, false>(tables, LoadWords<Word>{data}, data);
+  ntt_forward<Word, ring::Reduction::full>(tables, LoadWords<Word>{data}, data);
 }
 
 template <class Word>

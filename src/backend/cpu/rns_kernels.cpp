@@ -407,49 +407,53 @@ void sum_by_values(const math::Montgomery<Word>& m, std::span<const Summand<Word
   sum_terms_of<Factors::values, Word>(m, terms, 0, onto, out, at, count);
 }
 
-template <class Word, bool lazy, class Finish>
+template <class Word, ring::Reduction reduction, class Finish>
 HWY_INLINE void block_of(const NttTables<Word>& t, std::size_t block, Word* data,
                          const Finish& finish, const ring::Ahead& ahead) {
-  ntt_forward_block<Word, lazy, true>(t, block, ntt_block_number(t), data, finish,
-                                      LinesAhead(ahead));
+  ntt_forward_block<Word, reduction, ring::Order::standard>(t, block, ntt_block_number(t), data,
+                                                            finish, LinesAhead(ahead));
 }
 template <class Word>
 void transform_one_block(const NttTables<Word>& t, std::size_t block, Word* data,
                          const ring::Ahead& ahead) {
   const StoreWords<Word> finish{data};
-  lazy_butterflies(t.q) ? block_of<Word, true>(t, block, data, finish, ahead)
-                        : block_of<Word, false>(t, block, data, finish, ahead);
+  lazy_butterflies(t.q) ? block_of<Word, ring::Reduction::lazy>(t, block, data, finish, ahead)
+                        : block_of<Word, ring::Reduction::full>(t, block, data, finish, ahead);
 }
 
-template <class Word, bool lazy>
+template <class Word, ring::Reduction reduction>
 struct StoreQuotient {
-  Butterfly<Word, lazy> butterfly;
+  Butterfly<Word, reduction> butterfly;
   DivisionEnd<Word> end;
   HWY_INLINE void operator()(std::size_t v, Vw<Word> y) const {
     const Dw<Word> d;
     const std::size_t j = v * kWords<Word>;
-    if constexpr (lazy) y = reduce_once(y, butterfly.two_q);
+    if constexpr (reduction == ring::Reduction::lazy) y = reduce_once(y, butterfly.two_q);
     Vw<Word> x = end.x ? hn::LoadU(d, end.x + j) : hn::Zero(d);
     if (end.scales) {
-      x = butterfly.template product<true>(x, hn::Set(d, end.scale), hn::Set(d, end.scale_shoup));
-      if constexpr (!lazy) x = reduce_once(x, butterfly.q);
+      x = butterfly.template product<ring::Twiddles::one>(x, hn::Set(d, end.scale),
+                                                          hn::Set(d, end.scale_shoup));
+      if constexpr (reduction == ring::Reduction::full) x = reduce_once(x, butterfly.q);
     }
     Vw<Word> r = reduce_once(
-        butterfly.template product<true>(butterfly.difference(x, y), hn::Set(d, end.factor),
-                                         hn::Set(d, end.factor_shoup)),
+        butterfly.template product<ring::Twiddles::one>(
+            butterfly.difference(x, y), hn::Set(d, end.factor), hn::Set(d, end.factor_shoup)),
         butterfly.q);
     if (end.added) r = add_mod(r, hn::LoadU(d, end.added + j), butterfly.q);
     hn::StoreU(r, d, end.out + j);
   }
 };
+template <class Word, ring::Reduction reduction>
+void divide_block_of(const NttTables<Word>& t, std::size_t block, Word* data,
+                     const DivisionEnd<Word>& end, const ring::Ahead& ahead) {
+  const Butterfly<Word, reduction> butterfly(t.q);
+  block_of<Word, reduction>(t, block, data, StoreQuotient<Word, reduction>{butterfly, end}, ahead);
+}
 template <class Word>
 void divide_one_block(const NttTables<Word>& t, std::size_t block, Word* data,
                       const DivisionEnd<Word>& end, const ring::Ahead& ahead) {
-  const auto divide = [&](auto butterfly) HWY_ATTR {
-    constexpr bool lazy = std::is_same_v<decltype(butterfly), Butterfly<Word, true>>;
-    block_of<Word, lazy>(t, block, data, StoreQuotient<Word, lazy>{butterfly, end}, ahead);
-  };
-  lazy_butterflies(t.q) ? divide(Butterfly<Word, true>(t.q)) : divide(Butterfly<Word, false>(t.q));
+  lazy_butterflies(t.q) ? divide_block_of<Word, ring::Reduction::lazy>(t, block, data, end, ahead)
+                        : divide_block_of<Word, ring::Reduction::full>(t, block, data, end, ahead);
 }
 
 template <class Word>

@@ -11,6 +11,7 @@
 
 #include "hwy/highway.h"
 #include "ring/host/fft_tables.h"
+#include "ring/host/forms.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace whorl::ring {
@@ -75,40 +76,44 @@ HWY_INLINE void inverse_i(Complex& u, Complex& v, Complex w) {
 }
 
 /// Butterflies of x[i] with x[i + distance], i < distance; the twiddle is w, or i·w.
-template <bool is_forward, bool times_i, int distance>
+template <Direction direction, Times times, int distance>
 HWY_INLINE void butterflies(Complex* x, const Complex& w) {
   for (int i = 0; i < distance; ++i) {
-    if constexpr (is_forward && !times_i) forward(x[i], x[i + distance], w);
-    if constexpr (is_forward && times_i) forward_i(x[i], x[i + distance], w);
-    if constexpr (!is_forward && !times_i) inverse(x[i], x[i + distance], w);
-    if constexpr (!is_forward && times_i) inverse_i(x[i], x[i + distance], w);
+    if constexpr (direction == Direction::forward && times == Times::w)
+      forward(x[i], x[i + distance], w);
+    if constexpr (direction == Direction::forward && times == Times::i_w)
+      forward_i(x[i], x[i + distance], w);
+    if constexpr (direction == Direction::inverse && times == Times::w)
+      inverse(x[i], x[i + distance], w);
+    if constexpr (direction == Direction::inverse && times == Times::i_w)
+      inverse_i(x[i], x[i + distance], w);
   }
 }
 /// Level 1, 2 or 3 of a node of 2^log_radix values, w being loaded by `twiddle(i)`.
-template <bool is_forward, int log_radix, int level, class Twiddle>
+template <Direction direction, int log_radix, int level, class Twiddle>
 HWY_INLINE void node_level(Complex* x, const Twiddle& twiddle) {
   constexpr int distance = 1 << (log_radix - level);
   const Complex w = twiddle(level - 1);
-  butterflies<is_forward, false, distance>(x, w);
-  if constexpr (level >= 2) butterflies<is_forward, true, distance>(x + 2 * distance, w);
+  butterflies<direction, Times::w, distance>(x, w);
+  if constexpr (level >= 2) butterflies<direction, Times::i_w, distance>(x + 2 * distance, w);
   if constexpr (level == 3) {
     const Complex w4 = twiddle(3);
-    butterflies<is_forward, false, distance>(x + 4 * distance, w4);
-    butterflies<is_forward, true, distance>(x + 6 * distance, w4);
+    butterflies<direction, Times::w, distance>(x + 4 * distance, w4);
+    butterflies<direction, Times::i_w, distance>(x + 6 * distance, w4);
   }
 }
 /// All levels of a node of 2^log_radix values in registers.
 template <int log_radix, class Twiddle>
 HWY_INLINE void forward_node(Complex* x, const Twiddle& twiddle) {
-  node_level<true, log_radix, 1>(x, twiddle);
-  if constexpr (log_radix >= 2) node_level<true, log_radix, 2>(x, twiddle);
-  if constexpr (log_radix >= 3) node_level<true, log_radix, 3>(x, twiddle);
+  node_level<Direction::forward, log_radix, 1>(x, twiddle);
+  if constexpr (log_radix >= 2) node_level<Direction::forward, log_radix, 2>(x, twiddle);
+  if constexpr (log_radix >= 3) node_level<Direction::forward, log_radix, 3>(x, twiddle);
 }
 template <int log_radix, class Twiddle>
 HWY_INLINE void inverse_node(Complex* x, const Twiddle& twiddle) {
-  if constexpr (log_radix >= 3) node_level<false, log_radix, 3>(x, twiddle);
-  if constexpr (log_radix >= 2) node_level<false, log_radix, 2>(x, twiddle);
-  node_level<false, log_radix, 1>(x, twiddle);
+  if constexpr (log_radix >= 3) node_level<Direction::inverse, log_radix, 3>(x, twiddle);
+  if constexpr (log_radix >= 2) node_level<Direction::inverse, log_radix, 2>(x, twiddle);
+  node_level<Direction::inverse, log_radix, 1>(x, twiddle);
 }
 
 /// Transposes kLanes vectors: each round moves the lowest lane bit to the top of the vector number.
@@ -142,7 +147,7 @@ struct PerLane {
 };
 
 /// One pass; `load(v)` and `store(v, x)` reach vector v of the transform.
-template <int log_radix, bool is_forward, class Load, class Store>
+template <int log_radix, Direction direction, class Load, class Store>
 HWY_INLINE void fft_pass(const FftTables::Pass& pass, const Load& load, const Store& store) {
   constexpr int radix = 1 << log_radix;
   const std::size_t node_vectors = pass.len / kLanes;
@@ -153,7 +158,7 @@ HWY_INLINE void fft_pass(const FftTables::Pass& pass, const Load& load, const St
     for (std::size_t r = base; r < base + stride; ++r) {
       Complex x[radix];
       for (int t = 0; t < radix; ++t) x[t] = load(r + t * stride);
-      if constexpr (is_forward)
+      if constexpr (direction == Direction::forward)
         forward_node<log_radix>(x, twiddle);
       else
         inverse_node<log_radix>(x, twiddle);
@@ -162,14 +167,14 @@ HWY_INLINE void fft_pass(const FftTables::Pass& pass, const Load& load, const St
   }
 }
 
-template <bool is_forward, class Load, class Store>
+template <Direction direction, class Load, class Store>
 HWY_INLINE void fft_any_pass(const FftTables::Pass& pass, const Load& load, const Store& store) {
   if (kLanes >= 8 && pass.log_radix == 3)
-    fft_pass<kLanes >= 8 ? 3 : 1, is_forward>(pass, load, store);
+    fft_pass<kLanes >= 8 ? 3 : 1, direction>(pass, load, store);
   else if (pass.log_radix == 2)
-    fft_pass<2, is_forward>(pass, load, store);
+    fft_pass<2, direction>(pass, load, store);
   else
-    fft_pass<1, is_forward>(pass, load, store);
+    fft_pass<1, direction>(pass, load, store);
 }
 
 /// The last vertical pass and the levels within a vector, for one group of kLanes vectors: values
@@ -213,29 +218,29 @@ struct StoreTo {
 /// The passes before the groups: M values read by `load` (natural order) into `out` (2·M doubles).
 template <class Load>
 HWY_INLINE void fft_forward_passes(const FftTables& tables, const Load& load, double* out) {
-  fft_any_pass<true>(tables.passes[0], load, StoreTo{out});
+  fft_any_pass<Direction::forward>(tables.passes[0], load, StoreTo{out});
   const std::size_t vertical = tables.passes.size() - (kLanes > 1 ? 1 : 0);
   for (std::size_t p = 1; p < vertical; ++p)
-    fft_any_pass<true>(tables.passes[p], LoadFrom{out}, StoreTo{out});
+    fft_any_pass<Direction::forward>(tables.passes[p], LoadFrom{out}, StoreTo{out});
 }
 /// Their inverse: `data` is destroyed, results go to `store` in natural order.
 template <class Store>
 HWY_INLINE void fft_inverse_passes(const FftTables& tables, double* data, const Store& store) {
   const std::size_t vertical = tables.passes.size() - (kLanes > 1 ? 1 : 0);
   for (std::size_t p = vertical; p-- > 1;)
-    fft_any_pass<false>(tables.passes[p], LoadFrom{data}, StoreTo{data});
-  fft_any_pass<false>(tables.passes[0], LoadFrom{data}, store);
+    fft_any_pass<Direction::inverse>(tables.passes[p], LoadFrom{data}, StoreTo{data});
+  fft_any_pass<Direction::inverse>(tables.passes[0], LoadFrom{data}, store);
 }
 
-/// Whole forward transform; `standard_order` gives the order of FftPlan.
-template <bool standard_order, class Load>
+/// Whole forward transform; the standard order is that of FftPlan.
+template <Order order, class Load>
 HWY_INLINE void fft_forward(const FftTables& tables, const Load& load, double* out) {
   fft_forward_passes(tables, load, out);
   for (std::size_t group = 0; group < tables.vectors / kLanes; ++group) {
     Complex x[kLanes];
     load_group(out + group * kLanes * 2 * kLanes, x);
     forward_group(tables, group, x);
-    if constexpr (standard_order) transpose(x);
+    if constexpr (order == Order::standard) transpose(x);
     store_group(x, out + group * kLanes * 2 * kLanes);
   }
 }

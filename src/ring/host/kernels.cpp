@@ -12,76 +12,77 @@ HWY_BEFORE_NAMESPACE();
 namespace whorl::ring {
 namespace HWY_NAMESPACE {
 
-template <class Word, bool lazy>
+template <class Word, Reduction reduction>
 struct StoreReduced {
-  Butterfly<Word, lazy> butterfly;
+  Butterfly<Word, reduction> butterfly;
   Word* out;
   HWY_INLINE void operator()(std::size_t v, Vw<Word> x) const {
     hn::StoreU(butterfly.finish(x), Dw<Word>(), out + v * kWords<Word>);
   }
 };
-template <class Word, bool lazy>
+template <class Word, Reduction reduction>
 void ntt_one(const NttTables<Word>& t, const Word* in, Word* out) {
-  ntt_forward<Word, lazy, true>(t, LoadWords<Word>{in}, out,
-                                StoreReduced<Word, lazy>{Butterfly<Word, lazy>(t.q), out});
+  ntt_forward<Word, reduction, Order::standard>(
+      t, LoadWords<Word>{in}, out,
+      StoreReduced<Word, reduction>{Butterfly<Word, reduction>(t.q), out});
 }
-template <class Word, bool lazy>
+template <class Word, Reduction reduction>
 void ntt_above(const NttTables<Word>& t, Word* data) {
-  ntt_forward_above<Word, lazy>(t, LoadWords<Word>{data}, data);
+  ntt_forward_above<Word, reduction>(t, LoadWords<Word>{data}, data);
 }
-template <class Word, bool lazy>
+template <class Word, Reduction reduction>
 void ntt_block(const NttTables<Word>& t, std::size_t block, Word* data, const Ahead& ahead) {
-  ntt_forward_block<Word, lazy, true>(t, block, ntt_block_number(t), data,
-                                      StoreReduced<Word, lazy>{Butterfly<Word, lazy>(t.q), data},
-                                      LinesAhead(ahead));
+  ntt_forward_block<Word, reduction, Order::standard>(
+      t, block, ntt_block_number(t), data,
+      StoreReduced<Word, reduction>{Butterfly<Word, reduction>(t.q), data}, LinesAhead(ahead));
 }
 std::size_t blocks_32(const NttTables<std::uint32_t>& t) { return ntt_block_number(t); }
 std::size_t blocks_64(const NttTables<std::uint64_t>& t) { return ntt_block_number(t); }
-template <class Word, bool lazy>
+template <class Word, Reduction reduction>
 void intt_one(const NttTables<Word>& t, Word scale, Word scale_shoup, const Word* in, Word* out) {
   const Vw<Word> q = hn::Set(Dw<Word>(), t.q);
-  ntt_inverse_scaled<Word, lazy, true>(
+  ntt_inverse_scaled<Word, reduction, Order::standard>(
       t, ShoupFactor<Word>{scale, scale_shoup}, LoadWords<Word>{in}, out,
       [=](std::size_t v, Vw<Word> x)
           HWY_ATTR { hn::StoreU(reduce_once(x, q), Dw<Word>(), out + v * kWords<Word>); },
       BlockAhead<Word>{t, in, out});
 }
 void ntt_32(const NttTables<std::uint32_t>& t, const std::uint32_t* in, std::uint32_t* out) {
-  lazy_butterflies(t.q) ? ntt_one<std::uint32_t, true>(t, in, out)
-                        : ntt_one<std::uint32_t, false>(t, in, out);
+  lazy_butterflies(t.q) ? ntt_one<std::uint32_t, Reduction::lazy>(t, in, out)
+                        : ntt_one<std::uint32_t, Reduction::full>(t, in, out);
 }
 void ntt_64(const NttTables<std::uint64_t>& t, const std::uint64_t* in, std::uint64_t* out) {
-  ntt_one<std::uint64_t, true>(t, in, out);
+  ntt_one<std::uint64_t, Reduction::lazy>(t, in, out);
 }
 void above_32(const NttTables<std::uint32_t>& t, std::uint32_t* data) {
-  lazy_butterflies(t.q) ? ntt_above<std::uint32_t, true>(t, data)
-                        : ntt_above<std::uint32_t, false>(t, data);
+  lazy_butterflies(t.q) ? ntt_above<std::uint32_t, Reduction::lazy>(t, data)
+                        : ntt_above<std::uint32_t, Reduction::full>(t, data);
 }
 void above_64(const NttTables<std::uint64_t>& t, std::uint64_t* data) {
-  ntt_above<std::uint64_t, true>(t, data);
+  ntt_above<std::uint64_t, Reduction::lazy>(t, data);
 }
 void block_32(const NttTables<std::uint32_t>& t, std::size_t block, std::uint32_t* data,
               const Ahead& ahead) {
-  lazy_butterflies(t.q) ? ntt_block<std::uint32_t, true>(t, block, data, ahead)
-                        : ntt_block<std::uint32_t, false>(t, block, data, ahead);
+  lazy_butterflies(t.q) ? ntt_block<std::uint32_t, Reduction::lazy>(t, block, data, ahead)
+                        : ntt_block<std::uint32_t, Reduction::full>(t, block, data, ahead);
 }
 void block_64(const NttTables<std::uint64_t>& t, std::size_t block, std::uint64_t* data,
               const Ahead& ahead) {
-  ntt_block<std::uint64_t, true>(t, block, data, ahead);
+  ntt_block<std::uint64_t, Reduction::lazy>(t, block, data, ahead);
 }
 void intt_32(const NttTables<std::uint32_t>& t, std::uint32_t scale, std::uint32_t shoup,
              const std::uint32_t* in, std::uint32_t* out) {
-  lazy_butterflies(t.q) ? intt_one<std::uint32_t, true>(t, scale, shoup, in, out)
-                        : intt_one<std::uint32_t, false>(t, scale, shoup, in, out);
+  lazy_butterflies(t.q) ? intt_one<std::uint32_t, Reduction::lazy>(t, scale, shoup, in, out)
+                        : intt_one<std::uint32_t, Reduction::full>(t, scale, shoup, in, out);
 }
 void intt_64(const NttTables<std::uint64_t>& t, std::uint64_t scale, std::uint64_t shoup,
              const std::uint64_t* in, std::uint64_t* out) {
-  intt_one<std::uint64_t, true>(t, scale, shoup, in, out);
+  intt_one<std::uint64_t, Reduction::lazy>(t, scale, shoup, in, out);
 }
 
 void fft_one(const FftTables& t, const double* in, std::complex<double>* out, double* work) {
   const std::size_t M = t.M;
-  fft_forward<true>(
+  fft_forward<Order::standard>(
       t,
       [=](std::size_t v) HWY_ATTR {
         const Df d;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "hwy/cache_control.h"
+#include "ring/host/forms.h"
 #include "ring/host/ntt_tables.h"
 #include "ring/host/words-inl.h"
 
@@ -23,24 +24,24 @@ constexpr bool lazy_butterflies(std::uint64_t) { return true; }
 
 /// Butterflies with values below 4q between levels where 4q fits a word ("lazy", Harvey 2014), else
 /// below q.
-template <class Word, bool lazy>
+template <class Word, Reduction reduction>
 struct Butterfly {
   Vw<Word> q, two_q;
   HWY_INLINE explicit Butterfly(Word modulus)
       : q(hn::Set(Dw<Word>(), modulus)),
         two_q(hn::Set(Dw<Word>(), static_cast<Word>(2 * modulus))) {}
 
-  /// `same`: w is one word throughout.
-  template <bool same>
+  template <Twiddles twiddles>
   HWY_INLINE Vw<Word> product(Vw<Word> x, Vw<Word> w, Vw<Word> w_shoup) const {
-    return same ? mul_shoup_lazy_same(x, w, w_shoup, q) : mul_shoup_lazy(x, w, w_shoup, q);
+    return twiddles == Twiddles::one ? mul_shoup_lazy_same(x, w, w_shoup, q)
+                                     : mul_shoup_lazy(x, w, w_shoup, q);
   }
-  /// (u, v) <- (u + w·v, u - w·v); lazy: in and out below 4q. `reduced`: u is below 2q.
-  template <bool same, bool reduced = false>
+  /// (u, v) <- (u + w·v, u - w·v); lazy: in and out below 4q. `below` bounds u.
+  template <Twiddles twiddles, Below below = Below::four_q>
   HWY_INLINE void forward(Vw<Word>& u, Vw<Word>& v, Vw<Word> w, Vw<Word> w_shoup) const {
-    Vw<Word> t = whole(product<same>(v, w, w_shoup));
-    if constexpr (lazy) {
-      if constexpr (!reduced) u = reduce_once(u, two_q);
+    Vw<Word> t = whole(product<twiddles>(v, w, w_shoup));
+    if constexpr (reduction == Reduction::lazy) {
+      if constexpr (below == Below::four_q) u = reduce_once(u, two_q);
       v = hn::Add(hn::Sub(u, t), two_q);
       u = hn::Add(u, t);
     } else {
@@ -51,32 +52,32 @@ struct Butterfly {
   }
   /// u + v and u - v, of u and v below 2q (lazy) or q: below 4q or q.
   HWY_INLINE Vw<Word> sum(Vw<Word> u, Vw<Word> v) const {
-    return lazy ? hn::Add(u, v) : add_mod(u, v, q);
+    return reduction == Reduction::lazy ? hn::Add(u, v) : add_mod(u, v, q);
   }
   HWY_INLINE Vw<Word> difference(Vw<Word> u, Vw<Word> v) const {
-    return lazy ? hn::Add(hn::Sub(u, v), two_q) : sub_mod(u, v, q);
+    return reduction == Reduction::lazy ? hn::Add(hn::Sub(u, v), two_q) : sub_mod(u, v, q);
   }
   /// (u, v) <- (u + v, w·(u - v)); lazy: in and out below 2q.
-  template <bool same>
+  template <Twiddles twiddles>
   HWY_INLINE void inverse(Vw<Word>& u, Vw<Word>& v, Vw<Word> w, Vw<Word> w_shoup) const {
     const Vw<Word> t = difference(u, v);
     u = sum(u, v);
-    v = product<same>(t, w, w_shoup);
-    if constexpr (lazy)
+    v = product<twiddles>(t, w, w_shoup);
+    if constexpr (reduction == Reduction::lazy)
       u = reduce_once(u, two_q);
     else
       v = reduce_once(v, q);
   }
-  template <bool is_forward, bool same>
+  template <Direction direction, Twiddles twiddles>
   HWY_INLINE void step(Vw<Word>& u, Vw<Word>& v, Vw<Word> w, Vw<Word> w_shoup) const {
-    if constexpr (is_forward)
-      forward<same>(u, v, w, w_shoup);
+    if constexpr (direction == Direction::forward)
+      forward<twiddles>(u, v, w, w_shoup);
     else
-      inverse<same>(u, v, w, w_shoup);
+      inverse<twiddles>(u, v, w, w_shoup);
   }
   /// Returns x reduced into [0, q).
   HWY_INLINE Vw<Word> finish(Vw<Word> x) const {
-    return lazy ? reduce_once(reduce_once(x, two_q), q) : x;
+    return reduction == Reduction::lazy ? reduce_once(reduce_once(x, two_q), q) : x;
   }
 };
 
@@ -167,16 +168,17 @@ HWY_INLINE void lanes_ahead(const Word* table, std::size_t at, std::size_t words
 }
 
 /// `levels` (1 or 2) levels over nodes first … first + count - 1 of m, which are those of
-/// `node_vectors` vectors. `reduced`: what a forward pass loads is below 2q.
-template <class Word, bool lazy, bool is_forward, int levels, bool reduced = false, class Load,
-          class Store, class Near = NothingAhead>
+/// `node_vectors` vectors. `below`: bounds what a forward pass loads.
+template <class Word, Reduction reduction, Direction direction, int levels,
+          Below below = Below::four_q, class Load, class Store, class Near = NothingAhead>
 HWY_INLINE void ntt_pass(const NttTables<Word>& t, std::size_t m, std::size_t first,
                          std::size_t count, const Load& load, const Store& store,
                          Near&& near = {}) {
-  const Butterfly<Word, lazy> butterfly(t.q);
+  const Butterfly<Word, reduction> butterfly(t.q);
   const Dw<Word> d;
-  const Word* const roots = is_forward ? t.roots : t.inverse_roots;
-  const Word* const roots_shoup = is_forward ? t.roots_shoup : t.inverse_roots_shoup;
+  const Word* const roots = direction == Direction::forward ? t.roots : t.inverse_roots;
+  const Word* const roots_shoup =
+      direction == Direction::forward ? t.roots_shoup : t.inverse_roots_shoup;
   constexpr int radix = 1 << levels;
   const std::size_t node_vectors = t.vectors / m, stride = node_vectors / radix;
   for (std::size_t node = first; node < first + count; ++node) {
@@ -192,15 +194,16 @@ HWY_INLINE void ntt_pass(const NttTables<Word>& t, std::size_t m, std::size_t fi
     for (std::size_t r = base; r < base + stride; ++r) {
       Vw<Word> x[radix];
       for (int i = 0; i < radix; ++i) x[i] = load(r + i * stride);
-      if constexpr (is_forward)
+      if constexpr (direction == Direction::forward)
         for (int i = 0; i < radix / 2; ++i)
-          butterfly.template forward<true, reduced>(x[i], x[i + radix / 2], w[0], s[0]);
+          butterfly.template forward<Twiddles::one, below>(x[i], x[i + radix / 2], w[0], s[0]);
       if constexpr (levels == 2)
         for (int i = 0; i < 2; ++i)
-          butterfly.template step<is_forward, true>(x[2 * i], x[2 * i + 1], w[1 + i], s[1 + i]);
-      if constexpr (!is_forward)
+          butterfly.template step<direction, Twiddles::one>(x[2 * i], x[2 * i + 1], w[1 + i],
+                                                            s[1 + i]);
+      if constexpr (direction == Direction::inverse)
         for (int i = 0; i < radix / 2; ++i)
-          butterfly.template inverse<true>(x[i], x[i + radix / 2], w[0], s[0]);
+          butterfly.template inverse<Twiddles::one>(x[i], x[i + radix / 2], w[0], s[0]);
       for (int i = 0; i < radix; ++i) store(r + i * stride, x[i]);
       if (r % 2 == 0) near(1);
     }
@@ -224,49 +227,51 @@ struct StoreWords {
 
 /// Butterfly `i` of a level of one group. Indices of x are constants everywhere, so that x stays in
 /// registers.
-template <class Word, bool lazy, bool is_forward, std::size_t level, std::size_t i>
-HWY_INLINE void lane_butterfly(const Butterfly<Word, lazy>& butterfly, const Word* w, Vw<Word>* x) {
+template <class Word, Reduction reduction, Direction direction, std::size_t level, std::size_t i>
+HWY_INLINE void lane_butterfly(const Butterfly<Word, reduction>& butterfly, const Word* w,
+                               Vw<Word>* x) {
   constexpr std::size_t lanes = kWords<Word>, half = lanes >> (level + 1), node = i / half,
                         u = node * 2 * half + i % half;
   const Dw<Word> d;
   const Word* const at = w + ((std::size_t{1} << level) - 1 + node) * 2 * lanes;
-  butterfly.template step<is_forward, false>(x[u], x[u + half], hn::Load(d, at),
-                                             hn::Load(d, at + lanes));
+  butterfly.template step<direction, Twiddles::per_lane>(x[u], x[u + half], hn::Load(d, at),
+                                                         hn::Load(d, at + lanes));
 }
-template <class Word, bool lazy, bool is_forward, std::size_t level, std::size_t... i>
-HWY_INLINE void lane_level(const Butterfly<Word, lazy>& butterfly, const Word* w, Vw<Word>* x,
+template <class Word, Reduction reduction, Direction direction, std::size_t level, std::size_t... i>
+HWY_INLINE void lane_level(const Butterfly<Word, reduction>& butterfly, const Word* w, Vw<Word>* x,
                            std::index_sequence<i...>) {
-  (lane_butterfly<Word, lazy, is_forward, level, i>(butterfly, w, x), ...);
+  (lane_butterfly<Word, reduction, direction, level, i>(butterfly, w, x), ...);
 }
-template <class Word, bool lazy, bool is_forward, std::size_t... l>
-HWY_INLINE void lane_levels([[maybe_unused]] const Butterfly<Word, lazy>& butterfly,
+template <class Word, Reduction reduction, Direction direction, std::size_t... l>
+HWY_INLINE void lane_levels([[maybe_unused]] const Butterfly<Word, reduction>& butterfly,
                             [[maybe_unused]] const Word* w, [[maybe_unused]] Vw<Word>* x,
                             std::index_sequence<l...>) {
-  (lane_level < Word, lazy, is_forward,
-   is_forward
-       ? l
-       : sizeof...(l) - 1 - l > (butterfly, w, x, std::make_index_sequence<kWords<Word> / 2>()),
+  (lane_level<Word, reduction, direction,
+              (direction == Direction::forward ? l : sizeof...(l) - 1 - l)>(
+       butterfly, w, x, std::make_index_sequence<kWords<Word> / 2>()),
    ...);
 }
 
 /// Levels within a vector, for groups first … first + count - 1 of `lanes` vectors; internal order
-/// (results transposed) unless `standard_order`.
-template <class Word, bool lazy, bool is_forward, bool standard_order, class Load, class Store,
-          class Near = NothingAhead>
+/// (results transposed) unless `order` is the standard one.
+template <class Word, Reduction reduction, Direction direction, Order order, class Load,
+          class Store, class Near = NothingAhead>
 HWY_INLINE void ntt_lane_pass(const NttTables<Word>& t, std::size_t first_group, std::size_t count,
                               const Load& load, const Store& store, Near&& near = {}) {
   constexpr std::size_t lanes = kWords<Word>;
-  const Butterfly<Word, lazy> butterfly(t.q);
-  const Word* table = is_forward ? t.forward_lanes : t.inverse_lanes;
+  const Butterfly<Word, reduction> butterfly(t.q);
+  const Word* table = direction == Direction::forward ? t.forward_lanes : t.inverse_lanes;
   for (std::size_t group = first_group; group < first_group + count; ++group) {
     constexpr std::size_t words = (lanes - 1) * 2 * lanes;
     const Word* w = table + group * words;
     Vw<Word> x[lanes];
     for (std::size_t i = 0; i < lanes; ++i) x[i] = load(group * lanes + i);
-    if constexpr (is_forward || standard_order) transpose_words<Word>(x);
-    lane_levels<Word, lazy, is_forward>(butterfly, w, x,
-                                        std::make_index_sequence<kLogWords<Word>>());
-    if constexpr (!is_forward || standard_order) transpose_words<Word>(x);
+    if constexpr (direction == Direction::forward || order == Order::standard)
+      transpose_words<Word>(x);
+    lane_levels<Word, reduction, direction>(butterfly, w, x,
+                                            std::make_index_sequence<kLogWords<Word>>());
+    if constexpr (direction == Direction::inverse || order == Order::standard)
+      transpose_words<Word>(x);
     for (std::size_t i = 0; i < lanes; ++i) store(group * lanes + i, x[i]);
     near(lanes / 2);
   }
@@ -297,16 +302,17 @@ HWY_INLINE std::size_t ntt_last(const NttTables<Word>& t) {
 }
 
 /// The levels of a forward transform that come before its blocks.
-template <class Word, bool lazy, class Load>
+template <class Word, Reduction reduction, class Load>
 HWY_INLINE void ntt_forward_above(const NttTables<Word>& t, const Load& load, Word* out) {
   const LoadWords<Word> from{out};
   const StoreWords<Word> to{out};
-  ntt_pass<Word, lazy, true, 2, true>(t, 1, 0, 1, load, to);
+  ntt_pass<Word, reduction, Direction::forward, 2, Below::two_q>(t, 1, 0, 1, load, to);
   const std::size_t start = ntt_blocks(t);
-  for (std::size_t m = 4; m < start; m *= 4) ntt_pass<Word, lazy, true, 2>(t, m, 0, m, from, to);
+  for (std::size_t m = 4; m < start; m *= 4)
+    ntt_pass<Word, reduction, Direction::forward, 2>(t, m, 0, m, from, to);
 }
 /// One of `blocks` blocks after those: ntt_block_number(t).
-template <class Word, bool lazy, bool standard_order, class Finish, class Near = NothingAhead>
+template <class Word, Reduction reduction, Order order, class Finish, class Near = NothingAhead>
 HWY_INLINE void ntt_forward_block(const NttTables<Word>& t, std::size_t block, std::size_t blocks,
                                   Word* out, const Finish& finish, Near&& near = {}) {
   const LoadWords<Word> from{out};
@@ -319,26 +325,29 @@ HWY_INLINE void ntt_forward_block(const NttTables<Word>& t, std::size_t block, s
   BothAhead<LinesAhead, std::remove_reference_t<Near>> ahead{lanes, near};
   std::size_t m = ntt_blocks(t);
   for (; 4 * m <= t.vectors; m *= 4)
-    ntt_pass<Word, lazy, true, 2>(t, m, m / blocks * block, m / blocks, from, to, ahead);
+    ntt_pass<Word, reduction, Direction::forward, 2>(t, m, m / blocks * block, m / blocks, from, to,
+                                                     ahead);
   if (2 * m <= t.vectors)
-    ntt_pass<Word, lazy, true, 1>(t, m, m / blocks * block, m / blocks, from, to, ahead);
+    ntt_pass<Word, reduction, Direction::forward, 1>(t, m, m / blocks * block, m / blocks, from, to,
+                                                     ahead);
   const std::size_t groups = t.vectors / kWords<Word> / blocks;
-  ntt_lane_pass<Word, lazy, true, standard_order>(t, groups * block, groups, from, finish, near);
+  ntt_lane_pass<Word, reduction, Direction::forward, order>(t, groups * block, groups, from, finish,
+                                                            near);
 }
 
 /// Forward transform of residues below q read by `load`; `finish` gets results below 4q (lazy) or
 /// q, to be stored in `out`, which holds intermediate results as well.
-template <class Word, bool lazy, bool standard_order = false, class Load, class Finish>
+template <class Word, Reduction reduction, Order order = Order::internal, class Load, class Finish>
 HWY_INLINE void ntt_forward(const NttTables<Word>& t, const Load& load, Word* out,
                             const Finish& finish) {
-  ntt_forward_above<Word, lazy>(t, load, out);
+  ntt_forward_above<Word, reduction>(t, load, out);
   const std::size_t blocks = ntt_block_number(t);
   for (std::size_t block = 0; block < blocks; ++block)
-    ntt_forward_block<Word, lazy, standard_order>(t, block, blocks, out, finish);
+    ntt_forward_block<Word, reduction, order>(t, block, blocks, out, finish);
 }
-template <class Word, bool lazy, bool standard_order = false, class Load>
+template <class Word, Reduction reduction, Order order = Order::internal, class Load>
 HWY_INLINE void ntt_forward(const NttTables<Word>& t, const Load& load, Word* out) {
-  ntt_forward<Word, lazy, standard_order>(t, load, out, StoreWords<Word>{out});
+  ntt_forward<Word, reduction, order>(t, load, out, StoreWords<Word>{out});
 }
 
 /// What comes ahead of block `next` of inverse transforms.
@@ -360,7 +369,7 @@ struct BlockAhead {
 
 /// All levels of an inverse transform but the last two, of values below 2q (lazy) or q read by
 /// `load`; the results in `data` are below 2q (lazy) or q.
-template <class Word, bool lazy, bool standard_order, class Load, class Next>
+template <class Word, Reduction reduction, Order order, class Load, class Next>
 HWY_INLINE void ntt_inverse_below(const NttTables<Word>& t, const Load& load, Word* data,
                                   const Next& next) {
   const LoadWords<Word> from{data};
@@ -370,26 +379,29 @@ HWY_INLINE void ntt_inverse_below(const NttTables<Word>& t, const Load& load, Wo
   for (std::size_t block = 0; block < blocks; ++block) {
     auto near = next((block + 1) * words, block + 1 < blocks ? words : 0);
     const std::size_t groups = t.vectors / kWords<Word> / blocks;
-    ntt_lane_pass<Word, lazy, false, standard_order>(t, groups * block, groups, load, to, near);
+    ntt_lane_pass<Word, reduction, Direction::inverse, order>(t, groups * block, groups, load, to,
+                                                              near);
     if (2 * last <= t.vectors)
-      ntt_pass<Word, lazy, false, 1>(t, last, last / blocks * block, last / blocks, from, to, near);
+      ntt_pass<Word, reduction, Direction::inverse, 1>(t, last, last / blocks * block,
+                                                       last / blocks, from, to, near);
     for (std::size_t m = last / 4; m >= start; m /= 4)
-      ntt_pass<Word, lazy, false, 2>(t, m, m / blocks * block, m / blocks, from, to, near);
+      ntt_pass<Word, reduction, Direction::inverse, 2>(t, m, m / blocks * block, m / blocks, from,
+                                                       to, near);
   }
   for (std::size_t m = start / 4; m >= 4; m /= 4)
-    ntt_pass<Word, lazy, false, 2>(t, m, 0, m, from, to);
+    ntt_pass<Word, reduction, Direction::inverse, 2>(t, m, 0, m, from, to);
 }
 /// Inverse transform, times N, of values below 2q (lazy) or q read by `load`; what `store` gets is
 /// below 2q (lazy) or q. `data` holds intermediate results.
-template <class Word, bool lazy, bool standard_order = false, class Load, class Store>
+template <class Word, Reduction reduction, Order order = Order::internal, class Load, class Store>
 HWY_INLINE void ntt_inverse(const NttTables<Word>& t, const Load& load, Word* data,
                             const Store& store) {
-  ntt_inverse_below<Word, lazy, standard_order>(t, load, data, NoBlockAhead());
-  ntt_pass<Word, lazy, false, 2>(t, 1, 0, 1, LoadWords<Word>{data}, store);
+  ntt_inverse_below<Word, reduction, order>(t, load, data, NoBlockAhead());
+  ntt_pass<Word, reduction, Direction::inverse, 2>(t, 1, 0, 1, LoadWords<Word>{data}, store);
 }
-template <class Word, bool lazy, bool standard_order = false, class Store>
+template <class Word, Reduction reduction, Order order = Order::internal, class Store>
 HWY_INLINE void ntt_inverse(const NttTables<Word>& t, Word* data, const Store& store) {
-  ntt_inverse<Word, lazy, standard_order>(t, LoadWords<Word>{data}, data, store);
+  ntt_inverse<Word, reduction, order>(t, LoadWords<Word>{data}, data, store);
 }
 
 /// A factor modulo q and its Shoup companion.
@@ -405,12 +417,12 @@ HWY_INLINE ShoupFactor<Word> times(const ShoupFactor<Word>& factor, Word x, Word
 }
 /// The same times scale·N. The last level's products scale too, so that only its sums need products
 /// of their own. What `store` gets is below 2q.
-template <class Word, bool lazy, bool standard_order, class Load, class Store, class Next>
+template <class Word, Reduction reduction, Order order, class Load, class Store, class Next>
 HWY_INLINE void ntt_inverse_scaled(const NttTables<Word>& t, ShoupFactor<Word> scale,
                                    const Load& load, Word* data, const Store& store,
                                    const Next& next) {
-  ntt_inverse_below<Word, lazy, standard_order>(t, load, data, next);
-  const Butterfly<Word, lazy> butterfly(t.q);
+  ntt_inverse_below<Word, reduction, order>(t, load, data, next);
+  const Butterfly<Word, reduction> butterfly(t.q);
   const Dw<Word> d;
   const ShoupFactor<Word> root = times(scale, t.inverse_roots[1], t.q);
   const Vw<Word> s = hn::Set(d, scale.w), s_shoup = hn::Set(d, scale.shoup), w = hn::Set(d, root.w),
@@ -426,12 +438,13 @@ HWY_INLINE void ntt_inverse_scaled(const NttTables<Word>& t, ShoupFactor<Word> s
     Vw<Word> x[4];
     for (std::size_t i = 0; i < 4; ++i) x[i] = from(r + i * stride);
     for (std::size_t i = 0; i < 2; ++i)
-      butterfly.template inverse<true>(x[2 * i], x[2 * i + 1], below[i], below_shoup[i]);
+      butterfly.template inverse<Twiddles::one>(x[2 * i], x[2 * i + 1], below[i], below_shoup[i]);
     for (std::size_t i = 0; i < 2; ++i) {
       const Vw<Word> difference = butterfly.difference(x[i], x[i + 2]);
       store(r + i * stride,
-            butterfly.template product<true>(butterfly.sum(x[i], x[i + 2]), s, s_shoup));
-      store(r + (i + 2) * stride, butterfly.template product<true>(difference, w, w_shoup));
+            butterfly.template product<Twiddles::one>(butterfly.sum(x[i], x[i + 2]), s, s_shoup));
+      store(r + (i + 2) * stride,
+            butterfly.template product<Twiddles::one>(difference, w, w_shoup));
     }
   }
 }
