@@ -50,7 +50,7 @@ struct RingServerState {
         evaluator(lattice::rlwe::Evaluator::make(
             fleet, any_plan_of(parameters), std::min(2 * data.bytes(), session->budget->bytes()))) {
   }
-  /// Of a dry run.
+  /// Makes that of a dry run.
   explicit RingServerState(const Parameters& of)
       : parameters(of),
         key_id{},
