@@ -214,7 +214,12 @@
   addEventListener("hashchange", openNamed);
   openNamed();
 
-  // Tables that are wider than the page are scrolled by the keyboard, too.
+  // Tables that are wider than the page are scrolled by the keyboard, too. The theme frames them later.
+  new MutationObserver((changes) => {
+    for (const node of changes.flatMap((change) => [...change.addedNodes])) {
+      if (node.classList?.contains("md-typeset__scrollwrap")) node.tabIndex = 0;
+    }
+  }).observe(document.querySelector(".md-content"), { childList: true, subtree: true });
   for (const frame of document.querySelectorAll(".md-typeset__scrollwrap")) frame.tabIndex = 0;
 
   const seen = new IntersectionObserver((entries) => {

@@ -16,6 +16,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, sync_playwright
@@ -77,12 +78,19 @@ def found(page: Page, question: str, base: str) -> list[str]:
     """The first three pages that the site's search gives."""
     page.goto(base)
     page.fill("[data-md-component=search-query]", question)
-    page.wait_for_selector(".md-search-result__item", timeout=20000)
+    page.wait_for_selector(".md-search-result__item")
     page.wait_for_timeout(400)
     links = page.eval_on_selector_all(
         ".md-search-result__item > a", "all => all.slice(0, 3).map((a) => a.href)"
     )
     return [link.removeprefix(base).partition("?")[0].partition("#")[0] for link in links]
+
+
+def violations(page: Page, place: str, options: dict[str, Any]) -> Iterator[str]:
+    """What axe finds on a page."""
+    for each in Axe().run(page, options=options).response["violations"]:
+        where = [node["target"] for node in each["nodes"][:3]]
+        yield f"{place}: {each['id']} ({len(each['nodes'])}): {each['help']}: {where}"
 
 
 def faults(page: Page, place: str, width: int) -> Iterator[str]:
@@ -91,10 +99,12 @@ def faults(page: Page, place: str, width: int) -> Iterator[str]:
     if wide > 1:
         yield f"{place} at {width}: {wide} pixels wider than the window"
     if width == WIDTHS[0]:
-        options = {"runOnly": ["wcag2a", "wcag2aa"]}
-        for each in Axe().run(page, options=options).response["violations"]:
-            where = [node["target"] for node in each["nodes"][:3]]
-            yield f"{place}: {each['id']} ({len(each['nodes'])}): {each['help']}: {where}"
+        yield from violations(page, place, {"runOnly": ["wcag2a", "wcag2aa"]})
+        page.emulate_media(color_scheme="dark")
+        page.wait_for_timeout(400)
+        contrast = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
+        yield from violations(page, f"{place} in the dark", contrast)
+        page.emulate_media(color_scheme="light")
         seen = set()
         for _ in range(25):
             page.keyboard.press("Tab")
@@ -118,7 +128,7 @@ def plots(page: Page, base: str) -> Iterator[str]:
         chart = charts.nth(number)
         chart.scroll_into_view_if_needed()
         try:
-            chart.locator(".points path").first.wait_for(timeout=20000, state="attached")
+            chart.locator(".points path").first.wait_for(state="attached")
         except Exception:
             yield f"portal: plot {number} has no points"
     below = page.locator(".whorl-below").first
@@ -156,6 +166,7 @@ def main() -> None:
             executable_path=options.chromium, args=["--no-sandbox", "--disable-gpu"]
         )
         page = browser.new_page(viewport={"width": WIDTHS[0], "height": 900})
+        page.set_default_timeout(120_000)
         errors: list[str] = []
         page.on("pageerror", lambda error: errors.append(f"{page.url}: {error}"))
         for question, answers in QUESTIONS.items():

@@ -90,7 +90,10 @@ def record_link(match: re.Match[str], page: str) -> str:
 
 def chart(match: re.Match[str]) -> str:
     """The element that the page's script fills with a plot."""
-    return f'<div class="whorl-chart" data-chart="{html.escape(match[1])}" markdown="0"></div>'
+    return (
+        f'<div class="whorl-chart" data-chart="{html.escape(match[1])}" markdown="0">'
+        "A script draws this plot from the records.</div>"
+    )
 
 
 def for_site(markdown: str, page: str) -> str:
