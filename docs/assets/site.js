@@ -47,7 +47,7 @@
 
   function show(record) {
     const dialogue = element("dialog", undefined, { class: "whorl-record", "aria-label": "Record" });
-    const close = element("button", "Close", { class: "md-button", autofocus: "" });
+    const close = element("button", "Close", { class: "whorl-open", autofocus: "" });
     close.addEventListener("click", () => dialogue.close());
     const table = element("table");
     const others = Object.keys(record).filter((name) => !FIRST.includes(name));
@@ -175,9 +175,9 @@
       height: narrow ? 460 + 22 * traces.length : 480 + 20 * traces.length,
       margin: { l: 64, r: 12, t: 12, b: 56 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { color: ink, size: 13 }, hovermode: "closest",
-      xaxis: { title: { text: spec.x_title }, gridcolor: grid, automargin: true, ...(categories ? {} : axis(all.map((point) => point.x))) },
+      xaxis: { title: { text: spec.x_title, standoff: 12 }, gridcolor: grid, automargin: true, ...(categories ? {} : axis(all.map((point) => point.x))) },
       yaxis: { title: { text: spec.y_title }, gridcolor: grid, automargin: true, ...axis(all.map((point) => point.y)) },
-      showlegend: true, legend: { orientation: "h", yanchor: "top", y: -0.2, x: 0, font: { size: narrow ? 10 : 12 } },
+      showlegend: true, legend: { orientation: "h", yref: "container", yanchor: "bottom", y: 0, x: 0, font: { size: narrow ? 10 : 12 } },
     };
     place.replaceChildren();
     await Plotly.newPlot(place, traces, layout, { responsive: true, displaylogo: false, displayModeBar: false });

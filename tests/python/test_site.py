@@ -141,3 +141,6 @@ def test_the_site_is_built_and_looked_at() -> None:
     goal = "docs-check" if shutil.which("chromium") else "docs"
     done = subprocess.run(["make", goal], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+    site = ROOT / "build" / "site"
+    copies = re.findall(r"\]\((\S+)\)", (site / "llms.txt").read_text(encoding="utf-8"))
+    assert copies == NAMED and all((site / copy).is_file() for copy in copies)
