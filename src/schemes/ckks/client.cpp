@@ -137,7 +137,7 @@ double log2_largest(const Parameters& p, const CiphertextInfo& i, double floodin
 std::vector<Complex> Client::decrypt_raw(const Ciphertexts& c, bool allow_spent,
                                          const Progress& progress) const {
   check_ciphertexts<Account>(secret_key(), c);
-  if (!allow_spent) state_->account.check_decrypts(c.info, "allow_spent decrypts nevertheless");
+  if (!allow_spent) state_->account.check_decrypts(c.info, "allow_spent=True decrypts nevertheless");
   return math::with_memory_for("decrypted values", [&] {
     const std::size_t length = static_cast<std::size_t>(c.info.length);
     std::vector<Complex> out;
