@@ -8,7 +8,9 @@ from numpy.typing import ArrayLike
 
 from .._client import ckks as _lib
 from .._core.keyholder import KeyHolder
-from .._core.literal import Part, as_integer, as_real, tuple_of
+from .._core.literal import as_integer, as_real, tuple_of
+from .._core.numbers import Numbers
+from .._core.part import Part
 from .._core.progress import Report
 from ..errors import ParameterError, ParameterMismatchError
 from ._arrays import EncryptedArray
@@ -18,7 +20,7 @@ from ._keys import EvaluationKeys, PublicKey
 from ._parameters import Parameters, as_request
 from ._plan import Plan
 from ._released import Released
-from ._values import Bound, Numbers, Packing, decrypted, encrypted
+from ._values import Bound, Packing, decrypted, encrypted
 
 
 class Client(KeyHolder):
@@ -66,8 +68,8 @@ class Client(KeyHolder):
         `TypeError` for what is no number. (OpenFHE: MakeCKKSPackedPlaintext, then Encrypt; Lattigo:
         Encoder.Encode, Encryptor.Encrypt.)
         """
-        core, slots = self._core, self._parameters.slots
-        batch, shape = encrypted(core.encrypt, core.encrypt_real, values, bound, packing, slots)
+        core = self._core
+        batch, shape = encrypted(core.encrypt, core.encrypt_real, values, bound, packing)
         return Ciphertexts._wrap(batch, shape, self._parameters)
 
     def decrypt(
@@ -97,7 +99,7 @@ class Client(KeyHolder):
             )
         host = self._on_host(ciphertexts)
         values = self._core.decrypt_raw(host._core, bool(allow_spent))
-        return decrypted(values, host.packing, host.shape, host.length)
+        return decrypted(values, host.packing, host.shape)
 
     def release(
         self,
@@ -152,7 +154,7 @@ class Client(KeyHolder):
         values = self._core.release(
             host._core, as_real("queries", queries), as_real("bits", bits), self._expected(expect)
         )
-        return decrypted(values, host.packing, host.shape, host.length)
+        return decrypted(values, host.packing, host.shape)
 
     def _expected(self, expect: Plan | Expectation | None) -> Expectation | None:
         if expect is None:

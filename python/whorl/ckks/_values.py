@@ -10,32 +10,18 @@ from numpy.typing import ArrayLike
 
 from .._core.array import Shape
 from .._core.literal import as_real, as_text
-from .._core.numbers import real_or_complex
+from .._core.numbers import Numbers, real_or_complex
 from .._core.shown import counted
+from .._ring.arrays import as_rows
 from ..errors import EncodingError, ShapeError
 
 Packing = Literal["complex", "real", "coefficients"]
 Complexes = np.ndarray[Any, np.dtype[np.complex128]]
-Numbers = np.ndarray[Any, np.dtype[Any]]
 
 
 def as_vectors(values: ArrayLike, field: str) -> tuple[Numbers, Shape, int]:
-    """Vectors of k values, flattened, float64 or complex128; the shape of the array of vectors;
-    and k.
-
-    The last axis has the values of a vector. `ShapeError` for a single number, and if there are no
-    values.
-    """
+    """`as_rows` of numbers from users, as float64 or complex128."""
     return as_rows(real_or_complex(values, field), field)
-
-
-def as_rows(array: Numbers, field: str) -> tuple[Numbers, Shape, int]:
-    """The same of an array of any kind."""
-    if array.ndim == 0:
-        raise ShapeError(f"{field}: a single number is given, but a vector of values is needed")
-    if array.size == 0:
-        raise ShapeError(f"{field}: shape {array.shape} holds no values")
-    return np.ascontiguousarray(array).reshape(-1), array.shape[:-1], array.shape[-1]
 
 
 Bound: TypeAlias = float | tuple[float, float]
@@ -62,27 +48,20 @@ def encrypted(
     values: ArrayLike,
     bound: Bound,
     packing: Packing | None,
-    slots: int,
 ) -> tuple[Any, Shape]:
     """Encrypts vectors by the function for their kind; the batch, and the shape of the array."""
     vectors, shape, length = as_vectors(values, "values")
     natural = "complex" if vectors.dtype.kind == "c" else "real"
     kind = natural if packing is None else as_text("packing", packing)
     low, high = as_bounds(bound)
-    several = kind != "coefficients" and length > slots
-    if several:
-        vectors = filled(vectors, length, slots)
-    held = slots if several else length
     if kind == "complex":
-        batch = of_complex(vectors.astype(np.complex128, copy=False), held, low, high)
+        batch = of_complex(vectors.astype(np.complex128, copy=False), length, low, high)
     elif vectors.dtype.kind == "c":
         raise EncodingError(
             f"values: complex numbers do not fit the packing {kind!r}, which is for real numbers"
         )
     else:
-        batch = of_real(vectors, held, low, high, kind)
-    if several:
-        batch.make_vectors(length)
+        batch = of_real(vectors, length, low, high, kind)
     return batch, shape
 
 
@@ -93,7 +72,7 @@ def filled(values: Numbers, length: int, slots: int) -> Numbers:
     return np.pad(rows, ((0, 0), (0, -length % slots)), mode="wrap").reshape(-1)
 
 
-def decrypted(values: Complexes, packing: str, shape: Shape, length: int) -> Numbers:
+def decrypted(values: Complexes, packing: str, shape: Shape) -> Numbers:
     """Numbers of the packing's kind, with the values of a vector on the last axis."""
     of_kind = values if packing == "complex" else np.ascontiguousarray(values.real)
-    return np.ascontiguousarray(of_kind.reshape(*shape, -1)[..., :length])
+    return of_kind.reshape(*shape, -1)
