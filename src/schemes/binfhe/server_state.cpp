@@ -104,12 +104,13 @@ Largest largest_of_sum(std::span<const Term> terms, std::int32_t constant, Encod
                             static_cast<std::int64_t>(std::clamp(sum.most, -far, far))};
   if (ranged && !modular) return largest_within("linear", encoding, values);
   if (encoding.padding && !sum.within(top) && !modular) {
-    throw EncodingError("linear: the sum may be " + std::to_string(values.low) + " … " +
-                        std::to_string(values.high) + ", and " + describe(encoding) +
-                        " holds 0 … " + std::to_string(top) +
-                        ": take a larger p; or give the sum largest=…, which you know it not to pass, "
-                        "or modular=True, if it is meant modulo p; or state by with_range "
-                        "which integers the terms stand for");
+    throw EncodingError(
+        "linear: the sum may be " + std::to_string(values.low) + " … " +
+        std::to_string(values.high) + ", and " + describe(encoding) + " holds 0 … " +
+        std::to_string(top) +
+        ": take a larger p; or give the sum largest=…, which you know it not to pass, "
+        "or modular=True, if it is meant modulo p; or state by with_range "
+        "which integers the terms stand for");
   }
   const std::uint64_t all = encoding.sectors() - 1;
   return {sum.most_of(top, all),
