@@ -118,7 +118,7 @@ TEST(BgvServer, Refusals) {
       [&] { bare.rotate(b, 1); },
       "rotation by 1 has no key: ask the client for rotations=[1]; the keys hold no rotations");
   test::expect_message<MissingKeyError>([&] { bare.relinearise(bare.multiply(b, b, false)); },
-                                        {"relinearise = 3"});
+                                        {"relinearise=3"});
 }
 
 TEST(BgvServer, RefusesForgedData) {

@@ -74,8 +74,8 @@ TEST_F(BinfhePadding, TablesOfSumsThatMayHaveSetItsBitAreRefused) {
     for (const Batch& sum : sums) {
       EXPECT_EQ(test::message_of<EncodingError>([&] { looked_up(sum); }),
                 "apply takes messages 0 … 3 of p = 4 with padding, but these may be as large as 7: "
-                "take a larger p, so that the sum that made them fits; or say in that sum, as "
-                "largest, what you know its messages not to pass");
+                "take a larger p, so that the sum that made them fits; or give that sum "
+                "largest=…, which you know its messages not to pass");
       EXPECT_THROW(server.error_bound(same, sum), EncodingError);
       // Nor is it forgotten in further sums, with whatever weights.
       const Batch* one[] = {&sum};
