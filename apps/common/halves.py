@@ -7,7 +7,9 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from .processes import passphrase_given
 
 
 def with_threads(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
@@ -37,6 +39,38 @@ def client_main(
         prepare(arguments.folder, arguments.threads)
     else:
         read(arguments.folder)
+
+
+class Made(NamedTuple):
+    """What a client has made, and the seconds that it took."""
+
+    client: Any
+    keys: Any
+    query: Any
+    seconds: dict[str, float]
+
+
+def make_keys_and_query(
+    folder: Path,
+    make_client: Callable[[], Any],
+    question: Callable[[Any], Any],
+    **request: Any,
+) -> Made:
+    """Writes keys.whorl, query.whorl and secret.key of a client.
+
+    `question` encrypts with the client; `request`: what `Client.evaluation_keys` takes.
+    """
+    started = time.perf_counter()
+    client = make_client()
+    keys = client.evaluation_keys(**request)
+    keys.save(folder / "keys.whorl")
+    made_keys = time.perf_counter()
+    query = question(client)
+    query.save(folder / "query.whorl")
+    encrypted = time.perf_counter()
+    client.save(folder / "secret.key", passphrase_given())
+    seconds = {"keys_seconds": made_keys - started, "encryption_seconds": encrypted - made_keys}
+    return Made(client, keys, query, seconds)
 
 
 def server_parser(name: str, description: str | None) -> argparse.ArgumentParser:

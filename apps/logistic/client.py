@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 from common.files import read_json, write_json
-from common.halves import client_main
+from common.halves import client_main, make_keys_and_query
 from common.processes import passphrase_given
 from whorl.ckks import Ciphertexts, Client, parameters
 
@@ -27,27 +27,16 @@ def prepare(folder: Path, threads: int) -> None:
     offer = read_json(folder / "offer.json")
     layout = Layout(**offer["layout"])
     samples = np.load(folder / "samples.npy")
-
-    started = time.perf_counter()
-    client = Client(parameters(literal=offer["parameters"]))
-    keys = client.evaluation_keys(
-        rotations=layout.rotations(), bootstrap=[layout.period], threads=threads
+    made = make_keys_and_query(
+        folder,
+        lambda: Client(parameters(literal=offer["parameters"])),
+        lambda client: client.encrypt(layout.pack(samples)),
+        rotations=layout.rotations(),
+        bootstrap=[layout.period],
+        threads=threads,
     )
-    keys.save(folder / "keys.whorl")
-    made_keys = time.perf_counter()
-    query = client.encrypt(layout.pack(samples))
-    query.save(folder / "query.whorl")
-    encrypted = time.perf_counter()
-    client.save(folder / "secret.key", passphrase_given())
-    write_json(
-        folder / "prepared.json",
-        {
-            "keys_seconds": made_keys - started,
-            "encryption_seconds": encrypted - made_keys,
-            "rotation_keys": len(keys.rotations),
-            "ciphertexts": query.size,
-        },
-    )
+    counts = {"rotation_keys": len(made.keys.rotations), "ciphertexts": made.query.size}
+    write_json(folder / "prepared.json", made.seconds | counts)
 
 
 def read(folder: Path) -> None:

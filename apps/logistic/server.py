@@ -9,7 +9,6 @@ It imports `whorl.server` alone, which has no name that makes, loads or uses a s
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from common.files import read_json, write_json
@@ -20,18 +19,7 @@ from .circuit import Layout, Training
 from .model import Schedule
 
 
-def bootstrap(state: EncryptedArray) -> EncryptedArray:
-    """The same numbers on the highest level."""
-    return state.bootstrap()
-
-
-def serve(
-    folder: Path,
-    device: str | None,
-    threads: int,
-    trace: bool,
-    refresh: Callable[[EncryptedArray], EncryptedArray] = bootstrap,
-) -> None:
+def serve(folder: Path, device: str | None, threads: int, trace: bool) -> None:
     """Trains on the query in `folder`."""
     started = time.perf_counter()
     plan = read_json(folder / "plan.json")
@@ -47,7 +35,7 @@ def serve(
     def timed(state: EncryptedArray) -> EncryptedArray:
         server.synchronise()
         before = time.perf_counter()
-        refreshed = refresh(state)
+        refreshed = state.bootstrap()
         server.synchronise()
         bootstraps.append(time.perf_counter() - before)
         return refreshed

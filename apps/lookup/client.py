@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from common.files import read_json, write_json
-from common.halves import client_main
+from common.halves import client_main, make_keys_and_query
 from common.processes import passphrase_given
 from whorl.bgv import Ciphertexts, Client, parameters
 
@@ -25,24 +25,14 @@ def prepare(folder: Path, threads: int) -> None:
     offer = read_json(folder / "offer.json")
     grid = Grid(**offer["grid"])
     codes = read_json(folder / "codes.json")
-
-    started = time.perf_counter()
-    client = Client(parameters(literal=offer["parameters"]))
-    keys = client.evaluation_keys(rotations=circuit.rotations(grid), threads=threads)
-    keys.save(folder / "keys.whorl")
-    made_keys = time.perf_counter()
-    query = client.encrypt(circuit.question(grid, codes))
-    query.save(folder / "query.whorl")
-    encrypted = time.perf_counter()
-    client.save(folder / "secret.key", passphrase_given())
-    write_json(
-        folder / "prepared.json",
-        {
-            "keys_seconds": made_keys - started,
-            "encryption_seconds": encrypted - made_keys,
-            "rotation_keys": len(keys.rotations),
-        },
+    made = make_keys_and_query(
+        folder,
+        lambda: Client(parameters(literal=offer["parameters"])),
+        lambda client: client.encrypt(circuit.question(grid, codes)),
+        rotations=circuit.rotations(grid),
+        threads=threads,
     )
+    write_json(folder / "prepared.json", made.seconds | {"rotation_keys": len(made.keys.rotations)})
 
 
 def read(folder: Path) -> None:

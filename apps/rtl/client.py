@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 from common.files import read_json, write_json
-from common.halves import client_main
+from common.halves import client_main, make_keys_and_query
 from common.processes import passphrase_given
 from whorl.client.binfhe import Ciphertexts, Client, parameters
 
@@ -21,17 +21,13 @@ from whorl.client.binfhe import Ciphertexts, Client, parameters
 def prepare(folder: Path, threads: int) -> None:
     """Makes keys, and encrypts every bit."""
     offer = read_json(folder / "offer.json")
-    started = time.perf_counter()
-    client = Client(parameters(offer["parameters"]))
-    client.evaluation_keys(threads).save(folder / "keys.whorl")
-    made_keys = time.perf_counter()
-    client.encrypt(np.load(folder / "bits.npy")).save(folder / "query.whorl")
-    encrypted = time.perf_counter()
-    client.save(folder / "secret.key", passphrase_given())
-    write_json(
-        folder / "prepared.json",
-        {"keys_seconds": made_keys - started, "encryption_seconds": encrypted - made_keys},
+    made = make_keys_and_query(
+        folder,
+        lambda: Client(parameters(offer["parameters"])),
+        lambda client: client.encrypt(np.load(folder / "bits.npy")),
+        threads=threads,
     )
+    write_json(folder / "prepared.json", made.seconds)
 
 
 def read(folder: Path) -> None:

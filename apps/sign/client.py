@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 from common.files import read_json, write_json
-from common.halves import client_main
+from common.halves import client_main, make_keys_and_query
 from common.processes import passphrase_given
 from whorl.client.binfhe import Ciphertexts, Client, parameters
 
@@ -24,20 +24,14 @@ def prepare(folder: Path, threads: int) -> None:
     """Makes keys, and encrypts the limits and then the readings, one ciphertext each."""
     offer = read_json(folder / "offer.json")
     readings, limits = np.load(folder / "readings.npy"), np.load(folder / "limits.npy")
-
-    started = time.perf_counter()
-    client = Client(parameters(offer["parameters"]))
-    keys = client.evaluation_keys(threads)
-    keys.save(folder / "keys.whorl")
-    made_keys = time.perf_counter()
-    numbers = np.concatenate([limits[None], readings])
-    client.encrypt(circuit.messages(numbers), circuit.P).save(folder / "query.whorl")
-    encrypted = time.perf_counter()
-    client.save(folder / "secret.key", passphrase_given())
-    write_json(
-        folder / "prepared.json",
-        {"keys_seconds": made_keys - started, "encryption_seconds": encrypted - made_keys},
+    numbers = circuit.messages(np.concatenate([limits[None], readings]))
+    made = make_keys_and_query(
+        folder,
+        lambda: Client(parameters(offer["parameters"])),
+        lambda client: client.encrypt(numbers, circuit.P),
+        threads=threads,
     )
+    write_json(folder / "prepared.json", made.seconds)
 
 
 def read(folder: Path) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 from common.files import read_json, write_json
-from common.halves import client_main
+from common.halves import client_main, make_keys_and_query
 from common.processes import passphrase_given
 from whorl.client.binfhe import Ciphertexts, Client
 
@@ -27,26 +27,15 @@ def prepare(folder: Path, threads: int) -> None:
     quantiser = Quantiser(**offer["quantiser"])
     flowers = np.load(folder / "flowers.npy")
 
-    started = time.perf_counter()
-    client = Client(security.named(offer["parameters"]))
-    keys = client.evaluation_keys(threads)
-    keys.save(folder / "keys.whorl")
-    made_keys = time.perf_counter()
+    def encrypted(client: Client, chosen: slice = slice(None)) -> Ciphertexts:
+        return client.encrypt(quantiser(flowers[chosen]), p=quantiser.levels, padding=True)
 
-    query = client.encrypt(quantiser(flowers), p=quantiser.levels, padding=True)
-    query.save(folder / "query.whorl")
-    encrypted = time.perf_counter()
-    client.save(folder / "secret.key", passphrase_given())
-    one = client.encrypt(quantiser(flowers[:1]), p=quantiser.levels, padding=True)
-    write_json(
-        folder / "prepared.json",
-        {
-            "keys_seconds": made_keys - started,
-            "encryption_seconds": encrypted - made_keys,
-            "ciphertexts": query.size,
-            "one_flower_bytes": len(one.to_bytes()),
-        },
+    made = make_keys_and_query(
+        folder, lambda: Client(security.named(offer["parameters"])), encrypted, threads=threads
     )
+    one = len(encrypted(made.client, slice(1)).to_bytes())
+    counts = {"ciphertexts": made.query.size, "one_flower_bytes": one}
+    write_json(folder / "prepared.json", made.seconds | counts)
 
 
 def read(folder: Path) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..errors import ShapeError
 from .html import Shown, of_bytes
-from .literal import Part
+from .part import Part
 from .saved import Saved
 from .shown import shown
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import DeviceError
 from .array import DeviceArray, HostArray, Shape, no_ciphertexts, repeated
-from .literal import Part
+from .part import Part
 from .paths import PathName
 from .saved import Keys
 from .session import OnDevices, Session, of_session, where
@@ -43,6 +43,11 @@ class BaseServer(OnDevices, Generic[K, H, D]):
         session: Session | None = None,
     ) -> None:
         """Opens the devices, unless a session has, and gives them the keys.
+
+        Without a bound of `key_bytes` all keys lie on the devices from the start. If one of several
+        GPUs fails, it is left out from then on, and a `RuntimeWarning` names it. The others repeat
+        the call, unless it needs results that lay on that GPU alone. Then `DeviceError` names these
+        results; the server can still be used.
 
         Args:
             keys: evaluation keys, or the path of a file of them.

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeVar, cast
 from ..errors import ParameterError
 from . import rounded
 from .html import Shown
-from .part import Part as Part
+from .part import Part
 from .saved import Saved
 from .shown import shown
 

@@ -118,9 +118,6 @@ class Candidate:
     evaluation: Evaluation
 
 
-Evaluate = Callable[[Literal], Evaluation]
-
-
 def evaluate(literal: Literal) -> Evaluation:
     """Ask the library about a literal; insecure ones included."""
     from whorl import binfhe
@@ -283,12 +280,12 @@ def _skeleton(request: Request, N: int, log_Q: int, secret: str, rotation: Rotat
     }
 
 
-def _least_dimension(base: Literal, log_q_ks: int, bits: float, ask: Evaluate) -> int | None:
+def _least_dimension(base: Literal, log_q_ks: int, bits: float) -> int | None:
     """Smallest n of at least `bits` bits at Q_ks = 2^log_q_ks, by bisection."""
 
     def lwe_bits(n: int) -> float:
         gadget = [(n, *base["gadget"][0][1:])]
-        return ask({**base, "n": n, "gadget": gadget, **_moduli(base, log_q_ks)}).lwe_bits
+        return evaluate({**base, "n": n, "gadget": gadget, **_moduli(base, log_q_ks)}).lwe_bits
 
     low, high = 16, 2048
     if lwe_bits(high) < bits:
@@ -302,14 +299,14 @@ def _least_dimension(base: Literal, log_q_ks: int, bits: float, ask: Evaluate) -
     return low
 
 
-def _dimension(base: Literal, log_q_ks: int, bits: float, ask: Evaluate) -> int | None:
+def _dimension(base: Literal, log_q_ks: int, bits: float) -> int | None:
     """n of a set for `bits` bits: the smallest, or for blocks what the comment at BLOCK_DIMENSION
     says, in whole blocks."""
     kind, length, _ = base["rotation"]
     if kind != "block":
-        return _least_dimension(base, log_q_ks, bits, ask)
+        return _least_dimension(base, log_q_ks, bits)
     binary = {**base, "rotation": ("ginx", 1, 1), "lwe_secret": "binary"}
-    n = _least_dimension(binary, log_q_ks, bits, ask)
+    n = _least_dimension(binary, log_q_ks, bits)
     blocks, of = BLOCK_DIMENSION
     return n and -(-n * blocks // (of * length)) * length
 
@@ -319,14 +316,14 @@ def _moduli(base: Literal, log_q_ks: int) -> Literal:
     return {"q": 1 << log_q_ks, "Q_ks": 1 << log_q_ks}
 
 
-def _best_base(base: Literal, log_Q: int, digits: int, ask: Evaluate) -> int:
+def _best_base(base: Literal, log_Q: int, digits: int) -> int:
     """The base that adds the least noise; it costs nothing."""
     if base["rotation"][2] > 1:  # digits are whole coefficients
         return min(log_Q, 30)
     bases = [b for b in range(2, 31) if b * digits <= log_Q]
 
     def noise(log_base: int) -> float:
-        return ask({**base, "gadget": [(base["n"], log_base, digits)]}).blind_rotation
+        return evaluate({**base, "gadget": [(base["n"], log_base, digits)]}).blind_rotation
 
     return min(bases, key=noise)
 
@@ -340,7 +337,7 @@ def _key_switches(log_q_ks: int, N: int) -> Iterator[Literal]:
                     yield {"key_switch": kind, "log_B_ks": log_b, "ks_digits": digits, "q": q}
 
 
-def _rotations(request: Request, ask: Evaluate, progress: Progress | None) -> Iterator[Literal]:
+def _rotations(request: Request, progress: Progress | None) -> Iterator[Literal]:
     """Every choice except that of key switching, each with the base of least noise."""
     secrets = ("binary", "ternary") if request.secret == "any" else (request.secret,)
     dimensions: dict[tuple[str, int, int], int | None] = {}
@@ -357,17 +354,17 @@ def _rotations(request: Request, ask: Evaluate, progress: Progress | None) -> It
         if 4 * request.p > N:  # the library's bound on max_p
             continue
         base = _skeleton(request, N, log_Q, secret, rotation)
-        if ask(base).ring_bits < request.ring_security:
+        if evaluate(base).ring_bits < request.ring_security:
             continue
         for digits in GADGET_DIGITS if rotation[2] == 1 else (1,):
-            log_base = _best_base(base, log_Q, digits, ask)
+            log_base = _best_base(base, log_Q, digits)
             for log_q_ks in LOG_Q_KS:
                 if 1 << log_q_ks > base["Q"] or 1 << log_q_ks < 2 * N:
                     continue
                 length = rotation[1] if rotation[0] == "block" else 1
                 key = (base["lwe_secret"], length, log_q_ks)
                 if key not in dimensions:
-                    dimensions[key] = _dimension(base, log_q_ks, request.security, ask)
+                    dimensions[key] = _dimension(base, log_q_ks, request.security)
                 n = dimensions[key]
                 if n is not None:
                     gadget = [(n, log_base, digits)]
@@ -376,13 +373,13 @@ def _rotations(request: Request, ask: Evaluate, progress: Progress | None) -> It
         progress(len(choices), len(choices))
 
 
-def _reachable(rotation: Literal, request: Request, ask: Evaluate) -> bool:
+def _reachable(rotation: Literal, request: Request) -> bool:
     """Whether the quietest key switching lets the rotation meet the request: a table of the widest
     digits, with any number of them kept."""
     widest = max(LOG_B_KS)
     log_q_ks = rotation["Q_ks"].bit_length() - 1
     return any(
-        ask({**rotation, "log_B_ks": widest, "ks_digits": digits}).failure_log2
+        evaluate({**rotation, "log_B_ks": widest, "ks_digits": digits}).failure_log2
         <= request.failure_log2
         for digits in range(1, -(-log_q_ks // widest) + 1)
     )
@@ -392,12 +389,11 @@ def search(
     request: Request,
     top: int = 10,
     progress: Progress | None = None,
-    ask: Evaluate = evaluate,
 ) -> list[Candidate]:
     """The `top` best sets for `request`, best first; empty if none meets it.
 
     Equal costs are ordered by bytes of keys, then by failure probability (whole bits), then by Q.
-    `progress(done, total)` is called as ring sizes are gone through. `ask` evaluates a literal.
+    `progress(done, total)` is called as ring sizes are gone through.
     """
 
     def order(price: Cost) -> tuple[float, float]:
@@ -407,8 +403,8 @@ def search(
         return (price.flops if request.objective == "throughput" else price.latency_us), size
 
     candidates = []
-    for rotation in _rotations(request, ask, progress):
-        if not _reachable(rotation, request, ask):
+    for rotation in _rotations(request, progress):
+        if not _reachable(rotation, request):
             continue
         log_q_ks = rotation["Q_ks"].bit_length() - 1
         for key_switch in _key_switches(log_q_ks, rotation["N"]):
@@ -425,7 +421,7 @@ def search(
     for rank, literal in candidates:
         if len(found) >= top and rank > found[-1][0][:2]:
             break
-        evaluation = ask(literal)
+        evaluation = evaluate(literal)
         if evaluation.failure_log2 <= request.failure_log2:
             key = (*rank, round(evaluation.failure_log2), literal["Q"])
             found.append((key, Candidate(literal, cost(literal), evaluation)))

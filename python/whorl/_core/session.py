@@ -7,7 +7,8 @@ from typing import Any, NoReturn
 
 from .. import _server
 from ..errors import ParameterError
-from .literal import Part, as_long, as_text, as_threads
+from .literal import as_long, as_text, as_threads
+from .part import Part
 from .shown import shown
 
 

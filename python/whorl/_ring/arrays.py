@@ -1,15 +1,53 @@
-"""Operators of encrypted vectors: what BGV's and CKKS's arrays have in common."""
+"""Arrays of encrypted vectors: what BGV's and CKKS's have in common."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Generic, NoReturn, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar, cast
 
-from .._core.array import DeviceCiphertexts, HostArray
+import numpy as np
+
+from .._core.array import DeviceCiphertexts, HostArray, Shape
+from .._core.numbers import Numbers
+from .._core.part import Part
+from ..errors import ShapeError
+from .keys import MAX_BYTES
 
 S = TypeVar("S", bound=Any)
 H = TypeVar("H", bound=HostArray)
 R = TypeVar("R", bound="RingArray[Any, Any]")
+
+
+class RingAccounted:
+    """Public facts about ciphertexts."""
+
+    __slots__ = ()
+
+    _core: Any
+    parameters: Any
+
+    parts = Part[int](
+        "_core.parts",
+        "Number of polynomials c_0, c_1, c_2 … of each ciphertext: 2; more before relinearisation.",
+    )
+
+    @property
+    def _each(self) -> int:
+        return int(self._core.each)
+
+
+class RingCiphertexts(HostArray):
+    """Encrypted vectors in the host's memory."""
+
+    __slots__ = ()
+
+    _most = MAX_BYTES
+
+    data = Part[Numbers](
+        "_core.data",
+        "Residues (parts, primes that are left, ciphertexts, N) in evaluation form, uint32 or "
+        "uint64, read-only.",
+    )
 
 
 class RingArray(DeviceCiphertexts[S, H], Generic[S, H]):
@@ -19,41 +57,33 @@ class RingArray(DeviceCiphertexts[S, H], Generic[S, H]):
 
     def relinearise(self: R) -> R:
         """`Server.relinearise`."""
-        result: R = self._server.relinearise(self)
-        return result
+        return cast(R, self._server.relinearise(self))
 
     def rotate(self: R, distance: int) -> R:
         """`Server.rotate`."""
-        result: R = self._server.rotate(self, distance)
-        return result
+        return cast(R, self._server.rotate(self, distance))
 
     def rotate_many(self: R, distances: Iterable[int]) -> list[R]:
         """`Server.rotate_many`."""
-        results: list[R] = self._server.rotate_many(self, distances)
-        return results
+        return cast(list[R], self._server.rotate_many(self, distances))
 
     def dot(self: R, other: Any) -> R:
         """`Server.dot`."""
-        result: R = self._server.dot(self, other)
-        return result
+        return cast(R, self._server.dot(self, other))
 
     def __add__(self: R, other: Any) -> R:
-        result: R = self._server.add(self, other)
-        return result
+        return cast(R, self._server.add(self, other))
 
     __radd__ = __add__
 
     def __sub__(self: R, other: Any) -> R:
-        result: R = self._server.sub(self, other)
-        return result
+        return cast(R, self._server.sub(self, other))
 
     def __rsub__(self: R, other: Any) -> R:
-        result: R = self._server.add(self._server.negate(self), other)
-        return result
+        return cast(R, self._server.add(self._server.negate(self), other))
 
     def __mul__(self: R, other: Any) -> R:
-        result: R = self._server.multiply(self, other)
-        return result
+        return cast(R, self._server.multiply(self, other))
 
     __rmul__ = __mul__
 
@@ -67,12 +97,23 @@ class RingArray(DeviceCiphertexts[S, H], Generic[S, H]):
         raise TypeError("nothing is divided by ciphertexts; CKKS has x.inverse(low, high, error)")
 
     def __neg__(self: R) -> R:
-        result: R = self._server.negate(self)
-        return result
+        return cast(R, self._server.negate(self))
 
     def __pos__(self: R) -> R:
         return self
 
     def __pow__(self: R, exponent: int) -> R:
-        result: R = self._server.power(self, exponent)
-        return result
+        return cast(R, self._server.power(self, exponent))
+
+
+def as_rows(array: Numbers, field: str) -> tuple[Numbers, Shape, int]:
+    """Vectors of k values, flattened; the shape of the array of vectors; and k.
+
+    The last axis has the values of a vector. `ShapeError` for a single number, and if there are no
+    values.
+    """
+    if array.ndim == 0:
+        raise ShapeError(f"{field}: a single number is given, but a vector of values is needed")
+    if array.size == 0:
+        raise ShapeError(f"{field}: shape {array.shape} holds no values")
+    return np.ascontiguousarray(array).reshape(-1), array.shape[:-1], array.shape[-1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, TypeVar
 
 from .._core.saved import Keys
+from .._core.shown import counted
 
 P = TypeVar("P")
 
@@ -54,8 +55,6 @@ class RingEvaluationKeys(RingKeys[P]):
         return (2 * N - 1, 1) in self._core.contents
 
     def _contents(self) -> str:
-        rotations = len(self.rotations)
-        return (
-            f": relinearise={self.relinearise}, {rotations} rotation{'s' * (rotations != 1)}"
-            f"{f', {self._reflection}' if self._reflects() else ''}"
-        )
+        rotations = counted(len(self.rotations), "rotation")
+        reflection = f", {self._reflection}" if self._reflects() else ""
+        return f": relinearise={self.relinearise}, {rotations}{reflection}"

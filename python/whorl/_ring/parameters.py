@@ -6,7 +6,8 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypedDict
 
-from .._core.literal import Check, CheckedParameters, Part, as_integer, list_of
+from .._core.literal import Check, CheckedParameters, as_integer, list_of
+from .._core.part import Part
 from ..errors import ParameterError
 
 

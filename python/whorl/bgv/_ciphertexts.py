@@ -2,41 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
-from .._core.array import HostArray
-from .._core.literal import Part
+from .._core.part import Part
+from .._ring.arrays import RingAccounted, RingCiphertexts
 from .._server import bgv as _lib
 from ._parameters import Parameters
 
-Residues = np.ndarray[Any, np.dtype[Any]]
 
-
-class Accounted:
+class Accounted(RingAccounted):
     """Public facts about ciphertexts."""
 
     __slots__ = ()
-
-    parameters: Any
 
     packing = Part[str]("_core.packing", "`slots` or `coefficients`.")
     factor = Part[int](
         "_core.factor",
         "The plaintext is the message times this factor, modulo t. Operations keep track of it.",
     )
-    parts = Part[int](
-        "_core.parts",
-        "Number of polynomials c_0, c_1, c_2 … of each ciphertext: 2; more before relinearisation.",
-    )
     limbs = Part[int]("_core.limbs", "Primes of the chain that are left.")
-
-    _core: Any
-
-    @property
-    def _each(self) -> int:
-        return int(self._core.each)
 
     @property
     def length(self) -> int:
@@ -84,7 +66,7 @@ class Accounted:
         )
 
 
-class Ciphertexts(Accounted, HostArray):
+class Ciphertexts(Accounted, RingCiphertexts):
     """An immutable array of encrypted vectors under one key, of any shape.
 
     A ciphertext holds N integers. A longer vector takes several ciphertexts, which are one element
@@ -105,11 +87,6 @@ class Ciphertexts(Accounted, HostArray):
 
     _core: _lib.Ciphertexts
     _reader = _lib.Ciphertexts
-    _most = 1 << 34
     _parameters_type = Parameters
 
     parameters = Part[Parameters]("_parameters", "Parameters that they were made under.")
-    data = Part[Residues](
-        "_core.data",
-        "Residues (parts, limbs, ciphertexts, N) in evaluation form, uint32 or uint64, read-only.",
-    )

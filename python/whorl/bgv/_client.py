@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike
 
 from .._client import bgv as _lib
 from .._core.keyholder import KeyHolder
-from .._core.literal import Part, as_text
+from .._core.part import Part
 from .._core.progress import Report
 from ._arrays import EncryptedArray
 from ._ciphertexts import Ciphertexts
 from ._keys import EvaluationKeys, PublicKey
 from ._parameters import Parameters, as_request
-from ._values import Packing, Values, as_vectors, least_message
+from ._values import Packing, Values, encrypted
 
 
 class Client(KeyHolder):
@@ -52,11 +52,7 @@ class Client(KeyHolder):
         integers, or that a mask hides. (OpenFHE: MakePackedPlaintext or MakeCoefPackedPlaintext,
         then Encrypt.)
         """
-        vectors, shape, length = as_vectors(
-            values, self._parameters, "values", least_message(self._parameters.t)
-        )
-        batch = self._core.encrypt(vectors, as_text("packing", packing), length)
-        return Ciphertexts._wrap(batch, shape, self._parameters)
+        return encrypted(self._core.encrypt, values, packing, self._parameters)
 
     def decrypt(
         self,

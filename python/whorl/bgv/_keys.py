@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from numpy.typing import ArrayLike
 
-from .._core.literal import as_text
 from .._ring.keys import RingEvaluationKeys, RingKeys
 from .._server import bgv as _lib
 from ._ciphertexts import Ciphertexts
 from ._parameters import Parameters
-from ._values import Packing, as_vectors, least_message
+from ._values import Packing, encrypted
 
 
 class EvaluationKeys(RingEvaluationKeys[Parameters]):
@@ -53,9 +54,5 @@ class PublicKey(RingKeys[Parameters]):
         # Encryption is the client's half of the library, which a server does without.
         from .._client import bgv as _client
 
-        parameters = self.parameters
-        vectors, shape, length = as_vectors(
-            values, parameters, "values", least_message(parameters.t)
-        )
-        batch = _client.encrypt(self._core, vectors, as_text("packing", packing), length)
-        return Ciphertexts._wrap(batch, shape, parameters)
+        encrypt = partial(_client.encrypt, self._core)
+        return encrypted(encrypt, values, packing, self.parameters)

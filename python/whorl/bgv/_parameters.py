@@ -7,7 +7,8 @@ from types import MappingProxyType
 from typing import Any
 
 from .._core import rounded
-from .._core.literal import Part, as_integer, as_long, as_real, as_text, as_word, list_of
+from .._core.literal import as_integer, as_long, as_real, as_text, as_word, list_of
+from .._core.part import Part
 from .._ring.parameters import (
     RingLiteral,
     RingParameters,
@@ -206,16 +207,8 @@ def parameters(
     >>> p.N, p.depth
     (32768, 12)
     """
-    given = {
-        "depth": depth,
-        "plain_modulus": plain_modulus,
-        "N": N,
-        "dnum": dnum,
-        "prime_bits": prime_bits,
-        "sums": sums,
-        "slots": slots,
-        "plain_products": plain_products,
-    }
+    given = dict(locals())
+    del given["literal"], given["allow_insecure"]
     if literal is not None:
         literal_alone(parameters, literal, given)
         return Parameters._create(literal, allow_insecure)

@@ -13,16 +13,9 @@ from numpy.typing import ArrayLike
 from .._core.array import Shape
 from .._core.html import of_bytes
 from .._core.integers import as_index, whole_numbers
+from .._core.plan import all_results, as_shape, listed_inputs
 from .._core.shown import shown
-from .._ring.plan import (
-    RingPlan,
-    all_results,
-    as_shape,
-    check_example,
-    in_order,
-    listed_inputs,
-    sizes,
-)
+from .._ring.plan import RingPlan, check_example, in_order, sizes
 from .._server import bgv as _lib
 from ..errors import ParameterError, ShapeError
 from ._arrays import EncryptedArray, Mean
@@ -64,16 +57,6 @@ class Range:
         for field, value in (("low", low), ("high", high), ("shape", shape)):
             object.__setattr__(self, field, value)
 
-    @property
-    def _lengths(self) -> Shape | None:
-        assert self.shape is None or isinstance(self.shape, tuple)
-        return self.shape
-
-    def _traced(self, server: TracingServer, packing: Packing) -> EncryptedArray:
-        """An array of such ciphertexts."""
-        shape = self._lengths or (server.parameters.N,)
-        return server.fresh(self.low, self.high, packing, shape)
-
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class Plan(RingPlan):
@@ -96,14 +79,6 @@ class Plan(RingPlan):
     """The largest value that a result can have."""
     keys: dict[str, Any]
     """Arguments of `Client.evaluation_keys`: `relinearise`, `rotations`, `swap_rows`."""
-    costs: dict[str, int]
-    """How many operations there are, of one ciphertext each: `products` of ciphertexts,
-    `relinearisations`, `plain_products` (with plaintexts, also in linear maps), `rotations`
-    (automorphisms of any kind) and `key_switches`."""
-    input_bytes: int
-    """Bytes of the inputs as a client sends them, seeded; under a public key twice as many."""
-    output_bytes: int
-    """Bytes of the results in memory."""
     noise_budget: float
     """Bits that are at least left in the noisiest result, by the bound."""
     _parameters: Parameters
@@ -126,11 +101,6 @@ class Plan(RingPlan):
         """Whether results may be negative: `client.decrypt(result, signed=plan.signed)`."""
         return self.low < 0
 
-    @property
-    def rotations(self) -> tuple[int, ...]:
-        """Columns that rows are rotated by, to the left; negative ones to the right."""
-        return tuple(self.keys["rotations"])
-
     def _facts(self) -> list[tuple[str, str]]:
         return [
             ("t", f"{self.t:,}"),
@@ -138,7 +108,7 @@ class Plan(RingPlan):
             ("depth", str(self.depth)),
             ("products with plaintexts", f"{self.plain_products} in sequence"),
             ("sums", f"2^{self.sums:.1f}"),
-            ("rotations", ", ".join(map(str, self.rotations)) or "none"),
+            self._distances(),
             ("exchange of rows", "yes" if self.keys["swap_rows"] else "no"),
             *self._ring_facts(budget=f"{self.noise_budget:.0f} bits, by the bound"),
         ]
@@ -316,7 +286,11 @@ class _Search:
 
     def _trace(self, parameters: Parameters) -> _Trace:
         server = TracingServer(parameters)
-        inputs = [each._traced(server, self.packing) for each in self.inputs]
+        inputs = []
+        for each in self.inputs:
+            shape = each.shape or (parameters.N,)
+            assert isinstance(shape, tuple)
+            inputs.append(server.fresh(each.low, each.high, self.packing, shape))
         results = all_results(self.function(*inputs), lambda each: _result(each, server))
         return _Trace(server._core, inputs, results)
 

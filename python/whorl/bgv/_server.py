@@ -10,16 +10,10 @@ from numpy.typing import ArrayLike
 from .._core.array import Shape, repeated, stack
 from .._core.base_server import spread
 from .._core.entries import entries_of
-from .._core.literal import Part, as_integer, as_real, as_text
+from .._core.literal import as_integer, as_real, as_text
+from .._core.part import Part
 from .._core.shown import shown
-from .._ring.server import (
-    MAX_POWER,
-    RingServer,
-    as_distance,
-    is_alone,
-    needing,
-    repeated_rows,
-)
+from .._ring.server import MAX_POWER, RingServer, as_distance, is_alone, needing, repeated_rows
 from .._server import bgv as _lib
 from ..errors import DeviceError, EncodingError, ShapeError
 from ._arrays import EncryptedArray, Matrix, Mean, Plaintexts
@@ -34,8 +28,8 @@ Encrypted = EncryptedArray | Ciphertexts
 class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
     """Evaluates on arrays of ciphertexts with evaluation keys only.
 
-    `help(Server.__init__)` explains the arguments, and the errors that they raise. Without a
-    bound of `key_bytes` all keys lie on the devices from the start.
+    `help(Server.__init__)` explains the arguments, the errors that they raise, and what happens if
+    a GPU fails.
 
     Methods take arrays on the devices, or `Ciphertexts`, which they upload. Results stay on the
     devices. Several GPUs share each batch in equal parts. If their memory is short, pieces of
@@ -45,10 +39,6 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
     Several Python threads may call methods; one of them runs at a time. Methods release the GIL,
     and Ctrl-C stops them. Any thread may delete arrays meanwhile. Give whole batches. Shapes of two
     operands broadcast as in NumPy.
-
-    If one of several GPUs fails, it is left out from then on, and a `RuntimeWarning` names it. The
-    others repeat the call, unless it needs results that lay on that GPU alone. Then `DeviceError`
-    names these results; the server can still be used.
 
     All methods raise `ParameterMismatchError` or `KeyMismatchError` for ciphertexts that were not
     made under the server's keys. If a key is missing, they raise `MissingKeyError`, which names the

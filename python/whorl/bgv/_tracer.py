@@ -11,13 +11,14 @@ import dataclasses
 import functools
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from .._core.plan import Following
 from .._core.shown import shown
-from .._ring.plan import Following, NoDevice
+from .._ring.plan import NoDevice
 from .._server import bgv as _lib
 from ..errors import EncodingError, ShapeError
 from ._arrays import EncryptedArray
@@ -57,7 +58,8 @@ class Step:
 
 
 class _Recorder(NoDevice):
-    """Calls the dry run, and does to bounds of values what its server does to ciphertexts."""
+    """Calls the dry run, and does to bounds of values what its server does to ciphertexts. Bounds
+    of the results of most operations are in `_BOUNDS`."""
 
     parameters: Parameters
     run: _lib.DryRun
@@ -77,24 +79,25 @@ class _Recorder(NoDevice):
         used = Bounds.exactly(self._rows(rows, length))
         return Traced(core, Bounds.of(float(low) * used.low, float(high) * used.high))
 
-    # ---- sums
+    def __getattr__(self, name: str) -> Any:
+        if name in _BOUNDS:
+            return functools.partial(self._operate, name)
+        if name.removesuffix("_plain") in _BOUNDS:
+            return functools.partial(self._with_plain, name)
+        return super().__getattr__(name)
 
-    def add(self, a: Traced, b: Traced) -> Traced:
-        return self._made("add", self.server.add(a.core, b.core), a.bounds + b.bounds)
+    def _operate(self, name: str, *given: Any) -> Traced:
+        cores = (each.core if isinstance(each, Traced) else each for each in given)
+        core, bounds = getattr(self.server, name)(*cores), _BOUNDS[name](*given)
+        return Traced(core, bounds) if name in _UNNOTED else self._made(name, core, bounds)
 
-    def sub(self, a: Traced, b: Traced) -> Traced:
-        return self._made("sub", self.server.sub(a.core, b.core), a.bounds - b.bounds)
+    # ---- with numbers that are not encrypted
 
-    def negate(self, a: Traced) -> Traced:
-        return self._made("negate", self.server.negate(a.core), -a.bounds)
-
-    def add_plain(self, a: Traced, *values: Any) -> Traced:
+    def _with_plain(self, name: str, a: Traced, *values: Any) -> Traced:
         plain, bounds = self._plain(*values)
-        return self._made("add_plain", self.server.add_plain(a.core, *plain), a.bounds + bounds)
-
-    def sub_plain(self, a: Traced, *values: Any) -> Traced:
-        plain, bounds = self._plain(*values)
-        return self._made("sub_plain", self.server.sub_plain(a.core, *plain), a.bounds - bounds)
+        core = getattr(self.server, name)(a.core, *plain)
+        bounds = _BOUNDS[name.removesuffix("_plain")](a, Traced(None, bounds))
+        return self._made(name, core, bounds)
 
     def add_scalar(self, a: Traced, value: int) -> Traced:
         row = np.zeros((1, self.parameters.N))
@@ -102,28 +105,25 @@ class _Recorder(NoDevice):
         core = self.server.add_scalar(a.core, self._residue(value))
         return self._made("add_scalar", core, a.bounds + Bounds.exactly(row))
 
-    # ---- products
-
-    def multiply(self, a: Traced, b: Traced, relinearised: bool) -> Traced:
-        core = self.server.multiply(a.core, b.core, relinearised)
-        return self._made("multiply", core, _product(a, b))
-
-    def square(self, a: Traced, relinearised: bool) -> Traced:
-        return self._made("square", self.server.square(a.core, relinearised), _product(a, a))
-
-    def multiply_plain(self, a: Traced, *values: Any) -> Traced:
-        plain, bounds = self._plain(*values)
-        core = self.server.multiply_plain(a.core, *plain)
-        return self._made("multiply_plain", core, _product(a, Traced(None, bounds)))
-
     def multiply_scalar(self, a: Traced, value: int) -> Traced:
         core = self.server.multiply_scalar(a.core, self._residue(value))
         return self._made("multiply_scalar", core, a.bounds.scaled(value))
 
-    def relinearise(self, a: Traced) -> Traced:
-        return self._made("relinearise", self.server.relinearise(a.core), a.bounds)
+    def encode(self, values: Rows, packing: str, length: int) -> Traced:
+        core = self.server.encode(values, packing, length)
+        return Traced(core, self._plain(values, length)[1])
 
-    # ---- moving slots
+    def encode_matrix(self, values: Rows, rows: int, columns: int) -> Traced:
+        self._note_plain(values)
+        core = self.server.encode_matrix(values, rows, columns)
+        return Traced(core, values.reshape(rows, columns))
+
+    def encode_diagonals(self, values: Rows, count: int, step: int) -> Traced:
+        self._note_plain(values)
+        core = self.server.encode_diagonals(values, count, step)
+        return Traced(core, (values.reshape(-1, count, self.parameters.N), step))
+
+    # ---- of several arrays
 
     def rotate(self, a: Traced, columns: int) -> Traced:
         return self.rotate_many(a, np.array([columns], dtype=np.int64))[0]
@@ -140,24 +140,6 @@ class _Recorder(NoDevice):
             for core, each in zip(cores, columns, strict=True)
         ]
 
-    def swap_rows(self, a: Traced) -> Traced:
-        return self._made("swap_rows", self.server.swap_rows(a.core), a.bounds.swapped())
-
-    def inner_sum(self, a: Traced, columns: int) -> Traced:
-        core = self.server.inner_sum(a.core, columns)
-        return self._made("inner_sum", core, a.bounds.summed(columns))
-
-    # ---- levels, and the rest
-
-    def mod_switch(self, a: Traced, limbs: int) -> Traced:
-        return Traced(self.server.mod_switch(a.core, limbs), a.bounds)
-
-    def shrink(self, a: Traced, spare_bits: float) -> Traced:
-        return Traced(self.server.shrink(a.core, spare_bits), a.bounds)
-
-    def take(self, a: Traced, index: Rows) -> Traced:
-        return Traced(self.server.take(a.core, index), a.bounds.taken(index))
-
     def parts(self, a: Traced) -> list[Traced]:
         cores, bounds = self.server.parts(a.core), _parts(a.bounds, a.each)
         return [Traced(*each) for each in zip(cores, bounds, strict=True)]
@@ -166,38 +148,6 @@ class _Recorder(NoDevice):
         core = self.server.concatenate([each.core for each in arrays])
         bounds = Bounds.joined([each.bounds for each in arrays], [each.count for each in arrays])
         return self._made("concatenate", core, bounds)
-
-    def encode(self, values: Rows, packing: str, length: int) -> Traced:
-        core = self.server.encode(values, packing, length)
-        return Traced(core, self._plain(values, length)[1])
-
-    # ---- over the values of each vector
-
-    def sum(self, a: Traced) -> Traced:
-        core = self.server.sum(a.core)
-        return self._made("sum", core, a.bounds if a.everywhere else _total(a.bounds, a.each))
-
-    def dot(self, a: Traced, b: Traced) -> Traced:
-        core, bounds = self.server.dot(a.core, b.core), _product(a, b)
-        if not (a.everywhere and getattr(b, "everywhere", False)):
-            bounds = _total(bounds, max(a.each, b.each))
-        return self._made("dot", core, bounds)
-
-    def encode_matrix(self, values: Rows, rows: int, columns: int) -> Traced:
-        self._note_plain(values)
-        core = self.server.encode_matrix(values, rows, columns)
-        return Traced(core, values.reshape(rows, columns))
-
-    def encode_diagonals(self, values: Rows, count: int, step: int) -> Traced:
-        self._note_plain(values)
-        core = self.server.encode_diagonals(values, count, step)
-        return Traced(core, (values.reshape(-1, count, self.parameters.N), step))
-
-    def multiply_matrix(self, a: Traced, matrix: Traced) -> Traced:
-        core = self.server.multiply_matrix(a.core, matrix.core)
-        given = Bounds(*(each[:, : matrix.rows] for each in a.bounds))
-        bounds = given.times_matrix(matrix.known, self.parameters.N)
-        return self._made("multiply_matrix", core, bounds)
 
     def multiply_maps(self, a: Traced, maps: Traced) -> list[Traced]:
         cores = self.server.multiply_maps(a.core, maps.core)
@@ -246,13 +196,6 @@ class _Recorder(NoDevice):
         return value % int(self.parameters.t)
 
 
-def _product(a: Traced, b: Traced) -> Bounds:
-    """Bounds of a product, in the packing of `a`."""
-    if a.packing != "slots":
-        return a.bounds.convolved(b.bounds)
-    return a.bounds.squared() if a is b else a.bounds.times(b.bounds)
-
-
 def _parts(bounds: Bounds, each: int) -> list[Bounds]:
     """Bounds of each of the `each` rows that a vector has, for all vectors."""
     return [Bounds(*(ends[i::each] for ends in bounds)) for i in range(each)]
@@ -263,6 +206,44 @@ def _total(bounds: Bounds, each: int) -> Bounds:
     total = functools.reduce(operator.add, _parts(bounds, each))
     total = total.summed(bounds.low.shape[-1] // 2)
     return total + total.swapped()
+
+
+def _product(a: Traced, b: Traced, *_: bool) -> Bounds:
+    """Bounds of a product, in the packing of `a`."""
+    if a.packing != "slots":
+        return a.bounds.convolved(b.bounds)
+    return a.bounds.squared() if a is b else a.bounds.times(b.bounds)
+
+
+def _dot(a: Traced, b: Traced) -> Bounds:
+    if a.everywhere and getattr(b, "everywhere", False):
+        return _product(a, b)
+    return _total(_product(a, b), max(a.each, b.each))
+
+
+def _matrix_product(a: Traced, matrix: Traced) -> Bounds:
+    given = Bounds(*(each[:, : matrix.rows] for each in a.bounds))
+    return given.times_matrix(matrix.known, a.bounds.low.shape[-1])
+
+
+_BOUNDS: dict[str, Callable[..., Bounds]] = {
+    "add": lambda a, b: a.bounds + b.bounds,
+    "sub": lambda a, b: a.bounds - b.bounds,
+    "negate": lambda a: -a.bounds,
+    "multiply": _product,
+    "square": lambda a, _: _product(a, a),
+    **dict.fromkeys(("relinearise", "mod_switch", "shrink"), lambda a, *_: a.bounds),
+    "take": lambda a, index: a.bounds.taken(index),
+    "swap_rows": lambda a: a.bounds.swapped(),
+    "inner_sum": lambda a, columns: a.bounds.summed(columns),
+    "sum": lambda a: a.bounds if a.everywhere else _total(a.bounds, a.each),
+    "dot": _dot,
+    "multiply_matrix": _matrix_product,
+}
+"""Bounds of the values of an operation's result, by those of its operands. Operations that are not
+here have methods of the recorder."""
+_UNNOTED = ("mod_switch", "shrink", "take")
+"""Those that make no values, and are not counted."""
 
 
 MOST_BITS = 1000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -9,7 +10,10 @@ from numpy.typing import ArrayLike
 
 from .._core.array import Shape
 from .._core.integers import refuse, whole_numbers
+from .._core.literal import as_text
+from .._ring.arrays import as_rows
 from ..errors import ShapeError
+from ._ciphertexts import Ciphertexts
 from ._parameters import Parameters
 
 Packing = Literal["slots", "coefficients"]
@@ -37,18 +41,20 @@ def least_message(t: int) -> int:
 def as_vectors(
     values: ArrayLike, parameters: Parameters, field: str, least: int | None = None
 ) -> tuple[Values, Shape, int]:
-    """Vectors of k values, flattened; the shape of the array of vectors; and k.
-
-    The last axis has the values of a vector. `ShapeError` for a single number, and if there are no
-    values; `EncodingError` for a value that is not in `least` … t-1, by default 1-t … t-1.
-    """
+    """`as_rows` of integers from users. `EncodingError` for a value that is not in `least` … t-1,
+    by default 1-t … t-1."""
     t = parameters.t
-    array = as_integers(values, 1 - t if least is None else least, t, field)
-    if array.ndim == 0:
-        raise ShapeError(f"{field}: a single number is given, but a vector of values is needed")
-    if array.size == 0:
-        raise ShapeError(f"{field}: shape {array.shape} holds no values")
-    return np.ascontiguousarray(array).reshape(-1), array.shape[:-1], array.shape[-1]
+    return as_rows(as_integers(values, 1 - t if least is None else least, t, field), field)
+
+
+def encrypted(
+    encrypt: Callable[..., Any], values: ArrayLike, packing: Packing, parameters: Parameters
+) -> Ciphertexts:
+    """What `encrypt` makes of vectors that may be messages."""
+    least = least_message(parameters.t)
+    vectors, shape, length = as_vectors(values, parameters, "values", least)
+    batch = encrypt(vectors, as_text("packing", packing), length)
+    return Ciphertexts._wrap(batch, shape, parameters)
 
 
 def as_matrix(values: ArrayLike, parameters: Parameters, field: str) -> Values:

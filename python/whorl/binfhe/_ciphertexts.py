@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._core.array import DeviceCiphertexts, HostArray
 from .._core.integers import as_index
-from .._core.literal import Part
+from .._core.part import Part
 from .._server import binfhe as _lib
 from ._messages import Words
 from ._parameters import Parameters

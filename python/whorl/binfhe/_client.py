@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from .._client import binfhe as _lib
 from .._core.integers import as_modulus, whole_numbers
 from .._core.keyholder import KeyHolder
-from .._core.literal import Part
+from .._core.part import Part
 from .._core.progress import Report
 from ..errors import ShapeError
 from ._ciphertexts import Ciphertexts, EncryptedArray

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._core.integers import as_index, as_modulus, whole_numbers
-from .._core.literal import Part
+from .._core.part import Part
 from .._core.saved import Saved
 from .._core.shown import counted, shown
 from .._server import binfhe as _lib

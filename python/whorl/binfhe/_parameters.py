@@ -11,7 +11,6 @@ from .._core import rounded
 from .._core.integers import as_modulus
 from .._core.literal import (
     CheckedParameters,
-    Part,
     as_flag,
     as_long,
     as_real,
@@ -20,6 +19,7 @@ from .._core.literal import (
     list_of,
     tuple_of,
 )
+from .._core.part import Part
 from .._core.shown import shown
 from .._server import binfhe as _lib
 from ..errors import ParameterError

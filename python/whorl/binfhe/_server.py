@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 from .._core.array import concatenate
 from .._core.entries import at, entries_of
 from .._core.integers import as_modulus, refuse, whole_numbers
-from .._core.literal import Part, as_integer, as_text
+from .._core.literal import as_integer, as_text
+from .._core.part import Part
 from .._core.paths import PathName
 from .._core.session import Session
 from .._core.shown import counted

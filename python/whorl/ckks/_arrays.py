@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from .._core.array import Array, no_ciphertexts
 from .._core.integers import refuse
-from .._core.literal import Part
 from .._core.numbers import real_or_complex
+from .._core.part import Part
 from .._ring.arrays import RingArray
 from .._server import ckks as _lib
 from ._ciphertexts import Accounted, Ciphertexts
@@ -196,6 +196,9 @@ class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
     def bootstrap(self, iterations: int = 1) -> EncryptedArray:
         """`Server.bootstrap`."""
         return self._server.bootstrap(self, iterations)
+
+
+Encrypted: TypeAlias = EncryptedArray | Ciphertexts
 
 
 def evaluate(

@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
-import numpy as np
-
-from .._core.array import HostArray
-from .._core.literal import Part
+from .._core.part import Part
+from .._ring.arrays import RingAccounted, RingCiphertexts
 from .._server import ckks as _lib
 from ._parameters import Parameters
 
-Residues = np.ndarray[Any, np.dtype[Any]]
 
-
-class Accounted:
+class Accounted(RingAccounted):
     """Public facts about ciphertexts."""
 
     __slots__ = ()
 
-    parameters: Any
-
     packing = Part[str](
         "_core.packing", "`complex` or `real`, which are in slots, or `coefficients`."
-    )
-    parts = Part[int](
-        "_core.parts",
-        "Number of polynomials c_0, c_1, c_2 … of each ciphertext: 2; more before relinearisation.",
     )
     level = Part[int](
         "_core.level",
@@ -63,17 +52,10 @@ class Accounted:
         lambda log2: 2.0**log2,
     )
 
-    _core: Any
-
     @property
     def length(self) -> int:
         """Number of values of each vector. It is public, like the shape."""
-        values: int = self._core.vector or self._core.length
-        return values
-
-    @property
-    def _each(self) -> int:
-        return int(self._core.each)
+        return int(self._core.vector or self._core.length)
 
     def _details(self) -> list[tuple[str, str]]:
         chosen = self.parameters
@@ -95,7 +77,7 @@ class Accounted:
         )
 
 
-class Ciphertexts(Accounted, HostArray):
+class Ciphertexts(Accounted, RingCiphertexts):
     """An immutable array of encrypted vectors under one key, of any shape.
 
     A ciphertext holds N/2 values in slots. A longer vector takes several ciphertexts, which are one
@@ -116,12 +98,6 @@ class Ciphertexts(Accounted, HostArray):
 
     _core: _lib.Ciphertexts
     _reader = _lib.Ciphertexts
-    _most = 1 << 34
     _parameters_type = Parameters
 
     parameters = Part[Parameters]("_parameters", "Parameters that they were made under.")
-    data = Part[Residues](
-        "_core.data",
-        "Residues (parts, primes of the level, ciphertexts, N) in evaluation form, uint32 or "
-        "uint64, read-only.",
-    )

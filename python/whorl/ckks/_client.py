@@ -8,7 +8,9 @@ from numpy.typing import ArrayLike
 
 from .._client import ckks as _lib
 from .._core.keyholder import KeyHolder
-from .._core.literal import Part, as_integer, as_real, tuple_of
+from .._core.literal import as_integer, as_real, tuple_of
+from .._core.numbers import Numbers
+from .._core.part import Part
 from .._core.progress import Report
 from ..errors import ParameterError, ParameterMismatchError
 from ._arrays import EncryptedArray
@@ -18,7 +20,7 @@ from ._keys import EvaluationKeys, PublicKey
 from ._parameters import Parameters, as_request
 from ._plan import Plan
 from ._released import Released
-from ._values import Bound, Numbers, Packing, decrypted, encrypted
+from ._values import Bound, Packing, decrypted, encrypted
 
 
 class Client(KeyHolder):

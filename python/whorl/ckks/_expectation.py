@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .._core.literal import as_long, as_real, as_text, as_word
+from .._core.literal import Check, as_long, as_real, as_text, as_word
 from ..errors import ParameterError
 from ._ciphertexts import Accounted
 
@@ -31,30 +31,22 @@ class Expectation(NamedTuple):
     """Estimated standard deviation of the error of each value."""
 
 
+_CHECKS: dict[str, Check] = {
+    **{"packing": as_text, "parts": as_word, "level": as_word, "scale": as_real},
+    **{"length": as_long, "bound": as_real, "error": as_real},
+}
+
+
 def stated(result: Accounted) -> Expectation:
     """What is known of ciphertexts."""
-    return Expectation(
-        result.packing,
-        result.parts,
-        result.level,
-        result.scale,
-        result.length,
-        result.bound,
-        result.error,
-    )
+    return Expectation(*(getattr(result, field) for field in Expectation._fields))
 
 
 def checked(given: Expectation) -> Expectation:
     """With plain numbers. `ParameterError` for what is none, and for bounds and errors of which
     there is no logarithm."""
     out = Expectation(
-        as_text("expect.packing", given.packing),
-        as_word("expect.parts", given.parts),
-        as_word("expect.level", given.level),
-        as_real("expect.scale", given.scale),
-        as_long("expect.length", given.length),
-        as_real("expect.bound", given.bound),
-        as_real("expect.error", given.error),
+        **{name: check(f"expect.{name}", getattr(given, name)) for name, check in _CHECKS.items()}
     )
     for name in ("bound", "error"):
         if not 0 < getattr(out, name) < float("inf"):

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._core.literal import Part, as_integer
-from .._core.numbers import real_or_complex
+from .._core.literal import as_integer
+from .._core.numbers import Numbers, real_or_complex
+from .._core.part import Part
+from .._core.shown import counted
 from .._server import ckks as _lib
 from ..errors import ParameterError, ShapeError
-from ._values import Complexes, Numbers, as_vectors
+from ._values import Complexes, as_vectors
 
 if TYPE_CHECKING:
-    from ._server import Server
+    from ._applying import Applying
 
 MOST_VALUES = 2**16
 """Slots of the largest ring."""
@@ -94,7 +96,7 @@ class LinearMap:
         return _again, (self.diagonals, self.period, self.length, self.columns)
 
     def __repr__(self) -> str:
-        return f"<LinearMap {_shape(self)}, {_count(len(self._core.indices))}>"
+        return f"<LinearMap {_shape(self)}, {counted(len(self._core.indices), 'diagonal')}>"
 
 
 class EncodedMap:
@@ -117,14 +119,14 @@ class EncodedMap:
     __array_ufunc__ = None
 
     _core: _lib.EncodedMap
-    _server: Server
+    _server: Applying
     _map: tuple[int, int]
 
     def __init__(self) -> None:
         raise TypeError("an EncodedMap is made by Server.encode")
 
     @classmethod
-    def _wrap(cls, core: _lib.EncodedMap, server: Server, of: LinearMap) -> EncodedMap:
+    def _wrap(cls, core: _lib.EncodedMap, server: Applying, of: LinearMap) -> EncodedMap:
         self = cls.__new__(cls)
         self._core = core
         self._server = server
@@ -145,8 +147,8 @@ class EncodedMap:
 
     def __repr__(self) -> str:
         return (
-            f"<EncodedMap {_shape(self)}, {_count(self.diagonals)}, for level {self.level}, on "
-            f"{self._server.device}>"
+            f"<EncodedMap {_shape(self)}, {counted(self.diagonals, 'diagonal')}, for level "
+            f"{self.level}, on {self._server.device}>"
         )
 
     def __reduce__(self) -> NoReturn:
@@ -224,7 +226,3 @@ def _again(values: Mapping[int, ArrayLike], period: int, length: int, columns: i
 
 def _shape(of: LinearMap | EncodedMap) -> str:
     return f"of {of.length} × {of.columns or of.period}"
-
-
-def _count(diagonals: int) -> str:
-    return f"{diagonals} diagonal{'s' * (diagonals != 1)}"

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from .._core.literal import Part, as_integer
+from .._core.literal import as_integer
+from .._core.part import Part
 from .._core.shown import counted
 from .._server import ckks as _lib
 from ..errors import ShapeError
 from ._linear_maps import MOST_VALUES
 
 if TYPE_CHECKING:
-    from ._server import Server
+    from ._applying import Applying
 
 
 class MatrixProduct:
@@ -82,7 +83,7 @@ class EncodedMatrixProduct:
     __slots__ = ("_core", "_product", "_server")
 
     _core: _lib.EncodedMatrixProduct
-    _server: Server
+    _server: Applying
     _product: MatrixProduct
 
     def __init__(self) -> None:
@@ -90,7 +91,7 @@ class EncodedMatrixProduct:
 
     @classmethod
     def _wrap(
-        cls, core: _lib.EncodedMatrixProduct, server: Server, product: MatrixProduct
+        cls, core: _lib.EncodedMatrixProduct, server: Applying, product: MatrixProduct
     ) -> EncodedMatrixProduct:
         self = cls.__new__(cls)
         self._core = core

@@ -9,7 +9,7 @@ from typing import Any, TypedDict, cast
 
 from .._core import rounded
 from .._core.literal import (
-    Part,
+    Check,
     as_flag,
     as_integer,
     as_long,
@@ -20,6 +20,7 @@ from .._core.literal import (
     record_of,
     tuple_of,
 )
+from .._core.part import Part
 from .._ring.parameters import (
     RingLiteral,
     RingParameters,
@@ -89,19 +90,8 @@ class ParameterLiteral(RingLiteral, total=False):
     Default None."""
 
 
-_BOOTSTRAP = MappingProxyType(
-    {
-        "weight": as_word,
-        "range": as_word,
-        "to_coefficients": as_word,
-        "to_slots": as_word,
-        "degree": as_word,
-        "doublings": as_word,
-        "log2_ratio": as_real,
-        "series": as_word,
-        "arcsine": as_word,
-        "coefficients_last": as_word,
-    }
+_BOOTSTRAP: Mapping[str, Check] = MappingProxyType(
+    {**dict.fromkeys(BootstrapLiteral.__annotations__, as_word), "log2_ratio": as_real}
 )
 
 
@@ -380,18 +370,8 @@ def parameters(
     >>> p.N, p.depth, p.slots
     (16384, 3, 8192)
     """
-    given = {
-        "depth": depth,
-        "scale_bits": scale_bits,
-        "slots": slots,
-        "value_bits": value_bits,
-        "N": N,
-        "dnum": dnum,
-        "word_bits": word_bits,
-        "bootstrap": bootstrap,
-        "coefficients_last": coefficients_last,
-        "arcsine": arcsine,
-    }
+    given = dict(locals())
+    del given["literal"], given["allow_insecure"]
     if literal is not None:
         literal_alone(parameters, literal, given)
         return Parameters._create(literal, allow_insecure)

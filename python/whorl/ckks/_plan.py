@@ -16,15 +16,8 @@ from .._core.array import Shape
 from .._core.html import of_bytes
 from .._core.literal import as_flag, as_real
 from .._core.numbers import real_or_complex
-from .._ring.plan import (
-    RingPlan,
-    all_results,
-    as_shape,
-    check_example,
-    in_order,
-    listed_inputs,
-    sizes,
-)
+from .._core.plan import all_results, as_shape, listed_inputs
+from .._ring.plan import RingPlan, check_example, in_order, sizes
 from .._server import ckks as _lib
 from ..errors import EncodingError, NoiseError, ParameterError, ShapeError
 from ._arrays import EncryptedArray
@@ -108,14 +101,6 @@ class Plan(RingPlan):
     results: tuple[Expectation, ...]
     """What each result states, in the order in which the function returns them, for
     `Client.release(expect=...)`."""
-    costs: dict[str, int]
-    """How many operations there are, of one ciphertext each: `products` of ciphertexts,
-    `relinearisations`, `plain_products` (with plaintexts, also in linear maps), `rotations`
-    (automorphisms of any kind) and `key_switches`."""
-    input_bytes: int
-    """Bytes of the inputs as a client sends them, seeded; under a public key twice as many."""
-    output_bytes: int
-    """Bytes of the results in memory."""
     _parameters: Parameters
 
     def parameters(self) -> Parameters:
@@ -127,12 +112,6 @@ class Plan(RingPlan):
     def security_bits(self) -> float:
         """Lower bound of the estimated security."""
         return self._parameters.security_bits
-
-    @property
-    def rotations(self) -> tuple[int, ...]:
-        """Slots that vectors are rotated by, to the left; negative ones to the right. Bootstraps
-        need more, which their keys bring."""
-        return tuple(self.keys["rotations"])
 
     @property
     def missing(self) -> tuple[Refresh, ...]:
@@ -154,7 +133,7 @@ class Plan(RingPlan):
             ("scale", f"2^{self.scale_bits}"),
             ("slots", f"{self.slots:,}"),
             ("results", f"up to {self.bound:.4g}, error 2^{math.log2(self.error):.1f}, estimated"),
-            ("rotations", ", ".join(map(str, self.rotations)) or "none"),
+            self._distances(),
             ("conjugation", "yes" if self.keys["conjugate"] else "no"),
             ("bootstraps", self._refreshes()),
             *self._ring_facts(keys=f"{self.key_count}, of "),

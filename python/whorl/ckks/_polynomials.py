@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._core.integers import refuse, whole_numbers
-from .._core.literal import Part, as_integer, as_real, as_text
+from .._core.literal import as_integer, as_real, as_text
 from .._core.numbers import Numbers, real_or_complex
+from .._core.part import Part
 from .._core.shown import shown
 from .._server import ckks as _lib
 from ..errors import ParameterError, ShapeError

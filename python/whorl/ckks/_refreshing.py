@@ -9,7 +9,7 @@ from .._core.literal import as_integer
 from .._core.progress import Report, reports
 from .._ring.server import RingServer, needing
 from .._server import ckks as _lib
-from ._arrays import EncryptedArray
+from ._arrays import Encrypted, EncryptedArray
 from ._ciphertexts import Ciphertexts
 from ._keys import EvaluationKeys
 from ._parameters import as_slots
@@ -28,7 +28,7 @@ class Refreshing(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         self._encoding = threading.Lock()
         self._making = threading.RLock()
 
-    def bootstrap(self, a: EncryptedArray | Ciphertexts, iterations: int = 1) -> EncryptedArray:
+    def bootstrap(self, a: Encrypted, iterations: int = 1) -> EncryptedArray:
         """The same values at the level `parameters.depth`, for a whole batch at once.
 
         It needs the keys of `evaluation_keys(bootstrap=[slots])`, where `slots` is the least power

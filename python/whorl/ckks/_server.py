@@ -2,46 +2,40 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .._core.array import Shape, repeated
 from .._core.base_server import spread
-from .._core.literal import Part, as_integer, as_real, as_word
-from .._core.numbers import as_complex, one_number
+from .._core.literal import as_integer, as_real, as_word
+from .._core.numbers import Numbers, as_complex, one_number
+from .._core.part import Part
 from .._core.shown import shown
-from .._ring.server import (
-    MAX_POWER,
-    is_alone,
-    needing,
-    repeated_rows,
-)
+from .._ring.arrays import as_rows
+from .._ring.server import MAX_POWER, is_alone, needing, repeated_rows
 from .._server import ckks as _lib
-from ..errors import DeviceError, EncodingError, NoiseError, ParameterError, ShapeError
-from ._arrays import EncryptedArray
+from ..errors import EncodingError, ParameterError, ShapeError
+from ._applying import Applying
+from ._arrays import Encrypted, EncryptedArray
 from ._ciphertexts import Ciphertexts
 from ._functions import SignStages
 from ._keys import EvaluationKeys
-from ._linear_maps import EncodedMap, LinearMap, linear_map
-from ._matrices import EncodedMatrixProduct, MatrixProduct, product_of
 from ._parameters import Parameters
 from ._polynomials import Polynomial, as_error, as_interval, as_mapping, as_polynomials
 from ._refreshing import Refreshing
-from ._values import Bound, Numbers, as_bounds, as_rows, as_vectors, filled
+from ._values import Bound, as_bounds, as_vectors, filled
 
-Encrypted = EncryptedArray | Ciphertexts
 Number = int | float | complex
 
 
-class Server(Refreshing):
+class Server(Applying, Refreshing):
     """Evaluates on arrays of ciphertexts with evaluation keys only.
 
-    `help(Server.__init__)` explains the arguments, and the errors that they raise. Without a
-    bound of `key_bytes` all keys lie on the devices from the start.
+    `help(Server.__init__)` explains the arguments, the errors that they raise, and what happens if
+    a GPU fails.
 
     Methods take arrays on the devices, or `Ciphertexts`, which they upload. Results stay on the
     devices. Several GPUs share each batch in equal parts. Evaluation is deterministic, and gives
@@ -51,10 +45,6 @@ class Server(Refreshing):
     threads may call methods; one of them runs at a time. Methods release the GIL, and Ctrl-C stops
     them. Any thread may delete arrays meanwhile. Give whole batches. Shapes of two operands
     broadcast as in NumPy.
-
-    If one of several GPUs fails, it is left out from then on, and a `RuntimeWarning` names it. The
-    others repeat the call, unless it needs results that lay on that GPU alone. Then `DeviceError`
-    names these results; the server can still be used.
 
     All methods raise `ParameterMismatchError` or `KeyMismatchError` for ciphertexts that were not
     made under the server's keys. If a key is missing, they raise `MissingKeyError`, which names the
@@ -274,128 +264,6 @@ class Server(Refreshing):
             )
         return self.with_bound(x, interval) if within else x
 
-    # ---- linear maps
-
-    @overload
-    def encode(self, map: LinearMap, level: int | None = None, scale: float = 0) -> EncodedMap: ...
-    @overload
-    def encode(self, map: MatrixProduct, level: int | None = None) -> EncodedMatrixProduct: ...
-    def encode(
-        self, map: LinearMap | MatrixProduct, level: int | None = None, scale: float = 0
-    ) -> EncodedMap | EncodedMatrixProduct:
-        """A linear map, or what products of encrypted matrices take, as plaintexts on the device.
-
-        Args:
-            map: by `ckks.linear_map` or `ckks.diagonals`; or a `ckks.MatrixProduct`.
-            level: of the operands, 1 … depth (of a `MatrixProduct` from 2 on); default: that of
-                fresh ciphertexts. Operands of a higher level are brought down to it.
-            scale: of a map's plaintexts, at least 1; 0: that of the level, which gives results the
-                scale of theirs.
-
-        `ParameterError` for another level or scale; `ShapeError` for a map of more than N/2 values;
-        `EncodingError` for values that are too large. (OpenFHE: EvalLinearTransformPrecompute;
-        Lattigo: lintrans.Encode.)
-        """
-        depth = self._parameters.depth
-        if isinstance(map, MatrixProduct):
-            start = depth if level is None else as_integer("level", level, 0, depth)
-            product = self._core.encode_product(map._core, start)
-            return EncodedMatrixProduct._wrap(product, self, map)
-        if not isinstance(map, LinearMap):
-            raise TypeError(f"map: a LinearMap is needed, not {type(map).__name__}")
-        place = depth if level is None else as_integer("level", level, 1, max(1, depth))
-        core = self._core.encode(map._core, place, as_real("scale", scale))
-        return EncodedMap._wrap(core, self, map)
-
-    def apply(self, a: Encrypted, map: LinearMap | EncodedMap) -> EncryptedArray:
-        """The linear map of each vector; `map @ x` is the same.
-
-        It takes a level (`NoiseError` if there is none, or if `a` is below the map's level). A
-        `LinearMap` is encoded for the level of `a` in this call; `encode` does it once for many. It
-        needs the keys of `map.rotations`. `ShapeError` unless vectors have as many values as a
-        matrix has columns, or a power of two that divides the period of diagonals. Rotations are
-        hoisted twice, in baby and giant steps (Bossuat, Mouchet, Troncoso-Pastoriza, Hubaux,
-        EUROCRYPT 2021, §4). (OpenFHE: EvalLinearTransform; Lattigo: lintrans.Evaluator.Evaluate.)
-        """
-        if isinstance(map, LinearMap):
-
-            def encoded(x: EncryptedArray) -> EncryptedArray:
-                _check_levels("a linear map", 1, x)
-                return self.apply(x, self.encode(map, x.level))
-
-            return self._as_one("apply", encoded, a)
-        x = self.upload(a)
-        if not isinstance(map, EncodedMap):
-            raise TypeError(f"map: a LinearMap or an EncodedMap is needed, not {shown(map)}")
-        self._check_own("map", map)
-        with needing("a linear map", "rotations=map.rotations"):
-            return self._wrap(self._core.apply(x._core, map._core), x.shape)
-
-    def _times(self, a: EncryptedArray, matrix: Numbers) -> EncryptedArray:
-        """`matrix @ x` of each vector x; a part of the matrix for each ciphertext of a vector."""
-        if a._each == 1 or matrix.ndim != 2:
-            return self.apply(a, linear_map(matrix))
-        if matrix.shape[1] != a.length:
-            raise ShapeError(
-                f"matrix: vectors of {a.length} values meet a matrix of {matrix.shape[1]} columns: "
-                "the numbers must be equal"
-            )
-        slots = self._parameters.slots
-        blocks = np.split(np.pad(matrix, ((0, 0), (0, -a.length % slots))), a._each, axis=1)
-        parts = (self._wrap(each, a.shape) for each in self._core.parts(a._core))
-        return functools.reduce(
-            self.add, (self.apply(x, linear_map(m)) for x, m in zip(parts, blocks, strict=True))
-        )
-
-    def matmul(
-        self,
-        a: Encrypted,
-        b: Encrypted,
-        product: MatrixProduct | EncodedMatrixProduct | None = None,
-    ) -> EncryptedArray:
-        """The products of encrypted matrices, which vectors hold row by row; shapes broadcast.
-
-        Args:
-            a, b: ciphertexts of vectors of rows·side·matrices and of side²·matrices values; the
-                product is as long as a.
-            product: the shape; or that, encoded by `encode`. Default: one square matrix in each
-                vector of b, and one with as many columns in each vector of a.
-
-        It takes two levels (`NoiseError` if there are fewer) and the keys of `product.rotations`. A
-        shape is encoded for the level of a and b in this call; `encode` does it once for many. It
-        takes about 2·rows + side rotations, and 2·rows products of ciphertexts, which are
-        relinearised once. `ShapeError` for vectors of other lengths, `DeviceError` for a product
-        that is encoded on another server. (Jiang, Kim, Lauter, Song, CCS 2018, with a level less.)
-        """
-        if product is None or isinstance(product, MatrixProduct):
-
-            def encoded(x: EncryptedArray, y: EncryptedArray) -> EncryptedArray:
-                shape = product_of(x.length, y.length) if product is None else product
-                _check_levels("a product of matrices", shape.depth, x, y)
-                return self.matmul(x, y, self.encode(shape, min(x.level, y.level)))
-
-            return self._as_one("multiply_matrices", encoded, a, b)
-        (x, y), shape = self._meet(a, b)
-        if not isinstance(product, EncodedMatrixProduct):
-            raise TypeError(
-                f"product: a MatrixProduct is needed, encoded or not, not {type(product).__name__}"
-            )
-        self._check_own("product", product)
-        with needing("a product of matrices", "rotations=product.rotations"):
-            core = self._core.multiply_matrices(x._core, y._core, product._core)
-            return self._wrap(core, shape)
-
-    def _as_one(
-        self, name: str, work: Callable[..., EncryptedArray], *operands: Encrypted
-    ) -> EncryptedArray:
-        """What `work` makes of arrays of one shape by several calls. A plan counts them as one."""
-        arrays, _ = self._meet(*operands)
-        return work(*arrays)
-
-    def _check_own(self, name: str, encoded: EncodedMap | EncodedMatrixProduct) -> None:
-        if encoded._server is not self:
-            raise DeviceError(f"{name}: it is encoded on another server")
-
     # ---- functions that composite polynomials make
 
     def sign(self, a: Encrypted, stages: SignStages) -> EncryptedArray:
@@ -585,15 +453,6 @@ class Server(Refreshing):
         elif not is_alone(prefix):
             values = repeated_rows(values, prefix, length, shape)
         return x, (np.ascontiguousarray(values), length), shape
-
-
-def _check_levels(what: str, depth: int, *operands: EncryptedArray) -> None:
-    level = min(x.level for x in operands)
-    if level < depth:
-        raise NoiseError(
-            f"{what} takes {depth} level{'s' * (depth != 1)}, and the ciphertexts have {level}: "
-            "take parameters with a larger depth, or bootstrap before"
-        )
 
 
 def _integer(value: int) -> int:

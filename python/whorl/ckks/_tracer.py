@@ -15,13 +15,15 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from .._core.plan import Following
 from .._core.progress import Report
-from .._ring.plan import Following, NoDevice
+from .._core.shown import counted
+from .._ring.plan import NoDevice
 from .._server import ckks as _lib
 from ..errors import NoiseError
-from ._arrays import EncryptedArray
+from ._arrays import Encrypted, EncryptedArray
 from ._parameters import Parameters
-from ._server import Encrypted, Server
+from ._server import Server
 from ._values import Bound, as_bounds
 
 
@@ -48,7 +50,7 @@ class Refresh:
     """Whether the function calls it. If not, it needs one more there: `x.bootstrap()`."""
 
     def __str__(self) -> str:
-        many = f"{self.count} ciphertext{'s' * (self.count != 1)} of {self.slots} slots"
+        many = f"{counted(self.count, 'ciphertext')} of {self.slots} slots"
         if self.called:
             return f"{self.line}: refreshes {many} at level {self.level}"
         by = f"{self.divisor:g}"
@@ -136,8 +138,7 @@ class _Recorder(NoDevice):
     @property
     def best_batch(self) -> int:
         """That of no device."""
-        best: int = self.server.best_batch
-        return best
+        return int(self.server.best_batch)
 
     # ---- bootstraps
 

@@ -10,32 +10,18 @@ from numpy.typing import ArrayLike
 
 from .._core.array import Shape
 from .._core.literal import as_real, as_text
-from .._core.numbers import real_or_complex
+from .._core.numbers import Numbers, real_or_complex
 from .._core.shown import counted
+from .._ring.arrays import as_rows
 from ..errors import EncodingError, ShapeError
 
 Packing = Literal["complex", "real", "coefficients"]
 Complexes = np.ndarray[Any, np.dtype[np.complex128]]
-Numbers = np.ndarray[Any, np.dtype[Any]]
 
 
 def as_vectors(values: ArrayLike, field: str) -> tuple[Numbers, Shape, int]:
-    """Vectors of k values, flattened, float64 or complex128; the shape of the array of vectors;
-    and k.
-
-    The last axis has the values of a vector. `ShapeError` for a single number, and if there are no
-    values.
-    """
+    """`as_rows` of numbers from users, as float64 or complex128."""
     return as_rows(real_or_complex(values, field), field)
-
-
-def as_rows(array: Numbers, field: str) -> tuple[Numbers, Shape, int]:
-    """The same of an array of any kind."""
-    if array.ndim == 0:
-        raise ShapeError(f"{field}: a single number is given, but a vector of values is needed")
-    if array.size == 0:
-        raise ShapeError(f"{field}: shape {array.shape} holds no values")
-    return np.ascontiguousarray(array).reshape(-1), array.shape[:-1], array.shape[-1]
 
 
 Bound: TypeAlias = float | tuple[float, float]

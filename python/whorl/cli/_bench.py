@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
@@ -49,6 +49,15 @@ RotationOption = Annotated[
 ]
 
 
+class _Bench(NamedTuple):
+    """What is measured on: a client and its server, ciphertexts of a batch, and timed runs."""
+
+    client: Client
+    server: Server
+    batch: int
+    runs: int
+
+
 def _record(
     bench: str,
     op: str,
@@ -73,16 +82,18 @@ def _start(
     transform: str | None,
     rotation: str,
     batch: int,
-) -> tuple[Client, Server, int]:
+    runs: int,
+) -> _Bench:
     client = Client(sets.find(name, allow_insecure=True))
     keys = client.evaluation_keys(threads, progress=True)
     # Any operation may be measured, since its failure probability is printed beside it.
     server = Server(keys, device, threads, transform=transform, rotation=rotation, allow_failure=1)
     on_gpu = server.devices[0].startswith("cuda")
-    return client, server, batch or (GPU_BATCH if on_gpu else 16 * server.threads)
+    return _Bench(client, server, batch or (GPU_BATCH if on_gpu else 16 * server.threads), runs)
 
 
-def _headline(chosen: Parameters, server: Server, batch: int, runs: int) -> None:
+def _headline(on: _Bench) -> None:
+    server, chosen = on.server, on.server.parameters
     insecure = "" if chosen.security.bits >= 128 else " (under 128)"
     pairs(
         [
@@ -91,7 +102,7 @@ def _headline(chosen: Parameters, server: Server, batch: int, runs: int) -> None
             ("device", server.device),
             ("threads", str(server.threads)),
             ("rotation", server.rotation),
-            ("batch, runs", f"{batch}, {runs} (median; smallest – largest)"),
+            ("batch, runs", f"{on.batch}, {on.runs} (median; smallest – largest)"),
         ]
     )
     out.print()
@@ -100,17 +111,18 @@ def _headline(chosen: Parameters, server: Server, batch: int, runs: int) -> None
 def _measure(
     bench: str,
     op: str,
-    server: Server,
-    batch: int,
-    runs: int,
+    on: _Bench,
     failure_log2: float,
-    one: Callable[[], object],
-    many: Callable[[], object],
+    call: Callable[..., object],
+    *inputs: Ciphertexts,
 ) -> list[dict[str, Any]]:
-    """Latency of a single ciphertext, and throughput of a batch."""
+    """Latency of `call` on the first ciphertext of each input, and throughput on all of them."""
+    server, batch, runs = on.server, on.batch, on.runs
     chosen, device = server.parameters, shared.hardware(server.devices)
-    single = shared.seconds_of(one, runs, f"{op}, one")
-    rates = [batch / seconds for seconds in shared.seconds_of(many, runs, f"{op}, {batch}")]
+    firsts = [each[:1] for each in inputs]
+    single = shared.seconds_of(lambda: call(*firsts), runs, f"{op}, one")
+    seconds = shared.seconds_of(lambda: call(*inputs), runs, f"{op}, {batch}")
+    rates = [batch / each for each in seconds]
     return [
         _record(bench, op, chosen, device, server.threads, 1, "s", single, failure_log2),
         _record(bench, op, chosen, device, server.threads, batch, "1/s", rates, failure_log2),
@@ -138,48 +150,30 @@ def _gate_failure(server: Server, name: str) -> float:
     return chosen.gate_failure_log2(inputs, p, server.transform)
 
 
-def _measure_gate(
-    name: str, client: Client, server: Server, batch: int, runs: int
-) -> list[dict[str, Any]]:
+def _measure_gate(name: str, on: _Bench) -> list[dict[str, Any]]:
+    server = on.server
     arity, p = _operands(name)
-    bits = np.random.default_rng().integers(0, 2, size=(arity, batch))
-    inputs = [client.encrypt(row, p, allow_failure=1) for row in bits]
-    singles = [each[:1] for each in inputs]
+    bits = np.random.default_rng().integers(0, 2, size=(arity, on.batch))
+    inputs = [on.client.encrypt(row, p, allow_failure=1) for row in bits]
 
-    def call(batches: list[Ciphertexts]) -> object:
+    def call(*batches: Ciphertexts) -> object:
         out = server.mux(*batches) if name == "mux" else server.gate(name, *batches)
         return out.to_host()
 
-    return _measure(
-        "gates",
-        name,
-        server,
-        batch,
-        runs,
-        _gate_failure(server, name),
-        lambda: call(singles),
-        lambda: call(inputs),
-    )
+    return _measure("gates", name, on, _gate_failure(server, name), call, *inputs)
 
 
-def _measure_table(
-    p: int, padding: bool, client: Client, server: Server, batch: int, runs: int
-) -> tuple[Lut, list[dict[str, Any]]]:
-    chosen, generator = server.parameters, np.random.default_rng()
+def _measure_table(p: int, padding: bool, on: _Bench) -> tuple[Lut, list[dict[str, Any]]]:
+    server, generator = on.server, np.random.default_rng()
+    chosen = server.parameters
     values = generator.integers(0, p, size=p)
     values[p // 2] = (1 - values[0]) % p  # not negacyclic: -f(0) would be -values[0]
     table_ = Lut(chosen, values, p, padding=padding)
-    many = client.encrypt(generator.integers(0, p, size=batch), p, padding, allow_failure=1)
-    one = many[:1]
+    many = on.client.encrypt(generator.integers(0, p, size=on.batch), p, padding, allow_failure=1)
+    op = "lut4" if padding and p == 16 else "evalfunc"
+    failure = chosen.lut_failure_log2(p, padding, not padding, server.transform)
     return table_, _measure(
-        "lut",
-        "lut4" if padding and p == 16 else "evalfunc",
-        server,
-        batch,
-        runs,
-        chosen.lut_failure_log2(p, padding, not padding, server.transform),
-        lambda: server.apply(table_, one).to_host(),
-        lambda: server.apply(table_, many).to_host(),
+        "lut", op, on, failure, lambda x: server.apply(table_, x).to_host(), many
     )
 
 
@@ -195,14 +189,13 @@ def _large(name: str, chosen: Parameters) -> tuple[str, int]:
     return op, log_modulus
 
 
-def _measure_large(
-    name: str, client: Client, server: Server, batch: int, runs: int
-) -> list[dict[str, Any]]:
+def _measure_large(name: str, on: _Bench) -> list[dict[str, Any]]:
     """A floor takes away as many bits as two rotations can, or all but one."""
+    server = on.server
     op, log_modulus = _large(name, server.parameters)
     p = 2 ** (log_modulus - 8)
-    messages = np.random.default_rng().integers(0, p, size=batch)
-    many = client.encrypt(messages, p, allow_failure=1)
+    messages = np.random.default_rng().integers(0, p, size=on.batch)
+    many = on.client.encrypt(messages, p, allow_failure=1)
     bits = min((2 * server.parameters.N // 256).bit_length() - 1, log_modulus - 9)
 
     def call(x: Ciphertexts) -> None:
@@ -215,10 +208,7 @@ def _measure_large(
                 digit.to_host()
 
     failure = server.parameters.sign_failure_log2(p, server.transform)
-    one = many[:1]
-    records = _measure(
-        *("large", op, server, batch, runs, failure), lambda: call(one), lambda: call(many)
-    )
+    records = _measure("large", op, on, failure, call, many)
     return [{**record, "log_modulus": log_modulus} for record in records]
 
 
@@ -254,33 +244,29 @@ Measured = tuple[list[dict[str, Any]], list[list[str]]]
 """Records, and rows of the table."""
 
 
-def _measure_ops(
-    names: list[str], client: Client, server: Server, batch: int, runs: int
-) -> Measured:
+def _measure_ops(names: list[str], on: _Bench) -> Measured:
     records, rows = [], []
     for name in names:
         if name in TABLES:
-            p = 16 if name == "lut4" else server.parameters.max_p
-            table_, pair = _measure_table(p, name == "lut4", client, server, batch, runs)
+            p = 16 if name == "lut4" else on.server.parameters.max_p
+            table_, pair = _measure_table(p, name == "lut4", on)
             rows.append(_row(f"{name}: p = {p}, {table_.kind}", pair))
         elif name.partition(":")[0] in LARGE:
-            pair = _measure_large(name, client, server, batch, runs)
+            pair = _measure_large(name, on)
             rows.append(_row(f"{pair[0]['op']}: modulus 2^{pair[0]['log_modulus']}", pair))
         else:
-            pair = _measure_gate(name, client, server, batch, runs)
+            pair = _measure_gate(name, on)
             rows.append(_row(name, pair))
         records += pair
     return records, rows
 
 
-def _measure_tables(
-    given: int | None, client: Client, server: Server, batch: int, runs: int
-) -> Measured:
-    chosen = server.parameters
+def _measure_tables(given: int | None, on: _Bench) -> Measured:
+    chosen = on.server.parameters
     p = given or chosen.max_p
     records, rows = [], []
     for padding in (True, False) if chosen.padding else (False,):
-        table_, pair = _measure_table(p, padding, client, server, batch, runs)
+        table_, pair = _measure_table(p, padding, on)
         records += pair
         rows.append(_row(f"p = {p}, {table_.kind}", pair))
     return records, rows
@@ -291,7 +277,7 @@ def _register(
     description: str,
     option: Any,
     check: Callable[[Any, str], Any],
-    measure: Callable[[Any, Client, Server, int, int], Measured],
+    measure: Callable[[Any, _Bench], Measured],
     headings: Sequence[str],
 ) -> None:
     """Adds a command. All share their options but one, which says what is measured."""
@@ -309,10 +295,10 @@ def _register(
         record: shared.Record = None,
     ) -> None:
         checked = check(what, params)
-        client, server, batch = _start(params, device, threads, transform, rotation, batch)
+        on = _start(params, device, threads, transform, rotation, batch, runs)
         if not as_json:
-            _headline(server.parameters, server, batch, runs)
-        records, rows = measure(checked, client, server, batch, runs)
+            _headline(on)
+        records, rows = measure(checked, on)
         if not as_json:
             table([*headings, "failure"], rows)
         shared.publish(records, as_json, record)

@@ -146,18 +146,10 @@ def ckks(
     multiplies, relinearises, rescales and downloads. Parameters are chosen as
     `whorl.ckks.parameters` does, with bootstrapping for bootstrap, or are those of --set.
     """
+    given = locals()
     names = ring_bench.chosen_ops(op, ON_SERVER)
     refreshes = "bootstrap" in names
-    needs = {
-        "depth": depth,
-        "scale_bits": scale_bits,
-        "slots": slots,
-        "value_bits": value_bits,
-        "ring": ring,
-        "dnum": dnum,
-        "word_bits": word_bits,
-    }
-    chosen = _chosen(set_name, refreshes, needs)
+    chosen = _chosen(set_name, refreshes, {name: given[name] for name in scheme.CHOOSING})
     refreshed = 1 << (slots - 1).bit_length() if slots else chosen.slots
     if level > chosen.depth:
         raise ParameterError(f"level: {level} is above the depth, {chosen.depth}")

@@ -25,6 +25,8 @@ ValueBits = Annotated[
 WordBits = Annotated[int, typer.Option(help="32, or 64 for scales of 46 bits and more.")]
 
 
+CHOOSING = ("depth", "scale_bits", "slots", "value_bits", "ring", "dnum", "word_bits")
+"""Options by which parameters are chosen, with and without bootstraps."""
 MOST_VALUES = 1 << 24
 """Of a matrix that is given by its shape."""
 
@@ -76,17 +78,8 @@ def _keygen(
         ),
     ] = 0,
 ) -> tuple[Any, dict[str, Any]]:
-    needs = {
-        "depth": depth,
-        "scale_bits": scale_bits,
-        "slots": slots,
-        "value_bits": value_bits,
-        "ring": ring,
-        "dnum": dnum,
-        "word_bits": word_bits,
-        "coefficients_last": coefficients_last,
-        "arcsine": arcsine,
-    }
+    given = locals()
+    needs = {name: given[name] for name in (*CHOOSING, "coefficients_last", "arcsine")}
     if params:
         stands_alone(_keygen, "--params", needs)
         chosen = sets.find_ckks(params, allow_insecure)

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from .._core.progress import bar
+from .._core.shown import counted
 from . import _completion as completion
 from . import _expressions, _frames, _passphrase, _values
 from . import _files as files
@@ -155,18 +156,8 @@ def evaluate(
         with bar("preparing keys"):
             server = chosen.server(chosen, evaluation, device, threads, **of_server)
         # Whatever has become of the files since their headers were read.
-        arrays = [
-            chosen.part("Ciphertexts").load(
-                path,
-                allow_insecure,
-                max_bytes,
-                max_count=max_count,
-                max_expanded_bytes=max_expanded_bytes,
-                expect_parameters=evaluation.parameters,
-                expect_key=of_keys.key.hex(),
-            )
-            for path in job.paths
-        ]
+        limits = max_bytes, max_count, max_expanded_bytes
+        arrays = [_load(chosen, path, allow_insecure, limits, evaluation) for path in job.paths]
         started = time.perf_counter()
         result = _in_pieces(server, arrays, job)
         took = time.perf_counter() - started
@@ -217,22 +208,35 @@ def decrypt(
         *(allow_insecure, allow_readable_by_others),
     )
     with bar("decrypting"):
-        array = chosen.part("Ciphertexts").load(
-            ciphertexts,
-            allow_insecure,
-            max_bytes,
-            max_count=max_count,
-            max_expanded_bytes=max_expanded_bytes,
-            expect_parameters=client.parameters,
-            expect_key=client.key_id,
-        )
+        limits = max_bytes, max_count, max_expanded_bytes
+        array = _load(chosen, ciphertexts, allow_insecure, limits, client)
         values = chosen.decrypt(chosen, client, secret, array, **options)
     _values.write(values, output, as_json, force)
 
 
+def _load(
+    scheme: Scheme,
+    path: Path,
+    allow_insecure: bool,
+    limits: tuple[int | None, int | None, int | None],
+    like: Any,
+) -> Any:
+    """Ciphertexts that have the parameters and the key of `like`."""
+    max_bytes, max_count, max_expanded_bytes = limits
+    return scheme.part("Ciphertexts").load(
+        path,
+        allow_insecure,
+        max_bytes,
+        max_count=max_count,
+        max_expanded_bytes=max_expanded_bytes,
+        expect_parameters=like.parameters,
+        expect_key=like.key_id,
+    )
+
+
 def _about(array: Any) -> str:
     shape = f" of shape {array.shape}" if array.ndim > 1 else ""
-    return f"{array.size} ciphertext{'s' * (array.size != 1)}{shape}"
+    return counted(array.size, "ciphertext") + shape
 
 
 @dataclass(frozen=True)

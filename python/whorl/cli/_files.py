@@ -49,36 +49,16 @@ def whole(text: str | int) -> int:
     return value
 
 
-MaxBytes = Annotated[
-    int | None,
-    typer.Option(
-        "--max-bytes",
-        metavar="BYTES",
-        parser=whole,
-        help="What the ciphertexts of a file may take, in the file and in memory.",
-        show_default="2^32",
-    ),
-]
-MaxCount = Annotated[
-    int | None,
-    typer.Option(
-        "--max-count",
-        metavar="COUNT",
-        parser=whole,
-        help="How many ciphertexts a file may hold.",
-        show_default="any number",
-    ),
-]
-Expanded = Annotated[
-    int | None,
-    typer.Option(
-        "--max-expanded-bytes",
-        metavar="BYTES",
-        parser=whole,
-        help="What the fresh ciphertexts of a file, which travel as seeds, may take in memory.",
-        show_default="2^28",
-    ),
-]
+def _bound(name: str, unit: str, help: str, default: str) -> Any:
+    return typer.Option(name, metavar=unit, parser=whole, help=help, show_default=default)
+
+
+_BYTES = "What the ciphertexts of a file may take, in the file and in memory."
+_EXPANDED = "What the fresh ciphertexts of a file, which travel as seeds, may take in memory."
+_COUNT = "How many ciphertexts a file may hold."
+MaxBytes = Annotated[int | None, _bound("--max-bytes", "BYTES", _BYTES, "2^32")]
+MaxCount = Annotated[int | None, _bound("--max-count", "COUNT", _COUNT, "any number")]
+Expanded = Annotated[int | None, _bound("--max-expanded-bytes", "BYTES", _EXPANDED, "2^28")]
 Force = Annotated[
     bool, typer.Option("--force", help="Replace files that exist, but no secret key.")
 ]

@@ -69,7 +69,7 @@ def _file(path: Path) -> list[tuple[str, str]]:
     ]
     key, kind = frame["key_id"].hex(), str(frame["type"])
     known = f"{', '.join(named) or 'none of the named sets'}, "
-    if kind.startswith(("BGV", "CKKS")):  # which have no named sets
+    if kind.startswith(tuple(_SCHEMES)):  # which have no named sets
         known = ""
     return [
         ("file", str(path)),
@@ -81,20 +81,15 @@ def _file(path: Path) -> list[tuple[str, str]]:
     ]
 
 
+_SCHEMES = {"BGV": "bgv", "CKKS": "ckks"}
+"""First word of a file's type -> package; other types are of FHEW/TFHE."""
 _READERS = {
-    "parameters": ("whorl.binfhe", "Parameters"),
-    "evaluation keys": ("whorl.binfhe", "EvaluationKeys"),
-    "ciphertexts": ("whorl.binfhe", "Ciphertexts"),
-    "BGV parameters": ("whorl.bgv", "Parameters"),
-    "BGV evaluation keys": ("whorl.bgv", "EvaluationKeys"),
-    "BGV public key": ("whorl.bgv", "PublicKey"),
-    "BGV ciphertexts": ("whorl.bgv", "Ciphertexts"),
-    "CKKS parameters": ("whorl.ckks", "Parameters"),
-    "CKKS evaluation keys": ("whorl.ckks", "EvaluationKeys"),
-    "CKKS public key": ("whorl.ckks", "PublicKey"),
-    "CKKS ciphertexts": ("whorl.ckks", "Ciphertexts"),
+    "parameters": "Parameters",
+    "evaluation keys": "EvaluationKeys",
+    "public key": "PublicKey",
+    "ciphertexts": "Ciphertexts",
 }
-"""Type of a file -> module and class that read it."""
+"""What a type of files is called behind its scheme -> class that reads it."""
 _REFLECTIONS = {
     "BGV evaluation keys": ("exchange of rows", "swap_rows"),
     "CKKS evaluation keys": ("conjugation", "conjugate"),
@@ -106,36 +101,36 @@ _SHOWN = 12
 
 def _contents(path: Path, kind: str, **limits: int | None) -> list[tuple[str, str]]:
     """What a file holds; nothing of a secret key or a table. `Error` if it is damaged."""
-    if kind not in _READERS:
+    scheme, _, what = kind.partition(" ")
+    package, what = (_SCHEMES[scheme], what) if scheme in _SCHEMES else ("binfhe", kind)
+    if what not in _READERS:
         return []
-    module, name = _READERS[kind]
-    loaded: Any = getattr(importlib.import_module(module), name).load(
-        path, allow_insecure=True, **limits
-    )
-    if name == "Ciphertexts":
-        return _ciphertexts(loaded, module)
+    module = importlib.import_module(f"whorl.{package}")
+    loaded: Any = getattr(module, _READERS[what]).load(path, allow_insecure=True, **limits)
+    if what == "ciphertexts":
+        return _ciphertexts(loaded, package)
     made_under = loaded.parameters
     rows = [*made_under._details(), ("security", f"{rounded.bits(made_under.security_bits)} bits")]
     if kind in _REFLECTIONS:
-        what, attribute = _REFLECTIONS[kind]
+        reflection, attribute = _REFLECTIONS[kind]
         held = loaded.rotations
         listed = ", ".join(map(str, held[:_SHOWN])) or "none"
         more = f", … ({len(held)} in all)" if len(held) > _SHOWN else ""
         rows += [
             ("relinearise", f"up to {loaded.relinearise} parts"),
             ("rotations", f"{listed}{more}"),
-            (what, "yes" if getattr(loaded, attribute) else "no"),
+            (reflection, "yes" if getattr(loaded, attribute) else "no"),
         ]
     return rows
 
 
-def _ciphertexts(array: Any, module: str) -> list[tuple[str, str]]:
+def _ciphertexts(array: Any, package: str) -> list[tuple[str, str]]:
     rows = [("ciphertexts", str(array.size)), ("shape", str(array.shape))]
-    if module == "whorl.binfhe":
+    if package == "binfhe":
         padding = "under a padding bit" if array.padding else "without a padding bit"
         return [*rows, ("p", f"{array.p}, {padding}")]
     chosen = array.parameters
-    if module == "whorl.ckks":
+    if package == "ckks":
         return [*rows, *array._details()]
     return [
         *rows,

@@ -145,17 +145,19 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="The literal, as JSON.")] = False,
 ) -> None:
     """Everything about one set: fields, security, failure probability, noise."""
-    if name in ckks.parameter_sets():
-        _show_ckks(name, as_json)
-        return
-    chosen = parameters(name, allow_insecure=True)
+    of_ckks = name in ckks.parameter_sets()
+    chosen: Any = (ckks.parameters if of_ckks else parameters)(name, allow_insecure=True)
     literal = dict(chosen.literal())
     if as_json:
         typer.echo(json.dumps(literal))
         return
     rows = [(field, str(value)) for field, value in literal.items()]
-    rows += [
-        ("digest", chosen.digest),
+    rows.append(("digest", chosen.digest))
+    pairs(rows + (_facts_of_ckks(chosen) if of_ckks else _facts(chosen)))
+
+
+def _facts(chosen: Parameters) -> list[tuple[str, str]]:
+    rows = [
         ("security of the LWE key", f"{rounded.bits(chosen.security.lwe_bits)} bits"),
         ("security of the ring key", f"{rounded.bits(chosen.security.ring_bits)} bits"),
         ("failure probability", rounded.chance(chosen.failure_log2)),
@@ -167,22 +169,18 @@ def show(
         if deviations:
             name = f"standard deviation, {field.replace('_', ' ')}"
             rows.append((name, ", ".join(f"{each:.6g}" for each in deviations)))
-    pairs(rows)
+    return rows
 
 
-def _show_ckks(name: str, as_json: bool) -> None:
-    chosen = ckks.parameters(name, allow_insecure=True)
-    if as_json:
-        typer.echo(json.dumps(chosen.literal()))
-        return
-    rows = [(field, str(value)) for field, value in chosen.literal().items()]
-    rows += [("digest", chosen.digest), ("security", f"{rounded.bits(chosen.security_bits)} bits")]
-    if chosen.bootstrap is not None:
-        rows += [
-            ("security of the sparse key", f"{rounded.bits(chosen.sparse_security_bits)} bits"),
-            ("failure probability of a bootstrap", rounded.chance(chosen.log2_failure)),
-        ]
-    pairs(rows)
+def _facts_of_ckks(chosen: ckks.Parameters) -> list[tuple[str, str]]:
+    security = ("security", f"{rounded.bits(chosen.security_bits)} bits")
+    if chosen.bootstrap is None:
+        return [security]
+    return [
+        security,
+        ("security of the sparse key", f"{rounded.bits(chosen.sparse_security_bits)} bits"),
+        ("failure probability of a bootstrap", rounded.chance(chosen.log2_failure)),
+    ]
 
 
 @app.command()

@@ -72,7 +72,7 @@ def find(text: str, allow_insecure: bool = False) -> Parameters:
     return parameters(_literal(text, parameter_sets), allow_insecure)
 
 
-def find_ckks(text: str, allow_insecure: bool = False) -> ckks.Parameters:
+def find_ckks(text: str, allow_insecure: bool) -> ckks.Parameters:
     """The same of CKKS."""
     found = _literal(text, ckks.parameter_sets)
     if isinstance(found, str):

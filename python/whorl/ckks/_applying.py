@@ -1,0 +1,160 @@
+"""What a server does with linear maps, and with matrices that are encrypted."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import overload
+
+import numpy as np
+
+from .._core.literal import as_integer, as_real
+from .._core.numbers import Numbers
+from .._core.shown import counted, shown
+from .._ring.server import RingServer, needing
+from .._server import ckks as _lib
+from ..errors import DeviceError, NoiseError, ShapeError
+from ._arrays import Encrypted, EncryptedArray
+from ._ciphertexts import Ciphertexts
+from ._keys import EvaluationKeys
+from ._linear_maps import EncodedMap, LinearMap, linear_map
+from ._matrices import EncodedMatrixProduct, MatrixProduct, product_of
+from ._parameters import Parameters
+
+
+class Applying(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
+    """The part of a `Server` that applies linear maps and multiplies matrices."""
+
+    __slots__ = ()
+
+    _core: _lib.Server
+    _parameters: Parameters
+
+    @overload
+    def encode(self, map: LinearMap, level: int | None = None, scale: float = 0) -> EncodedMap: ...
+    @overload
+    def encode(self, map: MatrixProduct, level: int | None = None) -> EncodedMatrixProduct: ...
+    def encode(
+        self, map: LinearMap | MatrixProduct, level: int | None = None, scale: float = 0
+    ) -> EncodedMap | EncodedMatrixProduct:
+        """A linear map, or what products of encrypted matrices take, as plaintexts on the device.
+
+        Args:
+            map: by `ckks.linear_map` or `ckks.diagonals`; or a `ckks.MatrixProduct`.
+            level: of the operands, 1 … depth (of a `MatrixProduct` from 2 on); default: that of
+                fresh ciphertexts. Operands of a higher level are brought down to it.
+            scale: of a map's plaintexts, at least 1; 0: that of the level, which gives results the
+                scale of theirs.
+
+        `ParameterError` for another level or scale; `ShapeError` for a map of more than N/2 values;
+        `EncodingError` for values that are too large. (OpenFHE: EvalLinearTransformPrecompute;
+        Lattigo: lintrans.Encode.)
+        """
+        depth = self._parameters.depth
+        if isinstance(map, MatrixProduct):
+            start = depth if level is None else as_integer("level", level, 0, depth)
+            product = self._core.encode_product(map._core, start)
+            return EncodedMatrixProduct._wrap(product, self, map)
+        if not isinstance(map, LinearMap):
+            raise TypeError(f"map: a LinearMap is needed, not {type(map).__name__}")
+        place = depth if level is None else as_integer("level", level, 1, max(1, depth))
+        core = self._core.encode(map._core, place, as_real("scale", scale))
+        return EncodedMap._wrap(core, self, map)
+
+    def apply(self, a: Encrypted, map: LinearMap | EncodedMap) -> EncryptedArray:
+        """The linear map of each vector; `map @ x` is the same.
+
+        It takes a level (`NoiseError` if there is none, or if `a` is below the map's level). A
+        `LinearMap` is encoded for the level of `a` in this call; `encode` does it once for many. It
+        needs the keys of `map.rotations`. `ShapeError` unless vectors have as many values as a
+        matrix has columns, or a power of two that divides the period of diagonals. Rotations are
+        hoisted twice, in baby and giant steps (Bossuat, Mouchet, Troncoso-Pastoriza, Hubaux,
+        EUROCRYPT 2021, §4). (OpenFHE: EvalLinearTransform; Lattigo: lintrans.Evaluator.Evaluate.)
+        """
+        if isinstance(map, LinearMap):
+
+            def encoded(x: EncryptedArray) -> EncryptedArray:
+                _check_levels("a linear map", 1, x)
+                return self.apply(x, self.encode(map, x.level))
+
+            return self._as_one("apply", encoded, a)
+        x = self.upload(a)
+        if not isinstance(map, EncodedMap):
+            raise TypeError(f"map: a LinearMap or an EncodedMap is needed, not {shown(map)}")
+        self._check_own("map", map)
+        with needing("a linear map", "rotations=map.rotations"):
+            return self._wrap(self._core.apply(x._core, map._core), x.shape)
+
+    def _times(self, a: EncryptedArray, matrix: Numbers) -> EncryptedArray:
+        """`matrix @ x` of each vector x; a part of the matrix for each ciphertext of a vector."""
+        if a._each == 1 or matrix.ndim != 2:
+            return self.apply(a, linear_map(matrix))
+        if matrix.shape[1] != a.length:
+            raise ShapeError(
+                f"matrix: vectors of {a.length} values meet a matrix of {matrix.shape[1]} columns: "
+                "the numbers must be equal"
+            )
+        slots = self._parameters.slots
+        blocks = np.split(np.pad(matrix, ((0, 0), (0, -a.length % slots))), a._each, axis=1)
+        parts = (self._wrap(each, a.shape) for each in self._core.parts(a._core))
+        return functools.reduce(
+            self.add, (self.apply(x, linear_map(m)) for x, m in zip(parts, blocks, strict=True))
+        )
+
+    def matmul(
+        self,
+        a: Encrypted,
+        b: Encrypted,
+        product: MatrixProduct | EncodedMatrixProduct | None = None,
+    ) -> EncryptedArray:
+        """The products of encrypted matrices, which vectors hold row by row; shapes broadcast.
+
+        Args:
+            a, b: ciphertexts of vectors of rows·side·matrices and of side²·matrices values; the
+                product is as long as a.
+            product: the shape; or that, encoded by `encode`. Default: one square matrix in each
+                vector of b, and one with as many columns in each vector of a.
+
+        It takes two levels (`NoiseError` if there are fewer) and the keys of `product.rotations`. A
+        shape is encoded for the level of a and b in this call; `encode` does it once for many. It
+        takes about 2·rows + side rotations, and 2·rows products of ciphertexts, which are
+        relinearised once. `ShapeError` for vectors of other lengths, `DeviceError` for a product
+        that is encoded on another server. (Jiang, Kim, Lauter, Song, CCS 2018, with a level less.)
+        """
+        if product is None or isinstance(product, MatrixProduct):
+
+            def encoded(x: EncryptedArray, y: EncryptedArray) -> EncryptedArray:
+                shape = product_of(x.length, y.length) if product is None else product
+                _check_levels("a product of matrices", shape.depth, x, y)
+                return self.matmul(x, y, self.encode(shape, min(x.level, y.level)))
+
+            return self._as_one("multiply_matrices", encoded, a, b)
+        (x, y), shape = self._meet(a, b)
+        if not isinstance(product, EncodedMatrixProduct):
+            raise TypeError(
+                f"product: a MatrixProduct is needed, encoded or not, not {type(product).__name__}"
+            )
+        self._check_own("product", product)
+        with needing("a product of matrices", "rotations=product.rotations"):
+            core = self._core.multiply_matrices(x._core, y._core, product._core)
+            return self._wrap(core, shape)
+
+    def _as_one(
+        self, name: str, work: Callable[..., EncryptedArray], *operands: Encrypted
+    ) -> EncryptedArray:
+        """What `work` makes of arrays of one shape by several calls. A plan counts them as one."""
+        arrays, _ = self._meet(*operands)
+        return work(*arrays)
+
+    def _check_own(self, name: str, encoded: EncodedMap | EncodedMatrixProduct) -> None:
+        if encoded._server is not self:
+            raise DeviceError(f"{name}: it is encoded on another server")
+
+
+def _check_levels(what: str, depth: int, *operands: EncryptedArray) -> None:
+    level = min(x.level for x in operands)
+    if level < depth:
+        raise NoiseError(
+            f"{what} takes {counted(depth, 'level')}, and the ciphertexts have {level}: "
+            "take parameters with a larger depth, or bootstrap before"
+        )
