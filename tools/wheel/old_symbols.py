@@ -128,7 +128,8 @@ def main() -> None:
     )  # fmt: skip
     loader = system(LOADERS[arguments.target or f"{platform.machine()}-linux-gnu"])
     (folder / "libc.so").write_text(
-        f"GROUP ( {folder}/libc.so.6 {compat} {system('libc_nonshared.a')} AS_NEEDED ( {loader} ) )\n"
+        f"GROUP ( {folder}/libc.so.6 {compat} {system('libc_nonshared.a')} "
+        f"AS_NEEDED ( {loader} ) )\n"
     )
     (folder / "flags").write_text(
         f"-L{folder} -Wl,--exclude-libs,ALL -lstdc++ -l:libstdc++.a -lm "
