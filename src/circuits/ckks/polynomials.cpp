@@ -14,7 +14,7 @@
 
 #include "math/memory.h"
 #include "math/text.h"
-#include "schemes/ckks/access.h"
+#include "schemes/ckks/server_state.h"
 #include "whorl/error.h"
 
 namespace whorl::ckks {

@@ -1,4 +1,6 @@
 // Switching from one secret, or a power or image of it, to another.
+#pragma once
+
 #include <algorithm>
 #include <optional>
 
@@ -93,44 +95,6 @@ void WordEvaluator<Word>::check_switch(const char* what, const Array& a, const K
     throw ParameterError(std::string(what) + ": primes " +
                          (a.basis() - key.layout().chain).describe() + " are not of the key's, " +
                          key.layout().chain.describe());
-}
-
-template <class Word>
-Array WordEvaluator<Word>::digits(const Array& a, unsigned part,
-                                  const ring::KeyLayout& layout) const {
-  this->check_evaluation("digits", a);
-  plan_->check_layout("digits", layout);
-  if (part >= a.parts() || !layout.chain.includes(a.basis()))
-    throw ShapeError("digits: part " + std::to_string(part) + " over primes " +
-                     a.basis().describe() + " is asked for; the array has " +
-                     std::to_string(a.parts()) + " parts, and the key has the primes " +
-                     layout.chain.describe());
-  const ring::Basis rows = a.basis() | layout.special;
-  const Shape shape{static_cast<unsigned>(digits_over(a.basis(), layout)), rows, a.count(),
-                    Form::evaluation};
-  return make(
-      shape,
-      [&](const Site& site, Slice out, const View& x) {
-        site.rns().extend(site.tables, a.basis(), layout.digits, rows, ring::Lift::exact,
-                          x.parts(part, 1), out);
-      },
-      a);
-}
-
-template <class Word>
-Array WordEvaluator<Word>::inner_product(const Array& digits, const Key& key,
-                                         std::uint32_t g) const {
-  this->check_evaluation("inner_product", digits);
-  const ring::Basis basis = digits.basis() - key.layout().special;
-  Shape shape = digits.shape();
-  shape.parts = 2;
-  return make(
-      shape,
-      [&](const Site& site, Slice out, const View& x) {
-        const auto with = key_on(site, key);
-        site.rns().inner_product(*with, site.tables, basis, g, x.all, out);
-      },
-      digits);
 }
 
 template <class Word>
@@ -310,36 +274,5 @@ std::vector<Array> WordEvaluator<Word>::turned(const Pieces& pieces, const Array
   for (const std::uint32_t g : gs) arrays.push_back(g == 1 ? a : this->wrap(*image++));
   return arrays;
 }
-
-#define WHORL_INSTANTIATE(Word)                                                                    \
-  template std::shared_ptr<const Key> WordEvaluator<Word>::prepare(                                \
-      const SwitchKeyData&, std::shared_ptr<run::KeyBudget>) const;                                \
-  template auto WordEvaluator<Word>::digits_of(const Site&, const ring::Basis&,                    \
-                                               const ring::KeyLayout&, ConstSlice, std::size_t)    \
-      const->Buffer;                                                                               \
-  template auto WordEvaluator<Word>::product_of(const Site&, const PreparedKey&,                   \
-                                                const ring::Basis&, std::uint32_t, const Buffer&)  \
-      const->Buffer;                                                                               \
-  template auto WordEvaluator<Word>::product_of(const Site&, const PreparedKey&,                   \
-                                                const ring::Basis&, ConstSlice,                    \
-                                                const backend::ScaledTerm<Word>&) const->Buffer;   \
-  template void WordEvaluator<Word>::check_switch(const char*, const Array&, const Key&) const;    \
-  template Array WordEvaluator<Word>::digits(const Array&, unsigned, const ring::KeyLayout&)       \
-      const;                                                                                       \
-  template Array WordEvaluator<Word>::inner_product(const Array&, const Key&, std::uint32_t)       \
-      const;                                                                                       \
-  template Array WordEvaluator<Word>::key_switch(const Array&, const Key&, std::uint64_t) const;   \
-  template Array WordEvaluator<Word>::relinearise(const Array&, const Keys&, std::uint64_t) const; \
-  template std::vector<Word> WordEvaluator<Word>::product_modulo(const ring::Basis&,               \
-                                                                 const ring::Basis&) const;        \
-  template Array WordEvaluator<Word>::relinearise(const Array&, const Keys&, const ring::Basis&,   \
-                                                  std::uint64_t) const;                            \
-  template Array WordEvaluator<Word>::relinearised_product(                                        \
-      const Array&, const Array&, const ProductEnd&, const Keys&, const ring::Basis&,              \
-      std::uint64_t) const;                                                                        \
-  template std::vector<Array> WordEvaluator<Word>::automorphisms(                                  \
-      const Array&, std::span<const std::uint32_t>, const Keys&, std::uint64_t) const;
-WHORL_INSTANTIATE(std::uint32_t)
-WHORL_INSTANTIATE(std::uint64_t)
 
 }  // namespace whorl::lattice::rlwe
