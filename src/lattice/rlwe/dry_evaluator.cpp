@@ -182,6 +182,15 @@ std::shared_ptr<const Key> DryEvaluator::prepare(const SwitchKeyData& data,
       data.g, data.power, data.layout, 0, std::move(budget),
       [](const backend::Queue&) -> run::SizedKey { throw DeviceError("a dry run uses no key"); });
 }
+Array DryEvaluator::digits(const Array& a, unsigned, const ring::KeyLayout& layout) const {
+  const auto used = std::ranges::count_if(
+      layout.digits, [&](const ring::Basis& digit) { return !(digit & a.basis()).empty(); });
+  return of(a, static_cast<unsigned>(used), a.basis() | layout.special, a.count());
+}
+Array DryEvaluator::inner_product(const Array& digits, const Key&, std::uint32_t) const {
+  count(&RingCosts::key_switches, digits.count());
+  return of(digits, 2, digits.basis(), digits.count());
+}
 Array DryEvaluator::key_switch(const Array& a, const Key&, std::uint64_t) const {
   count(&RingCosts::key_switches, a.count());
   return of(a, 2, a.basis(), a.count());

@@ -154,6 +154,11 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
 
   virtual std::shared_ptr<const Key> prepare(const SwitchKeyData& data,
                                              std::shared_ptr<run::KeyBudget> budget) const = 0;
+  /// Decomposes part `part` of `a` for keys of that layout. The result has one part for each digit
+  /// of a's basis, over this basis and the special primes of the layout.
+  virtual Array digits(const Array& a, unsigned part, const ring::KeyLayout& layout) const = 0;
+  /// sum_d digits_d(X^g)·key_d: two parts over the digits' basis.
+  virtual Array inner_product(const Array& digits, const Key& key, std::uint32_t g) const = 0;
   /// c_0 + c_1·s' to two parts under s, of a key from s' = s(X^g)^power: the parts at X^(key.g()).
   virtual Array key_switch(const Array& a, const Key& key, std::uint64_t t) const = 0;
   /// Brings `a` to two parts, by the keys of s^2 … s^(parts - 1).

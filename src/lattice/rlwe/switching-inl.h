@@ -98,6 +98,44 @@ void WordEvaluator<Word>::check_switch(const char* what, const Array& a, const K
 }
 
 template <class Word>
+Array WordEvaluator<Word>::digits(const Array& a, unsigned part,
+                                  const ring::KeyLayout& layout) const {
+  this->check_evaluation("digits", a);
+  plan_->check_layout("digits", layout);
+  if (part >= a.parts() || !layout.chain.includes(a.basis()))
+    throw ShapeError("digits: part " + std::to_string(part) + " over primes " +
+                     a.basis().describe() + " is asked for; the array has " +
+                     std::to_string(a.parts()) + " parts, and the key has the primes " +
+                     layout.chain.describe());
+  const ring::Basis rows = a.basis() | layout.special;
+  const Shape shape{static_cast<unsigned>(digits_over(a.basis(), layout)), rows, a.count(),
+                    Form::evaluation};
+  return make(
+      shape,
+      [&](const Site& site, Slice out, const View& x) {
+        site.rns().extend(site.tables, a.basis(), layout.digits, rows, ring::Lift::exact,
+                          x.parts(part, 1), out);
+      },
+      a);
+}
+
+template <class Word>
+Array WordEvaluator<Word>::inner_product(const Array& digits, const Key& key,
+                                         std::uint32_t g) const {
+  this->check_evaluation("inner_product", digits);
+  const ring::Basis basis = digits.basis() - key.layout().special;
+  Shape shape = digits.shape();
+  shape.parts = 2;
+  return make(
+      shape,
+      [&](const Site& site, Slice out, const View& x) {
+        const auto with = key_on(site, key);
+        site.rns().inner_product(*with, site.tables, basis, g, x.all, out);
+      },
+      digits);
+}
+
+template <class Word>
 Array WordEvaluator<Word>::key_switch(const Array& a, const Key& key, std::uint64_t t) const {
   check_switch("key_switch", a, key);
   if (a.parts() != 2)

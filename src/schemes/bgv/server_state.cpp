@@ -149,7 +149,7 @@ std::vector<Array> Server::State::automorphisms(const Array& x,
     const Array two = a.info_.parts > 2 ? relinearised(a.info_, residues(a)) : a;
     const auto turned = evaluator->automorphisms(residues(two), gs, keys, account.divisor());
     const Info info = account.rotate(two.info_);
-    return images_of(two, gs, turned, [&](const rlwe::Array& x) { return array(info, x); });
+    return images_of(two, gs, turned, [&](const rlwe::Array& each) { return array(info, each); });
   });
 }
 

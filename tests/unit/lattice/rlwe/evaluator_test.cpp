@@ -83,6 +83,9 @@ TYPED_TEST(RlweEvaluator, BitsDoNotDependOnTheFleet) {
     keep(e->extend(z, plan.all(), ring::Lift::exact));
     keep(e->restrict(x, ring::Basis{0, 2, 3}));
     keep(e->transform(e->transform(x, Form::coefficient), Form::evaluation));
+    const Array digits = e->digits(z, 1, plan.key_layout());
+    keep(digits);
+    keep(e->inner_product(digits, held.get(3, 1), 3));
     keep(e->take(x, some));
     keep(e->take(one, std::vector<std::uint32_t>(many, 0)));
     const std::vector<Array> arrays = {x, one, e->take(y, some), x};
