@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 from support import ROOT
 
-FOLDERS = ("apps", "bench", "docs", "rtl")
+FOLDERS = ("apps", "bench", "docs", "packaging", "rtl")
 PAGES = sorted([*ROOT.glob("*.md"), *(page for f in FOLDERS for page in ROOT.glob(f"{f}/**/*.md"))])
 SOURCES = ("include", "src", "python", "bench", "tools", "tests", "apps")
 

@@ -20,6 +20,7 @@ OUTSIDE = {
     "ARCHITECTURE.md": "project/architecture.md",
     "CONTRIBUTING.md": "project/contributing.md",
     "CHANGELOG.md": "project/changelog.md",
+    "packaging/README.md": "project/packaging.md",
     "rtl/README.md": "project/rtl.md",
     "rtl/vendor/README.md": "project/rtl-vendor.md",
     "bench/results/peers/README.md": "performance/peers.md",
