@@ -35,7 +35,7 @@ app.command("info")(_info.info)
 _bench.app.command("bgv")(_bench_bgv.bgv)
 _bench.app.command("ckks")(_bench_ckks.ckks)
 app.add_typer(_bench.app, name="bench")
-app.command("demo")(_demo.demo)
+app.command("demo", context_settings=_demo.SETTINGS)(_demo.demo)
 app.add_typer(_rtl.app, name="rtl")
 
 
