@@ -14,7 +14,7 @@ import typer
 
 from .. import __version__
 from ..errors import Error
-from . import _bench, _bench_bgv, _bench_ckks, _demo, _info, _interrupt, _params, _rtl
+from . import _bench, _bench_bgv, _bench_ckks, _demo, _doctor, _info, _interrupt, _params, _rtl
 from ._bgv import BGV
 from ._binfhe import BINFHE
 from ._ckks import CKKS
@@ -26,11 +26,13 @@ app = typer.Typer(
     name="whorl",
     help="Compute on encrypted data: Boolean gates, look-up tables, exact and approximate vectors.",
     no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
 
 register(app, [BINFHE, BGV, CKKS])
 app.add_typer(_params.app, name="params")
+app.command("doctor")(_doctor.doctor)
 app.command("info")(_info.info)
 _bench.app.command("bgv")(_bench_bgv.bgv)
 _bench.app.command("ckks")(_bench_ckks.ckks)
