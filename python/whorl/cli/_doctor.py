@@ -9,6 +9,7 @@ import os
 import platform
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -99,42 +100,41 @@ def doctor(
     compiled = str(Path(_server.__file__).parent)
     used = _server.device_name(device or os.environ.get("WHORL_DEVICE", ""))  # or an error
     package = _gpu_package()
-    if not as_json:
-        pairs(
-            [
-                ("whorl", __version__),
-                ("python", platform.python_version()),
-                ("CPU target", cpu_target()),
-                ("compiled part", compiled),
-                *([("GPU backend", f"{_GPU_PACKAGE} {package}")] if package else []),
-                *device_rows(device),
-            ]
-        )
-        out.print()
+    rows = [
+        ("whorl", __version__),
+        ("python", platform.python_version()),
+        ("CPU target", cpu_target()),
+        ("compiled part", compiled),
+        *([("GPU backend", f"{_GPU_PACKAGE} {package}")] if package else []),
+        *device_rows(device),
+    ]
+    # Who reads no further still gets the status of all checks.
+    with suppress(BrokenPipeError):
+        if not as_json:
+            pairs([*rows, ("", "")])
     found = []
     width = max(map(len, _CHECKS))
     for check in _CHECKS:
         outcome = _outcome(check, device)
         found.append(outcome)
-        if not as_json:
-            said = "right" if outcome.right else outcome.error or "WRONG"
-            out.print(
-                f"{check:<{width}}  {said}, {duration(outcome.seconds)} with keys "
-                f"({outcome.parameters})",
-                markup=False,
-            )
+        said = "right" if outcome.right else outcome.error or "WRONG"
+        took = f"{duration(outcome.seconds)} with keys ({outcome.parameters})"
+        with suppress(BrokenPipeError):
+            if not as_json:
+                out.print(f"{check:<{width}}  {said}, {took}", markup=False)
     right = all(outcome.right for outcome in found)
-    if as_json:
-        told = {
-            "version": __version__,
-            "python": platform.python_version(),
-            "cpu_target": cpu_target(),
-            "compiled": compiled,
-            "gpu_package": package or None,
-            "devices": [dataclasses.asdict(each) for each in devices()],
-            "device": used,
-            "checks": [dataclasses.asdict(outcome) for outcome in found],
-            "right": right,
-        }
-        typer.echo(json.dumps(told))
+    told = {
+        "version": __version__,
+        "python": platform.python_version(),
+        "cpu_target": cpu_target(),
+        "compiled": compiled,
+        "gpu_package": package or None,
+        "devices": [dataclasses.asdict(each) for each in devices()],
+        "device": used,
+        "checks": [dataclasses.asdict(outcome) for outcome in found],
+        "right": right,
+    }
+    with suppress(BrokenPipeError):
+        if as_json:
+            typer.echo(json.dumps(told))
     raise typer.Exit(0 if right else 1)
