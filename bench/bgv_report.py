@@ -297,12 +297,7 @@ def plot_multiplication(cpu: Records, gpu: Records, to: Path) -> bool:
         for op in ("mult_relin", "end_to_end")
     }
     here: list[Curve] = [
-        (
-            "OpenFHE here, one thread",
-            beside(pairs, 1),
-            "--s",
-            "C0",
-        ),
+        ("OpenFHE here, one thread", beside(pairs, 1), "--s", "C0"),
         ("Whorl, one thread", beside(pairs, 0), "-s", "C1"),
         ("Whorl, H200, operands on it", on_gpu["mult_relin"], "-v", "C2"),
         ("Whorl, H200, end to end", on_gpu["end_to_end"], "-^", "C3"),
@@ -325,12 +320,7 @@ def plot_peers(cpu: Records, gpu: Records, to: Path) -> bool:
         theirs = {depth: phantom(op, depth) for depth in DEPTHS}
         each: list[Curve] = [
             ("Phantom, one H200", by_depth(theirs), "--^", "tab:gray"),
-            (
-                "OpenFHE, one thread",
-                beside(pairs, 1),
-                "--s",
-                "C0",
-            ),
+            ("OpenFHE, one thread", beside(pairs, 1), "--s", "C0"),
             ("Whorl, one thread", beside(pairs, 0), "-s", "C1"),
             ("Whorl, one H200", by_depth(ours), "-v", "C2"),
         ]

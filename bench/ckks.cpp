@@ -19,7 +19,7 @@
 // "clock": "wall", or "cpu" for one thread on the CPU.
 #include "whorl/ckks.h"
 #include "common/server.h"
-#include "schemes/ckks/access.h"
+#include "schemes/ckks/server_state.h"
 
 namespace whorl::bench {
 namespace {

@@ -4,7 +4,8 @@ set(whorl_layers math ring backend run lattice schemes circuits io)
 
 # Public headers that belong to no layer, and what each layer adds to them.
 set(whorl_public_base common.h counters.h devices.h error.h ring_costs.h ring_keys.h rows.h rtl.h session.h version.h word_array.h)
-set(whorl_public_schemes bgv bgv.h binfhe binfhe.h ckks ckks.h secret_key.h)
+set(whorl_public_schemes bgv bgv.h binfhe binfhe.h ckks ckks.h ring_parameters.h ring_server.h
+                         secret_key.h)
 set(whorl_public_circuits circuits)
 set(whorl_public_io io.h io_secret.h)
 

@@ -39,7 +39,7 @@ DEVICE_NAME = re.compile(r"\bcuda[A-Z]\w*|\bCU(?:stream|device|context)\b|__(?:d
 # A device's own file: any folder of src/backend but the contract.
 DEVICE_FILE = re.compile(r"backend/(?!contract/)\w+/")
 # Facts about ciphertexts that could be written to.
-WRITABLE_FACTS = re.compile(r"(?<!const )\b(?:CiphertextInfo|Account::Info)\b"
+WRITABLE_FACTS = re.compile(r"(?<!const )\b(?:CiphertextInfo|Account::Info|Origin|Outcome)\b"
                             r"|(?<!const )\bauto&? \w+ = [^;]*\binfo\(\);")  # fmt: skip
 # What has secret keys, and what must not: python/src/server, and python/src/common beneath it.
 SECRET_HEADER = re.compile(r"(?:\.\./)*(?:client/.*|whorl/(?:\w+/client|io_secret|secret_key)\.h)$")

@@ -6,9 +6,9 @@
 #
 # SCHEME     bgv    100,000 by default: tests/property/schemes/bgv/circuits_test.cpp
 #            ckks    10,000 by default: tests/property/circuits/ckks_circuits_test.cpp
-#            binfhe  10,000 by default: tests/property/schemes/binfhe/programs_test.cpp
-# PROGRAM    whorl_tests_property_schemes for bgv and binfhe, whorl_tests_property_circuits for ckks;
-#            or, for bgv and ckks, whorl_tests_gpu, which runs them on every GPU too
+#            binfhe  10,000 by default: tests/property/circuits/binfhe/programs_test.cpp
+# PROGRAM    whorl_tests_property_schemes for bgv, whorl_tests_property_circuits for ckks and
+#            binfhe; or, for bgv and ckks, whorl_tests_gpu, which runs them on every GPU too
 # PROCESSES  one a core by default. A GPU's memory is shared: a process takes up to 2 GB of it.
 #
 # 100,000 of BGV take 35 minutes of CPU time or so; a process with a circuit of depth 24 takes 12 GB

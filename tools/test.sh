@@ -117,7 +117,7 @@ if [[ "$mode" == full ]]; then
   part ckks-circuits 'PASSED|FAILED' tools/circuits.sh ckks \
     "$build/tests/whorl_tests_property_circuits" 10000 "$jobs"
   part binfhe-circuits 'PASSED|FAILED' tools/circuits.sh binfhe \
-    "$build/tests/whorl_tests_property_schemes" 10000 "$jobs"
+    "$build/tests/whorl_tests_property_circuits" 10000 "$jobs"
   part warnings 'error:|no warnings' warnings
   part clang 'tests passed|tests failed' preset clang
   part shared 'tests passed|tests failed' preset shared
@@ -127,7 +127,7 @@ if [[ "$mode" == full ]]; then
   part noise 'PASSED|FAILED' env WHORL_TEST_KEYS=4096 \
     "$build/tests/whorl_tests_noise_schemes" --gtest_filter='RefreshedByProducts.*'
   part large 'PASSED|FAILED' env WHORL_TEST_LARGE=12000 \
-    "$build/tests/whorl_tests_property_schemes" --gtest_filter='*LargePrecision.*AgreeWithTheClear*'
+    "$build/tests/whorl_tests_property_circuits" --gtest_filter='*LargePrecision.*AgreeWithTheClear*'
   part rotations 'PASSED|FAILED' env WHORL_TEST_BOOTSTRAPS=65536 \
     "$build/tests/whorl_tests_noise_schemes" --gtest_filter='Noise/Rotation*'
   part timing 'constant time:' tests/constant_time/run.sh "$build"

@@ -53,6 +53,14 @@ class Here(Shell):
         return checked(code, status, output.getvalue(), errors.getvalue())
 
 
+def made(folder: Path, scheme: str, *options: str) -> Here:
+    """Commands in a folder, with a passphrase and keys of a scheme."""
+    write_phrase(folder)
+    run = Here(folder)
+    run("keygen", "--scheme", scheme, *options, *PHRASE[:2])
+    return run
+
+
 def checked(code: int, status: int, output: str, errors: str) -> str:
     """What was printed; of a failure its one line."""
     assert status == code, errors + output

@@ -32,37 +32,36 @@ def record(op: str, params: str, median: float, **members: Any) -> str:
     return json.dumps({**line, **more, **members}) + "\n"
 
 
-def rows_of(
-    report: ModuleType,
-    results: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    files: dict[str, list[str]],
-) -> list[str]:
+Rows = Callable[[dict[str, list[str]]], list[str]]
+
+
+@pytest.fixture
+def rows_of(report: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Rows:
     """The lines that are made of files of records; plots go beside them."""
     import common.records
 
-    shutil.copytree(ROOT / "bench" / "results" / "peers", results / "peers", dirs_exist_ok=True)
-    for name, lines in files.items():
-        path = results / f"{name}.jsonl"
-        path.parent.mkdir(exist_ok=True)
-        path.write_text("".join(lines))
-    monkeypatch.setattr(common.records, "RESULTS", results)
-    return "\n".join(report.measured(results)).splitlines()
+    shutil.copytree(ROOT / "bench" / "results" / "peers", tmp_path / "peers")
+    monkeypatch.setattr(common.records, "RESULTS", tmp_path)
+
+    def made(files: dict[str, list[str]]) -> list[str]:
+        for name, lines in files.items():
+            path = tmp_path / f"{name}.jsonl"
+            path.parent.mkdir(exist_ok=True)
+            path.write_text("".join(lines))
+        return "\n".join(report.measured(tmp_path)).splitlines()
+
+    return made
 
 
-def test_security_is_what_the_library_estimates(
-    report: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_security_is_what_the_library_estimates(rows_of: Rows) -> None:
     files = {"h200/ckks": [record("mult_relin", DEFAULT, 1.0, security_bits=99.0)]}
-    rows = rows_of(report, tmp_path, monkeypatch, files)
+    rows = rows_of(files)
     (row,) = (row for row in rows if row.startswith("| Default |"))
     bits = ckks.parameters("tensorfhe/default").security_bits
     assert row.endswith(f"| `tensorfhe/default` | 45 + 1 | {bits:.0f} |")
 
 
-def test_records_of_a_gpu_reach_tables_and_plots(
-    report: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_records_of_a_gpu_reach_tables_and_plots(rows_of: Rows, tmp_path: Path) -> None:
     bootstraps = [
         record("bootstrap", BOOTSTRAP, 1.0),  # of two records the last counts
         record("bootstrap", BOOTSTRAP, 0.0125),
@@ -79,7 +78,7 @@ def test_records_of_a_gpu_reach_tables_and_plots(
         record("mult_relin", DEFAULT, 0.0896, waited=False, batch=128),
     ]
     files = {"h200/ckks_bootstrap": bootstraps, "h200/ckks": operations}
-    rows = rows_of(report, tmp_path, monkeypatch, files)
+    rows = rows_of(files)
     assert "| multiply + relinearise | 0.42 | 1.35 | 3.14 | 0.3 | 0.2 | 1.4× |" in rows
     assert "| bootstrap, complex | 21 |  | 76.4 | 12.5 | 9 | 1.7× |" in rows
     assert "| CoeffsToSlots | 3 | 1.31 | 0.94 | 1.00 |" in rows
@@ -94,9 +93,7 @@ def test_records_of_a_gpu_reach_tables_and_plots(
         assert f"](plots/{name})" in "\n".join(rows)
 
 
-def test_records_of_kernels_stand_beside_those_of_tensorfhe(
-    report: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_records_of_kernels_stand_beside_those_of_tensorfhe(rows_of: Rows) -> None:
     kernels = [("ntt_kernel", 0.75, 0.5), ("convert_rows", 0.25, 1.0)]
     operations = [
         record(
@@ -118,7 +115,7 @@ def test_records_of_kernels_stand_beside_those_of_tensorfhe(
         record("NTT", shape, 3.5e-3, batch=128, layout="(B, L, N)"),
     ]
     files = {"h200/ckks": operations, "h200/tensorfhe": lines}
-    rows = rows_of(report, tmp_path, monkeypatch, files)
+    rows = rows_of(files)
     assert "| Whorl, H200 | 128 | 62.5 % |  |  |  |  |" in rows
     assert "| NTT | 75.0 % |" in rows
     assert "| Conv | 25.0 % |" in rows
@@ -156,10 +153,8 @@ def of_both(slower: float, **members: Any) -> dict[str, list[str]]:
     return files
 
 
-def test_an_h100_stands_beside_an_h200(
-    report: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = rows_of(report, tmp_path, monkeypatch, of_both(2.0, date="2026-01-02"))
+def test_an_h100_stands_beside_an_h200(rows_of: Rows, tmp_path: Path) -> None:
+    rows = rows_of(of_both(2.0, date="2026-01-02"))
     assert sum("Records of the H100 are of newer code than those of the H200." in r for r in rows)
     assert "| bootstrap, complex | 21 |  | 76.4 | 12.5 | 9 | 1.7× | 25 | 18 |" in rows
     assert "| CoeffsToSlots | 1 | 2 | 1.31 | 0.94 | 1.00 |" in rows
@@ -186,17 +181,13 @@ def test_an_h100_stands_beside_an_h200(
     assert "bootstrap, complex, H100" in (tmp_path / "ckks-batches.svg").read_text()
 
 
-def test_code_that_is_not_newer_is_not_called_so(
-    report: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = rows_of(report, tmp_path, monkeypatch, of_both(2.0))
+def test_code_that_is_not_newer_is_not_called_so(rows_of: Rows) -> None:
+    rows = rows_of(of_both(2.0))
     assert rows[0].startswith("An H100 is the same chip")
     assert not any("newer code" in row for row in rows)
 
 
-def test_bootstraps_on_two_gpus_stand_beside_those_on_one(
-    report: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bootstraps_on_two_gpus_stand_beside_those_on_one(rows_of: Rows) -> None:
     lines = [
         record("bootstrap", BOOTSTRAP, median, batch=32, device_count=count, commit=commit)
         for count, median, commit in (
@@ -208,7 +199,7 @@ def test_bootstraps_on_two_gpus_stand_beside_those_on_one(
     ]
     lines.append(record("bootstrap", BOOTSTRAP, 0.01, device_count=1, commit="new"))
     lines.append(record("bootstrap_bits", BOOTSTRAP, 21, batch=32, device_count=2, values="random"))
-    rows = rows_of(report, tmp_path, monkeypatch, {"h100x2/ckks_bootstrap": lines})
+    rows = rows_of({"h100x2/ckks_bootstrap": lines})
     assert f"| two H100s | `{BOOTSTRAP}` | 32 | 300 | 200 | 1.5× | new |" in rows
     assert f"| two H100s | `{BOOTSTRAP}` | 1 | 10 |  |  | new |" in rows
     assert sum(row.startswith("| two H") for row in rows) == 2
@@ -218,9 +209,7 @@ def a_training(op: str, median: float, iterations: int = 32, **members: Any) -> 
     return record(f"helr_{op}", f"{iterations} iterations", median, batch=8, **members)
 
 
-def test_trainings_reach_table_10_and_figures_12_and_13(
-    report: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_trainings_reach_table_10_and_figures_12_and_13(rows_of: Rows) -> None:
     lines = [
         a_training("lower", 0.5, share=0.5, calls=9, commit="old"),  # not in the newer run
         a_training("iteration", 0.02, bootstraps=10),
@@ -241,7 +230,7 @@ def test_trainings_reach_table_10_and_figures_12_and_13(
         "h100/ckks": kernels,
         "h100/ckks_bootstrap": bootstraps,
     }
-    rows = rows_of(report, tmp_path, monkeypatch, files)
+    rows = rows_of(files)
     label = "Whorl, H100: logistic regression"
     assert f"| {label}, 32 iterations, 10 bootstraps |  |  |  |  | 0.64 | 11 |" in rows
     assert any("Whorl's is the energy of a training" in row for row in rows)
@@ -263,15 +252,13 @@ def test_trainings_reach_table_10_and_figures_12_and_13(
     assert not any(row.startswith("*No record yet") and "workload" in row for row in rows)
 
 
-def test_a_training_of_as_many_iterations_as_the_papers_is_preferred(
-    report: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_training_of_as_many_iterations_as_the_papers_is_preferred(rows_of: Rows) -> None:
     lines = [
         a_training("iteration", 0.02, bootstraps=10),
         a_training("iteration", 0.03, 14, bootstraps=4),
         a_training("rotate", 0.3, share=1.0, calls=5),
     ]
-    rows = rows_of(report, tmp_path, monkeypatch, {"h200/ckks_workload": lines})
+    rows = rows_of({"h200/ckks_workload": lines})
     label = "Whorl, H200: logistic regression"
     assert f"| {label}, 14 iterations, 4 bootstraps |  |  |  |  | 0.42 |" in rows
     assert f"| {label}, 32 iterations, 10 bootstraps |  |  |  |  | 0.64 |" in rows
@@ -280,9 +267,7 @@ def test_a_training_of_as_many_iterations_as_the_papers_is_preferred(
     assert any(row.startswith("*No record yet: Figure 12 for logistic") for row in rows)
 
 
-def test_packed_bootstrapping_reaches_table_10(
-    report: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_packed_bootstrapping_reaches_table_10(rows_of: Rows) -> None:
     lines = [
         record("bootstrap", PACKED, 3.2, batch=32),
         record("bootstrap_energy", PACKED, 50.0, batch=32, watts=500.0, unit="J"),
@@ -290,7 +275,7 @@ def test_packed_bootstrapping_reaches_table_10(
         record("bootstrap", PACKED.replace("slots 32768", "slots 256"), 1.6, batch=32),
         record("bootstrap", SMALL, 1.6, batch=32),
     ]
-    rows = rows_of(report, tmp_path, monkeypatch, {"h100/ckks_bootstrap": lines})
+    rows = rows_of({"h100/ckks_bootstrap": lines})
     row = "| Whorl, H100: packed bootstrapping, 32 ciphertexts |  |  |  |  | 3.2 | 50 |"
     assert [each for each in rows if "H100: packed" in each] == [row]
     said = "Whorl's takes 100 ms with `tensorfhe/packed-bootstrap` on an H100."
@@ -298,9 +283,7 @@ def test_packed_bootstrapping_reaches_table_10(
     assert not any(row.startswith("*No record yet") and "packed" in row for row in rows)
 
 
-def test_stalls_stand_beside_those_of_the_paper(
-    report: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stalls_stand_beside_those_of_the_paper(rows_of: Rows) -> None:
     waits = {
         "selected": 0.3,
         "not_selected": 0.3,
@@ -315,7 +298,7 @@ def test_stalls_stand_beside_those_of_the_paper(
         record("stalls", shape, 0.9, kernel="ntt_kernel", stalls={"wait": 0.9}, commit="old"),
         record("stalls", shape, 0.4, kernel="ntt_kernel", stalls=shares),
     ]
-    rows = rows_of(report, tmp_path, monkeypatch, {"h100/tensorfhe": lines})
+    rows = rows_of({"h100/tensorfhe": lines})
     at = rows.index("| kernel | time stalled | most of it |")
     most = "long scoreboard 24.0 %, wait 10.0 %, barrier 5.0 %"
     assert rows[at + 2] == f"| butterflies (the library's) | 40.0 % | {most} |"
@@ -323,9 +306,7 @@ def test_stalls_stand_beside_those_of_the_paper(
     assert not any(row.startswith("*No record yet: stalls") for row in rows)
 
 
-def test_python_libraries_stand_beside_whorl(
-    report: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_python_libraries_stand_beside_whorl(rows_of: Rows) -> None:
     params = "depth=6, scale=2^40, N=16384, limbs 12 + 2, dnum 6"
 
     def beside(op: str, peer: str, median: float, **members: Any) -> str:
@@ -339,7 +320,7 @@ def test_python_libraries_stand_beside_whorl(
         beside("matmul", "tenseal", 0.1),
         beside("rotate", "openfhe", 0.005),
     ]
-    rows = rows_of(report, tmp_path, monkeypatch, {"cpu/ckks": lines})
+    rows = rows_of({"cpu/ckks": lines})
     at = rows.index("## How Whorl compares with Python libraries on one thread")
     rows = rows[at : rows.index("## Where the time of a bootstrap goes")]
     assert "| TenSEAL | rotate | 18 | 3 | 6.0× (5.5 … 6.2) | 7 | 19.5, 22.0 |" in rows
@@ -350,16 +331,14 @@ def test_python_libraries_stand_beside_whorl(
     assert not any(row.startswith(("| DESILO", "- DESILO FHE 1.2", "This work")) for row in rows)
 
     lines.append(beside("add", "desilofhe", 0.0001))
-    rows = rows_of(report, tmp_path, monkeypatch, {"cpu/ckks": lines})
+    rows = rows_of({"cpu/ckks": lines})
     assert "| DESILO FHE | add | 0.6 | 0.1 | 6.0× (5.5 … 6.2) | 7 | 19.5, 22.0 |" in rows
     assert f"- DESILO FHE 1.2: `of desilofhe`. Whorl: `{params}`, 128 bits of security." in rows
     assert "This work uses the DESILO FHE library developed by DESILO Inc." in "\n".join(rows)
 
 
-def test_what_has_no_record_is_named(
-    report: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = rows_of(report, tmp_path, monkeypatch, {})
+def test_what_has_no_record_is_named(rows_of: Rows) -> None:
+    rows = rows_of({})
     programs = ("ckks_workload.py", "stalls", "tensorfhe/packed-bootstrap")
     options = ("kinds of transforms", "--only kernels", "--only layouts", "--kernels", "--energy")
     for what in (*programs, *options):

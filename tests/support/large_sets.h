@@ -5,6 +5,7 @@
 #include "support/binfhe_sets.h"
 #include "support/test.h"
 #include "whorl/binfhe.h"
+#include "whorl/circuits/binfhe/large_precision.h"
 
 namespace whorl::test {
 
@@ -55,6 +56,24 @@ inline std::vector<binfhe::Parameters> large_sets() {
     p.gadget = {{16, 5, 5}};
   });
   return sets;
+}
+
+// The circuits of large precision on ciphertexts of the host.
+
+inline binfhe::Ciphertexts floor_of(const binfhe::Server& server, const binfhe::Ciphertexts& in,
+                                    unsigned bits) {
+  return server.download(eval_floor(server, server.upload(in), bits));
+}
+inline binfhe::Ciphertexts sign_of(const binfhe::Server& server, const binfhe::Ciphertexts& in,
+                                   binfhe::Encoding output = {}) {
+  return server.download(eval_sign(server, server.upload(in), output));
+}
+inline std::vector<binfhe::Ciphertexts> digits_of(const binfhe::Server& server,
+                                                  const binfhe::Ciphertexts& in) {
+  std::vector<binfhe::Ciphertexts> digits;
+  for (const binfhe::Array& digit : eval_decomp(server, server.upload(in)))
+    digits.push_back(server.download(digit));
+  return digits;
 }
 
 }  // namespace whorl::test

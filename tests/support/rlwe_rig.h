@@ -142,6 +142,11 @@ struct RlweRig {
   }
 };
 
+inline void expect_same(const WordArray& a, const WordArray& b, const std::string& what = "") {
+  ASSERT_EQ(a.bytes(), b.bytes()) << what;
+  EXPECT_EQ(std::memcmp(a.data(), b.data(), a.bytes()), 0) << what;
+}
+
 inline std::shared_ptr<run::KeyBudget> any_keys() { return std::make_shared<run::KeyBudget>(); }
 
 }  // namespace whorl::test

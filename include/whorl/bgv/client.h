@@ -16,6 +16,15 @@ namespace whorl::bgv {
 
 using SecretKey = RingSecretKey<Parameters>;
 
+struct DecryptOptions {
+  /// Decrypts also where the noise bound leaves no budget, so that values may be wrong;
+  /// Client::noise_budget measures what is really left.
+  bool allow_spent = false;
+  /// Whether the result has the N values of each ciphertext, also those behind a vector's values.
+  bool all_slots = false;
+  Progress progress = {};
+};
+
 class Client : public KeyHolder<Parameters, SecretKey> {
  public:
   /// Generates a key.
@@ -36,13 +45,12 @@ class Client : public KeyHolder<Parameters, SecretKey> {
                       std::size_t length = 0) const {
     return encrypt(std::span(values.begin(), values.size()), packing, length);
   }
-  /// Values in 0 … t-1. The result has N values for each ciphertext, even if its vector is shorter.
-  /// KeyMismatchError or ParameterMismatchError if the ciphertexts have another key or other
-  /// parameters. RangeError or ShapeError if their info or data is not that of any ciphertext.
-  /// NoiseError if the noise bound in their info leaves no budget, because values may be wrong
-  /// then. `allow_spent` decrypts them nevertheless; noise_budget() measures what is really left.
-  std::vector<std::uint64_t> decrypt(const Ciphertexts& ciphertexts, bool allow_spent = false,
-                                     const Progress& progress = {}) const;
+  /// The values of each vector, in 0 … t-1. KeyMismatchError or ParameterMismatchError if the
+  /// ciphertexts have another key or other parameters. RangeError or ShapeError if their info or
+  /// data is not that of any ciphertext. NoiseError if the noise bound in their info leaves no
+  /// budget, because values may be wrong then.
+  std::vector<std::uint64_t> decrypt(const Ciphertexts& ciphertexts,
+                                     const DecryptOptions& options = {}) const;
   /// Measures how many bits of noise budget are left in each ciphertext: log2(Q/2) minus log2 of
   /// the largest coefficient of the noise. The result is exact while it is positive, and near 0 if
   /// decryption fails. It is as secret as the key.

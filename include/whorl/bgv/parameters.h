@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "whorl/common.h"
-#include "whorl/word_array.h"
+#include "whorl/ring_parameters.h"
 
 namespace whorl::bgv {
 
@@ -53,7 +53,7 @@ struct Requirements {
 std::uint64_t plain_modulus(std::uint64_t at_least, std::uint32_t N);
 
 /// Validated, immutable parameters; cheap to copy.
-class Parameters {
+class Parameters : public RingParameters<ParameterLiteral> {
  public:
   /// Checks every relation. ParameterError names the field, the value and the bound. It is also
   /// thrown for parameters estimated under 128 bits unless `allow_insecure`.
@@ -65,34 +65,20 @@ class Parameters {
   /// requirements.N, which may be too short for the circuit. ParameterError for less than 128 bits.
   static Parameters of_limbs(const Requirements& requirements, unsigned limbs);
 
-  const ParameterLiteral& literal() const;
-  std::uint32_t N() const { return literal().N; }
   std::uint64_t t() const { return literal().t; }
-  unsigned limbs() const { return static_cast<unsigned>(literal().chain.size()); }
-  unsigned special() const { return static_cast<unsigned>(literal().special.size()); }
-  unsigned digits() const { return (limbs() + literal().digit_limbs - 1) / literal().digit_limbs; }
-  /// Bytes of a word that holds a residue: 4 or 8.
-  unsigned word_bytes() const { return ring_word_bytes(literal().chain[0]); }
   /// Whether vectors are packed in slots: t is a prime = 1 mod 2N.
   bool has_slots() const;
 
   double log2_Q() const { return log2_Q(limbs()); }
   double log2_Q(unsigned limbs) const;  ///< of the first `limbs` primes
-  double log2_P() const;
-  /// Lower bound of the security of the keys in bits. All keys are modulo Q·P.
-  double security_bits() const;
-
-  /// BLAKE2b-128 over all fields that change ciphertexts or keys.
-  const Digest& digest() const;
-  bool operator==(const Parameters& other) const { return digest() == other.digest(); }
 
   /// A description of the parameters for people, of several lines.
   std::string describe() const;
 
  private:
   struct State;
-  explicit Parameters(std::shared_ptr<const State> state) : state_(std::move(state)) {}
-  std::shared_ptr<const State> state_;
+  using RingParameters::RingParameters;
+  const State& state() const;
 };
 
 }  // namespace whorl::bgv

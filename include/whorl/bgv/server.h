@@ -14,39 +14,26 @@
 #include "whorl/bgv/ciphertexts.h"
 #include "whorl/bgv/parameters.h"
 #include "whorl/ring_costs.h"
-#include "whorl/session.h"
-
-namespace whorl::lattice::rlwe {
-class Array;
-}
+#include "whorl/ring_server.h"
 
 namespace whorl::bgv {
 
-/// A batch of ciphertexts on a server's devices; if there are several, it is spread over them.
-/// Copies share the memory, which never changes. An array may outlive its server. Any thread may
-/// destroy it, also while another thread is inside a call of the server.
-///
-/// The operators below call the server that made the array, and need it to exist still. The
-/// server's methods offer more: products without relinearisation, and levels by hand.
-class Array {
+/// A batch of ciphertexts. The operators below call the server that made it, and need it to exist
+/// still. The server's methods offer more: products without relinearisation, and levels by hand.
+class Array : public RingArray<CiphertextInfo> {
  public:
-  const CiphertextInfo& info() const { return info_; }
   /// How many ciphertexts a vector takes: CiphertextInfo::each.
   std::size_t each() const { return each_; }
   /// Bits that are left by the noise bound: log2(Q/2) - noise.
   double noise_budget() const { return budget_; }
-  /// Bytes on the devices.
-  std::size_t bytes() const;
 
  private:
   friend class Server;
   friend struct Access;
-  CiphertextInfo info_;
   double budget_ = 0;
   std::size_t each_ = 1;
   std::size_t repeats_ = 1;  // take() gave each ciphertext a multiple of so many times in sequence
   std::weak_ptr<const void> server_;
-  std::shared_ptr<const lattice::rlwe::Array> residues_;
 };
 
 /// Plaintexts on a server's devices, each a row of N values. They are encoded and uploaded once,
@@ -84,20 +71,14 @@ class Plaintexts {
 /// pieces that are not in use wait in the host's memory. If one of several devices fails, it is
 /// left out from then on (failed_devices), and the others repeat the call. If the call needs
 /// results that lay on the failed device alone, it throws a DeviceError that names them.
-class Server {
+class Server : public RingServer<Parameters> {
  public:
   /// Opens a session of its own.
   explicit Server(const EvaluationKeys& keys, const SessionOptions& options = {})
       : Server(keys, Session(options)) {}
   Server(const EvaluationKeys& keys, const Session& session);
 
-  const Parameters& parameters() const;
-  const KeyId& key_id() const;
-  const std::string& device() const;  ///< "cuda:0 (NVIDIA H200)"; several joined by ", "
-  const std::vector<std::string>& devices() const;   ///< the name of each device
-  unsigned threads() const;                          ///< host threads of the first device
-  std::vector<FailedDevice> failed_devices() const;  ///< the oldest failure first
-  std::size_t key_bytes() const;                     ///< bytes that keys take on the devices now
+  std::size_t key_bytes() const;  ///< bytes that keys take on the devices now
 
   /// Copies ciphertexts to the devices. ParameterMismatchError or KeyMismatchError if they have
   /// other parameters or another key. RangeError if parts, limbs, factor, noise or length are out
@@ -179,8 +160,9 @@ class Server {
   friend struct Access;
   friend class DryRun;
   struct State;
-  explicit Server(std::shared_ptr<const State> state) : state_(std::move(state)) {}
-  std::shared_ptr<const State> state_;
+  explicit Server(std::shared_ptr<const RingServerState<Parameters>> state)
+      : RingServer(std::move(state)) {}
+  const State& state() const;
 };
 
 /// A server without keys and residues, which says what a circuit needs before there is a key. Its

@@ -73,7 +73,7 @@ struct GadgetRange {
   bool operator==(const GadgetRange&) const = default;
 };
 
-/// A further blind-rotation key, with the same gadget for all LWE coefficients. Server::eval_floor,
+/// A further blind-rotation key, with the same gadget for all LWE coefficients. eval_floor,
 /// eval_sign and eval_decomp rotate with it while the modulus that they work with is at most
 /// 2^log_modulus (OpenFHE's timeOptimization). A small modulus bears more noise, so that fewer and
 /// larger digits serve.
@@ -207,10 +207,10 @@ class Parameters {
   /// log2 of the failure probability of a look-up table over `encoding` on a bootstrapped input.
   /// With `arbitrary` the table is one of any function without padding, which takes two rotations.
   double lut_failure_log2(Encoding encoding, bool arbitrary, Transform transform) const;
-  /// log2 of the failure probability of Server::eval_sign on a fresh ciphertext of messages modulo
-  /// p, a power of two. 0 if p is not one, or is above q/256. Server::eval_decomp fails as often.
+  /// log2 of the failure probability of eval_sign on a fresh ciphertext of messages modulo
+  /// p, a power of two. 0 if p is not one, or is above q/256. eval_decomp fails as often.
   double sign_failure_log2(std::uint32_t p, Transform transform) const;
-  /// The same of Server::eval_floor. 0 also unless 1 <= round_bits and p >> round_bits is at
+  /// The same of eval_floor. 0 also unless 1 <= round_bits and p >> round_bits is at
   /// least 2.
   double floor_failure_log2(std::uint32_t p, unsigned round_bits, Transform transform) const;
   /// log2 of the probability that a fresh encryption decrypts to another message.

@@ -222,27 +222,6 @@ class Server {
   /// the noise that `a` has. A larger distance has a probability of at most allow_failure().
   std::uint32_t error_bound(const Lut& lut, const Ciphertexts& a) const;
 
-  // These operations are of large precision (Liu, Micciancio, Polyakov, ASIACRYPT 2022, §5): p,
-  // with a padding bit if there is one, is a power of two up to q/256. Each step takes away up to
-  // log2(2N/256) bits, 4 for N = 2048, in two blind rotations. The parameters'
-  // small_modulus_gadgets make the later steps faster. EncodingError for another p, ParameterError
-  // for sets that rotate by odd exponents. Inputs count with their own noise here, so that fresh
-  // ones may pass where computed ones do not.
-
-  /// m >> round_bits, modulo p >> round_bits, for messages m (OpenFHE: EvalFloor, with the same
-  /// bits of the phase). A padding bit stays where it is set. EncodingError unless 1 <= round_bits,
-  /// and p >> round_bits is at least 2.
-  Ciphertexts eval_floor(const Ciphertexts& a, unsigned round_bits) const;
-  /// Bits: 1 for m >= p/2, which stands for m - p < 0, else 0 (OpenFHE: EvalSign). With padding:
-  /// the padding bit, which a difference x - y (modular) has set where x < y. Takes one blind
-  /// rotation after the last step.
-  Ciphertexts eval_sign(const Ciphertexts& a, Encoding output = {}) const;
-  /// The digits of m to the base 2N/256, the lowest first; the last may have fewer bits (OpenFHE:
-  /// EvalDecomp). Encodings say how large they are. Nothing is looked up: digits keep the noise
-  /// that steps leave, and the lowest has the input's errors. EncodingError if a padding bit may be
-  /// set.
-  std::vector<Ciphertexts> eval_decomp(const Ciphertexts& a) const;
-
   /// constant·(q/sectors) + sum_k weights[k]·inputs[k], without a bootstrap. The noise variance of
   /// the result is sum_k weights[k]^2 times the variance of inputs[k]. If inputs may share errors,
   /// because they are the same ciphertexts or sums of the same, their standard deviations add up
@@ -282,9 +261,6 @@ class Server {
   Array apply(std::span<const Lut> luts, std::span<const std::uint32_t> index, const Array& a,
               std::optional<std::uint32_t> within = {}) const;
   std::uint32_t error_bound(const Lut& lut, const Array& a) const;
-  Array eval_floor(const Array& a, unsigned round_bits) const;
-  Array eval_sign(const Array& a, Encoding output = {}) const;
-  std::vector<Array> eval_decomp(const Array& a) const;
   Array linear(std::span<const std::int32_t> weights, std::span<const Array* const> inputs,
                std::int32_t constant = 0, bool modular = false,
                std::optional<std::uint32_t> largest = {}) const;
@@ -364,6 +340,10 @@ class DryRun {
   Array fresh(Encoding encoding, std::size_t count) const;
   /// What operations have cost so far.
   Costs costs() const;
+  /// log2 of a bound on the probability that a rotation so far decided wrongly, or that one of
+  /// `results` decrypts to another message: the sum over all values of all operations, at most 1.
+  /// Tables that are not exact count with values further off than they may be.
+  double failure_log2(std::span<const Array> results) const;
 
  private:
   struct Counted;

@@ -21,7 +21,8 @@ using SecretKey = RingSecretKey<Parameters>;
 /// How numbers are encrypted. (OpenFHE: the arguments of MakeCKKSPackedPlaintext; Lattigo:
 /// Plaintext.LogDimensions.)
 struct EncryptOptions {
-  /// Numbers of each vector, at most N/2 (coefficients: N). 0: all numbers are one vector.
+  /// Numbers of each vector; 0: all numbers are one vector. In slots a vector of more than N/2
+  /// takes several ciphertexts (CiphertextInfo::vector); a polynomial has at most N coefficients.
   std::size_t length = 0;
   /// No number has a larger absolute value, or is outside two bounds, which real numbers in slots
   /// may have (EncodingError). It is public, as the server sees it: it is what errors and overflows
@@ -63,17 +64,17 @@ class Client : public KeyHolder<Parameters, SecretKey> {
   explicit Client(SecretKey key);
 
   /// Encrypts vectors of numbers; the last one must be whole. ShapeError if there are none, if they
-  /// are not a whole number of vectors, or if a vector has more than N/2. EncodingError for a
-  /// number that is not finite or is above the bound, and for a bound that does not fit the
-  /// parameters. (OpenFHE: MakeCKKSPackedPlaintext, then Encrypt; Lattigo: Encoder.Encode,
-  /// Encryptor.Encrypt.)
+  /// are not a whole number of vectors, or if a polynomial has more than N coefficients.
+  /// EncodingError for a number that is not finite or is above the bound, and for a bound that does
+  /// not fit the parameters. (OpenFHE: MakeCKKSPackedPlaintext, then Encrypt; Lattigo:
+  /// Encoder.Encode, Encryptor.Encrypt.)
   Ciphertexts encrypt(std::span<const std::complex<double>> values,
                       const EncryptOptions& options = {}) const;
   /// The same of real numbers, in slots or as coefficients (EncodingError for Packing::complex).
   Ciphertexts encrypt(std::span<const double> values, const EncryptOptions& options = {},
                       Packing packing = Packing::real) const;
 
-  /// Decrypts `length` numbers for each ciphertext. The numbers carry the errors of the ciphertext,
+  /// Decrypts the numbers of each vector. The numbers carry the errors of the ciphertext,
   /// from which whoever also knows the ciphertexts can compute the secret key (Li and Micciancio,
   /// EUROCRYPT 2021). They are for the client alone: numbers that others get come from release().
   /// KeyMismatchError or ParameterMismatchError if the ciphertexts have another key or other

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "whorl/common.h"
-#include "whorl/word_array.h"
+#include "whorl/ring_parameters.h"
 
 namespace whorl::ckks {
 
@@ -124,7 +124,7 @@ struct Requirements {
 };
 
 /// Validated, immutable parameters; cheap to copy.
-class Parameters {
+class Parameters : public RingParameters<ParameterLiteral> {
  public:
   /// Checks every relation. ParameterError names the field, the value and the bound. It is also
   /// thrown for parameters estimated under 128 bits unless `allow_insecure`.
@@ -142,8 +142,6 @@ class Parameters {
   /// worst slot after one; then those of other libraries and of papers.
   static std::vector<std::string> names();
 
-  const ParameterLiteral& literal() const;
-  std::uint32_t N() const { return literal().N; }
   /// The most values that a ciphertext holds in slots: N/2.
   std::uint32_t slots() const { return N() / 2; }
   /// The highest level of users' ciphertexts, that of fresh ones and of refreshed ones: how often
@@ -156,11 +154,6 @@ class Parameters {
   /// The lowest level that ciphertexts can be refreshed from: bootstrap->to_coefficients, or 0 with
   /// coefficients_last. ParameterError without bootstrapping.
   unsigned least_bootstrap_level() const;
-  unsigned limbs() const { return static_cast<unsigned>(literal().chain.size()); }
-  unsigned special() const { return static_cast<unsigned>(literal().special.size()); }
-  unsigned digits() const { return (limbs() + literal().digit_limbs - 1) / literal().digit_limbs; }
-  /// Bytes of a word that holds a residue: 4 or 8.
-  unsigned word_bytes() const { return ring_word_bytes(literal().chain[0]); }
 
   /// Which primes of the chain a ciphertext of that level has, ascending. ParameterError for a
   /// level above top().
@@ -179,12 +172,8 @@ class Parameters {
   /// scale, and the levels of the maps to coefficients lead from there to depth() in equal steps.
   double scale(unsigned level) const;
   double log2_QP() const;  ///< of all primes: what keys are modulo
-  double log2_P() const;
-  /// Lower bound of the security of the keys in bits, each at its own modulus: the product of all
-  /// primes, but for the key to the sparse secret.
-  double security_bits() const;
-  /// The same of the key to the sparse secret of bootstrapping alone: the least of known estimates
-  /// of the best attack, the hybrid one with meet in the middle. ParameterError without
+  /// security_bits() of the key to the sparse secret of bootstrapping alone: the least of known
+  /// estimates of the best attack, the hybrid one with meet in the middle. ParameterError without
   /// bootstrapping.
   double sparse_security_bits() const;
   /// log2 of a bound of the probability that one refresh of a full ciphertext gives wrong values:
@@ -192,17 +181,13 @@ class Parameters {
   /// made for (Irwin and Hall's distribution). ParameterError without bootstrapping.
   double log2_failure() const;
 
-  /// BLAKE2b-128 over all fields that change ciphertexts or keys.
-  const Digest& digest() const;
-  bool operator==(const Parameters& other) const { return digest() == other.digest(); }
-
   /// A description of the parameters for people, of several lines.
   std::string describe() const;
 
  private:
   struct State;
-  explicit Parameters(std::shared_ptr<const State> state) : state_(std::move(state)) {}
-  std::shared_ptr<const State> state_;
+  using RingParameters::RingParameters;
+  const State& state() const;
 };
 
 }  // namespace whorl::ckks

@@ -8,34 +8,21 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "whorl/ckks/ciphertexts.h"
 #include "whorl/ckks/parameters.h"
 #include "whorl/ring_costs.h"
-#include "whorl/session.h"
-
-namespace whorl::lattice::rlwe {
-class Array;
-}
+#include "whorl/ring_server.h"
 
 namespace whorl::ckks {
 
-/// A batch of ciphertexts on a server's devices; if there are several, it is spread over them.
-/// Copies share the memory, which never changes. An array may outlive its server. Any thread may
-/// destroy it, also while another thread is inside a call of the server. (OpenFHE: a std::vector of
-/// Ciphertext; Lattigo: a slice of rlwe.Ciphertext.)
-class Array {
- public:
-  const CiphertextInfo& info() const { return info_; }
-  /// Bytes on the devices.
-  std::size_t bytes() const;
-
- private:
+/// A batch of ciphertexts. (OpenFHE: a std::vector of Ciphertext; Lattigo: a slice of
+/// rlwe.Ciphertext.)
+class Array : public RingArray<CiphertextInfo> {
   friend class Server;
   friend struct Access;
-  CiphertextInfo info_;
-  std::shared_ptr<const lattice::rlwe::Array> residues_;
 };
 
 /// How a product is finished. (OpenFHE: EvalMult, EvalMultNoRelin, and Rescale after them; Lattigo:
@@ -60,20 +47,14 @@ struct Finish {
 /// call a server at once. If one of several devices fails, it is left out from then on
 /// (failed_devices), and the others repeat the call. (OpenFHE: CryptoContext with the keys of
 /// EvalMultKeyGen and EvalRotateKeyGen; Lattigo: ckks.Evaluator.)
-class Server {
+class Server : public RingServer<Parameters> {
  public:
   /// Opens a session of its own.
   explicit Server(const EvaluationKeys& keys, const SessionOptions& options = {})
       : Server(keys, Session(options)) {}
   Server(const EvaluationKeys& keys, const Session& session);
 
-  const Parameters& parameters() const;
-  const KeyId& key_id() const;
-  const std::string& device() const;  ///< "cuda:0 (NVIDIA H200)"; several joined by ", "
-  const std::vector<std::string>& devices() const;   ///< the name of each device
-  unsigned threads() const;                          ///< host threads of the first device
-  std::vector<FailedDevice> failed_devices() const;  ///< the oldest failure first
-  std::size_t key_bytes() const;                     ///< bytes that keys take on the devices now
+  std::size_t key_bytes() const;  ///< bytes that keys take on the devices now
   /// The largest batch that the working devices multiply without cutting it: what a quarter of the
   /// memory that was free when the server was made holds of operands, digits and results, on each
   /// device. Larger batches are cut into such pieces by every operation, so that they cost no more
@@ -191,8 +172,9 @@ class Server {
   friend struct Access;
   friend class DryRun;
   struct State;
-  explicit Server(std::shared_ptr<const State> state);
-  std::shared_ptr<const State> state_;
+  explicit Server(std::shared_ptr<const RingServerState<Parameters>> state)
+      : RingServer(std::move(state)) {}
+  const State& state() const;
 };
 
 /// A server without keys and residues, which says what a circuit needs before there is a key. Its

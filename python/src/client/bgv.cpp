@@ -22,11 +22,13 @@ void bind_bgv_client(nb::module_& module) {
           "values"_a, "packing"_a, "length"_a)
       .def(
           "decrypt",
-          [](const Client& client, const bgv::Ciphertexts& batch, bool allow_spent) {
-            return as_numpy(
-                without_gil([&] { return client.decrypt(batch, allow_spent, polling()); }));
+          [](const Client& client, const bgv::Ciphertexts& batch, bool allow_spent,
+             bool all_slots) {
+            return as_numpy(without_gil([&] {
+              return client.decrypt(batch, {allow_spent, all_slots, polling()});
+            }));
           },
-          "batch"_a, "allow_spent"_a)
+          "batch"_a, "allow_spent"_a, "all_slots"_a)
       .def(
           "noise_budget",
           [](const Client& client, const bgv::Ciphertexts& batch) {

@@ -1,5 +1,5 @@
 // FHEW/TFHE: arrays on a server's devices, and the server.
-#include "whorl/binfhe/server.h"
+#include "whorl/circuits/binfhe/large_precision.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
@@ -12,9 +12,12 @@
 namespace whorl::python {
 
 using binfhe::Array;
+using binfhe::DryRun;
 using binfhe::EvaluationKeys;
 using binfhe::Lut;
+using binfhe::Parameters;
 using binfhe::Server;
+using binfhe::ServerOptions;
 
 namespace {
 
@@ -22,18 +25,47 @@ using Bits = std::span<const std::uint32_t>;
 /// The counters of each run, by their names.
 using Counters = nb::typed<nb::dict, nb::str, nb::typed<nb::dict, nb::str, nb::int_>>;
 
+ServerOptions options_of(const std::optional<std::string>& transform, double allow_failure) {
+  ServerOptions options;
+  if (transform) options.transform = from_name<Transform>(*transform);
+  options.allow_failure = allow_failure;
+  return options;
+}
+
 Server make_gate_server(const EvaluationKeys& keys, const Where& where,
                         const std::optional<std::string>& transform, const std::string& rotation,
                         double allow_failure) {
-  binfhe::ServerOptions options;
-  if (transform) options.transform = from_name<Transform>(*transform);
+  ServerOptions options = options_of(transform, allow_failure);
   options.rotation = from_name<RotationSchedule>(rotation);
-  options.allow_failure = allow_failure;
   return without_gil([&] {
     if (const Session* const session = std::get_if<Session>(&where))
       return Server(keys, *session, options);
-    return Server(keys, options_of(std::get<1>(where)), options);
+    return Server(keys, python::options_of(std::get<1>(where)), options);
   });
+}
+
+void bind_dry_run(nb::module_& module) {
+  nb::class_<DryRun>(module, "DryRun")
+      .def_static(
+          "create",
+          [](const Parameters& parameters, const std::optional<std::string>& transform,
+             double allow_failure) {
+            return DryRun(parameters, options_of(transform, allow_failure));
+          },
+          "parameters"_a, "transform"_a.none(), "allow_failure"_a)
+      .def_prop_ro("server", &DryRun::server)
+      .def("fresh", calling(&DryRun::fresh), "encoding"_a, "count"_a)
+      .def("costs",
+           [](const DryRun& run) {
+             const binfhe::Costs costs = run.costs();
+             nb::dict out;
+             out["bootstraps"] = costs.bootstraps;
+             out["key_switches"] = costs.key_switches;
+             out["sums"] = costs.sums;
+             out["key_bytes"] = costs.key_bytes;
+             return out;
+           })
+      .def("failure_log2", calling(&DryRun::failure_log2), "results"_a);
 }
 
 }  // namespace
@@ -80,16 +112,16 @@ void bind_binfhe_server(nb::module_& module) {
       .def("error_bound",
            calling<Server, std::uint32_t, const Lut&, const Array&>(&Server::error_bound), "lut"_a,
            "a"_a)
-      .def("eval_floor", calling<Server, Array, const Array&>(&Server::eval_floor), "a"_a,
-           "round_bits"_a)
-      .def("eval_sign", calling<Server, Array, const Array&>(&Server::eval_sign), "a"_a, "output"_a)
-      .def("eval_decomp", calling<Server, std::vector<Array>, const Array&>(&Server::eval_decomp),
-           "a"_a)
+      .def("eval_floor", calling_with(&binfhe::eval_floor), "a"_a, "round_bits"_a)
+      .def("eval_sign", calling_with(&binfhe::eval_sign), "a"_a, "output"_a)
+      .def("eval_decomp", calling_with(&binfhe::eval_decomp), "a"_a)
       .def("linear", calling<Server, Array>(&Server::linear), "weights"_a, "inputs"_a, "constant"_a,
            "modular"_a = false, "largest"_a = nb::none())
       .def("with_range", calling<Server, Array>(&Server::with_range), "a"_a, "range"_a)
       .def("trivial", calling<Server, Array, Bits>(&Server::trivial_array), "messages"_a,
            "encoding"_a);
+
+  bind_dry_run(module);
 
   module.attr("allowed_failure") = binfhe::allowed_failure;
   module.def("gates", [] {

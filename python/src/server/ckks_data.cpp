@@ -70,9 +70,6 @@ void bind_ckks_data(nb::module_& module) {
   nb::class_<Ciphertexts> batch(module, "Ciphertexts");
   bind_facts(batch);
   batch.def_prop_ro("each", [](const Ciphertexts& c) { return c.info.each(c.parameters.N()); });
-  batch.def(
-      "make_vectors", [](Ciphertexts& c, std::uint64_t length) { c.info.vector = length; },
-      nb::arg("length"));
   batch.def_prop_ro("data", [](nb::handle self) {
     const auto& c = nb::cast<const Ciphertexts&>(self);
     return view(

@@ -75,12 +75,11 @@ class Client(KeyHolder):
         (OpenFHE: Decrypt, which is signed and does not warn.)
         """
         host = self._on_host(ciphertexts)
-        values = self._core.decrypt(host._core, bool(allow_spent)).astype(np.int64)
+        values = self._core.decrypt(host._core, bool(allow_spent), bool(all_slots)).astype(np.int64)
         if signed:
             t = self._parameters.t
             values[values > t // 2] -= t
-        slots = values.reshape(*host.shape, -1)
-        return slots if all_slots else np.ascontiguousarray(slots[..., : host.length])
+        return values.reshape(*host.shape, -1)
 
     def noise_budget(
         self, ciphertexts: Ciphertexts | EncryptedArray

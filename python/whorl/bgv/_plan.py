@@ -13,16 +13,9 @@ from numpy.typing import ArrayLike
 from .._core.array import Shape
 from .._core.html import of_bytes
 from .._core.integers import as_index, whole_numbers
+from .._core.plan import all_results, as_shape, listed_inputs
 from .._core.shown import shown
-from .._ring.plan import (
-    RingPlan,
-    all_results,
-    as_shape,
-    check_example,
-    in_order,
-    listed_inputs,
-    sizes,
-)
+from .._ring.plan import RingPlan, check_example, in_order, sizes
 from .._server import bgv as _lib
 from ..errors import ParameterError, ShapeError
 from ._arrays import EncryptedArray, Mean

@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from .._core.plan import Following
 from .._core.shown import shown
-from .._ring.plan import Following, NoDevice
+from .._ring.plan import NoDevice
 from .._server import bgv as _lib
 from ..errors import EncodingError, ShapeError
 from ._arrays import EncryptedArray

@@ -10,6 +10,7 @@ from ._ciphertexts import Ciphertexts, EncryptedArray
 from ._keys import EvaluationKeys
 from ._lut import Lut
 from ._parameters import ParameterLiteral, Parameters, parameter_sets, parameters
+from ._plan import Fresh, Plan, plan
 from ._server import Server
 
 __all__ = [
@@ -17,13 +18,16 @@ __all__ = [
     "Client",
     "EncryptedArray",
     "EvaluationKeys",
+    "Fresh",
     "Lut",
     "ParameterLiteral",
     "Parameters",
+    "Plan",
     "Server",
     "concatenate",
     "parameter_sets",
     "parameters",
+    "plan",
     "stack",
 ]
 

@@ -68,8 +68,8 @@ class Client(KeyHolder):
         `TypeError` for what is no number. (OpenFHE: MakeCKKSPackedPlaintext, then Encrypt; Lattigo:
         Encoder.Encode, Encryptor.Encrypt.)
         """
-        core, slots = self._core, self._parameters.slots
-        batch, shape = encrypted(core.encrypt, core.encrypt_real, values, bound, packing, slots)
+        core = self._core
+        batch, shape = encrypted(core.encrypt, core.encrypt_real, values, bound, packing)
         return Ciphertexts._wrap(batch, shape, self._parameters)
 
     def decrypt(
@@ -99,7 +99,7 @@ class Client(KeyHolder):
             )
         host = self._on_host(ciphertexts)
         values = self._core.decrypt_raw(host._core, bool(allow_spent))
-        return decrypted(values, host.packing, host.shape, host.length)
+        return decrypted(values, host.packing, host.shape)
 
     def release(
         self,
@@ -154,7 +154,7 @@ class Client(KeyHolder):
         values = self._core.release(
             host._core, as_real("queries", queries), as_real("bits", bits), self._expected(expect)
         )
-        return decrypted(values, host.packing, host.shape, host.length)
+        return decrypted(values, host.packing, host.shape)
 
     def _expected(self, expect: Plan | Expectation | None) -> Expectation | None:
         if expect is None:

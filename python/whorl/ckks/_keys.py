@@ -72,6 +72,5 @@ class PublicKey(RingKeys[Parameters]):
 
         of_complex = partial(_client.encrypt, self._core)
         of_real = partial(_client.encrypt_real, self._core)
-        parameters = self.parameters
-        batch, shape = encrypted(of_complex, of_real, values, bound, packing, parameters.slots)
-        return Ciphertexts._wrap(batch, shape, parameters)
+        batch, shape = encrypted(of_complex, of_real, values, bound, packing)
+        return Ciphertexts._wrap(batch, shape, self.parameters)

@@ -16,15 +16,8 @@ from .._core.array import Shape
 from .._core.html import of_bytes
 from .._core.literal import as_flag, as_real
 from .._core.numbers import real_or_complex
-from .._ring.plan import (
-    RingPlan,
-    all_results,
-    as_shape,
-    check_example,
-    in_order,
-    listed_inputs,
-    sizes,
-)
+from .._core.plan import all_results, as_shape, listed_inputs
+from .._ring.plan import RingPlan, check_example, in_order, sizes
 from .._server import ckks as _lib
 from ..errors import EncodingError, NoiseError, ParameterError, ShapeError
 from ._arrays import EncryptedArray

@@ -15,9 +15,10 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from .._core.plan import Following
 from .._core.progress import Report
 from .._core.shown import counted
-from .._ring.plan import Following, NoDevice
+from .._ring.plan import NoDevice
 from .._server import ckks as _lib
 from ..errors import NoiseError
 from ._arrays import Encrypted, EncryptedArray

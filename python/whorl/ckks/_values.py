@@ -48,27 +48,20 @@ def encrypted(
     values: ArrayLike,
     bound: Bound,
     packing: Packing | None,
-    slots: int,
 ) -> tuple[Any, Shape]:
     """Encrypts vectors by the function for their kind; the batch, and the shape of the array."""
     vectors, shape, length = as_vectors(values, "values")
     natural = "complex" if vectors.dtype.kind == "c" else "real"
     kind = natural if packing is None else as_text("packing", packing)
     low, high = as_bounds(bound)
-    several = kind != "coefficients" and length > slots
-    if several:
-        vectors = filled(vectors, length, slots)
-    held = slots if several else length
     if kind == "complex":
-        batch = of_complex(vectors.astype(np.complex128, copy=False), held, low, high)
+        batch = of_complex(vectors.astype(np.complex128, copy=False), length, low, high)
     elif vectors.dtype.kind == "c":
         raise EncodingError(
             f"values: complex numbers do not fit the packing {kind!r}, which is for real numbers"
         )
     else:
-        batch = of_real(vectors, held, low, high, kind)
-    if several:
-        batch.make_vectors(length)
+        batch = of_real(vectors, length, low, high, kind)
     return batch, shape
 
 
@@ -79,7 +72,7 @@ def filled(values: Numbers, length: int, slots: int) -> Numbers:
     return np.pad(rows, ((0, 0), (0, -length % slots)), mode="wrap").reshape(-1)
 
 
-def decrypted(values: Complexes, packing: str, shape: Shape, length: int) -> Numbers:
+def decrypted(values: Complexes, packing: str, shape: Shape) -> Numbers:
     """Numbers of the packing's kind, with the values of a vector on the last axis."""
     of_kind = values if packing == "complex" else np.ascontiguousarray(values.real)
-    return np.ascontiguousarray(of_kind.reshape(*shape, -1)[..., :length])
+    return of_kind.reshape(*shape, -1)

@@ -8,7 +8,7 @@
 #include "circuits/common/linear_map.h"
 #include "circuits/common/matrix_layout.h"
 #include "math/text.h"
-#include "schemes/bgv/access.h"
+#include "schemes/bgv/server_state.h"
 #include "whorl/circuits/bgv/slots.h"
 #include "whorl/error.h"
 

@@ -16,8 +16,8 @@
 #include "circuits/ckks/cosine_fit.h"
 #include "circuits/ckks/maps.h"
 #include "math/text.h"
-#include "schemes/ckks/access.h"
 #include "schemes/ckks/derived.h"
+#include "schemes/ckks/server_state.h"
 #include "whorl/error.h"
 
 namespace whorl::ckks {

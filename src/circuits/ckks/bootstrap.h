@@ -9,8 +9,8 @@
 
 #include "circuits/common/encoded.h"
 #include "lattice/rlwe/evaluator.h"
-#include "schemes/ckks/access.h"
 #include "schemes/ckks/account.h"
+#include "schemes/ckks/server_state.h"
 #include "whorl/circuits/ckks/bootstrap.h"
 #include "whorl/circuits/ckks/linear_maps.h"
 #include "whorl/circuits/ckks/polynomials.h"

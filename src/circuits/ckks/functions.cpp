@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "math/text.h"
-#include "schemes/ckks/access.h"
+#include "schemes/ckks/server_state.h"
 #include "whorl/circuits/ckks/functions.h"
 #include "whorl/error.h"
 

@@ -13,8 +13,8 @@
 #include "circuits/ckks/maps.h"
 #include "circuits/common/encoded.h"
 #include "math/text.h"
-#include "schemes/ckks/access.h"
 #include "schemes/ckks/derived.h"
+#include "schemes/ckks/server_state.h"
 #include "whorl/circuits/ckks/linear_maps.h"
 #include "whorl/error.h"
 

@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "circuits/common/encoded.h"
-#include "schemes/ckks/access.h"
+#include "schemes/ckks/server_state.h"
 #include "whorl/circuits/ckks/linear_maps.h"
 #include "whorl/circuits/ckks/matrices.h"
 #include "whorl/error.h"

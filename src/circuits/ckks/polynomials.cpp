@@ -14,7 +14,7 @@
 
 #include "math/memory.h"
 #include "math/text.h"
-#include "schemes/ckks/access.h"
+#include "schemes/ckks/server_state.h"
 #include "whorl/error.h"
 
 namespace whorl::ckks {
@@ -236,8 +236,8 @@ void check_interval(const CiphertextInfo& info, const Polynomial& p) {
 /// |p'| is at most n^2·max|p| over half the interval; powers alone grow by n.
 Array readable(const Server& server, const CiphertextInfo& argument, const Polynomial& p,
                unsigned degree, Array value) {
-  const double steepness =
-      p.basis == Polynomial::Basis::chebyshev ? double{degree} * degree : degree;
+  const double n = degree;
+  const double steepness = p.basis == Polynomial::Basis::chebyshev ? n * n : n;
   const double deviations = 8 * std::exp2(argument.error);  // those that check_decrypts counts
   if (steepness * deviations * 2 > p.high - p.low)
     Access::of(server).account.check_decrypts(

@@ -56,20 +56,6 @@ class Evaluator {
                const std::shared_ptr<const void>& owner = {}) const;
   /// Waits; `words` has room for all.
   void download(const Array& array, void* words) const;
-  Array linear(std::span<const std::int64_t> weights, std::span<const Array* const> in,
-               std::uint64_t constant) const;
-  /// out_r = sum_k entries[r·K + k]·in_k + (0, constants[r]).
-  std::vector<Array> matrix(std::span<const std::int64_t> entries,
-                            std::span<const std::uint64_t> constants,
-                            std::span<const Array* const> in) const;
-  Array modulus_switch(const Array& in, std::uint64_t to, unsigned centre) const;
-  Array key_switch(const Array& in) const;
-  /// What rotate takes; see Stages.
-  Array to_exponents(const Array& in, std::uint64_t to, std::uint64_t offset,
-                     unsigned centre) const;
-  /// An array for each of `offsets`: several functions of one input.
-  std::vector<Array> rotate(const Array& exponents, const Tables& tables,
-                            std::span<const std::uint32_t> offsets, std::uint64_t constant) const;
   /// Ciphertext i is in[index[i]].
   Array take(const Array& in, std::span<const std::uint32_t> index) const;
   /// One after another, of one form.

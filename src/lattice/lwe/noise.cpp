@@ -145,4 +145,10 @@ double failure_log2(double margin, double variance) {
          std::numbers::ln2;
 }
 
+double sum_log2(double a, double b) {
+  const double most = std::max(a, b);
+  if (std::isinf(most)) return most;
+  return most + std::log2(std::exp2(a - most) + std::exp2(b - most));
+}
+
 }  // namespace whorl::lattice

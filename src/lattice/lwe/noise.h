@@ -76,5 +76,7 @@ double modulus_switch_constant(std::uint32_t n, double mean_square, double step)
 /// log2 of the probability that a centred Gaussian of this variance exceeds `margin` in absolute
 /// value: log2 erfc(margin/sqrt(2·variance)).
 double failure_log2(double margin, double variance);
+/// log2(2^a + 2^b): of the probability that one of two things happens at most.
+double sum_log2(double a, double b);
 
 }  // namespace whorl::lattice

@@ -80,6 +80,7 @@ std::size_t DryEvaluator::count_of(const char* what, std::span<const Array> arra
   return longest->count();
 }
 
+// The words are not looked at.
 Array DryEvaluator::upload(const WordArray&, const Shape& shape) const { return of(shape); }
 Array DryEvaluator::lifted(std::span<const std::int64_t> polynomials, const ring::Basis& basis,
                            unsigned log_repeats) const {
@@ -97,6 +98,10 @@ WordArray DryEvaluator::download(const Array&) const {
   throw DeviceError("a dry run has no ciphertexts that could be copied");
 }
 
+bool DryEvaluator::is_lost(const Array&) const { return false; }
+
+Array DryEvaluator::negate(const Array& a) const { return a; }
+Array DryEvaluator::scale(const Array& a, std::span<const std::uint64_t>) const { return a; }
 Array DryEvaluator::scale(const Array& a, std::int64_t by) const {
   Trail trail = trail_of(a);
   trail.sums += std::log2(std::max(1.0, std::abs(static_cast<double>(by))));
@@ -132,6 +137,7 @@ Array DryEvaluator::join(std::span<const Array> arrays) const {
   }
   return of(arrays[0], arrays[0].parts(), arrays[0].basis(), count, longest);
 }
+Array DryEvaluator::interleave(std::span<const Array> arrays) const { return join(arrays); }
 Array DryEvaluator::restrict(const Array& a, const ring::Basis& basis) const {
   return of(a, a.parts(), basis, a.count());
 }
@@ -143,11 +149,11 @@ Array DryEvaluator::extend(const Array& a, const ring::Basis& to, ring::Lift) co
   return of(a, a.parts(), to, a.count());
 }
 
-Array DryEvaluator::combine(const Array& a, const Array& b, bool) const {
+Array DryEvaluator::add_or_sub(const Array& a, const Array& b, bool) const {
   return of(a, std::max(a.parts(), b.parts()), a.basis(), common_count("add", a, b),
             sum_of(std::array{a, b}));
 }
-Array DryEvaluator::combine_plain(const Array& a, const Array& m, bool) const {
+Array DryEvaluator::add_or_sub_plain(const Array& a, const Array& m, bool) const {
   return of(a, a.parts(), a.basis(), common_count("add", a, m), sum_of(std::array{a, m}));
 }
 Array DryEvaluator::multiply_plain(const Array& a, const Array& m) const {

@@ -88,11 +88,10 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
 
   // ---- value by value, in either form
 
-  virtual Array copy(const Array& a) const = 0;
   /// Operands have equal basis and form. If one has more parts, these are copied (sub: negated, if
   /// they are the second operand's).
-  Array add(const Array& a, const Array& b) const { return combine(a, b, false); }
-  Array sub(const Array& a, const Array& b) const { return combine(a, b, true); }
+  Array add(const Array& a, const Array& b) const { return add_or_sub(a, b, false); }
+  Array sub(const Array& a, const Array& b) const { return add_or_sub(a, b, true); }
   virtual Array negate(const Array& a) const = 0;
   virtual Array scale(const Array& a, std::int64_t by) const = 0;
   /// `by` has a residue modulo each prime of the basis.
@@ -112,8 +111,8 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   }
   /// Operations with plaintexts, which are arrays of one part over the primes of `a` and perhaps
   /// more.
-  Array add_plain(const Array& a, const Array& m) const { return combine_plain(a, m, false); }
-  Array sub_plain(const Array& a, const Array& m) const { return combine_plain(a, m, true); }
+  Array add_plain(const Array& a, const Array& m) const { return add_or_sub_plain(a, m, false); }
+  Array sub_plain(const Array& a, const Array& m) const { return add_or_sub_plain(a, m, true); }
 
   // ---- between forms, counts and primes
 
@@ -227,8 +226,8 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   virtual Array interpolated(std::span<const std::complex<double>> values, std::size_t period,
                              double scale, const ring::Basis& basis,
                              unsigned log_repeats) const = 0;
-  virtual Array combine(const Array& a, const Array& b, bool subtract) const = 0;
-  virtual Array combine_plain(const Array& a, const Array& m, bool subtract) const = 0;
+  virtual Array add_or_sub(const Array& a, const Array& b, bool subtract) const = 0;
+  virtual Array add_or_sub_plain(const Array& a, const Array& m, bool subtract) const = 0;
 
   // What an implementation sees of arrays.
   using Storage = Array::Storage;

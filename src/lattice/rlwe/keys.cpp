@@ -70,11 +70,4 @@ std::size_t Keys::bytes() const {
   return sum;
 }
 
-void Keys::release() const {
-  const run::Fleet& fleet = evaluator_->fleet();
-  for (const auto& [name, key] : keys_)
-    for (std::size_t lane = 0; lane < fleet.size(); ++lane)
-      key->devices().release(*fleet.lane(lane));
-}
-
 }  // namespace whorl::lattice::rlwe

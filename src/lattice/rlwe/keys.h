@@ -61,8 +61,6 @@ class Keys {
   const Key& get(std::uint32_t g, unsigned power) const;
   /// Bytes on all devices, as of now.
   std::size_t bytes() const;
-  /// Removes the keys from all devices; they come back when they are used.
-  void release() const;
 
  private:
   using Map = std::map<std::pair<std::uint32_t, unsigned>, std::shared_ptr<const Key>>;

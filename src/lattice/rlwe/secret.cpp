@@ -244,7 +244,7 @@ std::vector<std::uint64_t> Secret::phases_modulo(
 }
 
 void Secret::phases(const HostBatch& batch,
-                    const std::function<void(std::size_t, std::span<const double>)>& finish,
+                    const std::function<void(std::size_t, std::span<double>)>& finish,
                     const Progress& progress, unsigned threads) const {
   const std::size_t N = ring_dimension(plan());
   each_phase(batch, progress, threads, [&](const auto& reader) {

@@ -103,10 +103,10 @@ class Secret {
       const HostBatch& batch, std::uint64_t m, std::uint64_t scale,
       const std::function<void(std::size_t, std::span<std::uint64_t>)>& finish,
       const Progress& progress = {}, unsigned threads = 0) const;
-  /// The coefficients of each phase, (count, N), rounded to doubles and given to finish(i, phase).
-  /// They must lie in (-Q/4, Q/4) of the batch's basis.
+  /// The coefficients of each phase, (count, N), rounded to doubles and given to finish(i, phase),
+  /// which may change them. They must lie in (-Q/4, Q/4) of the batch's basis.
   void phases(const HostBatch& batch,
-              const std::function<void(std::size_t, std::span<const double>)>& finish,
+              const std::function<void(std::size_t, std::span<double>)>& finish,
               const Progress& progress = {}, unsigned threads = 0) const;
   /// log2 of the largest coefficient of each phase, -inf for 0. Not in constant time.
   std::vector<double> log2_phases(const HostBatch& batch, const Progress& progress = {},

@@ -31,61 +31,7 @@ class WordEvaluator final : public Evaluator {
   WordEvaluator(std::shared_ptr<const run::Fleet> fleet,
                 std::shared_ptr<const ring::RnsPlan<Word>> plan, std::size_t key_bytes);
 
-  Array upload(const WordArray& words, const Shape& shape) const override;
-  WordArray download(const Array& a) const override;
-
-  bool is_lost(const Array& a) const override { return !lost(*held(a)).empty(); }
-
-  Array copy(const Array& a) const override;
-  Array negate(const Array& a) const override;
-  Array scale(const Array& a, std::int64_t by) const override;
-  Array scale(const Array& a, std::span<const std::uint64_t> by) const override;
-  Array combination(std::span<const Array> arrays,
-                    std::span<const std::vector<std::uint64_t>> weights,
-                    std::span<const std::uint64_t> constant,
-                    const ring::Basis& basis) const override;
-
-  Array transform(const Array& a, Form form) const override;
-  Array take(const Array& a, std::span<const std::uint32_t> indices) const override;
-  Array join(std::span<const Array> arrays) const override;
-  Array interleave(std::span<const Array> arrays) const override;
-  Array restrict(const Array& a, const ring::Basis& basis) const override;
-  Array divide(const Array& a, const ring::Basis& to, std::uint64_t t) const override;
-  Array extend(const Array& a, const ring::Basis& to, ring::Lift lift) const override;
-
-  Array multiply_plain(const Array& a, const Array& m) const override;
-  Array sum_of_products(std::span<const Array> arrays, std::span<const Array> plains,
-                        const ring::Basis& basis) const override;
-  using Evaluator::tensor;
-  Array tensor(const Array& a, const Array& b, const ProductEnd& end) const override;
-
-  std::shared_ptr<const Key> prepare(const SwitchKeyData& data,
-                                     std::shared_ptr<run::KeyBudget> budget) const override;
-  Array digits(const Array& a, unsigned part, const ring::KeyLayout& layout) const override;
-  Array inner_product(const Array& digits, const Key& key, std::uint32_t g) const override;
-  Array key_switch(const Array& a, const Key& key, std::uint64_t t) const override;
-  Array relinearise(const Array& a, const Keys& keys, std::uint64_t t) const override;
-  Array relinearise(const Array& a, const Keys& keys, const ring::Basis& to,
-                    std::uint64_t t) const override;
-  Array relinearised_product(const Array& a, const Array& b, const ProductEnd& end,
-                             const Keys& keys, const ring::Basis& to,
-                             std::uint64_t t) const override;
-  std::vector<Array> automorphisms(const Array& a, std::span<const std::uint32_t> gs,
-                                   const Keys& keys, std::uint64_t t) const override;
-  Array weighted_sum(const Array& a, std::span<const Term> terms, const Keys& keys,
-                     std::uint64_t t) const override;
-  std::vector<Array> linear_maps(const Array& a, std::span<const LinearMap> maps, const Keys& keys,
-                                 const ring::Basis& to, std::uint64_t t) const override;
-
- protected:
-  Array lifted(std::span<const std::int64_t> polynomials, const ring::Basis& basis,
-               unsigned log_repeats) const override;
-  Array rounded(std::span<const double> polynomials, double scale,
-                const ring::Basis& basis) const override;
-  Array interpolated(std::span<const std::complex<double>> values, std::size_t period, double scale,
-                     const ring::Basis& basis, unsigned log_repeats) const override;
-  Array combine(const Array& a, const Array& b, bool subtract) const override;
-  Array combine_plain(const Array& a, const Array& m, bool subtract) const override;
+#include "lattice/rlwe/overrides.inc"
 
  private:
   using Plan = ring::RnsPlan<Word>;
@@ -135,9 +81,9 @@ class WordEvaluator final : public Evaluator {
     }
   };
 
-  // ---- pieces.cpp
+  // ---- pieces-inl.h
 
-  void put(const Site& site, std::span<const Word> from, std::size_t begin, Slice to) const;
+  void upload_rows(const Site& site, std::span<const Word> from, std::size_t begin, Slice to) const;
   /// The array whose pieces body(site, first item) makes from what the host has: `words` as they
   /// are, if there are any.
   template <class Body>
@@ -237,7 +183,7 @@ class WordEvaluator final : public Evaluator {
     return wrap(out);
   }
 
-  // ---- arithmetic.cpp
+  // ---- arithmetic-inl.h
 
   /// Primes of a basis, `parts` times.
   std::vector<math::Modulus<Word>> moduli(const ring::Basis& basis, unsigned parts) const;
@@ -265,7 +211,7 @@ class WordEvaluator final : public Evaluator {
                 unsigned b_parts, std::size_t b_count, const backend::TensorEnd<Word>& end,
                 Slice out) const;
 
-  // ---- switching.cpp
+  // ---- switching-inl.h
 
   static std::shared_ptr<const PreparedKey> key_on(const Site& site, const Key& key) {
     return key.devices().template on<PreparedKey>(site.lane);
@@ -294,7 +240,7 @@ class WordEvaluator final : public Evaluator {
   std::vector<Array> turned(const Pieces& pieces, const Array& a, std::span<const std::uint32_t> gs,
                             const Keys& keys, std::uint64_t t) const;
 
-  // ---- linear_map.cpp
+  // ---- linear_map-inl.h
 
   /// Returns the count of a sum of products of `a` and plaintexts. ShapeError unless all have that
   /// number, or one.

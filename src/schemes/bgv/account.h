@@ -13,6 +13,7 @@
 
 #include "math/modulus.h"
 #include "schemes/bgv/noise.h"
+#include "schemes/ring/account.h"
 #include "whorl/bgv/ciphertexts.h"
 
 namespace whorl::bgv {
@@ -24,7 +25,7 @@ struct Preparation {
   std::int64_t before = 1, after = 1;
 };
 
-class Account {
+class Account : public PreparedResults<CiphertextInfo, Preparation> {
  public:
   using Info = CiphertextInfo;
 
@@ -50,19 +51,6 @@ class Account {
   /// Fresh encryptions under the secret key, and under the public one.
   Info fresh_secret(Packing packing, std::size_t count, std::uint64_t length = 0) const;
   Info fresh_public(Packing packing, std::size_t count, std::uint64_t length = 0) const;
-
-  struct One {
-    Info result;
-    Preparation a;
-  };
-  struct Two {
-    Info result;
-    Preparation a, b;
-  };
-  struct Many {
-    Info result;
-    std::vector<Preparation> each;
-  };
 
   /// Sum or difference, of equal packing.
   Two add(const Info& a, const Info& b) const;

@@ -6,7 +6,6 @@
 #include "schemes/bgv/account.h"
 #include "schemes/bgv/derived.h"
 #include "schemes/bgv/encoder.h"
-#include "schemes/bgv/request.h"
 #include "schemes/ring/client.h"
 
 namespace whorl {
@@ -19,16 +18,8 @@ namespace whorl::bgv {
 
 namespace rlwe = lattice::rlwe;
 
-struct Client::State {
-  explicit State(const SecretKey& key)
-      : account(key.parameters()),
-        encoder(key.parameters()),
-        secret(any_plan_of(key.parameters()), key.coefficients(),
-               key.parameters().literal().sigma) {}
-
-  Account account;
-  Encoder encoder;
-  rlwe::Secret secret;
+struct Client::State : RingClientState<Account, Encoder> {
+  using RingClientState::RingClientState;
 };
 
 namespace {
@@ -76,19 +67,29 @@ Ciphertexts Client::encrypt(std::span<const std::int64_t> values, Packing packin
                    state_->encoder, values, packing, length, progress);
 }
 
-std::vector<std::uint64_t> Client::decrypt(const Ciphertexts& c, bool allow_spent,
-                                           const Progress& progress) const {
+std::vector<std::uint64_t> Client::decrypt(const Ciphertexts& c,
+                                           const DecryptOptions& options) const {
   check_ciphertexts<Account>(secret_key(), c);
   state_->encoder.check(c.info.packing);
   const Account& account = state_->account;
-  if (!allow_spent) account.check_decrypts(c.info);
+  if (!options.allow_spent) account.check_decrypts(c.info);
   return math::with_memory_for("decrypted values", [&] {
-    return state_->secret.phases_modulo(
+    std::vector<std::uint64_t> out = state_->secret.phases_modulo(
         residues_of(c), account.divisor(), account.inverse(c.info.factor),
         [&](std::size_t, std::span<std::uint64_t> message) {
           state_->encoder.decode(c.info.packing, message);
         },
-        progress);
+        options.progress);
+    if (options.all_slots || c.info.length == 0) return out;
+    // A vector's values are the first ones in its slots.
+    const std::size_t length = static_cast<std::size_t>(c.info.length),
+                      slots = c.info.each(parameters().N()) * parameters().N();
+    const std::size_t vectors = out.size() / slots;
+    for (std::size_t v = 1; v < vectors; ++v)
+      std::copy_n(out.begin() + static_cast<std::ptrdiff_t>(v * slots), length,
+                  out.begin() + static_cast<std::ptrdiff_t>(v * length));
+    out.resize(vectors * length);
+    return out;
   });
 }
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
+#include "lattice/rlwe/switch_key.h"
 #include "schemes/ring/derived.h"
 #include "whorl/bgv/ciphertexts.h"
 
@@ -12,5 +14,10 @@ namespace whorl::bgv {
 inline std::size_t words_of(const Parameters& parameters, const CiphertextInfo& info) {
   return std::size_t{info.parts} * info.limbs * parameters.N();
 }
+
+/// The source s(X^g)^power of each key of a request, each once. ParameterError if `relinearise` is
+/// out of range.
+std::vector<lattice::rlwe::SwitchSource> keys_of(const Parameters& parameters,
+                                                 const KeyRequest& request);
 
 }  // namespace whorl::bgv

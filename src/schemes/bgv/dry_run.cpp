@@ -10,7 +10,7 @@ DryRun::DryRun(const Parameters& parameters)
 
 Array DryRun::fresh(Packing packing, std::size_t values, std::size_t length,
                     bool secret_key) const {
-  const Server::State& state = *server_.state_;
+  const Server::State& state = server_.state();
   state.encoder.check(packing);
   const Rows rows = state.encoder.rows(values, length, packing);
   const CiphertextInfo info = secret_key
@@ -22,13 +22,13 @@ Array DryRun::fresh(Packing packing, std::size_t values, std::size_t length,
 }
 
 KeyRequest DryRun::asked() const {
-  const Server::State& state = *server_.state_;
+  const Server::State& state = server_.state();
   return asked_of(state.keys, state.parameters.N(), 3, &KeyRequest::swap_rows);
 }
 
 RingCosts DryRun::costs() const {
-  const Server::State& state = *server_.state_;
-  return costs_of(*state.evaluator, state.parameters.word_bytes(), {&state.keys});
+  const Server::State& state = server_.state();
+  return costs_of(*state.evaluator, state.parameters.word_bytes(), {&state.keys, 1});
 }
 
 }  // namespace whorl::bgv

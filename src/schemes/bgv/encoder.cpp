@@ -46,15 +46,8 @@ void Encoder::check(Packing packing) const {
 
 Rows Encoder::rows(std::size_t values, std::size_t length, Packing packing) const {
   const std::size_t N = parameters_.N();
-  if (length == 0) length = values % N == 0 ? N : values;
-  if (values == 0) throw ShapeError("values: no value is given");
-  if (values % length != 0)
-    throw ShapeError("values: the number of values, " + std::to_string(values) +
-                     ", is not a multiple of the vectors' length, " + std::to_string(length));
-  if (length > N && packing == Packing::coefficients)
-    throw ShapeError("values: a polynomial of " + std::to_string(length) +
-                     " coefficients has more than N = " + std::to_string(N) +
-                     "; only values in slots may take several ciphertexts");
+  length = vector_length(values, length, values % N == 0 ? N : values,
+                         packing == Packing::coefficients, N);
   return {values / length, length, (length - 1) / N + 1, parameters_.N()};
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "schemes/ring/account.h"
+
 namespace whorl::bgv {
 
 namespace {
@@ -17,11 +19,6 @@ const double deviations[] = {0, std::log2(6.0), std::log2(16.0), std::log2(40.0)
 const double log2_secret = 0.5 * std::log2(2.0 / 3.0);
 
 }  // namespace
-
-double log2_sum(double a, double b) {
-  const double high = std::max(a, b), low = std::min(a, b);
-  return high + std::log2(1 + std::exp2(low - high));
-}
 
 NoiseModel::NoiseModel(const Parameters& parameters) : parameters_(parameters) {
   for (unsigned parts = 0; parts <= max_parts; ++parts) rounding_.push_back(rounding_of(parts));

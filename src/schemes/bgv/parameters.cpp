@@ -19,13 +19,11 @@
 
 namespace whorl::bgv {
 
-struct Parameters::State {
-  ParameterLiteral literal;
-  Digest digest;
-  double security = 0;
+struct Parameters::State : Common {
   std::vector<double> log2_Q;  ///< of the first 0, 1, … primes
-  double log2_P = 0;
 };
+
+const Parameters::State& Parameters::state() const { return static_cast<const State&>(*state_); }
 
 namespace {
 
@@ -221,12 +219,8 @@ Parameters Parameters::choose(const Requirements& r) {
                why + remedy);
 }
 
-const ParameterLiteral& Parameters::literal() const { return state_->literal; }
 bool Parameters::has_slots() const { return bgv::has_slots(t(), N()); }
-double Parameters::log2_Q(unsigned limbs) const { return state_->log2_Q.at(limbs); }
-double Parameters::log2_P() const { return state_->log2_P; }
-double Parameters::security_bits() const { return state_->security; }
-const Digest& Parameters::digest() const { return state_->digest; }
+double Parameters::log2_Q(unsigned limbs) const { return state().log2_Q.at(limbs); }
 
 std::string Parameters::describe() const {
   char text[512];

@@ -1,6 +1,7 @@
-#include "schemes/bgv/request.h"
-
+// Which switching keys there are, and their size. Both are known without a secret.
 #include <utility>
+
+#include "schemes/bgv/derived.h"
 
 namespace whorl::bgv {
 

@@ -11,11 +11,16 @@
 #include "schemes/owner.h"
 #include "whorl/error.h"
 
+namespace whorl {
+
+template class RingArray<bgv::CiphertextInfo>;
+template class RingServer<bgv::Parameters>;
+
+}  // namespace whorl
+
 namespace whorl::bgv {
 
 namespace rlwe = lattice::rlwe;
-
-std::size_t Array::bytes() const { return residues_ ? residues_->bytes() : 0; }
 
 std::size_t Plaintexts::count() const { return storage_ ? storage_->residues.count() : 0; }
 Packing Plaintexts::packing() const { return storage_ ? storage_->packing : Packing::slots; }
@@ -42,140 +47,134 @@ std::size_t repeats_of(std::span<const std::uint32_t> indices) {
 }  // namespace
 
 Server::Server(const EvaluationKeys& keys, const Session& session)
-    : state_(math::with_memory_for("a server", [&] {
+    : RingServer(math::with_memory_for("a server", [&] {
         return std::make_shared<const State>(keys, run::state_of(session));
       })) {}
 
-const Parameters& Server::parameters() const { return state_->parameters; }
-const KeyId& Server::key_id() const { return state_->key_id; }
-const std::string& Server::device() const { return state_->session->name; }
-const std::vector<std::string>& Server::devices() const { return state_->session->names; }
-unsigned Server::threads() const { return state_->fleet->lane(0)->device().threads(); }
-std::vector<FailedDevice> Server::failed_devices() const { return state_->fleet->failed(); }
-std::size_t Server::key_bytes() const { return state_->keys.bytes(); }
+std::size_t Server::key_bytes() const { return state().keys.bytes(); }
 
 Array Server::upload(const Ciphertexts& c) const {
   const CiphertextInfo& i = c.info;
   check_owner(c.parameters, c.key_id, "server", parameters(), key_id());
-  state_->encoder.check(i.packing);
+  state().encoder.check(i.packing);
   Account::check(parameters(), i);
-  const ring::Basis basis = state_->evaluator->level(i.limbs);
-  return state_->array(
-      i, state_->evaluator->upload(c.data, {i.parts, basis, i.count, rlwe::Form::evaluation}));
+  const ring::Basis basis = state().evaluator->level(i.limbs);
+  return state().array(
+      i, state().evaluator->upload(c.data, {i.parts, basis, i.count, rlwe::Form::evaluation}));
 }
 Ciphertexts Server::download(const Array& a) const {
-  state_->check(a);
-  return {state_->parameters, state_->key_id, a.info_, state_->evaluator->download(*a.residues_),
+  state().check(a);
+  return {state().parameters, state().key_id, a.info_, state().evaluator->download(*a.residues_),
           std::nullopt};
 }
 
-Array Server::add(const Array& a, const Array& b) const { return state_->add(a, b, false); }
-Array Server::sub(const Array& a, const Array& b) const { return state_->add(a, b, true); }
+Array Server::add(const Array& a, const Array& b) const { return state().add(a, b, false); }
+Array Server::sub(const Array& a, const Array& b) const { return state().add(a, b, true); }
 Array Server::negate(const Array& a) const {
-  state_->check(a);
-  return state_->array(a.info_, state_->evaluator->negate(*a.residues_));
+  state().check(a);
+  return state().array(a.info_, state().evaluator->negate(*a.residues_));
 }
 
 Plaintexts Server::encode(std::span<const std::int64_t> values, Packing packing,
                           std::size_t length) const {
-  state_->encoder.check(packing);
-  const Rows rows = state_->encoder.rows(values.size(), length, packing);
-  return state_->plaintexts(state_->encode(values, rows, packing), packing,
-                            state_->evaluator->level(parameters().limbs()));
+  state().encoder.check(packing);
+  const Rows rows = state().encoder.rows(values.size(), length, packing);
+  return state().plaintexts(state().encode(values, rows, packing), packing,
+                            state().evaluator->level(parameters().limbs()));
 }
 Array Server::add_plain(const Array& a, std::span<const std::int64_t> values,
                         std::size_t length) const {
-  return state_->add(a, values, length, false);
+  return state().add(a, values, length, false);
 }
 Array Server::sub_plain(const Array& a, std::span<const std::int64_t> values,
                         std::size_t length) const {
-  return state_->add(a, values, length, true);
+  return state().add(a, values, length, true);
 }
 Array Server::multiply_plain(const Array& a, std::span<const std::int64_t> values,
                              std::size_t length) const {
-  state_->check(a);
-  return state_->multiply_plain(a, state_->encoded_for(a, values, length, 1));
+  state().check(a);
+  return state().multiply_plain(a, state().encoded_for(a, values, length, 1));
 }
 Array Server::add_plain(const Array& a, const Plaintexts& b) const {
-  return state_->add(a, b, false);
+  return state().add(a, b, false);
 }
 Array Server::sub_plain(const Array& a, const Plaintexts& b) const {
-  return state_->add(a, b, true);
+  return state().add(a, b, true);
 }
 Array Server::multiply_plain(const Array& a, const Plaintexts& b) const {
-  state_->check_pair(a, b);
-  return state_->multiply_plain(a, b);
+  state().check_pair(a, b);
+  return state().multiply_plain(a, b);
 }
 Array Server::add_scalar(const Array& a, std::int64_t value) const {
-  state_->check(a);
-  return state_->add_scalar(a, value);
+  state().check(a);
+  return state().add_scalar(a, value);
 }
 Array Server::multiply_scalar(const Array& a, std::int64_t value) const {
-  state_->check(a);
-  const std::int64_t by = state_->account.residue(value);
-  return state_->array(state_->account.scale(a.info_, by),
-                       state_->evaluator->scale(*a.residues_, by));
+  state().check(a);
+  const std::int64_t by = state().account.residue(value);
+  return state().array(state().account.scale(a.info_, by),
+                       state().evaluator->scale(*a.residues_, by));
 }
 
 Array Server::multiply(const Array& a, const Array& b, bool relinearised) const {
-  state_->check_pair(a, b);
+  state().check_pair(a, b);
   // Operands that are one array make a square, whose residues are prepared once.
   if (&a == &b)
-    return state_->multiply(state_->account.multiply(a.info_, a.info_), a, a, relinearised);
-  const Array x = state_->beside(a, b.info_), y = state_->beside(b, a.info_);
-  return state_->multiply(state_->account.multiply(x.info_, y.info_), x, y, relinearised);
+    return state().multiply(state().account.multiply(a.info_, a.info_), a, a, relinearised);
+  const Array x = state().beside(a, b.info_), y = state().beside(b, a.info_);
+  return state().multiply(state().account.multiply(x.info_, y.info_), x, y, relinearised);
 }
 Array Server::square(const Array& a, bool relinearised) const {
   return multiply(a, a, relinearised);
 }
 Array Server::relinearise(const Array& a) const {
-  state_->check(a);
+  state().check(a);
   if (a.info_.parts == 2) return a;
-  return state_->fleet->together([&] { return state_->relinearised(a.info_, *a.residues_); });
+  return state().fleet->together([&] { return state().relinearised(a.info_, *a.residues_); });
 }
 
 std::vector<Array> Server::rotate_many(const Array& a,
                                        std::span<const std::int64_t> columns) const {
-  state_->check_slots(a);
+  state().check_slots(a);
   std::vector<std::uint32_t> gs;
   gs.reserve(columns.size());
-  for (const std::int64_t c : columns) gs.push_back(state_->rotation(c));
-  return state_->automorphisms(a, gs);
+  for (const std::int64_t c : columns) gs.push_back(state().rotation(c));
+  return state().automorphisms(a, gs);
 }
 Array Server::rotate(const Array& a, std::int64_t columns) const {
-  state_->check_slots(a);
-  return state_->automorphism(a, state_->rotation(columns));
+  state().check_slots(a);
+  return state().automorphism(a, state().rotation(columns));
 }
 Array Server::swap_rows(const Array& a) const {
-  state_->check_slots(a);
-  return state_->automorphism(a, state_->swap());
+  state().check_slots(a);
+  return state().automorphism(a, state().swap());
 }
 Array Server::inner_sum(const Array& a, std::uint32_t columns) const {
-  state_->check(a);
+  state().check(a);
   if (!std::has_single_bit(columns) || columns > parameters().N() / 2)
     throw ParameterError(
         "inner_sum: columns = " + std::to_string(columns) +
         " is not a power of two of at most N/2 = " + std::to_string(parameters().N() / 2));
-  return state_->fleet->together([&] {
-    Array sum = columns == 1 ? a : state_->with_zeros(a);
+  return state().fleet->together([&] {
+    Array sum = columns == 1 ? a : state().with_zeros(a);
     for (std::uint32_t step = 1; step < columns; step *= 2) sum = add(sum, rotate(sum, step));
     return sum;
   });
 }
 
 Array Server::take(const Array& a, std::span<const std::uint32_t> indices) const {
-  state_->check(a);
+  state().check(a);
   check_whole(indices, a.each());
-  Array taken = state_->array(state_->account.take(a.info_, indices.size()),
-                              state_->evaluator->take(*a.residues_, indices));
+  Array taken = state().array(state().account.take(a.info_, indices.size()),
+                              state().evaluator->take(*a.residues_, indices));
   taken.repeats_ = repeats_of(indices);
   return taken;
 }
 Plaintexts Server::take(const Plaintexts& a, std::span<const std::uint32_t> indices) const {
-  state_->check(a);
+  state().check(a);
   check_whole(indices, a.each());
   rlwe::Array residues =
-      state_->fleet->again([&] { return state_->evaluator->take(state_->residues(a), indices); });
+      state().fleet->again([&] { return state().evaluator->take(state().residues(a), indices); });
   const std::size_t N = parameters().N();
   State::Coefficients m;
   math::with_memory_for("plaintexts", [&] { m.reserve(indices.size() * N); });
@@ -183,14 +182,14 @@ Plaintexts Server::take(const Plaintexts& a, std::span<const std::uint32_t> indi
     const auto first = a.storage_->coefficients.begin() + static_cast<std::ptrdiff_t>(i * N);
     m.insert(m.end(), first, first + static_cast<std::ptrdiff_t>(N));
   }
-  return state_->plaintexts(std::move(residues), {std::move(m), a.length(), a.storage_->any},
+  return state().plaintexts(std::move(residues), {std::move(m), a.length(), a.storage_->any},
                             a.packing());
 }
 Array Server::concatenate(std::span<const Array> given) const {
   if (given.empty()) throw ShapeError("concatenate: no array is given");
   std::vector<Array> arrays(given.begin(), given.end());
   for (const Array& a : arrays) {
-    state_->check(a);
+    state().check(a);
     State::check_packing(a.info_.packing, arrays[0].info_.packing);
     if (a.info_.parts != arrays[0].info_.parts)
       throw ShapeError("concatenate: the arrays have " + std::to_string(arrays[0].info_.parts) +
@@ -200,40 +199,40 @@ Array Server::concatenate(std::span<const Array> given) const {
   if (arrays.size() == 1) return arrays[0];
   for (Array& a : arrays)
     if (std::ranges::any_of(
-            given, [&](const Array& b) { return state_->account.needs_zeros(a.info_, b.info_); }))
-      a = state_->with_zeros(a);
+            given, [&](const Array& b) { return state().account.needs_zeros(a.info_, b.info_); }))
+      a = state().with_zeros(a);
   const std::size_t each_most = std::ranges::max(arrays, {}, &Array::each_).each_;
   std::vector<CiphertextInfo> infos;
   for (const Array& a : arrays) {
-    state_->check_repeats(a, each_most);
+    state().check_repeats(a, each_most);
     if (a.info_.count % each_most != 0)
       throw ShapeError("concatenate: a batch of " + std::to_string(a.info_.count) +
                        " ciphertexts is joined with vectors of " + std::to_string(each_most) +
                        " ciphertexts each");
     infos.push_back(a.info_);
   }
-  const Account::Many all = state_->account.concatenate(infos);
-  return state_->fleet->together([&] {
+  const Account::Many all = state().account.concatenate(infos);
+  return state().fleet->together([&] {
     std::vector<rlwe::Array> each;
     for (std::size_t i = 0; i < arrays.size(); ++i)
-      each.push_back(state_->prepared(arrays[i], all.each[i]));
-    return state_->array(all.result, state_->evaluator->join(each));
+      each.push_back(state().prepared(arrays[i], all.each[i]));
+    return state().array(all.result, state().evaluator->join(each));
   });
 }
 
 Array Server::mod_switch(const Array& a, unsigned limbs) const {
-  state_->check(a);
+  state().check(a);
   if (limbs < 1 || limbs > a.info_.limbs)
     throw ParameterError("mod_switch: limbs = " + std::to_string(limbs) + " is outside 1 … " +
                          std::to_string(a.info_.limbs));
-  return state_->brought_to(a, state_->account.mod_switch(a.info_, limbs));
+  return state().brought_to(a, state().account.mod_switch(a.info_, limbs));
 }
 Array Server::shrink(const Array& a, double spare_bits) const {
-  state_->check(a);
-  return state_->brought_to(a, state_->account.shrink(a.info_, spare_bits));
+  state().check(a);
+  return state().brought_to(a, state().account.shrink(a.info_, spare_bits));
 }
 
-void Server::synchronise() const { state_->fleet->wait(); }
+void Server::synchronise() const { state().fleet->wait(); }
 
 // ---- operators
 

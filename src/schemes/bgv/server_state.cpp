@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "math/memory.h"
-#include "schemes/ring/dry_run.h"
 #include "whorl/error.h"
 
 namespace whorl::bgv {
@@ -11,21 +10,13 @@ namespace whorl::bgv {
 namespace rlwe = lattice::rlwe;
 
 Server::State::State(const EvaluationKeys& data, std::shared_ptr<const run::SessionState> on)
-    : parameters(data.parameters),
-      key_id(data.key_id),
-      session(std::move(on)),
-      fleet(session->fleet),
-      evaluator(evaluator_for(data, *session)),
+    : RingServerState(data, std::move(on)),
       keys(evaluator, keys_of_role(data.keys, SwitchRole::usual), session->budget),
       account(parameters),
       encoder(parameters) {}
 
 Server::State::State(const Parameters& of)
-    : parameters(of),
-      key_id{},
-      session(no_session()),
-      fleet(session->fleet),
-      evaluator(dry_evaluator(of, fleet)),
+    : RingServerState(of),
       keys(evaluator, rlwe::usual_layout(of.limbs(), of.special(), of.literal().digit_limbs)),
       account(parameters),
       encoder(parameters) {}
@@ -158,7 +149,7 @@ std::vector<Array> Server::State::automorphisms(const Array& x,
     const Array two = a.info_.parts > 2 ? relinearised(a.info_, residues(a)) : a;
     const auto turned = evaluator->automorphisms(residues(two), gs, keys, account.divisor());
     const Info info = account.rotate(two.info_);
-    return put_turned(two, gs, turned, [&](const rlwe::Array& x) { return array(info, x); });
+    return images_of(two, gs, turned, [&](const rlwe::Array& each) { return array(info, each); });
   });
 }
 

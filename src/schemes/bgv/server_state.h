@@ -11,7 +11,6 @@
 
 #include "lattice/rlwe/evaluator.h"
 #include "lattice/rlwe/keys.h"
-#include "run/session.h"
 #include "schemes/bgv/account.h"
 #include "schemes/bgv/encoder.h"
 #include "schemes/ring/server_state.h"
@@ -31,7 +30,7 @@ struct Plaintexts::Storage {
 };
 
 /// The account says what is to be done, the evaluator does it.
-struct Server::State : std::enable_shared_from_this<State> {
+struct Server::State : RingServerState<Parameters>, std::enable_shared_from_this<State> {
   using Info = CiphertextInfo;
   using Coefficients = std::vector<std::int64_t>;
 
@@ -39,11 +38,6 @@ struct Server::State : std::enable_shared_from_this<State> {
   /// Makes the state of a dry run, for which plaintexts in slots may have any values.
   explicit State(const Parameters& of);
 
-  Parameters parameters;
-  KeyId key_id;
-  std::shared_ptr<const run::SessionState> session;
-  std::shared_ptr<const run::Fleet> fleet;  ///< the session's
-  std::shared_ptr<const lattice::rlwe::Evaluator> evaluator;
   lattice::rlwe::Keys keys;
   Account account;
   Encoder encoder;
@@ -55,9 +49,9 @@ struct Server::State : std::enable_shared_from_this<State> {
   static const Plaintexts::Storage& storage(const Plaintexts& m) { return *m.storage_; }
 
   static void check_packing(Packing a, Packing b);
-  void check(const Array& a) const { check_array(a.residues_.get(), *evaluator, *session); }
+  void check(const Array& a) const { check_residues(a.residues_.get()); }
   void check(const Plaintexts& a) const {
-    check_array(a.storage_ ? &a.storage_->residues : nullptr, *evaluator, *session);
+    check_residues(a.storage_ ? &a.storage_->residues : nullptr);
   }
   /// Checks sums, which have one ciphertext each, beside vectors of `each` ciphertexts: which sum
   /// meets which vector is clear only for a single one, and where each comes `each` times.
@@ -131,6 +125,14 @@ struct Server::State : std::enable_shared_from_this<State> {
   Encoded constant(const Array& a, std::int64_t value) const;
   Array add_scalar(const Array& a, std::int64_t value) const;
   Array multiply_plain(const Array& x, const Plaintexts& m) const;
+};
+
+inline const Server::State& Server::state() const { return static_cast<const State&>(*state_); }
+
+/// What circuits see of a server and its arrays, and users do not.
+struct Access {
+  using State = Server::State;
+  static const State& of(const Server& server) { return server.state(); }
 };
 
 }  // namespace whorl::bgv

@@ -161,9 +161,10 @@ void Account::refuse(const std::string& operation, Encoding encoding,
   refuse_failure(operation, parameters_, estimate_, encoding, failure_log2, allow_failure_log2_);
 }
 
-void Account::check_decision(std::string_view name, double weight, Encoding input,
-                             std::uint64_t least, double margin_sectors, double noise) const {
-  if (allows(gate_failure_log2(parameters_, estimate_, weight * noise, margin_sectors))) return;
+double Account::check_decision(std::string_view name, double weight, Encoding input,
+                               std::uint64_t least, double margin_sectors, double noise) const {
+  const double found = gate_failure_log2(parameters_, estimate_, weight * noise, margin_sectors);
+  if (allows(found)) return found;
   const double of_margin = margin_sectors / static_cast<double>(input.sectors());
   refuse(std::string(name), input,
          [&](const Parameters& under, const NoiseEstimate& estimate, Encoding with) {
@@ -175,52 +176,55 @@ void Account::check_decision(std::string_view name, double weight, Encoding inpu
 }
 
 void Account::check_output(Encoding output) const {
-  const auto failure_log2 = [](const Parameters& under, const NoiseEstimate& estimate,
-                               Encoding with) {
-    return carries(under, with) ? decryption_failure_log2(under, estimate.refreshed, with)
-                                : never_log2;
-  };
-  if (!allows(failure_log2(parameters_, estimate_, output)))
-    refuse("decryption of a bootstrapped ciphertext", output, failure_log2);
+  check_decryption("decryption of a bootstrapped ciphertext", output, bootstrapped());
 }
 
-void Account::check_gate(Gate gate, Encoding input, Encoding output, double noise) const {
+double Account::check_gate(Gate gate, Encoding input, Encoding output, double noise) const {
   const GateRule& rule = rule_of(gate);
   // XOR takes twice the sum: four times its variance, and a margin of q/4.
   const double sectors = rule.doubled ? 2 : static_cast<double>(input.sectors());
-  check_decision(rule.name, rule.doubled ? 4 : 1, input, least_sectors(rule), sectors, noise);
+  const double failure_log2 =
+      check_decision(rule.name, rule.doubled ? 4 : 1, input, least_sectors(rule), sectors, noise);
   check_output(output);
+  return failure_log2;
 }
 
-void Account::check_bootstrap(Encoding input, Encoding output, double noise) const {
-  check_decision("bootstrap", 1, input, 2, static_cast<double>(input.sectors()), noise);
+double Account::check_bootstrap(Encoding input, Encoding output, double noise) const {
+  const double failure_log2 =
+      check_decision("bootstrap", 1, input, 2, static_cast<double>(input.sectors()), noise);
   check_output(output);
+  return failure_log2;
 }
 
-void Account::check_mux(Encoding encoding, double noise) const {
+double Account::check_mux(Encoding encoding, double noise) const {
   // Either of two ANDs; the result has the noise of two rotations.
+  const auto ands = [&](const Parameters& under, const NoiseEstimate& estimate, Encoding with) {
+    return 1 + gate_failure_log2(under, estimate, noise, static_cast<double>(with.sectors()));
+  };
   const auto failure_log2 = [&](const Parameters& under, const NoiseEstimate& estimate,
                                 Encoding with) {
     if (!rotates(under, with) || with.sectors() < 4 || with.sectors() % 2 != 0) return never_log2;
-    return std::max(
-        1 + gate_failure_log2(under, estimate, noise, static_cast<double>(with.sectors())),
-        decryption_failure_log2(under, mux_ * estimate.refreshed, with));
+    return std::max(ands(under, estimate, with),
+                    binfhe::decryption_failure_log2(under, mux_ * estimate.refreshed, with));
   };
   if (!allows(failure_log2(parameters_, estimate_, encoding)))
     refuse("mux", encoding, failure_log2);
+  return std::min(never_log2, ands(parameters_, estimate_, encoding));
 }
 
-void Account::check_look_up(const Lut& lut, double noise) const {
+double Account::check_look_up(const Lut& lut, double noise) const {
   const bool arbitrary = lut.kind() == LutKind::arbitrary;
   const auto failure_log2 = [&](const Parameters& under, const NoiseEstimate& estimate,
                                 Encoding with) {
     if (!rotates(under, with) || (arbitrary && with.p > under.N() / 4)) return never_log2;
     return lut_failure_log2(under, estimate, with, arbitrary, noise);
   };
-  if (!allows(failure_log2(parameters_, estimate_, lut.input())))
+  const double found = failure_log2(parameters_, estimate_, lut.input());
+  if (!allows(found))
     refuse(arbitrary ? "a table of two rotations" : "a table of one rotation", lut.input(),
            failure_log2);
   check_output(lut.output());
+  return std::min(never_log2, found);
 }
 
 std::uint32_t Account::error_bound(const Lut& lut, double noise) const {
@@ -247,6 +251,24 @@ void Account::check_approximate(std::span<const Lut> luts, double noise,
   }
 }
 
+double Account::approximate_failure_log2(std::span<const Lut> luts, double noise,
+                                         std::optional<std::uint32_t> within) const {
+  double refused = -1000, passes = allow_failure_log2_;
+  while (passes - refused > 0.01) {
+    const double middle = (refused + passes) / 2;
+    const bool all = std::all_of(luts.begin(), luts.end(), [&](const Lut& lut) {
+      return lut.exact() || lut.error_bound(std::max(noise, bootstrapped()), std::exp2(middle)) <=
+                                within.value_or(lut.error_bound());
+    });
+    (all ? passes : refused) = middle;
+  }
+  return passes;
+}
+
+double Account::decryption_failure_log2(Encoding encoding, double noise) const {
+  return binfhe::decryption_failure_log2(parameters_, noise * estimate_.refreshed, encoding);
+}
+
 FlooredErrors Account::check_floorings(const std::string& operation, Encoding input, double noise,
                                        const MakeFloorings& floorings,
                                        const FlooringsFailure& fails) const {
@@ -254,7 +276,7 @@ FlooredErrors Account::check_floorings(const std::string& operation, Encoding in
   // the set.
   const double variance = noise * estimate_.refreshed;
   const auto errors = [&](const Parameters& under, const NoiseEstimate& estimate, Encoding with) {
-    return follow(under, estimate, floorings(under, with), variance);
+    return errors_of(under, estimate, floorings(under, with), variance);
   };
   const auto failure_log2 = [&](const Parameters& under, const NoiseEstimate& estimate,
                                 Encoding with) {
@@ -265,50 +287,51 @@ FlooredErrors Account::check_floorings(const std::string& operation, Encoding in
   return errors(parameters_, estimate_, input);
 }
 
-double Account::check_floor(Encoding input, unsigned bits, double noise) const {
+Allowed Account::check_floor(Encoding input, unsigned bits, double noise) const {
   const auto floorings = [bits](const Parameters& under, Encoding with) {
     return floor_steps(under, with, bits);
   };
   const FlooredErrors errors =
       check_floorings("eval_floor", input, noise, floorings,
                       [](const FlooredErrors& found) { return found.failure_log2; });
-  return std::max(least_, errors.result / estimate_.refreshed);
+  return {errors.failure_log2, {std::max(least_, errors.result / estimate_.refreshed)}};
 }
 
-double Account::check_sign(Encoding input, Encoding output, double noise) const {
-  check_floorings("eval_sign", input, noise, sign_steps, sign_failure_log2);
+Allowed Account::check_sign(Encoding input, Encoding output, double noise) const {
+  const FlooredErrors errors =
+      check_floorings("eval_sign", input, noise, sign_steps, sign_failure_log2);
   const Floorings floorings = sign_steps(parameters_, input);
   const double variance =
       bootstrap_variance(parameters_, estimate_, parameters_.q(), floorings.end_key);
   const double of_unit = std::max(bootstrapped(), variance / estimate_.refreshed);
-  const auto failure_log2 = [&](const Parameters& under, const NoiseEstimate& estimate,
-                                Encoding with) {
-    return carries(under, with) ? decryption_failure_log2(under, of_unit * estimate.refreshed, with)
-                                : never_log2;
-  };
-  if (!allows(failure_log2(parameters_, estimate_, output)))
-    refuse("decryption of a sign", output, failure_log2);
-  return of_unit;
+  check_decryption("decryption of a sign", output, of_unit);
+  return {sign_failure_log2(errors), {of_unit}};
 }
 
-std::vector<double> Account::check_decomposition(Encoding input, double noise) const {
+Allowed Account::check_decomposition(Encoding input, double noise) const {
   // Each digit is decided upon by the next flooring, or by decryption, which bears as much.
   const FlooredErrors errors =
       check_floorings("eval_decomp", input, noise, sign_steps, sign_failure_log2);
   std::vector<double> digits = errors.dropped;
   digits.push_back(errors.result);
   for (double& digit : digits) digit = std::max(least_, digit / estimate_.refreshed);
-  return digits;
+  return {sign_failure_log2(errors), digits};
 }
 
 void Account::check_sum(Encoding encoding, double noise) const {
+  check_decryption("decryption of this weighted sum", encoding, noise);
+}
+
+void Account::check_decryption(const std::string& operation, Encoding encoding,
+                               double noise) const {
   const auto failure_log2 = [&](const Parameters& under, const NoiseEstimate& estimate,
                                 Encoding with) {
-    return carries(under, with) ? decryption_failure_log2(under, noise * estimate.refreshed, with)
-                                : never_log2;
+    return carries(under, with)
+               ? binfhe::decryption_failure_log2(under, noise * estimate.refreshed, with)
+               : never_log2;
   };
   if (!allows(failure_log2(parameters_, estimate_, encoding)))
-    refuse("decryption of this weighted sum", encoding, failure_log2);
+    refuse(operation, encoding, failure_log2);
 }
 
 }  // namespace whorl::binfhe

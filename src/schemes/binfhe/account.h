@@ -47,8 +47,15 @@ void check_allowed(double allow_failure);
 /// NoiseError if fresh encryptions decrypt wrongly more often than `allow_failure`.
 void check_fresh(const Parameters& parameters, Encoding encoding, double allow_failure);
 
+/// What an operation that is allowed does.
+struct Allowed {
+  double failure_log2;        ///< log2 of the probability that a rotation decides wrongly
+  std::vector<double> noise;  ///< of each result
+};
+
 /// The noise of a server's ciphertexts, and the failures that it allows. Checks throw a NoiseError
-/// that names the operation, its probability, and what would serve. Gates and tables count an
+/// that names the operation, its probability, and what would serve; of an operation that rotates
+/// they return log2 of the probability that a rotation decides wrongly. Gates and tables count an
 /// encrypted input as bootstrapped at least, so that fresh inputs do not pass where the next ones
 /// fail.
 class Account {
@@ -65,11 +72,11 @@ class Account {
 
   // `noise`: of the inputs' sum.
 
-  void check_gate(Gate gate, Encoding input, Encoding output, double noise) const;
-  void check_bootstrap(Encoding input, Encoding output, double noise) const;
-  void check_mux(Encoding encoding, double noise) const;
+  double check_gate(Gate gate, Encoding input, Encoding output, double noise) const;
+  double check_bootstrap(Encoding input, Encoding output, double noise) const;
+  double check_mux(Encoding encoding, double noise) const;
   /// Checks the look-up of an exact table.
-  void check_look_up(const Lut& lut, double noise) const;
+  double check_look_up(const Lut& lut, double noise) const;
   void check_sum(Encoding encoding, double noise) const;
   /// Returns how far the outputs of a table that is not exact are off at most, but for
   /// allow_failure.
@@ -78,14 +85,19 @@ class Account {
   /// All have one kind and encodings.
   void check_approximate(std::span<const Lut> luts, double noise,
                          std::optional<std::uint32_t> within) const;
+  /// log2 of the least allow_failure with which check_approximate would pass.
+  double approximate_failure_log2(std::span<const Lut> luts, double noise,
+                                  std::optional<std::uint32_t> within) const;
+  /// log2 of the probability that a ciphertext decrypts to another message.
+  double decryption_failure_log2(Encoding encoding, double noise) const;
 
-  // Operations of large precision: `noise` is the input's own. They return that of the results,
-  // which is least_noise() at least.
+  // Operations of large precision: `noise` is the input's own. That of the results is
+  // least_noise() at least.
 
-  double check_floor(Encoding input, unsigned bits, double noise) const;
-  double check_sign(Encoding input, Encoding output, double noise) const;
-  /// Checks a decomposition, and returns the noise of each digit.
-  std::vector<double> check_decomposition(Encoding input, double noise) const;
+  Allowed check_floor(Encoding input, unsigned bits, double noise) const;
+  Allowed check_sign(Encoding input, Encoding output, double noise) const;
+  /// Checks a decomposition into digits.
+  Allowed check_decomposition(Encoding input, double noise) const;
 
  private:
   /// log2 of the failure probability of an operation that takes `encoding`.
@@ -93,9 +105,10 @@ class Account {
   bool allows(double failure_log2) const { return failure_log2 <= allow_failure_log2_; }
   [[noreturn]] void refuse(const std::string& operation, Encoding encoding,
                            const Failure& failure_log2) const;
-  void check_decision(std::string_view name, double weight, Encoding input, std::uint64_t least,
-                      double margin_sectors, double noise) const;
+  double check_decision(std::string_view name, double weight, Encoding input, std::uint64_t least,
+                        double margin_sectors, double noise) const;
   void check_output(Encoding output) const;
+  void check_decryption(const std::string& operation, Encoding encoding, double noise) const;
   using MakeFloorings = std::function<Floorings(const Parameters&, Encoding)>;
   using FlooringsFailure = std::function<double(const FlooredErrors&)>;
   FlooredErrors check_floorings(const std::string& operation, Encoding input, double noise,

@@ -1,5 +1,7 @@
 // Dry runs: a server without keys and ciphertexts, which says what a circuit costs.
+#include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <utility>
 
 #include "lattice/lwe/dry_device.h"
@@ -10,6 +12,7 @@
 namespace whorl::binfhe {
 
 struct DryRun::Counted : lattice::lwe::LweCounts {
+  Failures failures;
   std::size_t key_bytes = 0;
   std::atomic<std::uint64_t> fresh = 0;  ///< ciphertexts that were asked for
 };
@@ -43,7 +46,8 @@ DryRun::DryRun(const Parameters& parameters, const ServerOptions& options)
         session.names = session.fleet->names();
         session.name = session.fleet->name();
         return Server(std::make_shared<const Server::State>(
-            keys, std::make_shared<const run::SessionState>(std::move(session)), options));
+            keys, std::make_shared<const run::SessionState>(std::move(session)), options,
+            std::shared_ptr<Failures>(counted_, &counted_->failures)));
       }()) {}
 
 Array DryRun::fresh(Encoding encoding, std::size_t count) const {
@@ -60,6 +64,17 @@ Array DryRun::fresh(Encoding encoding, std::size_t count) const {
       c.data[i * c.row() + j] = static_cast<std::uint32_t>(number % q);
   }
   return server_.upload(c);
+}
+
+double DryRun::failure_log2(std::span<const Array> results) const {
+  const Server::State& state = *server_.state_;
+  double sum = counted_->failures.log2();
+  for (const Array& result : results) {
+    state.check(result);
+    const double each = state.account.decryption_failure_log2(result.encoding(), result.noise());
+    sum = lattice::sum_log2(sum, each + std::log2(static_cast<double>(result.count())));
+  }
+  return std::min(0.0, sum);
 }
 
 Costs DryRun::costs() const {

@@ -23,13 +23,6 @@ std::size_t key_for(const Parameters& parameters, std::uint64_t modulus) {
   return key;
 }
 
-/// log2(2^a + 2^b).
-double add_log2(double a, double b) {
-  const double most = std::max(a, b);
-  if (std::isinf(most)) return most;
-  return most + std::log2(std::exp2(a - most) + std::exp2(b - most));
-}
-
 }  // namespace
 
 bool takes_large(const Parameters& parameters, Encoding encoding) {
@@ -117,8 +110,8 @@ double bootstrap_variance(const Parameters& parameters, const NoiseEstimate& est
          rounding_variance(parameters.literal(), parameters.Q_ks(), modulus);
 }
 
-FlooredErrors follow(const Parameters& parameters, const NoiseEstimate& estimate,
-                     const Floorings& floorings, double variance) {
+FlooredErrors errors_of(const Parameters& parameters, const NoiseEstimate& estimate,
+                        const Floorings& floorings, double variance) {
   const auto at = [](double of, std::uint64_t from, std::uint64_t to) {
     const double ratio = static_cast<double>(to) / static_cast<double>(from);
     return of * ratio * ratio;
@@ -133,8 +126,9 @@ FlooredErrors follow(const Parameters& parameters, const NoiseEstimate& estimate
     const double one = bootstrap_variance(parameters, estimate, modulus, key);
     // The first rotation sees the input's error. The second sees that of the first besides, and
     // removes both with what it finds.
-    out.failure_log2 = add_log2(out.failure_log2, lattice::failure_log2(beta, out.at_end));
-    out.failure_log2 = add_log2(out.failure_log2, lattice::failure_log2(beta, out.at_end + one));
+    out.failure_log2 = lattice::sum_log2(out.failure_log2, lattice::failure_log2(beta, out.at_end));
+    out.failure_log2 =
+        lattice::sum_log2(out.failure_log2, lattice::failure_log2(beta, out.at_end + one));
     const std::uint64_t next =
         k + 1 < floorings.steps.size() ? floorings.steps[k + 1].modulus : floorings.end;
     out.at_end = switched(one, modulus, next);
@@ -144,15 +138,15 @@ FlooredErrors follow(const Parameters& parameters, const NoiseEstimate& estimate
 }
 
 double sign_failure_log2(const FlooredErrors& errors) {
-  return add_log2(errors.failure_log2, lattice::failure_log2(beta, errors.at_end));
+  return lattice::sum_log2(errors.failure_log2, lattice::failure_log2(beta, errors.at_end));
 }
 
 double Parameters::sign_failure_log2(std::uint32_t p, Transform transform) const {
   const Encoding encoding{p, false};
   if (!takes_large(*this, encoding) || rotation_method(literal()).odd()) return 0;
   const NoiseEstimate estimate = noise(transform);
-  return std::min(0.0, binfhe::sign_failure_log2(
-                           follow(*this, estimate, sign_steps(*this, encoding), estimate.fresh)));
+  return std::min(0.0, binfhe::sign_failure_log2(errors_of(
+                           *this, estimate, sign_steps(*this, encoding), estimate.fresh)));
 }
 
 double Parameters::floor_failure_log2(std::uint32_t p, unsigned round_bits,
@@ -163,7 +157,7 @@ double Parameters::floor_failure_log2(std::uint32_t p, unsigned round_bits,
     return 0;
   const NoiseEstimate estimate = noise(transform);
   const Floorings floorings = floor_steps(*this, encoding, round_bits);
-  return std::min(0.0, follow(*this, estimate, floorings, estimate.fresh).failure_log2);
+  return std::min(0.0, errors_of(*this, estimate, floorings, estimate.fresh).failure_log2);
 }
 
 }  // namespace whorl::binfhe

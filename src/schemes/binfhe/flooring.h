@@ -56,8 +56,8 @@ struct FlooredErrors {
   std::vector<double> dropped;  ///< of what each takes away, as a digit
 };
 /// `variance`: of the input, at q.
-FlooredErrors follow(const Parameters& parameters, const NoiseEstimate& estimate,
-                     const Floorings& floorings, double variance);
+FlooredErrors errors_of(const Parameters& parameters, const NoiseEstimate& estimate,
+                        const Floorings& floorings, double variance);
 /// Returns the variance of a bootstrap by key `key` to modulus `modulus`, at `modulus`.
 double bootstrap_variance(const Parameters& parameters, const NoiseEstimate& estimate,
                           std::uint64_t modulus, std::size_t key);

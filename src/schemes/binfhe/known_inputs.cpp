@@ -19,7 +19,7 @@ void check_bits(std::span<const std::uint32_t> bits) {
 }
 
 /// How many they are together; ShapeError unless counts are equal, or 1.
-std::size_t meet(std::initializer_list<std::size_t> counts) {
+std::size_t common_count(std::initializer_list<std::size_t> counts) {
   std::size_t most = 1;
   for (const std::size_t count : counts)
     if (count != 1) most = count;
@@ -77,7 +77,7 @@ Array Server::State::gate(Gate gate, const Array& a, std::span<const std::uint32
   const Encoding encoding = encoding_of(a);
   plan_gate(parameters, gate, encoding, output);  // for its refusals
   check_values(ones, rule.inputs, "the number of inputs");
-  const std::size_t count = meet({a.count(), ones.size()});
+  const std::size_t count = common_count({a.count(), ones.size()});
   const auto known = [&](std::size_t i) { return ones[ones.size() == 1 ? 0 : i]; };
   if (output.value_or(encoding) != encoding) {
     std::vector<Array> others;
@@ -107,7 +107,7 @@ Array Server::State::mux(const Array& select, std::span<const std::uint32_t> a,
   check_bits_of("mux", 0, as_bits_of(select));
   check_bits(a);
   check_bits(b);
-  return make(select, meet({select.count(), a.size(), b.size()}), [&](std::size_t i) {
+  return make(select, common_count({select.count(), a.size(), b.size()}), [&](std::size_t i) {
     const bool of_1 = a[a.size() == 1 ? 0 : i] != 0, of_0 = b[b.size() == 1 ? 0 : i] != 0;
     if (of_0 == of_1) return of_0 ? Made::one : Made::zero;
     return of_1 ? Made::same : Made::opposite;
@@ -122,7 +122,7 @@ Array Server::State::mux(std::span<const std::uint32_t> select, const Array& a,
   check_bits_of("mux", 1, as_bits_of(a));
   check_bits_of("mux", 2, as_bits_of(b));
   check_bits(select);
-  const std::size_t count = meet({select.size(), a.count(), b.count()});
+  const std::size_t count = common_count({select.size(), a.count(), b.count()});
   std::vector<std::uint32_t> index(count);
   for (std::size_t i = 0; i < count; ++i) {
     const bool first = select[select.size() == 1 ? 0 : i] != 0;

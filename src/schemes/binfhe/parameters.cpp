@@ -415,9 +415,8 @@ double lut_failure_log2(const Parameters& parameters, const NoiseEstimate& estim
                            estimate.key_switch) +
                       unit * unit * rounding_variance(p, p.Q_ks, 2ULL * p.N / method.unit());
   const double margin = p.N / (2 * sectors);
-  const double first = lattice::failure_log2(margin, input);
-  const double second = lattice::failure_log2(margin, input + sign);
-  return std::max(first, second) + std::log2(1 + std::exp2(-std::abs(first - second)));
+  return lattice::sum_log2(lattice::failure_log2(margin, input),
+                           lattice::failure_log2(margin, input + sign));
 }
 
 double decryption_failure_log2(const Parameters& parameters, double variance, Encoding encoding,

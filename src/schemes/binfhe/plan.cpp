@@ -30,7 +30,7 @@ class TopBit {
     lwe.read_modulo(two_n);
     const Rows sign = stages.rotate(lwe, *tables_, range, parameters_.Q() / 4);
     // The bit is a multiple of the unit of exponents: odd ones stay odd.
-    Rows bit = switch_key(parameters_, stages, sign, two_n / static_cast<std::uint64_t>(step_));
+    Rows bit = to_lwe_key(parameters_, stages, sign, two_n / static_cast<std::uint64_t>(step_));
     bit.read_modulo(two_n);
     const std::int64_t weights[] = {1, -step_};
     const Rows* in[] = {&lwe, &bit};
@@ -51,7 +51,7 @@ Plan plan_decision(const Parameters& parameters, std::vector<std::int64_t> weigh
            decide = Decision(parameters, offset, negated, output)](const Stages& stages,
                                                                    Operands in, Range range) {
             const Rows decided = decide(stages, stages.linear(weights, in, 0), range);
-            return one(switch_key(parameters, stages, decided, parameters.q()));
+            return one(to_lwe_key(parameters, stages, decided, parameters.q()));
           },
           output, true, memory};
 }
@@ -119,7 +119,7 @@ Plan plan_mux(const Parameters& parameters, Encoding input) {
         const Rows a = decide(stages, stages.linear(both, first, 0), range);
         const Rows b = decide(stages, stages.linear(without, second, one_at_q), range);
         const Rows* decided[] = {&a, &b};
-        return one(switch_key(parameters, stages, stages.linear(both, decided, 0), parameters.q()));
+        return one(to_lwe_key(parameters, stages, stages.linear(both, decided, 0), parameters.q()));
       },
       input, true, memory_of(parameters, {.inputs = 3, .keeps_extract = true})};
 }
@@ -163,7 +163,7 @@ Plan plan_apply(const Parameters& parameters, std::span<const Lut> luts,
                                  (2ULL * N + sectors) / (2 * sectors));
             }
             const Rows found = stages.rotate(lwe, *tables, range, 0);
-            return one(switch_key(parameters, stages, found, parameters.q()));
+            return one(to_lwe_key(parameters, stages, found, parameters.q()));
           },
           luts[0].output(), true, memory};
 }

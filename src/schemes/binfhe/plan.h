@@ -1,6 +1,7 @@
 // The work of each operation on a piece of a batch, which stays on a device or passes through it.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -21,6 +22,7 @@ struct Plan {
   Encoding output;
   bool rotates = true;
   std::size_t memory = 0;  ///< bytes of a device that a ciphertext takes where that is the most
+  double failure_log2 = -HUGE_VAL;  ///< log2 of the probability that a rotation decides wrongly
 };
 
 /// Returns the form of ciphertexts modulo q under the LWE key.

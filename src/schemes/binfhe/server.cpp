@@ -161,25 +161,6 @@ Array Server::apply(std::span<const Lut> luts, std::span<const std::uint32_t> in
                     std::optional<std::uint32_t> within) const {
   return state_->apply(luts, index, a, a.count(), within);
 }
-Ciphertexts Server::eval_floor(const Ciphertexts& a, unsigned round_bits) const {
-  return state_->eval_floor(a, round_bits);
-}
-Array Server::eval_floor(const Array& a, unsigned round_bits) const {
-  return state_->eval_floor(a, round_bits);
-}
-Ciphertexts Server::eval_sign(const Ciphertexts& a, Encoding output) const {
-  return state_->eval_sign(a, output);
-}
-Array Server::eval_sign(const Array& a, Encoding output) const {
-  return state_->eval_sign(a, output);
-}
-std::vector<Ciphertexts> Server::eval_decomp(const Ciphertexts& a) const {
-  std::vector<Ciphertexts> digits;
-  for (const Array& digit : eval_decomp(upload(a))) digits.push_back(download(digit));
-  return digits;
-}
-std::vector<Array> Server::eval_decomp(const Array& a) const { return state_->eval_decomp(a); }
-
 Ciphertexts Server::linear(std::span<const std::int32_t> weights,
                            std::span<const Ciphertexts* const> inputs, std::int32_t constant,
                            bool modular, std::optional<std::uint32_t> largest) const {

@@ -12,7 +12,6 @@
 #include "math/memory.h"
 #include "math/text.h"
 #include "schemes/binfhe/derived.h"
-#include "schemes/binfhe/large_precision.h"
 #include "schemes/owner.h"
 #include "whorl/error.h"
 
@@ -65,7 +64,7 @@ void check_padding(std::string_view what, Encoding encoding, Largest largest) {
 }
 
 /// Values of a weighted sum, exact: those of many terms may pass 64 bits.
-struct Range {
+struct SumRange {
   using Number = __int128;
   Number least, most;
   bool within(std::uint32_t top) const { return least >= 0 && most <= top; }
@@ -74,12 +73,13 @@ struct Range {
     return static_cast<std::uint32_t>(within(top) ? static_cast<std::uint64_t>(most) : otherwise);
   }
 };
-Range range(std::span<const Term> terms, std::int32_t constant, std::uint32_t Largest::*largest) {
-  Range sum{constant, constant};
+SumRange range_of_sum(std::span<const Term> terms, std::int32_t constant,
+                      std::uint32_t Largest::*largest) {
+  SumRange sum{constant, constant};
   for (const Term& term : terms) {
     const Largest& known = term.origin->largest;
     const auto [low, high] = known.range.value_or(MessageRange{0, known.*largest});
-    const auto weight = static_cast<Range::Number>(term.weight);
+    const auto weight = static_cast<SumRange::Number>(term.weight);
     sum.least += std::min(weight * low, weight * high);
     sum.most += std::max(weight * low, weight * high);
   }
@@ -95,11 +95,11 @@ Largest largest_of_sum(std::span<const Term> terms, std::int32_t constant, Encod
     throw EncodingError("linear: largest = " + std::to_string(*stated) +
                         " is not below p = " + std::to_string(encoding.p));
   if (stated) return {*stated, *stated};
-  const Range sum = range(terms, constant, &Largest::any);
+  const SumRange sum = range_of_sum(terms, constant, &Largest::any);
   const bool ranged = std::any_of(terms.begin(), terms.end(), [](const Term& term) {
     return term.origin->largest.range.has_value();
   });
-  constexpr Range::Number far = std::numeric_limits<std::int64_t>::max();
+  constexpr SumRange::Number far = std::numeric_limits<std::int64_t>::max();
   const MessageRange values{static_cast<std::int64_t>(std::clamp(sum.least, -far, far)),
                             static_cast<std::int64_t>(std::clamp(sum.most, -far, far))};
   if (ranged && !modular) return largest_within("linear", encoding, values);
@@ -112,7 +112,8 @@ Largest largest_of_sum(std::span<const Term> terms, std::int32_t constant, Encod
                         "with_range which integers the terms stand for");
   }
   const std::uint64_t all = encoding.sectors() - 1;
-  return {sum.most_of(top, all), range(terms, constant, &Largest::as_bits).most_of(top, all)};
+  return {sum.most_of(top, all),
+          range_of_sum(terms, constant, &Largest::as_bits).most_of(top, all)};
 }
 
 }  // namespace
@@ -132,7 +133,7 @@ std::shared_ptr<const Server::State> Array::State::open_server() const {
 }
 
 Server::State::State(const EvaluationKeys& keys, std::shared_ptr<const run::SessionState> on,
-                     const ServerOptions& options)
+                     const ServerOptions& options, std::shared_ptr<Failures> counted)
     : parameters(keys.parameters),
       key_id(keys.key_id),
       transform(options.transform.value_or(keys.parameters.literal().transform)),
@@ -141,7 +142,8 @@ Server::State::State(const EvaluationKeys& keys, std::shared_ptr<const run::Sess
       session(std::move(on)),
       fleet(session->fleet->with_least_share(options.least_share)),
       server_keys(make_keys(keys, transform, session->budget)),
-      evaluator(fleet, server_keys, most_memory(parameters)) {
+      evaluator(fleet, server_keys, most_memory(parameters)),
+      failures(std::move(counted)) {
   // Keys are prepared now, not in the first call, so that a device that cannot is refused here.
   for (std::size_t l = 0; l < fleet->size(); ++l) server_keys->on(*fleet->lane(l));
 }
@@ -311,7 +313,20 @@ Array Server::State::run(const Plan& plan, const MakeOrigin& origin,
   for (const Array* input : inputs) rows.push_back(&input->state_->rows);
   const lattice::lwe::Form out[] = {form_of(parameters)};
   auto made = evaluator.map(rows, out, plan.rotates, plan.work)[0];
+  if (failures) failures->add(plan.failure_log2, made.count());
   return array(plan.output, origin(), std::move(made));
+}
+
+std::vector<Array> Server::State::run(const Array& a, const Outcome& outcome,
+                                      const lattice::lwe::Work& work) const {
+  const lattice::lwe::Array* rows[] = {&a.state_->rows};
+  const std::vector<lattice::lwe::Form> forms(outcome.results.size(), form_of(parameters));
+  const std::vector<lattice::lwe::Array> made = evaluator.map(rows, forms, true, work);
+  if (failures) failures->add(outcome.failure_log2, a.count());
+  std::vector<Array> out;
+  for (std::size_t k = 0; k < made.size(); ++k)
+    out.push_back(array(outcome.results[k].encoding, outcome.results[k].origin, made[k]));
+  return out;
 }
 
 template <class Batch>
@@ -319,11 +334,11 @@ Batch Server::State::gate(Gate gate, std::span<const Batch* const> inputs,
                           std::optional<Encoding> output) const {
   const GateRule& rule = rule_of(gate);
   const Encoding input = check_together(rule.name, inputs, rule.inputs);
-  const Plan plan = plan_gate(parameters, gate, input, output);
+  Plan plan = plan_gate(parameters, gate, input, output);
   const Operands all = operands(inputs, {});
   // Doubled sums tell whether they are odd, whatever they are.
   if (!rule.doubled) check_bits_of(rule.name, all.terms);
-  account.check_gate(gate, input, plan.output, rotated_noise(all.terms));
+  plan.failure_log2 = account.check_gate(gate, input, plan.output, rotated_noise(all.terms));
   const auto origin = [&] {
     return bootstrapped(all.terms, tag_of(rule, input), account.bootstrapped(), 1);
   };
@@ -334,13 +349,13 @@ template <class Batch>
 Batch Server::State::mux(const Batch& select, const Batch& a, const Batch& b) const {
   const Batch* inputs[] = {&select, &a, &b};
   const std::span<const Batch* const> all = inputs;
-  const Plan plan = plan_mux(parameters, check_together("mux", all));
+  Plan plan = plan_mux(parameters, check_together("mux", all));
   const Operands of = operands(all, {});
   check_bits_of("mux", of.terms);
   const Term s = of.terms[0], of_a = of.terms[1], of_b = of.terms[2];
   // What is rotated is the sum of select and a, or of its negation and b.
-  account.check_mux(plan.output,
-                    std::max(rotated_noise({s, of_a}), rotated_noise({{-1, s.origin}, of_b})));
+  plan.failure_log2 = account.check_mux(
+      plan.output, std::max(rotated_noise({s, of_a}), rotated_noise({{-1, s.origin}, of_b})));
   const auto origin = [&] {
     const Term marked[] = {{3, s.origin}, {5, of_a.origin}, {7, of_b.origin}};
     const Term selected[] = {s, of_a}, other[] = {{-1, s.origin}, of_b};
@@ -359,10 +374,10 @@ Batch Server::State::bootstrap(const Batch& a, std::optional<Encoding> output) c
   const Batch* inputs[] = {&a};
   const std::span<const Batch* const> all = inputs;
   const Encoding input = check_together("bootstrap", all);
-  const Plan plan = plan_bootstrap(parameters, input, output);
+  Plan plan = plan_bootstrap(parameters, input, output);
   const Operands of = operands(all, {});
   check_bits_of("bootstrap", of.terms);
-  account.check_bootstrap(input, plan.output, rotated_noise(of.terms));
+  plan.failure_log2 = account.check_bootstrap(input, plan.output, rotated_noise(of.terms));
   const auto origin = [&] {
     return bootstrapped(of.terms, mix(1, input.sectors()), account.bootstrapped(), 1);
   };
@@ -382,8 +397,11 @@ Batch Server::State::apply(std::span<const Lut> luts, std::span<const std::uint3
   const Operands of = operands(all, {});
   check_padding("apply", encoding_of(a), of.terms[0].origin->largest);
   const double noise = rotated_noise(of.terms);
-  if (exact != luts.end()) account.check_look_up(*exact, noise);
+  double failure_log2 = -HUGE_VAL;
+  if (exact != luts.end()) failure_log2 = account.check_look_up(*exact, noise);
   account.check_approximate(luts, noise, within);
+  if (failures && std::any_of(luts.begin(), luts.end(), [](const Lut& l) { return !l.exact(); }))
+    failure_log2 = std::max(failure_log2, account.approximate_failure_log2(luts, noise, within));
   const auto origin = [&] {
     std::vector<std::uint64_t> tags;
     std::uint32_t largest = 0;
@@ -400,44 +418,37 @@ Batch Server::State::apply(std::span<const Lut> luts, std::span<const std::uint3
     return std::make_shared<const Origin>(
         origin_of_bootstrapped(mark_sum(of.terms), tags, index, account.bootstrapped(), largest));
   };
-  return run(plan_apply(parameters, luts, index), origin, all);
+  Plan plan = plan_apply(parameters, luts, index);
+  plan.failure_log2 = failure_log2;
+  return run(plan, origin, all);
 }
 
-template <class Batch>
-Batch Server::State::eval_floor(const Batch& a, unsigned round_bits) const {
+Outcome Server::State::of_floor(const Array& a, unsigned round_bits) const {
   check(a);
   const Encoding input = encoding_of(a);
   check_floor("eval_floor", parameters, input, round_bits);
-  const Batch* inputs[] = {&a};
-  const std::span<const Batch* const> all = inputs;
-  const Operands of = operands(all, {});
-  const double noise = account.check_floor(input, round_bits, of.most);
-  const Plan plan = plan_floor(parameters, input, round_bits);
+  const Encoding output = floored(input, round_bits);
+  const Term terms[] = {{1, origin(a).get()}};
+  const Allowed allowed = account.check_floor(input, round_bits, origin(a)->noise);
   // A padding bit stays.
-  const Largest& known = of.terms[0].origin->largest;
+  const Largest& known = origin(a)->largest;
   Largest largest{known.any >> round_bits, known.any >> round_bits};
   if (const auto& range = known.range)
-    largest = largest_within("eval_floor", plan.output,
-                             {range->low >> round_bits, range->high >> round_bits});
-  const auto made = [&] {
-    Origin floors =
-        *bootstrapped(of.terms, mix(2 + round_bits, input.sectors()), noise, largest.any);
-    floors.largest = largest;
-    return std::make_shared<const Origin>(std::move(floors));
-  };
-  return run(plan, made, all);
+    largest =
+        largest_within("eval_floor", output, {range->low >> round_bits, range->high >> round_bits});
+  Origin floors =
+      *bootstrapped(terms, mix(2 + round_bits, input.sectors()), allowed.noise[0], largest.any);
+  floors.largest = largest;
+  return {allowed.failure_log2, {{output, std::make_shared<const Origin>(std::move(floors))}}};
 }
 
-template <class Batch>
-Batch Server::State::eval_sign(const Batch& a, Encoding output) const {
+Outcome Server::State::of_sign(const Array& a, Encoding output) const {
   check(a);
   const Encoding input = encoding_of(a);
   check_large("eval_sign", parameters, input);
-  const Plan plan = plan_sign(parameters, input, output);
-  const Batch* inputs[] = {&a};
-  const std::span<const Batch* const> all = inputs;
-  const Operands of = operands(all, {});
-  if (const auto& range = of.terms[0].origin->largest.range) {
+  check_encoding(parameters, output);
+  const Term terms[] = {{1, origin(a).get()}};
+  if (const auto& range = origin(a)->largest.range) {
     const auto half = static_cast<std::int64_t>(input.sectors() / 2);
     if (range->low < -half || range->high >= half)
       throw EncodingError("eval_sign takes " + std::to_string(-half) + " … " +
@@ -446,30 +457,26 @@ Batch Server::State::eval_sign(const Batch& a, Encoding output) const {
                           std::to_string(range->high) +
                           ": take a larger p, or state a smaller range by with_range");
   }
-  const double noise = account.check_sign(input, output, of.most);
-  const auto made = [&] { return bootstrapped(of.terms, mix(0, input.sectors()), noise, 1); };
-  return run(plan, made, all);
+  const Allowed allowed = account.check_sign(input, output, origin(a)->noise);
+  return {allowed.failure_log2,
+          {{output, bootstrapped(terms, mix(0, input.sectors()), allowed.noise[0], 1)}}};
 }
 
-std::vector<Array> Server::State::eval_decomp(const Array& a) const {
+Outcome Server::State::of_decomposition(const Array& a) const {
   check(a);
   const Encoding input = encoding_of(a);
   check_large("eval_decomp", parameters, input);
   check_padding("eval_decomp", input, origin(a)->largest);
-  const std::vector<double> noise = account.check_decomposition(input, origin(a)->noise);
+  const Allowed allowed = account.check_decomposition(input, origin(a)->noise);
   const std::vector<Encoding> digits = digit_encodings(parameters, input);
-  const Plan plan = plan_decomposition(parameters, input);
-  const lattice::lwe::Array* rows[] = {&a.state_->rows};
-  const std::vector<lattice::lwe::Form> forms(digits.size(), form_of(parameters));
-  const std::vector<lattice::lwe::Array> made = evaluator.map(rows, forms, plan.rotates, plan.work);
   const Term terms[] = {{1, origin(a).get()}};
-  std::vector<Array> out;
+  Outcome out{allowed.failure_log2, {}};
   for (std::size_t k = 0; k < digits.size(); ++k) {
-    Origin of =
-        *bootstrapped(terms, mix(1, input.sectors() + (k << 32)), noise[k], digits[k].p - 1);
+    Origin of = *bootstrapped(terms, mix(1, input.sectors() + (k << 32)), allowed.noise[k],
+                              digits[k].p - 1);
     // The lowest has the input's own errors, so that nothing is known to be independent of it.
     of.parts[0].marks = {};
-    out.push_back(array(digits[k], std::make_shared<const Origin>(std::move(of)), made[k]));
+    out.results.push_back({digits[k], std::make_shared<const Origin>(std::move(of))});
   }
   return out;
 }
@@ -560,8 +567,6 @@ Batch Server::State::not_(const Batch& a) const {
   template Batch Server::State::apply(std::span<const Lut>, std::span<const std::uint32_t>,        \
                                       const Batch&, std::size_t, std::optional<std::uint32_t>)     \
       const;                                                                                       \
-  template Batch Server::State::eval_floor(const Batch&, unsigned) const;                          \
-  template Batch Server::State::eval_sign(const Batch&, Encoding) const;                           \
   template std::uint32_t Server::State::error_bound(const Lut&, const Batch&) const;               \
   template Batch Server::State::linear(std::span<const std::int32_t>,                              \
                                        std::span<const Batch* const>, std::int32_t, bool,          \

@@ -4,12 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "lattice/lwe/evaluator.h"
+#include "lattice/lwe/noise.h"
 #include "run/session.h"
 #include "schemes/binfhe/account.h"
 #include "schemes/binfhe/origin.h"
@@ -34,11 +36,39 @@ struct Array::State {
 /// EncodingError where input `k` is known to be no bit: a gate would give wrong results.
 void check_bits_of(std::string_view what, std::size_t k, std::uint32_t largest);
 
+/// The sum of the failure probabilities of all values of all operations, which bounds that of a
+/// program.
+class Failures {
+ public:
+  void add(double failure_log2, std::size_t count) {
+    const std::lock_guard lock(mutex_);
+    log2_ = lattice::sum_log2(log2_, failure_log2 + std::log2(static_cast<double>(count)));
+  }
+  double log2() const {
+    const std::lock_guard lock(mutex_);
+    return log2_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  double log2_ = -HUGE_VAL;
+};
+
+/// What is known of the results of an operation that is allowed, before its work.
+struct Outcome {
+  struct Result {
+    Encoding encoding;
+    std::shared_ptr<const Origin> origin;
+  };
+  double failure_log2;  ///< log2 of the probability that a rotation decides wrongly
+  std::vector<Result> results;
+};
+
 /// The plan says what is to be done, the account whether it may be, and the evaluator does it.
 /// Operations on a `Batch` take arrays, or ciphertexts of the host.
 struct Server::State : std::enable_shared_from_this<State> {
   State(const EvaluationKeys& keys, std::shared_ptr<const run::SessionState> on,
-        const ServerOptions& options);
+        const ServerOptions& options, std::shared_ptr<Failures> counted = {});
 
   Parameters parameters;
   KeyId key_id;
@@ -49,6 +79,7 @@ struct Server::State : std::enable_shared_from_this<State> {
   std::shared_ptr<const run::Fleet> fleet;  ///< the session's, with the server's least share
   std::shared_ptr<const lattice::lwe::Keys> server_keys;
   lattice::lwe::Evaluator evaluator;
+  std::shared_ptr<Failures> failures;  ///< of a dry run; null for a server with keys
 
   // ---- checks
 
@@ -103,6 +134,9 @@ struct Server::State : std::enable_shared_from_this<State> {
                   std::span<const Ciphertexts* const> inputs) const;
   template <class MakeOrigin>
   Array run(const Plan& plan, const MakeOrigin& origin, std::span<const Array* const> inputs) const;
+  /// Does a circuit's work on an array, which rotates.
+  std::vector<Array> run(const Array& a, const Outcome& outcome,
+                         const lattice::lwe::Work& work) const;
 
   // ---- operations
 
@@ -116,11 +150,6 @@ struct Server::State : std::enable_shared_from_this<State> {
   Batch apply(std::span<const Lut> luts, std::span<const std::uint32_t> index, const Batch& a,
               std::size_t count, std::optional<std::uint32_t> within) const;
   template <class Batch>
-  Batch eval_floor(const Batch& a, unsigned round_bits) const;
-  template <class Batch>
-  Batch eval_sign(const Batch& a, Encoding output) const;
-  std::vector<Array> eval_decomp(const Array& a) const;
-  template <class Batch>
   std::uint32_t error_bound(const Lut& lut, const Batch& a) const;
   template <class Batch>
   Batch linear(std::span<const std::int32_t> weights, std::span<const Batch* const> inputs,
@@ -129,6 +158,12 @@ struct Server::State : std::enable_shared_from_this<State> {
   /// Negates bits.
   template <class Batch>
   Batch not_(const Batch& a) const;
+
+  // ---- what the account says of circuits of large precision
+
+  Outcome of_floor(const Array& a, unsigned round_bits) const;
+  Outcome of_sign(const Array& a, Encoding output) const;
+  Outcome of_decomposition(const Array& a) const;
 
   // ---- operations whose inputs are known but for one
 

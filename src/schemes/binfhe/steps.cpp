@@ -29,7 +29,7 @@ Rows to_exponents(const Parameters& parameters, const Stages& stages, Rows rows,
   return stages.to_exponents(std::move(rows), to, offset, centre);
 }
 
-Rows switch_key(const Parameters& parameters, const Stages& stages, const Rows& extracted,
+Rows to_lwe_key(const Parameters& parameters, const Stages& stages, const Rows& extracted,
                 std::uint64_t modulus) {
   const std::uint64_t Q_ks = parameters.Q_ks();
   Rows switched = stages.key_switch(stages.modulus_switch(extracted, Q_ks, false));

@@ -33,7 +33,7 @@ Rows to_exponents(const Parameters& parameters, const Stages& stages, Rows rows,
 
 /// LWE modulo Q under the ring key -> LWE modulo `modulus` under the LWE key. Key switching is done
 /// in the words of Q_ks.
-Rows switch_key(const Parameters& parameters, const Stages& stages, const Rows& extracted,
+Rows to_lwe_key(const Parameters& parameters, const Stages& stages, const Rows& extracted,
                 std::uint64_t modulus);
 
 /// Rounds to 2N and decides. Bits: 1 where the phase plus `offset` lies in [0, N) (0 there if

@@ -209,12 +209,14 @@ Account::Info Account::fresh(Packing packing, std::size_t count, std::uint64_t l
                              : text_of(bound)) +
                         ": it must be a positive number, or two of which the first one is not the "
                         "larger, and not both 0");
+  const std::uint64_t slots = parameters_.slots();
+  const bool several = packing != Packing::coefficients && length > slots;
   Info a;
   a.packing = packing;
-  a.count = count;
+  a.count = several ? std::min(count, most_ciphertexts) * ((length - 1) / slots + 1) : count;
   a.level = parameters_.depth();
   a.scale = parameters_.scale(a.level);
-  a.length = length;
+  a.length = several ? slots : length;
   a.error = (with_public_key ? noise_.fresh_public() : noise_.fresh_secret()) - std::log2(a.scale);
   a.bound = bound_of(bound.most(), length, packing);
   if (packing == Packing::real) {
@@ -230,7 +232,7 @@ Account::Info Account::fresh(Packing packing, std::size_t count, std::uint64_t l
                         ": divide the values, and multiply results by an integer, which is exact; "
                         "or take a smaller scale_bits" +
                         (room(a) < 0 ? " or a larger depth" : ""));
-  return a;
+  return several ? as_vectors(a, length) : a;
 }
 
 void Account::check_lengths(std::uint64_t a, std::uint64_t b) {

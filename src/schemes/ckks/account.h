@@ -11,6 +11,7 @@
 
 #include "ring/basis.h"
 #include "schemes/ckks/noise.h"
+#include "schemes/ring/account.h"
 #include "whorl/ckks/ciphertexts.h"
 
 namespace whorl::ckks {
@@ -53,7 +54,7 @@ inline std::string more_levels_than(unsigned level) {
 /// levels that a bootstrap's parameters have for that.
 enum class Doubling { of_residues, of_scale };
 
-class Account {
+class Account : public PreparedResults<CiphertextInfo, Preparation> {
  public:
   using Info = CiphertextInfo;
 
@@ -69,24 +70,11 @@ class Account {
   /// log2 of the ratio of Q/2 to the largest coefficients that the bounds allow.
   double room(const Info& a) const;
 
-  /// Fresh encryptions of values within `bound`, under the secret key and under the public one.
-  /// EncodingError if they do not fit, and for two bounds of values that are not real ones in
-  /// slots.
+  /// Fresh encryptions of `count` vectors of values within `bound`, under the secret key or under
+  /// the public one. EncodingError if they do not fit, and for two bounds of values that are not
+  /// real ones in slots; ShapeError for more ciphertexts than a batch has.
   Info fresh(Packing packing, std::size_t count, std::uint64_t length, const Bounds& bound,
              bool with_public_key) const;
-
-  struct One {
-    Info result;
-    Preparation a;
-  };
-  struct Two {
-    Info result;
-    Preparation a, b;
-  };
-  struct Many {
-    Info result;
-    std::vector<Preparation> each;
-  };
 
   /// Sum or difference. The operands come to the level of the lower one, and to one scale.
   /// EncodingError names both scales if no large integer brings one to the other.

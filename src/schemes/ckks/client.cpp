@@ -26,18 +26,10 @@ namespace whorl::ckks {
 
 namespace rlwe = lattice::rlwe;
 
-struct Client::State {
-  explicit State(const SecretKey& key)
-      : account(key.parameters()),
-        noise(key.parameters()),
-        encoder(key.parameters()),
-        secret(any_plan_of(key.parameters()), key.coefficients(),
-               key.parameters().literal().sigma) {}
+struct Client::State : RingClientState<Account, Encoder> {
+  explicit State(const SecretKey& key) : RingClientState(key), noise(key.parameters()) {}
 
-  Account account;
   NoiseModel noise;
-  Encoder encoder;
-  rlwe::Secret secret;
   mutable Ledger ledger;
 };
 
@@ -47,20 +39,36 @@ using Complex = std::complex<double>;
 
 FreshRing fresh_of(const Account& account) { return {account.basis(account.parameters().depth())}; }
 
+/// The values that ciphertext i of a batch holds, up to the end of its vector.
+template <class Value>
+std::span<Value> part_of(const CiphertextInfo& info, std::uint32_t N, std::size_t i,
+                         std::span<Value> values) {
+  const std::size_t each = info.each(N), first = i % each * info.length;
+  return values.subspan(i / each * length_of(info) + first,
+                        std::min<std::size_t>(info.length, length_of(info) - first));
+}
+
 /// `with`: a secret key, or a public one.
 template <class Key>
 Ciphertexts encrypted(const Key& with, const Account& account, const Encoder& encoder,
                       std::span<const Complex> values, const EncryptOptions& options,
                       Packing packing) {
-  const std::uint64_t length =
-      checked_length(account.parameters().N(), values.size(), options.length, packing);
+  const std::uint32_t N = account.parameters().N();
+  const std::size_t length = vector_length(values.size(), options.length, values.size(),
+                                           packing == Packing::coefficients, N);
   const CiphertextInfo info = account.fresh(packing, values.size() / length, length, options.bound,
                                             std::is_same_v<Key, PublicKey>);
   Encoder::check_values(values, options.bound);
   return encrypt_messages<Ciphertexts>(
       with, info, fresh_of(account),
       [&](std::size_t i, std::span<std::int64_t> coefficients) {
-        encoder.encode(values.subspan(i * length, length), packing, info.scale, coefficients);
+        const std::span<const Complex> part = part_of(info, N, i, values);
+        math::WipedVector<Complex> row(info.length);
+        const auto rest = std::ranges::copy(part, row.span().begin()).out;
+        // The vector's first values come after its end.
+        std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(i / info.each(N) * length),
+                    info.length - part.size(), rest);
+        encoder.encode(row.span(), packing, info.scale, coefficients);
       },
       options.progress);
 }
@@ -132,6 +140,25 @@ double log2_largest(const Parameters& p, const CiphertextInfo& i, double floodin
   return log2_sum(i.bound + std::log2(i.scale), error + 4);
 }
 
+/// The values of each vector; change(phase) may change its coefficients first.
+template <class Change>
+std::vector<Complex> decoded(const rlwe::Secret& secret, const Encoder& encoder,
+                             const Ciphertexts& c, double flooding, const Progress& progress,
+                             const Change& change) {
+  const std::uint32_t N = c.parameters.N();
+  std::vector<Complex> out;
+  math::make_room(out, c.info.count / c.info.each(N) * length_of(c.info),
+                  [&] { return progress && !progress(0, c.info.count); });
+  secret.phases(
+      least(c, log2_largest(c.parameters, c.info, flooding)),
+      [&](std::size_t i, std::span<double> phase) {
+        change(phase);
+        encoder.decode(phase, c.info.packing, c.info.scale, part_of(c.info, N, i, std::span(out)));
+      },
+      progress);
+  return out;
+}
+
 }  // namespace
 
 std::vector<Complex> Client::decrypt_raw(const Ciphertexts& c, bool allow_spent,
@@ -139,18 +166,7 @@ std::vector<Complex> Client::decrypt_raw(const Ciphertexts& c, bool allow_spent,
   check_ciphertexts<Account>(secret_key(), c);
   if (!allow_spent) state_->account.check_decrypts(c.info, "allow_spent decrypts nevertheless");
   return math::with_memory_for("decrypted values", [&] {
-    const std::size_t length = static_cast<std::size_t>(c.info.length);
-    std::vector<Complex> out;
-    math::make_room(out, c.info.count * length,
-                    [&] { return progress && !progress(0, c.info.count); });
-    state_->secret.phases(
-        least(c, log2_largest(parameters(), c.info, -1000)),
-        [&](std::size_t i, std::span<const double> phase) {
-          state_->encoder.decode(phase, c.info.packing, c.info.scale,
-                                 {out.data() + i * length, length});
-        },
-        progress);
-    return out;
+    return decoded(state_->secret, state_->encoder, c, -1000, progress, [](std::span<double>) {});
   });
 }
 
@@ -179,21 +195,11 @@ std::vector<Complex> Client::release(const Ciphertexts& c, const ReleaseOptions&
   state_->ledger.spend(c.info.count, options.queries);
   try {
     return math::with_memory_for("released values", [&] {
-      const std::size_t length = static_cast<std::size_t>(c.info.length);
-      std::vector<Complex> out;
-      math::make_room(out, c.info.count * length,
-                      [&] { return options.progress && !options.progress(0, c.info.count); });
-      state_->secret.phases(
-          least(c, log2_largest(parameters(), c.info, sigma)),
-          [&](std::size_t i, std::span<const double> phase) {
-            math::WipedVector<double> flooded(phase.size());
-            std::ranges::copy(phase, flooded.span().begin());
-            math::PrivateStream stream("noise that hides errors");
-            math::add_gaussian(stream, std::exp2(sigma), flooded.span());
-            state_->encoder.decode(flooded.span(), c.info.packing, c.info.scale,
-                                   {out.data() + i * length, length});
-          },
-          options.progress);
+      std::vector<Complex> out = decoded(state_->secret, state_->encoder, c, sigma,
+                                         options.progress, [&](std::span<double> phase) {
+                                           math::PrivateStream stream("noise that hides errors");
+                                           math::add_gaussian(stream, std::exp2(sigma), phase);
+                                         });
       state_->ledger.check_process();  // progress may fork
       return out;
     });

@@ -28,21 +28,6 @@ std::uint32_t rotation_exponent(std::uint32_t N, std::int64_t slots) {
   return exponent_of(N, 5, slots);
 }
 
-std::uint64_t checked_length(std::uint32_t N, std::size_t values, std::size_t length,
-                             Packing packing) {
-  if (values == 0) throw ShapeError("values: no value is given");
-  if (length == 0) length = values;
-  if (values % length != 0)
-    throw ShapeError("values: the number of values, " + std::to_string(values) +
-                     ", is not a multiple of the vectors' length, " + std::to_string(length));
-  const std::size_t most = packing == Packing::coefficients ? N : N / 2;
-  if (length > most)
-    throw ShapeError("values: a vector of " + std::to_string(length) +
-                     " values is longer than a ciphertext, which holds " + std::to_string(most) +
-                     " of N = " + std::to_string(N));
-  return length;
-}
-
 Encoder::Encoder(const ring::FftPlan& plan)
     : N_(plan.N()), fft_(plan), place_(plan.results_at_powers_of_5()) {}
 

@@ -12,11 +12,6 @@
 
 namespace whorl::ckks {
 
-/// ShapeError unless `values` numbers are rows of `length`, and a ciphertext holds as many; length
-/// 0 stands for one row of all. Returns the length.
-std::uint64_t checked_length(std::uint32_t N, std::size_t values, std::size_t length,
-                             Packing packing);
-
 /// Slot j is the value at zeta^(5^j), zeta = exp(i·pi/N). Secrets go through: there is no branch on
 /// a value, and no look-up by one. Several threads may use one object.
 class Encoder {

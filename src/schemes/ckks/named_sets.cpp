@@ -56,31 +56,38 @@ ParameterLiteral slots_to_coefficients_last() {
   return p;
 }
 
-/// Adds so many primes to a chain without terminal ones, and levels of `a_level` of them each.
-void add_levels(ParameterLiteral& p, double bits, unsigned count, unsigned a_level) {
-  for (const std::uint64_t q : math::ntt_primes_below(bits, p.N, count, p.chain))
-    p.chain.push_back(q);
-  for (unsigned i = 0; i < count; i += a_level) {
-    const unsigned before = p.levels.empty() ? 0 : p.levels.back().mains;
-    p.levels.push_back({0, before + a_level});
+/// So many primes of a size, of which each level takes `a_level`.
+struct Rungs {
+  double bits;
+  unsigned count, a_level;
+};
+
+/// A set that can bootstrap, without terminal primes; `rungs` begin at level 0.
+ParameterLiteral of_rungs(std::uint32_t N, const Rungs& special, unsigned digit_limbs,
+                          double log2_scale, const BootstrapLiteral& bootstrap,
+                          const std::vector<Rungs>& rungs) {
+  ParameterLiteral p;
+  p.N = N;
+  p.special = math::ntt_primes_below(special.bits, N, special.count);
+  std::vector<std::uint64_t> taken = p.special;
+  for (const auto& [bits, count, a_level] : rungs) {
+    const auto found = math::ntt_primes_below(bits, N, count, taken);
+    taken.insert(taken.end(), found.begin(), found.end());
+    p.chain.insert(p.chain.end(), found.begin(), found.end());
+    for (unsigned i = 0; i < count; i += a_level)
+      p.levels.push_back({0, a_level + (p.levels.empty() ? 0 : p.levels.back().mains)});
   }
+  p.digit_limbs = digit_limbs;
+  p.log2_scale = log2_scale;
+  p.bootstrap = bootstrap;
+  return p;
 }
 
 /// TensorFHE's bootstrap of L = 34 and dnum = 5 (Table VII); the paper does not list the primes.
 /// Eight levels of 30 bits are left, and a scale of two primes for the sine.
 ParameterLiteral tensorfhe_bootstrap() {
-  ParameterLiteral p;
-  p.N = 65536;
-  p.special = math::ntt_primes_below(31, p.N, 7);
-  add_levels(p, 28, 2, 2);
-  add_levels(p, 30, 11, 1);
-  add_levels(p, 29, 16, 2);
-  add_levels(p, 26, 6, 2);
-  p.digit_limbs = 7;
-  p.log2_scale = 30;
-  p.bootstrap.emplace();
-  p.bootstrap->to_slots = 3;
-  return p;
+  return of_rungs(65536, {31, 7, 7}, 7, 30, {.to_slots = 3},
+                  {{28, 2, 2}, {30, 11, 1}, {29, 16, 2}, {26, 6, 2}});
 }
 
 /// A set of Cheddar's (Choi, Kim, Ahn, ASPLOS 2026; its files parameters/bootparam_*.json): its
@@ -188,18 +195,8 @@ ParameterLiteral wide(std::uint32_t N, unsigned levels, unsigned to_coefficients
 /// levels of 27 bits are left. A special prime of 31 bits is 2^3 times a digit: keys' errors are
 /// larger than with others, and a ratio of 2^9 in place of 2^13 is enough.
 ParameterLiteral tensorfhe_packed_bootstrap() {
-  ParameterLiteral p;
-  p.N = 65536;
-  p.special = math::ntt_primes_below(31, p.N, 1);
-  add_levels(p, 28.1, 2, 2);
-  add_levels(p, 27.65, 32, 1);
-  add_levels(p, 28.1, 16, 2);
-  add_levels(p, 26.1, 8, 2);
-  p.digit_limbs = 1;
-  p.log2_scale = 27;
-  p.bootstrap.emplace();
-  p.bootstrap->log2_ratio = 9;
-  return p;
+  return of_rungs(65536, {31, 1, 1}, 1, 27, {.log2_ratio = 9},
+                  {{28.1, 2, 2}, {27.65, 32, 1}, {28.1, 16, 2}, {26.1, 8, 2}});
 }
 
 /// Returns a set of N = 2^15: a modulus of 50 bits at level 0, one prime of `scale_bits` a level
@@ -207,30 +204,12 @@ ParameterLiteral tensorfhe_packed_bootstrap() {
 /// bits for each of the two maps to slots.
 ParameterLiteral half_ring(unsigned levels, double scale_bits, double sine_bits, double log2_ratio,
                            unsigned digit_limbs, unsigned special, double special_bits) {
-  ParameterLiteral p;
-  p.N = 32768;
-  p.special = math::ntt_primes_below(special_bits, p.N, special);
-  const auto add = [&](double bits, unsigned count, unsigned a_level) {
-    std::vector<std::uint64_t> taken = p.special;
-    taken.insert(taken.end(), p.chain.begin(), p.chain.end());
-    for (const std::uint64_t q : math::ntt_primes_below(bits, p.N, count, taken))
-      p.chain.push_back(q);
-    for (unsigned i = 0; i < count; i += a_level) {
-      const unsigned before = p.levels.empty() ? 0 : p.levels.back().mains;
-      p.levels.push_back({0, before + a_level});
-    }
-  };
-  p.bootstrap.emplace();
-  p.bootstrap->to_coefficients = 2;
-  p.bootstrap->to_slots = 2;
-  p.bootstrap->log2_ratio = log2_ratio;
-  add(25, 2, 2);
-  add(scale_bits, levels + p.bootstrap->to_coefficients, 1);
-  add(sine_bits, 2 * p.bootstrap->sine(), 2);
-  add(25, 2 * p.bootstrap->to_slots, 2);
-  p.digit_limbs = digit_limbs;
-  p.log2_scale = scale_bits;
-  return p;
+  const BootstrapLiteral b{.to_coefficients = 2, .to_slots = 2, .log2_ratio = log2_ratio};
+  return of_rungs(32768, {special_bits, special, special}, digit_limbs, scale_bits, b,
+                  {{25, 2, 2},
+                   {scale_bits, levels + b.to_coefficients, 1},
+                   {sine_bits, 2 * b.sine(), 2},
+                   {25, 2 * b.to_slots, 2}});
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "math/primes.h"
 #include "schemes/ckks/derived.h"
+#include "schemes/ring/account.h"
 
 namespace whorl::ckks {
 
@@ -33,11 +34,6 @@ double key_switch_of(const ParameterLiteral& p, const ring::KeyLayout& layout,
 }
 
 }  // namespace
-
-double log2_sum(double a, double b) {
-  const double high = std::max(a, b), low = std::min(a, b);
-  return high + std::log2(1 + std::exp2(low - high));
-}
 
 // A polynomial of independent coefficients of variance V has values of variance N·V at a root; the
 // secret's are of 2/3·N, as values of a complex Gaussian (Gentry, Halevi, Smart, CRYPTO 2012,

@@ -12,12 +12,6 @@
 
 namespace whorl::ckks {
 
-/// Most parts of a ciphertext.
-inline constexpr unsigned max_parts = 16;
-
-/// log2(2^a + 2^b).
-double log2_sum(double a, double b);
-
 class NoiseModel {
  public:
   explicit NoiseModel(const Parameters& parameters);

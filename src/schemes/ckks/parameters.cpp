@@ -19,16 +19,16 @@
 
 namespace whorl::ckks {
 
-struct Parameters::State {
+struct Parameters::State : Common {
   struct Level {
     std::vector<unsigned> primes;
     double log2_Q = 0, ratio = 0, scale = 0;
   };
-  ParameterLiteral literal;
-  Digest digest;
   std::vector<Level> levels;
-  double security = 0, sparse_security = 0, log2_QP = 0, log2_P = 0;
+  double sparse_security = 0, log2_QP = 0;
 };
+
+const Parameters::State& Parameters::state() const { return static_cast<const State&>(*state_); }
 
 unsigned BootstrapLiteral::sine() const {
   return static_cast<unsigned>(std::bit_width(degree)) + doublings + arcsine_levels();
@@ -228,11 +228,7 @@ std::vector<std::string> Parameters::names() {
   return names;
 }
 
-const ParameterLiteral& Parameters::literal() const { return state_->literal; }
-double Parameters::log2_P() const { return state_->log2_P; }
-double Parameters::log2_QP() const { return state_->log2_QP; }
-double Parameters::security_bits() const { return state_->security; }
-const Digest& Parameters::digest() const { return state_->digest; }
+double Parameters::log2_QP() const { return state().log2_QP; }
 
 namespace {
 
@@ -252,7 +248,7 @@ unsigned Parameters::least_bootstrap_level() const {
 
 double Parameters::sparse_security_bits() const {
   static_cast<void>(bootstrap_of(literal()));
-  return state_->sparse_security;
+  return state().sparse_security;
 }
 
 double Parameters::log2_failure() const {
@@ -295,13 +291,13 @@ const auto& level_of(const auto& levels, unsigned level) {
 }  // namespace
 
 const std::vector<unsigned>& Parameters::primes(unsigned level) const {
-  return level_of(state_->levels, level).primes;
+  return level_of(state().levels, level).primes;
 }
-double Parameters::log2_Q(unsigned level) const { return level_of(state_->levels, level).log2_Q; }
-double Parameters::scale(unsigned level) const { return level_of(state_->levels, level).scale; }
+double Parameters::log2_Q(unsigned level) const { return level_of(state().levels, level).log2_Q; }
+double Parameters::scale(unsigned level) const { return level_of(state().levels, level).scale; }
 double Parameters::ratio(unsigned level) const {
   if (level == 0) rules.reject("level 0 has no level below it");
-  return level_of(state_->levels, level).ratio;
+  return level_of(state().levels, level).ratio;
 }
 
 std::string Parameters::describe() const {

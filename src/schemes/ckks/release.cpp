@@ -78,11 +78,11 @@ void Ledger::give_back(std::uint64_t results, double queries) {
 }
 
 void check_expected(const CiphertextInfo& expected, const CiphertextInfo& stated) {
-  const auto require = [](bool good, const char* field, const std::string& stated,
-                          const std::string& expected) {
+  const auto require = [](bool good, const char* field, const std::string& has,
+                          const std::string& wants) {
     if (!good)
-      throw ParameterError(std::string("expect: ") + field + " is " + expected +
-                           ", but the ciphertexts state " + stated +
+      throw ParameterError(std::string("expect: ") + field + " is " + wants +
+                           ", but the ciphertexts state " + has +
                            ": release only results of the function that was planned; if its inputs "
                            "have another packing, length or bound, plan it with theirs");
   };

@@ -12,9 +12,14 @@
 #include "schemes/owner.h"
 #include "whorl/error.h"
 
-namespace whorl::ckks {
+namespace whorl {
 
-std::size_t Array::bytes() const { return residues_ ? residues_->bytes() : 0; }
+template class RingArray<ckks::CiphertextInfo>;
+template class RingServer<ckks::Parameters>;
+
+}  // namespace whorl
+
+namespace whorl::ckks {
 
 namespace {
 
@@ -37,27 +42,20 @@ std::vector<Complex> ones(std::uint64_t slots, std::uint64_t first, std::uint64_
 
 }  // namespace
 
-Server::Server(std::shared_ptr<const State> state) : state_(std::move(state)) {}
-
 Server::Server(const EvaluationKeys& keys, const Session& session)
-    : state_(math::with_memory_for("a server", [&] {
+    : RingServer(math::with_memory_for("a server", [&] {
         return std::make_shared<const State>(keys, run::state_of(session));
       })) {}
 
-const Parameters& Server::parameters() const { return state_->parameters; }
-const KeyId& Server::key_id() const { return state_->key_id; }
-const std::string& Server::device() const { return state_->session->name; }
-const std::vector<std::string>& Server::devices() const { return state_->session->names; }
-unsigned Server::threads() const { return state_->fleet->lane(0)->device().threads(); }
-std::vector<FailedDevice> Server::failed_devices() const { return state_->fleet->failed(); }
 std::size_t Server::key_bytes() const {
-  return state_->keys.bytes() + state_->low_keys.bytes() + state_->to_sparse.bytes() +
-         state_->from_sparse.bytes();
+  std::size_t sum = 0;
+  for (const lattice::rlwe::Keys& keys : state().role_keys) sum += keys.bytes();
+  return sum;
 }
 
 std::size_t Server::best_batch() const {
-  const std::size_t all = state_->fleet->size(), failed = failed_devices().size();
-  return state_->evaluator->most() * std::max<std::size_t>(1, all - std::min(all, failed));
+  const std::size_t all = state().fleet->size(), failed = failed_devices().size();
+  return state().evaluator->most() * std::max<std::size_t>(1, all - std::min(all, failed));
 }
 
 Array Server::upload(const Ciphertexts& c) const {
@@ -69,106 +67,106 @@ Array Server::upload(const Ciphertexts& c) const {
                         " values have zeros behind them, as versions before 0.1 encrypted them: "
                         "polynomials of such vectors would be wrong; encrypt the values again");
   return State::array(
-      i, state_->evaluator->upload(c.data, {i.parts, state_->account.basis(i.level), i.count,
+      i, state().evaluator->upload(c.data, {i.parts, state().account.basis(i.level), i.count,
                                             lattice::rlwe::Form::evaluation}));
 }
 Ciphertexts Server::download(const Array& a) const {
-  state_->check(a);
-  return {state_->parameters, state_->key_id, a.info_, state_->evaluator->download(*a.residues_),
+  state().check(a);
+  return {state().parameters, state().key_id, a.info_, state().evaluator->download(*a.residues_),
           std::nullopt};
 }
 
-Array Server::add(const Array& a, const Array& b) const { return state_->add(a, b, false); }
-Array Server::sub(const Array& a, const Array& b) const { return state_->add(a, b, true); }
+Array Server::add(const Array& a, const Array& b) const { return state().add(a, b, false); }
+Array Server::sub(const Array& a, const Array& b) const { return state().add(a, b, true); }
 Array Server::negate(const Array& a) const {
-  state_->check(a);
-  return State::array(state_->account.multiply_integer(a.info_, -1),
-                      state_->evaluator->negate(*a.residues_));
+  state().check(a);
+  return State::array(state().account.multiply_integer(a.info_, -1),
+                      state().evaluator->negate(*a.residues_));
 }
 Array Server::multiply(const Array& a, const Array& b, const Finish& finish) const {
-  return state_->multiply(a, b, finish);
+  return state().multiply(a, b, finish);
 }
 Array Server::square(const Array& a, const Finish& finish) const {
-  return state_->multiply(a, a, finish);
+  return state().multiply(a, a, finish);
 }
 Array Server::relinearise(const Array& a) const {
-  state_->check(a);
-  return state_->fleet->together([&] { return state_->relinearised(a); });
+  state().check(a);
+  return state().fleet->together([&] { return state().relinearised(a); });
 }
 Array Server::rescale(const Array& a) const {
-  state_->check(a);
-  return state_->fleet->together([&] { return state_->rescaled(a); });
+  state().check(a);
+  return state().fleet->together([&] { return state().rescaled(a); });
 }
 Array Server::lower(const Array& a, unsigned level) const {
-  state_->check(a);
-  return state_->lower(a, level);
+  state().check(a);
+  return state().lower(a, level);
 }
 
 Array Server::with_bound(const Array& a, const Bounds& bound) const {
-  state_->check(a);
-  return State::with_info(a, state_->account.with_bound(a.info_, bound));
+  state().check(a);
+  return State::with_info(a, state().account.with_bound(a.info_, bound));
 }
 
 Array Server::as_vectors(const Array& a, std::uint64_t length) const {
-  state_->check(a);
-  return State::with_info(a, state_->account.as_vectors(a.info_, length));
+  state().check(a);
+  return State::with_info(a, state().account.as_vectors(a.info_, length));
 }
 
 Array Server::with_error(const Array& a, double error) const {
-  state_->check(a);
-  return State::with_info(a, state_->account.with_error(a.info_, error));
+  state().check(a);
+  return State::with_info(a, state().account.with_error(a.info_, error));
 }
 
 Array Server::add_plain(const Array& a, std::span<const Complex> values, std::size_t length) const {
-  return state_->add(a, values, length, false);
+  return state().add(a, values, length, false);
 }
 Array Server::sub_plain(const Array& a, std::span<const Complex> values, std::size_t length) const {
-  return state_->add(a, values, length, true);
+  return state().add(a, values, length, true);
 }
 Array Server::multiply_plain(const Array& a, std::span<const Complex> values, std::size_t length,
                              bool rescaled) const {
-  return state_->multiply_plain(a, values, length, rescaled);
+  return state().multiply_plain(a, values, length, rescaled);
 }
 Array Server::add_scalar(const Array& a, Complex value) const {
-  return state_->add_scalar(a, value);
+  return state().add_scalar(a, value);
 }
 Array Server::multiply_scalar(const Array& a, Complex value, bool rescaled) const {
-  state_->check(a);
-  if (value.imag() == 0) return state_->multiply_real(a, value.real(), rescaled);
-  return state_->multiply_plain(a, std::span(&value, 1), 1, rescaled);
+  state().check(a);
+  if (value.imag() == 0) return state().multiply_real(a, value.real(), rescaled);
+  return state().multiply_plain(a, std::span(&value, 1), 1, rescaled);
 }
 Array Server::multiply_integer(const Array& a, std::int64_t value) const {
-  state_->check(a);
-  return State::array(state_->account.multiply_integer(a.info_, value),
-                      state_->evaluator->scale(*a.residues_, value));
+  state().check(a);
+  return State::array(state().account.multiply_integer(a.info_, value),
+                      state().evaluator->scale(*a.residues_, value));
 }
 Array Server::multiply_by_i(const Array& a) const {
-  state_->check(a);
-  return state_->multiply_by_i(a);
+  state().check(a);
+  return state().multiply_by_i(a);
 }
 
 Array Server::rotate(const Array& a, std::int64_t slots) const {
   return rotate_many(a, std::span(&slots, 1))[0];
 }
 std::vector<Array> Server::rotate_many(const Array& a, std::span<const std::int64_t> slots) const {
-  state_->check_slots("rotate", a);
+  state().check_slots("rotate", a);
   std::vector<std::uint32_t> gs;
   gs.reserve(slots.size());
   for (const std::int64_t distance : slots)
-    gs.push_back(state_->rotation(a.info_.slots(), distance));
-  return state_->automorphisms(a, gs);
+    gs.push_back(state().rotation(a.info_.slots(), distance));
+  return state().automorphisms(a, gs);
 }
 Array Server::conjugate(const Array& a) const {
-  state_->check(a);
+  state().check(a);
   if (a.info_.packing == Packing::coefficients)
     throw EncodingError("conjugate: the values are coefficients, which are real");
   const std::uint32_t g = conjugation_exponent(parameters());
-  if (!state_->keys.has(g, 1))
+  if (!state().keys.has(g, 1))
     throw MissingKeyError("conjugation has no key: ask the client for conjugate");
-  return state_->automorphisms(a, std::span(&g, 1))[0];
+  return state().automorphisms(a, std::span(&g, 1))[0];
 }
 Array Server::sum(const Array& a, std::uint64_t period) const {
-  state_->check_packed("sum", a);
+  state().check_packed("sum", a);
   const std::uint64_t slots = a.info_.slots(), each = a.info_.each(parameters().N()),
                       vector = length_of(a.info_),
                       length = vector - (each - 1) * slots;  // of the last ciphertext
@@ -181,12 +179,12 @@ Array Server::sum(const Array& a, std::uint64_t period) const {
                      "parameters with a larger depth, bootstrap before, or encrypt the values with "
                      "zeros behind, as " +
                      std::to_string(each * slots) + " values");
-  return state_->fleet->together([&] {
-    std::vector<Array> all = parts(state_->relinearised(a));
+  return state().fleet->together([&] {
+    std::vector<Array> all = parts(state().relinearised(a));
     for (Array& part : all) part = State::with_length(std::move(part), slots);
     Array& sum = all.back();
     // Copies behind the values do not count.
-    if (slots != length) sum = state_->multiply_plain(sum, ones(slots, 0, length), 0, true);
+    if (slots != length) sum = state().multiply_plain(sum, ones(slots, 0, length), 0, true);
     for (std::size_t part = 0; part + 1 < each; ++part) sum = add(sum, all[part]);
     for (std::uint64_t step = period; step < slots; step *= 2)
       sum = add(sum, rotate(sum, static_cast<std::int64_t>(step)));
@@ -196,12 +194,12 @@ Array Server::sum(const Array& a, std::uint64_t period) const {
     const auto fewest = static_cast<double>(vector / period),
                most = static_cast<double>((vector + period - 1) / period);
     const Bounds ends = a.info_.bounds();
-    return state_->narrowed(sum, {std::min(fewest * ends.low, most * ends.low),
+    return state().narrowed(sum, {std::min(fewest * ends.low, most * ends.low),
                                   std::max(fewest * ends.high, most * ends.high)});
   });
 }
 std::vector<Array> Server::parts(const Array& a) const {
-  state_->check(a);
+  state().check(a);
   const std::size_t each = a.info_.each(parameters().N());
   if (each == 1) return {a};
   const CiphertextInfo info = Account::part(a.info_, each);
@@ -210,12 +208,12 @@ std::vector<Array> Server::parts(const Array& a) const {
     std::vector<std::uint32_t> indices(info.count);
     for (std::size_t v = 0; v < indices.size(); ++v)
       indices[v] = static_cast<std::uint32_t>(v * each + part);
-    out.push_back(State::array(info, state_->evaluator->take(*a.residues_, indices)));
+    out.push_back(State::array(info, state().evaluator->take(*a.residues_, indices)));
   }
   return out;
 }
 Array Server::replicate(const Array& a, std::uint64_t first, std::uint64_t count) const {
-  state_->check_alone("replicate", a);
+  state().check_alone("replicate", a);
   const std::uint64_t length = a.info_.length, slots = a.info_.slots();
   if (first == 0 && count == length) return a;
   check_power("replicate: the count", count, 1, length);
@@ -224,14 +222,14 @@ Array Server::replicate(const Array& a, std::uint64_t first, std::uint64_t count
                      ", is not a multiple of " + std::to_string(count) +
                      ", the count, with so many values from there to the end of " +
                      std::to_string(length));
-  return state_->fleet->together([&] {
-    const Array whole = State::with_length(state_->relinearised(a), slots),
-                chosen = state_->multiply_plain(whole, ones(slots, first, count), 0, true);
-    return state_->narrowed(sum(chosen, count), a.info_.bounds());
+  return state().fleet->together([&] {
+    const Array whole = State::with_length(state().relinearised(a), slots),
+                chosen = state().multiply_plain(whole, ones(slots, first, count), 0, true);
+    return state().narrowed(sum(chosen, count), a.info_.bounds());
   });
 }
 Array Server::repeat(const Array& a, std::uint64_t length) const {
-  state_->check_alone("repeat", a);
+  state().check_alone("repeat", a);
   if (length == a.info_.length) return a;
   if (a.info_.length != a.info_.slots() || length == 0 || length % a.info_.length != 0 ||
       length > parameters().slots())
@@ -244,32 +242,32 @@ Array Server::repeat(const Array& a, std::uint64_t length) const {
 }
 
 Array Server::take(const Array& a, std::span<const std::uint32_t> indices) const {
-  state_->check(a);
+  state().check(a);
   check_whole(indices, a.info_.each(parameters().N()));
   CiphertextInfo info = a.info_;
   info.count = indices.size();
-  return State::array(info, state_->evaluator->take(*a.residues_, indices));
+  return State::array(info, state().evaluator->take(*a.residues_, indices));
 }
 Array Server::concatenate(std::span<const Array> arrays) const {
   if (arrays.empty()) throw ShapeError("concatenate: no array is given");
   std::vector<CiphertextInfo> infos;
   for (const Array& a : arrays) {
-    state_->check(a);
+    state().check(a);
     if (a.info_.parts != arrays[0].info_.parts)
       throw ShapeError("concatenate: the arrays have " + std::to_string(arrays[0].info_.parts) +
                        " and " + std::to_string(a.info_.parts) +
                        " parts, which must be equal: relinearise them first");
     infos.push_back(a.info_);
   }
-  const Account::Many all = state_->account.concatenate(infos);
-  return state_->fleet->together([&] {
+  const Account::Many all = state().account.concatenate(infos);
+  return state().fleet->together([&] {
     std::vector<lattice::rlwe::Array> each;
     for (std::size_t i = 0; i < arrays.size(); ++i)
-      each.push_back(state_->prepared(arrays[i], all.each[i]));
-    return State::array(all.result, state_->evaluator->join(each));
+      each.push_back(state().prepared(arrays[i], all.each[i]));
+    return State::array(all.result, state().evaluator->join(each));
   });
 }
 
-void Server::synchronise() const { state_->fleet->wait(); }
+void Server::synchronise() const { state().fleet->wait(); }
 
 }  // namespace whorl::ckks

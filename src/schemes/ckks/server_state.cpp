@@ -11,8 +11,6 @@
 #include "math/text.h"
 #include "schemes/ckks/derived.h"
 #include "schemes/ckks/encoder.h"
-#include "schemes/ring/dry_run.h"
-#include "schemes/ring/server_state.h"
 #include "whorl/error.h"
 
 namespace whorl::ckks {
@@ -81,28 +79,16 @@ void check_fits(double most, double scale) {
 }  // namespace
 
 Server::State::State(const EvaluationKeys& data, std::shared_ptr<const run::SessionState> on)
-    : parameters(data.parameters),
-      key_id(data.key_id),
-      session(std::move(on)),
-      fleet(session->fleet),
-      evaluator(evaluator_for(data, *session)),
-      keys(keys_for(data, SwitchRole::usual)),
-      low_keys(keys_for(data, SwitchRole::low)),
-      to_sparse(keys_for(data, SwitchRole::to_sparse)),
-      from_sparse(keys_for(data, SwitchRole::from_sparse)),
+    : RingServerState(data, std::move(on)),
+      role_keys{keys_for(data, SwitchRole::usual), keys_for(data, SwitchRole::low),
+                keys_for(data, SwitchRole::to_sparse), keys_for(data, SwitchRole::from_sparse)},
       account(parameters),
       constants(make_constants()) {}
 
 Server::State::State(const Parameters& of)
-    : parameters(of),
-      key_id{},
-      session(no_session()),
-      fleet(session->fleet),
-      evaluator(dry_evaluator(of, fleet)),
-      keys(open_keys(SwitchRole::usual)),
-      low_keys(open_keys(SwitchRole::low)),
-      to_sparse(open_keys(SwitchRole::to_sparse)),
-      from_sparse(open_keys(SwitchRole::from_sparse)),
+    : RingServerState(of),
+      role_keys{open_keys(SwitchRole::usual), open_keys(SwitchRole::low),
+                open_keys(SwitchRole::to_sparse), open_keys(SwitchRole::from_sparse)},
       account(parameters),
       constants(make_constants()) {}
 
@@ -115,20 +101,6 @@ rlwe::Keys Server::State::keys_for(const EvaluationKeys& data, SwitchRole role) 
 rlwe::Keys Server::State::open_keys(SwitchRole role) const {
   const bool none = role != SwitchRole::usual && !parameters.literal().bootstrap;
   return {evaluator, layout_of(parameters.literal(), none ? SwitchRole::usual : role)};
-}
-
-const rlwe::Keys& Server::State::keys_of(SwitchRole role) const {
-  switch (role) {
-    case SwitchRole::low:
-      return low_keys;
-    case SwitchRole::to_sparse:
-      return to_sparse;
-    case SwitchRole::from_sparse:
-      return from_sparse;
-    case SwitchRole::usual:
-      break;
-  }
-  return keys;
 }
 
 Array Server::State::array(Info info, rlwe::Array residues) {
@@ -166,10 +138,6 @@ std::vector<std::uint64_t> Server::State::residues_of(double number, unsigned le
     out.push_back(number < 0 && size != 0 ? q.value() - size : size);
   }
   return out;
-}
-
-void Server::State::check(const Array& a) const {
-  check_array(a.residues_.get(), *evaluator, *session);
 }
 
 void Server::State::check_packed(const char* what, const Array& a) const {
@@ -325,7 +293,7 @@ std::vector<Array> Server::State::automorphisms(const Array& a,
     const Array two = relinearised(a);
     const auto turned = evaluator->automorphisms(residues(two), gs, keys, no_plain_modulus);
     const Info info = account.automorphism(two.info_);
-    return put_turned(two, gs, turned, [&](const rlwe::Array& x) { return array(info, x); });
+    return images_of(two, gs, turned, [&](const rlwe::Array& x) { return array(info, x); });
   });
 }
 
@@ -339,8 +307,13 @@ Account::Plain Server::State::known_of(const Info& a, std::span<const Complex> v
                                         : Packing::complex;
   if (coefficients && !extent.real)
     throw EncodingError("values: coefficients are real numbers, and one has an imaginary part");
-  const std::uint64_t length = checked_length(parameters.N(), values.size(), of_each, packing);
+  const std::size_t length =
+      vector_length(values.size(), of_each, values.size(), coefficients, parameters.N());
   const std::size_t count = values.size() / length;
+  if (!coefficients && length > parameters.slots())
+    throw ShapeError("values: a row of " + std::to_string(length) +
+                     " values is longer than a ciphertext, which holds N/2 = " +
+                     std::to_string(parameters.slots()) + ": give a row for each ciphertext");
   if (!coefficients) Account::check_lengths(a.length, length);
   check_counts(a.count, count, "plaintexts");
   if (a.vector != 0) check_vectors(a, values, length, a.each(parameters.N()));

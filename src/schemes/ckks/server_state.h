@@ -1,6 +1,7 @@
 // What a CKKS server is made of, for its methods, for dry runs and for circuits' access.
 #pragma once
 
+#include <array>
 #include <complex>
 #include <cstdint>
 #include <memory>
@@ -11,14 +12,14 @@
 
 #include "lattice/rlwe/evaluator.h"
 #include "lattice/rlwe/keys.h"
-#include "run/session.h"
 #include "schemes/ckks/account.h"
+#include "schemes/ring/server_state.h"
 #include "whorl/ckks/server.h"
 
 namespace whorl::ckks {
 
 /// The account says what is to be done, the evaluator does it.
-struct Server::State {
+struct Server::State : RingServerState<Parameters> {
   using Complex = std::complex<double>;
   using Info = CiphertextInfo;
 
@@ -26,17 +27,15 @@ struct Server::State {
   /// Makes the state of a dry run.
   explicit State(const Parameters& of);
 
-  Parameters parameters;
-  KeyId key_id;
-  std::shared_ptr<const run::SessionState> session;
-  std::shared_ptr<const run::Fleet> fleet;  ///< the session's
-  std::shared_ptr<const lattice::rlwe::Evaluator> evaluator;
-  lattice::rlwe::Keys keys, low_keys, to_sparse, from_sparse;
+  std::array<lattice::rlwe::Keys, 4> role_keys;  ///< of each SwitchRole
+  const lattice::rlwe::Keys& keys = keys_of(SwitchRole::usual);
   Account account;
 
   lattice::rlwe::Keys keys_for(const EvaluationKeys& data, SwitchRole role) const;
   lattice::rlwe::Keys open_keys(SwitchRole role) const;
-  const lattice::rlwe::Keys& keys_of(SwitchRole role) const;
+  const lattice::rlwe::Keys& keys_of(SwitchRole role) const {
+    return role_keys[static_cast<std::size_t>(role)];
+  }
 
   static constexpr std::uint64_t no_plain_modulus = 1;
 
@@ -66,7 +65,7 @@ struct Server::State {
   /// The integer next to a number of any size, modulo each prime of a level.
   std::vector<std::uint64_t> residues_of(double number, unsigned level) const;
 
-  void check(const Array& a) const;
+  void check(const Array& a) const { check_residues(a.residues_.get()); }
   void check_packed(const char* what, const Array& a) const;
   /// ShapeError for vectors that take several ciphertexts, too.
   void check_alone(const char* what, const Array& a) const;
@@ -149,6 +148,14 @@ struct Server::State {
   /// by·a + value, for an integer, and any number of parts.
   lattice::rlwe::Array with_constant(const lattice::rlwe::Array& a, double by, Complex value,
                                      double scale, unsigned level) const;
+};
+
+inline const Server::State& Server::state() const { return static_cast<const State&>(*state_); }
+
+/// What circuits see of a server and its arrays, and users do not.
+struct Access {
+  using State = Server::State;
+  static const State& of(const Server& server) { return server.state(); }
 };
 
 }  // namespace whorl::ckks

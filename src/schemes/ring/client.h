@@ -45,6 +45,20 @@ RingSecretKey<Parameters> RingSecretKey<Parameters>::from_coefficients(
       std::make_shared<RingSecret>(lattice::rlwe::ternary_secret(parameters.N(), coefficients))};
 }
 
+/// What a client is made of.
+template <class Account, class Encoder>
+struct RingClientState {
+  explicit RingClientState(const auto& key)
+      : account(key.parameters()),
+        encoder(key.parameters()),
+        secret(any_plan_of(key.parameters()), key.coefficients(),
+               key.parameters().literal().sigma) {}
+
+  Account account;
+  Encoder encoder;
+  lattice::rlwe::Secret secret;
+};
+
 /// A secret key, and the same modulo each prime.
 template <class Parameters>
 struct HeldKey {

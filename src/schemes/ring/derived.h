@@ -30,6 +30,22 @@ inline std::uint32_t exponent_of(std::uint32_t N, std::uint64_t generator, std::
   return static_cast<std::uint32_t>(g);
 }
 
+/// The length of vectors that `values` numbers are, of `length` each, or `all` where that is 0.
+/// ShapeError for no numbers, for a part of a vector, and for polynomials of more than N numbers.
+inline std::size_t vector_length(std::size_t values, std::size_t length, std::size_t all,
+                                 bool polynomials, std::size_t N) {
+  if (values == 0) throw ShapeError("values: no value is given");
+  if (length == 0) length = all;
+  if (values % length != 0)
+    throw ShapeError("values: the number of values, " + std::to_string(values) +
+                     ", is not a multiple of the vectors' length, " + std::to_string(length));
+  if (polynomials && length > N)
+    throw ShapeError("values: a polynomial of " + std::to_string(length) +
+                     " coefficients has more than N = " + std::to_string(N) +
+                     "; only values in slots may take several ciphertexts");
+  return length;
+}
+
 /// ShapeError unless a batch has the words that its info says, of the right width.
 template <class Ciphertexts>
 void check_words(const Ciphertexts& c) {

@@ -3,32 +3,15 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <initializer_list>
-#include <memory>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "lattice/rlwe/dry_evaluator.h"
 #include "lattice/rlwe/keys.h"
-#include "run/session.h"
 #include "whorl/ring_costs.h"
 
 namespace whorl {
-
-/// The session of a dry run.
-inline std::shared_ptr<const run::SessionState> no_session() {
-  run::SessionState out({.device = "cpu", .threads = 1});
-  out.names = {"no device: a dry run"};
-  out.name = out.names[0];
-  return std::make_shared<const run::SessionState>(std::move(out));
-}
-
-template <class Parameters>
-std::shared_ptr<const lattice::rlwe::Evaluator> dry_evaluator(
-    const Parameters& p, std::shared_ptr<const run::Fleet> fleet) {
-  return std::make_shared<const lattice::rlwe::DryEvaluator>(std::move(fleet), p.N(), p.limbs(),
-                                                             p.special(), p.word_bytes());
-}
 
 /// The keys that a dry run has asked for. A rotation by k is X -> X^(generator^k), and is named by
 /// the k that is nearest to 0, from -N/4 + 1 to N/4; `inverse` is the request of X -> X^-1.
@@ -57,6 +40,6 @@ Request asked_of(const lattice::rlwe::Keys& keys, std::uint32_t N, std::uint64_t
 
 /// What a dry run has cost, with all keys that it has asked for.
 RingCosts costs_of(const lattice::rlwe::Evaluator& evaluator, unsigned word_bytes,
-                   std::initializer_list<const lattice::rlwe::Keys*> keys);
+                   std::span<const lattice::rlwe::Keys> keys);
 
 }  // namespace whorl

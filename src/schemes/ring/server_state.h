@@ -7,23 +7,19 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "lattice/rlwe/dry_evaluator.h"
 #include "lattice/rlwe/evaluator.h"
 #include "lattice/rlwe/keys.h"
 #include "run/session.h"
 #include "schemes/ring/derived.h"
 #include "whorl/error.h"
 #include "whorl/ring_keys.h"
+#include "whorl/ring_server.h"
 
 namespace whorl {
-
-/// An evaluator that leaves room for the keys beside arrays.
-template <class EvaluationKeys>
-auto evaluator_for(const EvaluationKeys& keys, const run::SessionState& session) {
-  return lattice::rlwe::Evaluator::make(session.fleet, any_plan_of(keys.parameters),
-                                        std::min(2 * keys.bytes(), session.budget->bytes()));
-}
 
 /// The keys of a role; `layout` says what they are over, by default what the plan's usual ones are.
 inline std::vector<lattice::rlwe::SwitchKeyData> keys_of_role(
@@ -34,12 +30,75 @@ inline std::vector<lattice::rlwe::SwitchKeyData> keys_of_role(
   return out;
 }
 
-/// ShapeError for no array, and DeviceError for one of another server.
-inline void check_array(const lattice::rlwe::Array* a, const lattice::rlwe::Evaluator& evaluator,
-                        const run::SessionState& session) {
-  if (!a) throw ShapeError("an empty array was given to a server");
-  if (!a->is_of(evaluator))
-    throw DeviceError("an array of another server was given to " + session.name);
+/// The session of a dry run.
+inline std::shared_ptr<const run::SessionState> no_session() {
+  run::SessionState out({.device = "cpu", .threads = 1});
+  out.names = {"no device: a dry run"};
+  out.name = out.names[0];
+  return std::make_shared<const run::SessionState>(std::move(out));
+}
+
+/// What a server is made of, besides its account and keys.
+template <class Parameters>
+struct RingServerState {
+  /// The evaluator leaves room for the keys beside arrays.
+  RingServerState(const RingEvaluationKeys<Parameters>& data,
+                  std::shared_ptr<const run::SessionState> on)
+      : parameters(data.parameters),
+        key_id(data.key_id),
+        session(std::move(on)),
+        evaluator(lattice::rlwe::Evaluator::make(
+            fleet, any_plan_of(parameters), std::min(2 * data.bytes(), session->budget->bytes()))) {
+  }
+  /// Makes that of a dry run.
+  explicit RingServerState(const Parameters& of)
+      : parameters(of),
+        key_id{},
+        session(no_session()),
+        evaluator(std::make_shared<const lattice::rlwe::DryEvaluator>(
+            fleet, of.N(), of.limbs(), of.special(), of.word_bytes())) {}
+
+  Parameters parameters;
+  KeyId key_id;
+  std::shared_ptr<const run::SessionState> session;
+  std::shared_ptr<const run::Fleet> fleet = session->fleet;
+  std::shared_ptr<const lattice::rlwe::Evaluator> evaluator;
+
+  /// ShapeError for no array, and DeviceError for one of another server.
+  void check_residues(const lattice::rlwe::Array* a) const {
+    if (!a) throw ShapeError("an empty array was given to a server");
+    if (!a->is_of(*evaluator))
+      throw DeviceError("an array of another server was given to " + session->name);
+  }
+};
+
+template <class Parameters>
+const Parameters& RingServer<Parameters>::parameters() const {
+  return state_->parameters;
+}
+template <class Parameters>
+const KeyId& RingServer<Parameters>::key_id() const {
+  return state_->key_id;
+}
+template <class Parameters>
+const std::string& RingServer<Parameters>::device() const {
+  return state_->session->name;
+}
+template <class Parameters>
+const std::vector<std::string>& RingServer<Parameters>::devices() const {
+  return state_->session->names;
+}
+template <class Parameters>
+unsigned RingServer<Parameters>::threads() const {
+  return state_->fleet->lane(0)->device().threads();
+}
+template <class Parameters>
+std::vector<FailedDevice> RingServer<Parameters>::failed_devices() const {
+  return state_->fleet->failed();
+}
+template <class Info>
+std::size_t RingArray<Info>::bytes() const {
+  return residues_ ? residues_->bytes() : 0;
 }
 
 /// ShapeError unless the numbers of ciphertexts and of `of_b` are equal, or one of them is 1.
@@ -49,12 +108,12 @@ inline void check_counts(std::size_t a, std::size_t b, const char* of_b) {
                      " " + of_b + ": the numbers must be equal, or one of them must be 1");
 }
 
-/// Arrays of results of automorphisms by `gs`, which put() makes, and `a` itself for g = 1.
-template <class Array, class Put>
-std::vector<Array> put_turned(const Array& a, std::span<const std::uint32_t> gs,
-                              const std::vector<lattice::rlwe::Array>& turned, const Put& put) {
+/// The arrays that make() makes of the residues of a(X^g) for each of `gs`; `a` itself for g = 1.
+template <class Array, class Make>
+std::vector<Array> images_of(const Array& a, std::span<const std::uint32_t> gs,
+                             const std::vector<lattice::rlwe::Array>& turned, const Make& make) {
   std::vector<Array> out;
-  for (std::size_t i = 0; i < gs.size(); ++i) out.push_back(gs[i] == 1 ? a : put(turned[i]));
+  for (std::size_t i = 0; i < gs.size(); ++i) out.push_back(gs[i] == 1 ? a : make(turned[i]));
   return out;
 }
 

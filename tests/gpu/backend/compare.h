@@ -23,6 +23,12 @@ struct Two {
   std::unique_ptr<backend::Queue> cpu = backend::open_queue("cpu"), gpu = cuda();
 };
 
+/// What tests that compare both have.
+struct CpuAndGpu : ::testing::Test {
+  Random random;
+  const Two two;
+};
+
 /// run(queue) on both must give the same.
 template <class Run>
 void expect_same(const Two& two, const Run& run) {

@@ -9,28 +9,24 @@ using U16 = std::uint16_t;
 using U32 = std::uint32_t;
 using U64 = std::uint64_t;
 
-TEST(GpuNtt, EveryLengthAndWord) {
-  Random random;
-  const Two two;
+using GpuContract = CpuAndGpu;
+
+TEST_F(GpuContract, NttOfEveryLengthAndWord) {
   for (U32 N = 1 << 8; N <= 1 << 17; N *= 2)
     for (int i = 0; i < 4; ++i) {
       // Up to 2^20 coefficients a word; batches that fill a block, do not, and are one.
       const std::size_t limbs = 1 + random.below(4), most = std::max<std::size_t>(1, (1 << 18) / N);
       const std::size_t batch = i == 0 ? 1 : 1 + random.below(most);
       compare_ntt<U32>(two, N, limbs, batch, random);
-      if (HasFatalFailure()) return;
       compare_ntt<U64>(two, N, limbs, batch, random);
       if (HasFatalFailure()) return;
     }
 }
 
-TEST(GpuElementwise, EveryOperation) {
-  Random random;
-  const Two two;
+TEST_F(GpuContract, EveryElementwiseOperation) {
   for (int i = 0; i < 20; ++i) {
     const std::size_t each = i < 10 ? 1 + random.below(300) : 1 + random.below(100000);
     compare_elementwise<U32>(two, each, 1 + random.below(5), random);
-    if (HasFatalFailure()) return;
     compare_elementwise<U64>(two, each, 1 + random.below(5), random);
     if (HasFatalFailure()) return;
   }
@@ -41,14 +37,11 @@ TEST(GpuElementwise, EveryOperation) {
 }
 
 // Up to several launches of 512 polynomials, and more rows than a grid has.
-TEST(GpuTake, RandomShapes) {
-  Random random;
-  const Two two;
+TEST_F(GpuContract, TakeOfRandomShapes) {
   for (U32 N = 1 << 8; N <= 1 << 17; N *= 2) {
     const std::size_t most = std::max<std::size_t>(2, (1 << 18) / N);
     compare_take<U32>(two, 1 + random.below(5), N, 1 + random.below(most), 1 + random.below(most),
                       random);
-    if (HasFatalFailure()) return;
     compare_take<U64>(two, 1 + random.below(5), N, 1 + random.below(most), 1 + random.below(most),
                       random);
     if (HasFatalFailure()) return;
@@ -58,33 +51,25 @@ TEST(GpuTake, RandomShapes) {
   compare_take<U32>(two, 70000, 256, 1, 1, random);
 }
 
-TEST(GpuAutomorphism, BothForms) {
-  Random random;
-  const Two two;
+TEST_F(GpuContract, AutomorphismsOfBothForms) {
   for (U32 N = 1 << 8; N <= 1 << 17; N *= 2) {
     const std::size_t batch = 1 + random.below(std::max<std::size_t>(1, (1 << 17) / N));
     compare_automorphism<U32>(two, N, 1 + random.below(3), batch, random);
-    if (HasFatalFailure()) return;
     compare_automorphism<U64>(two, N, 1 + random.below(3), batch, random);
     if (HasFatalFailure()) return;
   }
 }
 
-TEST(GpuSampleExtract, EveryLength) {
-  Random random;
-  const Two two;
+TEST_F(GpuContract, SampleExtractOfEveryLength) {
   for (U32 N = 1 << 8; N <= 1 << 13; N *= 2)
     for (const std::size_t count : {std::size_t{1}, std::size_t{2} + random.below(200)}) {
       compare_extract<U32>(two, N, count, random);
-      if (HasFatalFailure()) return;
       compare_extract<U64>(two, N, count, random);
       if (HasFatalFailure()) return;
     }
 }
 
-TEST(GpuModulusSwitch, EveryPairOfWords) {
-  Random random;
-  const Two two;
+TEST_F(GpuContract, ModulusSwitchOfEveryPairOfWords) {
   auto modulus = [&](unsigned most_bits) {
     const auto bits = static_cast<unsigned>(2 + random.below(most_bits - 1));
     const U64 low = 1ULL << (bits - 1);
@@ -107,9 +92,7 @@ TEST(GpuModulusSwitch, EveryPairOfWords) {
   compare_modulus_switch<U64, U64>(two, (1ULL << 60) - 93, 1ULL << 40, 17, 3, random);
 }
 
-TEST(GpuLweLinear, UpToEightTerms) {
-  Random random;
-  const Two two;
+TEST_F(GpuContract, LinearUpToEightTerms) {
   for (int i = 0; i < 80; ++i) {
     compare_linear<U32>(two, 1 + random.below(1400), 1 + random.below(100), random.below(9),
                         random);
@@ -121,9 +104,7 @@ TEST(GpuLweLinear, UpToEightTerms) {
   compare_linear<U64>(two, 78, 11, 40, random);
 }
 
-TEST(GpuLweMatrix, RandomShapes) {
-  Random random;
-  const Two two;
+TEST_F(GpuContract, MatrixOfRandomShapes) {
   for (int i = 0; i < 40; ++i) {
     const std::size_t row = 1 + random.below(1100), rows = 1 + random.below(50);
     compare_matrix<U32>(two, row, rows, 1 + random.below(20), 1 + random.below(9), random);
@@ -132,9 +113,7 @@ TEST(GpuLweMatrix, RandomShapes) {
   }
 }
 
-TEST(GpuCopy, FromAnyPlaceToAny) {
-  Random random;
-  const Two two;
+TEST_F(GpuContract, CopyFromAnyPlaceToAny) {
   for (int i = 0; i < 20; ++i) {
     compare_copy<U32>(two, random.below(100000), random);
     compare_copy<U64>(two, random.below(100000), random);
@@ -142,9 +121,7 @@ TEST(GpuCopy, FromAnyPlaceToAny) {
   }
 }
 
-TEST(GpuKeySwitch, TableAndProductInEveryWord) {
-  Random random;
-  const Two two;
+TEST_F(GpuContract, KeySwitchByTableAndProductInEveryWord) {
   for (const bool table : {false, true}) {
     auto n = [&] { return static_cast<U32>(16 + random.below(1300)); };
     auto count = [&] {
@@ -174,9 +151,7 @@ TEST(GpuKeySwitch, TableAndProductInEveryWord) {
   }
 }
 
-TEST(GpuKeySwitch, RandomShapes) {
-  Random random;
-  const Two two;
+TEST_F(GpuContract, KeySwitchOfRandomShapes) {
   for (int i = 0; i < 70;) {
     const bool table = random.below(2) != 0, power = i % 6 != 0;
     const auto bits = static_cast<unsigned>(4 + random.below(power ? 59 : 57));
@@ -199,9 +174,7 @@ TEST(GpuKeySwitch, RandomShapes) {
   }
 }
 
-TEST(GpuFft, WithinRoundingOfTheCpu) {
-  Random random;
-  const Two two;
+TEST_F(GpuContract, FftWithinRoundingOfTheCpu) {
   for (U32 N = 1 << 8; N <= 1 << 17; N *= 2) {
     const ring::FftPlan plan(N);
     const std::size_t batch = 1 + random.below(std::max<std::size_t>(1, (1 << 17) / N));
@@ -230,9 +203,7 @@ TEST(GpuFft, WithinRoundingOfTheCpu) {
 
 // Every length, to places that do not begin at 16 bytes. The CPU beside a GPU has fused
 // multiply-adds.
-TEST(GpuEncoding, InterpolationOfEveryLength) {
-  Random random;
-  const Two two;
+TEST_F(GpuContract, InterpolationOfEveryLength) {
   for (U32 N = 1 << 8; N <= 1 << 17; N *= 2) {
     const ring::FftPlan plan(N);
     const std::size_t batch = 1 + random.below(std::max<std::size_t>(1, (1 << 17) / N)),
@@ -279,21 +250,16 @@ void compare_rounding(const Two& two, U32 N, Random& random) {
   }
 }
 
-TEST(GpuEncoding, RoundingOfEveryLength) {
-  Random random;
-  const Two two;
+TEST_F(GpuContract, RoundingOfEveryLength) {
   for (U32 N = 1 << 8; N <= 1 << 17; N *= 2) {
     compare_rounding<U32>(two, N, random);
-    if (HasFatalFailure()) return;
     compare_rounding<U64>(two, N, random);
     if (HasFatalFailure()) return;
   }
 }
 
 // More limbs than a launch takes.
-TEST(GpuEncoding, RoundingToManyLimbs) {
-  Random random;
-  const Two two;
+TEST_F(GpuContract, RoundingToManyLimbs) {
   const auto primes = math::ntt_primes(30, 256, 70);
   const std::vector<U32> all(primes.begin(), primes.end());
   const auto plan = std::make_shared<ring::RnsPlan<U32>>(256, std::span<const U32>(all).first(66),

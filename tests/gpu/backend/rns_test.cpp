@@ -8,9 +8,9 @@ namespace {
 using U32 = std::uint32_t;
 using U64 = std::uint64_t;
 
-TEST(GpuRns, RandomPlans) {
-  Random random;
-  const Two two;
+using GpuRns = CpuAndGpu;
+
+TEST_F(GpuRns, RandomPlans) {
   for (int i = 0; i < 40; ++i) {
     const U32 N = 1u << (8 + random.below(4));
     compare_random_rns<U32>(two, N, 7, 1 + random.below(5), random);
@@ -20,9 +20,7 @@ TEST(GpuRns, RandomPlans) {
 }
 
 // Over clusters, with many blocks of targets and with few.
-TEST(GpuRns, LargeRings) {
-  Random random;
-  const Two two;
+TEST_F(GpuRns, LargeRings) {
   for (U32 N = 1 << 12; N <= 1 << 17; N *= 2) {
     compare_random_rns<U32>(two, N, 4, 1 + random.below(2), random);
     compare_random_rns<U64>(two, N, 3, 1, random);
@@ -33,9 +31,7 @@ TEST(GpuRns, LargeRings) {
 // Few transforms of rings that clusters of blocks share, which convert what they load from one
 // limb; digits of one limb and more, that end short, batches up to where they are few no longer,
 // moduli of all sizes. The largest ring has short digits, which the CPU makes fast enough.
-TEST(GpuRns, FewTransforms) {
-  Random random;
-  const Two two;
+TEST_F(GpuRns, FewTransforms) {
   for (U32 N = 1 << 13; N <= 1 << 16; N *= 2)
     for (const unsigned digit_limbs : {1u, 2u, 3u, 4u, 6u})
       for (const unsigned bits : {28u, 30u, 31u}) {
@@ -61,17 +57,13 @@ void products(const Two& two, Random& random) {
       for (const std::size_t parts : {1u, 2u, 3u})
         compare_products(both, *plan, basis, batch, parts, random);
 }
-TEST(GpuRns, Products) {
-  Random random;
-  const Two two;
+TEST_F(GpuRns, Products) {
   products<U32>(two, random);
   products<U64>(two, random);
 }
 
 // About as many transforms as are few; more rows than a launch takes, from one limb to many.
-TEST(GpuRns, TransformsThatAreJustFew) {
-  Random random;
-  const Two two;
+TEST_F(GpuRns, TransformsThatAreJustFew) {
   const U32 N = 1 << 13;
   compare_rns<U32>(two, random_rns_plan<U32>(N, 3, 1, 1, random, 30), 3, 12, 2, 77, 65537, random);
   const auto primes = math::ntt_primes(30, N, 67);
@@ -81,9 +73,7 @@ TEST(GpuRns, TransformsThatAreJustFew) {
   compare_rns<U32>(two, plan, 66, 1, 2, 77, 65537, random);
 }
 
-TEST(GpuRns, LargeBatches) {
-  Random random;
-  const Two two;
+TEST_F(GpuRns, LargeBatches) {
   for (const std::size_t batch : {33, 150}) {
     compare_random_rns<U32>(two, 1 << 9, 5, batch, random);
     compare_random_rns<U64>(two, 1 << 8, 4, batch, random);
@@ -93,9 +83,7 @@ TEST(GpuRns, LargeBatches) {
 
 // Digits and special primes of 1 to 20 limbs: in registers, then in shared memory; the last digit
 // shorter than the others.
-TEST(GpuRns, DigitsOfManyLimbs) {
-  Random random;
-  const Two two;
+TEST_F(GpuRns, DigitsOfManyLimbs) {
   for (unsigned size = 1; size <= 20; ++size) {
     const unsigned limbs = size + 1 + static_cast<unsigned>(random.below(size));
     const U32 g = static_cast<U32>(2 * random.below(256) + 1);
@@ -109,9 +97,7 @@ TEST(GpuRns, DigitsOfManyLimbs) {
 }
 
 // Of ten primes, to one that is too small for sums of bytes.
-TEST(GpuRns, ConversionToSmallModuli) {
-  Random random;
-  const Two two;
+TEST_F(GpuRns, ConversionToSmallModuli) {
   const auto plan = random_rns_plan<U32>(512, 10, 1, 1, random);
   const math::Modulus<U32> to[] = {math::Modulus<U32>(12289), plan->moduli()[10]};
   const ring::BaseConversion<U32> conversion(
@@ -127,9 +113,8 @@ TEST(GpuRns, ConversionToSmallModuli) {
 }
 
 // What the dispatcher would take for other batches too.
-TEST(GpuRns, ConversionsByWordsAndByBytes) {
+TEST_F(GpuRns, ConversionsByWordsAndByBytes) {
   using backend::cuda::Products;
-  Random random;
   const backend::cuda::Stream stream(backend::cuda::describe_gpu(0));
   const backend::cuda::TransformTables transforms;
   for (unsigned size = 5; size <= 16; ++size) {
@@ -166,17 +151,13 @@ TEST(GpuRns, ConversionsByWordsAndByBytes) {
 }
 
 // More rows than one launch's parameters hold: 70 limbs of one, digits of all of them.
-TEST(GpuRns, ManyLimbs) {
-  Random random;
-  const Two two;
+TEST_F(GpuRns, ManyLimbs) {
   for (const unsigned digit_limbs : {1u, 35u, 70u})
     compare_rns<U32>(two, random_rns_plan<U32>(256, 70, 2, digit_limbs, random), 70, 1, 2, 3, 65537,
                      random);
 }
 
-TEST(GpuRns, RandomBases) {
-  Random random;
-  const Two two;
+TEST_F(GpuRns, RandomBases) {
   for (int i = 0; i < 30; ++i) {
     const U32 N = 1u << (8 + random.below(6));
     const auto limbs = 1 + static_cast<unsigned>(random.below(7)),
@@ -193,17 +174,13 @@ TEST(GpuRns, RandomBases) {
 
 // More primes than a launch's parameters hold, than conversions keep in registers, and all there
 // may be.
-TEST(GpuRns, BasesOfManyPrimes) {
-  Random random;
-  const Two two;
+TEST_F(GpuRns, BasesOfManyPrimes) {
   compare_bases<U32>(two, random_rns_plan<U32>(256, 100, 28, 40, random), 1, random);
   compare_bases<U64>(two, random_rns_plan<U64>(512, 60, 20, 20, random), 2, random);
 }
 
 // Of few primes, since the CPU takes its time for such rings.
-TEST(GpuRns, RandomBasesOfLargeRings) {
-  Random random;
-  const Two two;
+TEST_F(GpuRns, RandomBasesOfLargeRings) {
   for (U32 N = 1 << 13; N <= 1 << 17; N *= 2)
     for (const std::size_t batch : {1u, 2u}) {
       compare_bases<U32>(two, random_rns_plan<U32>(N, 2, 1, 1, random), batch, random);
@@ -243,27 +220,21 @@ void rescale_rationally(const Two& two, const Cheddar& c, std::span<const std::s
     if (::testing::Test::HasFatalFailure()) return;
   }
 }
-TEST(GpuRns, RationalRescaling) {
-  Random random;
-  const Two two;
+TEST_F(GpuRns, RationalRescaling) {
   const std::size_t batches[] = {1, 2};
   rescale_rationally(two, Cheddar(), batches, 2, random);
   // In the ring that the chain is made for.
   rescale_rationally(two, Cheddar(1 << 16), std::span(batches).first(1), 1, random);
 }
 
-TEST(GpuRns, ModulusRaising) {
-  Random random;
-  const Two two;
+TEST_F(GpuRns, ModulusRaising) {
   const Cheddar c;
   const RnsPair<U32> both(two, c.plan);
   for (const std::size_t batch : {1u, 3u})
     compare_raise(both, *c.plan, {0, 43}, c.main | c.terminal, batch, random);
 }
 
-TEST(GpuRns, KeysOverAFewPrimesOfTheirOwn) {
-  Random random;
-  const Two two;
+TEST_F(GpuRns, KeysOverAFewPrimesOfTheirOwn) {
   const Cheddar c;
   const RnsPair<U32> both(two, c.plan);
   compare_switching(both, *c.plan, {{0}, {{0}}, {47}}, {0}, 3, 77, random);
@@ -308,15 +279,13 @@ void foreign() {
   const auto other = second.prepare_key(*tables, rows.source());
   EXPECT_THROW(gpu.inner_product(*other, *ours, level, 1, digits, z.slice()), DeviceError);
 }
-TEST(GpuRns, ForeignTablesAndKeys) {
+TEST_F(GpuRns, ForeignTablesAndKeys) {
   foreign<U32>();
   foreign<U64>();
 }
 
 // Another queue of the device uses the tables and keys at once.
-TEST(GpuRns, OtherQueues) {
-  Random random;
-  const Two two;
+TEST_F(GpuRns, OtherQueues) {
   const auto plan = random_rns_plan<U32>(4096, 5, 2, 2, random);
   const RnsKeyRows<U32> rows(*plan, random);
   const auto data = random_rows(*plan, plan->all(), plan->digits(), 3, random);

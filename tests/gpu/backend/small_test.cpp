@@ -12,9 +12,9 @@ using U16 = std::uint16_t;
 using U32 = std::uint32_t;
 using U64 = std::uint64_t;
 
-TEST(GpuSmall, Transforms) {
-  Random random;
-  const Two two;
+using GpuSmall = CpuAndGpu;
+
+TEST_F(GpuSmall, Transforms) {
   for (U32 N = 1 << 8; N <= 1 << 17; N *= 2) {
     const std::size_t batch = N <= 4096 ? 3 : 1;
     compare_ntt<U32>(two, N, 2, batch, random);
@@ -36,9 +36,7 @@ TEST(GpuSmall, Transforms) {
   }
 }
 
-TEST(GpuSmall, Elementwise) {
-  Random random;
-  const Two two;
+TEST_F(GpuSmall, Elementwise) {
   compare_elementwise<U32>(two, 517, 2, random);
   compare_elementwise<U64>(two, 517, 2, random);
   compare_automorphism<U32>(two, 256, 2, 2, random);
@@ -47,9 +45,7 @@ TEST(GpuSmall, Elementwise) {
   compare_take<U64>(two, 3, 512, 2, 5, random);
 }
 
-TEST(GpuSmall, Lwe) {
-  Random random;
-  const Two two;
+TEST_F(GpuSmall, Lwe) {
   compare_extract<U32>(two, 512, 3, random);
   compare_extract<U64>(two, 256, 3, random);
   compare_modulus_switch<U32, U32>(two, 134215681, 2048, 101, 5, random);
@@ -73,9 +69,7 @@ TEST(GpuSmall, Lwe) {
 }
 
 // Conversions from one to many limbs; batches that key values are read for at once: 1, 2, 4 and 5.
-TEST(GpuSmall, Rns) {
-  Random random;
-  const Two two;
+TEST_F(GpuSmall, Rns) {
   for (const unsigned size : {1u, 2u, 3u, 4u, 7u, 17u})
     for (const std::size_t batch : {1u, 2u, 5u}) {
       const U32 g = static_cast<U32>(2 * random.below(256) + 1);
@@ -94,9 +88,7 @@ TEST(GpuSmall, Rns) {
                        size + 1, 1, 2, 77, 65537, random);
 }
 
-TEST(GpuSmall, RnsBases) {
-  Random random;
-  const Two two;
+TEST_F(GpuSmall, RnsBases) {
   for (const std::size_t batch : {1u, 3u}) {
     compare_bases<U32>(two, random_rns_plan<U32>(256, 6, 3, 2, random), batch, random);
     compare_bases<U64>(two, random_rns_plan<U64>(256, 5, 2, 2, random), batch, random);
@@ -105,8 +97,7 @@ TEST(GpuSmall, RnsBases) {
 }
 
 // Many pieces of pinned memory, by several threads, in and out.
-TEST(GpuSmall, CopiesOfManyPieces) {
-  Random random;
+TEST_F(GpuSmall, CopiesOfManyPieces) {
   backend::DeviceOptions options;
   options.threads = 4;
   const auto queue = backend::open_queue("cuda:0", options);
@@ -122,8 +113,7 @@ TEST(GpuSmall, CopiesOfManyPieces) {
   }
 }
 
-TEST(GpuSmall, AnInterruptStopsThePreparationOfKeys) {
-  Random random;
+TEST_F(GpuSmall, AnInterruptStopsThePreparationOfKeys) {
   const RotationCase<U32> c({3, 512, 27, 2, {P{7, 3}}}, 1, 1, random);
   bool stop = true;
   backend::DeviceOptions options;
@@ -190,8 +180,7 @@ void twice(const Rotation& r, Random& random) {
   }
 }
 
-TEST(GpuSmall, BlindRotationFft) {
-  Random random;
+TEST_F(GpuSmall, BlindRotationFft) {
   for (U32 N = 1 << 8; N <= 1 << 13; N *= 2)
     for (const unsigned keys : {1u, 2u}) {
       twice<U32>({2, N, 27, keys, {P{7, 4}}}, random);

@@ -375,55 +375,6 @@ TYPED_TEST(BackendRns, Rescale) {
   });
 }
 
-TYPED_TEST(BackendRns, Tensor) {
-  using Word = TypeParam;
-  cases<Word>(20, [](const Case& c, const auto& plan, test::Random& random) {
-    const std::size_t m = c.parts, n = 1 + random.below(3), row = c.batch * c.N;
-    const auto a =
-        test::random_rows(*plan, test::basis_of(*plan, c.used, false), m, c.batch, random);
-    const auto b =
-        test::random_rows(*plan, test::basis_of(*plan, c.used, false), n, c.batch, random);
-    const auto product = [&](const std::vector<Word>& x, std::size_t xs, const std::vector<Word>& y,
-                             std::size_t ys) {
-      std::vector<Word> out((xs + ys - 1) * c.used * row, 0);
-      for (std::size_t i = 0; i < xs; ++i)
-        for (std::size_t k = 0; k < ys; ++k)
-          for (std::size_t l = 0; l < c.used; ++l)
-            for (std::size_t j = 0; j < row; ++j) {
-              const auto& q = plan->moduli()[l];
-              Word& sum = out[((i + k) * c.used + l) * row + j];
-              sum = q.add(sum, q.mul(x[(i * c.used + l) * row + j], y[(k * c.used + l) * row + j]));
-            }
-      return out;
-    };
-    const auto expected = product(a, m, b, n), square = product(a, m, a, m);
-    const auto one = test::random_rows(*plan, test::basis_of(*plan, c.used, false), n, 1, random);
-    std::vector<Word> repeated;
-    for (std::size_t r = 0; r < n * c.used; ++r)
-      for (std::size_t i = 0; i < c.batch; ++i)
-        repeated.insert(repeated.end(), one.begin() + static_cast<std::ptrdiff_t>(r * c.N),
-                        one.begin() + static_cast<std::ptrdiff_t>((r + 1) * c.N));
-    const auto by_one = product(a, m, repeated, n);
-    test::on_each_device([&](const Executor& on) {
-      const auto device = on.queue(2);
-      const auto tables = device->rns<Word>().prepare(plan);
-      const auto x = put(*device, a), y = put(*device, b);
-      auto out = device->template allocate<Word>(expected.size());
-      device->rns<Word>().tensor(*tables, plan->level(c.used), m, x.slice(), n, y.slice(),
-                                 out.slice());
-      ASSERT_TRUE(get(*device, out) == expected) << m << " by " << n << " parts";
-      auto squared = device->template allocate<Word>(square.size());
-      device->rns<Word>().tensor(*tables, plan->level(c.used), m, x.slice(), m, x.slice(),
-                                 squared.slice());
-      ASSERT_TRUE(get(*device, squared) == square) << m << " parts squared";
-      const auto y_one = put(*device, one);
-      device->rns<Word>().tensor(*tables, plan->level(c.used), m, x.slice(), n, y_one.slice(),
-                                 out.slice());
-      ASSERT_TRUE(get(*device, out) == by_one) << m << " by " << n << " parts of a batch of 1";
-    });
-  });
-}
-
 // Empty batches are nothing to do.
 TYPED_TEST(BackendRns, Empty) {
   using Word = TypeParam;

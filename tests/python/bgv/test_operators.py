@@ -159,3 +159,20 @@ def test_broadcasting(toy_bgv: BgvKit) -> None:
             a + wrong
     with pytest.raises(ValueError):
         a.reshape(5)
+
+
+def test_products_go_to_the_depth_that_was_asked_for(generator: np.random.Generator) -> None:
+    """Secure parameters, and at each level eight summands, as `sums` says."""
+    chosen = bgv.parameters(depth=3)
+    client = bgv.Client(chosen)
+    server = bgv.Server(client.evaluation_keys(rotations=range(8)), device="cpu")
+    clear = generator.integers(0, chosen.t, size=chosen.N)
+    encrypted = server.upload(client.public_key().encrypt(clear))
+    for _ in range(chosen.depth):
+        turned = encrypted.rotate_many(range(8))
+        total, expected = turned[0], clear
+        for columns in range(1, 8):
+            total, expected = total + turned[columns], expected + rolled(clear, columns)
+        encrypted, clear = total * total, expected * expected % chosen.t
+    assert encrypted.noise_budget > 0
+    assert np.array_equal(client.decrypt(encrypted), clear)

@@ -47,7 +47,7 @@ def test_products_one_after_the_other(wide: BgvKit, generator: np.random.Generat
 
 
 def test_sums_means_and_dots(wide: BgvKit, generator: np.random.Generator) -> None:
-    for length in (1, 3, 5, wide.N // 2 - 1, wide.N, 2500):
+    for length in (1, 5, wide.N, 2500):
         x, y = generator.integers(-99, 99, size=(2, 3, length))
         a, b = (wide.server.upload(wide.client.encrypt(v)) for v in (x, y))
 
@@ -196,7 +196,7 @@ def test_long_vectors(wide: BgvKit, generator: np.random.Generator, tmp_path: Pa
         client.encrypt(x, "coefficients")
 
 
-@pytest.mark.parametrize("length", [1025, 2048, 2500])
+@pytest.mark.parametrize("length", [1025, 2500])
 def test_matrices_of_long_vectors(generator: np.random.Generator, length: int) -> None:
     chosen = bgv.parameters(literal=bgv_literal(t=T, limbs=9), allow_insecure=True)
     client = bgv.Client(chosen)
@@ -271,7 +271,7 @@ def test_sums_meet_long_vectors(wide: BgvKit, generator: np.random.Generator) ->
     assert np.array_equal(client.decrypt((totals + y).sum())[:, 0], (due + y).sum(axis=-1) % T)
 
 
-@pytest.mark.parametrize("length", [1, 3, 5, 511, 1024, 1025, 3000])
+@pytest.mark.parametrize("length", [3, 1024, 3000])
 def test_as_many_values_as_were_encrypted(
     wide: BgvKit, generator: np.random.Generator, tmp_path: Path, length: int
 ) -> None:

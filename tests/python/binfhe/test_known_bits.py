@@ -31,9 +31,7 @@ def test_truth_table(kit: Kit, name: str) -> None:
             for row, each in zip(rows, hidden, strict=True)
         ]
         result = kit.server.gate(name, *inputs)
-        assert opened(kit, result) == expected.tolist()
-        assert result.p == p
-        assert opened(kit, kit.server.bootstrap(result)) == expected.tolist()
+        assert result.p == p and opened(kit, result) == expected.tolist()
         wider = kit.server.gate(name, *inputs, p_out=12)
         assert wider.p == 12 and opened(kit, wider) == expected.tolist()
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import whorl
 from ckks_values import check
-from support import CkksKit, run_python
+from support import CkksKit
 from whorl.ckks import Ciphertexts, EncryptedArray, concatenate, stack
 
 
@@ -77,28 +77,3 @@ def test_slices_of_fresh_ciphertexts_keep_their_seed(toy_ckks: CkksKit) -> None:
     part = whole[1::2]
     assert part._core.seed == whole._core.seed is not None
     assert toy_ckks.server.upload(part).to_host()._core.seed is None
-
-
-def test_ctrl_c_stops_a_long_call() -> None:
-    code = (
-        "import os, signal, sys, threading, time\n"
-        "sys.path.insert(0, sys.argv[1])\n"
-        "import numpy as np\n"
-        "from support import make_ckks_kit\n"
-        "kit = make_ckks_kit()\n"
-        "a = kit.server.upload(kit.client.encrypt(np.zeros((2000, 8))))\n"
-        "def send():\n"
-        "    time.sleep(0.3)\n"
-        "    os.kill(os.getpid(), signal.SIGINT)\n"
-        "threading.Thread(target=send).start()\n"
-        "try:\n"
-        "    while True:\n"
-        "        kit.server.multiply(a, a)\n"
-        "except KeyboardInterrupt:\n"
-        "    print('stopped')\n"
-        "print(kit.client.decrypt(a[:1] + 1, raw=True).round(3)[0, 0])\n"
-    )
-    from support import ROOT
-
-    done = run_python(code, str(ROOT / "tests" / "python"))
-    assert done.stdout == "stopped\n1.0\n", done.stderr

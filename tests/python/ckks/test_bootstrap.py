@@ -14,7 +14,7 @@ from whorl import ckks
 from whorl.ckks import EvaluationKeys, Parameters, Server, parameters
 
 SLOTS = (1, 4, 8, 64, 1024)
-LENGTHS = (3, 5, 1023)
+LENGTHS = (5, 1023)
 """Of vectors that do not fill their slots."""
 
 
@@ -46,7 +46,7 @@ def check_refreshed(kit: CkksKit, x: ckks.EncryptedArray, values: Any) -> ckks.E
 # ---- values
 
 
-@pytest.mark.parametrize("length", [*SLOTS, *LENGTHS])
+@pytest.mark.parametrize("length", [1, 1024, *LENGTHS])
 @pytest.mark.parametrize("packing", ["real", "complex"])
 def test_any_length(
     kit: CkksKit, generator: np.random.Generator, length: int, packing: str
@@ -389,31 +389,14 @@ def test_coefficients_last(generator: np.random.Generator, arcsine: int) -> None
     assert parameters(literal=p.literal(), allow_insecure=True) == p == pickled(p)
     assert "1024 slots" in repr(kit.keys) and kit.keys.bootstrap[-1] == 1024
     least = 26 if arcsine else 19
-    for length in (1, 4, 64, 1024, *LENGTHS):
-        every = [random_complex(generator, length)]
-        if length in SLOTS:
-            every += [np.full(length, z) for z in (1.0, -1.0, 1j)]
-            every += [generator.uniform(-1, 1, length), np.eye(1, length, length // 2)[0]]
-        for values in every:
-            for level in (0, 2):
-                x = kit.server.upload(kit.client.encrypt(values)).lower(level)
-                y = x.bootstrap()
-                assert y.level == p.depth and y.packing == x.packing
-                check(kit, y, values)
-                bits = ckks.precision(kit.client.decrypt(y, raw=True), values).absolute.min
-                assert bits > least, (length, level)
-
-
-def test_an_arcsine_gives_bits() -> None:
-    def bits(**shape: Any) -> float:
-        kit = make_kit([64], scale_bits=45, **shape)
-        values = np.ones(64)
-        x = kit.server.upload(kit.client.encrypt(values)).bootstrap()
-        return float(ckks.precision(kit.client.decrypt(x, raw=True), values).absolute.min)
-
-    for last in (False, True):
-        usual, better = (bits(coefficients_last=last, arcsine=degree) for degree in (0, 7))
-        assert better > usual + 5
+    for values in (np.ones(4), random_complex(generator, 1024), generator.uniform(-1, 1, 5)):
+        for level in (0, 2):
+            x = kit.server.upload(kit.client.encrypt(values)).lower(level)
+            y = x.bootstrap()
+            assert y.level == p.depth and y.packing == x.packing
+            check(kit, y, values)
+            bits = ckks.precision(kit.client.decrypt(y, raw=True), values).absolute.min
+            assert bits > least, (len(values), level)
 
 
 def test_shapes_are_checked(kit: CkksKit) -> None:

@@ -1,13 +1,8 @@
 """Encryption, decryption and release."""
 
-import contextlib
-import hashlib
 import json
 import math
 import pickle
-import struct
-import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +10,9 @@ import numpy as np
 import pytest
 import whorl
 from ckks_values import random_complex
-from support import CkksKit, child_succeeds, make_ckks_kit
+from support import CkksKit, make_ckks_kit
 from whorl import ckks
-from whorl.ckks import Ciphertexts, Client, Expectation, PublicKey, Released, Server, Values
+from whorl.ckks import Client, Expectation, PublicKey, Server, Values
 
 
 def test_round_trips(any_ckks: CkksKit, generator: np.random.Generator) -> None:
@@ -48,26 +43,6 @@ def test_raw_numbers_need_a_word(toy_ckks: CkksKit) -> None:
         toy_ckks.client.decrypt(host, True)  # type: ignore[misc]
 
 
-def deviation(client: Client, host: Ciphertexts, queries: float, bits: float) -> float:
-    """Of the values that are released of encrypted zeros."""
-    return float(client.release(host, queries, bits).std())
-
-
-def test_release_hides_errors(toy_ckks: CkksKit) -> None:
-    """The noise has the deviation that the formula states, √(12·queries·N)·2^(bits/2) times the
-    error's."""
-    client = Client(toy_ckks.parameters)
-    host = client.encrypt(np.zeros((8, 512)))
-    for queries, bits in ((16.0, 30.0), (100.0, 30.0), (32.0, 36.0)):
-        noise = client.release(host, queries, bits)
-        assert noise.shape == (8, 512) and noise.dtype == np.float64
-        wanted = np.sqrt(12 * queries * client.parameters.N) * 2 ** (bits / 2) * host.error
-        # Real parts have half of the variance. 4,096 samples: 2^-40 beyond 15%.
-        assert 0.85 < noise.std() / (wanted / np.sqrt(2)) < 1.15
-    again = (client.release(host[0], 1e4) for _ in range(2))
-    assert not np.array_equal(*again)
-
-
 def test_the_norm_of_an_error_is_what_is_stated(toy_ckks: CkksKit) -> None:
     """Of coefficients, too, of which one has almost all of the message."""
     client, N = Client(toy_ckks.parameters), toy_ckks.parameters.N
@@ -95,34 +70,6 @@ def test_release(toy_ckks: CkksKit) -> None:
     assert client.released == (2, pytest.approx(2 / many))
 
 
-def test_a_client_counts_what_it_releases(toy_ckks: CkksKit) -> None:
-    client = Client(toy_ckks.parameters)
-    host = client.encrypt(np.zeros((5, 2)))
-    assert client.released == Released(0, 0)
-    for _ in range(4):
-        client.release(host, 22)
-    assert client.released.results == 20
-    with pytest.raises(
-        whorl.ParameterError,
-        match=r"queries = 22: 5 results would spend 0\.227\d* .* 0\.0909\d* is left after 20",
-    ):
-        client.release(host, 22)
-    client.release(host[:2], 22)
-    assert client.released == (22, pytest.approx(1))
-    # More queries later do not bring back what is spent.
-    for queries in (22, 1e4):
-        with pytest.raises(whorl.ParameterError, match="is left after 22 results"):
-            client.release(host[0], queries)
-    assert client.released.results == 22
-    # What nobody has seen is not counted.
-    client = Client(toy_ckks.parameters)
-    tiny = client.encrypt([1e-4], bound=1e-4)
-    for wrong in (lambda: client.release(tiny, bits=60), lambda: client.release(host)):
-        with pytest.raises(whorl.Error):
-            wrong()
-    assert client.released == (0, 0)
-
-
 def test_the_count_can_be_kept(toy_ckks: CkksKit, tmp_path: Path) -> None:
     client, path = Client(toy_ckks.parameters), tmp_path / "secret.whorl"
     client.save(path, "correct horse")
@@ -140,68 +87,6 @@ def test_the_count_can_be_kept(toy_ckks: CkksKit, tmp_path: Path) -> None:
         with pytest.raises(whorl.ParameterError, match=r"results|spent"):
             again.add_released(wrong)
     assert again.released == (2, 1)
-
-
-def test_threads_count_together(toy_ckks: CkksKit) -> None:
-    client = Client(toy_ckks.parameters)
-    host = client.encrypt(np.zeros((3, 1)))
-    done = []
-
-    def release() -> None:
-        with contextlib.suppress(whorl.ParameterError):
-            for _ in range(40):
-                done.append(client.release(host, 100).shape)
-
-    threads = [threading.Thread(target=release) for _ in range(4)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
-    assert len(done) == 33 and client.released.results == 99
-
-
-def test_a_forked_child_releases_nothing(toy_ckks: CkksKit, tmp_path: Path) -> None:
-    """Its parent counts; a client of its own may have a part of the whole."""
-    client, path = Client(toy_ckks.parameters), tmp_path / "secret.whorl"
-    client.save(path, "correct horse")
-    host = client.encrypt([0.5])
-    client.release(host, 2)
-
-    def in_child() -> bool:
-        uses: tuple[Callable[[], object], ...] = (
-            lambda: client.release(host, 2),
-            lambda: client.released,
-            lambda: client.add_released((1, 0.5)),
-        )
-        for use in uses:
-            with pytest.raises(whorl.ParameterError, match=r"forked.*in the parent.*add_released"):
-                use()
-        assert abs(client.decrypt(host, raw=True)[0] - 0.5) < 1e-6
-        own = Client.load(path, "correct horse", allow_insecure=True)
-        own.add_released((1, 0.5))
-        own.release(host, 2)
-        return own.released == (2, 1)
-
-    assert child_succeeds(in_child)
-    assert client.released == (1, 0.5)
-    client.release(host, 2)
-    assert client.released == (2, 1)
-
-
-def test_a_stated_error_has_a_floor(toy_ckks: CkksKit) -> None:
-    """A file may state an error of 2^-200. It is hidden as half of what rounding leaves."""
-    client = Client(toy_ckks.parameters)
-    host = client.encrypt(np.zeros((8, 512)))
-    stated = bytearray(host.to_bytes())
-    place = bytes(stated).index(struct.pack("<d", math.log2(host.error)))
-    stated[place : place + 8] = struct.pack("<d", -200.0)
-    stated[-32:] = hashlib.blake2b(stated[:-32], digest_size=32).digest()
-    forged = Ciphertexts.from_bytes(bytes(stated), True)
-    assert forged.error == 2.0**-200 and np.array_equal(forged.data, host.data)
-    floor = math.sqrt(toy_ckks.parameters.N / 12) / 2 / host.scale
-    assert floor < host.error / 8
-    wanted = math.sqrt(12 * 8 * toy_ckks.parameters.N) * 2**15 * floor
-    assert 0.85 < deviation(client, forged, 8, 30) / (wanted / math.sqrt(2)) < 1.15
 
 
 def square(x: Any) -> Any:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_support import Here, Shell, write_phrase
+from cli_support import Here, Shell, made
 from support import ROOT
 from whorl.ckks import Ciphertexts
 
@@ -19,13 +19,8 @@ X, Y = [0.5, -0.25], [0.5 + 0.25j, -0.125j]
 
 @pytest.fixture(scope="module")
 def shell(tmp_path_factory: pytest.TempPathFactory) -> Here:
-    folder = tmp_path_factory.mktemp("ckks")
-    write_phrase(folder)
-    run = Here(folder)
-    run(
-        *("keygen", "--scheme", "ckks", "--depth", "2", "--rotations", "1", "--conjugate"),
-        *("--sum-length", "2", *PHRASE),
-    )
+    folder, options = tmp_path_factory.mktemp("ckks"), ("--rotations", "1", "--conjugate")
+    run = made(folder, "ckks", "--depth", "2", *options, "--sum-length", "2")
     run("encrypt", "0.5", "-.25", "-o", "x.whorl", *PHRASE)
     (folder / "y.json").write_text(json.dumps(["0.5+0.25j", "-0.125j"]))
     run("encrypt", "y.json", "-o", "y.whorl", *PHRASE)
@@ -140,12 +135,9 @@ def test_the_session_of_the_documentation(tmp_path: Path, monkeypatch: pytest.Mo
 def deep(tmp_path_factory: pytest.TempPathFactory) -> Here:
     """Keys for functions of eight levels, and for a matrix that has few diagonals."""
     folder = tmp_path_factory.mktemp("deep")
-    write_phrase(folder)
-    run = Here(folder)
     np.save(folder / "band.npy", BAND)
     np.save(folder / "c.npy", [1.0, 0.0, -2.0])
-    keygen = ("keygen", "--scheme", "ckks", "--depth", "9", "--matrices", "band.npy")
-    run(*keygen, "--sum-length", "4", *PHRASE)
+    run = made(folder, "ckks", "--depth", "9", "--matrices", "band.npy", "--sum-length", "4")
     for name, values in (("x", FOUR), ("y", -np.flip(FOUR))):
         np.save(folder / f"{name}.npy", values)
         run("encrypt", f"{name}.npy", "-o", f"{name}.whorl", *PHRASE)
@@ -228,9 +220,7 @@ def test_what_is_written_can_be_read(shell: Here) -> None:
 @pytest.fixture
 def fresh(tmp_path: Path) -> Here:
     """A key of which nothing was released, and three ciphertexts."""
-    write_phrase(tmp_path)
-    run = Here(tmp_path)
-    run("keygen", "--scheme", "ckks", "--depth", "1", "--scale-bits", "50", *PHRASE)
+    run = made(tmp_path, "ckks", "--depth", "1", "--scale-bits", "50")
     (tmp_path / "rows.csv").write_text("0.5,0.25\n1,-1\n0,0\n")
     run("encrypt", "rows.csv", "-o", "rows.whorl", *PHRASE)
     run("encrypt", "0.5", "-.25", "-o", "x.whorl", *PHRASE)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import typer
 import whorl
-from cli_support import CLI, Here, write_phrase
+from cli_support import CLI, Here, made, write_phrase
 from support import run_python
 from typer.testing import CliRunner
 from whorl.cli import Scheme, _frames, _passphrase, register
@@ -22,13 +22,8 @@ T = 65537
 
 @pytest.fixture(scope="module")
 def shell(tmp_path_factory: pytest.TempPathFactory) -> Here:
-    folder = tmp_path_factory.mktemp("bgv")
-    write_phrase(folder)
-    run = Here(folder)
-    run(
-        *("keygen", "--scheme", "bgv", "--depth", "3", "--plain-modulus", "65537"),
-        *("--rotations", "-1,1,2", "--swap-rows", *PHRASE),
-    )
+    options = ("--depth", "3", "--plain-modulus", "65537", "--rotations", "-1,1,2", "--swap-rows")
+    run = made(tmp_path_factory.mktemp("bgv"), "bgv", *options)
     run("encrypt", "1", "2", "-3", "-o", "x.whorl", *PHRASE)
     run("encrypt", "4,5,6", "-o", "y.whorl", *PHRASE)
     return run
@@ -106,13 +101,8 @@ def test_expressions_that_are_refused(
 
 @pytest.fixture(scope="module")
 def sums(tmp_path_factory: pytest.TempPathFactory) -> Here:
-    folder = tmp_path_factory.mktemp("sums")
-    write_phrase(folder)
-    run = Here(folder)
-    run(
-        *("keygen", "--scheme", "bgv", "--depth", "1", "--plain-products", "1"),
-        *("--sum-length", "3", "--matrices", "3x2,2x3", *PHRASE),
-    )
+    folder, options = tmp_path_factory.mktemp("sums"), ("--depth", "1", "--plain-products", "1")
+    run = made(folder, "bgv", *options, "--sum-length", "3", "--matrices", "3x2,2x3")
     run("encrypt", "1", "2", "-3", "-o", "x.whorl", *PHRASE)
     run("encrypt", "4,5,6", "-o", "y.whorl", *PHRASE)
     np.save(folder / "m.npy", np.array([[1, 0], [0, 1], [2, 2]], dtype=np.uint8))

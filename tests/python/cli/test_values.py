@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import whorl
-from cli_support import CLI, KEYGEN, PHRASE, Here, write_phrase
+from cli_support import CLI, KEYGEN, PHRASE, made, write_phrase
 from whorl.cli import _values
 
 
@@ -263,9 +263,7 @@ def test_names_of_files_that_are_no_utf_8(tmp_path: Path) -> None:
 
 
 def test_from_file_to_file(tmp_path: Path) -> None:
-    write_phrase(tmp_path)
-    shell = Here(tmp_path)
-    shell("keygen", "--scheme", "bgv", "--depth", "1", *PHRASE[:2])
+    shell = made(tmp_path, "bgv", "--depth", "1")
     (tmp_path / "table.csv").write_text('age,"height, cm"\n20,170\n45,180\n', encoding="utf-8")
     encrypt = ("encrypt", "table.csv", "-o", "x.whorl", *PHRASE[:2])
     assert "line 1, column 1: 'age' is not an integer; --header" in shell(*encrypt, code=2)

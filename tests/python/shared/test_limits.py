@@ -1,7 +1,6 @@
 """What strangers send and what callers ask for is bounded: sizes, costs, threads, memory, time."""
 
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -12,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import whorl
-from support import BgvKit, CkksKit, Kit, child_succeeds, make_ckks_kit
+from support import BgvKit, CkksKit, Kit, child_succeeds
 from whorl import bgv, binfhe, ckks
 
 
@@ -193,68 +192,6 @@ except whorl.OutOfMemoryError:
     said = _run(code)
     assert "refused: fresh ciphertexts" in said
     assert "made" in said
-
-
-def _polls(work: Callable[[], object]) -> int:
-    """How often signals were looked for until `work` had ended: once if only at its end.
-
-    They come twenty times in the time that it takes; a machine that is faster hides nothing.
-    """
-    begun = time.perf_counter()
-    work()
-    interval = (time.perf_counter() - begun) / 20
-    calls = 0
-
-    def count(*_: object) -> None:
-        nonlocal calls
-        calls += 1
-
-    before = signal.signal(signal.SIGALRM, count)
-    signal.setitimer(signal.ITIMER_REAL, interval, interval)
-    try:
-        work()
-        return calls
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
-def test_encryption_and_decryption_answer_ctrl_c(toy_bgv: BgvKit, toy_ckks: CkksKit) -> None:
-    client = binfhe.Client(binfhe.parameters("W128_P64"))
-    messages = np.zeros(300_000, np.uint32)
-    bits = client.encrypt(messages)
-    assert _polls(lambda: client.encrypt(messages)) >= 3
-    assert _polls(lambda: client.decrypt(bits)) >= 2
-    rows = np.zeros((1000, toy_bgv.N), np.int64)
-    public = toy_bgv.client.public_key()
-    assert _polls(lambda: public.encrypt(rows)) >= 3
-    batch = toy_bgv.client.encrypt(rows)
-    assert _polls(lambda: toy_bgv.client.encrypt(rows)) >= 3
-    assert _polls(lambda: toy_bgv.client.decrypt(batch)) >= 3
-    numbers = np.zeros((6000, toy_ckks.parameters.slots))
-    public_of_numbers = toy_ckks.client.public_key()
-    of_numbers = toy_ckks.client.encrypt(numbers)
-    precise = make_ckks_kit(scale_bits=50).client
-    of_precise = precise.encrypt(numbers)
-    for work in (
-        lambda: toy_ckks.client.encrypt(numbers),
-        lambda: public_of_numbers.encrypt(numbers),
-        lambda: toy_ckks.client.decrypt(of_numbers, raw=True),
-        lambda: precise.release(of_precise, 1e5),
-    ):
-        assert _polls(work) >= 3
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGALRM, interrupt)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.02)
-        with pytest.raises(KeyboardInterrupt):
-            client.encrypt(messages)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def test_a_fork_amid_calls_of_another_thread(kit: Kit, toy_bgv: BgvKit) -> None:

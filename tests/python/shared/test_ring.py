@@ -27,14 +27,15 @@ class Ring:
     unit: float
     near: float
     swap: str  # an option of keys, and a method
+    facts: tuple[str, ...]  # of ciphertexts, which files keep
 
     def encrypt(self, numbers: Any) -> Any:
         return self.kit.client.encrypt(np.asarray(numbers) * self.unit)
 
-    def check(self, got: Any, numbers: Any, unit: float | None = None) -> None:
+    def check(self, got: Any, numbers: Any, unit: float | None = None, client: Any = None) -> None:
         """The first slots are these multiples of `unit`."""
         options = {"raw": True} if self.name == "CKKS" else {}
-        values = self.kit.client.decrypt(got, **options)
+        values = (client or self.kit.client).decrypt(got, **options)
         numbers = np.asarray(numbers)
         difference = values[..., : numbers.shape[-1]] - numbers * (unit or self.unit)
         assert np.abs(difference).max() <= self.near
@@ -44,14 +45,57 @@ class Ring:
 def ring(request: pytest.FixtureRequest) -> Ring:
     kit = request.getfixturevalue(f"toy_{request.param}")
     if request.param == "bgv":
-        return Ring("BGV", bgv, kit, 1, 0, "swap_rows")
-    return Ring("CKKS", ckks, kit, 1 / 32, 1e-6, "conjugate")
+        facts: tuple[str, ...] = ("limbs", "factor", "noise_budget")
+        return Ring("BGV", bgv, kit, 1, 0, "swap_rows", facts)
+    facts = ("scale", "bound", "error")
+    return Ring("CKKS", ckks, kit, 1 / 32, 1e-6, "conjugate", facts)
 
 
 @pytest.fixture(scope="module")
 def files(ring: Ring, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("files")
     return save_ring_files(ring.kit, VALUES * ring.unit, lambda a: a * a, folder)
+
+
+def test_round_trips(ring: Ring, files: dict[str, Path]) -> None:
+    of, kit = ring.module, ring.kit
+    chosen = of.Parameters.load(files["parameters"], True)
+    assert chosen == kit.parameters and chosen.literal() == kit.parameters.literal()
+    secure = of.parameters(depth=1)
+    assert of.Parameters.from_bytes(secure.to_bytes()) == secure
+    client = of.Client.load(files["secret"], RING_PASSPHRASE.encode(), True)
+    assert client.key_id == kit.client.key_id
+    assert files["secret"].stat().st_mode & 0o777 == 0o600
+    fresh = of.Ciphertexts.load(files["ciphertexts"], True)
+    ring.check(fresh, VALUES, client=client)
+    results, a = of.Ciphertexts.load(files["results"], True), kit.server.upload(fresh)
+    expected = (a * a).to_host()
+    for name in ("shape", "packing", "level", "parts", "length", *ring.facts):
+        assert getattr(results, name) == getattr(expected, name), name
+    assert np.array_equal(results.data, expected.data)
+    keys = of.EvaluationKeys.load(files["keys"], True)
+    assert (keys.rotations, keys.relinearise) == (kit.keys.rotations, 4) and getattr(
+        keys, ring.swap
+    )
+    public = of.PublicKey.load(files["public"], True)
+    assert public.key_id == client.key_id and public.parameters == chosen
+    ring.check(public.encrypt(VALUES * ring.unit), VALUES, client=client)
+    for part in ("PublicKey", "toy", "MiB"):
+        assert part in repr(public)
+
+
+def test_size_limits(ring: Ring, files: dict[str, Path]) -> None:
+    of, size = ring.module, files["ciphertexts"].stat().st_size
+    # Fresh ones are half as large in the file as in memory; the limit is for both.
+    assert of.Ciphertexts.load(files["ciphertexts"], True, max_bytes=2 * size).size == 2
+    for kind, name, limit in (
+        (of.EvaluationKeys, "keys", {"max_bytes": 1000}),
+        (of.PublicKey, "public", {"max_bytes": 1000}),
+        (of.Ciphertexts, "ciphertexts", {"max_count": 1}),
+        (of.Ciphertexts, "ciphertexts", {"max_bytes": size}),
+    ):
+        with pytest.raises(whorl.OversizedError):
+            kind.load(files[name], True, **limit)
 
 
 @given(data=st.data())

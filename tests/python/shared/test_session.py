@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import whorl
 import whorl.server
-from support import BgvKit, Kit, make_kit
+from support import BgvKit, Kit
 from whorl import OutOfMemoryError, ParameterError, Session, bgv, binfhe
 
 
@@ -41,45 +41,6 @@ def test_a_room_that_is_none_is_refused(room: Any) -> None:
     with pytest.raises(ParameterError, match="key_bytes") as failure:
         Session("cpu", key_bytes=room)
     assert str(room) in str(failure.value)
-
-
-def test_servers_of_vectors_take_turns(toy_bgv: BgvKit) -> None:
-    """Two clients, and room for the keys of one."""
-    values = np.array([1, 2, 3])
-    other = bgv.Client(toy_bgv.parameters)
-    pairs = [
-        (client, client.evaluation_keys(rotations=[1, 2])) for client in (toy_bgv.client, other)
-    ]
-    room = bgv.Server(pairs[0][1], device="cpu").key_bytes
-    session = Session("cpu", key_bytes=room)
-    servers = [bgv.Server(keys, session=session) for _, keys in pairs]
-    assert [server.key_bytes for server in servers] == [0, 0]
-    for _ in range(2):
-        for here, away in ((0, 1), (1, 0)):
-            client, server = pairs[here][0], servers[here]
-            x = server.upload(client.encrypt(values))
-            turned = (x * x).rotate(1).rotate(2)
-            expected = np.roll(np.pad(values**2, (0, toy_bgv.N // 2 - 3)), -3)
-            assert np.array_equal(client.decrypt(turned)[: toy_bgv.N // 2], expected)
-            assert server.key_bytes == room
-            assert servers[away].key_bytes == 0
-
-
-def test_servers_of_gates_take_turns() -> None:
-    kits = [make_kit(transform="fft"), make_kit()]
-    keys = [kit.server.key_bytes for kit in kits]
-    # More than the larger: room is made for keys about as large as they are.
-    session = Session("cpu", key_bytes=max(keys) * 8 // 5)
-    assert sum(keys) > session.key_bytes
-    servers = [binfhe.Server(kit.keys, session=session) for kit in kits]
-    assert servers[1].key_bytes == keys[1] and servers[0].key_bytes < keys[0]
-    for _ in range(2):
-        for here, away in ((0, 1), (1, 0)):
-            a, b = (kits[here].client.encrypt(bits) for bits in ([0, 0, 1, 1], [0, 1, 0, 1]))
-            assert kits[here].client.decrypt(servers[here].nand(a, b)).tolist() == [1, 1, 1, 0]
-            assert servers[here].key_bytes == keys[here]
-            assert servers[away].key_bytes < keys[away]
-            assert sum(server.key_bytes for server in servers) <= session.key_bytes
 
 
 def test_both_schemes_take_turns(kit: Kit, toy_bgv: BgvKit, tmp_path: Path) -> None:

@@ -1,15 +1,8 @@
 // Phases of parallel work, and the memory that calls leave to one another.
 #include "backend/parallel.h"
 
-#include <gtest/gtest.h>
-
-#include <atomic>
-#include <stdexcept>
-#include <vector>
-
 #include "backend/block_cache.h"
-#include "support/random.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::backend {
 namespace {
@@ -82,6 +75,28 @@ TEST(BackendParallel, MoreThreadsThanAMachineCouldHaveAreRefused) {
   EXPECT_GE(threads_or_cores(0), 1u);
   EXPECT_THROW(threads_or_cores(most_threads + 1), ParameterError);
   EXPECT_THROW(threads_or_cores(1u << 30), ParameterError);
+}
+
+TEST(BackendParallel, EveryItemOnceAndTheFirstError) {
+  for (const unsigned threads : {0u, 1u, 2u, 7u}) {
+    std::vector<std::atomic<int>> seen(100);
+    parallel_for(100, {threads, {}}, [&](std::size_t i) { ++seen[i]; });
+    for (const auto& count : seen) EXPECT_EQ(count, 1);
+    EXPECT_THROW(parallel_for(100, {threads, {}},
+                              [](std::size_t i) {
+                                if (i == 57) throw ShapeError("57");
+                              }),
+                 ShapeError);
+    std::atomic<int> done = 0;
+    EXPECT_THROW(parallel_for(100, {threads, [&] { return done > 0; }},
+                              [&](std::size_t) {
+                                ++done;
+                                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                              }),
+                 InterruptedError);
+    EXPECT_LT(done, 100);
+    parallel_for(0, {threads, [] { return true; }}, [](std::size_t) { FAIL(); });
+  }
 }
 
 }  // namespace

@@ -9,16 +9,12 @@
 namespace whorl::io {
 namespace {
 
-using samples::insecure;
-using samples::loading;
-using samples::Random;
-using samples::Sample;
-using samples::thrown;
+using namespace samples;
 
-class IoBadInput : public samples::BinfheFrames {
+class IoBadInput : public BinfheFrames {
  protected:
-  binfhe::Parameters parameters = samples::tiny_parameters();
-  std::size_t literal_bytes = samples::literal_bytes(samples::literals()[0]);
+  binfhe::Parameters parameters = tiny_parameters();
+  std::size_t literal_bytes = samples::literal_bytes(literals()[0]);
 };
 
 TEST_F(IoBadInput, InsecureParametersNeedLeave) {
@@ -28,22 +24,20 @@ TEST_F(IoBadInput, InsecureParametersNeedLeave) {
 TEST_F(IoBadInput, EncodingOfCiphertexts) {
   for (const Sample& sample : all) {
     if (sample.type != FrameType::binfhe_ciphertexts) continue;
-    const std::size_t encoding = samples::payload_at + literal_bytes;
+    const std::size_t encoding = payload_at + literal_bytes;
     for (const std::uint32_t p : {0U, 1U, 1024U, 0xffffffffU})
-      EXPECT_EQ(loading(sample, samples::patched(sample.frame, encoding, p)), "Encoding") << p;
-    EXPECT_EQ(loading(sample, samples::patched(sample.frame, encoding + 4, std::uint8_t{2})),
-              "Format");
-    EXPECT_EQ(loading(sample, samples::patched(sample.frame, encoding + 5, std::uint8_t{1})),
-              "Format");
+      EXPECT_EQ(loading(sample, patched(sample.frame, encoding, p)), "Encoding") << p;
+    EXPECT_EQ(loading(sample, patched(sample.frame, encoding + 4, std::uint8_t{2})), "Format");
+    EXPECT_EQ(loading(sample, patched(sample.frame, encoding + 5, std::uint8_t{1})), "Format");
   }
 }
 
 TEST_F(IoBadInput, CountOfCiphertexts) {
   for (const Sample& sample : all) {
     if (sample.type != FrameType::binfhe_ciphertexts) continue;
-    const std::size_t count_at = samples::payload_at + literal_bytes + 8;
+    const std::size_t count_at = payload_at + literal_bytes + 8;
     auto counting = [&](std::uint64_t count) {
-      return loading(sample, samples::patched(sample.frame, count_at, count));
+      return loading(sample, patched(sample.frame, count_at, count));
     };
     std::uint64_t count;
     std::memcpy(&count, sample.frame.data() + count_at, sizeof count);
@@ -60,7 +54,7 @@ TEST_F(IoBadInput, CountOfCiphertexts) {
 // A seed makes n words out of one; what comes out is bounded as what goes in.
 TEST_F(IoBadInput, SeededCiphertextsUnpackWithinTheLimit) {
   const std::size_t count = 1000;
-  const Bytes frame = dump(samples::ciphertexts(parameters, count, true, random));
+  const Bytes frame = dump(ciphertexts(parameters, count, true, random));
   LoadOptions options = insecure();
   options.max_bytes = count * 17 * 4;
   ASSERT_LT(frame.size(), options.max_bytes);
@@ -72,8 +66,8 @@ TEST_F(IoBadInput, SeededCiphertextsUnpackWithinTheLimit) {
 // 3.3 MB became 4.3 GB: what a seed expands to has a bound of its own, and so has the count.
 TEST_F(IoBadInput, SeededCiphertextsExpandWithinTheLimit) {
   const std::size_t count = 1000, bytes = count * 17 * 4;
-  const Bytes seeded = dump(samples::ciphertexts(parameters, count, true, random));
-  const Bytes whole = dump(samples::ciphertexts(parameters, count, false, random));
+  const Bytes seeded = dump(ciphertexts(parameters, count, true, random));
+  const Bytes whole = dump(ciphertexts(parameters, count, false, random));
   const auto said = [&](const Bytes& frame, const LoadOptions& options) {
     return test::message_of<OversizedError>([&] { load<binfhe::Ciphertexts>(frame, options); });
   };
@@ -99,26 +93,24 @@ TEST_F(IoBadInput, SeededCiphertextsExpandWithinTheLimit) {
 TEST_F(IoBadInput, ResiduesOfCiphertexts) {
   const Bytes& plain = all[3].frame;
   const Bytes& seeded = all[4].frame;
-  const std::size_t plain_words =
-      samples::payload_at + literal_bytes + 16 + samples::no_shape_bytes;
+  const std::size_t plain_words = payload_at + literal_bytes + 16 + no_shape_bytes;
   for (std::size_t word = 0; word < 2 * 17; ++word)
     for (const int value : {512, 0xffff})
-      EXPECT_EQ(loading(all[3], samples::patched(plain, plain_words + 2 * word,
-                                                 static_cast<std::uint16_t>(value))),
+      EXPECT_EQ(loading(all[3],
+                        patched(plain, plain_words + 2 * word, static_cast<std::uint16_t>(value))),
                 "Range");
   for (std::size_t word = 0; word < 5; ++word)
-    EXPECT_EQ(
-        loading(all[4], samples::patched(seeded, plain_words + 32 + 2 * word, std::uint16_t{512})),
-        "Range");
+    EXPECT_EQ(loading(all[4], patched(seeded, plain_words + 32 + 2 * word, std::uint16_t{512})),
+              "Range");
 }
 
 TEST_F(IoBadInput, ResiduesOfEvaluationKeys) {
-  for (const auto& literal : samples::literals()) {
+  for (const auto& literal : literals()) {
     SCOPED_TRACE(literal.name);
-    const auto value = samples::evaluation_keys(samples::parameters(literal), random);
+    const auto value = evaluation_keys(samples::parameters(literal), random);
     const Bytes frame = dump(value);
     const auto align = [](std::size_t at) { return (at + 63) / 64 * 64; };
-    const std::size_t seeds_end = samples::payload_at + samples::literal_bytes(literal) + 64 +
+    const std::size_t seeds_end = payload_at + samples::literal_bytes(literal) + 64 +
                                   32 * value.small_modulus_rotations.size();
     const std::size_t rotation_at = align(seeds_end);
     const std::size_t switch_at = align(rotation_at + value.rotation_b.bytes());
@@ -128,11 +120,10 @@ TEST_F(IoBadInput, ResiduesOfEvaluationKeys) {
            {std::size_t{0}, words.size() - 1, std::size_t{random() % words.size()}}) {
         const std::size_t at = start + index * words.word_bytes();
         // The modulus itself is the least that is too much.
-        Bytes bad = words.word_bytes() == 2
-                        ? samples::patched(frame, at, static_cast<std::uint16_t>(modulus))
-                    : words.word_bytes() == 4
-                        ? samples::patched(frame, at, static_cast<std::uint32_t>(modulus))
-                        : samples::patched(frame, at, modulus);
+        Bytes bad =
+            words.word_bytes() == 2   ? patched(frame, at, static_cast<std::uint16_t>(modulus))
+            : words.word_bytes() == 4 ? patched(frame, at, static_cast<std::uint32_t>(modulus))
+                                      : patched(frame, at, modulus);
         EXPECT_EQ(thrown([&] { load<binfhe::EvaluationKeys>(bad, insecure()); }), "Range") << index;
       }
     };
@@ -145,8 +136,8 @@ TEST_F(IoBadInput, ResiduesOfEvaluationKeys) {
     }
     if (rotation_at > seeds_end) {
       EXPECT_EQ(thrown([&] {
-                  load<binfhe::EvaluationKeys>(
-                      samples::patched(frame, rotation_at - 1, std::uint8_t{1}), insecure());
+                  load<binfhe::EvaluationKeys>(patched(frame, rotation_at - 1, std::uint8_t{1}),
+                                               insecure());
                 }),
                 "Format");
     }
@@ -155,10 +146,10 @@ TEST_F(IoBadInput, ResiduesOfEvaluationKeys) {
 
 TEST_F(IoBadInput, Lut) {
   const Sample& sample = all[5];
-  const std::size_t input = samples::payload_at + literal_bytes;
+  const std::size_t input = payload_at + literal_bytes;
   const std::size_t output = input + 8, kind = output + 8, values = kind + 8;
   const auto with = [&](std::size_t at, auto value) {
-    return loading(sample, samples::patched(sample.frame, at, value));
+    return loading(sample, patched(sample.frame, at, value));
   };
   for (std::size_t k = 0; k < 4; ++k) EXPECT_EQ(with(values + 4 * k, std::uint32_t{8}), "Range");
   EXPECT_EQ(with(values, std::uint32_t{0xffffffff}), "Range");
@@ -176,7 +167,7 @@ TEST_F(IoBadInput, MessagesNameFieldValueAndBound) {
   const Bytes& frame = all[3].frame;
   const auto of_version = [&](std::uint16_t version) {
     return test::message_of(
-        [&] { load<binfhe::Ciphertexts>(samples::patched(frame, samples::version_at, version)); });
+        [&] { load<binfhe::Ciphertexts>(patched(frame, version_at, version)); });
   };
   for (const auto& [versions, remedy] :
        {std::pair{std::vector<std::uint16_t>{3, 7, 65535}, "a later Whorl reads it"},
@@ -186,9 +177,8 @@ TEST_F(IoBadInput, MessagesNameFieldValueAndBound) {
                                          "; this build reads version 2: " + remedy);
   EXPECT_EQ(test::message_of([&] {
               load<binfhe::Ciphertexts>(
-                  samples::patched(
-                      frame, samples::payload_at + literal_bytes + 16 + samples::no_shape_bytes + 6,
-                      std::uint16_t{600}),
+                  patched(frame, payload_at + literal_bytes + 16 + no_shape_bytes + 6,
+                          std::uint16_t{600}),
                   insecure());
             }),
             "ciphertexts: word 3 is 600; it must be below its modulus 512");

@@ -9,13 +9,9 @@
 namespace whorl::io {
 namespace {
 
-using samples::insecure;
-using samples::loading;
-using samples::Random;
-using samples::Sample;
-using samples::thrown;
+using namespace samples;
 
-using IoFrame = samples::BinfheFrames;
+using IoFrame = BinfheFrames;
 
 TEST_F(IoFrame, SamplesAreGood) {
   for (const Sample& sample : all) EXPECT_EQ(loading(sample, sample.frame), "nothing");
@@ -36,9 +32,7 @@ TEST_F(IoFrame, EverySingleBit) {
       const std::size_t at = bit / 8;
       auto& byte = sample.frame[at];
       byte ^= static_cast<std::uint8_t>(1U << bit % 8);
-      const char* expected = at < samples::version_at ? "Format"
-                             : at < samples::type_at  ? "Version"
-                                                      : "Corruption";
+      const char* expected = at < version_at ? "Format" : at < type_at ? "Version" : "Corruption";
       ASSERT_EQ(loading(sample, sample.frame), expected) << "bit " << bit;
       byte ^= static_cast<std::uint8_t>(1U << bit % 8);
     }
@@ -61,10 +55,9 @@ TEST_F(IoFrame, TrailingBytes) {
 TEST_F(IoFrame, AnnouncedLength) {
   for (const Sample& sample : all) {
     SCOPED_TRACE(frame_type_name(sample.type));
-    const std::uint64_t payload =
-        sample.frame.size() - samples::payload_at - samples::trailer_bytes;
+    const std::uint64_t payload = sample.frame.size() - payload_at - trailer_bytes;
     auto announcing = [&](std::uint64_t length) {
-      return samples::patched(sample.frame, samples::length_at, length);
+      return patched(sample.frame, length_at, length);
     };
     EXPECT_EQ(loading(sample, announcing(payload + 1)), "Truncated");
     EXPECT_EQ(loading(sample, announcing(payload - 1)), "Oversized");
@@ -80,8 +73,7 @@ TEST_F(IoFrame, AnnouncedLength) {
     limited.max_bytes = payload - 1;
     EXPECT_EQ(loading(sample, sample.frame, limited), "Oversized");
     // Refused unread: the rest need not even be there.
-    EXPECT_EQ(loading(sample, std::span(sample.frame).first(samples::payload_at), limited),
-              "Oversized");
+    EXPECT_EQ(loading(sample, std::span(sample.frame).first(payload_at), limited), "Oversized");
   }
 }
 
@@ -91,11 +83,10 @@ TEST_F(IoFrame, OtherType) {
       if (given.type == wanted.type) continue;
       EXPECT_EQ(loading(wanted, given.frame), "TypeMismatch");
       // The header alone says so.
-      EXPECT_EQ(loading(wanted, std::span(given.frame).first(samples::payload_at)), "TypeMismatch");
+      EXPECT_EQ(loading(wanted, std::span(given.frame).first(payload_at)), "TypeMismatch");
     }
     for (const int type : {0, 6, 255, 0x7fff, 0x8000, 65535}) {
-      const Bytes bytes =
-          samples::patched(given.frame, samples::type_at, static_cast<std::uint16_t>(type));
+      const Bytes bytes = patched(given.frame, type_at, static_cast<std::uint16_t>(type));
       EXPECT_EQ(loading(given, bytes), "TypeMismatch");
       // Numbers above are others' own.
       EXPECT_EQ(thrown([&] { info(bytes); }), type < 0x8000 ? "TypeMismatch" : "nothing");
@@ -112,10 +103,10 @@ TEST_F(IoFrame, SecretWhereKeysWereDue) {
 TEST_F(IoFrame, OtherVersionsAndMagics) {
   for (const Sample& sample : all) {
     for (const int version : {0, 3, 256, 65535})
-      EXPECT_EQ(loading(sample, samples::patched(sample.frame, samples::version_at,
-                                                 static_cast<std::uint16_t>(version))),
-                "Version");
-    EXPECT_EQ(loading(sample, samples::patched(sample.frame, 0, std::uint8_t{'w'})), "Format");
+      EXPECT_EQ(
+          loading(sample, patched(sample.frame, version_at, static_cast<std::uint16_t>(version))),
+          "Version");
+    EXPECT_EQ(loading(sample, patched(sample.frame, 0, std::uint8_t{'w'})), "Format");
   }
   for (const std::string text : {"hello", "X",
                                  "\x7f"
@@ -131,11 +122,10 @@ TEST_F(IoFrame, OtherVersionsAndMagics) {
 TEST_F(IoFrame, FlagsReservedAndKeyId) {
   for (const Sample& sample : all) {
     SCOPED_TRACE(frame_type_name(sample.type));
-    EXPECT_EQ(loading(sample, samples::patched(sample.frame, samples::flags_at, std::uint32_t{2})),
-              "Format");
-    EXPECT_EQ(loading(sample, samples::patched(sample.frame, samples::reserved_at, 1)), "Format");
+    EXPECT_EQ(loading(sample, patched(sample.frame, flags_at, std::uint32_t{2})), "Format");
+    EXPECT_EQ(loading(sample, patched(sample.frame, reserved_at, 1)), "Format");
     if (sample.type == FrameType::binfhe_parameters || sample.type == FrameType::binfhe_lut) {
-      EXPECT_EQ(loading(sample, samples::patched(sample.frame, samples::key_id_at, 1)), "Format");
+      EXPECT_EQ(loading(sample, patched(sample.frame, key_id_at, 1)), "Format");
     }
   }
 }
@@ -154,10 +144,10 @@ TEST_F(IoFrame, OtherParametersAndKeys) {
     (*options.expect_parameters)[0] ^= 1;
     EXPECT_EQ(loading(sample, sample.frame, options), "ParameterMismatch");
     // A header whose digest is not that of the parameters inside.
-    EXPECT_EQ(loading(sample, samples::patched(sample.frame, samples::digest_at,
-                                               std::uint64_t{random() | 1} ^
-                                                   *reinterpret_cast<const std::uint64_t*>(
-                                                       sample.frame.data() + samples::digest_at))),
+    EXPECT_EQ(loading(sample,
+                      patched(sample.frame, digest_at,
+                              std::uint64_t{random() | 1} ^ *reinterpret_cast<const std::uint64_t*>(
+                                                                sample.frame.data() + digest_at))),
               "ParameterMismatch");
   }
 }
@@ -165,8 +155,8 @@ TEST_F(IoFrame, OtherParametersAndKeys) {
 // ---- writing
 
 TEST_F(IoFrame, HeadersReturn) {
-  Header header = make_header(FrameType::binfhe_ciphertexts, samples::random_array<16>(random),
-                              samples::random_array<16>(random), random(), flag_seeded);
+  Header header = make_header(FrameType::binfhe_ciphertexts, random_array<16>(random),
+                              random_array<16>(random), random(), flag_seeded);
   const auto bytes = encode_header(header);
   const Header got = decode_header(bytes);
   EXPECT_EQ(got.type, header.type);

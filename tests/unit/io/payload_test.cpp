@@ -10,11 +10,7 @@
 namespace whorl::io {
 namespace {
 
-using samples::insecure;
-using samples::loading;
-using samples::Random;
-using samples::Sample;
-using samples::thrown;
+using namespace samples;
 
 constexpr FrameKind kind{.type = FrameType::first_foreign, .keyed = false, .seeded = true};
 
@@ -91,7 +87,7 @@ TEST(IoPayload, ArraysAreThoseOfTheirRule) {
             "data: word 4 is 5; it must be below its modulus 5");
   EXPECT_THROW(out.words(WordArray(bad), rule, 2), RangeError) << "checked as a whole";
   // Of a file: what it holds of the array is checked.
-  const Bytes bytes = samples::patched(array_frame({}), header_bytes + 64 + 4 * 2, 7u);
+  const Bytes bytes = patched(array_frame({}), header_bytes + 64 + 4 * 2, 7u);
   reading(bytes, [&](PayloadReader& in) {
     in.fields().value<std::uint16_t>("number");
     in.align();
@@ -117,7 +113,7 @@ TEST(IoPayload, NothingIsAllocatedThatIsNotThere) {
     EXPECT_NO_THROW(in.finish(7, in.options().max_bytes, false));
     EXPECT_THROW(in.finish(7, in.options().max_bytes + 1, false), OversizedError);
   });
-  reading(samples::patched(bytes, header_bytes + 63, std::uint8_t{1}), [&](PayloadReader& in) {
+  reading(patched(bytes, header_bytes + 63, std::uint8_t{1}), [&](PayloadReader& in) {
     in.fields().value<std::uint16_t>("number");
     EXPECT_THROW(in.align(), FormatError) << "padding that is not zero";
   });
@@ -125,16 +121,13 @@ TEST(IoPayload, NothingIsAllocatedThatIsNotThere) {
 
 TEST(IoPayload, ShorterOrLongerThanItsContent) {
   Random random{std::random_device{}()};
-  for (const Sample& sample : samples::binfhe_frames(random)) {
+  for (const Sample& sample : binfhe_frames(random)) {
     SCOPED_TRACE(frame_type_name(sample.type));
-    const std::uint64_t payload =
-        sample.frame.size() - samples::payload_at - samples::trailer_bytes;
+    const std::uint64_t payload = sample.frame.size() - payload_at - trailer_bytes;
     for (std::uint64_t length = payload < 2000 ? 0 : payload - 100; length < payload; ++length)
-      ASSERT_EQ(loading(sample, samples::with_payload_bytes(sample.frame, length)), "Truncated")
-          << length;
+      ASSERT_EQ(loading(sample, with_payload_bytes(sample.frame, length)), "Truncated") << length;
     for (const std::uint64_t more : {1, 2, 64, 4096})
-      EXPECT_EQ(loading(sample, samples::with_payload_bytes(sample.frame, payload + more)),
-                "Oversized");
+      EXPECT_EQ(loading(sample, with_payload_bytes(sample.frame, payload + more)), "Oversized");
   }
 }
 
@@ -145,10 +138,10 @@ class IoShape : public testing::Test {
   std::uint64_t seed = std::random_device{}();
   Random random{seed};
   testing::ScopedTrace trace{__FILE__, __LINE__, "seed " + std::to_string(seed)};
-  binfhe::Parameters parameters = samples::tiny_parameters();
+  binfhe::Parameters parameters = tiny_parameters();
 
   binfhe::Ciphertexts of(std::size_t count, std::optional<Shape> shape, bool seeded = true) {
-    auto value = samples::ciphertexts(parameters, count, seeded, random);
+    auto value = ciphertexts(parameters, count, seeded, random);
     value.shape = std::move(shape);
     return value;
   }
@@ -201,7 +194,7 @@ TEST_F(IoShape, NumPyHoldsIt) {
   for (const std::uint64_t length : {most + 1, std::uint64_t{1} << 62, ~std::uint64_t{0}})
     EXPECT_EQ(thrown([&] {
                 load<binfhe::Ciphertexts>(
-                    samples::patched(frame, static_cast<std::size_t>(at - frame.begin()), length),
+                    patched(frame, static_cast<std::size_t>(at - frame.begin()), length),
                     insecure());
               }),
               "Format");
@@ -210,12 +203,10 @@ TEST_F(IoShape, NumPyHoldsIt) {
 TEST_F(IoShape, BadBytes) {
   const Bytes frame = dump(of(6, Shape{2, 3}));
   // Behind literal, encoding, count and seed: length of the fields, tag, length, two axes.
-  const std::size_t at =
-      samples::payload_at + samples::literal_bytes(parameters.literal()) + 16 + 32;
+  const std::size_t at = payload_at + literal_bytes(parameters.literal()) + 16 + 32;
   const auto with = [&](std::size_t offset, auto value) {
-    return thrown([&] {
-      load<binfhe::Ciphertexts>(samples::patched(frame, at + offset, value), insecure());
-    });
+    return thrown(
+        [&] { load<binfhe::Ciphertexts>(patched(frame, at + offset, value), insecure()); });
   };
   EXPECT_EQ(with(10, std::uint64_t{3}), "Format");
   EXPECT_EQ(with(10, std::uint64_t{0}), "Format");

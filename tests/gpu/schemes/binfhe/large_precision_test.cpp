@@ -21,11 +21,11 @@ TEST(GpuLargePrecision, SameBitsAsTheCpu) {
         negative[i] = messages[i] >= p / 2;
       }
       const Ciphertexts in = pair.client.encrypt(messages, {p, false});
-      EXPECT_EQ(gpu.eval_floor(in, 1).data, cpu.eval_floor(in, 1).data) << count;
-      const Ciphertexts sign = gpu.eval_sign(in);
-      EXPECT_EQ(sign.data, cpu.eval_sign(in).data) << count;
+      EXPECT_EQ(test::floor_of(gpu, in, 1).data, test::floor_of(cpu, in, 1).data) << count;
+      const Ciphertexts sign = test::sign_of(gpu, in);
+      EXPECT_EQ(sign.data, test::sign_of(cpu, in).data) << count;
       EXPECT_EQ(pair.client.decrypt(sign), negative) << count;
-      const auto there = gpu.eval_decomp(in), here = cpu.eval_decomp(in);
+      const auto there = test::digits_of(gpu, in), here = test::digits_of(cpu, in);
       ASSERT_EQ(there.size(), here.size());
       for (std::size_t k = 0; k < here.size(); ++k)
         EXPECT_EQ(there[k].data, here[k].data) << count << ", digit " << k;

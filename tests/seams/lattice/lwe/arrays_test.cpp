@@ -3,6 +3,7 @@
 #include "lattice/lwe/evaluator.h"
 #include "lattice/lwe/keys.h"
 #include "lattice/lwe/rotation_method.h"
+#include "support/lwe_operations.h"
 #include "support/test.h"
 
 namespace whorl::lattice::lwe {
@@ -47,14 +48,14 @@ void check_arrays(std::uint64_t q, std::uint64_t to, unsigned devices) {
   };
   const Array* in[] = {&a, &b, &c};
   const std::int64_t weights[] = {3, -5, 1};
-  EXPECT_EQ(words_of<Word>(evaluator, evaluator.linear(weights, in, q - 1)), sum(3, -5, 1, q - 1));
+  EXPECT_EQ(words_of<Word>(evaluator, linear(evaluator, weights, in, q - 1)), sum(3, -5, 1, q - 1));
   const std::int64_t entries[] = {1, 0, 2, -7, 4, 0};
   const std::uint64_t constants[] = {5, 0};
-  const auto both = evaluator.matrix(entries, constants, in);
+  const auto both = matrix(evaluator, entries, constants, in);
   EXPECT_EQ(words_of<Word>(evaluator, both.at(0)), sum(1, 0, 2, 5));
   EXPECT_EQ(words_of<Word>(evaluator, both.at(1)), sum(-7, 4, 0, 0));
 
-  const Array rounded = evaluator.modulus_switch(a, to, 0);
+  const Array rounded = modulus_switch(evaluator, a, to, 0);
   EXPECT_EQ(rounded.form().word_bytes, array_word_bytes(to));
   const auto scale = [&](std::uint64_t r) {
     const auto wide = static_cast<unsigned __int128>(r) * to * 2 + q;
@@ -124,12 +125,12 @@ void check_coefficients(unsigned bits) {
   const auto value = [&](std::size_t t, std::uint32_t j) { return unit * ((j / 16 + t) % 16); };
   const Tables tables(N, Q, count, index, value);
   const std::uint32_t offsets[] = {0, 5, N - 1};
-  const auto found = evaluator.rotate(exponents, tables, offsets, 0);
+  const auto found = rotate(evaluator, exponents, tables, offsets, 0);
   ASSERT_EQ(found.size(), 3u);
   for (std::size_t k = 0; k < 3; ++k) {
     ASSERT_EQ(found[k].count(), count);
     ASSERT_EQ(found[k].form().word_bytes, ring_word_bytes(Q));
-    const Array switched = evaluator.modulus_switch(found[k], 1 << 14, 0);
+    const Array switched = modulus_switch(evaluator, found[k], 1 << 14, 0);
     EXPECT_EQ(switched.form().word_bytes, array_word_bytes(1 << 14));
     const auto words = words_of<Word>(evaluator, found[k]);
     for (std::size_t i = 0; i < count; ++i) {

@@ -60,6 +60,35 @@ struct Case {
       out[i] = moduli[i / (its_batch * N()) % moduli.size()].value() - 1;
     return out;
   }
+  /// Where a key serves: at a level as usual, or over any primes.
+  struct Level {
+    ring::KeyLayout layout;
+    ring::Basis basis, rows;
+    std::size_t digits;
+  };
+  Level level(bool usual, test::Random& random) const {
+    ring::KeyLayout layout = plan->key_layout();
+    ring::Basis over = plan->level(1 + static_cast<unsigned>(random.below(plan->limbs())));
+    if (!usual) {
+      layout = {{0, 2, 5}, {{0, 5}, {2}}, {1, 6}};
+      over = test::random_part(layout.chain, random);
+    }
+    const auto used = [&](const ring::Basis& digit) { return !(digit & over).empty(); };
+    const auto digits = static_cast<std::size_t>(std::ranges::count_if(layout.digits, used));
+    return {layout, over, over | layout.special, digits};
+  }
+  std::unique_ptr<const RnsSwitchKey<Word>> key(const RnsOps<Word>& ops,
+                                                const RnsTables<Word>& tables,
+                                                const ring::KeyLayout& layout,
+                                                test::Random& random) const {
+    return ops.prepare_key(tables, layout, test::RnsKeyRows<Word>(*plan, layout, random).source());
+  }
+  std::vector<Word> weights(const ring::Basis& of, test::Random& random) const {
+    std::vector<Word> out;
+    for (const auto& q : plan->moduli_of(of))
+      out.push_back(static_cast<Word>(random.below(q.value())));
+    return out;
+  }
   /// The sum at each place: term(k, part, row, item of the batch, place, modulus).
   template <class Term>
   std::vector<Word> due(const std::vector<Word>& before, const Term& term) const {
@@ -167,30 +196,37 @@ TYPED_TEST(BackendRnsSums, Products) {
 }
 
 /// Products of ciphertexts with every end: of 2 by 2 parts and of others, of one b for a batch,
-/// over bases that are a prefix and others.
+/// squares of one array, over bases that are a prefix and others.
 TYPED_TEST(BackendRnsSums, Tensors) {
   using Word = TypeParam;
   test::Random random;
-  const std::pair<std::size_t, std::size_t> shapes[] = {{2, 2}, {1, 1}, {2, 1}, {1, 3}, {3, 2}};
+  struct Shape {
+    std::size_t m, n;
+    bool square = false;
+  };
+  const Shape shapes[] = {{2, 2}, {1, 1}, {2, 1}, {1, 3}, {3, 2}, {2, 2, true}, {3, 3, true}};
   test::on_each_device([&](const test::Executor& on) {
     const auto queue = on.queue(2);
     const auto& ops = queue->template rns<Word>();
-    for (const auto& shape : shapes)
+    for (const Shape& shape : shapes)
       for (const bool prefix : {false, true}) {
-        const std::size_t m = shape.first, n = shape.second;
+        const std::size_t m = shape.m, n = shape.n;
         Case<Word> c(m * n + 1, random);  // the last term is the constant
         c.onto = false;
         if (prefix) c.basis = c.plan->level(1 + static_cast<unsigned>(random.below(5)));
         const auto tables = ops.prepare(c.plan);
-        const std::size_t b_batch = random.below(2) ? 1 : c.batch, rows = c.basis.size();
+        const std::size_t b_batch = !shape.square && random.below(2) ? 1 : c.batch,
+                          rows = c.basis.size();
         const auto a = c.residues(c.basis, m, c.batch, random),
-                   b = c.residues(c.basis, n, b_batch, random);
-        const Placed<Word> x(*queue, a, random), y(*queue, b, random);
+                   b = shape.square ? a : c.residues(c.basis, n, b_batch, random);
+        const Placed<Word> x(*queue, a, random), other(*queue, b, random);
+        const Slice<const Word> y = shape.square ? x.slice : other.slice;
         for (const bool doubled : {false, true})
           for (const bool adds : {false, true}) {
             SCOPED_TRACE(c.describe() + ", " + std::to_string(m) + " by " + std::to_string(n) +
                          " parts, b of a batch of " + std::to_string(b_batch) +
-                         (doubled ? ", doubled" : "") + (adds ? ", with a constant" : ""));
+                         (shape.square ? ", squared" : "") + (doubled ? ", doubled" : "") +
+                         (adds ? ", with a constant" : ""));
             std::vector<Word> constant;
             for (std::size_t l = 0; adds && l < rows; ++l)
               constant.push_back(random.below(2) ? c.plan->moduli_of(c.basis)[l].value() - 1
@@ -207,12 +243,12 @@ TYPED_TEST(BackendRnsSums, Tensors) {
                   return doubled ? q.add(product, product) : product;
                 });
             Placed<Word> out(*queue, before, random);
-            ops.tensor(*tables, c.basis, m, x.slice, n, y.slice, {doubled, constant}, out.slice);
+            ops.tensor(*tables, c.basis, m, x.slice, n, y, {doubled, constant}, out.slice);
             ASSERT_TRUE(get<Word>(*queue, out.slice) == expected);
             constant.resize(rows + 1);
-            EXPECT_THROW(ops.tensor(*tables, c.basis, m, x.slice, n, y.slice, {doubled, constant},
-                                    out.slice),
-                         ShapeError);
+            EXPECT_THROW(
+                ops.tensor(*tables, c.basis, m, x.slice, n, y, {doubled, constant}, out.slice),
+                ShapeError);
           }
       }
   });
@@ -291,29 +327,17 @@ TYPED_TEST(BackendRnsSums, InnerProductsWithMore) {
       const Case<Word> c(1, random);
       const auto& plan = *c.plan;
       const auto tables = ops.prepare(c.plan);
-      // The usual key of a level, and one over any primes.
-      ring::KeyLayout layout = plan.key_layout();
-      ring::Basis basis = plan.level(1 + static_cast<unsigned>(random.below(plan.limbs())));
-      if (i % 2) {
-        layout = {{0, 2, 5}, {{0, 5}, {2}}, {1, 6}};
-        basis = test::random_part(layout.chain, random);
-      }
-      const auto key =
-          ops.prepare_key(*tables, layout, test::RnsKeyRows<Word>(plan, layout, random).source());
-      const ring::Basis rows = basis | layout.special,
-                        over = i % 3 ? basis : test::random_part(plan.all(), random);
-      std::size_t digits = 0;
-      for (const ring::Basis& digit : layout.digits) digits += !(digit & basis).empty();
+      const auto [layout, basis, rows, digits] = c.level(i % 2 == 0, random);
+      const auto key = c.key(ops, *tables, layout, random);
+      const ring::Basis over = i % 3 ? basis : test::random_part(plan.all(), random);
       const std::size_t parts = 1 + random.below(2);
       const std::uint32_t g = c.random_g(random);
       SCOPED_TRACE(c.describe() + ", of level " + basis.describe() + ", added over " +
                    over.describe() + ", g = " + std::to_string(g));
       const auto d = put(*queue, test::random_rows(plan, rows, digits, c.batch, random));
       Placed<Word> x(*queue, test::random_rows(plan, over, parts, c.batch, random), random);
-      std::vector<Word> weights;
-      for (const auto& q : plan.moduli_of(rows))
-        weights.push_back(static_cast<Word>(random.below(q.value())));
-      if (random.below(4) == 0) weights.clear();
+      const std::vector<Word> weights =
+          random.below(4) ? c.weights(rows, random) : std::vector<Word>();
       const ScaledTerm<Word> added{x.slice, over, weights, g};
       const std::size_t part = rows.size() * c.batch * c.N();
       const auto before = test::random_rows(plan, rows, 2, c.batch, random);
@@ -353,26 +377,15 @@ TYPED_TEST(BackendRnsSums, InnerProductsWithManyKeys) {
       const Case<Word> c(count, random);
       const auto& plan = *c.plan;
       const auto tables = ops.prepare(c.plan);
-      ring::KeyLayout layout = plan.key_layout();
-      ring::Basis basis = plan.level(1 + static_cast<unsigned>(random.below(plan.limbs())));
-      if (count % 2) {
-        layout = {{0, 2, 5}, {{0, 5}, {2}}, {1, 6}};
-        basis = test::random_part(layout.chain, random);
-      }
-      const ring::Basis rows = basis | layout.special;
+      const auto [layout, basis, rows, digits] = c.level(count % 2 == 0, random);
       std::vector<std::unique_ptr<const RnsSwitchKey<Word>>> keys;
       for (std::size_t k = 0; k < 1 + count / 2; ++k)
-        keys.push_back(ops.prepare_key(*tables, layout,
-                                       test::RnsKeyRows<Word>(plan, layout, random).source()));
+        keys.push_back(c.key(ops, *tables, layout, random));
       std::vector<TurnedKey<Word>> terms;
       for (std::size_t i = 0; i < count; ++i)
         terms.push_back({keys[random.below(keys.size())].get(), c.random_g(random)});
-      std::size_t digits = 0;
-      for (const ring::Basis& digit : layout.digits) digits += !(digit & basis).empty();
       const std::size_t part = rows.size() * c.batch * c.N();
-      std::vector<Word> weights;
-      for (const auto& q : plan.moduli_of(rows))
-        weights.push_back(static_cast<Word>(random.below(q.value())));
+      const std::vector<Word> weights = c.weights(rows, random);
       Placed<Word> d(*queue, test::random_rows(plan, rows, digits, c.batch, random), random);
       const Slice<const Word> of = d.slice;
       for (const std::size_t parts : {0, 1, 2}) {
@@ -400,9 +413,7 @@ TYPED_TEST(BackendRnsSums, InnerProductsWithManyKeys) {
         ops.inner_products(some, *tables, basis, of, more, to);
       };
       const RnsSwitchKey<Word>* const key = keys[0].get();
-      const ring::KeyLayout other{{0}, {{0}}, {6}};
-      const auto strange =
-          ops.prepare_key(*tables, other, test::RnsKeyRows<Word>(plan, other, random).source());
+      const auto strange = c.key(ops, *tables, {{0}, {{0}}, {6}}, random);
       EXPECT_NO_THROW(make({{key, 3}}, {}, out));
       EXPECT_THROW(make({}, {}, out), ShapeError);
       EXPECT_THROW(make({{nullptr, 1}}, {}, out), ShapeError);
@@ -428,23 +439,13 @@ TYPED_TEST(BackendRnsSums, SumOfInnerProducts) {
       const Case<Word> c(count, random);
       const auto& plan = *c.plan;
       const auto tables = ops.prepare(c.plan);
-      ring::KeyLayout layout = plan.key_layout();
-      ring::Basis basis = plan.level(1 + static_cast<unsigned>(random.below(plan.limbs())));
-      if (random.below(2)) {
-        layout = {{0, 2, 5}, {{0, 5}, {2}}, {1, 6}};
-        basis = test::random_part(layout.chain, random);
-      }
-      const ring::Basis rows = basis | layout.special;
+      const auto [layout, basis, rows, digits] = c.level(random.below(2) == 0, random);
       std::vector<std::unique_ptr<const RnsSwitchKey<Word>>> keys;
       std::vector<TurnedKey<Word>> terms;
       for (std::size_t i = 0; i < count; ++i) {
-        if (i % 2 == 0)
-          keys.push_back(ops.prepare_key(*tables, layout,
-                                         test::RnsKeyRows<Word>(plan, layout, random).source()));
+        if (i % 2 == 0) keys.push_back(c.key(ops, *tables, layout, random));
         terms.push_back({keys[random.below(keys.size())].get(), c.random_g(random)});
       }
-      std::size_t digits = 0;
-      for (const ring::Basis& digit : layout.digits) digits += !(digit & basis).empty();
       // Some arrays before those that are used, and behind them.
       const std::size_t first = random.below(3), of = first + count + random.below(3),
                         array = c.batch * c.N(), part = rows.size() * array;
@@ -490,9 +491,7 @@ TYPED_TEST(BackendRnsSums, SumOfInnerProducts) {
         ops.sum_of_inner_products(some, *tables, basis, from, also, at, false, to);
       };
       const RnsSwitchKey<Word>* const key = keys[0].get();
-      const ring::KeyLayout other{{0}, {{0}}, {6}};
-      const auto strange =
-          ops.prepare_key(*tables, other, test::RnsKeyRows<Word>(plan, other, random).source());
+      const auto strange = c.key(ops, *tables, {{0}, {{0}}, {6}}, random);
       const Slice<Word> out = place.slice();
       EXPECT_NO_THROW(make({{key, 3}}, of - 1, added, out));
       EXPECT_THROW(make({}, 0, added, out), ShapeError);

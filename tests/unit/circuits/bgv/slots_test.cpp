@@ -45,7 +45,7 @@ struct Slots {
     EXPECT_GT(a.noise_budget(), 0);
     const Ciphertexts c = server.download(a);
     for (const double budget : client.noise_budget(c)) EXPECT_GE(budget, a.noise_budget());
-    return client.decrypt(c);
+    return client.decrypt(c, {.all_slots = true});
   }
 };
 

@@ -26,33 +26,39 @@ namespace {
 using Complex = std::complex<double>;
 using test::Complexes;
 
-/// The primes of the chosen set in a smaller ring, which is not secure.
-Parameters small_ring(std::uint32_t N, unsigned depth = 2, unsigned word_bits = 32,
-                      BootstrapLiteral shape = {}) {
-  Requirements needs{.depth = depth, .word_bits = word_bits, .bootstrap = true};
-  if (word_bits == 64) needs.scale_bits = 46;
+/// What is chosen for a number of requirements, in a smaller ring, which is not secure.
+ParameterLiteral insecure_literal(Requirements needs, std::uint32_t N) {
+  needs.bootstrap = true;
   ParameterLiteral literal = Parameters::choose(needs).literal();
   literal.N = N;
+  return literal;
+}
+Parameters insecure(const Requirements& needs, std::uint32_t N) {
+  return Parameters::create(insecure_literal(needs, N), true);
+}
+/// With this bootstrap in place of the chosen one.
+Parameters small_ring(std::uint32_t N, unsigned depth = 2, unsigned word_bits = 32,
+                      const BootstrapLiteral& shape = {}) {
+  Requirements needs{.depth = depth, .word_bits = word_bits};
+  if (word_bits == 64) needs.scale_bits = 46;
+  ParameterLiteral literal = insecure_literal(needs, N);
   literal.bootstrap = shape;
   return Parameters::create(literal, true);
 }
 
-struct Party {
+/// For one number of slots.
+struct Party : test::Refresher {
   Party(const Parameters& parameters, std::uint64_t slots)
-      : client(parameters),
-        server(keys(client, slots), {.device = test::tested_device, .threads = 1}),
-        maps(encode_bootstrap(server, slots)) {}
-
-  static EvaluationKeys keys(const Client& client, std::uint64_t slots) {
-    KeyRequest request;
-    request_bootstrap(request, client.parameters(), slots);
-    return client.evaluation_keys(request);
-  }
-
-  Client client;
-  Server server;
-  EncodedBootstrap maps;
+      : Refresher(parameters, {slots}), maps(Refresher::maps.at(slots)) {}
+  const EncodedBootstrap& maps;
 };
+
+/// Of absolute value up to 1/sqrt(2).
+Complexes random_values(std::mt19937_64& random, std::size_t count) {
+  Complexes out = test::random_complexes(random, count);
+  for (Complex& z : out) z /= std::numbers::sqrt2;
+  return out;
+}
 
 double worst(std::span<const Complex> got, std::span<const Complex> want) {
   double most = 0;
@@ -83,8 +89,7 @@ TEST(CkksBootstrap, ComplexVectorsOfAnyNumberOfSlots) {
   std::mt19937_64 random(3);
   for (const std::size_t slots : {1024u, 512u, 64u, 4u, 2u, 1u}) {
     const Party party(small_ring(2048), slots);
-    Complexes x(2 * slots);
-    for (Complex& z : x) z = test::random_complexes(random, 1)[0] / std::numbers::sqrt2;
+    const Complexes x = random_values(random, 2 * slots);
     expect_refreshed(party, party.server.upload(party.client.encrypt(x, {.length = slots})), x);
   }
 }
@@ -134,8 +139,7 @@ TEST(CkksBootstrap, MapsAreStoredByTheirPeriod) {
     count(c.to_coefficients, shape.to_coefficients,
           layout_of(p.literal(), SwitchRole::low).special.size());
     count(c.to_slots, p.top(), p.literal().special.size());
-    const Party party(p, c.slots);
-    EXPECT_EQ(party.maps.bytes(), stored);
+    EXPECT_EQ(Party(p, c.slots).maps.bytes(), stored);
     EXPECT_LT(3 * stored, 2 * whole);
     EXPECT_EQ(encode_bootstrap(DryRun(p).server(), c.slots).bytes(), stored);
   }
@@ -179,13 +183,7 @@ void expect_stated_bounds(const Parameters& p, double least_bits,
   for (const auto& [slots, maps] : refresher.maps)
     for (const bool real : {false, true})
       for (const auto& [name, values] : test::messages(random, slots, 2, real)) {
-        const EncryptOptions how{.length = static_cast<std::size_t>(slots)};
-        std::vector<double> reals;
-        for (const Complex& z : values) reals.push_back(z.real());
-        const Array x = refresher.server.lower(
-            refresher.server.upload(real ? refresher.client.encrypt(reals, how)
-                                         : refresher.client.encrypt(values, how)),
-            level);
+        const Array x = refresher.server.lower(refresher.encrypted(values, slots, real), level);
         const Array y = bootstrap(refresher.server, x, maps);
         const std::string what = name + ", " + std::to_string(slots) + " slots, level " +
                                  std::to_string(level) + (real ? ", real" : "");
@@ -207,13 +205,6 @@ void expect_stated_bounds(const Parameters& p, double least_bits,
       }
 }
 
-Parameters insecure(Requirements needs, std::uint32_t N) {
-  needs.bootstrap = true;
-  ParameterLiteral literal = Parameters::choose(needs).literal();
-  literal.N = N;
-  return Parameters::create(literal, true);
-}
-
 TEST(CkksBootstrap, CoefficientsLast) {
   const Parameters p = insecure({.depth = 4, .coefficients_last = true}, 1024);
   EXPECT_EQ(p.depth(), 4u);
@@ -230,9 +221,7 @@ TEST(CkksBootstrap, CoefficientsLastWithWordsOf64Bits) {
 
 /// The message's multiple is an integer, and so misses the ratio that is asked for.
 TEST(CkksBootstrap, CoefficientsLastWithRatiosBetweenIntegers) {
-  ParameterLiteral literal =
-      Parameters::choose({.depth = 2, .bootstrap = true, .coefficients_last = true}).literal();
-  literal.N = 1024;
+  ParameterLiteral literal = insecure_literal({.depth = 2, .coefficients_last = true}, 1024);
   const double most = std::log2(static_cast<double>(literal.chain[0]));
   for (const double ratio : {9.75, 10.25, 11.0}) {
     literal.bootstrap->log2_ratio = ratio;
@@ -265,9 +254,7 @@ TEST(CkksBootstrap, AnArcsineGivesBits) {
 /// Of a denser one the multiples are larger.
 TEST(CkksBootstrap, EncapsulatedSecretOfWeight192) {
   for (const bool last : {false, true}) {
-    ParameterLiteral literal =
-        Parameters::choose({.depth = 4, .bootstrap = true, .coefficients_last = last}).literal();
-    literal.N = 1024;
+    ParameterLiteral literal = insecure_literal({.depth = 4, .coefficients_last = last}, 1024);
     literal.bootstrap->weight = 192;
     literal.bootstrap->range = 40;
     literal.bootstrap->degree = 63;
@@ -356,8 +343,7 @@ std::pair<double, double> first_and_tenth_error(const Parameters& p) {
   std::mt19937_64 random(6);
   const std::size_t slots = p.slots();
   const Party party(p, slots);
-  Complexes x(slots);
-  for (Complex& z : x) z = test::random_complexes(random, 1)[0] / std::numbers::sqrt2;
+  const Complexes x = random_values(random, slots);
   Array y = party.server.upload(party.client.encrypt(x));
   double first = 0, last = 0;
   for (int i = 0; i < 10; ++i) {
@@ -386,10 +372,7 @@ TEST(CkksBootstrap, TenInARowAddUpTheErrorsOfTheSine) {
 /// many count. Its relative deviation is 1/sqrt(2·1024), and that of the ratio of two 3.1 %. So 20
 /// % are 5.9 deviations: a false alarm has a probability below 10^-8.
 TEST(CkksBootstrap, TenInARowAddUpTheirNoiseAsIndependent) {
-  Requirements needs{.depth = 2, .scale_bits = 28, .bootstrap = true};
-  ParameterLiteral literal = Parameters::choose(needs).literal();
-  literal.N = 2048;
-  const auto [first, last] = first_and_tenth_error(Parameters::create(literal, true));
+  const auto [first, last] = first_and_tenth_error(insecure({.depth = 2, .scale_bits = 28}, 2048));
   EXPECT_LT(last, 1.2 * std::sqrt(10.0) * first);
   EXPECT_GT(last, std::sqrt(10.0) / 1.2 * first);
 }
@@ -469,12 +452,8 @@ TEST(CkksBootstrap, KeysOfASingleSpecialPrime) {
 
 TEST(CkksBootstrap, IterationsGiveBits) {
   std::mt19937_64 random(7);
-  Requirements needs{.depth = 3, .scale_bits = 45, .bootstrap = true};
-  ParameterLiteral literal = Parameters::choose(needs).literal();
-  literal.N = 1024;
-  const Party party(Parameters::create(literal, true), 512);
-  Complexes x(512);
-  for (Complex& z : x) z = test::random_complexes(random, 1)[0] / std::numbers::sqrt2;
+  const Party party(insecure({.depth = 3, .scale_bits = 45}, 1024), 512);
+  const Complexes x = random_values(random, 512);
   const Array a = party.server.lower(party.server.upload(party.client.encrypt(x)), 3);
   const Array once = bootstrap(party.server, a, party.maps),
               twice = bootstrap(party.server, a, party.maps, 2);
@@ -492,10 +471,7 @@ TEST(CkksBootstrap, IterationsGiveBits) {
 }
 
 TEST(CkksBootstrap, IterationsThatGiveNoBitsAreRefused) {
-  ParameterLiteral literal =
-      Parameters::choose({.depth = 3, .scale_bits = 28, .bootstrap = true}).literal();
-  literal.N = 1024;
-  const Party party(Parameters::create(literal, true), 512);
+  const Party party(insecure({.depth = 3, .scale_bits = 28}, 1024), 512);
   const Array a = party.server.lower(party.server.upload(party.client.encrypt(Complexes(512))), 3);
   EXPECT_THROW(static_cast<void>(bootstrap(party.server, a, party.maps, 2)), NoiseError);
   EXPECT_NO_THROW(static_cast<void>(bootstrap(party.server, a, party.maps)));
@@ -504,18 +480,15 @@ TEST(CkksBootstrap, IterationsThatGiveNoBitsAreRefused) {
 TEST(CkksBootstrap, TheStatedErrorHoldsForOtherNumbersOfDoublings) {
   std::mt19937_64 random(9);
   for (const unsigned doublings : {4u, 5u}) {
-    ParameterLiteral literal = Parameters::choose({.depth = 4, .bootstrap = true}).literal();
-    literal.N = 1024;
+    ParameterLiteral literal = insecure_literal({.depth = 4}, 1024);
     literal.bootstrap->doublings = doublings;
     literal.bootstrap->degree = doublings == 4 ? 31 : 15;
     const Party party(Parameters::create(literal, true), 512);
-    const Complexes x = test::random_complexes(random, 512);
-    Complexes half(x);
-    for (Complex& z : half) z /= 2;
-    const Array a = party.server.lower(party.server.upload(party.client.encrypt(half)),
+    const Complexes x = random_values(random, 512);
+    const Array a = party.server.lower(party.server.upload(party.client.encrypt(x)),
                                        party.server.parameters().least_bootstrap_level());
     const Array y = bootstrap(party.server, a, party.maps);
-    EXPECT_GT(-std::log2(worst(party.client.decrypt_raw(party.server.download(y)), half)),
+    EXPECT_GT(-std::log2(worst(party.client.decrypt_raw(party.server.download(y)), x)),
               -y.info().error - 3)
         << doublings;
   }

@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "schemes/ckks/access.h"
+#include "schemes/ckks/server_state.h"
 #include "support/ckks_party.h"
 #include "support/ckks_sets.h"
 #include "support/message.h"

@@ -3,6 +3,7 @@
 #include "lattice/lwe/device_keys.h"
 #include "backend/contract/device.h"
 #include "lattice/lwe/rotation_method.h"
+#include "support/lwe_operations.h"
 #include "support/lwe_rig.h"
 #include "support/strained_device.h"
 #include "support/test.h"
@@ -123,7 +124,7 @@ TEST(LweDeviceKeys, AreReleasedAndComeBack) {
 
   const Evaluator evaluator(devices.fleet, keys, 1 << 14);
   const std::vector<std::uint32_t> words(rig.N + 1);
-  evaluator.key_switch(evaluator.upload({rig.Q_ks, rig.N, Under::ring, 4}, 1, words.data()));
+  key_switch(evaluator, evaluator.upload({rig.Q_ks, rig.N, Under::ring, 4}, 1, words.data()));
   EXPECT_EQ(budget->used(first), used);
 }
 

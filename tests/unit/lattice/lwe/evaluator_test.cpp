@@ -2,6 +2,7 @@
 // where one of them fails in the middle.
 #include "lattice/lwe/evaluator.h"
 #include "support/counting_device.h"
+#include "support/lwe_operations.h"
 #include "support/lwe_rig.h"
 #include "support/slow_rotation.h"
 #include "support/strained_device.h"
@@ -24,7 +25,7 @@ void check_key_switch(LweRig<std::uint32_t>& rig, std::size_t devices) {
   const std::size_t count = 1 + rig.random.below(20), row = rig.N + 1;
   const Form form{rig.Q_ks, rig.N, Under::ring, sizeof(Word)};
   const auto words = rig.random.template residues<Word>(count * row, rig.Q_ks);
-  const Array out = evaluator.key_switch(evaluator.upload(form, count, words.data()));
+  const Array out = key_switch(evaluator, evaluator.upload(form, count, words.data()));
   EXPECT_EQ(out.form(), (Form{rig.Q_ks, rig.n, Under::lwe, sizeof(Word)}));
   Words due;
   for (std::size_t i = 0; i < count; ++i) {
@@ -54,13 +55,13 @@ TEST(LweEvaluator, KeySwitchingTakesWhatItsKeyIsFor) {
     return Form{modulus, rig.N, under, 4};
   };
   const auto refused = [&](const Form& of) {
-    EXPECT_THROW(with.key_switch(with.upload(of, 1, words.data())), ShapeError) << of.describe();
+    EXPECT_THROW(key_switch(with, with.upload(of, 1, words.data())), ShapeError) << of.describe();
   };
   refused(form(rig.Q_ks / 2, Under::ring));
   refused(form(rig.Q_ks, Under::lwe));
   refused({rig.Q_ks, rig.N - 1, Under::ring, 4});
   const Form due = form(rig.Q_ks, Under::ring);
-  EXPECT_THROW(without.key_switch(without.upload(due, 1, words.data())), DeviceError);
+  EXPECT_THROW(key_switch(without, without.upload(due, 1, words.data())), DeviceError);
 }
 
 TEST(LweEvaluator, WithoutKeysNoDeviceFails) {
@@ -69,9 +70,9 @@ TEST(LweEvaluator, WithoutKeysNoDeviceFails) {
   const Evaluator without(devices.fleet, nullptr, 1);
   const std::vector<std::uint32_t> words(4 * (rig.N + 1));
   const Array in = without.upload({rig.Q_ks, rig.N, Under::ring, 4}, 4, words.data());
-  EXPECT_THROW(without.key_switch(in), DeviceError);
-  EXPECT_THROW(without.to_exponents(in, 2 * rig.N, 0, 0), DeviceError);
-  EXPECT_THROW(without.rotate(in, Tables(rig.N, rig.Q_ks, 0), std::vector<std::uint32_t>{0}, 0),
+  EXPECT_THROW(key_switch(without, in), DeviceError);
+  EXPECT_THROW(to_exponents(without, in, 2 * rig.N, 0, 0), DeviceError);
+  EXPECT_THROW(rotate(without, in, Tables(rig.N, rig.Q_ks, 0), std::vector<std::uint32_t>{0}, 0),
                DeviceError);
   EXPECT_TRUE(devices.fleet->failed().empty());
 }
@@ -99,7 +100,7 @@ TEST(LweEvaluator, ExponentsAreRounded) {
       const auto words = rig.random.residues<std::uint32_t>(count * row, q);
       const Array in = evaluator.upload({q, rig.n, Under::lwe, 4}, count, words.data());
       const std::uint64_t to = 2 * rig.N, offset = rig.random.below(to);
-      const Array out = evaluator.to_exponents(in, to, offset, 0);
+      const Array out = to_exponents(evaluator, in, to, offset, 0);
       EXPECT_EQ(out.form(), (Form{to, rig.n, Under::lwe, 4}));
       Words due;
       for (std::size_t i = 0; i < words.size(); ++i)
@@ -118,7 +119,7 @@ TEST(LweEvaluator, ExponentsAreOddWhereTheMethodAsksForIt) {
     const auto words = rig.random.residues<std::uint32_t>(count * row, q);
     const Array in = evaluator.upload({q, rig.n, Under::lwe, 4}, count, words.data());
     const std::uint64_t to = 2 * rig.N, offset = rig.random.below(to), unit = q / to;
-    const auto got = words_of(evaluator, evaluator.to_exponents(in, to, offset, 0));
+    const auto got = words_of(evaluator, to_exponents(evaluator, in, to, offset, 0));
     for (std::size_t i = 0; i < words.size(); ++i) {
       if (i % row == rig.n) {
         EXPECT_EQ(got[i], (2 * rounded(words[i], q, to / 2) + offset) % to) << "b";
@@ -152,7 +153,7 @@ struct LweFailures : ::testing::Test {
   static Array sum(const Evaluator& evaluator, const Array& a, const Array& b) {
     const Array* in[] = {&a, &b};
     const std::int64_t weights[] = {2, -3};
-    return evaluator.linear(weights, in, 5);
+    return linear(evaluator, weights, in, 5);
   }
   static Words of(const Shared& words) { return {words->begin(), words->end()}; }
   /// All arrays of a lane leave for the host.
@@ -191,7 +192,7 @@ struct LweFailures : ::testing::Test {
 TEST_F(LweFailures, SpilledOperands) {
   survives(false, &sum);
   survives(false, [](const Evaluator& evaluator, const Array& a, const Array&) {
-    return evaluator.key_switch(a);
+    return key_switch(evaluator, a);
   });
 }
 
@@ -265,7 +266,7 @@ TEST(LweEvaluator, SinglesAreBroughtToOtherDevicesOnce) {
   const Array* in[] = {&many, &one};
   const std::int64_t weights[] = {1, 1};
   for (auto& each : traffic) each->in = each->out = 0;
-  for (int repeat = 0; repeat < 3; ++repeat) evaluator.linear(weights, in, 0);
+  for (int repeat = 0; repeat < 3; ++repeat) linear(evaluator, weights, in, 0);
   EXPECT_EQ(traffic[0]->out, form.row_bytes());
   EXPECT_EQ(traffic[1]->in, form.row_bytes());
 }

@@ -7,13 +7,9 @@
 namespace whorl::lattice::rlwe {
 namespace {
 
+using test::expect_same;
 using test::RlweRig;
 using test::StrainedFleet;
-
-void expect_same(const WordArray& a, const WordArray& b) {
-  ASSERT_EQ(a.bytes(), b.bytes());
-  EXPECT_EQ(std::memcmp(a.data(), b.data(), a.bytes()), 0);
-}
 
 struct Failures : ::testing::Test {
   RlweRig<std::uint32_t> rig = RlweRig<std::uint32_t>::mixed(3, 1, 1);

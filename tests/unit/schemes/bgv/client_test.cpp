@@ -132,7 +132,7 @@ TEST(BgvClient, ASpentBoundIsRefused) {
   for (const double left : {0.5, 0.0, -3.25}) {
     c.info.noise = all - left;
     SCOPED_TRACE(left);
-    EXPECT_EQ(client.decrypt(c, true), m.values) << "the bound alone is spent";
+    EXPECT_EQ(client.decrypt(c, {.allow_spent = true}), m.values) << "the bound alone is spent";
     if (left > 0) {
       EXPECT_EQ(client.decrypt(c), m.values);
       continue;
@@ -238,12 +238,16 @@ TEST(BgvClient, ShortAndLongVectors) {
     const Ciphertexts three = client.encrypt({1, 2, -3}, packing);
     EXPECT_EQ(three.info.count, 1u);
     EXPECT_EQ(three.info.length, packing == Packing::slots ? 3u : 0u);
-    EXPECT_EQ(client.decrypt(three), padded({1, 2, 65534}, 1024));
+    EXPECT_EQ(client.decrypt(three), padded({1, 2, 65534}, packing == Packing::slots ? 3 : 1024));
+    EXPECT_EQ(client.decrypt(three, {.all_slots = true}), padded({1, 2, 65534}, 1024));
   }
-  EXPECT_EQ(client.decrypt(encrypt(client.public_key(), {4, 5})), padded({4, 5}, 1024));
+  const Ciphertexts public_pair = encrypt(client.public_key(), {4, 5});
+  EXPECT_EQ(client.decrypt(public_pair), (std::vector<std::uint64_t>{4, 5}));
+  EXPECT_EQ(client.decrypt(public_pair, {.all_slots = true}), padded({4, 5}, 1024));
   const Ciphertexts pairs = client.encrypt({1, 2, 3, 4}, Packing::slots, 2);
   EXPECT_EQ(pairs.info.count, 2u);
-  EXPECT_EQ(client.decrypt(pairs)[1024], 3u);
+  EXPECT_EQ(client.decrypt(pairs), (std::vector<std::uint64_t>{1, 2, 3, 4}));
+  EXPECT_EQ(client.decrypt(pairs, {.all_slots = true})[1024], 3u);
   // Over several ciphertexts.
   const auto values = random.residues<std::uint64_t>(2 * 2500, 65537);
   const std::vector<std::int64_t> given(values.begin(), values.end());
@@ -251,7 +255,8 @@ TEST(BgvClient, ShortAndLongVectors) {
   EXPECT_EQ(two.info.count, 6u);
   EXPECT_EQ(two.info.length, 2500u);
   EXPECT_EQ(two.info.each(1024), 3u);
-  const auto got = client.decrypt(two);
+  EXPECT_EQ(client.decrypt(two), values);
+  const auto got = client.decrypt(two, {.all_slots = true});
   for (std::size_t v = 0; v < 2; ++v)
     for (std::size_t i = 0; i < 3072; ++i)
       ASSERT_EQ(got[v * 3072 + i], i < 2500 ? values[v * 2500 + i] : 0) << v << ", " << i;
@@ -261,15 +266,9 @@ TEST(BgvClient, PartsOfBatches) {
   const Parameters p = bgv_insecure();
   const Client client(p);
   const Ciphertexts all = client.encrypt({1, 2, 3, 4, 5}, Packing::slots, 1);
-  const auto first = [&](const Ciphertexts& c) {
-    std::vector<std::uint64_t> out;
-    const auto values = client.decrypt(c);
-    for (std::size_t i = 0; i < values.size(); i += 1024) out.push_back(values[i]);
-    return out;
-  };
   using Numbers = std::vector<std::uint32_t>;
   const Ciphertexts some = take(all, Numbers{3, 1, 3});
-  EXPECT_EQ(first(some), (std::vector<std::uint64_t>{4, 2, 4}));
+  EXPECT_EQ(client.decrypt(some), (std::vector<std::uint64_t>{4, 2, 4}));
   EXPECT_EQ(some.seed, all.seed);
   EXPECT_EQ(some.numbers, (Numbers{3, 1, 3}));
   EXPECT_EQ(take(some, Numbers{2, 1}).numbers, (Numbers{3, 1}));
@@ -279,7 +278,7 @@ TEST(BgvClient, PartsOfBatches) {
   const Ciphertexts joined = concatenate(same);
   EXPECT_EQ(joined.seed, all.seed);
   EXPECT_EQ(joined.numbers, (Numbers{3, 1, 3, 0, 1, 2, 3, 4}));
-  EXPECT_EQ(first(joined), (std::vector<std::uint64_t>{4, 2, 4, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(client.decrypt(joined), (std::vector<std::uint64_t>{4, 2, 4, 1, 2, 3, 4, 5}));
   EXPECT_FALSE(concatenate(apart).seed);
   EXPECT_THROW(take(all, Numbers{5}), ShapeError);
   EXPECT_THROW(take(all, Numbers{}), ShapeError);
@@ -372,12 +371,13 @@ TEST(BgvClient, EncryptionAndDecryptionCanBeStopped) {
     EXPECT_EQ(total, 8u);
     return true;
   };
-  EXPECT_EQ(client.decrypt(client.encrypt(values, Packing::slots, 0, goes_on), false, goes_on),
-            client.decrypt(c));
+  EXPECT_EQ(
+      client.decrypt(client.encrypt(values, Packing::slots, 0, goes_on), {.progress = goes_on}),
+      client.decrypt(c));
   const Progress stop = [](std::size_t, std::size_t) { return false; };
   EXPECT_THROW(client.encrypt(values, Packing::slots, 0, stop), InterruptedError);
   EXPECT_THROW(encrypt(key, values, Packing::slots, 0, stop), InterruptedError);
-  EXPECT_THROW(client.decrypt(c, false, stop), InterruptedError);
+  EXPECT_THROW(client.decrypt(c, {.progress = stop}), InterruptedError);
   EXPECT_THROW(client.noise_budget(c, stop), InterruptedError);
   EXPECT_THROW(client.evaluation_keys({}, 1u << 30), ParameterError);
 }

@@ -1,5 +1,4 @@
 // Arrays that stay on devices: the bits of the host's batches, and what moves.
-#include "schemes/binfhe/access.h"
 #include "support/binfhe_sets.h"
 #include "support/counting_device.h"
 #include "support/test.h"
@@ -57,29 +56,6 @@ TEST_F(BinfheArrays, OperationsGiveTheBitsOfHostBatches) {
       same(server.apply(luts, m, a), server.apply(luts, m, x));
       same(server.trivial_array(m), server.trivial(m));
     }
-}
-
-TEST_F(BinfheArrays, CircuitsMakeArraysOfRows) {
-  const Server server(pair_.keys, {test::tested_device, 2});
-  const Array a = server.upload(bits(6)), b = server.upload(bits(6));
-  const Array* both[] = {&a, &b};
-  const std::int32_t weights[] = {1, 2};
-  const Ciphertexts want = server.download(server.linear(weights, both));
-
-  const lattice::lwe::Array* rows[] = {&Access::rows(a), &Access::rows(b)};
-  const std::int64_t factors[] = {1, 2};
-  const Term terms[] = {{1, &Access::origin(a)}, {2, &Access::origin(b)}};
-  const double noise = variance_of(terms, Access::account(server).constant());
-  const Array sum = Access::array(server, a.encoding(), origin_of_sum(terms, 0, noise, {3, 3}),
-                                  Access::evaluator(server).linear(factors, rows, 0));
-  Access::check(server, sum);
-  EXPECT_TRUE(server.download(sum).data == want.data);
-  EXPECT_EQ(sum.noise(), want.noise);
-  EXPECT_EQ(sum.largest(), 3U);
-  EXPECT_EQ(&Access::evaluator(server).fleet(), &Access::fleet(server));
-
-  const Server other(Client(parameters_).evaluation_keys(2), {test::tested_device, 2});
-  EXPECT_THROW(Access::check(other, sum), KeyMismatchError);
 }
 
 TEST_F(BinfheArrays, ASingleMeetsAll) {

@@ -434,12 +434,41 @@ TEST(Ckks, BatchesInTheHostsMemory) {
   EXPECT_NEAR(std::abs(all[12] - 2.0 * x[8]), 0, 1e-8);
 }
 
+TEST(Ckks, ClientsTakeVectorsOverSeveralCiphertexts) {
+  const Client client(test::ckks_insecure());
+  const std::size_t slots = client.parameters().slots(), length = 2 * slots + 6;
+  const Values x = random_values(2 * length, 11);
+  for (const Ciphertexts& c : {client.encrypt(x, {.length = length}),
+                               encrypt(client.public_key(), x, {.length = length})}) {
+    EXPECT_EQ(c.info.count, 6u);
+    EXPECT_EQ(c.info.length, slots);
+    EXPECT_EQ(c.info.vector, length);
+    const Values got = client.decrypt_raw(c);
+    ASSERT_EQ(got.size(), x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(std::abs(got[i] - x[i]), 0, 1e-7) << i;
+    EXPECT_EQ(client.release(c, {.queries = 16}).size(), x.size());
+    // Behind the end come the vector's first values.
+    Ciphertexts apart = c;
+    apart.info.vector = 0;
+    const Values all = client.decrypt_raw(apart);
+    ASSERT_EQ(all.size(), 6 * slots);
+    for (std::size_t v = 0; v < 2; ++v)
+      for (std::size_t i = 0; i < 3 * slots; ++i)
+        EXPECT_NEAR(std::abs(all[v * 3 * slots + i] - x[v * length + i % length]), 0, 1e-7) << i;
+  }
+  const std::vector<double> reals(client.parameters().N() + 1, 0.5);
+  EXPECT_EQ(client.encrypt(reals).info.vector, reals.size());
+  test::expect_message<ShapeError>(
+      [&] { static_cast<void>(client.encrypt(reals, {}, Packing::coefficients)); },
+      {std::to_string(reals.size()), "N = " + std::to_string(client.parameters().N()), "slots"});
+}
+
 TEST(Ckks, VectorsOverSeveralCiphertextsStayWhole) {
   const Party party(test::ckks_insecure());
   const Server& s = party.server;
   const std::size_t slots = s.parameters().slots();
-  const Values x = random_values(2 * slots, 9), y = random_values(2 * slots, 10);
-  const Array a = s.as_vectors(party.encrypt(x, slots), slots + 6);
+  const Values x = random_values(slots + 6, 9), y = random_values(2 * slots, 10);
+  const Array a = party.encrypt(x);
   const Ciphertexts host = s.download(a);
   using Indices = std::vector<std::uint32_t>;
   for (const Indices& part : {Indices{}, {1, 0}, {0}, {0, 1, 1}, {0, 0}}) {

@@ -1,4 +1,6 @@
 // Sums of automorphisms, each times a plaintext: linear maps of slots.
+#pragma once
+
 #include <algorithm>
 #include <iterator>
 #include <optional>
@@ -559,16 +561,5 @@ std::vector<Array> WordEvaluator<Word>::linear_maps(const Array& a, std::span<co
     return results;
   });
 }
-
-#define WHORL_INSTANTIATE(Word)                                                                    \
-  template Array WordEvaluator<Word>::sum_of_products(                                             \
-      std::span<const Array>, std::span<const Array>, const ring::Basis&) const;                   \
-  template Array WordEvaluator<Word>::weighted_sum(const Array&, std::span<const Evaluator::Term>, \
-                                                   const Keys&, std::uint64_t) const;              \
-  template std::vector<Array> WordEvaluator<Word>::linear_maps(                                    \
-      const Array&, std::span<const Evaluator::LinearMap>, const Keys&, const ring::Basis&,        \
-      std::uint64_t) const;
-WHORL_INSTANTIATE(std::uint32_t)
-WHORL_INSTANTIATE(std::uint64_t)
 
 }  // namespace whorl::lattice::rlwe

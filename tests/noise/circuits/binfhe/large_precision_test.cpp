@@ -1,9 +1,7 @@
 // Errors that floorings leave, and how often they fail, against the formulas.
-#include "schemes/binfhe/large_precision.h"
 #include "noise/schemes/binfhe/measure.h"
 #include "schemes/binfhe/account.h"
-#include "support/test.h"
-#include "whorl/binfhe/server.h"
+#include "support/large_sets.h"
 
 namespace whorl {
 namespace {
@@ -24,7 +22,7 @@ TEST(Floorings, LeaveTheVarianceOfTheFormula) {
       const Client client(parameters);
       const Server server(client.evaluation_keys(), {.device = test::tested_device});
       const auto messages = noise::random_messages(kEach, encoding.p);
-      const Ciphertexts out = server.eval_floor(client.encrypt(messages, encoding), kBits);
+      const Ciphertexts out = test::floor_of(server, client.encrypt(messages, encoding), kBits);
       formula = out.noise * unit_of_noise(parameters);
       std::vector<std::uint32_t> want;
       for (const std::uint32_t m : messages) want.push_back(m >> kBits);
@@ -58,14 +56,14 @@ TEST(Floorings, FailAsOftenAsTheySay) {
   const Parameters parameters = Parameters::create(literal, true);
   const Encoding encoding{1U << 16, false};
   const double expected =
-      std::exp2(follow(parameters, parameters.noise(Transform::ntt),
-                       floor_steps(parameters, encoding, 1), parameters.noise().fresh)
+      std::exp2(errors_of(parameters, parameters.noise(Transform::ntt),
+                          floor_steps(parameters, encoding, 1), parameters.noise().fresh)
                     .failure_log2);
   constexpr std::size_t kRuns = 2048;
   const Client client(parameters);
   const Server server(client.evaluation_keys(), {test::tested_device}, {.allow_failure = 1});
   const auto messages = noise::random_messages(kRuns, encoding.p);
-  const auto got = client.decrypt(server.eval_floor(client.encrypt(messages, encoding), 1));
+  const auto got = client.decrypt(test::floor_of(server, client.encrypt(messages, encoding), 1));
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < kRuns; ++i) wrong += got[i] != messages[i] >> 1;
   std::printf("%zu of %zu fail, expected %.1f\n", wrong, kRuns, expected * kRuns);

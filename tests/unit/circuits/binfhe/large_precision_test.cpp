@@ -1,5 +1,4 @@
 // The order of steps of large precision, what is refused, and the failures of the named sets.
-#include "schemes/binfhe/large_precision.h"
 #include "schemes/binfhe/account.h"
 #include "schemes/binfhe/derived.h"
 #include "support/large_sets.h"
@@ -107,18 +106,18 @@ TEST(LargePrecisionRefusals, NameWhatWouldServe) {
   const auto said = [](const auto& body) { return test::message_of<EncodingError>(body); };
   const Ciphertexts odd = pair.client.encrypt({1, 2}, {12, false}),
                     large = pair.client.encrypt({1, 511}, {512, false});
-  EXPECT_EQ(said([&] { server.eval_sign(odd); }),
+  EXPECT_EQ(said([&] { test::sign_of(server, odd); }),
             "eval_sign takes messages of which p is a power of two in 2 … 512 of 2^17, binary, "
             "table, not p = 12");
-  EXPECT_EQ(said([&] { server.eval_floor(large, 0); }),
+  EXPECT_EQ(said([&] { test::floor_of(server, large, 0); }),
             "eval_floor: round_bits = 0 is not in 1 … 8, of messages modulo 512");
-  EXPECT_EQ(said([&] { server.eval_floor(large, 9); }),
+  EXPECT_EQ(said([&] { test::floor_of(server, large, 9); }),
             "eval_floor: round_bits = 9 is not in 1 … 8, of messages modulo 512");
   EXPECT_EQ(said([&] {
               pair.client.encrypt({0}, {1025, false});
             }),
             "plaintext modulus p = 1025 is not in 2 … 1024 of 2^17, binary, table");
-  EXPECT_THROW(server.eval_decomp(odd), EncodingError);
+  EXPECT_THROW(test::digits_of(server, odd), EncodingError);
   // What one rotation does not tell apart is not for gates and tables.
   const Parameters wide = test::large_sets()[1];  // q = 2^23, p up to 2^15
   const test::Pair& other = test::pair_of(wide);
@@ -133,7 +132,8 @@ TEST(LargePrecisionRefusals, NameWhatWouldServe) {
   // A table's values may have so many.
   EXPECT_NO_THROW(
       Lut::create(wide, [](std::uint32_t m) { return 1000 * m; }, {16, true}, {1U << 14, true}));
-  EXPECT_THROW(gates.eval_sign(pair.client.encrypt({0}, {512, false})), ParameterMismatchError);
+  EXPECT_THROW(test::sign_of(gates, pair.client.encrypt({0}, {512, false})),
+               ParameterMismatchError);
 }
 
 TEST(LargePrecisionRefusals, OddExponentsAreRefused) {
@@ -152,15 +152,15 @@ TEST(LargePrecisionResults, NoiseIsThatOfTheirRotations) {
   const Server server(pair.keys, {.device = "cpu", .threads = 2});
   const Ciphertexts in = pair.client.encrypt({1, 2000000}, {1U << 21, false});
   const double unit = unit_of_noise(parameters);
-  const Ciphertexts floor = server.eval_floor(in, 4);
+  const Ciphertexts floor = test::floor_of(server, in, 4);
   EXPECT_NEAR(floor.noise * unit,
               bootstrap_variance(parameters, parameters.noise(Transform::ntt), 1ULL << 29, 0),
               1e-6 * unit);
   EXPECT_LT(floor.noise, 1);
   EXPECT_TRUE(floor.sum);  // not to be taken for fresh ones when they are loaded
-  const std::vector<Ciphertexts> digits = server.eval_decomp(in);
+  const std::vector<Ciphertexts> digits = test::digits_of(server, in);
   EXPECT_NEAR(digits[0].noise, in.noise * std::pow(2.0, 2 * (29 - 12)), 1e-6 * digits[0].noise);
-  EXPECT_GE(server.eval_sign(in).noise, 1);
+  EXPECT_GE(test::sign_of(server, in).noise, 1);
 }
 
 // By the NTT they may have less than a bootstrap by the FFT, which is the unit; and digits of
@@ -175,8 +175,8 @@ TEST(LargePrecisionResults, NoiseIsNoLessThanFilesTake) {
   ASSERT_EQ(least_noise(parameters), 1);
   for (const Ciphertexts& x :
        {pair.client.encrypt({1, 300}, encoding), server.trivial({1, 300}, encoding)}) {
-    std::vector<Ciphertexts> results = server.eval_decomp(x);
-    results.push_back(server.eval_floor(x, 2));
+    std::vector<Ciphertexts> results = test::digits_of(server, x);
+    results.push_back(test::floor_of(server, x, 2));
     for (const Ciphertexts& result : results) {
       EXPECT_GE(result.noise, 1);
       EXPECT_NO_THROW(check_noise(result));

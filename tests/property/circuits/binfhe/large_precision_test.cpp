@@ -82,7 +82,7 @@ TEST_P(LargePrecision, FloorsAgreeWithTheClear) {
     const auto values = messages(p);
     const auto bits = static_cast<unsigned>(random_.between(1, std::bit_width(p) - 2));
     SCOPED_TRACE(parameters_.name() + ", p = " + std::to_string(p) + ", " + std::to_string(bits));
-    const Ciphertexts out = server_.eval_floor(pair_.client.encrypt(values, {p, false}), bits);
+    const Ciphertexts out = test::floor_of(server_, pair_.client.encrypt(values, {p, false}), bits);
     EXPECT_EQ(out.encoding, (Encoding{p >> bits, false}));
     std::vector<std::uint32_t> want;
     for (const std::uint32_t m : values) want.push_back(m >> bits);
@@ -95,7 +95,8 @@ TEST_P(LargePrecision, SignsAgreeWithTheClear) {
     SCOPED_TRACE(parameters_.name() + ", p = " + std::to_string(p));
     const auto values = messages(p);
     const Encoding output = random_.below(2) ? Encoding{4, false} : Encoding{8, true};
-    const Ciphertexts out = server_.eval_sign(pair_.client.encrypt(values, {p, false}), output);
+    const Ciphertexts out =
+        test::sign_of(server_, pair_.client.encrypt(values, {p, false}), output);
     EXPECT_EQ(out.encoding, output);
     std::vector<std::uint32_t> want;
     for (const std::uint32_t m : values)
@@ -111,7 +112,7 @@ TEST_P(LargePrecision, DigitsAgreeWithTheClear) {
     SCOPED_TRACE(parameters_.name() + ", p = " + std::to_string(p));
     const auto values = messages(p);
     const std::vector<Ciphertexts> digits =
-        server_.eval_decomp(pair_.client.encrypt(values, {p, false}));
+        test::digits_of(server_, pair_.client.encrypt(values, {p, false}));
     std::vector<std::vector<std::uint32_t>> want(digits.size());
     for (const std::uint32_t m : values) {
       const auto phases = large::decompose({std::uint64_t{m} * 256, std::uint64_t{p} * 256},
@@ -130,24 +131,26 @@ TEST_P(LargePrecision, PaddedMessagesAreNeverNegative) {
   const std::uint32_t p = 1U << (most_bits() - 1);
   const auto values = messages(p);
   const Ciphertexts in = pair_.client.encrypt(values, {p, true});
-  EXPECT_EQ(pair_.client.decrypt(server_.eval_sign(in)), std::vector<std::uint32_t>(values.size()));
-  const Ciphertexts out = server_.eval_floor(in, 1);
+  EXPECT_EQ(pair_.client.decrypt(test::sign_of(server_, in)),
+            std::vector<std::uint32_t>(values.size()));
+  const Ciphertexts out = test::floor_of(server_, in, 1);
   EXPECT_EQ(out.encoding, (Encoding{p / 2, true}));
   std::vector<std::uint32_t> want;
   for (const std::uint32_t m : values) want.push_back(m / 2);
   EXPECT_EQ(pair_.client.decrypt(out), want);
 }
 
-TEST_P(LargePrecision, ArraysOfAnyBatchGiveTheBitsOfCiphertexts) {
+TEST_P(LargePrecision, AnyBatchGivesTheSameBits) {
   const std::uint32_t p = 1U << most_bits();
   std::vector<std::uint32_t> values(5);
   for (auto& value : values) value = static_cast<std::uint32_t>(random_.below(p));
   const Ciphertexts in = pair_.client.encrypt(values, {p, false});
-  const Array array = server_.upload(in);
-  EXPECT_EQ(server_.download(server_.eval_floor(array, 1)).data, server_.eval_floor(in, 1).data);
-  EXPECT_EQ(server_.download(server_.eval_sign(array)).data, server_.eval_sign(in).data);
   const std::uint32_t third[] = {3};
-  const auto all = server_.eval_decomp(in), one = server_.eval_decomp(take(in, third));
+  const Ciphertexts alone = take(in, third);
+  EXPECT_EQ(take(test::floor_of(server_, in, 1), third).data,
+            test::floor_of(server_, alone, 1).data);
+  EXPECT_EQ(take(test::sign_of(server_, in), third).data, test::sign_of(server_, alone).data);
+  const auto all = test::digits_of(server_, in), one = test::digits_of(server_, alone);
   ASSERT_EQ(all.size(), one.size());
   for (std::size_t k = 0; k < all.size(); ++k) EXPECT_EQ(take(all[k], third).data, one[k].data);
 }
@@ -157,12 +160,12 @@ TEST_P(LargePrecision, ResultsGoOnInSumsFloorsAndGates) {
   const std::uint32_t p = 1U << most_bits();
   const auto values = messages(p);
   const Array in = server_.upload(pair_.client.encrypt(values, {p, false}));
-  const Array high = server_.eval_floor(server_.eval_floor(in, 2), 1);
+  const Array high = eval_floor(server_, eval_floor(server_, in, 2), 1);
   std::vector<std::uint32_t> want, bits;
   for (const std::uint32_t m : values) want.push_back(m >> 3), bits.push_back(m >= p / 2);
   EXPECT_EQ(pair_.client.decrypt(server_.download(high)), want);
   // The floor's sign is the number's own; with itself negated it gives 0.
-  const Array sign = server_.eval_sign(high), own = server_.eval_sign(in);
+  const Array sign = eval_sign(server_, high), own = eval_sign(server_, in);
   EXPECT_EQ(pair_.client.decrypt(server_.download(sign & own)), bits);
   EXPECT_EQ(pair_.client.decrypt(server_.download(sign ^ own)),
             std::vector<std::uint32_t>(values.size()));
@@ -183,7 +186,7 @@ TEST(LargePrecisionKeys, SmallModuliHaveKeysOfTheirOwn) {
   const Ciphertexts in = pair.client.encrypt(values, {1 << 21, false});
   const std::vector<std::uint32_t> want{0, 1, 1, 0};
   const SessionOptions options{.device = test::tested_device, .threads = 2};
-  EXPECT_EQ(pair.client.decrypt(Server(pair.keys, options).eval_sign(in)), want);
+  EXPECT_EQ(pair.client.decrypt(test::sign_of(Server(pair.keys, options), in)), want);
   // Each is used: with one of another secret the signs are arbitrary.
   const EvaluationKeys others = Client(parameters).evaluation_keys(2);
   for (std::size_t k = 0; k < 2; ++k) {
@@ -193,7 +196,7 @@ TEST(LargePrecisionKeys, SmallModuliHaveKeysOfTheirOwn) {
     std::size_t wrong = 0;
     for (int run = 0; run < 16; ++run) {  // all right by chance: 2^-64
       const auto got =
-          pair.client.decrypt(server.eval_sign(pair.client.encrypt(values, {1 << 21, false})));
+          pair.client.decrypt(test::sign_of(server, pair.client.encrypt(values, {1 << 21, false})));
       for (std::size_t i = 0; i < got.size(); ++i) wrong += got[i] != want[i];
     }
     EXPECT_GT(wrong, 0) << "key " << k;

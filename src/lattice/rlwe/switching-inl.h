@@ -1,4 +1,6 @@
 // Switching from one secret, or a power or image of it, to another.
+#pragma once
+
 #include <algorithm>
 #include <optional>
 
@@ -310,36 +312,5 @@ std::vector<Array> WordEvaluator<Word>::turned(const Pieces& pieces, const Array
   for (const std::uint32_t g : gs) arrays.push_back(g == 1 ? a : this->wrap(*image++));
   return arrays;
 }
-
-#define WHORL_INSTANTIATE(Word)                                                                    \
-  template std::shared_ptr<const Key> WordEvaluator<Word>::prepare(                                \
-      const SwitchKeyData&, std::shared_ptr<run::KeyBudget>) const;                                \
-  template auto WordEvaluator<Word>::digits_of(const Site&, const ring::Basis&,                    \
-                                               const ring::KeyLayout&, ConstSlice, std::size_t)    \
-      const->Buffer;                                                                               \
-  template auto WordEvaluator<Word>::product_of(const Site&, const PreparedKey&,                   \
-                                                const ring::Basis&, std::uint32_t, const Buffer&)  \
-      const->Buffer;                                                                               \
-  template auto WordEvaluator<Word>::product_of(const Site&, const PreparedKey&,                   \
-                                                const ring::Basis&, ConstSlice,                    \
-                                                const backend::ScaledTerm<Word>&) const->Buffer;   \
-  template void WordEvaluator<Word>::check_switch(const char*, const Array&, const Key&) const;    \
-  template Array WordEvaluator<Word>::digits(const Array&, unsigned, const ring::KeyLayout&)       \
-      const;                                                                                       \
-  template Array WordEvaluator<Word>::inner_product(const Array&, const Key&, std::uint32_t)       \
-      const;                                                                                       \
-  template Array WordEvaluator<Word>::key_switch(const Array&, const Key&, std::uint64_t) const;   \
-  template Array WordEvaluator<Word>::relinearise(const Array&, const Keys&, std::uint64_t) const; \
-  template std::vector<Word> WordEvaluator<Word>::product_modulo(const ring::Basis&,               \
-                                                                 const ring::Basis&) const;        \
-  template Array WordEvaluator<Word>::relinearise(const Array&, const Keys&, const ring::Basis&,   \
-                                                  std::uint64_t) const;                            \
-  template Array WordEvaluator<Word>::relinearised_product(                                        \
-      const Array&, const Array&, const ProductEnd&, const Keys&, const ring::Basis&,              \
-      std::uint64_t) const;                                                                        \
-  template std::vector<Array> WordEvaluator<Word>::automorphisms(                                  \
-      const Array&, std::span<const std::uint32_t>, const Keys&, std::uint64_t) const;
-WHORL_INSTANTIATE(std::uint32_t)
-WHORL_INSTANTIATE(std::uint64_t)
 
 }  // namespace whorl::lattice::rlwe

@@ -1,4 +1,6 @@
 // What is done value by value, between forms and between sets of primes, and products.
+#pragma once
+
 #include <algorithm>
 #include <functional>
 
@@ -64,18 +66,7 @@ void WordEvaluator<Word>::check_plain(const char* what, const Array& a, const Ar
 }
 
 template <class Word>
-Array WordEvaluator<Word>::copy(const Array& a) const {
-  this->check("copy", a);
-  return make(
-      a.shape(),
-      [](const Site& site, Slice out, const View& x) {
-        site.queue.template copy<Word>(x.all, out);
-      },
-      a);
-}
-
-template <class Word>
-Array WordEvaluator<Word>::combine(const Array& a, const Array& b, bool subtract) const {
+Array WordEvaluator<Word>::add_or_sub(const Array& a, const Array& b, bool subtract) const {
   const char* const what = subtract ? "sub" : "add";
   this->check(what, a);
   this->check(what, b);
@@ -109,7 +100,7 @@ Array WordEvaluator<Word>::combine(const Array& a, const Array& b, bool subtract
 }
 
 template <class Word>
-Array WordEvaluator<Word>::combine_plain(const Array& a, const Array& m, bool subtract) const {
+Array WordEvaluator<Word>::add_or_sub_plain(const Array& a, const Array& m, bool subtract) const {
   const char* const what = subtract ? "sub_plain" : "add_plain";
   this->check(what, m);
   check_plain(what, a, m);
@@ -374,39 +365,5 @@ Array WordEvaluator<Word>::tensor(const Array& a, const Array& b, const ProductE
       },
       a, b, *end.added);
 }
-
-#define WHORL_INSTANTIATE(Word)                                                                   \
-  template std::vector<math::Modulus<Word>> WordEvaluator<Word>::moduli(const ring::Basis&,       \
-                                                                        unsigned) const;          \
-  template auto WordEvaluator<Word>::repeated(const Site&, std::size_t, std::size_t, ConstSlice,  \
-                                              Buffer&) const->ConstSlice;                         \
-  template auto WordEvaluator<Word>::over(const Site&, const View&, const ring::Basis&, Buffer&)  \
-      const->ConstSlice;                                                                          \
-  template void WordEvaluator<Word>::check_plain(const char*, const Array&, const Array&) const;  \
-  template Array WordEvaluator<Word>::copy(const Array&) const;                                   \
-  template Array WordEvaluator<Word>::combine(const Array&, const Array&, bool) const;            \
-  template Array WordEvaluator<Word>::combine_plain(const Array&, const Array&, bool) const;      \
-  template Array WordEvaluator<Word>::negate(const Array&) const;                                 \
-  template Array WordEvaluator<Word>::scale(const Array&, std::int64_t) const;                    \
-  template Array WordEvaluator<Word>::scale(const Array&, std::span<const std::uint64_t>) const;  \
-  template std::vector<Word> WordEvaluator<Word>::residues_of(                                    \
-      const char*, const ring::Basis&, std::span<const std::uint64_t>) const;                     \
-  template Array WordEvaluator<Word>::combination(                                                \
-      std::span<const Array>, std::span<const std::vector<std::uint64_t>>,                        \
-      std::span<const std::uint64_t>, const ring::Basis&) const;                                  \
-  template Array WordEvaluator<Word>::transform(const Array&, Form) const;                        \
-  template Array WordEvaluator<Word>::restrict(const Array&, const ring::Basis&) const;           \
-  template Shape WordEvaluator<Word>::shape_over(const char*, const Array&, const ring::Basis&)   \
-      const;                                                                                      \
-  template Array WordEvaluator<Word>::divide(const Array&, const ring::Basis&, std::uint64_t)     \
-      const;                                                                                      \
-  template Array WordEvaluator<Word>::extend(const Array&, const ring::Basis&, ring::Lift) const; \
-  template void WordEvaluator<Word>::multiply(const Site&, const ring::Basis&, const View&,       \
-                                              ConstSlice, unsigned, std::size_t,                  \
-                                              const backend::TensorEnd<Word>&, Slice) const;      \
-  template Array WordEvaluator<Word>::multiply_plain(const Array&, const Array&) const;           \
-  template Array WordEvaluator<Word>::tensor(const Array&, const Array&, const ProductEnd&) const;
-WHORL_INSTANTIATE(std::uint32_t)
-WHORL_INSTANTIATE(std::uint64_t)
 
 }  // namespace whorl::lattice::rlwe

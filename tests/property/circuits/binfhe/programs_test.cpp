@@ -16,6 +16,7 @@
 #include "support/test.h"
 #include "support/truth.h"
 #include "whorl/binfhe.h"
+#include "whorl/circuits/binfhe/large_precision.h"
 
 namespace whorl::binfhe {
 namespace {
@@ -285,14 +286,14 @@ class Program {
     switch (random_.below(3)) {
       case 0: {
         const auto bits = static_cast<unsigned>(1 + random_.below(4));
-        return add(server_.eval_floor(a.array, bits),
+        return add(eval_floor(server_, a.array, bits),
                    of([&](std::size_t i) { return a.clear[i] >> bits; }));
       }
       case 1:
-        return add(server_.eval_sign(a.array, one_of(encodings_)),
+        return add(eval_sign(server_, a.array, one_of(encodings_)),
                    of([&](std::size_t i) { return a.clear[i] >= sectors / 2 ? 1u : 0u; }));
       default: {
-        const std::vector<Array> digits = server_.eval_decomp(a.array);
+        const std::vector<Array> digits = eval_decomp(server_, a.array);
         Messages rest = a.clear;
         for (const Array& digit : digits) {
           Messages low = rest;

@@ -1,4 +1,6 @@
 // Where the pieces of arrays lie: from and to the host, between devices, gathered anew.
+#pragma once
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -82,7 +84,7 @@ Array WordEvaluator<Word>::upload(const WordArray& words, const Shape& shape) co
   };
   return placed(shape, &words, [&](const Site& here, std::size_t begin) {
     Buffer to = here.polynomials(shape.rows());
-    put(here, from, begin, to.slice());
+    upload_rows(here, from, begin, to.slice());
     if (!here.ring().all_below(primes, std::as_const(to).slice())) refuse();
     return to;
   });
@@ -116,8 +118,8 @@ void WordEvaluator<Word>::remember(const WordArray& words, Residues& made) const
 
 /// Uploads the polynomials from `begin` on of (rows, all, N) to a piece (rows, count, N).
 template <class Word>
-void WordEvaluator<Word>::put(const Site& site, std::span<const Word> from, std::size_t begin,
-                              Slice to) const {
+void WordEvaluator<Word>::upload_rows(const Site& site, std::span<const Word> from,
+                                      std::size_t begin, Slice to) const {
   if (to.size == from.size()) return site.queue.template upload<Word>(from, to);
   const std::size_t row = site.count * site.N, rows = to.size / row, stride = from.size() / rows;
   for (std::size_t r = 0; r < rows; ++r)
@@ -141,7 +143,7 @@ Array WordEvaluator<Word>::lifted(std::span<const std::int64_t> polynomials,
   const Shape shape{1, basis, size / N, Form::evaluation, log_repeats};
   return placed(shape, nullptr, [&](const Site& here, std::size_t begin) {
     Buffer to = here.polynomials(basis.size());
-    put(here, std::span<const Word>(residues), begin, to.slice());
+    upload_rows(here, std::span<const Word>(residues), begin, to.slice());
     here.rns().ntt(here.tables, basis, 1, to.slice());
     return by_period(here, std::move(to), log_repeats);
   });
@@ -269,6 +271,11 @@ std::string WordEvaluator<Word>::lost(const Residues& source) const {
                      : "items " + out + " of an array of " + std::to_string(source.shape.count) +
                            ", (parts, primes) = (" + std::to_string(source.shape.parts) + ", " +
                            std::to_string(source.shape.basis.size()) + ")";
+}
+
+template <class Word>
+bool WordEvaluator<Word>::is_lost(const Array& a) const {
+  return !lost(*held(a)).empty();
 }
 
 template <class Word>
@@ -506,27 +513,5 @@ Array WordEvaluator<Word>::interleave(std::span<const Array> arrays) const {
     for (std::uint32_t source = 0; source < arrays.size(); ++source) origins.push_back({source, i});
   return gathered(shape, sources, origins);
 }
-
-#define WHORL_INSTANTIATE(Word)                                                                    \
-  template WordEvaluator<Word>::WordEvaluator(                                                     \
-      std::shared_ptr<const run::Fleet>, std::shared_ptr<const ring::RnsPlan<Word>>, std::size_t); \
-  template auto WordEvaluator<Word>::draft(const Shape&, Pieces) const->std::shared_ptr<Residues>; \
-  template auto WordEvaluator<Word>::aligned(const Array&, const Pieces&, std::size_t)             \
-      const->Held;                                                                                 \
-  template auto WordEvaluator<Word>::view(const Residues&, const Site&) const->View;               \
-  template Array WordEvaluator<Word>::upload(const WordArray&, const Shape&) const;                \
-  template Array WordEvaluator<Word>::lifted(std::span<const std::int64_t>, const ring::Basis&,    \
-                                             unsigned) const;                                      \
-  template Array WordEvaluator<Word>::rounded(std::span<const double>, double, const ring::Basis&) \
-      const;                                                                                       \
-  template Array WordEvaluator<Word>::interpolated(                                                \
-      std::span<const std::complex<double>>, std::size_t, double, const ring::Basis&, unsigned)    \
-      const;                                                                                       \
-  template WordArray WordEvaluator<Word>::download(const Array&) const;                            \
-  template Array WordEvaluator<Word>::take(const Array&, std::span<const std::uint32_t>) const;    \
-  template Array WordEvaluator<Word>::join(std::span<const Array>) const;                          \
-  template Array WordEvaluator<Word>::interleave(std::span<const Array>) const;
-WHORL_INSTANTIATE(std::uint32_t)
-WHORL_INSTANTIATE(std::uint64_t)
 
 }  // namespace whorl::lattice::rlwe

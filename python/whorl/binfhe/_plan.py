@@ -1,0 +1,198 @@
+"""Finds what a function of encrypted messages costs and how often it fails, by running it without
+ciphertexts."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._core.array import Shape
+from .._core.html import Shown, of_bytes
+from .._core.integers import as_modulus, whole_numbers
+from .._core.literal import as_text
+from .._core.plan import (
+    SEED_BYTES,
+    Following,
+    all_results,
+    as_shape,
+    foreign,
+    listed_inputs,
+    said,
+)
+from .._server import binfhe as _lib
+from ._ciphertexts import Ciphertexts, EncryptedArray
+from ._gates import Encrypted
+from ._messages import ALLOWED_FAILURE, as_bool, as_messages, as_probability
+from ._parameters import Parameters
+from ._server import Server
+
+
+@dataclasses.dataclass(frozen=True)
+class Fresh:
+    """Encryptions of a shape, for `plan`.
+
+    `shape`, `p` and `padding` are those of the messages that `Client.encrypt` takes; a number k as
+    shape means k ciphertexts, and () a single one. `ShapeError` for a shape without ciphertexts,
+    `TypeError` for lengths that are not integers, and `EncodingError` for a p that is no modulus;
+    `plan` refuses one that the parameters do not carry.
+
+    >>> Fresh(8, p=16)
+    Fresh(shape=(8,), p=16, padding=False)
+    """
+
+    shape: int | Shape = ()
+    p: int = 4
+    padding: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", as_shape(self.shape) if self.shape != () else ())
+        object.__setattr__(self, "p", as_modulus(self.p, "p"))
+        object.__setattr__(self, "padding", as_bool("padding", self.padding))
+
+
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+class Plan(Shown):
+    """What a function of encrypted messages costs, and how often it fails; `plan` makes it."""
+
+    costs: dict[str, int]
+    """How many operations there are, of one ciphertext each: `bootstraps` (blind rotations; a mux
+    takes two, a table up to two), `key_switches` (from the ring key to the LWE key) and `sums`
+    (weighted sums, also those before blind rotations)."""
+    failure_log2: float
+    """log2 of a bound on the probability that any result decrypts wrongly: the sum, over all
+    ciphertexts of all operations, of the probabilities that the server compares with
+    `allow_failure`, and of those of the decryption of results; at most 0. Tables with
+    `exact=False` count with values that are further off than they may be."""
+    noise: tuple[float, ...]
+    """Of each result, the variance of its errors in units of that of a bootstrapped ciphertext
+    (`EncryptedArray.noise`)."""
+    key_bytes: int
+    """Bytes of the evaluation keys as they are sent."""
+    input_bytes: int
+    """Bytes of the inputs as a client sends them, seeded."""
+    output_bytes: int
+    """Bytes of the results in memory."""
+    _parameters: Parameters
+
+    def parameters(self) -> Parameters:
+        """The parameters that were planned with."""
+        return self._parameters
+
+    def _facts(self) -> list[tuple[str, str]]:
+        return [
+            ("set", self._parameters.name or "unnamed"),
+            ("operations", said(self.costs)),
+            ("failure", self._failure()),
+            ("noise", ", ".join(f"{each:.3g}" for each in self.noise)),
+            ("keys", of_bytes(self.key_bytes)),
+            ("inputs", of_bytes(self.input_bytes)),
+            ("results' bytes", of_bytes(self.output_bytes)),
+        ]
+
+    def _failure(self) -> str:
+        never = math.isinf(self.failure_log2)
+        return "never" if never else f"2^{math.ceil(self.failure_log2 * 10) / 10:.1f} at most"
+
+    def __repr__(self) -> str:
+        return (
+            f"<Plan: {said(self.costs)}, fails {self._failure()}, "
+            f"{self._parameters.name or 'unnamed'}, keys of {of_bytes(self.key_bytes)}>"
+        )
+
+
+def plan(
+    function: Callable[..., Any],
+    inputs: Fresh | ArrayLike | Sequence[Fresh | ArrayLike],
+    *,
+    parameters: Parameters,
+    transform: str | None = None,
+    allow_failure: float = ALLOWED_FAILURE,
+) -> Plan:
+    """Runs a function without ciphertexts, and says what it costs and how often it fails.
+
+    The function gets arrays with all methods of an `EncryptedArray`; `x.server` has the gates that
+    are not operators. It returns arrays, alone or in tuples, lists and dictionaries. Nothing is
+    encrypted and no key is made: blind rotations and key switches are counted, and not done. All
+    else is as on a `Server`, with the same encodings, noise, ranges and errors.
+
+    Args:
+        function: takes one encrypted array for each input.
+        inputs: one input, or a list or tuple of inputs. An input is a `Fresh`, or an example: an
+            array of bits, or one bit, as `Client.encrypt` takes them with p = 4.
+        parameters: those of the keys.
+        transform, allow_failure: as for `Server`. `allow_failure` bounds each operation on a
+            ciphertext; `Plan.failure_log2` is that of the whole function.
+
+    Raises `NoiseError` for an operation that fails more often than `allow_failure`, and the other
+    errors of `Server`. Raises `TypeError` if the function compares ciphertexts, branches on them,
+    uses other ciphertexts than its inputs, or returns none. Errors of the function itself pass
+    through.
+
+    >>> from whorl.binfhe import parameters
+    >>> either = lambda a, b: a.server.mux(a, b, a ^ b)
+    >>> chosen = plan(either, [Fresh(8), Fresh(8)], parameters=parameters("W128_P64"))
+    >>> chosen.costs["bootstraps"], chosen.costs["key_switches"]
+    (24, 16)
+    >>> chosen.failure_log2 < -60, chosen.noise[0] > 1
+    (True, True)
+    """
+    if not isinstance(parameters, Parameters):
+        raise TypeError(f"parameters: {type(parameters).__name__} is not what parameters() makes")
+    run = _lib.DryRun.create(
+        parameters._core,
+        None if transform is None else as_text("transform", transform),
+        as_probability(allow_failure, "allow_failure"),
+    )
+    server = _FollowingServer(run, parameters)
+    arrays = [server.fresh(each) for each in listed_inputs(function, inputs, _as_fresh)]
+    results = all_results(function(*arrays), lambda each: _result(each, server))
+    costs = run.costs()
+    word = 2 if parameters.q <= 1 << 16 else 4
+    return Plan(
+        costs={name: costs[name] for name in ("bootstraps", "key_switches", "sums")},
+        failure_log2=run.failure_log2([each._core for each in results]),
+        noise=tuple(each.noise for each in results),
+        key_bytes=costs["key_bytes"],
+        input_bytes=sum(SEED_BYTES + word * each.size for each in arrays),
+        output_bytes=sum(each.nbytes for each in results),
+        _parameters=parameters,
+    )
+
+
+class _FollowingServer(Following, Server):
+    """A server over a dry run."""
+
+    __slots__ = ("_run",)
+
+    def __init__(self, run: _lib.DryRun, parameters: Parameters) -> None:
+        self._run, self._core, self._parameters = run, run.server, parameters
+        self._warned_of = 0
+
+    def fresh(self, each: Fresh) -> EncryptedArray:
+        """Encryptions, all different."""
+        assert isinstance(each.shape, tuple)
+        core = self._run.fresh((each.p, each.padding), math.prod(each.shape))
+        return EncryptedArray._wrap(core, self, each.shape)
+
+    def upload(self, ciphertexts: Encrypted) -> EncryptedArray:
+        if isinstance(ciphertexts, Ciphertexts):
+            raise foreign()
+        return super().upload(ciphertexts)
+
+
+def _as_fresh(given: Any, index: int) -> Fresh:
+    if isinstance(given, Fresh):
+        return given
+    field = f"inputs[{index}]"
+    values = as_messages(whole_numbers(given, field), field, Fresh.p)
+    return Fresh(np.shape(values))
+
+
+def _result(returned: Any, server: Server) -> EncryptedArray | None:
+    """The array that a result is."""
+    return server.upload(returned) if isinstance(returned, EncryptedArray) else None

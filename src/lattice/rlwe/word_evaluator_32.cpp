@@ -1,0 +1,7 @@
+// The evaluator for words of 32 bits: a file of its own, since it takes long to compile.
+#include "lattice/rlwe/arithmetic-inl.h"
+#include "lattice/rlwe/linear_map-inl.h"
+#include "lattice/rlwe/pieces-inl.h"
+#include "lattice/rlwe/switching-inl.h"
+
+template class whorl::lattice::rlwe::WordEvaluator<std::uint32_t>;

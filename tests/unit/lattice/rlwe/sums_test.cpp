@@ -1,0 +1,341 @@
+// What the evaluator adds up at once: terms, products with plaintexts, linear maps, relinearised
+// parts. Sums mean, and have the bits of, what they stand for.
+#include "lattice/rlwe/evaluator.h"
+#include "support/rlwe_rig.h"
+#include "support/test.h"
+
+namespace whorl::lattice::rlwe {
+namespace {
+
+using test::any_keys;
+using test::expect_same;
+using test::RlweRig;
+using test::StrainedFleet;
+
+template <class Word>
+class RlweSums : public ::testing::Test {};
+using Words = ::testing::Types<std::uint32_t, std::uint64_t>;
+TYPED_TEST_SUITE(RlweSums, Words);
+
+/// Double hoisting against automorphisms that are multiplied and added, one by one.
+TYPED_TEST(RlweSums, WeightedSumsAreHoistedTwice) {
+  auto rig = RlweRig<TypeParam>::even(4, 2, 2);
+  const auto e = rig.evaluator(StrainedFleet(2).fleet);
+  const std::vector<std::uint32_t> gs = {1, 3, 9, 511};
+  std::vector<SwitchKeyData> data;
+  for (const std::uint32_t g : gs)
+    if (g != 1) data.push_back(rig.key(g, 1));
+  const Keys keys(e, data, any_keys());
+  const ring::Basis basis = rig.plan->level(3), low = rig.plan->level(4);
+  for (const auto& [count, plains] :
+       {std::pair<std::size_t, std::size_t>{3, 1}, {3, 3}, {1, 4}, {1, 1}}) {
+    const auto m = rig.integers(count, 1000);
+    const Array a = e->upload(rig.encrypt(basis, m), {2, basis, count});
+    std::vector<Evaluator::Term> twice, once;
+    std::vector<std::int64_t> due(std::max(count, plains) * rig.N());
+    for (const std::uint32_t g : gs) {
+      const auto p = rig.integers(plains, 3);
+      twice.push_back({g, e->lift(p, rig.plan->all())});
+      once.push_back({g, e->lift(p, low)});
+      auto turned = rig.turned(m, g);
+      if (count == 1)
+        for (std::size_t i = 1; i < plains; ++i)
+          turned.insert(turned.end(), &turned[0], &turned[rig.N() - 1] + 1);
+      const auto term = rig.product(turned, p);
+      for (std::size_t i = 0; i < due.size(); ++i) due[i] += term[i];
+    }
+    const Array got = e->weighted_sum(a, twice, keys, 1), plain = e->weighted_sum(a, once, keys, 1);
+    EXPECT_EQ(got.count(), std::max(count, plains));
+    EXPECT_EQ(got.basis(), basis);
+    const std::int64_t bound = 4 * 3 * 256 * 60;
+    EXPECT_LE(rig.largest_difference(rig.phases(*e, got), due), bound);
+    EXPECT_LE(rig.largest_difference(rig.phases(*e, plain), due), bound);
+    // Terms without a key alone are not divided at all.
+    const Array still = e->weighted_sum(a, std::span(twice).first(1), keys, 1);
+    expect_same(e->download(still), e->download(e->multiply_plain(a, twice[0].plain)), "no key");
+  }
+}
+
+/// Sums with plaintexts have the bits of what they stand for: restrict, multiply and add.
+TYPED_TEST(RlweSums, SumsOfProductsAreRestrictedMultipliedAndAdded) {
+  auto rig = RlweRig<TypeParam>::mixed(6, 2, 2);
+  const auto e = rig.evaluator(StrainedFleet(2).fleet);
+  const ring::Basis high = rig.plan->level(6), low = rig.plan->level(3);
+  for (const ring::Basis& basis : {low, ring::Basis{0, 2, 5}})
+    for (const unsigned parts : {1u, 2u, 3u}) {
+      std::vector<Array> arrays, plains;
+      Array due;
+      // More than are added at once; of several bases, and singles among both factors.
+      for (std::size_t i = 0; i < 130; ++i) {
+        const Shape shape{parts, i % 3 == 0 ? basis : high, i % 4 == 1 ? 1u : 3u};
+        const Shape plain{1, i % 5 == 0 ? basis : high | rig.plan->special_basis(),
+                          i % 7 == 2 ? 3u : 1u};
+        arrays.push_back(e->upload(rig.residues(shape), shape));
+        plains.push_back(e->upload(rig.residues(plain), plain));
+        const Array term = e->multiply_plain(e->restrict(arrays[i], basis), plains[i]);
+        due = i == 0 ? term : e->add(due, term);
+      }
+      const Array got = e->sum_of_products(arrays, plains, basis);
+      EXPECT_EQ(got.count(), 3u);
+      expect_same(e->download(got), e->download(due), basis.describe());
+      const Array one = e->sum_of_products(std::span(arrays).subspan(1, 1),
+                                           std::span(plains).subspan(1, 1), basis);
+      EXPECT_EQ(one.count(), 1u);
+      const auto all = [&](std::size_t of_arrays, std::size_t of_plains, const ring::Basis& over) {
+        static_cast<void>(e->sum_of_products(std::span(arrays).first(of_arrays),
+                                             std::span(plains).first(of_plains), over));
+      };
+      EXPECT_THROW(all(0, 0, basis), ShapeError);
+      EXPECT_THROW(all(3, 2, basis), ShapeError);
+      EXPECT_THROW(all(1, 1, basis | rig.plan->special_basis()), ParameterError);
+      arrays[1] = e->take(arrays[0], std::vector<std::uint32_t>{0, 1});
+      EXPECT_THROW(all(2, 2, basis), ShapeError);
+    }
+}
+
+/// Sums with weights have the bits of what they stand for: restrict, scale and add.
+TYPED_TEST(RlweSums, CombinationsAreRestrictedScaledAndAdded) {
+  auto rig = RlweRig<TypeParam>::mixed(6, 2, 2);
+  const auto e = rig.evaluator(StrainedFleet(2).fleet);
+  const ring::Basis high = rig.plan->level(6), odd{0, 2, 5}, low = rig.plan->level(3);
+  for (const ring::Basis& basis : {low, odd, ring::Basis{1, 5}})
+    for (const Form form : {Form::evaluation, Form::coefficient})
+      for (const unsigned parts : {1u, 2u}) {
+        std::vector<Array> arrays;
+        std::vector<std::vector<std::uint64_t>> weights;
+        Array due;
+        // More than a launch takes; of several bases, and singles among them.
+        for (std::size_t i = 0; i < 35; ++i) {
+          const Shape shape{parts, i % 3 == 0 ? high : basis | rig.plan->special_basis(),
+                            i % 4 == 1 ? 1u : 3u, form};
+          arrays.push_back(e->upload(rig.residues(shape), shape));
+          weights.emplace_back();
+          for (const auto& q : rig.plan->moduli_of(basis))
+            weights.back().push_back(i == 2 ? 0 : rig.random.below(q.value()));
+          const Array term = e->scale(e->restrict(arrays[i], basis), weights[i]);
+          due = i == 0 ? term : e->add(due, term);
+        }
+        const Array got = e->combination(arrays, weights, basis);
+        EXPECT_EQ(got.form(), form);
+        EXPECT_EQ(got.count(), 3u);
+        expect_same(e->download(got), e->download(due), basis.describe());
+        // Two singles are a single, and a constant has its residue in every word of part 0.
+        const std::vector<std::uint64_t>& constant = weights[3];
+        const auto sum = [&] {
+          return e->combination(std::vector<Array>{arrays[1], arrays[5]},
+                                std::span(weights).first(2), constant, basis);
+        };
+        if (form == Form::coefficient) {
+          EXPECT_THROW(sum(), ShapeError);
+          continue;
+        }
+        std::vector<TypeParam> words;
+        for (unsigned part = 0; part < parts; ++part)
+          for (const std::uint64_t residue : constant)
+            words.insert(words.end(), rig.N(), part == 0 ? static_cast<TypeParam>(residue) : 0);
+        const Array with = e->add(e->combination(std::vector<Array>{arrays[1], arrays[5]},
+                                                 std::span(weights).first(2), basis),
+                                  e->upload(WordArray(words), {parts, basis, 1, form}));
+        EXPECT_EQ(sum().count(), 1u);
+        expect_same(e->download(sum()), e->download(with), "a constant");
+      }
+}
+
+/// One division for relinearisation and rescaling: of the same bits where nothing is rescaled, else
+/// of the same phases but for roundings.
+TYPED_TEST(RlweSums, RelinearisesAndRescalesAtOnce) {
+  auto rig = RlweRig<TypeParam>::even(5, 2, 2);
+  const auto e = rig.evaluator(StrainedFleet(2).fleet);
+  const std::vector<SwitchKeyData> data = {rig.key(1, 2), rig.key(1, 3)};
+  const Keys keys(e, data, any_keys());
+  const ring::Basis basis = rig.plan->level(4);
+  const Shape shape{2, basis, 3};
+  const Array x = e->upload(rig.residues(shape), shape), y = e->upload(rig.residues(shape), shape);
+  const Array three = e->tensor(x, y), four = e->tensor(three, x);
+  expect_same(e->download(e->relinearise(three, keys, basis, 1)),
+              e->download(e->relinearise(three, keys, 1)), "no rescaling");
+  for (const Array& product : {three, four})
+    for (const unsigned limbs : {2u, 3u, 4u}) {
+      const ring::Basis to = rig.plan->level(limbs);
+      const Array got = e->relinearise(product, keys, to, 1);
+      EXPECT_EQ(got.parts(), 2u);
+      EXPECT_EQ(got.basis(), to);
+      const Array due = limbs == 4 ? product : e->divide(product, to, 1);
+      // Rounding each part of the product is off by up to 1/2, times a power of the secret.
+      EXPECT_LE(rig.largest_difference(rig.phases(*e, got), rig.phases(*e, due)),
+                product.parts() == 4 ? 40000 : 1000)
+          << product.parts() << " parts to " << to.describe();
+    }
+  // Of a product that is not made.
+  std::vector<std::uint64_t> constant;
+  for (const auto& q : rig.plan->moduli_of(basis)) constant.push_back(q.value() / 3);
+  const Shape single{2, basis, 1};
+  const Array one = e->upload(rig.residues(single), single);
+  for (const unsigned limbs : {2u, 3u, 4u})
+    for (const Evaluator::ProductEnd& end : {Evaluator::ProductEnd{},
+                                             {.doubled = true},
+                                             {.constant = constant},
+                                             {.doubled = true, .constant = constant},
+                                             {.added = &x}}) {
+      const ring::Basis to = rig.plan->level(limbs);
+      const auto same = [&](const Array& a, const Array& b) {
+        const Array product = e->tensor(a, b, end);
+        expect_same(e->download(e->relinearised_product(a, b, end, keys, to, 1)),
+                    e->download(limbs == 4 ? e->relinearise(product, keys, 1)
+                                           : e->relinearise(product, keys, to, 1)),
+                    "a product to " + to.describe());
+      };
+      same(x, y);
+      same(x, x);
+      same(one, y);
+      same(x, one);
+      same(three, x);
+    }
+  expect_same(e->download(e->relinearise(x, keys, rig.plan->level(3), 1)),
+              e->download(e->divide(x, rig.plan->level(3), 1)), "two parts");
+  expect_same(e->download(e->relinearise(x, keys, basis, 1)), e->download(x), "nothing to do");
+}
+
+/// Maps in steps against integers, with and without a rescaling.
+TYPED_TEST(RlweSums, LinearMapsMeanWhatTheySay) {
+  auto rig = RlweRig<TypeParam>::even(5, 2, 2);
+  const auto e = rig.evaluator(StrainedFleet(2).fleet);
+  std::vector<SwitchKeyData> data = {rig.key(5, 1), rig.key(25, 1)};
+  const std::vector<std::uint32_t> babies = {1, 5, 0, 25};
+  std::vector<std::uint32_t> turns = {1};  // of giant steps
+  for (unsigned i = 1; i < 12; ++i) turns.push_back(turns.back() * 125 % (2 * rig.plan->N()));
+  for (const std::uint32_t g : std::set<std::uint32_t>(turns.begin() + 1, turns.end()))
+    data.push_back(rig.key(g, 1));
+  const Keys keys(e, data, any_keys());
+  for (const ring::Basis& over : {rig.plan->all(), rig.plan->level(4) | rig.plan->special_basis()})
+    for (const std::size_t giants : {1u, 3u, 12u})
+      for (const std::size_t count : {1u, 3u}) {
+        // Of twelve steps three have no plaintext, the last among them.
+        const auto has = [&](std::size_t i, std::size_t b) {
+          return babies[b] != 0 && (giants < 12 || (i != 2 && i != 5 && i != 11));
+        };
+        const ring::Basis basis = rig.plan->level(4);
+        const auto m = rig.integers(count, 1000);
+        const Array a = e->upload(rig.encrypt(basis, m), {2, basis, count});
+        std::vector<std::vector<std::int64_t>> plains;
+        std::vector<Array> arrays;
+        std::vector<std::int64_t> due(m.size());
+        for (std::size_t i = giants; i-- > 0;) {
+          due = rig.turned(due, 125);
+          for (std::size_t b = 0; b < babies.size(); ++b) {
+            plains.push_back(rig.integers(1, 3));
+            arrays.push_back(has(i, b) ? e->lift(plains.back(), over) : Array());
+            if (!has(i, b)) continue;
+            const auto term = rig.product(rig.turned(m, babies[b]), plains.back());
+            for (std::size_t j = 0; j < due.size(); ++j) due[j] += term[j];
+          }
+        }
+        const std::vector<std::uint32_t> gs(turns.begin(),
+                                            turns.begin() + static_cast<std::ptrdiff_t>(giants));
+        const Evaluator::LinearMap map{babies, gs, [&](std::size_t i, std::size_t b) {
+                                         return arrays[(giants - 1 - i) * babies.size() + b];
+                                       }};
+        const Array got = e->linear_map(a, map, keys, basis, 1);
+        EXPECT_LE(rig.largest_difference(rig.phases(*e, got), due), 9 * 3 * 256 * 60)
+            << giants << " giants, count " << count;
+        // Several that share baby steps have the bits that each has alone.
+        const Evaluator::LinearMap first{babies, {1}, [&](std::size_t, std::size_t b) {
+                                           return arrays[(giants - 1) * babies.size() + b];
+                                         }};
+        const std::vector<Evaluator::LinearMap> both{map, first, map};
+        const auto each = e->linear_maps(a, both, keys, basis, 1);
+        ASSERT_EQ(each.size(), 3u);
+        for (std::size_t i = 0; i < 3; ++i)
+          expect_same(e->download(each[i]), e->download(e->linear_map(a, both[i], keys, basis, 1)),
+                      "map " + std::to_string(i));
+        Evaluator::LinearMap other = first;
+        other.babies.push_back(0);
+        EXPECT_THROW(e->linear_maps(a, std::vector{map, other}, keys, basis, 1), ShapeError);
+        EXPECT_THROW(e->linear_maps(a, {}, keys, basis, 1), ShapeError);
+        other = map;
+        other.giants[0] = 0;
+        EXPECT_THROW(e->linear_map(a, other, keys, basis, 1), ShapeError) << "a step left out";
+        other.giants.clear();
+        EXPECT_THROW(e->linear_map(a, other, keys, basis, 1), ShapeError) << "no step";
+        other.giants = {3};
+        EXPECT_THROW(e->linear_map(a, other, keys, basis, 1), MissingKeyError);
+        const Array down = e->linear_map(a, map, keys, rig.plan->level(3), 1);
+        const auto q = static_cast<std::int64_t>(rig.plan->moduli()[3].value());
+        for (std::int64_t& x : due) x /= q;
+        EXPECT_LE(rig.largest_difference(rig.phases(*e, down), due), 400);
+      }
+}
+
+/// Products with plaintexts that are stored by their period have the bits that they have with all
+/// values, on one device and on several.
+TYPED_TEST(RlweSums, PeriodicPlaintextsAreTheSameFactors) {
+  auto rig = RlweRig<TypeParam>::even(5, 2, 2);
+  const std::vector<std::uint32_t> babies = {1, 5, 0, 25}, giants = {1, 125, 3};
+  std::vector<SwitchKeyData> data;
+  for (const std::uint32_t g : {5u, 25u, 125u, 3u}) data.push_back(rig.key(g, 1));
+  const ring::Basis basis = rig.plan->level(4), wide = basis | rig.plan->special_basis();
+  const Shape shape{2, basis, 5}, one{2, basis, 1};
+  const WordArray words = rig.residues(shape), single = rig.residues(one);
+  // In X^(2^k), and in no higher power; the last is the constant 7.
+  const auto polynomial = [&](unsigned k) {
+    auto m = rig.integers(1, 99);
+    for (std::size_t j = 0; j < m.size(); ++j)
+      if (j % (std::size_t{1} << k) != 0) m[j] = 0;
+    m[(std::size_t{1} << k) % rig.N()] = 7;
+    return m;
+  };
+  const std::vector<unsigned> ks = {0, 1, 2, 3, 7, 8};
+  std::vector<std::vector<std::int64_t>> polynomials;
+  for (const unsigned k : ks) polynomials.push_back(polynomial(k));
+  for (const std::size_t devices : {1u, 3u}) {
+    const auto e = rig.evaluator(StrainedFleet(devices).fleet);
+    const Keys keys(e, data, any_keys());
+    const Array a = e->upload(words, shape), b = e->upload(single, one);
+    std::vector<Array> all, by_period;
+    for (std::size_t i = 0; i < ks.size(); ++i) {
+      all.push_back(e->lift(polynomials[i], wide));
+      by_period.push_back(e->lift_by_period(polynomials[i], wide));
+      EXPECT_EQ(by_period[i].shape().log_repeats, ks[i] == 1 ? 0 : ks[i]);
+      EXPECT_EQ(all[i].bytes(), wide.size() * rig.N() * sizeof(TypeParam));
+      EXPECT_EQ(by_period[i].bytes() << by_period[i].shape().log_repeats, all[i].bytes());
+    }
+    const auto same = [&](const std::string& what, const auto& run) {
+      expect_same(e->download(run(by_period)), e->download(run(all)),
+                  what + " on " + std::to_string(devices) + " devices");
+    };
+    for (std::size_t i = 0; i < ks.size(); ++i)
+      for (const Array& x : {a, b})
+        same("a product with one in X^" + std::to_string(1u << ks[i]),
+             [&](const auto& m) { return e->multiply_plain(x, m[i]); });
+    const std::vector<Array> arrays = {a, b, a, a, b, a};
+    same("a sum of products",
+         [&](const auto& m) { return e->sum_of_products(arrays, m, rig.plan->level(2)); });
+    same("a weighted sum", [&](const auto& m) {
+      return e->weighted_sum(
+          a, std::vector<Evaluator::Term>{{1, m[2]}, {5, m[3]}, {25, m[0]}, {3, m[4]}, {1, m[5]}},
+          keys, 1);
+    });
+    same("a linear map", [&](const auto& m) {
+      const Evaluator::LinearMap map{babies, giants, [&](std::size_t i, std::size_t step) {
+                                       return babies[step] == 0 ? Array() : m[(i + step) % 6];
+                                     }};
+      return e->linear_maps(a, std::vector{map, map}, keys, rig.plan->level(3), 1)[1];
+    });
+    // They are nothing but factors.
+    const Array& m = by_period[3];
+    EXPECT_THROW(e->add_plain(a, m), ShapeError);
+    EXPECT_THROW(e->sub_plain(a, m), ShapeError);
+    EXPECT_THROW(e->download(m), ShapeError);
+    EXPECT_THROW(e->add(m, m), ShapeError);
+    EXPECT_THROW(e->tensor(a, m), ShapeError);
+    EXPECT_THROW(e->multiply_plain(m, m), ShapeError);
+    EXPECT_THROW(e->transform(m, Form::coefficient), ShapeError);
+    EXPECT_THROW(e->take(m, std::vector<std::uint32_t>{0}), ShapeError);
+    EXPECT_THROW(e->join(std::vector<Array>{m, m}), ShapeError);
+    EXPECT_THROW(e->lift_by_period(rig.integers(2, 1), wide), ShapeError);
+    EXPECT_THROW(e->upload(words, {2, basis, 5, Form::evaluation, 2}), ShapeError);
+  }
+}
+
+}  // namespace
+}  // namespace whorl::lattice::rlwe
