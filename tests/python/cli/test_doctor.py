@@ -50,12 +50,13 @@ def test_doctor_for_programs(here: Here) -> None:
 
 @pytest.mark.parametrize("wrong", range(3))
 def test_doctor_sees_wrong_results(monkeypatch: pytest.MonkeyPatch, wrong: int) -> None:
-    decrypt = [binfhe.Client, bgv.Client, ckks.Client][wrong].decrypt
+    client: Any = [binfhe.Client, bgv.Client, ckks.Client][wrong]
+    decrypt = client.decrypt
 
     def other(*args: Any, **kwargs: Any) -> Any:
         return decrypt(*args, **kwargs)[::-1]
 
-    monkeypatch.setattr([binfhe.Client, bgv.Client, ckks.Client][wrong], "decrypt", other)
+    monkeypatch.setattr(client, "decrypt", other)
     seen = [_doctor._outcome(check, "cpu").right for check in CHECKS]
     assert seen == [place != wrong for place in range(3)]
 
@@ -81,7 +82,8 @@ def run_failing(here: Here, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     monkeypatch.setattr(
         "cli_support.checked", lambda code, status, output, errors: (status, output)
     )
-    status, output = here("doctor", *CPU)
+    told: Any = here("doctor", *CPU)
+    status, output = told
     assert status == 1
     return lines_of(output)
 
