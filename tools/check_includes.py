@@ -9,7 +9,8 @@ them the public headers that belong to no layer (errors, plain buffers). Beyond 
 - what is outside src/backend uses its contract, never a device's folder;
 - circuits hold facts about ciphertexts as constants, since only a scheme's account writes them;
 - the extension module for servers includes no header of a client's and none for secret keys;
-- the Python package imports neither applications nor tests nor tools, and nothing imports its CLI;
+- the Python package imports neither applications (which the command runs as processes, also where
+  the build has put them into the package) nor tests nor tools, and nothing imports its CLI;
 - no module of it imports itself by way of others.
 
 usage: check_includes.py [ROOT]

@@ -14,13 +14,13 @@ from typing import Any
 from .files import read_json, write_json
 from .halves import with_device
 from .output import rows
-from .processes import APPS, fresh_folder, process, send, stage
+from .processes import WORK, fresh_folder, process, send, stage
 
 
 def parser_of(name: str, description: str | None) -> argparse.ArgumentParser:
     """The options that every application has."""
     parser = argparse.ArgumentParser(
-        prog="run.py",
+        prog=f"whorl demo {name} --",
         description=description,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -28,8 +28,8 @@ def parser_of(name: str, description: str | None) -> argparse.ArgumentParser:
     parser.add_argument(
         "--workdir",
         type=Path,
-        default=APPS.parent / "build" / name,
-        help="its folders server/ and client/ are made anew",
+        default=WORK / name,
+        help="its folders server/ and client/ are made anew; default: %(default)s",
     )
     parser.add_argument("--json", type=Path, help="write all numbers there")
     return with_device(parser)

@@ -12,6 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 APPS = Path(__file__).resolve().parents[1]
+_BUILD = APPS.parent / "build"
+WORK = _BUILD if (APPS.parent / "include" / "whorl").is_dir() else Path("whorl-demo")
+"""Where applications work: in the build folder of the source tree, or without it where one is."""
 PASSPHRASE = "WHORL_APP_PASSPHRASE"
 
 

@@ -52,7 +52,7 @@ import numpy as np
 from whorl.ckks import EncryptedArray, Parameters, parameters, stack
 
 from .digits import Floats
-from .model import BATCH, SIGMOID, Schedule
+from .model import BATCH, SIGMOID, Schedule, states
 
 ROUND = 3  # iterations between two bootstraps
 LEVELS = 4  # of an iteration
@@ -217,6 +217,35 @@ class Training:
                 v = known(w + jump)
             elif t + 1 < self._schedule.iterations:
                 w, v = self.unpack(refresh(self.pack(w, jump)))
+
+
+def check(layout: Layout, batches: Floats, schedule: Schedule) -> None:
+    """`ValueError` if the training leaves the bounds that the circuit states, on these samples.
+
+    Who has the samples trains in the clear, and so looks at each number that has a bound.
+    """
+    if batches.shape[-1] > layout.features:
+        raise ValueError(
+            f"{batches.shape[-1] - 1} features are more than the {layout.features - 1} that the "
+            "layout has room for"
+        )
+    packed, momenta = layout.pack(batches), schedule.momenta()
+    for t, (v, w) in enumerate(states(batches, schedule)):
+        weights = max(np.abs(v).max(), (1 - momenta[t]) * np.abs(w).max())
+        repeated = np.resize(np.pad(v, (0, layout.features - len(v))), layout.slots)
+        turned = np.stack([np.roll(repeated, -step) for step in (0, *layout.offsets)])
+        products = (packed[t % len(packed)] * turned).sum(axis=0)
+        for step in doublings(1, layout.run):
+            products = products + np.roll(products, -step)
+        for what, found, most in (
+            ("a weight", weights, UNIT),
+            ("an inner product", np.abs(products).max(), UNIT * MOST),
+        ):
+            if not found <= most:  # nor nan
+                raise ValueError(
+                    f"in iteration {t + 1} {what} is {found:.3g}, above the {most:g} that the "
+                    "circuit has room for; a smaller --rate or fewer --iterations serve"
+                )
 
 
 def read(values: Floats, schedule: Schedule, features: int) -> Floats:

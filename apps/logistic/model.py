@@ -42,23 +42,32 @@ class Schedule:
 
 
 def mini_batches(digits: Digits, seed: int, batch: int = BATCH) -> Floats:
-    """Samples in an order at random, of shape (batches, batch, features)."""
+    """Samples in an order at random, of shape (batches, batch, features).
+
+    Fewer samples than a batch are repeated in it.
+    """
     order = np.random.default_rng(seed).permutation(len(digits.training))
+    order = np.resize(order, max(batch, len(order)))
     samples = (digits.training_labels[:, None] * digits.training)[order]
     count = len(samples) // batch
     return samples[: count * batch].reshape(count, batch, -1)
 
 
 def train(batches: Floats, schedule: Schedule) -> Iterator[Floats]:
-    """The weights after each iteration."""
+    """The weights w after each iteration."""
+    return (w for _, w in states(batches, schedule))
+
+
+def states(batches: Floats, schedule: Schedule) -> Iterator[tuple[Floats, Floats]]:
+    """v before each iteration, and w after it."""
     c0, c1, c2 = SIGMOID
     w = v = np.zeros(batches.shape[-1])
     for t, momentum in enumerate(schedule.momenta()):
         z = batches[t % len(batches)]
         x = z @ v
         following = v + schedule.rate * ((c0 + c1 * x + c2 * x**3) @ z) / len(z)
+        yield v, following
         w, v = following, (1 - momentum) * following + momentum * w
-        yield w
 
 
 def accuracy(weights: Floats, digits: Digits) -> float:

@@ -32,7 +32,7 @@ def draw(
             name = None if position else "bootstrap"
             axes.axvline(iteration + 0.5, color="#bab0ac", linewidth=0.8, zorder=0, label=name)
         axes.set_xlabel("iteration")
-        axes.set_title(f"{what} on the test's digits", fontsize=10)
+        axes.set_title(f"{what} on the test", fontsize=10)
         axes.xaxis.get_major_locator().set_params(integer=True)
         axes.grid(axis="y", color="#e5e5e5")
     panels[0].legend(loc="lower right")

@@ -22,8 +22,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 try:
     import numpy as np
+    from common import table
     from common.application import Exchange, finish, overheads, parser_of
     from common.files import write_json
+    from common.output import picture as show
     from common.output import rows, size
     from whorl import Error, devices
 
@@ -32,7 +34,7 @@ try:
     from logistic.digits import Digits, Floats
     from logistic.model import Schedule
 except ModuleNotFoundError as missing:
-    sys.exit(f"{missing}; the application needs: pip install '.[apps]'")
+    sys.exit(f"{missing}; the application needs Whorl: pip install .")
 
 DIFFERENCE = 0.003  # of the accuracies
 FEW = circuit.ROUND + 1  # iterations, so that there is a bootstrap between them
@@ -50,6 +52,7 @@ def train(samples: Floats, schedule: Schedule, arguments: argparse.Namespace) ->
     # What each side has at the start: the client its digits and the offer, the server the plan.
     params = circuit.choose()
     layout = Layout(slots=params.slots)
+    circuit.check(layout, samples, schedule)
     public = {"layout": dataclasses.asdict(layout), "schedule": dataclasses.asdict(schedule)}
     np.save(sides.client / "samples.npy", samples)
     offer = {"parameters": params.literal(), "features": samples.shape[-1]}
@@ -111,19 +114,19 @@ def report(
     }
 
 
-def tell(r: dict[str, Any]) -> None:
-    """Says what happened in plain words."""
+def tell(r: dict[str, Any], samples: str, item: str) -> None:
+    """Says what happened in plain words; `samples`: what they are, `item`: what one is."""
     refreshed = r["seconds_bootstraps"]
     times = f"{len(refreshed)} bootstrap{'' if len(refreshed) == 1 else 's'}"
     print(f"""
 What happened
-  A client encrypted {r["samples"]:,} handwritten digits, 3s and 8s. A server that holds no secret
+  A client encrypted {r["samples"]:,} {samples}. A server that holds no secret
   key trained logistic regression on them, in {r["iterations"]} iterations with mini-batches of
   {r["batch"]:,} and {times} in between. The client decrypted the weights.
 """)
 
     def share(accuracy: float) -> str:
-        return f"{100 * accuracy:.2f} % of {r['test_digits']:,} other digits"
+        return f"{100 * accuracy:.2f} % of {r['test_digits']:,} other {item}s"
 
     boots = (
         f"{refreshed[0]:.2f} s the first, {statistics.median(refreshed):.2f} s the median"
@@ -165,6 +168,14 @@ def arguments_of(argv: list[str] | None) -> argparse.Namespace:
         type=int,
         help=f"1 … {MOST}; default: {model.ITERATIONS} on a GPU, {FEW} on a CPU",
     )
+    parser.add_argument(
+        "--csv",
+        type=Path,
+        help="a table of your own: names of columns in the first line, up to "
+        f"{Layout().features - 1} numbers, and one of two classes in each row; two thirds of the "
+        "rows, chosen by --seed, train the model",
+    )
+    parser.add_argument("--target", help="column of --csv with the classes; default: the last")
     parser.add_argument("--rate", type=float, default=1.0, help="of learning, up to 1")
     parser.add_argument(
         "--no-trace",
@@ -173,6 +184,8 @@ def arguments_of(argv: list[str] | None) -> argparse.Namespace:
         help="without the weights of each iteration, which the picture needs",
     )
     arguments = parser.parse_args(argv)
+    if arguments.target is not None and arguments.csv is None:
+        parser.error("--target goes with --csv")
     if arguments.iterations is None:
         arguments.iterations = model.ITERATIONS if on_gpu(arguments.device) else FEW
     if not 1 <= arguments.iterations <= MOST:
@@ -195,7 +208,11 @@ def main(argv: list[str] | None = None) -> int:
     started = time.perf_counter()
     schedule = Schedule(arguments.iterations, arguments.rate)
     try:
-        data = digits.load()
+        samples, item, data = "handwritten digits, 3s and 8s", "digit", digits.load()
+        if arguments.csv:
+            own = table.read(arguments.csv, arguments.target)
+            samples, item = f"rows of {' and '.join(own.classes)}", "row"
+            data = digits.of_table(own, arguments.seed)
         batches = model.mini_batches(data, arguments.seed)[: schedule.iterations]
         told = train(batches, schedule, arguments)
     except (Error, OSError, ValueError) as error:
@@ -203,14 +220,16 @@ def main(argv: list[str] | None = None) -> int:
         return 2
 
     result = report(data, batches, schedule, told)
-    tell(result)
+    tell(result, samples, item)
     if result["curve_encrypted"] is not None:
         path = arguments.workdir / "training.png"
-        title = f"Logistic regression on encrypted digits, {schedule.iterations} iterations"
+        title = f"Logistic regression on encrypted {item}s, {schedule.iterations} iterations"
         curves = result["curve_clear"], result["curve_encrypted"]
-        picture.draw(*curves, result["bootstraps_after"], title, path)
-        result["picture"] = str(path)
-        rows(("picture of the training", str(path)))
+        marks = result["bootstraps_after"]
+        if show(
+            "picture of the training", path, lambda to: picture.draw(*curves, marks, title, to)
+        ):
+            result["picture"] = str(path)
     difference = abs(result["accuracy_encrypted"] - result["accuracy_clear"])
     failure = (
         None

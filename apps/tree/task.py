@@ -1,6 +1,7 @@
 """What bench_tree (bench/tree) classifies: the compiled tree, and flowers with their classes.
 
 usage: python apps/tree/task.py [FILE]      default: bench/tree/iris.json
+       python apps/tree/task.py --train     trains the tree that comes with the application anew
 
 The tree is that of `run.py --seed 0`, its circuit that of `circuit.py`.
 """
@@ -14,11 +15,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from sklearn.tree import DecisionTreeClassifier
-
 from tree import circuit as circuits
 from tree import run, security
-from tree.model import Quantiser, Tree
+from tree.model import Quantiser, Trained, Tree
 
 SEED = 0
 FILE = Path(__file__).resolve().parents[2] / "bench" / "tree" / "iris.json"
@@ -27,10 +26,8 @@ FILE = Path(__file__).resolve().parents[2] / "bench" / "tree" / "iris.json"
 def task() -> dict[str, Any]:
     """The members of `TreeTask` in bench/tree/task.h."""
     data = run.split(SEED, run.TEST)
-    fitted = DecisionTreeClassifier(random_state=SEED)
-    fitted.fit(data.training, data.training_classes)
     quantiser = Quantiser.learn(data.training, security.MOST_LEVELS)
-    tree = Tree.quantise(fitted, quantiser)
+    tree = Tree.quantise(Trained.load(run.TRAINED), quantiser)
     circuit = circuits.compile_tree(tree)
     flowers = quantiser(data.test)
     return {
@@ -49,7 +46,16 @@ def task() -> dict[str, Any]:
     }
 
 
+def train() -> Trained:
+    """The tree of the irises, as scikit-learn learns it."""
+    data = run.split(SEED, run.TEST)
+    return Trained.learn(data.training, data.training_classes, len(data.classes), SEED, None)
+
+
 if __name__ == "__main__":
+    if sys.argv[1:] == ["--train"]:
+        train().save(run.TRAINED)
+        sys.exit()
     to = Path(sys.argv[1]) if len(sys.argv) > 1 else FILE
     lines = ",\n".join(f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in task().items())
     to.write_text("{\n" + lines + "\n}\n", encoding="utf-8")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import gzip
+import importlib.util
 import itertools
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,15 +15,13 @@ from typing import Any, cast
 import numpy as np
 import pytest
 from applications import check_server_apart, numbers_of, run_application
-from support import ckks_literal
-from whorl import ckks
-
-pytest.importorskip("matplotlib", reason="needs matplotlib (extra: apps)")
-
-from logistic import circuit, digits, model, pack, run
+from common import output, table
+from logistic import circuit, digits, model, pack, picture, run
 from logistic.circuit import Layout, Training
 from logistic.digits import Digits, Floats
 from logistic.model import Schedule
+from support import ckks_literal
+from whorl import ckks
 
 LAYOUTS = [Layout(512, 64, 16), Layout(512, 16, 64), Layout(256, 128, 16), Layout()]
 
@@ -237,6 +237,58 @@ def test_the_model_tells_digits_apart(data: Digits, seed: int) -> None:
     assert model.accuracy(-weights, data) < 0.05
 
 
+# ---- a table of one's own
+
+
+def table_of(count: int, features: int = 2) -> table.Table:
+    """Rows whose class depends on the first feature."""
+    values = np.random.default_rng(1).uniform(-50, 50, (count, features))
+    names = [f"x{i}" for i in range(features)]
+    return table.Table(values, (values[:, 0] < 3).astype(np.int64), names, ["high", "low"])
+
+
+def test_a_table_of_ones_own_is_learned() -> None:
+    rows = table_of(300)
+    rows.features[:, 1] = 7.0  # a constant
+    data = digits.of_table(rows, 0)
+    assert data.training.shape == (200, 3) and data.test.shape == (100, 3)
+    assert (data.training[:, 0] == 1).all() and (data.training[:, 2] == 0).all()
+    assert data.training[:, 1].min() == 0 and data.training[:, 1].max() == 1
+    assert data.test.min() >= 0 and data.test.max() <= 1
+    training, _ = table.split(300, 0)
+    assert (data.training_labels == np.where(rows.labels[training] == 0, 1, -1)).all()
+    batches, schedule = model.mini_batches(data, 0), Schedule(16, rate=0.5)
+    assert batches.shape == (1, 1024, 3)
+    assert len(np.unique(batches.reshape(-1, 3), axis=0)) == 200  # all rows, some again
+    circuit.check(Layout(), batches, schedule)
+    *_, weights = model.train(batches, schedule)
+    assert model.accuracy(weights, data) > 0.85
+
+
+def test_tables_that_do_not_serve() -> None:
+    rows = table_of(30)
+    three = table.Table(rows.features, np.arange(30) % 3, rows.names, ["a", "b", "c"])
+    with pytest.raises(ValueError, match=r"the table has 3 classes \(a, b, c\)"):
+        digits.of_table(three, 0)
+    data = digits.of_table(table_of(30, 256), 0)
+    with pytest.raises(ValueError, match="256 features are more than the 255"):
+        circuit.check(Layout(), model.mini_batches(data, 0), Schedule(1))
+
+
+def test_a_training_that_leaves_its_bounds_is_refused(
+    generator: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`check` refuses what `Slots` would; both look at the same numbers."""
+    layout, schedule = Layout(256, 128, 16), Schedule(6)
+    samples = samples_at_random(generator, 2, layout)
+    circuit.check(layout, samples, schedule)
+    simulate(layout, schedule, samples, monkeypatch)
+    with pytest.raises(ValueError, match=r"is \S+, above the .* a smaller --rate"):
+        circuit.check(layout, 12 * samples, schedule)
+    with pytest.raises(AssertionError):
+        simulate(layout, schedule, 12 * samples, monkeypatch)
+
+
 # ---- the circuit
 
 
@@ -392,6 +444,20 @@ def told_of(weights: Floats, trace: list[Floats] | None) -> dict[str, Any]:
     }
 
 
+def has_matplotlib() -> bool:
+    return importlib.util.find_spec("matplotlib") is not None
+
+
+def test_a_picture_without_matplotlib_says_what_brings_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    curves = [(0.5, 1.0)], [(0.5, 1.0)]
+    path = tmp_path / "a.png"
+    assert not output.picture("picture", path, lambda to: picture.draw(*curves, [], "a", to))
+    assert output.EXTRA in capsys.readouterr().out and not path.exists()
+
+
 @pytest.mark.parametrize(
     ("factor", "traced", "status"), [(1, True, 0), (1, False, 0), (-1, True, 1)]
 )
@@ -413,11 +479,17 @@ def test_the_report_compares_with_the_clear(
     accuracy = 100 * model.accuracy(steps[-1], data)
     assert f"{accuracy:.2f} % of 1,984 other digits" in shown.out
     assert ("which is more than 0.3 %" in shown.err) == bool(status)
-    assert (tmp_path / "training.png").exists() == traced
+    assert (tmp_path / "training.png").exists() == (traced and has_matplotlib())
 
 
 def test_bad_arguments_are_refused() -> None:
-    for arguments in (("--iterations", "0"), ("--iterations", "201"), ("--rate", "0"), ("x",)):
+    for arguments in (
+        ("--iterations", "0"),
+        ("--iterations", "201"),
+        ("--rate", "0"),
+        ("--target", "x"),
+        ("x",),
+    ):
         done = run_application("logistic", *arguments)
         assert done.returncode == 2 and "error" in done.stderr, arguments
 

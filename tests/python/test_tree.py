@@ -6,26 +6,38 @@ import dataclasses
 import json
 import math
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from applications import check_server_apart, numbers_of, run_application
+from applications import check_server_apart, numbers_of, run_application, run_server
+from common import table
+from common.output import EXTRA
+from common.table import Ints
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tree import circuit as circuits
+from tree import picture, run, security
+from tree import task as tasks
+from tree.model import Quantiser, Trained, Tree
+from tree.server import Encrypted
+from whorl.client.binfhe import Client
+from whorl.server.binfhe import Server
 
-sklearn_tree = pytest.importorskip("sklearn.tree", reason="needs scikit-learn (extra: apps)")
-pytest.importorskip("matplotlib", reason="needs matplotlib (extra: apps)")
 
-from tree import circuit as circuits  # noqa: E402
-from tree import picture, run, security  # noqa: E402
-from tree import task as tasks  # noqa: E402
-from tree.model import Ints, Quantiser, Tree  # noqa: E402
-from tree.server import Encrypted  # noqa: E402
-from whorl.client.binfhe import Client  # noqa: E402
-from whorl.server.binfhe import Server  # noqa: E402
+@pytest.fixture(scope="module")
+def sklearn() -> Any:
+    """What trains trees; only a training needs it."""
+    pytest.importorskip("sklearn.tree", reason="needs scikit-learn (extra: apps)")
+    import sklearn.datasets
+    import sklearn.model_selection
+    import sklearn.tree
+
+    return sklearn
+
 
 # ---- arithmetic in the clear, which refuses what ciphertexts would get wrong
 
@@ -158,15 +170,38 @@ def test_a_cut_is_the_threshold_on_levels(
         assert passes == (level <= cut)
 
 
-def test_64_levels_lose_nothing_of_the_irises() -> None:
+def test_64_levels_lose_nothing_of_the_irises(sklearn: Any) -> None:
     for seed in range(40):
         data = run.split(seed, run.TEST)
-        fitted = sklearn_tree.DecisionTreeClassifier(random_state=seed)
+        fitted = sklearn.tree.DecisionTreeClassifier(random_state=seed)
         fitted.fit(data.training, data.training_classes)
+        learned = Trained.learn(data.training, data.training_classes, 3, seed, None)
         quantiser = Quantiser.learn(data.training, 64)
-        tree = Tree.quantise(fitted, quantiser)
+        tree = Tree.quantise(learned, quantiser)
         both = np.concatenate([data.training, data.test])
-        assert (tree.classify(quantiser(both)) == fitted.predict(both)).all(), f"seed {seed}"
+        clear = fitted.predict(both)
+        assert (learned.classify(both) == clear).all(), f"seed {seed}"
+        assert (tree.classify(quantiser(both)) == clear).all(), f"seed {seed}"
+
+
+def test_the_irises_and_their_split_are_scikit_learns(sklearn: Any) -> None:
+    iris, rows = sklearn.datasets.load_iris(), table.read(run.IRISES)
+    assert (rows.features == iris.data).all() and (rows.labels == iris.target).all()
+    assert rows.names == iris.feature_names and rows.classes == iris.target_names.tolist()
+    for seed in range(4):
+        data = run.split(seed, run.TEST)
+        training, test, *_ = sklearn.model_selection.train_test_split(
+            iris.data, train_size=100, test_size=50, random_state=seed
+        )
+        assert (data.training == training).all() and (data.test == test).all()
+
+
+def test_the_tree_that_comes_along_knows_the_irises() -> None:
+    """Other versions of scikit-learn may learn another tree, of which the same is expected."""
+    data, learned = run.split(0, run.TEST), Trained.load(run.TRAINED)
+    assert (learned.classify(data.training) == data.training_classes).all()
+    assert (learned.classify(data.test) == data.test_classes).mean() == 0.98
+    assert learned.tests == 6
 
 
 def test_the_split_is_seeded_and_disjoint() -> None:
@@ -175,8 +210,51 @@ def test_the_split_is_seeded_and_disjoint() -> None:
     assert (one.test != other.test).any()
     assert one.training.shape == (100, 4) and one.test.shape == (50, 4)
     everything = np.concatenate([one.training, one.test])
-    iris = run.load_iris().data
+    iris = table.read(run.IRISES).features
     assert sorted(map(tuple, everything)) == sorted(map(tuple, iris))
+
+
+# ---- a table of one's own
+
+
+def test_a_table_of_ones_own(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    path.write_text('\ufeffage,"who, really", score \n31,b,-1e3\n40,a, 7\n50,b,0.5\n', "utf-8")
+    rows = table.read(path, "who, really")
+    assert (rows.names, rows.classes) == (["age", "score"], ["a", "b"])
+    assert rows.labels.tolist() == [1, 0, 1]
+    assert rows.features.tolist() == [[31, -1000], [40, 7], [50, 0.5]]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "a line of names and three rows"),
+        ("a,b\n1,x\n2,y\n", "a line of names and three rows"),
+        ("a\n1\n2\n3\n", "the columns a; of two or more"),
+        ("a,b,b\n1,2,x\n1,2,y\n1,2,z\n", "one must be 'b'"),
+        ("a,b\n1,x\n,y\n3,x\n", "line 3, column 'a': '' is not a finite number"),
+        ("a,b\n1,x\n2,y\nnan,x\n", "line 4, column 'a': 'nan' is not a finite number"),
+        ("a,b\n1,x\n2,y,z\n3,x\n", "line 3 has 3 cells for 2 columns"),
+        ("a,b\n1,x\n\n3,y\n", "line 3 has 0 cells for 2 columns"),
+        ("a,b\n1,x\n2,x\n3,x\n", "all rows have the class 'x'"),
+        ('a,b\n1,"x\n2,y\n3,x\n', "unexpected end of data"),
+    ],
+)
+def test_tables_that_are_wrong(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "own.csv"
+    path.write_text(text, "utf-8")
+    with pytest.raises(ValueError, match=message) as error:
+        table.read(path)
+    assert str(error.value).startswith(f"{path}: ")
+
+
+def test_without_scikit_learn_a_training_says_what_brings_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn.tree", None)
+    assert run.main(["--seed", "1"]) == 2
+    assert EXTRA in capsys.readouterr().err
 
 
 # ---- from trees to tables
@@ -196,17 +274,24 @@ def test_circuits_agree_with_random_trees(tree: Tree, seed: int) -> None:
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 5), st.integers(2, 32), st.integers(1, 8))
 @settings(max_examples=40, deadline=None)
-def test_circuits_agree_with_scikit_learn(seed: int, classes: int, levels: int, depth: int) -> None:
+def test_circuits_agree_with_trained_trees(
+    sklearn: Any, seed: int, classes: int, levels: int, depth: int
+) -> None:
     random = np.random.default_rng(seed)
     x = random.integers(0, levels, size=(120, 4))
     x[0], x[1], x[2] = 0, 1, levels - 1  # so that a level is a step of 1
     y = random.integers(0, classes, size=120)
     y[:classes] = np.arange(classes)
-    fitted = sklearn_tree.DecisionTreeClassifier(max_depth=depth, random_state=seed).fit(x, y)
+    learned = Trained.learn(x.astype(np.float64), y, classes, seed, depth)
     quantiser = Quantiser.learn(x.astype(np.float64), levels)
-    tree = Tree.quantise(fitted, quantiser)
+    tree = Tree.quantise(learned, quantiser)
     others = random.integers(0, levels, size=(200, 4))
-    assert (simulate(tree, quantiser(others))[0] == fitted.predict(others)).all()
+    assert (simulate(tree, quantiser(others))[0] == learned.classify(others)).all()
+
+
+def test_a_class_that_no_training_row_has(sklearn: Any) -> None:
+    learned = Trained.learn(np.array([[0.0], [1], [2]]), np.array([0, 2, 2]), 3, 0, None)
+    assert learned.classify(np.array([[0.0], [2]])).tolist() == [0, 2]
 
 
 def test_a_tree_of_one_leaf_is_refused() -> None:
@@ -235,11 +320,9 @@ def test_counts_in_the_picture_add_up(tree: Tree, seed: int) -> None:
 
 
 def test_the_benchs_circuit_is_that_of_the_application() -> None:
-    """bench/tree/iris.json, followed as bench_tree does: other versions of scikit-learn may learn
-    another tree, so this one is checked by itself."""
+    """bench/tree/iris.json, followed as bench_tree does."""
     told = json.loads(tasks.FILE.read_text(encoding="utf-8"))
-    assert told["parameters"] == json.loads(json.dumps(security.TREE_P40))
-    assert set(told) == set(tasks.task())
+    assert told == json.loads(json.dumps(tasks.task()))
     levels = np.array(told["flowers"])
     assert levels.shape == (run.TEST, 4) and levels.min() >= 0 and levels.max() < told["p_in"]
     tests = list(zip(told["features"], told["tests"], strict=True))
@@ -315,6 +398,7 @@ def test_encrypted_trees_are_the_tables_in_the_clear(tree: Tree) -> None:
 
 
 def test_from_flowers_to_classes_in_separate_processes(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="needs matplotlib (extra: apps)")
     work = tmp_path / "work"
     options = ("--params", "W128_P128", "--flowers", "4", "--seed", "0", "--device", "cpu")
     told, _ = numbers_of("tree", work, *options)
@@ -327,6 +411,33 @@ def test_from_flowers_to_classes_in_separate_processes(tmp_path: Path) -> None:
 
     answers = {"answer.whorl", "trace.whorl"}
     check_server_apart("tree", work, told, "whorl.server", "tree.json", answers)
+
+
+def test_a_tree_of_ones_own_table(sklearn: Any, tmp_path: Path) -> None:
+    random = np.random.default_rng(5)
+    rows = ["age,kind,score"]
+    for age, score in zip(random.integers(18, 90, 60), random.normal(size=60), strict=True):
+        rows.append(f"{age},{'yes' if age > 50 and score > 0 else 'no'},{score:.3f}")
+    path = tmp_path / "own.csv"
+    path.write_text("\n".join(rows), "utf-8")
+    own = ("--csv", str(path), "--target", "kind", "--depth", "2", "--no-trace")
+    told, said = numbers_of(
+        "tree", tmp_path / "work", *own, "--params", "W128_P128", "--flowers", "3"
+    )
+    assert told["flowers"] == 3 and told["training_flowers"] == 40 and told["depth"] == 2
+    assert told["ciphertexts_in_per_flower"] == 2
+    assert told["agreement_quantised"] == 1 and told["leaves_encrypted"] is None
+    assert "3 other rows" in said and "a row" in said
+
+
+def test_a_query_with_too_few_features_is_refused(tmp_path: Path) -> None:
+    client = Client(security.named("W128_P128"))
+    client.evaluation_keys().save(tmp_path / "keys.whorl")
+    client.encrypt([[1, 2]], p=16, padding=True).save(tmp_path / "query.whorl")
+    chain(3, 2, 16).save(tmp_path / "tree.json")
+    done = run_server("tree", tmp_path)
+    assert done.returncode == 1
+    assert "shape (1, 2), but a row of 3 ciphertexts or more" in done.stderr
 
 
 def test_disagreement_is_a_failure(tmp_path: Path) -> None:
@@ -347,6 +458,9 @@ def test_disagreement_is_a_failure(tmp_path: Path) -> None:
         (("--params", "W128_P128", "--levels", "64"), "above 2^-40"),
         (("--params", "W128_P127"), "W128_P128"),
         (("--params", "xiao/DECISION_TREE"), "128 bits are needed"),
+        (("--csv", "nosuch.csv"), "nosuch.csv"),
+        (("--target", "x"), "--target goes with --csv"),
+        (("--depth", "0"), "--depth: 0 is below 1"),
     ],
 )
 def test_bad_parameters_are_refused(

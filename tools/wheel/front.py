@@ -52,6 +52,9 @@ def main() -> None:
     shutil.copytree(
         ROOT / "python" / "whorl", folder / "whorl", ignore=shutil.ignore_patterns("__pycache__")
     )
+    shutil.copytree(
+        ROOT / "apps", folder / "whorl" / "_apps", ignore=shutil.ignore_patterns("__pycache__")
+    )
     for module in ("_server", "_client"):
         shutil.copytree(stubs / module, folder / "whorl" / module)
     for name in ("README.md", "LICENSE"):

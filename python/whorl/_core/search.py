@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from heapq import heappop, heappush
+from itertools import count
 from typing import Any
 
 Literal = dict[str, Any]
@@ -211,6 +213,11 @@ def cost(literal: Mapping[str, Any]) -> Cost:
     multiply-add counts as one flop. The latency is STEP_US a step, the work by eight
     multiprocessors, and the bytes of both keys that all of them read.
     """
+    return _with_key_switch(_rotation_cost(literal), literal, literal)
+
+
+def _rotation_cost(literal: Mapping[str, Any]) -> Cost:
+    """The cost without key switching."""
     n, N = literal["n"], literal["N"]
     points = N // 2
     gadget = tuple(tuple(part) for part in literal["gadget"])
@@ -221,20 +228,26 @@ def cost(literal: Mapping[str, Any]) -> Cost:
     steps, multiplied = _steps_and_rows(literal, transforms, rows)
     flops = transforms * 5 * points * math.log2(points) + multiplied * 2 * points * 8
     read = rotation_bytes * min(1.0, multiplied / rows)
+    latency = steps * STEP_US + flops / FLOPS_A_US + read / BYTES_A_US
+    return Cost(flops + read / 2, latency, rotation_bytes, 0)
+
+
+def _with_key_switch(
+    rotation: Cost, literal: Mapping[str, Any], key_switch: Mapping[str, Any]
+) -> Cost:
+    """The cost of a rotation, which is that of a literal, with a key switching."""
     log_q_ks = (literal["Q_ks"] - 1).bit_length()
-    log_b = literal["log_B_ks"]
-    digits = literal["ks_digits"] or -(-log_q_ks // log_b)
+    log_b = key_switch["log_B_ks"]
+    digits = key_switch["ks_digits"] or -(-log_q_ks // log_b)
     # `word_bytes_for` of word_array.h for powers of two, which Q_ks is in each set of a search.
     word = 2 if log_q_ks <= 16 else 4 if log_q_ks <= 32 else 8
-    touched = N * digits * (n + 1)
-    if literal["key_switch"] == "table":
-        key_switch_bytes = touched * word << (log_b - 1)
-        key_switch = touched * (word + 1) / 2
+    touched = literal["N"] * digits * (literal["n"] + 1)
+    if key_switch["key_switch"] == "table":
+        key_bytes, flops = touched * word << (log_b - 1), touched * (word + 1) / 2
     else:
-        key_switch_bytes = touched * word
-        key_switch = touched * word / 4
-    latency = steps * STEP_US + flops / FLOPS_A_US + (read + touched * word) / BYTES_A_US
-    return Cost(flops + read / 2 + key_switch, latency, rotation_bytes, key_switch_bytes)
+        key_bytes, flops = touched * word, touched * word / 4
+    latency = rotation.latency_us + touched * word / BYTES_A_US
+    return Cost(rotation.flops + flops, latency, rotation.rotation_bytes, key_bytes)
 
 
 def _methods(request: Request, N: int, log_Q: int, secret: str) -> Iterator[Rotation]:
@@ -328,13 +341,18 @@ def _best_base(base: Literal, log_Q: int, digits: int) -> int:
     return min(bases, key=noise)
 
 
-def _key_switches(log_q_ks: int, N: int) -> Iterator[Literal]:
-    moduli = {1 << log_q_ks, min(1 << log_q_ks, 2 * N)}
+def _key_switches(log_q_ks: int) -> Iterator[Literal]:
     for log_b in LOG_B_KS:
         for digits in range(1, -(-log_q_ks // log_b) + 1):
             for kind in ("table", "product"):
-                for q in moduli:
-                    yield {"key_switch": kind, "log_B_ks": log_b, "ks_digits": digits, "q": q}
+                yield {"key_switch": kind, "log_B_ks": log_b, "ks_digits": digits}
+
+
+def _moduli_of_ciphertexts(literal: Literal) -> Iterator[Literal]:
+    """The literal with each q that is worth trying: Q_ks, and if it is less the 2N that a rotation
+    rounds to. They cost the same."""
+    for q in sorted({literal["Q_ks"], min(literal["Q_ks"], 2 * literal["N"])}):
+        yield {**literal, "q": q}
 
 
 def _rotations(request: Request, progress: Progress | None) -> Iterator[Literal]:
@@ -402,28 +420,36 @@ def search(
             return size, price.flops
         return (price.flops if request.objective == "throughput" else price.latency_us), size
 
-    candidates = []
-    for rotation in _rotations(request, progress):
-        if not _reachable(rotation, request):
-            continue
-        log_q_ks = rotation["Q_ks"].bit_length() - 1
-        for key_switch in _key_switches(log_q_ks, rotation["N"]):
-            literal = {**rotation, **key_switch}
-            price = cost(literal)
+    def priced(rotation: Literal, without: Cost) -> Iterator[tuple[tuple[float, float], Literal]]:
+        """All key switchings of a rotation, by their rank."""
+        for key_switch in _key_switches(rotation["Q_ks"].bit_length() - 1):
+            price = _with_key_switch(without, rotation, key_switch)
             if (
                 price.key_switch_bytes <= request.max_key_switch_mb * 1e6
                 and price.key_switch_bytes + price.rotation_bytes <= request.max_key_mb * 1e6
             ):
-                candidates.append((order(price), literal))
-    candidates.sort(key=lambda entry: entry[0])
+                yield order(price), {**rotation, **key_switch}
 
+    # No set is cheaper than its rotation alone, so key switchings are tried as far as needed.
+    rotations = [(each, _rotation_cost(each)) for each in _rotations(request, progress)]
+    rotations.sort(key=lambda entry: order(entry[1]))
+    candidates: list[tuple[tuple[float, float], int, Literal]] = []
+    number = count()  # literals have no order
     found: list[tuple[tuple[Any, ...], Candidate]] = []
-    for rank, literal in candidates:
-        if len(found) >= top and rank > found[-1][0][:2]:
-            break
-        evaluation = evaluate(literal)
-        if evaluation.failure_log2 <= request.failure_log2:
-            key = (*rank, round(evaluation.failure_log2), literal["Q"])
-            found.append((key, Candidate(literal, cost(literal), evaluation)))
+    for index in range(len(rotations) + 1):
+        least = order(rotations[index][1]) if index < len(rotations) else (math.inf, math.inf)
+        while candidates and candidates[0][0] <= least:
+            rank, _, literal = heappop(candidates)
+            if len(found) >= top and rank > found[-1][0][:2]:
+                found.sort(key=lambda entry: entry[0])
+                return [candidate for _, candidate in found[:top]]
+            evaluated = [(evaluate(each), each) for each in _moduli_of_ciphertexts(literal)]
+            evaluation, literal = min(evaluated, key=lambda each: each[0].failure_log2)
+            if evaluation.failure_log2 <= request.failure_log2:
+                key = (*rank, round(evaluation.failure_log2), literal["Q"])
+                found.append((key, Candidate(literal, cost(literal), evaluation)))
+        if index < len(rotations) and _reachable(rotations[index][0], request):
+            for rank, literal in priced(*rotations[index]):
+                heappush(candidates, (rank, next(number), literal))
     found.sort(key=lambda entry: entry[0])
     return [candidate for _, candidate in found[:top]]

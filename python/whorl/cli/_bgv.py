@@ -97,6 +97,7 @@ BGV = Scheme(
         *("rotate", "swap_rows", "inner_sum", "square", "mod_switch", "shrink"),
         *("sum", "mean", "dot"),
     ),
+    operators="+ - * @ **",
     division="values are integers modulo t: multiply by the inverse, pow(d, -1, t) in Python, if d "
     "has one, or divide what is decrypted",
     keygen=_keygen,

@@ -149,6 +149,7 @@ BINFHE = Scheme(
         *("nand", "nor", "xor", "xnor", "majority", "and3", "or3", "and4", "or4"),
         *("mux", "bootstrap", "add", "sub", "with_range", "eval_floor", "eval_sign"),
     ),
+    operators="& | ^ ~ + - *",
     circuits={"eval_decomp": _digit},
     division="messages are integers: look the quotient up, as by --lut 'x // 2'",
     keygen=_keygen,

@@ -219,6 +219,7 @@ CKKS = Scheme(
         *("rotate", "conjugate", "sum", "mean", "dot", "replicate", "square", "inverse"),
         *("rescale", "lower", "bootstrap"),
     ),
+    operators="+ - * / @ **",
     circuits={
         **{name: _by_sign(name, 1) for name in ("sign", "absolute", "relu")},
         **{name: _by_sign(name, 2) for name in ("greater", "maximum", "minimum")},

@@ -62,7 +62,7 @@ def keygen(
         parameters, request = chosen.keygen(chosen, allow_insecure, **options)
         client = chosen.part("Client")(parameters)
         # Asked for before the long part.
-        phrase = _passphrase.read(passphrase_file, True, allow_readable_by_others)
+        phrase = _passphrase.new(passphrase_file, allow_readable_by_others)
         evaluation = client.evaluation_keys(threads=threads, progress=True, **request)
         with bar("writing"):
             client.save(new_secret.temporary, phrase)
@@ -106,7 +106,8 @@ def encrypt(
             *(chosen.part("Client"), of_secret, passphrase_file),
             *(allow_insecure, allow_readable_by_others),
         )
-        with bar("encrypting"):
+        alone = messages[0] if len(messages) == 1 and _values.is_named_so(Path(messages[0])) else ""
+        with bar("encrypting"), files.about(alone):
             encrypted = chosen.encrypt(chosen, client, values, **options)
             encrypted.save(new.temporary)
         new.commit()
@@ -150,9 +151,10 @@ def evaluate(
         job = _Job(_unnamed(what), work) if work else _expression(chosen, what, header)
         for path in job.paths:
             _frames.check(_frames.read(path), chosen.ciphertexts, of_keys)
-        evaluation = chosen.part("EvaluationKeys").load(
-            keys, allow_insecure, expect_key=of_keys.key.hex()
-        )
+        with files.about(keys):
+            evaluation = chosen.part("EvaluationKeys").load(
+                keys, allow_insecure, expect_key=of_keys.key.hex()
+            )
         with bar("preparing keys"):
             server = chosen.server(chosen, evaluation, device, threads, **of_server)
         # Whatever has become of the files since their headers were read.
@@ -223,15 +225,16 @@ def _load(
 ) -> Any:
     """Ciphertexts that have the parameters and the key of `like`."""
     max_bytes, max_count, max_expanded_bytes = limits
-    return scheme.part("Ciphertexts").load(
-        path,
-        allow_insecure,
-        max_bytes,
-        max_count=max_count,
-        max_expanded_bytes=max_expanded_bytes,
-        expect_parameters=like.parameters,
-        expect_key=like.key_id,
-    )
+    with files.about(path):
+        return scheme.part("Ciphertexts").load(
+            path,
+            allow_insecure,
+            max_bytes,
+            max_count=max_count,
+            max_expanded_bytes=max_expanded_bytes,
+            expect_parameters=like.parameters,
+            expect_key=like.key_id,
+        )
 
 
 def _about(array: Any) -> str:
@@ -283,7 +286,7 @@ def _expression(scheme: Scheme, what: list[str], header: bool) -> _Job:
         if name in names:
             raise ValueError(f"{name} is given twice")
         names[name] = Path(path)
-    used = _expressions.names_of(text, scheme.calls)
+    used = _expressions.names_of(text, scheme.calls, scheme.offers)
     for name in sorted(used ^ set(names)):
         raise ValueError(
             f"{name} is in '{text}', but no {name}=FILE is given"
@@ -307,7 +310,7 @@ def _expression(scheme: Scheme, what: list[str], header: bool) -> _Job:
     def work(server: Any, arrays: list[Any]) -> Any:
         uploaded = {name: server.upload(each) for name, each in zip(encrypted, arrays, strict=True)}
         result = _expressions.evaluate(
-            text, {**values, **uploaded}, scheme.bound(server), scheme.integers
+            *(text, {**values, **uploaded}, scheme.bound(server), scheme.offers, scheme.integers)
         )
         if isinstance(result, tuple):  # a mean: total and number of values
             result, count = result
@@ -358,5 +361,5 @@ def register(app: typer.Typer, schemes: Schemes) -> None:
     """Adds the four commands for these schemes."""
     app.command("keygen")(schemes.command(keygen, "keygen"))
     app.command("encrypt", context_settings=files.DASHES)(schemes.command(encrypt, "encrypt"))
-    app.command("eval")(schemes.command(evaluate, "work", "server"))
+    app.command("eval", epilog=schemes.offers)(schemes.command(evaluate, "work", "server"))
     app.command("decrypt")(schemes.command(decrypt, "decrypt"))

@@ -54,20 +54,25 @@ def _power(base: Any, exponent: Any) -> Any:
     return base**exponent
 
 
-def _binary(operate: Callable[[Any, Any], Any], a: Any, b: Any, functions: Functions) -> Any:
+_NO_OPERATOR = ("unsupported operand type", "bad operand type", "not supported between")
+"""What Python says of operands that do not have an operator."""
+
+
+def _operate(
+    operate: Callable[..., Any], operands: list[Any], functions: Functions, offers: str
+) -> Any:
     try:
-        return operate(a, b)
+        return operate(*operands)
     except TypeError as error:
         if operate is operator.truediv and "inverse" in functions:
             raise ValueError(
                 "nothing is divided by ciphertexts: in place of x / y write "
                 "x * inverse(y, low, high, error)"
             ) from None
-        if "unsupported operand" not in str(error):
+        if not any(said in str(error) for said in _NO_OPERATOR):
             raise
         raise ValueError(
-            "these ciphertexts do not have this operator; there are the functions "
-            f"{', '.join(functions)}"
+            f"these ciphertexts do not have this operator; there are {offers}"
         ) from None
 
 
@@ -83,14 +88,17 @@ def _call(name: str, function: Callable[..., Any], given: list[Any]) -> Any:
     return function(*given)
 
 
-def _value(node: ast.expr, names: Names, functions: Functions) -> Any:
+def _value(node: ast.expr, names: Names, functions: Functions, offers: str = "") -> Any:
     def value(part: ast.expr) -> Any:
-        found = _value(part, names, functions)
+        found = _value(part, names, functions, offers)
         if isinstance(found, tuple):
             raise ValueError(
                 f"'{_source(part)}' gives two values, so it must be the whole expression"
             )
         return found
+
+    def operate(operation: Callable[..., Any], *parts: ast.expr) -> Any:
+        return _operate(operation, [value(part) for part in parts], functions, offers)
 
     match node:
         case ast.Constant(value=int() | float() | complex() as number):
@@ -98,13 +106,13 @@ def _value(node: ast.expr, names: Names, functions: Functions) -> Any:
         case ast.Name(id=name) if name in names:
             return names[name]
         case ast.BinOp(left=left, op=ast.Pow(), right=right):
-            return _power(value(left), value(right))
+            return operate(_power, left, right)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
-            return _binary(_BINARY[type(op)], value(left), value(right), functions)
+            return operate(_BINARY[type(op)], left, right)
         case ast.UnaryOp(op=unary, operand=operand) if type(unary) in _UNARY:
-            return _UNARY[type(unary)](value(operand))
+            return operate(_UNARY[type(unary)], operand)
         case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARE:
-            return _COMPARE[type(op)](value(left), value(right))
+            return operate(_COMPARE[type(op)], left, right)
         case ast.IfExp(test=test, body=body, orelse=orelse):
             return value(body) if value(test) else value(orelse)
         case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in functions:
@@ -174,9 +182,9 @@ def table(text: str, p: int, p_out: int) -> list[int]:
         raise _wrong(text, "--lut '{}'", error) from None
 
 
-def names_of(text: str, functions: Collection[str]) -> set[str]:
+def names_of(text: str, functions: Collection[str], offers: str) -> set[str]:
     """The names in an expression except functions. `ValueError` if it is not an expression, or
-    calls others."""
+    calls others; it says what an expression `offers`."""
     try:
         nodes = list(ast.walk(_parse(text, False)))
     except _WRONG as error:
@@ -185,8 +193,7 @@ def names_of(text: str, functions: Collection[str]) -> set[str]:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             name = node.func.id
             if name not in functions:
-                known = ", ".join(functions)
-                raise ValueError(f"'{text}': {name} is no function here; there are {known}")
+                raise ValueError(f"'{text}': {name} is no function here; there are {offers}")
     return {node.id for node in nodes if isinstance(node, ast.Name)} - set(functions)
 
 
@@ -217,13 +224,16 @@ def check_division(text: str, division: str) -> None:
             raise ValueError(f"'{text}': there is no / here, since {division}")
 
 
-def evaluate(text: str, names: Names, functions: Functions, integers: bool = True) -> Any:
+def evaluate(
+    text: str, names: Names, functions: Functions, offers: str, integers: bool = True
+) -> Any:
     """The value of an expression: numbers, `names`, Python's operators on them, `functions`.
 
     With `integers` numbers must be integers. Nothing else is run. `ValueError` for anything else,
-    and for an operator that the objects behind the names do not have.
+    and for an operator that the objects behind the names do not have; it says what an expression
+    `offers`.
     """
     try:
-        return _value(_parse(text, integers), names, functions)
+        return _value(_parse(text, integers), names, functions, offers)
     except _WRONG as error:
         raise _wrong(text, "'{}'", error) from None

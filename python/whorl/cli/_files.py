@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from .._core.progress import bar
+from ..errors import Error
 from . import _passphrase
 from ._completion import files
 from ._frames import Header
@@ -83,6 +86,18 @@ DASHES = {"ignore_unknown_options": True}
 """Settings of a command to which -5 is a message. It refuses unknown options itself."""
 
 
+@contextmanager
+def about(path: Path | str) -> Iterator[None]:
+    """Errors name the file; an empty path is none."""
+    try:
+        yield
+    except Error as error:
+        name = str(path)
+        if not name or str(error).startswith(name):
+            raise
+        raise type(error)(f"{name}: {error}") from error
+
+
 def open_client(
     client: Any,
     header: Header,
@@ -92,7 +107,7 @@ def open_client(
 ) -> Any:
     """The client of that class in the file that had this header."""
     phrase = _passphrase.read(passphrase_file, False, allow_readable_by_others)
-    with bar("opening the secret key"):
+    with bar("opening the secret key"), about(header.path):
         return client.load(
             header.path,
             phrase,

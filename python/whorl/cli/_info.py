@@ -38,12 +38,12 @@ def _cpu() -> tuple[str, list[str]]:
     return model, [feature for feature in _SIMD if feature in features]
 
 
-def _devices() -> list[tuple[str, str]]:
-    """The device that a server takes by default, and why; then every device."""
+def device_rows(option: str | None = None) -> list[tuple[str, str]]:
+    """The device that a server takes by default or by --device, and why; then every device."""
     found = devices()
-    wanted = os.environ.get("WHORL_DEVICE", "")
+    wanted = option or os.environ.get("WHORL_DEVICE", "")
     if wanted:
-        reason = f"WHORL_DEVICE={wanted}"
+        reason = f"--device {wanted}" if option else f"WHORL_DEVICE={wanted}"
     elif any(device.usable for device in found if device.name.startswith("cuda")):
         reason = "best found: a GPU that can be used goes before the CPU"
     else:
@@ -173,6 +173,6 @@ def info(
             ("features", " ".join(features) or "unknown"),
             ("SIMD used", cpu_target()),
             ("cores", str(len(os.sched_getaffinity(0)))),
-            *_devices(),
+            *device_rows(),
         ]
     )

@@ -8,34 +8,36 @@ import resource
 import sys
 import warnings
 from contextlib import suppress
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import typer
 
 from .. import __version__
 from ..errors import Error
-from . import _bench, _bench_bgv, _bench_ckks, _demo, _info, _interrupt, _params, _rtl
+from . import _bench, _bench_bgv, _bench_ckks, _demo, _doctor, _info, _interrupt, _params, _rtl
 from ._bgv import BGV
 from ._binfhe import BINFHE
 from ._ckks import CKKS
 from ._messages import in_options
-from ._output import err
+from ._output import err, warn
 from ._scheme import register
 
 app = typer.Typer(
     name="whorl",
     help="Compute on encrypted data: Boolean gates, look-up tables, exact and approximate vectors.",
     no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
 
 register(app, [BINFHE, BGV, CKKS])
 app.add_typer(_params.app, name="params")
+app.command("doctor")(_doctor.doctor)
 app.command("info")(_info.info)
 _bench.app.command("bgv")(_bench_bgv.bgv)
 _bench.app.command("ckks")(_bench_ckks.ckks)
 app.add_typer(_bench.app, name="bench")
-app.command("demo")(_demo.demo)
+app.command("demo", context_settings=_demo.SETTINGS)(_demo.demo)
 app.add_typer(_rtl.app, name="rtl")
 
 
@@ -59,10 +61,6 @@ def _fail(message: str, code: int) -> int:
     return code
 
 
-def _warn(message: str) -> None:
-    err.print(f"whorl: warning: {' '.join(message.split())}", markup=False, style="yellow")
-
-
 def _discard_output() -> None:
     """Otherwise Python would try at exit to write the output that is left, and complain."""
     with suppress(OSError, ValueError):
@@ -75,7 +73,7 @@ def run() -> NoReturn:
     """What `whorl.cli.main` does after the imports."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="surrogateescape")  # names of files need not be UTF-8
-    warnings.showwarning = lambda message, *_, **__: _warn(str(message))
+    warnings.showwarning = lambda message, *_, **__: warn(str(message))
     _, hard = resource.getrlimit(resource.RLIMIT_CORE)
     # A core dump would have a passphrase in it, or what was decrypted.
     resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
@@ -92,12 +90,16 @@ def run() -> NoReturn:
 
 def _status() -> int:
     """Runs the command, tells of a failure, and gives the exit status."""
+    code: Any = 0
     try:
         code = app(prog_name="whorl", standalone_mode=False)
         sys.stdout.flush()
-    except BrokenPipeError:
+    except BrokenPipeError:  # whoever reads the output has seen enough of it
         _discard_output()
-        return 1
+    except SystemExit as error:  # what Typer and rich make of the same
+        if not isinstance(error.__context__, BrokenPipeError):
+            raise
+        _discard_output()
     except Error as error:
         return _fail(f"{type(error).__name__}: {in_options(str(error))}", 1)
     except OSError as error:

@@ -8,9 +8,29 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
+
+class _Output(Console):
+    """Standard output; rich itself would end the process, with status 1."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
+class _Errors(Console):
+    """Standard error; work goes on if nobody reads it."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+
+
 # What goes to a file or a pipe is not folded to a width.
-out = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 1000)
-err = Console(stderr=True, highlight=False, soft_wrap=True)
+out = _Output(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 1000)
+err = _Errors(stderr=True, highlight=False, soft_wrap=True)
+
+
+def warn(message: str) -> None:
+    """Prints a warning."""
+    err.print(f"whorl: warning: {' '.join(message.split())}", markup=False, style="yellow")
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -218,7 +218,10 @@ def search(
     top: Annotated[int, typer.Option(min=1, help="Sets to show.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="One literal a line.")] = False,
 ) -> None:
-    """Search for the cheapest sets that reach a failure probability and a security."""
+    """Search for the cheapest sets that reach a failure probability and a security.
+
+    This takes 10 to 30 seconds.
+    """
     from .._core import search as _search
 
     request = _search.Request(
@@ -231,7 +234,7 @@ def search(
         rotation=rotation,
         max_key_mb=max_key_mb,
     )
-    with bar("searching") as report:
+    with bar("searching, 10 to 30 s") as report:
         found = _search.search(request, top, report)
     if not found:
         raise ValueError("no set meets the request")

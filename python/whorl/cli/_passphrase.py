@@ -8,9 +8,25 @@ import stat
 import sys
 from pathlib import Path
 
+from .._core.shown import counted
+from ._output import warn
+
 VARIABLE = "WHORL_PASSPHRASE"
+SHORT = 12
+"""Characters, below which a new passphrase is warned about."""
 LONGEST = 1 << 16
 """Bytes of a passphrase in a file."""
+
+
+def new(file: Path | None, allow_readable_by_others: bool = False) -> str | bytes:
+    """A passphrase for a new key, as `read` gives it, with a warning if it is short."""
+    phrase = read(file, True, allow_readable_by_others)
+    if len(phrase) < SHORT:
+        warn(
+            f"the passphrase has {counted(len(phrase), 'character')}: who gets the secret key's "
+            f"file can try all that are so short; take {SHORT} characters or more"
+        )
+    return phrase
 
 
 def read(file: Path | None, confirm: bool, allow_readable_by_others: bool = False) -> str | bytes:

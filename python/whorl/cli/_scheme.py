@@ -46,6 +46,8 @@ class Scheme:
     """Type of its files of secret keys. Without it there is no keygen, encrypt and decrypt."""
     functions: Sequence[str] = ()
     """Methods of `Server` that expressions may call."""
+    operators: str = ""
+    """Operators of its arrays, as messages list them."""
     circuits: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     """(server, …): what else they may call, each by its name."""
     integers: bool = True
@@ -72,6 +74,12 @@ class Scheme:
         """Names of all that expressions may call."""
         return [*self.functions, *self.circuits]
 
+    @property
+    def offers(self) -> str:
+        """What there is for expressions, for messages."""
+        operators = f"the operators {self.operators} and " * bool(self.operators)
+        return f"{operators}the functions {', '.join(self.calls)}"
+
     def bound(self, server: Any) -> dict[str, Callable[..., Any]]:
         """The same, to be called with what stands in the expression."""
         return {
@@ -94,6 +102,12 @@ class Schemes:
 
     def __init__(self, schemes: Sequence[Scheme]) -> None:
         self._schemes = schemes
+
+    @property
+    def offers(self) -> str:
+        """What there is for expressions, for the help of `eval`."""
+        each = (f"Of {scheme.name}: {scheme.offers}." for scheme in self._schemes)
+        return "\n\n".join(("In expressions there are:", *each))
 
     def named(self, name: str) -> Scheme:
         """The scheme of that name; `ValueError` if there is none that makes keys."""

@@ -16,7 +16,7 @@ import whorl
 from cli_support import CLI, KEYGEN, PHRASE, SET, Here, Shell, write_phrase
 from support import ROOT
 from whorl.binfhe import _gates
-from whorl.cli import _expressions, _records
+from whorl.cli import _demo, _expressions, _records
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,9 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
 def test_the_sessions_of_the_documentation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WHORL_PASSPHRASE", "correct horse")
     text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
-    sessions = re.findall(r"^```sh\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)[:3]
+    sessions = re.findall(r"^```sh\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    first, *sessions = sessions[:4]
+    assert "whorl doctor" in first and "whorl demo" in first
     for number, session in enumerate(sessions):
         (tmp_path / str(number)).mkdir()
         shell = Here(tmp_path / str(number))
@@ -412,10 +414,40 @@ def test_search_from_the_command_line(shell: Shell) -> None:
     assert "no set" in shell("params", "search", "-p", "1024", "--padding", code=2)
 
 
-def test_demo_without_the_source_tree(tmp_path: Path) -> None:
-    shown = Shell(tmp_path)("demo", "--built-in")
-    assert shown.count(" + ") == 4
-    assert "gates in" in shown
+def test_demo_gives_its_options_to_the_application(tmp_path: Path) -> None:
+    (tmp_path / "include" / "whorl").mkdir(parents=True)
+    for name in ("one", "two"):
+        (tmp_path / "apps" / name).mkdir(parents=True)
+        program = (
+            f'"""Tells {name}."""\nimport sys\nprint(sys.argv[1:])\nsys.exit(len(sys.argv) - 1)'
+        )
+        (tmp_path / "apps" / name / "run.py").write_text(program)
+    shell = Shell(tmp_path)
+    said = shell("demo", "one").splitlines()
+    assert said == ["[]", "", "Other applications", "  whorl demo two        Tells two."]
+    command = [sys.executable, "-m", "whorl", "demo", "one"]
+    for options in (["--", "--help", "-n", "3"], ["--rows", "-5"], ["--", "a", "--", "--list"]):
+        done = subprocess.run(
+            [*command, *options],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(Path(whorl.__file__).parent.parent)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        passed = options[options[0] == "--" :]
+        assert (done.stdout, done.returncode) == (f"{passed}\n", len(passed)), done.stderr
+
+
+def test_demo_without_the_source_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The build puts the applications into the package."""
+    package = tmp_path / "whorl"
+    (package / "_apps" / "tree").mkdir(parents=True)
+    script = package / "_apps" / "tree" / "run.py"
+    script.touch()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(_demo, "__file__", str(package / "cli" / "_demo.py"))
+    assert _demo._applications() == {"tree": script}
 
 
 def test_demo_lists_the_applications() -> None:

@@ -65,7 +65,18 @@ def shells(tmp_path_factory: pytest.TempPathFactory) -> Shells:
     [
         (
             "whorl ",
-            ["keygen", "encrypt", "eval", "decrypt", "params", "info", "bench", "demo", "rtl"],
+            [
+                "keygen",
+                "encrypt",
+                "eval",
+                "decrypt",
+                "params",
+                "info",
+                "bench",
+                "demo",
+                "doctor",
+                "rtl",
+            ],
         ),
         ("whorl de", ["decrypt", "demo"]),
         ("whorl bench k", ["keygen"]),

@@ -279,22 +279,42 @@ def test_no_core_is_dumped() -> None:
         ("<&- >&- 2>&-", 0, ""),
         (">/dev/full", 1, "whorl: system: No space left on device\n"),
         ("| true", 0, ""),
+        ("2>&1 >/dev/null | true", 0, ""),
     ],
 )
 def test_standard_streams(keyed: Shell, redirection: str, status: int, errors: str) -> None:
-    command = f'"$0" -c "$1" encrypt 1 -o c {" ".join(PHRASE)} {redirection}'
-    done = subprocess.run(
-        ["bash", "-c", command, sys.executable, CLI],
-        cwd=keyed.folder,
+    done = in_bash(keyed.folder, f"encrypt 1 -o c {' '.join(PHRASE)} {redirection}")
+    assert (done.returncode, done.stderr) == (status, errors)
+    # No stream's number was given to the file, nothing was written into it.
+    assert "ciphertexts" in keyed("info", "c")
+    assert keyed("decrypt", "c", *PHRASE) == "1\n"
+
+
+@pytest.mark.parametrize("command", ["params list", "params list --json", "--help"])
+def test_a_reader_that_has_seen_enough(tmp_path: Path, command: str) -> None:
+    done = in_bash(tmp_path, f"{command} | head -n 1; echo ${{PIPESTATUS[0]}}")
+    first, status = done.stdout.splitlines()
+    assert (status, done.stderr) == ("0", "") and (command == "--help" or first)
+
+
+@pytest.mark.parametrize("options", ["", " --json"])
+def test_a_reader_that_goes_away_does_not_make_a_result_right(tmp_path: Path, options: str) -> None:
+    wrong = "import whorl.cli._doctor as m; m._CHECKS = {'gate': ('toy', lambda device: False)}"
+    command = f"doctor --device cpu{options} | true; echo ${{PIPESTATUS[0]}}"
+    done = in_bash(tmp_path, command, wrong)
+    assert (done.stdout, done.stderr) == ("1\n", "")
+
+
+def in_bash(folder: Path, command: str, before: str = "") -> subprocess.CompletedProcess[str]:
+    """`whorl COMMAND` with what bash adds to it, after Python's statements `before`."""
+    return subprocess.run(
+        ["bash", "-c", f'"$0" -c "$1" {command}', sys.executable, f"{before}\n{CLI}"],
+        cwd=folder,
         env={**os.environ, "PYTHONPATH": str(Path(whorl.__file__).parent.parent)},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stderr) == (status, errors)
-    # No stream's number was given to the file, nothing was written into it.
-    assert "ciphertexts" in keyed("info", "c")
-    assert keyed("decrypt", "c", *PHRASE) == "1\n"
 
 
 # ---- secrets are for their owner
@@ -405,6 +425,19 @@ def test_a_passphrase_of_the_environment_may_be_no_text(monkeypatch: pytest.Monk
     assert _passphrase.read(None, confirm=False) == b"\xff horse"
 
 
+@pytest.mark.parametrize(("phrase", "warned"), [(b"abc", True), (b"x" * 12, False)])
+def test_a_short_passphrase_is_warned_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, phrase: bytes, warned: bool
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(_passphrase, "warn", said.append)
+    here = Here(tmp_path)
+    write_phrase(tmp_path, phrase)
+    here(*KEYGEN)
+    here("encrypt", "1", "-o", "c", *PHRASE)  # the key is there already
+    assert [text[:31] for text in said] == ["the passphrase has 3 characters"] * warned
+
+
 def test_a_file_that_is_no_passphrase(shell: Shell) -> None:
     write_phrase(shell.folder, b"x" * ((1 << 16) + 1))
     assert "this is no passphrase" in shell(*KEYGEN, code=2)
@@ -504,13 +537,44 @@ def test_outputs_do_not_replace_what_is_used(keyed: Shell) -> None:
     assert keyed("decrypt", "x", *PHRASE) == "1\n"
 
 
+def test_errors_name_the_file(keyed: Shell) -> None:
+    keyed(*KEYGEN, "--force", "--overwrite-secret")
+    keyed("encrypt", "1", "-o", "x", *PHRASE)
+    (keyed.folder / "big.csv").write_text("1,2\n3,7\n")
+    wrong = keyed("encrypt", "big.csv", "-o", "y", *PHRASE, code=1)
+    assert (
+        wrong
+        == "whorl: EncodingError: big.csv: messages: value 7 at index (1, 1) is not below p = 4\n"
+    )
+    phrase = keyed.folder / "other"
+    phrase.touch(0o600)
+    phrase.write_text("wrong horse")
+    other = ("--passphrase-file", "other", "--allow-insecure")
+    assert keyed("decrypt", "x", *other, code=1).startswith(
+        "whorl: PassphraseError: secret.whorl: "
+    )
+    asked = keyed("decrypt", "x", *PHRASE[:2], code=1)
+    assert asked.startswith("whorl: ParameterError: secret.whorl: openfhe_1_5/TOY: ")
+    asked = keyed("eval", "x & x", "x=x", "-o", "y", code=1)
+    assert asked.startswith("whorl: ParameterError: keys.whorl: openfhe_1_5/TOY: ")
+    asked = keyed("encrypt", "7", "-o", "y", *PHRASE, code=1)
+    assert asked.startswith("whorl: EncodingError: messages: ")
+
+
 def test_expressions_say_what_is_wrong(keyed: Shell) -> None:
     keyed(*KEYGEN, "--force", "--overwrite-secret")
     keyed("encrypt", "1", "-o", "x", *PHRASE)
     use = ("x=x", "-o", "y", "--allow-insecure")
     assert "nand takes 2 inputs, not 1" in keyed("eval", "nand(x)", *use, code=2)
     message = keyed("eval", "x @ x", *use, code=2)
-    assert "do not have this operator; there are the functions nand" in message
+    assert (
+        "do not have this operator; there are the operators & | ^ ~ + - * and the functions nand"
+        in message
+    )
+    for expression in ("x ** 2", "~x @ x"):
+        assert "there are the operators & | ^" in keyed("eval", expression, *use, code=2)
+    shown = keyed("eval", "-h")
+    assert "Of bgv: the operators + - * @ ** and the functions" in " ".join(shown.split())
     message = keyed("eval", "nand(add(x, x), x)", *use, code=1)
     assert "nand takes bits, but input 0 may be as large as 2" in message
 

@@ -71,7 +71,11 @@ def test_expressions_on_vectors(shell: Here, text: str, expected: list[int]) -> 
         (("0*3**64**64**64*x", "x=x.whorl"), 2, "exponent"),
         (("x" + "+x" * 20_000, "x=x.whorl"), 2, "x"),
         (("x +", "x=x.whorl"), 2, "'x +' is not an expression: invalid syntax\n"),
-        (("nand(x)", "x=x.whorl"), 2, "nand is no function here; there are rotate, swap_rows"),
+        (
+            ("nand(x)", "x=x.whorl"),
+            2,
+            "nand is no function here; there are the operators + - * @ ** and the functions rotate",
+        ),
         (("rotate(3, 1) + 0*x", "x=x.whorl"), 2, "ciphertexts are needed, not int"),
         (("3 + 0*2", "x=x.whorl"), 2, "not in"),
         (("x if 0 else 3", "x=x.whorl"), 2, "is 3"),
