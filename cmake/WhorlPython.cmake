@@ -58,3 +58,9 @@ foreach(part server client)
 endforeach()
 whorl_add_stubs(_server "" bgv binfhe ckks rtl)
 whorl_add_stubs(_client _server bgv binfhe ckks)
+
+# The command `whorl demo` runs the applications, as processes. In wheels they come with the front.
+if(WHORL_PYTHON_PACKAGE STREQUAL "whorl")
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/apps/" DESTINATION whorl/_apps COMPONENT python
+          PATTERN __pycache__ EXCLUDE)
+endif()
