@@ -4,7 +4,7 @@ export WHORL_BUILD ?= build/make
 export WHORL_JOBS ?= $(shell nproc)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-lookup demo-logistic demo-rtl demo-sign test test-full test-gpu gpu-bundle tune-gpu bench lint format clean
+.PHONY: help setup demo demo-lookup demo-logistic demo-rtl demo-sign test test-full test-gpu gpu-bundle tune-gpu bench wheel lint format clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,6 +54,10 @@ tune-gpu:  ## which numbers of the CUDA kernels are fastest on this machine's GP
 bench:  ## milliseconds a gate and gates a second on this machine
 	@tools/setup.sh demo
 	@$(WHORL_VENV)/bin/whorl bench gates
+
+wheel:  ## wheels for CPUs in build/wheels, tried in clean environments; uploads nothing
+	@tools/setup.sh demo
+	@tools/wheel/build.sh
 
 lint: setup  ## formatting, clang-tidy, ruff, mypy, includes, comments, commits
 	@tools/lint.sh

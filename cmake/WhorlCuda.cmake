@@ -7,6 +7,7 @@ set_property(CACHE WHORL_CUDA PROPERTY STRINGS AUTO ON OFF)
 # 90a-real serves the H100 and H200 alone; PTX of 90a would serve nothing else, that of 90 does.
 set(WHORL_CUDA_ARCHITECTURES 80-real 89-real 90a-real 100-real 90-virtual
     CACHE STRING "GPU architectures, as CMAKE_CUDA_ARCHITECTURES takes them")
+option(WHORL_CUDA_LIBRARY "Build the CUDA backend as libwhorl_cuda.so, which is loaded at run time" OFF)
 option(WHORL_CUDA_LINES "Name the lines of kernels for profilers and compute-sanitizer" OFF)
 
 set(whorl_cuda OFF)
@@ -69,10 +70,13 @@ function(whorl_add_cuda target)
        "${PROJECT_SOURCE_DIR}/src/backend/cuda/*.cpp")
   include(WhorlCudaInstances)
   list(APPEND sources ${whorl_cuda_instances})
+  if(NOT WHORL_CUDA_LIBRARY)
+    list(FILTER sources EXCLUDE REGEX "/cuda/library\\.cpp$")
+    # No other source is told of CUDA, so that none is compiled again when CUDA comes or goes.
+    set_source_files_properties("${PROJECT_SOURCE_DIR}/src/backend/devices.cpp"
+                                PROPERTIES COMPILE_DEFINITIONS WHORL_CUDA=1)
+  endif()
   target_sources(${target} PRIVATE ${sources})
-  # No other source is told of CUDA, so that none is compiled again when CUDA comes or goes.
-  set_source_files_properties("${PROJECT_SOURCE_DIR}/src/backend/devices.cpp"
-                              PROPERTIES COMPILE_DEFINITIONS WHORL_CUDA=1)
   list(FILTER sources INCLUDE REGEX "\\.cpp$")
   list(TRANSFORM CUDAToolkit_INCLUDE_DIRS PREPEND -isystem OUTPUT_VARIABLE headers)
   set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS "${headers}")

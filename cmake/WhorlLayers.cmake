@@ -3,7 +3,9 @@
 set(whorl_layers math ring backend run lattice schemes circuits io)
 
 # Public headers that belong to no layer, and what each layer adds to them.
-set(whorl_public_base common.h counters.h devices.h error.h ring_costs.h ring_keys.h rows.h rtl.h session.h version.h word_array.h)
+set(whorl_public_base
+    common.h counters.h device_library.h devices.h error.h ring_costs.h ring_keys.h rows.h rtl.h
+    session.h version.h word_array.h)
 set(whorl_public_schemes bgv bgv.h binfhe binfhe.h ckks ckks.h ring_parameters.h ring_server.h
                          secret_key.h)
 set(whorl_public_circuits circuits)
@@ -69,6 +71,42 @@ foreach(layer IN LISTS whorl_layers)
   list(APPEND whorl_built_layers ${layer})
 endforeach()
 
-if(whorl_cuda)
+# What a library of devices and who loads it must have in common: C++ types go across.
+file(GLOB whorl_shared_headers "${PROJECT_SOURCE_DIR}/src/backend/contract/*.h"
+     "${PROJECT_SOURCE_DIR}/src/math/*.h" "${PROJECT_SOURCE_DIR}/src/ring/*.h"
+     "${PROJECT_SOURCE_DIR}/include/whorl/*.h")
+set(whorl_digests "")
+foreach(header IN LISTS whorl_shared_headers)
+  file(SHA256 "${header}" digest)
+  string(APPEND whorl_digests ${digest})
+endforeach()
+string(SHA256 whorl_digest "${whorl_digests}")
+string(SUBSTRING "${whorl_digest}" 0 12 whorl_digest)
+set(whorl_device_library_version "${PROJECT_VERSION} (${whorl_digest})")
+set_source_files_properties(
+  "${PROJECT_SOURCE_DIR}/src/backend/device_library.cpp"
+  "${PROJECT_SOURCE_DIR}/src/backend/cuda/library.cpp"
+  PROPERTIES COMPILE_DEFINITIONS
+             "WHORL_DEVICE_LIBRARY_VERSION=\"${whorl_device_library_version}\"")
+
+if(whorl_cuda AND NOT WHORL_CUDA_LIBRARY)
   whorl_add_cuda(whorl_backend)
+elseif(whorl_cuda)
+  # The rest is built as without CUDA.
+  set(whorl_cuda OFF)
+  add_library(whorl_cuda MODULE)
+  foreach(layer IN ITEMS math ring backend)
+    target_sources(whorl_cuda PRIVATE $<TARGET_OBJECTS:whorl_${layer}>)
+  endforeach()
+  whorl_add_cuda(whorl_cuda)
+  whorl_target_flags(whorl_cuda)
+  set_target_properties(whorl_cuda PROPERTIES DEFINE_SYMBOL "") # the same objects as without
+  target_include_directories(whorl_cuda PRIVATE "${PROJECT_BINARY_DIR}/layers/backend")
+  target_link_libraries(whorl_cuda PRIVATE PkgConfig::whorl_hwy PkgConfig::whorl_sodium
+                                           Threads::Threads ${CMAKE_DL_LIBS} $<LINK_ONLY:CUDA::cudart_static>)
+  set(whorl_map "${PROJECT_SOURCE_DIR}/cmake/whorl_cuda.map")
+  set_target_properties(whorl_cuda PROPERTIES LINK_DEPENDS "${whorl_map}")
+  target_link_options(whorl_cuda PRIVATE -Wl,--no-undefined -Wl,--gc-sections
+                                         "-Wl,--version-script=${whorl_map}")
+  install(TARGETS whorl_cuda LIBRARY DESTINATION whorl_cuda13 COMPONENT cuda13)
 endif()

@@ -44,7 +44,7 @@ function(whorl_add_stubs name other)
     OUTPUT "${whorl_package}/${name}/__init__.pyi" ${stubs} OUTPUT_PATH "${whorl_package}"
     PYTHON_PATH "${PROJECT_BINARY_DIR}/python"
     DEPENDS ${name} ${other} "${PROJECT_SOURCE_DIR}/python/whorl/errors.py")
-  install(DIRECTORY "${whorl_package}/${name}" DESTINATION whorl COMPONENT python)
+  install(DIRECTORY "${whorl_package}/${name}" DESTINATION "${WHORL_PYTHON_PACKAGE}" COMPONENT python)
 endfunction()
 
 foreach(part server client)
@@ -54,7 +54,7 @@ foreach(part server client)
   endif()
   whorl_add_python_module(_${part} ${whorl_part_sources})
   set_target_properties(_${part} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${whorl_package}")
-  install(TARGETS _${part} LIBRARY DESTINATION whorl COMPONENT python)
+  install(TARGETS _${part} LIBRARY DESTINATION "${WHORL_PYTHON_PACKAGE}" COMPONENT python)
 endforeach()
 whorl_add_stubs(_server "" bgv binfhe ckks rtl)
 whorl_add_stubs(_client _server bgv binfhe ckks)

@@ -46,6 +46,25 @@ if TYPE_CHECKING:
     ]
     __all__ += errors.__all__
 
+
+def _add_compiled(path: list[str]) -> None:
+    """The compiled modules lie here, or in the distribution whorl-fhe-runtime."""
+    import importlib.util
+    import os
+    from importlib.machinery import EXTENSION_SUFFIXES
+
+    if any(os.path.exists(os.path.join(path[0], f"_server{end}")) for end in EXTENSION_SUFFIXES):
+        return
+    runtime = importlib.util.find_spec("whorl_runtime")
+    if runtime is None or not runtime.submodule_search_locations:
+        raise ImportError(
+            "whorl has no compiled part: `pip install --force-reinstall whorl-fhe` brings it"
+        )
+    path.extend(runtime.submodule_search_locations)
+
+
+_add_compiled(__path__)  # noqa: F405
+
 # Everything is imported at first use: `import whorl.server` does not bring the client in, and the
 # command is ready for Ctrl-C before anything that takes time.
 _packages = ("bgv", "binfhe", "ckks", "client", "errors", "server")

@@ -1,12 +1,15 @@
 // Which kinds of devices there are. A name's prefix says which kind it is of.
 #include <algorithm>
+#include <filesystem>
 #include <mutex>
 #include <string_view>
 
 #include "backend/contract/device.h"
 #include "backend/cpu/cpu_device.h"
+#include "backend/device_library.h"
 #include "backend/rtl/rtl_device.h"
 #include "math/process.h"
+#include "whorl/device_library.h"
 #ifdef WHORL_CUDA
 #include "backend/cuda/cuda_device.h"
 #endif
@@ -16,20 +19,53 @@ namespace whorl::backend {
 namespace {
 
 #ifndef WHORL_CUDA
-/// A build without CUDA still knows the names of GPUs, so that the error for such a name can say
-/// why no GPU can be used.
+/// A build without the CUDA backend has that of a library, once one is named.
 namespace cuda {
-constexpr const char* missing =
-    "this build has no CUDA backend: install the CUDA toolkit (nvcc) and build Whorl again";
+struct Library {
+  math::ProcessMutex mutex;
+  std::string path;
+  DeviceKind kind;  ///< once it is loaded
+};
+Library& library() {
+  static Library& only = *new Library;
+  return only;
+}
+/// The kind that the library has. DeviceError if there is none.
+DeviceKind loaded() {
+  Library& all = library();
+  const std::scoped_lock lock(all.mutex);
+  if (all.path.empty())
+    throw DeviceError(
+        "this build has no CUDA backend: install the one for pip, `pip install "
+        "\"whorl-fhe[cuda13]\"`, or install the CUDA toolkit (nvcc) and build Whorl again");
+  if (!all.kind.make) all.kind = load_device_library(all.path);
+  return all.kind;
+}
 DeviceKind kind() {
   return {"cuda",
           "\"cuda\" (the first GPU), \"cuda:K\" (GPU K), \"cuda:0,1\" (several), \"cuda:all\"",
-          [](const std::string& name,
-             const DeviceOptions&) -> std::vector<std::shared_ptr<const Device>> {
-            throw DeviceError("device \"" + name + "\": " + missing);
+          [](const std::string& name, const DeviceOptions& options) {
+            DeviceKind kind;
+            try {
+              kind = loaded();
+            } catch (const DeviceError& error) {
+              throw DeviceError("device \"" + name + "\": " + error.what());
+            }
+            return kind.make(name, options);
+          },
+          []() -> std::vector<DeviceInfo> {
+            try {
+              return loaded().list();
+            } catch (const DeviceError& error) {
+              return {{"cuda", "NVIDIA GPUs", false, error.what(), 0, 0}};
+            }
           },
           [] {
-            return std::vector<DeviceInfo>{{"cuda", "NVIDIA GPUs", false, missing, 0, 0}};
+            try {
+              return loaded().best();
+            } catch (const DeviceError&) {  // list says why
+              return std::string();
+            }
           }};
 }
 }  // namespace cuda
@@ -112,6 +148,16 @@ std::vector<DeviceInfo> list_devices() {
   for (const backend::DeviceKind& kind : backend::kinds())
     for (DeviceInfo& each : kind.list()) out.push_back(std::move(each));
   return out;
+}
+
+void set_cuda_library([[maybe_unused]] const std::string& path) {
+  if (!std::filesystem::path(path).is_absolute())
+    throw ParameterError("the path of a library of devices must be absolute, not \"" + path + "\"");
+#ifndef WHORL_CUDA
+  backend::cuda::Library& library = backend::cuda::library();
+  const std::scoped_lock lock(library.mutex);
+  if (!library.kind.make) library.path = path;
+#endif
 }
 
 std::string device_name(const std::string& device) {

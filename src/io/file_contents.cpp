@@ -65,7 +65,7 @@ void check_private(const std::filesystem::path& path, mode_t mode) {
     octal += static_cast<char>('0' + ((static_cast<unsigned>(mode) >> shift) & 7U));
   throw IoError(path.string() + ": its mode " + octal +
                 " lets group or others read or change this secret key; mend it with: chmod 600 " +
-                path.string() + " (allow_readable_by_others accepts it)");
+                path.string() + " (allow_readable_by_others=True accepts it)");
 }
 
 /// Bytes that are read at once, at least.

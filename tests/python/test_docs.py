@@ -20,15 +20,26 @@ BLOCK = re.compile(r"^```python([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FILES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-def blocks(path: Path) -> list[str]:
-    """Python blocks of a file, without those marked no-run."""
-    found = BLOCK.findall(path.read_text(encoding="utf-8"))
-    return [code for mark, code in found if "no-run" not in mark]
+PRINTED = re.compile(r"^print\(.*\) +# (.*)$", re.MULTILINE)
 
 
-@pytest.mark.parametrize(
-    "path", [path for path in FILES if blocks(path)], ids=lambda path: path.name
-)
+def blocks(text: str) -> list[str]:
+    """Python blocks of a page, or of a part of one, without those marked no-run."""
+    return [code for mark, code in BLOCK.findall(text) if "no-run" not in mark]
+
+
+JOBS = ROOT / "docs" / "jobs.md"
+
+
+def sections(path: Path) -> list[str]:
+    """The text below each heading of the second level, with the heading's words first."""
+    return re.split("^## ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+
+
+PAGES = [path for path in FILES if path != JOBS and blocks(path.read_text(encoding="utf-8"))]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_blocks_run_in_order(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -36,15 +47,39 @@ def test_blocks_run_in_order(
     with `# NAME.py` is a program of its own."""
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
-    for number, code in enumerate(blocks(path)):
-        if program := re.match(r"# (\w+\.py)\n", code):
-            run_program(tmp_path / program[1], code)
-        else:
-            exec(compile(code, f"{path.name}, block {number + 1}", "exec"), names)
-        expected = re.findall(r"^print\(.*\) +# (.*)$", code, re.MULTILINE)
+    for number, code in enumerate(blocks(path.read_text(encoding="utf-8"))):
+        run(code, f"{path.name}, block {number + 1}", names)
         printed = capsys.readouterr().out
-        for line in expected:
+        for line in PRINTED.findall(code):
             assert line in printed
+
+
+@pytest.mark.parametrize("job", sections(JOBS), ids=lambda job: job.partition("\n")[0])
+def test_a_job_is_a_program_of_its_own(
+    job: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of at most 20 lines, which prints what its comments say and nothing else."""
+    monkeypatch.chdir(tmp_path)
+    code = blocks(job)
+    assert 0 < sum(bool(line.strip()) for line in "".join(code).splitlines()) <= 20
+    names: dict[str, object] = {}
+    for number, each in enumerate(code):
+        run(each, f"job, block {number + 1}", names)
+    expected = [line for each in code for line in PRINTED.findall(each)]
+    assert expected
+    assert capsys.readouterr().out.splitlines() == expected
+
+
+def test_there_are_fifteen_jobs() -> None:
+    assert len(sections(JOBS)) == 15
+
+
+def run(code: str, name: str, names: dict[str, object]) -> None:
+    """A block in the folder of now, as a program of its own if it begins with `# NAME.py`."""
+    if program := re.match(r"# (\w+\.py)\n", code):
+        run_program(Path(program[1]).absolute(), code)
+    else:
+        exec(compile(code, name, "exec"), names)
 
 
 def run_program(path: Path, code: str) -> None:
@@ -65,12 +100,11 @@ def run_program(path: Path, code: str) -> None:
 
 def test_recipes_are_short() -> None:
     """All blocks of a recipe together; the keys that all recipes share come first."""
-    page = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")
-    recipes = re.split("^## ", page, flags=re.MULTILINE)[1:]
+    recipes = sections(ROOT / "docs" / "recipes.md")
     assert len(recipes) >= 9
     for recipe in recipes:
-        code = "".join(re.findall(r"^```python\n(.*?)^```", recipe, re.MULTILINE | re.DOTALL))
-        lines = [line for line in code.splitlines() if line.strip() and not line.startswith("#")]
+        code = "".join(blocks(recipe)).splitlines()
+        lines = [line for line in code if line.strip() and not line.startswith("#")]
         assert 0 < len(lines) <= 10, recipe
 
 

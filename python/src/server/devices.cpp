@@ -10,10 +10,25 @@
 #include "base_server.h"
 #include "common/calls.h"
 #include "parts.h"
+#include "whorl/device_library.h"
 
 namespace whorl::python {
 
+namespace {
+
+/// Names the CUDA backend that pip has installed, if it has; it is loaded when it is first needed.
+void find_cuda_library() {
+  try {
+    set_cuda_library(nb::cast<std::string>(nb::module_::import_("whorl_cuda13").attr("library")));
+  } catch (nb::python_error& error) {
+    if (!error.matches(PyExc_ModuleNotFoundError)) throw;
+  }
+}
+
+}  // namespace
+
 void bind_devices(nb::module_& module) {
+  find_cuda_library();
   nb::class_<Session> session(module, "Session");
   session
       .def(

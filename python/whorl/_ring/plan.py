@@ -55,12 +55,36 @@ class RingPlan(Shown):
     """Bytes of the inputs as a client sends them, seeded; under a public key twice as many."""
     output_bytes: int
     """Bytes of the results in memory."""
+    layout: tuple[tuple[int, int], ...]
+    """Of each input in slots, how many vectors it has, and how many values each of them has."""
     _parameters: Any
 
     @property
     def N(self) -> int:
         """Ring dimension."""
         return int(self._parameters.N)
+
+    @property
+    def _width(self) -> int:
+        """Slots of a ciphertext."""
+        raise NotImplementedError
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What makes the function slower than it must be, for people: that no input fills half of
+        the slots, and which one had fewer ciphertexts if another axis of it lay in the slots."""
+        longest = max((length for _, length in self.layout), default=self._width)
+        if 2 * longest >= self._width:
+            return ()
+        text = f"most slots are empty: {longest:,} of {self._width:,} hold values of an input"
+        for index, (count, length) in enumerate(self.layout):
+            turned = length * -(-count // self._width)
+            if 2 * turned <= count:
+                return (
+                    f"{text}; inputs[{index}] takes {count:,} ciphertexts, and {turned:,} if its "
+                    "long axis is the last one (values.T), which lies in the slots",
+                )
+        return (f"{text}; a ciphertext with more of them takes no longer",)
 
     @property
     def key_bytes(self) -> int:
@@ -88,7 +112,12 @@ class RingPlan(Shown):
             ("results' bytes", of_bytes(self.output_bytes)),
             *([("noise budget", budget)] if budget else []),
             ("security", f"{rounded.bits(chosen.security_bits)} bits"),
+            *(("warning", each) for each in self.warnings),
         ]
+
+    def _warned(self, text: str) -> str:
+        """The text of the plan, and a line for each warning."""
+        return "\n".join([text, *(f"Warning: {each}" for each in self.warnings)])
 
     def _primes(self) -> str:
         return f"{self._parameters.limbs} + {len(self._parameters.special)} primes"
@@ -108,6 +137,9 @@ def sizes(recorder: NoDevice, inputs: list[Any], results: list[Any]) -> dict[str
         "costs": {name: costs[name] for name in _COSTS},
         "input_bytes": sum(SEED_BYTES + each._core.nbytes // 2 for each in inputs),
         "output_bytes": sum(each._core.nbytes for each in results),
+        "layout": tuple(
+            (each.size, each.length) for each in inputs if each.packing != "coefficients"
+        ),
     }
 
 

@@ -97,6 +97,10 @@ class Plan(RingPlan):
         return self._parameters.t
 
     @property
+    def _width(self) -> int:
+        return self.N
+
+    @property
     def signed(self) -> bool:
         """Whether results may be negative: `client.decrypt(result, signed=plan.signed)`."""
         return self.low < 0
@@ -115,7 +119,7 @@ class Plan(RingPlan):
 
     def __repr__(self) -> str:
         swap = ", swap_rows" if self.keys["swap_rows"] else ""
-        return (
+        return self._warned(
             f"<Plan: t={self.t}, depth {self.depth}, plain_products {self.plain_products}, sums "
             f"{self.sums:.1f}, {self._turns()}{swap}; N={self.N}, "
             f"{self._primes()}, keys of {of_bytes(self.key_bytes)}>"

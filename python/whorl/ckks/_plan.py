@@ -109,6 +109,10 @@ class Plan(RingPlan):
         return self._parameters
 
     @property
+    def _width(self) -> int:
+        return self.N // 2
+
+    @property
     def security_bits(self) -> float:
         """Lower bound of the estimated security."""
         return self._parameters.security_bits
@@ -147,7 +151,7 @@ class Plan(RingPlan):
 
     def __repr__(self) -> str:
         refreshes = self._refreshes() if self._parameters.bootstrap else ""
-        return (
+        return self._warned(
             f"<Plan: depth {self.depth}, scale 2^{self.scale_bits}, {self.slots} slots, "
             f"{self._turns()}{f', bootstraps: {refreshes}' if refreshes else ''}; "
             f"N={self.N}, {self._primes()}, {self.key_count} keys of "

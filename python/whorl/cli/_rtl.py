@@ -86,7 +86,9 @@ def draw(points: list[costs.Point], best: list[costs.Point], path: Path) -> None
     try:
         import matplotlib
     except ImportError as error:
-        raise ParameterError("--plot: matplotlib is missing: pip install whorl[apps]") from error
+        raise ParameterError(
+            '--plot: matplotlib is missing: pip install "whorl-fhe[apps]"'
+        ) from error
     matplotlib.use("svg" if path.suffix == ".svg" else "agg")
     import matplotlib.pyplot as plt
 

@@ -379,8 +379,8 @@ void check_bootstrap(const Server& server, const Array& x) {
   for (const SwitchRole role : {SwitchRole::to_sparse, SwitchRole::from_sparse})
     if (!state.keys_of(role).has(1, 1))
       throw MissingKeyError(
-          "bootstrapping has no key for the sparse secret; ask the client for bootstrap with " +
-          std::to_string(info.slots()) + " slots");
+          "bootstrapping has no key for the sparse secret: ask the client for bootstrap=[" +
+          std::to_string(info.slots()) + "]");
   const double most = info.bounds().most();
   if (most > 1 + 0x1p-20)
     throw EncodingError("bootstrap: values of up to " + math::text_of(most) +

@@ -133,7 +133,7 @@ void keep_secret(const std::filesystem::path& path) {
   const NamedType* known = find_type(type);
   if (known && known->name.ends_with("secret key"))
     throw IoError(path.string() + " holds a secret key, which is not replaced: remove the file " +
-                  "first, or save a key with overwrite_secret");
+                  "first, or save a key with overwrite_secret=True");
 }
 
 std::string frame_type_name(FrameType type) {

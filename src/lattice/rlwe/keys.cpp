@@ -56,7 +56,7 @@ const Key& Keys::get(std::uint32_t g, unsigned power) const {
   if (found != keys_.end()) return *found->second;
   if (power > 1)
     throw MissingKeyError("there is no relinearisation key for s^" + std::to_string(power) +
-                          ": ask the client for relinearise = " + std::to_string(power + 1));
+                          ": ask the client for relinearise=" + std::to_string(power + 1));
   throw MissingKeyError("there is no rotation key for X -> X^" + std::to_string(g) +
                         (g == 2 * evaluator_->N() - 1 ? ", the exchange of rows" : ""));
 }

@@ -83,7 +83,7 @@ void Account::check_decrypts(const Info& a) const {
                    "above " +
                    std::to_string(parameters_.literal().depth) + ", for plain_products above " +
                    std::to_string(parameters_.literal().plain_products) +
-                   " or for larger sums; or allow spent budgets, and look at the measured one");
+                   " or for larger sums; or say allow_spent=True, and look at the measured one");
 }
 
 double Account::rated_budget(const Requirements& r) const {

@@ -99,7 +99,7 @@ std::uint32_t Server::State::rotation(std::int64_t columns) const {
 std::uint32_t Server::State::swap() const {
   const std::uint32_t g = 2 * parameters.N() - 1;
   if (keys.has(g, 1)) return g;
-  throw MissingKeyError("the exchange of rows has no key: ask the client for swap_rows; " +
+  throw MissingKeyError("the exchange of rows has no key: ask the client for swap_rows=True; " +
                         rotations_held());
 }
 

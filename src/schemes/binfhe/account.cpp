@@ -66,10 +66,10 @@ std::optional<Parameters> set_that_serves(Encoding encoding, const Failure& fail
   if (p) message += " p = " + std::to_string(*p) + " would serve";
   if (set) {
     message += (p ? ", or the set " : " The set ") + set->name() + (p ? "" : " would serve");
-    if (set->security().bits() < 128) message += " (it needs allow_insecure)";
+    if (set->security().bits() < 128) message += " (it needs allow_insecure=True)";
   }
   if (p || set) message += ".";
-  throw NoiseError(message + " allow_failure = " + power_of_two_above(std::ceil(found)) +
+  throw NoiseError(message + " allow_failure=2**" + std::to_string(std::lround(std::ceil(found))) +
                    " accepts it.");
 }
 
@@ -246,7 +246,7 @@ void Account::check_approximate(std::span<const Lut> luts, double noise,
                      " gives values that are off by up to " + std::to_string(bound) + " but for " +
                      power_of_two_above(allow_failure_log2_) + ", which is above the " +
                      std::to_string(most) + " that " + (within ? "is" : "its error_bound says is") +
-                     " allowed. within = " + std::to_string(bound) +
+                     " allowed. within=" + std::to_string(bound) +
                      " accepts it; bootstrapped inputs have less noise.");
   }
 }

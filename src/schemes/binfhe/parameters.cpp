@@ -245,8 +245,8 @@ Parameters Parameters::create(ParameterLiteral literal, bool allow_insecure) {
     throw ParameterError((literal.name.empty() ? "the set" : literal.name) +
                          ": the estimated security is " + lattice::describe(lwe) +
                          " for the LWE key and " + lattice::describe(ring) +
-                         " for the ring key, but 128 bits are needed: set allow_insecure to "
-                         "accept this");
+                         " for the ring key, but 128 bits are needed: allow_insecure=True "
+                         "accepts this");
   state->literal = std::move(literal);
   return Parameters(std::move(state));
 }

@@ -59,8 +59,8 @@ void check_padding(std::string_view what, Encoding encoding, Largest largest) {
     throw EncodingError(std::string(what) + " takes messages 0 … " +
                         std::to_string(encoding.p - 1) + " of " + describe(encoding) +
                         ", but these may be as large as " + std::to_string(largest.any) +
-                        ": take a larger p, so that the sum that made them fits; or say in that "
-                        "sum, as largest, what you know its messages not to pass");
+                        ": take a larger p, so that the sum that made them fits; or give that "
+                        "sum largest=…, which you know its messages not to pass");
 }
 
 /// Values of a weighted sum, exact: those of many terms may pass 64 bits.
@@ -104,12 +104,13 @@ Largest largest_of_sum(std::span<const Term> terms, std::int32_t constant, Encod
                             static_cast<std::int64_t>(std::clamp(sum.most, -far, far))};
   if (ranged && !modular) return largest_within("linear", encoding, values);
   if (encoding.padding && !sum.within(top) && !modular) {
-    throw EncodingError("linear: the sum may be " + std::to_string(values.low) + " … " +
-                        std::to_string(values.high) + ", and " + describe(encoding) +
-                        " holds 0 … " + std::to_string(top) +
-                        ": take a larger p; or say as largest what you know the sum not to "
-                        "pass; or say so by modular, if it is meant modulo p; or state by "
-                        "with_range which integers the terms stand for");
+    throw EncodingError(
+        "linear: the sum may be " + std::to_string(values.low) + " … " +
+        std::to_string(values.high) + ", and " + describe(encoding) + " holds 0 … " +
+        std::to_string(top) +
+        ": take a larger p; or give the sum largest=…, which you know it not to pass, "
+        "or modular=True, if it is meant modulo p; or state by with_range "
+        "which integers the terms stand for");
   }
   const std::uint64_t all = encoding.sectors() - 1;
   return {sum.most_of(top, all),
@@ -122,7 +123,7 @@ void check_bits_of(std::string_view what, std::size_t k, std::uint32_t largest) 
   if (largest > 1)
     throw EncodingError(std::string(what) + " takes bits, but input " + std::to_string(k) +
                         " may be as large as " + std::to_string(largest) +
-                        ": look it up in a table; or say largest = 1 in the sum that made it, "
+                        ": look it up in a table; or say largest=1 in the sum that made it, "
                         "if its values are known to be 0 or 1");
 }
 
@@ -543,7 +544,7 @@ Array Server::State::with_range(const Array& a, MessageRange range) const {
       throw EncodingError("with_range: " + text(range.low, range.high) +
                           " contradicts what is known of the messages: they are " +
                           text(is.low, is.high) + " of " + describe(encoding) +
-                          ": state a range within that one; or drop it by a sum that is modular");
+                          ": state a range within that one; or drop it by a sum with modular=True");
     range = both;
   }
   with.largest = largest_within("with_range", encoding, range);

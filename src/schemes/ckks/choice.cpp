@@ -277,7 +277,7 @@ void check(const Requirements& r) {
     rules.check_range("value_bits", r.value_bits, least_value_bits, Requirements::most_value_bits);
   rules.check_range("dnum", r.dnum, 0, most_primes);
   if (!r.bootstrap && (r.coefficients_last || r.arcsine != 0))
-    rules.reject("coefficients_last and arcsine are of bootstrapping: ask for bootstrap too");
+    rules.reject("coefficients_last and arcsine are of bootstrapping: they need bootstrap=True");
   if (r.word_bits != 32 && r.word_bits != 64)
     rules.reject("word_bits = " + std::to_string(r.word_bits) + " is neither 32 nor 64");
   if (r.word_bits == 64 && r.scale_bits < 46)
@@ -362,9 +362,15 @@ Parameters Parameters::choose(const Requirements& asked_for) {
     if (found && asked_for.value_bits == 0) return *found;
     if (found) rules.reject(message + "; value_bits = " + std::to_string(bits) + " serves");
   }
-  const std::string remedy =
+  std::string remedy =
       remedy_of(r, [&](const Requirements& changed) { return find(changed, other); });
-  rules.reject(message + (remedy.empty() ? "; no depth and no ring serves" : remedy));
+  if (remedy.empty()) remedy = "; no depth and no ring serves";
+  Requirements refreshed = asked_for;
+  refreshed.depth = 1;
+  refreshed.bootstrap = true;
+  if (!r.bootstrap && asked_for.value_bits == 0 && find(completed(refreshed), other))
+    remedy += "; with bootstrap=True ciphertexts can be refreshed, for computations of any depth";
+  rules.reject(message + remedy);
 }
 
 }  // namespace whorl::ckks

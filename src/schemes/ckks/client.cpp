@@ -164,7 +164,8 @@ std::vector<Complex> decoded(const rlwe::Secret& secret, const Encoder& encoder,
 std::vector<Complex> Client::decrypt_raw(const Ciphertexts& c, bool allow_spent,
                                          const Progress& progress) const {
   check_ciphertexts<Account>(secret_key(), c);
-  if (!allow_spent) state_->account.check_decrypts(c.info, "allow_spent decrypts nevertheless");
+  if (!allow_spent)
+    state_->account.check_decrypts(c.info, "allow_spent=True decrypts nevertheless");
   return math::with_memory_for("decrypted values", [&] {
     return decoded(state_->secret, state_->encoder, c, -1000, progress, [](std::span<double>) {});
   });

@@ -235,7 +235,7 @@ namespace {
 const BootstrapLiteral& bootstrap_of(const ParameterLiteral& p) {
   if (!p.bootstrap)
     rules.reject("the parameters \"" + p.name +
-                 "\" have no bootstrapping: take parameters with bootstrap");
+                 "\" have no bootstrapping: take parameters with bootstrap=True");
   return *p.bootstrap;
 }
 

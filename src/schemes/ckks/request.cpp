@@ -86,7 +86,7 @@ std::vector<KeyName> keys_of(const Parameters& p, const KeyRequest& request) {
     out.push_back({SwitchRole::usual, source});
   if ((request.sparse || !request.low_rotations.empty()) && !p.literal().bootstrap)
     throw ParameterError("keys for bootstrapping are asked for, but the parameters \"" +
-                         p.literal().name + "\" have none; take parameters with bootstrap");
+                         p.literal().name + "\" have none; take parameters with bootstrap=True");
   for (const rlwe::SwitchSource& source : rlwe::switch_sources(2, exponents(request.low_rotations)))
     out.push_back({SwitchRole::low, source});
   if (request.sparse)

@@ -162,7 +162,7 @@ Array Server::conjugate(const Array& a) const {
     throw EncodingError("conjugate: the values are coefficients, which are real");
   const std::uint32_t g = conjugation_exponent(parameters());
   if (!state().keys.has(g, 1))
-    throw MissingKeyError("conjugation has no key: ask the client for conjugate");
+    throw MissingKeyError("conjugation has no key: ask the client for conjugate=True");
   return state().automorphisms(a, std::span(&g, 1))[0];
 }
 Array Server::sum(const Array& a, std::uint64_t period) const {

@@ -280,8 +280,8 @@ std::uint32_t Server::State::rotation(std::uint64_t of, std::int64_t slots, Swit
     return rotation_exponent(parameters.N(), std::abs(slots) < period ? slots : least);
   if (role == SwitchRole::low)
     throw MissingKeyError("rotation by " + std::to_string(slots) +
-                          " at low levels has no key; ask the client for bootstrap with " +
-                          std::to_string(of) + " slots");
+                          " at low levels has no key: ask the client for bootstrap=[" +
+                          std::to_string(of) + "]");
   throw MissingKeyError("rotation by " + std::to_string(slots) +
                         " has no key: ask the client for rotations=[" + std::to_string(slots) +
                         "]");

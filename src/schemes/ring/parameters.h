@@ -71,7 +71,7 @@ struct RingRules {
   void check_security(const std::string& what, const lattice::SecurityBound& security) const {
     if (security.bits < 128)
       reject(what + " is " + lattice::describe(security) +
-             ", but 128 bits are needed: set allow_insecure to accept this");
+             ", but 128 bits are needed: allow_insecure=True accepts this");
   }
 };
 

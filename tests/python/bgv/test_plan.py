@@ -393,6 +393,27 @@ def test_means_are_results_and_lists_are_inputs() -> None:
         plan(lambda a, b: a * b, Range(0, 9))
 
 
+def test_empty_slots_are_warned_of() -> None:
+    def squares(x: Any) -> Any:
+        return x * x
+
+    rows, columns = plan(squares, Range(0, 9, (1000, 8))), plan(squares, Range(0, 9, (8, 1000)))
+    assert rows.layout == ((1000, 8),) and columns.layout == ((8, 1000),)
+    (warning,) = rows.warnings
+    assert warning.startswith(f"most slots are empty: 8 of {rows.N:,} hold values of an input; ")
+    assert "inputs[0] takes 1,000 ciphertexts, and 8 if its long axis" in warning
+    assert repr(rows).splitlines()[1:] == [f"Warning: {warning}"]
+    assert warning in rows._repr_html_()
+    # There is no better layout, but there is room.
+    (warning,) = columns.warnings
+    assert f"1,000 of {columns.N:,} hold" in warning and "takes no longer" in warning
+    # One input that fills half of the slots suffices, and coefficients are not slots.
+    for inputs in (Range(0, 9), [Range(0, 9, columns.N // 2), Range(0, 9, 4)]):
+        full = plan(lambda x, *_: squares(x), inputs)
+        assert not full.warnings and len(repr(full).splitlines()) == 1
+    assert not plan(squares, Range(0, 9, 4), packing="coefficients").warnings
+
+
 def test_plans_are_shown() -> None:
     found = plan(lambda x: (x * x).rotate(-1).swap_rows(), Range(0, 10, 4))
     for part in ("depth 1", f"t={found.t}", "1 rotation, swap_rows", f"N={found.N}"):

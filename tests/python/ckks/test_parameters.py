@@ -134,6 +134,11 @@ def test_values_that_level_0_cannot_hold_are_refused() -> None:
         parameters(2, 52, value_bits=8, bootstrap=True)
 
 
+def test_too_large_a_depth_names_bootstraps() -> None:
+    with pytest.raises(whorl.ParameterError, match="depth = 57 serves; with bootstrap=True"):
+        parameters(60)
+
+
 def test_bounds_are_rounded_so_that_they_stay_true() -> None:
     p = parameters("W128_L13_B20")
     assert -105.8 < p.log2_failure < -105.7

@@ -426,6 +426,19 @@ def test_it_says_what_it_picked() -> None:
     assert f"{len(with_missing.missing)} missing" in repr(with_missing)
 
 
+def test_empty_slots_are_warned_of() -> None:
+    rows = plan(lambda x, w: (x * w).sum(), [Values((1000, 8)), Values(8)])
+    (warning,) = rows.warnings
+    assert warning.startswith(f"most slots are empty: 8 of {rows.N // 2:,} hold")
+    assert "inputs[0] takes 1,000 ciphertexts, and 8 if its long axis" in warning
+    assert repr(rows).splitlines()[1:] == [f"Warning: {warning}"]
+    assert warning in rows._repr_html_()
+    (warning,) = plan(lambda x: x[0] * x[1], Values((2, 1000))).warnings
+    assert "1,000 of 4,096 hold" in warning and "takes no longer" in warning
+    assert not plan(lambda x: x * x, Values((20, 2048))).warnings
+    assert not plan(lambda x: x * x, Values(8, packing="coefficients")).warnings
+
+
 def test_a_function_may_ask_how_many_ciphertexts_are_not_cut() -> None:
     def in_pieces(x: Any) -> Any:
         each = x.server.best_batch

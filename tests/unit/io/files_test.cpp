@@ -78,7 +78,7 @@ TEST_F(IoFile, SecretKeysAreReplacedOnlyIfThatIsSaid) {
   EXPECT_EQ(test::message_of<IoError>([&] { save(path, other, samples::passphrase); }),
             path.string() +
                 " holds a secret key, which is not replaced: remove the file first, or save a key "
-                "with overwrite_secret");
+                "with overwrite_secret=True");
   EXPECT_THROW(save(path, parameters), IoError);
   EXPECT_THROW(save(path, samples::evaluation_keys(parameters, random)), IoError);
   std::filesystem::create_symlink(path, folder / "link");
@@ -107,7 +107,7 @@ TEST_F(IoFile, SecretKeysThatOthersCanReadNeedLeave) {
                   [&] { load<binfhe::SecretKey>(path, samples::passphrase, options); }),
               path.string() + ": its mode 0" + octal.str() +
                   " lets group or others read or change this secret key; mend it with: chmod 600 " +
-                  path.string() + " (allow_readable_by_others accepts it)");
+                  path.string() + " (allow_readable_by_others=True accepts it)");
   }
   // What it is comes first; other files are for everybody.
   EXPECT_THROW(load<bgv::SecretKey>(path, samples::passphrase, options), TypeMismatchError);

@@ -113,12 +113,12 @@ TEST(BgvServer, Refusals) {
   expect_message([&] { some.inner_sum(c, 8); },
                  "rotation by 4 has no key: ask the client for rotations=[4]; " + held);
   expect_message([&] { some.swap_rows(c); },
-                 "the exchange of rows has no key: ask the client for swap_rows; " + held);
+                 "the exchange of rows has no key: ask the client for swap_rows=True; " + held);
   expect_message(
       [&] { bare.rotate(b, 1); },
       "rotation by 1 has no key: ask the client for rotations=[1]; the keys hold no rotations");
   test::expect_message<MissingKeyError>([&] { bare.relinearise(bare.multiply(b, b, false)); },
-                                        {"relinearise = 3"});
+                                        {"relinearise=3"});
 }
 
 TEST(BgvServer, RefusesForgedData) {

@@ -59,7 +59,7 @@ TEST_F(BinfheNamedGates, WhatMayBeNoBitIsRefused) {
     const auto sum = add(a, b), of_gates = add(server_.and_(a, b), server_.nor(a, b));
     EXPECT_EQ(test::message_of<EncodingError>([&] { server_.nand(b, sum); }),
               "nand takes bits, but input 1 may be as large as 2: look it up in a table; or say "
-              "largest = 1 in the sum that made it, if its values are known to be 0 or 1");
+              "largest=1 in the sum that made it, if its values are known to be 0 or 1");
     EXPECT_THROW(server_.nand(of_gates, a), EncodingError);
     EXPECT_THROW(server_.nand(add(a, b, true), a), EncodingError);
     EXPECT_THROW(server_.mux(a, sum, b), EncodingError);

@@ -22,9 +22,9 @@ TEST_F(BinfhePadding, SumsThatItDoesNotHoldAreRefused) {
   const std::int32_t add[] = {1, 1}, subtract[] = {1, -1};
   EXPECT_EQ(
       test::message_of<EncodingError>([&] { server.linear(add, two); }),
-      "linear: the sum may be 0 … 6, and p = 4 with padding holds 0 … 3: take a larger p; or say "
-      "as largest what you know the sum not to pass; or say so by modular, if it is meant modulo "
-      "p; or state by with_range which integers the terms stand for");
+      "linear: the sum may be 0 … 6, and p = 4 with padding holds 0 … 3: take a larger p; or give "
+      "the sum largest=…, which you know it not to pass, or modular=True, if it is meant modulo p; "
+      "or state by with_range which integers the terms stand for");
   EXPECT_NE(test::message_of<EncodingError>([&] {
               server.linear(subtract, two, 2);
             }).find("may be -1 … 5,"),
@@ -74,8 +74,8 @@ TEST_F(BinfhePadding, TablesOfSumsThatMayHaveSetItsBitAreRefused) {
     for (const Batch& sum : sums) {
       EXPECT_EQ(test::message_of<EncodingError>([&] { looked_up(sum); }),
                 "apply takes messages 0 … 3 of p = 4 with padding, but these may be as large as 7: "
-                "take a larger p, so that the sum that made them fits; or say in that sum, as "
-                "largest, what you know its messages not to pass");
+                "take a larger p, so that the sum that made them fits; or give that sum "
+                "largest=…, which you know its messages not to pass");
       EXPECT_THROW(server.error_bound(same, sum), EncodingError);
       // Nor is it forgotten in further sums, with whatever weights.
       const Batch* one[] = {&sum};

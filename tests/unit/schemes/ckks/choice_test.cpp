@@ -259,6 +259,10 @@ TEST(CkksChoice, RefusalsSayWhatServes) {
   const std::string values = refusal({.depth = 1, .value_bits = 20, .bootstrap = true});
   expect(values, "; value_bits = ");
   EXPECT_EQ(values.find("allow_insecure"), std::string::npos) << values;
+  // Bootstraps serve where there is a ring for them.
+  expect(refusal({.depth = 60}), "; depth = 57 serves; with bootstrap=True ciphertexts can be");
+  const std::string small = refusal({.depth = 20, .N = 4096});
+  EXPECT_EQ(small.find("bootstrap=True"), std::string::npos) << small;
 }
 
 TEST(CkksChoice, RefusalsNameTheLargestDepth) {

