@@ -284,9 +284,9 @@ def test_a_training_that_leaves_its_bounds_is_refused(
     circuit.check(layout, samples, schedule)
     simulate(layout, schedule, samples, monkeypatch)
     with pytest.raises(ValueError, match=r"is \S+, above the .* a smaller --rate"):
-        circuit.check(layout, 12 * samples, schedule)
+        circuit.check(layout, 200 * samples, schedule)
     with pytest.raises(AssertionError):
-        simulate(layout, schedule, 12 * samples, monkeypatch)
+        simulate(layout, schedule, 200 * samples, monkeypatch)
 
 
 # ---- the circuit
