@@ -49,18 +49,17 @@ if TYPE_CHECKING:
 
 def _add_compiled(path: list[str]) -> None:
     """The compiled modules lie here, or in the distribution whorl-fhe-runtime."""
-    import importlib.util
     import os
-    from importlib.machinery import EXTENSION_SUFFIXES
 
-    if any(os.path.exists(os.path.join(path[0], f"_server{end}")) for end in EXTENSION_SUFFIXES):
+    if any(name.startswith("_server.") for name in os.listdir(path[0])):
         return
-    runtime = importlib.util.find_spec("whorl_runtime")
-    if runtime is None or not runtime.submodule_search_locations:
+    try:
+        import whorl_runtime
+    except ModuleNotFoundError as error:
         raise ImportError(
             "whorl has no compiled part: `pip install --force-reinstall whorl-fhe` brings it"
-        )
-    path.extend(runtime.submodule_search_locations)
+        ) from error
+    path.extend(whorl_runtime.__path__)
 
 
 _add_compiled(__path__)  # noqa: F405

@@ -159,7 +159,8 @@ def evaluate(
             server = chosen.server(chosen, evaluation, device, threads, **of_server)
         # Whatever has become of the files since their headers were read.
         limits = max_bytes, max_count, max_expanded_bytes
-        arrays = [_load(chosen, path, allow_insecure, limits, evaluation) for path in job.paths]
+        expected = evaluation.parameters, of_keys.key.hex()
+        arrays = [_load(chosen, path, allow_insecure, limits, *expected) for path in job.paths]
         started = time.perf_counter()
         result = _in_pieces(server, arrays, job)
         took = time.perf_counter() - started
@@ -211,7 +212,8 @@ def decrypt(
     )
     with bar("decrypting"):
         limits = max_bytes, max_count, max_expanded_bytes
-        array = _load(chosen, ciphertexts, allow_insecure, limits, client)
+        expected = client.parameters, client.key_id
+        array = _load(chosen, ciphertexts, allow_insecure, limits, *expected)
         values = chosen.decrypt(chosen, client, secret, array, **options)
     _values.write(values, output, as_json, force)
 
@@ -221,9 +223,10 @@ def _load(
     path: Path,
     allow_insecure: bool,
     limits: tuple[int | None, int | None, int | None],
-    like: Any,
+    parameters: Any,
+    key: Any,
 ) -> Any:
-    """Ciphertexts that have the parameters and the key of `like`."""
+    """Ciphertexts that have these parameters and this key."""
     max_bytes, max_count, max_expanded_bytes = limits
     with files.about(path):
         return scheme.part("Ciphertexts").load(
@@ -232,8 +235,8 @@ def _load(
             max_bytes,
             max_count=max_count,
             max_expanded_bytes=max_expanded_bytes,
-            expect_parameters=like.parameters,
-            expect_key=like.key_id,
+            expect_parameters=parameters,
+            expect_key=key,
         )
 
 

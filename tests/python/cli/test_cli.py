@@ -192,7 +192,7 @@ def test_info(shell: Shell) -> None:
         (("decrypt", "phrase", *PHRASE), 1, "Error"),
         (("eval", "--gate", "NOT", "secret.whorl", "-o", "q", "--allow-insecure"), 1, "Type"),
         (("eval", "--gate", "NOT", "phrase", "-o", "q", "--keys", "secret.whorl"), 1, "Type"),
-        (("encrypt", "1", "-o", "q", "--passphrase-file", "phrase"), 1, "set --allow-insecure"),
+        (("encrypt", "1", "-o", "q", "--passphrase-file", "phrase"), 1, "--allow-insecure accepts"),
         (("encrypt", "7", "-o", "q", *PHRASE), 1, "EncodingError"),
         (("encrypt", "x", "-o", "q", *PHRASE), 2, "'x'"),
         (("encrypt", "1", "-o", "keys.whorl", *PHRASE), 2, "--force"),

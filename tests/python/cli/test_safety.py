@@ -16,16 +16,7 @@ import whorl
 from cli_support import CLI, KEYGEN, PHRASE, SET, Here, Shell, write_phrase
 from support import run_python
 from whorl.binfhe import Client, parameters
-from whorl.cli import _demo, _outputs, _passphrase
-
-
-@pytest.fixture
-def keyed(shell: Shell) -> Shell:
-    """A folder with a secret key, too."""
-    Client(parameters(SET, allow_insecure=True)).save(
-        shell.folder / "secret.whorl", "correct horse"
-    )
-    return shell
+from whorl.cli import _outputs
 
 
 @pytest.fixture
@@ -387,70 +378,6 @@ def test_a_passphrase_that_others_can_read_is_refused(keyed: Shell, others: int)
         message = keyed(*arguments, *PHRASE, code=2)
         assert f"{others:04o}" in message and "chmod 600 phrase" in message
     keyed("encrypt", "1", "-o", "d", *PHRASE, "--allow-readable-by-others")
-
-
-@pytest.mark.parametrize(
-    ("content", "phrase"),
-    [
-        (b"correct horse", b"correct horse"),
-        (b"correct horse\n", b"correct horse"),
-        (b"correct horse\r\n", b"correct horse"),
-        (b"correct horse\n\n", b"correct horse\n"),
-        (b"correct horse\r\n\r\n", b"correct horse\r\n"),
-        (b"correct horse\r", b"correct horse\r"),
-        (b" correct\r\nhorse \n", b" correct\r\nhorse "),
-        (b"\n\n", b"\n"),
-        (b"\xff\x00\n", b"\xff\x00"),
-    ],
-)
-def test_all_of_a_file_is_the_passphrase(tmp_path: Path, content: bytes, phrase: bytes) -> None:
-    write_phrase(tmp_path, content)
-    read = _passphrase.read(tmp_path / "phrase", confirm=False)
-    assert (read.encode() if isinstance(read, str) else read) == phrase
-
-
-@pytest.mark.parametrize("content", [b"", b"\n", b"\r\n"])
-def test_an_empty_passphrase_file_is_refused(shell: Shell, content: bytes) -> None:
-    write_phrase(shell.folder, content)
-    assert "phrase: the passphrase in it is empty" in shell(*KEYGEN, code=2)
-
-
-def test_the_second_line_of_a_passphrase_counts(keyed: Shell) -> None:
-    write_phrase(keyed.folder, b"correct horse\nbattery\n")
-    assert "PassphraseError" in keyed("encrypt", "1", "-o", "c", *PHRASE, code=1)
-
-
-def test_a_passphrase_of_the_environment_may_be_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(os.environb, b"WHORL_PASSPHRASE", b"\xff horse")
-    assert _passphrase.read(None, confirm=False) == b"\xff horse"
-
-
-@pytest.mark.parametrize(("phrase", "warned"), [(b"abc", True), (b"x" * 12, False)])
-def test_a_short_passphrase_is_warned_about(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, phrase: bytes, warned: bool
-) -> None:
-    said: list[str] = []
-    monkeypatch.setattr(_passphrase, "warn", said.append)
-    here = Here(tmp_path)
-    write_phrase(tmp_path, phrase)
-    here(*KEYGEN)
-    here("encrypt", "1", "-o", "c", *PHRASE)  # the key is there already
-    assert [text[:31] for text in said] == ["the passphrase has 3 characters"] * warned
-
-
-def test_a_file_that_is_no_passphrase(shell: Shell) -> None:
-    write_phrase(shell.folder, b"x" * ((1 << 16) + 1))
-    assert "this is no passphrase" in shell(*KEYGEN, code=2)
-    assert "this is no passphrase" in shell(*KEYGEN, "--passphrase-file", "/dev/zero", code=2)
-
-
-def test_applications_are_not_told_the_passphrase(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WHORL_PASSPHRASE", "correct horse")
-    look = "import os, sys; sys.exit('WHORL_PASSPHRASE' in os.environ)"
-    assert _demo._run([sys.executable, "-c", look]) == 0
-
-
-# ---- what is given
 
 
 def test_negative_numbers_are_values(keyed: Shell) -> None:

@@ -56,9 +56,9 @@ def test_the_server_half_has_no_client() -> None:
 def test_the_server_half_works_without_the_clients_module(
     kit: Kit, toy_bgv: BgvKit, toy_ckks: CkksKit, tmp_path: Path
 ) -> None:
-    """In a copy of the package that lacks it."""
+    """In a copy of the package that lacks it, and the programs that use it."""
     package = Path(whorl.__file__).parent
-    ignored = shutil.ignore_patterns("_client*", "client", "cli", "__pycache__")
+    ignored = shutil.ignore_patterns("_client*", "client", "cli", "_apps", "__pycache__")
     shutil.copytree(package, tmp_path / "whorl", ignore=ignored)
     assert not list((tmp_path / "whorl").rglob("*client*"))
     bits, row = kit.client.encrypt([0, 1]), toy_bgv.client.encrypt([2, 3])
