@@ -72,9 +72,11 @@ foreach(layer IN LISTS whorl_layers)
 endforeach()
 
 # What a library of devices and who loads it must have in common: C++ types go across.
-file(GLOB whorl_shared_headers "${PROJECT_SOURCE_DIR}/src/backend/contract/*.h"
+file(GLOB whorl_shared_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/backend/contract/*.h"
      "${PROJECT_SOURCE_DIR}/src/math/*.h" "${PROJECT_SOURCE_DIR}/src/ring/*.h"
      "${PROJECT_SOURCE_DIR}/include/whorl/*.h")
+set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+                                                             ${whorl_shared_headers})
 set(whorl_digests "")
 foreach(header IN LISTS whorl_shared_headers)
   file(SHA256 "${header}" digest)

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <filesystem>
+#include <system_error>
 #include <utility>
 
 namespace whorl::backend {
@@ -22,7 +23,8 @@ Function* find(void* handle, const std::string& path, const char* name) {
 }  // namespace
 
 DeviceKind load_device_library(const std::string& path) {
-  if (!std::filesystem::exists(path))
+  std::error_code unknown;  // dlopen says what is wrong then
+  if (!std::filesystem::exists(path, unknown) && !unknown)
     throw DeviceError("there is no library of devices \"" + path + "\"");
   // Never closed: devices and memory pools may outlive every server.
   void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -36,7 +38,7 @@ DeviceKind load_device_library(const std::string& path) {
   if (theirs != WHORL_DEVICE_LIBRARY_VERSION)
     throw DeviceError("the library of devices \"" + path + "\" is of Whorl " + theirs +
                       ", and this is " WHORL_DEVICE_LIBRARY_VERSION
-                      ": install both from the same version");
+                      ": install both from the same version, or build both from the same sources");
   DeviceKind kind;
   find<decltype(whorl_device_library_kind)>(handle, path, "whorl_device_library_kind")(&kind);
   return kind;

@@ -36,8 +36,10 @@ DeviceKind loaded() {
   const std::scoped_lock lock(all.mutex);
   if (all.path.empty())
     throw DeviceError(
-        "this build has no CUDA backend: install the one for pip, `pip install "
-        "\"whorl-fhe[cuda13]\"`, or install the CUDA toolkit (nvcc) and build Whorl again");
+        "this build has no CUDA backend: `pip install \"whorl-fhe[cuda13]\"` brings one for "
+        "Python; "
+        "in C++ name a library that has one (whorl::set_cuda_library), or install the CUDA toolkit "
+        "(nvcc) and build Whorl again");
   if (!all.kind.make) all.kind = load_device_library(all.path);
   return all.kind;
 }

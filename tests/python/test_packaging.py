@@ -59,6 +59,11 @@ def test_parts_are_named_and_licensed_as_the_whole_is(part: str) -> None:
 def test_the_conda_recipe_has_the_version() -> None:
     recipe = (ROOT / "packaging" / "conda" / "recipe.yaml").read_text("utf-8")
     assert f'version: "{version()}"' in recipe
+    whole = (ROOT / "pyproject.toml").read_text("utf-8")
+    listed = re.search(r"^dependencies = \[(.*)\]", whole, re.MULTILINE)
+    assert listed
+    for each in re.findall(r'"([^"]+)"', listed[1]):
+        assert f"- {each.replace('>=', ' >=')}\n" in recipe
 
 
 def test_without_compiled_part_an_import_says_what_brings_it(tmp_path: Path) -> None:

@@ -48,9 +48,12 @@ link_for_old_systems() {
 build_wheel() {
   local name="$1" folder="$2"
   shift 2
+  local architectures=()
+  [[ -z "${WHORL_CUDA_ARCHITECTURES:-}" || "$name" != cuda13 ]] ||
+    architectures=(--config-settings "cmake.define.WHORL_CUDA_ARCHITECTURES=$WHORL_CUDA_ARCHITECTURES")
   rm -f "$folder/.skbuild-info.json" # else another Python removes what is compiled
   "$@" -m pip wheel --no-deps --no-build-isolation --disable-pip-version-check -w "$build/raw" \
-    --config-settings "build-dir=$PWD/$folder" \
+    --config-settings "build-dir=$PWD/$folder" "${architectures[@]}" \
     --config-settings "cmake.define.CMAKE_CXX_STANDARD_LIBRARIES=$(<"$old/flags")" \
     "./packaging/$name" >"$build/$name.log" 2>&1 ||
     { tail -n 40 "$build/$name.log"; echo "error: the build of $name failed: $build/$name.log"; return 1; }
@@ -74,7 +77,9 @@ environment() {
 
 pythons() {
   local name version found=()
-  for version in 3.10 3.11 3.12; do
+  for version in 3.10 3.11 3.12 3.13 3.14; do
+    # The wheel of 3.12 serves newer ones.
+    [[ "$version" == 3.1[012] || "${found[*]}" != *3.12* ]] || continue
     for name in "python$version" /opt/python/cp${version/./}-cp${version/./}/bin/python; do
       "$name" -c "import sys; sys.exit(sys.version_info[:2] != (${version/./, }))" 2>/dev/null &&
         found+=("$name") && break
@@ -87,7 +92,11 @@ make_tools
 rm -rf "$build/raw"
 link_for_old_systems
 
+wanted front && ! wanted runtime && [[ ! -d "$build/runtime/python/whorl/_server" ]] &&
+  { echo "error: the front takes its stubs from the runtime: name both" >&2; exit 1; }
 if wanted runtime; then
+  rm -f "$wheels"/whorl_fhe_runtime-*
+  [[ -n "$(pythons)" ]] || { echo "error: there is no Python to build for" >&2; exit 1; }
   for python in $(pythons); do
     say "whorl-fhe-runtime for $("$python" --version)"
     build_wheel runtime "$build/runtime" "$(environment "$python")"
@@ -100,6 +109,7 @@ if wanted cuda13; then
   repair 'whorl_fhe_cuda13-*.whl'
 fi
 if wanted front; then
+  rm -f "$wheels"/whorl_fhe-*.whl
   say "whorl-fhe"
   python3 tools/wheel/front.py "$build/front" "$build/runtime/python/whorl"
   "$build/tools/bin/python" -m pip wheel -q --no-deps --no-build-isolation \
@@ -111,4 +121,6 @@ if wanted sdist; then
 fi
 say "sizes"
 ls -l "$wheels"
-tools/wheel/try.sh "$wheels"
+if wanted front && wanted runtime; then
+  tools/wheel/try.sh "$wheels"
+fi

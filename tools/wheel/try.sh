@@ -18,7 +18,8 @@ for python in python3.10 python3.11 python3.12 python3.13 python3.14; do
   printf '\n=== %s\n' "$("$python" --version)"
   began=$(now)
   "$python" -m venv "$python"
-  "$python/bin/pip" install -q --disable-pip-version-check --find-links "$folder" whorl-fhe
+  "$python/bin/pip" install -q --disable-pip-version-check --find-links "$folder" \
+    "$folder"/whorl_fhe-*.whl
   "$python/bin/python" - <<'PROGRAM'
 import whorl
 
@@ -44,6 +45,8 @@ except whorl.ParameterError:
 print(*(f"{device.name}: {device.why}" for device in whorl.devices()), sep="\n")
 PROGRAM
   "$python/bin/whorl" --version
+  "$python/bin/whorl" doctor --device cpu
+  "$python/bin/whorl" demo tree -- --flowers 2 --params W128_P128
   tried=$((tried + 1))
 done
 ((tried)) || { echo "error: no Python to try the wheels with" >&2; exit 1; }

@@ -322,7 +322,7 @@ class Server {
 struct Costs {
   std::size_t bootstraps = 0;    ///< blind rotations; a mux takes two, a table up to two
   std::size_t key_switches = 0;  ///< from the ring key to the LWE key
-  std::size_t sums = 0;          ///< weighted sums, also those before blind rotations
+  std::size_t sums = 0;          ///< weighted sums and sums with constants, also before rotations
   std::size_t key_bytes = 0;     ///< of the evaluation keys as they are sent
 };
 
@@ -342,7 +342,8 @@ class DryRun {
   Costs costs() const;
   /// log2 of a bound on the probability that a rotation so far decided wrongly, or that one of
   /// `results` decrypts to another message: the sum over all values of all operations, at most 1.
-  /// Tables that are not exact count with values further off than they may be.
+  /// Tables that are not exact count with values further off than they may be; the decryption of
+  /// their results counts as if it had to be exact, which is more.
   double failure_log2(std::span<const Array> results) const;
 
  private:

@@ -62,12 +62,13 @@ class Plan(Shown):
     costs: dict[str, int]
     """How many operations there are, of one ciphertext each: `bootstraps` (blind rotations; a mux
     takes two, a table up to two), `key_switches` (from the ring key to the LWE key) and `sums`
-    (weighted sums, also those before blind rotations)."""
+    (weighted sums and sums with constants, also before rotations)."""
     failure_log2: float
     """log2 of a bound on the probability that any result decrypts wrongly: the sum, over all
     ciphertexts of all operations, of the probabilities that the server compares with
     `allow_failure`, and of those of the decryption of results; at most 0. Tables with
-    `exact=False` count with values that are further off than they may be."""
+    `exact=False` count with values that are further off than they may be; the decryption of their
+    results counts as if it had to be exact, which is more."""
     noise: tuple[float, ...]
     """Of each result, the variance of its errors in units of that of a bootstrapped ciphertext
     (`EncryptedArray.noise`)."""

@@ -56,10 +56,13 @@ def _run(command: list[str]) -> int:
     them all: none of them prints a traceback, and none goes on.
     """
     environment = {name: os.environ[name] for name in os.environ if name != _passphrase.VARIABLE}
+    # As Ctrl-C does, so that nothing goes on where this process alone is told to end.
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     process = subprocess.Popen(command, start_new_session=True, env=environment)
     try:
         return process.wait()
     finally:
+        signal.signal(signal.SIGTERM, before)
         if process.returncode is None:
             os.killpg(process.pid, signal.SIGTERM)
             process.wait()

@@ -204,8 +204,9 @@ double Account::check_mux(Encoding encoding, double noise) const {
   const auto failure_log2 = [&](const Parameters& under, const NoiseEstimate& estimate,
                                 Encoding with) {
     if (!rotates(under, with) || with.sectors() < 4 || with.sectors() % 2 != 0) return never_log2;
-    return std::max(ands(under, estimate, with),
-                    binfhe::decryption_failure_log2(under, mux_ * estimate.refreshed, with));
+    return std::min(never_log2, std::max(ands(under, estimate, with),
+                                         binfhe::decryption_failure_log2(
+                                             under, mux_ * estimate.refreshed, with)));
   };
   if (!allows(failure_log2(parameters_, estimate_, encoding)))
     refuse("mux", encoding, failure_log2);
@@ -217,14 +218,14 @@ double Account::check_look_up(const Lut& lut, double noise) const {
   const auto failure_log2 = [&](const Parameters& under, const NoiseEstimate& estimate,
                                 Encoding with) {
     if (!rotates(under, with) || (arbitrary && with.p > under.N() / 4)) return never_log2;
-    return lut_failure_log2(under, estimate, with, arbitrary, noise);
+    return std::min(never_log2, lut_failure_log2(under, estimate, with, arbitrary, noise));
   };
   const double found = failure_log2(parameters_, estimate_, lut.input());
   if (!allows(found))
     refuse(arbitrary ? "a table of two rotations" : "a table of one rotation", lut.input(),
            failure_log2);
   check_output(lut.output());
-  return std::min(never_log2, found);
+  return found;
 }
 
 std::uint32_t Account::error_bound(const Lut& lut, double noise) const {

@@ -303,6 +303,7 @@ Ciphertexts Server::State::run(const Plan& plan, const MakeOrigin& origin,
     return out.data.data();
   };
   evaluator.stream(out.count, plan.memory, rows, plan.rotates, plan.work, room);
+  if (failures) failures->add(plan.failure_log2, out.count);
   attach(out, origin());
   return out;
 }

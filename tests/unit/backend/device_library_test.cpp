@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <string>
 
 #include "support/message.h"
 #include "whorl/device_library.h"
@@ -40,6 +41,8 @@ TEST(DeviceLibrary, OtherFilesAreRefused) {
   expect_message<DeviceError>([] { load_device_library("/nowhere/library.so"); },
                               {"there is no library of devices", "/nowhere/library.so"});
   expect_message<DeviceError>([] { load_device_library("/etc/passwd"); }, {"cannot be loaded"});
+  expect_message<DeviceError>([] { load_device_library("/" + std::string(5000, 'x')); },
+                              {"cannot be loaded"});
   expect_message<DeviceError>([] { load_device_library(WHORL_TESTS_FAKE_CORE); },
                               {"has no function whorl_device_library_version"});
 }
