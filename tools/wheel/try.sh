@@ -18,6 +18,11 @@ for python in python3.10 python3.11 python3.12 python3.13 python3.14; do
   printf '\n=== %s\n' "$("$python" --version)"
   began=$(now)
   "$python" -m venv "$python"
+  "$python/bin/pip" download -q --disable-pip-version-check --no-deps --no-index \
+    --find-links "$folder" -d fitting whorl-fhe-runtime 2>/dev/null || {
+    echo "there is no wheel for it"
+    continue
+  }
   "$python/bin/pip" install -q --disable-pip-version-check --find-links "$folder" \
     "$folder"/whorl_fhe-*.whl
   "$python/bin/python" - <<'PROGRAM'
