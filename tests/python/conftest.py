@@ -14,7 +14,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from support import ROOT, BgvKit, CkksKit, Kit, make_bgv_kit, make_ckks_kit, make_kit
+from support import LARGE, ROOT, BgvKit, CkksKit, Kit, make_bgv_kit, make_ckks_kit, make_kit
 
 # Shells start background work with SIGINT ignored, and the programs that tests stop by Ctrl-C would
 # inherit that.
@@ -40,6 +40,11 @@ def any_kit(request: pytest.FixtureRequest) -> Kit:
         "binary": lambda: make_kit(lwe_secret="binary", transform="fft"),
         "padded": lambda: make_kit(Q=(1 << 50) - 16383, gadget=[(32, 13, 4)], max_p=16),
     }[request.param]()
+
+
+@pytest.fixture(scope="session")
+def large_kit() -> Kit:
+    return make_kit(**LARGE)
 
 
 @pytest.fixture(scope="session")

@@ -46,6 +46,19 @@ class Kit:
     server: Server
 
 
+# Of messages of many bits, as a literal, and not secure.
+LARGE = {
+    "name": "large",
+    "q": 2**20,
+    "N": 512,
+    "Q": 18014398509404161,
+    "Q_ks": 2**35,
+    "key_switch": "product",
+    "gadget": [(32, 14, 3)],
+    "small_modulus_gadgets": [(17, 18, 2), (12, 27, 1)],
+}
+
+
 def make_kit(**changes: object) -> Kit:
     chosen = parameters({**TOY, **changes}, allow_insecure=True)
     client = Client(chosen)

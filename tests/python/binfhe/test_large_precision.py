@@ -6,25 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import whorl
-from support import Kit, make_kit
+from support import LARGE, Kit, make_kit
 from whorl.binfhe import Ciphertexts, EvaluationKeys, Lut, Server, parameters
 
-LARGE = {
-    "name": "large",
-    "q": 2**20,
-    "N": 512,
-    "Q": 18014398509404161,
-    "Q_ks": 2**35,
-    "key_switch": "product",
-    "gadget": [(32, 14, 3)],
-    "small_modulus_gadgets": [(17, 18, 2), (12, 27, 1)],
-}
 P = 2**12
-
-
-@pytest.fixture(scope="module")
-def large_kit() -> Kit:
-    return make_kit(**LARGE)
 
 
 def test_numbers_of_any_shape(large_kit: Kit, generator: np.random.Generator) -> None:

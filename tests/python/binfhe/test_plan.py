@@ -8,25 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 import whorl
-from support import Kit, make_kit
+from support import Kit
 from whorl.binfhe import Fresh, Lut, Parameters, parameters, plan
 
-LARGE = {
-    "name": "large",
-    "q": 2**20,
-    "N": 512,
-    "Q": 18014398509404161,
-    "Q_ks": 2**35,
-    "key_switch": "product",
-    "gadget": [(32, 14, 3)],
-    "small_modulus_gadgets": [(17, 18, 2), (12, 27, 1)],
-}
 P = 2**12
-
-
-@pytest.fixture(scope="module")
-def large_kit() -> Kit:
-    return make_kit(**LARGE)
 
 
 def tables(x: Any) -> Any:
