@@ -90,7 +90,7 @@ class Parameters(RingParameters):
     @property
     def log2_Q(self) -> float:
         """Bits of the ciphertext modulus at the top level."""
-        return self._core.log2_Q(self.limbs)
+        return self._core.log2_Q
 
     def describe(self) -> str:
         """What was picked, for people; several lines.
