@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from ..errors import FormatError, ParameterError
 from .part import Part
 from .paths import PathName, as_path
-from .shown import shown
+from .text import shown
 
 S = TypeVar("S", bound="Saved")
 P = TypeVar("P")

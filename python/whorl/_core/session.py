@@ -9,7 +9,7 @@ from .. import _server
 from ..errors import ParameterError
 from .literal import as_long, as_text, as_threads
 from .part import Part
-from .shown import shown
+from .text import shown
 
 
 class OnDevices:

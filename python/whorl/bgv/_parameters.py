@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from .._core import rounded
 from .._core.literal import as_integer, as_long, as_real, as_text, as_word, list_of
 from .._core.part import Part
+from .._core.text import at_least_bits
 from .._ring.parameters import (
     RingLiteral,
     RingParameters,
@@ -147,7 +147,7 @@ class Parameters(RingParameters):
         return (
             f"<Parameters {self.name or 'unnamed'}: N={self.N}, t={self.t} ({slots}), "
             f"{self.limbs} + {len(self.special)} primes, {self.log2_Q:.0f} + {self.log2_P:.0f} "
-            f"bits, {self.digits} digits; {rounded.bits(self.security_bits)} bits of security>"
+            f"bits, {self.digits} digits; {at_least_bits(self.security_bits)} bits of security>"
         )
 
 

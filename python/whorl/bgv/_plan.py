@@ -11,14 +11,13 @@ from typing import Any, cast
 from numpy.typing import ArrayLike
 
 from .._core.array import Shape
-from .._core.html import of_bytes
 from .._core.integers import as_index, whole_numbers
-from .._core.plan import all_results, as_shape, listed_inputs
-from .._core.shown import shown
+from .._core.plan import as_shape, listed_inputs
+from .._core.text import of_bytes, shown
 from .._ring.plan import RingPlan, check_example, in_order, sizes
 from .._server import bgv as _lib
 from ..errors import ParameterError, ShapeError
-from ._arrays import EncryptedArray, Mean
+from ._arrays import EncryptedArray
 from ._bounds import Bounds
 from ._parameters import MAX_MODULUS, Parameters, checked_requirements
 from ._tracer import MOST_BITS, Traced, TracingServer, _Recorder
@@ -170,7 +169,7 @@ def plan(
     """
     search = _Search(
         function,
-        listed_inputs(function, inputs, _as_range),
+        listed_inputs(function, inputs, Range, _of_example),
         packing,
         plain_modulus,
         checked_requirements(
@@ -295,8 +294,7 @@ class _Search:
             shape = each.shape or (parameters.N,)
             assert isinstance(shape, tuple)
             inputs.append(server.fresh(each.low, each.high, self.packing, shape))
-        results = all_results(self.function(*inputs), lambda each: _result(each, server))
-        return _Trace(server._core, inputs, results)
+        return _Trace(server._core, inputs, server.results_in(self.function(*inputs)))
 
     def _parameters(
         self, N: int, t: int, limbs: int, depth: int = 0, plain_products: int = 0
@@ -404,16 +402,7 @@ def _power(size: float) -> str:
     return "2^52 or more" if math.isinf(size) else f"{size:.0f}"
 
 
-def _as_range(given: Any, index: int) -> Range:
-    if isinstance(given, Range):
-        return given
-    values = whole_numbers(given, f"inputs[{index}]")
-    check_example(values, index)
+def _of_example(given: Any, field: str) -> Range:
+    values = whole_numbers(given, field)
+    check_example(values, field)
     return Range(min(0, int(values.min())), max(0, int(values.max())), values.shape or 1)
-
-
-def _result(returned: Any, server: TracingServer) -> EncryptedArray | None:
-    """The array that a result is."""
-    if isinstance(returned, Mean):
-        returned = returned.total
-    return server.upload(returned) if isinstance(returned, EncryptedArray) else None

@@ -12,7 +12,7 @@ from .._core.base_server import spread
 from .._core.entries import entries_of
 from .._core.literal import as_integer, as_real, as_text
 from .._core.part import Part
-from .._core.shown import shown
+from .._core.text import shown
 from .._ring.server import MAX_POWER, RingServer, as_distance, is_alone, needing, repeated_rows
 from .._server import bgv as _lib
 from ..errors import DeviceError, EncodingError, ShapeError
@@ -86,7 +86,7 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         matrix, N = as_matrix(values, self._parameters, "matrix"), self._parameters.N
         blocks = (matrix[first : first + N] for first in range(0, len(matrix), N))
         cores = [self._core.encode_matrix(each.reshape(-1), *each.shape) for each in blocks]
-        return Matrix._wrap(cores, self, matrix.shape)
+        return Matrix._of(cores, _server=self, _shape=matrix.shape)
 
     def encode_diagonals(self, values: ArrayLike, step: int = 1) -> Matrix:
         """Linear maps by their diagonals, of shape (maps, count, N), or (count, N) for one.
@@ -103,7 +103,7 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
                 f"with N = {N}"
             )
         core = self._core.encode_diagonals(vectors, shape[-1], _columns(step))
-        return Matrix._wrap([core], self, (*shape, length))
+        return Matrix._of([core], _server=self, _shape=(*shape, length))
 
     # ---- products
 
@@ -225,17 +225,17 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         if b._server is not self:
             raise DeviceError("matmul: the matrix is prepared on another server")
         x = self.upload(a)
-        if b._cores[0].rows:
+        if b._core[0].rows:
             return self._times(x, b)
         with needing("a product with diagonals", _keys(f"diagonals=[({b.shape[-2]}, step)]")):
-            maps = self._core.multiply_maps(x._core, b._cores[0])
+            maps = self._core.multiply_maps(x._core, b._core[0])
         results = [self._wrap(each, x.shape) for each in maps]
         return results[0] if len(b.shape) == 2 else stack(results)
 
     def _times(self, x: EncryptedArray, matrix: Matrix) -> EncryptedArray:
         """Each vector times a matrix; a part of the matrix for each ciphertext of a vector."""
         parts, core = [x._core], self._core
-        if x.length != matrix.shape[0] and max(x._each, len(matrix._cores)) > 1:
+        if x.length != matrix.shape[0] and max(x._each, len(matrix._core)) > 1:
             raise ShapeError(
                 f"matmul: vectors of {x.length} values meet a matrix of {matrix.shape[0]} rows: "
                 "the numbers must be equal"
@@ -243,7 +243,7 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         if x._each > 1:
             parts = core.parts(x._core)
         with needing("a product with a matrix", _keys(str(matrix.shape))):
-            products = map(core.multiply_matrix, parts, matrix._cores)
+            products = map(core.multiply_matrix, parts, matrix._core)
             return self._wrap(functools.reduce(core.add, products), x.shape)
 
     # ---- levels

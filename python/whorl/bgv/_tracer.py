@@ -11,17 +11,17 @@ import dataclasses
 import functools
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from .._core.plan import Following
-from .._core.shown import shown
+from .._core.text import shown
 from .._ring.plan import NoDevice
 from .._server import bgv as _lib
 from ..errors import EncodingError, ShapeError
-from ._arrays import EncryptedArray
+from ._arrays import EncryptedArray, Mean
 from ._bounds import Bounds, Rows
 from ._parameters import Parameters
 from ._server import Server
@@ -258,15 +258,16 @@ class TracingServer(Following, Server):
     _core: Any
 
     def __init__(self, parameters: Parameters) -> None:
-        self._core = _Recorder(parameters)
-        self._parameters = parameters
-        self._warned_of = 0
+        self._follow(_Recorder(parameters), parameters)
 
     def fresh(self, low: int, high: int, packing: str, shape: tuple[int, ...]) -> EncryptedArray:
         """Encrypted values of that shape between two bounds."""
         *prefix, length = shape
         core = self._core.fresh(low, high, packing, math.prod(prefix), length)
         return EncryptedArray._wrap(core, self, tuple(prefix))
+
+    def _found(self, returned: Any) -> Iterator[Any]:
+        return super()._found(returned.total if isinstance(returned, Mean) else returned)
 
     def _residue(self, value: int) -> int:
         if value.bit_length() > MOST_BITS:

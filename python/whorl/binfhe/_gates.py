@@ -11,7 +11,7 @@ from .._core.array import Shape
 from .._core.base_server import BaseServer, spread
 from .._core.entries import refuse_unreadable
 from .._core.integers import as_modulus
-from .._core.shown import counted, shown
+from .._core.text import counted, shown
 from .._server import binfhe as _lib
 from ._ciphertexts import Ciphertexts, EncryptedArray
 from ._keys import EvaluationKeys

@@ -16,7 +16,7 @@ from .._core.literal import as_integer, as_text
 from .._core.part import Part
 from .._core.paths import PathName
 from .._core.session import Session
-from .._core.shown import counted
+from .._core.text import counted
 from .._server import binfhe as _lib
 from ..errors import EncodingError, ParameterMismatchError
 from ._ciphertexts import Ciphertexts, EncryptedArray

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._core.literal import as_integer, as_real
 from .._core.numbers import Numbers
-from .._core.shown import counted, shown
+from .._core.text import counted, shown
 from .._ring.server import RingServer, needing
 from .._server import ckks as _lib
 from ..errors import DeviceError, NoiseError, ShapeError
@@ -54,12 +54,12 @@ class Applying(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         if isinstance(map, MatrixProduct):
             start = depth if level is None else as_integer("level", level, 0, depth)
             product = self._core.encode_product(map._core, start)
-            return EncodedMatrixProduct._wrap(product, self, map)
+            return EncodedMatrixProduct._of(product, _server=self, _product=map)
         if not isinstance(map, LinearMap):
             raise TypeError(f"map: a LinearMap is needed, not {type(map).__name__}")
         place = depth if level is None else as_integer("level", level, 1, max(1, depth))
         core = self._core.encode(map._core, place, as_real("scale", scale))
-        return EncodedMap._wrap(core, self, map)
+        return EncodedMap._of(core, _server=self, _map=(map.length, map.columns))
 
     def apply(self, a: Encrypted, map: LinearMap | EncodedMap) -> EncryptedArray:
         """The linear map of each vector; `map @ x` is the same.

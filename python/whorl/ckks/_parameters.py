@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypedDict, cast
 
-from .._core import rounded
 from .._core.literal import (
     Check,
     as_flag,
@@ -21,6 +20,7 @@ from .._core.literal import (
     tuple_of,
 )
 from .._core.part import Part
+from .._core.text import at_least_bits
 from .._ring.parameters import (
     RingLiteral,
     RingParameters,
@@ -265,7 +265,7 @@ class Parameters(RingParameters):
             f"<Parameters {self.name or 'unnamed'}: N={self.N}, {self.slots} slots, depth "
             f"{self.depth}{', bootstrapping' if self.bootstrap else ''}, scale "
             f"2^{math.log2(self.scale(0)):.1f}, {self._primes()}, {self.digits} digits; "
-            f"{rounded.bits(self.security_bits)} bits of security>"
+            f"{at_least_bits(self.security_bits)} bits of security>"
         )
 
 

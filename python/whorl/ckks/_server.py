@@ -13,7 +13,7 @@ from .._core.base_server import spread
 from .._core.literal import as_integer, as_real, as_word
 from .._core.numbers import Numbers, as_complex, one_number
 from .._core.part import Part
-from .._core.shown import shown
+from .._core.text import shown
 from .._ring.arrays import as_rows
 from .._ring.server import MAX_POWER, is_alone, needing, repeated_rows
 from .._server import ckks as _lib
