@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, TypeVar, cas
 import numpy as np
 
 from ..errors import ShapeError
-from .made import Made, OnDevice
-from .part import Part
+from .part import Made, OnDevice, Part
 from .saved import Saved
 from .text import Shown, of_bytes, shown
 

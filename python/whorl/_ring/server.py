@@ -58,13 +58,11 @@ class RingServer(BaseServer[K, H, D], Generic[K, H, D]):
 
     def negate(self, a: D | H) -> D:
         """-a (OpenFHE: EvalNegate)."""
-        x = self.upload(a)
-        return self._wrap(self._core.negate(x._core), x.shape)
+        return self._on(a, self._core.negate)
 
     def relinearise(self, a: D | H) -> D:
         """Brings ciphertexts back to two parts (OpenFHE: Relinearize)."""
-        x = self.upload(a)
-        return self._wrap(self._core.relinearise(x._core), x.shape)
+        return self._on(a, self._core.relinearise)
 
     # ---- moving values
 
@@ -81,8 +79,7 @@ class RingServer(BaseServer[K, H, D], Generic[K, H, D]):
         `MissingKeyError` without the key, which `evaluation_keys(rotations=[distance])` makes.
         (OpenFHE: EvalRotate, EvalAtIndex; Lattigo: Evaluator.Rotate.)
         """
-        x = self.upload(a)
-        return self._wrap(self._core.rotate(x._core, as_distance("distance", distance)), x.shape)
+        return self._on(a, self._core.rotate, as_distance("distance", distance))
 
     def rotate_many(self, a: D | H, distances: Iterable[int]) -> list[D]:
         """`rotate` by each of `distances`, decomposed once (OpenFHE: EvalFastRotation; Lattigo:

@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike
 
 from .._core.array import DeviceArray
 from .._core.entries import entries_of
-from .._core.made import OnDevice
-from .._core.part import Part
+from .._core.part import OnDevice, Part
 from .._ring.arrays import RingArray
 from .._server import bgv as _lib
 from ._ciphertexts import Accounted, Ciphertexts

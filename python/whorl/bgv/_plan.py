@@ -18,7 +18,6 @@ from .._ring.plan import RingPlan, check_example, in_order, sizes
 from .._server import bgv as _lib
 from ..errors import ParameterError, ShapeError
 from ._arrays import EncryptedArray
-from ._bounds import Bounds
 from ._parameters import MAX_MODULUS, Parameters, checked_requirements
 from ._tracer import MOST_BITS, Traced, TracingServer, _Recorder
 from ._values import Packing
@@ -179,7 +178,7 @@ def plan(
     return search.run()
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass
 class _Trace:
     """One call of the function."""
 
@@ -191,9 +190,8 @@ class _Trace:
         """The plan, with the parameters to use."""
         asked = self.recorder.run.asked()
         return Plan(
-            depth=self.costs["depth"],
-            plain_products=self.costs["plain_depth"],
-            sums=self.costs["sums"],
+            **self.circuit,
+            sums=self.sums,
             low=int(self.low),
             high=int(self.high),
             keys={
@@ -206,31 +204,15 @@ class _Trace:
             _parameters=parameters,
         )
 
-    @property
-    def costs(self) -> dict[str, Any]:
+    def __post_init__(self) -> None:
+        bounds = [cast(Traced, each._core).values for each in self.results]
         costs: dict[str, Any] = self.recorder.run.costs()
-        return costs
-
-    @property
-    def circuit(self) -> dict[str, int]:
+        self.sums: float = costs["sums"]
+        self.circuit = {"depth": costs["depth"], "plain_products": costs["plain_depth"]}
         """What parameters are chosen for."""
-        return {"depth": self.costs["depth"], "plain_products": self.costs["plain_depth"]}
-
-    @property
-    def low(self) -> float:
-        return min(float(each.low.min()) for each in self._bounds)
-
-    @property
-    def high(self) -> float:
-        return max(float(each.high.max()) for each in self._bounds)
-
-    @property
-    def _bounds(self) -> list[Bounds]:
-        return [cast(Traced, each._core).values for each in self.results]
-
-    @property
-    def noise_budget(self) -> float:
-        return min(each.noise_budget for each in self.results)
+        self.low = min(float(each.low.min()) for each in bounds)
+        self.high = max(float(each.high.max()) for each in bounds)
+        self.noise_budget = min(each.noise_budget for each in self.results)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -274,7 +256,7 @@ class _Search:
             raise ParameterError(
                 f"plan: N = {N} is secure up to {best.limbs} primes of {self.needs['prime_bits']} "
                 f"bits, which do not carry depth {circuit['depth']}, plain_products "
-                f"{circuit['plain_products']} and sums {trace.costs['sums']:.1f} with t = {t}: "
+                f"{circuit['plain_products']} and sums {trace.sums:.1f} with t = {t}: "
                 f"{-trace.noise_budget:.0f} bits are missing"
             )
         too_few = 0
@@ -324,7 +306,7 @@ class _Search:
         low, high = trace.low, trace.high
         if not (-MAX_MODULUS < low and high < MAX_MODULUS):
             raise _NoModulusError(
-                f"plan: results may be as large as {_power(max(-low, high))}, but t must be below "
+                f"plan: results may be as large as {_value(max(-low, high))}, but t must be below "
                 f"2^31{_first_above(trace, MAX_MODULUS)}; give inputs narrower ranges, or split "
                 "numbers in parts"
             )
@@ -396,10 +378,6 @@ def _first_above(trace: _Trace, t: int) -> str:
 def _value(bound: float) -> str:
     # Zero has no sign.
     return f"{bound + 0.0:.0f}" if math.isfinite(bound) else f"{'-' * (bound < 0)}2^52 or more"
-
-
-def _power(size: float) -> str:
-    return "2^52 or more" if math.isinf(size) else f"{size:.0f}"
 
 
 def _of_example(given: Any, field: str) -> Range:

@@ -126,8 +126,7 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
 
     def square(self, a: Encrypted, relinearise: bool = True) -> EncryptedArray:
         """a · a (OpenFHE: EvalSquare)."""
-        x = self.upload(a)
-        return self._wrap(self._core.square(x._core, bool(relinearise)), x.shape)
+        return self._on(a, self._core.square, bool(relinearise))
 
     def power(self, a: Encrypted, exponent: int) -> EncryptedArray:
         """a to a power 0 … 2^16, by ⌈log2⌉ multiplications in sequence (as `a ** exponent`).
@@ -142,8 +141,7 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
 
     def swap_rows(self, a: Encrypted) -> EncryptedArray:
         """Exchanges the two rows of N/2 slots."""
-        x = self.upload(a)
-        return self._wrap(self._core.swap_rows(x._core), x.shape)
+        return self._on(a, self._core.swap_rows)
 
     def inner_sum(self, a: Encrypted, columns: int | None = None) -> EncryptedArray:
         """Slot i becomes the sum of `columns` slots of its row, from i on, cyclically.
@@ -152,10 +150,9 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         Takes the rotations by 1, 2, 4, … below it. `ParameterError` for another number.
         (OpenFHE: EvalSum.)
         """
-        x = self.upload(a)
-        width = self._parameters.N // 2 if columns is None else columns
-        width = as_integer("columns", width, 1, self._parameters.N // 2)
-        return self._wrap(self._core.inner_sum(x._core, width), x.shape)
+        row = self._parameters.N // 2
+        width = as_integer("columns", row if columns is None else columns, 1, row)
+        return self._on(a, self._core.inner_sum, width)
 
     # ---- over the values of each vector
 
@@ -168,7 +165,7 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         """
         x = self.upload(a)
         with needing("a sum", f"sums={x.length}"):
-            return self._wrap(self._core.sum(x._core), x.shape)
+            return self._on(x, self._core.sum)
 
     def mean(self, a: Encrypted) -> Mean:
         """The pair (total, n): the sum of each vector's values, and the number of values.
@@ -181,7 +178,7 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         """
         x = self.upload(a)
         with needing("a mean", f"sums={x.length}"):
-            return Mean(self._wrap(self._core.sum(x._core), x.shape), x.length)
+            return Mean(self._on(x, self._core.sum), x.length)
 
     def dot(self, a: Encrypted, b: Encrypted | Plaintexts | ArrayLike) -> EncryptedArray:
         """The sum of the products of two vectors' values, in every slot; b as in `multiply`.
@@ -257,15 +254,14 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         x = self.upload(a)
         left = x.limbs - 1 if limbs is None else limbs
         left = as_integer("limbs", left, 1, x.limbs)
-        return self._wrap(self._core.mod_switch(x._core, left), x.shape)
+        return self._on(x, self._core.mod_switch, left)
 
     def shrink(self, a: Encrypted, spare_bits: float = 8) -> EncryptedArray:
         """Drops all primes that decryption does not need, keeping `spare_bits` of budget.
 
         (OpenFHE: Compress.)
         """
-        x = self.upload(a)
-        return self._wrap(self._core.shrink(x._core, as_real("spare_bits", spare_bits)), x.shape)
+        return self._on(a, self._core.shrink, as_real("spare_bits", spare_bits))
 
     # ---- operands
 

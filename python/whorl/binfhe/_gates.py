@@ -128,8 +128,7 @@ class Gates(BaseServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
 
     def not_(self, a: Encrypted) -> EncryptedArray:
         """¬a; free: no bootstrap, no added noise (OpenFHE: EvalNOT)."""
-        x = self.upload(a)
-        return self._wrap(self._core.not_(x._core), x.shape)
+        return self._on(a, self._core.not_)
 
     def mux(self, select: Bits, a: Bits, b: Bits) -> EncryptedArray:
         """select ? a : b, in two blind rotations and one key switch; p = 4 or larger even.

@@ -291,10 +291,7 @@ class Server(Gates):
         >>> [client.decrypt(digit).tolist() for digit in server.eval_decomp(numbers)]
         [[0, 1, 0], [1, 1, 0], [2, 2, 0], [1, 0, 1]]
         """
-        x = self.upload(a)
-        return self._wrap(
-            self._core.eval_floor(x._core, as_modulus(round_bits, "round_bits")), x.shape
-        )
+        return self._on(a, self._core.eval_floor, as_modulus(round_bits, "round_bits"))
 
     def eval_sign(self, a: Encrypted, p_out: int = 4, padding_out: bool = False) -> EncryptedArray:
         """Bits: 1 for messages m ≥ p/2, which stand for m - p < 0, else 0 (OpenFHE: EvalSign).
@@ -306,9 +303,8 @@ class Server(Gates):
         p/2 apart, take the sign of x - y. `Parameters.sign_failure_log2` has the probability of a
         wrong sign.
         """
-        x = self.upload(a)
         output = as_modulus(p_out, "p_out"), as_bool("padding_out", padding_out)
-        return self._wrap(self._core.eval_sign(x._core, output), x.shape)
+        return self._on(a, self._core.eval_sign, output)
 
     def eval_decomp(self, a: Encrypted) -> list[EncryptedArray]:
         """The digits of messages, the lowest first (OpenFHE: EvalDecomp).
@@ -433,10 +429,9 @@ class Server(Gates):
         >>> client.decrypt(b + server.apply(positive, a - b))
         array([3, 2])
         """
-        x = self.upload(a)
         least = as_integer("low", low, -(2**63), 2**63 - 1)
         most = as_integer("high", high, -(2**63), 2**63 - 1)
-        return self._wrap(self._core.with_range(x._core, (least, most)), x.shape)
+        return self._on(a, self._core.with_range, (least, most))
 
     def _combined(self, weight: int, a: EncryptedArray, other: int, b: Messages) -> EncryptedArray:
         """weight·a + other·b, where b may be known."""

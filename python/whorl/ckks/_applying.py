@@ -83,7 +83,7 @@ class Applying(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
             raise TypeError(f"map: a LinearMap or an EncodedMap is needed, not {shown(map)}")
         self._check_own("map", map)
         with needing("a linear map", "rotations=map.rotations"):
-            return self._wrap(self._core.apply(x._core, map._core), x.shape)
+            return self._on(x, self._core.apply, map._core)
 
     def _times(self, a: EncryptedArray, matrix: Numbers) -> EncryptedArray:
         """`matrix @ x` of each vector x; a part of the matrix for each ciphertext of a vector."""

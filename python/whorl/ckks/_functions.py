@@ -8,8 +8,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from .._core.literal import as_real
-from .._core.made import Made
-from .._core.part import Part
+from .._core.part import Made, Part
 from .._server import ckks as _lib
 from ..errors import ParameterError
 from ._polynomials import Polynomial, as_error, as_interval

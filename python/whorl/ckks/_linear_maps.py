@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._core.literal import as_integer
-from .._core.made import Made, OnDevice
 from .._core.numbers import Numbers, real_or_complex
-from .._core.part import Part
+from .._core.part import Made, OnDevice, Part
 from .._core.text import counted
 from .._server import ckks as _lib
 from ..errors import ParameterError, ShapeError

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .._core.literal import as_integer
-from .._core.made import OnDevice
-from .._core.part import Part
+from .._core.part import OnDevice, Part
 from .._core.text import counted
 from .._server import ckks as _lib
 from ..errors import ShapeError

@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike
 
 from .._core.integers import refuse, whole_numbers
 from .._core.literal import as_integer, as_real, as_text
-from .._core.made import Made
 from .._core.numbers import Numbers, real_or_complex
-from .._core.part import Part
+from .._core.part import Made, Part
 from .._core.text import shown
 from .._server import ckks as _lib
 from ..errors import ParameterError, ShapeError

@@ -3,7 +3,7 @@
 from .._core.array import concatenate, stack
 from ._arrays import EncryptedArray, evaluate
 from ._ciphertexts import Ciphertexts
-from ._expectation import Expectation
+from ._expectation import Expectation, Released
 from ._functions import (
     SignStages,
     exp_of,
@@ -28,7 +28,6 @@ from ._parameters import (
 from ._plan import Plan, Values, plan
 from ._polynomials import Polynomial, approximate
 from ._precision import Bits, Precision, precision
-from ._released import Released
 from ._server import Server
 from ._tracer import Refresh
 

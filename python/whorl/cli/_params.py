@@ -22,17 +22,10 @@ app = typer.Typer(help="Parameter sets: list, show, search.", no_args_is_help=Tr
 
 def _summary(chosen: Parameters) -> dict[str, Any]:
     return {
-        "name": chosen.name,
-        "n": chosen.n,
-        "q": chosen.q,
-        "N": chosen.N,
-        "Q": chosen.Q,
-        "lwe_secret": chosen.lwe_secret,
+        **{field: getattr(chosen, field) for field in ("name", "n", "q", "N", "Q", "lwe_secret")},
         "rotation": describe_rotation(chosen.rotation),
         "key_mb": round(chosen.key_bytes / 1e6),
-        "transform": chosen.transform,
-        "max_p": chosen.max_p,
-        "padding": chosen.padding,
+        **{field: getattr(chosen, field) for field in ("transform", "max_p", "padding")},
         "security_bits": round(chosen.security.bits, 1),
         "pfail_log2": round(chosen.failure_log2, 1),
         "source": chosen.source,
