@@ -41,11 +41,10 @@ class Made:
 
     @classmethod
     def _of(cls: type[M], core: Any, **attributes: Any) -> M:
-        made: Any = cls.__new__(cls)
-        made._core = core
-        for name, value in attributes.items():
+        made = cls.__new__(cls)
+        for name, value in {"_core": core, **attributes}.items():
             setattr(made, name, value)
-        return made  # type: ignore[no-any-return]
+        return made
 
 
 class OnDevice(Made):
