@@ -13,7 +13,7 @@ from .._core.array import DeviceCiphertexts, HostArray, Shape, is_masked, no_cip
 from .._core.base_server import BaseServer
 from .._core.entries import refuse_unreadable
 from .._core.saved import Keys
-from ..errors import MissingKeyError, ParameterError
+from ..errors import MissingKeyError
 from .arrays import RingArray
 from .parameters import as_rotation
 
@@ -162,8 +162,5 @@ def needing(operation: str, keys: str) -> Iterator[None]:
 
 
 def as_distance(field: str, value: Any) -> int:
-    """How far values are rotated; `ParameterError` unless it is an integer of 63 bits."""
-    try:
-        return as_rotation(field, value)
-    except ParameterError as error:
-        raise ParameterError(f"rotate: {error}") from None
+    """`as_rotation`, of an argument of an operation."""
+    return as_rotation(f"rotate: {field}", value)

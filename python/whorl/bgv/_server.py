@@ -102,7 +102,7 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
                 f"diagonals: shape {(*shape, length)} is neither (maps, count, N) nor (count, N), "
                 f"with N = {N}"
             )
-        core = self._core.encode_diagonals(vectors, shape[-1], _columns(step))
+        core = self._core.encode_diagonals(vectors, shape[-1], as_distance("columns", step))
         return Matrix._of([core], _server=self, _shape=(*shape, length))
 
     # ---- products
@@ -306,7 +306,3 @@ def _keys(rotations: str) -> str:
 def _matching(a: EncryptedArray, each: int) -> EncryptedArray:
     """`a` beside plaintexts of `each` ciphertexts: a sum, which all slots have, is repeated."""
     return repeated(a, each) if a._each == 1 and a.size > 1 else a
-
-
-def _columns(columns: int) -> int:
-    return as_distance("columns", columns)

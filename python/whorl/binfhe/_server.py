@@ -34,9 +34,10 @@ Messages = Encrypted | ArrayLike
 class Server(Gates):
     """Evaluates on arrays of ciphertexts with evaluation keys only.
 
-    `help(Server.__init__)` explains the arguments that servers of every scheme have, and the errors
-    that they raise. With a bound of `key_bytes`, keys are prepared when the server is made, and
-    again when they are used after they had to leave.
+    `help(Server.__init__)` explains the arguments that servers of every scheme have, the errors
+    that they raise, and what happens if a GPU fails; `Ciphertexts`, and arrays uploaded from them,
+    are not lost then, since the host has them. With a bound of `key_bytes`, keys are prepared when
+    the server is made, and again when they are used after they had to leave.
 
     Args:
         transform: `"ntt"` (exact) or `"fft"`; default: the parameters'.
@@ -58,11 +59,6 @@ class Server(Gates):
     a GPU the bits depend on `rotation`, and `"auto"` changes it with the batch; results then differ
     by rounding. Several Python threads may call methods at once; methods release the GIL, and
     Ctrl-C stops them. Give whole batches: a call spreads over all cores, or over all GPUs.
-
-    If one of several GPUs fails, it is left out from then on, and a `RuntimeWarning` names it. The
-    others repeat the call, unless it needs results that lay on that GPU alone. Then `DeviceError`
-    names these results; the server can still be used. `Ciphertexts`, and arrays uploaded from them,
-    are not lost, since the host has them.
 
     If the FPGA accelerator runs no key of the set, a `RuntimeWarning` says that the CPU behind it
     does all the work.
