@@ -18,24 +18,27 @@ SEED_BYTES = 32
 """Of seeded ciphertexts as they are sent, beside the parts that do not follow from the seed."""
 
 
-def foreign() -> TypeError:
-    """The error about a function that brings ciphertexts along, which a plan cannot know."""
-    return TypeError(
-        "plan: the function uses ciphertexts of its own; all ciphertexts must be among inputs"
-    )
-
-
 class Following:
-    """A tracing server, before the server in the order of bases: what a function sends back is a
-    result, wherever it lies."""
+    """A tracing server, before the server in the order of bases: it knows no ciphertexts but the
+    inputs, and what a function sends back is a result, wherever it lies."""
 
     __slots__ = ()
 
     _device_type: ClassVar[Any]
+    _host_type: ClassVar[Any]
 
     def _follow(self, core: Any, parameters: Any) -> None:
         server: Any = self
         server._core, server._parameters, server._warned_of = core, parameters, 0
+
+    def upload(self, ciphertexts: Any) -> Any:
+        """The array itself; `TypeError` for ciphertexts that the function brings along."""
+        if isinstance(ciphertexts, self._host_type):
+            raise TypeError(
+                "plan: the function uses ciphertexts of its own; all ciphertexts must be among "
+                "inputs"
+            )
+        return cast(Any, super()).upload(ciphertexts)
 
     def download(self, a: Any) -> Any:
         """The array itself."""
@@ -50,7 +53,7 @@ class Following:
 
     def _found(self, returned: Any) -> Iterator[Any]:
         if isinstance(returned, self._device_type):
-            yield cast(Any, self).upload(returned)
+            yield self.upload(returned)
         elif isinstance(returned, (Mapping, list, tuple)):
             for each in returned.values() if isinstance(returned, Mapping) else returned:
                 yield from self._found(each)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
-from typing import Any, NoReturn
+from typing import Any
 
-from .._core.plan import SEED_BYTES, foreign, said
+from .._core.plan import SEED_BYTES, said
 from .._core.text import Shown, at_least_bits, counted, of_bytes
 from ..errors import ShapeError
 
@@ -30,10 +30,6 @@ class NoDevice:
     def __getattr__(self, name: str) -> Any:
         error = AttributeError if name.startswith("_") else TypeError
         raise error(f"plan: the operation {name!r} cannot be followed")
-
-    def upload(self, _: object) -> NoReturn:
-        """Ciphertexts are unknown to a plan."""
-        raise foreign()
 
     def synchronise(self) -> None:
         """Nothing runs."""

@@ -14,11 +14,10 @@ from numpy.typing import ArrayLike
 from .._core.array import Shape
 from .._core.integers import as_modulus, whole_numbers
 from .._core.literal import as_text
-from .._core.plan import SEED_BYTES, Following, as_shape, foreign, listed_inputs, said
+from .._core.plan import SEED_BYTES, Following, as_shape, listed_inputs, said
 from .._core.text import Shown, of_bytes
 from .._server import binfhe as _lib
-from ._ciphertexts import Ciphertexts, EncryptedArray
-from ._gates import Encrypted
+from ._ciphertexts import EncryptedArray
 from ._messages import ALLOWED_FAILURE, as_bool, as_messages, as_probability
 from ._parameters import Parameters
 from ._server import Server
@@ -171,11 +170,6 @@ class _FollowingServer(Following, Server):
         assert isinstance(each.shape, tuple)
         core = self._run.fresh((each.p, each.padding), math.prod(each.shape))
         return EncryptedArray._wrap(core, self, each.shape)
-
-    def upload(self, ciphertexts: Encrypted) -> EncryptedArray:
-        if isinstance(ciphertexts, Ciphertexts):
-            raise foreign()
-        return super().upload(ciphertexts)
 
 
 def _of_example(given: Any, field: str) -> Fresh:
