@@ -163,32 +163,13 @@ ParameterLiteral cheddar_30() {
 ParameterLiteral wide(std::uint32_t N, unsigned levels, unsigned to_coefficients,
                       unsigned scale_bits, double sine_bits, double to_slots_bits,
                       unsigned special) {
-  ParameterLiteral p;
-  p.N = N;
-  p.bootstrap.emplace();
-  p.bootstrap->to_coefficients = to_coefficients;
   // The sine's last scale must stay below 2^60.
-  p.bootstrap->log2_ratio = 60.0 - scale_bits;
-  std::vector<std::uint64_t> taken;
-  const auto primes = [&](double bits, unsigned count) {
-    const auto found = math::ntt_primes_below(bits, N, count, taken);
-    taken.insert(taken.end(), found.begin(), found.end());
-    return found;
-  };
-  p.special = primes(60, special);
-  const auto add = [&](double bits, unsigned count) {
-    for (const std::uint64_t q : primes(bits, count)) {
-      p.chain.push_back(q);
-      p.levels.push_back({0, static_cast<unsigned>(p.chain.size())});
-    }
-  };
-  add(60, 1);
-  add(scale_bits + 0.01, levels + to_coefficients);  // not below 2^45, the least
-  add(sine_bits, p.bootstrap->sine());
-  add(to_slots_bits, p.bootstrap->to_slots);
-  p.digit_limbs = special;
-  p.log2_scale = scale_bits;
-  return p;
+  const BootstrapLiteral b{.to_coefficients = to_coefficients, .log2_ratio = 60.0 - scale_bits};
+  return of_rungs(N, {60, special, special}, special, scale_bits, b,
+                  {{60, 1, 1},
+                   {scale_bits + 0.01, levels + to_coefficients, 1},  // not below 2^45, the least
+                   {sine_bits, b.sine(), 1},
+                   {to_slots_bits, b.to_slots, 1}});
 }
 
 /// TensorFHE's packed bootstrapping, L = 57 and K = 1 (Table V), with levels that bootstrap. 29
