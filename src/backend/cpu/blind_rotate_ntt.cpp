@@ -55,12 +55,12 @@ struct PutResidues {
 /// The same of (x - [x]_P)/P, x being modulo P·Q: it gets x/P modulo Q and reads x modulo P.
 template <class Word, ring::Reduction reduction, Accumulate how>
 struct PutQuotients {
-  PutResidues<Word, ring::Reduction::full, how> put;
+  PutResidues<Word, ring::Reduction::full, how> store;
   const Word* modulo_P;
   Word P, inverse_P, inverse_P_shoup;
   HWY_INLINE void operator()(std::size_t v, Vw<Word> x) const {
     const Dw<Word> d;
-    const Vw<Word> q = hn::Set(d, put.q);
+    const Vw<Word> q = hn::Set(d, store.q);
     if constexpr (reduction == ring::Reduction::lazy) x = reduce_once(x, q);
     const Vw<Word> r = hn::LoadU(d, modulo_P + v * kWords<Word>);
     // [x]_P is r - P above P/2, and -P/P is -1.
@@ -68,7 +68,7 @@ struct PutQuotients {
         hn::IfThenElseZero(hn::Gt(r, hn::Set(d, static_cast<Word>(P / 2))), hn::Set(d, Word{1}));
     const Vw<Word> part =
         reduce_once(mul_shoup_lazy(r, hn::Set(d, inverse_P), hn::Set(d, inverse_P_shoup), q), q);
-    put(v, add_mod(sub_mod(x, part, q), above, q));
+    store(v, add_mod(sub_mod(x, part, q), above, q));
   }
 };
 template <class Word, ring::Reduction reduction>
