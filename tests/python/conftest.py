@@ -21,7 +21,12 @@ from support import LARGE, ROOT, BgvKit, CkksKit, Kit, make_bgv_kit, make_ckks_k
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 hypothesis.settings.register_profile(
-    "whorl", deadline=None, max_examples=30, print_blob=True, derandomize=False
+    "whorl",
+    deadline=None,
+    max_examples=30,
+    print_blob=True,
+    derandomize=False,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],  # a busy machine is slow
 )
 hypothesis.settings.load_profile("whorl")
 

@@ -314,11 +314,11 @@ def test_the_gil_is_released(kit: Kit) -> None:
     a = kit.client.encrypt(np.ones(800, dtype=int))
     done = threading.Event()
     thread = threading.Thread(target=lambda: (kit.server.nand(a, a), done.set()))
-    ticks = 0
     thread.start()
+    ticks = [time.perf_counter()]
     while not done.is_set():
         time.sleep(0.001)
-        ticks += 1
+        ticks.append(time.perf_counter())
     thread.join()
-    # Held, the GIL would let this loop turn once or twice; the call takes hundreds of milliseconds.
-    assert ticks > 20
+    # Held, the GIL would leave one long gap; the call takes hundreds of milliseconds.
+    assert np.diff(ticks).max() < (ticks[-1] - ticks[0]) / 2

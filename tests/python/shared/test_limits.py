@@ -135,11 +135,11 @@ def test_keys_without_a_payload_make_no_tables() -> None:
 def test_the_cost_of_a_passphrase_is_the_callers(kit: Kit, tmp_path: Path) -> None:
     path = tmp_path / "secret.whorl"
     kit.client.save(path, "correct horse")
-    started = time.monotonic()
+    started = time.process_time()
     for bound in ({"max_kdf_passes": 2}, {"max_kdf_bytes": 2**27}):
         with pytest.raises(whorl.OversizedError, match="3 passes over 268435456 bytes; at most"):
             binfhe.Client.load(path, "correct horse", True, **bound)
-    assert time.monotonic() - started < 0.5
+    assert time.process_time() - started < 0.5
     with pytest.raises(whorl.KeyMismatchError):
         binfhe.Client.load(path, "correct horse", True, expect_key="00" * 16)
     again = binfhe.Client.load(
