@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import hypothesis
 import numpy as np
@@ -79,6 +80,12 @@ def any_ckks(request: pytest.FixtureRequest) -> CkksKit:
         "narrow": lambda: make_ckks_kit(),
         "wide": lambda: make_ckks_kit(scale_bits=50, word_bits=64),
     }[request.param]()
+
+
+@pytest.fixture(scope="session", params=["kit", "toy_bgv", "toy_ckks"])
+def each_kit(request: pytest.FixtureRequest) -> Any:
+    """A kit of each scheme."""
+    return request.getfixturevalue(request.param)
 
 
 @pytest.fixture

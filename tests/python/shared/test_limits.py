@@ -1,8 +1,6 @@
 """What strangers send and what callers ask for is bounded: sizes, costs, threads, memory, time."""
 
 import os
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -11,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import whorl
-from support import BgvKit, CkksKit, Kit, child_succeeds
+from support import BgvKit, CkksKit, Kit, child_succeeds, run_python
 from whorl import bgv, binfhe, ckks
 
 
@@ -162,14 +160,6 @@ def test_threads_are_bounded(kit: Kit, toy_bgv: BgvKit, toy_ckks: CkksKit, threa
             ask()
 
 
-def _run(code: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def test_short_memory_is_an_exception() -> None:
     """Under a limit on memory: no more threads, and no more bytes, than the system gives."""
     code = """
@@ -189,7 +179,7 @@ try:
 except whorl.OutOfMemoryError:
     print("made not")
 """
-    said = _run(code)
+    said = run_python(code).stdout
     assert "refused: fresh ciphertexts" in said
     assert "made" in said
 
