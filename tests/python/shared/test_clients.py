@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import whorl
-from support import CkksKit, Kit, make_bgv_kit, make_ckks_kit, make_kit
+from support import BgvKit, CkksKit, Kit, make_bgv_kit, make_ckks_kit, make_kit
 
 PUBLIC = {
     "binfhe": {"encrypt", "decrypt", "noise"},
@@ -118,3 +118,22 @@ def test_keys_that_others_can_read_need_leave(each_kit: Any, tmp_path: Path) -> 
     a.save(tmp_path / "a")
     (tmp_path / "a").chmod(0o644)
     assert type(a).load(tmp_path / "a", True).shape == a.shape
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, LookupError])
+def test_progress_is_reported_and_stops(each_kit: Any, error: type[BaseException]) -> None:
+    make = each_kit.client.evaluation_keys
+    request: Any = {} if isinstance(each_kit, Kit) else {"relinearise": 3, "rotations": [1, 2]}
+    seen: list[tuple[int, int]] = []
+    make(**request, progress=lambda *report: seen.append(report))
+    last = seen[-1][1]
+    assert seen[-1] == (last, last) and all(total == last for _, total in seen)
+    assert last == 9 or not isinstance(each_kit, BgvKit)
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen) and seen[0][0] >= 0
+
+    def stop(done: int, total: int) -> None:
+        raise error(f"{done} of {total}")
+
+    with pytest.raises(error, match=" of "):
+        make(**request, progress=stop)
+    make(**request, progress=True)

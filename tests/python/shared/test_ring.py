@@ -183,22 +183,6 @@ def test_missing_keys_are_named(ring: Ring) -> None:
         cube.multiply(b)
 
 
-def test_progress(ring: Ring) -> None:
-    seen: list[tuple[int, int]] = []
-    ring.kit.client.evaluation_keys(3, [1, 2], progress=lambda *report: seen.append(report))
-    last = seen[-1][1]
-    assert seen[-1] == (last, last) and all(total == last for _, total in seen)
-    assert last == 9 or ring.name == "CKKS"
-    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
-
-    def stop(done: int, total: int) -> None:
-        raise KeyboardInterrupt(f"{done} of {total}")
-
-    with pytest.raises(KeyboardInterrupt):
-        ring.kit.client.evaluation_keys(3, progress=stop)
-    ring.kit.client.evaluation_keys(3, progress=True)
-
-
 def test_the_schemes_do_not_read_each_others_files(
     ring: Ring, kit: Kit, files: dict[str, Path], tmp_path: Path
 ) -> None:
