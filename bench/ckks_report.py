@@ -31,7 +31,7 @@ from ckks_records import (
 )
 from ckks_tensorfhe import TensorFhe
 from common.records import Record, milliseconds, peers, pick, records_of
-from common.tables import in_words, kept, table, times
+from common.tables import NOT_MEASURED, in_words, kept, table, times
 from whorl import ckks
 
 # TensorFHE (Fan and others, HPCA 2023). Table V: set, N, L, K, log2 PQ, batch.
@@ -95,8 +95,6 @@ DESILO_ASKS = "This work uses the DESILO FHE library developed by DESILO Inc. (h
 # TB/s of device memory.
 BANDWIDTH = {"h200": 4.8, "h100": 3.35}
 
-NOT_MEASURED = "*Not measured yet: there are no records.*"
-
 
 def about_devices(gpus: list[Measured]) -> list[str]:
     """What to know where two GPUs stand side by side."""
@@ -140,7 +138,7 @@ def table_peers(gpus: list[Measured]) -> list[str]:
     for gpu in others:
         head += [f"Whorl, one ({gpu.name})", f"a ciphertext of a batch ({gpu.name})"]
     lines = [*kept(head, rows), *of_commits(gpus, (*OPERATIONS, "bootstrap"), [BEST])]
-    return lines if first.latency("bootstrap", SETS[BEST]) else [*lines, NOT_MEASURED, ""]
+    return lines if first.latency("bootstrap", SETS[BEST]) else [*lines, *NOT_MEASURED]
 
 
 def ratio_of(record: Record) -> str:
@@ -172,7 +170,7 @@ def table_openfhe(cpu: Measured) -> list[str]:
                 ]
             )
     if not rows:
-        return [NOT_MEASURED, ""]
+        return [*NOT_MEASURED]
     head = ["", "Whorl's parameters", "OpenFHE's", "OpenFHE, ms", "Whorl, ms"]
     head += ["OpenFHE's time ÷ Whorl's (least … most)", "rounds", "bits, OpenFHE and Whorl"]
     return kept(head, rows)
@@ -194,7 +192,7 @@ def table_python(cpu: Measured) -> list[str]:
                 f"`{record['params']}`, {record['security_bits']:.0f} bits of security."
             )
     if not rows:
-        return [NOT_MEASURED, ""]
+        return [*NOT_MEASURED]
     head = ["library", "operation", "library, ms", "Whorl, ms", "library's time ÷ Whorl's"]
     head[-1] += " (least … most)"
     about = ["The parameters are these:", "", *parameters, ""]
@@ -213,7 +211,7 @@ def table_phases(all_measured: list[Measured]) -> list[str]:
                 name = f"{measured.name}, {'real' if real else 'complex'}"
                 columns[name] = found, measured.latency("bootstrap", SETS[BEST], real)
     if not columns:
-        return [NOT_MEASURED, ""]
+        return [*NOT_MEASURED]
     rows = []
     for label, ops in PHASES.items():
         row = [label, *(in_words(sum(found[op] for op in ops)) for found, _ in columns.values())]
@@ -238,7 +236,7 @@ def table_batches(gpus: list[Measured]) -> list[str]:
                 row += [in_words(ms), f"{1000 / ms:,.0f}" if ms else ""]
             rows.append(row)
     if not rows:
-        return [NOT_MEASURED, ""]
+        return [*NOT_MEASURED]
     columns = [f"{gpu.name}: {what}" for gpu in gpus for what in ("ms a ciphertext", "a second")]
     made = of_commits(gpus, {op for op, *_ in CURVES}, {name for _, _, name, _ in CURVES})
     return [*kept(["", "set", "batch", *columns], rows), *made]
@@ -255,7 +253,7 @@ def table_pairs() -> list[str]:
             row += [in_words(milliseconds(one)), in_words(milliseconds(two))]
             rows.append([*row, times(both) if both else "", ", ".join(made)])
     if not rows:
-        return [NOT_MEASURED, ""]
+        return [*NOT_MEASURED]
     head = ["", "parameters", "batch", "one GPU, ms", "two GPUs, ms", "one's time ÷ two's"]
     return table([*head, "commit"], rows)
 
@@ -274,7 +272,7 @@ def table_bits(all_measured: list[Measured]) -> list[str]:
                 ]
             )
     if not rows:
-        return [NOT_MEASURED, ""]
+        return [*NOT_MEASURED]
     return table(["", "parameters", "values", "ciphertexts", "bits of the worst slot"], rows)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from common.plots import curves, plt, save
 from common.records import Record, peers, pick, rate, records_of
-from common.tables import table
+from common.tables import NOT_MEASURED, table
 from paper_figures import VELOFHE_TABLE_4, XIAO_TABLE_5
 from whorl import binfhe
 
@@ -162,6 +162,8 @@ def same_chip(records: list[Record], theirs: list[Record]) -> list[str]:
                     f"{rate(ours) / rate(best):.2f}×",
                 ]
             )
+    if not rows:
+        return [*NOT_MEASURED]
     head = ["library", "its set", "its figure is", "batch", "theirs"]
     return table([*head, "Whorl does", "batch", "Whorl", "Whorl's speed ÷ theirs"], rows)
 
@@ -190,6 +192,8 @@ def same_chip_ntts(records: list[Record], wide: list[Record], theirs: list[Recor
                         f"{rate(best) / rate_of_ntts(peer):.2f}×",
                     ]
                 )
+    if not rows:
+        return [*NOT_MEASURED]
     return table(["N", "word", "library", "theirs", "Whorl", "Whorl's speed ÷ theirs"], rows)
 
 
@@ -223,6 +227,8 @@ def narrow_ntts(records: list[Record]) -> list[str]:
                 f"{moved / 1e12:.2f}",
             ]
         )
+    if not rows:
+        return [*NOT_MEASURED]
     return table(["N", "batch", "NTT/s", "INTT/s", "TB/s"], rows)
 
 

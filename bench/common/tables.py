@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+NOT_MEASURED = ["*Not measured yet: there are no records.*", ""]
+
 
 def in_words(ms: float | None) -> str:
     """Milliseconds, or any figure of three digits; nothing where it is not known."""
