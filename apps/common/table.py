@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import dataclasses
 import math
@@ -63,6 +64,23 @@ def read(path: Path, target: str | None = None) -> Table:
     return Table(
         np.array(rows), labels.astype(np.int64), names[:at] + names[at + 1 :], found.tolist()
     )
+
+
+def add_options(parser: argparse.ArgumentParser, rows: str, use: str) -> None:
+    """--csv and --target, of a table whose rows have these cells and train that."""
+    parser.add_argument(
+        "--csv",
+        type=Path,
+        help=f"a table of your own: names of columns in the first line, {rows} in each row; two "
+        f"thirds of the rows, chosen by --seed, train the {use}",
+    )
+    parser.add_argument("--target", help="column of --csv with the classes; default: the last")
+
+
+def check_options(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+    """Ends the program if one is given that needs the other."""
+    if arguments.target is not None and arguments.csv is None:
+        parser.error("--target goes with --csv")
 
 
 def split(count: int, seed: int) -> tuple[Ints, Ints]:

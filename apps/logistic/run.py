@@ -168,14 +168,8 @@ def arguments_of(argv: list[str] | None) -> argparse.Namespace:
         type=int,
         help=f"1 … {MOST}; default: {model.ITERATIONS} on a GPU, {FEW} on a CPU",
     )
-    parser.add_argument(
-        "--csv",
-        type=Path,
-        help="a table of your own: names of columns in the first line, up to "
-        f"{Layout().features - 1} numbers, and one of two classes in each row; two thirds of the "
-        "rows, chosen by --seed, train the model",
-    )
-    parser.add_argument("--target", help="column of --csv with the classes; default: the last")
+    most = Layout().features - 1
+    table.add_options(parser, f"up to {most} numbers, and one of two classes", "model")
     parser.add_argument("--rate", type=float, default=1.0, help="of learning, up to 1")
     parser.add_argument(
         "--no-trace",
@@ -184,8 +178,7 @@ def arguments_of(argv: list[str] | None) -> argparse.Namespace:
         help="without the weights of each iteration, which the picture needs",
     )
     arguments = parser.parse_args(argv)
-    if arguments.target is not None and arguments.csv is None:
-        parser.error("--target goes with --csv")
+    table.check_options(parser, arguments)
     if arguments.iterations is None:
         arguments.iterations = model.ITERATIONS if on_gpu(arguments.device) else FEW
     if not 1 <= arguments.iterations <= MOST:

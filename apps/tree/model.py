@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from common.files import read_json, write_json
+from common.files import InFile
 from common.table import Floats, Ints
 
 
 @dataclasses.dataclass(frozen=True)
-class Quantiser:
+class Quantiser(InFile):
     """Maps each feature to a whole number of steps above its lowest value: 0 … levels - 1.
 
     The grid is uniform, so it tells a client the range of the training data and nothing of the
@@ -56,18 +56,9 @@ class Quantiser:
         values = self.value(feature, np.arange(self.levels)).astype(np.float32).astype(np.float64)
         return int(np.count_nonzero(values <= threshold)) - 1
 
-    def save(self, path: Path) -> None:
-        """Writes a JSON file."""
-        write_json(path, dataclasses.asdict(self))
-
-    @classmethod
-    def load(cls, path: Path) -> Quantiser:
-        """Reads what `save` wrote."""
-        return cls(**read_json(path))
-
 
 @dataclasses.dataclass(frozen=True)
-class Trained:
+class Trained(InFile):
     """A binary tree as it was learned, in arrays, a node each; node 0 is the root.
 
     An internal node sends value <= threshold of its feature left, the rest right. A leaf has left =
@@ -110,23 +101,8 @@ class Trained:
 
     def classify(self, features: Floats) -> Ints:
         """Labels of rows of features; values in single precision, as scikit-learn takes them."""
-        found = []
-        for row in np.asarray(features).astype(np.float32).astype(np.float64):
-            node = 0
-            while self.left[node] >= 0:
-                goes_left = row[self.feature[node]] <= self.threshold[node]
-                node = self.left[node] if goes_left else self.right[node]
-            found.append(self.label[node])
-        return np.array(found, dtype=np.int64)
-
-    def save(self, path: Path) -> None:
-        """Writes a JSON file."""
-        write_json(path, dataclasses.asdict(self))
-
-    @classmethod
-    def load(cls, path: Path) -> Trained:
-        """Reads what `save` wrote."""
-        return cls(**read_json(path))
+        values = np.asarray(features).astype(np.float32).astype(np.float64)
+        return np.array(self.label, dtype=np.int64)[_ends(self, self.threshold, values)]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -139,7 +115,7 @@ class Leaf:
 
 
 @dataclasses.dataclass(frozen=True)
-class Tree:
+class Tree(InFile):
     """A binary tree in arrays, a node each; node 0 is the root, children come after parents.
 
     An internal node sends level <= cut of its feature left, the rest right. A leaf has left =
@@ -203,24 +179,20 @@ class Tree:
 
     def reach(self, levels: Ints) -> Ints:
         """The leaf (its node) that each row of levels, shape (flowers, features), ends in."""
-        ends = []
-        for row in np.asarray(levels):
-            node = 0
-            while self.left[node] >= 0:
-                goes_left = row[self.feature[node]] <= self.cut[node]
-                node = self.left[node] if goes_left else self.right[node]
-            ends.append(node)
-        return np.array(ends, dtype=np.int64)
+        return _ends(self, self.cut, np.asarray(levels))
 
     def classify(self, levels: Ints) -> Ints:
         """Labels of levels of shape (flowers, features), in the clear."""
         return np.array(self.label, dtype=np.int64)[self.reach(levels)]
 
-    def save(self, path: Path) -> None:
-        """Writes a JSON file."""
-        write_json(path, dataclasses.asdict(self))
 
-    @classmethod
-    def load(cls, path: Path) -> Tree:
-        """Reads what `save` wrote."""
-        return cls(**read_json(path))
+def _ends(tree: Trained | Tree, most: Sequence[float], rows: Any) -> Ints:
+    """The leaf (its node) that each row ends in, if a node sends values up to `most` left."""
+    ends = []
+    for row in rows:
+        node = 0
+        while tree.left[node] >= 0:
+            goes_left = row[tree.feature[node]] <= most[node]
+            node = tree.left[node] if goes_left else tree.right[node]
+        ends.append(node)
+    return np.array(ends, dtype=np.int64)

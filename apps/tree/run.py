@@ -203,13 +203,7 @@ def arguments_of(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--flowers", type=int, default=TEST, help=f"rows to classify, 1 … {TEST}, the default"
     )
-    parser.add_argument(
-        "--csv",
-        type=Path,
-        help="a table of your own: names of columns in the first line, numbers and a class in each "
-        "row; two thirds of the rows, chosen by --seed, train the tree",
-    )
-    parser.add_argument("--target", help="column of --csv with the classes; default: the last")
+    table.add_options(parser, "numbers and a class", "tree")
     parser.add_argument("--depth", type=int, help="most tests on a way; default: any number")
     parser.add_argument(
         "--no-trace",
@@ -220,8 +214,7 @@ def arguments_of(argv: list[str] | None) -> argparse.Namespace:
     arguments = parser.parse_args(argv)
     if not 1 <= arguments.flowers <= TEST:
         parser.error(f"--flowers: {arguments.flowers} is not in 1 … {TEST}")
-    if arguments.target is not None and arguments.csv is None:
-        parser.error("--target goes with --csv")
+    table.check_options(parser, arguments)
     if arguments.depth is not None and arguments.depth < 1:
         parser.error(f"--depth: {arguments.depth} is below 1")
     return arguments

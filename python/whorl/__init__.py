@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from . import bgv, binfhe, ckks, client, errors, server
-    from ._core.devices import DeviceInfo, devices
     from ._core.saved import allow_insecure_pickles
-    from ._core.session import Session
+    from ._core.session import DeviceInfo, Session, devices
     from ._server import cpu_target
     from .errors import *  # noqa: F403
 
@@ -68,11 +67,11 @@ _add_compiled(__path__)  # noqa: F405
 # command is ready for Ctrl-C before anything that takes time.
 _packages = ("bgv", "binfhe", "ckks", "client", "errors", "server")
 _names = {
-    "DeviceInfo": "_core.devices",
+    "DeviceInfo": "_core.session",
     "Session": "_core.session",
     "allow_insecure_pickles": "_core.saved",
     "cpu_target": "_server",
-    "devices": "_core.devices",
+    "devices": "_core.session",
 }
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import cast
 
 from whorl import binfhe
-from whorl._core import rounded
+from whorl._core.text import at_least_bits, at_most_chance
 from whorl.binfhe._parameters import describe_rotation
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "parameters.md"
@@ -46,8 +46,8 @@ def row(name):
         describe_rotation(cast("tuple[str, int, int]", literal["rotation"])),
         gadget,
         f"{literal['key_switch']} 2^{literal['log_B_ks']} × {digits}",
-        f"{rounded.bits(security.lwe_bits)} / {rounded.bits(security.ring_bits)}",
-        rounded.chance(parameters.failure_log2),
+        f"{at_least_bits(security.lwe_bits)} / {at_least_bits(security.ring_bits)}",
+        at_most_chance(parameters.failure_log2),
         f"{parameters.key_bytes / 1e6:.0f}",
     )
     return "| " + " | ".join(str(cell) for cell in cells) + " |"

@@ -1,7 +1,7 @@
 // BGV: the client, and those who only encrypt.
 #include "whorl/bgv/client.h"
 
-#include "common/packing.h"
+#include "common/ring.h"
 #include "keyholder.h"
 #include "parts.h"
 
@@ -9,17 +9,28 @@ namespace whorl::python {
 
 using bgv::Client;
 
+namespace {
+
+/// `encrypt` of those who have a `Holder`: a client, or a public key, which has no method for it.
+template <class Holder>
+auto encrypting() {
+  return [](const Holder& holder, const Input<std::int64_t>& values, const std::string& packing,
+            std::size_t length) {
+    const auto how = from_name<bgv::Packing>(packing);
+    return without_gil([&] {
+      if constexpr (std::is_same_v<Holder, Client>)
+        return holder.encrypt(as_span(values), how, length, polling());
+      else
+        return bgv::encrypt(holder, as_span(values), how, length, polling());
+    });
+  };
+}
+
+}  // namespace
+
 void bind_bgv_client(nb::module_& module) {
   bind_ring_keyholder<Client, bgv::KeyRequest>(module)
-      .def(
-          "encrypt",
-          [](const Client& client, const Input<std::int64_t>& values, const std::string& packing,
-             std::size_t length) {
-            const auto how = from_name<bgv::Packing>(packing);
-            return without_gil(
-                [&] { return client.encrypt(as_span(values), how, length, polling()); });
-          },
-          "values"_a, "packing"_a, "length"_a)
+      .def("encrypt", encrypting<Client>(), "values"_a, "packing"_a, "length"_a)
       .def(
           "decrypt",
           [](const Client& client, const bgv::Ciphertexts& batch, bool allow_spent,
@@ -36,15 +47,7 @@ void bind_bgv_client(nb::module_& module) {
           },
           "batch"_a);
 
-  module.def(
-      "encrypt",
-      [](const bgv::PublicKey& key, const Input<std::int64_t>& values, const std::string& packing,
-         std::size_t length) {
-        const auto how = from_name<bgv::Packing>(packing);
-        return without_gil(
-            [&] { return bgv::encrypt(key, as_span(values), how, length, polling()); });
-      },
-      "key"_a, "values"_a, "packing"_a, "length"_a);
+  module.def("encrypt", encrypting<bgv::PublicKey>(), "key"_a, "values"_a, "packing"_a, "length"_a);
 }
 
 }  // namespace whorl::python

@@ -12,7 +12,7 @@
 #include <tuple>
 #include <utility>
 
-#include "common/packing.h"
+#include "common/ring.h"
 #include "keyholder.h"
 #include "parts.h"
 
@@ -37,29 +37,30 @@ ckks::CiphertextInfo as_info(const ExpectedInfo& given) {
   return out;
 }
 
+/// `encrypt` of those who have a `Holder`: a client, or a public key, which has no method for it.
+/// `Packing`: its name, of real numbers.
+template <class Holder, class Number, class... Packing>
+auto encrypting() {
+  return [](const Holder& holder, const Input<Number>& values, std::size_t length, double low,
+            double high, Packing... packing) {
+    return without_gil([&] {
+      const ckks::EncryptOptions options{length, {low, high}, polling()};
+      if constexpr (std::is_same_v<Holder, Client>)
+        return holder.encrypt(as_span(values), options, from_name<ckks::Packing>(packing)...);
+      else
+        return ckks::encrypt(holder, as_span(values), options,
+                             from_name<ckks::Packing>(packing)...);
+    });
+  };
+}
+
 }  // namespace
 
 void bind_ckks_client(nb::module_& module) {
   bind_ring_keyholder<Client, ckks::KeyRequest>(module)
-      .def(
-          "encrypt",
-          [](const Client& client, const Input<Complex>& values, std::size_t length, double low,
-             double high) {
-            return without_gil([&] {
-              return client.encrypt(as_span(values), {length, {low, high}, polling()});
-            });
-          },
-          "values"_a, "length"_a, "low"_a, "high"_a)
-      .def(
-          "encrypt_real",
-          [](const Client& client, const Input<double>& values, std::size_t length, double low,
-             double high, const std::string& packing) {
-            const auto how = from_name<ckks::Packing>(packing);
-            return without_gil([&] {
-              return client.encrypt(as_span(values), {length, {low, high}, polling()}, how);
-            });
-          },
-          "values"_a, "length"_a, "low"_a, "high"_a, "packing"_a)
+      .def("encrypt", encrypting<Client, Complex>(), "values"_a, "length"_a, "low"_a, "high"_a)
+      .def("encrypt_real", encrypting<Client, double, const std::string&>(), "values"_a, "length"_a,
+           "low"_a, "high"_a, "packing"_a)
       .def(
           "decrypt_raw",
           [](const Client& client, const ckks::Ciphertexts& batch, bool allow_spent) {
@@ -88,25 +89,12 @@ void bind_ckks_client(nb::module_& module) {
           },
           "results"_a, "spent"_a);
 
-  module.def(
-      "encrypt",
-      [](const ckks::PublicKey& key, const Input<Complex>& values, std::size_t length, double low,
-         double high) {
-        return without_gil([&] {
-          return ckks::encrypt(key, as_span(values), {length, {low, high}, polling()});
-        });
-      },
-      "key"_a, "values"_a, "length"_a, "low"_a, "high"_a);
-  module.def(
-      "encrypt_real",
-      [](const ckks::PublicKey& key, const Input<double>& values, std::size_t length, double low,
-         double high, const std::string& packing) {
-        const auto how = from_name<ckks::Packing>(packing);
-        return without_gil([&] {
-          return ckks::encrypt(key, as_span(values), {length, {low, high}, polling()}, how);
-        });
-      },
-      "key"_a, "values"_a, "length"_a, "low"_a, "high"_a, "packing"_a);
+  using Key = ckks::PublicKey;
+  module
+      .def("encrypt", encrypting<Key, Complex>(), "key"_a, "values"_a, "length"_a, "low"_a,
+           "high"_a)
+      .def("encrypt_real", encrypting<Key, double, const std::string&>(), "key"_a, "values"_a,
+           "length"_a, "low"_a, "high"_a, "packing"_a);
 }
 
 }  // namespace whorl::python

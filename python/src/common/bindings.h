@@ -9,6 +9,7 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -101,6 +102,32 @@ std::string to_name(Enum value) {
     if (value == known) return name;
   throw ParameterError(std::string(choice<Enum>.field) + ": " +
                        std::to_string(static_cast<unsigned>(value)) + " has no name");
+}
+
+// ---- properties and dictionaries of plain data
+
+/// What Python gets of a value: the name of an enumeration's.
+template <class T>
+auto as_python(const T& value) {
+  if constexpr (Named<T>)
+    return to_name(value);
+  else
+    return value;
+}
+
+/// Read-only properties: name, member, name, member, …; a member may be a method or a function.
+template <class T, class Member, class... More>
+void bind_properties(nb::class_<T>& type, const char* name, Member member, More... more) {
+  type.def_prop_ro(name, [member](const T& of) { return as_python(std::invoke(member, of)); });
+  if constexpr (sizeof...(more) > 0) bind_properties(type, more...);
+}
+
+/// Adds members: name, member, name, member, …
+template <class T, class Member, class... More>
+nb::dict add_members(nb::dict to, const T& of, const char* name, Member member, More... more) {
+  to[name] = as_python(std::invoke(member, of));
+  if constexpr (sizeof...(more) > 0) add_members(to, of, more...);
+  return to;
 }
 
 // ---- what everything made under parameters and a key has

@@ -15,15 +15,18 @@ namespace whorl::python {
 
 using EncodingPair = std::pair<std::uint32_t, bool>;
 
-inline EncodingPair as_pair(const binfhe::Encoding& encoding) {
-  return {encoding.p, encoding.padding};
+template <>
+inline auto as_python(const binfhe::Encoding& encoding) {
+  return EncodingPair(encoding.p, encoding.padding);
 }
 
 using RangePair = std::pair<std::int64_t, std::int64_t>;
 
-inline std::optional<RangePair> as_pair(const std::optional<binfhe::MessageRange>& range) {
-  if (!range) return std::nullopt;
-  return RangePair{range->low, range->high};
+template <>
+inline auto as_python(const std::optional<binfhe::MessageRange>& range) {
+  std::optional<RangePair> pair;
+  if (range) pair.emplace(range->low, range->high);
+  return pair;
 }
 
 template <>

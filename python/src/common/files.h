@@ -145,6 +145,14 @@ nb::class_<Parameters> bind_parameters(nb::module_& module) {
           "literal"_a, "allow_insecure"_a)
       .def_prop_ro("literal", [](const Parameters& p) { return Literal(p.literal()); })
       .def_prop_ro("digest", [](const Parameters& p) { return as_bytes(p.digest()); });
+  if constexpr (requires { Parameters::names(); })  // named sets
+    type.def_static("names", &Parameters::names)
+        .def_static(
+            "named",
+            [](const std::string& name, bool allow_insecure) {
+              return without_gil([&] { return Parameters::named(name, allow_insecure); });
+            },
+            "name"_a, "allow_insecure"_a);
   bind_files(type);
   return type;
 }

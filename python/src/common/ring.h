@@ -1,4 +1,5 @@
-// What schemes over RNS rings share: public facts about ciphertexts, parameters, keys to give away.
+// What schemes over RNS rings share: packings, public facts about ciphertexts, parameters, keys to
+// give away.
 #pragma once
 
 #include <nanobind/stl/string.h>
@@ -9,8 +10,21 @@
 #include <vector>
 
 #include "files.h"
+#include "whorl/bgv/ciphertexts.h"
+#include "whorl/ckks/ciphertexts.h"
 
 namespace whorl::python {
+
+template <>
+inline constexpr Choice<bgv::Packing, 2, EncodingError> choice<bgv::Packing>{
+    "packing", {{{"slots", bgv::Packing::slots}, {"coefficients", bgv::Packing::coefficients}}}};
+
+template <>
+inline constexpr Choice<ckks::Packing, 3, EncodingError> choice<ckks::Packing>{
+    "packing",
+    {{{"complex", ckks::Packing::complex},
+      {"real", ckks::Packing::real},
+      {"coefficients", ckks::Packing::coefficients}}}};
 
 /// The public facts of a batch, on the host or on a device.
 template <class T>
@@ -24,13 +38,7 @@ const auto& info_of(const T& batch) {
 /// Read-only properties of the public facts of a batch: name, member, name, member, …
 template <class T, class Info, class Member, class... More>
 void bind_info(nb::class_<T>& type, const char* name, Member Info::*member, More... more) {
-  type.def_prop_ro(name, [member](const T& batch) {
-    const Info& info = info_of(batch);
-    if constexpr (Named<Member>)
-      return to_name(info.*member);
-    else
-      return Member(info.*member);
-  });
+  type.def_prop_ro(name, [member](const T& batch) { return as_python(info_of(batch).*member); });
   if constexpr (sizeof...(more) > 0) bind_info(type, more...);
 }
 
@@ -51,11 +59,9 @@ nb::class_<Parameters> bind_ring_parameters(nb::module_& module, const char* als
       .def_ro("rotations", &KeyRequest::rotations)
       .def_ro(also, other);
   auto type = bind_parameters<Parameters, Literal>(module);
-  type.def_prop_ro("digits", &Parameters::digits)
-      .def_prop_ro("word_bytes", &Parameters::word_bytes)
-      .def_prop_ro("log2_P", &Parameters::log2_P)
-      .def_prop_ro("security_bits", &Parameters::security_bits)
-      .def("describe", &Parameters::describe)
+  bind_properties(type, "digits", &Parameters::digits, "word_bytes", &Parameters::word_bytes,
+                  "log2_P", &Parameters::log2_P, "security_bits", &Parameters::security_bits);
+  type.def("describe", &Parameters::describe)
       .def("key_bytes", [](const Parameters& p, const KeyRequest& r) { return key_bytes(p, r); })
       .def("key_count", [](const Parameters& p, const KeyRequest& r) { return key_count(p, r); });
   return type;

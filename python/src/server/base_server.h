@@ -58,20 +58,11 @@ nb::class_<DryRun> bind_dry_run(nb::module_& module) {
       .def_prop_ro("server", &DryRun::server)
       .def("asked", &DryRun::asked)
       .def("costs", [](const DryRun& run) {
-        const RingCosts costs = run.costs();
-        nb::dict out;
-        out["products"] = costs.products;
-        out["relinearisations"] = costs.relinearisations;
-        out["plain_products"] = costs.plain_products;
-        out["rotations"] = costs.rotations;
-        out["key_switches"] = costs.key_switches;
-        out["bootstraps"] = costs.bootstraps;
-        out["keys"] = costs.keys;
-        out["key_bytes"] = costs.key_bytes;
-        out["depth"] = costs.depth;
-        out["plain_depth"] = costs.plain_depth;
-        out["sums"] = costs.sums;
-        return out;
+        using C = RingCosts;
+        return add_members({}, run.costs(), "products", &C::products, "relinearisations",
+                           &C::relinearisations, "plain_products", &C::plain_products, "rotations",
+                           &C::rotations, "key_switches", &C::key_switches, "depth", &C::depth,
+                           "plain_depth", &C::plain_depth, "sums", &C::sums);
       });
   return type;
 }
@@ -84,13 +75,27 @@ inline SessionOptions options_of(const std::tuple<std::string, unsigned, std::si
   return {device, threads, &interrupted, key_bytes};
 }
 
-/// A server on a session, or on one of its own.
-template <class Server, class EvaluationKeys>
-Server make_server(const EvaluationKeys& keys, const Where& where) {
-  return without_gil([&] {
-    const Session* const session = std::get_if<Session>(&where);
-    return Server(keys, session ? *session : Session(options_of(std::get<1>(where))));
-  });
+/// A server of a scheme over RNS rings, and the operations that all of them have.
+template <class Server, class Array, class EvaluationKeys>
+nb::class_<Server> bind_ring_server(nb::module_& module) {
+  auto type = bind_base_server<Server, Array>(module);
+  type.def_static(
+          "create",
+          [](const EvaluationKeys& keys, const Where& where) {
+            return without_gil([&] {
+              const Session* const session = std::get_if<Session>(&where);
+              return Server(keys, session ? *session : Session(options_of(std::get<1>(where))));
+            });
+          },
+          "keys"_a, "session"_a)
+      .def("add", calling(&Server::add), "a"_a, "b"_a)
+      .def("sub", calling(&Server::sub), "a"_a, "b"_a)
+      .def("negate", calling(&Server::negate), "a"_a)
+      .def("relinearise", calling(&Server::relinearise), "a"_a)
+      .def("rotate", calling(&Server::rotate), "a"_a, "distance"_a)
+      .def("rotate_many", calling(&Server::rotate_many), "a"_a, "distances"_a)
+      .def("add_scalar", calling(&Server::add_scalar), "a"_a, "value"_a);
+  return type;
 }
 
 }  // namespace whorl::python

@@ -107,4 +107,15 @@ void bind_batch(nb::class_<Ciphertexts>& type, LayoutOf layout) {
       });
 }
 
+/// Batches of schemes over RNS rings, of as many primes as `primes` says.
+template <class Ciphertexts, class Primes>
+void bind_ring_batch(nb::class_<Ciphertexts>& type, Primes primes) {
+  type.def_prop_ro("each", [](const Ciphertexts& c) { return c.info.each(c.parameters.N()); })
+      .def_prop_ro("data", [primes](nb::handle self) {
+        const auto& c = nb::cast<const Ciphertexts&>(self);
+        return view(c.data, {c.info.parts, primes(c), c.info.count, c.parameters.N()}, self);
+      });
+  bind_batch(type);
+}
+
 }  // namespace whorl::python

@@ -1,12 +1,12 @@
-// BGV: plaintexts on a server's devices, and the server.
+// BGV: parameters, batches of ciphertexts, keys, plaintexts on a server's devices, and the server.
 #include "whorl/bgv/server.h"
 
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "base_server.h"
-#include "common/packing.h"
+#include "batches.h"
 #include "common/ring.h"
 #include "parts.h"
 #include "whorl/circuits/bgv/slots.h"
@@ -14,7 +14,9 @@
 namespace whorl::python {
 
 using bgv::Array;
-using bgv::EvaluationKeys;
+using bgv::Ciphertexts;
+using bgv::ParameterLiteral;
+using bgv::Parameters;
 using bgv::Plaintexts;
 using bgv::Server;
 using bgv::SlotMap;
@@ -22,10 +24,66 @@ using Values = std::span<const std::int64_t>;
 
 namespace {
 
-/// Rotations, and whether rows are exchanged.
-using Rotations = std::pair<std::vector<std::int64_t>, bool>;
-Rotations rotations_of(const bgv::KeyRequest& request) {
-  return {request.rotations, request.swap_rows};
+Parameters choose(unsigned depth, std::uint64_t plain_modulus, std::uint32_t N, unsigned dnum,
+                  unsigned prime_bits, double sums, bool slots, unsigned plain_products,
+                  unsigned limbs) {
+  const bgv::Requirements needs{depth,      plain_modulus, N,     dnum,
+                                prime_bits, sums,          slots, plain_products};
+  return without_gil(
+      [&] { return limbs == 0 ? Parameters::choose(needs) : Parameters::of_limbs(needs, limbs); });
+}
+
+void bind_parameter_types(nb::module_& module) {
+  nb::class_<ParameterLiteral> literal(module, "ParameterLiteral");
+  literal.def(nb::init<>());
+  using L = ParameterLiteral;
+  bind_fields(literal, "name", &L::name, "N", &L::N, "t", &L::t, "chain", &L::chain, "special",
+              &L::special, "digit_limbs", &L::digit_limbs, "sigma", &L::sigma, "depth", &L::depth,
+              "plain_products", &L::plain_products);
+  module.def("plain_modulus", &bgv::plain_modulus, "at_least"_a, "N"_a);
+
+  bind_ring_parameters<Parameters, ParameterLiteral, bgv::KeyRequest>(module, "swap_rows",
+                                                                      &bgv::KeyRequest::swap_rows)
+      .def_static("choose", &choose, "depth"_a, "plain_modulus"_a, "N"_a, "dnum"_a, "prime_bits"_a,
+                  "sums"_a, "slots"_a, "plain_products"_a, "limbs"_a)
+      .def_prop_ro("has_slots", &Parameters::has_slots)
+      .def_prop_ro("log2_Q", [](const Parameters& p) { return p.log2_Q(p.limbs()); });
+}
+
+/// What ciphertexts on the host and on devices say of themselves.
+template <class T>
+void bind_facts(nb::class_<T>& type) {
+  using Info = bgv::CiphertextInfo;
+  bind_info(type, "packing", &Info::packing, "count", &Info::count, "factor", &Info::factor,
+            "parts", &Info::parts, "limbs", &Info::limbs, "length", &Info::length);
+}
+
+void bind_data(nb::module_& module) {
+  nb::class_<Ciphertexts> batch(module, "Ciphertexts");
+  bind_facts(batch);
+  batch.def_prop_ro("noise_budget", [](const Ciphertexts& c) {
+    return c.parameters.log2_Q(c.info.limbs) - 1 - c.info.noise;
+  });
+  bind_ring_batch(batch, [](const Ciphertexts& c) { return c.info.limbs; });
+
+  nb::class_<Array> array(module, "Array");
+  bind_facts(array);
+  bind_properties(array, "each", &Array::each, "noise_budget", &Array::noise_budget, "nbytes",
+                  &Array::bytes);
+  array.def_prop_ro("everywhere", [](const Array& a) { return a.info().rest == bgv::Rest::same; });
+
+  bind_ring_keys<bgv::PublicKey, bgv::EvaluationKeys>(module);
+}
+
+/// A function that says for some arguments which rotations are needed, and whether rows are
+/// exchanged.
+template <class... Arguments>
+auto rotations_of(void (*request)(bgv::KeyRequest&, Arguments...)) {
+  return [request](Arguments... arguments) {
+    bgv::KeyRequest asked;
+    request(asked, arguments...);
+    return std::pair(asked.rotations, asked.swap_rows);
+  };
 }
 
 /// An operation with plaintexts, given as values or encoded.
@@ -36,52 +94,23 @@ void bind_plain(nb::class_<Server>& server, const char* name,
       .def(name, calling(of_encoded), "a"_a, "values"_a);
 }
 
-}  // namespace
-
 // Python drops arrays and plaintexts from any thread, perhaps while another is inside a call: their
 // memory allows it, and does not ask for the GIL.
-void bind_bgv_server(nb::module_& module) {
-  nb::class_<Plaintexts>(module, "Plaintexts")
-      .def_prop_ro("packing", [](const Plaintexts& p) { return to_name(p.packing()); })
-      .def_prop_ro("length", &Plaintexts::length)
-      .def_prop_ro("each", &Plaintexts::each)
-      .def_prop_ro("nbytes", &Plaintexts::bytes);
+void bind_server(nb::module_& module) {
+  nb::class_<Plaintexts> plaintexts(module, "Plaintexts");
+  bind_properties(plaintexts, "packing", &Plaintexts::packing, "each", &Plaintexts::each, "nbytes",
+                  &Plaintexts::bytes);
+  nb::class_<SlotMap> map(module, "SlotMap");
+  bind_properties(map, "rows", &SlotMap::rows, "nbytes", &SlotMap::bytes);
 
-  nb::class_<SlotMap>(module, "SlotMap")
-      .def_prop_ro("rows", &SlotMap::rows)
-      .def_prop_ro("columns", &SlotMap::columns)
-      .def_prop_ro("maps", &SlotMap::maps)
-      .def_prop_ro("nbytes", &SlotMap::bytes);
-  module.def(
-      "rotations_for_matrix",
-      [](const bgv::Parameters& parameters, std::size_t rows, std::size_t columns) {
-        bgv::KeyRequest request;
-        bgv::request_matrix(request, parameters, rows, columns);
-        return rotations_of(request);
-      },
-      "parameters"_a, "rows"_a, "columns"_a);
-  module.def(
-      "rotations_for_diagonals",
-      [](std::size_t count, std::int64_t step) {
-        bgv::KeyRequest request;
-        bgv::request_diagonals(request, count, step);
-        return rotations_of(request);
-      },
-      "count"_a, "step"_a);
-  module.def(
-      "rotations_for_sum",
-      [](const bgv::Parameters& parameters) {
-        bgv::KeyRequest request;
-        bgv::request_sum(request, parameters);
-        return rotations_of(request);
-      },
-      "parameters"_a);
+  module
+      .def("rotations_for_matrix", rotations_of(&bgv::request_matrix), "parameters"_a, "rows"_a,
+           "columns"_a)
+      .def("rotations_for_diagonals", rotations_of(&bgv::request_diagonals), "count"_a, "step"_a)
+      .def("rotations_for_sum", rotations_of(&bgv::request_sum), "parameters"_a);
 
-  auto server = bind_base_server<Server, Array>(module);
-  server.def_static("create", &make_server<Server, EvaluationKeys>, "keys"_a, "session"_a)
-      .def("add", calling(&Server::add), "a"_a, "b"_a)
-      .def("sub", calling(&Server::sub), "a"_a, "b"_a)
-      .def("negate", calling(&Server::negate), "a"_a)
+  auto server = bind_ring_server<Server, Array, bgv::EvaluationKeys>(module);
+  server
       .def("encode",
            calling<Server, Plaintexts, Values, bgv::Packing, std::size_t>(&Server::encode),
            "values"_a, "packing"_a, "length"_a)
@@ -100,13 +129,9 @@ void bind_bgv_server(nb::module_& module) {
       .def("dot", calling_with<Server, const Array&, const Array&>(&bgv::dot), "a"_a, "b"_a)
       .def("dot", calling_with<Server, const Array&, const Plaintexts&>(&bgv::dot), "a"_a, "b"_a)
       .def("take", calling<Server, Plaintexts>(&Server::take), "a"_a, "index"_a)
-      .def("add_scalar", calling(&Server::add_scalar), "a"_a, "value"_a)
       .def("multiply_scalar", calling(&Server::multiply_scalar), "a"_a, "value"_a)
       .def("multiply", calling(&Server::multiply), "a"_a, "b"_a, "relinearised"_a)
       .def("square", calling(&Server::square), "a"_a, "relinearised"_a)
-      .def("relinearise", calling(&Server::relinearise), "a"_a)
-      .def("rotate", calling(&Server::rotate), "a"_a, "columns"_a)
-      .def("rotate_many", calling(&Server::rotate_many), "a"_a, "columns"_a)
       .def("swap_rows", calling(&Server::swap_rows), "a"_a)
       .def("inner_sum", calling(&Server::inner_sum), "a"_a, "columns"_a)
       .def("mod_switch", calling(&Server::mod_switch), "a"_a, "limbs"_a)
@@ -115,8 +140,16 @@ void bind_bgv_server(nb::module_& module) {
   bind_plain(server, "sub_plain", &Server::sub_plain, &Server::sub_plain);
   bind_plain(server, "multiply_plain", &Server::multiply_plain, &Server::multiply_plain);
 
-  bind_dry_run<bgv::DryRun, bgv::Parameters>(module).def(
+  bind_dry_run<bgv::DryRun, Parameters>(module).def(
       "fresh", calling(&bgv::DryRun::fresh), "packing"_a, "values"_a, "length"_a, "secret_key"_a);
+}
+
+}  // namespace
+
+void bind_bgv(nb::module_& module) {
+  bind_parameter_types(module);
+  bind_data(module);
+  bind_server(module);
 }
 
 }  // namespace whorl::python

@@ -57,13 +57,9 @@ void bind_dry_run(nb::module_& module) {
       .def("fresh", calling(&DryRun::fresh), "encoding"_a, "count"_a)
       .def("costs",
            [](const DryRun& run) {
-             const binfhe::Costs costs = run.costs();
-             nb::dict out;
-             out["bootstraps"] = costs.bootstraps;
-             out["key_switches"] = costs.key_switches;
-             out["sums"] = costs.sums;
-             out["key_bytes"] = costs.key_bytes;
-             return out;
+             using C = binfhe::Costs;
+             return add_members({}, run.costs(), "bootstraps", &C::bootstraps, "key_switches",
+                                &C::key_switches, "sums", &C::sums, "key_bytes", &C::key_bytes);
            })
       .def("failure_log2", calling(&DryRun::failure_log2), "results"_a);
 }
@@ -71,21 +67,18 @@ void bind_dry_run(nb::module_& module) {
 }  // namespace
 
 void bind_binfhe_server(nb::module_& module) {
-  nb::class_<Array>(module, "Array")
-      .def_prop_ro("encoding", [](const Array& a) { return as_pair(a.encoding()); })
-      .def_prop_ro("count", &Array::count)
-      .def_prop_ro("noise", &Array::noise)
-      .def_prop_ro("largest", &Array::largest)
-      .def_prop_ro("range", [](const Array& a) { return as_pair(a.range()); })
-      .def_prop_ro("nbytes", &Array::bytes);
+  nb::class_<Array> array(module, "Array");
+  bind_properties(array, "encoding", &Array::encoding, "count", &Array::count, "noise",
+                  &Array::noise, "largest", &Array::largest, "range", &Array::range, "nbytes",
+                  &Array::bytes);
 
-  bind_base_server<Server, Array, const std::shared_ptr<const binfhe::Ciphertexts>&>(module)
+  auto server =
+      bind_base_server<Server, Array, const std::shared_ptr<const binfhe::Ciphertexts>&>(module);
+  bind_properties(server, "allow_failure", &Server::allow_failure, "rotation", &Server::rotation,
+                  "transform", &Server::transform, "device_keys", &Server::device_keys);
+  server
       .def_static("create", &make_gate_server, "keys"_a, "session"_a, "transform"_a.none(),
                   "rotation"_a, "allow_failure"_a)
-      .def_prop_ro("allow_failure", &Server::allow_failure)
-      .def_prop_ro("rotation", [](const Server& s) { return to_name(s.rotation()); })
-      .def_prop_ro("transform", [](const Server& s) { return to_name(s.transform()); })
-      .def_prop_ro("device_keys", &Server::device_keys)
       .def("device_counters",
            [](const Server& s) -> Counters {
              nb::dict result;

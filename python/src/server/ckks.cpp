@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "base_server.h"
-#include "common/packing.h"
 #include "common/ring.h"
 #include "parts.h"
 #include "whorl/circuits/ckks/bootstrap.h"
@@ -42,8 +41,8 @@ auto called(const Function& f) {
 }
 
 void bind_polynomials(nb::module_& module) {
-  nb::class_<Polynomial>(module, "Polynomial")
-      .def_static(
+  nb::class_<Polynomial> type(module, "Polynomial");
+  type.def_static(
           "create",
           [](const Input<double>& coefficients, const std::string& basis, double low, double high) {
             const auto values = as_span(coefficients);
@@ -54,11 +53,6 @@ void bind_polynomials(nb::module_& module) {
       .def_prop_ro(
           "coefficients", [](const Polynomial& p) { return as_numpy(p.coefficients); },
           nb::rv_policy::automatic)
-      .def_prop_ro("basis", [](const Polynomial& p) { return to_name(p.basis); })
-      .def_ro("low", &Polynomial::low)
-      .def_ro("high", &Polynomial::high)
-      .def_prop_ro("degree", &Polynomial::degree)
-      .def_prop_ro("depth", &Polynomial::depth)
       .def(
           "values",
           [](const Polynomial& p, const Input<double>& x) {
@@ -68,6 +62,9 @@ void bind_polynomials(nb::module_& module) {
             return as_numpy(std::move(out));
           },
           "x"_a);
+  using P = Polynomial;
+  bind_properties(type, "basis", &P::basis, "low", &P::low, "high", &P::high, "degree", &P::degree,
+                  "depth", &P::depth);
   module.def(
       "approximate",
       [](const Function& f, double low, double high, unsigned degree) {
@@ -89,12 +86,8 @@ void bind_polynomials(nb::module_& module) {
 void bind_ckks_server(nb::module_& module) {
   bind_polynomials(module);
 
-  bind_base_server<Server, Array>(module)
-      .def_static("create", &make_server<Server, ckks::EvaluationKeys>, "keys"_a, "session"_a)
+  bind_ring_server<Server, Array, ckks::EvaluationKeys>(module)
       .def_prop_ro("best_batch", &Server::best_batch)
-      .def("add", calling(&Server::add), "a"_a, "b"_a)
-      .def("sub", calling(&Server::sub), "a"_a, "b"_a)
-      .def("negate", calling(&Server::negate), "a"_a)
       .def(
           "multiply",
           [](const Server& server, const Array& a, const Array& b, bool relinearised,
@@ -108,7 +101,6 @@ void bind_ckks_server(nb::module_& module) {
             return without_gil([&] { return server.square(a, {relinearised, rescaled}); });
           },
           "a"_a, "relinearised"_a, "rescaled"_a)
-      .def("relinearise", calling(&Server::relinearise), "a"_a)
       .def("rescale", calling(&Server::rescale), "a"_a)
       .def("lower", calling(&Server::lower), "a"_a, "level"_a)
       .def(
@@ -124,12 +116,9 @@ void bind_ckks_server(nb::module_& module) {
       .def("sub_plain", calling(&Server::sub_plain), "a"_a, "values"_a, "length"_a)
       .def("multiply_plain", calling(&Server::multiply_plain), "a"_a, "values"_a, "length"_a,
            "rescaled"_a)
-      .def("add_scalar", calling(&Server::add_scalar), "a"_a, "value"_a)
       .def("multiply_scalar", calling(&Server::multiply_scalar), "a"_a, "value"_a, "rescaled"_a)
       .def("multiply_integer", calling(&Server::multiply_integer), "a"_a, "value"_a)
       .def("multiply_by_i", calling(&Server::multiply_by_i), "a"_a)
-      .def("rotate", calling(&Server::rotate), "a"_a, "slots"_a)
-      .def("rotate_many", calling(&Server::rotate_many), "a"_a, "slots"_a)
       .def("conjugate", calling(&Server::conjugate), "a"_a)
       .def("sum", calling(&Server::sum), "a"_a, "period"_a)
       .def("replicate", calling(&Server::replicate), "a"_a, "first"_a, "count"_a)

@@ -39,7 +39,8 @@ LinearMap diagonal_map(const Input<std::int64_t>& indices, const Input<Complex>&
 }
 
 void bind_linear_maps(nb::module_& module) {
-  nb::class_<LinearMap>(module, "LinearMap")
+  nb::class_<LinearMap> linear(module, "LinearMap");
+  linear
       .def_static(
           "of_matrix",
           [](const Input<Complex>& values, std::size_t rows, std::size_t columns) {
@@ -48,9 +49,6 @@ void bind_linear_maps(nb::module_& module) {
           "values"_a, "rows"_a, "columns"_a)
       .def_static("of_diagonals", &diagonal_map, "indices"_a, "values"_a, "period"_a, "length"_a,
                   "columns"_a)
-      .def_ro("period", &LinearMap::period)
-      .def_ro("length", &LinearMap::length)
-      .def_ro("columns", &LinearMap::columns)
       .def_prop_ro("indices",
                    [](const LinearMap& map) {
                      std::vector<std::int64_t> out;
@@ -65,34 +63,33 @@ void bind_linear_maps(nb::module_& module) {
           "index"_a)
       .def("rotations",
            [](const LinearMap& map) { return without_gil([&] { return rotations_of(map); }); });
+  bind_properties(linear, "period", &LinearMap::period, "length", &LinearMap::length, "columns",
+                  &LinearMap::columns);
 
-  nb::class_<EncodedMap>(module, "EncodedMap")
-      .def_prop_ro("level", &EncodedMap::level)
-      .def_prop_ro("period", &EncodedMap::period)
-      .def_prop_ro("diagonals", &EncodedMap::diagonals)
-      .def_prop_ro("key_switches", &EncodedMap::key_switches)
-      .def_prop_ro("nbytes", &EncodedMap::bytes);
+  nb::class_<EncodedMap> encoded(module, "EncodedMap");
+  using E = EncodedMap;
+  bind_properties(encoded, "level", &E::level, "period", &E::period, "diagonals", &E::diagonals,
+                  "key_switches", &E::key_switches, "nbytes", &E::bytes);
 
-  nb::class_<MatrixProduct>(module, "MatrixProduct")
+  nb::class_<MatrixProduct> product(module, "MatrixProduct");
+  product
       .def_static(
           "create",
           [](std::uint64_t side, std::uint64_t rows, std::uint64_t matrices) {
             return MatrixProduct{side, rows, matrices};
           },
           "side"_a, "rows"_a, "matrices"_a)
-      .def_ro("side", &MatrixProduct::side)
-      .def_ro("rows", &MatrixProduct::rows)
-      .def_ro("matrices", &MatrixProduct::matrices)
       .def_prop_ro("depth", [](const MatrixProduct&) { return MatrixProduct::depth; })
       .def("rotations", [](const MatrixProduct& shape) {
         return without_gil([&] { return rotations_of(shape); });
       });
-  nb::class_<EncodedMatrixProduct>(module, "EncodedMatrixProduct")
-      .def_prop_ro("level", &EncodedMatrixProduct::level)
-      .def_prop_ro("nbytes", &EncodedMatrixProduct::bytes);
+  bind_properties(product, "side", &MatrixProduct::side, "rows", &MatrixProduct::rows, "matrices",
+                  &MatrixProduct::matrices);
+  nb::class_<EncodedMatrixProduct> encoded_product(module, "EncodedMatrixProduct");
+  bind_properties(encoded_product, "level", &EncodedMatrixProduct::level, "nbytes",
+                  &EncodedMatrixProduct::bytes);
 
   nb::class_<EncodedBootstrap>(module, "EncodedBootstrap")
-      .def_prop_ro("slots", &EncodedBootstrap::slots)
       .def_prop_ro("nbytes", &EncodedBootstrap::bytes);
 }
 
@@ -108,20 +105,19 @@ void bind_polynomial(nb::module_& module, const char* name,
 }
 
 void bind_functions(nb::module_& module) {
-  nb::class_<SignStages>(module, "SignStages")
-      .def_static(
-          "create",
-          [](const std::vector<const Polynomial*>& stages, double epsilon, double error) {
-            check_each(stages);
-            SignStages out{{}, epsilon, error};
-            for (const Polynomial* each : stages) out.stages.push_back(*each);
-            return out;
-          },
-          "stages"_a, "epsilon"_a, "error"_a)
-      .def_prop_ro("stages", [](const SignStages& s) { return s.stages; })
-      .def_ro("epsilon", &SignStages::epsilon)
-      .def_ro("error", &SignStages::error)
-      .def_prop_ro("depth", &SignStages::depth);
+  nb::class_<SignStages> type(module, "SignStages");
+  type.def_static(
+      "create",
+      [](const std::vector<const Polynomial*>& stages, double epsilon, double error) {
+        check_each(stages);
+        SignStages out{{}, epsilon, error};
+        for (const Polynomial* each : stages) out.stages.push_back(*each);
+        return out;
+      },
+      "stages"_a, "epsilon"_a, "error"_a);
+  using S = SignStages;
+  bind_properties(type, "stages", &S::stages, "epsilon", &S::epsilon, "error", &S::error, "depth",
+                  &S::depth);
   module.def(
       "minimax_sign",
       [](double epsilon, double error) {

@@ -1,4 +1,4 @@
-// Which devices there are, and sessions on them.
+// Which devices there are, and sessions on them; what a file says of itself.
 #include "whorl/devices.h"
 
 #include <nanobind/stl/string.h>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base_server.h"
-#include "common/calls.h"
+#include "common/files.h"
 #include "parts.h"
 #include "whorl/device_library.h"
 
@@ -50,17 +50,25 @@ void bind_devices(nb::module_& module) {
   module.def("devices", [] {
     std::vector<Record> result;
     for (const DeviceInfo& device : without_gil([] { return list_devices(); })) {
-      nb::dict entry;
-      entry["name"] = device.name;
-      entry["description"] = device.description;
-      entry["usable"] = device.usable;
-      entry["why"] = device.why;
-      entry["memory"] = device.memory;
-      entry["free_memory"] = device.free_memory;
-      result.emplace_back(std::move(entry));
+      using D = DeviceInfo;
+      result.emplace_back(add_members({}, device, "name", &D::name, "description", &D::description,
+                                      "usable", &D::usable, "why", &D::why, "memory", &D::memory,
+                                      "free_memory", &D::free_memory));
     }
     return result;
   });
+  module.def(
+      "frame_info",
+      [](const std::filesystem::path& path) -> Record {
+        const io::FrameInfo info = io::info(path);
+        nb::dict result;
+        result["type"] = io::type_name(info.type);
+        result["version"] = info.version;
+        result["parameters_digest"] = as_bytes(info.parameters_digest);
+        result["key_id"] = as_bytes(info.key_id);
+        return result;
+      },
+      "path"_a);
 }
 
 }  // namespace whorl::python

@@ -7,16 +7,11 @@ namespace whorl::python {
 
 void bind_errors();
 void bind_devices(nb::module_& module);
-void bind_frames(nb::module_& module);
 void bind_rtl(nb::module_& module);
 
-void bind_binfhe_parameters(nb::module_& module);
 void bind_binfhe_data(nb::module_& module);
 void bind_binfhe_server(nb::module_& module);
-void bind_bgv_parameters(nb::module_& module);
-void bind_bgv_data(nb::module_& module);
-void bind_bgv_server(nb::module_& module);
-void bind_ckks_parameters(nb::module_& module);
+void bind_bgv(nb::module_& module);
 void bind_ckks_data(nb::module_& module);
 void bind_ckks_circuits(nb::module_& module);
 void bind_ckks_server(nb::module_& module);

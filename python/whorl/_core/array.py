@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, TypeVar, cas
 import numpy as np
 
 from ..errors import ShapeError
-from .html import Shown, of_bytes
-from .part import Part
+from .part import Made, OnDevice, Part
 from .saved import Saved
-from .shown import shown
+from .text import Shown, of_bytes, shown
 
 if TYPE_CHECKING:
     from .base_server import BaseServer
@@ -294,7 +293,7 @@ class Array(Shown):
         return f"{type(self).__name__} of {self._made_under()._scheme}"
 
 
-class HostArray(Array, Saved):
+class HostArray(Array, Saved, Made):
     """Ciphertexts in the host's memory, where they are encrypted, saved, sent and decrypted."""
 
     __slots__ = ("_parameters",)
@@ -302,17 +301,11 @@ class HostArray(Array, Saved):
     _parameters_type: ClassVar[Any]
     _parameters: Any
 
-    def __init__(self) -> None:
-        raise TypeError(
-            "ciphertexts are made by Client.encrypt, by EncryptedArray.to_host, or by "
-            "Ciphertexts.load"
-        )
+    _made_by = "Client.encrypt, by EncryptedArray.to_host, or by Ciphertexts.load"
 
     @classmethod
     def _wrap(cls: type[H], core: Any, shape: Shape | None = None, parameters: Any = None) -> H:
-        self = cls.__new__(cls)
-        self._core = core
-        self._parameters = parameters or cls._parameters_type(core.parameters)
+        self = cls._of(core, _parameters=parameters or cls._parameters_type(core.parameters))
         self._shape = _kept(core, self._each) if shape is None else shape
         return self
 
@@ -373,23 +366,17 @@ def _kept(core: Any, each: int) -> Shape:
     return saved[:-1]
 
 
-class DeviceArray(Array, Generic[S]):
+class DeviceArray(Array, OnDevice, Generic[S]):
     """An array on the devices of a server."""
 
     __slots__ = ("_server",)
 
     _server: S
-
-    def __init__(self) -> None:
-        raise TypeError(f"{type(self).__name__} is made by a Server: upload, encode, operations")
+    _made_by, _sent_as = "a Server: upload, encode, operations", "Ciphertexts, or values"
 
     @classmethod
     def _wrap(cls: type[D], core: Any, server: Any, shape: Shape) -> D:
-        self = cls.__new__(cls)
-        self._core = core
-        self._server = server
-        self._shape = shape
-        return self
+        return cls._of(core, _server=server, _shape=shape)
 
     def _like(self: D, core: Any, shape: Shape) -> D:
         return self._wrap(core, self._server, shape)
@@ -414,9 +401,6 @@ class DeviceArray(Array, Generic[S]):
 
     nbytes = Part[int]("_core.nbytes", "Bytes on the device.")
     device = Part[str]("_server.device", "Where it lies: `cuda:0 (NVIDIA H200)`.")
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("an object on a device cannot be pickled; send Ciphertexts, or values")
 
 
 class DeviceCiphertexts(DeviceArray[S], Generic[S, H]):

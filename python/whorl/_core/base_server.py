@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
+from collections.abc import Callable
 from typing import Any, ClassVar, Generic, NoReturn, TypeVar
 
 import numpy as np
@@ -142,6 +143,13 @@ class BaseServer(OnDevices, Generic[K, H, D]):
     def _wrap(self, core: Any, shape: Shape) -> D:
         self._warn()
         return self._device_type._wrap(core, self, shape)
+
+    def _on(self, a: H | D, work: Callable[..., Any], *arguments: Any) -> D:
+        """What `work` of the C++ library makes of the ciphertexts, each by itself."""
+        x = self.upload(a)
+        core = work(x._core, *arguments)
+        self._warn()
+        return self._device_type._wrap(core, self, x.shape)
 
     def _meet(self, *operands: H | D) -> tuple[list[D], Shape]:
         """Uploads operands and broadcasts them to one shape; a single ciphertext stays single."""

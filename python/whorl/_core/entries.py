@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import ShapeError
 from .array import Array, is_masked, joined_by
-from .shown import counted
+from .text import counted
 
 Entries = np.ndarray[Any, np.dtype[Any]]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import EncodingError
 from .entries import at, entries_of
-from .shown import shown
+from .text import shown
 
 Integers = np.ndarray[Any, np.dtype[Any]]
 

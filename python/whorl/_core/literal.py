@@ -9,11 +9,9 @@ from contextlib import suppress
 from typing import Any, ClassVar, TypeVar, cast
 
 from ..errors import ParameterError
-from . import rounded
-from .html import Shown
 from .part import Part
 from .saved import Saved
-from .shown import shown
+from .text import Shown, at_least_bits, shown
 
 P = TypeVar("P", bound="CheckedParameters")
 Check = Callable[[str, Any], Any]
@@ -206,7 +204,7 @@ class CheckedParameters(Shown, Saved):
             ("scheme", self._scheme),
             ("set", chosen.name or "unnamed"),
             *self._details(),
-            ("security", f"{rounded.bits(chosen.security_bits)} bits"),
+            ("security", f"{at_least_bits(chosen.security_bits)} bits"),
         ]
 
     def _details(self) -> list[tuple[str, str]]:

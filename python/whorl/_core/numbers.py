@@ -13,7 +13,7 @@ from ..errors import EncodingError
 from .entries import at, entries_of
 from .integers import as_given, each_of, refuse
 from .literal import too_large
-from .shown import shown
+from .text import shown
 
 Numbers = np.ndarray[Any, np.dtype[Any]]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
@@ -18,21 +18,49 @@ SEED_BYTES = 32
 """Of seeded ciphertexts as they are sent, beside the parts that do not follow from the seed."""
 
 
-def foreign() -> TypeError:
-    """The error about a function that brings ciphertexts along, which a plan cannot know."""
-    return TypeError(
-        "plan: the function uses ciphertexts of its own; all ciphertexts must be among inputs"
-    )
-
-
 class Following:
-    """A tracing server: what a function sends back is a result, wherever it lies."""
+    """A tracing server, before the server in the order of bases: it knows no ciphertexts but the
+    inputs, and what a function sends back is a result, wherever it lies."""
 
     __slots__ = ()
+
+    _device_type: ClassVar[Any]
+    _host_type: ClassVar[Any]
+
+    def _follow(self, core: Any, parameters: Any) -> None:
+        server: Any = self
+        server._core, server._parameters, server._warned_of = core, parameters, 0
+
+    def upload(self, ciphertexts: Any) -> Any:
+        """The array itself; `TypeError` for ciphertexts that the function brings along."""
+        if isinstance(ciphertexts, self._host_type):
+            raise TypeError(
+                "plan: the function uses ciphertexts of its own; all ciphertexts must be among "
+                "inputs"
+            )
+        return cast(Any, super()).upload(ciphertexts)
 
     def download(self, a: Any) -> Any:
         """The array itself."""
         return a
+
+    def results_in(self, returned: Any) -> list[Any]:
+        """The arrays in what a function returned; `TypeError` if there is none."""
+        results = list(self._found(returned))
+        if not results:
+            raise TypeError("plan: the function returned no encrypted array")
+        return results
+
+    def _found(self, returned: Any) -> Iterator[Any]:
+        if isinstance(returned, self._device_type):
+            yield self.upload(returned)
+        elif isinstance(returned, (Mapping, list, tuple)):
+            for each in returned.values() if isinstance(returned, Mapping) else returned:
+                yield from self._found(each)
+        else:
+            raise TypeError(
+                f"plan: the function must return encrypted arrays, not {type(returned).__name__}"
+            )
 
 
 def said(costs: Mapping[str, int]) -> str:
@@ -51,13 +79,16 @@ def as_shape(shape: Any) -> Shape:
 
 
 def listed_inputs(
-    function: Callable[..., Any], inputs: Any, as_input: Callable[[Any, int], _T]
+    function: Callable[..., Any], inputs: Any, kind: type[_T], of_example: Callable[[Any, str], _T]
 ) -> list[_T]:
-    """One input or several, each by `as_input(given, index)`; `TypeError` unless the function takes
-    so many arguments."""
+    """One input or several, each of that kind, or an example, of which `of_example(given, name)`
+    makes one; `TypeError` unless the function takes so many arguments."""
     listed = inputs if isinstance(inputs, (list, tuple)) else [inputs]
     _check_arguments(function, len(listed), type(inputs).__name__)
-    return [as_input(each, index) for index, each in enumerate(listed)]
+    return [
+        each if isinstance(each, kind) else of_example(each, f"inputs[{index}]")
+        for index, each in enumerate(listed)
+    ]
 
 
 def _check_arguments(function: Callable[..., Any], count: int, given: str) -> None:
@@ -78,27 +109,3 @@ def _check_arguments(function: Callable[..., Any], count: int, given: str) -> No
                 else ""
             )
         ) from None
-
-
-def results_in(returned: Any, array: Callable[[Any], Any]) -> Iterator[Any]:
-    """The arrays in what a function returned; `array(x)` is that of x, None if it has none."""
-    found = array(returned)
-    if found is not None:
-        yield found
-    elif isinstance(returned, Mapping):
-        yield from results_in(list(returned.values()), array)
-    elif isinstance(returned, (list, tuple)):
-        for each in returned:
-            yield from results_in(each, array)
-    else:
-        raise TypeError(
-            f"plan: the function must return encrypted arrays, not {type(returned).__name__}"
-        )
-
-
-def all_results(returned: Any, array: Callable[[Any], Any]) -> list[Any]:
-    """The same as a list; `TypeError` if there is none."""
-    results = list(results_in(returned, array))
-    if not results:
-        raise TypeError("plan: the function returned no encrypted array")
-    return results

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from .shown import shown
+from .text import shown
 
 Report = Callable[[int, int], object]
 """Called with what is done, and the total."""

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from ..errors import FormatError, ParameterError
 from .part import Part
 from .paths import PathName, as_path
-from .shown import shown
+from .text import shown
 
 S = TypeVar("S", bound="Saved")
 P = TypeVar("P")
@@ -68,8 +68,11 @@ def file_named(path: PathName) -> Iterator[str]:
         raise type(error)(f"{name}: {error}") from None
 
 
-def limit(field: str, value: Any) -> int:
-    """A bound of 64 bits; `TypeError` unless it is an integer, `ValueError` out of range."""
+def limit(field: str, value: Any, default: int | None = None) -> int:
+    """A bound of 64 bits, for None the default if there is one; `TypeError` unless it is an
+    integer, `ValueError` out of range."""
+    if value is None and default is not None:
+        return default
     try:
         bound = operator.index(value)
     except TypeError:
@@ -77,10 +80,6 @@ def limit(field: str, value: Any) -> int:
     if not 0 <= bound < 2**64:
         raise ValueError(f"{field}: {shown(bound)} is outside 0 … 2^64 - 1")
     return bound
-
-
-def _limit(field: str, value: int | None, default: int) -> int:
-    return default if value is None else limit(field, value)
 
 
 def not_parameters(field: str, given: Any, wanted: Any = None) -> TypeError:
@@ -225,9 +224,9 @@ class Saved:
         bound fits 64 bits."""
         max_bytes, max_count, max_expanded_bytes = bounds
         limits = (
-            _limit("max_bytes", max_bytes, cls._most),
-            _limit("max_count", max_count, 2**64 - 1),
-            _limit("max_expanded_bytes", max_expanded_bytes, 2**28),
+            limit("max_bytes", max_bytes, cls._most),
+            limit("max_count", max_count, 2**64 - 1),
+            limit("max_expanded_bytes", max_expanded_bytes, 2**28),
         )
         return bool(allow_insecure), limits, expectations(parameters, key)
 

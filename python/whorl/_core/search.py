@@ -7,15 +7,16 @@ so that nothing here repeats a formula; only the cost model and the order of the
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from heapq import heappop, heappush
 from itertools import count
 from typing import Any
 
+from .progress import Report
+
 Literal = dict[str, Any]
-Progress = Callable[[int, int], object]
 
 #: Bits of a table's digit and of Q_ks that are worth trying.
 LOG_B_KS = range(1, 9)
@@ -137,24 +138,13 @@ def evaluate(literal: Literal) -> Evaluation:
 def _is_prime(n: int) -> bool:
     """Miller-Rabin with the twelve bases that are proven for 64 bits."""
     bases = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
-    if n in bases:
-        return True
-    if n < 2 or any(n % base == 0 for base in bases):
-        return False
-    odd = n - 1
-    twos = (odd & -odd).bit_length() - 1
-    odd >>= twos
-    for base in bases:
-        power = pow(base, odd, n)
-        if power in (1, n - 1):
-            continue
-        for _ in range(twos - 1):
-            power = power * power % n
-            if power == n - 1:
-                break
-        else:
-            return False
-    return True
+    twos = ((n - 1) & (1 - n)).bit_length() - 1
+
+    def passes(base: int) -> bool:
+        halves = (pow(base, (n - 1) >> k, n) for k in range(1, twos + 1))
+        return pow(base, (n - 1) >> twos, n) == 1 or n - 1 in halves
+
+    return n in bases or (n > 1 and all(map(passes, bases)))
 
 
 @cache
@@ -191,9 +181,7 @@ def _steps_and_rows(
     products = transforms / (2 * digits + 2)
     if kind == "ginx":
         return products, rows
-    if kind == "block" or kind.startswith(
-        "unrolled"
-    ):  # every key to make the bundle, then the bundle
+    if kind == "block" or kind.startswith("unrolled"):  # every key for the bundle, then that
         return products, rows + products * 2 * digits
     if kind == "ap":
         return products, products * 2 * digits
@@ -355,7 +343,7 @@ def _moduli_of_ciphertexts(literal: Literal) -> Iterator[Literal]:
         yield {**literal, "q": q}
 
 
-def _rotations(request: Request, progress: Progress | None) -> Iterator[Literal]:
+def _rotations(request: Request, progress: Report | None) -> Iterator[Literal]:
     """Every choice except that of key switching, each with the base of least noise."""
     secrets = ("binary", "ternary") if request.secret == "any" else (request.secret,)
     dimensions: dict[tuple[str, int, int], int | None] = {}
@@ -406,7 +394,7 @@ def _reachable(rotation: Literal, request: Request) -> bool:
 def search(
     request: Request,
     top: int = 10,
-    progress: Progress | None = None,
+    progress: Report | None = None,
 ) -> list[Candidate]:
     """The `top` best sets for `request`, best first; empty if none meets it.
 

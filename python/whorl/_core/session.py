@@ -1,15 +1,43 @@
-"""Devices, and room on them for keys, which servers of any scheme share."""
+"""Devices that this machine has, and sessions on them, which servers of any scheme share."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from .. import _server
 from ..errors import ParameterError
 from .literal import as_long, as_text, as_threads
 from .part import Part
-from .shown import shown
+from .text import shown
+
+
+@dataclass(frozen=True)
+class DeviceInfo:
+    """A device, or why there is none of its kind."""
+
+    name: str
+    """As `Server(device=...)` takes it: `cpu`, `cuda:0`; `cuda` if no GPU can be used."""
+    description: str
+    """The hardware's own name: `NVIDIA H200`."""
+    usable: bool
+    why: str
+    """Why it cannot be used, or which kernels would run."""
+    memory: int
+    """In bytes; 0: unknown."""
+    free_memory: int
+    """In bytes; 0: unknown."""
+
+
+def devices() -> list[DeviceInfo]:
+    """All devices, the CPU first. A CUDA entry is always there, and says why if it is not usable.
+
+    >>> import whorl
+    >>> whorl.devices()[0].name
+    'cpu'
+    """
+    return [DeviceInfo(**entry) for entry in _server.devices()]
 
 
 class OnDevices:

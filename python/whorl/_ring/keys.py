@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, TypeVar
 
 from .._core.saved import Keys
-from .._core.shown import counted
+from .._core.text import counted
 
 P = TypeVar("P")
 

@@ -59,6 +59,16 @@ class RingParameters(CheckedParameters):
         "_core.word_bytes", "32 or 64: the words of residues.", lambda size: 8 * size
     )
 
+    def describe(self) -> str:
+        """What was picked, for people; several lines."""
+        text: str = self._core.describe()
+        return text
+
+    def _sizes(self, log2_Q: float) -> str:
+        """Primes of Q and P, and their bits."""
+        primes = f"{self.limbs} + {len(self.special)} primes"
+        return f"{primes}, {log2_Q:.0f} + {self.log2_P:.0f} bits"
+
 
 def as_ring(N: Any) -> int:
     """A ring dimension; `ParameterError` unless it is a power of two, 2^10 … 2^17."""
@@ -84,15 +94,12 @@ def requirements(checks: Mapping[str, Check]) -> Callable[..., dict[str, Any]]:
     return lambda **given: {name: checks[name](name, value) for name, value in given.items()}
 
 
-def literal_alone(
-    maker: Callable[..., Any], literal: Any, given: Mapping[str, Any]
-) -> Mapping[str, Any]:
-    """`literal`, a mapping; `TypeError` if it is none. `ParameterError` if an argument of `maker`
-    is `given` beside it that is not the default."""
+def literal_alone(maker: Callable[..., Any], literal: Any, given: Mapping[str, Any]) -> None:
+    """`TypeError` if `literal` is no mapping, `ParameterError` if an argument of `maker` is `given`
+    beside it that is not the default."""
     if not isinstance(literal, Mapping):
         raise TypeError(f"literal: a mapping is needed, not {type(literal).__name__}")
     stands_alone(maker, "a literal", given)
-    return literal
 
 
 def stands_alone(maker: Callable[..., Any], what: str, given: Mapping[str, Any]) -> None:

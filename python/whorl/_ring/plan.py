@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
-from typing import Any, NoReturn
+from typing import Any
 
-from .._core import rounded
-from .._core.html import Shown, of_bytes
-from .._core.plan import SEED_BYTES, foreign, said
-from .._core.shown import counted
+from .._core.plan import SEED_BYTES, said
+from .._core.text import Shown, at_least_bits, counted, of_bytes
 from ..errors import ShapeError
 
 
@@ -32,10 +30,6 @@ class NoDevice:
     def __getattr__(self, name: str) -> Any:
         error = AttributeError if name.startswith("_") else TypeError
         raise error(f"plan: the operation {name!r} cannot be followed")
-
-    def upload(self, _: object) -> NoReturn:
-        """Ciphertexts are unknown to a plan."""
-        raise foreign()
 
     def synchronise(self) -> None:
         """Nothing runs."""
@@ -111,7 +105,7 @@ class RingPlan(Shown):
             ("inputs", of_bytes(self.input_bytes)),
             ("results' bytes", of_bytes(self.output_bytes)),
             *([("noise budget", budget)] if budget else []),
-            ("security", f"{rounded.bits(chosen.security_bits)} bits"),
+            ("security", f"{at_least_bits(chosen.security_bits)} bits"),
             *(("warning", each) for each in self.warnings),
         ]
 
@@ -148,7 +142,7 @@ def in_order(rotations: Iterable[int]) -> list[int]:
     return sorted(rotations, key=lambda each: (abs(each), each))
 
 
-def check_example(values: Any, index: int) -> None:
+def check_example(values: Any, field: str) -> None:
     """`ShapeError` for an example without values."""
     if values.size == 0:
-        raise ShapeError(f"inputs[{index}]: shape {values.shape} holds no values")
+        raise ShapeError(f"{field}: shape {values.shape} holds no values")

@@ -13,7 +13,7 @@ from .._core.array import DeviceCiphertexts, HostArray, Shape, is_masked, no_cip
 from .._core.base_server import BaseServer
 from .._core.entries import refuse_unreadable
 from .._core.saved import Keys
-from ..errors import MissingKeyError, ParameterError
+from ..errors import MissingKeyError
 from .arrays import RingArray
 from .parameters import as_rotation
 
@@ -58,13 +58,11 @@ class RingServer(BaseServer[K, H, D], Generic[K, H, D]):
 
     def negate(self, a: D | H) -> D:
         """-a (OpenFHE: EvalNegate)."""
-        x = self.upload(a)
-        return self._wrap(self._core.negate(x._core), x.shape)
+        return self._on(a, self._core.negate)
 
     def relinearise(self, a: D | H) -> D:
         """Brings ciphertexts back to two parts (OpenFHE: Relinearize)."""
-        x = self.upload(a)
-        return self._wrap(self._core.relinearise(x._core), x.shape)
+        return self._on(a, self._core.relinearise)
 
     # ---- moving values
 
@@ -81,8 +79,7 @@ class RingServer(BaseServer[K, H, D], Generic[K, H, D]):
         `MissingKeyError` without the key, which `evaluation_keys(rotations=[distance])` makes.
         (OpenFHE: EvalRotate, EvalAtIndex; Lattigo: Evaluator.Rotate.)
         """
-        x = self.upload(a)
-        return self._wrap(self._core.rotate(x._core, as_distance("distance", distance)), x.shape)
+        return self._on(a, self._core.rotate, as_distance("distance", distance))
 
     def rotate_many(self, a: D | H, distances: Iterable[int]) -> list[D]:
         """`rotate` by each of `distances`, decomposed once (OpenFHE: EvalFastRotation; Lattigo:
@@ -165,8 +162,5 @@ def needing(operation: str, keys: str) -> Iterator[None]:
 
 
 def as_distance(field: str, value: Any) -> int:
-    """How far values are rotated; `ParameterError` unless it is an integer of 63 bits."""
-    try:
-        return as_rotation(field, value)
-    except ParameterError as error:
-        raise ParameterError(f"rotate: {error}") from None
+    """`as_rotation`, of an argument of an operation."""
+    return as_rotation(f"rotate: {field}", value)

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from .. import binfhe
 from .._server import rtl as _lib
@@ -112,8 +112,7 @@ class Point:
 
     def record(self) -> dict[str, Any]:
         """As plain data."""
-        plain = {**asdict(self), "counters": dict(self.counters)}
-        return plain
+        return {**asdict(self), "counters": dict(self.counters)}
 
 
 def _limit(change: Mapping[str, float], idle: float) -> str:
@@ -299,29 +298,13 @@ def explore(
     return sorted(points, key=lambda point: -point.throughput)
 
 
-class Judged(Protocol):
-    """What a front compares."""
-
-    @property
-    def throughput(self) -> float:
-        """Bootstraps a second."""
-
-    @property
-    def latency_full(self) -> float:
-        """Seconds of a full batch, from the start to the last answer of the memory."""
-
-    @property
-    def share(self) -> float:
-        """The larger part of the DSP slices and of the memory on the chip that it takes."""
-
-
-T = TypeVar("T", bound=Judged)
+T = TypeVar("T", Point, Estimate)
 
 
 def front(points: Iterable[T]) -> list[T]:
     """Those that no other beats in throughput, latency of a full batch, and share at once."""
 
-    def cost(point: Judged) -> tuple[float, float, float]:
+    def cost(point: T) -> tuple[float, float, float]:
         return -point.throughput, point.latency_full, point.share
 
     # The fastest first: what beats a point stands before it.

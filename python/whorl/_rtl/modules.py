@@ -109,21 +109,9 @@ def parts_of_pe(d: Design) -> dict[str, int]:
 
 def parts_around(d: Design) -> dict[str, int]:
     """How many of which modules stand around the PEs."""
-    return {
-        "chunk_buffer": d.bk_ports,
-        "axi_reader": d.bk_ports,
-        "axi_reader_io": 1,
-        "axi_reader_ksk": 1,
-        "axi_writer": 1,
-        "loader": 1,
-        "drain": 1,
-        "mod_switch": 1,
-        "key_switch": 1,
-        "word_beats": 1,
-        "sequencer": 1,
-        "control": 1,
-        "registers": 1,
-    }
+    single = ["axi_reader_io", "axi_reader_ksk", "axi_writer", "loader", "drain", "mod_switch"]
+    single += ["key_switch", "word_beats", "sequencer", "control", "registers"]
+    return {"chunk_buffer": d.bk_ports, "axi_reader": d.bk_ports, **dict.fromkeys(single, 1)}
 
 
 def by_module(lines: Iterable[Mapping[str, Any]]) -> Records:

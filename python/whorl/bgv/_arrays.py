@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeAlias, Union
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, Union
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .._core.array import DeviceArray
 from .._core.entries import entries_of
-from .._core.part import Part
+from .._core.part import OnDevice, Part
 from .._ring.arrays import RingArray
 from .._server import bgv as _lib
 from ._ciphertexts import Accounted, Ciphertexts
@@ -68,7 +68,7 @@ class Plaintexts(DeviceArray["Server"]):
         )
 
 
-class Matrix:
+class Matrix(OnDevice):
     """A matrix or diagonals, not encrypted, prepared on a `Server` for products `x @ matrix`.
 
     `Server.encode_matrix` and `Server.encode_diagonals` make them.
@@ -84,40 +84,24 @@ class Matrix:
     ((3, 2), array([11, 14]))
     """
 
-    __slots__ = ("_cores", "_server", "_shape")
+    __slots__ = ("_core", "_server", "_shape")
 
     __array_ufunc__ = None
 
-    _cores: list[_lib.SlotMap]
+    _core: list[_lib.SlotMap]
+    """One for each N rows."""
     _server: Server
-    _shape: tuple[int, ...]
+    _made_by, _sent_as = "Server.encode_matrix or Server.encode_diagonals", "the values"
 
-    def __init__(self) -> None:
-        raise TypeError("a Matrix is made by Server.encode_matrix or Server.encode_diagonals")
-
-    @classmethod
-    def _wrap(cls, cores: list[_lib.SlotMap], server: Server, shape: tuple[int, ...]) -> Matrix:
-        self = cls.__new__(cls)
-        self._cores = cores
-        self._server = server
-        self._shape = shape
-        return self
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """(rows, columns); for diagonals the shape that was given."""
-        return self._shape
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes on the device."""
-        return sum(each.nbytes for each in self._cores)
+    shape = Part[tuple[int, ...]](
+        "_shape", "(rows, columns); for diagonals the shape that was given."
+    )
+    nbytes = Part[int](
+        "_core", "Bytes on the device.", lambda maps: sum(each.nbytes for each in maps)
+    )
 
     def __repr__(self) -> str:
         return f"<Matrix of shape {self.shape}, on {self._server.device}>"
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("an object on a device cannot be pickled; send the values")
 
 
 class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from .._core import rounded
 from .._core.literal import as_integer, as_long, as_real, as_text, as_word, list_of
 from .._core.part import Part
+from .._core.text import at_least_bits
 from .._ring.parameters import (
     RingLiteral,
     RingParameters,
@@ -48,9 +48,11 @@ class Parameters(RingParameters):
 
     They can be pickled, saved and loaded, compared, and used as keys of dictionaries.
 
-    >>> p = parameters(depth=2)
+    >>> p = parameters(depth=1)
     >>> p.t, p.has_slots, p.security_bits >= 128
     (65537, True, True)
+    >>> print(p.describe().splitlines()[0])
+    N = 8192, t = 65537 (slots)
     """
 
     __slots__ = ()
@@ -90,15 +92,7 @@ class Parameters(RingParameters):
     @property
     def log2_Q(self) -> float:
         """Bits of the ciphertext modulus at the top level."""
-        return self._core.log2_Q(self.limbs)
-
-    def describe(self) -> str:
-        """What was picked, for people; several lines.
-
-        >>> print(parameters(depth=1).describe().splitlines()[0])
-        N = 8192, t = 65537 (slots)
-        """
-        return self._core.describe()
+        return self._core.log2_Q
 
     def key_size(
         self,
@@ -133,21 +127,20 @@ class Parameters(RingParameters):
         return fields
 
     def _details(self) -> list[tuple[str, str]]:
-        primes = f"{self.limbs} + {len(self.special)} primes"
         return [
             ("N", f"{self.N:,}"),
             ("t", f"{self.t:,} ({'slots' if self.has_slots else 'coefficients only'})"),
             ("depth", str(self.depth)),
             ("products with plaintexts", str(self.plain_products)),
-            ("Q, P", f"{primes}, {self.log2_Q:.0f} + {self.log2_P:.0f} bits"),
+            ("Q, P", self._sizes(self.log2_Q)),
         ]
 
     def __repr__(self) -> str:
         slots = "slots" if self.has_slots else "coefficients only"
         return (
             f"<Parameters {self.name or 'unnamed'}: N={self.N}, t={self.t} ({slots}), "
-            f"{self.limbs} + {len(self.special)} primes, {self.log2_Q:.0f} + {self.log2_P:.0f} "
-            f"bits, {self.digits} digits; {rounded.bits(self.security_bits)} bits of security>"
+            f"{self._sizes(self.log2_Q)}, {self.digits} digits; "
+            f"{at_least_bits(self.security_bits)} bits of security>"
         )
 
 

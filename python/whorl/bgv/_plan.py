@@ -11,15 +11,13 @@ from typing import Any, cast
 from numpy.typing import ArrayLike
 
 from .._core.array import Shape
-from .._core.html import of_bytes
 from .._core.integers import as_index, whole_numbers
-from .._core.plan import all_results, as_shape, listed_inputs
-from .._core.shown import shown
+from .._core.plan import as_shape, listed_inputs
+from .._core.text import of_bytes, shown
 from .._ring.plan import RingPlan, check_example, in_order, sizes
 from .._server import bgv as _lib
 from ..errors import ParameterError, ShapeError
-from ._arrays import EncryptedArray, Mean
-from ._bounds import Bounds
+from ._arrays import EncryptedArray
 from ._parameters import MAX_MODULUS, Parameters, checked_requirements
 from ._tracer import MOST_BITS, Traced, TracingServer, _Recorder
 from ._values import Packing
@@ -170,7 +168,7 @@ def plan(
     """
     search = _Search(
         function,
-        listed_inputs(function, inputs, _as_range),
+        listed_inputs(function, inputs, Range, _of_example),
         packing,
         plain_modulus,
         checked_requirements(
@@ -180,7 +178,7 @@ def plan(
     return search.run()
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass
 class _Trace:
     """One call of the function."""
 
@@ -192,9 +190,8 @@ class _Trace:
         """The plan, with the parameters to use."""
         asked = self.recorder.run.asked()
         return Plan(
-            depth=self.costs["depth"],
-            plain_products=self.costs["plain_depth"],
-            sums=self.costs["sums"],
+            **self.circuit,
+            sums=self.sums,
             low=int(self.low),
             high=int(self.high),
             keys={
@@ -207,31 +204,15 @@ class _Trace:
             _parameters=parameters,
         )
 
-    @property
-    def costs(self) -> dict[str, Any]:
+    def __post_init__(self) -> None:
+        bounds = [cast(Traced, each._core).values for each in self.results]
         costs: dict[str, Any] = self.recorder.run.costs()
-        return costs
-
-    @property
-    def circuit(self) -> dict[str, int]:
+        self.sums: float = costs["sums"]
+        self.circuit = {"depth": costs["depth"], "plain_products": costs["plain_depth"]}
         """What parameters are chosen for."""
-        return {"depth": self.costs["depth"], "plain_products": self.costs["plain_depth"]}
-
-    @property
-    def low(self) -> float:
-        return min(float(each.low.min()) for each in self._bounds)
-
-    @property
-    def high(self) -> float:
-        return max(float(each.high.max()) for each in self._bounds)
-
-    @property
-    def _bounds(self) -> list[Bounds]:
-        return [cast(Traced, each._core).values for each in self.results]
-
-    @property
-    def noise_budget(self) -> float:
-        return min(each.noise_budget for each in self.results)
+        self.low = min(float(each.low.min()) for each in bounds)
+        self.high = max(float(each.high.max()) for each in bounds)
+        self.noise_budget = min(each.noise_budget for each in self.results)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -275,7 +256,7 @@ class _Search:
             raise ParameterError(
                 f"plan: N = {N} is secure up to {best.limbs} primes of {self.needs['prime_bits']} "
                 f"bits, which do not carry depth {circuit['depth']}, plain_products "
-                f"{circuit['plain_products']} and sums {trace.costs['sums']:.1f} with t = {t}: "
+                f"{circuit['plain_products']} and sums {trace.sums:.1f} with t = {t}: "
                 f"{-trace.noise_budget:.0f} bits are missing"
             )
         too_few = 0
@@ -295,8 +276,7 @@ class _Search:
             shape = each.shape or (parameters.N,)
             assert isinstance(shape, tuple)
             inputs.append(server.fresh(each.low, each.high, self.packing, shape))
-        results = all_results(self.function(*inputs), lambda each: _result(each, server))
-        return _Trace(server._core, inputs, results)
+        return _Trace(server._core, inputs, server.results_in(self.function(*inputs)))
 
     def _parameters(
         self, N: int, t: int, limbs: int, depth: int = 0, plain_products: int = 0
@@ -326,7 +306,7 @@ class _Search:
         low, high = trace.low, trace.high
         if not (-MAX_MODULUS < low and high < MAX_MODULUS):
             raise _NoModulusError(
-                f"plan: results may be as large as {_power(max(-low, high))}, but t must be below "
+                f"plan: results may be as large as {_value(max(-low, high))}, but t must be below "
                 f"2^31{_first_above(trace, MAX_MODULUS)}; give inputs narrower ranges, or split "
                 "numbers in parts"
             )
@@ -400,20 +380,7 @@ def _value(bound: float) -> str:
     return f"{bound + 0.0:.0f}" if math.isfinite(bound) else f"{'-' * (bound < 0)}2^52 or more"
 
 
-def _power(size: float) -> str:
-    return "2^52 or more" if math.isinf(size) else f"{size:.0f}"
-
-
-def _as_range(given: Any, index: int) -> Range:
-    if isinstance(given, Range):
-        return given
-    values = whole_numbers(given, f"inputs[{index}]")
-    check_example(values, index)
+def _of_example(given: Any, field: str) -> Range:
+    values = whole_numbers(given, field)
+    check_example(values, field)
     return Range(min(0, int(values.min())), max(0, int(values.max())), values.shape or 1)
-
-
-def _result(returned: Any, server: TracingServer) -> EncryptedArray | None:
-    """The array that a result is."""
-    if isinstance(returned, Mean):
-        returned = returned.total
-    return server.upload(returned) if isinstance(returned, EncryptedArray) else None

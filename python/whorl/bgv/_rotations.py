@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TypedDict
 
 from .._core.literal import as_integer
-from .._core.shown import shown
+from .._core.text import shown
 from .._server import bgv as _lib
 from ..errors import ShapeError
 from ._parameters import Parameters

@@ -12,7 +12,7 @@ from .._core.base_server import spread
 from .._core.entries import entries_of
 from .._core.literal import as_integer, as_real, as_text
 from .._core.part import Part
-from .._core.shown import shown
+from .._core.text import shown
 from .._ring.server import MAX_POWER, RingServer, as_distance, is_alone, needing, repeated_rows
 from .._server import bgv as _lib
 from ..errors import DeviceError, EncodingError, ShapeError
@@ -86,7 +86,7 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         matrix, N = as_matrix(values, self._parameters, "matrix"), self._parameters.N
         blocks = (matrix[first : first + N] for first in range(0, len(matrix), N))
         cores = [self._core.encode_matrix(each.reshape(-1), *each.shape) for each in blocks]
-        return Matrix._wrap(cores, self, matrix.shape)
+        return Matrix._of(cores, _server=self, _shape=matrix.shape)
 
     def encode_diagonals(self, values: ArrayLike, step: int = 1) -> Matrix:
         """Linear maps by their diagonals, of shape (maps, count, N), or (count, N) for one.
@@ -102,8 +102,8 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
                 f"diagonals: shape {(*shape, length)} is neither (maps, count, N) nor (count, N), "
                 f"with N = {N}"
             )
-        core = self._core.encode_diagonals(vectors, shape[-1], _columns(step))
-        return Matrix._wrap([core], self, (*shape, length))
+        core = self._core.encode_diagonals(vectors, shape[-1], as_distance("columns", step))
+        return Matrix._of([core], _server=self, _shape=(*shape, length))
 
     # ---- products
 
@@ -126,8 +126,7 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
 
     def square(self, a: Encrypted, relinearise: bool = True) -> EncryptedArray:
         """a · a (OpenFHE: EvalSquare)."""
-        x = self.upload(a)
-        return self._wrap(self._core.square(x._core, bool(relinearise)), x.shape)
+        return self._on(a, self._core.square, bool(relinearise))
 
     def power(self, a: Encrypted, exponent: int) -> EncryptedArray:
         """a to a power 0 … 2^16, by ⌈log2⌉ multiplications in sequence (as `a ** exponent`).
@@ -142,8 +141,7 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
 
     def swap_rows(self, a: Encrypted) -> EncryptedArray:
         """Exchanges the two rows of N/2 slots."""
-        x = self.upload(a)
-        return self._wrap(self._core.swap_rows(x._core), x.shape)
+        return self._on(a, self._core.swap_rows)
 
     def inner_sum(self, a: Encrypted, columns: int | None = None) -> EncryptedArray:
         """Slot i becomes the sum of `columns` slots of its row, from i on, cyclically.
@@ -152,10 +150,9 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         Takes the rotations by 1, 2, 4, … below it. `ParameterError` for another number.
         (OpenFHE: EvalSum.)
         """
-        x = self.upload(a)
-        width = self._parameters.N // 2 if columns is None else columns
-        width = as_integer("columns", width, 1, self._parameters.N // 2)
-        return self._wrap(self._core.inner_sum(x._core, width), x.shape)
+        row = self._parameters.N // 2
+        width = as_integer("columns", row if columns is None else columns, 1, row)
+        return self._on(a, self._core.inner_sum, width)
 
     # ---- over the values of each vector
 
@@ -168,7 +165,7 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         """
         x = self.upload(a)
         with needing("a sum", f"sums={x.length}"):
-            return self._wrap(self._core.sum(x._core), x.shape)
+            return self._on(x, self._core.sum)
 
     def mean(self, a: Encrypted) -> Mean:
         """The pair (total, n): the sum of each vector's values, and the number of values.
@@ -181,7 +178,7 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         """
         x = self.upload(a)
         with needing("a mean", f"sums={x.length}"):
-            return Mean(self._wrap(self._core.sum(x._core), x.shape), x.length)
+            return Mean(self._on(x, self._core.sum), x.length)
 
     def dot(self, a: Encrypted, b: Encrypted | Plaintexts | ArrayLike) -> EncryptedArray:
         """The sum of the products of two vectors' values, in every slot; b as in `multiply`.
@@ -225,17 +222,17 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         if b._server is not self:
             raise DeviceError("matmul: the matrix is prepared on another server")
         x = self.upload(a)
-        if b._cores[0].rows:
+        if b._core[0].rows:
             return self._times(x, b)
         with needing("a product with diagonals", _keys(f"diagonals=[({b.shape[-2]}, step)]")):
-            maps = self._core.multiply_maps(x._core, b._cores[0])
+            maps = self._core.multiply_maps(x._core, b._core[0])
         results = [self._wrap(each, x.shape) for each in maps]
         return results[0] if len(b.shape) == 2 else stack(results)
 
     def _times(self, x: EncryptedArray, matrix: Matrix) -> EncryptedArray:
         """Each vector times a matrix; a part of the matrix for each ciphertext of a vector."""
         parts, core = [x._core], self._core
-        if x.length != matrix.shape[0] and max(x._each, len(matrix._cores)) > 1:
+        if x.length != matrix.shape[0] and max(x._each, len(matrix._core)) > 1:
             raise ShapeError(
                 f"matmul: vectors of {x.length} values meet a matrix of {matrix.shape[0]} rows: "
                 "the numbers must be equal"
@@ -243,7 +240,7 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         if x._each > 1:
             parts = core.parts(x._core)
         with needing("a product with a matrix", _keys(str(matrix.shape))):
-            products = map(core.multiply_matrix, parts, matrix._cores)
+            products = map(core.multiply_matrix, parts, matrix._core)
             return self._wrap(functools.reduce(core.add, products), x.shape)
 
     # ---- levels
@@ -257,15 +254,14 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         x = self.upload(a)
         left = x.limbs - 1 if limbs is None else limbs
         left = as_integer("limbs", left, 1, x.limbs)
-        return self._wrap(self._core.mod_switch(x._core, left), x.shape)
+        return self._on(x, self._core.mod_switch, left)
 
     def shrink(self, a: Encrypted, spare_bits: float = 8) -> EncryptedArray:
         """Drops all primes that decryption does not need, keeping `spare_bits` of budget.
 
         (OpenFHE: Compress.)
         """
-        x = self.upload(a)
-        return self._wrap(self._core.shrink(x._core, as_real("spare_bits", spare_bits)), x.shape)
+        return self._on(a, self._core.shrink, as_real("spare_bits", spare_bits))
 
     # ---- operands
 
@@ -310,7 +306,3 @@ def _keys(rotations: str) -> str:
 def _matching(a: EncryptedArray, each: int) -> EncryptedArray:
     """`a` beside plaintexts of `each` ciphertexts: a sum, which all slots have, is repeated."""
     return repeated(a, each) if a._each == 1 and a.size > 1 else a
-
-
-def _columns(columns: int) -> int:
-    return as_distance("columns", columns)

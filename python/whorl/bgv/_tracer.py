@@ -11,17 +11,17 @@ import dataclasses
 import functools
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from .._core.plan import Following
-from .._core.shown import shown
+from .._core.text import shown
 from .._ring.plan import NoDevice
 from .._server import bgv as _lib
 from ..errors import EncodingError, ShapeError
-from ._arrays import EncryptedArray
+from ._arrays import EncryptedArray, Mean
 from ._bounds import Bounds, Rows
 from ._parameters import Parameters
 from ._server import Server
@@ -86,10 +86,12 @@ class _Recorder(NoDevice):
             return functools.partial(self._with_plain, name)
         return super().__getattr__(name)
 
-    def _operate(self, name: str, *given: Any) -> Traced:
-        cores = (each.core if isinstance(each, Traced) else each for each in given)
-        core, bounds = getattr(self.server, name)(*cores), _BOUNDS[name](*given)
-        return Traced(core, bounds) if name in _UNNOTED else self._made(name, core, bounds)
+    def _operate(self, name: str, *given: Any) -> Any:
+        core, bounds = getattr(self.server, name)(*map(_core, given)), _BOUNDS[name](*given)
+        made = Traced if name in _UNNOTED else functools.partial(self._made, name)
+        if isinstance(core, list):
+            return [made(*each) for each in zip(core, bounds, strict=True)]
+        return made(core, bounds)
 
     # ---- with numbers that are not encrypted
 
@@ -123,45 +125,6 @@ class _Recorder(NoDevice):
         core = self.server.encode_diagonals(values, count, step)
         return Traced(core, (values.reshape(-1, count, self.parameters.N), step))
 
-    # ---- of several arrays
-
-    def rotate(self, a: Traced, columns: int) -> Traced:
-        return self.rotate_many(a, np.array([columns], dtype=np.int64))[0]
-
-    def rotate_many(self, a: Traced, columns: Rows) -> list[Traced]:
-        cores, half = self.server.rotate_many(a.core, columns), self.parameters.N // 2
-        for each in columns:
-            if abs(each) >= half:  # in a larger ring it would be another rotation
-                raise ShapeError(
-                    f"rotate: columns = {each} is not below N/2 = {half}, the length of a row"
-                )
-        return [
-            self._made("rotate", core, a.bounds.rolled(each))
-            for core, each in zip(cores, columns, strict=True)
-        ]
-
-    def parts(self, a: Traced) -> list[Traced]:
-        cores, bounds = self.server.parts(a.core), _parts(a.bounds, a.each)
-        return [Traced(*each) for each in zip(cores, bounds, strict=True)]
-
-    def concatenate(self, arrays: Sequence[Traced]) -> Traced:
-        core = self.server.concatenate([each.core for each in arrays])
-        bounds = Bounds.joined([each.bounds for each in arrays], [each.count for each in arrays])
-        return self._made("concatenate", core, bounds)
-
-    def multiply_maps(self, a: Traced, maps: Traced) -> list[Traced]:
-        cores = self.server.multiply_maps(a.core, maps.core)
-        values, step = maps.known
-        turned = [a.bounds.rolled(k * step) for k in range(values.shape[1])]
-        sums = [
-            functools.reduce(
-                operator.add,
-                [b.times(Bounds.exactly(row[None])) for b, row in zip(turned, each, strict=True)],
-            )
-            for each in values
-        ]
-        return [self._made("multiply_maps", *each) for each in zip(cores, sums, strict=True)]
-
     # ---- helpers
 
     def _made(self, name: str, core: _lib.Array, bounds: Bounds) -> Traced:
@@ -171,7 +134,7 @@ class _Recorder(NoDevice):
             bounds = bounds.kept(core.length, core.each)
         result = Traced(core, bounds)
         low, high = result.values
-        self.steps.append(Step(name, float(low.min()), float(high.max())))
+        self.steps.append(Step(name.removesuffix("_many"), float(low.min()), float(high.max())))
         return result
 
     def _rows(self, values: Rows, length: int) -> Rows:
@@ -194,6 +157,22 @@ class _Recorder(NoDevice):
     def _residue(self, value: int) -> int:
         self.largest_plain = max(self.largest_plain, abs(value))
         return value % int(self.parameters.t)
+
+
+def _core(given: Any) -> Any:
+    """An operand, or a list of them, as the dry run takes it."""
+    if isinstance(given, list):
+        return [_core(each) for each in given]
+    return given.core if isinstance(given, Traced) else given
+
+
+def _rotated(a: Traced, columns: int) -> Bounds:
+    half = a.bounds.low.shape[-1] // 2
+    if abs(columns) >= half:  # in a larger ring it would be another rotation
+        raise ShapeError(
+            f"rotate: columns = {columns} is not below N/2 = {half}, the length of a row"
+        )
+    return a.bounds.rolled(columns)
 
 
 def _parts(bounds: Bounds, each: int) -> list[Bounds]:
@@ -226,7 +205,19 @@ def _matrix_product(a: Traced, matrix: Traced) -> Bounds:
     return given.times_matrix(matrix.known, a.bounds.low.shape[-1])
 
 
-_BOUNDS: dict[str, Callable[..., Bounds]] = {
+def _maps(a: Traced, maps: Traced) -> list[Bounds]:
+    """Bounds of the sum of rotated values times diagonals, for each map."""
+    values, step = maps.known
+    turned = [a.bounds.rolled(k * step) for k in range(values.shape[1])]
+
+    def of(diagonals: Rows) -> Bounds:
+        known = (Bounds.exactly(row[None]) for row in diagonals)
+        return functools.reduce(operator.add, map(Bounds.times, turned, known))
+
+    return [of(each) for each in values]
+
+
+_BOUNDS: dict[str, Callable[..., Any]] = {
     "add": lambda a, b: a.bounds + b.bounds,
     "sub": lambda a, b: a.bounds - b.bounds,
     "negate": lambda a: -a.bounds,
@@ -234,15 +225,20 @@ _BOUNDS: dict[str, Callable[..., Bounds]] = {
     "square": lambda a, _: _product(a, a),
     **dict.fromkeys(("relinearise", "mod_switch", "shrink"), lambda a, *_: a.bounds),
     "take": lambda a, index: a.bounds.taken(index),
+    "parts": lambda a: _parts(a.bounds, a.each),
+    "concatenate": lambda all: Bounds.joined([a.bounds for a in all], [a.count for a in all]),
+    "rotate": _rotated,
+    "rotate_many": lambda a, columns: [_rotated(a, each) for each in columns],
     "swap_rows": lambda a: a.bounds.swapped(),
     "inner_sum": lambda a, columns: a.bounds.summed(columns),
     "sum": lambda a: a.bounds if a.everywhere else _total(a.bounds, a.each),
     "dot": _dot,
     "multiply_matrix": _matrix_product,
+    "multiply_maps": _maps,
 }
-"""Bounds of the values of an operation's result, by those of its operands. Operations that are not
-here have methods of the recorder."""
-_UNNOTED = ("mod_switch", "shrink", "take")
+"""Bounds of the values of an operation's result, or of each of them, by those of its operands.
+Operations that are not here have methods of the recorder."""
+_UNNOTED = ("mod_switch", "shrink", "take", "parts")
 """Those that make no values, and are not counted."""
 
 
@@ -258,15 +254,16 @@ class TracingServer(Following, Server):
     _core: Any
 
     def __init__(self, parameters: Parameters) -> None:
-        self._core = _Recorder(parameters)
-        self._parameters = parameters
-        self._warned_of = 0
+        self._follow(_Recorder(parameters), parameters)
 
     def fresh(self, low: int, high: int, packing: str, shape: tuple[int, ...]) -> EncryptedArray:
         """Encrypted values of that shape between two bounds."""
         *prefix, length = shape
         core = self._core.fresh(low, high, packing, math.prod(prefix), length)
         return EncryptedArray._wrap(core, self, tuple(prefix))
+
+    def _found(self, returned: Any) -> Iterator[Any]:
+        return super()._found(returned.total if isinstance(returned, Mean) else returned)
 
     def _residue(self, value: int) -> int:
         if value.bit_length() > MOST_BITS:

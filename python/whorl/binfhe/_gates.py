@@ -11,7 +11,7 @@ from .._core.array import Shape
 from .._core.base_server import BaseServer, spread
 from .._core.entries import refuse_unreadable
 from .._core.integers import as_modulus
-from .._core.shown import counted, shown
+from .._core.text import counted, shown
 from .._server import binfhe as _lib
 from ._ciphertexts import Ciphertexts, EncryptedArray
 from ._keys import EvaluationKeys
@@ -128,8 +128,7 @@ class Gates(BaseServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
 
     def not_(self, a: Encrypted) -> EncryptedArray:
         """¬a; free: no bootstrap, no added noise (OpenFHE: EvalNOT)."""
-        x = self.upload(a)
-        return self._wrap(self._core.not_(x._core), x.shape)
+        return self._on(a, self._core.not_)
 
     def mux(self, select: Bits, a: Bits, b: Bits) -> EncryptedArray:
         """select ? a : b, in two blind rotations and one key switch; p = 4 or larger even.

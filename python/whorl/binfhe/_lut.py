@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from .._core.integers import as_index, as_modulus, whole_numbers
 from .._core.part import Part
 from .._core.saved import Saved
-from .._core.shown import counted, shown
+from .._core.text import counted, shown
 from .._server import binfhe as _lib
 from ._messages import as_bool, as_messages
 from ._parameters import Parameters

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from .._core.integers import refuse, whole_numbers
 from .._core.numbers import one_number
-from .._core.shown import shown
+from .._core.text import shown
 from .._server import binfhe as _lib
 from ..errors import ParameterError
 

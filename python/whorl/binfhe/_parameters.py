@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal, TypedDict
 
-from .._core import rounded
 from .._core.integers import as_modulus
 from .._core.literal import (
     CheckedParameters,
@@ -20,7 +19,7 @@ from .._core.literal import (
     tuple_of,
 )
 from .._core.part import Part
-from .._core.shown import shown
+from .._core.text import at_least_bits, at_most_chance, shown
 from .._server import binfhe as _lib
 from ..errors import ParameterError
 
@@ -318,7 +317,8 @@ class Parameters(CheckedParameters):
         return (
             f"<Parameters {self.name or 'unnamed'}: n={self.n}, q={_power(self.q)}, N={self.N}, "
             f"Q={_power(self.Q)}, {self.lwe_secret} key, {self.transform}; "
-            f"{rounded.bits(self.security.bits)} bits, failure {rounded.chance(self.failure_log2)}>"
+            f"{at_least_bits(self.security.bits)} bits, failure "
+            f"{at_most_chance(self.failure_log2)}>"
         )
 
 

@@ -12,21 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._core.array import Shape
-from .._core.html import Shown, of_bytes
 from .._core.integers import as_modulus, whole_numbers
 from .._core.literal import as_text
-from .._core.plan import (
-    SEED_BYTES,
-    Following,
-    all_results,
-    as_shape,
-    foreign,
-    listed_inputs,
-    said,
-)
+from .._core.plan import SEED_BYTES, Following, as_shape, listed_inputs, said
+from .._core.text import Shown, of_bytes
 from .._server import binfhe as _lib
-from ._ciphertexts import Ciphertexts, EncryptedArray
-from ._gates import Encrypted
+from ._ciphertexts import EncryptedArray
 from ._messages import ALLOWED_FAILURE, as_bool, as_messages, as_probability
 from ._parameters import Parameters
 from ._server import Server
@@ -150,8 +141,8 @@ def plan(
         as_probability(allow_failure, "allow_failure"),
     )
     server = _FollowingServer(run, parameters)
-    arrays = [server.fresh(each) for each in listed_inputs(function, inputs, _as_fresh)]
-    results = all_results(function(*arrays), lambda each: _result(each, server))
+    arrays = [server.fresh(each) for each in listed_inputs(function, inputs, Fresh, _of_example)]
+    results = server.results_in(function(*arrays))
     costs = run.costs()
     word = 2 if parameters.q <= 1 << 16 else 4
     return Plan(
@@ -171,8 +162,8 @@ class _FollowingServer(Following, Server):
     __slots__ = ("_run",)
 
     def __init__(self, run: _lib.DryRun, parameters: Parameters) -> None:
-        self._run, self._core, self._parameters = run, run.server, parameters
-        self._warned_of = 0
+        self._run = run
+        self._follow(run.server, parameters)
 
     def fresh(self, each: Fresh) -> EncryptedArray:
         """Encryptions, all different."""
@@ -180,20 +171,6 @@ class _FollowingServer(Following, Server):
         core = self._run.fresh((each.p, each.padding), math.prod(each.shape))
         return EncryptedArray._wrap(core, self, each.shape)
 
-    def upload(self, ciphertexts: Encrypted) -> EncryptedArray:
-        if isinstance(ciphertexts, Ciphertexts):
-            raise foreign()
-        return super().upload(ciphertexts)
 
-
-def _as_fresh(given: Any, index: int) -> Fresh:
-    if isinstance(given, Fresh):
-        return given
-    field = f"inputs[{index}]"
-    values = as_messages(whole_numbers(given, field), field, Fresh.p)
-    return Fresh(np.shape(values))
-
-
-def _result(returned: Any, server: Server) -> EncryptedArray | None:
-    """The array that a result is."""
-    return server.upload(returned) if isinstance(returned, EncryptedArray) else None
+def _of_example(given: Any, field: str) -> Fresh:
+    return Fresh(np.shape(as_messages(whole_numbers(given, field), field, Fresh.p)))

@@ -16,7 +16,7 @@ from .._core.literal import as_integer, as_text
 from .._core.part import Part
 from .._core.paths import PathName
 from .._core.session import Session
-from .._core.shown import counted
+from .._core.text import counted
 from .._server import binfhe as _lib
 from ..errors import EncodingError, ParameterMismatchError
 from ._ciphertexts import Ciphertexts, EncryptedArray
@@ -34,9 +34,10 @@ Messages = Encrypted | ArrayLike
 class Server(Gates):
     """Evaluates on arrays of ciphertexts with evaluation keys only.
 
-    `help(Server.__init__)` explains the arguments that servers of every scheme have, and the errors
-    that they raise. With a bound of `key_bytes`, keys are prepared when the server is made, and
-    again when they are used after they had to leave.
+    `help(Server.__init__)` explains the arguments that servers of every scheme have, the errors
+    that they raise, and what happens if a GPU fails; `Ciphertexts`, and arrays uploaded from them,
+    are not lost then, since the host has them. With a bound of `key_bytes`, keys are prepared when
+    the server is made, and again when they are used after they had to leave.
 
     Args:
         transform: `"ntt"` (exact) or `"fft"`; default: the parameters'.
@@ -58,11 +59,6 @@ class Server(Gates):
     a GPU the bits depend on `rotation`, and `"auto"` changes it with the batch; results then differ
     by rounding. Several Python threads may call methods at once; methods release the GIL, and
     Ctrl-C stops them. Give whole batches: a call spreads over all cores, or over all GPUs.
-
-    If one of several GPUs fails, it is left out from then on, and a `RuntimeWarning` names it. The
-    others repeat the call, unless it needs results that lay on that GPU alone. Then `DeviceError`
-    names these results; the server can still be used. `Ciphertexts`, and arrays uploaded from them,
-    are not lost, since the host has them.
 
     If the FPGA accelerator runs no key of the set, a `RuntimeWarning` says that the CPU behind it
     does all the work.
@@ -291,10 +287,7 @@ class Server(Gates):
         >>> [client.decrypt(digit).tolist() for digit in server.eval_decomp(numbers)]
         [[0, 1, 0], [1, 1, 0], [2, 2, 0], [1, 0, 1]]
         """
-        x = self.upload(a)
-        return self._wrap(
-            self._core.eval_floor(x._core, as_modulus(round_bits, "round_bits")), x.shape
-        )
+        return self._on(a, self._core.eval_floor, as_modulus(round_bits, "round_bits"))
 
     def eval_sign(self, a: Encrypted, p_out: int = 4, padding_out: bool = False) -> EncryptedArray:
         """Bits: 1 for messages m ≥ p/2, which stand for m - p < 0, else 0 (OpenFHE: EvalSign).
@@ -306,9 +299,8 @@ class Server(Gates):
         p/2 apart, take the sign of x - y. `Parameters.sign_failure_log2` has the probability of a
         wrong sign.
         """
-        x = self.upload(a)
         output = as_modulus(p_out, "p_out"), as_bool("padding_out", padding_out)
-        return self._wrap(self._core.eval_sign(x._core, output), x.shape)
+        return self._on(a, self._core.eval_sign, output)
 
     def eval_decomp(self, a: Encrypted) -> list[EncryptedArray]:
         """The digits of messages, the lowest first (OpenFHE: EvalDecomp).
@@ -433,10 +425,9 @@ class Server(Gates):
         >>> client.decrypt(b + server.apply(positive, a - b))
         array([3, 2])
         """
-        x = self.upload(a)
         least = as_integer("low", low, -(2**63), 2**63 - 1)
         most = as_integer("high", high, -(2**63), 2**63 - 1)
-        return self._wrap(self._core.with_range(x._core, (least, most)), x.shape)
+        return self._on(a, self._core.with_range, (least, most))
 
     def _combined(self, weight: int, a: EncryptedArray, other: int, b: Messages) -> EncryptedArray:
         """weight·a + other·b, where b may be known."""

@@ -4,81 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .._core.array import concatenate, stack
 from .._core.on_demand import client_on_demand
-from ._arrays import EncryptedArray, evaluate
-from ._ciphertexts import Ciphertexts
-from ._expectation import Expectation
-from ._functions import (
-    SignStages,
-    exp_of,
-    inverse_of,
-    inverse_sqrt_of,
-    logistic_of,
-    minimax_sign,
-    sine_of,
-    sqrt_of,
-    tanh_of,
-)
-from ._keys import EvaluationKeys, PublicKey
-from ._linear_maps import EncodedMap, LinearMap, diagonals, linear_map
-from ._matrices import EncodedMatrixProduct, MatrixProduct
-from ._parameters import (
-    BootstrapLiteral,
-    ParameterLiteral,
-    Parameters,
-    parameter_sets,
-    parameters,
-)
-from ._plan import Plan, Values, plan
-from ._polynomials import Polynomial, approximate
-from ._precision import Bits, Precision, precision
-from ._released import Released
-from ._server import Server
-from ._tracer import Refresh
+from . import _public
+from ._public import *  # noqa: F403
 
-__all__ = [
-    "Bits",
-    "BootstrapLiteral",
-    "Ciphertexts",
-    "Client",
-    "EncodedMap",
-    "EncodedMatrixProduct",
-    "EncryptedArray",
-    "EvaluationKeys",
-    "Expectation",
-    "LinearMap",
-    "MatrixProduct",
-    "ParameterLiteral",
-    "Parameters",
-    "Plan",
-    "Polynomial",
-    "Precision",
-    "PublicKey",
-    "Refresh",
-    "Released",
-    "Server",
-    "SignStages",
-    "Values",
-    "approximate",
-    "concatenate",
-    "diagonals",
-    "evaluate",
-    "exp_of",
-    "inverse_of",
-    "inverse_sqrt_of",
-    "linear_map",
-    "logistic_of",
-    "minimax_sign",
-    "parameter_sets",
-    "parameters",
-    "plan",
-    "precision",
-    "sine_of",
-    "sqrt_of",
-    "stack",
-    "tanh_of",
-]
+__all__ = ["Client"]
+__all__ += _public.__all__
 
 __getattr__, __dir__ = client_on_demand(__name__, __all__)
 if TYPE_CHECKING:

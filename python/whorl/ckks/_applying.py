@@ -10,7 +10,7 @@ import numpy as np
 
 from .._core.literal import as_integer, as_real
 from .._core.numbers import Numbers
-from .._core.shown import counted, shown
+from .._core.text import counted, shown
 from .._ring.server import RingServer, needing
 from .._server import ckks as _lib
 from ..errors import DeviceError, NoiseError, ShapeError
@@ -54,12 +54,12 @@ class Applying(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         if isinstance(map, MatrixProduct):
             start = depth if level is None else as_integer("level", level, 0, depth)
             product = self._core.encode_product(map._core, start)
-            return EncodedMatrixProduct._wrap(product, self, map)
+            return EncodedMatrixProduct._of(product, _server=self, _product=map)
         if not isinstance(map, LinearMap):
             raise TypeError(f"map: a LinearMap is needed, not {type(map).__name__}")
         place = depth if level is None else as_integer("level", level, 1, max(1, depth))
         core = self._core.encode(map._core, place, as_real("scale", scale))
-        return EncodedMap._wrap(core, self, map)
+        return EncodedMap._of(core, _server=self, _map=(map.length, map.columns))
 
     def apply(self, a: Encrypted, map: LinearMap | EncodedMap) -> EncryptedArray:
         """The linear map of each vector; `map @ x` is the same.
@@ -83,7 +83,7 @@ class Applying(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
             raise TypeError(f"map: a LinearMap or an EncodedMap is needed, not {shown(map)}")
         self._check_own("map", map)
         with needing("a linear map", "rotations=map.rotations"):
-            return self._wrap(self._core.apply(x._core, map._core), x.shape)
+            return self._on(x, self._core.apply, map._core)
 
     def _times(self, a: EncryptedArray, matrix: Numbers) -> EncryptedArray:
         """`matrix @ x` of each vector x; a part of the matrix for each ciphertext of a vector."""

@@ -15,11 +15,10 @@ from .._core.progress import Report
 from ..errors import ParameterError, ParameterMismatchError
 from ._arrays import EncryptedArray
 from ._ciphertexts import Ciphertexts
-from ._expectation import Expectation, checked
+from ._expectation import Expectation, Released, checked
 from ._keys import EvaluationKeys, PublicKey
 from ._parameters import Parameters, as_request
 from ._plan import Plan
-from ._released import Released
 from ._values import Bound, Packing, decrypted, encrypted
 
 

@@ -1,4 +1,4 @@
-"""What a result of a planned function states."""
+"""What a result of a planned function states, and what was released of results."""
 
 from __future__ import annotations
 
@@ -29,6 +29,15 @@ class Expectation(NamedTuple):
     """No value is larger, in absolute value."""
     error: float
     """Estimated standard deviation of the error of each value."""
+
+
+class Released(NamedTuple):
+    """What was released under a key; `Client.released` counts it."""
+
+    results: int
+    """Number of ciphertexts."""
+    spent: float
+    """The sum of 1/queries over them. At 1 nothing more may be released."""
 
 
 _CHECKS: dict[str, Check] = {

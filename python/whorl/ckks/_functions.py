@@ -8,13 +8,13 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from .._core.literal import as_real
-from .._core.part import Part
+from .._core.part import Made, Part
 from .._server import ckks as _lib
 from ..errors import ParameterError
 from ._polynomials import Polynomial, as_error, as_interval
 
 
-class SignStages:
+class SignStages(Made):
     """Odd polynomials on -1 … 1 that, one after the other, tell the sign of a number; immutable.
 
     `ckks.minimax_sign` makes the ones of least depth. (Lattigo: minimax.Polynomial.)
@@ -47,16 +47,10 @@ class SignStages:
             [each._core for each in given], as_real("epsilon", epsilon), as_real("error", error)
         )
 
-    @classmethod
-    def _wrap(cls, core: _lib.SignStages) -> SignStages:
-        self = cls.__new__(cls)
-        self._core = core
-        return self
-
     stages = Part[tuple[Polynomial, ...]](
         "_core.stages",
         "The polynomials, in the order in which they are applied.",
-        lambda all: tuple(Polynomial._wrap(each) for each in all),
+        lambda all: tuple(Polynomial._of(each) for each in all),
     )
     epsilon = Part[float]("_core.epsilon", "The least absolute value of which they tell the sign.")
     error = Part[float](
@@ -96,7 +90,7 @@ def minimax_sign(epsilon: float, error: float) -> SignStages:
     >>> minimax_sign(2**-7, 2**-7)
     <SignStages of degrees 31, 31, depth 10, for |x| ≥ 0.0078125 to within 0.00071>
     """
-    return SignStages._wrap(_lib.minimax_sign(as_real("epsilon", epsilon), as_real("error", error)))
+    return SignStages._of(_lib.minimax_sign(as_real("epsilon", epsilon), as_real("error", error)))
 
 
 # ---- smooth functions
@@ -151,4 +145,4 @@ def sine_of(low: float, high: float, error: float) -> Polynomial:
 def _within(
     make: Callable[[float, float, float], _lib.Polynomial], low: float, high: float, error: float
 ) -> Polynomial:
-    return Polynomial._wrap(make(*as_interval(low, high), as_error(error)))
+    return Polynomial._of(make(*as_interval(low, high), as_error(error)))

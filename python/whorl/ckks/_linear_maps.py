@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .._core.literal import as_integer
 from .._core.numbers import Numbers, real_or_complex
-from .._core.part import Part
-from .._core.shown import counted
+from .._core.part import Made, OnDevice, Part
+from .._core.text import counted
 from .._server import ckks as _lib
 from ..errors import ParameterError, ShapeError
 from ._values import Complexes, as_vectors
@@ -23,7 +23,7 @@ MOST_VALUES = 2**16
 """Slots of the largest ring."""
 
 
-class LinearMap:
+class LinearMap(Made):
     """A linear map of vectors, in clear and immutable, which a server applies to encrypted ones.
 
     `ckks.linear_map` makes it of a matrix, and `ckks.diagonals` of its diagonals: value j of the
@@ -42,17 +42,11 @@ class LinearMap:
     __array_ufunc__ = None
 
     _core: _lib.LinearMap
-    _rotations: tuple[int, ...]
-
-    def __init__(self) -> None:
-        raise TypeError("a LinearMap is made by ckks.linear_map or ckks.diagonals")
+    _made_by = "ckks.linear_map or ckks.diagonals"
 
     @classmethod
     def _wrap(cls, core: _lib.LinearMap) -> LinearMap:
-        self = cls.__new__(cls)
-        self._core = core
-        self._rotations = tuple(core.rotations())  # it checks the map
-        return self
+        return cls._of(core, _rotations=tuple(core.rotations()))  # it checks the map
 
     period = Part[int](
         "_core.period", "A power of two, which all diagonals have as many values as."
@@ -68,13 +62,13 @@ class LinearMap:
         """The diagonals by their index k, each of `period` complex values; copies."""
         return {k: self._core.diagonal(k) for k in self._core.indices}
 
-    @property
-    def rotations(self) -> tuple[int, ...]:
+    rotations = Part[tuple[int, ...]](
+        "_rotations",
         """The distances whose keys the map takes, for `Client.evaluation_keys(rotations=...)`.
 
         There are about 2·√d of them for d diagonals (Lattigo: lintrans.GaloisElements).
-        """
-        return self._rotations
+        """,
+    )
 
     def __call__(self, x: ArrayLike) -> Numbers:
         """The map of vectors in clear, of shape (..., k): float64 or complex128 of shape
@@ -99,7 +93,7 @@ class LinearMap:
         return f"<LinearMap {_shape(self)}, {counted(len(self._core.indices), 'diagonal')}>"
 
 
-class EncodedMap:
+class EncodedMap(OnDevice):
     """A linear map that is encoded for a level, on the device of a `Server`, for many products.
 
     `Server.encode` makes it; `encoded @ x` and `x.apply(encoded)` use it.
@@ -120,18 +114,7 @@ class EncodedMap:
 
     _core: _lib.EncodedMap
     _server: Applying
-    _map: tuple[int, int]
-
-    def __init__(self) -> None:
-        raise TypeError("an EncodedMap is made by Server.encode")
-
-    @classmethod
-    def _wrap(cls, core: _lib.EncodedMap, server: Applying, of: LinearMap) -> EncodedMap:
-        self = cls.__new__(cls)
-        self._core = core
-        self._server = server
-        self._map = of.length, of.columns
-        return self
+    _made_by, _sent_as = "Server.encode", "the LinearMap"
 
     level = Part[int](
         "_core.level", "Operands are brought to this level; the result has the one below."
@@ -150,9 +133,6 @@ class EncodedMap:
             f"<EncodedMap {_shape(self)}, {counted(self.diagonals, 'diagonal')}, for level "
             f"{self.level}, on {self._server.device}>"
         )
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("an object on a device cannot be pickled; send the LinearMap")
 
 
 def linear_map(matrix: ArrayLike) -> LinearMap:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from .._core.literal import as_integer
-from .._core.part import Part
-from .._core.shown import counted
+from .._core.part import OnDevice, Part
+from .._core.text import counted
 from .._server import ckks as _lib
 from ..errors import ShapeError
 from ._linear_maps import MOST_VALUES
@@ -60,10 +60,10 @@ class MatrixProduct:
     matrices = Part[int]("_core.matrices", "How many matrices a ciphertext holds.")
     depth = Part[int]("_core.depth", "How many levels a product takes: 2.")
 
-    @property
-    def rotations(self) -> tuple[int, ...]:
-        """The distances whose keys a product takes, for `Client.evaluation_keys(rotations=...)`."""
-        return self._rotations
+    rotations = Part[tuple[int, ...]](
+        "_rotations",
+        "The distances whose keys a product takes, for `Client.evaluation_keys(rotations=...)`.",
+    )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return MatrixProduct, (self.side, self.rows, self.matrices)
@@ -73,7 +73,7 @@ class MatrixProduct:
         return f"<MatrixProduct {_shape(self)}, depth {self.depth}, {rotations}>"
 
 
-class EncodedMatrixProduct:
+class EncodedMatrixProduct(OnDevice):
     """What products of a shape are made with, encoded for a level, on the device of a `Server`.
 
     `Server.encode` makes it; `a.matmul(b, encoded)` uses it. (Of a linear map: OpenFHE:
@@ -84,20 +84,7 @@ class EncodedMatrixProduct:
 
     _core: _lib.EncodedMatrixProduct
     _server: Applying
-    _product: MatrixProduct
-
-    def __init__(self) -> None:
-        raise TypeError("an EncodedMatrixProduct is made by Server.encode")
-
-    @classmethod
-    def _wrap(
-        cls, core: _lib.EncodedMatrixProduct, server: Applying, product: MatrixProduct
-    ) -> EncodedMatrixProduct:
-        self = cls.__new__(cls)
-        self._core = core
-        self._server = server
-        self._product = product
-        return self
+    _made_by, _sent_as = "Server.encode", "the MatrixProduct"
 
     product = Part[MatrixProduct]("_product", "The shape.")
     level = Part[int](
@@ -110,9 +97,6 @@ class EncodedMatrixProduct:
             f"<EncodedMatrixProduct {_shape(self.product)}, for level {self.level}, on "
             f"{self._server.device}>"
         )
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("an object on a device cannot be pickled; send the MatrixProduct")
 
 
 def product_of(a_length: int, b_length: int) -> MatrixProduct:

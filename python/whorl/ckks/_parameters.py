@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypedDict, cast
 
-from .._core import rounded
 from .._core.literal import (
     Check,
     as_flag,
@@ -21,6 +20,7 @@ from .._core.literal import (
     tuple_of,
 )
 from .._core.part import Part
+from .._core.text import at_least_bits
 from .._ring.parameters import (
     RingLiteral,
     RingParameters,
@@ -106,9 +106,11 @@ class Parameters(RingParameters):
 
     They can be pickled, saved and loaded, compared, and used as keys of dictionaries.
 
-    >>> p = parameters(depth=2)
+    >>> p = parameters(depth=1)
     >>> p.depth, p.slots == p.N // 2, p.security_bits >= 128
-    (2, True, True)
+    (1, True, True)
+    >>> print(p.describe().splitlines()[0])
+    N = 8192, 4096 slots, 1 level above level 0
     """
 
     __slots__ = ()
@@ -190,14 +192,6 @@ class Parameters(RingParameters):
         DefaultScale.)"""
         return self._core.scale(self._level(level))
 
-    def describe(self) -> str:
-        """What was picked, for people; several lines.
-
-        >>> print(parameters(depth=1).describe().splitlines()[0])
-        N = 8192, 4096 slots, 1 level above level 0
-        """
-        return self._core.describe()
-
     def key_size(
         self,
         relinearise: int = 3,
@@ -242,7 +236,7 @@ class Parameters(RingParameters):
             ("N", f"{self.N:,} ({self.slots:,} slots)"),
             ("depth", str(self.depth)),
             ("scale", f"2^{math.log2(self.scale(0)):.1f}"),
-            ("Q, P", self._primes()),
+            ("Q, P", self._sizes(self.log2_Q(self.top))),
             ("bootstraps", self._bootstraps() or "none"),
         ]
 
@@ -256,16 +250,12 @@ class Parameters(RingParameters):
         level = self.least_bootstrap_level
         return f"from level {level}, slots to coefficients {order}{arcsine}"
 
-    def _primes(self) -> str:
-        primes = f"{self.limbs} + {len(self.special)} primes"
-        return f"{primes}, {self.log2_Q(self.top):.0f} + {self.log2_P:.0f} bits"
-
     def __repr__(self) -> str:
         return (
             f"<Parameters {self.name or 'unnamed'}: N={self.N}, {self.slots} slots, depth "
             f"{self.depth}{', bootstrapping' if self.bootstrap else ''}, scale "
-            f"2^{math.log2(self.scale(0)):.1f}, {self._primes()}, {self.digits} digits; "
-            f"{rounded.bits(self.security_bits)} bits of security>"
+            f"2^{math.log2(self.scale(0)):.1f}, {self._sizes(self.log2_Q(self.top))}, "
+            f"{self.digits} digits; {at_least_bits(self.security_bits)} bits of security>"
         )
 
 

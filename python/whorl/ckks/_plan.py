@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._core import rounded
 from .._core.array import Shape
-from .._core.html import of_bytes
 from .._core.literal import as_flag, as_real
 from .._core.numbers import real_or_complex
-from .._core.plan import all_results, as_shape, listed_inputs
+from .._core.plan import as_shape, listed_inputs
+from .._core.text import at_least_bits, of_bytes
 from .._ring.plan import RingPlan, check_example, in_order, sizes
 from .._server import ckks as _lib
 from ..errors import EncodingError, NoiseError, ParameterError, ShapeError
@@ -155,7 +154,7 @@ class Plan(RingPlan):
             f"<Plan: depth {self.depth}, scale 2^{self.scale_bits}, {self.slots} slots, "
             f"{self._turns()}{f', bootstraps: {refreshes}' if refreshes else ''}; "
             f"N={self.N}, {self._primes()}, {self.key_count} keys of "
-            f"{of_bytes(self.key_bytes)}, {rounded.bits(self.security_bits)} bits of security>"
+            f"{of_bytes(self.key_bytes)}, {at_least_bits(self.security_bits)} bits of security>"
         )
 
 
@@ -227,7 +226,7 @@ def plan(
         refuse_shape("with bootstrap=False", needs)
     search = _Search(
         function,
-        listed_inputs(function, inputs, _as_values),
+        listed_inputs(function, inputs, Values, _of_example),
         needs,
         value_bits is not None,
         bootstrap,
@@ -457,11 +456,7 @@ class _Search:
         for each in self.inputs:
             assert isinstance(each.shape, tuple)
             inputs.append(server.fresh(each.packing, each.shape, each.bound, each.secret_key))
-
-        def array(returned: Any) -> EncryptedArray | None:
-            return server.upload(returned) if isinstance(returned, EncryptedArray) else None
-
-        return _Trace(server, depth, inputs, all_results(self.function(*inputs), array))
+        return _Trace(server, depth, inputs, server.results_in(self.function(*inputs)))
 
 
 def _first(numbers: range, holds: Callable[[int], bool], otherwise: int) -> int:
@@ -476,11 +471,9 @@ def _first(numbers: range, holds: Callable[[int], bool], otherwise: int) -> int:
     return low if low < numbers.stop else otherwise
 
 
-def _as_values(given: Any, index: int) -> Values:
-    if isinstance(given, Values):
-        return given
-    values = real_or_complex(given, f"inputs[{index}]")
-    check_example(values, index)
+def _of_example(given: Any, field: str) -> Values:
+    values = real_or_complex(given, field)
+    check_example(values, field)
     largest = float(np.abs(values).max())
     packing: Packing = "complex" if values.dtype.kind == "c" else "real"
     return Values(values.shape or 1, largest or 1.0, packing)

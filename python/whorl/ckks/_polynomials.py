@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from .._core.integers import refuse, whole_numbers
 from .._core.literal import as_integer, as_real, as_text
 from .._core.numbers import Numbers, real_or_complex
-from .._core.part import Part
-from .._core.shown import shown
+from .._core.part import Made, Part
+from .._core.text import shown
 from .._server import ckks as _lib
 from ..errors import ParameterError, ShapeError
 
@@ -20,7 +20,7 @@ Basis = Literal["chebyshev", "monomial"]
 MAX_DEGREE = 4095
 
 
-class Polynomial:
+class Polynomial(Made):
     """A real polynomial of one variable, immutable (Lattigo: bignum.Polynomial).
 
     Args:
@@ -57,12 +57,6 @@ class Polynomial:
         self._core = _lib.Polynomial.create(
             np.ascontiguousarray(values), as_text("basis", basis), *ends
         )
-
-    @classmethod
-    def _wrap(cls, core: _lib.Polynomial) -> Polynomial:
-        self = cls.__new__(cls)
-        self._core = core
-        return self
 
     coefficients = Part[np.ndarray[Any, np.dtype[np.float64]]](
         "_core.coefficients", "Coefficients, from that of T_0 or 1 on, float64; a copy."
@@ -138,8 +132,8 @@ def approximate(
 
     if degree is not None:
         known = as_integer("degree", degree, 0, MAX_DEGREE)
-        return Polynomial._wrap(_lib.approximate(value, *ends, known))
-    return Polynomial._wrap(_lib.approximate_within(value, *ends, as_error(error)))
+        return Polynomial._of(_lib.approximate(value, *ends, known))
+    return Polynomial._of(_lib.approximate_within(value, *ends, as_error(error)))
 
 
 def as_polynomials(polynomials: Any) -> list[Polynomial]:

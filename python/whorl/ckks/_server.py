@@ -13,7 +13,7 @@ from .._core.base_server import spread
 from .._core.literal import as_integer, as_real, as_word
 from .._core.numbers import Numbers, as_complex, one_number
 from .._core.part import Part
-from .._core.shown import shown
+from .._core.text import shown
 from .._ring.arrays import as_rows
 from .._ring.server import MAX_POWER, is_alone, needing, repeated_rows
 from .._server import ckks as _lib
@@ -113,8 +113,7 @@ class Server(Applying, Refreshing):
         self, a: Encrypted, relinearise: bool = True, rescale: bool = True
     ) -> EncryptedArray:
         """a · a (OpenFHE: EvalSquare)."""
-        x = self.upload(a)
-        return self._wrap(self._core.square(x._core, bool(relinearise), bool(rescale)), x.shape)
+        return self._on(a, self._core.square, bool(relinearise), bool(rescale))
 
     def power(self, a: Encrypted, exponent: int) -> EncryptedArray:
         """a to a power 0 … 2^16, at the least depth, ⌈log2 exponent⌉ (as `a ** exponent`).
@@ -139,9 +138,8 @@ class Server(Applying, Refreshing):
 
         It needs the key of `evaluation_keys(conjugate=True)`.
         """
-        x = self.upload(a)
         with needing("a conjugate", "conjugate=True"):
-            return self._wrap(self._core.conjugate(x._core), x.shape)
+            return self._on(a, self._core.conjugate)
 
     def sum(self, a: Encrypted, period: int = 1) -> EncryptedArray:
         """The sums of each vector's values that stand a multiple of `period` apart, as a vector of
@@ -156,7 +154,7 @@ class Server(Applying, Refreshing):
         x = self.upload(a)
         apart = as_word("period", period)
         with needing("a sum", f"sums={x.length}"):
-            return self._wrap(self._core.sum(x._core, apart), x.shape)
+            return self._on(x, self._core.sum, apart)
 
     def mean(self, a: Encrypted) -> EncryptedArray:
         """The mean of each vector's values: the sum times 1/length, which takes a level.
@@ -196,8 +194,9 @@ class Server(Applying, Refreshing):
         """
         x = self.upload(a)
         with needing("a replication", f"sums={x.length}"):
-            core = self._core.replicate(x._core, as_word("first", first), as_word("count", count))
-            return self._wrap(core, x.shape)
+            return self._on(
+                x, self._core.replicate, as_word("first", first), as_word("count", count)
+            )
 
     def repeat(self, a: Encrypted, length: int) -> EncryptedArray:
         """The same vectors, repeated to `length` values, so that they meet longer ones.
@@ -205,8 +204,7 @@ class Server(Applying, Refreshing):
         Slots hold vectors repeated, so nothing is computed. The vectors' length must be a power of
         two, and `length` a multiple of it up to `parameters.slots` (`ShapeError`).
         """
-        x = self.upload(a)
-        return self._wrap(self._core.repeat(x._core, as_word("length", length)), x.shape)
+        return self._on(a, self._core.repeat, as_word("length", length))
 
     def evaluate(
         self,
@@ -244,7 +242,7 @@ class Server(Applying, Refreshing):
             if mapping is not None:
                 raise TypeError("mapping: it needs several polynomials, and one is given")
             x = self._within(x, (polynomial.low, polynomial.high), within)
-            return self._wrap(self._core.evaluate(x._core, polynomial._core), x.shape)
+            return self._on(x, self._core.evaluate, polynomial._core)
         given = as_polynomials(polynomial)
         x = self._within(x, (given[0].low, given[0].high), within)
         cores = [each._core for each in given]
@@ -314,7 +312,7 @@ class Server(Applying, Refreshing):
         x = self.upload(a)
         ends = as_interval(low, high)
         x = self._within(x, ends, within)
-        return self._wrap(self._core.inverse(x._core, *ends, as_error(error)), x.shape)
+        return self._on(x, self._core.inverse, *ends, as_error(error))
 
     def greater(self, a: Encrypted, b: Encrypted, stages: SignStages) -> EncryptedArray:
         """1 where a > b, 0 where a < b, 1/2 where they are equal.
@@ -364,8 +362,7 @@ class Server(Applying, Refreshing):
         `EncodingError` if it is rescaled already, or is no product. (OpenFHE: Rescale; Lattigo:
         Evaluator.Rescale.)
         """
-        x = self.upload(a)
-        return self._wrap(self._core.rescale(x._core), x.shape)
+        return self._on(a, self._core.rescale)
 
     def lower(self, a: Encrypted, level: int) -> EncryptedArray:
         """Brings ciphertexts to a lower level, and to its scale. The values stay.
@@ -375,8 +372,7 @@ class Server(Applying, Refreshing):
         Evaluator.DropLevel.)
         """
         x = self.upload(a)
-        down = as_integer("level", level, 0, x.level)
-        return self._wrap(self._core.lower(x._core, down), x.shape)
+        return self._on(x, self._core.lower, as_integer("level", level, 0, x.level))
 
     def with_bound(self, a: Encrypted, bound: Bound) -> EncryptedArray:
         """The same ciphertexts with a smaller `bound`, or a pair of a lower and an upper bound of
@@ -387,8 +383,7 @@ class Server(Applying, Refreshing):
         first number is the larger one, or that contradicts `a.bounds`. `EncodingError` for a pair
         where values are complex, or coefficients.
         """
-        x = self.upload(a)
-        return self._wrap(self._core.with_bound(x._core, *as_bounds(bound)), x.shape)
+        return self._on(a, self._core.with_bound, *as_bounds(bound))
 
     def with_error(self, a: Encrypted, error: float) -> EncryptedArray:
         """The same ciphertexts with a smaller `error`, which the caller knows.
@@ -398,8 +393,7 @@ class Server(Applying, Refreshing):
         true, or the noise there hides too little. A larger one changes nothing. `ParameterError`
         unless it is positive.
         """
-        x = self.upload(a)
-        return self._wrap(self._core.with_error(x._core, as_real("error", error)), x.shape)
+        return self._on(a, self._core.with_error, as_real("error", error))
 
     # ---- operands
 

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from .._core.plan import Following
 from .._core.progress import Report
-from .._core.shown import counted
+from .._core.text import counted
 from .._ring.plan import NoDevice
 from .._server import ckks as _lib
 from ..errors import NoiseError
@@ -257,9 +257,7 @@ class TracingServer(Following, Server):
     _core: Any
 
     def __init__(self, parameters: Parameters, inserts: bool = False) -> None:
-        self._core = _Recorder(parameters, inserts)
-        self._parameters = parameters
-        self._warned_of = 0
+        self._follow(_Recorder(parameters, inserts), parameters)
         self._bootstraps = {}
         self._encoding = threading.Lock()
         self._making = threading.RLock()

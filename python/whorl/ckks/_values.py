@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from .._core.array import Shape
 from .._core.literal import as_real, as_text
 from .._core.numbers import Numbers, real_or_complex
-from .._core.shown import counted
+from .._core.text import counted
 from .._ring.arrays import as_rows
 from ..errors import EncodingError, ShapeError
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import typer
 
-from .._core import rounded
+from .._core.text import at_least_bits
 from ..binfhe import Ciphertexts, Client, Lut, Parameters, Server
 from ..binfhe._gates import GATES
 from . import _completion as completion
@@ -58,47 +58,13 @@ class _Bench(NamedTuple):
     runs: int
 
 
-def _record(
-    bench: str,
-    op: str,
-    chosen: Parameters,
-    device: tuple[str, int],
-    threads: int,
-    batch: int,
-    unit: str,
-    values: list[float],
-    failure_log2: float,
-) -> dict[str, Any]:
-    return shared.make_record(
-        *(bench, op, "binfhe", chosen.name, chosen.security.bits, device, threads, batch),
-        *("included", unit, values, failure_log2),
-    )
-
-
-def _start(
-    name: str,
-    device: str | None,
-    threads: int,
-    transform: str | None,
-    rotation: str,
-    batch: int,
-    runs: int,
-) -> _Bench:
-    client = Client(sets.find(name, allow_insecure=True))
-    keys = client.evaluation_keys(threads, progress=True)
-    # Any operation may be measured, since its failure probability is printed beside it.
-    server = Server(keys, device, threads, transform=transform, rotation=rotation, allow_failure=1)
-    on_gpu = server.devices[0].startswith("cuda")
-    return _Bench(client, server, batch or (GPU_BATCH if on_gpu else 16 * server.threads), runs)
-
-
 def _headline(on: _Bench) -> None:
     server, chosen = on.server, on.server.parameters
     insecure = "" if chosen.security.bits >= 128 else " (under 128)"
     pairs(
         [
             ("set", f"{chosen.name} ({server.transform})"),
-            ("security", f"{rounded.bits(chosen.security.bits)} bits{insecure}"),
+            ("security", f"{at_least_bits(chosen.security.bits)} bits{insecure}"),
             ("device", server.device),
             ("threads", str(server.threads)),
             ("rotation", server.rotation),
@@ -118,14 +84,15 @@ def _measure(
 ) -> list[dict[str, Any]]:
     """Latency of `call` on the first ciphertext of each input, and throughput on all of them."""
     server, batch, runs = on.server, on.batch, on.runs
-    chosen, device = server.parameters, shared.hardware(server.devices)
     firsts = [each[:1] for each in inputs]
     single = shared.seconds_of(lambda: call(*firsts), runs, f"{op}, one")
     seconds = shared.seconds_of(lambda: call(*inputs), runs, f"{op}, {batch}")
     rates = [batch / each for each in seconds]
+    device = shared.hardware(server.devices)
+    what = bench, op, "binfhe", server.parameters, device, server.threads
     return [
-        _record(bench, op, chosen, device, server.threads, 1, "s", single, failure_log2),
-        _record(bench, op, chosen, device, server.threads, batch, "1/s", rates, failure_log2),
+        shared.make_record(*what, 1, "included", "s", single, failure_log2),
+        shared.make_record(*what, batch, "included", "1/s", rates, failure_log2),
     ]
 
 
@@ -295,7 +262,15 @@ def _register(
         record: shared.Record = None,
     ) -> None:
         checked = check(what, params)
-        on = _start(params, device, threads, transform, rotation, batch, runs)
+        client = Client(sets.find(params, allow_insecure=True))
+        keys = client.evaluation_keys(threads, progress=True)
+        # Any operation may be measured, since its failure probability is printed beside it.
+        server = Server(
+            keys, device, threads, transform=transform, rotation=rotation, allow_failure=1
+        )
+        on_gpu = server.devices[0].startswith("cuda")
+        size = batch or (GPU_BATCH if on_gpu else 16 * server.threads)
+        on = _Bench(client, server, size, runs)
         if not as_json:
             _headline(on)
         records, rows = measure(checked, on)
@@ -363,13 +338,14 @@ def keygen(
     client = Client(chosen)
     seconds = shared.seconds_of(lambda: client.evaluation_keys(threads), runs, "keygen")
     cores = threads or len(os.sched_getaffinity(0))
-    entry = _record(
-        "keygen", "keygen", chosen, ("cpu", 1), cores, 1, "s", seconds, chosen.failure_log2
+    entry = shared.make_record(
+        *("keygen", "keygen", "binfhe", chosen, ("cpu", 1), cores, 1, "included", "s", seconds),
+        chosen.failure_log2,
     )
     if not as_json:
         pairs(
             [
-                ("set", f"{chosen.name} ({rounded.bits(chosen.security.bits)} bits)"),
+                ("set", f"{chosen.name} ({at_least_bits(chosen.security.bits)} bits)"),
                 ("threads", str(cores)),
                 ("evaluation keys", f"{client.evaluation_keys(threads).nbytes / 2**20:.1f} MiB"),
                 ("generation", shared.spread(entry)),

@@ -78,11 +78,10 @@ def _measure(scheme: str, op: str, server: Any, work: Work, plan: Plan) -> list[
         values = seconds if count == 1 else [count / each for each in seconds]
         records.append(
             shared.make_record(
-                *(scheme, op, scheme, chosen.name, chosen.security_bits, device, threads, count),
+                *(scheme, op, scheme, chosen, device, threads, count),
                 "included" if op == "end_to_end" else "excluded",
                 "s" if count == 1 else "1/s",
                 values,
-                None,
             )
         )
     return records

@@ -7,8 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .._core import rounded
-from .._core.shown import counted
+from .._core.text import at_most_chance, counted
 from . import _completion as completion
 from . import _expressions
 from . import _sets as sets
@@ -123,7 +122,7 @@ def _lut(scheme: Scheme, text: str, p_out: int | None, approximate: bool) -> Wor
             said += f", which can be any of the {outputs} values"
         allowed = math.log2(server.allow_failure)
         err.print(
-            f"{said}; a larger error has a probability of at most {rounded.chance(allowed)}",
+            f"{said}; a larger error has a probability of at most {at_most_chance(allowed)}",
             markup=False,
         )
         return server.apply(lut, array, within=bound)

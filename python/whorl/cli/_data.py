@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from .._core.progress import bar
-from .._core.shown import counted
+from .._core.text import counted
 from . import _completion as completion
 from . import _expressions, _frames, _passphrase, _values
 from . import _files as files

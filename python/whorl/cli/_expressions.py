@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from .._core.shown import counted
+from .._core.text import counted
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,

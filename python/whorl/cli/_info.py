@@ -11,8 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from .. import __version__, _server, cpu_target, devices
-from .._core import rounded
-from .._core.shown import counted
+from .._core.text import at_least_bits, counted
 from ..binfhe import parameter_sets, parameters
 from ..errors import DeviceError, OutOfMemoryError
 from ._completion import files
@@ -110,7 +109,7 @@ def _contents(path: Path, kind: str, **limits: int | None) -> list[tuple[str, st
     if what == "ciphertexts":
         return _ciphertexts(loaded, package)
     made_under = loaded.parameters
-    rows = [*made_under._details(), ("security", f"{rounded.bits(made_under.security_bits)} bits")]
+    rows = [*made_under._details(), ("security", f"{at_least_bits(made_under.security_bits)} bits")]
     if kind in _REFLECTIONS:
         reflection, attribute = _REFLECTIONS[kind]
         held = loaded.rotations

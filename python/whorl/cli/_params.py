@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from .. import ckks
-from .._core import rounded
 from .._core.progress import bar
+from .._core.text import at_least_bits, at_most_chance
 from ..binfhe import Parameters, parameter_sets, parameters
 from ..binfhe._parameters import describe_rotation
 from ._completion import from_list, one_of
@@ -22,17 +22,10 @@ app = typer.Typer(help="Parameter sets: list, show, search.", no_args_is_help=Tr
 
 def _summary(chosen: Parameters) -> dict[str, Any]:
     return {
-        "name": chosen.name,
-        "n": chosen.n,
-        "q": chosen.q,
-        "N": chosen.N,
-        "Q": chosen.Q,
-        "lwe_secret": chosen.lwe_secret,
+        **{field: getattr(chosen, field) for field in ("name", "n", "q", "N", "Q", "lwe_secret")},
         "rotation": describe_rotation(chosen.rotation),
         "key_mb": round(chosen.key_bytes / 1e6),
-        "transform": chosen.transform,
-        "max_p": chosen.max_p,
-        "padding": chosen.padding,
+        **{field: getattr(chosen, field) for field in ("transform", "max_p", "padding")},
         "security_bits": round(chosen.security.bits, 1),
         "pfail_log2": round(chosen.failure_log2, 1),
         "source": chosen.source,
@@ -70,7 +63,7 @@ _CELLS: dict[str, dict[str, Callable[[Row], str]]] = {
         "rotation": lambda row: row["rotation"],
         "p": lambda row: f"{row['max_p']}{' padded' if row['padding'] else ''}",
         "security": lambda row: _security(row),
-        "failure": lambda row: rounded.chance(row["pfail_log2"]),
+        "failure": lambda row: at_most_chance(row["pfail_log2"]),
         "keys, MB": lambda row: str(row["key_mb"]),
         "source": lambda row: row["source"],
     },
@@ -84,16 +77,16 @@ _CELLS: dict[str, dict[str, Callable[[Row], str]]] = {
         "words": lambda row: str(row["word_bits"]),
         "security": lambda row: _security(row),
         "sparse key": lambda row: (
-            rounded.bits(row["sparse_security_bits"]) if row["bootstrap"] else "–"
+            at_least_bits(row["sparse_security_bits"]) if row["bootstrap"] else "–"
         ),
-        "failure": lambda row: rounded.chance(row["pfail_log2"]) if row["bootstrap"] else "–",
+        "failure": lambda row: at_most_chance(row["pfail_log2"]) if row["bootstrap"] else "–",
     },
 }
 """Columns of the tables, and their cells of a summary."""
 
 
 def _security(row: Row) -> str:
-    return rounded.bits(row["security_bits"]) + ("" if row["security_bits"] >= 128 else " (!)")
+    return at_least_bits(row["security_bits"]) + ("" if row["security_bits"] >= 128 else " (!)")
 
 
 @app.command("list")
@@ -158,9 +151,9 @@ def show(
 
 def _facts(chosen: Parameters) -> list[tuple[str, str]]:
     rows = [
-        ("security of the LWE key", f"{rounded.bits(chosen.security.lwe_bits)} bits"),
-        ("security of the ring key", f"{rounded.bits(chosen.security.ring_bits)} bits"),
-        ("failure probability", rounded.chance(chosen.failure_log2)),
+        ("security of the LWE key", f"{at_least_bits(chosen.security.lwe_bits)} bits"),
+        ("security of the ring key", f"{at_least_bits(chosen.security.ring_bits)} bits"),
+        ("failure probability", at_most_chance(chosen.failure_log2)),
     ]
     noise = chosen.noise()
     for field in type(noise).__dataclass_fields__:
@@ -173,13 +166,13 @@ def _facts(chosen: Parameters) -> list[tuple[str, str]]:
 
 
 def _facts_of_ckks(chosen: ckks.Parameters) -> list[tuple[str, str]]:
-    security = ("security", f"{rounded.bits(chosen.security_bits)} bits")
+    security = ("security", f"{at_least_bits(chosen.security_bits)} bits")
     if chosen.bootstrap is None:
         return [security]
     return [
         security,
-        ("security of the sparse key", f"{rounded.bits(chosen.sparse_security_bits)} bits"),
-        ("failure probability of a bootstrap", rounded.chance(chosen.log2_failure)),
+        ("security of the sparse key", f"{at_least_bits(chosen.sparse_security_bits)} bits"),
+        ("failure probability of a bootstrap", at_most_chance(chosen.log2_failure)),
     ]
 
 

@@ -8,7 +8,7 @@ import stat
 import sys
 from pathlib import Path
 
-from .._core.shown import counted
+from .._core.text import counted
 from ._output import warn
 
 VARIABLE = "WHORL_PASSPHRASE"

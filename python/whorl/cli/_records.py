@@ -119,22 +119,22 @@ def make_record(
     bench: str,
     op: str,
     scheme: str,
-    params: str,
-    security_bits: float,
+    chosen: Any,
     device: tuple[str, int],
     threads: int,
     batch: int,
     transfers: str,
     unit: str,
     values: list[float],
-    failure_log2: float | None,
+    failure_log2: float | None = None,
 ) -> dict[str, Any]:
-    """A benchmark record: times in s, throughputs in 1/s; the failure probability is the op's."""
+    """A benchmark record under parameters: times in s, throughputs in 1/s; the failure probability
+    is the op's."""
     return {
         "bench": bench,
         "op": op,
         "scheme": scheme,
-        "params": params,
+        "params": chosen.name,
         "device": device[0],
         "device_count": device[1],
         "threads": threads,
@@ -149,7 +149,7 @@ def make_record(
         "peer_version": None,
         "peer_median": None,
         "ratio": None,
-        "security_bits": round(security_bits, 1),
+        "security_bits": round(chosen.security_bits, 1),
         "pfail_log2": None if failure_log2 is None else round(failure_log2, 1),
         "commit": _commit(),
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from .._core.shown import counted
+from .._core.text import counted
 
 _APART = re.compile(r" *, *| +")
 _NO_SPACES = (

@@ -3,7 +3,7 @@
 import pytest
 import whorl
 from support import TOY, Kit
-from whorl._core import rounded
+from whorl._core.text import at_least_bits
 from whorl.binfhe import parameter_sets, parameters
 
 
@@ -12,7 +12,7 @@ def test_every_named_set_exists_and_says_what_it_is() -> None:
     for name in parameter_sets():
         chosen = parameters(name, allow_insecure=True)
         assert chosen.name == name
-        assert f"{rounded.bits(chosen.security.bits)} bits" in repr(chosen)
+        assert f"{at_least_bits(chosen.security.bits)} bits" in repr(chosen)
         assert "failure 2^-" in repr(chosen)
         assert parameters(chosen.literal(), allow_insecure=True) == chosen
         assert chosen.noise().refreshed > 0

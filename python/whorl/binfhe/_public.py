@@ -1,0 +1,26 @@
+"""All names of the package but `Client`: what a server has of FHEW/TFHE."""
+
+from .._core.array import concatenate, stack
+from ._ciphertexts import Ciphertexts, EncryptedArray
+from ._keys import EvaluationKeys
+from ._lut import Lut
+from ._parameters import ParameterLiteral, Parameters, parameter_sets, parameters
+from ._plan import Fresh, Plan, plan
+from ._server import Server
+
+__all__ = [
+    "Ciphertexts",
+    "EncryptedArray",
+    "EvaluationKeys",
+    "Fresh",
+    "Lut",
+    "ParameterLiteral",
+    "Parameters",
+    "Plan",
+    "Server",
+    "concatenate",
+    "parameter_sets",
+    "parameters",
+    "plan",
+    "stack",
+]
