@@ -111,8 +111,7 @@ std::shared_ptr<const run::Fleet> fused_fleet(std::size_t devices,
 
 template <class Word>
 class DoubleHoisting : public ::testing::Test {};
-using Words = ::testing::Types<std::uint32_t, std::uint64_t>;
-TYPED_TEST_SUITE(DoubleHoisting, Words);
+TYPED_TEST_SUITE(DoubleHoisting, test::BothWords);
 
 TYPED_TEST(DoubleHoisting, AFusedDeviceGivesTheSameBits) {
   using Word = TypeParam;

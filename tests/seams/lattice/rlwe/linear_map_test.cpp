@@ -114,8 +114,7 @@ void compare_maps(const std::vector<std::uint32_t>& giants, const Calls& calls) 
 
 template <class Word>
 class LinearMaps : public ::testing::Test {};
-using Words = ::testing::Types<std::uint32_t, std::uint64_t>;
-TYPED_TEST_SUITE(LinearMaps, Words);
+TYPED_TEST_SUITE(LinearMaps, test::BothWords);
 
 TYPED_TEST(LinearMaps, StepsAtOnceGiveTheSameBits) {
   // Two stay where they are, one has no plaintext: ten have keys, as it happens one of them twice.
