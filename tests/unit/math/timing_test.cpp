@@ -2,16 +2,6 @@
 #include <gtest/gtest.h>
 
 #if defined(__x86_64__)
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstdlib>
-#include <memory>
-#include <random>
-#include <span>
-#include <utility>
-#include <vector>
-
 #include "math/inner_product.h"
 #include "math/modulus.h"
 #include "math/random.h"
