@@ -1,13 +1,10 @@
 // Does the time of encryption or decryption depend on messages, secrets or noise? Method and
 // bounds: timing.h.
-#include <gtest/gtest.h>
-
-#if defined(__x86_64__)
+#include "support/timing.h"
 #include "lattice/rlwe/phase.h"
 #include "lattice/rlwe/public_key.h"
 #include "lattice/rlwe/secret.h"
 #include "lattice/rlwe/uniform.h"
-#include "support/timing.h"
 
 namespace whorl::lattice::rlwe {
 namespace {
@@ -108,6 +105,3 @@ TYPED_TEST(LatticeRlweTiming, PhasesUnderZeroAndUnderATernarySecret) {
 
 }  // namespace
 }  // namespace whorl::lattice::rlwe
-#else
-TEST(LatticeRlweTiming, Encryption) { GTEST_SKIP() << "needs the time stamp counter of x86-64"; }
-#endif
