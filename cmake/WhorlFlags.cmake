@@ -27,6 +27,16 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   list(APPEND whorl_codegen -mpopcnt)
 endif()
 
+# Each Highway target is one more compilation of the transforms. Scalar, AVX2 and AVX-512 are the
+# ones that differ in kind; the rest would buy little on machines that are rare. The scalar one is
+# EMU128, but HWY_SCALAR (one lane) with gcc before 12.3, whose vectoriser miscompiles EMU128 (gcc
+# bug 106322). On Arm it is NEON alone: the code keeps vectors in arrays, and those of SVE have no
+# size that a compiler knows.
+set(whorl_left_out HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+  set(whorl_left_out HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128)
+endif()
+
 if(WHORL_SANITIZE)
   add_compile_options(-fsanitize=${WHORL_SANITIZE} -fno-omit-frame-pointer
                       -fno-sanitize-recover=all)
@@ -43,10 +53,5 @@ function(whorl_target_flags target)
             $<$<COMPILE_LANGUAGE:CXX>:${whorl_codegen}>
             $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:RelWithDebInfo>>:-O3>
             $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${WHORL_WERROR}>>:-Werror>)
-  # Each Highway target is one more compilation of the transforms. Scalar, AVX2 and AVX-512 are
-  # the ones that differ in kind; the rest would buy little on machines that are rare. The scalar
-  # one is EMU128, but HWY_SCALAR (one lane) with gcc before 12.3, whose vectoriser miscompiles
-  # EMU128 (gcc bug 106322).
-  target_compile_definitions(
-    ${target} PRIVATE "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL)")
+  target_compile_definitions(${target} PRIVATE "HWY_DISABLED_TARGETS=(${whorl_left_out})")
 endfunction()

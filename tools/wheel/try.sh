@@ -5,6 +5,7 @@
 # usage: tools/wheel/try.sh FOLDER
 set -euo pipefail
 folder="$(cd "$1" && pwd)"
+program="$(cd "$(dirname "$0")" && pwd)/try.py"
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 cd "$work" # not where a package `whorl` lies
@@ -25,30 +26,9 @@ for python in python3.10 python3.11 python3.12 python3.13 python3.14; do
   }
   "$python/bin/pip" install -q --disable-pip-version-check --find-links "$folder" \
     "$folder"/whorl_fhe-*.whl
-  "$python/bin/python" - <<'PROGRAM'
-import whorl
-
-client = whorl.binfhe.Client(whorl.binfhe.parameters("W128_P64"))
-server = whorl.binfhe.Server(client.evaluation_keys(), device="cpu")
-c = server.nand(client.encrypt([0, 0, 1, 1]), client.encrypt([0, 1, 0, 1]))
-assert client.decrypt(c).tolist() == [1, 1, 1, 0]
-PROGRAM
+  "$python/bin/python" "$program" gate
   printf 'from nothing to a decrypted gate: %s\n' "$(since "$began")"
-  "$python/bin/python" - <<'PROGRAM'
-import time
-began = time.perf_counter()
-import whorl
-print(f"import whorl: {time.perf_counter() - began:.3f} s")
-client = whorl.bgv.Client(whorl.bgv.parameters(depth=1))
-a = client.encrypt([2, 3, 5])
-server = whorl.bgv.Server(client.evaluation_keys(), device="cpu")
-assert client.decrypt(server.upload(a) * a).tolist() == [4, 9, 25]
-try:
-    whorl.binfhe.parameters("none")
-except whorl.ParameterError:
-    pass
-print(*(f"{device.name}: {device.why}" for device in whorl.devices()), sep="\n")
-PROGRAM
+  "$python/bin/python" "$program"
   "$python/bin/whorl" --version
   "$python/bin/whorl" doctor --device cpu
   "$python/bin/whorl" demo tree -- --flowers 2 --params W128_P128
