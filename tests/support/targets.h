@@ -65,7 +65,7 @@ inline const char* relayed_device() {
   return "relayed";
 }
 
-/// For typed tests of words of both sizes.
+// For typed tests of words of both sizes.
 using BothWords = ::testing::Types<std::uint32_t, std::uint64_t>;
 
 /// The names for tests of whatever takes a device's name: the tested one, and the CPU by relay.
