@@ -231,7 +231,7 @@ def stack(axis: Any, columns: list[str], parts: dict[str, list[float]], colours:
     axis.set(ylim=(0, 100), xlabel="depth")
 
 
-def plot_shares(all_records: list[Records], to: Path) -> bool:
+def plot_shares(all_records: list[Records], to: Path) -> None:
     """The example by its parts, and a multiplication end to end as the paper's Figure 5."""
     colours = ["#999999", "#4477aa", "#66ccee", "#ccbb44", "#ee6677", "#228833", "#aa3377"]
     panels: list[tuple[str, list[str], dict[str, list[float]], list[str]]] = []
@@ -265,7 +265,7 @@ def plot_shares(all_records: list[Records], to: Path) -> bool:
         axis.set_ylabel("% of the time")
     for axis in list(axes.flat)[len(panels) :]:
         axis.axis("off")
-    return save(figure, to, bool(panels))
+    save(figure, to, bool(panels))
 
 
 def by_depth(found: dict[int, float | None]) -> list[tuple[float, float]]:
@@ -284,7 +284,7 @@ def depths_of(axis: Any, **named: str) -> None:
     axis.grid(True, alpha=0.3)
 
 
-def plot_multiplication(cpu: Records, gpu: Records, to: Path) -> bool:
+def plot_multiplication(cpu: Records, gpu: Records, to: Path) -> None:
     """Milliseconds of EvalMult by depth, Whorl's and the paper's (its Figure 4 and Table IV)."""
     labels = ("paper: GPU kernel, RTX 3070", "paper: GPU end to end", "paper: OpenFHE, i7-13700")
     papers: list[Curve] = [
@@ -307,10 +307,10 @@ def plot_multiplication(cpu: Records, gpu: Records, to: Path) -> bool:
     drawn = curves(axis, here, markersize=4, linewidth=1.2)
     depths_of(axis, ylabel="ms of one EvalMult")
     legend_beside(axis)
-    return save(figure, to, drawn)
+    save(figure, to, drawn)
 
 
-def plot_peers(cpu: Records, gpu: Records, to: Path) -> bool:
+def plot_peers(cpu: Records, gpu: Records, to: Path) -> None:
     """Latency by depth: OpenFHE and Whorl on a thread, Phantom and Whorl on an H200."""
     drawn = False
     figure, axes = plt.subplots(1, len(DRAWN), figsize=(10.5, 3.8), sharey=True)
@@ -328,60 +328,30 @@ def plot_peers(cpu: Records, gpu: Records, to: Path) -> bool:
         depths_of(axis, title=OPERATIONS[op])
     axes[0].set_ylabel("ms")
     legend_beside(axes[-1])
-    return save(figure, to, drawn)
+    save(figure, to, drawn)
 
 
-def measured(plots: Path) -> list[str]:
-    """The part of the page that is made of records; its plots go to a folder."""
+def measured(plots: Path) -> dict[str, list[str]]:
+    """The parts of the page that are made of records; their plots go to a folder."""
     cpu, gpu = Records("cpu"), Records("h200")
-    lines = ["## How Whorl compares with other libraries on the same hardware", ""]
-    if plot_peers(cpu, gpu, plots / "bgv-peers.svg"):
-        lines += ["![Multiplication and rotation by depth](plots/bgv-peers.svg)", ""]
-    lines += [
-        "The table gives milliseconds for one operation. The operands are on the device that "
-        "computes, and the host waits for the result. OpenFHE and Whorl take turns on one thread "
-        "of one CPU, with OpenFHE's default scaling. Phantom (commit 1f4a198) and Whorl ran on one "
-        "NVIDIA H200 each, at the "
-        "same ring dimension; the number of Phantom's primes was not noted "
-        "(`bench/results/peers/h200.jsonl`). An addition on a GPU is almost all the host's work.",
-        "",
-        *table_peers(cpu, gpu),
-    ]
-    lines += ["## How one multiplication compares with the paper: its Table IV and Figure 4", ""]
-    if plot_multiplication(cpu, gpu, plots / "bgv-evalmult.svg"):
-        lines += ["![One EvalMult by depth](plots/bgv-evalmult.svg)", ""]
-    lines += [
-        "All times are milliseconds. The paper's chips are an i7-13700 and an RTX 3070, so "
-        "that its times cannot be compared with those measured here. *Gains* says how many "
-        "times as fast as OpenFHE on the same machine a program is: the paper's end to end against "
-        "the paper's OpenFHE, Whorl against OpenFHE here. They are ratios of medians; README.md "
-        "has the ratios stored in the records, which differ by 0.1.",
-        "",
-    ]
-    lines += table_4(cpu, gpu)
+    plot_peers(cpu, gpu, plots / "bgv-peers.svg")
+    plot_multiplication(cpu, gpu, plots / "bgv-evalmult.svg")
+    plot_shares([cpu, gpu], plots / "bgv-shares.svg")
+    multiplication = table_4(cpu, gpu)
     if not any(gpu.milliseconds(depth, "end_to_end") for depth in DEPTHS):
-        lines += ["*The GPU's columns are left out: there are no records of it yet.*", ""]
-    lines += ["## Where the time of one multiplication goes: the paper's Figure 5", ""]
-    lines += cpu.versions()
-    lines += [*table_5(cpu), *table_5(gpu)]
-    lines += ["## How long the whole example takes: the paper's Table I", ""]
-    if plot_shares([cpu, gpu], plots / "bgv-shares.svg"):
-        lines += ["![Shares of the time](plots/bgv-shares.svg)", ""]
-    lines += [*table_1(cpu), *table_1(gpu)]
-    lines += [
-        "## How much memory it takes",
-        "",
-        "The server holds the relinearisation key and 16 rotation keys, two ciphertexts, their "
-        "product, and 16 rotations of one of them (`bench_bgv --only memory`). The last column is "
-        "by how much the GPU's free memory shrank; it includes the operations' scratch memory.",
-        "",
-    ]
-    lines += table_memory([cpu, gpu])
+        multiplication += ["*The GPU's columns are left out: there are no records of it yet.*", ""]
+    memory = table_memory([cpu, gpu])
     for records in (cpu, gpu):
         if records.commits:
             path = f"bench/results/{records.device}/bgv.jsonl"
-            lines.append(
+            memory.append(
                 f"- {name(records)}: `{path}`, commits {', '.join(sorted(records.commits))}, "
                 f"host threads {records.threads()}."
             )
-    return lines
+    return {
+        "peers": table_peers(cpu, gpu),
+        "table_4": multiplication,
+        "table_5": [*cpu.versions(), *table_5(cpu), *table_5(gpu)],
+        "table_1": [*table_1(cpu), *table_1(gpu)],
+        "memory": memory,
+    }

@@ -16,7 +16,7 @@ CHEDDAR_BITS = 20.1
 LATTIGO = (20.2, 32.1)
 
 
-def phases(gpus: list[Measured], to: Path) -> bool:
+def phases(gpus: list[Measured], to: Path) -> None:
     """For each GPU a bar of steps for complex values and one for real ones, and the floors."""
     floors = {label: max(with_int8, moved) for label, (_, with_int8, moved) in FLOORS.items()}
     bars: dict[str, dict[str, float]] = {"floor of an H200, complex": floors}
@@ -28,7 +28,7 @@ def phases(gpus: list[Measured], to: Path) -> bool:
                     label: sum(found[op] for op in ops) for label, ops in PHASES.items() if ops
                 }
     if len(bars) == 1:
-        return False
+        return
     figure, axis = plt.subplots(figsize=(8, 0.6 * len(bars) + 1.4))
     left = [0.0] * len(bars)
     for label, colour in zip(PHASES, COLOURS, strict=True):
@@ -39,10 +39,10 @@ def phases(gpus: list[Measured], to: Path) -> bool:
         axis.text(total, at, f" {total:.3g} ms", va="center")
     axis.set(xlabel="ms of one ciphertext", xlim=(0, 1.15 * max(left)))
     axis.legend(frameon=False, fontsize=7, ncols=3, loc="lower center", bbox_to_anchor=(0.45, 1))
-    return save(figure, to)
+    save(figure, to)
 
 
-def precision(cpu: Measured, gpu: Measured, to: Path) -> bool:
+def precision(cpu: Measured, gpu: Measured, to: Path) -> None:
     """Bits of the worst slot against the seconds of a bootstrap."""
     points: list[tuple[str, float, float, str]] = []
     for measured, device in ((gpu, gpu.name), (cpu, "one thread")):
@@ -60,7 +60,7 @@ def precision(cpu: Measured, gpu: Measured, to: Path) -> bool:
         label = "OpenFHE, one thread"
         points.append((label, versus["peer_median"], versus["peer_bits"], "tab:gray"))
     if not points:
-        return False
+        return
     if cheddar := pick(peers("h200"), peer="Cheddar", op="bootstrap"):
         points.append(("Cheddar, H200", cheddar["median"], CHEDDAR_BITS, "tab:gray"))
     points.append(("Lattigo, a CPU (published)", *LATTIGO, "lightgray"))
@@ -72,10 +72,10 @@ def precision(cpu: Measured, gpu: Measured, to: Path) -> bool:
     axis.set(xlabel="seconds of one bootstrap, 2^15 slots", ylabel="bits", xlim=(4e-3, 100))
     axis.margins(y=0.15)
     axis.grid(True, alpha=0.3)
-    return save(figure, to)
+    save(figure, to)
 
 
-def batches(gpus: list[Measured], to: Path) -> bool:
+def batches(gpus: list[Measured], to: Path) -> None:
     """Operations a second against the batch: a colour for each operation, a line for each GPU."""
     each: list[Curve] = []
     for gpu, line in zip(gpus, ("o-", "s--"), strict=True):
@@ -91,14 +91,11 @@ def batches(gpus: list[Measured], to: Path) -> bool:
     axis.set(xlabel="ciphertexts of a batch", ylabel="ciphertexts a second")
     axis.grid(True, alpha=0.3)
     legend_beside(axis, 7)
-    return save(figure, to, drawn)
+    save(figure, to, drawn)
 
 
-def draw(cpu: Measured, gpus: list[Measured], to: Path) -> set[str]:
-    """Names of the files that were written."""
-    drawn = {
-        "ckks-phases.svg": phases(gpus, to / "ckks-phases.svg"),
-        "ckks-precision.svg": precision(cpu, gpus[0], to / "ckks-precision.svg"),
-        "ckks-batches.svg": batches(gpus, to / "ckks-batches.svg"),
-    }
-    return {name for name, written in drawn.items() if written}
+def draw(cpu: Measured, gpus: list[Measured], to: Path) -> None:
+    """Writes the plots that have records."""
+    phases(gpus, to / "ckks-phases.svg")
+    precision(cpu, gpus[0], to / "ckks-precision.svg")
+    batches(gpus, to / "ckks-batches.svg")

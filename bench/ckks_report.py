@@ -31,7 +31,7 @@ from ckks_records import (
 )
 from ckks_tensorfhe import TensorFhe
 from common.records import Record, milliseconds, peers, pick, records_of
-from common.tables import in_words, kept, table, times
+from common.tables import NOT_MEASURED, in_words, kept, table, times
 from whorl import ckks
 
 # TensorFHE (Fan and others, HPCA 2023). Table V: set, N, L, K, log2 PQ, batch.
@@ -95,8 +95,6 @@ DESILO_ASKS = "This work uses the DESILO FHE library developed by DESILO Inc. (h
 # TB/s of device memory.
 BANDWIDTH = {"h200": 4.8, "h100": 3.35}
 
-NOT_MEASURED = "*Not measured yet: there are no records.*"
-
 
 def about_devices(gpus: list[Measured]) -> list[str]:
     """What to know where two GPUs stand side by side."""
@@ -140,7 +138,7 @@ def table_peers(gpus: list[Measured]) -> list[str]:
     for gpu in others:
         head += [f"Whorl, one ({gpu.name})", f"a ciphertext of a batch ({gpu.name})"]
     lines = [*kept(head, rows), *of_commits(gpus, (*OPERATIONS, "bootstrap"), [BEST])]
-    return lines if first.latency("bootstrap", SETS[BEST]) else [*lines, NOT_MEASURED, ""]
+    return lines if first.latency("bootstrap", SETS[BEST]) else [*lines, *NOT_MEASURED]
 
 
 def ratio_of(record: Record) -> str:
@@ -172,7 +170,7 @@ def table_openfhe(cpu: Measured) -> list[str]:
                 ]
             )
     if not rows:
-        return [NOT_MEASURED, ""]
+        return [*NOT_MEASURED]
     head = ["", "Whorl's parameters", "OpenFHE's", "OpenFHE, ms", "Whorl, ms"]
     head += ["OpenFHE's time ÷ Whorl's (least … most)", "rounds", "bits, OpenFHE and Whorl"]
     return kept(head, rows)
@@ -194,7 +192,7 @@ def table_python(cpu: Measured) -> list[str]:
                 f"`{record['params']}`, {record['security_bits']:.0f} bits of security."
             )
     if not rows:
-        return [NOT_MEASURED, ""]
+        return [*NOT_MEASURED]
     head = ["library", "operation", "library, ms", "Whorl, ms", "library's time ÷ Whorl's"]
     head[-1] += " (least … most)"
     about = ["The parameters are these:", "", *parameters, ""]
@@ -213,7 +211,7 @@ def table_phases(all_measured: list[Measured]) -> list[str]:
                 name = f"{measured.name}, {'real' if real else 'complex'}"
                 columns[name] = found, measured.latency("bootstrap", SETS[BEST], real)
     if not columns:
-        return [NOT_MEASURED, ""]
+        return [*NOT_MEASURED]
     rows = []
     for label, ops in PHASES.items():
         row = [label, *(in_words(sum(found[op] for op in ops)) for found, _ in columns.values())]
@@ -238,7 +236,7 @@ def table_batches(gpus: list[Measured]) -> list[str]:
                 row += [in_words(ms), f"{1000 / ms:,.0f}" if ms else ""]
             rows.append(row)
     if not rows:
-        return [NOT_MEASURED, ""]
+        return [*NOT_MEASURED]
     columns = [f"{gpu.name}: {what}" for gpu in gpus for what in ("ms a ciphertext", "a second")]
     made = of_commits(gpus, {op for op, *_ in CURVES}, {name for _, _, name, _ in CURVES})
     return [*kept(["", "set", "batch", *columns], rows), *made]
@@ -255,7 +253,7 @@ def table_pairs() -> list[str]:
             row += [in_words(milliseconds(one)), in_words(milliseconds(two))]
             rows.append([*row, times(both) if both else "", ", ".join(made)])
     if not rows:
-        return [NOT_MEASURED, ""]
+        return [*NOT_MEASURED]
     head = ["", "parameters", "batch", "one GPU, ms", "two GPUs, ms", "one's time ÷ two's"]
     return table([*head, "commit"], rows)
 
@@ -274,7 +272,7 @@ def table_bits(all_measured: list[Measured]) -> list[str]:
                 ]
             )
     if not rows:
-        return [NOT_MEASURED, ""]
+        return [*NOT_MEASURED]
     return table(["", "parameters", "values", "ciphertexts", "bits of the worst slot"], rows)
 
 
@@ -370,22 +368,6 @@ def table_8(gpus: list[Measured], devices: list[TensorFhe]) -> list[str]:
     return lines
 
 
-def tables_9_to_11(devices: list[TensorFhe]) -> list[str]:
-    """And the figures."""
-    names = {op: name for op, (name, _) in OPERATIONS.items()}
-    default = SETS["tensorfhe/default"]
-    return [
-        *ckks_tensorfhe.occupancy(devices, names, default, TABLE_9),
-        *ckks_tensorfhe.workloads(devices),
-        *ckks_tensorfhe.energy(devices, names, default, TABLE_11),
-        *ckks_tensorfhe.layouts(devices, default.limbs),
-        *ckks_tensorfhe.breakdown(devices, names, default),
-        *ckks_tensorfhe.figure_14(devices, default.limbs),
-        *ckks_tensorfhe.figure_15(devices, default.limbs),
-        *ckks_tensorfhe.stalls(devices),
-    ]
-
-
 def sources(found: Measured) -> list[str]:
     """A line of a list: files of a device, and the commits of what they have."""
     parts = []
@@ -398,128 +380,34 @@ def sources(found: Measured) -> list[str]:
     return [f"- {found.name}, `bench/results/{found.device}`: {'; '.join(parts)}."] if parts else []
 
 
-def measured(plots: Path) -> list[str]:
-    """The part of the page that is made of records; its plots go to a folder."""
+def measured(plots: Path) -> dict[str, list[str]]:
+    """The parts of the page that are made of records; their plots go to a folder."""
     cpu, gpus = Measured("cpu"), [Measured(device) for device in GPUS]
     devices = [TensorFhe(device) for device in GPUS]
-    drawn = ckks_plots.draw(cpu, gpus, plots)
-
-    def plot(name: str, what: str) -> list[str]:
-        return [f"![{what}](plots/{name})", ""] if name in drawn else []
-
-    lines = [
-        *about_devices(gpus),
-        "## How Whorl compares with other libraries on an H200",
-        "",
-        "The table gives milliseconds; the data lies on the device, and N is 2^16 everywhere. "
-        "Whorl's operations have 45 of 47 limbs and 12 special ones, at 128 bits of security; its "
-        f"bootstrap is that of `{BEST}`, with 47 + 12 limbs. Cheddar's set has 47 + 12 limbs; "
-        "Phantom and HEonGPU have 45 + 9 limbs of 64 bits. A bootstrap has 2^15 complex slots. "
-        "Whorl's and Cheddar's leave 13 levels of 2^40; what HEonGPU's leaves was not noted. "
-        "*Whorl, one* is waited for. The other libraries and the ratio are of an H200. Records: "
-        "`bench/results/peers/h200.jsonl`.",
-        "",
-        *table_peers(gpus),
-        "## How Whorl compares with OpenFHE on one thread",
-        "",
-        "OpenFHE's wheel and Whorl run in one run of `bench/openfhe_ckks.py`, and the clock counts "
-        "CPU time of one thread. For operations they take turns, and ratios are of rounds. A "
-        "bootstrap of OpenFHE takes 16 GB, so its rounds come first. Other programs shared the "
-        "machine's two cores, which makes both slower. OpenFHE has words of 64 bits and at least "
-        "128 bits of security by its own tables. For a bootstrap both leave 13 levels; OpenFHE's "
-        "scale is the largest with which that many levels and four digits fit at this N. "
-        "It is made for larger scales, with fewer levels or a larger N, and is far less precise "
-        "here, so that its row compares time and not quality. The bits are those of the worst "
-        "slot of one ciphertext of random values.",
-        "",
-        *table_openfhe(cpu),
-        "## How Whorl compares with Python libraries on one thread",
-        "",
-        "In one run of `bench/python_peers.py` each library and Whorl take turns, both through "
-        "their Python modules, in processes of their own. The clock counts the CPU time of a "
-        "process, which has one thread for its work. Other programs shared the machine's two "
-        "cores, which makes both slower; ratios are of rounds. All "
-        "slots are in use, and values are real, between -1 and 1. The bits are those of the worst "
-        "slot of one result beside the same in the clear.",
-        "",
-        "Memory that is freed stays with the process, on all sides. With glibc's defaults "
-        "(`--glibc-defaults`) large blocks may go back to the system. In such a run Whorl's "
-        "encryption by a public key took 13 ms, 1.1 times as fast as TenSEAL's; a rotation of "
-        "DESILO FHE took 33 ms, and an add 0.2 or 0.9 ms, which differed between processes.",
-        "",
-        "Each does things in its own way:",
-        "",
-        "- TenSEAL is made of SEAL, whose primes have up to 60 bits and a word of 64 bits each. It "
-        "has one digit of key switching for each prime of a ciphertext, and by SEAL's table "
-        "(that of the HomomorphicEncryption.org standard) at least 128 bits of security. Its "
-        "vectors have no rotation; the row is of SEAL's own, by `tenseal.sealapi`. Values go in "
-        "and out as lists.",
-        "- A product of TenSEAL with a matrix takes one rotation or more for each row; Whorl's is "
-        "in baby and giant steps. Both encode the matrix in the call.",
-        "- Public-key encryption of SEAL works with the special prime too, and divides by it. That "
-        "leaves more bits than Whorl's.",
-        "- DESILO FHE chooses N, primes and scale from the number of levels, and shows only N; its "
-        "security was not checked. Fresh ciphertexts are so precise that their scale must be much "
-        "larger than that of products; one has 2.1 MB, and Whorl's 1.6 MB.",
-        "- Pyfhel was not measured: it has no wheel.",
-        "",
-        *table_python(cpu),
-        "## Where the time of a bootstrap goes",
-        "",
-        *plot("ckks-phases.svg", "Steps of a bootstrap and their floors"),
-        "Each step was measured by itself, with the wait for it. The floors are those of an H200 "
-        "for complex values, and come from a model: 11,020 transforms of a limb, 6.0 G "
-        "multiply-adds of base conversion, 2.5 G of keys and plaintexts, 5.0 GB of keys. *Floor: "
-        "instructions* is the time of the CUDA cores if they do everything, *with INT8 "
-        "conversions* the same if tensor cores convert bases, and *bytes* the time to read keys, "
-        "plaintexts and ciphertexts once. An H100 has the floors of instructions too, and takes "
-        f"{BANDWIDTH['h200'] / BANDWIDTH['h100']:.2f} times as long for the bytes.",
-        "",
-        *table_phases([*gpus, cpu]),
-        "[What limits a bootstrap](performance/bootstrapping-gpu.md) says which kernels take the "
-        "time.",
-        "",
-        "## How precise a bootstrap is",
-        "",
-        *plot("ckks-precision.svg", "Bits of precision against time"),
-        *table_bits([*gpus, cpu]),
-        "## How throughput grows with the batch",
-        "",
-        *plot("ckks-batches.svg", "Throughput against batch"),
-        *table_batches(gpus),
-        "Whole bootstraps on one GPU and on two GPUs of one machine; ms of the batch. "
-        "[Several GPUs](performance/several-gpus.md) says what limits them.",
-        "",
-        *table_pairs(),
-        "## How Whorl compares with TensorFHE",
-        "",
-        "TensorFHE (Fan and others, HPCA 2023) ran on one A100 of 40 GB. The tables therefore "
-        "compare chips as well as programs. Its figures are of batches; here they are divided by "
-        "the batch.",
-        "",
-        "### Table V: parameters",
-        "",
-        *table_5(),
-        "### Table VI: operations",
-        "",
-        *table_6(gpus, cpu),
-        "### Table VII: bootstraps",
-        "",
-        "The caption says seconds. Beside Table X, which has 13.5 s for 32 ciphertexts, only "
-        "milliseconds of a batch fit.",
-        "",
-        *table_7(gpus, cpu),
-        "### Table VIII: transforms and multiplications",
-        "",
-        "Whorl's transforms are those of `transforms.jsonl`: 32-bit words, primes of 27 bits. They "
-        "are of one limb, as HEAX's are; the paper does not say what it "
-        "counts as a transform.",
-        "",
-        *table_8(gpus, devices),
-        *tables_9_to_11(devices),
-        "Records:",
-        "",
-    ]
-    for found in (cpu, *gpus):
-        lines += sources(found)
-    return lines
+    names = {op: name for op, (name, _) in OPERATIONS.items()}
+    default = SETS["tensorfhe/default"]
+    ckks_plots.draw(cpu, gpus, plots)
+    return {
+        "devices": about_devices(gpus),
+        "peers": table_peers(gpus),
+        "openfhe": table_openfhe(cpu),
+        "python": table_python(cpu),
+        "phases": table_phases([*gpus, cpu]),
+        "bits": table_bits([*gpus, cpu]),
+        "batches": table_batches(gpus),
+        "pairs": table_pairs(),
+        "table_5": table_5(),
+        "table_6": table_6(gpus, cpu),
+        "table_7": table_7(gpus, cpu),
+        "table_8": table_8(gpus, devices),
+        "occupancy": ckks_tensorfhe.occupancy(devices, names, default, TABLE_9),
+        "workloads": ckks_tensorfhe.workloads(devices),
+        "energy": ckks_tensorfhe.energy(devices, names, default, TABLE_11),
+        "layouts": ckks_tensorfhe.layouts(devices, default.limbs),
+        "kernels": ckks_tensorfhe.kernels(devices, names, default),
+        "operations": ckks_tensorfhe.operations(devices, names),
+        "figure_14": ckks_tensorfhe.figure_14(devices, default.limbs),
+        "figure_15": ckks_tensorfhe.figure_15(devices, default.limbs),
+        "stalls": ckks_tensorfhe.stalls(devices),
+        "sources": [line for found in (cpu, *gpus) for line in sources(found)],
+    }

@@ -196,16 +196,7 @@ def figure_14(devices: list[TensorFhe], limbs: int) -> list[str]:
         head = ["", "ms at 128", *(f"batch {b:,}" for b in BATCHES)]
         return table(head, rows) if has_figures(rows) else []
 
-    return [
-        "### Figure 14: time against batch",
-        "",
-        "Each kernel of Table II at the Default set: milliseconds of a batch of 128, and the time "
-        "of one ciphertext's polynomial beside that at 128. The paper draws its values; its text "
-        "says that all kernels gain from 32 to 1,024, and ForbeniusMap, which gains most, 31.4 % "
-        "from 128 to 1,024.",
-        "",
-        *by_device(devices, made, "`bench_tensorfhe --only kernels`"),
-    ]
+    return by_device(devices, made, "`bench_tensorfhe --only kernels`")
 
 
 def lengths(of: TensorFhe, limbs: int) -> list[str]:
@@ -234,14 +225,7 @@ def figure_15(devices: list[TensorFhe], limbs: int) -> list[str]:
     def made(of: TensorFhe) -> list[str]:
         return lengths(of, limbs) + kinds_by_batch(of, limbs)
 
-    return [
-        "### Figure 15: time against N",
-        "",
-        "Milliseconds of a batch of 128 with the limbs of the Default set. The paper's text says "
-        "that its NTT is 20.6 times as fast at 2^11 as at 2^16.",
-        "",
-        *by_device(devices, made, "`bench_tensorfhe --only kernels`"),
-    ]
+    return by_device(devices, made, "`bench_tensorfhe --only kernels`")
 
 
 def layouts(devices: list[TensorFhe], limbs: int) -> list[str]:
@@ -260,15 +244,7 @@ def layouts(devices: list[TensorFhe], limbs: int) -> list[str]:
         head = ["ms", *(f"batch {b}, {o}" for b in batches for o in orders)]
         return table(head, rows) if has_figures(rows) else []
 
-    return [
-        "### Figure 9: order of arrays",
-        "",
-        "Milliseconds with the limbs of the Default set, N = 2^16. Whorl's order is (L, B, N). The "
-        "other is the same kernels on arrays whose batch comes first; they work where the data "
-        "lies. The paper compares with packing first, which is the last row.",
-        "",
-        *by_device(devices, made, "`bench_tensorfhe --only layouts`"),
-    ]
+    return by_device(devices, made, "`bench_tensorfhe --only layouts`")
 
 
 def occupancy(
@@ -284,15 +260,7 @@ def occupancy(
                 row.append(percent(share) if kernels else "")
             if any(row[2:]):
                 rows.append(row)
-    lines = ["### Table IX and Figure 5: occupancy", "", *table(["", "batch", *ops.values()], rows)]
-    lines += [
-        "Whorl's is the share of a multiprocessor's threads that can be resident "
-        "(cudaOccupancyMaxActiveBlocksPerMultiprocessor, and no more blocks than the grid has), "
-        "weighted by the time of each kernel. The paper's comes from Nsight. Without batches the "
-        "paper reaches at most 14.3 %, with HMULT (Figure 5). Occupancy counts threads, and not "
-        "what they do: Whorl's transforms hold many values in registers, and so have few threads.",
-        "",
-    ]
+    lines = table(["", "batch", *ops.values()], rows)
     return lines if len(rows) > 1 else lines + missing("`bench_ckks --kernels`")
 
 
@@ -328,20 +296,6 @@ def packed(of: TensorFhe) -> list[list[str]]:
     return rows
 
 
-def about_trainings() -> list[str]:
-    return [
-        "Whorl's training is that of [apps/logistic](../apps/logistic/README.md). Both are the "
-        "algorithm of Han, Song, Cheon and Park (AAAI 2019). They differ: TensorFHE has 16,384 "
-        "samples, 128 in a polynomial, L = 38 and a batch of 64, and refreshes three times. Whorl "
-        "has 11,264 digits of 196 pixels, and an iteration takes the next 1,024 of them, which are "
-        f"8 ciphertexts, or 128 samples a ciphertext. Its set is `{BEST}`, and it refreshes after "
-        "each third iteration. Uploads, keys, and what is made once of the data are left out. The "
-        "paper does not say how many features a sample has, whether an iteration takes all "
-        "samples, or how good the model is.",
-        "",
-    ]
-
-
 def about_packed(devices: list[TensorFhe]) -> list[str]:
     """How the paper's time of a ciphertext compares with the best of each device."""
     *_, seconds, _, batch = PACKED
@@ -374,8 +328,6 @@ def workloads(devices: list[TensorFhe]) -> list[str]:
     head += ["Whorl, s", "Whorl, J an iteration or ciphertext"]
     *_, seconds, _, batch = TRAINING
     lines = [
-        "### Tables X and XI: workloads and energy",
-        "",
         *kept(head, rows + trained + refreshed),
         f"The paper's J an iteration are its {WATTS} W times the seconds over the batch of Table "
         f"V, within 1.3 %: for logistic regression {WATTS} · {seconds} / {batch} = "
@@ -391,8 +343,7 @@ def workloads(devices: list[TensorFhe]) -> list[str]:
     ]
     if not refreshed:
         lines += missing("`bench_ckks_bootstrap --set tensorfhe/packed-bootstrap --batch 32`")
-    lines += about_trainings() if trained else missing("a training, by `bench/ckks_workload.py`")
-    return [*lines, "Whorl has no program for ResNet-20 or LSTM.", ""]
+    return lines if trained else lines + missing("a training, by `bench/ckks_workload.py`")
 
 
 def shares_of_kernels(
@@ -439,34 +390,22 @@ def operations_table(of: TensorFhe, ops: dict[str, str]) -> list[str]:
     return table(head, rows) if rows else []
 
 
-def breakdown(devices: list[TensorFhe], ops: dict[str, str], shape: Shape) -> list[str]:
-    """Figures 11 to 13."""
-    lines = [
-        "### Figures 11 to 13: where the time goes",
-        "",
-        "The share of each kernel of Table II, of kernels launched one by one; the columns of "
-        "operations are of the Default set in batches of 128. Whorl's kernels do several of these "
-        "at once (a division ends in the transform before it), and are counted where most of their "
-        "work is. In the paper the NTT takes 92.1 % of HMULT, 95.4 % of HROTATE, and up to 92.8 % "
-        "of a workload (logistic regression).",
-        "",
-        *by_device(
-            devices,
-            lambda of: kernels_table(of, ops, shape),
-            "`bench_ckks --kernels` and `bench_ckks_bootstrap --kernels`",
-        ),
-        "Figure 13, the share of operations in a workload: the paper draws its values; its text "
-        "says that HROTATE takes most of the time. Whorl's are of the training of logistic "
-        "regression, with a wait after each operation. A bootstrap is one operation here; sums of "
-        "slots count as HROTATE. HMULT has all products of ciphertexts, also those that are "
-        "relinearised later.",
-        "",
-        *by_device(
-            devices,
-            lambda of: operations_table(of, ops),
-            "Figure 13, and Figure 12 for logistic regression, by `bench/ckks_workload.py`",
-        ),
-    ]
+def kernels(devices: list[TensorFhe], ops: dict[str, str], shape: Shape) -> list[str]:
+    """Figures 11 and 12."""
+    return by_device(
+        devices,
+        lambda of: kernels_table(of, ops, shape),
+        "`bench_ckks --kernels` and `bench_ckks_bootstrap --kernels`",
+    )
+
+
+def operations(devices: list[TensorFhe], ops: dict[str, str]) -> list[str]:
+    """Figure 13."""
+    lines = by_device(
+        devices,
+        lambda of: operations_table(of, ops),
+        "Figure 13, and Figure 12 for logistic regression, by `bench/ckks_workload.py`",
+    )
     known = [of for of in devices if of.workload.iterations()]
     if known and not any(of.workload_kernels()[1] >= COVERED for of in known):
         lines += missing(
@@ -488,12 +427,6 @@ def energy(
             rows.append([name, *(f"{1 / float(r['median']):.3g}" if r else "" for r in found)])
             rows.append([f"{name}: watts", *(f"{r['watts']:.0f}" if r else "" for r in found)])
     lines = table(["operations a second and watt", *ops.values()], rows)
-    lines += [
-        "Whorl's energy is that of the GPU's own counter (NVML's "
-        "nvmlDeviceGetTotalEnergyConsumption) over a second or more; the paper's is "
-        f"{WATTS} W, as nvidia-smi shows it.",
-        "",
-    ]
     return lines if len(rows) > 1 else lines + missing("`bench_ckks --energy 1`")
 
 
@@ -517,18 +450,4 @@ def stalls(devices: list[TensorFhe]) -> list[str]:
         rows = [stall_row(record) for record in of.stalls()]
         return table(["kernel", "time stalled", "most of it"], rows) if rows else []
 
-    return [
-        "### Figures 4 and 10: stalls",
-        "",
-        "The paper simulates a GTX 1080 Ti: 43.2 % of the time of its butterflies are stalls, 20.9 "
-        "% waits for results of the instruction before. As products of matrices the stalls for "
-        "results are 18.1 % fewer, those of long latency 10.8 %, and the whole 32.3 % faster. "
-        "Figure 15 above shows which kind is the fastest here.",
-        "",
-        "Whorl's are of a real GPU, by Nsight Compute: shares of the time of a warp, in Nsight's "
-        "words. They have stalls that other warps hide, too, which the paper leaves out, so that "
-        "the figures do not compare with the paper's one by one. *Wait* is for the instruction "
-        "before, *short scoreboard* for shared memory, *long scoreboard* for device memory.",
-        "",
-        *by_device(devices, made, "stalls of Whorl's kernels"),
-    ]
+    return by_device(devices, made, "stalls of Whorl's kernels")

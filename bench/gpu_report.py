@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from common.plots import curves, plt, save
 from common.records import Record, peers, pick, rate, records_of
-from common.tables import table
+from common.tables import NOT_MEASURED, table
 from paper_figures import VELOFHE_TABLE_4, XIAO_TABLE_5
 from whorl import binfhe
 
@@ -163,19 +163,9 @@ def same_chip(records: list[Record], theirs: list[Record]) -> list[str]:
                 ]
             )
     if not rows:
-        return []
+        return [*NOT_MEASURED]
     head = ["library", "its set", "its figure is", "batch", "theirs"]
-    return [
-        "### How other libraries compare on the same kind of chip",
-        "",
-        f"Each library ran on one {chip(records)}, with data on the device: at the batch where it "
-        "is fastest, and with one ciphertext alone. Whorl's figures are of whole gates and tables, "
-        "with the key switch. The parameter sets differ: each library has its own, and not all "
-        "have the same security and failure probability. Records of the others: "
-        f"`bench/results/peers/{records[0]['device']}.jsonl`.",
-        "",
-        *table([*head, "Whorl does", "batch", "Whorl", "Whorl's speed ÷ theirs"], rows),
-    ]
+    return table([*head, "Whorl does", "batch", "Whorl", "Whorl's speed ÷ theirs"], rows)
 
 
 def alike(record: Record, alone: bool) -> str:
@@ -183,9 +173,7 @@ def alike(record: Record, alone: bool) -> str:
     return f"{1000 / rate(record):.3g} ms" if alone else f"{rate(record):,.0f}/s"
 
 
-def same_chip_ntts(
-    records: list[Record], wide: list[Record], theirs: list[Record], device: str
-) -> list[str]:
+def same_chip_ntts(records: list[Record], wide: list[Record], theirs: list[Record]) -> list[str]:
     """Transforms of large batches beside other libraries on the same kind of chip."""
     rows = []
     for bits, ours in ((32, records), (64, wide)):
@@ -205,18 +193,8 @@ def same_chip_ntts(
                     ]
                 )
     if not rows:
-        return []
-    return [
-        "### How transforms compare with other libraries on the same kind of chip",
-        "",
-        f"The table gives forward NTTs a second in large batches on one {device.upper()}, with "
-        "data on the device. "
-        "Whorl's primes have 27 bits for 32-bit words, and 61 bits for 64-bit words (of which the "
-        "records are in "
-        f"`bench/results/{device}/transforms.jsonl`).",
-        "",
-        *table(["N", "word", "library", "theirs", "Whorl", "Whorl's speed ÷ theirs"], rows),
-    ]
+        return [*NOT_MEASURED]
+    return table(["N", "word", "library", "theirs", "Whorl", "Whorl's speed ÷ theirs"], rows)
 
 
 def size_of(record: Record) -> tuple[int, int] | None:
@@ -250,15 +228,8 @@ def narrow_ntts(records: list[Record]) -> list[str]:
             ]
         )
     if not rows:
-        return []
-    return [
-        "### How fast transforms of 32-bit words are",
-        "",
-        "The table gives transforms a second in batches that fill 256 MB. The TB/s count one "
-        "read and one write of the data for each transform.",
-        "",
-        *table(["N", "batch", "NTT/s", "INTT/s", "TB/s"], rows),
-    ]
+        return [*NOT_MEASURED]
+    return table(["N", "batch", "NTT/s", "INTT/s", "TB/s"], rows)
 
 
 def bars(axis: Axes, rows: list[tuple[str, float, str]], title: str, label: str) -> None:
@@ -271,7 +242,7 @@ def bars(axis: Axes, rows: list[tuple[str, float, str]], title: str, label: str)
     axis.margins(x=0.2)
 
 
-def plot_gates(records: list[Record], theirs: list[Record], to: Path) -> bool:
+def plot_gates(records: list[Record], theirs: list[Record], to: Path) -> None:
     """Gates a second: beside peers on the same kind of chip, and beside papers' other chips."""
     same: list[tuple[str, float, str]] = []
     for op, _, _, name, params, covers in SAME_CHIP:
@@ -300,7 +271,7 @@ def plot_gates(records: list[Record], theirs: list[Record], to: Path) -> bool:
                 label += f" × {record['device_count']}"
             papers.append((label, rate(record), "tab:blue"))
     if len(papers) == known:
-        return False
+        return
     heights = [len(same), len(papers)]
     figure, axes = plt.subplots(
         2, 1, figsize=(8, 0.45 * sum(heights) + 2), height_ratios=heights, layout="constrained"
@@ -317,10 +288,10 @@ def plot_gates(records: list[Record], theirs: list[Record], to: Path) -> bool:
         "Papers' figures of other chips (light), and Whorl",
         "NAND bootstraps a second, batch 16,384, transfers included",
     )
-    return save(figure, to)
+    save(figure, to)
 
 
-def plot_ntt(records: list[Record], theirs: list[Record], to: Path) -> bool:
+def plot_ntt(records: list[Record], theirs: list[Record], to: Path) -> None:
     """Transforms of 32-bit words: bytes moved a second, over N."""
     figure, axis = plt.subplots(figsize=(6, 3.6))
 
@@ -354,7 +325,7 @@ def plot_ntt(records: list[Record], theirs: list[Record], to: Path) -> bool:
         axis.set(xlabel="N", ylabel="TB/s, one read and one write", ylim=(0, None))
         axis.grid(True, alpha=0.3)
         axis.legend(frameon=False)
-    return save(figure, to, drawn)
+    save(figure, to, drawn)
 
 
 def commits(records: list[Record]) -> str:
@@ -366,34 +337,24 @@ def commits(records: list[Record]) -> str:
     return "; ".join(f"{', '.join(sorted(ops))} at {c}" for c, ops in by_commit.items())
 
 
-def measured(plots: Path) -> list[str]:
-    """The part of the page that is made of records; its plots go to a folder."""
+def measured(plots: Path) -> dict[str, list[str]]:
+    """The parts of the page that are made of records; their plots go to a folder."""
     device = "h200"
     records, several = records_of(device, "gpu"), records_of(f"{device}x2", "gpu")
     wide, theirs = records_of(device, "transforms"), peers(device)
     everything = records + several
-    lines = [
+    plot_gates(everything, theirs, plots / "gates.svg")
+    plot_ntt(records, theirs, plots / "ntt.svg")
+    sources = [
         f"All figures are medians. Those of one {chip(records)} are in "
         f"`bench/results/{device}/gpu.jsonl`: {commits(records)}. Those of two are in "
         f"`bench/results/{device}x2/gpu.jsonl`: {commits(several)}.",
-        "",
-        "*nand* is a NAND gate, *lut4* a table of 4 bits under a padding bit, *evalfunc* an "
-        "arbitrary table, which takes two blind rotations. *least … most* is the spread of the "
-        "runs with transfers. *bits* is the estimated security of the set, and *fails* the failure "
-        "probability of the operation by Whorl's formulas, rounded up; by the FFT on a GPU it is "
-        "[slightly larger](fft-error.md#what-differs-on-a-gpu).",
-        "",
     ]
-    if plot_gates(everything, theirs, plots / "gates.svg"):
-        lines += ["![Gates a second](plots/gates.svg)", ""]
-    lines += [*overview(everything), *memory(records), *same_chip(records, theirs)]
-    lines += same_chip_ntts(records, wide, theirs, device)
-    lines += narrow_ntts(records)
-    if plot_ntt(records, theirs, plots / "ntt.svg"):
-        lines += ["![Transforms of 32-bit words](plots/ntt.svg)", ""]
-    lines += [
-        "Tables that put Whorl beside figures that papers give for other GPUs are on "
-        "[pages of their own](papers/README.md).",
-        "",
-    ]
-    return lines
+    return {
+        "sources": sources,
+        "overview": overview(everything),
+        "memory": memory(records),
+        "same_chip": same_chip(records, theirs),
+        "same_chip_ntts": same_chip_ntts(records, wide, theirs),
+        "narrow_ntts": narrow_ntts(records),
+    }

@@ -24,8 +24,8 @@ def row(record: Record) -> list[str]:
     ]
 
 
-def measured(_: Path) -> list[str]:
+def measured(_: Path) -> dict[str, list[str]]:
     """The part of the page that is made of records."""
     head = ["set", "transform", "what", "runs / keys", "σ by formula", "σ measured"]
     head += ["variance ÷ formula", "mean ÷ σ, 99 %", "paper"]
-    return table(head, [row(record) for record in records_of("cpu", "noise")])
+    return {"noise": table(head, [row(record) for record in records_of("cpu", "noise")])}

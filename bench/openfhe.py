@@ -9,7 +9,6 @@ time / Whorl time of the same round.
 """
 
 import argparse
-import json
 import statistics
 import sys
 import time
@@ -18,11 +17,14 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from common.processes import Process
+from common.processes import Process, in_turn
 from common.records import against, append, in_words, record
 from whorl import binfhe
 
 HERE = Path(__file__).resolve().parent
+
+Case = tuple[str, str, int, int]
+"""An operation, a set, a batch, and the peer's calls of a measurement."""
 
 
 def cpu_seconds(body: Callable[[], object]) -> float:
@@ -43,11 +45,16 @@ def parameters_of(name: str) -> binfhe.Parameters:
     return binfhe.parameters(cast("binfhe.ParameterLiteral", literal), allow_insecure=True)
 
 
-def gate(name: str, batch: int, threads: int = 1) -> Callable[[], float]:
+def server_of(name: str) -> tuple[binfhe.Client, binfhe.Server]:
+    """Both halves under a set, on one thread."""
+    client = binfhe.Client(parameters_of(name))
+    keys = client.evaluation_keys()
+    return client, binfhe.Server(keys, device="cpu", threads=1, allow_failure=1)
+
+
+def gate(name: str, batch: int) -> Callable[[], float]:
     """Time of one NAND in a batch under a set."""
-    parameters = parameters_of(name)
-    client = binfhe.Client(parameters)
-    server = binfhe.Server(client.evaluation_keys(), device="cpu", threads=threads, allow_failure=1)
+    client, server = server_of(name)
     bits = np.arange(batch) % 2
     a, b = client.encrypt(bits), client.encrypt(np.ones_like(bits))
     assert np.array_equal(client.decrypt(server.nand(a, b)), 1 - bits)
@@ -56,10 +63,8 @@ def gate(name: str, batch: int, threads: int = 1) -> Callable[[], float]:
 
 def function(name: str, batch: int) -> Callable[[], float]:
     """Time of one arbitrary table over p = 8 in a batch."""
-    parameters = binfhe.parameters(name, allow_insecure=True)
-    client = binfhe.Client(parameters)
-    server = binfhe.Server(client.evaluation_keys(), device="cpu", threads=1, allow_failure=1)
-    lut = binfhe.Lut(parameters, lambda m: m**3 % 8, 8)
+    client, server = server_of(name)
+    lut = binfhe.Lut(client.parameters, lambda m: m**3 % 8, 8)
     messages = np.arange(batch) % 8
     x = client.encrypt(messages, p=8)
     assert np.array_equal(client.decrypt(server.apply(lut, x)), messages**3 % 8)
@@ -68,9 +73,7 @@ def function(name: str, batch: int) -> Callable[[], float]:
 
 def sign(name: str, batch: int) -> Callable[[], float]:
     """Time of one EvalSign of 17 bits in a batch."""
-    parameters = binfhe.parameters(name, allow_insecure=True)
-    client = binfhe.Client(parameters)
-    server = binfhe.Server(client.evaluation_keys(), device="cpu", threads=1, allow_failure=1)
+    client, server = server_of(name)
     messages = np.arange(batch) * 997 % (1 << 17)
     x = client.encrypt(messages, p=1 << 17)
     found = client.decrypt(server.eval_sign(x, 2))
@@ -78,10 +81,17 @@ def sign(name: str, batch: int) -> Callable[[], float]:
     return lambda: cpu_seconds(lambda: server.eval_sign(x, 2).to_host()) / batch
 
 
-def keygen(name: str) -> Callable[[], float]:
+def keygen(name: str, _: int) -> Callable[[], float]:
     """Time of generating the evaluation keys."""
-    client = binfhe.Client(binfhe.parameters(name, allow_insecure=True))
+    client = binfhe.Client(parameters_of(name))
     return lambda: cpu_seconds(lambda: client.evaluation_keys(threads=1))
+
+
+MEASURED = {
+    **dict.fromkeys(("nand", "nand_lmkcdey", "nand_ap"), gate),
+    **{"evalfunc": function, "evalsign": sign, "keygen": keygen},
+}
+"""By the peer's name of an operation."""
 
 
 def main() -> int:
@@ -95,57 +105,30 @@ def main() -> int:
     options = parser.parse_args()
     peer = Process([options.peer_python, str(HERE / "peers" / "openfhe_worker.py")])
 
-    large = "openfhe_1_6/LARGE_PRECISION"
-    cases: list[tuple[str, str, int, int, Callable[[], Callable[[], float]]]] = [
-        (
-            "nand",
-            "openfhe_1_6/STD128",
-            options.batch,
-            10,
-            lambda: gate("openfhe_1_6/STD128", options.batch),
-        ),
-        ("nand", "openfhe_1_6/STD128", 1, 10, lambda: gate("openfhe_1_6/STD128", 1)),
-        ("nand", "W128_P64", options.batch, 10, lambda: gate("W128_P64", options.batch)),
-        ("nand", "W128_P64", 1, 10, lambda: gate("W128_P64", 1)),
-        *(
-            (
-                "nand",
-                f"W128_P64 {kind} {group}",
-                batch,
-                10,
-                lambda batch=batch, name=f"W128_P64 {kind} {group}": gate(name, batch),
-            )
-            for kind in ("unrolled", "unrolled_all")
-            for group in (2, 3, 4)
-            for batch in (options.batch, 1)
-        ),
-        *(
-            (op, name, batch, 5, lambda batch=batch, name=name: gate(name, batch))
-            for op, name in (
-                ("nand_lmkcdey", "openfhe_1_6/STD128_LMKCDEY"),
-                ("nand_ap", "openfhe_1_6/STD128_AP"),
-            )
-            for batch in (options.batch, 1)
-        ),
-        ("evalfunc", large, 16, 2, lambda: function(large, 16)),
-        ("evalfunc", large, 1, 2, lambda: function(large, 1)),
-        *(
-            ("evalsign", name, batch, 1, lambda batch=batch, name=name: sign(name, batch))
-            for name in ("W128_P40_LOGQ_25", "openfhe_1_6/STD128_LOGQ_25")
-            for batch in (8, 1)
-        ),
-        ("keygen", "openfhe_1_6/STD128", 1, 1, lambda: keygen("openfhe_1_6/STD128")),
+    def each(op: str, names: tuple[str, ...], batches: tuple[int, ...], runs: int) -> list[Case]:
+        return [(op, name, batch, runs) for name in names for batch in batches]
+
+    both = (options.batch, 1)
+    groups = [(kind, group) for kind in ("unrolled", "unrolled_all") for group in (2, 3, 4)]
+    cases = [
+        *each("nand", ("openfhe_1_6/STD128", "W128_P64"), both, 10),
+        *each("nand", tuple(f"W128_P64 {kind} {group}" for kind, group in groups), both, 10),
+        *each("nand_lmkcdey", ("openfhe_1_6/STD128_LMKCDEY",), both, 5),
+        *each("nand_ap", ("openfhe_1_6/STD128_AP",), both, 5),
+        *each("evalfunc", ("openfhe_1_6/LARGE_PRECISION",), (16, 1), 2),
+        *each("evalsign", ("W128_P40_LOGQ_25", "openfhe_1_6/STD128_LOGQ_25"), (8, 1), 1),
+        *each("keygen", ("openfhe_1_6/STD128",), (1,), 1),
     ]
-    for op, name, batch, peer_runs, make in cases:
+    for op, name, batch, peer_runs in cases:
         if options.only and options.only not in f"{op} {name}":
             continue
-        measure = make()
-        measure()  # caches warm on both sides: the rounds that follow measure a working server
-        ours, theirs = [], []
-        for _ in range(options.rounds):
-            theirs.append(peer.seconds(json.dumps({"op": op, "runs": peer_runs})))
-            repeats = peer_runs if batch == 1 else 1
-            ours.append(statistics.mean(measure() for _ in range(repeats)))
+        measure = MEASURED[op](name, batch)
+        repeats = peer_runs if batch == 1 else 1
+        ours, theirs = in_turn(
+            options.rounds,
+            lambda: statistics.mean(measure() for _ in range(repeats)),  # noqa: B023
+            lambda: peer.seconds(op, peer_runs),  # noqa: B023
+        )
         versus = against("openfhe", peer.about["version"], ours, theirs)
         under = parameters_of(name)
         fails = under.sign_failure_log2(1 << 17) if op == "evalsign" else None

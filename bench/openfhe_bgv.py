@@ -13,7 +13,7 @@ import argparse
 import json
 from pathlib import Path
 
-from common.processes import Process
+from common.processes import Process, in_turn
 from common.records import against, append, in_words, stamped
 
 HERE = Path(__file__).resolve().parent
@@ -47,30 +47,17 @@ def main() -> int:
             worker = HERE / "peers" / "openfhe_bgv_worker.py"
             peer = Process([options.peer_python, str(worker), json.dumps(shape)])
             for op in ("mult_relin", "rotate"):
-
-                def measure_peer(
-                    op: str = op, peer: Process = peer, runs: int = peer_runs
-                ) -> float:
-                    return peer.seconds(json.dumps({"op": op, "runs": runs}))
-
-                def measure(op: str = op, ours: Process = ours, runs: int = our_runs) -> float:
-                    return ours.seconds(f"{op} {runs}")
-
-                measure_peer()  # caches warm on both sides
-                measure()
-                pairs = [(measure_peer(), measure()) for _ in range(options.rounds)]
-                versus = against(
-                    "openfhe",
-                    peer.about["version"],
-                    [own for _, own in pairs],
-                    [theirs for theirs, _ in pairs],
+                values, theirs = in_turn(
+                    options.rounds,
+                    lambda op=op: ours.answer(f"{op} {our_runs}"),  # type: ignore[misc]  # noqa: B023
+                    lambda op=op: peer.seconds(op, peer_runs),  # type: ignore[misc]  # noqa: B023
                 )
                 line = stamped(
-                    *("bgv", op, "bgv", ours.about["params"], [own for _, own in pairs]),
+                    *("bgv", op, "bgv", ours.about["params"], values),
                     transfers="excluded",
                     peer_scaling=scaling,
                     security_bits=round(ours.about["security_bits"], 1),
-                    **versus,
+                    **against("openfhe", peer.about["version"], values, theirs),
                 )
                 print(f"{op:10s} depth {depth:2d}, {scaling}: {in_words(line)}", flush=True)
                 append(options.record, line)

@@ -97,9 +97,9 @@ def main() -> int:
         shape = ["--depth", str(depth), "--scale-bits", str(scale_bits), "--dnum", str(DNUM)]
         command = [str(options.benches / "bench_ckks"), "--quick", *shape]
         for op in operations:
-            request = json.dumps({"op": op, "runs": OPERATIONS[op]})
-            peer.seconds(request)  # caches warm
-            rounds = [(peer.seconds(request), measure(command, op)) for _ in range(options.rounds)]
+            runs = OPERATIONS[op]
+            peer.seconds(op, runs)  # caches warm
+            rounds = [(peer.seconds(op, runs), measure(command, op)) for _ in range(options.rounds)]
             theirs, ours = [pair[0] for pair in rounds], [pair[1] for pair in rounds]
             keep(compared(peer, theirs, ours, peer_scale_bits=scale_bits, **note))
         peer.end()
@@ -110,8 +110,7 @@ def main() -> int:
         command = [str(options.benches / "bench_ckks_bootstrap"), "--quick", *shape]
         peer = peer_of(options.peer_python, "bootstrap", depth, *PEER_BOOTSTRAP)
         assert peer.about["levels"] == depth, peer.about
-        request = json.dumps({"op": "bootstrap", "runs": 1})
-        theirs = [peer.seconds(request) for _ in range(options.bootstraps)]
+        theirs = [peer.seconds("bootstrap", 1) for _ in range(options.bootstraps)]
         peer.end()
         ours = [measure(command, "bootstrap") for _ in range(options.bootstraps)]
         lines = printed([*command, "--only", "bootstrap_bits"])

@@ -2,9 +2,9 @@
 
     .venv/bin/python bench/pages.py [PAGE …]      all, if none is named
 
-Pages are named as below docs. Each module makes the lines of one page, from the last record of each
-thing in bench/results. What has no records is left out, and the page says so. Those of the
-accelerator are made by rtl/synth/page.py and rtl/proof/page.py.
+Pages are named as below docs. Each module makes the parts of one page, from the last record of each
+thing in bench/results; the page has the words around them. What has no records is left out, and the
+part says so. Those of the accelerator are made by rtl/synth/page.py and rtl/proof/page.py.
 """
 
 import sys
@@ -32,7 +32,8 @@ PAGES = {
 
 def main() -> int:
     for name in sys.argv[1:] or PAGES:
-        write_measured(DOCS / name, SCRIPT, PAGES[name](DOCS / "plots"))
+        for part, lines in PAGES[name](DOCS / "plots").items():
+            write_measured(DOCS / name, f"{SCRIPT} {part}", lines)
     return 0
 
 

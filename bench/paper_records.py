@@ -140,8 +140,8 @@ class Section:
         self.rows: list[list[str]] = []
         self.missing: Missing = []
 
-    def lines(self, head: list[str], title: str, *text: str) -> list[str]:
-        return [title, "", *text, "", *table(head, self.rows), *without_records(self.missing)]
+    def lines(self, head: list[str]) -> list[str]:
+        return [*table(head, self.rows), *without_records(self.missing)]
 
 
 def command_of(op: str, params: str) -> str:

@@ -6,7 +6,6 @@ from common.plots import curves, plt, save
 from common.records import Record, pick, rate
 from common.tables import table
 from paper_figures import (
-    BATCH,
     VELOFHE_TABLE_2,
     VELOFHE_TABLE_3,
     VELOFHE_TABLE_3_OTHERS,
@@ -41,18 +40,18 @@ OWN = (
 """Whorl's rows of Table 6."""
 
 
-def measured(plots: Path) -> list[str]:
-    """The part of the page that is made of records; its plots go to a folder."""
+def measured(plots: Path) -> dict[str, list[str]]:
+    """The parts of the page that are made of records; their plots go to a folder."""
     measured = Measured.load()
-    return [
-        *table_2(),
-        *figure_5(measured, plots),
-        *table_3(measured),
-        *figure_6(measured),
-        *table_4(measured),
-        *table_5(measured),
-        *table_6(measured),
-    ]
+    return {
+        "table_2": table_2(),
+        "figure_5": figure_5(measured, plots),
+        "table_3": table_3(measured),
+        "figure_6": figure_6(measured),
+        "table_4": table_4(measured),
+        "table_5": table_5(measured),
+        "table_6": table_6(measured),
+    }
 
 
 def table_2() -> list[str]:
@@ -75,16 +74,7 @@ def table_2() -> list[str]:
         )
     head = ["set", "n, q, N", "log2 Q (+ log2 P)", "B_g", "B_ks, Q_ks", "in Whorl: TFHE, FHEW"]
     head += ["bits: LWE, ring", "a gate of TFHE fails", "of FHEW"]
-    return [
-        "## What the sets are (Table 2)",
-        "",
-        "The paper says that all sets have 128 bits of security. *Bits* and failures are Whorl's "
-        "estimates, of ternary keys and by each set's own transform; the ring key of MR-I and "
-        "MR-II is one modulo PQ. The base of AP's exponents is not stated; Whorl has 32, and 64 "
-        "with GD-II.",
-        "",
-        *table(head, rows),
-    ]
+    return table(head, rows)
 
 
 def words(log_n: int) -> str:
@@ -135,18 +125,7 @@ def figure_5(measured: Measured, plots: Path) -> list[str]:
     save(figure, plots / "paper-velofhe-figure-5.svg")
     head = ["N", "threads a transform", "one alone, µs", "in the largest batch, µs"]
     head += ["batch within 10 % of the best", "record"]
-    return part.lines(
-        head,
-        "## How batches change transforms (Figure 5)",
-        "The paper varies the threads of a block and normalises each batch to its slowest choice: "
-        "1,024 threads are best for small batches, and 128 to 512 beyond 2^9 or 2^10 transforms. "
-        "It prints no values. Whorl has 16 values of 64 bits in the registers of a thread, for "
-        "every batch, and so one number of threads for each N; other splits lost when the kernels "
-        "were tuned ([Transforms](../performance/transforms.md)). The plot shows what batches do. "
-        "Crosses are the paper's Table 3.",
-        "",
-        "![NTTs over batch sizes](../plots/paper-velofhe-figure-5.svg)",
-    )
+    return part.lines(head)
 
 
 def table_3(measured: Measured) -> list[str]:
@@ -163,13 +142,7 @@ def table_3(measured: Measured) -> list[str]:
         row.append(f"{others[0]}: {others[1]:g}, {others[2]:g}" if others else "")
         part.rows.append([*row, source(*found) or NOT_MEASURED])
     head = ["N", "batch", "NTT", "Whorl", "", "INTT", "Whorl", "", "others: NTT, INTT", "record"]
-    return part.lines(
-        head,
-        "## How long transforms take (Table 3)",
-        "Microseconds a transform of 64-bit words. The data is on the device, and calls are queued "
-        "one behind the other. The paper used an A100, for its own transforms and for those of "
-        f"others; Whorl ran on one {CHIP}, with primes of 60 bits.",
-    )
+    return part.lines(head)
 
 
 def figure_6(measured: Measured) -> list[str]:
@@ -192,15 +165,7 @@ def figure_6(measured: Measured) -> list[str]:
             ]
         )
     head = ["N", "batch", "NTTs a second", "TB/s, one read and one write", "T butterflies a second"]
-    return part.lines(
-        [*head, "record"],
-        "## What transforms use of the chip (Figure 6)",
-        "The paper draws three stages of its kernel, without values: constants in shared memory "
-        "save 5 %, a layout without bank conflicts 20 to 30 %, and one kernel in place of two "
-        "about half. Whorl's kernels for these N are one kernel, with padded rows that tests find "
-        "free of bank conflicts; twiddles are read through the caches. What "
-        f"that uses of one {CHIP}, with 61-bit primes:",
-    )
+    return part.lines([*head, "record"])
 
 
 def table_4(measured: Measured) -> list[str]:
@@ -231,13 +196,7 @@ def table_4(measured: Measured) -> list[str]:
     head = ["set", "scheme", "in Whorl", "CPU, ms", "A100, 1/s", "RTX 4090, 1/s"]
     head += [f"Whorl, one {CHIP}, 1/s", "÷ A100", "÷ RTX 4090", f"two {CHIP}s, 1/s"]
     head += ["one alone, ms", "bits: LWE, ring", "record"]
-    return part.lines(
-        head,
-        "## How many gates a second there are (Table 4)",
-        f"Gates with ternary keys, in a batch of {BATCH:,}, transfers included. FHEW is AP, TFHE "
-        "is GINX. The paper's CPU is a Xeon W7-2495X with 48 threads and OpenFHE; those of MR are "
-        "another paper's.",
-    )
+    return part.lines(head)
 
 
 def table_5(measured: Measured) -> list[str]:
@@ -261,16 +220,7 @@ def table_5(measured: Measured) -> list[str]:
                 ]
             )
     head = ["", "set", "Xiao et al.", "VeloFHE", f"Whorl, one {CHIP}", "÷ VeloFHE"]
-    return [
-        "## How long functions take (Table 5)",
-        "",
-        f"Milliseconds a ciphertext in a batch of {BATCH:,}, transfers included; both papers' on "
-        "an RTX 4090. Sets with *binary* behind the name have binary LWE keys and are otherwise "
-        "the same.",
-        "",
-        *table([*head, "bits: LWE, ring", "record"], part.rows),
-        *without_records(part.missing),
-    ]
+    return part.lines([*head, "bits: LWE, ring", "record"])
 
 
 def table_6(measured: Measured) -> list[str]:
@@ -304,14 +254,4 @@ def table_6(measured: Measured) -> list[str]:
             ]
         )
     head = ["", "N, bits of security", "ms", "a second", "on", "record"]
-    return [
-        "## How other platforms compare (Table 6)",
-        "",
-        "All rows but Whorl's are the paper's, which took most of them from others. Times of GPUs "
-        "are those of a batch over its size; those of CPUs, FPGAs and ASICs are latencies. Rows "
-        "with 80 or 110 bits have smaller parameters than Whorl's, and Whorl has no such sets. A "
-        "table of 4 bits does more than a gate.",
-        "",
-        *table(head, rows),
-        *without_records(missing),
-    ]
+    return [*table(head, rows), *without_records(missing)]

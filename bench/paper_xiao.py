@@ -38,17 +38,17 @@ AT = (1, 128, 1024)
 """EvalFuncs in a call of which Figure 5's table has a column."""
 
 
-def measured(plots: Path) -> list[str]:
-    """The part of the page that is made of records; its plots go to a folder."""
+def measured(plots: Path) -> dict[str, list[str]]:
+    """The parts of the page that are made of records; their plots go to a folder."""
     measured = Measured.load()
-    return [
-        *table_3(measured),
-        *table_4(measured),
-        *table_5(measured),
-        *figure_4(measured, plots),
-        *figure_5(measured, plots),
-        *table_9(measured),
-    ]
+    return {
+        "table_3": table_3(measured),
+        "table_4": table_4(measured),
+        "table_5": table_5(measured),
+        "figure_4": figure_4(measured, plots),
+        "figure_5": figure_5(measured, plots),
+        "table_9": table_9(measured),
+    }
 
 
 def log2_erfc(x: float) -> float:
@@ -89,14 +89,7 @@ def table_3(measured: Measured) -> list[str]:
         )
     head = ["set", "in Whorl", "n, q, N, log2 Q, B_g", "β, paper", "β by Whorl's formulas"]
     head += ["β measured", "FP, paper", "FP of that β", "a gate fails", "bits: LWE, ring", "record"]
-    return part.lines(
-        head,
-        "## How often gates fail (Table 3)",
-        "β is the standard deviation of a bootstrapped ciphertext's error, modulo q. The paper's "
-        "is of 16,384 bootstraps. *FP* is its formula, 1 - erf((q/8)/(2β)). *A gate fails* counts "
-        "also the rounding from q to 2N and the largest error that a key can have. *Bits* are "
-        "Whorl's estimates; the paper does not state any.",
-    )
+    return part.lines(head)
 
 
 def table_4(measured: Measured) -> list[str]:
@@ -128,16 +121,15 @@ def table_4(measured: Measured) -> list[str]:
     head += ["β by Whorl's formulas: FFT, NTT", "β measured, FFT", "FP, paper"]
     head += ["FP of that β, FFT", "record"]
     large = parameters("xiao/HOMSIGN_25").security
-    return part.lines(
-        head,
-        "## How often functions fail (Table 4)",
+    text = (
         "All have n = 1305, N = 2048, log2 Q = 54, log2 Q_ks = 35 and B_ks = 32. β is modulo "
         "q = 4096, for EvalFunc modulo 2048, and the paper's is of FFTs. *FP* is the paper's "
         "formula, 1 - erf((q/p)/(4β)), with p = q/256. The sets for signs take the NTT in Whorl: "
         "their ciphertexts are modulo 2^16 to 2^29, where the rounding of doubles is larger than "
         f"here. By Whorl's estimate the LWE key has {large.lwe_bits:.0f} bits of security, the "
-        f"ring key {large.ring_bits:.0f}.",
+        f"ring key {large.ring_bits:.0f}."
     )
+    return [text, "", *part.lines(head)]
 
 
 def noise_of(row: LargeSet) -> dict[str, str]:
@@ -178,14 +170,7 @@ def table_5(measured: Measured) -> list[str]:
     head = ["", "set", "1 thread", "64 threads", "1 GPU", "8 GPUs", f"Whorl, one {CHIP}"]
     head += ["÷ 1 GPU", "÷ 8 GPUs", f"Whorl, two {CHIP}s", f"one alone, one {CHIP}"]
     head += ["bits: LWE, ring", "record"]
-    return part.lines(
-        head,
-        "## How long bootstraps take (Table 5)",
-        f"Milliseconds a ciphertext in a batch of {BATCH:,}, transfers included. The paper's GPUs "
-        f"are RTX 4090s, its CPU a Threadripper 3970X with 64 threads. *÷* says how many times as "
-        f"fast as the paper's GPUs one {CHIP} is. *One alone* is the time of a call with one "
-        "ciphertext, which the paper does not have.",
-    )
+    return part.lines(head)
 
 
 def ratio(theirs: float, ours: Record | None) -> str:
@@ -236,15 +221,7 @@ def figure_4(measured: Measured, plots: Path) -> list[str]:
     axis.grid(True, alpha=0.3)
     save(figure, plots / "paper-xiao-figure-4.svg")
     head = ["", "set", "paper, 8 GPUs", f"Whorl, two {CHIP}s", "record"]
-    return part.lines(
-        head,
-        "## What more GPUs gain (Figure 4)",
-        "How many times as fast as one GPU several are, in a batch of "
-        f"{BATCH:,} with transfers. The paper draws 1 to 8 GPUs; its values for 8 are the "
-        "quotients of Table 5. Whorl was measured on one and on two of one host, in one run.",
-        "",
-        "![How many times as fast several GPUs are](../plots/paper-xiao-figure-4.svg)",
-    )
+    return part.lines(head)
 
 
 def figure_5(measured: Measured, plots: Path) -> list[str]:
@@ -269,21 +246,7 @@ def figure_5(measured: Measured, plots: Path) -> list[str]:
     save(figure, plots / "paper-xiao-figure-5.svg")
     head = ["gadget", "way", *(f"{batch:,} in a call, ms" for batch in AT), "record"]
     missing: Missing = [] if ways else [("EvalFunc over batches", "bench_gpu --only ways")]
-    return [
-        "## Which way of spreading is faster (Figure 5)",
-        "",
-        "EvalFunc with n = 1305, N = 2048 and log2 Q = 54 at three bases of the gadget, transfers "
-        "included. The paper's *single-block* is `single` here: one ciphertext in a thread block. "
-        "Its *multi-blocks* spread one ciphertext over as many blocks as there are digits, and "
-        "meet in device memory; `cluster` spreads one over four or eight blocks, which meet in "
-        "shared memory. `shared` would put several ciphertexts in a block, and has no room at this "
-        "N, so it is the same as `single`. `automatic` is what runs if nothing is asked for.",
-        "",
-        "![EvalFunc over batch sizes](../plots/paper-xiao-figure-5.svg)",
-        "",
-        *table(head, rows),
-        *without_records(missing),
-    ]
+    return [*table(head, rows), *without_records(missing)]
 
 
 def source_of_ways(found: list[Record | None]) -> str:
@@ -309,14 +272,6 @@ def table_9(measured: Measured) -> list[str]:
             ]
         )
     return [
-        "## How long the decision tree takes (Table 9)",
-        "",
-        "Milliseconds a flower of the Iris data set, at the server. The first three rows are of 16 "
-        "threads of a CPU. Their trees have about 10 tests, with features of 11 bits in the "
-        "paper's; [Whorl's](../../apps/tree/README.md) has 6, with features of 6 bits, which lose "
-        "nothing of the data. Whorl's figures are from ciphertexts in the host's memory to those "
-        "of the answer there.",
-        "",
         *table(["", "one flower", "a flower of a batch", "record"], rows),
         *without_records(missing),
     ]

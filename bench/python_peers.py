@@ -36,7 +36,7 @@ import sys
 from pathlib import Path
 
 from ckks_records import PYTHON_PEERS
-from common.processes import Process
+from common.processes import Process, in_turn
 from common.records import Record, against, append, in_words, stamped
 
 HERE = Path(__file__).resolve().parent
@@ -67,15 +67,10 @@ def worker(name: str, python: str) -> Process:
 
 def compared(name: str, op: str, peer: Process, whorl: Process, rounds: int) -> Record:
     """Seconds of both, in turn."""
-
-    def measure(side: Process, runs: int) -> float:
-        return side.seconds(json.dumps({"op": op, "runs": runs}))
-
     runs = OPERATIONS[op]
-    measure(peer, 1)  # caches warm on both sides
-    measure(whorl, 1)
-    pairs = [(measure(peer, runs), measure(whorl, MORE * runs)) for _ in range(rounds)]
-    theirs, ours = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    ours, theirs = in_turn(
+        rounds, lambda: whorl.seconds(op, MORE * runs), lambda: peer.seconds(op, runs)
+    )
     return stamped(
         *("python_peers", op, "ckks", whorl.about["params"], ours),
         transfers="excluded",

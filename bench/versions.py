@@ -17,7 +17,6 @@ import json
 import os
 import re
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -25,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from common.processes import Process
 from common.records import append, stamped
 
 Calls = dict[str, Callable[[], object]]
@@ -166,7 +166,7 @@ def batch_of(params: str, op: str) -> int:
 def serve(device: str, literals: Literals) -> None:
     """Prepares all operations, says which, and answers "INDEX TIMES" with seconds of one call.
 
-    Without `literals` it chooses parameters of BGV and CKKS, and says them first.
+    Without `literals` it chooses parameters of BGV and CKKS; it says them, too.
     """
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what else is printed is no answer
@@ -177,7 +177,6 @@ def serve(device: str, literals: Literals) -> None:
     if not literals:
         chosen: dict[str, Any] = {"bgv": bgv.parameters(5, 786433), "ckks": ckks.parameters(12)}
         literals = {name: parameters.literal() for name, parameters in chosen.items()}
-    print(json.dumps(literals), file=out, flush=True)
     kinds = (binfhe.EncryptedArray, bgv.EncryptedArray, ckks.EncryptedArray)
     for scheme in (of_binfhe, of_bgv, of_ckks):
         for params, calls in scheme(device, literals):
@@ -187,7 +186,8 @@ def serve(device: str, literals: Literals) -> None:
                 server = result._server if isinstance(result, kinds) else None
                 waits.append(server.synchronise if server is not None else lambda: None)
                 prepared.append((params, op, call))
-    print(json.dumps([(params, op) for params, op, _ in prepared]), file=out, flush=True)
+    ops = [(params, op) for params, op, _ in prepared]
+    print(json.dumps({"literals": literals, "ops": ops}), file=out, flush=True)
     for line in sys.stdin:
         index, times = map(int, line.split())
         call, wait = prepared[index][2], waits[index]
@@ -196,34 +196,14 @@ def serve(device: str, literals: Literals) -> None:
             call()
         wait()
         seconds = (time.perf_counter() - start) / times
-        print(json.dumps(seconds), file=out, flush=True)
+        print(json.dumps({"seconds": seconds}), file=out, flush=True)
 
 
-class Build:
+def build(folder: str, device: str, literals: Literals) -> Process:
     """A process with one of the builds."""
-
-    def __init__(self, folder: str, device: str, literals: Literals) -> None:
-        path = os.pathsep.join([folder, os.environ.get("PYTHONPATH", "")])
-        self._process = subprocess.Popen(
-            [sys.executable, __file__, "--device", device, "--serve", json.dumps(literals)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "PYTHONPATH": path},
-        )
-        self.literals = self.read()
-
-    def read(self) -> Any:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line:
-            raise SystemExit("a build ended without an answer; its error stands above")
-        return json.loads(line)
-
-    def seconds(self, index: int, times: int) -> float:
-        assert self._process.stdin is not None
-        print(index, times, file=self._process.stdin, flush=True)
-        return float(self.read())
+    path = os.pathsep.join([folder, os.environ.get("PYTHONPATH", "")])
+    command = [sys.executable, __file__, "--device", device, "--serve", json.dumps(literals)]
+    return Process(command, PYTHONPATH=path)
 
 
 def main() -> None:
@@ -243,22 +223,22 @@ def main() -> None:
     if len(options.builds) != 2:
         parser.error("two builds are compared")
     # OLD chooses parameters for both.
-    before = Build(options.builds[0], options.device, {})
-    builds = [before, Build(options.builds[1], options.device, before.literals)]
-    ops = builds[0].read()
-    if builds[1].read() != ops:
+    before = build(options.builds[0], options.device, {})
+    builds = [before, build(options.builds[1], options.device, before.about["literals"])]
+    ops = before.about["ops"]
+    if builds[1].about["ops"] != ops:
         raise SystemExit("the two builds offer other operations")
     worst = 1e9
     for index, (params, op) in enumerate(ops):
         if not re.search(options.only, f"{params} {op}"):
             continue
-        once = min(build.seconds(index, 1) for build in builds)
+        once = min(each.answer(f"{index} 1") for each in builds)
         times = max(1, round(LEAST_SECONDS / once))
         old: list[float] = []
         new: list[float] = []
         for round_ in range(options.rounds):
             for which in (0, 1) if round_ % 2 == 0 else (1, 0):
-                (old, new)[which].append(builds[which].seconds(index, times))
+                (old, new)[which].append(builds[which].answer(f"{index} {times}"))
         ratios = [a / b for a, b in zip(old, new, strict=True)]
         ratio = statistics.median(ratios)
         worst = min(worst, ratio)

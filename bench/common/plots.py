@@ -32,11 +32,10 @@ def legend_beside(axis: Any, size: int = 8) -> None:
         axis.legend(frameon=False, fontsize=size, loc="center left", bbox_to_anchor=(1, 0.5))
 
 
-def save(figure: Any, to: Path, drawn: bool = True) -> bool:
-    """Writes what was drawn; returns whether it was."""
+def save(figure: Any, to: Path, drawn: bool = True) -> None:
+    """Writes what was drawn."""
     if figure.get_layout_engine() is None:
         figure.tight_layout()
     if drawn:
         figure.savefig(to, metadata={"Date": None})
     plt.close(figure)
-    return drawn

@@ -1,7 +1,9 @@
 """Programs that are measured in processes of their own."""
 
 import json
+import os
 import subprocess
+from collections.abc import Callable
 from typing import Any
 
 from common.records import Record
@@ -16,10 +18,14 @@ def printed(command: list[str]) -> list[Record]:
 class Process:
     """A program that says who it is and then answers a line with a line, in JSON."""
 
-    def __init__(self, command: list[str]) -> None:
+    def __init__(self, command: list[str], **variables: str) -> None:
         self._command = " ".join(command)
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **variables},
         )
         self.about = self._read()
 
@@ -31,8 +37,12 @@ class Process:
         answer: dict[str, Any] = json.loads(line)
         return answer
 
-    def seconds(self, request: str) -> float:
-        """The CPU seconds that it answers."""
+    def seconds(self, op: str, runs: int) -> float:
+        """Of a call, as bench/peers/answers.py says them: CPU time."""
+        return self.answer(json.dumps({"op": op, "runs": runs}))
+
+    def answer(self, request: str) -> float:
+        """The seconds that it answers."""
         assert self._process.stdin is not None
         self._process.stdin.write(request + "\n")
         self._process.stdin.flush()
@@ -43,3 +53,12 @@ class Process:
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait()
+
+
+def in_turn(
+    rounds: int, ours: Callable[[], float], theirs: Callable[[], float]
+) -> tuple[list[float], list[float]]:
+    """Seconds of both sides, right after one another in each round, once their caches are warm."""
+    theirs(), ours()
+    pairs = [(theirs(), ours()) for _ in range(rounds)]
+    return [own for _, own in pairs], [peers for peers, _ in pairs]

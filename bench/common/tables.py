@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+NOT_MEASURED = ["*Not measured yet: there are no records.*", ""]
+
 
 def in_words(ms: float | None) -> str:
     """Milliseconds, or any figure of three digits; nothing where it is not known."""
@@ -37,4 +39,4 @@ def write_measured(page: Path, script: str, lines: list[str]) -> None:
     begin, end = f"<!-- measured: {script} -->", "<!-- end of measured -->"
     before, rest = page.read_text(encoding="utf-8").split(begin)
     text = "\n".join([begin, "", *lines]).rstrip() + "\n\n"
-    page.write_text(before + text + end + rest.split(end)[1], encoding="utf-8")
+    page.write_text(before + text + end + rest.partition(end)[2], encoding="utf-8")

@@ -3,7 +3,6 @@
 // that each check throws.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "whorl/common.h"
+#include "whorl/ring_costs.h"
+#include "whorl/ring_keys.h"
 #include "whorl/session.h"
 
 namespace whorl {
@@ -32,24 +34,50 @@ class RingArray {
   std::shared_ptr<const lattice::rlwe::Array> residues_;
 };
 
-template <class Parameters>
-struct RingServerState;
-
-/// The base class of the schemes' servers.
-template <class Parameters>
+/// The base class of the schemes' servers. A scheme's library knows its `State`, which users do
+/// not.
+template <class Parameters, class State>
 class RingServer {
  public:
+  /// Opens a session of its own.
+  explicit RingServer(const RingEvaluationKeys<Parameters>& keys,
+                      const SessionOptions& options = {})
+      : RingServer(keys, Session(options)) {}
+  RingServer(const RingEvaluationKeys<Parameters>& keys, const Session& session);
+  explicit RingServer(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+
   const Parameters& parameters() const;
   const KeyId& key_id() const;
   const std::string& device() const;  ///< "cuda:0 (NVIDIA H200)"; several joined by ", "
   const std::vector<std::string>& devices() const;   ///< the name of each device
   unsigned threads() const;                          ///< host threads of the first device
   std::vector<FailedDevice> failed_devices() const;  ///< the oldest failure first
+  std::size_t key_bytes() const;                     ///< bytes that keys take on the devices now
+
+  const State& state() const { return *state_; }
+
+ private:
+  std::shared_ptr<const State> state_;
+};
+
+/// The base class of the schemes' dry runs. A dry run is a server without keys and residues, which
+/// says what a circuit needs before there is a key. Its arrays have the public facts and the sizes
+/// that they would have; operations and circuits give the same facts and throw the same errors as
+/// those of a Server that has all keys. It uses no device, and download() throws DeviceError.
+/// Several threads may call it.
+template <class Server, class KeyRequest>
+class RingDryRun {
+ public:
+  const Server& server() const { return server_; }
+  /// The keys that operations have asked for. Rotations are as near to 0 as can be, from -N/4 + 1
+  /// to N/4.
+  KeyRequest asked() const;
+  /// What operations have cost so far, with all keys that they have asked for.
+  RingCosts costs() const;
 
  protected:
-  explicit RingServer(std::shared_ptr<const RingServerState<Parameters>> state)
-      : state_(std::move(state)) {}
-  std::shared_ptr<const RingServerState<Parameters>> state_;
+  explicit RingDryRun(Server server) : server_(std::move(server)) {}
+  Server server_;
 };
 
 }  // namespace whorl

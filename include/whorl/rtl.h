@@ -1,7 +1,6 @@
 // The FPGA accelerator (rtl/) before it is built: cycles of its runs, counted by its model.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>

@@ -61,4 +61,17 @@ class KeyHolder {
   SecretKey key_;
 };
 
+/// The base class of the clients of schemes over RNS rings, of whose `State` users know nothing.
+template <class Parameters, class State>
+class RingClient : public KeyHolder<Parameters, RingSecretKey<Parameters>> {
+ public:
+  /// Generates a key. (OpenFHE: KeyGen; Lattigo: KeyGenerator.GenSecretKeyNew.)
+  explicit RingClient(const Parameters& parameters)
+      : RingClient(RingSecretKey<Parameters>::generate(parameters)) {}
+  explicit RingClient(RingSecretKey<Parameters> key);
+
+ protected:
+  std::shared_ptr<const State> state_;
+};
+
 }  // namespace whorl

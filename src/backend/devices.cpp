@@ -102,7 +102,8 @@ std::string best(const std::vector<DeviceKind>& kinds) {
 void register_devices(DeviceKind kind) {
   const std::scoped_lock lock(registry().mutex);
   std::vector<DeviceKind>& all = registry().kinds;
-  // In its place: which kind is the last to have a best device stays as it was.
+  // It takes the place of the old one: which kind is the last to have a best device stays as it
+  // was.
   const auto same = std::ranges::find(all, kind.prefix, &DeviceKind::prefix);
   if (same == all.end())
     all.push_back(std::move(kind));

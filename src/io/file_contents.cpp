@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <span>
 #include <string>
 #include <utility>
 

@@ -16,13 +16,13 @@ Digest digest_of_words(const std::vector<std::uint64_t>& words);
 template <class... Parts>
 Digest digest_of(const Parts&... parts) {
   std::vector<std::uint64_t> words;
-  const auto put = [&](const auto& part) {
+  const auto append = [&](const auto& part) {
     if constexpr (std::ranges::range<decltype(part)>)
       words.insert(words.end(), part.begin(), part.end());
     else
       words.push_back(static_cast<std::uint64_t>(part));
   };
-  (put(parts), ...);
+  (append(parts), ...);
   return digest_of_words(words);
 }
 

@@ -1,6 +1,5 @@
 #include "math/inner_product.h"
 
-#include <cstddef>
 #include <string>
 #include <type_traits>
 

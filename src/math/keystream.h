@@ -19,7 +19,7 @@ struct KeystreamRows {
 /// Writes row r to out + r * stride. The keystream is Bernstein's original ChaCha20 ("ChaCha, a
 /// variant of Salsa20", 2008): 256-bit key, 64-bit nonce and 64-bit block counter, little endian.
 ///
-/// For public values only: neither the key nor the output is wiped, from registers nor memory.
+/// Serves public values only: neither the key nor the output is wiped, from registers nor memory.
 void keystream_rows(const std::array<uint8_t, 32>& key, const KeystreamRows& rows, size_t stride,
                     uint8_t* out);
 

@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstddef>
 #include <string>
-#include <vector>
 
 #include "math/text.h"
 #include "whorl/error.h"

@@ -1,6 +1,5 @@
 #include "run/fleet.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "run/threads.h"

@@ -1,7 +1,6 @@
 #include "run/keys.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 #include "whorl/error.h"

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from whorl import binfhe
+
 APPS = Path(__file__).resolve().parents[2] / "apps"
 sys.path.insert(0, str(APPS))
 
@@ -33,6 +35,21 @@ def numbers_of(name: str, work: Path, *arguments: str) -> tuple[dict[str, Any], 
     done = run_application(name, *arguments, "--workdir", work, "--json", numbers)
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(numbers.read_text()), done.stdout
+
+
+def check_refused(name: str, *each: tuple[str | Path, ...]) -> None:
+    """Arguments that an application has not."""
+    for arguments in each:
+        done = run_application(name, *arguments)
+        assert done.returncode == 2 and "error" in done.stderr, arguments
+
+
+def with_few_coefficients(name: str, /, n: int = 16, **changes: Any) -> binfhe.Parameters:
+    """A named set of FHEW/TFHE with so short a key that a rotation takes a moment."""
+    literal: Any = dict(binfhe.parameters(name, allow_insecure=True).literal())
+    [(_, log_base, digits)] = literal["gadget"]
+    few = {"n": n, "gadget": [(n, log_base, digits)], **changes}
+    return binfhe.parameters({**literal, **few}, allow_insecure=True)
 
 
 def run_server(name: str, folder: Path) -> subprocess.CompletedProcess[str]:

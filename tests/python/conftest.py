@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import hypothesis
 import numpy as np
@@ -21,7 +22,12 @@ from support import LARGE, ROOT, BgvKit, CkksKit, Kit, make_bgv_kit, make_ckks_k
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 hypothesis.settings.register_profile(
-    "whorl", deadline=None, max_examples=30, print_blob=True, derandomize=False
+    "whorl",
+    deadline=None,
+    max_examples=30,
+    print_blob=True,
+    derandomize=False,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],  # a busy machine is slow
 )
 hypothesis.settings.load_profile("whorl")
 
@@ -74,6 +80,12 @@ def any_ckks(request: pytest.FixtureRequest) -> CkksKit:
         "narrow": lambda: make_ckks_kit(),
         "wide": lambda: make_ckks_kit(scale_bits=50, word_bits=64),
     }[request.param]()
+
+
+@pytest.fixture(scope="session", params=["kit", "toy_bgv", "toy_ckks"])
+def each_kit(request: pytest.FixtureRequest) -> Any:
+    """A kit of each scheme."""
+    return request.getfixturevalue(request.param)
 
 
 @pytest.fixture

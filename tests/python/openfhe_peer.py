@@ -4,6 +4,7 @@ In this order: the interpreter that WHORL_PEER_PYTHON names; a CPython 3.10 (on 
 that has the wheel; an environment below build/ that is made of one, once, and gets it from pip.
 """
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -78,4 +79,7 @@ def find() -> Found:
             return Found(python)
     if not candidates:
         return Found(why_absent="no CPython 3.10 on PATH or in pyenv; WHORL_PEER_PYTHON names one")
-    return make(candidates[0])
+    MADE.parent.mkdir(exist_ok=True)
+    with (MADE.parent / "openfhe.lock").open("w") as lock:  # tests run in several processes
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return make(candidates[0])

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import pytest
 import whorl
 from whorl import bgv, ckks
-from whorl.binfhe import Client, EvaluationKeys, Parameters, Server, parameters
+from whorl.binfhe import Client, EvaluationKeys, Lut, Parameters, Server, parameters
 
 T = TypeVar("T")
 
@@ -197,34 +197,45 @@ def check_bad_files(
         load(folder / "absent.whorl")
 
 
+def environment(**more: str) -> dict[str, str]:
+    """Of a process whose PYTHONPATH finds this very package."""
+    return {**os.environ, "PYTHONPATH": str(Path(whorl.__file__).parent.parent), **more}
+
+
 def run_python(code: str, *args: str, **kwargs: object) -> subprocess.CompletedProcess[str]:
-    """Runs code in a process of its own; PYTHONPATH finds this very package."""
-    package = str(Path(whorl.__file__).parent.parent)
-    environment = {**os.environ, "PYTHONPATH": package}
+    """Runs code in a process of its own."""
+    return run(sys.executable, "-c", code, *args, **kwargs)
+
+
+def run(*command: str, **kwargs: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", code, *args],
+        command,
         capture_output=True,
         text=True,
         timeout=300,
-        env=environment,
-        **kwargs,  # type: ignore[arg-type]
+        env=environment(),
+        **kwargs,  # type: ignore[call-overload, no-any-return]
     )
 
 
-RING_PASSPHRASE = "correct horse"
+PASSPHRASE = "correct horse"
 
 
-def save_ring_files(
-    kit: Any, values: Any, work: Callable[[Any], Any], folder: Path
-) -> dict[str, Path]:
-    """A file of each type that schemes over RNS rings have; results are work(fresh)."""
-    names = ("parameters", "keys", "ciphertexts", "results", "public", "secret")
-    paths = {name: folder / f"{name}.whorl" for name in names}
+def save_files(kit: Any, values: Any, work: Callable[[Any], Any], folder: Path) -> dict[str, Path]:
+    """A file of each type that a scheme has; results are work(fresh)."""
     fresh = kit.client.encrypt(values)
-    kit.parameters.save(paths["parameters"])
-    kit.keys.save(paths["keys"])
-    fresh.save(paths["ciphertexts"])
-    work(kit.server.upload(fresh)).to_host().save(paths["results"])
-    kit.client.public_key().save(paths["public"])
-    kit.client.save(paths["secret"], RING_PASSPHRASE)
+    made = {
+        "parameters": kit.parameters,
+        "keys": kit.keys,
+        "ciphertexts": fresh,
+        "results": work(kit.server.upload(fresh)).to_host(),
+    }
+    if isinstance(kit, Kit):
+        made["lut"] = Lut(kit.parameters, [0, 1, 2, 3])
+    else:
+        made["public"] = kit.client.public_key()
+    paths = {name: folder / f"{name}.whorl" for name in (*made, "secret")}
+    for name, value in made.items():
+        value.save(paths[name])
+    kit.client.save(paths["secret"], PASSPHRASE)
     return paths

@@ -6,12 +6,12 @@ import importlib
 import os
 import pkgutil
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import support
 import whorl
 from support import ROOT
 from whorl.cli._main import app
@@ -85,15 +85,7 @@ def run(code: str, name: str, names: dict[str, object]) -> None:
 def run_program(path: Path, code: str) -> None:
     """Prints what it prints."""
     path.write_text(code, encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": str(Path(whorl.__file__).parent.parent)}
-    done = subprocess.run(
-        [sys.executable, path.name],
-        cwd=path.parent,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = support.run(sys.executable, path.name, cwd=path.parent)
     assert done.returncode == 0, done.stderr
     print(done.stdout, end="")
 

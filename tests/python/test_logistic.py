@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from applications import check_server_apart, numbers_of, run_application
+from applications import check_refused, check_server_apart, numbers_of
 from common import output, table
 from logistic import circuit, digits, model, pack, picture, run
 from logistic.circuit import Layout, Training
@@ -483,15 +483,8 @@ def test_the_report_compares_with_the_clear(
 
 
 def test_bad_arguments_are_refused() -> None:
-    for arguments in (
-        ("--iterations", "0"),
-        ("--iterations", "201"),
-        ("--rate", "0"),
-        ("--target", "x"),
-        ("x",),
-    ):
-        done = run_application("logistic", *arguments)
-        assert done.returncode == 2 and "error" in done.stderr, arguments
+    wrong = (("--iterations", "0"), ("--iterations", "201"), ("--rate", "0"), ("--target", "x"))
+    check_refused("logistic", *wrong, ("x",))
 
 
 def test_cpus_do_a_part_and_gpus_all() -> None:

@@ -21,10 +21,13 @@ def test_pages_agree_with_the_records(
     assert set(pages.PAGES) == {f"{each}.md" for each in PAGES}
     path = ROOT / "docs" / f"{page}.md"
     text = path.read_text(encoding="utf-8")
-    lines = pages.PAGES[f"{page}.md"](tmp_path)
-    between = text.split(f"<!-- measured: {pages.SCRIPT} -->")[1]
-    between = between.split("<!-- end of measured -->")[0]
-    assert between.strip() == "\n".join(lines).strip(), f"run {pages.SCRIPT} {page}.md"
-    for plot in re.findall(r"\]\([./]*(plots/\S+\.svg)\)", between):
+    made = pages.PAGES[f"{page}.md"](tmp_path)
+    marks = rf"<!-- measured: {pages.SCRIPT} (\w+) -->\n(.*?)<!-- end of measured -->"
+    shown = {part: lines.strip() for part, lines in re.findall(marks, text, re.DOTALL)}
+    wanted = {part: "\n".join(lines).strip() for part, lines in made.items()}
+    assert shown == wanted, f"run {pages.SCRIPT} {page}.md"
+    plots = re.findall(r"\]\([./]*(plots/\S+\.svg)\)", text)
+    assert {Path(plot).name for plot in plots} == {path.name for path in tmp_path.glob("*.svg")}
+    for plot in plots:
         drawn = (tmp_path / Path(plot).name).read_text(encoding="utf-8")
         assert drawn == (ROOT / "docs" / plot).read_text(encoding="utf-8"), plot

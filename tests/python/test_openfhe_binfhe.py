@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from applications import with_few_coefficients
 from openfhe_process import Operation, peer_process, skip_without_openfhe
 from whorl.binfhe import Client, EncryptedArray, Lut, Parameters, Server, parameters
 
@@ -21,14 +22,12 @@ def openfhe() -> None:
 
 def toy(name: str, log_q: int | None = None) -> Parameters:
     """The set with 32 coefficients, for ciphertexts modulo 2^log_q."""
-    literal: dict[str, Any] = dict(parameters(name, allow_insecure=True).literal())
-    [(_, log_base, digits)] = literal["gadget"]
-    literal |= {"n": 32, "gadget": [(32, log_base, digits)], "name": f"{name} of 32 coefficients"}
+    changes: dict[str, Any] = {"name": f"{name} of 32 coefficients"}
     if log_q is not None:
-        literal["q"] = 2**log_q
-        bases = literal["small_modulus_gadgets"]
-        literal["small_modulus_gadgets"] = [each for each in bases if each[0] <= log_q]
-    return parameters(literal, allow_insecure=True)
+        bases = parameters(name, allow_insecure=True).literal()["small_modulus_gadgets"]
+        changes["q"] = 2**log_q
+        changes["small_modulus_gadgets"] = [each for each in bases if each[0] <= log_q]
+    return with_few_coefficients(name, 32, **changes)
 
 
 def ours(params: Parameters, p: int, row: Row, operations: list[Operation]) -> list[dict[str, Any]]:

@@ -43,7 +43,8 @@ def rows_of(
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(lines))
     monkeypatch.setattr(common.records, "RESULTS", results)
-    return "\n".join(papers.PAGES[f"papers/{page}"](results)).splitlines()
+    parts = papers.PAGES[f"papers/{page}"](results).values()
+    return [line for lines in parts for line in lines]
 
 
 def tables(lines: list[str]) -> Iterator[list[dict[str, str]]]:
@@ -63,11 +64,10 @@ def tables(lines: list[str]) -> Iterator[list[dict[str, str]]]:
 def between(page: str) -> list[str]:
     """What bench/pages.py wrote."""
     text = (ROOT / "docs" / "papers" / page).read_text(encoding="utf-8")
-    found = re.search(
-        r"<!-- measured: bench/pages.py -->\n(.*)<!-- end of measured -->", text, re.DOTALL
+    found = re.findall(
+        r"<!-- measured: bench/pages.py \w+ -->\n(.*?)<!-- end of measured -->", text, re.DOTALL
     )
-    assert found
-    return found[1].strip().splitlines()
+    return "\n".join(found).splitlines()
 
 
 @pytest.mark.parametrize("page", PAGES)

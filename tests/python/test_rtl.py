@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from applications import check_server_apart, numbers_of, run_application
+from applications import check_refused, check_server_apart, numbers_of, with_few_coefficients
 from rtl.record import Occupancy
 from whorl.client.binfhe import Client
 from whorl.server.binfhe import Server, parameters, stack
@@ -29,10 +29,7 @@ def test_the_adder_in_the_clear() -> None:
 
 def test_the_adder_by_a_small_key() -> None:
     """The circuit on the accelerator's model, which counts what it does, and on the CPU."""
-    literal = PARAMETERS.literal()
-    [(_, log_base, digits)] = literal["gadget"]
-    small = parameters({**literal, "n": 16, "gadget": [(16, log_base, digits)]}, True)
-    client = Client(small)
+    client = Client(with_few_coefficients(circuit.PARAMETERS))
     keys = client.evaluation_keys()
     inputs = circuit.every_input()
     query = client.encrypt(inputs)
@@ -190,9 +187,7 @@ def test_what_is_a_failure() -> None:
 
 
 def test_bad_arguments_are_refused() -> None:
-    for arguments in (("--device", "cpu"), ("--seed", "x")):
-        done = run_application("rtl", *arguments)
-        assert done.returncode == 2 and "error" in done.stderr, arguments
+    check_refused("rtl", ("--device", "cpu"), ("--seed", "x"))
 
 
 @pytest.mark.slow

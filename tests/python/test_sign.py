@@ -4,13 +4,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from applications import check_server_apart, numbers_of, run_application
+from applications import check_refused, check_server_apart, numbers_of, with_few_coefficients
 from hypothesis import given
 from hypothesis import strategies as st
 from sign import circuit, run
 from sign.readings import PACKED, load
 from whorl.client.binfhe import Client
-from whorl.server.binfhe import Server, parameters
+from whorl.server.binfhe import Server
 
 numbers = st.integers(-(2**15), 2**15 - 1)
 
@@ -47,10 +47,7 @@ def test_readings_are_those_of_the_data(tmp_path: Path) -> None:
 
 def test_encrypted_numbers_by_a_small_key() -> None:
     """The circuit under a set of few coefficients: edges of the range, and equal numbers."""
-    literal = parameters(circuit.PARAMETERS).literal()
-    [(_, log_base, digits)] = literal["gadget"]
-    small = parameters({**literal, "n": 16, "gadget": [(16, log_base, digits)]}, True)
-    client = Client(small)
+    client = Client(with_few_coefficients(circuit.PARAMETERS))
     server = Server(client.evaluation_keys(), device="cpu")
     readings = np.array([-(2**15), 2**15 - 1, 0, 5, -6, 2**15 - 1])
     limits = np.array([2**15 - 1, -(2**15), 0, 4, -5, 2**15 - 1])
@@ -103,6 +100,5 @@ def test_a_wrong_result_is_a_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 
 
 def test_bad_arguments_are_refused() -> None:
-    for arguments in (("--samples", "0"), ("--samples", "179"), ("--bits", "13"), ("--bits", "x")):
-        done = run_application("sign", *arguments)
-        assert done.returncode == 2 and "error" in done.stderr, arguments
+    wrong = (("--samples", "0"), ("--samples", "179"), ("--bits", "13"), ("--bits", "x"))
+    check_refused("sign", *wrong)

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <initializer_list>
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -25,11 +24,9 @@ struct DecryptOptions {
   Progress progress = {};
 };
 
-class Client : public KeyHolder<Parameters, SecretKey> {
+class Client : public RingClient<Parameters, struct ClientState> {
  public:
-  /// Generates a key.
-  explicit Client(const Parameters& parameters) : Client(SecretKey::generate(parameters)) {}
-  explicit Client(SecretKey key);
+  using RingClient::RingClient;
 
   /// Encrypts vectors of `length` values each. Values may be negative; they are reduced modulo t. A
   /// vector of fewer than N values is filled with zeros, and one of more than N values takes
@@ -62,10 +59,6 @@ class Client : public KeyHolder<Parameters, SecretKey> {
   /// ParameterError).
   EvaluationKeys evaluation_keys(const KeyRequest& request, unsigned threads = 0,
                                  const Progress& progress = {}) const;
-
- private:
-  struct State;
-  std::shared_ptr<const State> state_;
 };
 
 /// Encrypts under a public key, with the arguments and errors of Client::encrypt.

@@ -2,18 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <initializer_list>
 #include <memory>
-#include <optional>
 #include <span>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "whorl/bgv/ciphertexts.h"
 #include "whorl/bgv/parameters.h"
-#include "whorl/ring_costs.h"
 #include "whorl/ring_server.h"
 
 namespace whorl::bgv {
@@ -29,7 +24,7 @@ class Array : public RingArray<CiphertextInfo> {
 
  private:
   friend class Server;
-  friend struct Access;
+  friend struct ServerState;
   double budget_ = 0;
   std::size_t each_ = 1;
   std::size_t repeats_ = 1;  // take() gave each ciphertext a multiple of so many times in sequence
@@ -52,7 +47,7 @@ class Plaintexts {
 
  private:
   friend class Server;
-  friend struct Access;
+  friend struct ServerState;
   struct Storage;
   std::shared_ptr<const Storage> storage_;
 };
@@ -71,14 +66,9 @@ class Plaintexts {
 /// pieces that are not in use wait in the host's memory. If one of several devices fails, it is
 /// left out from then on (failed_devices), and the others repeat the call. If the call needs
 /// results that lay on the failed device alone, it throws a DeviceError that names them.
-class Server : public RingServer<Parameters> {
+class Server : public RingServer<Parameters, struct ServerState> {
  public:
-  /// Opens a session of its own.
-  explicit Server(const EvaluationKeys& keys, const SessionOptions& options = {})
-      : Server(keys, Session(options)) {}
-  Server(const EvaluationKeys& keys, const Session& session);
-
-  std::size_t key_bytes() const;  ///< bytes that keys take on the devices now
+  using RingServer::RingServer;
 
   /// Copies ciphertexts to the devices. ParameterMismatchError or KeyMismatchError if they have
   /// other parameters or another key. RangeError if parts, limbs, factor, noise or length are out
@@ -155,40 +145,19 @@ class Server : public RingServer<Parameters> {
 
   /// The server of an array. DeviceError if it is gone.
   static Server of(const Array& a);
-
- private:
-  friend struct Access;
-  friend class DryRun;
-  struct State;
-  explicit Server(std::shared_ptr<const RingServerState<Parameters>> state)
-      : RingServer(std::move(state)) {}
-  const State& state() const;
 };
 
-/// A server without keys and residues, which says what a circuit needs before there is a key. Its
-/// arrays have the public facts (CiphertextInfo) and the sizes that they would have; operations
-/// and circuits give the same facts and throw the same errors as those of a Server that has all
-/// keys. Plaintexts in slots, and matrices, stand for any values: they count with the largest
-/// norm, and no diagonal is left out, so that bounds of the noise may be larger than a Server's. It
-/// uses no device, and download() throws DeviceError. Several threads may call it.
-class DryRun {
+/// Counts what a circuit needs. Plaintexts in slots, and matrices, stand for any values: they count
+/// with the largest norm, and no diagonal is left out, so that bounds of the noise may be larger
+/// than a Server's.
+class DryRun : public RingDryRun<Server, KeyRequest> {
  public:
   explicit DryRun(const Parameters& parameters);
-
-  const Server& server() const { return server_; }
   /// A batch of so many values in vectors of `length` values, with the arguments and the errors of
   /// Client::encrypt: as it is encrypted under the public key, which makes more noise than the
   /// secret key, or under that one.
   Array fresh(Packing packing, std::size_t values, std::size_t length = 0,
               bool secret_key = false) const;
-  /// The keys that operations have asked for. Rotations are as near to 0 as can be, from -N/4 + 1
-  /// to N/4.
-  KeyRequest asked() const;
-  /// What operations have cost so far, with the keys that they have asked for.
-  RingCosts costs() const;
-
- private:
-  Server server_;
 };
 
 /// Operators for Server's add, sub, multiply (with relinearisation) and negate. The second operand

@@ -3,7 +3,6 @@
 
 #include <complex>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -57,11 +56,9 @@ struct Released {
   double spent = 0;
 };
 
-class Client : public KeyHolder<Parameters, SecretKey> {
+class Client : public RingClient<Parameters, struct ClientState> {
  public:
-  /// Generates a key. (OpenFHE: KeyGen; Lattigo: KeyGenerator.GenSecretKeyNew.)
-  explicit Client(const Parameters& parameters) : Client(SecretKey::generate(parameters)) {}
-  explicit Client(SecretKey key);
+  using RingClient::RingClient;
 
   /// Encrypts vectors of numbers; the last one must be whole. ShapeError if there are none, if they
   /// are not a whole number of vectors, or if a polynomial has more than N coefficients.
@@ -114,10 +111,6 @@ class Client : public KeyHolder<Parameters, SecretKey> {
   /// KeyGenerator.GenRelinearizationKeyNew, GenGaloisKeysNew.)
   EvaluationKeys evaluation_keys(const KeyRequest& request, unsigned threads = 0,
                                  const Progress& progress = {}) const;
-
- private:
-  struct State;
-  std::shared_ptr<const State> state_;
 };
 
 /// Encrypts under a public key, with the arguments and errors of Client::encrypt. (OpenFHE:

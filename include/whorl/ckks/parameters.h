@@ -2,9 +2,7 @@
 // choice of parameters for what a circuit needs.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>

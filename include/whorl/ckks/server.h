@@ -3,17 +3,11 @@
 
 #include <complex>
 #include <cstdint>
-#include <functional>
-#include <memory>
-#include <optional>
 #include <span>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "whorl/ckks/ciphertexts.h"
 #include "whorl/ckks/parameters.h"
-#include "whorl/ring_costs.h"
 #include "whorl/ring_server.h"
 
 namespace whorl::ckks {
@@ -22,7 +16,7 @@ namespace whorl::ckks {
 /// rlwe.Ciphertext.)
 class Array : public RingArray<CiphertextInfo> {
   friend class Server;
-  friend struct Access;
+  friend struct ServerState;
 };
 
 /// How a product is finished. (OpenFHE: EvalMult, EvalMultNoRelin, and Rescale after them; Lattigo:
@@ -47,14 +41,10 @@ struct Finish {
 /// call a server at once. If one of several devices fails, it is left out from then on
 /// (failed_devices), and the others repeat the call. (OpenFHE: CryptoContext with the keys of
 /// EvalMultKeyGen and EvalRotateKeyGen; Lattigo: ckks.Evaluator.)
-class Server : public RingServer<Parameters> {
+class Server : public RingServer<Parameters, struct ServerState> {
  public:
-  /// Opens a session of its own.
-  explicit Server(const EvaluationKeys& keys, const SessionOptions& options = {})
-      : Server(keys, Session(options)) {}
-  Server(const EvaluationKeys& keys, const Session& session);
+  using RingServer::RingServer;
 
-  std::size_t key_bytes() const;  ///< bytes that keys take on the devices now
   /// The largest batch that the working devices multiply without cutting it: what a quarter of the
   /// memory that was free when the server was made holds of operands, digits and results, on each
   /// device. Larger batches are cut into such pieces by every operation, so that they cost no more
@@ -100,8 +90,8 @@ class Server : public RingServer<Parameters> {
   /// products and functions of each value take such vectors; what moves values to other slots does
   /// not.
   Array as_vectors(const Array& a, std::uint64_t length) const;
-  /// For each ciphertext that a vector takes a batch of them, as vectors of N/2 values. The last
-  /// ones end with copies (CiphertextInfo::vector), which count in a sum of them.
+  /// Returns, for each ciphertext that a vector takes, a batch of them, as vectors of N/2 values.
+  /// The last ones end with copies (CiphertextInfo::vector), which count in a sum of them.
   std::vector<Array> parts(const Array& a) const;
   /// The same ciphertexts with a smaller error (CiphertextInfo::error, as a number), which the
   /// caller knows: operations add errors up as if all of them had one direction. Before
@@ -167,27 +157,14 @@ class Server : public RingServer<Parameters> {
 
   /// Waits until all work so far is done.
   void synchronise() const;
-
- private:
-  friend struct Access;
-  friend class DryRun;
-  struct State;
-  explicit Server(std::shared_ptr<const RingServerState<Parameters>> state)
-      : RingServer(std::move(state)) {}
-  const State& state() const;
 };
 
-/// A server without keys and residues, which says what a circuit needs before there is a key. Its
-/// arrays have the public facts (CiphertextInfo) and the sizes that they would have; operations
-/// and circuits give the same facts and throw the same errors as those of a Server that has all
-/// keys. It uses no device, and download() throws DeviceError. Several
-/// threads may call it. Where one key serves rotations by two distances of one period, the first
-/// call decides which of them is asked for.
-class DryRun {
+/// Counts what a circuit needs. asked() leaves out the keys at the lowest levels and of the sparse
+/// secret, which request_bootstrap adds. Where one key serves rotations by two distances of one
+/// period, the first call decides which of them is asked for.
+class DryRun : public RingDryRun<Server, KeyRequest> {
  public:
   explicit DryRun(const Parameters& parameters);
-
-  const Server& server() const { return server_; }
   /// A batch of `count` vectors as it is encrypted under the public key, whose error is larger than
   /// the secret key's, or under that one. A vector of more than N/2 values in slots takes several
   /// ciphertexts (CiphertextInfo::vector). ShapeError for no vector, for a polynomial of more than
@@ -195,15 +172,6 @@ class DryRun {
   /// not fit.
   Array fresh(Packing packing, std::size_t count, std::uint64_t length, const Bounds& bound,
               bool secret_key = false) const;
-  /// The keys that operations have asked for, without those at the lowest levels and of the sparse
-  /// secret, which request_bootstrap adds. Rotations are as near to 0 as can be, from -N/4 + 1 to
-  /// N/4.
-  KeyRequest asked() const;
-  /// What operations have cost so far, with all keys that they have asked for.
-  RingCosts costs() const;
-
- private:
-  Server server_;
 };
 
 }  // namespace whorl::ckks

@@ -44,8 +44,9 @@ void convert_digits(const ring::BaseConversion<Word>& conversion, std::vector<co
   rns_kernels<Word>().conversion_sums(conversion, targets, rows.data(), count);
 }
 
-/// Into how many ranges the targets of a conversion are split, so that a thread converts the rows
-/// that it is likely to work on afterwards: what one core has written reaches another slowly.
+/// Returns into how many ranges the targets of a conversion are split, so that a thread converts
+/// the rows that it is likely to work on afterwards: what one core has written reaches another
+/// slowly.
 inline std::size_t target_ranges(std::size_t targets, const Workers& workers) {
   return std::min<std::size_t>(std::max(1u, workers.threads),
                                std::max<std::size_t>(2, targets / 8));

@@ -4,7 +4,6 @@
 #include "hwy/foreach_target.h"
 
 #include <algorithm>
-#include <type_traits>
 #include <utility>
 
 #include "backend/cpu/by_word.h"
@@ -206,7 +205,8 @@ void convert(const ring::BaseConversion<Word>& conversion,
              std::size_t count) {
   const Word largest = conversion.largest();
   const std::size_t terms = conversion.from().size() + 1;
-  // As many targets at once as there are registers for their sums: sources are read less often.
+  // As many targets are taken at once as there are registers for their sums: sources are read less
+  // often.
   constexpr std::size_t most = HWY_LANES(std::uint8_t) == 64 ? 8 : 4;
   const std::size_t passes = (targets.size() + most - 1) / most;
   for (std::size_t pass = 0; pass < passes; ++pass) {

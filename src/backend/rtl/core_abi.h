@@ -41,12 +41,12 @@ int whorl_rtl_store(whorl_rtl_core* core, uint32_t port, uint64_t address, const
                     uint64_t count);
 int whorl_rtl_load(whorl_rtl_core* core, uint32_t port, uint64_t address, void* bytes,
                    uint64_t count);
-/* From the next start on: MemoryTiming of core.h. */
+/* Sets the timing from the next start on: MemoryTiming of core.h. */
 int whorl_rtl_timing(whorl_rtl_core* core, uint32_t latency, uint32_t bytes_a_cycle, uint32_t stall,
                      uint32_t stall_cycles, uint64_t seed);
 
-/* Up to so many cycles, fewer if a run ends before; how many they were. A core that has not run yet
- * takes all of them. */
+/* Lets up to so many cycles pass, fewer if a run ends before, and returns how many they were. A
+ * core that has not run yet takes all of them. */
 uint64_t whorl_rtl_step(whorl_rtl_core* core, uint64_t cycles);
 
 #ifdef __cplusplus

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <string>
-#include <utility>
 
 #include "backend/rtl/model.h"
 #include "whorl/error.h"
@@ -106,40 +105,28 @@ std::vector<RunCounters> Cores::counters() const {
   return out;
 }
 
-std::shared_ptr<SharedDriver> ModelCores::make(const Shape& shape) const {
+template <class KeyShape>
+std::shared_ptr<SharedDriver> Cores::find(const KeyShape& key) const {
+  Shape shape;
+  if (!fit_or_refuse(key, base(), shape)) return nullptr;
+  auto core = core_of(shape);
+  ++keys_;
+  return core;
+}
+template std::shared_ptr<SharedDriver> Cores::find(const RotationShape& key) const;
+template std::shared_ptr<SharedDriver> Cores::find(const SwitchShape& key) const;
+
+std::shared_ptr<SharedDriver> ModelCores::core_of(const Shape& shape) const {
   return std::make_shared<SharedDriver>(std::make_shared<Model>(shape, workers_));
 }
-template <class KeyShape>
-std::shared_ptr<SharedDriver> ModelCores::find_for(const KeyShape& key) const {
-  Shape shape;
-  if (!fit_or_refuse(key, base_, shape)) return nullptr;
-  ++keys_;
-  return make(shape);
-}
-std::shared_ptr<SharedDriver> ModelCores::find(const RotationShape& rotation) const {
-  return find_for(rotation);
-}
-std::shared_ptr<SharedDriver> ModelCores::find(const SwitchShape& switching) const {
-  return find_for(switching);
-}
 
-template <class KeyShape>
-std::shared_ptr<SharedDriver> OneCore::find_for(const KeyShape& key) const {
-  const Shape& here = shared_->driver.shape();
-  Shape shape;
-  if (!fit_or_refuse(key, here, shape)) return nullptr;
+std::shared_ptr<SharedDriver> OneCore::core_of(const Shape& shape) const {
+  const Shape& here = base();
   if (shape != here)
     throw DeviceError("the simulated core is of another shape than this key: the key needs " +
                       differences(shape, here) +
                       "; build one with `make -C rtl/sim -f library.mk`, or take \"rtl-model\"");
-  ++keys_;
   return shared_;
-}
-std::shared_ptr<SharedDriver> OneCore::find(const RotationShape& rotation) const {
-  return find_for(rotation);
-}
-std::shared_ptr<SharedDriver> OneCore::find(const SwitchShape& switching) const {
-  return find_for(switching);
 }
 
 }  // namespace whorl::backend::rtl

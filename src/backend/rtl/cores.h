@@ -3,7 +3,6 @@
 
 #include <array>
 #include <atomic>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -33,9 +32,10 @@ struct SharedDriver {
 /// parameters that differ, for a key that only a core of another shape runs.
 class Cores : public Counting {
  public:
-  virtual std::shared_ptr<SharedDriver> find(const RotationShape& rotation) const = 0;
-  virtual std::shared_ptr<SharedDriver> find(const SwitchShape& switching) const = 0;
-  virtual unsigned threads() const = 0;
+  explicit Cores(unsigned threads) : threads_(threads) {}
+  template <class KeyShape>
+  std::shared_ptr<SharedDriver> find(const KeyShape& key) const;
+  unsigned threads() const { return threads_; }
   /// What a key holds: its image on the host and in the core's memory, and what the core unpacks.
   virtual std::uint64_t held(std::uint64_t image_bytes, std::uint64_t unpacked_words) const = 0;
 
@@ -46,28 +46,30 @@ class Cores : public Counting {
   std::size_t keys() const override { return keys_; }
 
  protected:
-  mutable std::atomic<std::size_t> keys_ = 0;  ///< that find() gave a core
+  /// What keys of other shapes than theirs differ from.
+  virtual const Shape& base() const = 0;
+  /// The core of a shape. DeviceError if there is none.
+  virtual std::shared_ptr<SharedDriver> core_of(const Shape& shape) const = 0;
 
  private:
-  mutable std::mutex mutex_;  ///< of `last_`
+  unsigned threads_;
+  mutable std::atomic<std::size_t> keys_ = 0;  ///< that find() gave a core
+  mutable std::mutex mutex_;                   ///< of `last_`
   mutable std::array<std::weak_ptr<SharedDriver>, std::size(modes)> last_;
 };
 
 /// A model for each key, of whatever shape it takes.
 class ModelCores final : public Cores {
  public:
-  ModelCores(const Shape& base, Workers workers) : base_(base), workers_(std::move(workers)) {}
-  std::shared_ptr<SharedDriver> find(const RotationShape& rotation) const override;
-  std::shared_ptr<SharedDriver> find(const SwitchShape& switching) const override;
-  unsigned threads() const override { return workers_.threads; }
+  ModelCores(const Shape& base, const Workers& workers)
+      : Cores(workers.threads), base_(base), workers_(workers) {}
   std::uint64_t held(std::uint64_t image_bytes, std::uint64_t unpacked_words) const override {
     return 2 * image_bytes + 8 * unpacked_words;
   }
 
  private:
-  std::shared_ptr<SharedDriver> make(const Shape& shape) const;
-  template <class KeyShape>
-  std::shared_ptr<SharedDriver> find_for(const KeyShape& key) const;
+  const Shape& base() const override { return base_; }
+  std::shared_ptr<SharedDriver> core_of(const Shape& shape) const override;
   Shape base_;
   Workers workers_;
 };
@@ -76,19 +78,15 @@ class ModelCores final : public Cores {
 class OneCore final : public Cores {
  public:
   OneCore(std::shared_ptr<Core> core, unsigned threads)
-      : shared_(std::make_shared<SharedDriver>(std::move(core))), threads_(threads) {}
-  std::shared_ptr<SharedDriver> find(const RotationShape& rotation) const override;
-  std::shared_ptr<SharedDriver> find(const SwitchShape& switching) const override;
-  unsigned threads() const override { return threads_; }
+      : Cores(threads), shared_(std::make_shared<SharedDriver>(std::move(core))) {}
   std::uint64_t held(std::uint64_t image_bytes, std::uint64_t) const override {
     return 2 * image_bytes;
   }
 
  private:
-  template <class KeyShape>
-  std::shared_ptr<SharedDriver> find_for(const KeyShape& key) const;
+  const Shape& base() const override { return shared_->driver.shape(); }
+  std::shared_ptr<SharedDriver> core_of(const Shape& shape) const override;
   std::shared_ptr<SharedDriver> shared_;
-  unsigned threads_;
 };
 
 }  // namespace whorl::backend::rtl

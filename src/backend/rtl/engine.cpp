@@ -7,22 +7,12 @@
 
 #include "backend/rtl/images.h"
 #include "ring/gadget.h"
-#include "whorl/error.h"
 
 namespace whorl::backend::rtl {
 
 namespace {
 
 constexpr std::int64_t p_signed = static_cast<std::int64_t>(prime);
-
-template <class T>
-hwy::AlignedFreeUniquePtr<T[]> room(std::size_t count, const char* what) {
-  auto out = hwy::AllocateAligned<T>(count);
-  if (!out)
-    throw OutOfMemoryError("model of the core: the system gave no memory for " +
-                           std::to_string(count * sizeof(T)) + " bytes of " + what);
-  return out;
-}
 
 /// floor((x·2^32 + (p-1)/2)/p) modulo 2^32.
 std::uint32_t to_lwe_modulus(std::uint64_t x) {

@@ -9,7 +9,6 @@
 #define WHORL_BACKEND_RTL_KERNELS_ONCE
 #include <bit>
 #include <cmath>
-#include <utility>
 #endif
 
 HWY_BEFORE_NAMESPACE();
@@ -102,6 +101,33 @@ struct Root {
       : w(hn::Set(D(), pair[0])), w_p(hn::Set(D(), pair[1])) {}
 };
 
+/// change() of each two vectors of x that are half of it apart.
+template <class Change>
+HWY_INLINE void each_pair(double* x, std::size_t half, const Change& change) {
+  const D d;
+  for (double* const end = x + half * lanes; x < end; x += lanes) {
+    V u = hn::Load(d, x), v = hn::Load(d, x + half * lanes);
+    change(u, v);
+    hn::Store(u, d, x);
+    hn::Store(v, d, x + half * lanes);
+  }
+}
+/// The same of each four, a quarter apart.
+template <class Change>
+HWY_INLINE void each_four(double* x, std::size_t quarter, const Change& change) {
+  const D d;
+  const std::size_t step = quarter * lanes;
+  for (double* const end = x + step; x < end; x += lanes) {
+    V a = hn::Load(d, x), b = hn::Load(d, x + step);
+    V c = hn::Load(d, x + 2 * step), e = hn::Load(d, x + 3 * step);
+    change(a, b, c, e);
+    hn::Store(a, d, x);
+    hn::Store(b, d, x + step);
+    hn::Store(c, d, x + 2 * step);
+    hn::Store(e, d, x + 3 * step);
+  }
+}
+
 /// Levels of nodes of two vectors or more, two at a time; then those within vectors.
 HWY_NOINLINE void forward(const KernelTables& tables, double* x) {
   const D d;
@@ -110,33 +136,19 @@ HWY_NOINLINE void forward(const KernelTables& tables, double* x) {
   std::size_t m = 1, half = vectors / 2;   // nodes; half a node, in vectors
   if (std::bit_width(vectors) % 2 == 0) {  // an odd number of levels
     const Root w(roots + 2);
-    for (std::size_t k = 0; k < half; ++k) {
-      V u = hn::Load(d, x + k * lanes), v = hn::Load(d, x + (k + half) * lanes);
-      ahead(u, v, w.w, w.w_p);
-      hn::Store(u, d, x + k * lanes);
-      hn::Store(v, d, x + (k + half) * lanes);
-    }
+    each_pair(x, half, [&](V& u, V& v) HWY_ATTR { ahead(u, v, w.w, w.w_p); });
     m = 2;
     half /= 2;
   }
   for (; half >= 2; m *= 4, half /= 4)
     for (std::size_t i = 0; i < m; ++i) {
       const Root w(roots + 2 * (m + i)), low(roots + 4 * (m + i)), high(roots + 4 * (m + i) + 2);
-      const std::size_t quarter = half / 2;
-      double* const at = x + 2 * half * i * lanes;
-      for (std::size_t k = 0; k < quarter; ++k) {
-        double* const y = at + k * lanes;
-        V a = hn::Load(d, y), b = hn::Load(d, y + quarter * lanes);
-        V c = hn::Load(d, y + 2 * quarter * lanes), e = hn::Load(d, y + 3 * quarter * lanes);
+      each_four(x + 2 * half * i * lanes, half / 2, [&](V& a, V& b, V& c, V& e) HWY_ATTR {
         ahead(a, c, w.w, w.w_p);
         ahead(b, e, w.w, w.w_p);
         ahead(a, b, low.w, low.w_p);
         ahead(c, e, high.w, high.w_p);
-        hn::Store(a, d, y);
-        hn::Store(b, d, y + quarter * lanes);
-        hn::Store(c, d, y + 2 * quarter * lanes);
-        hn::Store(e, d, y + 3 * quarter * lanes);
-      }
+      });
     }
   if constexpr (lanes > 1) {
     const double* root = tables.lane_roots.get();
@@ -182,30 +194,16 @@ HWY_NOINLINE void backward(const KernelTables& tables, double* x) {
   for (; m >= 1; m /= 4, quarter *= 4)
     for (std::size_t i = 0; i < m; ++i) {
       const Root w(roots + 2 * (m + i)), low(roots + 4 * (m + i)), high(roots + 4 * (m + i) + 2);
-      double* const at = x + 4 * quarter * i * lanes;
-      for (std::size_t k = 0; k < quarter; ++k) {
-        double* const y = at + k * lanes;
-        V a = hn::Load(d, y), b = hn::Load(d, y + quarter * lanes);
-        V c = hn::Load(d, y + 2 * quarter * lanes), e = hn::Load(d, y + 3 * quarter * lanes);
+      each_four(x + 4 * quarter * i * lanes, quarter, [&](V& a, V& b, V& c, V& e) HWY_ATTR {
         back(a, b, low.w, low.w_p);
         back(c, e, high.w, high.w_p);
         back(a, c, w.w, w.w_p);
         back(b, e, w.w, w.w_p);
-        hn::Store(a, d, y);
-        hn::Store(b, d, y + quarter * lanes);
-        hn::Store(c, d, y + 2 * quarter * lanes);
-        hn::Store(e, d, y + 3 * quarter * lanes);
-      }
+      });
     }
   if (std::bit_width(vectors) % 2 == 0) {
-    const std::size_t half = vectors / 2;
     const Root w(roots + 2);
-    for (std::size_t k = 0; k < half; ++k) {
-      V u = hn::Load(d, x + k * lanes), v = hn::Load(d, x + (k + half) * lanes);
-      back(u, v, w.w, w.w_p);
-      hn::Store(u, d, x + k * lanes);
-      hn::Store(v, d, x + (k + half) * lanes);
-    }
+    each_pair(x, vectors / 2, [&](V& u, V& v) HWY_ATTR { back(u, v, w.w, w.w_p); });
   }
 }
 
@@ -318,7 +316,6 @@ const Kernels& kernel_table() { return table; }
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-#include <algorithm>
 
 #include "backend/rtl/transform.h"
 #include "ring/gadget.h"
@@ -337,6 +334,7 @@ double centre(std::uint64_t x) {
   return x > prime / 2 ? static_cast<double>(x) - static_cast<double>(prime)
                        : static_cast<double>(x);
 }
+/// Each root with itself over p.
 std::vector<double> pairs(const std::vector<std::uint64_t>& roots) {
   std::vector<double> out;
   for (const std::uint64_t root : roots) {
@@ -345,17 +343,11 @@ std::vector<double> pairs(const std::vector<std::uint64_t>& roots) {
   }
   return out;
 }
-template <class T>
-hwy::AlignedFreeUniquePtr<T[]> aligned_array(std::size_t count) {
-  auto out = hwy::AllocateAligned<T>(count);
-  if (!out) throw OutOfMemoryError("model of the core: the system gave no memory for tables");
-  return out;
-}
 /// Twiddles of the levels within vectors, of each group.
 hwy::AlignedFreeUniquePtr<double[]> lane_pairs(const std::vector<double>& roots, std::size_t N,
                                                std::size_t lanes) {
   const std::size_t nodes = N / lanes;  // of one vector each
-  auto out = aligned_array<double>(2 * N + 1);
+  auto out = room<double>(2 * N + 1, "tables");
   double* to = out.get();
   for (std::size_t group = 0; group < nodes / lanes; ++group)
     for (std::size_t inner = 1; inner < lanes; inner *= 2)
@@ -380,7 +372,7 @@ KernelTables::KernelTables(unsigned log, unsigned width)
     powers.push_back(centre(power));
     power = transform.modulus().mul(power, transform.psi());
   }
-  exponents = aligned_array<std::int64_t>(N);
+  exponents = room<std::int64_t>(N, "tables");
   for (std::size_t i = 0; i < N; ++i)
     exponents[i] = 2 * ring::bit_reverse(static_cast<std::uint32_t>(location(i)), log) + 1;
 }

@@ -5,14 +5,25 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "backend/rtl/shape.h"
 #include "hwy/aligned_allocator.h"
+#include "whorl/error.h"
 
 namespace whorl::backend::rtl {
+
+/// Aligned memory for `count` of T; OutOfMemoryError says what it was for.
+template <class T>
+hwy::AlignedFreeUniquePtr<T[]> room(std::size_t count, const char* what) {
+  auto out = hwy::AllocateAligned<T>(count);
+  if (!out)
+    throw OutOfMemoryError("model of the core: the system gave no memory for " +
+                           std::to_string(count * sizeof(T)) + " bytes of " + what);
+  return out;
+}
 
 /// Twiddles and monomials for vectors of `lanes` doubles. A polynomial in evaluation form lies in
 /// groups of `lanes` vectors: vector s of group g has locations (g·lanes + k)·lanes + s, lane k.

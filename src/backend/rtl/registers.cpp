@@ -1,6 +1,7 @@
 #include "backend/rtl/registers.h"
 
 #include <array>
+#include <iterator>
 
 #include "backend/rtl/shape.h"
 
@@ -46,49 +47,30 @@ std::vector<Reach> reaches(const Descriptor& d, const Shape& shape) {
 }  // namespace
 
 const char* meaning(Code code) {
-  switch (code) {
-    case Code::ok:
-      return "no error";
-    case Code::n_zero:
-      return "n is 0";
-    case Code::n_large:
-      return "n is above MAX_N_LWE";
-    case Code::group_wrong:
-      return "the group is not the core's";
-    case Code::count_zero:
-      return "there are no ciphertexts";
-    case Code::mode_wrong:
-      return "the mode is unknown";
-    case Code::luts_zero:
-      return "there are no test vectors";
-    case Code::range_wrong:
-      return "the offset is not below 2N, or the constant not below p";
-    case Code::misaligned:
-      return "an address is not a multiple of 4,096";
-    case Code::inputs_end:
-      return "inputs reach past the memory";
-    case Code::luts_end:
-      return "test vectors reach past the memory";
-    case Code::results_end:
-      return "results reach past the memory";
-    case Code::ksk_end:
-      return "the key-switching key reaches past its memory";
-    case Code::bk_end:
-      return "the bootstrapping key reaches past its memory";
-    case Code::exponent_wrong:
-      return "an exponent is not below 2N";
-    case Code::aborted:
-      return "the run was aborted";
-    case Code::lut_number:
-      return "the number of a test vector is not below their count";
-    case Code::lut_value:
-      return "a word of a test vector is not below p";
-    case Code::read_error:
-      return "a read was answered with an error";
-    case Code::write_error:
-      return "a write was answered with an error";
-  }
-  return "an unknown code";
+  static constexpr const char* meanings[] = {
+      "no error",
+      "n is 0",
+      "n is above MAX_N_LWE",
+      "the group is not the core's",
+      "there are no ciphertexts",
+      "the mode is unknown",
+      "there are no test vectors",
+      "the offset is not below 2N, or the constant not below p",
+      "an address is not a multiple of 4,096",
+      "inputs reach past the memory",
+      "test vectors reach past the memory",
+      "results reach past the memory",
+      "the key-switching key reaches past its memory",
+      "the bootstrapping key reaches past its memory",
+      "an exponent is not below 2N",
+      "the run was aborted",
+      "the number of a test vector is not below their count",
+      "a word of a test vector is not below p",
+      "a read was answered with an error",
+      "a write was answered with an error",
+  };
+  const auto number = static_cast<std::size_t>(code);
+  return number < std::size(meanings) ? meanings[number] : "an unknown code";
 }
 
 const char* mode_name(Mode mode) {

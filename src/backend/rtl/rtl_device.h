@@ -3,8 +3,6 @@
 // runs; the rest runs on the CPU.
 #pragma once
 
-#include <memory>
-
 #include "backend/contract/device.h"
 
 namespace whorl::backend::rtl {

@@ -1,6 +1,6 @@
-// In which cycle of a run what happens: the counters of rtl/README.md, section 6, without any
-// arithmetic. A run of the model and one of the core give the same counters if their memories have
-// the same timing.
+// Counts in which cycle of a run what happens: the counters of rtl/README.md, section 6, without
+// any arithmetic. A run of the model and one of the core give the same counters if their memories
+// have the same timing.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class Timing {
   Timing(Timing&&) noexcept;
   Timing& operator=(Timing&&) noexcept;
 
-  /// Up to so many cycles; whether the run is over.
+  /// Lets up to so many cycles pass, and returns whether the run is over.
   bool advance(std::uint64_t cycles);
   bool done() const;
   const Counters& counters() const;

@@ -24,10 +24,10 @@ class Fifo {
   std::uint32_t space() const { return depth_ - count_; }
   std::uint32_t held() const { return count_; }
   void tick(bool in_valid, bool out_ready) {
-    const bool put = in_valid && in_ready(), take = head_ && out_ready;
-    head_ = put || count_ > (take ? 1u : 0u);
-    count_ += put;
-    count_ -= take;
+    const bool pushes = in_valid && in_ready(), pops = head_ && out_ready;
+    head_ = pushes || count_ > (pops ? 1u : 0u);
+    count_ += pushes;
+    count_ -= pops;
   }
 
  private:

@@ -2,11 +2,10 @@
 // of rotations, and what they do to errors.
 #include "whorl/circuits/binfhe/large_precision.h"
 
-#include <span>
 #include <utility>
 
-#include "schemes/binfhe/access.h"
 #include "schemes/binfhe/derived.h"
+#include "schemes/binfhe/server_state.h"
 #include "schemes/binfhe/steps.h"
 
 namespace whorl::binfhe {

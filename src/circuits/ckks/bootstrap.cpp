@@ -208,7 +208,7 @@ EncodedBootstrap encode_bootstrap(const Server& server, std::uint64_t slots,
   };
   report();
 
-  // From `log2_scale` to `log2_target`, down from that level, in equal steps.
+  // Scales go from `log2_scale` to `log2_target`, down from that level, in equal steps.
   const auto encoded = [&](std::vector<LinearMap> maps, unsigned level, double log2_scale,
                            double log2_target, SwitchRole role) {
     const double step = (log2_target - log2_scale) / static_cast<double>(maps.size());

@@ -2,9 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "circuits/common/encoded.h"
@@ -22,8 +20,8 @@ struct EncodedBootstrap::Storage {
 
   std::uint64_t slots = 1;
   std::vector<EncodedMap> slots_to_coeffs, coeffs_to_slots;
-  /// With coefficients_last the first of SlotsToCoeffs for real values, of which half of the
-  /// coefficients serves.
+  /// With coefficients_last this is the first map of SlotsToCoeffs for real values, of which half
+  /// of the coefficients serves.
   std::vector<EncodedMap> real_slots_to_coeffs;
   Polynomial cosine, arcsine;
   Account::SineError error;
@@ -38,14 +36,14 @@ class BootstrapSteps {
   BootstrapSteps(const Server& server, const EncodedBootstrapAccess::Storage& with)
       : server_(server), with_(with) {}
 
-  /// What is to be refreshed, at the lowest level for it and 2^6 times the scale there: then the
-  /// roundings of SlotsToCoeffs are small. With coefficients_last at level 0 and raised_by() times
-  /// its scale.
+  /// Brings what is to be refreshed to the lowest level for it and 2^6 times the scale there, so
+  /// that the roundings of SlotsToCoeffs are small; with coefficients_last to level 0 and
+  /// raised_by() times its scale.
   Array lowest(const Array& x) const;
   /// The slots of such a ciphertext become coefficients; with coefficients_last it stays as it is.
   lattice::rlwe::Array slots_to_coeffs(const Array& lowest) const;
-  /// To all primes, under the sparse secret, for which few multiples of the modulus are added; then
-  /// to the ring of the vector's slots.
+  /// Raises coefficients to all primes, under the sparse secret, for which few multiples of the
+  /// modulus are added; then brings them to the ring of the vector's slots.
   lattice::rlwe::Array mod_raise(const lattice::rlwe::Array& coefficients) const;
   /// The coefficients t, divided by twice the polynomial's range, in slots.
   lattice::rlwe::Array coeffs_to_slots(const lattice::rlwe::Array& raised) const;
@@ -71,7 +69,7 @@ class BootstrapSteps {
   bool last() const { return shape_.coefficients_last != 0; }
   lattice::rlwe::Array through(lattice::rlwe::Array x, std::span<const EncodedMap> maps) const;
   lattice::rlwe::Array image(const lattice::rlwe::Array& x, std::uint32_t g) const;
-  /// Under another secret. MissingKeyError if the client made no key for it.
+  /// Switches x to another secret. MissingKeyError if the client made no key for it.
   lattice::rlwe::Array switched(const lattice::rlwe::Array& x, SwitchRole role) const;
   /// The values at their scale, at result_level().
   Array sines(const Array& cosines, const CiphertextInfo& lowest) const;

@@ -266,7 +266,7 @@ LinearMap matrix_map(std::span<const Complex> values, std::size_t rows, std::siz
   const auto at = [&](std::uint64_t slot, std::uint64_t j) {
     return static_cast<std::int64_t>((slot + map.period - j) % across);
   };
-  const auto put = [&](std::int64_t k, std::uint64_t j, const Complex& value) {
+  const auto set = [&](std::int64_t k, std::uint64_t j, const Complex& value) {
     auto& diagonal = map.diagonals[k];
     diagonal.resize(map.period);
     diagonal[j] = value;
@@ -284,13 +284,13 @@ LinearMap matrix_map(std::span<const Complex> values, std::size_t rows, std::siz
         const std::uint64_t copy = column + columns;
         const bool nearer = behind && copy < across && !map.diagonals.contains(at(column, j)) &&
                             map.diagonals.contains(at(copy, j));
-        put(at(nearer ? copy : column, j), j, value);
+        set(at(nearer ? copy : column, j), j, value);
       }
     }
   };
   each(Part::results);
   each(Part::copies);
-  if (map.diagonals.empty()) put(0, 0, 0);
+  if (map.diagonals.empty()) set(0, 0, 0);
   return map;
 }
 

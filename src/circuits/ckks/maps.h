@@ -13,12 +13,12 @@
 
 namespace whorl::ckks {
 
-/// As rotations_of(map), of a map with these diagonals, modulo its period.
+/// Returns what rotations_of(map) does, for a map with these diagonals, modulo its period.
 std::vector<std::int64_t> rotations_of_diagonals(std::uint64_t period,
                                                  const std::set<std::int64_t>& diagonals);
 
-/// As encode(), for keys of that role: SwitchRole::usual or SwitchRole::low. After each diagonal
-/// `encoded` is called, which may throw to stop the work.
+/// Does what encode() does, for keys of that role: SwitchRole::usual or SwitchRole::low. After each
+/// diagonal `encoded` is called, which may throw to stop the work.
 EncodedMap encode_for(const Server& server, const LinearMap& map, unsigned level, double scale,
                       SwitchRole role, const std::function<void()>& encoded = {});
 

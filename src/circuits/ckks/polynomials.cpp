@@ -59,9 +59,9 @@ class Evaluation {
   using Coefficients = std::vector<Coefficient>;
   static constexpr bool in_rows = std::is_same_v<Coefficient, Rows>;
 
-  /// For polynomials like this one; rows have that length. A block of twice the baby steps costs
-  /// a rescaling and a product, which are cheaper than the relinearisations of more baby steps. Of
-  /// a polynomial that has a parity a block has half the powers.
+  /// It serves polynomials like this one; rows have that length. A block of twice the baby steps
+  /// costs a rescaling and a product, which are cheaper than the relinearisations of more baby
+  /// steps. Of a polynomial that has a parity a block has half the powers.
   Evaluation(const Server& server, Array x, Polynomial::Basis basis, const Coefficients& like,
              std::size_t length)
       : server_(server),
@@ -295,7 +295,7 @@ void check_degree(unsigned degree) {
                          std::to_string(most_degree));
 }
 
-/// Between which numbers values lie: no T_k exceeds 1 on the interval.
+/// Returns between which numbers values lie: no T_k exceeds 1 on the interval.
 Bounds ends_of(const Polynomial& p) {
   const double constant = p.coefficients.empty() ? 0 : p.coefficients[0];
   double sum = 0;

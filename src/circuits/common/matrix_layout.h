@@ -31,12 +31,14 @@ class MatrixLayout {
   /// 1, or 2 with one whose result's rows are exchanged.
   std::size_t maps() const { return two_maps_ ? 2 : 1; }
 
-  /// Before the map: x <- x + rot(x, r) for each, in this order; the slots behind the values of x
-  /// must hold zeros then. Whether x <- x + (x with its rows exchanged) comes first.
+  /// Before the map x becomes x + rot(x, r) for each, in this order; the slots behind the values of
+  /// x must hold zeros then. copies_rows() says whether x + (x with its rows exchanged) comes
+  /// first.
   const std::vector<std::int64_t>& copies() const { return copies_; }
   bool copies_rows() const { return copies_rows_; }
   bool needs_zeros() const { return copies_rows_ || !copies_.empty(); }
-  /// After the map: y <- y + rot(y, r) for each; whether y <- y + (y with its rows exchanged) last.
+  /// After the map y becomes y + rot(y, r) for each, and then, if folds_rows(), y + (y with its
+  /// rows exchanged).
   const std::vector<std::int64_t>& folds() const { return folds_; }
   bool folds_rows() const { return folds_rows_; }
   /// Whether the slots behind the values of y hold zeros.

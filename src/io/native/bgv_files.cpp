@@ -1,5 +1,4 @@
 // The payloads of BGV's frames; docs/file-format.md has the bytes.
-#include <string>
 
 #include "io/native/bgv_literal.h"
 #include "io/native/files.h"

@@ -9,7 +9,6 @@
 
 #include "io/native/binfhe_literal.h"
 #include "io/native/files.h"
-#include "io/native/residues.h"
 #include "lattice/lwe/uniform.h"
 #include "schemes/binfhe/account.h"
 #include "schemes/binfhe/derived.h"

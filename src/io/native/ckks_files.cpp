@@ -1,10 +1,8 @@
 // The payloads of CKKS's frames; docs/file-format.md has the bytes.
 #include <cmath>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "io/native/ckks_literal.h"
 #include "io/native/files.h"

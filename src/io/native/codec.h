@@ -2,7 +2,6 @@
 // saved, the fields behind it; all else is here, once.
 #pragma once
 
-#include <string>
 #include <type_traits>
 #include <utility>
 

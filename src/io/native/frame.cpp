@@ -5,7 +5,6 @@
 #include <cstring>
 #include <iterator>
 #include <limits>
-#include <string>
 #include <string_view>
 #include <utility>
 

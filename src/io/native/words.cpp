@@ -1,9 +1,6 @@
 #include "io/native/words.h"
 
-#include <string>
-
 #include "io/native/pieces.h"
-#include "io/native/residues.h"
 
 namespace whorl::io {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "lattice/lwe/noise.h"
@@ -13,32 +14,25 @@ namespace whorl::lattice::lwe {
 RotationMethod::RotationMethod(Kind kind, unsigned group, std::uint64_t raised_by,
                                std::uint32_t unit)
     : kind_(kind), group_(group), raised_by_(raised_by), unit_(unit) {
-  const auto need = [&](unsigned least, unsigned most, const char* what) {
-    if (group_ < least || group_ > most)
-      throw ParameterError(std::string(what) + " = " + std::to_string(group_) + " is not in " +
-                           std::to_string(least) + " … " + std::to_string(most));
+  struct Bounds {
+    const char* what;
+    unsigned least, most;
   };
-  switch (kind_) {
-    case Kind::ginx:
-      need(1, 1, "rotation: group of GINX");
-      break;
-    case Kind::unrolled:
-    case Kind::unrolled_all:
-      need(1, 8, "rotation: group of an unrolled one");
-      break;
-    case Kind::ap:
-      need(2, 1u << 12, "rotation: base of AP");
-      break;
-    case Kind::automorphism:
-      need(1, 256, "rotation: window of automorphisms");
-      break;
-    case Kind::block:
-      need(2, backend::RotationShape::most_unrolled, "rotation: length of blocks");
-      break;
-    default:
-      throw ParameterError("rotation: kind " + std::to_string(static_cast<int>(kind_)) +
-                           " is not in 0 … 5");
-  }
+  constexpr Bounds bounds[] = {
+      {"group of GINX", 1, 1},
+      {"group of an unrolled one", 1, 8},
+      {"base of AP", 2, 1u << 12},
+      {"window of automorphisms", 1, 256},
+      {"group of an unrolled one", 1, 8},
+      {"length of blocks", 2, backend::RotationShape::most_unrolled},
+  };
+  const auto number = static_cast<std::size_t>(kind_);
+  if (number >= std::size(bounds))
+    throw ParameterError("rotation: kind " + std::to_string(number) + " is not in 0 … 5");
+  const auto [what, least, most] = bounds[number];
+  if (group_ < least || group_ > most)
+    throw ParameterError("rotation: " + std::string(what) + " = " + std::to_string(group_) +
+                         " is not in " + std::to_string(least) + " … " + std::to_string(most));
   if (raised_by_ == 0 || raised_by_ >= (1ULL << 60))
     throw ParameterError("rotation: the factor P = " + std::to_string(raised_by_) +
                          " of the modulus is not in 1 … 2^60 - 1");
@@ -49,28 +43,14 @@ RotationMethod::RotationMethod(Kind kind, unsigned group, std::uint64_t raised_b
 
 std::string RotationMethod::describe() const {
   const std::string number = std::to_string(group_);
-  std::string out;
-  switch (kind_) {
-    case Kind::ginx:
-      out = "GINX";
-      break;
-    case Kind::unrolled:
-      out = "unrolled (groups of " + number + ")";
-      break;
-    case Kind::ap:
-      out = "AP (base " + number + ")";
-      break;
-    case Kind::automorphism:
-      out = "automorphisms (window " + number + ")";
-      break;
-    case Kind::unrolled_all:
-      out = "unrolled (groups of " + number + ", all keys)";
-      break;
-    case Kind::block:
-      out = "blocks of " + number;
-      break;
-  }
-  return raised() ? out + ", modulus raised by " + std::to_string(raised_by_) : out;
+  const std::string names[] = {"GINX",
+                               "unrolled (groups of " + number + ")",
+                               "AP (base " + number + ")",
+                               "automorphisms (window " + number + ")",
+                               "unrolled (groups of " + number + ", all keys)",
+                               "blocks of " + number};
+  const std::string& name = names[static_cast<std::size_t>(kind_)];
+  return raised() ? name + ", modulus raised by " + std::to_string(raised_by_) : name;
 }
 
 void RotationMethod::check_secret(SecretKind lwe) const {

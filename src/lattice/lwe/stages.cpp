@@ -1,8 +1,6 @@
 #include "lattice/lwe/stages.h"
 
-#include <algorithm>
 #include <string>
-#include <utility>
 
 #include "backend/contract/ring.h"
 #include "lattice/lwe/rotation_method.h"

@@ -2,11 +2,9 @@
 // large arrays are.
 #pragma once
 
-#include <complex>
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "lattice/rlwe/evaluator.h"
 #include "math/process.h"

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
-#include <set>
 
 #include "lattice/rlwe/word_evaluator.h"
 
@@ -342,13 +341,14 @@ struct WordEvaluator<Word>::HoistedSteps {
       std::vector<backend::TurnedProduct<Word>> own;
       std::vector<View> its;
       for (std::size_t sum = 0; sum < products.size(); ++sum) {
-        std::size_t met = 0;
+        std::size_t next = 0;
         for (const auto& [of_baby, plain] : products[sum]) {
           if (of_baby != baby) continue;
           its.push_back(of.view(*plain, site));
-          if (met == own.size()) own.emplace_back();
-          own[met++].factors.push_back({its.back().all, plain->shape.basis,
-                                        static_cast<std::uint32_t>(sum), plain->shape.log_repeats});
+          if (next == own.size()) own.emplace_back();
+          own[next++].factors.push_back({its.back().all, plain->shape.basis,
+                                         static_cast<std::uint32_t>(sum),
+                                         plain->shape.log_repeats});
         }
       }
       if (own.empty()) return;

@@ -39,7 +39,8 @@ class PhaseReader {
   void digits_of(std::span<const Word> residues, std::size_t count, std::size_t j,
                  std::span<Word> digits) const;
 
-  /// Modulo q_l: products of the first 0 … l primes, then the inverse of the last of these.
+  /// Row l has, modulo q_l, the products of the first 0 … l primes, then the inverse of the last of
+  /// these.
   std::vector<std::vector<Word>> garner_;
 };
 

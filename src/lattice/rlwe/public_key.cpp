@@ -24,49 +24,15 @@ PublicKey::PublicKey(AnyPlan plan, const ring::Basis& basis, const Seed& seed, W
       plan_);
 }
 
-namespace {
-
-/// One encryption, written to rows `stride` words apart: part 0, then part 1.
-template <class Word>
-struct PublicEncryption {
-  const ring::RnsPlan<Word>& plan;
-  const std::vector<ring::HostNtt<Word>>& ntts;
-  const std::vector<unsigned> primes;
-  std::span<const Word> a, b;
-
-  void run(std::int64_t t, std::span<const std::int32_t> u, std::span<const std::int32_t> e0,
-           std::span<const std::int32_t> e1, std::span<const std::int64_t> message, Word* out,
-           std::size_t stride) const {
-    const std::size_t N = plan.N();
-    math::WipedVector<Word> mask(N), first(N), second(N);
-    for (std::size_t r = 0; r < primes.size(); ++r) {
-      const math::Modulus<Word>& q = plan.moduli()[primes[r]];
-      for (std::size_t j = 0; j < N; ++j) {
-        mask.span()[j] = q.from_signed(u[j]);
-        first.span()[j] = q.from_signed(t * e0[j] + message[j]);
-        second.span()[j] = q.from_signed(t * e1[j]);
-      }
-      for (auto* x : {&mask, &first, &second}) ntts[primes[r]].forward(x->span());
-      Word* const c0 = out + r * stride;
-      Word* const c1 = out + (primes.size() + r) * stride;
-      for (std::size_t j = 0; j < N; ++j) {
-        c0[j] = q.add(q.mul(b[r * N + j], mask[j]), first[j]);
-        c1[j] = q.add(q.mul(a[r * N + j], mask[j]), second[j]);
-      }
-    }
-  }
-};
-
-}  // namespace
-
 WordArray PublicKey::encrypt(std::uint64_t t, std::size_t count, const Encode& encode,
                              const Progress& progress, unsigned threads) const {
   return std::visit(
       [&]<class Word>(const std::shared_ptr<const ring::RnsPlan<Word>>& p) {
         const std::size_t N = p->N();
         const auto ntts = ring::host_ntts<Word>(p);
-        const PublicEncryption<Word> encryption{*p, ntts, basis_.indices(), a_.as<Word>(),
-                                                b_.as<Word>()};
+        const std::vector<unsigned> primes = basis_.indices();
+        const std::span<const Word> a = a_.as<Word>(), b = b_.as<Word>();
+        const auto factor = static_cast<std::int64_t>(t);
         const std::size_t size = 2 * basis_.size() * count * N;
         const auto out = math::unfilled<Word>(size);
         backend::parallel_with_progress(count, threads, progress, [&](std::size_t i) {
@@ -77,8 +43,22 @@ WordArray PublicKey::encrypt(std::uint64_t t, std::size_t count, const Encode& e
           error_.sample(stream, e0.span());
           error_.sample(stream, e1.span());
           encode(i, message.span());
-          encryption.run(static_cast<std::int64_t>(t), u.span(), e0.span(), e1.span(),
-                         message.span(), out.get() + i * N, count * N);
+          math::WipedVector<Word> mask(N), first(N), second(N);
+          for (std::size_t r = 0; r < primes.size(); ++r) {
+            const math::Modulus<Word>& q = p->moduli()[primes[r]];
+            for (std::size_t j = 0; j < N; ++j) {
+              mask.span()[j] = q.from_signed(u[j]);
+              first.span()[j] = q.from_signed(factor * e0[j] + message[j]);
+              second.span()[j] = q.from_signed(factor * e1[j]);
+            }
+            for (auto* x : {&mask, &first, &second}) ntts[primes[r]].forward(x->span());
+            Word* const c0 = out.get() + (r * count + i) * N;
+            Word* const c1 = out.get() + ((primes.size() + r) * count + i) * N;
+            for (std::size_t j = 0; j < N; ++j) {
+              c0[j] = q.add(q.mul(b[r * N + j], mask[j]), first[j]);
+              c1[j] = q.add(q.mul(a[r * N + j], mask[j]), second[j]);
+            }
+          }
         });
         return WordArray(out, out.get(), size, sizeof(Word));
       },

@@ -23,13 +23,6 @@ void check_basis(const ring::Basis& basis, std::size_t limbs) {
                          "; they must be of the chain, which has " + std::to_string(limbs));
 }
 
-/// Limb l of `limbs`, modulo q.
-template <class Word>
-void ciphertext_limb(const math::Seed& seed, std::size_t index, std::size_t limbs, std::size_t l,
-                     std::uint64_t q, std::span<Word> a) {
-  math::expand_uniform<Word>(seed, index * limbs + l, q, a);
-}
-
 }  // namespace
 
 template <class Word>
@@ -38,8 +31,8 @@ void ciphertext_uniform(const ring::RnsPlan<Word>& plan, const ring::Basis& basi
   check_basis(basis, plan.limbs());
   std::size_t r = 0;
   for (const unsigned l : basis.indices())
-    ciphertext_limb<Word>(seed, index, plan.limbs(), l, plan.moduli()[l].value(),
-                          a.subspan(r++ * plan.N(), plan.N()));
+    math::expand_uniform<Word>(seed, index * plan.limbs() + l, plan.moduli()[l].value(),
+                               a.subspan(r++ * plan.N(), plan.N()));
 }
 
 template <class Word>
@@ -52,8 +45,8 @@ void ciphertexts_uniform(std::uint32_t N, std::span<const std::uint64_t> chain,
   for (std::size_t row = 0; row < a.size() / N; ++row) {
     const unsigned l = primes[(first + row) / count];
     const std::size_t i = (first + row) % count;
-    ciphertext_limb<Word>(seed, numbers.empty() ? i : numbers[i], chain.size(), l, chain[l],
-                          a.subspan(row * N, N));
+    math::expand_uniform<Word>(seed, (numbers.empty() ? i : numbers[i]) * chain.size() + l,
+                               chain[l], a.subspan(row * N, N));
   }
 }
 

@@ -2,9 +2,7 @@
 // piece of its result will lie; operands that are not there yet are copied there first.
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <complex>
 #include <map>
 #include <memory>
 #include <span>

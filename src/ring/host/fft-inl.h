@@ -7,7 +7,6 @@
 #endif
 
 #include <cstddef>
-#include <utility>
 
 #include "hwy/highway.h"
 #include "ring/host/fft_tables.h"

@@ -60,7 +60,7 @@ class Account : public PreparedResults<CiphertextInfo, Preparation> {
   /// factor, of those that cost the noisiest the least.
   Many concatenate(std::span<const Info> arrays) const;
   One mod_switch(const Info& a, unsigned limbs) const;
-  /// To as few limbs as leave `spare_bits`.
+  /// Drops all limbs but the fewest that leave `spare_bits`.
   One shrink(const Info& a, double spare_bits) const;
 
   Info relinearise(const Info& a) const;
@@ -106,7 +106,7 @@ class Account : public PreparedResults<CiphertextInfo, Preparation> {
   /// needs_zeros; and where one value in all slots is not there for each ciphertext of a vector.
   static void join_vectors(Info& out, std::span<const Info> all, std::uint32_t N);
 
-  /// With plaintexts: see with_factor().
+  /// Sums and products with plaintexts: see with_factor().
   Info add_plain(const Info& a, const Plain& m) const;
   Info multiply_plain(const Info& a, const Plain& m) const;
 
@@ -137,7 +137,7 @@ class Account : public PreparedResults<CiphertextInfo, Preparation> {
                                                                     std::uint64_t b) const;
   Factors least_factors(std::uint64_t a, std::uint64_t b, double noise_a, double noise_b) const;
   Info scaled(Info a, std::int64_t by, std::uint64_t factor) const;
-  /// Without the last limb.
+  /// Drops the last limb.
   Info dropped(Info a) const;
   Info dropped_to(Info a, unsigned limbs) const;
   /// An operand, how it is prepared, and what is known of it then.
@@ -151,7 +151,8 @@ class Account : public PreparedResults<CiphertextInfo, Preparation> {
   std::uint64_t factor_after(std::uint64_t factor, unsigned limbs, unsigned left) const;
   /// Limbs that `a` is better multiplied with: those of the schedule while it keeps to it.
   unsigned limbs_to_multiply(const Info& a) const;
-  /// With the same limbs and factor; with the limbs that the product is to have.
+  /// aligned() gives both the same limbs and factor, reduced() the limbs that the product is to
+  /// have.
   std::pair<Operand, Operand> aligned(const Info& a, const Info& b) const;
   std::pair<Operand, Operand> reduced(const Info& a, const Info& b) const;
 

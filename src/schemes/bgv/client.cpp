@@ -8,17 +8,11 @@
 #include "schemes/bgv/encoder.h"
 #include "schemes/ring/client.h"
 
-namespace whorl {
-
-template class RingSecretKey<bgv::Parameters>;
-
-}  // namespace whorl
-
 namespace whorl::bgv {
 
 namespace rlwe = lattice::rlwe;
 
-struct Client::State : RingClientState<Account, Encoder> {
+struct ClientState : RingClientState<Account, Encoder> {
   using RingClientState::RingClientState;
 };
 
@@ -55,11 +49,6 @@ Ciphertexts encrypted(const Key& with, const Parameters& p, const Account& accou
 }
 
 }  // namespace
-
-Client::Client(SecretKey key)
-    : KeyHolder(std::move(key)), state_(math::with_memory_for("a client", [this] {
-        return std::make_shared<const State>(secret_key());
-      })) {}
 
 Ciphertexts Client::encrypt(std::span<const std::int64_t> values, Packing packing,
                             std::size_t length, const Progress& progress) const {
@@ -125,3 +114,10 @@ EvaluationKeys Client::evaluation_keys(const KeyRequest& request, unsigned threa
 }
 
 }  // namespace whorl::bgv
+
+namespace whorl {
+
+template class RingSecretKey<bgv::Parameters>;
+template class RingClient<bgv::Parameters, bgv::ClientState>;
+
+}  // namespace whorl

@@ -3,14 +3,20 @@
 
 #include "schemes/bgv/server_state.h"
 
+namespace whorl {
+
+template class RingDryRun<bgv::Server, bgv::KeyRequest>;
+
+}  // namespace whorl
+
 namespace whorl::bgv {
 
 DryRun::DryRun(const Parameters& parameters)
-    : server_(std::make_shared<const Server::State>(parameters)) {}
+    : RingDryRun(Server(std::make_shared<const ServerState>(parameters))) {}
 
 Array DryRun::fresh(Packing packing, std::size_t values, std::size_t length,
                     bool secret_key) const {
-  const Server::State& state = server_.state();
+  const ServerState& state = server_.state();
   state.encoder.check(packing);
   const Rows rows = state.encoder.rows(values, length, packing);
   const CiphertextInfo info = secret_key
@@ -19,16 +25,6 @@ Array DryRun::fresh(Packing packing, std::size_t values, std::size_t length,
   return state.array(
       info, state.evaluator->upload({}, {info.parts, state.evaluator->level(info.limbs), info.count,
                                          lattice::rlwe::Form::evaluation}));
-}
-
-KeyRequest DryRun::asked() const {
-  const Server::State& state = server_.state();
-  return asked_of(state.keys, state.parameters.N(), 3, &KeyRequest::swap_rows);
-}
-
-RingCosts DryRun::costs() const {
-  const Server::State& state = server_.state();
-  return costs_of(*state.evaluator, state.parameters.word_bytes(), {&state.keys, 1});
 }
 
 }  // namespace whorl::bgv

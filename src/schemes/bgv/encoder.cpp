@@ -1,6 +1,5 @@
 #include "schemes/bgv/encoder.h"
 
-#include <algorithm>
 #include <bit>
 #include <memory>
 

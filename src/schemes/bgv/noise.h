@@ -6,7 +6,6 @@
 // bounds the coefficients, is multiplicative, and is the same for v(X^g). All values are log2.
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
 #include "whorl/bgv/parameters.h"
@@ -26,7 +25,7 @@ class NoiseModel {
   double rounding(unsigned parts) const { return rounding_[parts]; }
   /// What key switching adds to a ciphertext of `limbs`.
   double key_switch(unsigned limbs) const { return key_switch_[limbs]; }
-  /// After the last limb of `limbs` is dropped.
+  /// Returns the noise after the last limb of `limbs` is dropped.
   double dropped(double noise, unsigned limbs, unsigned parts) const;
   /// Bits left: log2(Q/2) - noise. Decryption is right while this is positive.
   double budget(double noise, unsigned limbs) const;

@@ -12,8 +12,9 @@ namespace whorl::bgv {
 bool has_slots(std::uint64_t t, std::uint32_t N);
 
 inline constexpr const char* none_near = "no t near it serves";
-/// For people: the nearest moduli below and above `t` that have slots in a ring of dimension N, and
-/// for which `serves` is true, if it is given; or none_near. At most 16 on either side are tried.
+/// Names to people the nearest moduli below and above `t` that have slots in a ring of dimension N,
+/// and for which `serves` is true, if it is given; or none_near. At most 16 on either side are
+/// tried.
 std::string nearest_with_slots(std::uint64_t t, std::uint32_t N,
                                const std::function<bool(std::uint64_t)>& serves = {});
 

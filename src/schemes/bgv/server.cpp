@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
-#include <utility>
 
 #include "math/memory.h"
 #include "math/text.h"
@@ -14,7 +13,7 @@
 namespace whorl {
 
 template class RingArray<bgv::CiphertextInfo>;
-template class RingServer<bgv::Parameters>;
+template class RingServer<bgv::Parameters, bgv::ServerState>;
 
 }  // namespace whorl
 
@@ -46,13 +45,6 @@ std::size_t repeats_of(std::span<const std::uint32_t> indices) {
 
 }  // namespace
 
-Server::Server(const EvaluationKeys& keys, const Session& session)
-    : RingServer(math::with_memory_for("a server", [&] {
-        return std::make_shared<const State>(keys, run::state_of(session));
-      })) {}
-
-std::size_t Server::key_bytes() const { return state().keys.bytes(); }
-
 Array Server::upload(const Ciphertexts& c) const {
   const CiphertextInfo& i = c.info;
   check_owner(c.parameters, c.key_id, "server", parameters(), key_id());
@@ -63,9 +55,7 @@ Array Server::upload(const Ciphertexts& c) const {
       i, state().evaluator->upload(c.data, {i.parts, basis, i.count, rlwe::Form::evaluation}));
 }
 Ciphertexts Server::download(const Array& a) const {
-  state().check(a);
-  return {state().parameters, state().key_id, a.info_, state().evaluator->download(*a.residues_),
-          std::nullopt};
+  return downloaded<Ciphertexts>(state(), a.info_, a.residues_.get());
 }
 
 Array Server::add(const Array& a, const Array& b) const { return state().add(a, b, false); }
@@ -176,7 +166,7 @@ Plaintexts Server::take(const Plaintexts& a, std::span<const std::uint32_t> indi
   rlwe::Array residues =
       state().fleet->again([&] { return state().evaluator->take(state().residues(a), indices); });
   const std::size_t N = parameters().N();
-  State::Coefficients m;
+  ServerState::Coefficients m;
   math::with_memory_for("plaintexts", [&] { m.reserve(indices.size() * N); });
   for (const std::uint32_t i : indices) {
     const auto first = a.storage_->coefficients.begin() + static_cast<std::ptrdiff_t>(i * N);
@@ -190,7 +180,7 @@ Array Server::concatenate(std::span<const Array> given) const {
   std::vector<Array> arrays(given.begin(), given.end());
   for (const Array& a : arrays) {
     state().check(a);
-    State::check_packing(a.info_.packing, arrays[0].info_.packing);
+    ServerState::check_packing(a.info_.packing, arrays[0].info_.packing);
     if (a.info_.parts != arrays[0].info_.parts)
       throw ShapeError("concatenate: the arrays have " + std::to_string(arrays[0].info_.parts) +
                        " and " + std::to_string(a.info_.parts) +
@@ -238,7 +228,7 @@ void Server::synchronise() const { state().fleet->wait(); }
 
 Server Server::of(const Array& a) {
   if (!a.residues_) throw ShapeError("an operator was given an empty array");
-  const auto state = std::static_pointer_cast<const State>(a.server_.lock());
+  const auto state = std::static_pointer_cast<const ServerState>(a.server_.lock());
   if (!state) throw DeviceError("the server of an array is gone, and its operators with it");
   return Server(state);
 }

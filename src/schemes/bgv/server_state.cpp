@@ -9,19 +9,19 @@ namespace whorl::bgv {
 
 namespace rlwe = lattice::rlwe;
 
-Server::State::State(const EvaluationKeys& data, std::shared_ptr<const run::SessionState> on)
+ServerState::ServerState(const EvaluationKeys& data, std::shared_ptr<const run::SessionState> on)
     : RingServerState(data, std::move(on)),
       keys(evaluator, keys_of_role(data.keys, SwitchRole::usual), session->budget),
       account(parameters),
       encoder(parameters) {}
 
-Server::State::State(const Parameters& of)
+ServerState::ServerState(const Parameters& of)
     : RingServerState(of),
       keys(evaluator, rlwe::usual_layout(of.limbs(), of.special(), of.literal().digit_limbs)),
       account(parameters),
       encoder(parameters) {}
 
-Array Server::State::array(Info info, rlwe::Array residues) const {
+Array ServerState::array(Info info, rlwe::Array residues) const {
   Array out;
   out.info_ = std::move(info);
   out.budget_ = account.budget(out.info_);
@@ -31,11 +31,11 @@ Array Server::State::array(Info info, rlwe::Array residues) const {
   return out;
 }
 
-void Server::State::check_packing(Packing a, Packing b) {
+void ServerState::check_packing(Packing a, Packing b) {
   if (a != b) throw EncodingError("one batch is packed in slots, the other in coefficients");
 }
 
-void Server::State::check_repeats(const Array& a, std::size_t each) const {
+void ServerState::check_repeats(const Array& a, std::size_t each) const {
   if (a.info_.rest != Rest::same || a.each_ != 1 || a.info_.count == 1 || each == 1) return;
   if (a.repeats_ % each != 0)
     throw ShapeError("a batch of " + std::to_string(a.info_.count) +
@@ -44,7 +44,7 @@ void Server::State::check_repeats(const Array& a, std::size_t each) const {
                      " times in sequence first");
 }
 
-void Server::State::check_pair(const Array& a, const Array& b) const {
+void ServerState::check_pair(const Array& a, const Array& b) const {
   check(a);
   check(b);
   account.check_lengths(a.info_, b.info_);
@@ -54,7 +54,7 @@ void Server::State::check_pair(const Array& a, const Array& b) const {
   check_packing(a.info_.packing, b.info_.packing);
 }
 
-void Server::State::check_pair(const Array& a, const Plaintexts& b) const {
+void ServerState::check_pair(const Array& a, const Plaintexts& b) const {
   check(a);
   check(b);
   account.check_lengths(a.info_, b.storage_->known());
@@ -63,7 +63,7 @@ void Server::State::check_pair(const Array& a, const Plaintexts& b) const {
   check_packing(a.info_.packing, b.packing());
 }
 
-void Server::State::check_slots(const Array& a) const {
+void ServerState::check_slots(const Array& a) const {
   check(a);
   if (a.info_.packing != Packing::slots)
     throw EncodingError(
@@ -71,7 +71,7 @@ void Server::State::check_slots(const Array& a) const {
   account.rotate(a.info_);  // refuses vectors over several ciphertexts
 }
 
-std::string Server::State::rotations_held() const {
+std::string ServerState::rotations_held() const {
   const std::uint32_t N = parameters.N();
   std::string list;
   std::size_t held = 0;
@@ -88,7 +88,7 @@ std::string Server::State::rotations_held() const {
   return "the keys hold rotations " + list;
 }
 
-std::uint32_t Server::State::rotation(std::int64_t columns) const {
+std::uint32_t ServerState::rotation(std::int64_t columns) const {
   const std::uint32_t g = rotation_exponent(parameters.N(), columns);
   if (g == 1 || keys.has(g, 1)) return g;
   throw MissingKeyError("rotation by " + std::to_string(columns) +
@@ -96,14 +96,14 @@ std::uint32_t Server::State::rotation(std::int64_t columns) const {
                         "]; " + rotations_held());
 }
 
-std::uint32_t Server::State::swap() const {
+std::uint32_t ServerState::swap() const {
   const std::uint32_t g = 2 * parameters.N() - 1;
   if (keys.has(g, 1)) return g;
   throw MissingKeyError("the exchange of rows has no key: ask the client for swap_rows=True; " +
                         rotations_held());
 }
 
-rlwe::Array Server::State::prepared(const Array& a, const Preparation& by) const {
+rlwe::Array ServerState::prepared(const Array& a, const Preparation& by) const {
   rlwe::Array out = residues(a);
   if (keys.is_open())  // integers that match factors are no sums of the circuit
     return by.limbs == a.info_.limbs ? out : evaluator->restrict(out, evaluator->level(by.limbs));
@@ -114,7 +114,7 @@ rlwe::Array Server::State::prepared(const Array& a, const Preparation& by) const
   return out;
 }
 
-Array Server::State::with_zeros(const Array& a) const {
+Array ServerState::with_zeros(const Array& a) const {
   if (!account.has_remains(a.info_)) return a;
   const std::size_t length = static_cast<std::size_t>(a.info_.length);
   const std::size_t vectors = a.each_ == 1 ? 1 : a.info_.count / a.each_;
@@ -122,7 +122,7 @@ Array Server::State::with_zeros(const Array& a) const {
   return multiply_plain(a, encoded_for(a, ones, length, 1));
 }
 
-Array Server::State::add(const Array& first, const Array& second, bool subtract) const {
+Array ServerState::add(const Array& first, const Array& second, bool subtract) const {
   check_pair(first, second);
   const Array a = beside(first, second.info_), b = beside(second, first.info_);
   const Account::Two sum = account.add(a.info_, b.info_);
@@ -132,8 +132,8 @@ Array Server::State::add(const Array& first, const Array& second, bool subtract)
   });
 }
 
-Array Server::State::multiply(const Account::Two& product, const Array& a, const Array& b,
-                              bool relinearise) const {
+Array ServerState::multiply(const Account::Two& product, const Array& a, const Array& b,
+                            bool relinearise) const {
   return fleet->together([&] {
     const rlwe::Array x = prepared(a, product.a), y = &a == &b ? x : prepared(b, product.b);
     if (!relinearise) return array(product.result, evaluator->tensor(x, y));
@@ -142,8 +142,8 @@ Array Server::State::multiply(const Account::Two& product, const Array& a, const
   });
 }
 
-std::vector<Array> Server::State::automorphisms(const Array& x,
-                                                std::span<const std::uint32_t> gs) const {
+std::vector<Array> ServerState::automorphisms(const Array& x,
+                                              std::span<const std::uint32_t> gs) const {
   return fleet->together([&] {
     const Array a = with_zeros(x);
     const Array two = a.info_.parts > 2 ? relinearised(a.info_, residues(a)) : a;
@@ -153,13 +153,13 @@ std::vector<Array> Server::State::automorphisms(const Array& x,
   });
 }
 
-Array Server::State::brought_to(const Array& a, const Account::One& to) const {
+Array ServerState::brought_to(const Array& a, const Account::One& to) const {
   if (to.result.limbs == a.info_.limbs) return a;
   return fleet->together([&] { return array(to.result, prepared(a, to.a)); });
 }
 
-Server::State::Encoded Server::State::encode(std::span<const std::int64_t> values, const Rows& rows,
-                                             Packing packing) const {
+ServerState::Encoded ServerState::encode(std::span<const std::int64_t> values, const Rows& rows,
+                                         Packing packing) const {
   const std::size_t N = parameters.N();
   Coefficients out =
       math::with_memory_for("plaintexts", [&] { return Coefficients(rows.count() * N); });
@@ -169,7 +169,7 @@ Server::State::Encoded Server::State::encode(std::span<const std::int64_t> value
   return {std::move(out), packing == Packing::slots ? rows.kept() : 0, any};
 }
 
-Plaintexts Server::State::plaintexts(rlwe::Array residues, Encoded encoded, Packing packing) const {
+Plaintexts ServerState::plaintexts(rlwe::Array residues, Encoded encoded, Packing packing) const {
   auto storage = std::make_shared<Plaintexts::Storage>();
   storage->residues = std::move(residues);
   storage->packing = packing;
@@ -186,12 +186,12 @@ Plaintexts Server::State::plaintexts(rlwe::Array residues, Encoded encoded, Pack
   return out;
 }
 
-Plaintexts Server::State::plaintexts(Encoded m, Packing packing, const ring::Basis& basis) const {
+Plaintexts ServerState::plaintexts(Encoded m, Packing packing, const ring::Basis& basis) const {
   rlwe::Array residues = evaluator->lift(m.coefficients, basis);
   return plaintexts(std::move(residues), std::move(m), packing);
 }
 
-Plaintexts Server::State::factor(std::span<const std::int64_t> slots) const {
+Plaintexts ServerState::factor(std::span<const std::int64_t> slots) const {
   encoder.check(Packing::slots);
   Encoded m =
       encode(slots, encoder.rows(slots.size(), parameters.N(), Packing::slots), Packing::slots);
@@ -201,13 +201,13 @@ Plaintexts Server::State::factor(std::span<const std::int64_t> slots) const {
   return plaintexts(std::move(residues), std::move(m), Packing::slots);
 }
 
-Plaintexts Server::State::plaintexts_for(const Array& a, Encoded m, std::uint64_t factor) const {
+Plaintexts ServerState::plaintexts_for(const Array& a, Encoded m, std::uint64_t factor) const {
   m.coefficients = account.with_factor(std::move(m.coefficients), factor);
   return plaintexts(std::move(m), a.info_.packing, evaluator->level(a.info_.limbs));
 }
 
-Plaintexts Server::State::encoded_for(const Array& a, std::span<const std::int64_t> values,
-                                      std::size_t length, std::uint64_t factor) const {
+Plaintexts ServerState::encoded_for(const Array& a, std::span<const std::int64_t> values,
+                                    std::size_t length, std::uint64_t factor) const {
   const Rows rows = encoder.rows(values.size(), length, a.info_.packing);
   account.check_lengths(a.info_, {rows.count(), 0, rows.kept()});
   check_repeats(a, rows.each);
@@ -215,7 +215,7 @@ Plaintexts Server::State::encoded_for(const Array& a, std::span<const std::int64
   return plaintexts_for(a, encode(values, rows, a.info_.packing), factor);
 }
 
-rlwe::Array Server::State::residues(const Plaintexts& m) const {
+rlwe::Array ServerState::residues(const Plaintexts& m) const {
   const rlwe::Array& there = m.storage_->residues;
   if (!evaluator->is_lost(there)) return there;
   const auto& coefficients = m.storage_->coefficients;
@@ -223,7 +223,7 @@ rlwe::Array Server::State::residues(const Plaintexts& m) const {
                                         : evaluator->lift_by_period(coefficients, there.basis());
 }
 
-Array Server::State::add_encoded(const Array& x, const Plaintexts& m, bool subtract) const {
+Array ServerState::add_encoded(const Array& x, const Plaintexts& m, bool subtract) const {
   const Array a = beside(x, m.storage_->known());
   return fleet->again([&] {
     const rlwe::Array &to = residues(a), plain = residues(m);
@@ -232,20 +232,20 @@ Array Server::State::add_encoded(const Array& x, const Plaintexts& m, bool subtr
   });
 }
 
-Array Server::State::add(const Array& a, const Plaintexts& m, bool subtract) const {
+Array ServerState::add(const Array& a, const Plaintexts& m, bool subtract) const {
   check_pair(a, m);
   if (a.info_.factor == 1) return add_encoded(a, m, subtract);
   Encoded anew{m.storage_->coefficients, m.length(), m.storage_->any};
   return add_encoded(a, plaintexts_for(a, std::move(anew), a.info_.factor), subtract);
 }
 
-Array Server::State::add(const Array& a, std::span<const std::int64_t> values, std::size_t length,
-                         bool subtract) const {
+Array ServerState::add(const Array& a, std::span<const std::int64_t> values, std::size_t length,
+                       bool subtract) const {
   check(a);
   return add_encoded(a, encoded_for(a, values, length, a.info_.factor), subtract);
 }
 
-Server::State::Encoded Server::State::constant(const Array& a, std::int64_t value) const {
+ServerState::Encoded ServerState::constant(const Array& a, std::int64_t value) const {
   const std::size_t N = parameters.N();
   if (!account.has_zeros(a.info_)) {
     Encoded out{Coefficients(N), a.info_.length};
@@ -265,7 +265,7 @@ Server::State::Encoded Server::State::constant(const Array& a, std::int64_t valu
   return out;
 }
 
-Array Server::State::add_scalar(const Array& a, std::int64_t value) const {
+Array ServerState::add_scalar(const Array& a, std::int64_t value) const {
   const Plaintexts m = plaintexts_for(a, constant(a, account.residue(value)), a.info_.factor);
   return fleet->again([&] {
     return array(account.add_constant(a.info_, m.storage_->norm),
@@ -273,7 +273,7 @@ Array Server::State::add_scalar(const Array& a, std::int64_t value) const {
   });
 }
 
-Array Server::State::multiply_plain(const Array& x, const Plaintexts& m) const {
+Array ServerState::multiply_plain(const Array& x, const Plaintexts& m) const {
   const Array a = beside(x, m.storage_->known());
   return fleet->again([&] {
     return array(account.multiply_plain(a.info_, m.storage_->known()),

@@ -6,7 +6,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "lattice/rlwe/evaluator.h"
@@ -30,17 +29,22 @@ struct Plaintexts::Storage {
 };
 
 /// The account says what is to be done, the evaluator does it.
-struct Server::State : RingServerState<Parameters>, std::enable_shared_from_this<State> {
+struct ServerState : RingServerState<Parameters>, std::enable_shared_from_this<ServerState> {
   using Info = CiphertextInfo;
   using Coefficients = std::vector<std::int64_t>;
 
-  State(const EvaluationKeys& data, std::shared_ptr<const run::SessionState> on);
+  ServerState(const EvaluationKeys& data, std::shared_ptr<const run::SessionState> on);
   /// Makes the state of a dry run, for which plaintexts in slots may have any values.
-  explicit State(const Parameters& of);
+  explicit ServerState(const Parameters& of);
 
   lattice::rlwe::Keys keys;
+  std::span<const lattice::rlwe::Keys> all_keys() const { return {&keys, 1}; }
   Account account;
   Encoder encoder;
+
+  // A rotation by k is X -> X^(generator^k); `inverse` asks for X -> X^-1.
+  static constexpr std::uint64_t generator = 3;
+  static constexpr bool KeyRequest::*inverse = &KeyRequest::swap_rows;
 
   // ---- arrays
 
@@ -127,11 +131,9 @@ struct Server::State : RingServerState<Parameters>, std::enable_shared_from_this
   Array multiply_plain(const Array& x, const Plaintexts& m) const;
 };
 
-inline const Server::State& Server::state() const { return static_cast<const State&>(*state_); }
-
 /// What circuits see of a server and its arrays, and users do not.
 struct Access {
-  using State = Server::State;
+  using State = ServerState;
   static const State& of(const Server& server) { return server.state(); }
 };
 

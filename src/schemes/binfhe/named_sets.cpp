@@ -42,64 +42,73 @@ GadgetRange drop_lowest_digit(std::uint32_t count, std::uint64_t Q, std::uint32_
 
 /// The part of OpenFHE's and the papers' sets that varies. All have ternary keys and sigma = 3.19.
 struct Foreign {
-  const char* name;
-  const char* note;
+  std::string name;
   std::uint32_t n;
   std::uint64_t q;
   std::uint32_t N;
-  std::uint64_t Q;
-  std::uint64_t Q_ks;
+  std::uint64_t Q, Q_ks;
   std::uint32_t log_B_ks;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> count_and_log_base;
+  std::string note = {};
 };
 
-ParameterLiteral literal_of(const Foreign& set, const std::string& origin) {
+/// What the names of sets begin with, and where they come from.
+struct Family {
+  std::string name, source;
+};
+
+ParameterLiteral literal_of(const Foreign& set, const Family& family) {
   ParameterLiteral literal;
-  literal.name = set.name;
-  literal.source = origin;
-  if (*set.note != '\0') literal.source += std::string("; ") + set.note;
+  literal.name = family.name + "/" + set.name;
+  literal.source = family.source;
+  if (!set.note.empty()) literal.source += "; " + set.note;
   literal.n = set.n;
   literal.q = set.q;
   literal.N = set.N;
   literal.Q = set.Q;
   literal.Q_ks = set.Q_ks;
   literal.log_B_ks = set.log_B_ks;
-  for (const auto& [count, log_base] : set.count_and_log_base) {
+  for (const auto& [count, log_base] : set.count_and_log_base)
     literal.gadget.push_back(drop_lowest_digit(count, set.Q, log_base));
-  }
   literal.source += "; lowest gadget digit dropped";
   // Keys as 32-bit spectra carry an error that grows with Q and N. From 28 bits at N = 2048 on its
   // variance, 7.3 there, shows beside the keys' own of 3.19²; at N = 1024 and 27 bits it is 0.9.
-  const bool coarse_spectra = set.N >= 2048 && set.Q > pow2(27) && set.Q < pow2(31);
-  if (coarse_spectra) literal.transform = Transform::ntt;
+  if (set.N >= 2048 && set.Q > pow2(27) && set.Q < pow2(31)) literal.transform = Transform::ntt;
   return literal;
 }
 
-/// The functional sets: n = 1305, messages below 8. Their key-switching table would be N·7·16 rows
-/// of 1,306 words, 2.4 GB; at Q_ks = 2^35 the noise of `product` is just as negligible.
-ParameterLiteral functional(const char* name, const char* note, const std::string& origin,
-                            std::uint64_t q, std::uint32_t log_base) {
-  ParameterLiteral literal = literal_of(
-      {name, note, 1305, q, 2048, kPrime54Of2048, pow2(35), 5, {{1305, log_base}}}, origin);
+/// Sets of n = 1305. Their key-switching table would be N·7·16 rows of 1,306 words, 2.4 GB; at
+/// Q_ks = 2^35 the noise of `product` is just as negligible.
+ParameterLiteral by_product(const std::string& name, const std::string& note, const Family& family,
+                            std::uint64_t q, std::uint32_t N, std::uint64_t Q,
+                            std::uint32_t log_base) {
+  ParameterLiteral literal =
+      literal_of({name, 1305, q, N, Q, pow2(35), 5, {{1305, log_base}}, note}, family);
   literal.key_switch = KeySwitch::product;
   literal.source += "; key switching by product instead of a table of gigabytes";
+  return literal;
+}
+
+/// The functional sets, of messages below 8.
+ParameterLiteral functional(const std::string& name, const std::string& note, const Family& family,
+                            std::uint64_t q, std::uint32_t log_base) {
+  ParameterLiteral literal = by_product(name, note, family, q, 2048, kPrime54Of2048, log_base);
   literal.max_p = 8;
   return literal;
 }
 
 /// A set for signs and digits of ciphertexts modulo 2^log_q.
 struct LargePrecision {
-  const char* name;
-  const char* note;
+  const char *name, *note;
   unsigned log_q;
   std::uint32_t log_base;
-  std::vector<SmallModulusGadget> small_moduli;
+  std::vector<SmallModulusGadget> small_moduli = {};
 };
 
 /// A flooring bears errors of 128 units of q. In doubles those of these gadgets would reach that,
 /// hence the NTT; from 2^26 on those of a key switch by digits of 5 bits would, hence 2 bits there.
-ParameterLiteral large_precision(const LargePrecision& set, const std::string& origin) {
-  ParameterLiteral literal = functional(set.name, set.note, origin, pow2(set.log_q), set.log_base);
+ParameterLiteral large_precision(const LargePrecision& set, const Family& family) {
+  ParameterLiteral literal = functional(set.name, set.note, family, pow2(set.log_q), set.log_base);
   literal.transform = Transform::ntt;
   if (set.log_q > 25) literal.log_B_ks = 2;
   literal.small_modulus_gadgets = set.small_moduli;
@@ -108,239 +117,136 @@ ParameterLiteral large_precision(const LargePrecision& set, const std::string& o
 
 /// OpenFHE's sets for log2 Q' of 11, up to 16, 25 and 29, where Q' is q here; in the last two with
 /// its timeOptimization, too, whose bases are 2^27 up to 2^17 and 2^18 up to 2^26.
-void add_openfhe_large_precision(std::vector<ParameterLiteral>& sets, const std::string& origin) {
-  ParameterLiteral smallest = literal_of({"openfhe_1_6/STD128_LOGQ_11",
-                                          "logQ = 11",
-                                          1305,
-                                          pow2(11),
-                                          1024,
-                                          kPrime27,
-                                          pow2(35),
-                                          5,
-                                          {{1305, 5}}},
-                                         origin);
-  smallest.key_switch = KeySwitch::product;
-  smallest.source += "; key switching by product instead of a table of gigabytes";
-  sets.push_back(smallest);
+void add_openfhe_large_precision(std::vector<ParameterLiteral>& sets, const Family& family) {
+  sets.push_back(by_product("STD128_LOGQ_11", "logQ = 11", family, pow2(11), 1024, kPrime27, 5));
   const SmallModulusGadget up_to_17{17, 27, 1}, up_to_26{26, 18, 2};
+  const char* const timed_29 = "logQ = 26 to 29 with timeOptimization";
   const LargePrecision table[] = {
-      {"openfhe_1_6/STD128_LOGQ_16", "logQ = 12 to 16", 16, 27, {}},
-      {"openfhe_1_6/STD128_LOGQ_25", "logQ = 17 to 25", 25, 18, {}},
-      {"openfhe_1_6/STD128_LOGQ_25_TIME",
-       "logQ = 17 to 25 with timeOptimization",
-       25,
-       18,
-       {up_to_17}},
-      {"openfhe_1_6/STD128_LOGQ_29", "logQ = 26 to 29", 29, 14, {}},
-      {"openfhe_1_6/STD128_LOGQ_29_TIME",
-       "logQ = 26 to 29 with timeOptimization",
-       29,
-       14,
-       {up_to_26, up_to_17}},
+      {"STD128_LOGQ_16", "logQ = 12 to 16", 16, 27},
+      {"STD128_LOGQ_25", "logQ = 17 to 25", 25, 18},
+      {"STD128_LOGQ_25_TIME", "logQ = 17 to 25 with timeOptimization", 25, 18, {up_to_17}},
+      {"STD128_LOGQ_29", "logQ = 26 to 29", 29, 14},
+      {"STD128_LOGQ_29_TIME", timed_29, 29, 14, {up_to_26, up_to_17}},
   };
-  for (const LargePrecision& set : table) sets.push_back(large_precision(set, origin));
+  for (const LargePrecision& set : table) sets.push_back(large_precision(set, family));
 }
 
 void add(std::vector<ParameterLiteral>& sets, std::span<const Foreign> table,
-         const std::string& origin) {
-  for (const Foreign& set : table) sets.push_back(literal_of(set, origin));
+         const Family& family) {
+  for (const Foreign& set : table) sets.push_back(literal_of(set, family));
 }
 
 void add_xiao(std::vector<ParameterLiteral>& sets) {
-  const std::string gates = "Xiao et al., GPU FHEW/TFHE, Table 3 (sets of Micciancio, Polyakov)";
-  const std::string functions = "Xiao et al., GPU FHEW/TFHE, Table 4 (sets of Liu et al.)";
+  const std::string of_192 = "B_ks = 28 there; 32 here has as many digits";
   const Foreign table3[] = {
-      {"xiao/STD128", "", 512, 1024, 1024, kPrime27, pow2(14), 7, {{512, 7}}},
-      {"xiao/STD192",
-       "B_ks = 28 there; 32 here has as many digits",
-       1024,
-       1024,
-       2048,
-       kPrime37Of2048,
-       pow2(19),
-       5,
-       {{1024, 13}}},
-      {"xiao/STD256", "", 1024, 2048, 2048, kPrime29Of2048, pow2(14), 7, {{1024, 8}}},
-      {"xiao/STD128Q", "", 1024, 1024, 2048, kPrime50Of2048, pow2(25), 5, {{1024, 25}}},
-      {"xiao/STD192Q", "", 1024, 1024, 2048, kPrime35Of2048, pow2(17), 6, {{1024, 12}}},
-      {"xiao/STD256Q", "", 2048, 2048, 2048, kPrime27Of2048, pow2(16), 4, {{2048, 7}}},
+      {"STD128", 512, 1024, 1024, kPrime27, pow2(14), 7, {{512, 7}}},
+      {"STD192", 1024, 1024, 2048, kPrime37Of2048, pow2(19), 5, {{1024, 13}}, of_192},
+      {"STD256", 1024, 2048, 2048, kPrime29Of2048, pow2(14), 7, {{1024, 8}}},
+      {"STD128Q", 1024, 1024, 2048, kPrime50Of2048, pow2(25), 5, {{1024, 25}}},
+      {"STD192Q", 1024, 1024, 2048, kPrime35Of2048, pow2(17), 6, {{1024, 12}}},
+      {"STD256Q", 2048, 2048, 2048, kPrime27Of2048, pow2(16), 4, {{2048, 7}}},
   };
-  add(sets, table3, gates);
+  add(sets, table3, {"xiao", "Xiao et al., GPU FHEW/TFHE, Table 3 (sets of Micciancio, Polyakov)"});
 
-  struct Functional {
-    const char* name;
-    const char* note;
-    std::uint64_t q;
-    std::uint32_t log_base;
-  };
-  const Functional table4[] = {
-      {"xiao/EVALFUNC", "EvalFunc", 2048, 27},
-      {"xiao/DECISION_TREE", "EvalFunc of §5.3, inputs of 11 bits", 2048, 9},
-      {"xiao/RELU", "EvalFunc of §5.2, inputs of 16 bits", 2048, 18},
-  };
-  for (const auto& [name, note, q, log_base] : table4)
-    sets.push_back(functional(name, note, functions, q, log_base));
+  const Family functions{"xiao", "Xiao et al., GPU FHEW/TFHE, Table 4 (sets of Liu et al.)"};
+  for (const auto& [name, note, log_base] :
+       {std::tuple{"EVALFUNC", "EvalFunc", 27u},
+        {"DECISION_TREE", "EvalFunc of §5.3, inputs of 11 bits", 9u},
+        {"RELU", "EvalFunc of §5.2, inputs of 16 bits", 18u}})
+    sets.push_back(functional(name, note, functions, 2048, log_base));
   const LargePrecision large[] = {
-      {"xiao/HOMSIGN_16", "HomSign, DigitDecomp for Q' up to 2^16", 16, 27, {}},
-      {"xiao/HOMSIGN_25", "HomSign, DigitDecomp for Q' up to 2^25", 25, 18, {}},
-      {"xiao/HOMSIGN_29", "HomSign, DigitDecomp for Q' up to 2^29", 29, 14, {}},
+      {"HOMSIGN_16", "HomSign, DigitDecomp for Q' up to 2^16", 16, 27},
+      {"HOMSIGN_25", "HomSign, DigitDecomp for Q' up to 2^25", 25, 18},
+      {"HOMSIGN_29", "HomSign, DigitDecomp for Q' up to 2^29", 29, 14},
   };
   for (const LargePrecision& set : large) sets.push_back(large_precision(set, functions));
 }
 
 void add_velofhe(std::vector<ParameterLiteral>& sets) {
-  const std::string origin = "VeloFHE, Table 2";
+  const Family family{"velofhe", "VeloFHE, Table 2"};
   const Foreign table2[] = {
-      {"velofhe/GD_I", "", 503, 1024, 1024, kPrime27, pow2(14), 5, {{503, 8}}},
-      {"velofhe/GD_II", "", 600, 2048, 2048, kPrime50Of2048, pow2(15), 5, {{600, 25}}},
+      {"GD_I", 503, 1024, 1024, kPrime27, pow2(14), 5, {{503, 8}}},
+      {"GD_II", 600, 2048, 2048, kPrime50Of2048, pow2(15), 5, {{600, 25}}},
   };
-  add(sets, table2, origin);
+  add(sets, table2, family);
   // FHEW of the same sets. No base of exponents is given; these are OpenFHE's.
-  for (const auto& [name, of, base] :
-       {std::tuple{"velofhe/GD_I_AP", 0, 32u}, {"velofhe/GD_II_AP", 1, 64u}}) {
+  const std::string note = "FHEW; base of exponents as OpenFHE's";
+  for (const auto& [of, base] : {std::pair{0, 32u}, {1, 64u}}) {
     Foreign set = table2[of];
-    set.name = name;
-    set.note = "FHEW; base of exponents as OpenFHE's";
-    sets.push_back(literal_of(set, origin));
+    set.name += "_AP";
+    set.note = note;
+    sets.push_back(literal_of(set, family));
     sets.back().rotation = {RotationKind::ap, base};
   }
   // Modulus raising: P has 20 and 28 bits, and one digit is a whole coefficient.
   const Foreign raised[] = {
-      {"velofhe/MR_I", "", 512, 512, 1024, kPrime16Of1024, pow2(14), 9, {{512, 16}}},
-      {"velofhe/MR_II", "", 1024, 1024, 2048, kPrime22Of2048, pow2(21), 5, {{1024, 22}}},
+      {"MR_I", 512, 512, 1024, kPrime16Of1024, pow2(14), 9, {{512, 16}}},
+      {"MR_II", 1024, 1024, 2048, kPrime22Of2048, pow2(21), 5, {{1024, 22}}},
   };
   for (const auto& [of, P] : {std::pair{0, kPrime20Of1024}, {1, kPrime28}})
     for (const bool ap : {false, true}) {
       Foreign set = raised[of];
-      const std::string name = set.name + std::string(ap ? "_AP" : "");
-      set.name = name.c_str();
-      set.note = ap ? "FHEW; base of exponents as OpenFHE's" : "";
-      ParameterLiteral literal = literal_of(set, origin);
+      if (ap) set.name += "_AP";
+      ParameterLiteral literal = literal_of(set, family);
       literal.gadget[0].digits = 1;
-      literal.source = origin + (ap ? "; FHEW, base of exponents 32" : "") + "; modulus raised";
+      literal.source =
+          family.source + (ap ? "; FHEW, base of exponents 32" : "") + "; modulus raised";
       literal.rotation = {ap ? RotationKind::ap : RotationKind::ginx, ap ? 32u : 1u, P};
       sets.push_back(literal);
     }
 }
 
 void add_openfhe_1_5(std::vector<ParameterLiteral>& sets) {
-  const std::string origin = "OpenFHE 1.5.1, binfhecontext.cpp";
+  const Family family{"openfhe_1_5", "OpenFHE 1.5.1, binfhecontext.cpp"};
+  const std::string of_toy = "B_ks = 25 there; 32 here has as many digits";
   const Foreign gates[] = {
-      {"openfhe_1_5/STD128", "", 556, 2048, 1024, kPrime27, pow2(15), 5, {{556, 7}}},
-      {"openfhe_1_5/STD128_3", "", 595, 2048, 1024, kPrime27, pow2(16), 6, {{595, 7}}},
-      {"openfhe_1_5/STD128_4", "", 635, 2048, 1024, kPrime27, pow2(17), 6, {{635, 5}}},
-      {"openfhe_1_5/STD128Q", "", 601, 2048, 1024, kPrime25, pow2(15), 5, {{601, 4}}},
-      {"openfhe_1_5/STD192", "", 821, 2048, 2048, kPrime37Of2048, pow2(15), 5, {{821, 13}}},
-      {"openfhe_1_5/STD192Q", "", 890, 2048, 2048, kPrime34Of2048, pow2(15), 5, {{890, 12}}},
-      {"openfhe_1_5/STD256", "", 1299, 2048, 2048, kPrime29Of2048, pow2(18), 6, {{1299, 10}}},
-      {"openfhe_1_5/STD256Q", "", 1242, 2048, 2048, kPrime26, pow2(16), 6, {{1242, 6}}},
-      {"openfhe_1_5/MEDIUM", "", 422, 1024, 1024, kPrime28, pow2(14), 7, {{422, 10}}},
-      {"openfhe_1_5/TOY",
-       "B_ks = 25 there; 32 here has as many digits",
-       64,
-       512,
-       512,
-       kPrime27,
-       kPrime27,
-       5,
-       {{64, 9}}},
+      {"STD128", 556, 2048, 1024, kPrime27, pow2(15), 5, {{556, 7}}},
+      {"STD128_3", 595, 2048, 1024, kPrime27, pow2(16), 6, {{595, 7}}},
+      {"STD128_4", 635, 2048, 1024, kPrime27, pow2(17), 6, {{635, 5}}},
+      {"STD128Q", 601, 2048, 1024, kPrime25, pow2(15), 5, {{601, 4}}},
+      {"STD192", 821, 2048, 2048, kPrime37Of2048, pow2(15), 5, {{821, 13}}},
+      {"STD192Q", 890, 2048, 2048, kPrime34Of2048, pow2(15), 5, {{890, 12}}},
+      {"STD256", 1299, 2048, 2048, kPrime29Of2048, pow2(18), 6, {{1299, 10}}},
+      {"STD256Q", 1242, 2048, 2048, kPrime26, pow2(16), 6, {{1242, 6}}},
+      {"MEDIUM", 422, 1024, 1024, kPrime28, pow2(14), 7, {{422, 10}}},
+      {"TOY", 64, 512, 512, kPrime27, kPrime27, 5, {{64, 9}}, of_toy},
   };
-  add(sets, gates, origin);
-  sets.push_back(
-      functional("openfhe_1_5/LARGE_PRECISION", "ciphertexts of 12 to 16 bits", origin, 2048, 27));
+  add(sets, gates, family);
+  sets.push_back(functional("LARGE_PRECISION", "ciphertexts of 12 to 16 bits", family, 2048, 27));
 }
 
 void add_openfhe_1_6(std::vector<ParameterLiteral>& sets) {
   // n, q, Q, Q_ks, B_ks and the counts per base are those of the serialised contexts.
-  const std::string origin = "OpenFHE 1.6.1, serialised context";
+  const Family family{"openfhe_1_6", "OpenFHE 1.6.1, serialised context"};
   const Foreign gates[] = {
-      {"openfhe_1_6/STD128", "", 554, 2048, 1024, kPrime27, pow2(15), 8, {{303, 7}, {251, 9}}},
-      {"openfhe_1_6/STD128_3", "", 592, 2048, 1024, kPrime27, pow2(16), 8, {{575, 7}, {17, 9}}},
-      {"openfhe_1_6/STD128_4", "", 630, 2048, 1024, kPrime27, pow2(17), 9, {{134, 4}, {496, 5}}},
-      {"openfhe_1_6/STD128Q", "", 598, 2048, 1024, kPrime25, pow2(15), 8, {{377, 5}, {221, 7}}},
-      {"openfhe_1_6/STD192", "", 820, 4096, 2048, kPrime28, pow2(15), 8, {{658, 7}, {162, 10}}},
-      {"openfhe_1_6/STD192Q", "", 889, 4096, 2048, kPrime28, pow2(15), 8, {{732, 7}, {157, 10}}},
-      {"openfhe_1_6/STD256", "", 1077, 4096, 2048, kPrime28, pow2(15), 8, {{931, 7}, {146, 10}}},
-      {"openfhe_1_6/STD256Q", "", 1169, 4096, 2048, kPrime26, pow2(15), 8, {{173, 5}, {996, 6}}},
+      {"STD128", 554, 2048, 1024, kPrime27, pow2(15), 8, {{303, 7}, {251, 9}}},
+      {"STD128_3", 592, 2048, 1024, kPrime27, pow2(16), 8, {{575, 7}, {17, 9}}},
+      {"STD128_4", 630, 2048, 1024, kPrime27, pow2(17), 9, {{134, 4}, {496, 5}}},
+      {"STD128Q", 598, 2048, 1024, kPrime25, pow2(15), 8, {{377, 5}, {221, 7}}},
+      {"STD192", 820, 4096, 2048, kPrime28, pow2(15), 8, {{658, 7}, {162, 10}}},
+      {"STD192Q", 889, 4096, 2048, kPrime28, pow2(15), 8, {{732, 7}, {157, 10}}},
+      {"STD256", 1077, 4096, 2048, kPrime28, pow2(15), 8, {{931, 7}, {146, 10}}},
+      {"STD256Q", 1169, 4096, 2048, kPrime26, pow2(15), 8, {{173, 5}, {996, 6}}},
   };
-  add(sets, gates, origin);
+  add(sets, gates, family);
   // `bR`, and the number of keys of automorphisms (`numAutoKeys`), are the context's, too.
-  struct Other {
-    Foreign set;
-    Rotation rotation;
+  sets.push_back(literal_of(
+      {"STD128_AP", 554, 2048, 1024, kPrime27, pow2(15), 8, {{10, 7}, {544, 9}}}, family));
+  sets.back().rotation = {RotationKind::ap, 128};
+  const Foreign walks[] = {
+      {"STD128_LMKCDEY", 554, 2048, 1024, kPrime27, pow2(15), 8, {{552, 9}, {2, 14}}},
+      {"STD128_3_LMKCDEY", 592, 2048, 1024, kPrime27, pow2(16), 8, {{440, 7}, {152, 9}}},
+      {"STD128_4_LMKCDEY", 668, 2048, 1024, kPrime27, pow2(18), 9, {{586, 6}, {82, 7}}},
+      {"STD128Q_LMKCDEY", 598, 2048, 1024, kPrime25, pow2(15), 8, {{565, 7}, {33, 9}}},
+      {"STD128Q_3_LMKCDEY", 639, 2048, 1024, kPrime25, pow2(16), 8, {{532, 5}, {107, 7}}},
+      {"STD128Q_4_LMKCDEY", 680, 4096, 2048, kPrime28, pow2(17), 6, {{642, 7}, {38, 10}}},
   };
-  const Rotation walk{RotationKind::automorphism, 40};
-  const Other others[] = {
-      {{"openfhe_1_6/STD128_AP", "", 554, 2048, 1024, kPrime27, pow2(15), 8, {{10, 7}, {544, 9}}},
-       {RotationKind::ap, 128}},
-      {{"openfhe_1_6/STD128_LMKCDEY",
-        "",
-        554,
-        2048,
-        1024,
-        kPrime27,
-        pow2(15),
-        8,
-        {{552, 9}, {2, 14}}},
-       walk},
-      {{"openfhe_1_6/STD128_3_LMKCDEY",
-        "",
-        592,
-        2048,
-        1024,
-        kPrime27,
-        pow2(16),
-        8,
-        {{440, 7}, {152, 9}}},
-       walk},
-      {{"openfhe_1_6/STD128_4_LMKCDEY",
-        "",
-        668,
-        2048,
-        1024,
-        kPrime27,
-        pow2(18),
-        9,
-        {{586, 6}, {82, 7}}},
-       walk},
-      {{"openfhe_1_6/STD128Q_LMKCDEY",
-        "",
-        598,
-        2048,
-        1024,
-        kPrime25,
-        pow2(15),
-        8,
-        {{565, 7}, {33, 9}}},
-       walk},
-      {{"openfhe_1_6/STD128Q_3_LMKCDEY",
-        "",
-        639,
-        2048,
-        1024,
-        kPrime25,
-        pow2(16),
-        8,
-        {{532, 5}, {107, 7}}},
-       walk},
-      {{"openfhe_1_6/STD128Q_4_LMKCDEY",
-        "",
-        680,
-        4096,
-        2048,
-        kPrime28,
-        pow2(17),
-        6,
-        {{642, 7}, {38, 10}}},
-       walk},
-  };
-  for (const auto& [set, rotation] : others) {
-    sets.push_back(literal_of(set, origin));
-    sets.back().rotation = rotation;
+  for (const Foreign& set : walks) {
+    sets.push_back(literal_of(set, family));
+    sets.back().rotation = {RotationKind::automorphism, 40};
   }
-  sets.push_back(
-      functional("openfhe_1_6/LARGE_PRECISION", "ciphertexts of 12 to 16 bits", origin, 2048, 27));
-  add_openfhe_large_precision(sets, "OpenFHE 1.6.1, binfhecontext.cpp");
+  sets.push_back(functional("LARGE_PRECISION", "ciphertexts of 12 to 16 bits", family, 2048, 27));
+  add_openfhe_large_precision(sets, {"openfhe_1_6", "OpenFHE 1.6.1, binfhecontext.cpp"});
 }
 
 /// LWE keys are binary, and ciphertexts are switched to another key modulo q.

@@ -1,9 +1,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
-#include <limits>
-#include <map>
 
 #include "lattice/lwe/noise.h"
 #include "lattice/security.h"

@@ -1,6 +1,5 @@
 #include "schemes/binfhe/plan.h"
 
-#include <algorithm>
 #include <bit>
 #include <memory>
 #include <string>
@@ -64,7 +63,7 @@ lattice::lwe::Form form_of(const Parameters& parameters) {
 }
 
 std::size_t most_memory(const Parameters& parameters) {
-  // Of a decomposition: at most 24 bits, in digits of one bit at least.
+  // A decomposition needs the most: of at most 24 bits, in digits of one bit at least.
   const std::uint64_t two_n = 2ULL * parameters.N(), q = parameters.q();
   const std::size_t digits = q > two_n ? static_cast<std::size_t>(std::bit_width(q / two_n)) : 0;
   return memory_of(parameters, {.inputs = 4, .keeps_extract = true, .kept = digits});

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "lattice/lwe/evaluator.h"
 #include "schemes/binfhe/gates.h"

@@ -1,8 +1,5 @@
 #include "whorl/binfhe/server.h"
 
-#include <string>
-#include <utility>
-
 #include "backend/contract/counting.h"
 #include "math/text.h"
 #include "schemes/binfhe/derived.h"

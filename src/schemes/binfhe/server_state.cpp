@@ -1,10 +1,8 @@
 #include "schemes/binfhe/server_state.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
-#include <mutex>
 #include <string>
 #include <type_traits>
 #include <utility>

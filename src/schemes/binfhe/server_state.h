@@ -182,4 +182,10 @@ struct Server::State : std::enable_shared_from_this<State> {
   Array make(const Array& x, std::size_t count, const Function& made) const;
 };
 
+/// What circuits use of a server and its arrays, and users do not see.
+struct Access {
+  using State = Server::State;
+  static const State& of(const Server& server) { return *server.state_; }
+};
+
 }  // namespace whorl::binfhe

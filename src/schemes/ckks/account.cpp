@@ -1,10 +1,8 @@
 #include "schemes/ckks/account.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <limits>
-#include <string>
 #include <utility>
 
 #include "math/text.h"
@@ -319,10 +317,9 @@ Account::One Account::lower(const Info& a, unsigned level, double times) const {
   return out;
 }
 
-Account::Info Account::restrict(const Info& a, unsigned level) const {
-  Info out = a;
-  out.level = level;
-  return fits("restrict", out);
+Account::Info Account::restrict(Info a, unsigned level) const {
+  a.level = level;
+  return fits("restrict", a);
 }
 
 Account::One Account::lowered(const Info& a, unsigned level) const {
@@ -391,20 +388,16 @@ Account::Many Account::concatenate(std::span<const Info> arrays) const {
   return out;
 }
 
-Account::Info Account::relinearise(const Info& a) const {
-  Info out = a;
-  out.parts = 2;
-  for (unsigned part = 2; part < a.parts; ++part)
-    out.error = log2_sum(out.error, noise_.key_switch(a.level) - std::log2(a.scale));
-  return out;
+Account::Info Account::relinearise(Info a) const {
+  for (; a.parts > 2; --a.parts) a = automorphism(a);  // each part takes a key switch too
+  return a;
 }
 double Account::error_of_lowering(unsigned level) const {
   return noise_.rounding(2) - std::log2(parameters_.scale(level));
 }
-Account::Info Account::automorphism(const Info& a) const {
-  Info out = a;
-  out.error = log2_sum(a.error, noise_.key_switch(a.level) - std::log2(a.scale));
-  return out;
+Account::Info Account::automorphism(Info a) const {
+  a.error = log2_sum(a.error, noise_.key_switch(a.level) - std::log2(a.scale));
+  return a;
 }
 
 double Account::scale_after_rescaling(const Info& a) const {
@@ -458,10 +451,9 @@ Account::Info Account::with_log2_bound(Info a, double log2_bound) {
   a.high = std::numeric_limits<double>::infinity();
   return a;
 }
-Account::Info Account::with_error(const Info& a, double error) const {
-  Info out = a;
-  out.error = smaller("error", a.error, error);
-  return out;
+Account::Info Account::with_error(Info a, double error) const {
+  a.error = smaller("error", a.error, error);
+  return a;
 }
 Account::Info Account::without_error(Info a) {
   a.error = log2_negligible;

@@ -35,7 +35,7 @@ struct Preparation {
   Multiplier by;
   unsigned level = 0;
 
-  /// For an operand of that level.
+  /// Whether it leaves an operand of that level as it is.
   bool is_nothing(unsigned of) const { return level == of && by.is_one(); }
 };
 
@@ -87,16 +87,16 @@ class Account : public PreparedResults<CiphertextInfo, Preparation> {
   static void check_level(unsigned level);
   Many concatenate(std::span<const Info> arrays) const;
 
-  Info relinearise(const Info& a) const;
-  Info automorphism(const Info& a) const;
-  /// By the ratio of its level. NoiseError at level 0, EncodingError if the scale would be below
-  /// 2^16.
+  Info relinearise(Info a) const;
+  Info automorphism(Info a) const;
+  /// Divides by the ratio of its level. NoiseError at level 0, EncodingError if the scale would be
+  /// below 2^16.
   Info rescale(const Info& a) const;
-  /// Down to a level, at so many times its canonical scale.
+  /// Brings it down to a level, at so many times its canonical scale.
   One lower(const Info& a, unsigned level, double times = 1) const;
   /// The residues modulo the primes of a lower level alone, which are among a's: values and scale
   /// stay.
-  Info restrict(const Info& a, unsigned level) const;
+  Info restrict(Info a, unsigned level) const;
   /// log2 of the error that rounding adds on the way down to a level.
   double error_of_lowering(unsigned level) const;
   Info multiply_integer(const Info& a, std::int64_t by) const;
@@ -106,31 +106,31 @@ class Account : public PreparedResults<CiphertextInfo, Preparation> {
 
   // ---- the same residues, of which something else is stated
 
-  /// With bounds that the caller knows (of coefficients: of their sum), as far as they say more
+  /// States bounds that the caller knows (of coefficients: of their sum), as far as they say more
   /// than what is known. ParameterError for bounds that contradict it, and for an upper one below
   /// the lower one; EncodingError for two bounds of values that are not real ones in slots.
   Info with_bound(const Info& a, const Bounds& bound) const;
-  /// The same with bounds that follow from others. If these hold zeros only, which are no larger
+  /// States bounds that follow from others. If these hold zeros only, which are no larger
   /// than their errors, nothing is stated of the size.
   Info narrowed(const Info& a, const Bounds& ends) const {
     return ends.most() > 0 ? with_bound(a, ends) : a;
   }
-  /// With log2 of a bound of the absolute values, and nothing else known of them.
+  /// States log2 of a bound of the absolute values, and that nothing else is known of them.
   static Info with_log2_bound(Info a, double log2_bound);
-  /// With a smaller error (CiphertextInfo::error, but as a number) that the caller knows; a larger
-  /// one changes nothing. ParameterError unless it is positive.
-  Info with_error(const Info& a, double error) const;
-  /// With a negligible error, where a circuit states the true one of its result later.
+  /// States a smaller error (CiphertextInfo::error, but as a number) that the caller knows; a
+  /// larger one changes nothing. ParameterError unless it is positive.
+  Info with_error(Info a, double error) const;
+  /// States a negligible error, where a circuit states the true one of its result later.
   static Info without_error(Info a);
-  /// With an error of so much (a number, not log2) besides its own.
+  /// States an error of so much (a number, not log2) besides its own.
   static Info with_more_error(Info a, double more);
-  /// At `by` times the scale: the values, bounds and errors are divided by that.
+  /// States `by` times the scale: the values, bounds and errors are divided by that.
   static Info with_scale(Info a, double by);
-  /// At the canonical scale of its level, which differs from its own by roundings of doubles.
+  /// States the canonical scale of its level, which differs from its own by roundings of doubles.
   Info with_canonical_scale(Info a) const;
-  /// As vectors of so many values, with the same slots().
+  /// States vectors of so many values, with the same slots().
   static Info with_length(Info a, std::uint64_t length);
-  /// As vectors of so many values, more than slots(), over several ciphertexts each; ShapeError
+  /// States vectors of so many values, more than slots(), over several ciphertexts each; ShapeError
   /// unless the batch holds whole ones.
   Info as_vectors(Info a, std::uint64_t length) const;
   /// One ciphertext of each vector, of those that vectors of `each` ciphertexts take.
@@ -147,7 +147,7 @@ class Account : public PreparedResults<CiphertextInfo, Preparation> {
   };
   /// One real number for all values of a batch with that packing, coefficients or not.
   Plain constant(double value, double scale, Packing packing) const;
-  /// With plaintexts over the ciphertext's primes. Sums want its scale.
+  /// Sums and products with plaintexts over the ciphertext's primes. Sums want its scale.
   Info add_plain(const Info& a, const Plain& m, bool subtract = false) const;
   Info multiply_plain(const Info& a, const Plain& m) const;
   /// An operand of a combination and its coefficient: a number (constant()), or plaintexts, which
@@ -176,9 +176,9 @@ class Account : public PreparedResults<CiphertextInfo, Preparation> {
   // ModRaise adds multiples of the small modulus to coefficients, so that nothing is known of
   // values from there until CoeffsToSlots has divided them by their range.
 
-  /// After CoeffsToSlots: `count` ciphertexts of t/range, real numbers within ±1, where t·q is a
-  /// coefficient and q the small modulus. Of their errors that of the conjugate alone is stated;
-  /// bootstrap() has all.
+  /// Returns what is known after CoeffsToSlots: `count` ciphertexts hold t/range, real numbers
+  /// within ±1, where t·q is a coefficient and q the small modulus. Of their errors that of the
+  /// conjugate alone is stated; bootstrap() has all.
   Info coeffs_to_slots(const Info& refreshed, std::size_t count) const;
   /// log2 of errors of EvalMod's sine for values of at most 1, without noise: the largest one that
   /// grows with the value, and the deviation of one that does not, of different multiples of the
@@ -213,10 +213,10 @@ class Account : public PreparedResults<CiphertextInfo, Preparation> {
   /// Returns log2 of the errors of CoeffsToSlots and EvalMod, and adds `log2_more` to each.
   std::vector<double> errors_after_mod_raise(double log2_more) const;
   double scale_after_rescaling(const Info& a) const;
-  /// To that scale at that level. EncodingError names the scales if the integer that leads there is
-  /// below 2^24.
+  /// Brings it to that scale at that level. EncodingError names the scales if the integer that
+  /// leads there is below 2^24.
   One to_scale(const Info& a, unsigned level, double scale) const;
-  /// To that level's canonical scale, unless it is at that level.
+  /// Brings it to that level's canonical scale, unless it is at that level.
   One lowered(const Info& a, unsigned level) const;
   Info prepared(const Info& a, const Preparation& by, double scale) const;
   /// The packing, count and length of what two operands give, and all else as `a` has it.

@@ -5,7 +5,6 @@
 #include <bit>
 #include <limits>
 #include <map>
-#include <optional>
 #include <span>
 #include <tuple>
 #include <vector>

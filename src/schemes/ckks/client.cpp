@@ -16,18 +16,12 @@
 #include "schemes/ring/client.h"
 #include "whorl/error.h"
 
-namespace whorl {
-
-template class RingSecretKey<ckks::Parameters>;
-
-}  // namespace whorl
-
 namespace whorl::ckks {
 
 namespace rlwe = lattice::rlwe;
 
-struct Client::State : RingClientState<Account, Encoder> {
-  explicit State(const SecretKey& key) : RingClientState(key), noise(key.parameters()) {}
+struct ClientState : RingClientState<Account, Encoder> {
+  explicit ClientState(const SecretKey& key) : RingClientState(key), noise(key.parameters()) {}
 
   NoiseModel noise;
   mutable Ledger ledger;
@@ -103,11 +97,6 @@ rlwe::HostBatch least(const Ciphertexts& c, double log2_largest) {
 }
 
 }  // namespace
-
-Client::Client(SecretKey key)
-    : KeyHolder(std::move(key)), state_(math::with_memory_for("a client", [this] {
-        return std::make_shared<const State>(secret_key());
-      })) {}
 
 Ciphertexts Client::encrypt(std::span<const Complex> values, const EncryptOptions& options) const {
   return encrypted(HeldKey{secret_key(), state_->secret}, state_->account, state_->encoder, values,
@@ -258,3 +247,10 @@ EvaluationKeys Client::evaluation_keys(const KeyRequest& request, unsigned threa
 }
 
 }  // namespace whorl::ckks
+
+namespace whorl {
+
+template class RingSecretKey<ckks::Parameters>;
+template class RingClient<ckks::Parameters, ckks::ClientState>;
+
+}  // namespace whorl

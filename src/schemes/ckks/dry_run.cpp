@@ -5,14 +5,20 @@
 #include "schemes/ckks/server_state.h"
 #include "whorl/error.h"
 
+namespace whorl {
+
+template class RingDryRun<ckks::Server, ckks::KeyRequest>;
+
+}  // namespace whorl
+
 namespace whorl::ckks {
 
 DryRun::DryRun(const Parameters& parameters)
-    : server_(std::make_shared<const Server::State>(parameters)) {}
+    : RingDryRun(Server(std::make_shared<const ServerState>(parameters))) {}
 
 Array DryRun::fresh(Packing packing, std::size_t count, std::uint64_t length, const Bounds& bound,
                     bool secret_key) const {
-  const Server::State& state = server_.state();
+  const ServerState& state = server_.state();
   const Parameters& p = state.parameters;
   const std::uint64_t most =
       packing == Packing::coefficients ? p.N() : most_ciphertexts * p.slots();
@@ -21,19 +27,9 @@ Array DryRun::fresh(Packing packing, std::size_t count, std::uint64_t length, co
                      " values are asked for; there must be one, of 1 … " + std::to_string(most) +
                      " values");
   const CiphertextInfo info = state.account.fresh(packing, count, length, bound, !secret_key);
-  return Server::State::array(
+  return ServerState::array(
       info, state.evaluator->upload({}, {info.parts, state.account.basis(info.level), info.count,
                                          lattice::rlwe::Form::evaluation}));
-}
-
-KeyRequest DryRun::asked() const {
-  const Server::State& state = server_.state();
-  return asked_of(state.keys, state.parameters.N(), 5, &KeyRequest::conjugate);
-}
-
-RingCosts DryRun::costs() const {
-  const Server::State& state = server_.state();
-  return costs_of(*state.evaluator, state.parameters.word_bytes(), state.role_keys);
 }
 
 }  // namespace whorl::ckks

@@ -163,32 +163,13 @@ ParameterLiteral cheddar_30() {
 ParameterLiteral wide(std::uint32_t N, unsigned levels, unsigned to_coefficients,
                       unsigned scale_bits, double sine_bits, double to_slots_bits,
                       unsigned special) {
-  ParameterLiteral p;
-  p.N = N;
-  p.bootstrap.emplace();
-  p.bootstrap->to_coefficients = to_coefficients;
   // The sine's last scale must stay below 2^60.
-  p.bootstrap->log2_ratio = 60.0 - scale_bits;
-  std::vector<std::uint64_t> taken;
-  const auto primes = [&](double bits, unsigned count) {
-    const auto found = math::ntt_primes_below(bits, N, count, taken);
-    taken.insert(taken.end(), found.begin(), found.end());
-    return found;
-  };
-  p.special = primes(60, special);
-  const auto add = [&](double bits, unsigned count) {
-    for (const std::uint64_t q : primes(bits, count)) {
-      p.chain.push_back(q);
-      p.levels.push_back({0, static_cast<unsigned>(p.chain.size())});
-    }
-  };
-  add(60, 1);
-  add(scale_bits + 0.01, levels + to_coefficients);  // not below 2^45, the least
-  add(sine_bits, p.bootstrap->sine());
-  add(to_slots_bits, p.bootstrap->to_slots);
-  p.digit_limbs = special;
-  p.log2_scale = scale_bits;
-  return p;
+  const BootstrapLiteral b{.to_coefficients = to_coefficients, .log2_ratio = 60.0 - scale_bits};
+  return of_rungs(N, {60, special, special}, special, scale_bits, b,
+                  {{60, 1, 1},
+                   {scale_bits + 0.01, levels + to_coefficients, 1},  // not below 2^45, the least
+                   {sine_bits, b.sine(), 1},
+                   {to_slots_bits, b.to_slots, 1}});
 }
 
 /// TensorFHE's packed bootstrapping, L = 57 and K = 1 (Table V), with levels that bootstrap. 29
@@ -212,94 +193,61 @@ ParameterLiteral half_ring(unsigned levels, double scale_bits, double sine_bits,
                    {25, 2 * b.to_slots, 2}});
 }
 
+std::function<ParameterLiteral()> chosen(const Requirements& requirements) {
+  return [requirements] { return Parameters::choose(requirements).literal(); };
+}
+
 }  // namespace
 
 const std::vector<NamedSet>& named_sets() {
   static const std::vector<NamedSet> sets{
       // Security, levels between bootstraps, bits of the worst slot after one.
-      {"W128_L13_B20",
-       [] { return Parameters::choose({.depth = 13, .dnum = 4, .bootstrap = true}).literal(); }},
-      {"W128_L12_B21",
-       [] {
-         return Parameters::choose({.depth = 12, .scale_bits = 45, .dnum = 4, .bootstrap = true})
-             .literal();
-       }},
-      {"W128_L16_B16",
-       [] {
-         return Parameters::choose({.depth = 16, .scale_bits = 35, .dnum = 4, .bootstrap = true})
-             .literal();
-       }},
-      // Slots to coefficients last.
+      {"W128_L13_B20", chosen({.depth = 13, .dnum = 4, .bootstrap = true})},
+      {"W128_L12_B21", chosen({.depth = 12, .scale_bits = 45, .dnum = 4, .bootstrap = true})},
+      {"W128_L16_B16", chosen({.depth = 16, .scale_bits = 35, .dnum = 4, .bootstrap = true})},
+      // This one brings slots to coefficients last.
       {"W128_L13_B17", slots_to_coefficients_last},
-      // With an arcsine, in both orders.
+      // These have an arcsine, in both orders.
       {"W128_L7_B28",
-       [] {
-         return Parameters::choose(
-                    {.depth = 7, .scale_bits = 50, .dnum = 5, .bootstrap = true, .arcsine = 7})
-             .literal();
-       }},
-      {"W128_L7_B22",
-       [] {
-         return Parameters::choose({.depth = 7,
-                                    .scale_bits = 50,
-                                    .dnum = 5,
-                                    .bootstrap = true,
-                                    .coefficients_last = true,
-                                    .arcsine = 7})
-             .literal();
-       }},
+       chosen({.depth = 7, .scale_bits = 50, .dnum = 5, .bootstrap = true, .arcsine = 7})},
+      {"W128_L7_B22", chosen({.depth = 7,
+                              .scale_bits = 50,
+                              .dnum = 5,
+                              .bootstrap = true,
+                              .coefficients_last = true,
+                              .arcsine = 7})},
       // These have N = 2^15 and N = 2^17.
       {"W128_L4_B11", [] { return half_ring(4, 28, 25, 10, 5, 5, 28.3); }},
-      {"W128_L36_B19",
-       [] {
-         return Parameters::choose({.depth = 36, .N = 131072, .dnum = 4, .bootstrap = true})
-             .literal();
-       }},
-      {"W128_L22_B27",
-       [] {
-         return Parameters::choose({.depth = 22,
-                                    .scale_bits = 50,
-                                    .N = 131072,
-                                    .dnum = 4,
-                                    .bootstrap = true,
-                                    .arcsine = 7})
-             .literal();
-       }},
+      {"W128_L36_B19", chosen({.depth = 36, .N = 131072, .dnum = 4, .bootstrap = true})},
+      {"W128_L22_B27", chosen({.depth = 22,
+                               .scale_bits = 50,
+                               .N = 131072,
+                               .dnum = 4,
+                               .bootstrap = true,
+                               .arcsine = 7})},
       // Cheddar (Choi, Kim, Ahn, ASPLOS 2026).
       {"cheddar/40", cheddar_40},
       {"cheddar/35", cheddar_35},
       {"cheddar/30", cheddar_30},
       // Lattigo 6, circuits/ckks/bootstrapping/default_parameters.go.
-      {"lattigo/N16QP1546H192H32",
-       [] { return Parameters::choose({.depth = 9, .dnum = 5, .bootstrap = true}).literal(); }},
+      {"lattigo/N16QP1546H192H32", chosen({.depth = 9, .dnum = 5, .bootstrap = true})},
       {"lattigo/N16QP1547H192H32", [] { return wide(65536, 5, 3, 45, 60, 58, 4); }},
       {"lattigo/N16QP1553H192H32",
-       [] {
-         return Parameters::choose({.depth = 14, .scale_bits = 30, .dnum = 5, .bootstrap = true})
-             .literal();
-       }},
+       chosen({.depth = 14, .scale_bits = 30, .dnum = 5, .bootstrap = true})},
       {"lattigo/N15QP768H192H32", [] { return half_ring(3, 25, 25.5, 9, 3, 3, 26); }},
-      {"lattigo/N16QP1767H32768H32",
-       [] { return Parameters::choose({.depth = 13, .dnum = 5, .bootstrap = true}).literal(); }},
+      {"lattigo/N16QP1767H32768H32", chosen({.depth = 13, .dnum = 5, .bootstrap = true})},
       {"lattigo/N16QP1788H32768H32", [] { return wide(65536, 9, 3, 45, 60, 58, 5); }},
       {"lattigo/N16QP1793H32768H32",
-       [] {
-         return Parameters::choose({.depth = 25, .scale_bits = 30, .dnum = 5, .bootstrap = true})
-             .literal();
-       }},
+       chosen({.depth = 25, .scale_bits = 30, .dnum = 5, .bootstrap = true})},
       {"lattigo/N15QP880H16384H32", [] { return half_ring(4, 31, 26, 10, 3, 4, 27); }},
       // OpenFHE, examples/simple-real-numbers.cpp and examples/simple-ckks-bootstrapping.cpp; and
       // the latter in the ring that it takes with HEStd_128_classic.
-      {"openfhe/simple-real-numbers",
-       [] {
-         return Parameters::choose({.depth = 1,
-                                    .scale_bits = 50,
-                                    .value_bits = 7,
-                                    .N = 16384,
-                                    .dnum = 2,
-                                    .word_bits = 64})
-             .literal();
-       }},
+      {"openfhe/simple-real-numbers", chosen({.depth = 1,
+                                              .scale_bits = 50,
+                                              .value_bits = 7,
+                                              .N = 16384,
+                                              .dnum = 2,
+                                              .word_bits = 64})},
       {"openfhe/simple-ckks-bootstrapping", [] { return wide(4096, 10, 4, 50, 59, 59, 9); }},
       {"openfhe/simple-ckks-bootstrapping-128", [] { return wide(131072, 10, 4, 50, 59, 59, 9); }},
       // TensorFHE (Fan and others, HPCA 2023), Tables V, VII and VIII.

@@ -1,6 +1,7 @@
 // The CKKS parameter sets that Whorl knows by name.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,7 @@ namespace whorl::ckks {
 
 struct NamedSet {
   std::string name;
-  ParameterLiteral (*literal)();
+  std::function<ParameterLiteral()> literal;
 };
 
 /// Whorl's own first. Primes are searched for when a literal is asked for.

@@ -1,6 +1,5 @@
 #include "schemes/ckks/noise.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "math/primes.h"

@@ -6,8 +6,6 @@
 #include <cstdio>
 #include <limits>
 #include <numbers>
-#include <optional>
-#include <string_view>
 
 #include "math/digest.h"
 #include "math/primes.h"

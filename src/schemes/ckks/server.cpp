@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
-#include <utility>
 
-#include "math/memory.h"
 #include "math/text.h"
 #include "schemes/ckks/derived.h"
 #include "schemes/ckks/server_state.h"
@@ -15,7 +12,7 @@
 namespace whorl {
 
 template class RingArray<ckks::CiphertextInfo>;
-template class RingServer<ckks::Parameters>;
+template class RingServer<ckks::Parameters, ckks::ServerState>;
 
 }  // namespace whorl
 
@@ -42,17 +39,6 @@ std::vector<Complex> ones(std::uint64_t slots, std::uint64_t first, std::uint64_
 
 }  // namespace
 
-Server::Server(const EvaluationKeys& keys, const Session& session)
-    : RingServer(math::with_memory_for("a server", [&] {
-        return std::make_shared<const State>(keys, run::state_of(session));
-      })) {}
-
-std::size_t Server::key_bytes() const {
-  std::size_t sum = 0;
-  for (const lattice::rlwe::Keys& keys : state().role_keys) sum += keys.bytes();
-  return sum;
-}
-
 std::size_t Server::best_batch() const {
   const std::size_t all = state().fleet->size(), failed = failed_devices().size();
   return state().evaluator->most() * std::max<std::size_t>(1, all - std::min(all, failed));
@@ -66,22 +52,20 @@ Array Server::upload(const Ciphertexts& c) const {
     throw EncodingError("vectors of " + std::to_string(i.length) +
                         " values have zeros behind them, as versions before 0.1 encrypted them: "
                         "polynomials of such vectors would be wrong; encrypt the values again");
-  return State::array(
+  return ServerState::array(
       i, state().evaluator->upload(c.data, {i.parts, state().account.basis(i.level), i.count,
                                             lattice::rlwe::Form::evaluation}));
 }
 Ciphertexts Server::download(const Array& a) const {
-  state().check(a);
-  return {state().parameters, state().key_id, a.info_, state().evaluator->download(*a.residues_),
-          std::nullopt};
+  return downloaded<Ciphertexts>(state(), a.info_, a.residues_.get());
 }
 
 Array Server::add(const Array& a, const Array& b) const { return state().add(a, b, false); }
 Array Server::sub(const Array& a, const Array& b) const { return state().add(a, b, true); }
 Array Server::negate(const Array& a) const {
   state().check(a);
-  return State::array(state().account.multiply_integer(a.info_, -1),
-                      state().evaluator->negate(*a.residues_));
+  return ServerState::array(state().account.multiply_integer(a.info_, -1),
+                            state().evaluator->negate(*a.residues_));
 }
 Array Server::multiply(const Array& a, const Array& b, const Finish& finish) const {
   return state().multiply(a, b, finish);
@@ -104,17 +88,17 @@ Array Server::lower(const Array& a, unsigned level) const {
 
 Array Server::with_bound(const Array& a, const Bounds& bound) const {
   state().check(a);
-  return State::with_info(a, state().account.with_bound(a.info_, bound));
+  return ServerState::with_info(a, state().account.with_bound(a.info_, bound));
 }
 
 Array Server::as_vectors(const Array& a, std::uint64_t length) const {
   state().check(a);
-  return State::with_info(a, state().account.as_vectors(a.info_, length));
+  return ServerState::with_info(a, state().account.as_vectors(a.info_, length));
 }
 
 Array Server::with_error(const Array& a, double error) const {
   state().check(a);
-  return State::with_info(a, state().account.with_error(a.info_, error));
+  return ServerState::with_info(a, state().account.with_error(a.info_, error));
 }
 
 Array Server::add_plain(const Array& a, std::span<const Complex> values, std::size_t length) const {
@@ -137,8 +121,8 @@ Array Server::multiply_scalar(const Array& a, Complex value, bool rescaled) cons
 }
 Array Server::multiply_integer(const Array& a, std::int64_t value) const {
   state().check(a);
-  return State::array(state().account.multiply_integer(a.info_, value),
-                      state().evaluator->scale(*a.residues_, value));
+  return ServerState::array(state().account.multiply_integer(a.info_, value),
+                            state().evaluator->scale(*a.residues_, value));
 }
 Array Server::multiply_by_i(const Array& a) const {
   state().check(a);
@@ -181,14 +165,14 @@ Array Server::sum(const Array& a, std::uint64_t period) const {
                      std::to_string(each * slots) + " values");
   return state().fleet->together([&] {
     std::vector<Array> all = parts(state().relinearised(a));
-    for (Array& part : all) part = State::with_length(std::move(part), slots);
+    for (Array& part : all) part = ServerState::with_length(std::move(part), slots);
     Array& sum = all.back();
     // Copies behind the values do not count.
     if (slots != length) sum = state().multiply_plain(sum, ones(slots, 0, length), 0, true);
     for (std::size_t part = 0; part + 1 < each; ++part) sum = add(sum, all[part]);
     for (std::uint64_t step = period; step < slots; step *= 2)
       sum = add(sum, rotate(sum, static_cast<std::int64_t>(step)));
-    sum = State::with_length(std::move(sum), period);
+    sum = ServerState::with_length(std::move(sum), period);
     if (each == 1 && slots == length) return sum;
     // A sum has `fewest` terms, or one more.
     const auto fewest = static_cast<double>(vector / period),
@@ -208,7 +192,7 @@ std::vector<Array> Server::parts(const Array& a) const {
     std::vector<std::uint32_t> indices(info.count);
     for (std::size_t v = 0; v < indices.size(); ++v)
       indices[v] = static_cast<std::uint32_t>(v * each + part);
-    out.push_back(State::array(info, state().evaluator->take(*a.residues_, indices)));
+    out.push_back(ServerState::array(info, state().evaluator->take(*a.residues_, indices)));
   }
   return out;
 }
@@ -223,7 +207,7 @@ Array Server::replicate(const Array& a, std::uint64_t first, std::uint64_t count
                      ", the count, with so many values from there to the end of " +
                      std::to_string(length));
   return state().fleet->together([&] {
-    const Array whole = State::with_length(state().relinearised(a), slots),
+    const Array whole = ServerState::with_length(state().relinearised(a), slots),
                 chosen = state().multiply_plain(whole, ones(slots, first, count), 0, true);
     return state().narrowed(sum(chosen, count), a.info_.bounds());
   });
@@ -238,7 +222,7 @@ Array Server::repeat(const Array& a, std::uint64_t length) const {
         std::to_string(length) +
         ": their number must be a power of two, and the length a multiple of it up to " +
         std::to_string(parameters().slots()));
-  return State::with_length(a, length);
+  return ServerState::with_length(a, length);
 }
 
 Array Server::take(const Array& a, std::span<const std::uint32_t> indices) const {
@@ -246,7 +230,7 @@ Array Server::take(const Array& a, std::span<const std::uint32_t> indices) const
   check_whole(indices, a.info_.each(parameters().N()));
   CiphertextInfo info = a.info_;
   info.count = indices.size();
-  return State::array(info, state().evaluator->take(*a.residues_, indices));
+  return ServerState::array(info, state().evaluator->take(*a.residues_, indices));
 }
 Array Server::concatenate(std::span<const Array> arrays) const {
   if (arrays.empty()) throw ShapeError("concatenate: no array is given");
@@ -264,7 +248,7 @@ Array Server::concatenate(std::span<const Array> arrays) const {
     std::vector<lattice::rlwe::Array> each;
     for (std::size_t i = 0; i < arrays.size(); ++i)
       each.push_back(state().prepared(arrays[i], all.each[i]));
-    return State::array(all.result, state().evaluator->join(each));
+    return ServerState::array(all.result, state().evaluator->join(each));
   });
 }
 

@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <string>
 
 #include "math/memory.h"
 #include "math/modulus.h"
@@ -78,39 +77,39 @@ void check_fits(double most, double scale) {
 
 }  // namespace
 
-Server::State::State(const EvaluationKeys& data, std::shared_ptr<const run::SessionState> on)
+ServerState::ServerState(const EvaluationKeys& data, std::shared_ptr<const run::SessionState> on)
     : RingServerState(data, std::move(on)),
       role_keys{keys_for(data, SwitchRole::usual), keys_for(data, SwitchRole::low),
                 keys_for(data, SwitchRole::to_sparse), keys_for(data, SwitchRole::from_sparse)},
       account(parameters),
       constants(make_constants()) {}
 
-Server::State::State(const Parameters& of)
+ServerState::ServerState(const Parameters& of)
     : RingServerState(of),
       role_keys{open_keys(SwitchRole::usual), open_keys(SwitchRole::low),
                 open_keys(SwitchRole::to_sparse), open_keys(SwitchRole::from_sparse)},
       account(parameters),
       constants(make_constants()) {}
 
-rlwe::Keys Server::State::keys_for(const EvaluationKeys& data, SwitchRole role) const {
+rlwe::Keys ServerState::keys_for(const EvaluationKeys& data, SwitchRole role) const {
   const ParameterLiteral& p = parameters.literal();
   if (role == SwitchRole::low && !p.bootstrap) return {evaluator, {}, session->budget};
   return {evaluator, keys_of_role(data.keys, role, layout_of(p, role)), session->budget};
 }
 
-rlwe::Keys Server::State::open_keys(SwitchRole role) const {
+rlwe::Keys ServerState::open_keys(SwitchRole role) const {
   const bool none = role != SwitchRole::usual && !parameters.literal().bootstrap;
   return {evaluator, layout_of(parameters.literal(), none ? SwitchRole::usual : role)};
 }
 
-Array Server::State::array(Info info, rlwe::Array residues) {
+Array ServerState::array(Info info, rlwe::Array residues) {
   Array out;
   out.info_ = std::move(info);
   out.residues_ = std::make_shared<const rlwe::Array>(std::move(residues));
   return out;
 }
 
-Server::State::Constants Server::State::make_constants() const {
+ServerState::Constants ServerState::make_constants() const {
   const ring::Basis basis = evaluator->level(parameters.limbs());
   // A dry run looks at no words.
   const std::size_t N = parameters.N(), words = keys.is_open() ? 0 : 2 * basis.size() * N;
@@ -126,7 +125,7 @@ Server::State::Constants Server::State::make_constants() const {
   return out;
 }
 
-std::vector<std::uint64_t> Server::State::residues_of(double number, unsigned level) const {
+std::vector<std::uint64_t> ServerState::residues_of(double number, unsigned level) const {
   int exponent = 0;
   const double mantissa = std::frexp(std::abs(std::nearbyint(number)), &exponent);
   const int shift = std::max(0, exponent - 53);
@@ -140,14 +139,14 @@ std::vector<std::uint64_t> Server::State::residues_of(double number, unsigned le
   return out;
 }
 
-void Server::State::check_packed(const char* what, const Array& a) const {
+void ServerState::check_packed(const char* what, const Array& a) const {
   check(a);
   if (a.info_.packing == Packing::coefficients)
     throw EncodingError(std::string(what) +
                         ": the values are coefficients, and must be packed in slots");
 }
 
-void Server::State::check_alone(const char* what, const Array& a) const {
+void ServerState::check_alone(const char* what, const Array& a) const {
   check_packed(what, a);
   if (a.info_.vector != 0)
     throw ShapeError(std::string(what) + ": vectors of " + std::to_string(a.info_.vector) +
@@ -156,7 +155,7 @@ void Server::State::check_alone(const char* what, const Array& a) const {
                      " values each, and no operation moves values from one to another");
 }
 
-void Server::State::check_slots(const char* what, const Array& a) const {
+void ServerState::check_slots(const char* what, const Array& a) const {
   check_alone(what, a);
   if (a.info_.length != a.info_.slots())
     throw ShapeError(
@@ -166,7 +165,7 @@ void Server::State::check_slots(const char* what, const Array& a) const {
         std::to_string(a.info_.slots()) + " values");
 }
 
-rlwe::Array Server::State::prepared(const Array& a, const Preparation& by) const {
+rlwe::Array ServerState::prepared(const Array& a, const Preparation& by) const {
   rlwe::Array out = residues(a);
   if (!by.by.is_one()) {
     std::vector<std::uint64_t> factors;
@@ -179,12 +178,12 @@ rlwe::Array Server::State::prepared(const Array& a, const Preparation& by) const
   return by.level == a.info_.level ? out : divided(out, by.level);
 }
 
-Array Server::State::lower(const Array& a, unsigned level, double times) const {
+Array ServerState::lower(const Array& a, unsigned level, double times) const {
   const Account::One to = account.lower(a.info_, level, times);
   return fleet->together([&] { return array(to.result, prepared(a, to.a)); });
 }
 
-Array Server::State::add(const Array& a, const Array& b, bool subtract) const {
+Array ServerState::add(const Array& a, const Array& b, bool subtract) const {
   check(a);
   check(b);
   check_counts(a.info_.count, b.info_.count, "ciphertexts");
@@ -195,18 +194,18 @@ Array Server::State::add(const Array& a, const Array& b, bool subtract) const {
   });
 }
 
-Array Server::State::relinearised(const Array& a) const {
+Array ServerState::relinearised(const Array& a) const {
   if (a.info_.parts == 2) return a;
   return array(account.relinearise(a.info_),
                evaluator->relinearise(residues(a), keys, no_plain_modulus));
 }
 
-Array Server::State::rescaled(const Array& a) const {
+Array ServerState::rescaled(const Array& a) const {
   const Info info = account.rescale(a.info_);
   return array(info, divided(residues(a), info.level));
 }
 
-Array Server::State::multiply(const Array& a, const Array& b, const Finish& finish) const {
+Array ServerState::multiply(const Array& a, const Array& b, const Finish& finish) const {
   check(a);
   check(b);
   check_counts(a.info_.count, b.info_.count, "ciphertexts");
@@ -222,7 +221,7 @@ Array Server::State::multiply(const Array& a, const Array& b, const Finish& fini
   });
 }
 
-Array Server::State::product_plus(const Array& a, const Array& b, const Array* added) const {
+Array ServerState::product_plus(const Array& a, const Array& b, const Array* added) const {
   if (!added) return multiply(a, b, {.relinearised = false, .rescaled = false});
   check(a);
   check(b);
@@ -240,7 +239,7 @@ Array Server::State::product_plus(const Array& a, const Array& b, const Array* a
   });
 }
 
-Array Server::State::double_angle(const Array& a, Doubling by) const {
+Array ServerState::double_angle(const Array& a, Doubling by) const {
   check(a);
   const Account::Two square = account.multiply(a.info_, a.info_, true);
   const Info info = account.double_angle(square.result, by);
@@ -252,23 +251,23 @@ Array Server::State::double_angle(const Array& a, Doubling by) const {
   return by == Doubling::of_scale ? with_info(out, account.with_canonical_scale(out.info_)) : out;
 }
 
-Array Server::State::relinearised_product(const Info& product, const rlwe::Array& a,
-                                          const rlwe::Array& b,
-                                          const rlwe::Evaluator::ProductEnd& end,
-                                          bool rescaled) const {
+Array ServerState::relinearised_product(const Info& product, const rlwe::Array& a,
+                                        const rlwe::Array& b,
+                                        const rlwe::Evaluator::ProductEnd& end,
+                                        bool rescaled) const {
   Info info = account.relinearise(product);
   if (rescaled) info = account.rescale(info);
   return array(info, evaluator->relinearised_product(a, b, end, keys, account.basis(info.level),
                                                      no_plain_modulus));
 }
 
-Array Server::State::relinearised_and_rescaled(const Array& a) const {
+Array ServerState::relinearised_and_rescaled(const Array& a) const {
   const Info info = account.rescale(account.relinearise(a.info_));
   return array(
       info, evaluator->relinearise(residues(a), keys, account.basis(info.level), no_plain_modulus));
 }
 
-std::uint32_t Server::State::rotation(std::uint64_t of, std::int64_t slots, SwitchRole role) const {
+std::uint32_t ServerState::rotation(std::uint64_t of, std::int64_t slots, SwitchRole role) const {
   const auto period = static_cast<std::int64_t>(of);
   const std::int64_t least = ((slots % period) + period) % period;
   // A vector that is repeated turns by any number that is congruent.
@@ -287,8 +286,8 @@ std::uint32_t Server::State::rotation(std::uint64_t of, std::int64_t slots, Swit
                         "]");
 }
 
-std::vector<Array> Server::State::automorphisms(const Array& a,
-                                                std::span<const std::uint32_t> gs) const {
+std::vector<Array> ServerState::automorphisms(const Array& a,
+                                              std::span<const std::uint32_t> gs) const {
   return fleet->together([&] {
     const Array two = relinearised(a);
     const auto turned = evaluator->automorphisms(residues(two), gs, keys, no_plain_modulus);
@@ -297,8 +296,8 @@ std::vector<Array> Server::State::automorphisms(const Array& a,
   });
 }
 
-Account::Plain Server::State::known_of(const Info& a, std::span<const Complex> values,
-                                       std::size_t of_each, double scale) const {
+Account::Plain ServerState::known_of(const Info& a, std::span<const Complex> values,
+                                     std::size_t of_each, double scale) const {
   if (values.empty()) throw ShapeError("values: no value is given");
   const bool coefficients = a.packing == Packing::coefficients;
   const Extent extent = extent_of(values);
@@ -321,17 +320,15 @@ Account::Plain Server::State::known_of(const Info& a, std::span<const Complex> v
           length, packing, packing == Packing::real ? extent.ends : Bounds(extent.most)};
 }
 
-Server::State::Encoded Server::State::encoded(const Info& a, std::span<const Complex> values,
-                                              std::size_t of_each, double scale,
-                                              unsigned level) const {
+ServerState::Encoded ServerState::encoded(const Info& a, std::span<const Complex> values,
+                                          std::size_t of_each, double scale, unsigned level) const {
   const Account::Plain known = known_of(a, values, of_each, scale);
   check_fits(known.values.most(), scale);
   return {plaintexts(values, known.length, known.packing, scale, account.basis(level)), known};
 }
 
-rlwe::Array Server::State::plaintexts(std::span<const Complex> values, std::size_t length,
-                                      Packing packing, double scale,
-                                      const ring::Basis& basis) const {
+rlwe::Array ServerState::plaintexts(std::span<const Complex> values, std::size_t length,
+                                    Packing packing, double scale, const ring::Basis& basis) const {
   const std::size_t count = values.size() / length;
   return math::with_memory_for("plaintexts", [&] {
     if (packing == Packing::coefficients) {
@@ -355,15 +352,15 @@ rlwe::Array Server::State::plaintexts(std::span<const Complex> values, std::size
   });
 }
 
-rlwe::Array Server::State::factor(std::span<const Complex> values, double scale,
-                                  const ring::Basis& basis) const {
+rlwe::Array ServerState::factor(std::span<const Complex> values, double scale,
+                                const ring::Basis& basis) const {
   check_fits(extent_of(values).most, scale);
   return math::with_memory_for(
       "a plaintext", [&] { return evaluator->interpolate_by_period(values, scale, basis); });
 }
 
-Array Server::State::add(const Array& a, std::span<const Complex> values, std::size_t length,
-                         bool subtract) const {
+Array ServerState::add(const Array& a, std::span<const Complex> values, std::size_t length,
+                       bool subtract) const {
   check(a);
   const double scale = a.info_.scale;
   const Account::Plain known = known_of(a.info_, values, length, scale);
@@ -384,8 +381,8 @@ Array Server::State::add(const Array& a, std::span<const Complex> values, std::s
   });
 }
 
-Array Server::State::multiply_plain(const Array& a, std::span<const Complex> values,
-                                    std::size_t length, bool rescale) const {
+Array ServerState::multiply_plain(const Array& a, std::span<const Complex> values,
+                                  std::size_t length, bool rescale) const {
   check(a);
   if (rescale) Account::check_level(a.info_.level);
   const Encoded m = encoded(a.info_, values, length, account.plain_scale(a.info_), a.info_.level);
@@ -397,7 +394,7 @@ Array Server::State::multiply_plain(const Array& a, std::span<const Complex> val
   });
 }
 
-Array Server::State::multiply_real(const Array& a, double value, bool rescale) const {
+Array ServerState::multiply_real(const Array& a, double value, bool rescale) const {
   if (rescale) Account::check_level(a.info_.level);
   const double scale = account.plain_scale(a.info_), by = std::nearbyint(value * scale);
   if (!(std::abs(by) < 0x1p61))
@@ -414,7 +411,7 @@ Array Server::State::multiply_real(const Array& a, double value, bool rescale) c
   });
 }
 
-Array Server::State::multiply_by_i(const Array& a) const {
+Array ServerState::multiply_by_i(const Array& a) const {
   if (a.info_.packing == Packing::coefficients)
     throw EncodingError("multiply_by_i: the values are coefficients, which are real");
   return fleet->again([&] {
@@ -423,7 +420,7 @@ Array Server::State::multiply_by_i(const Array& a) const {
   });
 }
 
-Array Server::State::add_scalar(const Array& a, Complex value) const {
+Array ServerState::add_scalar(const Array& a, Complex value) const {
   check(a);
   const bool coefficients = a.info_.packing == Packing::coefficients;
   if (coefficients && value.imag() != 0)
@@ -438,7 +435,7 @@ Array Server::State::add_scalar(const Array& a, Complex value) const {
       [&] { return array(info, with_constant(residues(a), 1, value, scale, info.level)); });
 }
 
-Array Server::State::multiply_add(const Array& a, std::int64_t by, double value) const {
+Array ServerState::multiply_add(const Array& a, std::int64_t by, double value) const {
   check(a);
   const Info product = account.multiply_integer(a.info_, by);
   const Info info =
@@ -449,13 +446,13 @@ Array Server::State::multiply_add(const Array& a, std::int64_t by, double value)
   });
 }
 
-Array Server::State::reaching(const Array& a, unsigned level) const {
+Array ServerState::reaching(const Array& a, unsigned level) const {
   if (residues(a).basis().includes(account.basis(level))) return a;
   const Account::One to = account.lower(a.info_, level);
   return array(to.result, prepared(a, to.a));
 }
 
-Array Server::State::restricted(const Array& a, unsigned level) const {
+Array ServerState::restricted(const Array& a, unsigned level) const {
   check(a);
   if (a.info_.level == level) return a;
   return fleet->again([&] {
@@ -466,9 +463,9 @@ Array Server::State::restricted(const Array& a, unsigned level) const {
   });
 }
 
-Array Server::State::linear_combination(std::span<const Array> arrays,
-                                        std::span<const double> coefficients, double constant,
-                                        unsigned level, bool rescale) const {
+Array ServerState::linear_combination(std::span<const Array> arrays,
+                                      std::span<const double> coefficients, double constant,
+                                      unsigned level, bool rescale) const {
   const double scale = parameters.scale(level), product = scale * scale;
   return fleet->together([&] {
     std::vector<rlwe::Array> operands;
@@ -489,9 +486,9 @@ Array Server::State::linear_combination(std::span<const Array> arrays,
   });
 }
 
-Array Server::State::linear_combination(std::span<const Array> arrays,
-                                        std::span<const std::vector<Complex>> coefficients,
-                                        std::size_t length, unsigned level, bool rescale) const {
+Array ServerState::linear_combination(std::span<const Array> arrays,
+                                      std::span<const std::vector<Complex>> coefficients,
+                                      std::size_t length, unsigned level, bool rescale) const {
   const double scale = parameters.scale(level), product = scale * scale;
   return fleet->together([&] {
     std::vector<rlwe::Array> operands, plains;
@@ -510,8 +507,8 @@ Array Server::State::linear_combination(std::span<const Array> arrays,
   });
 }
 
-rlwe::Array Server::State::with_constant(const rlwe::Array& a, double by, Complex value,
-                                         double scale, unsigned level) const {
+rlwe::Array ServerState::with_constant(const rlwe::Array& a, double by, Complex value, double scale,
+                                       unsigned level) const {
   const ring::Basis& basis = account.basis(level);
   const std::vector<std::uint64_t> real = residues_of(value.real() * scale, level);
   std::vector<rlwe::Array> arrays{a};

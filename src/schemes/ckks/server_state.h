@@ -6,8 +6,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "lattice/rlwe/evaluator.h"
@@ -19,16 +17,17 @@
 namespace whorl::ckks {
 
 /// The account says what is to be done, the evaluator does it.
-struct Server::State : RingServerState<Parameters> {
+struct ServerState : RingServerState<Parameters> {
   using Complex = std::complex<double>;
   using Info = CiphertextInfo;
 
-  State(const EvaluationKeys& data, std::shared_ptr<const run::SessionState> on);
+  ServerState(const EvaluationKeys& data, std::shared_ptr<const run::SessionState> on);
   /// Makes the state of a dry run.
-  explicit State(const Parameters& of);
+  explicit ServerState(const Parameters& of);
 
   std::array<lattice::rlwe::Keys, 4> role_keys;  ///< of each SwitchRole
   const lattice::rlwe::Keys& keys = keys_of(SwitchRole::usual);
+  std::span<const lattice::rlwe::Keys> all_keys() const { return role_keys; }
   Account account;
 
   lattice::rlwe::Keys keys_for(const EvaluationKeys& data, SwitchRole role) const;
@@ -38,6 +37,9 @@ struct Server::State : RingServerState<Parameters> {
   }
 
   static constexpr std::uint64_t no_plain_modulus = 1;
+  // A rotation by k is X -> X^(generator^k); `inverse` asks for X -> X^-1.
+  static constexpr std::uint64_t generator = 5;
+  static constexpr bool KeyRequest::*inverse = &KeyRequest::conjugate;
 
   // ---- arrays
 
@@ -77,17 +79,17 @@ struct Server::State : RingServerState<Parameters> {
     return evaluator->divide(a, account.basis(level), no_plain_modulus);
   }
 
-  /// Down to a level, at so many times its canonical scale.
+  /// Brings `a` down to a level, at so many times its canonical scale.
   Array lower(const Array& a, unsigned level, double times = 1) const;
   Array add(const Array& a, const Array& b, bool subtract) const;
   Array relinearised(const Array& a) const;
   Array rescaled(const Array& a) const;
   Array multiply(const Array& a, const Array& b, const Finish& finish) const;
-  /// What `multiply` says, but with two parts: tensor(a, b, end) by one division.
+  /// Makes what `multiply` says, but with two parts: tensor(a, b, end) by one division.
   Array relinearised_product(const Info& product, const lattice::rlwe::Array& a,
                              const lattice::rlwe::Array& b,
                              const lattice::rlwe::Evaluator::ProductEnd& end, bool rescaled) const;
-  /// By one division.
+  /// Does both by one division.
   Array relinearised_and_rescaled(const Array& a) const;
 
   std::uint32_t rotation(std::uint64_t of, std::int64_t slots,
@@ -150,11 +152,9 @@ struct Server::State : RingServerState<Parameters> {
                                      double scale, unsigned level) const;
 };
 
-inline const Server::State& Server::state() const { return static_cast<const State&>(*state_); }
-
 /// What circuits see of a server and its arrays, and users do not.
 struct Access {
-  using State = Server::State;
+  using State = ServerState;
   static const State& of(const Server& server) { return server.state(); }
 };
 

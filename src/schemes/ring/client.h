@@ -59,6 +59,12 @@ struct RingClientState {
   lattice::rlwe::Secret secret;
 };
 
+template <class Parameters, class State>
+RingClient<Parameters, State>::RingClient(RingSecretKey<Parameters> key)
+    : KeyHolder<Parameters, RingSecretKey<Parameters>>(std::move(key)),
+      state_(math::with_memory_for(
+          "a client", [this] { return std::make_shared<const State>(this->secret_key()); })) {}
+
 /// A secret key, and the same modulo each prime.
 template <class Parameters>
 struct HeldKey {

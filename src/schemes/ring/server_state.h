@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "lattice/rlwe/dry_evaluator.h"
 #include "lattice/rlwe/evaluator.h"
 #include "lattice/rlwe/keys.h"
+#include "math/memory.h"
 #include "run/session.h"
 #include "schemes/ring/derived.h"
 #include "whorl/error.h"
@@ -72,33 +74,52 @@ struct RingServerState {
   }
 };
 
-template <class Parameters>
-const Parameters& RingServer<Parameters>::parameters() const {
+template <class Parameters, class State>
+RingServer<Parameters, State>::RingServer(const RingEvaluationKeys<Parameters>& keys,
+                                          const Session& session)
+    : state_(math::with_memory_for("a server", [&] {
+        return std::make_shared<const State>(keys, run::state_of(session));
+      })) {}
+template <class Parameters, class State>
+const Parameters& RingServer<Parameters, State>::parameters() const {
   return state_->parameters;
 }
-template <class Parameters>
-const KeyId& RingServer<Parameters>::key_id() const {
+template <class Parameters, class State>
+const KeyId& RingServer<Parameters, State>::key_id() const {
   return state_->key_id;
 }
-template <class Parameters>
-const std::string& RingServer<Parameters>::device() const {
+template <class Parameters, class State>
+const std::string& RingServer<Parameters, State>::device() const {
   return state_->session->name;
 }
-template <class Parameters>
-const std::vector<std::string>& RingServer<Parameters>::devices() const {
+template <class Parameters, class State>
+const std::vector<std::string>& RingServer<Parameters, State>::devices() const {
   return state_->session->names;
 }
-template <class Parameters>
-unsigned RingServer<Parameters>::threads() const {
+template <class Parameters, class State>
+unsigned RingServer<Parameters, State>::threads() const {
   return state_->fleet->lane(0)->device().threads();
 }
-template <class Parameters>
-std::vector<FailedDevice> RingServer<Parameters>::failed_devices() const {
+template <class Parameters, class State>
+std::vector<FailedDevice> RingServer<Parameters, State>::failed_devices() const {
   return state_->fleet->failed();
+}
+template <class Parameters, class State>
+std::size_t RingServer<Parameters, State>::key_bytes() const {
+  std::size_t sum = 0;
+  for (const lattice::rlwe::Keys& keys : state_->all_keys()) sum += keys.bytes();
+  return sum;
 }
 template <class Info>
 std::size_t RingArray<Info>::bytes() const {
   return residues_ ? residues_->bytes() : 0;
+}
+
+/// Copies a batch of a server to the host.
+template <class Ciphertexts>
+Ciphertexts downloaded(const auto& state, const auto& info, const lattice::rlwe::Array* residues) {
+  state.check_residues(residues);
+  return {state.parameters, state.key_id, info, state.evaluator->download(*residues), std::nullopt};
 }
 
 /// ShapeError unless the numbers of ciphertexts and of `of_b` are equal, or one of them is 1.

@@ -81,12 +81,6 @@ def test_values_that_no_decryption_gives_are_refused(any_bgv: BgvKit) -> None:
             client.encrypt(np.array([0, t, t], dtype=dtype), packing(any_bgv))
 
 
-def test_encryptions_differ(toy_bgv: BgvKit) -> None:
-    for source in (toy_bgv.client, toy_bgv.client.public_key()):
-        a, b = source.encrypt([1]), source.encrypt([1])
-        assert not np.array_equal(a.data, b.data)
-
-
 def test_host_arrays(toy_bgv: BgvKit) -> None:
     client = toy_bgv.client
     numbers = np.arange(6).reshape(2, 3)
@@ -110,24 +104,8 @@ def test_host_arrays(toy_bgv: BgvKit) -> None:
     for wrong in (lambda: x.reshape(5), lambda: concatenate([x, x[0]]), lambda: concatenate([])):
         with pytest.raises(ValueError):
             wrong()
-    with pytest.raises(IndexError):
-        x[2]
-    with pytest.raises(ValueError, match="read-only"):
-        x.data[...] = 0
     lower = toy_bgv.server.mod_switch(x).to_host()
     with pytest.raises(whorl.ShapeError, match="limbs"):
         concatenate([x, lower])
     with pytest.raises(whorl.KeyMismatchError):
         concatenate([x, Client(toy_bgv.parameters).encrypt([[[1]]])])
-    with pytest.raises(TypeError, match="server"):
-        x + x
-    with pytest.raises(TypeError, match="compared"):
-        x == x  # noqa: B015
-    with pytest.raises(TypeError):
-        bool(x)
-    with pytest.raises(TypeError):
-        np.asarray(x)
-    single = x[0, 0]
-    for work in (len, iter):
-        with pytest.raises(TypeError, match="0-d"):
-            work(single)

@@ -1,29 +1,10 @@
 """Keys hold what was asked for; what is secret stays where it is."""
 
-import copy
-import pickle
-
 import numpy as np
 import pytest
 from support import BgvKit, run_python
 from whorl import OutOfMemoryError, ParameterError
 from whorl.bgv import Server
-
-
-def test_a_client_shows_and_sends_nothing(toy_bgv: BgvKit) -> None:
-    client = toy_bgv.client
-    for secret in (client, client._core, [client]):
-        for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
-            with pytest.raises(TypeError, match="secret key"):
-                pickle.dumps(secret, protocol)
-        with pytest.raises(TypeError, match="secret key"):
-            copy.deepcopy(secret)
-    assert repr(client) == f"<Client of key {client.key_id[:8]}…, toy>"
-    public = {name for name in dir(client._core) if not name.startswith("_")}
-    assert public == {
-        *("parameters", "key_id", "generate", "encrypt", "decrypt", "noise_budget"),
-        *("public_key", "evaluation_keys", "save", "load"),
-    }
 
 
 def test_a_server_process_has_no_client() -> None:

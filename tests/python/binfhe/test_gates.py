@@ -1,6 +1,7 @@
 """Gates: truth tables on any shape, broadcasting, determinism."""
 
 import itertools
+import operator
 import threading
 import time
 
@@ -117,25 +118,11 @@ def test_operators(kit: Kit) -> None:
 
 def test_operators_need_a_server(kit: Kit) -> None:
     a = kit.client.encrypt([0, 1])
-    for work in (lambda: a & a, lambda: a | a, lambda: a ^ a, lambda: ~a):
-        with pytest.raises(TypeError, match="upload"):
-            work()
+    with pytest.raises(TypeError, match="upload"):
+        operator.invert(a)
     other = Server(kit.keys, device="cpu")
     with pytest.raises(whorl.DeviceError, match="another server"):
         kit.server.upload(a) & other.upload(a)
-
-
-def test_comparison_and_truth_raise(kit: Kit) -> None:
-    a = kit.client.encrypt(1)
-    for work in (
-        lambda: a == a,
-        lambda: a != a,
-        lambda: bool(a),
-        lambda: hash(a),
-        lambda: np.array(a),
-    ):
-        with pytest.raises(TypeError):
-            work()
 
 
 @pytest.mark.parametrize("transform", ["ntt", "fft"])
@@ -167,24 +154,6 @@ def test_wrong_use(kit: Kit) -> None:
         kit.client.encrypt([-1])
     with pytest.raises(TypeError):
         kit.client.encrypt([0.5])
-
-
-def test_others_ciphertexts(kit: Kit) -> None:
-    other_key, other_set = make_kit(), make_kit(n=40, gadget=[(40, 7, 4)])
-    a = kit.client.encrypt([1])
-    for kits, error in (
-        (other_key, whorl.KeyMismatchError),
-        (other_set, whorl.ParameterMismatchError),
-    ):
-        b = kits.client.encrypt([1])
-        for work in (
-            lambda b=b: kit.client.decrypt(b),
-            lambda b=b: kit.server.nand(b, b),
-            lambda b=b: kit.server.nand(a, b),
-            lambda b=b: whorl.binfhe.concatenate([a, b]),
-        ):
-            with pytest.raises(error):
-                work()
 
 
 def test_linear(kit: Kit, generator: np.random.Generator) -> None:
@@ -314,11 +283,11 @@ def test_the_gil_is_released(kit: Kit) -> None:
     a = kit.client.encrypt(np.ones(800, dtype=int))
     done = threading.Event()
     thread = threading.Thread(target=lambda: (kit.server.nand(a, a), done.set()))
-    ticks = 0
     thread.start()
+    ticks = [time.perf_counter()]
     while not done.is_set():
         time.sleep(0.001)
-        ticks += 1
+        ticks.append(time.perf_counter())
     thread.join()
-    # Held, the GIL would let this loop turn once or twice; the call takes hundreds of milliseconds.
-    assert ticks > 20
+    # Held, the GIL would leave one long gap; the call takes hundreds of milliseconds.
+    assert np.diff(ticks).max() < (ticks[-1] - ticks[0]) / 2

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 import whorl
-from ckks_values import random_complex
-from support import CkksKit, make_ckks_kit
+from ckks_values import DEVIATIONS, random_complex
+from support import CkksKit
 from whorl import ckks
 from whorl.ckks import Client, Expectation, PublicKey, Server, Values
 
@@ -31,7 +31,7 @@ def test_round_trips(any_ckks: CkksKit, generator: np.random.Generator) -> None:
             assert host.shape == array.shape[:-1] and host.length == array.shape[-1]
             got = client.decrypt(host, raw=True)
             assert got.dtype == (np.complex128 if host.packing == "complex" else np.float64)
-            assert np.abs(got - array).max() <= 10 * host.error
+            assert np.abs(got - array).max() <= DEVIATIONS * host.error
             assert (host._core.seed is None) == (holder is public)
 
 
@@ -184,23 +184,6 @@ def test_arguments_out_of_range(toy_ckks: CkksKit) -> None:
             work()
 
 
-def test_others_ciphertexts(toy_ckks: CkksKit) -> None:
-    kit, other, shallow = toy_ckks, Client(toy_ckks.parameters), make_ckks_kit(depth=1)
-    a = kit.server.upload(kit.client.encrypt([0.5]))
-    for wrong, error in (
-        (other.encrypt([0.5]), whorl.KeyMismatchError),
-        (shallow.client.encrypt([0.5]), whorl.ParameterMismatchError),
-        (shallow.server.upload(shallow.client.encrypt([0.5])), whorl.DeviceError),
-    ):
-        with pytest.raises(error):
-            a + wrong
-    for read in (lambda x: kit.client.decrypt(x, raw=True), kit.client.release):
-        with pytest.raises(whorl.KeyMismatchError):
-            read(other.encrypt([0.5]))
-        with pytest.raises(whorl.ParameterMismatchError):
-            read(shallow.client.encrypt([0.5]))
-
-
 def test_a_public_key_only_encrypts(toy_ckks: CkksKit) -> None:
     public = toy_ckks.client.public_key()
     assert isinstance(public, PublicKey) and public.parameters == toy_ckks.parameters
@@ -208,14 +191,3 @@ def test_a_public_key_only_encrypts(toy_ckks: CkksKit) -> None:
     assert public.encrypt([0.5]).error > toy_ckks.client.encrypt([0.5]).error
     for part in ("PublicKey", "toy", "MiB"):
         assert part in repr(public)
-
-
-def test_a_client_shows_nothing(toy_ckks: CkksKit) -> None:
-    client = toy_ckks.client
-    assert repr(client) == f"<Client of key {client.key_id[:8]}…, toy>"
-    public = {name for name in dir(client._core) if not name.startswith("_")}
-    assert public == {
-        *("parameters", "key_id", "generate", "encrypt", "encrypt_real", "decrypt_raw", "release"),
-        *("released", "add_released"),
-        *("public_key", "evaluation_keys", "save", "load"),
-    }

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import whorl
-from ckks_values import LENGTHS
+from ckks_values import DEVIATIONS, LENGTHS
 from support import CkksKit, make_ckks_kit
 from whorl import ckks
 from whorl.ckks import SignStages, minimax_sign
@@ -21,11 +21,12 @@ def deep() -> CkksKit:
 
 
 def off(kit: CkksKit, got: ckks.EncryptedArray, expected: Any) -> float:
-    """The largest difference, less 10 deviations of the error that the result states."""
+    """The largest difference, less what the error that the result states allows."""
     values, wanted = kit.client.decrypt(got, raw=True), np.asarray(expected)
-    assert values.shape == wanted.shape and np.abs(values).max() <= got.bound + 10 * got.error
+    allowed = DEVIATIONS * got.error
+    assert values.shape == wanted.shape and np.abs(values).max() <= got.bound + allowed
     assert got.error < 1e-5
-    return float(np.abs(values - wanted).max() - 10 * got.error)
+    return float(np.abs(values - wanted).max() - allowed)
 
 
 def test_signs_in_clear() -> None:

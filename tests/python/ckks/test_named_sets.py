@@ -130,32 +130,33 @@ def test_sets_of_other_libraries() -> None:
     assert example.bootstrap["to_slots"] == example.bootstrap["to_coefficients"] == 4
 
 
-# The worst slot, 1.5 bits less than the median of eight keys.
+# The worst slot, 2 bits less than the median of eight keys. Errors of a slot are products of two
+# Gaussians (ckks_values.py): of 1,024 the worst is above four times the median once in 2^30 keys.
 BITS = {
-    "W128_L13_B20": 24.2,
-    "W128_L12_B21": 24.3,
-    "W128_L16_B16": 21.5,
-    "cheddar/40": 23.4,
-    "cheddar/35": 21.7,
-    "cheddar/30": 16.9,
-    "lattigo/N16QP1546H192H32": 24.2,
-    "lattigo/N16QP1547H192H32": 25.2,
-    "lattigo/N16QP1553H192H32": 16.6,
-    "lattigo/N15QP768H192H32": 11.9,
-    "lattigo/N16QP1767H32768H32": 24.3,
-    "lattigo/N16QP1788H32768H32": 25.1,
-    "lattigo/N16QP1793H32768H32": 17.0,
-    "lattigo/N15QP880H16384H32": 17.0,
-    "openfhe/simple-ckks-bootstrapping": 17.7,
-    "openfhe/simple-ckks-bootstrapping-128": 17.8,
-    "tensorfhe/bootstrap": 16.9,
-    "tensorfhe/packed-bootstrap": 14.0,
-    "W128_L13_B17": 18.7,
-    "W128_L7_B28": 32.6,
-    "W128_L7_B22": 26.7,
-    "W128_L4_B11": 15.0,
-    "W128_L36_B19": 24.2,
-    "W128_L22_B27": 32.5,
+    "W128_L13_B20": 23.7,
+    "W128_L12_B21": 23.8,
+    "W128_L16_B16": 21.0,
+    "cheddar/40": 22.9,
+    "cheddar/35": 21.2,
+    "cheddar/30": 16.4,
+    "lattigo/N16QP1546H192H32": 23.7,
+    "lattigo/N16QP1547H192H32": 24.7,
+    "lattigo/N16QP1553H192H32": 16.1,
+    "lattigo/N15QP768H192H32": 11.4,
+    "lattigo/N16QP1767H32768H32": 23.8,
+    "lattigo/N16QP1788H32768H32": 24.6,
+    "lattigo/N16QP1793H32768H32": 16.5,
+    "lattigo/N15QP880H16384H32": 16.5,
+    "openfhe/simple-ckks-bootstrapping": 17.2,
+    "openfhe/simple-ckks-bootstrapping-128": 17.3,
+    "tensorfhe/bootstrap": 16.4,
+    "tensorfhe/packed-bootstrap": 13.5,
+    "W128_L13_B17": 18.2,
+    "W128_L7_B28": 32.1,
+    "W128_L7_B22": 26.2,
+    "W128_L4_B11": 14.5,
+    "W128_L36_B19": 23.7,
+    "W128_L22_B27": 32.0,
 }
 
 

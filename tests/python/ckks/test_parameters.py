@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import whorl
+from ckks_values import DEVIATIONS
 from support import ckks_literal
 from whorl import ckks
 from whorl.ckks import Parameters, parameters
@@ -161,7 +162,7 @@ def test_every_prime_can_be_a_digit() -> None:
     a = server.upload(client.encrypt(x))
     result = (a * a).rotate(1)
     error = np.abs(client.decrypt(result, raw=True) - np.roll(x * x, -1)).max()
-    assert error < 10 * result.error
+    assert error < DEVIATIONS * result.error
 
 
 def test_secure_parameters_work() -> None:
@@ -173,7 +174,7 @@ def test_secure_parameters_work() -> None:
     a = server.upload(client.encrypt(x))
     result = (a * a - 0.5) * a
     values = client.decrypt(result, raw=True)
-    assert np.abs(values - (x * x - 0.5) * x).max() < 10 * result.error
+    assert np.abs(values - (x * x - 0.5) * x).max() < DEVIATIONS * result.error
     assert ckks.precision(values, (x * x - 0.5) * x).real.min > 20
     shared = client.release(result, queries=10)
     assert ckks.precision(shared, (x * x - 0.5) * x).real.min > 4

@@ -78,7 +78,7 @@ def test_bench_bootstraps(shell: Here) -> None:
     literal = {**ckks.parameters(2, bootstrap=True).literal(), "N": 2048, "name": "ring"}
     (shell.folder / "ring.json").write_text(json.dumps(literal))
     bench = ("bench", "ckks", "--set", "ring.json", "--op", "bootstrap", "--device", "cpu")
-    lines = shell(*bench, "--op", "add", "--slots", "3", "--runs", "1", "--batch", "2", "--json")
+    lines = shell(*bench, "--op", "add", "--slots", "3", "--runs", "3", "--batch", "2", "--json")
     records = [json.loads(line) for line in lines.splitlines()]
     assert [(r["op"], r["batch"], r["unit"]) for r in records] == [
         *(("bootstrap", 1, "s"), ("bootstrap", 2, "1/s")),
@@ -86,7 +86,7 @@ def test_bench_bootstraps(shell: Here) -> None:
     ]
     assert all(r["params"] == "ring" and r["security_bits"] < 128 for r in records)
     one, _, add, _ = records
-    assert one["median"] > 10 * add["median"]
+    assert one["min"] > 10 * add["min"]
     shown = shell("bench", "ckks", "--set", "tensorfhe/A", "--op", "add", "--runs", "1")
     assert "at least 125.1 bits of security" in shown
     for options, part in (

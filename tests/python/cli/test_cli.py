@@ -1,20 +1,17 @@
 """The command, end to end, in processes of its own that share files only."""
 
 import json
-import os
 import re
 import shlex
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 import whorl
-from cli_support import CLI, KEYGEN, PHRASE, SET, Here, Shell, write_phrase
-from support import ROOT
+from cli_support import KEYGEN, PHRASE, SET, Here, Shell, write_phrase
+from support import ROOT, run
 from whorl.binfhe import _gates
 from whorl.cli import _demo, _expressions, _records
 
@@ -427,14 +424,7 @@ def test_demo_gives_its_options_to_the_application(tmp_path: Path) -> None:
     assert said == ["[]", "", "Other applications", "  whorl demo two        Tells two."]
     command = [sys.executable, "-m", "whorl", "demo", "one"]
     for options in (["--", "--help", "-n", "3"], ["--rows", "-5"], ["--", "a", "--", "--list"]):
-        done = subprocess.run(
-            [*command, *options],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(Path(whorl.__file__).parent.parent)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = run(*command, *options, cwd=tmp_path)
         passed = options[options[0] == "--" :]
         assert (done.stdout, done.returncode) == (f"{passed}\n", len(passed)), done.stderr
 
@@ -467,28 +457,6 @@ def test_version_and_help(shell: Shell) -> None:
     shown = shell("--help")
     for command in ("keygen", "encrypt", "eval", "decrypt", "params", "info", "bench", "demo"):
         assert command in shown
-
-
-def test_ctrl_c_stops_the_command(shell: Shell) -> None:
-    package = str(Path(whorl.__file__).parent.parent)
-    process = subprocess.Popen(
-        [
-            *(sys.executable, "-c", CLI, "bench", "gates", "--params", SET),
-            *("--batch", "500000", "--device", "cpu"),
-        ],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": package},
-        text=True,
-    )
-    time.sleep(4)
-    assert process.poll() is None
-    process.send_signal(signal.SIGINT)
-    sent = time.perf_counter()
-    _, errors = process.communicate(timeout=60)
-    assert time.perf_counter() - sent < 2
-    assert process.returncode == 130
-    assert "Traceback" not in errors
 
 
 @pytest.mark.parametrize(

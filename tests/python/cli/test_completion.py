@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-import whorl
+from support import environment
 
 SCRIPT = """#!{python}
 import sys
@@ -30,12 +30,8 @@ class Shells:
             (folder / name).touch()
         (folder / "more").mkdir()
         (folder / "more" / "z.whorl").touch()
-        self.environment = {
-            **os.environ,
-            "PATH": f"{script.parent}:{os.environ['PATH']}",
-            "PYTHONPATH": str(Path(whorl.__file__).parent.parent),
-            "HOME": str(folder),
-        }
+        path = f"{script.parent}:{os.environ['PATH']}"
+        self.environment = environment(PATH=path, HOME=str(folder))
 
     def run(self, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import whorl
 from cli_support import CLI, SET, Shell
-from support import run_python
+from support import environment, run_python
 
 
 def test_nearly_nothing_is_imported_before_ctrl_c_is_handled() -> None:
@@ -39,7 +39,7 @@ def test_ctrl_c_from_the_start(delay: float) -> None:
             [sys.executable, "-c", CLI, "bench", "keygen", "--params", SET, "--runs", "1000000"],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": str(Path(whorl.__file__).parent.parent)},
+            env=environment(),
             text=True,
         )
         time.sleep(delay)
@@ -112,7 +112,7 @@ def test_ctrl_c_at_work(tmp_path: Path, arguments: tuple[str, ...]) -> None:
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(Path(whorl.__file__).parent.parent)},
+        env=environment(),
         text=True,
         start_new_session=True,
     )

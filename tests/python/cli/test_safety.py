@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import whorl
 from cli_support import CLI, KEYGEN, PHRASE, SET, Here, Shell, write_phrase
-from support import run_python
+from support import environment, run, run_python
 from whorl.binfhe import Client, parameters
 from whorl.cli import _outputs
 
@@ -188,7 +188,7 @@ sys.stdin.read()
     with subprocess.Popen(
         [sys.executable, "-c", code],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(Path(whorl.__file__).parent.parent)},
+        env=environment(),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -229,20 +229,12 @@ def test_outputs_are_looked_at_first(keyed: Shell) -> None:
 # ---- failures are one line, and standard streams may be missing
 
 
-def test_what_nobody_expected_is_one_line(shell: Shell) -> None:
+def test_what_nobody_expected_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = "import whorl.cli._info as m; m._cpu = lambda: 1 // 0"
-    for environment, shown in (({}, False), ({"WHORL_TRACEBACK": "1"}, True)):
-        done = subprocess.run(
-            [sys.executable, "-c", f"{broken}\n{CLI}", "info"],
-            env={
-                **os.environ,
-                "PYTHONPATH": str(Path(whorl.__file__).parent.parent),
-                **environment,
-            },
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+    for shown in (False, True):
+        if shown:
+            monkeypatch.setenv("WHORL_TRACEBACK", "1")
+        done = run_python(f"{broken}\n{CLI}", "info")
         assert done.returncode == 1 and "ZeroDivisionError" in done.stderr
         assert ("Traceback" in done.stderr) == shown
         assert (len(done.stderr.splitlines()) == 1) != shown
@@ -298,14 +290,8 @@ def test_a_reader_that_goes_away_does_not_make_a_result_right(tmp_path: Path, op
 
 def in_bash(folder: Path, command: str, before: str = "") -> subprocess.CompletedProcess[str]:
     """`whorl COMMAND` with what bash adds to it, after Python's statements `before`."""
-    return subprocess.run(
-        ["bash", "-c", f'"$0" -c "$1" {command}', sys.executable, f"{before}\n{CLI}"],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(Path(whorl.__file__).parent.parent)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    python = (sys.executable, f"{before}\n{CLI}")
+    return run("bash", "-c", f'"$0" -c "$1" {command}', *python, cwd=folder)
 
 
 # ---- secrets are for their owner
@@ -529,13 +515,7 @@ def test_info_tells_what_ciphertexts_are(shell: Shell) -> None:
 
 
 def test_the_package_runs_as_the_command() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "whorl", "--version"],
-        env={**os.environ, "PYTHONPATH": str(Path(whorl.__file__).parent.parent)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run(sys.executable, "-m", "whorl", "--version")
     assert (done.stdout, done.stderr) == (f"whorl {whorl.__version__}\n", "")
 
 

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import whorl
 from cli_support import CLI, SET, Here, write_phrase
+from support import environment, run_python
 from whorl._core import progress as _progress
 from whorl.binfhe import Client
 
@@ -25,13 +25,13 @@ class Terminal:
 
     def __init__(self, folder: Path, *args: str, before: str = "") -> None:
         self._master, slave = pty.openpty()
-        environment = {**os.environ, "PYTHONPATH": str(Path(whorl.__file__).parent.parent)}
-        environment.pop("WHORL_PASSPHRASE", None)
+        around = environment(TERM="xterm-256color", COLUMNS="80")
+        around.pop("WHORL_PASSPHRASE", None)
         self.process = subprocess.Popen(
             # A session of its own, whose terminal it is: getpass asks there.
             [sys.executable, "-c", f"{OWN_TERMINAL}\n{before}\n{CLI}", *args],
             cwd=folder,
-            env={**environment, "TERM": "xterm-256color", "COLUMNS": "80"},
+            env=around,
             stdin=slave,
             stdout=subprocess.PIPE,
             stderr=slave,
@@ -106,14 +106,8 @@ def test_bars(shell: Here) -> None:
 
 def test_no_bars_elsewhere(shell: Here) -> None:
     arguments = ("encrypt", "0", "-o", "a", "--allow-insecure", "--passphrase-file", "phrase")
-    done = subprocess.run(
-        [sys.executable, "-c", f"{AT_ONCE}\n{CLI}", *arguments],
-        cwd=shell.folder,
-        env={**os.environ, "PYTHONPATH": str(Path(whorl.__file__).parent.parent)},
-        capture_output=True,
-        check=True,
-    )
-    assert done.stderr == b"" and b"\x1b" not in done.stdout
+    done = run_python(f"{AT_ONCE}\n{CLI}", *arguments, cwd=shell.folder)
+    assert (done.returncode, done.stderr) == (0, "") and "\x1b" not in done.stdout
 
 
 def test_a_bar_waits_before_it_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,6 +116,7 @@ def test_a_bar_waits_before_it_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(
         "rich.progress.Progress.start", lambda self: started.append(time.monotonic())
     )
+    monkeypatch.setattr(_progress, "_DELAY", 60)
     for itself in (True, False):
         with _progress.bar("short", itself) as report:
             report(1, 2)
@@ -129,8 +124,9 @@ def test_a_bar_waits_before_it_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(_progress, "_DELAY", 0.05)
     began = time.monotonic()
     with _progress.bar("long") as report:
-        time.sleep(0.2)
-        assert len(started) == 1 and started[0] - began >= 0.05
+        while not started:  # by itself
+            time.sleep(0.01)
+        assert started[0] - began >= 0.05
     with _progress.bar("long", False) as report:
         time.sleep(0.2)
         assert len(started) == 1  # only a report draws it

@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 import re
 import subprocess
 import sys
@@ -11,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-import whorl
 from cli_support import CLI, KEYGEN, PHRASE, made, write_phrase
+from support import environment
 from whorl.cli import _values
 
 
@@ -245,11 +244,10 @@ def test_headers_that_somebody_made_up(tmp_path: Path, data: bytes) -> None:
 def test_names_of_files_that_are_no_utf_8(tmp_path: Path) -> None:
     def run(*arguments: str | bytes) -> subprocess.CompletedProcess[bytes]:
         """A process that prints bytes."""
-        package = str(Path(whorl.__file__).parent.parent)
-        environment = {**os.environ, "PYTHONPATH": package, "LC_ALL": "C.UTF-8"}
-        environment.pop("PYTHONIOENCODING", None)
+        around = environment(LC_ALL="C.UTF-8")
+        around.pop("PYTHONIOENCODING", None)
         command = (sys.executable, "-X", "utf8", "-c", CLI, *arguments)
-        return subprocess.run(command, capture_output=True, cwd=tmp_path, env=environment)
+        return subprocess.run(command, capture_output=True, cwd=tmp_path, env=around)
 
     write_phrase(tmp_path)
     assert run(*KEYGEN).returncode == 0

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import whorl
-from support import BgvKit, CkksKit, Kit
+from support import BgvKit, Kit
 from whorl import bgv, binfhe
 
 Call = Callable[[Kit, BgvKit], Any]
@@ -94,29 +94,6 @@ def test_bytes_of_every_kind_are_loaded(kit: Kit) -> None:
     for data in (frame, bytearray(frame), memoryview(frame)):
         loaded = binfhe.Ciphertexts.from_bytes(data, True)  # type: ignore[arg-type]
         assert kit.client.decrypt(loaded).tolist() == [1, 0]
-
-
-@pytest.mark.parametrize("scheme", ["binfhe", "bgv", "ckks"])
-def test_no_save_replaces_a_secret_key(
-    kit: Kit, toy_bgv: BgvKit, toy_ckks: CkksKit, tmp_path: Path, scheme: str
-) -> None:
-    both: Any = {"binfhe": kit, "bgv": toy_bgv, "ckks": toy_ckks}[scheme]
-    client, keys = both.client, both.keys
-    secret = tmp_path / "secret"
-    client.save(secret, "x")
-    before = secret.read_bytes()
-    for save in (
-        lambda: client.save(secret, "y"),
-        lambda: keys.save(secret),
-        lambda: client.parameters.save(secret),
-        lambda: client.encrypt([1, 0]).save(secret),
-    ):
-        with pytest.raises(whorl.IoError, match="holds a secret key, which is not replaced"):
-            save()
-    assert secret.read_bytes() == before
-    other = type(client)(client.parameters)
-    other.save(secret, "z", overwrite_secret=True)
-    assert type(client).load(secret, "z", True).key_id == other.key_id
 
 
 def test_errors_name_keys_and_parameters(kit: Kit, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import whorl
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from support import RING_PASSPHRASE, Kit, pickled, save_ring_files
+from support import PASSPHRASE, Kit, pickled, save_files
 from whorl import bgv, binfhe, ckks
 
 VALUES = np.array([[1, 2], [3, 4]])
@@ -54,7 +54,7 @@ def ring(request: pytest.FixtureRequest) -> Ring:
 @pytest.fixture(scope="module")
 def files(ring: Ring, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("files")
-    return save_ring_files(ring.kit, VALUES * ring.unit, lambda a: a * a, folder)
+    return save_files(ring.kit, VALUES * ring.unit, lambda a: a * a, folder)
 
 
 def test_round_trips(ring: Ring, files: dict[str, Path]) -> None:
@@ -63,7 +63,7 @@ def test_round_trips(ring: Ring, files: dict[str, Path]) -> None:
     assert chosen == kit.parameters and chosen.literal() == kit.parameters.literal()
     secure = of.parameters(depth=1)
     assert of.Parameters.from_bytes(secure.to_bytes()) == secure
-    client = of.Client.load(files["secret"], RING_PASSPHRASE.encode(), True)
+    client = of.Client.load(files["secret"], PASSPHRASE.encode(), True)
     assert client.key_id == kit.client.key_id
     assert files["secret"].stat().st_mode & 0o777 == 0o600
     fresh = of.Ciphertexts.load(files["ciphertexts"], True)
@@ -183,36 +183,6 @@ def test_missing_keys_are_named(ring: Ring) -> None:
         cube.multiply(b)
 
 
-def test_progress(ring: Ring) -> None:
-    seen: list[tuple[int, int]] = []
-    ring.kit.client.evaluation_keys(3, [1, 2], progress=lambda *report: seen.append(report))
-    last = seen[-1][1]
-    assert seen[-1] == (last, last) and all(total == last for _, total in seen)
-    assert last == 9 or ring.name == "CKKS"
-    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
-
-    def stop(done: int, total: int) -> None:
-        raise KeyboardInterrupt(f"{done} of {total}")
-
-    with pytest.raises(KeyboardInterrupt):
-        ring.kit.client.evaluation_keys(3, progress=stop)
-    ring.kit.client.evaluation_keys(3, progress=True)
-
-
-def test_what_may_travel_can_be_pickled(ring: Ring) -> None:
-    kit = ring.kit
-    assert pickled(kit.parameters) == kit.parameters
-    keys = pickled(kit.keys)
-    x = pickled(kit.client.public_key()).encrypt(VALUES * ring.unit)
-    y = pickled(x.reshape(2, 1))
-    assert y.shape == (2, 1) and np.array_equal(x.data, y.data)
-    assert ring.name == "BGV" or y.error == x.error
-    # The same bits come out whoever made the server.
-    servers = (ring.module.Server(each, device="cpu", threads=1) for each in (keys, kit.keys))
-    one, other = (server.multiply(x, x).to_host().data for server in servers)
-    assert np.array_equal(one, other)
-
-
 def test_the_schemes_do_not_read_each_others_files(
     ring: Ring, kit: Kit, files: dict[str, Path], tmp_path: Path
 ) -> None:
@@ -232,7 +202,7 @@ def test_a_server_from_a_path(ring: Ring, files: dict[str, Path], tmp_path: Path
     path.unlink()
     a = server.upload(ring.module.Ciphertexts.load(files["ciphertexts"], True))
     ring.check((a * a).rotate(1), VALUES[:, 1:] ** 2, ring.unit**2)
-    client = ring.module.Client.load(files["secret"], RING_PASSPHRASE, True)
+    client = ring.module.Client.load(files["secret"], PASSPHRASE, True)
     assert client.key_id == a.key_id == ring.kit.client.key_id
 
 

@@ -57,8 +57,8 @@ Array multiply(const Server& server, const Array& x, const SlotMap& matrix);
 /// The result of each map that `diagonals` holds. All N slots of x take part.
 std::vector<Array> multiply_maps(const Server& server, const Array& x, const SlotMap& diagonals);
 
-/// For each ciphertext that a vector takes a batch of them, as vectors of N values; the last one
-/// has the values that are left.
+/// Returns, for each ciphertext that a vector takes, a batch of them, as vectors of N values. The
+/// last one has the values that are left.
 std::vector<Array> parts(const Server& server, const Array& x);
 
 /// The sum of each vector's values, in every slot. A vector that takes several ciphertexts gives

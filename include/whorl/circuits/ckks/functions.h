@@ -1,7 +1,6 @@
 // Functions of CKKS ciphertexts: comparisons by composite polynomials, and smooth functions by one.
 #pragma once
 
-#include <span>
 #include <vector>
 
 #include "whorl/circuits/ckks/polynomials.h"
