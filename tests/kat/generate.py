@@ -76,32 +76,6 @@ def times_monomial(a: list[int], e: int, q: int) -> list[int]:
     return out
 
 
-def root_of_unity(q: int, order: int) -> int:
-    """g^((q-1)/order) of the smallest g >= 2 for which it has that order, a power of two."""
-    g = 2
-    while True:
-        root = pow(g, (q - 1) // order, q)
-        if pow(root, order // 2, q) == q - 1:
-            return root
-        g += 1
-
-
-def bit_reverse(i: int, bits: int) -> int:
-    return int(format(i, f"0{bits}b")[::-1], 2)
-
-
-def ntt(a: list[int], q: int) -> list[int]:
-    n = len(a)
-    psi, bits = root_of_unity(q, 2 * n), n.bit_length() - 1
-    out = []
-    for i in range(n):
-        x, value = pow(psi, 2 * bit_reverse(i, bits) + 1, q), 0
-        for c in reversed(a):
-            value = (value * x + c) % q
-        out.append(value)
-    return out
-
-
 class Gadget:
     """Signed digits of the nearest multiple of 2^dropped, by successive remainders."""
 
@@ -166,39 +140,6 @@ BOOTSTRAPS = {
         "secret": 2,
     },
 }
-EXPANSIONS = [  # bytes of a word, index, modulus
-    (2, 0, 3),
-    (2, 5, 1 << 16),
-    (4, 1 << 40, 134215681),
-    (4, 7, 1 << 15),
-    (4, 8, 1 << 32),
-    (8, 9, 281474976694273),
-    (8, 2**64 - 1, 1000),
-]
-NTT_PRIMES = [
-    (4, 7681),
-    (4, 134215681),
-    (4, 2147473409),
-    (8, 281474976694273),
-    (8, 1152921504606830593),
-]
-GADGETS = [  # Q, log_base, digits
-    (134215681, 7, 4),
-    (134215681, 7, 3),
-    (67104769, 8, 2),
-    (1 << 15, 4, 3),
-    (281474976694273, 23, 1),
-    (1152921504606830593, 15, 4),
-    (1000, 3, 2),
-]
-SWITCHES = [
-    (1 << 15, 2048),
-    (1024, 2048),
-    (134215681, 1 << 14),
-    (1 << 20, 4096),
-    (1000003, 777),
-    (1 << 32, 3),
-]
 
 
 def bootstrap(p: dict, seed: int) -> dict[str, list[int]]:
@@ -291,26 +232,9 @@ def bootstrap(p: dict, seed: int) -> dict[str, list[int]]:
 
 def main() -> None:
     lines = ["# Written by generate.py."]
-
-    def put(name: str, values: list[int]) -> None:
-        lines.append(" ".join([name, *map(str, values)]))
-
-    for word, index, modulus in EXPANSIONS:
-        put(f"expand {word} {index} {modulus}", expand_uniform(11, index, modulus, 24, word))
-    for word, q in NTT_PRIMES:
-        put(f"psi {word} {q}", [root_of_unity(q, 512)])
-        put(f"ntt {word} {q}", ntt(expand_uniform(12, 0, q, 256, word), q))
-    for q, log_base, digits in GADGETS:
-        gadget = Gadget(q, log_base, digits)
-        values = [0, 1, q - 1, q // 2, q // 2 + 1, *expand_uniform(13, 0, q, 12, 8)]
-        put(f"gadget {q} {log_base} {digits}", [d for x in values for d in gadget.split(x)])
-    for old, new in SWITCHES:
-        row = expand_uniform(14, 0, old, 41, 4)
-        for centre in (0, 1):
-            put(f"switch {old} {new} {centre}", modulus_switch(row, old, new, bool(centre)))
     for seed, (name, p) in zip((20, 30), BOOTSTRAPS.items(), strict=False):
         for what, values in bootstrap(p, seed).items():
-            put(f"bootstrap {name} {what}", values)
+            lines.append(" ".join(["bootstrap", name, what, *map(str, values)]))
     Path(__file__).with_name("vectors.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

@@ -18,9 +18,7 @@ struct LweRig {
   /// Q has `bits` bits; the words of the key-switching key are looked up in a table, or multiplied.
   explicit LweRig(unsigned bits, bool table = false,
                   const lwe::RotationMethod& method = lwe::RotationMethod())
-      : Q(math::ntt_primes(bits, N, 1)[0]), lwe_secret(n), ring_secret(N) {
-    for (auto* secret : {&lwe_secret, &ring_secret})
-      for (auto& s : *secret) s = static_cast<std::int32_t>(random.between(-1, 1));
+      : Q(math::ntt_primes(bits, N, 1)[0]) {
     const std::vector<ring::Gadget> gadgets(n, ring::Gadget(Q, 7, (bits + 6) / 7));
     keys.rotation =
         method.shape(N, Q, lattice::SecretKind::ternary, gadgets, backend::Arithmetic::ntt);
@@ -35,7 +33,8 @@ struct LweRig {
 
   Random random;
   std::uint64_t Q;
-  std::vector<std::int32_t> lwe_secret, ring_secret;
+  std::vector<std::int32_t> lwe_secret = random.integers(n, -1, 1),
+                            ring_secret = random.integers(N, -1, 1);
   lwe::KeyMaterial keys;
 
   std::shared_ptr<const lwe::Keys> on_host(std::shared_ptr<run::KeyBudget> budget = nullptr) const {

@@ -5,6 +5,7 @@
 
 #include <initializer_list>
 #include <string>
+#include <typeinfo>
 
 #include "whorl/error.h"
 
@@ -19,6 +20,17 @@ std::string message_of(const Action& action) {
     return error.what();
   }
   return "";
+}
+
+/// Type and message of the Error that `action` throws, or "nothing".
+template <class Action>
+std::string refusal_of(const Action& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return std::string(typeid(error).name()) + ": " + error.what();
+  }
+  return "nothing";
 }
 
 /// Expects that `action` throws an E, and that its message has these parts.

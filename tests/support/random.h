@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <random>
@@ -27,6 +28,24 @@ class Random {
   }
   std::int64_t between(std::int64_t low, std::int64_t high) {
     return low + static_cast<std::int64_t>(below(static_cast<std::uint64_t>(high - low) + 1));
+  }
+  /// So many numbers below a bound.
+  std::vector<std::uint32_t> numbers(std::size_t count, std::uint64_t bound) {
+    std::vector<std::uint32_t> out(count);
+    for (auto& x : out) x = static_cast<std::uint32_t>(below(bound));
+    return out;
+  }
+  template <class T = std::int32_t>
+  std::vector<T> integers(std::size_t count, std::int64_t low, std::int64_t high) {
+    std::vector<T> out(count);
+    for (auto& x : out) x = static_cast<T>(between(low, high));
+    return out;
+  }
+  template <std::size_t count>
+  std::array<std::uint8_t, count> bytes() {
+    std::array<std::uint8_t, count> out;
+    for (auto& byte : out) byte = static_cast<std::uint8_t>(below(256));
+    return out;
   }
   /// Uniform, but one in eight is at an edge: 0, 1, q/2, q/2 + 1 or q - 1.
   template <class Word>

@@ -46,19 +46,12 @@ struct RlweRig {
 
   /// Random residues: what bits are compared on.
   WordArray residues(const rlwe::Shape& shape) {
-    std::vector<Word> out;
-    for (unsigned part = 0; part < shape.parts; ++part)
-      for (const auto& q : plan->moduli_of(shape.basis)) {
-        const auto row = random.residues<Word>(shape.count * N(), q.value());
-        out.insert(out.end(), row.begin(), row.end());
-      }
-    return WordArray(std::move(out));
+    return WordArray(random_rows(*plan, shape.basis, shape.parts, shape.count, random));
   }
 
   rlwe::SwitchKeyData key(std::uint32_t g, unsigned power, std::uint64_t t = 1,
                           ring::KeyLayout layout = {}) {
-    Seed seed;
-    for (auto& byte : seed) byte = static_cast<std::uint8_t>(random.below(256));
+    const Seed seed = random.bytes<32>();
     const auto& used = layout.digits.empty() ? plan->key_layout() : layout;
     return {g, power, seed, secret.switch_key_bodies(used, t, {g, power}, seed, 1, {}), layout};
   }
@@ -70,11 +63,8 @@ struct RlweRig {
     std::vector<Word> out(2 * part);
     math::PrivateStream stream("errors of a test");
     for (std::size_t i = 0; i < count; ++i) {
-      std::vector<Word> a, b(rows * N());
-      for (const auto& q : plan->moduli_of(basis)) {
-        const auto row = random.residues<Word>(N(), q.value());
-        a.insert(a.end(), row.begin(), row.end());
-      }
+      const std::vector<Word> a = random_rows(*plan, basis, 1, 1, random);
+      std::vector<Word> b(rows * N());
       secret.encrypt(basis, t, a, messages.subspan(i * N(), N()), stream, b);
       for (std::size_t r = 0; r < rows; ++r) {
         std::copy_n(&b[r * N()], N(), &out[(r * count + i) * N()]);
@@ -107,9 +97,7 @@ struct RlweRig {
   }
 
   std::vector<std::int64_t> integers(std::size_t count, std::int64_t most) {
-    std::vector<std::int64_t> out(count * N());
-    for (auto& x : out) x = random.between(-most, most);
-    return out;
+    return random.integers<std::int64_t>(count * N(), -most, most);
   }
   /// m(X^g) modulo X^N + 1, of each of (count, N).
   std::vector<std::int64_t> turned(std::span<const std::int64_t> m, std::uint32_t g) const {

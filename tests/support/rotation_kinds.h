@@ -129,8 +129,7 @@ double largest_difference(const std::vector<Word>& a, const std::vector<Word>& b
 /// Numbers of tables, one for each ciphertext.
 inline std::vector<std::uint32_t> random_tables(std::size_t count, std::size_t tables,
                                                 Random& random) {
-  std::vector<std::uint32_t> index(count);
-  for (auto& i : index) i = static_cast<std::uint32_t>(random.below(tables));
+  auto index = random.numbers(count, tables);
   return index;
 }
 

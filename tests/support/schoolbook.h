@@ -21,6 +21,13 @@ inline std::uint64_t power(std::uint64_t base, std::uint64_t exponent, std::uint
   }
   return out;
 }
+/// `count` elements from `begin` on.
+template <class T>
+std::vector<T> part(const std::vector<T>& x, std::size_t begin, std::size_t count) {
+  const auto first = x.begin() + static_cast<std::ptrdiff_t>(begin);
+  return {first, first + static_cast<std::ptrdiff_t>(count)};
+}
+
 /// (-q/2, q/2]
 inline std::int64_t centred(std::uint64_t x, std::uint64_t q) {
   return x > q / 2 ? static_cast<std::int64_t>(x) - static_cast<std::int64_t>(q)

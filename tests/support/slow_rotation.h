@@ -248,19 +248,9 @@ class SlowRotationQueue final : public backend::Relay {
 
 /// A queue whose rotations are those.
 inline std::unique_ptr<backend::Queue> exact_queue() {
-  using namespace backend;
-  static const bool once = [] {
-    register_devices({"exact", "\"exact\"",
-                      [](const std::string&, const DeviceOptions& options) {
-                        return std::vector<std::shared_ptr<const Device>>{
-                            std::make_shared<RelayDevice<SlowRotationQueue>>(
-                                "exact:0", make_device("cpu", options))};
-                      },
-                      [] { return std::vector<DeviceInfo>(); }});
-    return true;
-  }();
+  static const bool once = (register_relay<SlowRotationQueue>("exact"), true);
   static_cast<void>(once);
-  return open_queue("exact", {1, {}});
+  return backend::open_queue("exact", {1, {}});
 }
 
 }  // namespace whorl::test

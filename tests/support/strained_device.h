@@ -74,6 +74,12 @@ struct StrainedFleet : StrainedDevices {
   explicit StrainedFleet(std::size_t devices, std::size_t most = 512)
       : StrainedDevices(devices, most),
         fleet(std::make_shared<const run::Fleet>(all, run::FleetOptions{})) {}
+  /// All arrays of a lane leave for the host.
+  void spill(std::size_t lane) const {
+    const auto held = fleet->lane(lane)->hold();
+    while (fleet->lane(lane)->residents().spill()) {
+    }
+  }
   std::shared_ptr<const run::Fleet> fleet;
 };
 

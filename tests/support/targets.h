@@ -45,22 +45,28 @@ inline const char* way_name(backend::BlindRotation way) {
   return names[static_cast<unsigned>(way)];
 }
 
+/// A name for one device, "NAME:0": a Queue(…, arguments) over another device.
+template <class Queue = backend::Relay, class... Arguments>
+void register_relay(const std::string& name, const Arguments&... arguments) {
+  using namespace backend;
+  register_devices({name, '"' + name + '"',
+                    [=](const std::string&, const DeviceOptions& options) {
+                      return std::vector<std::shared_ptr<const Device>>{
+                          std::make_shared<RelayDevice<Queue, Arguments...>>(
+                              name + ":0", make_device("cpu", options), arguments...)};
+                    },
+                    [] { return std::vector<DeviceInfo>(); }});
+}
+
 /// A device that forwards all to the CPU, so that tests find what is not forwarded.
 inline const char* relayed_device() {
-  using namespace backend;
-  static const bool once = [] {
-    register_devices(
-        {"relayed", "\"relayed\"",
-         [](const std::string&, const DeviceOptions& options) {
-           return std::vector<std::shared_ptr<const Device>>{
-               std::make_shared<RelayDevice<>>("relayed cpu", make_device("cpu", options))};
-         },
-         [] { return std::vector<DeviceInfo>(); }});
-    return true;
-  }();
+  static const bool once = (register_relay("relayed"), true);
   static_cast<void>(once);
   return "relayed";
 }
+
+// For typed tests of words of both sizes.
+using BothWords = ::testing::Types<std::uint32_t, std::uint64_t>;
 
 /// The names for tests of whatever takes a device's name: the tested one, and the CPU by relay.
 inline std::vector<const char*> tested_devices() {

@@ -77,12 +77,12 @@ std::vector<Word> column(const std::vector<Word>& data, std::size_t row, std::si
   return out;
 }
 
-/// Coefficients of data (parts, limbs [+ K], B, N), by RingOps::intt.
+/// Coefficients of data (parts, basis, B, N), by RingOps::intt.
 template <class Word>
-std::vector<Word> coefficients(const Queue& queue, const ring::RnsPlan<Word>& plan, unsigned limbs,
-                               bool with_special, std::size_t parts,
+std::vector<Word> coefficients(const Queue& queue, const ring::RnsPlan<Word>& plan,
+                               const ring::Basis& basis, std::size_t parts,
                                const std::vector<Word>& data) {
-  const auto plans = plan.ntts_of(test::basis_of(plan, limbs, with_special));
+  const auto plans = plan.ntts_of(basis);
   auto buffer = put(queue, data);
   for (std::size_t part = 0; part < parts; ++part)
     queue.ring<Word>().intt(plans,
@@ -133,8 +133,7 @@ void cases(unsigned count, const Body& body) {
 
 template <class Word>
 class BackendRns : public ::testing::Test {};
-using Words = ::testing::Types<std::uint32_t, std::uint64_t>;
-TYPED_TEST_SUITE(BackendRns, Words);
+TYPED_TEST_SUITE(BackendRns, test::BothWords);
 
 TYPED_TEST(BackendRns, BaseConversion) {
   using Word = TypeParam;
@@ -177,18 +176,15 @@ TYPED_TEST(BackendRns, Transforms) {
   using Word = TypeParam;
   cases<Word>(8, [](const Case& c, const auto& plan, test::Random& random) {
     for (const bool with_special : {false, true}) {
-      const auto data = test::random_rows(*plan, test::basis_of(*plan, c.used, with_special),
-                                          c.parts, c.batch, random);
+      const ring::Basis basis = test::basis_of(*plan, c.used, with_special);
+      const auto data = test::random_rows(*plan, basis, c.parts, c.batch, random);
       test::on_each_device([&](const Executor& on) {
         const auto device = on.queue(2);
         const auto tables = device->rns<Word>().prepare(plan);
         auto x = put(*device, data);
-        device->rns<Word>().intt(*tables, test::basis_of(*plan, c.used, with_special), c.parts,
-                                 x.slice());
-        ASSERT_TRUE(get(*device, x) ==
-                    coefficients(*device, *plan, c.used, with_special, c.parts, data));
-        device->rns<Word>().ntt(*tables, test::basis_of(*plan, c.used, with_special), c.parts,
-                                x.slice());
+        device->rns<Word>().intt(*tables, basis, c.parts, x.slice());
+        ASSERT_TRUE(get(*device, x) == coefficients(*device, *plan, basis, c.parts, data));
+        device->rns<Word>().ntt(*tables, basis, c.parts, x.slice());
         ASSERT_TRUE(get(*device, x) == data);
       });
     }
@@ -199,10 +195,10 @@ TYPED_TEST(BackendRns, ModUp) {
   using Word = TypeParam;
   cases<Word>(20, [](const Case& c, const auto& plan, test::Random& random) {
     const std::size_t row = c.batch * c.N, rows = c.used + c.special;
-    const auto in =
-        test::random_rows(*plan, test::basis_of(*plan, c.used, false), 1, c.batch, random);
+    const ring::Basis low = plan->level(c.used), high = low | plan->special_basis();
+    const auto in = test::random_rows(*plan, low, 1, c.batch, random);
     const unsigned digits = plan->digits(c.used);
-    const auto moduli = plan->moduli_of(test::basis_of(*plan, c.used, true));
+    const auto moduli = plan->moduli_of(high);
     test::on_each_device([&](const Executor& on) {
       const auto device = on.queue(2);
       const auto tables = device->rns<Word>().prepare(plan);
@@ -210,8 +206,8 @@ TYPED_TEST(BackendRns, ModUp) {
       auto out = device->template allocate<Word>(digits * rows * row);
       test::mod_up(*device, *tables, c.used, x.slice(), out.slice());
       const auto values = get(*device, out);
-      const auto source = coefficients(*device, *plan, c.used, false, 1, in);
-      const auto got = coefficients(*device, *plan, c.used, true, digits, values);
+      const auto source = coefficients(*device, *plan, low, 1, in);
+      const auto got = coefficients(*device, *plan, high, digits, values);
       for (unsigned d = 0; d < digits; ++d) {
         const std::size_t first = d * c.digit_limbs;
         const std::size_t size = std::min<std::size_t>(c.digit_limbs, c.used - first);
@@ -275,27 +271,35 @@ TYPED_TEST(BackendRns, InnerProduct) {
   });
 }
 
-/// `got`, minus `before`, must be (in - delta)/D: in has `rows` rows a part, the last of which,
-/// modulo `dropped`, give delta.
+/// `got`, minus `before`, must be (E·in - delta)/D, as RnsOps::divide has it.
 template <class Word>
-void check_division(const ring::RnsPlan<Word>& plan, Moduli<Word> dropped, unsigned kept,
+void check_division(const ring::RnsPlan<Word>& plan, const ring::Basis& from, const ring::Basis& to,
                     const Case& c, const std::vector<Word>& in, const std::vector<Word>& before,
                     const std::vector<Word>& got) {
-  const std::size_t row = c.batch * c.N, rows = kept + dropped.size();
-  const Moduli<Word> chain = Moduli<Word>(plan.moduli()).first(kept);
+  const auto wanted = plan.moduli_of(to), going = plan.moduli_of(from - to),
+             coming = plan.moduli_of(to - from);
+  const auto gone = (from - to).indices(), there = to.indices();
+  const auto product = [](const auto& primes, const math::Modulus<Word>& q) {
+    Word out = 1;
+    for (const auto& p : primes) out = q.mul(out, q.reduce(p.value()));
+    return out;
+  };
+  const std::size_t row = c.batch * c.N;
   for (std::size_t part = 0; part < c.parts; ++part)
     for (std::size_t j = 0; j < row; ++j) {
-      const auto x = column(in, row, part * rows, kept, j);
-      auto delta = column(got, row, part * kept, kept, j);
-      for (std::size_t l = 0; l < kept; ++l) {
-        const auto& q = chain[l];
-        Word product = 1;
-        for (const auto& p : dropped) product = q.mul(product, q.reduce(p.value()));
-        const Word quotient = q.sub(delta[l], before[(part * kept + l) * row + j]);
-        delta[l] = q.sub(x[l], q.mul(quotient, product));
+      const auto x = column(in, row, part * from.size(), from.size(), j);
+      const auto times_E = [&](const math::Modulus<Word>& q, unsigned prime) {
+        return q.mul(product(coming, q), from.contains(prime) ? x[from.rank(prime)] : 0);
+      };
+      auto delta = column(got, row, part * to.size(), to.size(), j);
+      for (std::size_t l = 0; l < wanted.size(); ++l) {
+        const auto& q = wanted[l];
+        const Word quotient = q.sub(delta[l], before[(part * to.size() + l) * row + j]);
+        delta[l] = q.sub(times_E(q, there[l]), q.mul(quotient, product(going, q)));
       }
-      ASSERT_TRUE(converts<Word>(dropped, chain, c.t,
-                                 column(in, row, part * rows + kept, dropped.size(), j), delta))
+      std::vector<Word> dropped;
+      for (std::size_t l = 0; l < going.size(); ++l) dropped.push_back(times_E(going[l], gone[l]));
+      ASSERT_TRUE(converts<Word>(going, wanted, c.t, dropped, delta))
           << "part " << part << ", coefficient " << j;
     }
 }
@@ -303,10 +307,9 @@ void check_division(const ring::RnsPlan<Word>& plan, Moduli<Word> dropped, unsig
 TYPED_TEST(BackendRns, ModDown) {
   using Word = TypeParam;
   cases<Word>(20, [](const Case& c, const auto& plan, test::Random& random) {
-    const auto in =
-        test::random_rows(*plan, test::basis_of(*plan, c.used, true), c.parts, c.batch, random);
-    const auto before =
-        test::random_rows(*plan, test::basis_of(*plan, c.used, false), c.parts, c.batch, random);
+    const ring::Basis low = plan->level(c.used), high = low | plan->special_basis();
+    const auto in = test::random_rows(*plan, high, c.parts, c.batch, random),
+               before = test::random_rows(*plan, low, c.parts, c.batch, random);
     test::on_each_device([&](const Executor& on) {
       const auto device = on.queue(2);
       const auto tables = device->rns<Word>().prepare(plan);
@@ -323,7 +326,7 @@ TYPED_TEST(BackendRns, ModDown) {
           const std::size_t size = out.size() / c.parts * added;
           auto moved = put(*device, before), same = device->template allocate<Word>(out.size()),
                got = device->template allocate<Word>(out.size());
-          const auto moduli = plan->moduli_of(test::basis_of(*plan, c.used, false));
+          const auto moduli = plan->moduli_of(low);
           for (std::size_t part = 0; part < added; ++part)
             device->ring<Word>().automorphism(
                 moduli, c.N, by, true, y.slice().part(part * size / added, size / added),
@@ -337,41 +340,42 @@ TYPED_TEST(BackendRns, ModDown) {
             EXPECT_EQ(get(*device, got), get(*device, out));
           }
         }
-        auto start = coefficients(*device, *plan, c.used, false, c.parts, before);
+        auto start = coefficients(*device, *plan, low, c.parts, before);
         std::fill(start.begin() + static_cast<std::ptrdiff_t>(start.size() / c.parts * added),
                   start.end(), 0);
-        check_division<Word>(
-            *plan, Moduli<Word>(plan->moduli()).subspan(plan->limbs()), c.used, c,
-            coefficients(*device, *plan, c.used, true, c.parts, in), start,
-            coefficients(*device, *plan, c.used, false, c.parts, get(*device, out)));
+        check_division<Word>(*plan, high, low, c, coefficients(*device, *plan, high, c.parts, in),
+                             start, coefficients(*device, *plan, low, c.parts, get(*device, out)));
       }
     });
   });
 }
 
-TYPED_TEST(BackendRns, Rescale) {
+/// Rescaling by the last prime, and between bases of any primes, of which some may be new.
+TYPED_TEST(BackendRns, Division) {
   using Word = TypeParam;
   cases<Word>(20, [](const Case& c, const auto& plan, test::Random& random) {
-    const auto in =
-        test::random_rows(*plan, test::basis_of(*plan, c.used, false), c.parts, c.batch, random);
-    test::on_each_device([&](const Executor& on) {
-      const auto device = on.queue(2);
-      const auto tables = device->rns<Word>().prepare(plan);
-      const auto x = put(*device, in);
-      const unsigned kept = c.used - 1;
-      const std::size_t size = c.parts * kept * c.batch * c.N;
-      auto out = device->template allocate<Word>(size);
-      if (kept == 0) {
-        EXPECT_THROW(test::rescale(*device, *tables, c.t, 1, c.parts, x.slice(), out.slice()),
-                     ParameterError);
-        return;
-      }
-      test::rescale(*device, *tables, c.t, c.used, c.parts, x.slice(), out.slice());
-      check_division<Word>(*plan, Moduli<Word>(plan->moduli()).subspan(kept, 1), kept, c,
-                           coefficients(*device, *plan, c.used, false, c.parts, in),
-                           std::vector<Word>(size, 0),
-                           coefficients(*device, *plan, kept, false, c.parts, get(*device, out)));
-    });
+    ring::Basis from, to;
+    do {
+      from = test::random_part(plan->all(), random);
+      to = test::random_part(plan->all(), random);
+    } while ((from - to).empty() || (from - to).size() > most_sources<Word>);
+    for (const bool rescaled : {true, false}) {
+      if (rescaled && c.used == 1) continue;
+      const ring::Basis high = rescaled ? plan->level(c.used) : from,
+                        low = rescaled ? plan->level(c.used - 1) : to;
+      SCOPED_TRACE(high.describe() + " to " + low.describe());
+      const auto in = test::random_rows(*plan, high, c.parts, c.batch, random);
+      test::on_each_device([&](const Executor& on) {
+        const auto device = on.queue(2);
+        const auto tables = device->rns<Word>().prepare(plan);
+        const auto x = put(*device, in);
+        auto out = device->template allocate<Word>(c.parts * low.size() * c.batch * c.N);
+        device->rns<Word>().divide(*tables, high, low, c.t, c.parts, x.slice(), out.slice());
+        check_division<Word>(*plan, high, low, c, coefficients(*device, *plan, high, c.parts, in),
+                             std::vector<Word>(out.size(), 0),
+                             coefficients(*device, *plan, low, c.parts, get(*device, out)));
+      });
+    }
   });
 }
 

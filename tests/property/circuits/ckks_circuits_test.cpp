@@ -27,7 +27,6 @@
 // its bound; least_slack: how far below 18 deviations errors stayed at least, in bits.
 #include "property/circuits/ckks_wires.h"
 #include "whorl/circuits/ckks/functions.h"
-#include "whorl/circuits/ckks/linear_maps.h"
 #include "whorl/circuits/ckks/polynomials.h"
 
 namespace whorl::ckks {

@@ -72,10 +72,8 @@ TEST(ForeignFormat, StandsBesideOurs) {
     EXPECT_EQ(dump(load_any(foreign, insecure())), ours) << literal.name;
     EXPECT_EQ(dump(load_any(ours, insecure())), ours) << literal.name;
     // Who takes ours alone says why not.
-    const auto message =
-        test::message_of<FormatError>([&] { load<bgv::Ciphertexts>(foreign, insecure()); });
-    EXPECT_NE(message.find("magic: these bytes are not a Whorl frame"), std::string::npos)
-        << message;
+    test::expect_message<FormatError>([&] { load<bgv::Ciphertexts>(foreign, insecure()); },
+                                      {"magic: these bytes are not a Whorl frame"});
   }
 }
 

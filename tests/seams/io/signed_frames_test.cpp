@@ -2,7 +2,6 @@
 // any type that is saved. It is verified before anything is decoded.
 #include <sodium.h>
 
-#include "io/native/frame.h"
 #include "io/native/payload.h"
 #include "support/test.h"
 #include "unit/io/bgv_samples.h"

@@ -23,13 +23,7 @@ class QueueWithout final : public Relay {
 
 template <class... Missing>
 void register_without(const std::string& name) {
-  register_devices({name, '"' + name + '"',
-                    [name](const std::string&, const DeviceOptions& options) {
-                      return std::vector<std::shared_ptr<const Device>>{
-                          std::make_shared<RelayDevice<QueueWithout<Missing...>>>(
-                              name + ":0", make_device("cpu", options))};
-                    },
-                    [] { return std::vector<DeviceInfo>(); }});
+  test::register_relay<QueueWithout<Missing...>>(name);
 }
 
 template <class Make>

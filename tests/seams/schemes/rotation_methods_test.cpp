@@ -3,20 +3,11 @@
 #include "support/binfhe_sets.h"
 #include "support/slow_rotation.h"
 #include "support/test.h"
-#include "whorl/binfhe.h"
 
 namespace whorl::binfhe {
 namespace {
 
-void register_slow() {
-  backend::register_devices({"slow", "\"slow\"",
-                             [](const std::string&, const backend::DeviceOptions& options) {
-                               return std::vector<std::shared_ptr<const backend::Device>>{
-                                   std::make_shared<backend::RelayDevice<test::SlowRotationQueue>>(
-                                       "slow:0", backend::make_device("cpu", options))};
-                             },
-                             [] { return std::vector<DeviceInfo>(); }});
-}
+void register_slow() { test::register_relay<test::SlowRotationQueue>("slow"); }
 
 ParameterLiteral with(Rotation rotation, SecretDistribution secret) {
   ParameterLiteral p = test::small_literal();
@@ -52,54 +43,50 @@ void check_gates_and_tables(const Parameters& parameters) {
   }
 }
 
-TEST(RotationMethods, ADeviceTakesUnrolledRotationsAlone) {
+TEST(RotationMethods, ADeviceTakesEachAlone) {
   register_slow();
-  check_gates_and_tables(
-      test::insecure(with({RotationKind::unrolled, 2}, SecretDistribution::binary)));
-  // A last group of one coefficient.
-  ParameterLiteral odd = with({RotationKind::unrolled, 2}, SecretDistribution::binary);
-  odd.n = odd.gadget[0].count = 17;
-  const Parameters parameters = test::insecure(odd);
-  EXPECT_EQ(parameters.rotation_key_rows(), (8 * 3 + 1) * 2 * odd.gadget[0].digits);
-  check_gates_and_tables(parameters);
-  odd.rotation.kind = RotationKind::unrolled_all;
-  EXPECT_EQ(test::insecure(odd).rotation_key_rows(), (8 * 4 + 2) * 2 * odd.gadget[0].digits);
-  check_gates_and_tables(test::insecure(odd));
-}
-
-TEST(RotationMethods, ADeviceTakesBlocksAlone) {
-  register_slow();
-  for (const std::uint32_t length : {2u, 4u, 8u}) {
-    ParameterLiteral literal =
-        with({RotationKind::block, length}, SecretDistribution::block_binary);
+  constexpr auto binary = SecretDistribution::binary, ternary = SecretDistribution::ternary,
+                 gaussian = SecretDistribution::gaussian, blocks = SecretDistribution::block_binary;
+  const auto as_it_is = [](ParameterLiteral&) {};
+  const auto odd = [](ParameterLiteral& p) { p.n = p.gadget[0].count = 17; };
+  // Rounded from q > 2N, and centred.
+  const auto rounded = [](ParameterLiteral& p) {
+    p.q = p.Q_ks = 1 << 15;
+    p.log_B_ks = 4;
+    p.ks_digits = 3;
+  };
+  const auto small_q = [](ParameterLiteral& p) { p.q = 256, p.sigma_lwe = 0.5; };
+  struct Case {
+    Rotation rotation;
+    SecretDistribution secret;
+    std::uint64_t rows;  ///< of n = 16 coefficients, or 17
+    std::function<void(ParameterLiteral&)> change;
+  };
+  // RGSW keys have 2 rows for each of the gadget's 3 digits.
+  for (const Case& c : std::vector<Case>{
+           {{RotationKind::unrolled, 2}, binary, 8 * 3 * 6, as_it_is},
+           {{RotationKind::unrolled, 2}, binary, (8 * 3 + 1) * 6, odd},  // one in the last group
+           {{RotationKind::unrolled_all, 2}, binary, (8 * 4 + 2) * 6, odd},
+           {{RotationKind::block, 2}, blocks, 16 * 6, as_it_is},  // as GINX
+           {{RotationKind::block, 2}, blocks, 16 * 6, rounded},
+           {{RotationKind::block, 4}, blocks, 16 * 6, as_it_is},
+           {{RotationKind::block, 4}, blocks, 16 * 6, rounded},
+           {{RotationKind::block, 8}, blocks, 16 * 6, as_it_is},
+           {{RotationKind::block, 8}, blocks, 16 * 6, rounded},
+           // 2N = 512 = 16·32: two places, of which the second has 15 values that are not 0.
+           {{RotationKind::ap, 32}, ternary, 16 * (31 + 15) * 6, as_it_is},
+           {{RotationKind::ap, 32}, gaussian, 16 * (31 + 15) * 6, as_it_is},
+           // q = 16·16, and not 2N = 16·16·2.
+           {{RotationKind::ap, 16}, ternary, 16 * (15 + 15) * 6, small_q},
+           // A key for each coefficient, and 11 of digits of a alone.
+           {{RotationKind::automorphism, 10}, ternary, 16 * 6 + 11 * 3, as_it_is},
+           {{RotationKind::automorphism, 10}, gaussian, 16 * 6 + 11 * 3, as_it_is}}) {
+    ParameterLiteral literal = with(c.rotation, c.secret);
+    c.change(literal);
     const Parameters parameters = test::insecure(literal);
-    EXPECT_EQ(parameters.keys_per_coefficient(), length);
-    EXPECT_EQ(parameters.rotation_key_rows(), 16u * 2 * 3);  // as GINX
-    check_gates_and_tables(parameters);
-    // Rounded from q > 2N, and centred at 1/(length + 1).
-    literal.q = literal.Q_ks = 1 << 15;
-    literal.log_B_ks = 4;
-    literal.ks_digits = 3;
-    check_gates_and_tables(test::insecure(literal));
-  }
-}
-
-TEST(RotationMethods, ADeviceTakesApAlone) {
-  register_slow();
-  for (const auto secret : {SecretDistribution::ternary, SecretDistribution::gaussian}) {
-    const Parameters parameters = test::insecure(with({RotationKind::ap, 32}, secret));
-    // 2N = 512 = 16·32: two places, of which the second has 15 values that are not 0.
-    EXPECT_EQ(parameters.keys_per_coefficient(), 31u + 15u);
-    check_gates_and_tables(parameters);
-  }
-}
-
-TEST(RotationMethods, ADeviceTakesAutomorphismsAlone) {
-  register_slow();
-  for (const auto secret : {SecretDistribution::ternary, SecretDistribution::gaussian}) {
-    const Parameters parameters = test::insecure(with({RotationKind::automorphism, 10}, secret));
-    // A key for each coefficient, and 11 of digits of a alone.
-    EXPECT_EQ(parameters.rotation_key_rows(), 16u * 2 * 3 + 11 * 3);
+    EXPECT_EQ(parameters.rotation_key_rows(), c.rows);
+    if (c.rotation.kind == RotationKind::block)
+      EXPECT_EQ(parameters.keys_per_coefficient(), c.rotation.group);
     check_gates_and_tables(parameters);
   }
 }
@@ -132,16 +119,6 @@ TEST(RotationMethods, ADeviceTakesARaisedModulusAlone) {
     }
 }
 
-TEST(RotationMethods, ExponentsOfFewerValuesThan2NTakeFewerDigits) {
-  register_slow();
-  ParameterLiteral literal = with({RotationKind::ap, 16}, SecretDistribution::ternary);
-  literal.q = 256;
-  literal.sigma_lwe = 0.5;
-  const Parameters parameters = test::insecure(literal);
-  EXPECT_EQ(parameters.keys_per_coefficient(), 15u + 15u);  // q = 16·16, and not 2N = 16·16·2
-  check_gates_and_tables(parameters);
-}
-
 /// A device that has kernels for GINX alone.
 template <class Word>
 class GinxAlone final : public backend::RelayRotation<Word> {
@@ -165,13 +142,7 @@ class GinxAloneQueue final : public backend::Relay {
 };
 
 TEST(RotationMethods, WhoHasNoKernelRefusesTheKeys) {
-  backend::register_devices({"ginx", "\"ginx\"",
-                             [](const std::string&, const backend::DeviceOptions& options) {
-                               return std::vector<std::shared_ptr<const backend::Device>>{
-                                   std::make_shared<backend::RelayDevice<GinxAloneQueue>>(
-                                       "ginx:0", backend::make_device("cpu", options))};
-                             },
-                             [] { return std::vector<DeviceInfo>(); }});
+  test::register_relay<GinxAloneQueue>("ginx");
   const std::uint64_t P = math::ntt_primes(30, 256, 1)[0];
   for (const auto& [rotation, name] :
        {std::pair{Rotation{RotationKind::unrolled, 2}, "unrolled"},

@@ -5,6 +5,7 @@
 #include "support/bgv_sets.h"
 #include "support/binfhe_sets.h"
 #include "support/limited_device.h"
+#include "support/named_devices.h"
 #include "support/test.h"
 #include "whorl/ckks/server.h"
 
@@ -126,27 +127,17 @@ TEST(Session, ServersWithoutOneDoNotShareTheirRoom) {
   EXPECT_EQ(second.key_bytes(), each);
 }
 
-/// A device of little memory, as "limited".
-std::shared_ptr<test::MemoryLimit> register_limited() {
+TEST(Session, IdleArraysOfOneServerMakeRoomForAnother) {
   const auto limit = std::make_shared<test::MemoryLimit>();
   limit->bytes = std::size_t{1} << 40;
-  backend::register_devices({"limited", "\"limited\"",
-                             [limit](const std::string&, const backend::DeviceOptions&) {
-                               return std::vector{test::limited_device(limit)};
-                             },
-                             [] { return std::vector<DeviceInfo>(); }});
-  return limit;
-}
-
-TEST(Session, IdleArraysOfOneServerMakeRoomForAnother) {
-  const auto limit = register_limited();
+  test::name_devices({test::limited_device(limit)});
   test::Random random;
   const BgvTenant tenant(random);
   const test::Pair& gates = test::pair_of(test::insecure(test::small_literal()));
   const std::vector<std::uint32_t> bits(4096, 1);
   const binfhe::Ciphertexts y = gates.client.encrypt(bits);
 
-  const Session session({.device = "limited"});
+  const Session session({.device = test::named_devices});
   const bgv::Server vectors(tenant.keys, session);
   const binfhe::Server server(gates.keys, session, exact);
   std::vector<bgv::Array> idle;
@@ -161,7 +152,7 @@ TEST(Session, IdleArraysOfOneServerMakeRoomForAnother) {
   EXPECT_EQ(gates.client.decrypt(server.download(c)), bits);
 
   // Servers on devices of their own cannot move one another's.
-  const bgv::Server apart(tenant.keys, {.device = "limited"});
+  const bgv::Server apart(tenant.keys, {.device = test::named_devices});
   limit->bytes = std::size_t{1} << 40;
   const bgv::Array left = apart.upload(tenant.x);
   EXPECT_TRUE(words(apart.download(left)) == words(tenant.x));

@@ -1,22 +1,10 @@
-// Threads that stay: every promise of parallel_phases with a crew, and what a crew adds to it.
+// Every promise of parallel_phases, with a crew and without, and what threads that stay add to it.
 #include "backend/crew.h"
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <mutex>
-#include <set>
-#include <stdexcept>
-#include <thread>
-#include <vector>
 
 #include "backend/parallel.h"
 #include "support/forked.h"
-#include "support/random.h"
 #include "support/sanitizers.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::backend {
 namespace {
@@ -74,17 +62,19 @@ TEST(BackendCrew, PhasesFollowOneAnother) {
     for (int call = 0; call < 50; ++call) {
       // More threads than the crew has are no more than it has.
       const unsigned threads = 1 + static_cast<unsigned>(random.below(7));
-      ASSERT_TRUE(phases_follow(random, workers_with(crew, threads)))
-          << helpers << " helpers, " << threads << " threads";
+      const bool fresh = random.below(6) == 0;
+      ASSERT_TRUE(phases_follow(random, workers_with(fresh ? nullptr : crew, threads)))
+          << helpers << " helpers, " << threads << " threads, fresh: " << fresh;
       if (random.below(20) == 0) std::this_thread::sleep_for(200us);  // the crew falls asleep
     }
   }
 }
 
 TEST(BackendCrew, FailureAndInterruptEndTheCall) {
-  const auto crew = std::make_shared<Crew>(2);
+  const auto stays = std::make_shared<Crew>(2);
   test::Random random;
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < 400; ++round) {
+    const auto crew = round % 4 == 3 ? nullptr : stays;
     std::atomic<int> later{0};
     const std::size_t bad = random.below(8);
     const Phase phases[] = {{8,
@@ -107,9 +97,9 @@ TEST(BackendCrew, FailureAndInterruptEndTheCall) {
       EXPECT_EQ(polls, 3);
     }
     ASSERT_TRUE(adds_up(workers_with(crew, 3), 100));
+    EXPECT_THROW(parallel_for(8, workers_with(crew, 3, [] { return true; }), [](std::size_t) {}),
+                 InterruptedError);
   }
-  EXPECT_THROW(parallel_for(8, workers_with(crew, 3, [] { return true; }), [](std::size_t) {}),
-               InterruptedError);
 }
 
 TEST(BackendCrew, ThreadsStayAndAreNoMoreThanAskedFor) {

@@ -1,14 +1,8 @@
 // Devices of a library that is loaded at run time: support/fake_device_library.cpp.
 #include "backend/device_library.h"
 
-#include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <string>
-
-#include "support/message.h"
+#include "support/test.h"
 #include "whorl/device_library.h"
-#include "whorl/error.h"
 
 namespace whorl::backend {
 namespace {

@@ -1,5 +1,4 @@
 // Devices by their names, and which of them is the best.
-#include "backend/contract/relay.h"
 #include "backend/parallel.h"
 #include "support/test.h"
 

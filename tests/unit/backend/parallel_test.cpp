@@ -1,4 +1,4 @@
-// Phases of parallel work, and the memory that calls leave to one another.
+// Loops in parallel, and the memory that calls leave to one another; phases: see crew_test.cpp.
 #include "backend/parallel.h"
 
 #include "backend/block_cache.h"
@@ -6,48 +6,6 @@
 
 namespace whorl::backend {
 namespace {
-
-// Each item of a phase adds up the whole phase before it: one that began early would miss some.
-TEST(BackendParallel, PhasesFollowOneAnother) {
-  test::Random random;
-  for (int round = 0; round < 200; ++round) {
-    std::vector<std::vector<std::size_t>> results;
-    for (std::size_t p = 0; p < 4; ++p) results.emplace_back(random.below(40), 0);
-    std::vector<Phase> phases;
-    for (std::size_t p = 0; p < results.size(); ++p)
-      phases.push_back({results[p].size(), [&results, p](std::size_t i) {
-                          results[p][i] = 1;
-                          if (p > 0)
-                            for (const std::size_t x : results[p - 1]) results[p][i] += x;
-                        }});
-    const unsigned threads = 1 + static_cast<unsigned>(random.below(4));
-    parallel_phases(phases, {threads, {}});
-    for (std::size_t p = 0; p < results.size(); ++p) {
-      std::size_t expected = 1;
-      if (p > 0)
-        for (const std::size_t x : results[p - 1]) expected += x;
-      for (const std::size_t x : results[p])
-        ASSERT_EQ(x, expected) << "phase " << p << ", " << threads << " threads";
-    }
-  }
-}
-
-// Whoever waits for the end of a phase that fails is let go, and later phases do not run.
-TEST(BackendParallel, FailureEndsAllPhases) {
-  for (int round = 0; round < 100; ++round) {
-    std::atomic<int> later{0};
-    const Phase phases[] = {{8,
-                             [&](std::size_t i) {
-                               if (i == 5) throw std::runtime_error("five");
-                             }},
-                            {8, [&](std::size_t) { ++later; }}};
-    EXPECT_THROW(parallel_phases(phases, {3, {}}), std::runtime_error);
-    EXPECT_EQ(later, 0);
-  }
-  int polls = 0;
-  const Phase endless[] = {{1000, [](std::size_t) {}}, {1000, [](std::size_t) {}}};
-  EXPECT_THROW(parallel_phases(endless, {2, [&] { return ++polls > 3; }}), InterruptedError);
-}
 
 TEST(BackendBlockCache, BlocksComeBack) {
   const auto cache = std::make_shared<BlockCache>();

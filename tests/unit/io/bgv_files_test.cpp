@@ -10,7 +10,7 @@ using samples::insecure;
 using samples::loading;
 using samples::Sample;
 
-using IoBgv = samples::RlweFiles;
+using IoBgv = samples::Files;
 
 /// What travels works at the other end.
 TEST_F(IoBgv, ACircuitOverFiles) {

@@ -1,29 +1,17 @@
 // What is saved is what is loaded, as bytes and as files, for several parameter sets.
-#include "io/native/frame.h"
 #include "schemes/binfhe/account.h"
+#include "support/binfhe_sets.h"
 #include "support/test.h"
 #include "unit/io/expectations.h"
-#include "unit/io/samples.h"
-#include "unit/io/temporary_folder.h"
 
 namespace whorl::io {
 namespace {
 
 using samples::expect_same_words;
-using samples::Random;
+using samples::insecure;
+using samples::loading;
 
-class IoRoundtrip : public testing::Test {
- protected:
-  IoRoundtrip() {
-    insecure.allow_insecure = true;
-    RecordProperty("seed", std::to_string(seed));
-  }
-  std::uint64_t seed = std::random_device{}();
-  Random random{seed};
-  testing::ScopedTrace trace{__FILE__, __LINE__, "seed " + std::to_string(seed)};
-  LoadOptions insecure;
-  TemporaryFolder folder;
-};
+using IoRoundtrip = samples::Files;
 
 void expect_info(const FrameInfo& info, FrameType type, const binfhe::Parameters& parameters,
                  const KeyId& key_id, std::size_t frame_bytes) {
@@ -39,9 +27,9 @@ TEST_F(IoRoundtrip, Parameters) {
     SCOPED_TRACE(literal.name);
     const auto value = samples::parameters(literal);
     const Bytes bytes = dump(value);
-    EXPECT_EQ(load<binfhe::Parameters>(bytes, insecure).literal(), literal);
+    EXPECT_EQ(load<binfhe::Parameters>(bytes, insecure()).literal(), literal);
     save(folder / "parameters", value);
-    EXPECT_EQ(load<binfhe::Parameters>(folder / "parameters", insecure).literal(), literal);
+    EXPECT_EQ(load<binfhe::Parameters>(folder / "parameters", insecure()).literal(), literal);
     expect_info(info(bytes), FrameType::binfhe_parameters, value, {}, bytes.size());
     expect_info(info(folder / "parameters"), FrameType::binfhe_parameters, value, {}, bytes.size());
     EXPECT_EQ(bytes.size(),
@@ -60,8 +48,8 @@ TEST_F(IoRoundtrip, Ciphertexts) {
         const auto value = samples::ciphertexts(parameters, count, seeded, random);
         const Bytes bytes = dump(value);
         save(folder / "ciphertexts", value);
-        for (const auto& loaded : {load<binfhe::Ciphertexts>(bytes, insecure),
-                                   load<binfhe::Ciphertexts>(folder / "ciphertexts", insecure)}) {
+        for (const auto& loaded : {load<binfhe::Ciphertexts>(bytes, insecure()),
+                                   load<binfhe::Ciphertexts>(folder / "ciphertexts", insecure())}) {
           EXPECT_EQ(loaded.parameters.literal(), literal);
           EXPECT_EQ(loaded.key_id, value.key_id);
           EXPECT_EQ(loaded.encoding, value.encoding);
@@ -91,7 +79,7 @@ TEST_F(IoRoundtrip, NoiseOfSums) {
       value.noise = noise;
       value.sum = sum;
       const Bytes bytes = dump(value);
-      const auto loaded = load<binfhe::Ciphertexts>(bytes, insecure);
+      const auto loaded = load<binfhe::Ciphertexts>(bytes, insecure());
       EXPECT_EQ(loaded.noise, noise);
       EXPECT_EQ(loaded.sum, sum);
       EXPECT_EQ(dump(loaded), bytes);
@@ -107,13 +95,13 @@ TEST_F(IoRoundtrip, NoiseOfSums) {
   // Without a mask there are no errors.
   value.noise = 0;
   std::fill(value.data.begin(), value.data.end(), 0);
-  EXPECT_EQ(load<binfhe::Ciphertexts>(dump(value), insecure).noise, 0);
+  EXPECT_EQ(load<binfhe::Ciphertexts>(dump(value), insecure()).noise, 0);
   // Encryptions say by their seed what their noise is.
   auto fresh = samples::ciphertexts(parameters, 3, true, random);
   const Bytes before = dump(fresh);
   fresh.noise = 7;
   EXPECT_EQ(dump(fresh), before);
-  EXPECT_EQ(load<binfhe::Ciphertexts>(before, insecure).noise, binfhe::fresh_noise(parameters));
+  EXPECT_EQ(load<binfhe::Ciphertexts>(before, insecure()).noise, binfhe::fresh_noise(parameters));
 }
 
 /// A frame whose array has one tagged field.
@@ -140,7 +128,7 @@ TEST_F(IoRoundtrip, NoiseFromOutsideIsChecked) {
              fresh = samples::ciphertexts(parameters, 3, true, random);
   const auto noise = [&](const binfhe::Ciphertexts& of, double stated) {
     const Bytes bytes = with_field(of, 5, stated);
-    return samples::thrown([&] { load<binfhe::Ciphertexts>(bytes, insecure); });
+    return loading<binfhe::Ciphertexts>(bytes);
   };
   EXPECT_EQ(noise(value, 2), "nothing");
   for (const double wrong : {-1.0, 0.0, 1e-300, std::nan(""), HUGE_VAL, -HUGE_VAL})
@@ -149,7 +137,7 @@ TEST_F(IoRoundtrip, NoiseFromOutsideIsChecked) {
   EXPECT_EQ(noise(fresh, 2), "Format");
   const auto sum = [&](const binfhe::Ciphertexts& of, std::uint8_t stated) {
     const Bytes bytes = with_field(of, 6, stated);
-    return samples::thrown([&] { load<binfhe::Ciphertexts>(bytes, insecure); });
+    return loading<binfhe::Ciphertexts>(bytes);
   };
   EXPECT_EQ(sum(value, 1), "nothing");
   EXPECT_EQ(sum(value, 0), "Format");
@@ -162,13 +150,13 @@ TEST_F(IoRoundtrip, LargestMessages) {
   auto value = samples::ciphertexts(parameters, 3, false, random);
   value.encoding = {4, true};
   const Bytes older = dump(value);
-  EXPECT_EQ(load<binfhe::Ciphertexts>(older, insecure).largest, std::nullopt);
+  EXPECT_EQ(load<binfhe::Ciphertexts>(older, insecure()).largest, std::nullopt);
   for (const std::uint32_t largest : {0U, 3U, 7U})
     for (const std::uint32_t as_bits : {0U, largest}) {
       value.largest = largest;
       value.as_bits = as_bits;
       const Bytes bytes = dump(value);
-      const auto loaded = load<binfhe::Ciphertexts>(bytes, insecure);
+      const auto loaded = load<binfhe::Ciphertexts>(bytes, insecure());
       EXPECT_EQ(binfhe::largest_message(loaded), largest);
       EXPECT_EQ(loaded.as_bits.value_or(largest), as_bits);
       EXPECT_EQ(bytes.size(), older.size() + 10 + (as_bits == largest ? 0 : 10));
@@ -190,14 +178,14 @@ TEST_F(IoRoundtrip, LargestMessages) {
   const auto fresh = samples::ciphertexts(parameters, 3, true, random);
   const auto found = [&](const binfhe::Ciphertexts& of, std::uint16_t tag, std::uint32_t stated) {
     const Bytes bytes = with_field(of, tag, stated);
-    return samples::thrown([&] { load<binfhe::Ciphertexts>(bytes, insecure); });
+    return loading<binfhe::Ciphertexts>(bytes);
   };
   EXPECT_EQ(found(value, 7, 7), "nothing");
   EXPECT_EQ(found(value, 7, 8), "Range");
   EXPECT_EQ(found(value, 8, 1), "Format");  // beside nothing
   EXPECT_EQ(found(fresh, 7, 3), "Format");
   // Encryptions are below p, and may be bits.
-  const auto encrypted = load<binfhe::Ciphertexts>(dump(fresh), insecure);
+  const auto encrypted = load<binfhe::Ciphertexts>(dump(fresh), insecure());
   EXPECT_EQ(encrypted.largest, fresh.encoding.p - 1);
   EXPECT_EQ(encrypted.as_bits, 1U);
 }
@@ -211,7 +199,7 @@ TEST_F(IoRoundtrip, RangesOfMessages) {
   for (const binfhe::MessageRange range : {binfhe::MessageRange{end - 3, end}, {-end, 3 - end}}) {
     value.range = range;
     Bytes bytes = dump(value);
-    const auto loaded = load<binfhe::Ciphertexts>(bytes, insecure);
+    const auto loaded = load<binfhe::Ciphertexts>(bytes, insecure());
     ASSERT_TRUE(loaded.range);
     EXPECT_EQ(loaded.range->low, range.low);
     EXPECT_EQ(loaded.range->high, range.high);
@@ -227,7 +215,7 @@ TEST_F(IoRoundtrip, RangesOfMessages) {
     ASSERT_FALSE(found.empty());
     std::ranges::copy(bytes_of(beyond), found.begin());
     samples::reseal(bytes);
-    EXPECT_EQ(samples::thrown([&] { load<binfhe::Ciphertexts>(bytes, insecure); }), "Format");
+    EXPECT_EQ(loading<binfhe::Ciphertexts>(bytes), "Format");
   }
 }
 
@@ -240,8 +228,8 @@ TEST_F(IoRoundtrip, EvaluationKeys) {
     save(folder / "keys", value);
     // The last of the loaded keys outlives what it was loaded from.
     for (const bool from_file : {false, true}) {
-      auto loaded = from_file ? load<binfhe::EvaluationKeys>(folder / "keys", insecure)
-                              : load<binfhe::EvaluationKeys>(bytes, insecure);
+      auto loaded = from_file ? load<binfhe::EvaluationKeys>(folder / "keys", insecure())
+                              : load<binfhe::EvaluationKeys>(bytes, insecure());
       if (from_file) std::filesystem::remove(folder / "keys");
       EXPECT_EQ(loaded.parameters.literal(), literal);
       EXPECT_EQ(loaded.key_id, value.key_id);
@@ -276,7 +264,7 @@ TEST_F(IoRoundtrip, OtherWaysOfRotation) {
     literal.rotation = rotation;
     const auto parameters = samples::parameters(literal);
     SCOPED_TRACE(static_cast<unsigned>(rotation.kind));
-    EXPECT_EQ(load<binfhe::Parameters>(dump(parameters), insecure).literal(), literal);
+    EXPECT_EQ(load<binfhe::Parameters>(dump(parameters), insecure()).literal(), literal);
     auto value = samples::evaluation_keys(parameters, random);
     const std::uint64_t P = rotation.raised_by;
     if (P != 1) {
@@ -287,13 +275,13 @@ TEST_F(IoRoundtrip, OtherWaysOfRotation) {
       ASSERT_LT(literal.Q, P);
       words[literal.N] = static_cast<std::uint32_t>(P) - 1;
       value.rotation_b = WordArray(words);
-      const auto loaded = load<binfhe::EvaluationKeys>(dump(value), insecure);
+      const auto loaded = load<binfhe::EvaluationKeys>(dump(value), insecure());
       expect_same_words(loaded.rotation_b, value.rotation_b);
       words[0] = static_cast<std::uint32_t>(P) - 1;
       value.rotation_b = WordArray(words);
       EXPECT_THROW(dump(value), RangeError);
     } else {
-      const auto loaded = load<binfhe::EvaluationKeys>(dump(value), insecure);
+      const auto loaded = load<binfhe::EvaluationKeys>(dump(value), insecure());
       expect_same_words(loaded.rotation_b, value.rotation_b);
     }
   }
@@ -304,7 +292,7 @@ TEST_F(IoRoundtrip, EvaluationKeysFromUnalignedBytes) {
   Bytes bytes = dump(value);
   bytes.insert(bytes.begin(), 0);
   const auto loaded =
-      load<binfhe::EvaluationKeys>(std::span<const std::uint8_t>(bytes).subspan(1), insecure);
+      load<binfhe::EvaluationKeys>(std::span<const std::uint8_t>(bytes).subspan(1), insecure());
   expect_same_words(loaded.rotation_b, value.rotation_b);
   expect_same_words(loaded.switch_b, value.switch_b);
 }
@@ -321,7 +309,7 @@ TEST_F(IoRoundtrip, Lut) {
       const Bytes bytes = dump(value);
       save(folder / "lut", value);
       for (const auto& loaded :
-           {load<binfhe::Lut>(bytes, insecure), load<binfhe::Lut>(folder / "lut", insecure)}) {
+           {load<binfhe::Lut>(bytes, insecure()), load<binfhe::Lut>(folder / "lut", insecure())}) {
         EXPECT_EQ(loaded.parameters().literal(), literal);
         EXPECT_TRUE(std::ranges::equal(loaded.values(), value.values()));
         EXPECT_EQ(loaded.input(), input);
@@ -339,7 +327,7 @@ TEST_F(IoRoundtrip, SecretKey) {
     const auto parameters = samples::parameters(literal);
     const auto value = samples::secret_key(parameters, random);
     const Bytes bytes = dump_secret(value, samples::passphrase, samples::cheap_cost);
-    const auto loaded = load<binfhe::SecretKey>(bytes, samples::passphrase, insecure);
+    const auto loaded = load<binfhe::SecretKey>(bytes, samples::passphrase, insecure());
     EXPECT_EQ(loaded.parameters().literal(), literal);
     EXPECT_EQ(loaded.key_id(), value.key_id());
     EXPECT_TRUE(std::ranges::equal(loaded.lwe(), value.lwe()));
@@ -355,7 +343,7 @@ TEST_F(IoRoundtrip, NamedSet) {
   for (const auto& name : names) {
     SCOPED_TRACE(name);
     const auto value = binfhe::Parameters::named(name, true);
-    const auto loaded = load<binfhe::Parameters>(dump(value), insecure);
+    const auto loaded = load<binfhe::Parameters>(dump(value), insecure());
     EXPECT_EQ(loaded.literal(), value.literal());
     EXPECT_EQ(loaded, value);
   }
@@ -364,9 +352,9 @@ TEST_F(IoRoundtrip, NamedSet) {
 // Equal objects have equal bytes: what a file's hash says about its content, others may rely on.
 TEST_F(IoRoundtrip, Canonical) {
   const auto value = samples::ciphertexts(samples::tiny_parameters(), 3, true, random);
-  EXPECT_EQ(dump(value), dump(load<binfhe::Ciphertexts>(dump(value), insecure)));
+  EXPECT_EQ(dump(value), dump(load<binfhe::Ciphertexts>(dump(value), insecure())));
   const auto keys = samples::evaluation_keys(samples::tiny_parameters(), random);
-  EXPECT_EQ(dump(keys), dump(load<binfhe::EvaluationKeys>(dump(keys), insecure)));
+  EXPECT_EQ(dump(keys), dump(load<binfhe::EvaluationKeys>(dump(keys), insecure())));
 }
 
 TEST_F(IoRoundtrip, LargeArraysLieAligned) {
@@ -405,6 +393,42 @@ TEST_F(IoRoundtrip, RefusesToWriteBrokenObjects) {
   EXPECT_THROW(dump(keys), ShapeError);
   keys.switch_b = WordArray(std::vector<std::uint16_t>(switch_b.size(), 0xffff));
   EXPECT_THROW(dump(keys), RangeError);
+}
+
+// One rule for words: what generates keys and what saves them agree on their width.
+// Primes between 2^31 and 2^32 fit 32 bits, but are computed with, and so saved, in 64.
+TEST(IoWords, RingModuliOf32Bits) {
+  const std::uint64_t largest = math::ntt_primes(32, 256, 1)[0];
+  std::uint64_t least = (std::uint64_t{1} << 31) + 1;
+  while (!math::is_prime(least)) least += 512;
+  for (const std::uint64_t Q : {least, largest}) {
+    ASSERT_GT(Q, std::uint64_t{1} << 31);
+    ASSERT_LT(Q, std::uint64_t{1} << 32);
+    EXPECT_EQ(ring_word_bytes(Q), 8U);
+    for (const bool modulus_of_ring : {false, true}) {
+      auto literal = test::small_literal();
+      literal.Q = Q;
+      literal.gadget = {{16, 8, 4}};
+      if (modulus_of_ring) literal.Q_ks = Q;
+      const auto parameters = test::insecure(literal);
+      const binfhe::Client client(parameters);
+      const auto keys = client.evaluation_keys(1);
+      EXPECT_EQ(keys.rotation_b.word_bytes(), 8U);
+      EXPECT_EQ(keys.switch_b.word_bytes(), word_bytes_for(parameters.Q_ks()));
+      const Bytes bytes = dump(keys);
+      const auto loaded = load<binfhe::EvaluationKeys>(bytes, samples::insecure());
+      samples::expect_same_words(loaded.rotation_b, keys.rotation_b);
+      EXPECT_EQ(dump(loaded), bytes);
+      const std::vector<std::uint32_t> a = {0, 0, 1, 1}, b = {0, 1, 0, 1};
+      const auto x = client.encrypt(a), y = client.encrypt(b);
+      const binfhe::Ciphertexts* const inputs[] = {&x, &y};
+      for (const auto transform : {binfhe::Transform::ntt, binfhe::Transform::fft}) {
+        const binfhe::Server server(loaded, SessionOptions{}, {.transform = transform});
+        EXPECT_EQ(client.decrypt(server.gate(binfhe::Gate::nand, inputs)),
+                  (std::vector<std::uint32_t>{1, 1, 1, 0}));
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ using samples::loading;
 using samples::Sample;
 using samples::thrown;
 
-using IoCkks = samples::RlweFiles;
+using IoCkks = samples::Files;
 
 /// What travels works at the other end.
 TEST_F(IoCkks, ACircuitOverFiles) {
@@ -188,10 +188,8 @@ TEST_F(IoCkks, FieldsOfTheLiteral) {
   const auto literal = samples::ckks_literals()[1];
   const Bytes frame = dump(samples::ckks_parameters(literal));
   const auto with = [&](std::uint16_t tag, std::size_t at, auto value) {
-    return thrown([&] {
-      load<ckks::Parameters>(samples::patched(frame, samples::field_at(frame, tag) + at, value),
-                             insecure());
-    });
+    return loading<ckks::Parameters>(
+        samples::patched(frame, samples::field_at(frame, tag) + at, value));
   };
   EXPECT_EQ(with(3, 0, std::uint32_t{7}), "Parameter");           // terminals
   EXPECT_EQ(with(4, 0, std::uint32_t{3}), "Parameter");           // those of level 0
@@ -214,7 +212,7 @@ TEST_F(IoCkks, FieldsOfBootstrapping) {
   // Behind the bytes of all fields, and tag and length of the first one.
   const std::size_t weight = samples::field_at(frame, 10) + 4 + 6, range = weight + 4 + 6;
   const auto with = [&](std::size_t at, auto value) {
-    return thrown([&] { load<ckks::Parameters>(samples::patched(frame, at, value), insecure()); });
+    return loading<ckks::Parameters>(samples::patched(frame, at, value));
   };
   EXPECT_EQ(with(weight, std::uint32_t{8}), "nothing");
   EXPECT_EQ(with(weight, std::uint32_t{7}), "Parameter");
@@ -254,24 +252,20 @@ TEST_F(IoCkks, RolesOfKeys) {
   EXPECT_EQ(said(4, 1, 1, 2), "evaluation keys: there are two keys for s(X^1)^1 of role 2");
   // Keys of other roles have other lengths.
   const auto with = [&](std::size_t key, std::uint32_t power_and_role) {
-    return thrown([&] {
-      load<ckks::EvaluationKeys>(samples::patched(frame, first + key * entry + 4, power_and_role),
-                                 insecure());
-    });
+    return loading<ckks::EvaluationKeys>(
+        samples::patched(frame, first + key * entry + 4, power_and_role));
   };
   EXPECT_EQ(with(1, 1 | 1U << 24), "Format");  // the second key of its kind
   Bytes moved = samples::patched(frame, first + 2 * entry, std::uint32_t{5});
-  EXPECT_EQ(thrown([&] { load<ckks::EvaluationKeys>(moved, insecure()); }), "nothing");
+  EXPECT_EQ(loading<ckks::EvaluationKeys>(moved), "nothing");
   moved = samples::patched(moved, first + 2 * entry + 4, std::uint32_t{1});
-  EXPECT_EQ(thrown([&] { load<ckks::EvaluationKeys>(moved, insecure()); }), "Truncated");
+  EXPECT_EQ(loading<ckks::EvaluationKeys>(moved), "Truncated");
   // Each row's own prime, and nothing else, bounds its words.
   const std::size_t N = literal.N, usual = 4 * 9 * N * 4,
                     low = samples::aligned(first + 5 * entry) + 2 * usual, sparse = low + 4 * N * 4;
   const auto word = [&](std::size_t at, std::uint64_t residue) {
-    return thrown([&] {
-      load<ckks::EvaluationKeys>(samples::patched(frame, at, static_cast<std::uint32_t>(residue)),
-                                 insecure());
-    });
+    return loading<ckks::EvaluationKeys>(
+        samples::patched(frame, at, static_cast<std::uint32_t>(residue)));
   };
   const auto& chain = literal.chain;
   const auto& special = literal.special;
@@ -288,15 +282,10 @@ TEST_F(IoCkks, RolesOfKeys) {
   // Cut off anywhere.
   for (std::size_t length = count; length < frame.size();
        length += length < low ? 1 + random() % 2000 : 1 + random() % 200)
-    ASSERT_EQ(
-        thrown([&] { load<ckks::EvaluationKeys>(std::span(frame).first(length), insecure()); }),
-        "Truncated")
-        << length;
+    ASSERT_EQ(loading<ckks::EvaluationKeys>(std::span(frame).first(length)), "Truncated") << length;
   const std::uint64_t payload = frame.size() - samples::payload_at - samples::trailer_bytes;
   for (std::uint64_t length = payload - 3 * N * 4; length < payload; length += 1 + random() % 100)
-    ASSERT_EQ(thrown([&] {
-                load<ckks::EvaluationKeys>(samples::with_payload_bytes(frame, length), insecure());
-              }),
+    ASSERT_EQ(loading<ckks::EvaluationKeys>(samples::with_payload_bytes(frame, length)),
               "Truncated")
         << length;
   // What no file may hold.

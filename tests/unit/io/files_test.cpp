@@ -7,34 +7,22 @@
 #include <csignal>
 
 #include "io/atomic_file.h"
-#include "io/native/frame.h"
 #include "support/forked.h"
 #include "support/sanitizers.h"
 #include "support/test.h"
 #include "unit/io/bgv_samples.h"
-#include "unit/io/samples.h"
-#include "unit/io/temporary_folder.h"
+#include "unit/io/expectations.h"
 
 namespace whorl::io {
 namespace {
 
-using samples::Random;
-
-class IoFile : public testing::Test {
+class IoFile : public samples::BinfheFiles {
  protected:
-  IoFile() { options.allow_insecure = true; }
-
   std::size_t files() const {
     return static_cast<std::size_t>(
         std::distance(std::filesystem::directory_iterator(folder.path()), {}));
   }
-
-  std::uint64_t seed = std::random_device{}();
-  Random random{seed};
-  testing::ScopedTrace trace{__FILE__, __LINE__, "seed " + std::to_string(seed)};
-  LoadOptions options;
-  TemporaryFolder folder;
-  binfhe::Parameters parameters = samples::tiny_parameters();
+  const LoadOptions options = samples::insecure();
 };
 
 Bytes read_all(const std::filesystem::path& path) {

@@ -2,33 +2,53 @@
 // exception, before the payload is understood.
 #include "io/native/frame.h"
 #include "support/test.h"
-#include "unit/io/binfhe_frames.h"
-#include "unit/io/expectations.h"
-#include "unit/io/samples.h"
+#include "unit/io/bgv_samples.h"
+#include "unit/io/ckks_samples.h"
+#include "unit/io/rlwe_frames.h"
 
 namespace whorl::io {
 namespace {
 
 using namespace samples;
 
-using IoFrame = BinfheFrames;
+/// A small frame of every type of a scheme.
+template <class Scheme>
+struct IoFrames : Files {
+  std::vector<Sample> all = [this] {
+    if constexpr (std::is_same_v<Scheme, binfhe::Client>)
+      return binfhe_frames(random);
+    else
+      return rlwe_frames<Scheme>(random);
+  }();
+};
+using Schemes = testing::Types<binfhe::Client, Bgv, Ckks>;
+struct Names {
+  template <class Scheme>
+  static std::string GetName(int) {
+    if constexpr (std::is_same_v<Scheme, binfhe::Client>)
+      return "Binfhe";
+    else
+      return Scheme::name;
+  }
+};
+TYPED_TEST_SUITE(IoFrames, Schemes, Names);
 
-TEST_F(IoFrame, SamplesAreGood) {
-  for (const Sample& sample : all) EXPECT_EQ(loading(sample, sample.frame), "nothing");
-}
-
-TEST_F(IoFrame, EveryTruncation) {
-  for (const Sample& sample : all) {
+TYPED_TEST(IoFrames, EveryTruncation) {
+  for (const Sample& sample : this->all) {
     SCOPED_TRACE(frame_type_name(sample.type));
+    EXPECT_EQ(loading(sample, sample.frame), "nothing");
     for (std::size_t length = 0; length < sample.frame.size(); ++length)
       ASSERT_EQ(loading(sample, std::span(sample.frame).first(length)), "Truncated") << length;
   }
 }
 
-TEST_F(IoFrame, EverySingleBit) {
-  for (Sample& sample : all) {
+// Of FHEW/TFHE every one; of the larger frames all of header and literal, then some.
+TYPED_TEST(IoFrames, SingleBits) {
+  const bool every = std::is_same_v<TypeParam, binfhe::Client>;
+  for (Sample& sample : this->all) {
     SCOPED_TRACE(frame_type_name(sample.type));
-    for (std::size_t bit = 0; bit < 8 * sample.frame.size(); ++bit) {
+    for (std::size_t bit = 0; bit < 8 * sample.frame.size();
+         bit += every || bit < 2048 ? 1 : 1 + this->random() % 200) {
       const std::size_t at = bit / 8;
       auto& byte = sample.frame[at];
       byte ^= static_cast<std::uint8_t>(1U << bit % 8);
@@ -40,8 +60,9 @@ TEST_F(IoFrame, EverySingleBit) {
   }
 }
 
-TEST_F(IoFrame, TrailingBytes) {
-  for (const Sample& sample : all) {
+TYPED_TEST(IoFrames, LengthsThatDoNotFit) {
+  for (const Sample& sample : this->all) {
+    SCOPED_TRACE(frame_type_name(sample.type));
     Bytes longer = sample.frame;
     longer.push_back(0);
     EXPECT_EQ(loading(sample, longer), "Oversized");
@@ -49,13 +70,13 @@ TEST_F(IoFrame, TrailingBytes) {
     longer = sample.frame;
     longer.insert(longer.end(), sample.frame.begin(), sample.frame.end());
     EXPECT_EQ(loading(sample, longer), "Oversized");
-  }
-}
-
-TEST_F(IoFrame, AnnouncedLength) {
-  for (const Sample& sample : all) {
-    SCOPED_TRACE(frame_type_name(sample.type));
+    // The frame is right, but its payload is shorter or longer than its content.
     const std::uint64_t payload = sample.frame.size() - payload_at - trailer_bytes;
+    for (std::uint64_t length = payload < 2000 ? 0 : payload - 100; length < payload; ++length)
+      ASSERT_EQ(loading(sample, with_payload_bytes(sample.frame, length)), "Truncated") << length;
+    for (const std::uint64_t more : {1, 2, 64, 4096})
+      EXPECT_EQ(loading(sample, with_payload_bytes(sample.frame, payload + more)), "Oversized");
+    // The header alone says otherwise.
     auto announcing = [&](std::uint64_t length) {
       return patched(sample.frame, length_at, length);
     };
@@ -77,62 +98,53 @@ TEST_F(IoFrame, AnnouncedLength) {
   }
 }
 
-TEST_F(IoFrame, OtherType) {
-  for (const Sample& given : all) {
-    for (const Sample& wanted : all) {
-      if (given.type == wanted.type) continue;
-      EXPECT_EQ(loading(wanted, given.frame), "TypeMismatch");
+TYPED_TEST(IoFrames, OtherType) {
+  std::vector<Sample> given = this->all;
+  for (const Sample& other : {binfhe_frames(this->random)[0], rlwe_frames<Bgv>(this->random)[0],
+                              rlwe_frames<Ckks>(this->random)[0]})
+    given.push_back(other);
+  for (const Sample& wanted : this->all) {
+    SCOPED_TRACE(frame_type_name(wanted.type));
+    for (const Sample& other : given) {
+      if (other.type == wanted.type) continue;
+      EXPECT_EQ(loading(wanted, other.frame), "TypeMismatch");
       // The header alone says so.
-      EXPECT_EQ(loading(wanted, std::span(given.frame).first(payload_at)), "TypeMismatch");
+      EXPECT_EQ(loading(wanted, std::span(other.frame).first(payload_at)), "TypeMismatch");
     }
-    for (const int type : {0, 6, 255, 0x7fff, 0x8000, 65535}) {
-      const Bytes bytes = patched(given.frame, type_at, static_cast<std::uint16_t>(type));
-      EXPECT_EQ(loading(given, bytes), "TypeMismatch");
+    for (const int type : {0, 6, 15, 21, 31, 37, 255, 0x7fff, 0x8000, 65535}) {
+      const Bytes bytes = patched(wanted.frame, type_at, static_cast<std::uint16_t>(type));
+      EXPECT_EQ(loading(wanted, bytes), "TypeMismatch");
       // Numbers above are others' own.
       EXPECT_EQ(thrown([&] { info(bytes); }), type < 0x8000 ? "TypeMismatch" : "nothing");
     }
   }
 }
 
-TEST_F(IoFrame, SecretWhereKeysWereDue) {
-  EXPECT_EQ(test::message_of<TypeMismatchError>(
-                [&] { load<binfhe::EvaluationKeys>(all[1].frame, insecure()); }),
-            "type: the frame holds a secret key, but the caller expects evaluation keys");
-}
-
-TEST_F(IoFrame, OtherVersionsAndMagics) {
-  for (const Sample& sample : all) {
+TYPED_TEST(IoFrames, OtherVersionsAndMagics) {
+  for (const Sample& sample : this->all) {
     for (const int version : {0, 3, 256, 65535})
       EXPECT_EQ(
           loading(sample, patched(sample.frame, version_at, static_cast<std::uint16_t>(version))),
           "Version");
     EXPECT_EQ(loading(sample, patched(sample.frame, 0, std::uint8_t{'w'})), "Format");
   }
-  for (const std::string text : {"hello", "X",
-                                 "\x7f"
-                                 "ELF",
-                                 "WHRX"}) {
-    const std::span bytes(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
-    EXPECT_EQ(loading(all[0], bytes), "Format");
-    EXPECT_EQ(thrown([&] { info(bytes); }), "Format");
-  }
-  EXPECT_EQ(loading(all[0], {}), "Truncated");
 }
 
-TEST_F(IoFrame, FlagsReservedAndKeyId) {
-  for (const Sample& sample : all) {
+TYPED_TEST(IoFrames, FlagsReservedAndKeyId) {
+  for (const Sample& sample : this->all) {
     SCOPED_TRACE(frame_type_name(sample.type));
     EXPECT_EQ(loading(sample, patched(sample.frame, flags_at, std::uint32_t{2})), "Format");
     EXPECT_EQ(loading(sample, patched(sample.frame, reserved_at, 1)), "Format");
-    if (sample.type == FrameType::binfhe_parameters || sample.type == FrameType::binfhe_lut) {
+    if (info(sample.frame).key_id == KeyId{}) {
       EXPECT_EQ(loading(sample, patched(sample.frame, key_id_at, 1)), "Format");
     }
   }
 }
 
-TEST_F(IoFrame, OtherParametersAndKeys) {
-  for (const Sample& sample : all) {
+TYPED_TEST(IoFrames, OtherParametersAndKeys) {
+  for (const Sample& sample : this->all) {
     SCOPED_TRACE(frame_type_name(sample.type));
+    EXPECT_EQ(loading(sample, sample.frame, {}), "Parameter") << "insecure";
     const FrameInfo there = info(sample.frame);
     LoadOptions options = insecure();
     options.expect_parameters = there.parameters_digest;
@@ -144,12 +156,37 @@ TEST_F(IoFrame, OtherParametersAndKeys) {
     (*options.expect_parameters)[0] ^= 1;
     EXPECT_EQ(loading(sample, sample.frame, options), "ParameterMismatch");
     // A header whose digest is not that of the parameters inside.
-    EXPECT_EQ(loading(sample,
-                      patched(sample.frame, digest_at,
-                              std::uint64_t{random() | 1} ^ *reinterpret_cast<const std::uint64_t*>(
-                                                                sample.frame.data() + digest_at))),
-              "ParameterMismatch");
+    std::uint64_t digest;
+    std::memcpy(&digest, &sample.frame[digest_at], sizeof digest);
+    digest ^= this->random() | 1;
+    EXPECT_EQ(loading(sample, patched(sample.frame, digest_at, digest)), "ParameterMismatch");
   }
+}
+
+class IoFrame : public IoFrames<binfhe::Client> {};
+
+TEST_F(IoFrame, KeysAndParametersAreKeyedAsTheyShould) {
+  for (const Sample& sample : all)
+    EXPECT_EQ(info(sample.frame).key_id == KeyId{},
+              sample.type == FrameType::binfhe_parameters || sample.type == FrameType::binfhe_lut);
+}
+
+TEST_F(IoFrame, BytesThatAreNoFrame) {
+  for (const std::string text : {"hello", "X",
+                                 "\x7f"
+                                 "ELF",
+                                 "WHRX"}) {
+    const std::span bytes(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
+    EXPECT_EQ(loading(all[0], bytes), "Format");
+    EXPECT_EQ(thrown([&] { info(bytes); }), "Format");
+  }
+  EXPECT_EQ(loading(all[0], {}), "Truncated");
+}
+
+TEST_F(IoFrame, SecretWhereKeysWereDue) {
+  EXPECT_EQ(test::message_of<TypeMismatchError>(
+                [&] { load<binfhe::EvaluationKeys>(all[1].frame, insecure()); }),
+            "type: the frame holds a secret key, but the caller expects evaluation keys");
 }
 
 // ---- writing

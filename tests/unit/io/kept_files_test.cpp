@@ -4,9 +4,7 @@
 #include "support/test.h"
 #include "support/test_data.h"
 #include "unit/io/expectations.h"
-#include "unit/io/samples.h"
 #include "whorl/bgv.h"
-#include "whorl/binfhe.h"
 
 namespace whorl::io {
 namespace {

@@ -8,17 +8,11 @@ namespace whorl::io {
 namespace {
 
 using samples::insecure;
-using samples::Random;
+using samples::loading;
 using samples::thrown;
 using Numbers = std::vector<std::uint32_t>;
 
-class IoParts : public testing::Test {
- protected:
-  IoParts() { RecordProperty("seed", std::to_string(seed)); }
-  std::uint64_t seed = std::random_device{}();
-  Random random{seed};
-  testing::ScopedTrace trace{__FILE__, __LINE__, "seed " + std::to_string(seed)};
-};
+using IoParts = samples::BinfheFiles;
 
 TEST_F(IoParts, Runs) {
   const auto runs = [](const Numbers& numbers) { return runs_of(numbers); };
@@ -31,7 +25,6 @@ TEST_F(IoParts, Runs) {
 }
 
 TEST_F(IoParts, OfFheBatches) {
-  const auto parameters = samples::tiny_parameters();
   const auto all = samples::ciphertexts(parameters, 1000, true, random);
   Numbers even, odd_ones;
   for (std::uint32_t i = 0; i < 1000; i += 2) even.push_back(i);
@@ -58,17 +51,13 @@ TEST_F(IoParts, OfFheBatches) {
 }
 
 TEST_F(IoParts, BadNumbers) {
-  const auto parameters = samples::tiny_parameters();
   const auto all = samples::ciphertexts(parameters, 10, true, random);
   const auto dumped = [&](const Numbers& numbers) { return dump(binfhe::take(all, numbers)); };
   const std::size_t runs_at =
       samples::payload_at + samples::literal_bytes(parameters.literal()) + 16 + 32 + 4 + 6;
   const auto patched = [&](const Bytes& frame, std::size_t run, std::size_t field, auto value) {
-    return thrown([&] {
-      load<binfhe::Ciphertexts>(
-          samples::patched(frame, runs_at + 12 * run + 4 * field, std::uint32_t(value)),
-          insecure());
-    });
+    return loading<binfhe::Ciphertexts>(
+        samples::patched(frame, runs_at + 12 * run + 4 * field, std::uint32_t(value)));
   };
   const Bytes one = dumped({1, 2, 3}), two = dumped({1, 2, 9});
   EXPECT_EQ(patched(one, 0, 0, 4), "nothing");  // other numbers, as good
@@ -82,9 +71,9 @@ TEST_F(IoParts, BadNumbers) {
 }
 
 TEST_F(IoParts, Vectors) {
-  const auto parameters = samples::bgv_parameters(samples::bgv_literals()[1]);
-  const bgv::Client client(samples::bgv_secret_key(parameters, random));
-  const std::size_t N = parameters.N();
+  const auto several = samples::bgv_parameters(samples::bgv_literals()[1]);
+  const bgv::Client client(samples::bgv_secret_key(several, random));
+  const std::size_t N = several.N();
   for (const std::size_t length : {std::size_t{3}, N, 2 * N + 5}) {
     auto value =
         client.encrypt(std::vector<std::int64_t>(2 * length, 4), bgv::Packing::slots, length);

@@ -1,21 +1,13 @@
 // Secret keys under a passphrase.
 #include "support/test.h"
-#include "unit/io/samples.h"
+#include "unit/io/expectations.h"
 
 namespace whorl::io {
 namespace {
 
-using samples::Random;
-
-class IoPassphrase : public testing::Test {
+class IoPassphrase : public samples::BinfheFiles {
  protected:
-  IoPassphrase() { options.allow_insecure = true; }
-
-  std::uint64_t seed = std::random_device{}();
-  Random random{seed};
-  testing::ScopedTrace trace{__FILE__, __LINE__, "seed " + std::to_string(seed)};
-  LoadOptions options;
-  binfhe::Parameters parameters = samples::tiny_parameters();
+  const LoadOptions options = samples::insecure();
   binfhe::SecretKey key = samples::secret_key(parameters, random);
   /// Where the passphrase's part starts: algorithm, zeros, passes, memory, salt, nonce.
   std::size_t wrap_at = samples::payload_at + samples::literal_bytes(parameters.literal());

@@ -1,22 +1,11 @@
-// Small frames of the schemes over RNS rings, and what their tests begin with.
+// Small frames of the schemes over RNS rings.
 #pragma once
 
 #include "support/test.h"
 #include "unit/io/expectations.h"
 #include "unit/io/rlwe_samples.h"
-#include "unit/io/temporary_folder.h"
 
 namespace whorl::io::samples {
-
-/// Tests of random content, with a folder for files.
-class RlweFiles : public testing::Test {
- protected:
-  RlweFiles() { RecordProperty("seed", std::to_string(seed)); }
-  std::uint64_t seed = std::random_device{}();
-  Random random{seed};
-  testing::ScopedTrace trace{__FILE__, __LINE__, "seed " + std::to_string(seed)};
-  TemporaryFolder folder;
-};
 
 /// Where arrays of words begin, at `at` or behind it.
 inline std::size_t aligned(std::size_t at) { return (at + 63) / 64 * 64; }
@@ -28,7 +17,7 @@ std::vector<Sample> rlwe_frames(Random& random) {
   const auto parameters = Scheme::Parameters::create(Scheme::literals()[0], true);
   return {sample_of(Scheme::parameters_type, parameters),
           secret_sample(Scheme::secret_key_type,
-                        ternary_key<typename Scheme::SecretKey>(parameters, random), passphrase),
+                        ternary_key<typename Scheme::SecretKey>(parameters, random)),
           sample_of(Scheme::evaluation_keys_type, ring_evaluation_keys(parameters, random)),
           sample_of(Scheme::ciphertexts_type, Scheme::ciphertexts(parameters, 2, 3, random)),
           sample_of(Scheme::ciphertexts_type, Scheme::fresh(parameters, 2, random)),

@@ -31,7 +31,7 @@ std::vector<size_t> histogram(const std::vector<int32_t>& samples, int reach) {
 class MathGaussian : public testing::TestWithParam<double> {};
 
 // 2^21 samples: chi-square over all values, mean and variance. Bounds at 6 standard deviations for
-// the moments (2 * 10^-9 each); false alarm of the whole test below 3 * 10^-7.
+// the moments (2 * 10^-9 each); false alarm of the whole test below 10^-8.
 void expect_exact_distribution(double sigma) {
   constexpr size_t samples = 1 << 21;
   const GaussianSampler sampler(sigma);
@@ -145,8 +145,8 @@ TEST(MathSampling, sigma_range_is_enforced) {
   }
 }
 
-// 3 * 2^20 samples each; chi-square of single values and of pairs of neighbours, bound at 10^-7:
-// false alarm below 10^-6 in all.
+// 3 * 2^20 samples each; chi-square of single values and of pairs of neighbours: false
+// alarm below 10^-8 in all.
 template <class Sample>
 void check_small_uniform(Sample sample, int lowest, size_t values) {
   constexpr size_t samples = 3 << 20;
@@ -168,7 +168,7 @@ void check_small_uniform(Sample sample, int lowest, size_t values) {
     const std::vector<double> equal(counts.size(), 1.0 / static_cast<double>(counts.size()));
     const ChiSquare statistic = chi_square(counts, equal, total);
     ASSERT_EQ(statistic.degrees, counts.size() - 1);
-    // Wilson-Hilferty is loose for 1 and 2 degrees: there 40 is beyond 10^-8.
+    // Wilson-Hilferty is loose for 1 and 2 degrees: there 40 is beyond 3 * 10^-9.
     EXPECT_LT(statistic.value, std::max(40.0, chi_square_bound(statistic.degrees)));
   };
   check(singles, samples);

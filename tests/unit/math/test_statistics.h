@@ -6,11 +6,11 @@
 namespace whorl::math {
 
 /// A value that a chi-square variable of this many degrees of freedom exceeds with probability
-/// about 10^-7: the approximation of Wilson and Hilferty (1931) at z = 5.2. Good to a few percent
-/// of that probability's exponent from 3 degrees up.
+/// about 4 * 10^-11: the approximation of Wilson and Hilferty (1931) at z = 6.5. Good to a few
+/// percent of that probability's exponent from 3 degrees up.
 inline double chi_square_bound(size_t degrees) {
   const double v = 2.0 / (9.0 * static_cast<double>(degrees));
-  return static_cast<double>(degrees) * std::pow(1 - v + 5.2 * std::sqrt(v), 3);
+  return static_cast<double>(degrees) * std::pow(1 - v + 6.5 * std::sqrt(v), 3);
 }
 
 struct ChiSquare {

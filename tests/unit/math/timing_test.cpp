@@ -1,22 +1,9 @@
 // Does the time of sampling or of a phase depend on the secret? Method and bounds: timing.h.
-#include <gtest/gtest.h>
-
-#if defined(__x86_64__)
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstdlib>
-#include <memory>
-#include <random>
-#include <span>
-#include <utility>
-#include <vector>
-
+#include "support/timing.h"
 #include "math/inner_product.h"
 #include "math/modulus.h"
 #include "math/random.h"
 #include "math/sampling.h"
-#include "support/timing.h"
 
 namespace whorl::math {
 namespace {
@@ -162,6 +149,3 @@ TEST(MathTiming, a_large_leak_is_found) {
 
 }  // namespace
 }  // namespace whorl::math
-#else
-TEST(MathTiming, gaussian_sampler) { GTEST_SKIP() << "needs the time stamp counter of x86-64"; }
-#endif

@@ -8,8 +8,7 @@ namespace {
 
 template <class Word>
 class RingBaseConversion : public ::testing::Test {};
-using Words = ::testing::Types<std::uint32_t, std::uint64_t>;
-TYPED_TEST_SUITE(RingBaseConversion, Words);
+TYPED_TEST_SUITE(RingBaseConversion, test::BothWords);
 
 template <class Word>
 std::uint64_t product_mod(const std::vector<math::Modulus<Word>>& primes, std::size_t without,

@@ -7,8 +7,7 @@ namespace {
 
 template <class Word>
 class RingRnsPlan : public ::testing::Test {};
-using Words = ::testing::Types<std::uint32_t, std::uint64_t>;
-TYPED_TEST_SUITE(RingRnsPlan, Words);
+TYPED_TEST_SUITE(RingRnsPlan, test::BothWords);
 
 TYPED_TEST(RingRnsPlan, IsItsPrimes) {
   using Word = TypeParam;

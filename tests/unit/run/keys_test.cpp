@@ -234,6 +234,17 @@ TEST_F(Keys, WhatARelayHoldsIsOfTheDeviceBehindIt) {
     EXPECT_EQ(limit_->used, key_bytes);
     EXPECT_EQ(budget->used(*behind), key_bytes);
   }
+  // So it is where the memory itself is short.
+  limit_->bytes = key_bytes;
+  const auto unlimited = std::make_shared<KeyBudget>();
+  const auto c = key(unlimited, 1), d = key(unlimited, 2);
+  a->release(*behind);
+  b->release(*relayed);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(value(*behind, *c), 1);
+    EXPECT_EQ(value(*relayed, *d), 2);
+    EXPECT_TRUE(!c->is_on(*behind) && d->is_on(*relayed));
+  }
   // However many threads it has.
   for (const unsigned threads : {1u, 2u})
     EXPECT_EQ(Lane(backend::make_device("cpu", {threads, {}})).hardware(), "cpu");

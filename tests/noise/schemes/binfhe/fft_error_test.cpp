@@ -1,7 +1,5 @@
 // FFT against NTT in the update phase of blind rotation, with the same key material, as Xiao et
 // al. (TCHES 2025, §3.2) do it; docs/fft-error.md derives what is expected.
-#include "lattice/lwe/noise.h"
-#include "lattice/lwe/rotation_method.h"
 #include "math/sampling.h"
 #include "noise/schemes/binfhe/measure.h"
 #include "support/test.h"

@@ -98,12 +98,12 @@ TEST_P(RotationNoise, HasTheVarianceOfTheFormula) {
   const double fitted = c.raised && c.wide && transform == Transform::fft ? 0.1 : 0;
   // Automorphisms are within 1 %, for which 2 % are allowed. With a window of 1 the formula also
   // counts those before the first product, which rotate (0, b) and add no errors: 3 %, for which 5
-  // % are allowed. Others are within 3 %. Also within 5.2 deviations of a mean square of so many
+  // % are allowed. Others are within 3 %. Also within six deviations of a mean square of so many
   // errors. Those of one rotation are counted as a quarter of as many independent ones.
   double close = 0.03;
   if (c.kind == RotationKind::automorphism && !c.raised) close = c.group > 1 ? 0.02 : 0.05;
   const double scatter = std::sqrt(2.0 / (static_cast<double>(count) * N / 4));
-  EXPECT_NEAR(got / formula, 1, close + fitted + 5.2 * scatter);
+  EXPECT_NEAR(got / formula, 1, close + fitted + 6 * scatter);
 }
 
 constexpr auto binary = SecretDistribution::binary, ternary = SecretDistribution::ternary,
@@ -226,7 +226,7 @@ TEST_P(RotationFailures, OfNandAreAsOftenAsParametersSay) {
     const auto got = client.decrypt(server.gate(Gate::nand, both, Encoding{2, false}));
     for (std::size_t i = 0; i < runs; ++i) failures += got[i] != 1 - x[i] * y[i];
   }
-  const auto [least, most] = interval(failures, kKeys * runs, 1e-6);
+  const auto [least, most] = interval(failures, kKeys * runs, 1e-8);
   std::printf("%s: %zu failures of %zu, between %.4f and %.4f; %.4f expected\n", c.name, failures,
               kKeys * runs, least, most, expected);
   EXPECT_GE(expected, least);

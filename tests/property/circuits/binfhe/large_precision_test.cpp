@@ -1,11 +1,9 @@
 // EvalFloor, EvalSign and EvalDecomp against the clear: first OpenFHE's functions of phases, and by
 // them the server. WHORL_TEST_LARGE=<number>: inputs of each operation, set and p, 64 by default;
 // 12,000 in `make test-full`, which are more than 100,000 of each operation in all.
-#include "support/binfhe_sets.h"
 #include "support/large_precision_model.h"
 #include "support/large_sets.h"
 #include "support/test.h"
-#include "whorl/binfhe.h"
 
 namespace whorl::binfhe {
 namespace {
@@ -142,8 +140,7 @@ TEST_P(LargePrecision, PaddedMessagesAreNeverNegative) {
 
 TEST_P(LargePrecision, AnyBatchGivesTheSameBits) {
   const std::uint32_t p = 1U << most_bits();
-  std::vector<std::uint32_t> values(5);
-  for (auto& value : values) value = static_cast<std::uint32_t>(random_.below(p));
+  auto values = random_.numbers(5, p);
   const Ciphertexts in = pair_.client.encrypt(values, {p, false});
   const std::uint32_t third[] = {3};
   const Ciphertexts alone = take(in, third);

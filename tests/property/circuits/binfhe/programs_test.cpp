@@ -15,7 +15,6 @@
 #include "support/circuits.h"
 #include "support/test.h"
 #include "support/truth.h"
-#include "whorl/binfhe.h"
 #include "whorl/circuits/binfhe/large_precision.h"
 
 namespace whorl::binfhe {

@@ -18,7 +18,6 @@
 #include "support/circuits.h"
 #include "support/bgv_sets.h"
 #include "support/test.h"
-#include "whorl/bgv/server.h"
 
 namespace whorl::bgv {
 namespace {
@@ -118,8 +117,7 @@ class Circuit {
   }
   /// Some of both, of equal parts.
   Wire mixed(const Wire& a, const Wire& b) {
-    std::vector<std::uint32_t> some(count_);
-    for (auto& i : some) i = static_cast<std::uint32_t>(random_.below(2 * count_));
+    auto some = random_.numbers(count_, 2 * count_);
     return apply(a.clear.followed_by(b.clear).taken(some), [&](const Server& s, std::size_t k) {
       return s.take(s.concatenate(std::vector<Array>{a.arrays[k], b.arrays[k]}), some);
     });

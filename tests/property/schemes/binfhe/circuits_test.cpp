@@ -1,7 +1,6 @@
 // Random circuits of gates on bootstrapped bits against the same circuits on plain bits.
 #include "support/binfhe_sets.h"
 #include "support/test.h"
-#include "whorl/binfhe.h"
 
 namespace whorl::binfhe {
 namespace {

@@ -2,7 +2,6 @@
 // sums, parts and joins of them, against the weights of every error in every ciphertext.
 #include "support/binfhe_sets.h"
 #include "support/test.h"
-#include "whorl/binfhe.h"
 
 namespace whorl::binfhe {
 namespace {
@@ -94,9 +93,7 @@ TEST_F(BinfheSharedErrors, AreNeverUnderstated) {
     for (int step = 0; step < 25; ++step) {
       const Known x = wires[random_.below(wires.size())], y = wires[random_.below(wires.size())];
       const auto some = [&](const Known& of, std::size_t count) {
-        std::vector<std::uint32_t> index(count);
-        for (auto& i : index) i = static_cast<std::uint32_t>(random_.below(of.errors.size()));
-        return take(of, index);
+        return take(of, random_.numbers(count, of.errors.size()));
       };
       const auto weight = [&] { return static_cast<std::int32_t>(random_.below(5)) - 2; };
       const auto kind = random_.below(8);

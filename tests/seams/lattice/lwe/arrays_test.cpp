@@ -1,59 +1,46 @@
 // What LWE arrays must hold: moduli that are no powers of two, words of 64 bits, both dimensions,
 // several coefficients of one rotation.
-#include "lattice/lwe/evaluator.h"
-#include "lattice/lwe/keys.h"
-#include "lattice/lwe/rotation_method.h"
 #include "support/lwe_operations.h"
+#include "support/lwe_rig.h"
+#include "support/strained_device.h"
 #include "support/test.h"
 
 namespace whorl::lattice::lwe {
 namespace {
 
-std::shared_ptr<const run::Fleet> fleet_of(unsigned devices) {
-  std::vector<std::shared_ptr<const backend::Device>> all;
-  for (unsigned d = 0; d < devices; ++d) all.push_back(backend::make_device("cpu", {1, {}}));
-  return std::make_shared<const run::Fleet>(std::move(all), run::FleetOptions{});
-}
-
-template <class Word>
-std::vector<Word> words_of(const Evaluator& evaluator, const Array& array) {
-  std::vector<Word> out(array.count() * array.form().row());
-  evaluator.download(array, out.data());
-  return out;
-}
+using test::words_of;
+using Words = std::vector<std::uint64_t>;
 
 /// Sums, rounding, take and join against the definition, on one device and several.
 template <class Word>
 void check_arrays(std::uint64_t q, std::uint64_t to, unsigned devices) {
   SCOPED_TRACE("q = " + std::to_string(q) + " on " + std::to_string(devices));
   test::Random random;
-  const Evaluator evaluator(fleet_of(devices), nullptr, 1 << 10);
+  const Evaluator evaluator(test::StrainedFleet(devices).fleet, nullptr, 1 << 10);
   const std::size_t n = 1 + random.below(40), row = n + 1, count = 20 + random.below(2000);
   const Form form{q, static_cast<std::uint32_t>(n), Under::lwe, sizeof(Word)};
   const auto x = random.residues<Word>(count * row, q), y = random.residues<Word>(count * row, q),
              z = random.residues<Word>(row, q);
   const Array a = evaluator.upload(form, count, x.data()),
               b = evaluator.upload(form, count, y.data()), c = evaluator.upload(form, 1, z.data());
-  EXPECT_EQ(words_of<Word>(evaluator, a), x);
+  EXPECT_EQ(words_of(evaluator, a), Words(x.begin(), x.end()));
 
-  using Wide = __int128;
+  using Wide = test::Int128;
   const auto sum = [&](Wide v, Wide w, Wide u, std::uint64_t constant) {
-    std::vector<Word> out(count * row);
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      Wide s = v * x[i] + w * y[i] + u * z[i % row] + (i % row == n ? constant : 0);
-      s %= static_cast<Wide>(q);
-      out[i] = static_cast<Word>(s < 0 ? s + static_cast<Wide>(q) : s);
-    }
+    Words out(count * row);
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] =
+          test::reduce(v * x[i] + w * y[i] + u * z[i % row] + (i % row == n ? constant : 0), q);
     return out;
   };
   const Array* in[] = {&a, &b, &c};
   const std::int64_t weights[] = {3, -5, 1};
-  EXPECT_EQ(words_of<Word>(evaluator, linear(evaluator, weights, in, q - 1)), sum(3, -5, 1, q - 1));
+  EXPECT_EQ(words_of(evaluator, linear(evaluator, weights, in, q - 1)), sum(3, -5, 1, q - 1));
   const std::int64_t entries[] = {1, 0, 2, -7, 4, 0};
   const std::uint64_t constants[] = {5, 0};
   const auto both = matrix(evaluator, entries, constants, in);
-  EXPECT_EQ(words_of<Word>(evaluator, both.at(0)), sum(1, 0, 2, 5));
-  EXPECT_EQ(words_of<Word>(evaluator, both.at(1)), sum(-7, 4, 0, 0));
+  EXPECT_EQ(words_of(evaluator, both.at(0)), sum(1, 0, 2, 5));
+  EXPECT_EQ(words_of(evaluator, both.at(1)), sum(-7, 4, 0, 0));
 
   const Array rounded = modulus_switch(evaluator, a, to, 0);
   EXPECT_EQ(rounded.form().word_bytes, array_word_bytes(to));
@@ -61,26 +48,21 @@ void check_arrays(std::uint64_t q, std::uint64_t to, unsigned devices) {
     const auto wide = static_cast<unsigned __int128>(r) * to * 2 + q;
     return static_cast<std::uint64_t>(wide / (2 * static_cast<unsigned __int128>(q)) % to);
   };
-  const auto compare = [&](const auto& got) {
-    for (std::size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], scale(x[i])) << i;
-  };
-  if (array_word_bytes(to) == 4)
-    compare(words_of<std::uint32_t>(evaluator, rounded));
-  else
-    compare(words_of<std::uint64_t>(evaluator, rounded));
+  const Words got = words_of(evaluator, rounded);
+  for (std::size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], scale(x[i])) << i;
 
   std::vector<std::uint32_t> index(1 + random.below(2 * count));
-  std::vector<Word> picked;
+  Words picked;
   for (auto& i : index) {
     i = static_cast<std::uint32_t>(random.below(count));
     picked.insert(picked.end(), &x[i * row], &x[i * row] + row);
   }
   const Array some = evaluator.take(a, index);
-  EXPECT_EQ(words_of<Word>(evaluator, some), picked);
+  EXPECT_EQ(words_of(evaluator, some), picked);
   picked.insert(picked.end(), z.begin(), z.end());
   picked.insert(picked.end(), y.begin(), y.end());
   const Array parts[] = {some, c, b};
-  EXPECT_EQ(words_of<Word>(evaluator, evaluator.join(parts)), picked);
+  EXPECT_EQ(words_of(evaluator, evaluator.join(parts)), picked);
 }
 
 TEST(LweArrays, AnyModulusEitherWord) {
@@ -96,27 +78,13 @@ TEST(LweArrays, AnyModulusEitherWord) {
 /// A rotation of one input from which several functions are read.
 template <class Word>
 void check_coefficients(unsigned bits) {
-  test::Random random;
-  const std::uint32_t N = 256, n = 20;
-  const std::uint64_t Q = math::ntt_primes(bits, N, 1)[0];
-  std::vector<std::int32_t> lwe(n), ring(N);
-  for (auto& s : lwe) s = static_cast<std::int32_t>(random.between(-1, 1));
-  for (auto& s : ring) s = static_cast<std::int32_t>(random.between(-1, 1));
-  KeyMaterial keys;
-  const std::vector<ring::Gadget> gadgets(n, ring::Gadget(Q, 7, (bits + 6) / 7));
-  keys.rotation =
-      RotationMethod().shape(N, Q, SecretKind::ternary, gadgets, backend::Arithmetic::ntt);
-  keys.rotation_b = RotationMethod::generate<Word>(
-      keys.rotation, lwe, ring, math::GaussianSampler(3.19), keys.rotation_seed, 1, {});
-  const ring::Gadget switching(1 << 14, 7, 2);
-  keys.key_switch = {N, n, 1 << 14, switching, false};
-  keys.switch_b = switch_key_bodies(ring, lwe, 1 << 14, switching, false,
-                                    math::GaussianSampler(0.5), keys.switch_seed, 1, {});
-  const auto on_host = std::make_shared<const Keys>(std::make_shared<run::KeyBudget>(), keys);
-  const Evaluator evaluator(fleet_of(2), on_host, 1 << 14);
+  test::LweRig<Word> rig(bits);
+  constexpr std::uint32_t N = rig.N, n = rig.n;
+  const std::uint64_t Q = rig.Q;
+  const Evaluator evaluator(test::StrainedFleet(2).fleet, rig.on_host(), 1 << 14);
 
   const std::size_t count = 9;
-  const auto rows = random.residues<std::uint32_t>(count * (n + 1), 2 * N);
+  const auto rows = rig.random.template residues<std::uint32_t>(count * (n + 1), 2 * N);
   const Array exponents = evaluator.upload({2 * N, n, Under::lwe, 4}, count, rows.data());
   const std::uint64_t unit = Q / 64;
   // A table for each ciphertext: f(j) = unit·((j / 16 + t) mod 16).
@@ -132,14 +100,15 @@ void check_coefficients(unsigned bits) {
     ASSERT_EQ(found[k].form().word_bytes, ring_word_bytes(Q));
     const Array switched = modulus_switch(evaluator, found[k], 1 << 14, 0);
     EXPECT_EQ(switched.form().word_bytes, array_word_bytes(1 << 14));
-    const auto words = words_of<Word>(evaluator, found[k]);
+    const auto words = words_of(evaluator, found[k]);
     for (std::size_t i = 0; i < count; ++i) {
-      const std::span<const Word> row(&words[i * (N + 1)], N + 1);
-      const std::uint64_t phase = (row[N] + Q - lwe_mask<Word>(row.first(N), ring, Q)) % Q;
+      const std::span<const std::uint64_t> row(&words[i * (N + 1)], N + 1);
+      const std::uint64_t phase =
+          (row[N] + Q - lwe_mask<std::uint64_t>(row.first(N), rig.ring_secret, Q)) % Q;
       // t·X^(<a,s> - b): coefficient k of it.
       const std::span<const std::uint32_t> in(&rows[i * (n + 1)], n + 1);
       const std::uint64_t turn =
-          (lwe_mask<std::uint32_t>(in.first(n), lwe, 2 * N) + 2 * N - in[n]) % (2 * N);
+          (lwe_mask<std::uint32_t>(in.first(n), rig.lwe_secret, 2 * N) + 2 * N - in[n]) % (2 * N);
       const std::uint64_t from = (offsets[k] + 2 * N - turn) % (2 * N);
       const std::uint64_t v = value(index[i], static_cast<std::uint32_t>(from % N));
       const std::uint64_t want = from < N ? v : (Q - v) % Q;

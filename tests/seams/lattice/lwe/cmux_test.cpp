@@ -111,8 +111,7 @@ void check_tree(unsigned bits, unsigned log_base, unsigned digits, std::size_t d
   test::Random random;
   const std::uint64_t Q = math::ntt_primes(bits, N, 1)[0], unit = Q / 64;
   const math::GaussianSampler error(3.19);
-  std::vector<std::int32_t> secret(N);
-  for (auto& s : secret) s = static_cast<std::int32_t>(random.between(-1, 1));
+  auto secret = random.integers(N, -1, 1);
   const RlweEncryptor<Word> encryptor(secret, static_cast<Word>(Q), error);
   const Evaluator e(test::StrainedFleet(devices).fleet, nullptr, 8 * N * sizeof(Word));
   const Form pairs{Q, 2 * N - 1, Under::ring, sizeof(Word)};

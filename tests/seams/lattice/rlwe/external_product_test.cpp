@@ -26,7 +26,7 @@ class ExternalProduct : public ::testing::Test {
       const std::vector<std::int32_t> narrow(message.begin(), message.end());
       const RnsSecret<Word> source(rig_.plan, narrow, Rig::sigma);
       SwitchKeyData data{1, 1, {}, {}, rig_.plan->key_layout()};
-      for (auto& byte : data.seed) byte = static_cast<std::uint8_t>(rig_.random.below(256));
+      data.seed = rig_.random.template bytes<32>();
       data.b = rig_.secret.switch_key_bodies(data.layout, 1, {}, data.seed, 1, {}, &source);
       return e.prepare(data, test::any_keys());
     };
@@ -53,8 +53,7 @@ class ExternalProduct : public ::testing::Test {
   Rig rig_ = Rig::even(4, 2, 2);
 };
 
-using Words = ::testing::Types<std::uint32_t, std::uint64_t>;
-TYPED_TEST_SUITE(ExternalProduct, Words);
+TYPED_TEST_SUITE(ExternalProduct, test::BothWords);
 
 TYPED_TEST(ExternalProduct, ATreeChoosesAmongArrays) {
   auto& rig = this->rig_;

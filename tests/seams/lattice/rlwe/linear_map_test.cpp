@@ -1,7 +1,8 @@
 // A device that takes the baby steps of a linear map at once says how many, and evaluators give it
 // as many, or as many keys as there is room for. So it is with giant steps. A device may also make
 // a few sums without keeping the images: then evaluators give it all products of the baby steps.
-// Results have the same bits as one by one.
+// Or it fuses weighted inner products (double hoisting: Bossuat, Mouchet, Troncoso-Pastoriza,
+// Hubaux, EUROCRYPT 2021, §4). Results have the same bits as one by one.
 #include "support/rlwe_rig.h"
 #include "support/test.h"
 
@@ -10,9 +11,13 @@ namespace {
 
 constexpr std::size_t at_once = 4;
 /// Terms of each call.
+struct Terms {
+  std::vector<std::size_t> babies, giants, products, weighted;
+  bool operator==(const Terms&) const = default;
+};
 struct Seen {
-  std::vector<std::size_t> babies, giants, products;
-  bool operator==(const Seen&) const = default;
+  backend::RnsFusions fusions;
+  Terms terms = {};
 };
 
 template <class Word>
@@ -23,16 +28,14 @@ class CountingRns final : public backend::RelayRns<Word> {
   using typename Base::Tables;
   CountingRns(const backend::Queue& queue, const backend::Queue& behind, std::shared_ptr<Seen> seen)
       : Base(queue, behind), seen_(std::move(seen)) {}
-  backend::RnsFusions fusions() const override {
-    return {.inner_products = at_once, .turned_sums = at_once};
-  }
+  backend::RnsFusions fusions() const override { return seen_->fusions; }
 
  protected:
   void run_inner_products(std::span<const backend::TurnedKey<Word>> terms, const Tables& tables,
                           const backend::InnerProduct& product, std::size_t batch,
                           const Word* digits, std::size_t parts,
                           const backend::CheckedScaling<Word>* added, Word* out) const override {
-    seen_->babies.push_back(terms.size());
+    seen_->terms.babies.push_back(terms.size());
     Base::run_inner_products(terms, tables, product, batch, digits, parts, added, out);
   }
   void run_sum_of_inner_products(std::span<const backend::TurnedKey<Word>> terms,
@@ -40,7 +43,7 @@ class CountingRns final : public backend::RelayRns<Word> {
                                  std::size_t batch, std::size_t of, std::size_t first,
                                  const Word* digits, const Word* added, bool onto,
                                  Word* out) const override {
-    seen_->giants.push_back(terms.size());
+    seen_->terms.giants.push_back(terms.size());
     Base::run_sum_of_inner_products(terms, tables, product, batch, of, first, digits, added, onto,
                                     out);
   }
@@ -49,8 +52,15 @@ class CountingRns final : public backend::RelayRns<Word> {
                            const backend::SumLayout& sums, std::size_t batch, const Word* digits,
                            const backend::CheckedScaling<Word>& added, bool onto,
                            Word* out) const override {
-    seen_->products.push_back(terms.size());
+    seen_->terms.products.push_back(terms.size());
     Base::run_turned_products(terms, tables, product, sums, batch, digits, added, onto, out);
+  }
+  using typename Base::WeightedTerm;
+  void run_weighted(std::span<const WeightedTerm> terms, const Tables& tables,
+                    const backend::InnerProduct& product, std::size_t batch, const Word* digits,
+                    bool onto, Word* out) const override {
+    seen_->terms.weighted.push_back(terms.size());
+    Base::run_weighted(terms, tables, product, batch, digits, onto, out);
   }
 
  private:
@@ -61,9 +71,22 @@ template <class Word>
 using CountingQueue =
     backend::RelayWith<backend::RnsOps<Word>, CountingRns<Word>, std::shared_ptr<Seen>>;
 
+template <class Word>
+std::shared_ptr<const run::Fleet> counting_fleet(std::size_t devices,
+                                                 const std::shared_ptr<Seen>& seen) {
+  using Device = backend::RelayDevice<CountingQueue<Word>, std::shared_ptr<Seen>>;
+  std::vector<std::shared_ptr<const backend::Device>> all;
+  for (std::size_t i = 0; i < devices; ++i)
+    all.push_back(std::make_shared<Device>(
+        "counting:" + std::to_string(i),
+        test::strained_device("behind:" + std::to_string(i), std::make_shared<test::Strain>()),
+        seen));
+  return std::make_shared<const run::Fleet>(std::move(all), run::FleetOptions{});
+}
+
 /// What the device should see where any number of keys, three of them, or one has room.
 struct Calls {
-  Seen with_all, with_three, with_one;
+  Terms with_all, with_three, with_one;
 };
 
 /// A map with a plaintext for each pair of a baby and a giant step that is not left out.
@@ -96,26 +119,21 @@ void compare_maps(const std::vector<std::uint32_t>& giants, const Calls& calls) 
     return e->download(e->linear_map(e->upload(x, shape), map, keys, basis, 1));
   };
   const WordArray due = mapped(test::StrainedFleet(1).fleet, run::KeyBudget::unlimited);
-  const std::pair<std::size_t, const Seen&> cases[] = {{run::KeyBudget::unlimited, calls.with_all},
-                                                       {3 * key_bytes, calls.with_three},
-                                                       {key_bytes, calls.with_one}};
+  const std::pair<std::size_t, const Terms&> cases[] = {{run::KeyBudget::unlimited, calls.with_all},
+                                                        {3 * key_bytes, calls.with_three},
+                                                        {key_bytes, calls.with_one}};
   for (const auto& [budget, expected] : cases) {
-    const auto seen = std::make_shared<Seen>();
-    const auto device =
-        std::make_shared<backend::RelayDevice<CountingQueue<Word>, std::shared_ptr<Seen>>>(
-            "counting", test::strained_device("behind", std::make_shared<test::Strain>()), seen);
-    const auto fleet = std::make_shared<const run::Fleet>(
-        std::vector<std::shared_ptr<const backend::Device>>{device}, run::FleetOptions{});
-    const WordArray got = mapped(fleet, budget);
+    const auto seen =
+        std::make_shared<Seen>(Seen{{.inner_products = at_once, .turned_sums = at_once}});
+    const WordArray got = mapped(counting_fleet<Word>(1, seen), budget);
     EXPECT_TRUE(std::ranges::equal(got.template as<Word>(), due.template as<Word>()));
-    EXPECT_TRUE(*seen == expected) << "keys may take " << budget << " bytes";
+    EXPECT_TRUE(seen->terms == expected) << "keys may take " << budget << " bytes";
   }
 }
 
 template <class Word>
 class LinearMaps : public ::testing::Test {};
-using Words = ::testing::Types<std::uint32_t, std::uint64_t>;
-TYPED_TEST_SUITE(LinearMaps, Words);
+TYPED_TEST_SUITE(LinearMaps, test::BothWords);
 
 TYPED_TEST(LinearMaps, StepsAtOnceGiveTheSameBits) {
   // Two stay where they are, one has no plaintext: ten have keys, as it happens one of them twice.
@@ -133,6 +151,50 @@ TYPED_TEST(LinearMaps, FewSumsWithoutImagesGiveTheSameBits) {
   compare_maps<TypeParam>(giants, {.with_all = {{}, {3}, {18}},
                                    .with_three = {{}, {3}, {8, 8, 2}},
                                    .with_one = {{}, {1, 1, 1}, {4, 2, 2, 4, 2, 2, 2}}});
+}
+
+TYPED_TEST(LinearMaps, WeightedSumsAtOnceGiveTheSameBits) {
+  using Word = TypeParam;
+  auto rig = test::RlweRig<Word>::even(5, 3, 2);
+  std::vector<SwitchKeyData> keys;
+  for (const std::uint32_t g : {5u, 25u, 125u, 3u, 511u, 77u, 9u}) keys.push_back(rig.key(g, 1));
+  for (const std::size_t devices : {1u, 2u})
+    for (const unsigned limbs : {5u, 3u})
+      for (const std::size_t terms : {1u, 2u, 3u, 7u}) {
+        SCOPED_TRACE(std::to_string(devices) + " devices, " + std::to_string(limbs) + " limbs, " +
+                     std::to_string(terms) + " terms");
+        const ring::Basis basis = rig.plan->level(limbs);
+        const Shape shape{2, basis, 3};
+        const WordArray x = rig.residues(shape);
+        std::vector<std::vector<std::int64_t>> plains;  // of every ciphertext, or one for all
+        for (std::size_t i = 0; i <= terms; ++i) plains.push_back(rig.integers(i % 2 ? 3 : 1, 99));
+        /// Over special primes too, so that it is hoisted twice, and without them.
+        const auto sums = [&](const std::shared_ptr<const run::Fleet>& fleet) {
+          const auto e = rig.evaluator(fleet);
+          const Keys held(e, keys, test::any_keys());
+          const Array a = e->upload(x, shape);
+          std::vector<WordArray> out;
+          for (const ring::Basis& over : {basis | e->special(), basis}) {
+            std::vector<Evaluator::Term> all = {{1, e->lift(plains[terms], over)}};
+            for (std::size_t i = 0; i < terms; ++i)
+              all.push_back({keys[i].g, e->lift(plains[i], over)});
+            out.push_back(e->download(e->weighted_sum(a, all, held, 1)));
+          }
+          return out;
+        };
+        const auto seen = std::make_shared<Seen>(Seen{{.weighted_products = at_once}});
+        const auto due = sums(test::StrainedFleet(devices).fleet);
+        const auto got = sums(counting_fleet<Word>(devices, seen));
+        for (std::size_t k = 0; k < 2; ++k)
+          EXPECT_TRUE(std::ranges::equal(got[k].template as<Word>(), due[k].template as<Word>()))
+              << (k == 0 ? "hoisted twice" : "hoisted once");
+        // Only those that are hoisted twice reach the entry: full calls, and what is left.
+        std::vector<std::size_t> calls;
+        for (std::size_t piece = 0; piece < devices; ++piece)
+          for (std::size_t left = terms; left > 0; left -= calls.back())
+            calls.push_back(std::min(left, at_once));
+        EXPECT_EQ(seen->terms.weighted, calls);
+      }
 }
 
 }  // namespace

@@ -8,8 +8,7 @@ namespace {
 
 template <class Word>
 class OwnKeys : public ::testing::Test {};
-using Words = ::testing::Types<std::uint32_t, std::uint64_t>;
-TYPED_TEST_SUITE(OwnKeys, Words);
+TYPED_TEST_SUITE(OwnKeys, test::BothWords);
 
 /// On two devices and on four, of five ciphertexts: shares differ.
 template <class Word>

@@ -1,15 +1,6 @@
 // Every refusal of the device: shapes, devices, parameters.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-
-#include "backend/contract/relay.h"
-#include "math/primes.h"
-#include "support/message.h"
 #include "support/rotation_shapes.h"
-#include "support/targets.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::backend {
 namespace {
@@ -359,40 +350,38 @@ TEST_P(BackendErrors, RotationKeys) {
     EXPECT_THROW(device->rotation<U64>().prepare(shape(q32, 1, arithmetic), zeros<U64>()),
                  ParameterError);
     EXPECT_THROW(rotations().prepare(shape(wide, 1, arithmetic), zeros<U32>()), ParameterError);
-    RotationShape bad = shape(q32, 1, arithmetic);
-    bad.gadgets.pop_back();
-    EXPECT_THROW(rotations().prepare(bad, zeros<U32>()), ShapeError);
-    bad = shape(q32, 1, arithmetic);
-    bad.N = 300;
-    EXPECT_THROW(rotations().prepare(bad, zeros<U32>()), ParameterError);
     for (const unsigned keys : {0u, 3u})
       EXPECT_THROW(rotations().prepare(shape(q32, keys, arithmetic), zeros<U32>()), ParameterError)
           << keys;
-    bad = shape(q32, 1, arithmetic);
-    bad.gadgets[1] = ring::Gadget(12289, 7, 2);
-    EXPECT_THROW(rotations().prepare(bad, zeros<U32>()), ParameterError);
-    const auto refused = [&](const RotationShape& of, const char* due) {
-      expect_error<ParameterError>([&] { rotations().prepare(of, zeros<U32>()); }, due);
+    const auto changed = [&](unsigned keys, const auto& change) {
+      RotationShape bad = shape(q32, keys, arithmetic);
+      change(bad);
+      return [this, bad] { rotations().prepare(bad, zeros<U32>()); };
     };
-    bad = shape(q32, 1, arithmetic);
-    bad.N = 16384;
-    refused(bad, "N = 16384 is above 8192");
-    bad = shape(q32, 1, arithmetic);
-    bad.n = 0;
-    bad.gadgets.clear();
-    refused(bad, "n is 0; it must be at least 1");
-    bad = shape(134215681, 1, arithmetic);
-    bad.gadgets[1] = ring::Gadget(134215681, 1, 17);
-    refused(bad, "a gadget has 17 digits; it may have at most 16");
-    bad = shape(q32, 2, arithmetic);
-    bad.kind = RotationKind::block;
-    bad.group = 3;
-    refused(bad, "n = 2 is not a multiple of 3, the length of blocks");
+    const auto refused = [&](const char* due, const auto& change) {
+      expect_error<ParameterError>(changed(1, change), due);
+    };
+    EXPECT_THROW(changed(1, [](RotationShape& s) { s.gadgets.pop_back(); })(), ShapeError);
+    EXPECT_THROW(changed(1, [](RotationShape& s) { s.N = 300; })(), ParameterError);
+    EXPECT_THROW(changed(1, [](RotationShape& s) { s.gadgets[1] = ring::Gadget(12289, 7, 2); })(),
+                 ParameterError);
+    refused("N = 16384 is above 8192", [](RotationShape& s) { s.N = 16384; });
+    refused("n is 0; it must be at least 1", [](RotationShape& s) {
+      s.n = 0;
+      s.gadgets.clear();
+    });
+    refused("a gadget has 17 digits; it may have at most 16", [&](RotationShape& s) {
+      s = shape(134215681, 1, arithmetic);
+      s.gadgets[1] = ring::Gadget(134215681, 1, 17);
+    });
+    refused("n = 2 is not a multiple of 3, the length of blocks", [&](RotationShape& s) {
+      s = shape(q32, 2, arithmetic);
+      s.kind = RotationKind::block;
+      s.group = 3;
+    });
     // Rows that do not fit each other, the steps or the kernels.
     const auto inconsistent = [&](const auto& change) {
-      RotationShape changed = shape(q32, 2, arithmetic);
-      change(changed);
-      EXPECT_THROW(rotations().prepare(changed, zeros<U32>()), ShapeError);
+      EXPECT_THROW(changed(2, change)(), ShapeError);
     };
     inconsistent([](RotationShape& s) { s.first_row.pop_back(); });
     inconsistent([](RotationShape& s) { s.first_row = {0, 16, 8}; });
@@ -408,10 +397,12 @@ TEST_P(BackendErrors, RotationKeys) {
       s.row_count = 12;
     });
     const auto of_kind = [&](RotationKind kind, const char* due, const auto& change) {
-      RotationShape changed = shape(q32, 2, arithmetic);
-      changed.kind = kind;
-      change(changed);
-      expect_error<ShapeError>([&] { rotations().prepare(changed, zeros<U32>()); }, due);
+      expect_error<ShapeError>(changed(2,
+                                       [&](RotationShape& s) {
+                                         s.kind = kind;
+                                         change(s);
+                                       }),
+                               due);
     };
     for (const auto kind :
          {RotationKind::ginx, RotationKind::unrolled, RotationKind::ap, RotationKind::automorphism,

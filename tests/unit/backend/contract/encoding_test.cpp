@@ -1,18 +1,7 @@
 // From complex values to residues, on every device: interpolation and rounding.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <bit>
-#include <cmath>
-#include <complex>
-#include <limits>
-#include <numbers>
-#include <vector>
-
 #include "ring/host/kernels.h"
-#include "support/random.h"
 #include "support/rns.h"
-#include "support/targets.h"
+#include "support/test.h"
 
 namespace whorl::backend {
 namespace {

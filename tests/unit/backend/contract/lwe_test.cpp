@@ -1,12 +1,5 @@
 // Modulus switching, extraction, key switching and linear combinations of LWE ciphertexts.
-#include <gtest/gtest.h>
-
-#include <bit>
-#include <cmath>
-
-#include "support/random.h"
-#include "support/schoolbook.h"
-#include "support/targets.h"
+#include "support/test.h"
 
 namespace whorl::backend {
 namespace {
@@ -143,8 +136,7 @@ TEST_P(BackendModulusSwitch, CentringTakesTheMeanOfTheKeyOutOfTheError) {
   const std::uint64_t from = 1ULL << 25, to = 2048;
   const auto device = tested(2);
   // Uniform: the edges among random.residues() round almost without error.
-  std::vector<std::uint32_t> in(rows * (n + 1));
-  for (auto& x : in) x = static_cast<std::uint32_t>(random.below(from));
+  auto in = random.numbers(rows * (n + 1), from);
   const auto x = put(*device, in);
   auto y = device->allocate<std::uint32_t>(in.size());
   for (const auto& [centre, values] : {std::pair{0u, 2u}, {2u, 2u}, {4u, 4u}, {5u, 5u}}) {

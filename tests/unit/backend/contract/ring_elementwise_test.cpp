@@ -1,8 +1,4 @@
-#include <gtest/gtest.h>
-
-#include "support/random.h"
-#include "support/schoolbook.h"
-#include "support/targets.h"
+#include "support/test.h"
 
 namespace whorl::backend {
 namespace {

@@ -1,15 +1,5 @@
 // NTT and FFT of every device, on every SIMD target, against their definitions.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <bit>
-#include <cmath>
-#include <complex>
-
-#include "math/primes.h"
-#include "support/random.h"
-#include "support/schoolbook.h"
-#include "support/targets.h"
+#include "support/test.h"
 
 namespace whorl::backend {
 namespace {
@@ -263,8 +253,7 @@ void check_take(const Executor& on, test::Random& random) {
     std::vector<Word> in(rows * batch * N), expected(rows * out_batch * N);
     for (auto* values : {&in, &expected})
       for (Word& x : *values) x = static_cast<Word>(random.word());
-    std::vector<std::uint32_t> index(taken);
-    for (auto& i : index) i = static_cast<std::uint32_t>(random.below(batch));
+    auto index = random.numbers(taken, batch);
     const auto device = on.queue(2);
     const auto x = put(*device, in);
     auto y = put(*device, expected);

@@ -1,16 +1,7 @@
 // Factors that are stored by their period give the bits of the same factors with all their values,
 // in every entry that takes them, on every device and by relay.
-#include <gtest/gtest.h>
-
-#include <bit>
-#include <memory>
-#include <string>
-#include <vector>
-
-#include "support/random.h"
 #include "support/rns.h"
-#include "support/targets.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::backend {
 namespace {
@@ -20,8 +11,7 @@ using test::put;
 
 template <class Word>
 class BackendRnsPeriodic : public ::testing::Test {};
-using BothWords = ::testing::Types<std::uint32_t, std::uint64_t>;
-TYPED_TEST_SUITE(BackendRnsPeriodic, BothWords);
+TYPED_TEST_SUITE(BackendRnsPeriodic, test::BothWords);
 
 /// Some factors over one basis, each as it is stored and with all its values.
 template <class Word>

@@ -1,17 +1,13 @@
 // RNS operations on several threads: work is split otherwise, results are the same bits.
-#include <gtest/gtest.h>
-
 #include "support/rns.h"
-#include "support/targets.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::backend {
 namespace {
 
 template <class Word>
 class BackendRnsThreads : public ::testing::Test {};
-using Words = ::testing::Types<std::uint32_t, std::uint64_t>;
-TYPED_TEST_SUITE(BackendRnsThreads, Words);
+TYPED_TEST_SUITE(BackendRnsThreads, test::BothWords);
 
 template <class Word>
 struct Case {

@@ -1,14 +1,8 @@
 // The order of steps that a GPU writes for each ciphertext, on the host: the CPU's for
 // automorphisms, and the digits of exponents for AP. No test here needs a GPU.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <vector>
-
 #include "backend/cpu/rotation_steps.h"
 #include "backend/cuda/dispatch/rotation/walk_rules.h"
-#include "math/primes.h"
-#include "support/random.h"
+#include "support/test.h"
 
 namespace whorl::backend {
 namespace {

@@ -1,12 +1,9 @@
 // The accelerator as a device: it takes what a core runs, and leaves the rest to the CPU.
 #include "backend/rtl/rtl_device.h"
 
-#include <cstdlib>
-
 #include "backend/rtl/cores.h"
-#include "support/message.h"
 #include "support/rtl_scene.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::backend::rtl {
 namespace {

@@ -1,9 +1,8 @@
 // The driver: what it refuses, and that no run's results are another's.
 #include "backend/rtl/driver.h"
 
-#include "support/message.h"
 #include "support/rtl_scene.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::backend::rtl {
 namespace {

@@ -1,11 +1,9 @@
 // Images of keys and records: what is packed comes back, and lies where rtl/README.md says.
 #include "backend/rtl/images.h"
 
-#include <cstring>
-
 #include "ring/host/kernels.h"
 #include "support/rtl_scene.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::backend::rtl {
 namespace {

@@ -2,13 +2,9 @@
 // The library is support/fake_core.cpp, in which a fault can be set.
 #include "backend/rtl/library_core.h"
 
-#include <cstdlib>
-#include <thread>
-
 #include "backend/rtl/cores.h"
-#include "support/message.h"
 #include "support/rtl_scene.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::backend::rtl {
 namespace {

@@ -8,18 +8,12 @@ namespace {
 
 using test::RtlScene;
 
-std::vector<std::uint32_t> indices(test::Random& random, std::size_t count, std::uint64_t luts) {
-  std::vector<std::uint32_t> out(count);
-  for (auto& x : out) x = static_cast<std::uint32_t>(random.below(luts));
-  return out;
-}
-
 /// All modes.
 void compare(RtlScene& scene, std::uint32_t count) {
   const std::uint32_t N = scene.core.N(), luts = 3;
   const auto driver = scene.driver();
   const auto tables = scene.random.residues<std::uint64_t>(std::size_t{luts} * N, prime);
-  const auto index = indices(scene.random, count, luts);
+  const auto index = scene.random.numbers(count, luts);
   const auto constant = scene.random.below(prime);
   const auto offset = static_cast<std::uint32_t>(scene.random.below(2 * N));
 

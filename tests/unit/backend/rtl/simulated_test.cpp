@@ -54,8 +54,7 @@ TEST(RtlSimulated, CountsTheCyclesOfTheModel) {
     const auto rows = random.residues<std::uint32_t>(std::size_t{count} * ((rotates ? n : N) + 1),
                                                      exponents ? 2ull * N : lwe_modulus);
     const auto tables = random.residues<std::uint64_t>(std::size_t{luts} * N, prime);
-    std::vector<std::uint32_t> index(count);
-    for (auto& x : index) x = static_cast<std::uint32_t>(random.below(luts));
+    auto index = random.numbers(count, luts);
     const Job job{.mode = mode,
                   .count = count,
                   .rows = rows,

@@ -1,19 +1,9 @@
 // What a dry run says before there is a key is what a server says of ciphertexts.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <functional>
-#include <map>
-#include <string>
-#include <typeinfo>
-#include <vector>
-
 #include "support/bgv_sets.h"
 #include "support/counting_rns.h"
-#include "support/targets.h"
+#include "support/test.h"
 #include "whorl/bgv.h"
 #include "whorl/circuits/bgv/slots.h"
-#include "whorl/error.h"
 
 namespace whorl::bgv {
 namespace {
@@ -257,13 +247,8 @@ TEST(BgvDryRun, RefusesWhatAServerRefuses) {
   const Server server(client.evaluation_keys(KeyRequest{}), {.device = test::tested_device});
   const DryRun dry(toy());
   for (const auto& [what, circuit] : refused) {
-    const auto said = [&](const Server& s, const Array& x) -> std::string {
-      try {
-        static_cast<void>(circuit(s, x));
-      } catch (const Error& error) {
-        return std::string(typeid(error).name()) + ": " + error.what();
-      }
-      return "nothing";
+    const auto said = [&](const Server& s, const Array& x) {
+      return test::refusal_of([&] { static_cast<void>(circuit(s, x)); });
     };
     const std::string real =
         said(server, server.upload(client.encrypt(random_values(24), Packing::slots, 8)));

@@ -1,12 +1,9 @@
 // Products with matrices, sums and dot products under encryption, against the same in the clear.
 #include "whorl/circuits/bgv/slots.h"
 
-#include <gtest/gtest.h>
-
 #include "support/bgv_scene.h"
-#include "support/message.h"
-#include "support/strained_device.h"
-#include "whorl/error.h"
+#include "support/named_devices.h"
+#include "support/test.h"
 
 namespace whorl::bgv {
 namespace {
@@ -167,13 +164,8 @@ TEST(CircuitsBgvSlots, DiagonalsOutliveTheirDevice) {
   for (const std::size_t period : {512u, 16u}) {
     SCOPED_TRACE(period);
     const auto weak = std::make_shared<test::Strain>(), firm = std::make_shared<test::Strain>();
-    backend::register_devices({"weak and firm", "weak and firm",
-                               [&](const std::string&, const backend::DeviceOptions&) {
-                                 return std::vector{test::strained_device("weak", weak),
-                                                    test::strained_device("firm", firm)};
-                               },
-                               [] { return std::vector<DeviceInfo>(); }});
-    Slots s(request, "weak and firm");
+    test::name_devices({test::strained_device("weak", weak), test::strained_device("firm", firm)});
+    Slots s(request, test::named_devices);
     Values d = s.values(8 * 1024);
     for (std::size_t i = 0; i < d.size(); ++i) d[i] = d[i / 512 * 512 + i % period];
     const SlotMap map = encode_diagonals(s.server, d, 8, 1);

@@ -1,18 +1,9 @@
 // What a dry run says before there is a key is what a server says of ciphertexts.
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <functional>
-#include <map>
-#include <string>
-#include <vector>
-
 #include "lattice/lwe/noise.h"
 #include "schemes/binfhe/account.h"
 #include "support/counting_lwe.h"
 #include "support/large_sets.h"
-#include "whorl/circuits/binfhe/large_precision.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::binfhe {
 namespace {

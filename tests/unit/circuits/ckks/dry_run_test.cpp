@@ -1,26 +1,13 @@
 // What a dry run says before there is a key is what a server says of ciphertexts.
-#include <gtest/gtest.h>
-
-#include <complex>
-#include <functional>
-#include <map>
-#include <set>
-#include <span>
-#include <string>
-#include <typeinfo>
-#include <utility>
-#include <vector>
-
 #include "support/ckks_sets.h"
 #include "support/counting_rns.h"
-#include "support/targets.h"
+#include "support/test.h"
 #include "whorl/circuits/ckks/bootstrap.h"
 #include "whorl/circuits/ckks/functions.h"
 #include "whorl/circuits/ckks/linear_maps.h"
 #include "whorl/circuits/ckks/matrices.h"
 #include "whorl/circuits/ckks/polynomials.h"
 #include "whorl/ckks.h"
-#include "whorl/error.h"
 
 namespace whorl::ckks {
 namespace {
@@ -256,13 +243,8 @@ TEST(DryRun, RefusesWhatAServerRefuses) {
                       {.device = test::tested_device, .threads = 1});
   const DryRun dry(p);
   for (const auto& [what, circuit] : refused()) {
-    const auto said = [&](const Server& s, const Array& x) -> std::string {
-      try {
-        static_cast<void>(circuit(s, x));
-      } catch (const Error& error) {
-        return std::string(typeid(error).name()) + ": " + error.what();
-      }
-      return "nothing";
+    const auto said = [&](const Server& s, const Array& x) {
+      return test::refusal_of([&] { static_cast<void>(circuit(s, x)); });
     };
     const std::string real = said(server, encrypted(client, server));
     EXPECT_NE(real, "nothing") << what;

@@ -1,18 +1,8 @@
 #include "whorl/circuits/ckks/functions.h"
 
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <functional>
-#include <vector>
-
 #include "schemes/ckks/server_state.h"
 #include "support/ckks_party.h"
-#include "support/ckks_sets.h"
-#include "support/message.h"
-#include "support/targets.h"
-#include "whorl/ckks/client.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::ckks {
 namespace {
@@ -68,7 +58,7 @@ struct Party : test::CkksParty {
     const std::vector<double> got = decrypt(y);
     ASSERT_EQ(got.size(), want.size());
     for (std::size_t i = 0; i < want.size(); ++i)
-      EXPECT_NEAR(got[i], want[i], error + 8 * std::exp2(y.info().error)) << i;
+      EXPECT_NEAR(got[i], want[i], error + test::largest_error(y)) << i;
     EXPECT_LT(std::exp2(y.info().error), 1e-4);
   }
 };
@@ -77,12 +67,6 @@ std::vector<double> each(const std::vector<double>& x, const std::function<doubl
   std::vector<double> out;
   for (const double value : x) out.push_back(f(value));
   return out;
-}
-
-double worst(const std::vector<double>& got, const std::vector<double>& want) {
-  double most = 0;
-  for (std::size_t i = 0; i < want.size(); ++i) most = std::max(most, std::abs(got[i] - want[i]));
-  return most;
 }
 
 TEST(CkksFunctions, SignsAndWhatIsMadeOfThem) {
@@ -228,8 +212,8 @@ TEST(CkksFunctions, InversesOfIntervalsOfAnyWidth) {
     EXPECT_EQ(y.info().level, 1u);
     party.expect(y, each(x, [](double v) { return 1 / v; }), error);
     // The error that is stated is that of the ciphertext alone, and not far from it.
-    const double noise = worst(party.decrypt(y), each(x, stages));
-    EXPECT_LT(noise, 8 * std::exp2(y.info().error));
+    const double noise = test::worst(party.decrypt(y), each(x, stages));
+    EXPECT_LT(noise, test::largest_error(y));
     EXPECT_GT(noise, std::exp2(y.info().error - 8));
     EXPECT_THROW(static_cast<void>(inverse(party.server, party.server.lower(a, 2), stages)),
                  NoiseError);

@@ -1,17 +1,12 @@
 // Long calls on a device that never asks whether to stop, as a GPU: the host asks between their
 // parts.
-#include <gtest/gtest.h>
-
-#include <functional>
-#include <random>
-
 #include "support/ckks_sets.h"
 #include "support/named_devices.h"
+#include "support/test.h"
 #include "whorl/circuits/ckks/bootstrap.h"
 #include "whorl/circuits/ckks/linear_maps.h"
 #include "whorl/circuits/ckks/matrices.h"
 #include "whorl/ckks.h"
-#include "whorl/error.h"
 
 namespace whorl::ckks {
 namespace {

@@ -1,24 +1,11 @@
 // Vectors of every length: the slots behind the values hold copies of the first ones
 // (Rest::copies), after every operation, so that all slots are where the account says that values
 // are.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <complex>
-#include <functional>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "support/ckks_party.h"
-#include "support/ckks_sets.h"
-#include "support/targets.h"
+#include "support/test.h"
 #include "whorl/circuits/ckks/bootstrap.h"
 #include "whorl/circuits/ckks/functions.h"
 #include "whorl/circuits/ckks/linear_maps.h"
-#include "whorl/ckks/client.h"
-#include "whorl/error.h"
 
 namespace whorl::ckks {
 namespace {

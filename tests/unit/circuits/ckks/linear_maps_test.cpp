@@ -1,20 +1,8 @@
 #include "whorl/circuits/ckks/linear_maps.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <bit>
-#include <cmath>
-#include <complex>
-#include <random>
-#include <string>
-#include <vector>
-
-#include "support/ckks_sets.h"
-#include "support/message.h"
-#include "support/targets.h"
+#include "support/ckks_party.h"
+#include "support/test.h"
 #include "whorl/ckks/client.h"
-#include "whorl/error.h"
 
 namespace whorl::ckks {
 namespace {
@@ -22,17 +10,9 @@ namespace {
 using Complex = std::complex<double>;
 using test::Complexes;
 
-struct Party {
+struct Party : test::CkksParty {
   Party(const test::CkksShape& shape, const std::vector<std::int64_t>& rotations)
-      : client(test::ckks_insecure(shape)),
-        server(client.evaluation_keys({.rotations = rotations}),
-               {.device = test::tested_device, .threads = 1}) {}
-
-  Array encrypt(const Complexes& x) const { return server.upload(client.encrypt(x)); }
-  Complexes decrypt(const Array& a) const { return client.decrypt_raw(server.download(a)); }
-
-  Client client;
-  Server server;
+      : CkksParty(test::ckks_insecure(shape), {.rotations = rotations}) {}
 };
 
 Complexes in_clear(const LinearMap& map, const Complexes& x) {
@@ -55,19 +35,11 @@ void expect(const test::CkksShape& shape, const LinearMap& map, std::size_t leng
   const unsigned top = party.server.parameters().depth();
   const EncodedMap encoded = encode(party.server, map, top - 1);
   const Complexes x = test::random_complexes(random, length);
-  const Array y = apply(party.server, party.encrypt(x), encoded);
+  const Array y = apply(party.server, party.upload(x), encoded);
   EXPECT_EQ(y.info().level, top - 2);
   EXPECT_EQ(y.info().scale, party.server.parameters().scale(top - 2));
   EXPECT_EQ(y.info().length, map.length);
-  const Complexes want = in_clear(map, x), got = party.decrypt(y);
-  double worst = 0, largest = 0;
-  for (std::size_t j = 0; j < map.length; ++j) {
-    worst = std::max(worst, std::abs(got[j] - want[j]));
-    largest = std::max(largest, std::abs(want[j]));
-  }
-  EXPECT_LT(worst, 8 * std::exp2(y.info().error));
-  EXPECT_GT(worst, std::exp2(y.info().error - 16));
-  EXPECT_LE(largest, std::exp2(y.info().bound));
+  test::expect_as_stated(y, party.values(y), in_clear(map, x));
 }
 
 LinearMap random_map(std::uint64_t period, const std::vector<std::int64_t>& which) {
@@ -160,17 +132,17 @@ TEST(CkksLinearMaps, BatchesAndRepeatedMaps) {
   const Party party({40}, rotations_of(map));
   std::mt19937_64 random(5);
   const Complexes x = test::random_complexes(random, 3 * 32);
-  const Array batch = party.server.upload(party.client.encrypt(x, {.length = 32}));
+  const Array batch = party.upload(x, 32);
   const EncodedMap first = encode(party.server, map, 3), second = encode(party.server, map, 2);
   const Array y = apply(party.server, apply(party.server, batch, first), second);
-  const Complexes got = party.decrypt(y);
+  const Complexes got = party.values(y);
   ASSERT_EQ(got.size(), x.size());
   for (std::size_t i = 0; i < 3; ++i) {
     const Complexes one(x.begin() + 32 * static_cast<std::ptrdiff_t>(i),
                         x.begin() + 32 * static_cast<std::ptrdiff_t>(i + 1));
     const Complexes want = in_clear(map, in_clear(map, one));
     for (std::size_t j = 0; j < 32; ++j)
-      EXPECT_LT(std::abs(got[32 * i + j] - want[j]), 8 * std::exp2(y.info().error));
+      EXPECT_LT(std::abs(got[32 * i + j] - want[j]), test::largest_error(y));
     // Alone, bit for bit what it is in a batch.
     const std::vector<std::uint32_t> index{static_cast<std::uint32_t>(i)};
     const Array alone = apply(party.server, party.server.take(batch, index), first);
@@ -189,12 +161,12 @@ TEST(CkksLinearMaps, WhatCannotBeRightIsRefused) {
     EXPECT_NE(text.find(part), std::string::npos) << text;
   };
   const EncodedMap encoded = encode(party.server, map, 2);
-  const Array x = party.encrypt(Complexes(16));
+  const Array x = party.upload(Complexes(16));
   has(test::message_of<MissingKeyError>(
           [&] { static_cast<void>(apply(party.server, x, encoded)); }),
       "rotation by 2");
   has(test::message_of<ShapeError>(
-          [&] { static_cast<void>(apply(party.server, party.encrypt(Complexes(64)), encoded)); }),
+          [&] { static_cast<void>(apply(party.server, party.upload(Complexes(64)), encoded)); }),
       "period 64");
   has(test::message_of<NoiseError>(
           [&] { static_cast<void>(apply(party.server, party.server.lower(x, 1), encoded)); }),
@@ -225,7 +197,7 @@ TEST(CkksLinearMaps, WhatCannotBeRightIsRefused) {
   has(test::message_of<ShapeError>([] { static_cast<void>(EncodedMap().bytes()); }), "not encoded");
   const EncodedMap matrix = encode(party.server, matrix_map(Complexes(6, 1.0), 2, 3), 2);
   has(test::message_of<ShapeError>(
-          [&] { static_cast<void>(apply(party.server, party.encrypt(Complexes(4)), matrix)); }),
+          [&] { static_cast<void>(apply(party.server, party.upload(Complexes(4)), matrix)); }),
       "matrix of 3 columns");
   has(test::message_of<ShapeError>([&] { static_cast<void>(matrix_map(Complexes(5), 2, 3)); }),
       "2 times 3");

@@ -1,16 +1,7 @@
 #include "whorl/circuits/ckks/polynomials.h"
 
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <vector>
-
 #include "support/ckks_party.h"
-#include "support/ckks_sets.h"
-#include "support/message.h"
-#include "support/targets.h"
-#include "whorl/ckks/client.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::ckks {
 namespace {
@@ -25,11 +16,11 @@ struct Party : test::CkksParty {
     const Array a = encrypt(x, bound), y = evaluate(server, a, p);
     EXPECT_EQ(y.info().level, a.info().level - p.depth());
     EXPECT_EQ(y.info().scale, server.parameters().scale(y.info().level));
-    const std::vector<double> got = decrypt(y);
-    double worst = 0;
-    for (std::size_t i = 0; i < x.size(); ++i) worst = std::max(worst, std::abs(got[i] - p(x[i])));
-    EXPECT_LT(worst, 8 * std::exp2(y.info().error));
-    EXPECT_LT(worst, 1e-4) << "account: 2^" << y.info().error;
+    std::vector<double> want;
+    for (const double v : x) want.push_back(p(v));
+    const double error = test::worst(decrypt(y), want);
+    EXPECT_LT(error, test::largest_error(y));
+    EXPECT_LT(error, 1e-4) << "account: 2^" << y.info().error;
   }
 };
 
@@ -90,20 +81,15 @@ void expect_each(const Party& party, const Array& a, const std::vector<double>& 
   const Array y = evaluate(party.server, a, v);
   EXPECT_EQ(y.info().level, a.info().level - v.depth());
   EXPECT_EQ(y.info().scale, party.server.parameters().scale(y.info().level));
-  const std::vector<double> got = party.decrypt(y);
-  const std::size_t length = y.info().length, given = a.info().length;
-  ASSERT_EQ(got.size(), y.info().count * length);
-  double worst = 0, largest = 0;
+  const std::size_t given = a.info().length;
+  std::vector<double> want;
   for (std::size_t i = 0; i < y.info().count; ++i)
-    for (std::size_t j = 0; j < length; ++j) {
-      const double of = x[(a.info().count == 1 ? 0 : i * given) + (given == 1 ? 0 : j)];
-      const double want = in_clear(v, i, j, of);
-      worst = std::max(worst, std::abs(got[i * length + j] - want));
-      largest = std::max(largest, std::abs(want));
-    }
-  EXPECT_LT(worst, 8 * std::exp2(y.info().error));
-  EXPECT_LT(worst, 1e-4) << "account: 2^" << y.info().error;
-  EXPECT_LE(largest, std::exp2(y.info().bound));
+    for (std::size_t j = 0; j < y.info().length; ++j)
+      want.push_back(
+          in_clear(v, i, j, x[(a.info().count == 1 ? 0 : i * given) + (given == 1 ? 0 : j)]));
+  const std::vector<double> got = party.decrypt(y);
+  test::expect_as_stated(y, got, want, HUGE_VAL);
+  EXPECT_LT(test::worst(got, want), 1e-4) << "account: 2^" << y.info().error;
 }
 
 TEST(CkksPolynomials, OneForEachSlotAtTheSameDepth) {
@@ -238,16 +224,16 @@ TEST(CkksPolynomials, ResultsAreRefusedForTheErrorsOfTheirArgumentsOnly) {
   highest.back() = 1;
   const Party deep(12, 30);
   const Polynomial steep{.coefficients = highest, .basis = Polynomial::Basis::chebyshev};
-  EXPECT_NE(test::message_of<NoiseError>([&] {
-              static_cast<void>(evaluate(deep.server, deep.encrypt(x, 1), steep));
-            }).find("state a smaller error of the argument by with_error"),
-            std::string::npos);
+  test::expect_message<NoiseError>(
+      [&] { static_cast<void>(evaluate(deep.server, deep.encrypt(x, 1), steep)); },
+      {"state a smaller error of the argument by with_error"});
   for (const Polynomial& line : {small, approximate([](double v) { return v; }, -1, 1, 1)})
-    EXPECT_NE(test::message_of<EncodingError>([&] {
-                const Array product = party.server.multiply(a, a, {.rescaled = false});
-                static_cast<void>(evaluate(party.server, product, line));
-              }).find("rescale products first"),
-              std::string::npos);
+    test::expect_message<EncodingError>(
+        [&] {
+          const Array product = party.server.multiply(a, a, {.rescaled = false});
+          static_cast<void>(evaluate(party.server, product, line));
+        },
+        {"rescale products first"});
 }
 
 }  // namespace

@@ -1,15 +1,8 @@
 // Matrices on slots in the clear: what the layout says is x·M, whatever lies behind x.
 #include "circuits/common/matrix_layout.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <set>
-
 #include "circuits/common/linear_map.h"
-#include "support/random.h"
-#include "whorl/error.h"
+#include "support/test.h"
 
 namespace whorl::circuits {
 namespace {

@@ -2,7 +2,6 @@
 // it takes there.
 #include "lattice/lwe/device_keys.h"
 #include "backend/contract/device.h"
-#include "lattice/lwe/rotation_method.h"
 #include "support/lwe_operations.h"
 #include "support/lwe_rig.h"
 #include "support/strained_device.h"

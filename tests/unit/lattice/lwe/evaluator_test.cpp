@@ -29,8 +29,8 @@ void check_key_switch(LweRig<std::uint32_t>& rig, std::size_t devices) {
   EXPECT_EQ(out.form(), (Form{rig.Q_ks, rig.n, Under::lwe, sizeof(Word)}));
   Words due;
   for (std::size_t i = 0; i < count; ++i) {
-    const auto begin = words.begin() + static_cast<std::ptrdiff_t>(i * row);
-    const auto one = rig.switched(Words(begin, begin + static_cast<std::ptrdiff_t>(row)));
+    const auto word = test::part(words, i * row, row);
+    const auto one = rig.switched(Words(word.begin(), word.end()));
     due.insert(due.end(), one.begin(), one.end());
   }
   EXPECT_EQ(words_of(evaluator, out), due);
@@ -156,12 +156,6 @@ struct LweFailures : ::testing::Test {
     return linear(evaluator, weights, in, 5);
   }
   static Words of(const Shared& words) { return {words->begin(), words->end()}; }
-  /// All arrays of a lane leave for the host.
-  static void spill(const StrainedFleet& devices, std::size_t lane) {
-    const auto held = devices.fleet->lane(lane)->hold();
-    while (devices.fleet->lane(lane)->residents().spill()) {
-    }
-  }
 
   /// `work` on a and b, whose words the host has, gives the bits that one device gives, wherever in
   /// the call the second of two fails.
@@ -176,7 +170,7 @@ struct LweFailures : ::testing::Test {
       const StrainedFleet devices(2);
       const Evaluator evaluator = on(devices);
       const Array a = upload(evaluator, many, owned), b = upload(evaluator, more, owned);
-      if (!owned) spill(devices, 1);
+      if (!owned) devices.spill(1);
       devices.strains[1]->calls_left = calls;
       const Array out = work(evaluator, a, b);
       in_time = !devices.fleet->has_failed(1);

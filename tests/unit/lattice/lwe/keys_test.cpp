@@ -1,7 +1,6 @@
 // Keys encrypt what they say: every row of them is decrypted by exact integers.
 #include "lattice/lwe/keys.h"
 #include "lattice/lwe/rgsw.h"
-#include "lattice/lwe/rotation_method.h"
 #include "support/test.h"
 
 namespace whorl::lattice {
@@ -9,22 +8,11 @@ namespace {
 
 using test::Int128;
 
-math::Seed seed_of(test::Random& random) {
-  math::Seed seed;
-  for (auto& byte : seed) byte = static_cast<std::uint8_t>(random.word());
-  return seed;
-}
-std::vector<std::int32_t> ternary(std::size_t n, test::Random& random) {
-  std::vector<std::int32_t> s(n);
-  for (auto& v : s) v = static_cast<std::int32_t>(random.between(-1, 1));
-  return s;
-}
-
 template <class Word>
 void check_mask(std::uint64_t Q, test::Random& random) {
   const std::size_t n = random.below(300);
   const auto a = random.residues<Word>(n, Q);
-  const auto s = ternary(n, random);
+  const auto s = random.integers(n, -1, 1);
   Int128 sum = 0;
   for (std::size_t i = 0; i < n; ++i) sum += static_cast<Int128>(s[i]) * static_cast<Int128>(a[i]);
   EXPECT_EQ(lwe_mask<Word>(a, s, Q), test::reduce(sum, Q)) << "Q = " << Q;
@@ -67,7 +55,7 @@ template <class Word>
 void check_rlwe(unsigned bits, double sigma, test::Random& random) {
   const std::uint32_t N = 256;
   const auto Q = static_cast<Word>(math::ntt_primes(bits, N, 1)[0]);
-  const auto s = ternary(N, random);
+  const auto s = random.integers(N, -1, 1);
   const math::GaussianSampler error(sigma);
   const RlweEncryptor<Word> encryptor(s, Q, error);
   math::PrivateStream stream("test");
@@ -77,9 +65,8 @@ void check_rlwe(unsigned bits, double sigma, test::Random& random) {
   encryptor.encrypt_zero(a, b, stream);
   double squares = 0;
   for (std::size_t r = 0; r < rows; ++r) {
-    const auto begin = static_cast<std::ptrdiff_t>(r * N);
-    for (const std::int64_t e : phase<Word>({a.begin() + begin, a.begin() + begin + N},
-                                            {b.begin() + begin, b.begin() + begin + N}, s, Q)) {
+    for (const std::int64_t e :
+         phase<Word>(test::part(a, r * N, N), test::part(b, r * N, N), s, Q)) {
       ASSERT_LE(std::abs(e), error.bound());
       squares += static_cast<double>(e * e);
     }
@@ -97,69 +84,14 @@ TEST(LatticeRlwe, EncryptsZeroWithTheErrorAskedFor) {
 }
 
 template <class Word>
-void check_rotation_key(unsigned bits, unsigned keys, unsigned threads, test::Random& random) {
-  const std::uint32_t N = 256, n = 7;
-  const auto Q = static_cast<Word>(math::ntt_primes(bits, N, 1)[0]);
-  SCOPED_TRACE("Q = " + std::to_string(Q) + ", keys = " + std::to_string(keys));
-  std::vector<ring::Gadget> gadgets;
-  for (std::uint32_t i = 0; i < n; ++i)
-    gadgets.emplace_back(Q, i < 3 ? 7 : bits / 2, i < 3 ? 3 : 1);
-  const auto s = ternary(N, random);
-  std::vector<std::int32_t> secret(n);
-  for (std::size_t i = 0; i < n; ++i)
-    secret[i] = static_cast<std::int32_t>(i < 3 ? (keys == 1 ? i % 2 : i) - (keys == 1 ? 0 : 1)
-                                                : random.between(keys == 1 ? 0 : -1, 1));
-  const math::GaussianSampler error(3.19);
-  const math::Seed seed = seed_of(random);
-  const backend::RotationShape shape =
-      lwe::RotationMethod().shape(N, Q, keys == 1 ? SecretKind::binary : SecretKind::ternary,
-                                  gadgets, backend::Arithmetic::ntt);
-  const WordArray bodies =
-      lwe::RotationMethod::generate<Word>(shape, secret, s, error, seed, threads, {});
-  const auto words = bodies.as<Word>();
-  std::size_t row = 0;
-  for (std::uint32_t i = 0; i < n; ++i)
-    for (unsigned k = 0; k < keys; ++k)
-      for (unsigned component = 0; component < 2; ++component)
-        for (unsigned j = 0; j < gadgets[i].digits(); ++j, ++row) {
-          std::vector<Word> a(N);
-          math::expand_uniform<Word>(seed, row, Q, a);
-          const std::vector<Word> b(words.begin() + static_cast<std::ptrdiff_t>(row * N),
-                                    words.begin() + static_cast<std::ptrdiff_t>((row + 1) * N));
-          ASSERT_TRUE(std::all_of(b.begin(), b.end(), [&](Word x) { return x < Q; }));
-          auto message = phase(a, b, s, Q);
-          const bool m = secret[i] == (k == 0 ? 1 : -1);
-          for (std::size_t t = 0; t < N; ++t) {
-            const Int128 expected = !m ? 0
-                                    : component == 0
-                                        ? -static_cast<Int128>(gadgets[i].factor(j)) * s[t]
-                                        : (t == 0 ? static_cast<Int128>(gadgets[i].factor(j)) : 0);
-            const auto e = test::centred(test::reduce(message[t] - expected, Q), Q);
-            ASSERT_LE(std::abs(e), error.bound()) << "row " << row << ", coefficient " << t;
-          }
-        }
-  ASSERT_EQ(words.size(), row * N);
-}
-
-TEST(LatticeRgsw, EveryRowEncryptsItsMessage) {
-  test::Random random;
-  for (const unsigned keys : {1u, 2u})
-    for (const unsigned threads : {1u, 3u}) {
-      check_rotation_key<std::uint32_t>(27, keys, threads, random);
-      check_rotation_key<std::uint32_t>(31, keys, threads, random);
-      check_rotation_key<std::uint64_t>(50, keys, threads, random);
-    }
-}
-
-template <class Word>
 void check_switch_key(std::uint64_t Q_ks, unsigned log_base, unsigned digits, bool table,
                       test::Random& random) {
   SCOPED_TRACE("Q_ks = " + std::to_string(Q_ks) + (table ? ", table" : ", product"));
   const std::size_t N = 40, n = 30;
-  const auto from = ternary(N, random), to = ternary(n, random);
+  const auto from = random.integers(N, -1, 1), to = random.integers(n, -1, 1);
   const ring::Gadget gadget(Q_ks, log_base, digits);
   const math::GaussianSampler error(3.19);
-  const math::Seed seed = seed_of(random);
+  const math::Seed seed = random.bytes<32>();
   const WordArray bodies = switch_key_bodies(from, to, Q_ks, gadget, table, error, seed, 2, {});
   const auto words = bodies.as<Word>();
   std::size_t row = 0;
@@ -197,10 +129,10 @@ TEST(LatticeSwitchKey, EveryRowEncryptsItsMessage) {
 
 TEST(LatticeKeys, ProgressCountsUpAndStops) {
   test::Random random;
-  const auto from = ternary(200, random), to = ternary(30, random);
+  const auto from = random.integers(200, -1, 1), to = random.integers(30, -1, 1);
   const ring::Gadget gadget(1 << 14, 5, 3);
   const math::GaussianSampler error(3.19);
-  const math::Seed seed = seed_of(random);
+  const math::Seed seed = random.bytes<32>();
   std::size_t last = 0, calls = 0;
   switch_key_bodies(from, to, 1 << 14, gadget, true, error, seed, 1,
                     [&](std::size_t done, std::size_t total) {

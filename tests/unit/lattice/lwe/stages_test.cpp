@@ -29,16 +29,10 @@ TEST_F(LweStages, RowsGoThereAndBack) {
   const Rows* both[] = {&rows, &rows};
   const run::Range ranges[] = {{3, 2}, {0, 1}};
   const auto joined = words<std::uint32_t>(stages.join(both, ranges));
-  const auto row = [&](std::size_t i) {
-    const auto begin = in.begin() + static_cast<std::ptrdiff_t>(i * form.row());
-    return std::vector<std::uint32_t>(begin, begin + 7);
-  };
   const auto rows_of = [&](std::initializer_list<std::size_t> which) {
     std::vector<std::uint32_t> out;
-    for (const std::size_t i : which) {
-      const auto more = row(i);
-      out.insert(out.end(), more.begin(), more.end());
-    }
+    for (const std::size_t i : which)
+      for (const std::uint32_t x : test::part(in, i * form.row(), form.row())) out.push_back(x);
     return out;
   };
   EXPECT_EQ(taken, rows_of({4, 0, 4}));

@@ -15,8 +15,7 @@ using test::StrainedFleet;
 
 template <class Word>
 class RlweEvaluator : public ::testing::Test {};
-using Words = ::testing::Types<std::uint32_t, std::uint64_t>;
-TYPED_TEST_SUITE(RlweEvaluator, Words);
+TYPED_TEST_SUITE(RlweEvaluator, test::BothWords);
 
 TYPED_TEST(RlweEvaluator, BitsDoNotDependOnTheFleet) {
   auto rig = RlweRig<TypeParam>::mixed(5, 2, 2);
@@ -32,8 +31,7 @@ TYPED_TEST(RlweEvaluator, BitsDoNotDependOnTheFleet) {
       one_plain{1, plan.all(), 1}, few{2, low, many};
   const WordArray a = rig.residues(two), b = rig.residues(two), s = rig.residues(single),
                   m = rig.residues(plain), o = rig.residues(one_plain), f = rig.residues(few);
-  std::vector<std::uint32_t> some(1 + rig.random.below(12));
-  for (auto& i : some) i = static_cast<std::uint32_t>(rig.random.below(many));
+  auto some = rig.random.numbers(1 + rig.random.below(12), many);
   const auto scalar = rig.random.between(-1000, 1000);
 
   const auto circuit = [&](const std::shared_ptr<const Evaluator>& e) {
@@ -160,9 +158,8 @@ TYPED_TEST(RlweEvaluator, PolynomialsFromTheirValues) {
     const auto e = rig.evaluator(StrainedFleet(1).fleet);
     const Shape shape{2, basis, 3};
     const Array a = e->upload(rig.residues(shape), shape);
-    std::vector<std::complex<double>> once(values.begin(),
-                                           values.begin() + static_cast<std::ptrdiff_t>(period)),
-        twice = once;
+    const auto once = test::part(values, 0, period);
+    auto twice = once;
     twice.insert(twice.end(), once.begin(), once.end());
     const Array due = e->multiply_plain(a, e->interpolate(once, period, 8, basis));
     for (const auto& given : {once, twice}) {

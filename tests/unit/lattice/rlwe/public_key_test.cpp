@@ -8,14 +8,13 @@ namespace {
 
 template <class Word>
 class LatticeRlwePublicKey : public ::testing::Test {};
-using Words = ::testing::Types<std::uint32_t, std::uint64_t>;
-TYPED_TEST_SUITE(LatticeRlwePublicKey, Words);
+TYPED_TEST_SUITE(LatticeRlwePublicKey, test::BothWords);
 
 /// A rig, a secret whatever its word, and a public key over `basis`.
 template <class Word>
 struct Scene {
   explicit Scene(const ring::Basis& its_basis, std::uint64_t its_t) : basis(its_basis), t(its_t) {
-    for (auto& byte : seed) byte = static_cast<std::uint8_t>(rig.random.below(256));
+    seed = rig.random.template bytes<32>();
     body = secret.public_key_body(basis, t, seed);
   }
 
@@ -31,9 +30,7 @@ struct Scene {
     const std::size_t N = rig.N();
     return key().encrypt(
         t, m.size() / N,
-        [&](std::size_t i, std::span<std::int64_t> out) {
-          std::copy_n(m.begin() + static_cast<std::ptrdiff_t>(i * N), N, out.begin());
-        },
+        [&](std::size_t i, std::span<std::int64_t> out) { std::copy_n(&m[i * N], N, out.begin()); },
         {}, threads);
   }
 };

@@ -14,12 +14,6 @@ using ring::KeyLayout;
 using test::centred;
 using test::Int128;
 
-std::vector<std::int32_t> ternary(std::size_t N, test::Random& random) {
-  std::vector<std::int32_t> s(N);
-  for (auto& x : s) x = static_cast<std::int32_t>(random.between(-1, 1));
-  return s;
-}
-
 constexpr double sigma = 3.19;
 
 /// A plan of 5 primes and 2 special ones, and a secret.
@@ -31,14 +25,10 @@ struct Scene {
       test::random_rns_plan<Word>(256, 5, 2, static_cast<unsigned>(1 + random.below(3)), random);
   math::GaussianSampler error{sigma};
   std::vector<ring::HostNtt<Word>> ntts = ring::host_ntts<Word>(plan);
-  std::vector<std::int32_t> s = ternary(plan->N(), random);
+  std::vector<std::int32_t> s = random.integers(plan->N(), -1, 1);
   RnsSecret<Word> secret{plan, s, sigma};
 
-  math::Seed seed() {
-    math::Seed out;
-    for (auto& byte : out) byte = static_cast<std::uint8_t>(random.word());
-    return out;
-  }
+  math::Seed seed() { return random.bytes<32>(); }
   /// Some of the first `primes`, at least one.
   Basis some(unsigned primes) {
     Basis out{static_cast<unsigned>(random.below(primes))};
@@ -48,19 +38,11 @@ struct Scene {
   }
   /// (parts, basis, N) residues.
   std::vector<Word> rows(const Basis& basis, std::size_t parts = 1) {
-    std::vector<Word> out;
-    for (std::size_t part = 0; part < parts; ++part)
-      for (const auto& q : plan->moduli_of(basis)) {
-        const auto row = random.template residues<Word>(plan->N(), q.value());
-        out.insert(out.end(), row.begin(), row.end());
-      }
-    return out;
+    return test::random_rows(*plan, basis, parts, 1, random);
   }
   std::vector<std::int64_t> message() {
-    std::vector<std::int64_t> m(plan->N());
     const auto half = static_cast<std::int64_t>(t / 2);
-    for (auto& x : m) x = random.between(-half, half);
-    return m;
+    return random.integers<std::int64_t>(plan->N(), -half, half);
   }
   /// Coefficients of a row of evaluations modulo prime l.
   std::vector<std::uint64_t> coefficients(unsigned l, std::span<const Word> row) const {
@@ -88,8 +70,7 @@ struct Scene {
 
 template <class Word>
 class LatticeRlweSecret : public ::testing::Test {};
-using Words = ::testing::Types<std::uint32_t, std::uint64_t>;
-TYPED_TEST_SUITE(LatticeRlweSecret, Words);
+TYPED_TEST_SUITE(LatticeRlweSecret, test::BothWords);
 
 TYPED_TEST(LatticeRlweSecret, EncryptionsCarryMessageAndMultiplesOfT) {
   using Word = TypeParam;
@@ -208,7 +189,7 @@ TYPED_TEST(LatticeRlweSecret, KeysOverPrimesOfTheirOwn) {
   using Word = TypeParam;
   Scene<Word> scene;
   SCOPED_TRACE(test::describe(*scene.plan));
-  const auto other = ternary(scene.plan->N(), scene.random);
+  const auto other = scene.random.integers(scene.plan->N(), -1, 1);
   const RnsSecret<Word> from(scene.plan, other, sigma);
   // q_0 and one special prime, from another secret to this one: encapsulation.
   check_switch_key(scene, {{0}, {Basis{0}}, {6}}, {}, other, &from);
@@ -272,7 +253,7 @@ struct Batch {
   }
   Encode encode() const {
     return [this](std::size_t i, std::span<std::int64_t> out) {
-      std::copy_n(m.begin() + static_cast<std::ptrdiff_t>(i * N), N, out.begin());
+      std::copy_n(&m[i * N], N, out.begin());
     };
   }
   void expect_messages(const WordArray& words) const {

@@ -1,6 +1,5 @@
 // What the evaluator adds up at once: terms, products with plaintexts, linear maps, relinearised
 // parts. Sums mean, and have the bits of, what they stand for.
-#include "lattice/rlwe/evaluator.h"
 #include "support/rlwe_rig.h"
 #include "support/test.h"
 
@@ -14,8 +13,7 @@ using test::StrainedFleet;
 
 template <class Word>
 class RlweSums : public ::testing::Test {};
-using Words = ::testing::Types<std::uint32_t, std::uint64_t>;
-TYPED_TEST_SUITE(RlweSums, Words);
+TYPED_TEST_SUITE(RlweSums, test::BothWords);
 
 /// Double hoisting against automorphisms that are multiplied and added, one by one.
 TYPED_TEST(RlweSums, WeightedSumsAreHoistedTwice) {
@@ -230,8 +228,7 @@ TYPED_TEST(RlweSums, LinearMapsMeanWhatTheySay) {
             for (std::size_t j = 0; j < due.size(); ++j) due[j] += term[j];
           }
         }
-        const std::vector<std::uint32_t> gs(turns.begin(),
-                                            turns.begin() + static_cast<std::ptrdiff_t>(giants));
+        const auto gs = test::part(turns, 0, giants);
         const Evaluator::LinearMap map{babies, gs, [&](std::size_t i, std::size_t b) {
                                          return arrays[(giants - 1 - i) * babies.size() + b];
                                        }};

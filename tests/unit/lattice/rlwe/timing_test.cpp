@@ -1,18 +1,10 @@
 // Does the time of encryption or decryption depend on messages, secrets or noise? Method and
 // bounds: timing.h.
-#include <gtest/gtest.h>
-
-#if defined(__x86_64__)
-#include <algorithm>
-#include <optional>
-#include <vector>
-
+#include "support/timing.h"
 #include "lattice/rlwe/phase.h"
 #include "lattice/rlwe/public_key.h"
 #include "lattice/rlwe/secret.h"
 #include "lattice/rlwe/uniform.h"
-#include "math/primes.h"
-#include "support/timing.h"
 
 namespace whorl::lattice::rlwe {
 namespace {
@@ -28,8 +20,7 @@ std::shared_ptr<const ring::RnsPlan<Word>> plan() {
 
 template <class Word>
 class LatticeRlweTiming : public ::testing::Test {};
-using Words = ::testing::Types<std::uint32_t, std::uint64_t>;
-TYPED_TEST_SUITE(LatticeRlweTiming, Words);
+TYPED_TEST_SUITE(LatticeRlweTiming, test::BothWords);
 
 /// Class 0: the message 0. Class 1: large ones of both signs. Both are written by the same
 /// instructions from the same place.
@@ -114,6 +105,3 @@ TYPED_TEST(LatticeRlweTiming, PhasesUnderZeroAndUnderATernarySecret) {
 
 }  // namespace
 }  // namespace whorl::lattice::rlwe
-#else
-TEST(LatticeRlweTiming, Encryption) { GTEST_SKIP() << "needs the time stamp counter of x86-64"; }
-#endif

@@ -12,11 +12,7 @@ class LatticeRlweUniform : public ::testing::Test {
   test::RlweRig<Word> rig = test::RlweRig<Word>::mixed(5, 2, 2);
   const ring::RnsPlan<Word>& plan = *rig.plan;
   std::size_t N = rig.N();
-  math::Seed seed = [this] {
-    math::Seed out;
-    for (auto& byte : out) byte = static_cast<std::uint8_t>(rig.random.below(256));
-    return out;
-  }();
+  math::Seed seed = rig.random.template bytes<32>();
 
   std::vector<Word> expanded(std::uint64_t index, unsigned prime) const {
     std::vector<Word> out(N);
@@ -24,8 +20,7 @@ class LatticeRlweUniform : public ::testing::Test {
     return out;
   }
 };
-using Words = ::testing::Types<std::uint32_t, std::uint64_t>;
-TYPED_TEST_SUITE(LatticeRlweUniform, Words);
+TYPED_TEST_SUITE(LatticeRlweUniform, test::BothWords);
 
 /// Row r of an array of rows of N.
 template <class Word>

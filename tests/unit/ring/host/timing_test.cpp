@@ -1,17 +1,8 @@
 // Does the time of the host's transforms depend on what goes through them: secrets, errors,
 // messages? Method and bounds: timing.h.
-#include <gtest/gtest.h>
-
-#if defined(__x86_64__)
-#include <algorithm>
-#include <complex>
-#include <memory>
-#include <span>
-#include <vector>
-
+#include "support/timing.h"
 #include "math/random.h"
 #include "ring/host/transforms.h"
-#include "support/timing.h"
 
 namespace whorl::ring {
 namespace {
@@ -69,6 +60,3 @@ TEST(RingTiming, Fft) {
 
 }  // namespace
 }  // namespace whorl::ring
-#else
-TEST(RingTiming, Ntt32) { GTEST_SKIP() << "needs the time stamp counter of x86-64"; }
-#endif

@@ -8,8 +8,7 @@ namespace {
 
 template <class Word>
 class RingHostNtt : public ::testing::Test {};
-using Words = ::testing::Types<std::uint32_t, std::uint64_t>;
-TYPED_TEST_SUITE(RingHostNtt, Words);
+TYPED_TEST_SUITE(RingHostNtt, test::BothWords);
 
 template <class Word>
 HostNtt<Word> transform_of(std::uint32_t N, Word q) {

@@ -3,8 +3,6 @@
 #include "support/forked.h"
 #include "support/sanitizers.h"
 #include "support/test.h"
-#include "whorl/bgv/client.h"
-#include "whorl/bgv/server.h"
 
 namespace whorl::bgv {
 namespace {

@@ -1,7 +1,6 @@
 // Products, rotations and levels of a server against the same on vectors in clear.
 #include "support/bgv_scene.h"
 #include "support/test.h"
-#include "whorl/bgv/server.h"
 
 namespace whorl::bgv {
 namespace {

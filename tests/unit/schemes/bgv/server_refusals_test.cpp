@@ -2,7 +2,6 @@
 #include "support/bgv_scene.h"
 #include "support/test.h"
 #include "support/wrong_ciphertexts.h"
-#include "whorl/bgv/server.h"
 
 namespace whorl::bgv {
 namespace {

@@ -123,8 +123,7 @@ TEST(BgvServer, TakeAndConcatenate) {
   on_each_scene([](Scene& scene) {
     const Server& server = scene.server;
     const Value a = scene.fresh(), b = scene.fresh();
-    std::vector<std::uint32_t> indices(1 + scene.random.below(9));
-    for (auto& i : indices) i = static_cast<std::uint32_t>(scene.random.below(scene.count));
+    auto indices = scene.random.numbers(1 + scene.random.below(9), scene.count);
     const Array three = server.multiply(a.array, b.array, false);
     const Clear ab = a.clear * b.clear;
     for (const auto& [array, clear] : {std::pair(a.array, a.clear), {three, ab}}) {

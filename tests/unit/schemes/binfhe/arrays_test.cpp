@@ -1,8 +1,8 @@
 // Arrays that stay on devices: the bits of the host's batches, and what moves.
 #include "support/binfhe_sets.h"
 #include "support/counting_device.h"
+#include "support/named_devices.h"
 #include "support/test.h"
-#include "whorl/binfhe.h"
 
 namespace whorl::binfhe {
 namespace {
@@ -10,9 +10,7 @@ namespace {
 class BinfheArrays : public ::testing::Test {
  protected:
   Ciphertexts bits(std::size_t count, Encoding encoding = {}) {
-    std::vector<std::uint32_t> m(count);
-    for (auto& b : m) b = static_cast<std::uint32_t>(random_.below(2));
-    return pair_.client.encrypt(m, encoding);
+    return pair_.client.encrypt(random_.numbers(count, 2), encoding);
   }
   test::Random random_;
   const Parameters parameters_ = test::insecure(test::small_literal());
@@ -27,8 +25,7 @@ TEST_F(BinfheArrays, OperationsGiveTheBitsOfHostBatches) {
       const Server server(pair.keys, {.device = test::tested_device, .threads = 2},
                           {.transform = transform});
       // More than a piece where that does not take long.
-      std::vector<std::uint32_t> m(parameters == parameters_ ? 600 : 20);
-      for (auto& b : m) b = static_cast<std::uint32_t>(random_.below(2));
+      auto m = random_.numbers(parameters == parameters_ ? 600 : 20, 2);
       const Ciphertexts x = pair.client.encrypt(m), y = pair.client.encrypt(m),
                         z = pair.client.encrypt(m);
       const Array a = server.upload(x), b = server.upload(y), c = server.upload(z);
@@ -94,15 +91,10 @@ TEST_F(BinfheArrays, TakeAndConcatenate) {
 TEST_F(BinfheArrays, OnlyInputsComeInAndOneResultGoesOut) {
   test::on_each_device([&](const test::Executor& executor) {
     const auto traffic = std::make_shared<test::Traffic>();
-    backend::register_devices(
-        {"counting", "\"counting\"",
-         [&](const std::string&, const backend::DeviceOptions& options) {
-           return std::vector<std::shared_ptr<const backend::Device>>{std::make_shared<
-               backend::RelayDevice<test::CountingQueue, std::shared_ptr<test::Traffic>>>(
-               "counting:0", backend::make_device(executor.name(), options), traffic)};
-         },
-         [] { return std::vector<DeviceInfo>(); }});
-    const Server server(pair_.keys, {"counting", 2});
+    using Counting = backend::RelayDevice<test::CountingQueue, std::shared_ptr<test::Traffic>>;
+    test::name_devices({std::make_shared<Counting>(
+        "counting:0", backend::make_device(executor.name(), {2, {}}), traffic)});
+    const Server server(pair_.keys, {test::named_devices});
     const Ciphertexts x = bits(100), y = bits(100), z = bits(100);
     const std::size_t batch = x.data.size() * sizeof(std::uint32_t);
     traffic->in = traffic->out = 0;

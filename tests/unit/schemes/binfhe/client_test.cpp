@@ -13,12 +13,6 @@ namespace {
 using test::insecure;
 using test::small_literal;
 
-std::vector<std::uint32_t> messages(std::size_t count, std::uint32_t p, test::Random& random) {
-  std::vector<std::uint32_t> out(count);
-  for (auto& m : out) m = static_cast<std::uint32_t>(random.below(p));
-  return out;
-}
-
 TEST(BinfheClient, RoundTripInEveryEncoding) {
   test::Random random;
   for (const Parameters& parameters : test::varied_sets()) {
@@ -29,7 +23,7 @@ TEST(BinfheClient, RoundTripInEveryEncoding) {
       for (const bool padding : {false, true}) {
         const Encoding encoding{p, padding};
         if (encoding.sectors() > largest) continue;
-        const auto m = messages(random.below(20), p, random);
+        const auto m = random.numbers(random.below(20), p);
         const Ciphertexts c = client.encrypt(m, encoding, 1);
         EXPECT_EQ(c.count, m.size());
         EXPECT_EQ(c.data.size(), m.size() * (parameters.n() + 1));

@@ -1,9 +1,9 @@
 // Servers on several devices: order, bits, failures. Two CPUs and devices that fail on command
 // stand for GPUs; what a fleet does of itself is tested in tests/unit/run.
 #include "support/binfhe_sets.h"
+#include "support/named_devices.h"
 #include "support/scripted_device.h"
 #include "support/test.h"
-#include "whorl/binfhe.h"
 
 namespace whorl::binfhe {
 namespace {
@@ -45,13 +45,6 @@ using FaultyDevice = test::DeviceByScript<FaultyQueue>;
 
 class BinfheDevices : public ::testing::Test {
  protected:
-  BinfheDevices() {
-    backend::register_devices({"several", "\"several\"",
-                               [this](const std::string&, const backend::DeviceOptions&) {
-                                 return std::exchange(devices_, {});
-                               },
-                               [] { return std::vector<DeviceInfo>(); }});
-  }
   std::shared_ptr<Script> add(const std::string& name) {
     auto script = std::make_shared<Script>();
     script->name = name;
@@ -63,14 +56,11 @@ class BinfheDevices : public ::testing::Test {
   }
   /// A server on the devices added so far.
   Server server(std::size_t least_share = 1) {
-    return Server(pair_.keys, {"several"},
+    test::name_devices(std::exchange(devices_, {}));
+    return Server(pair_.keys, {test::named_devices},
                   {.transform = Transform::ntt, .least_share = least_share});
   }
-  Ciphertexts bits(std::size_t count) {
-    std::vector<std::uint32_t> m(count);
-    for (auto& b : m) b = static_cast<std::uint32_t>(random_.below(2));
-    return pair_.client.encrypt(m);
-  }
+  Ciphertexts bits(std::size_t count) { return pair_.client.encrypt(random_.numbers(count, 2)); }
   template <class Batch>
   static Batch nand(const Server& server, const Batch& a, const Batch& b) {
     const Batch* in[] = {&a, &b};
@@ -92,8 +82,7 @@ TEST_F(BinfheDevices, EveryOperationGivesTheSameBits) {
   const Ciphertexts a = bits(count), b = bits(count), c = bits(count);
   const std::vector<Lut> luts = {Lut::create(parameters_, {0, 1, 2, 3}, {4, false}, {4, false}),
                                  Lut::create(parameters_, {3, 1, 1, 2}, {4, false}, {4, false})};
-  std::vector<std::uint32_t> index(count);
-  for (auto& i : index) i = static_cast<std::uint32_t>(random_.below(2));
+  const auto index = random_.numbers(count, 2);
   const std::int32_t weights[] = {2, -3};
   const Ciphertexts* two[] = {&a, &b};
   const auto all = [&](const Server& server) {
@@ -143,45 +132,6 @@ TEST_F(BinfheDevices, EveryOperationGivesTheSameBits) {
       }
       EXPECT_TRUE(several.failed_devices().empty());
     }
-  }
-}
-
-TEST_F(BinfheDevices, OneThatFailsIsNamedAndReplaced) {
-  for (const int k : {1, 2, 4}) {
-    SCOPED_TRACE(k);
-    const auto bad = add("faulty:0"), good = add("faulty:1");
-    add_cpu();
-    bad->batch_limit = 5;
-    bad->queues = 2;
-    bad->fails_in = k;
-    const Server three = server();
-    const std::size_t count = 60 + random_.below(20);
-    const Ciphertexts a = bits(count), b = bits(count);
-    EXPECT_TRUE(nand(three, a, b).data == expected(a, b));
-    ASSERT_EQ(three.failed_devices().size(), 1u);
-    EXPECT_EQ(three.failed_devices()[0].name, "faulty:0");
-    EXPECT_EQ(three.failed_devices()[0].message, "faulty:0: code 999");
-    bad->lost = false;  // it is not asked again
-    const std::size_t rotated = bad->done;
-    EXPECT_TRUE(nand(three, a, b).data == expected(a, b));
-    EXPECT_EQ(bad->done, rotated);
-    EXPECT_EQ(three.failed_devices().size(), 1u);
-    good->fails_in = 1;
-    EXPECT_TRUE(nand(three, b, a).data == expected(b, a));
-    ASSERT_EQ(three.failed_devices().size(), 2u);
-    EXPECT_EQ(three.failed_devices()[1].name, "faulty:1");
-  }
-}
-
-TEST_F(BinfheDevices, AllThatFailAreNamed) {
-  const auto first = add("faulty:0"), second = add("faulty:1");
-  first->fails_in = second->fails_in = 1;
-  const Server two = server();
-  const Ciphertexts a = bits(20);
-  for (int repeat = 0; repeat < 2; ++repeat) {
-    test::expect_message<DeviceError>([&] { nand(two, a, a); },
-                                      {"faulty:0: code 999", "faulty:1: code 999"});
-    EXPECT_EQ(two.failed_devices().size(), 2u);
   }
 }
 
@@ -263,6 +213,7 @@ TEST_F(BinfheDevices, CallsFromSeveralThreads) {
   EXPECT_EQ(test::failed_calls([&] { return nand(two, a, b).data == want; }), 0);
   ASSERT_EQ(two.failed_devices().size(), 1u);
   EXPECT_EQ(two.failed_devices()[0].name, "faulty:1");
+  EXPECT_EQ(two.failed_devices()[0].message, "faulty:1: code 999");
 }
 
 TEST_F(BinfheDevices, ASmallBatchGoesToOneDevice) {

@@ -2,7 +2,6 @@
 #include "support/binfhe_sets.h"
 #include "support/test.h"
 #include "support/truth.h"
-#include "whorl/binfhe.h"
 
 namespace whorl::binfhe {
 namespace {

@@ -1,16 +1,42 @@
 // A whole gate on the NTT path against tests/kat/generate.py, which has its own keys, rotation,
 // extraction and key switching in big integers.
+#include "math/random.h"
 #include "ring/gadget.h"
 #include "support/binfhe_sets.h"
-#include "support/known_answers.h"
 #include "support/test.h"
-#include "whorl/binfhe.h"
+#include "support/test_data.h"
 
 namespace whorl::binfhe {
 namespace {
 
-using test::expanded;
 using test::Int128;
+
+/// The numbers of generate.py's line for one of its gates, "inputs" or "outputs".
+std::vector<std::uint64_t> known_answers(const std::string& name, const std::string& what) {
+  std::ifstream file(test::test_data("kat/vectors.txt"));
+  std::vector<std::uint64_t> out;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string kind, of, which;
+    if (words >> kind >> of >> which && of == name && which == what)
+      for (std::uint64_t x; words >> x;) out.push_back(x);
+  }
+  EXPECT_FALSE(out.empty()) << name << " " << what;
+  return out;
+}
+
+math::Seed seed_of(unsigned byte) {
+  math::Seed seed;
+  seed.fill(static_cast<std::uint8_t>(byte));
+  return seed;
+}
+template <class Word>
+std::vector<Word> expanded(unsigned seed, std::uint64_t index, std::uint64_t modulus,
+                           std::size_t count) {
+  std::vector<Word> out(count);
+  math::expand_uniform<Word>(seed_of(seed), index, modulus, out);
+  return out;
+}
 
 /// The evaluation keys of generate.py's bootstrap(): errors are uniform in -3 … 3.
 template <class Word, class SwitchWord>
@@ -50,12 +76,9 @@ EvaluationKeys make_keys(const Parameters& parameters, const SecretKey& key, uns
         for (std::uint32_t t = 0; t < p.n; ++t) b += Int128{a[t]} * s[t];
         switching.push_back(static_cast<SwitchWord>(test::reduce(b, p.Q_ks)));
       }
-  return {parameters,
-          key.key_id(),
-          test::seed_of(seed + 1),
-          WordArray(std::move(rotation)),
-          test::seed_of(seed + 3),
-          WordArray(std::move(switching))};
+  return {parameters,        key.key_id(),
+          seed_of(seed + 1), WordArray(std::move(rotation)),
+          seed_of(seed + 3), WordArray(std::move(switching))};
 }
 
 template <class Word, class SwitchWord>
@@ -69,8 +92,8 @@ void check(const std::string& name, const Parameters& parameters, unsigned seed)
   const Client client(SecretKey::from_coefficients(parameters, {}, lwe, ring));
   const EvaluationKeys keys = make_keys<Word, SwitchWord>(parameters, client.secret_key(), seed);
 
-  const auto inputs = test::known_answers("bootstrap " + name + " inputs")[0];
-  const auto outputs = test::known_answers("bootstrap " + name + " outputs")[0];
+  const auto inputs = known_answers(name, "inputs");
+  const auto outputs = known_answers(name, "outputs");
   const std::size_t row = parameters.n() + 1;
   Ciphertexts a{parameters, {}, {}, 4, {}, {}}, b = a;
   for (std::size_t i = 0; i < inputs.size(); ++i)

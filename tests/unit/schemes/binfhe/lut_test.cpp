@@ -1,7 +1,6 @@
 #include "whorl/binfhe/lut.h"
 #include "support/binfhe_sets.h"
 #include "support/test.h"
-#include "whorl/binfhe.h"
 
 namespace whorl::binfhe {
 namespace {
@@ -9,11 +8,6 @@ namespace {
 std::vector<std::uint32_t> all_messages(std::uint32_t p) {
   std::vector<std::uint32_t> out(p);
   for (std::uint32_t m = 0; m < p; ++m) out[m] = m;
-  return out;
-}
-std::vector<std::uint32_t> random_table(std::uint32_t p, std::uint32_t to, test::Random& random) {
-  std::vector<std::uint32_t> out(p);
-  for (auto& v : out) v = static_cast<std::uint32_t>(random.below(to));
   return out;
 }
 
@@ -42,16 +36,16 @@ TEST(BinfheLut, EveryKindOnSetsOfEveryKind) {
         // Arbitrary, most of the time: what the values happen to be.
         if (parameters.lut_failure_log2({p, false}, true, transform) < -25)
           check(pair.client, server,
-                Lut::create(parameters, random_table(p, to, random), {p, false},
+                Lut::create(parameters, random.numbers(p, to), {p, false},
                             {to, random.below(2) == 1}));
         if (parameters.lut_failure_log2({p, true}, false, transform) < -25) {
-          const Lut padded = Lut::create(parameters, random_table(p, to, random), {p, true},
-                                         {to, random.below(2) == 1});
+          const Lut padded =
+              Lut::create(parameters, random.numbers(p, to), {p, true}, {to, random.below(2) == 1});
           ASSERT_EQ(padded.kind(), LutKind::padded);
           check(pair.client, server, padded);
         }
         if (p % 2 == 0) {
-          auto values = random_table(p, to, random);
+          auto values = random.numbers(p, to);
           for (std::uint32_t m = 0; m < p / 2; ++m) values[m + p / 2] = (to - values[m]) % to;
           const Lut negacyclic = Lut::create(parameters, values, {p, false}, {to, false});
           ASSERT_EQ(negacyclic.kind(), LutKind::negacyclic);
@@ -111,13 +105,10 @@ TEST(BinfheLut, ATablePerCiphertext) {
   const Encoding in{5, true}, out{7, false};
   std::vector<Lut> luts;
   for (int l = 0; l < 6; ++l)
-    luts.push_back(Lut::create(parameters, random_table(5, 7, random), in, out));
-  std::vector<std::uint32_t> messages(40), index(40), expected(40);
-  for (std::size_t i = 0; i < 40; ++i) {
-    messages[i] = static_cast<std::uint32_t>(random.below(5));
-    index[i] = static_cast<std::uint32_t>(random.below(6));
-    expected[i] = luts[index[i]].values()[messages[i]];
-  }
+    luts.push_back(Lut::create(parameters, random.numbers(5, 7), in, out));
+  const auto messages = random.numbers(40, 5), index = random.numbers(40, 6);
+  std::vector<std::uint32_t> expected(40);
+  for (std::size_t i = 0; i < 40; ++i) expected[i] = luts[index[i]].values()[messages[i]];
   const Ciphertexts c = pair.client.encrypt(messages, in);
   EXPECT_EQ(pair.client.decrypt(server.apply(luts, index, c)), expected);
 
@@ -127,10 +118,10 @@ TEST(BinfheLut, ATablePerCiphertext) {
   wrong[17] = 6;
   EXPECT_THROW(server.apply(luts, wrong, c), ShapeError);
   auto mixed = luts;
-  mixed[2] = Lut::create(parameters, random_table(5, 6, random), in, {6, false});
+  mixed[2] = Lut::create(parameters, random.numbers(5, 6), in, {6, false});
   EXPECT_THROW(server.apply(mixed, index, c), EncodingError);
   EXPECT_THROW(server.apply(luts, index, pair.client.encrypt(messages, {5, false})), EncodingError);
-  const Lut foreign = Lut::create(test::varied_sets()[0], random_table(5, 7, random), in, out);
+  const Lut foreign = Lut::create(test::varied_sets()[0], random.numbers(5, 7), in, out);
   EXPECT_THROW(server.apply(std::span(&foreign, 1), {}, c), ParameterMismatchError);
   EXPECT_EQ(server.apply(luts, {}, pair.client.encrypt({}, in)).count, 0u);
 }

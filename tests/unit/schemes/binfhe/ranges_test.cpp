@@ -1,7 +1,6 @@
 // Ranges that a program states of messages: what follows from them, and what is refused.
 #include "support/binfhe_sets.h"
 #include "support/test.h"
-#include "whorl/binfhe.h"
 
 namespace whorl::binfhe {
 namespace {

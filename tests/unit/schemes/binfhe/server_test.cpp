@@ -1,16 +1,10 @@
 #include "whorl/binfhe/server.h"
 #include "support/binfhe_sets.h"
 #include "support/test.h"
-#include "whorl/binfhe.h"
 
 namespace whorl::binfhe {
 namespace {
 
-std::vector<std::uint32_t> bits(std::size_t count, test::Random& random) {
-  std::vector<std::uint32_t> out(count);
-  for (auto& b : out) b = static_cast<std::uint32_t>(random.below(2));
-  return out;
-}
 Ciphertexts part(const Ciphertexts& c, std::size_t begin, std::size_t count) {
   Ciphertexts out = c;
   out.seed.reset();
@@ -30,8 +24,8 @@ TEST(BinfheServer, SameBitsForAnyBatchAndThreads) {
     SCOPED_TRACE(parameters.name());
     const test::Pair& pair = test::pair_of(parameters);
     const std::size_t count = 41;
-    const Ciphertexts a = pair.client.encrypt(bits(count, random)),
-                      b = pair.client.encrypt(bits(count, random));
+    const Ciphertexts a = pair.client.encrypt(random.numbers(count, 2)),
+                      b = pair.client.encrypt(random.numbers(count, 2));
     const Lut lut = Lut::create(parameters, {1, 0, 1, 1}, {4, false}, {4, false});
     for (const Transform transform : {Transform::ntt, Transform::fft}) {
       std::vector<std::uint32_t> gates, tables;
@@ -60,8 +54,8 @@ TEST(BinfheServer, NttGivesTheSameBitsOnEveryTarget) {
   test::Random random;
   const Parameters parameters = test::varied_sets()[3];
   const test::Pair& pair = test::pair_of(parameters);
-  const Ciphertexts a = pair.client.encrypt(bits(9, random)),
-                    b = pair.client.encrypt(bits(9, random));
+  const Ciphertexts a = pair.client.encrypt(random.numbers(9, 2)),
+                    b = pair.client.encrypt(random.numbers(9, 2));
   std::vector<std::uint32_t> first;
   test::on_each_target([&] {
     const Server server(pair.keys, {.device = "cpu", .threads = 2}, {.transform = Transform::ntt});
@@ -77,7 +71,7 @@ TEST(BinfheServer, BatchesBeyondOnePiece) {
   const test::Pair& pair = test::pair_of(parameters);
   const Server server(pair.keys, {"cpu", 2});
   const std::size_t count = 1030;  // two pieces of 512 and a rest
-  const auto x = bits(count, random), y = bits(count, random);
+  const auto x = random.numbers(count, 2), y = random.numbers(count, 2);
   const Ciphertexts a = pair.client.encrypt(x), b = pair.client.encrypt(y);
   std::vector<std::uint32_t> expected(count), expected_mux(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -102,7 +96,7 @@ TEST(BinfheServer, NoiseOfResultsIsThatPredicted) {
     const test::Pair& pair = test::pair_of(parameters);
     for (const Transform transform : {Transform::ntt, Transform::fft}) {
       const Server server(pair.keys, {.device = "cpu", .threads = 2}, {.transform = transform});
-      const auto m = bits(2000, random);
+      const auto m = random.numbers(2000, 2);
       const Ciphertexts out = server.bootstrap(pair.client.encrypt(m));
       double squares = 0;
       for (const std::int64_t e : pair.client.noise(out, m)) squares += static_cast<double>(e * e);
@@ -219,7 +213,7 @@ TEST(BinfheServer, InterruptStopsAndLeavesTheServerUsable) {
   test::Random random;
   const Parameters parameters = test::insecure(test::small_literal());
   const test::Pair& pair = test::pair_of(parameters);
-  const auto x = bits(600, random);
+  const auto x = random.numbers(600, 2);
   const Ciphertexts a = pair.client.encrypt(x);
   for (const unsigned threads : {1u, 3u}) {
     bool stop = false;
@@ -245,8 +239,8 @@ TEST(BinfheServer, ConcurrentCalls) {
   const test::Pair& pair = test::pair_of(parameters);
   for (const Transform transform : {Transform::ntt, Transform::fft}) {
     const Server server(pair.keys, {.device = "cpu", .threads = 2}, {.transform = transform});
-    const Ciphertexts a = pair.client.encrypt(bits(30, random)),
-                      b = pair.client.encrypt(bits(30, random));
+    const Ciphertexts a = pair.client.encrypt(random.numbers(30, 2)),
+                      b = pair.client.encrypt(random.numbers(30, 2));
     const auto expected = nand(server, a, b).data;
     std::atomic<int> wrong = 0;
     {

@@ -1,10 +1,5 @@
 // Does the time of encryption or decryption depend on messages or keys? Method and bounds:
 // timing.h.
-#include <gtest/gtest.h>
-
-#if defined(__x86_64__)
-#include <vector>
-
 #include "support/timing.h"
 #include "whorl/binfhe.h"
 
@@ -47,6 +42,3 @@ TEST(BinfheTiming, DecryptionWithPaddingOfLowAndHighPhases) { check_decryption(p
 
 }  // namespace
 }  // namespace whorl::binfhe
-#else
-TEST(BinfheTiming, Decryption) { GTEST_SKIP() << "needs the time stamp counter of x86-64"; }
-#endif

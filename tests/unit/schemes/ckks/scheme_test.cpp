@@ -1,7 +1,7 @@
 #include "schemes/ckks/account.h"
 #include "schemes/ckks/derived.h"
 #include "schemes/ckks/noise.h"
-#include "support/ckks_sets.h"
+#include "support/ckks_party.h"
 #include "support/test.h"
 #include "whorl/ckks.h"
 
@@ -16,33 +16,22 @@ Values random_values(std::size_t count, unsigned seed) {
   return test::random_complexes(random, count);
 }
 
-struct Party {
+struct Party : test::CkksParty {
   explicit Party(const Parameters& p, const KeyRequest& request = {3, {1, 2, 4, 8, -1}, true})
-      : client(p),
-        server(client.evaluation_keys(request), {.device = test::tested_device, .threads = 1}) {}
+      : CkksParty(p, request) {}
 
-  Client client;
-  Server server;
-
-  Array encrypt(const Values& values, std::size_t length = 0) const {
-    return server.upload(client.encrypt(values, {.length = length}));
-  }
-  Values decrypt(const Array& a) const { return client.decrypt_raw(server.download(a)); }
-  /// Each value is within 8 deviations of the error that the account states, and that error is not
-  /// stated more than `loose` times as large as it is. The largest of n errors that are independent
-  /// is below 2^(-20/n) of their deviation with a chance below 10^-7: an error of a rounding is a
-  /// complex Gaussian times |s(ζ)|, so that its size is below t deviations with the chance
-  /// 1 - 2t·K_1(2t). `independent` is n, by default the number of values.
+  /// No error is above the largest that the account's allows, and the account's is not more than
+  /// `loose` times as large as it is. The largest of n errors that are independent is below
+  /// 2^(-20/n) of their deviation with a chance below 10^-7 (see test::largest_error).
+  /// `independent` is n, by default the number of values.
   void expect(const Array& a, const Values& want, const char* what, double loose = 1.5,
               std::size_t independent = 0) const {
-    const Values got = decrypt(a);
+    const Values got = values(a);
     ASSERT_EQ(got.size(), want.size()) << what;
-    double worst = 0;
-    for (std::size_t i = 0; i < want.size(); ++i)
-      worst = std::max(worst, std::abs(got[i] - want[i]));
+    const double worst = test::worst(got, want);
     const double error = std::exp2(a.info().error);
-    EXPECT_LT(worst, 8 * error) << what << " error 2^" << std::log2(worst) << " account 2^"
-                                << a.info().error;
+    EXPECT_LT(worst, test::largest_error(a))
+        << what << " error 2^" << std::log2(worst) << " account 2^" << a.info().error;
     const double n = static_cast<double>(independent == 0 ? want.size() : independent);
     EXPECT_GT(worst, error / loose * std::exp2(-20 / n))
         << what << " error 2^" << std::log2(worst) << " account 2^" << a.info().error;
@@ -64,7 +53,7 @@ TEST(Ckks, OperationsAreWithinTheirErrors) {
     const Party party(test::ckks_insecure(shape));
     const Server& s = party.server;
     const Values x = random_values(64, 1), y = random_values(64, 2);
-    const Array a = party.encrypt(x), b = party.encrypt(y);
+    const Array a = party.upload(x), b = party.upload(y);
     party.expect(a, x, "encrypt");
     party.expect(s.add(a, b), map(x, y, [](Complex u, Complex v) { return u + v; }), "add");
     party.expect(s.sub(a, b), map(x, y, [](Complex u, Complex v) { return u - v; }), "sub");
@@ -117,9 +106,9 @@ TEST(Ckks, EveryNumberOfSlotsAndReals) {
   const Party party(p);
   for (std::size_t length = 1; length <= p.slots(); length *= 2) {
     const Values x = random_values(length, 3);
-    party.expect(party.encrypt(x), x, "slots");
+    party.expect(party.upload(x), x, "slots");
     const Values several = random_values(3 * length, 4);
-    party.expect(party.encrypt(several, length), several, "several");
+    party.expect(party.upload(several, length), several, "several");
   }
   const std::vector<double> reals{0.5, -0.25, 0.125};
   const auto got = party.client.decrypt_raw(party.client.encrypt(reals));
@@ -136,7 +125,7 @@ TEST(Ckks, CoefficientsMultiplyAsPolynomials) {
   const auto encrypt = [&](const std::vector<double>& v) {
     return party.server.upload(party.client.encrypt(v, {}, Packing::coefficients));
   };
-  const Values got = party.decrypt(party.server.multiply(encrypt(x), encrypt(y)));
+  const Values got = party.values(party.server.multiply(encrypt(x), encrypt(y)));
   const std::vector<double> want{0.25, 0.125, -0.0625, 0.0625};  // both lengths, less one
   ASSERT_EQ(got.size(), want.size());
   for (std::size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got[i].real(), want[i], 1e-7);
@@ -145,7 +134,7 @@ TEST(Ckks, CoefficientsMultiplyAsPolynomials) {
 TEST(Ckks, SumOfAVector) {
   const Party party(test::ckks_insecure());
   const Values x = random_values(16, 5);
-  const Array sum = party.server.sum(party.encrypt(x));
+  const Array sum = party.server.sum(party.upload(x));
   EXPECT_EQ(sum.info().length, 1u);
   party.expect(sum, {std::accumulate(x.begin(), x.end(), Complex())}, "sum", 4);
 }
@@ -155,7 +144,7 @@ TEST(Ckks, SumsWithAPeriodAreRepeated) {
   const Values x = random_values(16, 5);
   Values sums(4);
   for (std::size_t i = 0; i < x.size(); ++i) sums[i % 4] += x[i];
-  const Array sum = party.server.sum(party.encrypt(x), 4);
+  const Array sum = party.server.sum(party.upload(x), 4);
   party.expect(sum, sums, "sums", 4);
 
   Values repeated;
@@ -163,17 +152,17 @@ TEST(Ckks, SumsWithAPeriodAreRepeated) {
   const Array wide = party.server.repeat(sum, 16);
   party.expect(wide, repeated, "repeated", 4, sums.size());
   for (std::size_t i = 0; i < x.size(); ++i) repeated[i] += x[i];
-  party.expect(party.server.add(wide, party.encrypt(x)), repeated, "met by a longer vector", 4,
+  party.expect(party.server.add(wide, party.upload(x)), repeated, "met by a longer vector", 4,
                sums.size());
 
   for (const std::uint64_t bad : {0, 3, 32})
-    EXPECT_THROW(party.server.sum(party.encrypt(x), bad), ShapeError) << bad;
+    EXPECT_THROW(party.server.sum(party.upload(x), bad), ShapeError) << bad;
   const std::uint64_t slots = party.server.parameters().slots();
   for (const std::uint64_t bad : {std::uint64_t{0}, std::uint64_t{2}, std::uint64_t{10}, 2 * slots})
     EXPECT_THROW(party.server.repeat(sum, bad), ShapeError) << bad;
   EXPECT_EQ(party.server.repeat(sum, slots).info().length, slots);
   for (const std::uint64_t bad : {4, 6})
-    EXPECT_THROW(party.server.repeat(party.encrypt(random_values(3, 6)), bad), ShapeError) << bad;
+    EXPECT_THROW(party.server.repeat(party.upload(random_values(3, 6)), bad), ShapeError) << bad;
 }
 
 TEST(Ckks, SomeValuesInAllSlots) {
@@ -199,7 +188,7 @@ TEST(Ckks, SomeValuesInAllSlots) {
     const auto values = client.decrypt_raw(server.download(got));
     ASSERT_EQ(values.size(), want.size());
     for (std::size_t i = 0; i < want.size(); ++i)
-      EXPECT_LT(std::abs(values[i] - want[i]), 8 * std::exp2(got.info().error)) << i;
+      EXPECT_LT(std::abs(values[i] - want[i]), test::largest_error(got)) << i;
     EXPECT_LE(std::exp2(got.info().bound), std::exp2(a.info().bound));
   };
   for (const std::uint64_t first : {0u, 5u, 15u}) {
@@ -221,7 +210,7 @@ TEST(Ckks, SomeValuesInAllSlots) {
 
 TEST(Ckks, ErrorsThatAreKnown) {
   const Party party(test::ckks_insecure());
-  const Array x = party.encrypt(random_values(4, 8));
+  const Array x = party.upload(random_values(4, 8));
   EXPECT_EQ(party.server.with_error(x, 0x1p-60).info().error, -60);
   EXPECT_EQ(party.server.with_error(x, 1).info().error, x.info().error);
   EXPECT_EQ(party.server.with_error(x, 0x1p-60).info().bound, x.info().bound);
@@ -237,7 +226,7 @@ TEST(Ckks, PublicKeysEncryptAndKeysAreTold) {
   party.expect(party.server.upload(c), x, "public");
   EXPECT_THROW(static_cast<void>(other.client.decrypt_raw(c)), KeyMismatchError);
   EXPECT_THROW(static_cast<void>(other.server.upload(c)), KeyMismatchError);
-  EXPECT_THROW(static_cast<void>(party.server.rotate(party.encrypt(x), 3)), MissingKeyError);
+  EXPECT_THROW(static_cast<void>(party.server.rotate(party.upload(x), 3)), MissingKeyError);
 }
 
 TEST(Ckks, WhatDoesNotFitIsRefused) {
@@ -310,14 +299,14 @@ TEST(Ckks, ProductsWithoutALevelSaySo) {
 TEST(Ckks, SumsOfOtherLengthsAtLevel0SayWhatHelps) {
   const Party party(test::ckks_insecure({.depth = 1}));
   const Server& s = party.server;
-  const Array x = s.lower(party.encrypt({0.5, -0.5, 0.25}), 0);
+  const Array x = s.lower(party.upload({0.5, -0.5, 0.25}), 0);
   for (const std::uint64_t period : {1, 2})
     EXPECT_EQ(test::message_of<NoiseError>([&] { return s.sum(x, period); }),
               "sum: the length, 3, is no power of two, so that a sum takes a level, and the "
               "ciphertext is at level 0: take parameters with a larger depth, bootstrap before, or "
               "encrypt the values with zeros behind, as 4 values");
   // That helps, too.
-  party.expect(s.sum(s.lower(party.encrypt({0.5, -0.5, 0.25, 0}), 0)), {0.25}, "a sum");
+  party.expect(s.sum(s.lower(party.upload({0.5, -0.5, 0.25, 0}), 0)), {0.25}, "a sum");
 }
 
 TEST(Ckks, NumbersAreAddedAtAnyScaleAndToAnyParts) {
@@ -338,11 +327,11 @@ TEST(Ckks, NumbersAreAddedAtAnyScaleAndToAnyParts) {
   // Numbers that at that scale have more bits than a word.
   const Array bare = s.multiply(a, a, {true, false});
   const Values want{x[0] * x[0] + 1e12, x[1] * x[1] - 1e-12, x[2] * x[2]},
-      got = party.decrypt(s.add_plain(bare, Values{1e12, -1e-12, 0}));
+      got = party.values(s.add_plain(bare, Values{1e12, -1e-12, 0}));
   for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(got[i].real(), want[i].real(), 1e-3);
   const Array coefficients = s.upload(party.client.encrypt(x, {}, Packing::coefficients));
   const Array product = s.multiply(coefficients, coefficients, {true, false});
-  const Values sums = party.decrypt(s.add_plain(product, Values{3e7, -0.5}));
+  const Values sums = party.values(s.add_plain(product, Values{3e7, -0.5}));
   EXPECT_NEAR(sums[0].real(), 3e7 + 0.25, 1e-3);
   EXPECT_NEAR(sums[1].real(), -0.25 - 0.5, 1e-3);
 }
@@ -429,7 +418,7 @@ TEST(Ckks, BatchesInTheHostsMemory) {
   EXPECT_EQ(concatenate(both).info.count, 5u);
   const Array joined = party.server.concatenate(std::vector<Array>{
       party.server.upload(c), party.server.multiply_integer(party.server.upload(taken), 2)});
-  const Values all = party.decrypt(joined);
+  const Values all = party.values(joined);
   ASSERT_EQ(all.size(), 20u);
   EXPECT_NEAR(std::abs(all[12] - 2.0 * x[8]), 0, 1e-8);
 }
@@ -468,7 +457,7 @@ TEST(Ckks, VectorsOverSeveralCiphertextsStayWhole) {
   const Server& s = party.server;
   const std::size_t slots = s.parameters().slots();
   const Values x = random_values(slots + 6, 9), y = random_values(2 * slots, 10);
-  const Array a = party.encrypt(x);
+  const Array a = party.upload(x);
   const Ciphertexts host = s.download(a);
   using Indices = std::vector<std::uint32_t>;
   for (const Indices& part : {Indices{}, {1, 0}, {0}, {0, 1, 1}, {0, 0}}) {
@@ -484,13 +473,12 @@ TEST(Ckks, VectorsOverSeveralCiphertextsStayWhole) {
   const auto scaled = [&](Complex by) {
     return map(x, x, [&](Complex u, Complex) { return u * by; });
   };
-  const Array one = party.encrypt({0.5}, 1), two = party.encrypt({0.5, 0.25}, 1);
+  const Array one = party.upload({0.5}, 1), two = party.upload({0.5, 0.25}, 1);
   party.expect(s.multiply(one, a), scaled(0.5), "times one value");
   for (const auto& meet : std::vector<std::function<Array(const Array&)>>{
            [&](const Array& b) { return s.add(a, b); }, [&](const Array& b) { return s.sub(b, a); },
            [&](const Array& b) { return s.multiply(a, b); }}) {
-    const std::string message = test::message_of<ShapeError>([&] { static_cast<void>(meet(two)); });
-    EXPECT_NE(message.find("2 single values"), std::string::npos) << message;
+    test::expect_message<ShapeError>([&] { static_cast<void>(meet(two)); }, {"2 single values"});
   }
   const Array same = s.as_vectors(s.repeat(s.take(two, first), slots), slots + 6);
   party.expect(s.multiply(same, a), scaled(0.5), "times a value as a vector");
