@@ -2,7 +2,7 @@
 
 - A doc comment (`///`) does not begin with a preposition that leans on the name below it ("Of each
   prime."). "With two devices, …" is a sentence: a comma ends the phrase. In the backends, schemes
-  and circuits only "Of" is looked for.
+  and circuits only "Of" is looked for. Nor does a docstring of the Python package.
 - A Markdown table has a row of dashes below its first row, as many cells in every row, and no blank
   line between its rows.
 
@@ -11,6 +11,7 @@ usage: check_prose.py [ROOT]
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from collections.abc import Iterator
@@ -66,6 +67,23 @@ def check_comments(root: Path) -> Iterator[str]:
                 block = []
 
 
+def check_docstrings(root: Path) -> Iterator[str]:
+    """One line a docstring of the Python package that is a fragment."""
+    for path in sorted((root / "python").rglob("*.py")):
+        where = path.relative_to(root)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), filename=str(where))):
+            body = getattr(node, "body", None)
+            if not isinstance(body, list):
+                continue
+            for each in body:
+                # A string that is a statement is a docstring, of what holds it or stands above it.
+                if not isinstance(each, ast.Expr) or not isinstance(each.value, ast.Constant):
+                    continue
+                sentence = first_words(" ".join(str(each.value.value).split()))
+                if fragment(sentence, where):
+                    yield f"{where}:{each.lineno}: a docstring begins with a fragment: {sentence!r}"
+
+
 def cells(row: str) -> int:
     """How many cells a row of a table has."""
     row = re.sub(r"\\.", "", row.strip())
@@ -118,7 +136,7 @@ def check_pages(root: Path) -> Iterator[str]:
 
 def check(root: Path) -> list[str]:
     """Every breach of the rules in the tree at `root`; empty if there is none."""
-    return [*check_comments(root), *check_pages(root)]
+    return [*check_comments(root), *check_docstrings(root), *check_pages(root)]
 
 
 def main() -> int:

@@ -23,6 +23,26 @@ def test_this_tree_is_clean() -> None:
 
 
 @pytest.mark.parametrize(
+    ("docstring", "bad"),
+    [
+        ("Of each prime.", True),
+        ("For each prime: a list.", True),
+        ("With two devices, a batch is spread.", False),
+        ("The primes of each level.", False),
+    ],
+)
+@pytest.mark.parametrize("form", ['"""{}"""\n', 'a = 1\n"""{}"""\n', 'def f():\n    """{}"""\n'])
+def test_fragments_are_found_in_docstrings(
+    tmp_path: Path, form: str, docstring: str, bad: bool
+) -> None:
+    path = tmp_path / "python" / "whorl" / "a.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(form.format(docstring), encoding="utf-8")
+    said = problems(tmp_path)
+    assert len(said) == bad and all(line.startswith("python/whorl/a.py:") for line in said)
+
+
+@pytest.mark.parametrize(
     ("where", "comment", "bad"),
     [
         ("src/a.h", "/// Of each prime.", True),

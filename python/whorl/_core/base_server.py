@@ -172,7 +172,7 @@ class BaseServer(OnDevices, Generic[K, H, D]):
 
 
 def _public_name(kind: type[Any]) -> str:
-    """As users import it: whorl.bgv.EvaluationKeys."""
+    """The name by which users import it: whorl.bgv.EvaluationKeys."""
     module = kind.__module__.partition("._")[0]
     return kind.__qualname__ if module == "builtins" else f"{module}.{kind.__qualname__}"
 

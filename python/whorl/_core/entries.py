@@ -14,7 +14,7 @@ from .text import counted
 Entries = np.ndarray[Any, np.dtype[Any]]
 
 _MOST_AXES = 64
-"""Of NumPy's arrays."""
+"""NumPy's arrays have no more axes."""
 
 
 def entries_of(values: Any, field: str) -> Entries:

@@ -17,7 +17,7 @@ P = TypeVar("P", bound="CheckedParameters")
 Check = Callable[[str, Any], Any]
 
 MOST_THREADS = 1024
-"""Of the library."""
+"""The library takes no more threads."""
 
 
 def as_integer(field: str, value: Any, low: int, high: int) -> int:

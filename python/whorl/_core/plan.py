@@ -15,7 +15,7 @@ from .integers import as_index
 _T = TypeVar("_T")
 
 SEED_BYTES = 32
-"""Of seeded ciphertexts as they are sent, beside the parts that do not follow from the seed."""
+"""A seeded ciphertext as it is sent has these beside the parts that do not follow from the seed."""
 
 
 class Following:
@@ -69,7 +69,7 @@ def said(costs: Mapping[str, int]) -> str:
 
 
 def as_shape(shape: Any) -> Shape:
-    """Of an input's values, of which a number is one length; `ShapeError` if it holds none, and
+    """The shape of an input's values: a number is one length. `ShapeError` if it holds none, and
     `TypeError` for what is no integer."""
     lengths = shape if np.iterable(shape) else (shape,)
     out = tuple(as_index(each, "shape") for each in lengths)

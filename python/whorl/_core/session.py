@@ -18,16 +18,16 @@ class DeviceInfo:
     """A device, or why there is none of its kind."""
 
     name: str
-    """As `Server(device=...)` takes it: `cpu`, `cuda:0`; `cuda` if no GPU can be used."""
+    """What `Server(device=...)` takes: `cpu`, `cuda:0`; `cuda` if no GPU can be used."""
     description: str
     """The hardware's own name: `NVIDIA H200`."""
     usable: bool
     why: str
     """Why it cannot be used, or which kernels would run."""
     memory: int
-    """In bytes; 0: unknown."""
+    """Bytes in all; 0: unknown."""
     free_memory: int
-    """In bytes; 0: unknown."""
+    """Bytes that are free; 0: unknown."""
 
 
 def devices() -> list[DeviceInfo]:

@@ -43,7 +43,7 @@ def of_bytes(count: int) -> str:
 
 
 _SLACK = 1e-9
-"""Of tenths: what a double that stands for a tenth misses it by."""
+"""How many tenths a double misses the tenth by that it stands for, at most."""
 
 
 def at_least_bits(security: float) -> str:

@@ -50,7 +50,7 @@ class RingPlan(Shown):
     output_bytes: int
     """Bytes of the results in memory."""
     layout: tuple[tuple[int, int], ...]
-    """Of each input in slots, how many vectors it has, and how many values each of them has."""
+    """How many vectors each input in slots has, and how many values each of them has."""
     _parameters: Any
 
     @property
@@ -95,7 +95,7 @@ class RingPlan(Shown):
         return "rotations", ", ".join(map(str, self.rotations)) or "none"
 
     def _ring_facts(self, keys: str = "", budget: str = "") -> list[tuple[str, str]]:
-        """Of parameters and bytes."""
+        """What a plan says of parameters and bytes."""
         chosen = self._parameters
         return [
             ("N", f"{chosen.N:,}"),

@@ -111,7 +111,7 @@ class Point:
     counters: Mapping[str, float] = field(repr=False)
 
     def record(self) -> dict[str, Any]:
-        """As plain data."""
+        """The same as plain data."""
         return {**asdict(self), "counters": dict(self.counters)}
 
 
@@ -165,7 +165,7 @@ def _share(design: Design, chip: Chip) -> float:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Of a design, before it is measured: ciphertexts a cycle, cycles of a batch, its share."""
+    """What formulas say of a design: ciphertexts a cycle, cycles of a batch, its share of the chip."""
 
     throughput: float
     latency_full: float
@@ -251,7 +251,7 @@ def candidates(base: Design, chip: Chip, records: Records) -> list[Design]:
 
 
 def promising(every: Iterable[Design], chip: Chip, most: int) -> list[Design]:
-    """Of the designs, those on the front of what formulas say, `most` of them at most."""
+    """The designs on the front of what formulas say, `most` of them at most."""
     # Of the same units the best ports.
     best: dict[tuple[int, ...], tuple[Estimate, Design]] = {}
     for design in every:

@@ -69,7 +69,7 @@ class Design:
 
     @property
     def multipliers_a_pe(self) -> int:
-        """Of 2L + 2 transforms, the bundle, and the products with it."""
+        """Multipliers of 2L + 2 transforms, the bundle, and the products with it."""
         transforms = (2 * self.L + 2) * self.log_N * self.lanes // 2
         return transforms + (self.sets + 1) * 4 * self.L * self.lanes
 
@@ -103,7 +103,7 @@ class Design:
 
     @property
     def key_bytes(self) -> int:
-        """Of a step, from all ports, with what is padded."""
+        """Bytes of a step's key, from all ports, with what is padded."""
         return self.chunk_beats * self.mem_bits // 8 * self.bk_ports
 
     @property

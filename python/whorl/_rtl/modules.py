@@ -155,7 +155,7 @@ def total(d: Design, parts: Mapping[str, int], records: Records) -> tuple[Resour
 
 
 def logic(d: Design, records: Records) -> tuple[Resources, list[Module]]:
-    """Of the whole core, and its modules without records, which the sums lack.
+    """The logic of the whole core, and its modules without records, which the sums lack.
 
     PEs are as synthesised flat, or else the sum of their modules.
     """

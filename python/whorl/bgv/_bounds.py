@@ -112,7 +112,7 @@ class Bounds(NamedTuple):
         return Bounds(low[:, : length or None], high[:, : length or None])
 
     def kept(self, length: int, each: int) -> Bounds:
-        """With zeros behind the first `length` values of each vector of `each` rows."""
+        """The same with zeros behind the first `length` values of each vector of `each` rows."""
         low, high = (ends.copy() for ends in self)
         for ends in (low, high):
             ends.reshape(-1, each * ends.shape[-1])[:, length:] = 0

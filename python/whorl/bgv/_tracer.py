@@ -38,7 +38,7 @@ class Traced:
 
     @property
     def bounds(self) -> Bounds:
-        """Of rows of N values, as ciphertexts hold them."""
+        """The bounds of rows of N values, as ciphertexts hold them."""
         bounds: Bounds = self.known
         return bounds
 
@@ -243,7 +243,7 @@ _UNNOTED = ("mod_switch", "shrink", "take", "parts")
 
 
 MOST_BITS = 1000
-"""Of integers that a plan follows, as doubles."""
+"""A plan follows integers of at most so many bits, as doubles."""
 
 
 class TracingServer(Following, Server):

@@ -97,9 +97,9 @@ class Security:
     """Estimated security in bits, from the table of lattice estimates (docs/parameters.md)."""
 
     lwe_bits: float
-    """Of the LWE key at Q_ks; 0 if it is `block_binary`, which was not estimated."""
+    """Security of the LWE key at Q_ks; 0 if it is `block_binary`, which was not estimated."""
     ring_bits: float
-    """Of the ring key at Q."""
+    """Security of the ring key at Q."""
 
     @property
     def bits(self) -> float:
@@ -115,23 +115,23 @@ class NoiseEstimate:
     """
 
     blind_rotation: float
-    """Of an extracted coefficient, at Q."""
+    """The variance of an extracted coefficient, at Q."""
     switch_to_ks: float
-    """Of the rounding from Q to Q_ks, at Q_ks."""
+    """What the rounding from Q to Q_ks adds, at Q_ks."""
     key_switch: float
-    """Of the key switch, at Q_ks."""
+    """What the key switch adds, at Q_ks."""
     switch_to_q: float
-    """Of the rounding from Q_ks to q, at q."""
+    """What the rounding from Q_ks to q adds, at q."""
     refreshed: float
-    """Of a bootstrapped ciphertext, at q."""
+    """The variance of a bootstrapped ciphertext, at q."""
     constant: float
     """What of `refreshed` is the same error in all bootstrapped ciphertexts under one key."""
     fresh: float
-    """Of a fresh encryption, at q."""
+    """The variance of a fresh encryption, at q."""
     rotation_rounding: float
-    """Of the rounding from q to 2N before a blind rotation, at 2N."""
+    """What the rounding from q to 2N before a blind rotation adds, at 2N."""
     small_modulus_rotations: tuple[float, ...] = ()
-    """As `blind_rotation`, by the key of each of `small_modulus_gadgets`."""
+    """The same as `blind_rotation`, by the key of each of `small_modulus_gadgets`."""
 
 
 def _as_rotation(field: str, value: Any) -> tuple[str, int, int]:

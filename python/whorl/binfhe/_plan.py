@@ -61,7 +61,7 @@ class Plan(Shown):
     `exact=False` count with values that are further off than they may be; the decryption of their
     results counts as if it had to be exact, which is more."""
     noise: tuple[float, ...]
-    """Of each result, the variance of its errors in units of that of a bootstrapped ciphertext
+    """The variance of each result's errors, in units of that of a bootstrapped ciphertext
     (`EncryptedArray.noise`)."""
     key_bytes: int
     """Bytes of the evaluation keys as they are sent."""

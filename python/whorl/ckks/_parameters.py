@@ -50,7 +50,7 @@ class BootstrapLiteral(TypedDict, total=False):
     to_slots: int
     """Levels back, 1 … 6. Default 4."""
     degree: int
-    """Of the polynomial for a cosine, 3 … 127. Default 31."""
+    """The degree of the polynomial for a cosine, 3 … 127. Default 31."""
     doublings: int
     """How often the angle of its result is doubled, 1 … 6. Default 3."""
     log2_ratio: float
@@ -241,7 +241,7 @@ class Parameters(RingParameters):
         ]
 
     def _bootstraps(self) -> str:
-        """From which level and how ciphertexts are refreshed; empty if they cannot be."""
+        """The level at which ciphertexts are refreshed, and how; empty if they cannot be."""
         shape = self.bootstrap
         if shape is None:
             return ""

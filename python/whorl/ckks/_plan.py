@@ -321,7 +321,7 @@ class _Search:
     function: Callable[..., Any]
     inputs: list[Values]
     needs: dict[str, Any]
-    """Of `parameters`, with the largest `value_bits`."""
+    """What `parameters` is asked for, with the largest `value_bits`."""
     values_given: bool
     bootstrap: bool | None
 
@@ -385,7 +385,7 @@ class _Search:
     # ---- with bootstraps
 
     def _refreshed(self) -> Plan:
-        """In the least ring with bootstraps. As few as can be, then the least depth for them."""
+        """The plan in the least ring with bootstraps: as few as can be, then the least depth for them."""
         error: Exception = ParameterError("plan: no ring was tried")
         for ring in [self.needs["N"]] if self.needs["N"] else [2**16, 2**17]:
             search = self._with_most_values(ring, bootstrap=True)
@@ -406,7 +406,7 @@ class _Search:
         raise error
 
     def _with_most_values(self, ring: int, bootstrap: bool) -> _Search:
-        """With the most `value_bits` that there is room for beside the scale."""
+        """The search with the most `value_bits` that there is room for beside the scale."""
         if self.values_given:
             return self
         for bits in range(MOST_VALUES, LEAST_VALUES - 1, -1):

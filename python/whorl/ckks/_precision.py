@@ -19,13 +19,13 @@ class Bits:
     """-log2 of the errors of several values, in bits; infinite where a value has no error."""
 
     min: float
-    """Of the worst value."""
+    """Bits of the worst value."""
     median: float
-    """Of all values; infinite if at least half of them are exact."""
+    """The median over all values; infinite if at least half of them are exact."""
     mean: float
-    """Of the values that are not exact; infinite if all are."""
+    """The mean over the values that are not exact; infinite if all are."""
     max: float
-    """Of the best value."""
+    """Bits of the best value."""
     std: float
     """Standard deviation over the values that are not exact; 0 if all are."""
     exact: int
@@ -43,11 +43,11 @@ class Precision:
     """The precision of results, in bits: -log2 of their errors. `precision` computes it."""
 
     real: Bits
-    """Of the real parts."""
+    """Bits of the real parts."""
     imaginary: Bits
-    """Of the imaginary parts."""
+    """Bits of the imaginary parts."""
     absolute: Bits
-    """Of the values: the error is the absolute value of the complex difference."""
+    """Bits of the values: the error is the absolute value of the complex difference."""
 
     def __repr__(self) -> str:
         rows = [("real", self.real), ("imaginary", self.imaginary), ("absolute", self.absolute)]

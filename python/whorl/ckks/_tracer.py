@@ -38,9 +38,9 @@ class Refresh:
     line: str
     """Where the function calls it: file:line."""
     level: int
-    """Of the ciphertexts that are refreshed."""
+    """The level of the ciphertexts that are refreshed."""
     slots: int
-    """Of each of them, for `evaluation_keys(bootstrap=...)`."""
+    """How many slots each of them has, for `evaluation_keys(bootstrap=...)`."""
     count: int
     """How many ciphertexts are refreshed."""
     divisor: float
@@ -160,7 +160,7 @@ class _Recorder(NoDevice):
 
     @property
     def refreshed_slots(self) -> list[int]:
-        """For `evaluation_keys(bootstrap=...)`."""
+        """What `evaluation_keys(bootstrap=...)` takes."""
         return sorted({each.slots for each in self.refreshes})
 
     def _check_refreshes(self) -> None:
@@ -273,8 +273,8 @@ class TracingServer(Following, Server):
     def _as_one(
         self, name: str, work: Callable[..., EncryptedArray], *operands: Encrypted
     ) -> EncryptedArray:
-        """With a refresh of operands before it if it must be: what is encoded is for the level that
-        they then have."""
+        """The operation, with a refresh of operands before it if it must be: what is encoded is for the
+        level that they then have."""
         arrays, shape = self._meet(*operands)
 
         def of_cores(*cores: _lib.Array) -> _lib.Array:

@@ -31,7 +31,7 @@ OPERATIONS: dict[str, On] = {
     "swap_rows": lambda a, b: a.swap_rows(),
     "rescale": lambda a, b: a.mod_switch(),
 }
-"""On operands that are on the device."""
+"""The operations that are timed, on operands that are on the device."""
 
 
 def _work(op: str, client: Client, server: Server, count: int, limbs: int) -> Callable[[], object]:

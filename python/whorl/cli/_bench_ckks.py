@@ -32,7 +32,7 @@ from ._completion import from_list, one_of
 ROW: np.ndarray[Any, np.dtype[np.float64]] = np.linspace(-1, 1, 1024)
 """The plaintext of mult_plain."""
 POLYNOMIAL = Polynomial(0.5 ** np.arange(16))
-"""Of degree 15, in Chebyshev's basis; it takes four levels."""
+"""A polynomial of degree 15, in Chebyshev's basis; it takes four levels."""
 
 On = Callable[[EncryptedArray, EncryptedArray], object]
 OPERATIONS: dict[str, On] = {
@@ -49,7 +49,7 @@ OPERATIONS: dict[str, On] = {
     "polynomial": lambda a, b: a.evaluate(POLYNOMIAL),
     "bootstrap": lambda a, b: a.bootstrap(),
 }
-"""On operands that are on the device."""
+"""The operations that are timed, on operands that are on the device."""
 ON_SERVER = (*OPERATIONS, "rescale", "matrix")
 """The same; rescale of a product that is not divided yet, matrix with one that is encoded before.
 """

@@ -24,7 +24,7 @@ STEPS = tuple(range(1, 9))
 
 Batch = Annotated[int, typer.Option("--batch", min=1, help="Ciphertexts.")]
 Work = Callable[[str, int], Callable[[], object]]
-"""Of an operation and a batch: what to time."""
+"""What to time, for an operation and a batch."""
 
 
 class Plan(NamedTuple):

@@ -28,7 +28,7 @@ WordBits = Annotated[int, typer.Option(help="32, or 64 for scales of 46 bits and
 CHOOSING = ("depth", "scale_bits", "slots", "value_bits", "ring", "dnum", "word_bits")
 """Options by which parameters are chosen, with and without bootstraps."""
 MOST_VALUES = 1 << 24
-"""Of a matrix that is given by its shape."""
+"""A matrix that is given by its shape has no more values."""
 
 
 def as_chosen(needs: dict[str, Any]) -> dict[str, Any]:
@@ -195,7 +195,7 @@ def _by_sign(name: str, operands: int) -> Callable[..., Any]:
 
 
 def _polynomial(server: Any, x: Any, *coefficients: Any) -> Any:
-    """Of 1, x, x², …; they are numbers, or one file of them. Any interval does for powers of x."""
+    """The polynomial with these coefficients of 1, x, x², …: numbers, or one file of them. Any interval does for powers of x."""
     of_file = len(coefficients) == 1 and not isinstance(coefficients[0], (int, float, complex))
     listed = coefficients[0] if of_file else coefficients
     x = server.upload(x)

@@ -24,7 +24,7 @@ class Interrupted(BaseException):
 
 
 def end_at_once() -> None:
-    """From now on Ctrl-C ends the process at once: there is nothing to clean up."""
+    """Lets Ctrl-C end the process at once from now on: there is nothing to clean up."""
     _handle(_end)
 
 
@@ -34,7 +34,7 @@ def unwind() -> None:
 
 
 def ignore() -> None:
-    """From now on Ctrl-C does nothing: the process is about to end."""
+    """Lets Ctrl-C do nothing from now on: the process is about to end."""
     _handle(signal.SIG_IGN)
 
 

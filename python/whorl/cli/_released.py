@@ -14,7 +14,7 @@ from . import _outputs as outputs
 
 SUFFIX = ".released"
 MOST_BYTES = 1 << 20
-"""Of the file: a line for each key that lay at the path."""
+"""The file is no larger: a line for each key that lay at the path."""
 
 
 def file_beside(secret: Path) -> Path:

@@ -32,7 +32,7 @@ def _sets() -> list[str]:
 
 
 def _thousands(value: float, missing: bool) -> str:
-    """Of LUT or FF: at least so many if modules have no records."""
+    """A count of LUT or FF: at least so many if modules have no records."""
     if missing and not value:
         return "?"
     return f"{'≥ ' * missing}{value / 1000:,.0f} K"

@@ -1,5 +1,7 @@
 #include "backend/cpu/rns_tables.h"
 
+#include <mutex>
+
 #include "backend/cpu/kernels.h"
 
 namespace whorl::backend::cpu {
