@@ -398,9 +398,6 @@ Account::Info Account::relinearise(const Info& a) const {
     out.error = log2_sum(out.error, noise_.key_switch(a.level) - std::log2(a.scale));
   return out;
 }
-double Account::error_of_lowering(unsigned level) const {
-  return noise_.rounding(2) - std::log2(parameters_.scale(level));
-}
 Account::Info Account::automorphism(const Info& a) const {
   Info out = a;
   out.error = log2_sum(a.error, noise_.key_switch(a.level) - std::log2(a.scale));
@@ -465,10 +462,6 @@ Account::Info Account::with_error(const Info& a, double error) const {
 }
 Account::Info Account::without_error(Info a) {
   a.error = log2_negligible;
-  return a;
-}
-Account::Info Account::with_more_error(Info a, double more) {
-  a.error = std::log2(std::exp2(a.error) + more);
   return a;
 }
 Account::Info Account::with_scale(Info a, double by) {

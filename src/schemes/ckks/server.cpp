@@ -244,9 +244,8 @@ Array Server::repeat(const Array& a, std::uint64_t length) const {
 Array Server::take(const Array& a, std::span<const std::uint32_t> indices) const {
   state().check(a);
   check_whole(indices, a.info_.each(parameters().N()));
-  CiphertextInfo info = a.info_;
-  info.count = indices.size();
-  return State::array(info, state().evaluator->take(*a.residues_, indices));
+  return State::array(Account::take(a.info_, indices.size()),
+                      state().evaluator->take(*a.residues_, indices));
 }
 Array Server::concatenate(std::span<const Array> arrays) const {
   if (arrays.empty()) throw ShapeError("concatenate: no array is given");

@@ -256,8 +256,7 @@ Array Server::State::relinearised_product(const Info& product, const rlwe::Array
                                           const rlwe::Array& b,
                                           const rlwe::Evaluator::ProductEnd& end,
                                           bool rescaled) const {
-  Info info = account.relinearise(product);
-  if (rescaled) info = account.rescale(info);
+  const Info two = account.relinearise(product), info = rescaled ? account.rescale(two) : two;
   return array(info, evaluator->relinearised_product(a, b, end, keys, account.basis(info.level),
                                                      no_plain_modulus));
 }
@@ -404,9 +403,8 @@ Array Server::State::multiply_real(const Array& a, double value, bool rescale) c
     throw EncodingError("value " + math::text_of(value) + " times the scale 2^" +
                         math::text_of(std::log2(scale)) +
                         " is above 2^61, or not finite: an integer may be larger, and is exact");
-  Account::Plain known = account.constant(value, scale, a.info_.packing);
-  known.packing = a.info_.packing;
-  const Info info = account.multiply_plain(a.info_, known);
+  const Info info =
+      account.multiply_plain(a.info_, account.constant(value, scale, a.info_.packing));
   if (rescale) static_cast<void>(account.rescale(info));
   return fleet->together([&] {
     const Array out = array(info, evaluator->scale(residues(a), static_cast<std::int64_t>(by)));
