@@ -124,8 +124,6 @@ void Account::check(const Parameters& parameters, const Info& a) {
   if (a.low > farthest || a.high < -farthest) refuse("low or high is infinite on the wrong side");
   if (!(a.low <= a.high))
     refuse("low = " + exact_text_of(a.low) + " is above high = " + exact_text_of(a.high));
-  if (a.rest > Rest::copies)
-    refuse("rest = " + std::to_string(static_cast<unsigned>(a.rest)) + " is neither 0 nor 1");
   if (!(a.error >= log2_negligible && a.error <= parameters.log2_Q(a.level)))
     refuse("error = " + exact_text_of(a.error) + " is outside " + exact_text_of(log2_negligible) +
            " … the modulus' bits, " + exact_text_of(parameters.log2_Q(a.level)));

@@ -62,10 +62,6 @@ Array Server::upload(const Ciphertexts& c) const {
   const CiphertextInfo& i = c.info;
   check_owner(c.parameters, c.key_id, "server", parameters(), key_id());
   Account::check(parameters(), i);
-  if (i.packing != Packing::coefficients && i.length != i.slots() && i.rest != Rest::copies)
-    throw EncodingError("vectors of " + std::to_string(i.length) +
-                        " values have zeros behind them, as versions before 0.1 encrypted them: "
-                        "polynomials of such vectors would be wrong; encrypt the values again");
   return State::array(
       i, state().evaluator->upload(c.data, {i.parts, state().account.basis(i.level), i.count,
                                             lattice::rlwe::Form::evaluation}));

@@ -346,7 +346,7 @@ rlwe::Array Server::State::plaintexts(std::span<const Complex> values, std::size
     padded.reserve(count * period);
     for (std::size_t i = 0; i < count; ++i) {
       const std::span<const Complex> row = values.subspan(i * length, length),
-                                     again = row.first(period - length);  // Rest::copies
+                                     again = row.first(period - length);
       padded.insert(padded.end(), row.begin(), row.end());
       padded.insert(padded.end(), again.begin(), again.end());
     }

@@ -68,10 +68,6 @@ TEST_F(IoCkks, EndsOfValuesAndWhatIsBehindThem) {
   value.info.length = 5;
   const auto loaded = [&] { return load<ckks::Ciphertexts>(dump(value), insecure()).info; };
   const std::size_t plain = dump(value).size();
-  EXPECT_EQ(loaded().rest, ckks::Rest::zeros);  // as files of older versions, which lack the field
-  value.info.rest = ckks::Rest::copies;
-  EXPECT_EQ(loaded().rest, ckks::Rest::copies);
-  value.info.rest = ckks::Rest::zeros;
   for (const auto& [low, high] : {std::pair(-1.5, 4.25), {2.0, 3.0}, {-3.0, -3.0}}) {
     value.info.low = low;
     value.info.high = high;
@@ -96,6 +92,27 @@ TEST_F(IoCkks, EndsOfValuesAndWhatIsBehindThem) {
   const double infinity = std::numeric_limits<double>::infinity();
   EXPECT_EQ(said(infinity, infinity), "Range");
   EXPECT_EQ(said(-infinity, -infinity), "Range");
+}
+
+TEST_F(IoCkks, CopiesAreBehindValuesWhoseNumberIsNoPowerOfTwo) {
+  const auto literal = samples::ckks_literals()[1];
+  auto value = samples::ckks_ciphertexts(samples::ckks_parameters(literal), 2, 2, 3, random);
+  const std::size_t length_at = samples::payload_at + samples::ckks_literal_bytes(literal) + 24;
+  const auto said = [&](std::uint64_t length, std::uint64_t patched) {
+    value.info.length = length;
+    const Bytes frame = samples::patched(dump(value), length_at, patched);
+    return thrown([&] { load<ckks::Ciphertexts>(frame, insecure()); });
+  };
+  for (const auto packing :
+       {ckks::Packing::real, ckks::Packing::complex, ckks::Packing::coefficients}) {
+    value.info.packing = packing;
+    const char* const refused = packing == ckks::Packing::coefficients ? "nothing" : "Format";
+    EXPECT_EQ(said(5, 5), "nothing");
+    EXPECT_EQ(said(5, 7), "nothing");
+    EXPECT_EQ(said(4, 8), "nothing");
+    EXPECT_EQ(said(5, 4), refused);
+    EXPECT_EQ(said(4, 5), refused);
+  }
 }
 
 TEST_F(IoCkks, RefusesToWriteBrokenFacts) {
