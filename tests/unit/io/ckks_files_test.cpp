@@ -150,13 +150,17 @@ TEST_F(IoCkks, FieldsOfCiphertexts) {
   const std::size_t packing = samples::payload_at + samples::ckks_literal_bytes(literal),
                     level = packing + 8, count = packing + 16, length = packing + 24,
                     scale = packing + 32, bound = packing + 40, error = packing + 48;
-  const auto frames = samples::rlwe_frames<samples::Ckks>(random);
+  std::vector<Sample> frames;
+  for (auto value : {samples::Ckks::ciphertexts(parameters, 2, 3, random),
+                     samples::Ckks::fresh(parameters, 2, random)}) {
+    value.info.packing = ckks::Packing::real;
+    value.info.length = 4;  // so that no copies are behind the values
+    frames.push_back(samples::sample_of(samples::Ckks::ciphertexts_type, value));
+  }
   const double infinity = std::numeric_limits<double>::infinity(),
                nan = std::numeric_limits<double>::quiet_NaN(), most = parameters.log2_Q(0);
-  for (const std::size_t which : {3, 4}) {
-    SCOPED_TRACE(which == 4 ? "seeded" : "whole");
-    Sample sample = frames[which];
-    samples::put(sample.frame, packing, std::uint32_t{1});
+  for (const Sample& sample : frames) {
+    SCOPED_TRACE(&sample == &frames[1] ? "seeded" : "whole");
     const auto with = [&](std::size_t at, auto value) {
       return loading(sample, samples::patched(sample.frame, at, value));
     };
@@ -179,10 +183,10 @@ TEST_F(IoCkks, FieldsOfCiphertexts) {
     }
   }
   // As coefficients, a ciphertext holds twice as many.
-  Bytes frame = frames[3].frame;
+  Bytes frame = frames[0].frame;
   samples::put(frame, packing, std::uint32_t{2});
-  EXPECT_EQ(loading(frames[3], samples::patched(frame, length, std::uint64_t{1024})), "nothing");
-  EXPECT_EQ(loading(frames[3], samples::patched(frame, length, std::uint64_t{1025})), "Range");
+  EXPECT_EQ(loading(frames[0], samples::patched(frame, length, std::uint64_t{1024})), "nothing");
+  EXPECT_EQ(loading(frames[0], samples::patched(frame, length, std::uint64_t{1025})), "Range");
 }
 
 TEST_F(IoCkks, MessagesNameFieldValueAndBound) {

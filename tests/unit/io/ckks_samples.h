@@ -1,7 +1,6 @@
 // Small CKKS objects of every kind that is saved.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <optional>
 #include <tuple>
@@ -64,7 +63,7 @@ inline ckks::Parameters ckks_parameters(const ckks::ParameterLiteral& literal) {
 inline ckks::Ciphertexts ckks_ciphertexts(const ckks::Parameters& parameters, std::size_t count,
                                           unsigned parts, unsigned level, Random& random) {
   const auto packing = static_cast<ckks::Packing>(random() % 3);
-  const std::uint64_t length = std::bit_floor(1 + random() % parameters.slots());
+  const std::uint64_t length = 1 + random() % parameters.slots();
   const auto primes = primes_at(parameters, parameters.primes(level));
   return {parameters,
           random_array<16>(random),
