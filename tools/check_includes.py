@@ -7,7 +7,8 @@ them the public headers that belong to no layer (errors, plain buffers). Beyond 
 - the folders of src/lattice do not use one another, nor do those of src/schemes, of src/circuits
   and of src/io, but that all may use src/schemes/ring and src/circuits/common;
 - what is outside src/backend uses its contract, never a device's folder;
-- circuits hold facts about ciphertexts as constants, since only a scheme's account writes them;
+- only a scheme's account (account*, and origin.* of binfhe) writes facts about ciphertexts: the
+  other files of a scheme, and circuits, hold them as constants and assign to none of their fields;
 - the extension module for servers includes no header of a client's and none for secret keys;
 - the Python package imports neither applications (which the command runs as processes, also where
   the build has put them into the package) nor tests nor tools, and nothing imports its CLI;
@@ -38,9 +39,17 @@ DEVICE_NAME = re.compile(r"\bcuda[A-Z]\w*|\bCU(?:stream|device|context)\b|__(?:d
                          r"|\bbackend::|\bnamespace\s+(?:whorl::)?backend\b")  # fmt: skip
 # A device's own file: any folder of src/backend but the contract.
 DEVICE_FILE = re.compile(r"backend/(?!contract/)\w+/")
-# Facts about ciphertexts that could be written to.
+# Facts about ciphertexts that could be written to, or are stated, in circuits.
 WRITABLE_FACTS = re.compile(r"(?<!const )\b(?:CiphertextInfo|Account::Info|Origin|Outcome)\b"
-                            r"|(?<!const )\bauto&? \w+ = [^;]*\binfo\(\);")  # fmt: skip
+                            r"|(?<!const )\bauto&? \w+ = [^;]*\binfo\(\);"
+                            r"|(?<![=!]= )\bRest::\w+")  # fmt: skip
+# The same in the other files of a scheme: variables, and assignments to fields.
+WRITTEN_FACTS = re.compile(r"(?<!const )\b(?:CiphertextInfo|Info|Origin)&? \w+ ?[=;{]"
+                           r"|\b(?:info_?|out)(?:\.|->)(?:packing|count|parts|limbs|level|factor"
+                           r"|scale|noise|error|bound|low|high|length|vector|rest|sum|largest"
+                           r"|as_bits|range|origin) ?(?:[-+*/|]?=|\+\+|--)(?!=)")  # fmt: skip
+# What writes them: a scheme's account.
+ACCOUNT_FILE = re.compile(r"src/schemes/\w+/(?:account\w*|origin)\.(?:h|cpp)")
 # What has secret keys, and what must not: python/src/server, and python/src/common beneath it.
 SECRET_HEADER = re.compile(r"(?:\.\./)*(?:client/.*|whorl/(?:\w+/client|io_secret|secret_key)\.h)$")
 SERVER_FOLDERS = (("python", "src", "server"), ("python", "src", "common"))
@@ -116,8 +125,9 @@ def check_cpp(root: Path) -> Iterator[str]:
                 included.startswith(("cuda", "hwy/")) or (quote == '"' and included[:6] != "whorl/")
             ):
                 yield f"{where}:{line}: a public header includes {included}"
-        if where.parts[:2] == ("src", "circuits"):
-            for match in WRITABLE_FACTS.finditer(code := COMMENT.sub("", text)):
+        writes = {"circuits": WRITABLE_FACTS, "schemes": WRITTEN_FACTS}.get(layer)
+        if writes and not public and not ACCOUNT_FILE.match(where.as_posix()):
+            for match in writes.finditer(code := COMMENT.sub("", text)):
                 line = code.count("\n", 0, match.start()) + 1
                 yield f"{where}:{line}: {match.group()}: only an account writes these facts"
         if public and (named := DEVICE_NAME.search(COMMENT.sub("", text))):

@@ -44,8 +44,8 @@ enum class FrameType : std::uint16_t {
   first_foreign = 0x8000
 };
 
-/// The name of a type: "secret key", "BGV ciphertexts", …, or "type 32768" for a type that Whorl
-/// does not know.
+/// The name of a type: "FHEW/TFHE secret key", "BGV ciphertexts", …, or "type 32768" for a type
+/// that Whorl does not know.
 std::string type_name(FrameType type);
 
 /// What a frame's header says.

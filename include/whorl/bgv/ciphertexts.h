@@ -56,7 +56,6 @@ Ciphertexts take(const Ciphertexts& ciphertexts, std::span<const std::uint32_t> 
 Ciphertexts concatenate(std::span<const Ciphertexts* const> batches);
 
 using PublicKey = RingPublicKey<Parameters>;
-using SwitchKeyData = RingSwitchKey;
 using EvaluationKeys = RingEvaluationKeys<Parameters>;
 
 /// The evaluation keys that a circuit needs. whorl/circuits/bgv/slots.h adds those for matrices and

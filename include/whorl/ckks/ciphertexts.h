@@ -34,12 +34,6 @@ struct Bounds {
   double most() const { return std::max(std::abs(low), std::abs(high)); }
 };
 
-/// What lies in the slots behind the values of a vector, up to the next power of two.
-enum class Rest : std::uint8_t {
-  zeros = 0,  ///< files of versions before 0.1; a server refuses such vectors
-  copies = 1  ///< the first values once more, so that all slots hold values
-};
-
 /// Public facts about a batch of ciphertexts besides its residues. (OpenFHE: Ciphertext's GetLevel,
 /// GetScalingFactor, GetSlots; Lattigo: rlwe.MetaData.)
 struct CiphertextInfo {
@@ -64,7 +58,6 @@ struct CiphertextInfo {
   /// Other packings have no such ends.
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
-  Rest rest = Rest::copies;  ///< counts if slots() is above length
   /// Values of a vector that takes each() ciphertexts of the batch, which follow one another and
   /// hold N/2 values each; in the last one the vector's first values come after its end. 0: each
   /// ciphertext is a vector of `length` values.

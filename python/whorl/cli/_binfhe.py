@@ -141,9 +141,9 @@ def _digit(server: Any, array: Any, place: int) -> Any:
 BINFHE = Scheme(
     name="binfhe",
     module="whorl.binfhe",
-    keys="evaluation keys",
-    ciphertexts="ciphertexts",
-    secret="secret key",
+    keys="FHEW/TFHE evaluation keys",
+    ciphertexts="FHEW/TFHE ciphertexts",
+    secret="FHEW/TFHE secret key",
     functions=(
         *("nand", "nor", "xor", "xnor", "majority", "and3", "or3", "and4", "or4"),
         *("mux", "bootstrap", "add", "sub", "with_range", "eval_floor", "eval_sign"),

@@ -30,13 +30,11 @@ def frame_info(path: Path) -> dict[str, Any]:
 
 
 def contents(kind: str) -> str:
-    """A type of files in a sentence, with its scheme.
+    """A type of files in a sentence.
 
-    >>> contents("secret key"), contents("BGV ciphertexts")
+    >>> contents("FHEW/TFHE secret key"), contents("BGV ciphertexts")
     ('a FHEW/TFHE secret key', 'BGV ciphertexts')
     """
-    if kind in ("secret key", "evaluation keys", "ciphertexts"):
-        kind = f"FHEW/TFHE {kind}"
     one = not kind.endswith("s") and not kind.startswith("type ")
     return f"a {kind}" if one else kind
 

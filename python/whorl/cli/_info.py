@@ -68,7 +68,7 @@ def _file(path: Path) -> list[tuple[str, str]]:
     ]
     key, kind = frame["key_id"].hex(), str(frame["type"])
     known = f"{', '.join(named) or 'none of the named sets'}, "
-    if kind.startswith(tuple(_SCHEMES)):  # which have no named sets
+    if kind.startswith(("BGV", "CKKS")):  # of which no named sets are listed
         known = ""
     return [
         ("file", str(path)),
@@ -80,8 +80,8 @@ def _file(path: Path) -> list[tuple[str, str]]:
     ]
 
 
-_SCHEMES = {"BGV": "bgv", "CKKS": "ckks"}
-"""First word of a file's type -> package; other types are of FHEW/TFHE."""
+_SCHEMES = {"FHEW/TFHE": "binfhe", "BGV": "bgv", "CKKS": "ckks"}
+"""First word of a file's type -> package."""
 _READERS = {
     "parameters": "Parameters",
     "evaluation keys": "EvaluationKeys",
@@ -101,9 +101,9 @@ _SHOWN = 12
 def _contents(path: Path, kind: str, **limits: int | None) -> list[tuple[str, str]]:
     """What a file holds; nothing of a secret key or a table. `Error` if it is damaged."""
     scheme, _, what = kind.partition(" ")
-    package, what = (_SCHEMES[scheme], what) if scheme in _SCHEMES else ("binfhe", kind)
-    if what not in _READERS:
+    if scheme not in _SCHEMES or what not in _READERS:
         return []
+    package = _SCHEMES[scheme]
     module = importlib.import_module(f"whorl.{package}")
     loaded: Any = getattr(module, _READERS[what]).load(path, allow_insecure=True, **limits)
     if what == "ciphertexts":

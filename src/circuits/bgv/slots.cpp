@@ -143,18 +143,14 @@ std::uint64_t length_of(const Server& server, std::uint64_t length) {
   return length == 0 ? server.parameters().N() : length;
 }
 
-Array with_vectors(const Server& server, const Array& x, std::uint64_t length, Rest rest) {
-  const Access::State& state = Access::of(server);
-  return state.array(state.account.with_vectors(x.info(), length, rest), state.residues(x));
-}
-
 /// The first `length` values of each vector, zeros behind them: a product with ones.
 Array masked(const Server& server, const Array& x, std::uint64_t length) {
+  const Access::State& state = Access::of(server);
   const std::size_t each = x.info().each(server.parameters().N());
   const std::size_t vectors = each == 1 ? 1 : x.info().count / each;
   const std::vector<std::int64_t> ones(vectors * static_cast<std::size_t>(length), 1);
   const Array product = server.multiply_plain(x, ones, static_cast<std::size_t>(length));
-  return with_vectors(server, product, length, Rest::zeros);
+  return state.array(state.account.masked(product.info(), length), state.residues(product));
 }
 
 Array added(const Server& server, Array x, std::span<const std::int64_t> rotations) {
@@ -236,8 +232,8 @@ Array multiply(const Server& server, const Array& x, const SlotMap& matrix) {
     Array y = maps.size() == 1 ? maps[0] : server.add(maps[0], server.swap_rows(maps[1]));
     y = added(server, y, layout.folds());
     if (layout.folds_rows()) y = added_rows(server, y);
-    return with_vectors(server, y, of.columns,
-                        layout.leaves_zeros() ? Rest::zeros : Rest::anything);
+    return state.array(state.account.matrix_product(y.info(), of.columns, layout.leaves_zeros()),
+                       state.residues(y));
   });
 }
 
@@ -254,19 +250,15 @@ std::vector<Array> multiply_maps(const Server& server, const Array& x, const Slo
 std::vector<Array> parts(const Server& server, const Array& x) {
   const Access::State& state = Access::of(server);
   check_slots(state, x);
-  const std::uint32_t N = server.parameters().N();
-  const std::size_t each = x.info().each(N);
+  const std::size_t each = x.info().each(server.parameters().N());
   if (each == 1) return {x};
-  const CiphertextInfo one = state.account.take(x.info(), x.info().count / each);
   std::vector<Array> out;
   for (std::size_t part = 0; part < each; ++part) {
-    std::vector<std::uint32_t> indices(one.count);
+    const CiphertextInfo info = state.account.part(x.info(), part);
+    std::vector<std::uint32_t> indices(info.count);
     for (std::size_t v = 0; v < indices.size(); ++v)
       indices[v] = static_cast<std::uint32_t>(v * each + part);
-    const std::uint64_t length = part + 1 < each ? 0 : x.info().length % N;
-    out.push_back(state.array(
-        state.account.with_vectors(one, length, length == 0 ? Rest::zeros : x.info().rest),
-        state.evaluator->take(state.residues(x), indices)));
+    out.push_back(state.array(info, state.evaluator->take(state.residues(x), indices)));
   }
   return out;
 }
@@ -282,7 +274,7 @@ Array sum(const Server& server, const Array& x) {
     v = all[0];
     for (std::size_t part = 1; part < all.size(); ++part) v = server.add(v, all[part]);
     v = added_rows(server, server.inner_sum(v, server.parameters().N() / 2));
-    return with_vectors(server, v, 1, Rest::same);
+    return state.array(state.account.summed(v.info()), state.residues(v));
   });
 }
 

@@ -148,9 +148,9 @@ std::vector<Array> eval_decomp(const Server& server, const Array& a) {
     Rows last = loop(stages, *in[0], range, [&](const Rows& rows, const Flooring& step) {
       const std::int64_t up[] = {static_cast<std::int64_t>(step.modulus / step.small)};
       const Rows* low[] = {&rows};
-      out.push_back(stages.modulus_switch(stages.linear(up, low, 0), q, false));
+      out.push_back(stages.modulus_switch(stages.linear(up, low, 0), q, 0));
     });
-    out.push_back(stages.modulus_switch(std::move(last), q, false));
+    out.push_back(stages.modulus_switch(std::move(last), q, 0));
     return out;
   });
 }

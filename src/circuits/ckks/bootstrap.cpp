@@ -137,13 +137,9 @@ std::vector<std::set<std::int64_t>> diagonals_of(std::uint64_t slots, unsigned m
 /// log2 of what an input's scale is multiplied by.
 constexpr unsigned input_bits = 6;
 
-/// The same residues at `by` times their scale.
-Array with_scale(const Array& x, double by) {
-  return Access::State::with_info(x, Account::with_scale(x.info(), by));
-}
 /// The same values at `by` times their scale.
 Array scaled_up(const Server& server, const Array& x, std::int64_t by) {
-  return with_scale(server.multiply_integer(x, by), static_cast<double>(by));
+  return Access::State::with_scale(server.multiply_integer(x, by), static_cast<double>(by));
 }
 
 const BootstrapLiteral& checked_shape(const Parameters& p, std::uint64_t slots) {
@@ -350,8 +346,8 @@ Array BootstrapSteps::sines(const Array& cosines, const CiphertextInfo& lowest) 
         lowest.packing == Packing::real ? 1 : std::complex<double>(1, 1);
     const Array square = server_.square(cosines, {.relinearised = false, .rescaled = false});
     // At half the scale y² stands for 2y².
-    return server_.add_scalar(state_.relinearised_and_rescaled(joined(with_scale(square, 0.5))),
-                              -one);
+    return server_.add_scalar(
+        state_.relinearised_and_rescaled(joined(State::with_scale(square, 0.5))), -one);
   }
   return joined(
       server_.lower(server_.with_bound(evaluate(server_, double_angle(cosines), with_.arcsine), 1),
@@ -437,12 +433,11 @@ Array corrected(const Server& server, const Array& x, const Array& y, const Enco
   // 1. The difference, times 2^bits.
   const Array difference = server.multiply_integer(server.sub(x, y), by);
   // 2. Its bootstrap.
-  const Array remainder = state.with_info(
-      difference, state.account.bootstrap_remainder(x.info(), y.info(), difference.info(), bits));
+  const Array remainder = state.bootstrap_remainder(x, y, difference, bits);
   const Array low = server.lower(refreshed(server, remainder, with), level);
   // 3. The sum, at 2^bits times the scale; the error of y is among the values of `low`.
-  const Array high = scaled_up(server, state.with_info(y, Account::without_error(y.info())), by);
-  const Array sum = server.add(high, with_scale(low, static_cast<double>(by)));
+  const Array high = scaled_up(server, state.beside_remainder(y), by);
+  const Array sum = server.add(high, state.with_scale(low, static_cast<double>(by)));
   return state.narrowed(server.lower(sum, level - 1), x.info().bounds());
 }
 
@@ -461,24 +456,8 @@ Array bootstrap(const Server& server, const Array& x, const EncodedBootstrap& wi
   const Access::State& state = Access::of(server);
   Array y = refreshed(server, x, with);
   for (unsigned i = 1; i < iterations; ++i) {
-    const CiphertextInfo& info = y.info();
-    // Eight deviations of the error stay below 1; an integer of 2^25 is left of the scale. The
-    // error becomes 2^-bits times what it was, and an integer of so many bits less than the scale
-    // is rounded: half of the difference makes both equal.
-    constexpr double margin = 3, least = 26;
-    const double log2_scale = std::log2(info.scale);
-    const double bits = std::floor(
-        std::min({-info.error - margin, log2_scale - least, (log2_scale + 1 + info.error) / 2}));
-    const double after = log2_sum(log2_sum(info.error - bits, bits - log2_scale - 1),
-                                  state.account.error_of_lowering(info.level - 1));
-    if (bits < 2 || after > info.error - 1)
-      throw NoiseError("bootstrap: with iteration " + std::to_string(i + 1) +
-                       " the error would be 2^" + math::text_of(after) + " after 2^" +
-                       math::text_of(info.error) +
-                       ", less than a bit better: take parameters with a larger scale than 2^" +
-                       math::text_of(log2_scale));
-    y = state.fleet->together(
-        [&] { return corrected(server, x, y, with, static_cast<unsigned>(bits)); });
+    const unsigned bits = state.account.remainder_bits(y.info(), i + 1);
+    y = state.fleet->together([&] { return corrected(server, x, y, with, bits); });
   }
   return y;
 }

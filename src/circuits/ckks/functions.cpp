@@ -175,29 +175,19 @@ Array inverse(const Server& server, const Array& x, const InverseStages& stages)
                      ", and the ciphertext has " + std::to_string(x.info().level) + more_levels());
   const double least = std::min(std::abs(stages.start.low), std::abs(stages.start.high)),
                most = std::max(std::abs(stages.start.low), std::abs(stages.start.high));
-  const Access::State& state = Access::of(server);
   Array y = evaluate(server, x, stages.start);
   if (stages.steps == 0) return server.with_bound(y, (1 + stages.residual) / least);
-  // The steps take off what y lacks, its error too: the result is (1 - e^(2^steps))/x, with the e
-  // of this y. So what is left of the error is what e^(2^steps) has more than without it.
-  double residual = stages.residual + most * std::exp2(y.info().error);
-  if (!(residual < 1))
-    throw NoiseError("inverse: values up to " + math::text_of(most) + " times an error of 2^" +
-                     math::text_of(y.info().error) +
-                     " of the first polynomial are too much; its "
-                     "residual is " +
-                     math::text_of(stages.residual) +
-                     ", and the steps want less than 1: take a larger scale or a smaller interval");
-  const double bound = (1 + residual) / least, powers = std::exp2(stages.steps);
-  const double left = (std::pow(residual, powers) - std::pow(stages.residual, powers)) / least;
-  y = server.with_bound(y, bound);
-  y = state.with_info(y, Account::without_error(y.info()));
+  // The steps take off what y lacks, its error too.
+  const Account::Goldschmidt of{least, most, stages.residual, stages.steps};
+  const double first = Account::goldschmidt_residual(y.info(), of), bound = (1 + first) / least;
+  double residual = first;
+  y = Access::State::goldschmidt_start(server.with_bound(y, bound));
   Array e = server.with_bound(server.add_scalar(server.negate(server.multiply(x, y)), 1), residual);
   for (unsigned i = 0; i < stages.steps; ++i) {
     y = server.with_bound(server.add(y, server.multiply(y, e)), bound);
     if (i + 1 < stages.steps) e = server.with_bound(server.square(e), residual *= residual);
   }
-  return state.with_info(y, Account::with_more_error(y.info(), left));
+  return Access::State::goldschmidt_end(y, of, first);
 }
 
 Array sign(const Server& server, const Array& x, const SignStages& stages) {

@@ -158,8 +158,8 @@ void check_period(const LinearMap& map) {
                        ", which are to be equal, differ");
 }
 
-/// The map whose results have copies of their first values behind them (Rest::copies). Rows there
-/// are set to those `length` places before them, unless they are so already, as matrix_map's are.
+/// The map whose results have copies of their first values behind them. Rows there are
+/// set to those `length` places before them, unless they are so already, as matrix_map's are.
 LinearMap completed(LinearMap map) {
   const std::uint64_t n = map.period, turn = std::bit_ceil(map.length);
   bool complete = true;

@@ -211,16 +211,18 @@ struct Codec<Ciphertexts> {
                       std::move(data),
                       seed,
                       fields.shape,
-                      seed ? binfhe::fresh_noise(parameters) : fields.noise,
+                      fields.noise,
                       std::move(numbers),
                       fields.sum,
                       {},
                       fields.largest,
                       fields.as_bits,
                       range};
-    const binfhe::Largest largest = binfhe::largest_of(value);
-    if (seed) binfhe::set_largest(value, largest);
-    if (!seed) binfhe::check_noise(value);
+    static_cast<void>(binfhe::largest_of(value));  // refuses what the encoding does not hold
+    if (seed)
+      binfhe::set_fresh(value, binfhe::fresh_noise(parameters));
+    else
+      binfhe::check_noise(value);
     return value;
   }
 };

@@ -27,9 +27,9 @@ ring::Basis fresh_primes(const Parameters& parameters) {
   return ckks::basis_of(parameters, parameters.depth());
 }
 
-/// Whether slots lie behind the values of a vector.
-bool has_rest(const CiphertextInfo& info) {
-  return info.packing != ckks::Packing::coefficients && info.length != info.slots();
+/// What the field `rest` is: 1 where copies of the first values lie behind the values of a vector.
+std::uint8_t rest_of(const CiphertextInfo& info) {
+  return info.packing != ckks::Packing::coefficients && info.length != info.slots() ? 1 : 0;
 }
 
 /// RangeError for what no ciphertexts can have.
@@ -56,7 +56,7 @@ struct Codec<Ciphertexts> {
     ArrayFields array{out.shape_of(value.shape), runs_of(value.numbers)};
     check_last_axis<ShapeError>(info.each(value.parameters.N()), array.shape);
     array.length = info.vector;
-    if (has_rest(info)) array.rest = static_cast<std::uint8_t>(info.rest);
+    array.rest = rest_of(info);
     // What the bound says too is left out.
     const double most = std::exp2(info.bound);
     if (info.packing == ckks::Packing::real && info.low > -most) array.low = info.low;
@@ -79,12 +79,13 @@ struct Codec<Ciphertexts> {
       throw FormatError(
           "noise, sum, largest and as_bits are fields of arrays that CKKS's ciphertexts do not "
           "have");
-    if (array.rest != 0 && !has_rest(info))
-      throw FormatError("rest: vectors of " + std::to_string(info.length) +
-                        " values have nothing behind them");
+    if (array.rest != rest_of(info))
+      throw FormatError("rest = " + std::to_string(array.rest) + ": behind vectors of " +
+                        std::to_string(info.length) + " values " +
+                        (rest_of(info) != 0 ? "lie copies of the first ones, which is 1"
+                                            : "lies nothing, which is 0"));
     if (array.of_reals() && info.packing != ckks::Packing::real)
       throw FormatError("low and high are fields of real values only");
-    if (has_rest(info)) info.rest = static_cast<ckks::Rest>(array.rest);
     info.vector = array.length;
     info.low = array.low.value_or(info.low);
     info.high = array.high.value_or(info.high);

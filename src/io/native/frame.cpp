@@ -68,21 +68,22 @@ struct NamedType {
   std::string_view name;
   bool one = false;  ///< "a" stands before it
 };
-constexpr NamedType known_types[] = {{FrameType::binfhe_parameters, "parameters"},
-                                     {FrameType::binfhe_secret_key, "secret key", true},
-                                     {FrameType::binfhe_evaluation_keys, "evaluation keys"},
-                                     {FrameType::binfhe_ciphertexts, "ciphertexts"},
-                                     {FrameType::binfhe_lut, "look-up table", true},
-                                     {FrameType::bgv_parameters, "BGV parameters"},
-                                     {FrameType::bgv_secret_key, "BGV secret key", true},
-                                     {FrameType::bgv_evaluation_keys, "BGV evaluation keys"},
-                                     {FrameType::bgv_ciphertexts, "BGV ciphertexts"},
-                                     {FrameType::bgv_public_key, "BGV public key", true},
-                                     {FrameType::ckks_parameters, "CKKS parameters"},
-                                     {FrameType::ckks_secret_key, "CKKS secret key", true},
-                                     {FrameType::ckks_evaluation_keys, "CKKS evaluation keys"},
-                                     {FrameType::ckks_ciphertexts, "CKKS ciphertexts"},
-                                     {FrameType::ckks_public_key, "CKKS public key", true}};
+constexpr NamedType known_types[] = {
+    {FrameType::binfhe_parameters, "FHEW/TFHE parameters"},
+    {FrameType::binfhe_secret_key, "FHEW/TFHE secret key", true},
+    {FrameType::binfhe_evaluation_keys, "FHEW/TFHE evaluation keys"},
+    {FrameType::binfhe_ciphertexts, "FHEW/TFHE ciphertexts"},
+    {FrameType::binfhe_lut, "FHEW/TFHE look-up table", true},
+    {FrameType::bgv_parameters, "BGV parameters"},
+    {FrameType::bgv_secret_key, "BGV secret key", true},
+    {FrameType::bgv_evaluation_keys, "BGV evaluation keys"},
+    {FrameType::bgv_ciphertexts, "BGV ciphertexts"},
+    {FrameType::bgv_public_key, "BGV public key", true},
+    {FrameType::ckks_parameters, "CKKS parameters"},
+    {FrameType::ckks_secret_key, "CKKS secret key", true},
+    {FrameType::ckks_evaluation_keys, "CKKS evaluation keys"},
+    {FrameType::ckks_ciphertexts, "CKKS ciphertexts"},
+    {FrameType::ckks_public_key, "CKKS public key", true}};
 
 const NamedType* find_type(FrameType type) {
   const auto* const found = std::find_if(std::begin(known_types), std::end(known_types),

@@ -95,7 +95,7 @@ class Generator {
   void automorphism(unsigned k, std::size_t first, std::span<Word> b) const {
     const std::uint32_t N = shape_.N;
     std::uint32_t g = 5;
-    for (unsigned t = 0; t < k && k < shape_.group; ++t) g = g * 5 & (2 * N - 1);
+    for (unsigned t = 0; t < k && k < shape_.group; ++t) g = (g * 5) & (2 * N - 1);
     if (k == shape_.group) g = 2 * N - 5;
     expand(first, b);
     encrypt(b);
@@ -104,7 +104,7 @@ class Generator {
       const Word factor = factor_of(shape_.gadgets[0], static_cast<unsigned>(row));
       Word* const to = b.data() + row * shape_.row_words();  // P·m is 0 modulo P
       for (std::uint32_t t = 0; t < N; ++t) {
-        const auto at = static_cast<std::uint32_t>(std::uint64_t{t} * g & (2 * N - 1));
+        const auto at = static_cast<std::uint32_t>((std::uint64_t{t} * g) & (2 * N - 1));
         const auto s = static_cast<Word>(residue(at < N ? -ring_[t] : ring_[t], q.value()));
         to[at & (N - 1)] = q.add(to[at & (N - 1)], q.mul(s, factor));
       }

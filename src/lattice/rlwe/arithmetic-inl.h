@@ -182,7 +182,8 @@ Array WordEvaluator<Word>::combination(std::span<const Array> arrays,
                        ", or their forms differ; parts and forms must be equal");
     if (!a.basis().includes(basis))
       throw ParameterError(std::string(what) + ": primes " + (basis - a.basis()).describe() +
-                           " are not of array " + std::to_string(i) + ", " + a.basis().describe());
+                           " are not among those of array " + std::to_string(i) + ", " +
+                           a.basis().describe());
     if (this->common_count(what, *longest, a) > longest->count()) longest = &a;
     factors.push_back(residues_of(what, basis, weights[i]));
   }
@@ -249,7 +250,7 @@ Array WordEvaluator<Word>::restrict(const Array& a, const ring::Basis& basis) co
   plan_->check_basis("restrict", basis);
   if (!a.basis().includes(basis))
     throw ParameterError("restrict: primes " + (basis - a.basis()).describe() +
-                         " are not of the array's, " + a.basis().describe());
+                         " are not among the array's, " + a.basis().describe());
   if (a.basis() == basis) return a;
   Shape shape = a.shape(), one = shape;
   shape.basis = basis;

@@ -64,8 +64,9 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   Array lift(std::span<const std::int64_t> polynomials, const ring::Basis& basis) const {
     return lifted(polynomials, basis, 0);
   }
-  /// One polynomial as a plaintext that is only a factor, in products, sums of them and linear
-  /// maps. If it is one in X^(2^k), k >= 2, it is stored by its period: N/2^k words for each prime.
+  /// One polynomial as a plaintext that is multiplied with and never added: for products, sums of
+  /// them and linear maps. If it is one in X^(2^k), k >= 2, it is stored by its period: N/2^k words
+  /// for each prime.
   Array lift_by_period(std::span<const std::int64_t> polynomial, const ring::Basis& basis) const;
   /// Polynomials (count, N) of real numbers, times `scale`, rounded on the devices to integers
   /// (backend::RnsOps::round): as plaintexts over `basis`. scale·|x| must be below 2^63.

@@ -267,7 +267,8 @@ Array WordEvaluator<Word>::added_up(Pieces pieces, const Array& a, std::size_t c
   return this->wrap(out);
 }
 
-// ---- in baby and giant steps
+// ---- in baby and giant steps (Halevi, Shoup, CRYPTO 2018, §4), hoisted twice (Bossuat, Mouchet,
+// Troncoso-Pastoriza, Hubaux, EUROCRYPT 2021, algorithm 6)
 
 /// What a linear map does on one device. All sums are over `rows`: the primes of the operand and
 /// the special ones, so that they are P times what they stand for.
@@ -288,7 +289,8 @@ struct WordEvaluator<Word>::HoistedSteps {
     std::vector<ConstSlice> each;  ///< empty where the map uses none
   };
   Babies baby_steps(std::span<const std::uint32_t> gs, const View& x, const Keys& keys) const {
-    std::vector<std::uint32_t> turning;  // these come first
+    // 1. Room for all images; those that turn come first.
+    std::vector<std::uint32_t> turning;
     std::ranges::copy_if(gs, std::back_inserter(turning), [](auto g) { return g > 1; });
     const auto others = static_cast<std::size_t>(std::ranges::count(gs, 1u));
     Babies out{site.polynomials((turning.size() + others) * 2 * rows.size()), {}};
@@ -300,9 +302,11 @@ struct WordEvaluator<Word>::HoistedSteps {
       const Slice own = out.all.slice().part(place * 2 * part(), g == 0 ? 0 : 2 * part());
       out.each.push_back(own);
       if (g != 1) continue;
+      // 2. Without a turn it is P·x.
       const backend::ScaledTerm<Word> raised{x.all, basis, P};
       site.rns().combine(site.tables, rows, 2, std::span(&raised, 1), false, own);
     }
+    // 3. ModUp of c_1, once; then for each X^g the inner product with its key, and P·c_0 added.
     if (!turning.empty()) {
       const Buffer digits = of.digits_of(site, basis, layout, x.parts(1, 1));
       const Slice all = out.all.slice();
@@ -320,9 +324,12 @@ struct WordEvaluator<Word>::HoistedSteps {
   Buffer sums_over_babies(std::span<const std::uint32_t> gs, const View& x, const Keys& keys,
                           std::span<const std::vector<std::pair<std::size_t, Held>>> products,
                           const backend::SumLayout& lie) const {
+    // 1. ModUp of c_1, once.
     Buffer out = site.polynomials(lie.sums * 2 * rows.size()), digits;
     if (std::ranges::any_of(gs, [](std::uint32_t g) { return g > 1; }))
       digits = of.digits_of(site, basis, layout, x.parts(1, 1));
+    // 2. For each baby step the inner product with its key, with P·c_0 added, times its plaintexts.
+    // Steps wait for as many as the device has room for.
     std::vector<backend::TurnedProduct<Word>> terms;
     std::vector<std::shared_ptr<const PreparedKey>> with;
     std::vector<View> views;
@@ -378,9 +385,12 @@ struct WordEvaluator<Word>::HoistedSteps {
   /// the secret multiplies are divided and taken apart again, all at once.
   void giant_steps(std::span<const std::uint32_t> gs, ConstSlice sums, const Keys& keys,
                    Slice to) const {
+    // 1. ModDown of part 1 of each sum.
     const std::size_t all = gs.size() * part();
     Buffer low = site.polynomials(gs.size() * basis.size());
     site.rns().divide(site.tables, rows, basis, t, 1, sums.part(all, all), low.slice());
+    // 2. ModUp of these, the inner product with each step's key at its X^g, and part 0 added at
+    // X^g.
     if (gs.size() == 1)
       return site.rns().extended_product(*key_on(site, keys.get(gs[0], 1)), site.tables, basis,
                                          std::as_const(low).slice(),
@@ -431,6 +441,7 @@ std::vector<Array> WordEvaluator<Word>::linear_maps(const Array& a, std::span<co
   this->check_evaluation(what, a);
   plan_->check_basis(what, to);
   if (maps.empty()) throw ShapeError(std::string(what) + ": there is no map");
+  // 1. Whether all steps have keys, of one layout.
   const std::vector<std::uint32_t>& babies = maps[0].babies;
   const ring::KeyLayout* layout = nullptr;
   const auto check_key = [&](std::uint32_t g) {
@@ -458,6 +469,7 @@ std::vector<Array> WordEvaluator<Word>::linear_maps(const Array& a, std::span<co
   if (!layout) layout = &plan_->key_layout();
   const ring::Basis rows = a.basis() | layout->special;
 
+  // 2. Which products of a baby step and a plaintext each giant step turns.
   struct Product {
     std::size_t baby;
     Array plain;
@@ -514,7 +526,8 @@ std::vector<Array> WordEvaluator<Word>::linear_maps(const Array& a, std::span<co
       const View x = spread(site, operand, keep);
       const HoistedSteps steps{
           *this, site, *layout, a.basis(), rows, t, product_modulo(layout->special, rows)};
-      // A few sums are made in one go; for more, or several maps, the images are kept.
+      // 3. Baby steps. A few sums are made in one go; for more, or several maps, the images are
+      // kept.
       const bool in_one_go =
           maps.size() == 1 && sums[0].each.size() <= site.rns().fusions().turned_sums;
       typename HoistedSteps::Babies turned;
@@ -530,6 +543,7 @@ std::vector<Array> WordEvaluator<Word>::linear_maps(const Array& a, std::span<co
         for (std::size_t begin = 0, end = 0; begin < each.size(); begin = end) {
           const std::size_t alone = begin == 0;
           end = std::min(each.size(), begin + at_once + alone);
+          // 4. Sums of baby steps times plaintexts.
           Sum made{*this, site, rows, 2, end - begin, end - begin - alone};
           if (in_one_go) {
             made.buffer =
@@ -542,6 +556,7 @@ std::vector<Array> WordEvaluator<Word>::linear_maps(const Array& a, std::span<co
             made.finish();
           }
           if (m + 1 == maps.size() && end == each.size()) turned = {};
+          // 5. Giant steps of these sums, all but the first, to which they are added.
           const Slice lies = made.buffer.slice();
           if (alone) sum = lies.part(0, 2 * steps.part());
           const std::size_t others = 2 * steps.part() * made.batched;
@@ -550,6 +565,7 @@ std::vector<Array> WordEvaluator<Word>::linear_maps(const Array& a, std::span<co
                               lies.part(2 * steps.part() * alone, others), keys, sum);
           if (alone) first = std::move(made.buffer);
         }
+        // 6. ModDown by P, and by the primes that a rescaling drops.
         Buffer result = site.polynomials(2 * to.size());
         site.rns().divide(site.tables, rows, to, t, 2, sum, result.slice());
         outs[m]->buffers[site.piece] = Stored(site.lane, std::move(result));

@@ -1,4 +1,8 @@
-// Switching from one secret, or a power or image of it, to another.
+// Switching from one secret, or a power or image of it, to another: hybrid key switching, with P
+// the product of the special primes (Gentry, Halevi, Smart, CRYPTO 2012, §3.1) and digits of
+// several primes (Han, Ki, CT-RSA 2020). ModUp takes a part apart into digits, each extended to all
+// primes and the special ones; the inner product with the key is P times what it stands for;
+// ModDown divides by P.
 #pragma once
 
 #include <algorithm>
@@ -93,8 +97,8 @@ void WordEvaluator<Word>::check_switch(const char* what, const Array& a, const K
   this->check_evaluation(what, a);
   if (!key.layout().chain.includes(a.basis()))
     throw ParameterError(std::string(what) + ": primes " +
-                         (a.basis() - key.layout().chain).describe() + " are not of the key's, " +
-                         key.layout().chain.describe());
+                         (a.basis() - key.layout().chain).describe() +
+                         " are not among the key's, " + key.layout().chain.describe());
 }
 
 template <class Word>
@@ -203,7 +207,8 @@ Array WordEvaluator<Word>::relinearise(const Array& a, const Keys& keys, const r
   return make(
       shape,
       [&](const Site& site, Slice out, const View& x) {
-        // A rescaling divides c_0 and c_1 too: they are raised by P. Then all is added up.
+        // 1. ModUp of each part c_k from c_2 on, and its inner product with the key of s^k. A
+        // rescaling divides c_0 and c_1 too: then P·(c_0, c_1) is added to the first one.
         std::vector<Buffer> products;
         std::vector<backend::ScaledTerm<Word>> others;
         for (unsigned power = 2; power < a.parts(); ++power) {
@@ -214,8 +219,10 @@ Array WordEvaluator<Word>::relinearise(const Array& a, const Keys& keys, const r
                          power == 2 && drops ? Added{x.parts(0, 2), a.basis(), P, 1} : Added{}));
           if (power > 2) others.push_back({std::as_const(products.back()).slice(), rows});
         }
+        // 2. The sum of all.
         if (!others.empty())
           site.rns().combine(site.tables, rows, 2, others, true, products[0].slice());
+        // 3. ModDown by P, and by the primes that a rescaling drops; or (c_0, c_1) is added here.
         site.rns().divide(site.tables, rows, to, t, 2, std::as_const(products[0]).slice(),
                           drops ? ConstSlice() : x.parts(0, 2), 1, out);
       },
@@ -244,6 +251,8 @@ Array WordEvaluator<Word>::relinearised_product(const Array& a, const Array& b,
   return make(
       shape,
       [&](const Site& site, Slice out, const View& x, const View& y) {
+        // Where no prime is dropped, and the device does not fuse these steps: the product c, then
+        // the switch of c_2.
         if (!drops && !site.rns().fusions().switched_products) {
           Buffer c = site.polynomials(3 * std::size_t{a.basis().size()});
           multiply(site, a.basis(), x, y.all, 2, y.count, {end.doubled, constant}, c.slice());
@@ -252,12 +261,15 @@ Array WordEvaluator<Word>::relinearised_product(const Array& a, const Array& b,
           switched(site, key, to, 1, made.part(2 * part, part), made.part(0, 2 * part), t, out);
           return;
         }
+        // 1. The product c = (c_0, c_1, c_2), ModUp of c_2, its inner product with the key of s^2,
+        // and P·(c_0, c_1) added.
         const bool in_order = x.count >= y.count;
         Buffer product = site.polynomials(2 * rows.size());
         site.rns().switched_product(
             *key_on(site, key), site.tables, a.basis(),
             {in_order ? x.all : y.all, in_order ? y.all : x.all, end.doubled, constant, P},
             product.slice());
+        // 2. ModDown by P, and by the primes that a rescaling drops.
         site.rns().divide(site.tables, rows, to, t, 2, std::as_const(product).slice(), out);
       },
       a, b);
@@ -285,6 +297,8 @@ std::vector<Array> WordEvaluator<Word>::turned(const Pieces& pieces, const Array
   for (const std::uint32_t g : gs)
     if (g != 1) outs.push_back(draft(a.shape(), pieces));
   const auto one = [&](const Site& site, const View& x) {
+    // 1. ModUp of c_1, once for all images with keys of one layout (hoisting). 2. For each X^g the
+    // inner product with its key, ModDown, and c_0 added, all at X^g.
     std::optional<Buffer> digits;
     const ring::KeyLayout* of = nullptr;
     auto image = outs.begin();

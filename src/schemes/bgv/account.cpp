@@ -499,10 +499,25 @@ Account::One Account::shrink(const Info& a, double spare_bits) const {
 
 // ---- plaintexts, and the rest
 
-Account::Info Account::take(const Info& a, std::size_t count) const {
-  Info out = a;
-  out.count = count;
+Account::Info Account::take(Info a, std::size_t count) {
+  a.count = count;
+  return a;
+}
+
+Account::Info Account::join_batches(std::span<const Info> batches, std::uint32_t N) {
+  Info out = take(batches[0], 0);
+  for (const Info& batch : batches) {
+    out.noise = std::max(out.noise, batch.noise);
+    out.count += batch.count;
+  }
+  join_vectors(out, batches, N);
   return out;
+}
+
+Account::Info Account::part(const Info& a, std::size_t number) const {
+  const std::size_t each = a.each(parameters_.N());
+  return with_vectors(take(a, a.count / each), number + 1 < each ? 0 : a.length % parameters_.N(),
+                      a.rest);
 }
 
 Account::Info Account::of_plain(const Info& a, const Plain& m) const {

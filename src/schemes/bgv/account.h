@@ -78,7 +78,10 @@ class Account : public PreparedResults<CiphertextInfo, Preparation> {
                   std::size_t babies) const;
   /// The message times an integer, which stands for itself.
   Info scale(const Info& a, std::int64_t by) const { return scaled(a, by, a.factor); }
-  Info take(const Info& a, std::size_t count) const;
+  static Info take(Info a, std::size_t count);
+  /// Batches of the host's memory as one: they have one packing, factor and number of parts and
+  /// limbs. ShapeError as join_vectors.
+  static Info join_batches(std::span<const Info> batches, std::uint32_t N);
   /// Returns the norm of a plaintext of which nothing is known.
   double largest_norm() const { return noise_.plaintext(); }
   /// What is known of plaintexts: how many, log2 of their canonical norm, values of each vector.
@@ -100,8 +103,19 @@ class Account : public PreparedResults<CiphertextInfo, Preparation> {
   /// Whether it must come before `a` meets `b`, whose vectors are longer.
   bool needs_zeros(const Info& a, const Info& b) const;
   bool needs_zeros(const Info& a, const Plain& m) const { return needs_zeros(a, of_plain(a, m)); }
-  /// The same slots as vectors of `length` values (0 or N: all slots) with that behind them.
-  Info with_vectors(Info a, std::uint64_t length, Rest rest) const;
+  /// The first `length` values of each vector, after a product with so many ones.
+  Info masked(const Info& a, std::uint64_t length) const {
+    return with_vectors(a, length, Rest::zeros);
+  }
+  /// Vectors of `length` values, each of which is a vector times a matrix; `leaves_zeros`: whether
+  /// zeros are behind them.
+  Info matrix_product(const Info& a, std::uint64_t length, bool leaves_zeros) const {
+    return with_vectors(a, length, leaves_zeros ? Rest::zeros : Rest::anything);
+  }
+  /// The sum of each vector's values, which every slot holds.
+  Info summed(const Info& a) const { return with_vectors(a, 1, Rest::same); }
+  /// Ciphertext `number` of each vector, of those that a vector takes.
+  Info part(const Info& a, std::size_t number) const;
   /// Sets length and rest of one batch of all. ShapeError as check_lengths; where one of them
   /// needs_zeros; and where one value in all slots is not there for each ciphertext of a vector.
   static void join_vectors(Info& out, std::span<const Info> all, std::uint32_t N);
@@ -123,6 +137,8 @@ class Account : public PreparedResults<CiphertextInfo, Preparation> {
     std::int64_t alpha, beta;
     double noise;
   };
+  /// The same slots as vectors of `length` values (0 or N: all slots) with that behind them.
+  Info with_vectors(Info a, std::uint64_t length, Rest rest) const;
   /// Whether slots are left behind the values.
   bool is_short(const Info& a) const {
     return a.packing == Packing::slots && a.rest != Rest::same && a.length % parameters_.N() != 0;

@@ -24,7 +24,7 @@ const char* name(Packing packing) { return packing == Packing::slots ? "slots" :
 }  // namespace
 
 Ciphertexts take(const Ciphertexts& c, std::span<const std::uint32_t> indices) {
-  return take_ciphertexts(c, indices);
+  return take_ciphertexts(c, indices, Account::take(c.info, indices.size()));
 }
 
 namespace {
@@ -52,19 +52,19 @@ void check_repeats(const Ciphertexts& c, std::size_t each) {
 
 Ciphertexts concatenate(std::span<const Ciphertexts* const> batches) {
   const Ciphertexts& first = first_of(batches);
-  CiphertextInfo info = first.info;
   std::vector<CiphertextInfo> all;
   for (const Ciphertexts* batch : batches) {
-    if (batch->info.packing != info.packing)
-      throw ShapeError(std::string("concatenate: packing = ") + name(batch->info.packing) +
-                       " of a batch is not " + name(info.packing) + ", as of the first batch");
-    check_same("parts", batch->info.parts, info.parts);
-    check_same("limbs", batch->info.limbs, info.limbs);
-    check_same("factor", batch->info.factor, info.factor);
-    info.noise = std::max(info.noise, batch->info.noise);
-    all.push_back(batch->info);
+    const CiphertextInfo& info = batch->info;
+    if (info.packing != first.info.packing)
+      throw ShapeError(std::string("concatenate: packing = ") + name(info.packing) +
+                       " of a batch is not " + name(first.info.packing) +
+                       ", as of the first batch");
+    check_same("parts", info.parts, first.info.parts);
+    check_same("limbs", info.limbs, first.info.limbs);
+    check_same("factor", info.factor, first.info.factor);
+    all.push_back(info);
   }
-  Account::join_vectors(info, all, first.parameters.N());
+  const CiphertextInfo info = Account::join_batches(all, first.parameters.N());
   for (const Ciphertexts* batch : batches) check_repeats(*batch, info.each(first.parameters.N()));
   return join_ciphertexts(batches, info);
 }

@@ -1,5 +1,4 @@
 // Batches in the host's memory: some of one, and several as one.
-#include <algorithm>
 #include <utility>
 
 #include "schemes/binfhe/account.h"
@@ -30,20 +29,6 @@ Ciphertexts with(const Ciphertexts& batch, std::vector<std::uint32_t> data) {
           batch.range};
 }
 
-/// None where no batch brought one: words tell as much then.
-std::shared_ptr<const Origin> joined_origin(std::span<const Ciphertexts* const> batches) {
-  if (std::none_of(batches.begin(), batches.end(), [](const Ciphertexts* b) { return b->origin; }))
-    return {};
-  const double fresh = fresh_noise(batches.front()->parameters);
-  std::vector<std::shared_ptr<const Origin>> held;
-  std::vector<const Origin*> origins;
-  for (const Ciphertexts* batch : batches) {
-    held.push_back(origin_of(*batch, fresh));
-    origins.push_back(held.back().get());
-  }
-  return std::make_shared<const Origin>(join(origins, batches.front()->encoding));
-}
-
 }  // namespace
 
 std::uint32_t largest_message(const Ciphertexts& ciphertexts) {
@@ -56,8 +41,7 @@ Ciphertexts take(const Ciphertexts& batch, std::span<const std::uint32_t> indice
       with(batch, take_rows<std::uint32_t>(batch.data, {1, batch.row()}, batch.count, indices));
   out.seed = batch.seed;
   if (batch.seed) out.numbers = take_numbers(batch.numbers, indices);
-  if (batch.origin && batch.origin->values->size() == batch.count)
-    out.origin = std::make_shared<const Origin>(take(*batch.origin, indices));
+  set_taken(out, batch, indices);
   return out;
 }
 
@@ -76,15 +60,7 @@ Ciphertexts concatenate(std::span<const Ciphertexts* const> batches) {
     parts.emplace_back(batch->data);
   }
   Ciphertexts out = with(first, join_rows(parts, {1, first.row()}));
-  std::vector<Largest> known;
-  for (const Ciphertexts* batch : batches) {
-    out.noise = std::max(out.noise, batch->noise);
-    out.sum = out.sum || batch->sum;
-    known.push_back(largest_of(*batch));
-  }
-  set_largest(out, largest_of_joined(known, out.encoding));
-  out.origin = joined_origin(batches);
-  if (out.origin) out.noise = out.origin->noise;
+  set_joined(out, batches, fresh_noise(first.parameters));
   join_seeds(
       batches, [](const Ciphertexts& c) { return c.count; }, out);
   return out;

@@ -134,8 +134,7 @@ Ciphertexts Client::encrypt(std::span<const std::uint32_t> messages, Encoding en
   check_fresh(p, encoding, allow_failure);
   return math::with_memory_for("fresh ciphertexts", [&] {
     Ciphertexts out{p, key_id(), encoding, messages.size(), {}, math::random_seed()};
-    out.noise = fresh_noise(p);
-    set_largest(out, largest_of(out));
+    set_fresh(out, fresh_noise(p));
     // Filled with zeros and taken from the system piece by piece, as they are made.
     out.data.reserve(out.count * out.row());
     math::WipedVector<std::int32_t> errors(std::min(out.count, period));

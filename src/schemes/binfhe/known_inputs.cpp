@@ -137,16 +137,12 @@ Ciphertexts Server::State::trivial(std::span<const std::uint32_t> messages,
   check_encoding(parameters, encoding);
   check_values(messages, encoding.p);
   Ciphertexts out = empty(encoding, messages.size());
-  out.noise = 0;
   math::with_memory_for("ciphertexts", [&] { math::make_room(out.data, out.count * out.row()); });
   for (std::size_t i = 0; i < messages.size(); ++i)
     out.data[i * out.row() + parameters.n()] =
         static_cast<std::uint32_t>(encode(messages[i], encoding, parameters.q()));
-  Origin of = *origin(out);
-  const std::uint32_t most =
-      messages.empty() ? 0 : *std::max_element(messages.begin(), messages.end());
-  of.largest = {most, most};
-  attach(out, std::make_shared<const Origin>(std::move(of)));
+  set_trivial(out, messages.empty() ? 0 : *std::max_element(messages.begin(), messages.end()));
+  set_origin(out, origin(out));
   return out;
 }
 

@@ -119,6 +119,13 @@ std::string text_of(MessageRange range) {
   return std::to_string(range.low) + " … " + std::to_string(range.high);
 }
 
+void set_largest(Ciphertexts& batch, Largest largest) {
+  batch.largest = largest.any;
+  batch.as_bits.reset();
+  batch.range = largest.range;
+  if (largest.as_bits != largest.any) batch.as_bits = largest.as_bits;
+}
+
 }  // namespace
 
 std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
@@ -194,11 +201,47 @@ Largest largest_of_joined(std::span<const Largest> all, Encoding encoding) {
   return out;
 }
 
-void set_largest(Ciphertexts& batch, Largest largest) {
-  batch.largest = largest.any;
-  batch.as_bits.reset();
-  batch.range = largest.range;
-  if (largest.as_bits != largest.any) batch.as_bits = largest.as_bits;
+void set_fresh(Ciphertexts& batch, double noise) {
+  batch.noise = noise;
+  set_largest(batch, largest_of(batch));
+}
+
+void set_trivial(Ciphertexts& batch, std::uint32_t largest) {
+  batch.noise = 0;
+  set_largest(batch, {largest, largest});
+}
+
+void set_origin(Ciphertexts& batch, std::shared_ptr<const Origin> origin) {
+  batch.noise = origin->noise;
+  batch.sum = origin->is_sum();
+  set_largest(batch, origin->largest);
+  batch.origin = std::move(origin);
+}
+
+void set_taken(Ciphertexts& taken, const Ciphertexts& of, std::span<const std::uint32_t> index) {
+  if (of.origin && count_of(*of.origin) == of.count)
+    taken.origin = std::make_shared<const Origin>(take(*of.origin, index));
+}
+
+void set_joined(Ciphertexts& joined, std::span<const Ciphertexts* const> batches, double fresh) {
+  std::vector<Largest> known;
+  bool has_origin = false;
+  for (const Ciphertexts* batch : batches) {
+    joined.noise = std::max(joined.noise, batch->noise);
+    joined.sum = joined.sum || batch->sum;
+    known.push_back(largest_of(*batch));
+    has_origin = has_origin || batch->origin;
+  }
+  set_largest(joined, largest_of_joined(known, joined.encoding));
+  if (!has_origin) return;
+  std::vector<std::shared_ptr<const Origin>> held;
+  std::vector<const Origin*> origins;
+  for (const Ciphertexts* batch : batches) {
+    held.push_back(origin_of(*batch, fresh));
+    origins.push_back(held.back().get());
+  }
+  joined.origin = std::make_shared<const Origin>(join(origins, joined.encoding));
+  joined.noise = joined.origin->noise;
 }
 
 std::shared_ptr<const Origin> origin_of(const Ciphertexts& batch, double fresh) {
@@ -266,13 +309,18 @@ Origin origin_of_sum(std::span<const Term> terms, std::int32_t constant, double 
 }
 
 Origin origin_of_bootstrapped(Marks inputs, std::span<const std::uint64_t> tags,
-                              std::span<const std::uint32_t> index, double noise,
-                              std::uint32_t largest) {
+                              std::span<const std::uint32_t> index, double noise, Largest largest) {
   Numbers marks(inputs->size());
   for (std::size_t i = 0; i < marks.size(); ++i)
     marks[i] = mix((*inputs)[i], tags[index.empty() ? 0 : index[i]]) | 1;
   const Marks made = shared(std::move(marks));
-  return {noise, {largest, largest}, made, {{1, noise, made, ErrorPart::made, next_batch()}}};
+  return {noise, largest, made, {{1, noise, made, ErrorPart::made, next_batch()}}};
+}
+
+Origin origin_of_digit(Marks inputs, std::uint64_t tag, double noise, Largest largest) {
+  Origin digit = origin_of_bootstrapped(std::move(inputs), {&tag, 1}, {}, noise, largest);
+  digit.parts[0].marks = {};
+  return digit;
 }
 
 Origin origin_of_mux(Marks values, const Origin& first, const Origin& second) {
@@ -280,6 +328,41 @@ Origin origin_of_mux(Marks values, const Origin& first, const Origin& second) {
       first.noise + second.noise, {1, 1}, std::move(values), {first.parts[0], second.parts[0]}};
   for (ErrorPart& part : mux.parts) part.from |= ErrorPart::half_of_mux;
   return mux;
+}
+
+Origin with_range(const Origin& origin, Encoding encoding, MessageRange range) {
+  if (range.low > range.high)
+    throw ParameterError("with_range: low = " + std::to_string(range.low) +
+                         " is above high = " + std::to_string(range.high));
+  check_ends("with_range", range);
+  const Largest& known = origin.largest;
+  const std::int64_t p = encoding.p;
+  // The messages are what the stated range and the known one have in common, if both read each
+  // message as the same integer. They do not if an integer of one is congruent to another one of
+  // the other:
+  // - Without padding congruent modulo p. Ranges that meet hold two such integers if both together
+  //   have more than p. A stated range of more than p integers reads no message, but bounds them.
+  // - With padding congruent modulo 2p. Ranges of at most p integers that meet hold no such two.
+  // Where no range is known, messages with padding are 0 … known.any, unless the padding bit may be
+  // set. Without padding their residues are: a range within 0 … p-1 leaves these as they are, and
+  // any other one says which integers they stand for.
+  if (known.range || (encoding.padding ? known.any < p : range.low >= 0 && range.high < p)) {
+    const MessageRange is = known.range.value_or(MessageRange{0, known.any});
+    const MessageRange both{std::max(range.low, is.low), std::min(range.high, is.high)};
+    const bool alike = encoding.padding
+                           ? known.range || range.low >= 0
+                           : range.high - range.low >= p ||
+                                 std::max(range.high, is.high) - std::min(range.low, is.low) < p;
+    if (both.low > both.high || !alike)
+      throw EncodingError("with_range: " + text_of(range) +
+                          " contradicts what is known of the messages: they are " + text_of(is) +
+                          " of " + describe(encoding) +
+                          ": state a range within that one; or drop it by a sum with modular=True");
+    range = both;
+  }
+  Origin with = origin;
+  with.largest = largest_within("with_range", encoding, range);
+  return with;
 }
 
 Origin take(const Origin& origin, std::span<const std::uint32_t> index) {

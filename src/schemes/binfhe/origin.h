@@ -59,7 +59,16 @@ struct Term {
 
 /// What the batch came with. RangeError for what no ciphertexts of its encoding hold.
 Largest largest_of(const Ciphertexts& batch);
-void set_largest(Ciphertexts& batch, Largest largest);
+/// States what is known of a batch: of fresh encryptions with that noise; of messages up to
+/// `largest` without a mask, and so without errors; and of ciphertexts with an origin.
+void set_fresh(Ciphertexts& batch, double noise);
+void set_trivial(Ciphertexts& batch, std::uint32_t largest);
+void set_origin(Ciphertexts& batch, std::shared_ptr<const Origin> origin);
+/// States the origin of `taken`, which has the rows of another batch at `index`, if that has one.
+void set_taken(Ciphertexts& taken, const Ciphertexts& of, std::span<const std::uint32_t> index);
+/// States what is known of `joined`, which has the rows of all batches; `fresh` is the noise of
+/// encryptions. No origin is stated where no batch brought one: words tell as much then.
+void set_joined(Ciphertexts& joined, std::span<const Ciphertexts* const> batches, double fresh);
 /// EncodingError, which begins with `what`, unless both ends are -MessageRange::most … most.
 void check_ends(const std::string& what, MessageRange range);
 /// What follows from a range; EncodingError, which begins with `what`, if p integers do not hold
@@ -80,8 +89,10 @@ Origin origin_of_sum(std::span<const Term> terms, std::int32_t constant, double 
 /// Returns the origin of the results of one operation, which `tag` stands for, on ciphertexts with
 /// these marks.
 Origin origin_of_bootstrapped(Marks inputs, std::span<const std::uint64_t> tags,
-                              std::span<const std::uint32_t> index, double noise,
-                              std::uint32_t largest);
+                              std::span<const std::uint32_t> index, double noise, Largest largest);
+/// Returns the origin of a digit of messages that are taken apart: the lowest one has the input's
+/// own errors, so that nothing is known to be independent of any of them.
+Origin origin_of_digit(Marks inputs, std::uint64_t tag, double noise, Largest largest);
 /// Returns the origin of a MUX: the sum of the results of two such operations.
 Origin origin_of_mux(Marks values, const Origin& first, const Origin& second);
 /// Marks of the weighted sum; and of several inputs that are not added up, in their order.
@@ -89,6 +100,9 @@ Marks mark_sum(std::span<const Term> terms, std::int32_t constant = 0);
 /// A number that depends on all bits of both.
 std::uint64_t mix(std::uint64_t a, std::uint64_t b = 0);
 
+/// Returns the origin of the same ciphertexts, whose messages stand for integers in `range`.
+/// ParameterError for an empty range, and EncodingError for one that contradicts what is known.
+Origin with_range(const Origin& origin, Encoding encoding, MessageRange range);
 Origin take(const Origin& origin, std::span<const std::uint32_t> index);
 Origin join(std::span<const Origin* const> origins, Encoding encoding);
 

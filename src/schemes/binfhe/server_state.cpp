@@ -35,7 +35,7 @@ std::shared_ptr<const lattice::lwe::Keys> make_keys(const EvaluationKeys& keys, 
 
 /// Returns the origin of what one operation makes of each of the inputs.
 std::shared_ptr<const Origin> bootstrapped(std::span<const Term> inputs, std::uint64_t tag,
-                                           double noise, std::uint32_t largest) {
+                                           double noise, Largest largest) {
   const std::uint64_t tags[] = {tag};
   return std::make_shared<const Origin>(
       origin_of_bootstrapped(mark_sum(inputs), tags, {}, noise, largest));
@@ -234,13 +234,6 @@ Ciphertexts Server::State::empty(Encoding encoding, std::size_t count) const {
   return {parameters, key_id, encoding, count, {}, {}, {}};
 }
 
-void Server::State::attach(Ciphertexts& out, std::shared_ptr<const Origin> origin) {
-  out.noise = origin->noise;
-  out.sum = origin->is_sum();
-  set_largest(out, origin->largest);
-  out.origin = std::move(origin);
-}
-
 Array Server::State::array(Encoding encoding, std::shared_ptr<const Origin> origin,
                            lattice::lwe::Array rows,
                            std::shared_ptr<const Ciphertexts> host) const {
@@ -261,7 +254,7 @@ Array Server::State::upload(const Ciphertexts& ciphertexts,
 Ciphertexts Server::State::download(const Array& array) const {
   check(array);
   Ciphertexts out = empty(encoding_of(array), array.count());
-  attach(out, origin(array));
+  set_origin(out, origin(array));
   math::with_memory_for("ciphertexts", [&] { math::make_room(out.data, out.count * out.row()); });
   evaluator.download(array.state_->rows, out.data.data());
   return out;
@@ -302,7 +295,7 @@ Ciphertexts Server::State::run(const Plan& plan, const MakeOrigin& origin,
   };
   evaluator.stream(out.count, plan.memory, rows, plan.rotates, plan.work, room);
   if (failures) failures->add(plan.failure_log2, out.count);
-  attach(out, origin());
+  set_origin(out, origin());
   return out;
 }
 
@@ -340,7 +333,7 @@ Batch Server::State::gate(Gate gate, std::span<const Batch* const> inputs,
   if (!rule.doubled) check_bits_of(rule.name, all.terms);
   plan.failure_log2 = account.check_gate(gate, input, plan.output, rotated_noise(all.terms));
   const auto origin = [&] {
-    return bootstrapped(all.terms, tag_of(rule, input), account.bootstrapped(), 1);
+    return bootstrapped(all.terms, tag_of(rule, input), account.bootstrapped(), {1, 1});
   };
   return run(plan, origin, inputs);
 }
@@ -363,8 +356,8 @@ Batch Server::State::mux(const Batch& select, const Batch& a, const Batch& b) co
     // The second has the key switch too.
     return std::make_shared<const Origin>(origin_of_mux(
         mark_sum(marked),
-        origin_of_bootstrapped(mark_sum(selected), tags, {}, account.of_mux() - 1, 1),
-        origin_of_bootstrapped(mark_sum(other, 1), tags, {}, account.bootstrapped(), 1)));
+        origin_of_bootstrapped(mark_sum(selected), tags, {}, account.of_mux() - 1, {1, 1}),
+        origin_of_bootstrapped(mark_sum(other, 1), tags, {}, account.bootstrapped(), {1, 1})));
   };
   return run(plan, origin, all);
 }
@@ -379,7 +372,7 @@ Batch Server::State::bootstrap(const Batch& a, std::optional<Encoding> output) c
   check_bits_of("bootstrap", of.terms);
   plan.failure_log2 = account.check_bootstrap(input, plan.output, rotated_noise(of.terms));
   const auto origin = [&] {
-    return bootstrapped(of.terms, mix(1, input.sectors()), account.bootstrapped(), 1);
+    return bootstrapped(of.terms, mix(1, input.sectors()), account.bootstrapped(), {1, 1});
   };
   return run(plan, origin, all);
 }
@@ -415,8 +408,8 @@ Batch Server::State::apply(std::span<const Lut> luts, std::span<const std::uint3
       if (!lut.exact()) largest = static_cast<std::uint32_t>(lut.output().sectors() - 1);
     }
     // There is no range: only the program knows which integers the table's values stand for.
-    return std::make_shared<const Origin>(
-        origin_of_bootstrapped(mark_sum(of.terms), tags, index, account.bootstrapped(), largest));
+    return std::make_shared<const Origin>(origin_of_bootstrapped(
+        mark_sum(of.terms), tags, index, account.bootstrapped(), {largest, largest}));
   };
   Plan plan = plan_apply(parameters, luts, index);
   plan.failure_log2 = failure_log2;
@@ -436,10 +429,9 @@ Outcome Server::State::of_floor(const Array& a, unsigned round_bits) const {
   if (const auto& range = known.range)
     largest =
         largest_within("eval_floor", output, {range->low >> round_bits, range->high >> round_bits});
-  Origin floors =
-      *bootstrapped(terms, mix(2 + round_bits, input.sectors()), allowed.noise[0], largest.any);
-  floors.largest = largest;
-  return {allowed.failure_log2, {{output, std::make_shared<const Origin>(std::move(floors))}}};
+  return {allowed.failure_log2,
+          {{output,
+            bootstrapped(terms, mix(2 + round_bits, input.sectors()), allowed.noise[0], largest)}}};
 }
 
 Outcome Server::State::of_sign(const Array& a, Encoding output) const {
@@ -459,7 +451,7 @@ Outcome Server::State::of_sign(const Array& a, Encoding output) const {
   }
   const Allowed allowed = account.check_sign(input, output, origin(a)->noise);
   return {allowed.failure_log2,
-          {{output, bootstrapped(terms, mix(0, input.sectors()), allowed.noise[0], 1)}}};
+          {{output, bootstrapped(terms, mix(0, input.sectors()), allowed.noise[0], {1, 1})}}};
 }
 
 Outcome Server::State::of_decomposition(const Array& a) const {
@@ -472,11 +464,10 @@ Outcome Server::State::of_decomposition(const Array& a) const {
   const Term terms[] = {{1, origin(a).get()}};
   Outcome out{allowed.failure_log2, {}};
   for (std::size_t k = 0; k < digits.size(); ++k) {
-    Origin of = *bootstrapped(terms, mix(1, input.sectors() + (k << 32)), allowed.noise[k],
-                              digits[k].p - 1);
-    // The lowest has the input's own errors, so that nothing is known to be independent of it.
-    of.parts[0].marks = {};
-    out.results.push_back({digits[k], std::make_shared<const Origin>(std::move(of))});
+    const std::uint32_t largest = digits[k].p - 1;
+    out.results.push_back({digits[k], std::make_shared<const Origin>(origin_of_digit(
+                                          mark_sum(terms), mix(1, input.sectors() + (k << 32)),
+                                          allowed.noise[k], {largest, largest}))});
   }
   return out;
 }
@@ -513,42 +504,9 @@ Batch Server::State::linear(std::span<const std::int32_t> weights,
 Array Server::State::with_range(const Array& a, MessageRange range) const {
   check(a);
   const Encoding encoding = encoding_of(a);
-  const auto text = [](std::int64_t low, std::int64_t high) {
-    return std::to_string(low) + " … " + std::to_string(high);
-  };
-  if (range.low > range.high)
-    throw ParameterError("with_range: low = " + std::to_string(range.low) +
-                         " is above high = " + std::to_string(range.high));
-  Origin with = *origin(a);
-  check_ends("with_range", range);
-  const Largest& known = with.largest;
-  const std::int64_t p = encoding.p;
-  // The messages are what the stated range and the known one have in common, if both read each
-  // message as the same integer. They do not if an integer of one is congruent to another one of
-  // the other:
-  // - Without padding congruent modulo p. Ranges that meet hold two such integers if both together
-  //   have more than p. A stated range of more than p integers reads no message, but bounds them.
-  // - With padding congruent modulo 2p. Ranges of at most p integers that meet hold no such two.
-  // Where no range is known, messages with padding are 0 … known.any, unless the padding bit may be
-  // set. Without padding their residues are: a range within 0 … p-1 leaves these as they are, and
-  // any other one says which integers they stand for.
-  if (known.range || (encoding.padding ? known.any < p : range.low >= 0 && range.high < p)) {
-    const MessageRange is = known.range.value_or(MessageRange{0, known.any});
-    const MessageRange both{std::max(range.low, is.low), std::min(range.high, is.high)};
-    const bool alike = encoding.padding
-                           ? known.range || range.low >= 0
-                           : range.high - range.low >= p ||
-                                 std::max(range.high, is.high) - std::min(range.low, is.low) < p;
-    if (both.low > both.high || !alike)
-      throw EncodingError("with_range: " + text(range.low, range.high) +
-                          " contradicts what is known of the messages: they are " +
-                          text(is.low, is.high) + " of " + describe(encoding) +
-                          ": state a range within that one; or drop it by a sum with modular=True");
-    range = both;
-  }
-  with.largest = largest_within("with_range", encoding, range);
-  return array(encoding, std::make_shared<const Origin>(std::move(with)), a.state_->rows,
-               a.state_->host);
+  return array(encoding,
+               std::make_shared<const Origin>(binfhe::with_range(*origin(a), encoding, range)),
+               a.state_->rows, a.state_->host);
 }
 
 template <class Batch>

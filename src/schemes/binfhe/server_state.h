@@ -119,7 +119,6 @@ struct Server::State : std::enable_shared_from_this<State> {
   // ---- batches
 
   Ciphertexts empty(Encoding encoding, std::size_t count) const;
-  static void attach(Ciphertexts& out, std::shared_ptr<const Origin> origin);
   Array array(Encoding encoding, std::shared_ptr<const Origin> origin, lattice::lwe::Array rows,
               std::shared_ptr<const Ciphertexts> host = {}) const;
   /// `host` is empty, or `ciphertexts`, and kept where it is of use.

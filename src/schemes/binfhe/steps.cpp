@@ -32,7 +32,7 @@ Rows to_exponents(const Parameters& parameters, const Stages& stages, Rows rows,
 Rows to_lwe_key(const Parameters& parameters, const Stages& stages, const Rows& extracted,
                 std::uint64_t modulus) {
   const std::uint64_t Q_ks = parameters.Q_ks();
-  Rows switched = stages.key_switch(stages.modulus_switch(extracted, Q_ks, false));
+  Rows switched = stages.key_switch(stages.modulus_switch(extracted, Q_ks, 0));
   return stages.modulus_switch(std::move(switched), modulus, centre_of(parameters, Q_ks, modulus));
 }
 

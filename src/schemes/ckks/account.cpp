@@ -122,8 +122,6 @@ void Account::check(const Parameters& parameters, const Info& a) {
   if (a.low > farthest || a.high < -farthest) refuse("low or high is infinite on the wrong side");
   if (!(a.low <= a.high))
     refuse("low = " + exact_text_of(a.low) + " is above high = " + exact_text_of(a.high));
-  if (a.rest > Rest::copies)
-    refuse("rest = " + std::to_string(static_cast<unsigned>(a.rest)) + " is neither 0 nor 1");
   if (!(a.error >= log2_negligible && a.error <= parameters.log2_Q(a.level)))
     refuse("error = " + exact_text_of(a.error) + " is outside " + exact_text_of(log2_negligible) +
            " … the modulus' bits, " + exact_text_of(parameters.log2_Q(a.level)));
@@ -392,9 +390,6 @@ Account::Info Account::relinearise(Info a) const {
   for (; a.parts > 2; --a.parts) a = automorphism(a);  // each part takes a key switch too
   return a;
 }
-double Account::error_of_lowering(unsigned level) const {
-  return noise_.rounding(2) - std::log2(parameters_.scale(level));
-}
 Account::Info Account::automorphism(Info a) const {
   a.error = log2_sum(a.error, noise_.key_switch(a.level) - std::log2(a.scale));
   return a;
@@ -457,10 +452,6 @@ Account::Info Account::with_error(Info a, double error) const {
 }
 Account::Info Account::without_error(Info a) {
   a.error = log2_negligible;
-  return a;
-}
-Account::Info Account::with_more_error(Info a, double more) {
-  a.error = std::log2(std::exp2(a.error) + more);
   return a;
 }
 Account::Info Account::with_scale(Info a, double by) {

@@ -97,8 +97,6 @@ class Account : public PreparedResults<CiphertextInfo, Preparation> {
   /// The residues modulo the primes of a lower level alone, which are among a's: values and scale
   /// stay.
   Info restrict(Info a, unsigned level) const;
-  /// log2 of the error that rounding adds on the way down to a level.
-  double error_of_lowering(unsigned level) const;
   Info multiply_integer(const Info& a, std::int64_t by) const;
   Info multiply_by_i(const Info& a) const;
   /// 2·a² - 1, the cosine of twice an angle, of a product a² that is not rescaled.
@@ -120,10 +118,6 @@ class Account : public PreparedResults<CiphertextInfo, Preparation> {
   /// States a smaller error (CiphertextInfo::error, but as a number) that the caller knows; a
   /// larger one changes nothing. ParameterError unless it is positive.
   Info with_error(Info a, double error) const;
-  /// States a negligible error, where a circuit states the true one of its result later.
-  static Info without_error(Info a);
-  /// States an error of so much (a number, not log2) besides its own.
-  static Info with_more_error(Info a, double more);
   /// States `by` times the scale: the values, bounds and errors are divided by that.
   static Info with_scale(Info a, double by);
   /// States the canonical scale of its level, which differs from its own by roundings of doubles.
@@ -135,6 +129,16 @@ class Account : public PreparedResults<CiphertextInfo, Preparation> {
   Info as_vectors(Info a, std::uint64_t length) const;
   /// One ciphertext of each vector, of those that vectors of `each` ciphertexts take.
   static Info part(Info a, std::size_t each);
+
+  // ---- batches (account_batches.cpp)
+
+  /// So many ciphertexts of a batch.
+  static Info take(Info a, std::size_t count);
+  /// Batches of the host's memory as one: they have one packing, level, scale, length and number of
+  /// parts.
+  static Info join_batches(std::span<const Info> batches);
+  /// Values that are released: log2 of their error, and of the noise that is added to hide it.
+  static Info released(Info a, double error, double noise);
 
   /// What is known of plaintexts: how many, their scale, log2 of the bound of their values, values
   /// of each, and between which numbers real ones lie.
@@ -195,6 +199,30 @@ class Account : public PreparedResults<CiphertextInfo, Preparation> {
   Info bootstrap_remainder(const Info& x, const Info& bootstrapped, const Info& difference,
                            unsigned bits) const;
 
+  // ---- iterations that correct an error (account_iterations.cpp)
+  //
+  // The error of what an iteration begins with is among the values of another operand, which takes
+  // it off the result. So it counts there, and not a second time.
+
+  /// Returns how many `bits` bootstrap_remainder() has in iteration `number`, from 2 on. NoiseError
+  /// if the error would be less than a bit better.
+  unsigned remainder_bits(const Info& bootstrapped, unsigned number) const;
+  /// The bootstrap of x as a term beside the bootstrap of its remainder, which holds its error.
+  static Info beside_remainder(const Info& bootstrapped) { return without_error(bootstrapped); }
+  /// Goldschmidt's iteration (1964) for 1/x, of least <= |x| <= most: each step replaces y by
+  /// y·(1 + e) and e = 1 - x·y by e².
+  struct Goldschmidt {
+    double least = 1, most = 1;
+    double residual = 0;  ///< the largest |e| of the first y without its error
+    unsigned steps = 0;
+  };
+  /// Returns the largest |e| of the first y with its error; NoiseError unless it is below 1.
+  static double goldschmidt_residual(const Info& y, const Goldschmidt& of);
+  /// The first y beside e, which holds its error.
+  static Info goldschmidt_start(const Info& y) { return without_error(y); }
+  /// The last y, (1 - e^(2^steps))/x with the e of the first y: `residual` is that with the error.
+  static Info goldschmidt_end(Info y, const Goldschmidt& of, double residual);
+
   /// The scale that plaintexts for products should have, so that the rescaled product has the
   /// canonical one: that of the level.
   double plain_scale(const Info& a) const { return parameters_.scale(a.level); }
@@ -207,6 +235,8 @@ class Account : public PreparedResults<CiphertextInfo, Preparation> {
   double bound_of(double largest, std::uint64_t length, Packing packing) const;
 
  private:
+  /// With a negligible error.
+  static Info without_error(Info a);
   bool canonical_square(const Info& a) const {
     return a.scale == parameters_.scale(a.level) * parameters_.scale(a.level);
   }

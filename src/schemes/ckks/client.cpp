@@ -175,13 +175,12 @@ std::vector<Complex> Client::release(const Ciphertexts& c, const ReleaseOptions&
   const double ratio = 0.5 * std::log2(12 * options.queries) + options.bits / 2;
   const double sigma = ratio + error + std::log2(c.info.scale);
   const double in_slots = ratio + 0.5 * std::log2(static_cast<double>(parameters().N()));
-  CiphertextInfo released = c.info;
-  released.error = log2_sum(error, error + in_slots);
   const std::string advice =
       "release makes it 2^" + math::text_of(std::round(10 * in_slots) / 10) +
       " times what it was: take fewer queries or bits, or parameters with a larger scale_bits, and "
       "bootstraps of two iterations if there are any";
-  state_->account.check_decrypts(released, advice.c_str());
+  state_->account.check_decrypts(Account::released(c.info, error, error + in_slots),
+                                 advice.c_str());
   state_->ledger.spend(c.info.count, options.queries);
   try {
     return math::with_memory_for("released values", [&] {

@@ -48,10 +48,6 @@ Array Server::upload(const Ciphertexts& c) const {
   const CiphertextInfo& i = c.info;
   check_owner(c.parameters, c.key_id, "server", parameters(), key_id());
   Account::check(parameters(), i);
-  if (i.packing != Packing::coefficients && i.length != i.slots() && i.rest != Rest::copies)
-    throw EncodingError("vectors of " + std::to_string(i.length) +
-                        " values have zeros behind them, as versions before 0.1 encrypted them: "
-                        "polynomials of such vectors would be wrong; encrypt the values again");
   return ServerState::array(
       i, state().evaluator->upload(c.data, {i.parts, state().account.basis(i.level), i.count,
                                             lattice::rlwe::Form::evaluation}));
@@ -228,9 +224,8 @@ Array Server::repeat(const Array& a, std::uint64_t length) const {
 Array Server::take(const Array& a, std::span<const std::uint32_t> indices) const {
   state().check(a);
   check_whole(indices, a.info_.each(parameters().N()));
-  CiphertextInfo info = a.info_;
-  info.count = indices.size();
-  return ServerState::array(info, state().evaluator->take(*a.residues_, indices));
+  return ServerState::array(Account::take(a.info_, indices.size()),
+                            state().evaluator->take(*a.residues_, indices));
 }
 Array Server::concatenate(std::span<const Array> arrays) const {
   if (arrays.empty()) throw ShapeError("concatenate: no array is given");

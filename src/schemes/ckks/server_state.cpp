@@ -344,7 +344,7 @@ rlwe::Array ServerState::plaintexts(std::span<const Complex> values, std::size_t
     padded.reserve(count * period);
     for (std::size_t i = 0; i < count; ++i) {
       const std::span<const Complex> row = values.subspan(i * length, length),
-                                     again = row.first(period - length);  // Rest::copies
+                                     again = row.first(period - length);
       padded.insert(padded.end(), row.begin(), row.end());
       padded.insert(padded.end(), again.begin(), again.end());
     }
@@ -401,9 +401,8 @@ Array ServerState::multiply_real(const Array& a, double value, bool rescale) con
     throw EncodingError("value " + math::text_of(value) + " times the scale 2^" +
                         math::text_of(std::log2(scale)) +
                         " is above 2^61, or not finite: an integer may be larger, and is exact");
-  Account::Plain known = account.constant(value, scale, a.info_.packing);
-  known.packing = a.info_.packing;
-  const Info info = account.multiply_plain(a.info_, known);
+  const Info info =
+      account.multiply_plain(a.info_, account.constant(value, scale, a.info_.packing));
   if (rescale) static_cast<void>(account.rescale(info));
   return fleet->together([&] {
     const Array out = array(info, evaluator->scale(residues(a), static_cast<std::int64_t>(by)));

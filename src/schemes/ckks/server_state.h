@@ -45,16 +45,31 @@ struct ServerState : RingServerState<Parameters> {
 
   static Array array(Info info, lattice::rlwe::Array residues);
   static const lattice::rlwe::Array& residues(const Array& a) { return *a.residues_; }
-  /// The same residues, of which the account states something else.
-  static Array with_info(Array a, const Info& info) {
-    a.info_ = info;
-    return a;
-  }
+
+  // ---- the same residues, of which the account states something else
+
   static Array with_length(Array a, std::uint64_t length) {
     return with_info(a, Account::with_length(a.info_, length));
   }
   Array narrowed(const Array& a, const Bounds& ends) const {
     return with_info(a, account.narrowed(a.info_, ends));
+  }
+  static Array with_scale(const Array& a, double by) {
+    return with_info(a, Account::with_scale(a.info_, by));
+  }
+  Array bootstrap_remainder(const Array& x, const Array& bootstrapped, const Array& difference,
+                            unsigned bits) const {
+    return with_info(difference, account.bootstrap_remainder(x.info_, bootstrapped.info_,
+                                                             difference.info_, bits));
+  }
+  static Array beside_remainder(const Array& bootstrapped) {
+    return with_info(bootstrapped, Account::beside_remainder(bootstrapped.info_));
+  }
+  static Array goldschmidt_start(const Array& y) {
+    return with_info(y, Account::goldschmidt_start(y.info_));
+  }
+  static Array goldschmidt_end(const Array& y, const Account::Goldschmidt& of, double residual) {
+    return with_info(y, Account::goldschmidt_end(y.info_, of, residual));
   }
 
   /// i in every slot, at scale 1: a ciphertext of two parts that needs no key, and a plaintext.
@@ -112,7 +127,8 @@ struct ServerState : RingServerState<Parameters> {
   /// the least period that is a power of two, or coefficients. They have been checked.
   lattice::rlwe::Array plaintexts(std::span<const Complex> values, std::size_t length,
                                   Packing packing, double scale, const ring::Basis& basis) const;
-  /// One row of values in slots that is only a factor: rlwe::Evaluator::interpolate_by_period.
+  /// One row of values in slots that is multiplied with and never added:
+  /// rlwe::Evaluator::interpolate_by_period.
   /// EncodingError for a number that is not finite, or too large for a plaintext of that scale.
   lattice::rlwe::Array factor(std::span<const Complex> values, double scale,
                               const ring::Basis& basis) const;
@@ -150,6 +166,14 @@ struct ServerState : RingServerState<Parameters> {
   /// by·a + value, for an integer, and any number of parts.
   lattice::rlwe::Array with_constant(const lattice::rlwe::Array& a, double by, Complex value,
                                      double scale, unsigned level) const;
+
+ private:
+  friend class Server;
+
+  static Array with_info(Array a, const Info& info) {
+    a.info_ = info;
+    return a;
+  }
 };
 
 /// What circuits see of a server and its arrays, and users do not.

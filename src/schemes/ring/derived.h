@@ -70,14 +70,14 @@ inline void check_whole(std::span<const std::uint32_t> indices, std::size_t each
                        std::to_string(each) + " ciphertexts in order");
 }
 
-/// The ciphertexts at `indices`, which check_whole() checks.
-template <class Ciphertexts>
-Ciphertexts take_ciphertexts(const Ciphertexts& c, std::span<const std::uint32_t> indices) {
+/// The ciphertexts at `indices`, which check_whole() checks; `info` is what is known of them.
+template <class Ciphertexts, class Info>
+Ciphertexts take_ciphertexts(const Ciphertexts& c, std::span<const std::uint32_t> indices,
+                             const Info& info) {
   check_whole(indices, c.info.each(c.parameters.N()));
   check_words(c);
-  Ciphertexts out{c.parameters, c.key_id, c.info,
+  Ciphertexts out{c.parameters, c.key_id, info,
                   take_words(c.data, batch_layout(c), c.info.count, indices), c.seed};
-  out.info.count = indices.size();
   if (c.seed) out.numbers = take_numbers(c.numbers, indices);
   return out;
 }
@@ -94,16 +94,14 @@ const Ciphertexts& first_of(std::span<const Ciphertexts* const> batches) {
   return *batches.front();
 }
 
-/// Joins batches of equal parts and primes; `info` is what is known of them all, but for the count.
+/// Joins batches of equal parts and primes; `info` is what is known of them all.
 template <class Ciphertexts, class Info>
 Ciphertexts join_ciphertexts(std::span<const Ciphertexts* const> batches, const Info& info) {
   const Ciphertexts& first = *batches.front();
   Ciphertexts out{first.parameters, first.key_id, info, join_words(batches, batch_layout(first)),
                   std::nullopt};
-  const auto count_of = [](const Ciphertexts& c) { return c.info.count; };
-  out.info.count = 0;
-  for (const Ciphertexts* batch : batches) out.info.count += count_of(*batch);
-  join_seeds(batches, count_of, out);
+  join_seeds(
+      batches, [](const Ciphertexts& c) { return c.info.count; }, out);
   return out;
 }
 

@@ -447,9 +447,9 @@ def test_a_scheme_of_others_is_one_call(tmp_path: Path, monkeypatch: pytest.Monk
     scheme = Scheme(
         name="bits",
         module="whorl.binfhe",
-        keys="evaluation keys",
-        ciphertexts="ciphertexts",
-        secret="secret key",
+        keys="FHEW/TFHE evaluation keys",
+        ciphertexts="FHEW/TFHE ciphertexts",
+        secret="FHEW/TFHE secret key",
         functions=("nand",),
         keygen=keygen,
     )

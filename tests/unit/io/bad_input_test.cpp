@@ -69,7 +69,7 @@ TEST_F(IoBadInput, SeededCiphertextsExpandWithinTheLimit) {
   EXPECT_EQ(said(seeded, options), "");
   options.max_expanded_bytes = bytes - 1;
   EXPECT_EQ(said(seeded, options),
-            "ciphertexts: 1000 unpack to 68000 bytes; at most 67999 are accepted "
+            "FHEW/TFHE ciphertexts: 1000 unpack to 68000 bytes; at most 67999 are accepted "
             "(max_expanded_bytes = 68000 accepts them)");
   EXPECT_EQ(said(whole, options), "") << "nothing is expanded";
   options = insecure();
@@ -78,7 +78,7 @@ TEST_F(IoBadInput, SeededCiphertextsExpandWithinTheLimit) {
   options.max_count = count - 1;
   for (const Bytes& frame : {seeded, whole})
     EXPECT_EQ(said(frame, options),
-              "ciphertexts: 1000 unpack to 68000 bytes; at most 999 "
+              "FHEW/TFHE ciphertexts: 1000 unpack to 68000 bytes; at most 999 "
               "ciphertexts are accepted (max_count = 1000 accepts them)");
   EXPECT_EQ(insecure().max_expanded_bytes, std::uint64_t{1} << 28);
 }

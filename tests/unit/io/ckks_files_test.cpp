@@ -68,10 +68,6 @@ TEST_F(IoCkks, EndsOfValuesAndWhatIsBehindThem) {
   value.info.length = 5;
   const auto loaded = [&] { return load<ckks::Ciphertexts>(dump(value), insecure()).info; };
   const std::size_t plain = dump(value).size();
-  EXPECT_EQ(loaded().rest, ckks::Rest::zeros);  // as files of older versions, which lack the field
-  value.info.rest = ckks::Rest::copies;
-  EXPECT_EQ(loaded().rest, ckks::Rest::copies);
-  value.info.rest = ckks::Rest::zeros;
   for (const auto& [low, high] : {std::pair(-1.5, 4.25), {2.0, 3.0}, {-3.0, -3.0}}) {
     value.info.low = low;
     value.info.high = high;
@@ -96,6 +92,27 @@ TEST_F(IoCkks, EndsOfValuesAndWhatIsBehindThem) {
   const double infinity = std::numeric_limits<double>::infinity();
   EXPECT_EQ(said(infinity, infinity), "Range");
   EXPECT_EQ(said(-infinity, -infinity), "Range");
+}
+
+TEST_F(IoCkks, CopiesAreBehindValuesWhoseNumberIsNoPowerOfTwo) {
+  const auto literal = samples::ckks_literals()[1];
+  auto value = samples::ckks_ciphertexts(samples::ckks_parameters(literal), 2, 2, 3, random);
+  const std::size_t length_at = samples::payload_at + samples::ckks_literal_bytes(literal) + 24;
+  const auto said = [&](std::uint64_t length, std::uint64_t patched) {
+    value.info.length = length;
+    const Bytes frame = samples::patched(dump(value), length_at, patched);
+    return thrown([&] { load<ckks::Ciphertexts>(frame, insecure()); });
+  };
+  for (const auto packing :
+       {ckks::Packing::real, ckks::Packing::complex, ckks::Packing::coefficients}) {
+    value.info.packing = packing;
+    const char* const refused = packing == ckks::Packing::coefficients ? "nothing" : "Format";
+    EXPECT_EQ(said(5, 5), "nothing");
+    EXPECT_EQ(said(5, 7), "nothing");
+    EXPECT_EQ(said(4, 8), "nothing");
+    EXPECT_EQ(said(5, 4), refused);
+    EXPECT_EQ(said(4, 5), refused);
+  }
 }
 
 TEST_F(IoCkks, RefusesToWriteBrokenFacts) {
@@ -133,13 +150,17 @@ TEST_F(IoCkks, FieldsOfCiphertexts) {
   const std::size_t packing = samples::payload_at + samples::ckks_literal_bytes(literal),
                     level = packing + 8, count = packing + 16, length = packing + 24,
                     scale = packing + 32, bound = packing + 40, error = packing + 48;
-  const auto frames = samples::rlwe_frames<samples::Ckks>(random);
+  std::vector<Sample> frames;
+  for (auto value : {samples::Ckks::ciphertexts(parameters, 2, 3, random),
+                     samples::Ckks::fresh(parameters, 2, random)}) {
+    value.info.packing = ckks::Packing::real;
+    value.info.length = 4;  // so that no copies are behind the values
+    frames.push_back(samples::sample_of(samples::Ckks::ciphertexts_type, value));
+  }
   const double infinity = std::numeric_limits<double>::infinity(),
                nan = std::numeric_limits<double>::quiet_NaN(), most = parameters.log2_Q(0);
-  for (const std::size_t which : {3, 4}) {
-    SCOPED_TRACE(which == 4 ? "seeded" : "whole");
-    Sample sample = frames[which];
-    samples::put(sample.frame, packing, std::uint32_t{1});
+  for (const Sample& sample : frames) {
+    SCOPED_TRACE(&sample == &frames[1] ? "seeded" : "whole");
     const auto with = [&](std::size_t at, auto value) {
       return loading(sample, samples::patched(sample.frame, at, value));
     };
@@ -162,10 +183,10 @@ TEST_F(IoCkks, FieldsOfCiphertexts) {
     }
   }
   // As coefficients, a ciphertext holds twice as many.
-  Bytes frame = frames[3].frame;
+  Bytes frame = frames[0].frame;
   samples::put(frame, packing, std::uint32_t{2});
-  EXPECT_EQ(loading(frames[3], samples::patched(frame, length, std::uint64_t{1024})), "nothing");
-  EXPECT_EQ(loading(frames[3], samples::patched(frame, length, std::uint64_t{1025})), "Range");
+  EXPECT_EQ(loading(frames[0], samples::patched(frame, length, std::uint64_t{1024})), "nothing");
+  EXPECT_EQ(loading(frames[0], samples::patched(frame, length, std::uint64_t{1025})), "Range");
 }
 
 TEST_F(IoCkks, MessagesNameFieldValueAndBound) {

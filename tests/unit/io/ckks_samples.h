@@ -74,8 +74,7 @@ inline ckks::Ciphertexts ckks_ciphertexts(const ckks::Parameters& parameters, st
            .scale = 0x1.8p20,
            .length = length,
            .bound = 2.5,
-           .error = -12.25,
-           .rest = ckks::Rest::zeros},
+           .error = -12.25},
           ring_words(random, parameters, parts * primes.size(), count * parameters.N(), primes),
           std::nullopt,
           std::nullopt};

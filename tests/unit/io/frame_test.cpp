@@ -186,7 +186,8 @@ TEST_F(IoFrame, BytesThatAreNoFrame) {
 TEST_F(IoFrame, SecretWhereKeysWereDue) {
   EXPECT_EQ(test::message_of<TypeMismatchError>(
                 [&] { load<binfhe::EvaluationKeys>(all[1].frame, insecure()); }),
-            "type: the frame holds a secret key, but the caller expects evaluation keys");
+            "type: the frame holds a FHEW/TFHE secret key, but the caller expects FHEW/TFHE "
+            "evaluation keys");
 }
 
 // ---- writing
@@ -224,8 +225,8 @@ TEST_F(IoFrame, PayloadsAreAsLongAsAnnounced) {
 }
 
 TEST_F(IoFrame, NamesOfTypes) {
-  EXPECT_EQ(frame_type_name(FrameType::binfhe_secret_key), "a secret key");
-  EXPECT_EQ(frame_type_name(FrameType::binfhe_evaluation_keys), "evaluation keys");
+  EXPECT_EQ(frame_type_name(FrameType::binfhe_secret_key), "a FHEW/TFHE secret key");
+  EXPECT_EQ(frame_type_name(FrameType::binfhe_evaluation_keys), "FHEW/TFHE evaluation keys");
   EXPECT_EQ(frame_type_name(FrameType::first_foreign), "type 32768, of another scheme");
 }
 

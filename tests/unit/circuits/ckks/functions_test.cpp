@@ -240,7 +240,7 @@ TEST(CkksFunctions, InversesThatCannotBeRightAreRefused) {
   // The steps would not converge from a polynomial with such an error.
   CiphertextInfo info = a.info();
   info.error = -1;
-  const Array bad = Access::State::with_info(a, info);
+  const Array bad = Access::State::array(info, Access::State::residues(a));
   EXPECT_THROW(static_cast<void>(inverse(party.server, bad, stages)), NoiseError);
   for (const auto& wrong :
        {+[](InverseStages& s) { s = {}; }, +[](InverseStages& s) { s.steps = 33; },

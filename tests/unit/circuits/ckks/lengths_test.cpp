@@ -1,5 +1,5 @@
-// Vectors of every length: the slots behind the values hold copies of the first ones
-// (Rest::copies), after every operation, so that all slots are where the account says that values
+// Vectors of every length: the slots behind the values hold copies of the first ones,
+// after every operation, so that all slots are where the account says that values
 // are.
 #include "support/ckks_party.h"
 #include "support/test.h"
@@ -182,20 +182,6 @@ TEST(CkksLengths, Bootstraps) {
     party.expect("bootstrap", y, x);
     party.expect("and a polynomial",
                  evaluate(party.server, y, approximate([](double v) { return v; }, 0.5, 1, 3)), x);
-  }
-}
-
-// Earlier versions left zeros behind the values: then no polynomial of them is right.
-TEST(CkksLengths, ZerosBehindValuesAreRefused) {
-  const Party party(test::ckks_insecure());
-  for (const std::size_t n : {3u, 4u}) {
-    Ciphertexts c = party.client.encrypt(values(n, 0, 1));
-    c.info.rest = Rest::zeros;
-    EXPECT_EQ(party.client.decrypt_raw(c).size(), n);
-    if (n == 3)
-      EXPECT_THROW(static_cast<void>(party.server.upload(c)), EncodingError);
-    else
-      EXPECT_NO_THROW(static_cast<void>(party.server.upload(c)));
   }
 }
 

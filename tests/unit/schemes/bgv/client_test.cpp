@@ -343,7 +343,7 @@ TEST(BgvClient, EvaluationKeysAreThoseAskedFor) {
     for (const std::int64_t c : {1, -1, 7})
       EXPECT_NE(std::find(exponents.begin(), exponents.end(), rotation_exponent(1024, c)),
                 exponents.end());
-    for (const SwitchKeyData& key : keys.keys)
+    for (const RingSwitchKey& key : keys.keys)
       EXPECT_EQ(key.b.size(), p.digits() * (p.limbs() + p.special()) * 1024);
     for (const unsigned parts : {0u, 1u, 9u}) {
       KeyRequest bad;

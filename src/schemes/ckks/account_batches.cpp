@@ -1,0 +1,32 @@
+// The facts about batches of CKKS ciphertexts of which some are taken, several joined, or values
+// released.
+#include <algorithm>
+
+#include "schemes/ckks/account.h"
+
+namespace whorl::ckks {
+
+Account::Info Account::take(Info a, std::size_t count) {
+  a.count = count;
+  return a;
+}
+
+Account::Info Account::join_batches(std::span<const Info> batches) {
+  Info out = take(batches[0], 0);
+  for (const Info& batch : batches) {
+    const Bounds a = out.bounds(), b = batch.bounds();
+    out.bound = std::max(out.bound, batch.bound);
+    out.low = std::min(a.low, b.low);
+    out.high = std::max(a.high, b.high);
+    out.error = std::max(out.error, batch.error);
+    out.count += batch.count;
+  }
+  return out;
+}
+
+Account::Info Account::released(Info a, double error, double noise) {
+  a.error = log2_sum(error, noise);
+  return a;
+}
+
+}  // namespace whorl::ckks
