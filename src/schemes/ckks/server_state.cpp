@@ -255,8 +255,7 @@ Array ServerState::relinearised_product(const Info& product, const rlwe::Array& 
                                         const rlwe::Array& b,
                                         const rlwe::Evaluator::ProductEnd& end,
                                         bool rescaled) const {
-  Info info = account.relinearise(product);
-  if (rescaled) info = account.rescale(info);
+  const Info two = account.relinearise(product), info = rescaled ? account.rescale(two) : two;
   return array(info, evaluator->relinearised_product(a, b, end, keys, account.basis(info.level),
                                                      no_plain_modulus));
 }
