@@ -34,6 +34,9 @@ class RingArray {
   std::shared_ptr<const lattice::rlwe::Array> residues_;
 };
 
+template <class Server, class KeyRequest>
+class RingDryRun;
+
 /// The base class of the schemes' servers. A scheme's library knows its `State`, which users do
 /// not.
 template <class Parameters, class State>
@@ -44,7 +47,6 @@ class RingServer {
                       const SessionOptions& options = {})
       : RingServer(keys, Session(options)) {}
   RingServer(const RingEvaluationKeys<Parameters>& keys, const Session& session);
-  explicit RingServer(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 
   const Parameters& parameters() const;
   const KeyId& key_id() const;
@@ -54,6 +56,11 @@ class RingServer {
   std::vector<FailedDevice> failed_devices() const;  ///< the oldest failure first
   std::size_t key_bytes() const;                     ///< bytes that keys take on the devices now
 
+ protected:
+  template <class, class>
+  friend class RingDryRun;
+
+  explicit RingServer(std::shared_ptr<const State> state) : state_(std::move(state)) {}
   const State& state() const { return *state_; }
 
  private:

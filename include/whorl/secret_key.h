@@ -1,5 +1,5 @@
 // What the clients of all schemes share: the handle of a secret key, that of the schemes over RNS
-// rings, and the base class of clients.
+// rings, and the base classes of clients.
 #pragma once
 
 #include <cstdint>
@@ -61,7 +61,7 @@ class KeyHolder {
   SecretKey key_;
 };
 
-/// The base class of the clients of schemes over RNS rings, of whose `State` users know nothing.
+/// The base class of the clients of schemes over RNS rings. Users do not see its `State`.
 template <class Parameters, class State>
 class RingClient : public KeyHolder<Parameters, RingSecretKey<Parameters>> {
  public:

@@ -145,6 +145,11 @@ class Server : public RingServer<Parameters, struct ServerState> {
 
   /// The server of an array. DeviceError if it is gone.
   static Server of(const Array& a);
+
+ private:
+  friend struct Access;
+  friend class DryRun;
+  explicit Server(std::shared_ptr<const struct ServerState> state) : RingServer(std::move(state)) {}
 };
 
 /// Counts what a circuit needs. Plaintexts in slots, and matrices, stand for any values: they count

@@ -157,6 +157,11 @@ class Server : public RingServer<Parameters, struct ServerState> {
 
   /// Waits until all work so far is done.
   void synchronise() const;
+
+ private:
+  friend struct Access;
+  friend class DryRun;
+  explicit Server(std::shared_ptr<const struct ServerState> state) : RingServer(std::move(state)) {}
 };
 
 /// Counts what a circuit needs. asked() leaves out the keys at the lowest levels and of the sparse

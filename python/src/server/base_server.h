@@ -61,8 +61,9 @@ nb::class_<DryRun> bind_dry_run(nb::module_& module) {
         using C = RingCosts;
         return add_members({}, run.costs(), "products", &C::products, "relinearisations",
                            &C::relinearisations, "plain_products", &C::plain_products, "rotations",
-                           &C::rotations, "key_switches", &C::key_switches, "depth", &C::depth,
-                           "plain_depth", &C::plain_depth, "sums", &C::sums);
+                           &C::rotations, "key_switches", &C::key_switches, "bootstraps",
+                           &C::bootstraps, "depth", &C::depth, "plain_depth", &C::plain_depth,
+                           "sums", &C::sums);
       });
   return type;
 }

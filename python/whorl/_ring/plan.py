@@ -44,7 +44,7 @@ class RingPlan(Shown):
     costs: dict[str, int]
     """How many operations there are, of one ciphertext each: `products` of ciphertexts,
     `relinearisations`, `plain_products` (with plaintexts, also in linear maps), `rotations`
-    (automorphisms of any kind) and `key_switches`."""
+    (automorphisms of any kind), `key_switches`, and `bootstraps` (one of k iterations is k)."""
     input_bytes: int
     """Bytes of the inputs as a client sends them, seeded; under a public key twice as many."""
     output_bytes: int
@@ -121,7 +121,14 @@ class RingPlan(Shown):
         return counted(len(self.rotations), "rotation")
 
 
-_COSTS = ("products", "relinearisations", "plain_products", "rotations", "key_switches")
+_COSTS = (
+    "products",
+    "relinearisations",
+    "plain_products",
+    "rotations",
+    "key_switches",
+    "bootstraps",
+)
 
 
 def sizes(recorder: NoDevice, inputs: list[Any], results: list[Any]) -> dict[str, Any]:

@@ -165,7 +165,7 @@ def _share(design: Design, chip: Chip) -> float:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What formulas say of a design: ciphertexts a cycle, cycles of a batch, its share of the chip."""
+    """What formulas say of a design: ciphertexts a cycle, cycles of a batch, its share."""
 
     throughput: float
     latency_full: float

@@ -52,8 +52,8 @@ def stated(result: Accounted) -> Expectation:
 
 
 def checked(given: Expectation) -> Expectation:
-    """The same with plain numbers. `ParameterError` for what is none, and for bounds and errors of which
-    there is no logarithm."""
+    """The same with plain numbers. `ParameterError` for what is none, and for bounds and errors
+    of which there is no logarithm."""
     out = Expectation(
         **{name: check(f"expect.{name}", getattr(given, name)) for name, check in _CHECKS.items()}
     )

@@ -385,7 +385,7 @@ class _Search:
     # ---- with bootstraps
 
     def _refreshed(self) -> Plan:
-        """The plan in the least ring with bootstraps: as few as can be, then the least depth for them."""
+        """The plan in the least ring with bootstraps: as few as can be, at the least depth."""
         error: Exception = ParameterError("plan: no ring was tried")
         for ring in [self.needs["N"]] if self.needs["N"] else [2**16, 2**17]:
             search = self._with_most_values(ring, bootstrap=True)

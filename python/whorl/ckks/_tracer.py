@@ -273,8 +273,8 @@ class TracingServer(Following, Server):
     def _as_one(
         self, name: str, work: Callable[..., EncryptedArray], *operands: Encrypted
     ) -> EncryptedArray:
-        """The operation, with a refresh of operands before it if it must be: what is encoded is for the
-        level that they then have."""
+        """The operation, with a refresh of operands before it if it must be: what is encoded is
+        for the level that they then have."""
         arrays, shape = self._meet(*operands)
 
         def of_cores(*cores: _lib.Array) -> _lib.Array:

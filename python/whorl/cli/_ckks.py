@@ -195,7 +195,8 @@ def _by_sign(name: str, operands: int) -> Callable[..., Any]:
 
 
 def _polynomial(server: Any, x: Any, *coefficients: Any) -> Any:
-    """The polynomial with these coefficients of 1, x, x², …: numbers, or one file of them. Any interval does for powers of x."""
+    """The polynomial with these coefficients of 1, x, x², …: numbers, or one file of them. Any
+    interval does for powers of x."""
     of_file = len(coefficients) == 1 and not isinstance(coefficients[0], (int, float, complex))
     listed = coefficients[0] if of_file else coefficients
     x = server.upload(x)

@@ -153,9 +153,9 @@ void rotate_by_bundles(const Engine& engine, const RotationShape& shape, std::sp
 
 /// `engine` has decompose(ct, component, values, gadget): transformed digits of N values, of the
 /// first component if this is 0; decompose_difference(ct, component, gadget): those of
-/// (X^a - 1)·ACC; multiply(ct, block), and multiply<keys>(tile, block) for GINX, of which it takes
-/// `ginx_at_once` ciphertexts together, and multiply_bundle(tile, step), both for those whose `a`
-/// is not 0; finish(ct, component, block, how): adds the product's to ACC, or puts it there.
+/// (X^a - 1)·ACC; multiply(ct, block); multiply<keys>(tile, block) for GINX, of which it takes
+/// `ginx_at_once` ciphertexts together, and multiply_bundle(tile, step), which both leave out those
+/// whose `a` is 0; finish(ct, component, block, how): adds the product's to ACC, or puts it there.
 template <class Engine, class Ct>
 void rotate_by(const Engine& engine, const RotationShape& shape, std::span<Ct> tile) {
   switch (shape.kind) {

@@ -30,7 +30,7 @@ class Core {
 
   /// The memory behind a port gets so many bytes; what was there stays as far as it fits.
   virtual void resize(Port port, std::uint64_t bytes) = 0;
-  /// Copy between the host and that memory. ShapeError past its end.
+  /// Both copy between the host and that memory. ShapeError past its end.
   virtual void store(Port port, std::uint64_t address, std::span<const std::uint8_t> bytes) = 0;
   virtual void load(Port port, std::uint64_t address, std::span<std::uint8_t> bytes) = 0;
   /// Sets the memory's timing from the next start on.

@@ -46,7 +46,7 @@ class Cores : public Counting {
   std::size_t keys() const override { return keys_; }
 
  protected:
-  /// What keys of other shapes than theirs differ from.
+  /// The shape that gives whatever a key leaves open.
   virtual const Shape& base() const = 0;
   /// The core of a shape. DeviceError if there is none.
   virtual std::shared_ptr<SharedDriver> core_of(const Shape& shape) const = 0;

@@ -101,7 +101,7 @@ struct Root {
       : w(hn::Set(D(), pair[0])), w_p(hn::Set(D(), pair[1])) {}
 };
 
-/// change() of each two vectors of x that are half of it apart.
+/// Calls change() for each two vectors of x that are `half` vectors apart.
 template <class Change>
 HWY_INLINE void each_pair(double* x, std::size_t half, const Change& change) {
   const D d;
@@ -334,7 +334,7 @@ double centre(std::uint64_t x) {
   return x > prime / 2 ? static_cast<double>(x) - static_cast<double>(prime)
                        : static_cast<double>(x);
 }
-/// Each root with itself over p.
+/// Returns each root, and the root over p behind it.
 std::vector<double> pairs(const std::vector<std::uint64_t>& roots) {
   std::vector<double> out;
   for (const std::uint64_t root : roots) {

@@ -69,6 +69,7 @@ const char* meaning(Code code) {
       "a read was answered with an error",
       "a write was answered with an error",
   };
+  static_assert(std::size(meanings) == static_cast<std::size_t>(Code::write_error) + 1);
   const auto number = static_cast<std::size_t>(code);
   return number < std::size(meanings) ? meanings[number] : "an unknown code";
 }

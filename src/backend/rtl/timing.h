@@ -1,6 +1,6 @@
-// Counts in which cycle of a run what happens: the counters of rtl/README.md, section 6, without
-// any arithmetic. A run of the model and one of the core give the same counters if their memories
-// have the same timing.
+// Says in which cycle of a run what happens, and counts it: the counters of rtl/README.md, section
+// 6, without any arithmetic. A run of the model and one of the core give the same counters if their
+// memories have the same timing.
 #pragma once
 
 #include <cstdint>

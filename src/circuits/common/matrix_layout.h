@@ -31,13 +31,13 @@ class MatrixLayout {
   /// 1, or 2 with one whose result's rows are exchanged.
   std::size_t maps() const { return two_maps_ ? 2 : 1; }
 
-  /// Before the map x becomes x + rot(x, r) for each, in this order; the slots behind the values of
-  /// x must hold zeros then. copies_rows() says whether x + (x with its rows exchanged) comes
+  /// Before the map, x becomes x + rot(x, r) for each, in this order; the slots behind the values
+  /// of x must hold zeros then. copies_rows() says whether x + (x with its rows exchanged) comes
   /// first.
   const std::vector<std::int64_t>& copies() const { return copies_; }
   bool copies_rows() const { return copies_rows_; }
   bool needs_zeros() const { return copies_rows_ || !copies_.empty(); }
-  /// After the map y becomes y + rot(y, r) for each, and then, if folds_rows(), y + (y with its
+  /// After the map, y becomes y + rot(y, r) for each, and then, if folds_rows(), y + (y with its
   /// rows exchanged).
   const std::vector<std::int64_t>& folds() const { return folds_; }
   bool folds_rows() const { return folds_rows_; }

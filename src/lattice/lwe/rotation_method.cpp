@@ -26,6 +26,7 @@ RotationMethod::RotationMethod(Kind kind, unsigned group, std::uint64_t raised_b
       {"group of an unrolled one", 1, 8},
       {"length of blocks", 2, backend::RotationShape::most_unrolled},
   };
+  static_assert(std::size(bounds) == static_cast<std::size_t>(Kind::block) + 1);
   const auto number = static_cast<std::size_t>(kind_);
   if (number >= std::size(bounds))
     throw ParameterError("rotation: kind " + std::to_string(number) + " is not in 0 … 5");

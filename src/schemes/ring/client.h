@@ -34,15 +34,16 @@ RingSecretKey<Parameters> RingSecretKey<Parameters>::generate(const Parameters& 
   KeyId id;
   math::random_bytes(id);
   return {parameters, id,
-          std::make_shared<RingSecret>(lattice::rlwe::random_ternary_secret(parameters.N()))};
+          std::make_shared<RingSecret>(
+              RingSecret{lattice::rlwe::random_ternary_secret(parameters.N())})};
 }
 
 template <class Parameters>
 RingSecretKey<Parameters> RingSecretKey<Parameters>::from_coefficients(
     const Parameters& parameters, const KeyId& key_id, std::span<const std::int32_t> coefficients) {
-  return {
-      parameters, key_id,
-      std::make_shared<RingSecret>(lattice::rlwe::ternary_secret(parameters.N(), coefficients))};
+  return {parameters, key_id,
+          std::make_shared<RingSecret>(
+              RingSecret{lattice::rlwe::ternary_secret(parameters.N(), coefficients)})};
 }
 
 /// What a client is made of.
@@ -71,6 +72,8 @@ struct HeldKey {
   const RingSecretKey<Parameters>& key;
   const lattice::rlwe::Secret& secret;
 };
+template <class Parameters>
+HeldKey(const RingSecretKey<Parameters>&, const lattice::rlwe::Secret&) -> HeldKey<Parameters>;
 
 /// The primes of fresh ciphertexts, and what errors are multiples of.
 struct FreshRing {

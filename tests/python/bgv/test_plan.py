@@ -428,6 +428,7 @@ def test_plans_are_shown() -> None:
         "plain_products": 0,
         "rotations": 2,
         "key_switches": 3,
+        "bootstraps": 0,
     }
     assert "1 products, 1 relinearisations, 2 rotations, 3 key switches" in html
     with pytest.raises(AttributeError):
