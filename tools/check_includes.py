@@ -12,7 +12,8 @@ them the public headers that belong to no layer (errors, plain buffers). Beyond 
 - the extension module for servers includes no header of a client's and none for secret keys;
 - the Python package imports neither applications (which the command runs as processes, also where
   the build has put them into the package) nor tests nor tools, and nothing imports its CLI;
-- no module of it imports itself by way of others.
+- no module of it imports itself by way of others;
+- no file has more than 600 lines.
 
 usage: check_includes.py [ROOT]
 """
@@ -55,6 +56,7 @@ SECRET_HEADER = re.compile(r"(?:\.\./)*(?:client/.*|whorl/(?:\w+/client|io_secre
 SERVER_FOLDERS = (("python", "src", "server"), ("python", "src", "common"))
 # Layers whose folders are apart, each with the folders that all of them may use.
 APART = {"lattice": (), "schemes": ("ring",), "circuits": ("common",), "io": ()}
+MOST_LINES = 600
 # Folders whose code the package may not import.
 OUTSIDE_PACKAGE = ("apps", "tests", "tools", "bench")
 
@@ -207,9 +209,19 @@ def check_circles(root: Path) -> Iterator[str]:
             yield f"python: {' <- '.join([*way, start])} is a circle of imports"
 
 
+def check_lengths(root: Path) -> Iterator[str]:
+    """One line a file that is too long to have one job."""
+    for folder in ("apps", "bench", "include", "python", "src", "tests", "tools"):
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix in (".h", ".cpp", ".cu", ".cuh", ".inc", ".py"):
+                lines = path.read_text(encoding="utf-8").count("\n")
+                if lines > MOST_LINES:
+                    yield f"{path.relative_to(root)}: {lines} lines; split it above {MOST_LINES}"
+
+
 def check(root: Path) -> list[str]:
     """Every breach of the rules in the tree at `root`; empty if there is none."""
-    return [*check_cpp(root), *check_python(root), *check_circles(root)]
+    return [*check_cpp(root), *check_python(root), *check_circles(root), *check_lengths(root)]
 
 
 def main() -> int:

@@ -76,19 +76,19 @@ inline SessionOptions options_of(const std::tuple<std::string, unsigned, std::si
   return {device, threads, &interrupted, key_bytes};
 }
 
+template <class Server, class EvaluationKeys>
+Server make_server(const EvaluationKeys& keys, const Where& where) {
+  return without_gil([&] {
+    const Session* const session = std::get_if<Session>(&where);
+    return Server(keys, session ? *session : Session(options_of(std::get<1>(where))));
+  });
+}
+
 /// A server of a scheme over RNS rings, and the operations that all of them have.
 template <class Server, class Array, class EvaluationKeys>
 nb::class_<Server> bind_ring_server(nb::module_& module) {
   auto type = bind_base_server<Server, Array>(module);
-  type.def_static(
-          "create",
-          [](const EvaluationKeys& keys, const Where& where) {
-            return without_gil([&] {
-              const Session* const session = std::get_if<Session>(&where);
-              return Server(keys, session ? *session : Session(options_of(std::get<1>(where))));
-            });
-          },
-          "keys"_a, "session"_a)
+  type.def_static("create", &make_server<Server, EvaluationKeys>, "keys"_a, "session"_a)
       .def("add", calling(&Server::add), "a"_a, "b"_a)
       .def("sub", calling(&Server::sub), "a"_a, "b"_a)
       .def("negate", calling(&Server::negate), "a"_a)
