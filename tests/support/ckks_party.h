@@ -1,6 +1,9 @@
 // A client and a server of CKKS on the tested device.
 #pragma once
 
+#include <cmath>
+#include <limits>
+
 #include "support/ckks_sets.h"
 #include "support/test.h"
 #include "whorl/ckks/client.h"
@@ -31,11 +34,16 @@ struct CkksParty {
   ckks::Server server;
 };
 
-/// The largest error.
+/// The largest error; infinite if values are missing, or one is no number.
 template <class Number>
 double worst(const std::vector<Number>& got, const std::vector<Number>& want) {
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  if (got.size() < want.size()) return infinite;
   double most = 0;
-  for (std::size_t i = 0; i < want.size(); ++i) most = std::max(most, std::abs(got[i] - want[i]));
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    const double error = std::abs(got[i] - want[i]);
+    most = std::isfinite(error) ? std::max(most, error) : infinite;
+  }
   return most;
 }
 
