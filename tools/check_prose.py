@@ -1,8 +1,8 @@
 """Find doc comments that are no sentences, and Markdown pages whose lines or tables are broken.
 
-- A doc comment (`///`) does not begin with a preposition that leans on the name below it ("Of each
-  prime."). "With two devices, …" is a sentence: a comma ends the phrase. In the backends, schemes
-  and circuits only "Of" is looked for. Nor does a docstring of the Python package.
+- A doc comment (`///`), or a docstring of the Python package, does not begin with a preposition
+  that leans on the name beside it ("Of each prime."). "With two devices, …" is a sentence: a comma
+  ends the phrase. In the backends, schemes and circuits only "Of" is looked for.
 - A Markdown table has a row of dashes below its first row, as many cells in every row, and no blank
   line between its rows.
 

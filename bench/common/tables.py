@@ -37,6 +37,8 @@ def kept(head: list[str], rows: list[list[str]]) -> list[str]:
 def write_measured(page: Path, script: str, lines: list[str]) -> None:
     """Puts lines between the markers that a page has for what a script measured."""
     begin, end = f"<!-- measured: {script} -->", "<!-- end of measured -->"
-    before, rest = page.read_text(encoding="utf-8").split(begin)
+    before, found, rest = page.read_text(encoding="utf-8").partition(begin)
+    if not found:
+        raise SystemExit(f"{page} has no line {begin}")
     text = "\n".join([begin, "", *lines]).rstrip() + "\n\n"
     page.write_text(before + text + end + rest.partition(end)[2], encoding="utf-8")

@@ -5,6 +5,31 @@ message names the field, the value and the bound. Plain misuse of Python (a wron
 of range) raises `TypeError`, `ValueError` or `IndexError`.
 """
 
+__all__ = [
+    "CorruptionError",
+    "DeviceError",
+    "EncodingError",
+    "Error",
+    "FormatError",
+    "InterruptedError",
+    "IoError",
+    "KeyMismatchError",
+    "MismatchError",
+    "MissingKeyError",
+    "NoiseError",
+    "OutOfMemoryError",
+    "OversizedError",
+    "ParameterError",
+    "ParameterMismatchError",
+    "PassphraseError",
+    "RandomnessError",
+    "RangeError",
+    "ShapeError",
+    "TruncatedError",
+    "TypeMismatchError",
+    "VersionError",
+]
+
 
 class Error(Exception):
     """Root of all exceptions raised by Whorl."""
@@ -94,6 +119,5 @@ class RangeError(FormatError):
     """A residue or a field is out of its range."""
 
 
-__all__ = sorted(_name for _name, _each in vars().items() if isinstance(_each, type))
 for _name in __all__:  # as users import them, also out of a pickle
     globals()[_name].__module__ = "whorl"

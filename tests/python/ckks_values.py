@@ -15,7 +15,7 @@ library go through more."""
 DEVIATIONS = 16
 """How far values may be off, in deviations of the error that is stated. The largest errors are
 products of two Gaussians, of a rounding and of the secret's value at a root: beyond t deviations
-with a probability of about sqrt(4πt)·exp(-2t), here 10^-13, and 10^-8 for t = 10. All tests
+with a probability of about sqrt(πt)·exp(-2t), here 10^-13, and 10^-8 for t = 10. All tests
 together compare some 2·10^5 values."""
 
 

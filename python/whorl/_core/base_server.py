@@ -147,9 +147,7 @@ class BaseServer(OnDevices, Generic[K, H, D]):
     def _on(self, a: H | D, work: Callable[..., Any], *arguments: Any) -> D:
         """What `work` of the C++ library makes of the ciphertexts, each by itself."""
         x = self.upload(a)
-        core = work(x._core, *arguments)
-        self._warn()
-        return self._device_type._wrap(core, self, x.shape)
+        return self._wrap(work(x._core, *arguments), x.shape)
 
     def _meet(self, *operands: H | D) -> tuple[list[D], Shape]:
         """Uploads operands and broadcasts them to one shape; a single ciphertext stays single."""

@@ -259,6 +259,7 @@ def test_functions_that_bootstrap_have_none_missing() -> None:
     assert all(each.called and "refreshes 2 ciphertexts" in str(each) for each in chosen.bootstraps)
     # The least depth for two bootstraps: 40 products in three parts.
     assert chosen.depth == 14 and chosen.value_bits == 8
+    assert chosen.costs["bootstraps"] == 4  # two, of two ciphertexts each
     once = plan(lambda x: ((x * x) * x).bootstrap() * x, Values(4))
     assert once.depth == 2 and len(once.bootstraps) == 1
 

@@ -80,6 +80,8 @@ def test_others_ciphertexts(each_kit: Any) -> None:
         if wrong is not there:
             with pytest.raises(error):
                 server.upload(wrong)
+            with pytest.raises(error):
+                whorl.binfhe.concatenate([host[None], wrong[None]])
 
 
 def test_no_save_replaces_a_secret_key(each_kit: Any, tmp_path: Path) -> None:

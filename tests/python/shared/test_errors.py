@@ -5,6 +5,7 @@ import re
 
 import whorl
 from support import ROOT
+from whorl import errors
 
 
 def test_the_tree_of_errors_is_the_headers() -> None:
@@ -14,6 +15,7 @@ def test_the_tree_of_errors_is_the_headers() -> None:
     for name, parent in declared.items():
         assert getattr(whorl, name).__bases__ == (getattr(whorl, parent),), name
         assert name in whorl.__all__
+    assert set(errors.__all__) == {*declared, "Error"}
     assert whorl.Error.__bases__ == (Exception,)
     error = whorl.ShapeError("lost")
     again = pickle.loads(pickle.dumps(error))

@@ -41,7 +41,7 @@ def saved(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     module = {"kit": binfhe, "toy_bgv": bgv, "toy_ckks": ckks}[request.param]
     work = (lambda a: a & a) if module is binfhe else (lambda a: a * a)
     files = save_files(kit, [[1, 0], [0, 1]], work, folder)
-    name = {binfhe: "", bgv: "BGV ", ckks: "CKKS "}[module]
+    name = {binfhe: "FHEW/TFHE ", bgv: "BGV ", ckks: "CKKS "}[module]
     return Saved(module, name, kit.client, files)
 
 
@@ -71,7 +71,10 @@ def test_a_server_refuses_secrets(saved: Saved) -> None:
 def test_passphrases(saved: Saved, tmp_path: Path) -> None:
     load = saved.module.Client.load
     for right in (PASSPHRASE, PASSPHRASE.encode()):
-        assert load(saved.files["secret"], right, True).key_id == saved.client.key_id
+        again = load(saved.files["secret"], right, True)
+        assert again.key_id == saved.client.key_id
+        if saved.module is binfhe:
+            assert again.decrypt(saved.client.encrypt([0, 1])).tolist() == [0, 1]
     with pytest.raises(whorl.PassphraseError):
         load(saved.files["secret"], "wrong horse", True)
     for empty in ("", b""):

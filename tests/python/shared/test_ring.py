@@ -39,7 +39,7 @@ class Ring:
         numbers = np.asarray(numbers)
         difference = values[..., : numbers.shape[-1]] - numbers * (unit or self.unit)
         near = DEVIATIONS * got.error if self.name == "CKKS" else 0
-        assert np.abs(difference).max() <= near
+        assert near < 2**-14 and np.abs(difference).max() <= near
 
 
 @pytest.fixture(scope="module", params=["bgv", "ckks"])
