@@ -335,7 +335,12 @@ TYPED_TEST(IoRlweBadInput, FieldsOfCiphertexts) {
     const auto last = static_cast<std::uint32_t>(Packing::coefficients);
     for (const std::uint32_t bad : {last + 1, 256U, 0xffffffffU})
       EXPECT_EQ(with(packing, bad), "Format");
-    EXPECT_EQ(with(packing, last), "nothing");
+    // Copies lie behind a CKKS vector unless its length is a power of two, and behind coefficients
+    // nothing does.
+    std::uint64_t length = 1;
+    if (std::is_same_v<TypeParam, samples::Ckks>)
+      std::memcpy(&length, sample.frame.data() + packing + 24, sizeof length);
+    EXPECT_EQ(with(packing, last), std::has_single_bit(length) ? "nothing" : "Format");
     EXPECT_EQ(with(zeros, std::uint32_t{1}), "Format");
     for (const std::uint32_t bad : {0U, 1U, 17U, 0xffffffffU}) EXPECT_EQ(with(parts, bad), "Range");
     EXPECT_EQ(with(parts, std::uint32_t{seeded ? 3U : 4U}), seeded ? "Range" : "Truncated");
