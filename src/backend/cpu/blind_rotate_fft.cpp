@@ -348,7 +348,7 @@ class FftEngine {
       transform(ct.rotated, DigitOf<Di<Int>>(gadget, j),
                 ct.digits + (component * gadget.digits() + j) * N_);
   }
-  static constexpr std::size_t ginx_at_once = most_tile;  // the key is read once for all of them
+  /// `keys`: of GINX, all of a tile with one block.
   template <unsigned keys>
   void multiply(std::span<const Ct> tile, std::size_t block) const {
     const std::size_t rows = key_.blocks[block].rows, offset = key_.offset(block);
@@ -397,11 +397,35 @@ class FftEngine {
 };
 
 template <class Word>
+void rotate_ginx(const FftEngine<Word>& engine, const RotationShape& shape,
+                 std::span<Carried<Word, double>> tile) {
+  for (std::uint32_t i = 0; i < shape.n; ++i) {
+    for (auto& ct : tile) {
+      ct.a = ct.lwe[i];
+      if (ct.a == 0) continue;  // multiplies by zero: nothing changes
+      for (unsigned component = 0; component < 2; ++component)
+        engine.decompose_difference(ct, component, shape.gadgets[i]);
+    }
+    if (shape.keys == 1)
+      engine.template multiply<1>(tile, i);
+    else
+      engine.template multiply<2>(tile, i);
+    for (auto& ct : tile)
+      for (unsigned component = 0; component < 2 && ct.a != 0; ++component)
+        engine.finish(ct, component, i, Accumulate::add);
+  }
+}
+
+template <class Word>
 void rotate_tile(const FftRotationKey& key, const RotationBatch<Word>& batch, std::size_t begin,
                  std::size_t count) {
   const RotationShape& shape = key.shape();
   Tile<Word, double> tile(shape, batch, begin, count);
-  rotate_by(FftEngine<Word>(key), shape, tile.carried());
+  const FftEngine<Word> engine(key);
+  if (shape.kind == RotationKind::ginx && !shape.raised())
+    rotate_ginx<Word>(engine, shape, tile.carried());
+  else
+    rotate_by(engine, shape, tile.carried());
   tile.write();
 }
 

@@ -231,26 +231,10 @@ class NttEngine {
     }
     transform(1, values, WholeValue<SignedTag<Word>>(), ct.digits + at(1) + component * N_);
   }
-  /// (X^a - 1)·ACC instead, with the gadget's offset.
-  void decompose_difference(Ct& ct, unsigned component, const ring::Gadget& gadget) const {
-    const Int Q = static_cast<Int>(shape_.Q), half = static_cast<Int>(shape_.Q / 2);
-    rotate_minus_one(SignedTag<Word>(), ct.acc[component], N_, ct.a, Q, half,
-                     static_cast<Int>(gadget.offset()), ct.rotated);
-    for (unsigned j = 0; j < gadget.digits(); ++j)
-      transform(0, ct.rotated, DigitOf<SignedTag<Word>>(gadget, j),
-                ct.digits + (component * gadget.digits() + j) * N_);
-  }
-  static constexpr std::size_t ginx_at_once = 1;  // digits stay in the first-level cache
-  template <unsigned keys>
-  void multiply(std::span<const Ct> tile, std::size_t block) const {
-    for (const Ct& ct : tile)
-      for (unsigned l = 0; l < key_.limbs.size() && ct.a != 0; ++l)
-        multiply_residues<Word, keys>(key_.limbs[l], key_.limbs[l].words.get() + key_.offset(block),
-                                      key_.blocks[block].rows, ct.a, ct.digits + at(l));
-  }
   void multiply(Ct& ct, std::size_t block) const {
-    ct.a = 1;  // something is to be done
-    multiply<1>(std::span<const Ct>(&ct, 1), block);
+    for (unsigned l = 0; l < key_.limbs.size(); ++l)
+      multiply_residues<Word, 1>(key_.limbs[l], key_.limbs[l].words.get() + key_.offset(block),
+                                 key_.blocks[block].rows, 0, ct.digits + at(l));
   }
   void multiply_bundle(std::span<const Ct> tile, const BundleStep& step) const {
     for (unsigned l = 0; l < key_.limbs.size(); ++l)
@@ -294,11 +278,48 @@ class NttEngine {
 };
 
 template <class Word, ring::Reduction reduction>
+void rotate_ginx(const NttRotationKey<Word>& key, std::span<Carried<Word, Word>> tile) {
+  using Int = std::make_signed_t<Word>;
+  const RotationShape& shape = key.shape();
+  const NttRotationLimb<Word>& limb = key.limbs[0];
+  const std::size_t N = shape.N;
+  const Int Q = static_cast<Int>(shape.Q), half = static_cast<Int>(shape.Q / 2);
+  const Word q = limb.tables.q;
+  for (std::uint32_t i = 0; i < shape.n; ++i) {
+    const ring::Gadget& gadget = shape.gadgets[i];
+    const unsigned digits = gadget.digits();
+    const Word* step = limb.words.get() + key.offset(i);
+    for (auto& ct : tile) {
+      ct.a = ct.lwe[i];
+      if (ct.a == 0) continue;  // multiplies by zero: nothing changes
+      for (unsigned component = 0; component < 2; ++component) {
+        rotate_minus_one(SignedTag<Word>(), ct.acc[component], N, ct.a, Q, half,
+                         static_cast<Int>(gadget.offset()), ct.rotated);
+        for (unsigned j = 0; j < digits; ++j)
+          ntt_forward<Word, reduction>(limb.tables, LoadResidue<Word>{ct.rotated, {gadget, j}, q},
+                                       ct.digits + (component * digits + j) * N);
+      }
+      if (shape.keys == 1)
+        multiply_residues<Word, 1>(limb, step, 2 * digits, ct.a, ct.digits);
+      else
+        multiply_residues<Word, 2>(limb, step, 2 * digits, ct.a, ct.digits);
+      for (unsigned component = 0; component < 2; ++component)
+        ntt_inverse<Word, reduction>(
+            limb.tables, ct.digits + component * N,
+            PutResidues<Word, reduction, Accumulate::add>{ct.acc[component], N, q});
+    }
+  }
+}
+
+template <class Word, ring::Reduction reduction>
 void rotate_residue_tile(const NttRotationKey<Word>& key, const RotationBatch<Word>& batch,
                          std::size_t begin, std::size_t count) {
   const RotationShape& shape = key.shape();
   Tile<Word, Word> tile(shape, batch, begin, count, static_cast<unsigned>(key.limbs.size()));
-  rotate_by(NttEngine<Word, reduction>(key), shape, tile.carried());
+  if (shape.kind == RotationKind::ginx && !shape.raised())
+    rotate_ginx<Word, reduction>(key, tile.carried());
+  else
+    rotate_by(NttEngine<Word, reduction>(key), shape, tile.carried());
   tile.write();
 }
 

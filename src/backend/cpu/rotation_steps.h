@@ -1,8 +1,7 @@
-// The steps of blind rotation by each kind of key: what is multiplied by which key, for any
-// arithmetic.
+// The steps of blind rotation by each kind of key but GINX' own: what is multiplied by which key,
+// for any arithmetic.
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -73,23 +72,6 @@ void multiply_by_key(const Engine& engine, const RotationShape& shape, std::uint
 }
 
 template <class Engine, class Ct>
-void rotate_by_differences(const Engine& engine, const RotationShape& shape, std::span<Ct> all) {
-  for (std::uint32_t i = 0; i < shape.n; ++i)
-    for (std::size_t at = 0; at < all.size(); at += engine.ginx_at_once) {
-      const auto tile = all.subspan(at, std::min(engine.ginx_at_once, all.size() - at));
-      for (Ct& ct : tile) {
-        ct.a = ct.lwe[i];
-        for (unsigned component = 0; component < 2 && ct.a != 0; ++component)
-          engine.decompose_difference(ct, component, shape.gadgets[i]);
-      }
-      shape.keys == 1 ? engine.template multiply<1>(tile, i) : engine.template multiply<2>(tile, i);
-      for (Ct& ct : tile)
-        for (unsigned component = 0; component < 2 && ct.a != 0; ++component)
-          engine.finish(ct, component, i, Accumulate::add);
-    }
-}
-
-template <class Engine, class Ct>
 void rotate_by_digits(const Engine& engine, const RotationShape& shape, std::span<Ct> tile) {
   const unsigned base = shape.group;
   std::size_t before = 0;  // keys before coefficient i
@@ -152,10 +134,9 @@ void rotate_by_bundles(const Engine& engine, const RotationShape& shape, std::sp
 }
 
 /// `engine` has decompose(ct, component, values, gadget): transformed digits of N values, of the
-/// first component if this is 0; decompose_difference(ct, component, gadget): those of
-/// (X^a - 1)·ACC; multiply(ct, block); multiply<keys>(tile, block) for GINX, of which it takes
-/// `ginx_at_once` ciphertexts together, and multiply_bundle(tile, step), which both leave out those
-/// whose `a` is 0; finish(ct, component, block, how): adds the product's to ACC, or puts it there.
+/// first component if this is 0; multiply(ct, block), and multiply_bundle(tile, step), which
+/// leaves out those whose `a` is 0; finish(ct, component, block, how): adds the product's to ACC,
+/// or puts it there.
 template <class Engine, class Ct>
 void rotate_by(const Engine& engine, const RotationShape& shape, std::span<Ct> tile) {
   switch (shape.kind) {
@@ -165,8 +146,6 @@ void rotate_by(const Engine& engine, const RotationShape& shape, std::span<Ct> t
       for (Ct& ct : tile) rotate_by_automorphisms(engine, shape, ct);
       return;
     default:
-      if (shape.kind == RotationKind::ginx && !shape.raised())
-        return rotate_by_differences(engine, shape, tile);
       return rotate_by_bundles(engine, shape, tile);
   }
 }
