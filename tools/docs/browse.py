@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page, TimeoutError, sync_playwright
 
 SITE = Path(__file__).resolve().parents[2] / "build" / "site"
 
@@ -77,8 +77,12 @@ def served(folder: Path) -> Iterator[str]:
 def found(page: Page, question: str, base: str) -> list[str]:
     """The first three pages that the site's search gives."""
     page.goto(base)
-    page.fill("[data-md-component=search-query]", question)
-    page.wait_for_selector(".md-search-result__item")
+    for _ in range(30):  # what is typed before the page's script listens is lost
+        page.fill("[data-md-component=search-query]", "")
+        page.fill("[data-md-component=search-query]", question)
+        with contextlib.suppress(TimeoutError):
+            page.wait_for_selector(".md-search-result__item", timeout=4000)
+            break
     page.wait_for_timeout(400)
     links = page.eval_on_selector_all(
         ".md-search-result__item > a", "all => all.slice(0, 3).map((a) => a.href)"
