@@ -348,7 +348,7 @@ class FftEngine {
       transform(ct.rotated, DigitOf<Di<Int>>(gadget, j),
                 ct.digits + (component * gadget.digits() + j) * N_);
   }
-  /// `keys`: of GINX, all of a tile with one block.
+  /// Multiplies all of a tile by one block of GINX, which has so many `keys`.
   template <unsigned keys>
   void multiply(std::span<const Ct> tile, std::size_t block) const {
     const std::size_t rows = key_.blocks[block].rows, offset = key_.offset(block);
