@@ -27,7 +27,7 @@ GOOD_TREE = {
         '#include "backend/contract/ring.h"\n#include "lattice/lwe/keys.h"\n'
     ),
     "src/circuits/bgv/slots.cpp": (
-        '#include "circuits/common/linear_map.h"\n#include "whorl/circuits/bgv/slots.h"\n'
+        '#include "circuits/common/matrix_layout.h"\n#include "whorl/circuits/bgv/slots.h"\n'
         "const CiphertextInfo& info = x.info();  // and no CiphertextInfo otherwise\n"
     ),
     "src/schemes/ckks/server.cpp": (

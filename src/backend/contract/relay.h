@@ -72,8 +72,8 @@ class RelayFft : public FftOps {
   const FftOps& behind_;
 };
 
-/// Weighted sums, and inner products to which something is added, call the other entries of this
-/// class, so that they also use an entry that a derived class overrides.
+/// It fuses nothing, whatever the device behind it fuses, so that every result is made by entries
+/// that a derived class may override.
 template <class Word>
 class RelayRns : public RnsOps<Word> {
  public:

@@ -3,220 +3,15 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "backend/contract/family.h"
-#include "backend/contract/rns_fusions.h"
-#include "ring/base_conversion.h"
-#include "ring/rns_plan.h"
+#include "backend/contract/fused_rns.h"
+#include "backend/contract/rns_operands.h"
 
 namespace whorl::backend {
-
-/// A device's tables for a plan: twiddles, factors of conversions, made when first needed and kept.
-template <class Word>
-class RnsTables : public Prepared {
- public:
-  const ring::RnsPlan<Word>& plan() const { return *plan_; }
-  const std::shared_ptr<const ring::RnsPlan<Word>>& shared_plan() const { return plan_; }
-
- protected:
-  explicit RnsTables(std::shared_ptr<const ring::RnsPlan<Word>> plan) : plan_(std::move(plan)) {}
-
- private:
-  std::shared_ptr<const ring::RnsPlan<Word>> plan_;
-};
-
-/// A base conversion's factors where the device reads them.
-template <class Word>
-class Conversion : public Prepared {
- public:
-  const ring::BaseConversion<Word>& rule() const { return rule_; }
-
- protected:
-  explicit Conversion(ring::BaseConversion<Word> rule) : rule_(std::move(rule)) {}
-
- private:
-  ring::BaseConversion<Word> rule_;
-};
-
-/// Writes the row of a switching key that multiplies digit `digit`: a and b, residues in evaluation
-/// form modulo the primes of the key's rows, (rows, N). Called from several threads at once.
-template <class Word>
-using RnsRowSource = std::function<void(unsigned digit, std::span<Word> a, std::span<Word> b)>;
-
-/// A key of hybrid key switching, laid out in a backend's order of use.
-template <class Word>
-class RnsSwitchKey : public Prepared {
- public:
-  virtual std::size_t bytes() const = 0;
-  const ring::RnsPlan<Word>& plan() const { return *plan_; }
-  const ring::KeyLayout& layout() const { return layout_; }
-
- protected:
-  RnsSwitchKey(std::shared_ptr<const ring::RnsPlan<Word>> plan, ring::KeyLayout layout)
-      : plan_(std::move(plan)), layout_(std::move(layout)) {}
-
- private:
-  std::shared_ptr<const ring::RnsPlan<Word>> plan_;
-  ring::KeyLayout layout_;
-};
-
-/// How an array over `from` is decomposed: digit d has the residues modulo the primes of digits[d],
-/// which is not empty. Each digit is extended to all primes of `to`.
-struct Extension {
-  ring::Basis from, to;
-  std::vector<ring::Basis> digits;
-  ring::Lift lift = ring::Lift::exact;
-};
-
-/// The rows and digits of a key that are used with an array over a part of the key's chain.
-struct InnerProduct {
-  ring::Basis rows;              ///< of digits and results: the part, and the key's special primes
-  std::vector<unsigned> digits;  ///< numbers of the key's digits that the part has
-  std::uint32_t g = 1;
-};
-
-// A factor of a product may be stored by its period, of N >> log_repeats words a polynomial: value
-// i is word i >> log_repeats. So lie the values of a polynomial in X^(2^log_repeats), in the order
-// of ring::NttPlan. log_repeats is 0, or 2 … log2(N).
-
-/// A term of RnsOps::weighted_inner_products: weight·(the inner product with `key` at X^g). The
-/// weight has the shape (rows, B, N), with the rows of the inner product, or (rows, 1, N): then one
-/// weight is multiplied by every polynomial of the batch. It may be stored by its period.
-template <class Word>
-struct WeightedKey {
-  const RnsSwitchKey<Word>* key = nullptr;
-  std::uint32_t g = 1;
-  Slice<const Word> weight;
-  unsigned log_repeats = 0;
-};
-
-/// A term of RnsOps::inner_products and sum_of_inner_products: the inner product with `key` at X^g.
-template <class Word>
-struct TurnedKey {
-  const RnsSwitchKey<Word>* key = nullptr;
-  std::uint32_t g = 1;
-};
-
-/// A term of RnsOps::sums_of_turned_products: a ciphertext at X^g under its own secret, times
-/// plaintexts. `over` includes the rows; its other rows are not read. m has (rows of `over`, B, N)
-/// or (rows of `over`, 1, N): then one m is multiplied by every polynomial of the batch. It may be
-/// stored by its period.
-template <class Word>
-struct TurnedProduct {
-  struct Factor {
-    Slice<const Word> m;
-    ring::Basis over;
-    std::uint32_t sum = 0;  ///< the number of the sum that it belongs to; one factor a sum
-    unsigned log_repeats = 0;
-    /// Whether it is one polynomial for all of the batch.
-    bool is_one(std::size_t N) const { return m.size == over.size() * (N >> log_repeats); }
-  };
-  const RnsSwitchKey<Word>* key = nullptr;  ///< of g; null for g = 1: nothing is switched
-  std::uint32_t g = 1;
-  std::vector<Factor> factors;
-};
-
-/// Where sums of products lie: some one after another, (parts, rows, B, N) each, and behind them
-/// the last `batched` of them as one batch, (parts, rows, batched, B, N).
-struct SumLayout {
-  std::size_t sums = 1, parts = 1, batched = 0;
-
-  std::size_t alone() const { return sums - batched; }
-  /// Where a row of a part of a sum begins, in polynomials; there are `rows` rows in a part.
-  std::size_t at(std::size_t sum, std::size_t part, std::size_t row, std::size_t rows,
-                 std::size_t batch) const {
-    if (sum < alone()) return ((sum * parts + part) * rows + row) * batch;
-    return (alone() * parts * rows + (part * rows + row) * batched + sum - alone()) * batch;
-  }
-};
-
-/// A term of RnsOps::sum_of_products: x(X^g)·m. x has the shape (parts, rows, B, N) of the sum, m
-/// has (rows of `over`, B, N) or (rows of `over`, 1, N): then one m is multiplied by every
-/// polynomial of the batch. `over` includes the sum's primes; its other rows are not read. m may be
-/// stored by its period.
-template <class Word>
-struct ProductTerm {
-  Slice<const Word> x, m;
-  ring::Basis over;
-  std::uint32_t g = 1;
-  std::uint32_t sum = 0;  ///< the number of the sum that it belongs to
-  unsigned log_repeats = 0;
-};
-/// The same, as a device gets it: `one`, m has a batch of 1.
-template <class Word>
-struct CheckedProduct {
-  const Word *x, *m;
-  ring::Basis over;
-  std::uint32_t g, sum;
-  bool one;
-  unsigned log_repeats;
-};
-
-/// A term of RnsOps::combine: x(X^g), times a residue for each row. x has the shape (parts, rows of
-/// `over`, B, N), or (parts, rows of `over`, 1, N): then it is added to every item of the batch.
-/// Rows of `over` that the sum lacks are not read; to rows that `over` lacks nothing is added.
-template <class Word>
-struct ScaledTerm {
-  Slice<const Word> x;
-  ring::Basis over;
-  std::vector<Word> weights = {};  ///< modulo each prime of the sum, reduced or not; none: all 1
-  std::uint32_t g = 1;
-};
-/// The same, as a device gets it: with reduced weights, one for each row of the sum.
-template <class Word>
-struct CheckedScaling {
-  const Word* x;
-  ring::Basis over;
-  std::vector<Word> weights;
-  std::uint32_t g;
-  bool one = false;  ///< x has a batch of 1
-};
-
-struct Division {
-  ring::Basis from, to;
-  std::uint64_t t = 1;
-  ring::Basis kept() const { return from & to; }
-  ring::Basis dropped() const { return from - to; }
-  ring::Basis taken() const { return to - from; }
-  /// Whether no prime comes, and the rows that stay are the first.
-  bool keeps_head() const {
-    return from.includes(to) && !to.empty() && from.rank(to.indices().back()) + 1 == to.size();
-  }
-};
-
-/// What is done to the parts of a product at last: it is doubled, the constant is added to part 0,
-/// and `added` to its first parts.
-template <class Word>
-struct TensorEnd {
-  bool doubled = false;
-  std::span<const Word> constant = {};  ///< modulo each prime, reduced or not; none: 0
-  Slice<const Word> added = {};         ///< (added_parts, rows, B, N)
-  std::size_t added_parts = 0;
-  bool empty() const { return !doubled && constant.empty() && added_parts == 0; }
-};
-
-/// A product of two ciphertexts of two parts, whose third part is switched:
-/// RnsOps::switched_product.
-template <class Word>
-struct FactorsOf {
-  Slice<const Word> a, b;  ///< (2, rows, B, N); b may be (2, rows, 1, N)
-  bool doubled = false;
-  std::span<const Word> constant = {};  ///< modulo each prime of the factors, reduced or not
-  std::span<const Word> weights = {};   ///< modulo each prime of the result, reduced or not
-};
-/// The same, as a device gets it: with reduced residues; `one`, b has a batch of 1.
-template <class Word>
-struct CheckedFactors {
-  const Word *a, *b;
-  bool one, doubled;
-  std::vector<Word> constant;  ///< empty, or one for each row of the factors
-  std::vector<Word> weights;   ///< one for each row of the result
-};
 
 /// All arrays are in evaluation form, except in `convert` and `round`. The rows of an array over a
 /// basis come in the order of the basis's indices. Outputs must not overlap inputs (ShapeError
@@ -230,9 +25,9 @@ class RnsOps : public Family {
   using Input = Slice<const Word>;
   using Output = Slice<Word>;
 
-  /// Returns what the device fuses of the entries below. A device that fuses something overrides
-  /// this, and the body of the entry.
-  virtual RnsFusions fusions() const { return {}; }
+  /// Returns what the device fuses of the entries below, so that callers cut their work
+  /// accordingly.
+  RnsFusions fusions() const { return fused() ? fused()->fusions() : RnsFusions(); }
 
   std::unique_ptr<const Tables> prepare(std::shared_ptr<const ring::RnsPlan<Word>> plan) const;
   /// Prepares a conversion from at most ring::Basis::most primes.
@@ -310,12 +105,6 @@ class RnsOps : public Family {
   void sum_of_inner_products(std::span<const TurnedKey<Word>> terms, const Tables& tables,
                              const ring::Basis& basis, Input digits, Input added, std::size_t first,
                              bool onto, Output out) const;
-  /// out = sum_i weight_i·inner_product(key_i, tables, basis, g_i, digits) over one term or more.
-  /// All keys have one layout; digits and out have the shapes of inner_product. With `onto` the sum
-  /// is added to the contents of `out`: a long sum can be made in pieces if the device has no room
-  /// for all keys.
-  void weighted_inner_products(std::span<const WeightedKey<Word>> terms, const Tables& tables,
-                               const ring::Basis& basis, Input digits, bool onto, Output out) const;
   /// in (parts, from, B, N), out (parts, to, B, N). D is the product of the primes that `to` lacks,
   /// and E that of the primes that only `to` has. y = (E·x - delta)/D, where delta = E·x mod D and
   /// delta = 0 mod t. |delta| is at most t·D/2, or (1 + 3·L·2^-F) times that, by the rounding of
@@ -370,6 +159,8 @@ class RnsOps : public Family {
              std::uint32_t step, Slice<const double> in, Output out) const;
 
  protected:
+  /// What the device fuses; null: nothing.
+  virtual const FusedRns<Word>* fused() const { return nullptr; }
   virtual std::unique_ptr<Tables> make_tables(
       std::shared_ptr<const ring::RnsPlan<Word>> plan) const = 0;
   virtual std::unique_ptr<Conversion<Word>> make_conversion(
@@ -384,31 +175,6 @@ class RnsOps : public Family {
                              const Word* in, Word* out) const = 0;
   virtual void run_inner_product(const Key& key, const Tables& tables, const InnerProduct& product,
                                  std::size_t batch, const Word* digits, Word* out) const = 0;
-  /// `parts`: of what is added, at X^g as the digits. This body adds it afterwards. A device may
-  /// override it with a fused one.
-  virtual void run_inner_product_with(const Key& key, const Tables& tables,
-                                      const InnerProduct& product, std::size_t batch,
-                                      const Word* digits, std::size_t parts,
-                                      const CheckedScaling<Word>& added, bool onto,
-                                      Word* out) const;
-  /// `added` is null where nothing is added. This body makes all digits first. A device may
-  /// override it with a fused one.
-  virtual void run_extended_product(const Key& key, const Tables& tables,
-                                    const Extension& extension, const InnerProduct& product,
-                                    std::size_t batch, const Word* in, std::size_t parts,
-                                    const CheckedScaling<Word>* added, bool onto, Word* out) const;
-  /// This body makes the product of the ciphertexts first. A device may override it with a fused
-  /// one.
-  virtual void run_switched_product(const Key& key, const Tables& tables,
-                                    const Extension& extension, const InnerProduct& product,
-                                    std::size_t batch, const CheckedFactors<Word>& factors,
-                                    Word* out) const;
-  /// `product` is what all terms have in common, without g; `added`: the same at g = 1, or null.
-  /// This body makes them one by one. A device may override it with a fused one.
-  virtual void run_inner_products(std::span<const TurnedKey<Word>> terms, const Tables& tables,
-                                  const InnerProduct& product, std::size_t batch,
-                                  const Word* digits, std::size_t parts,
-                                  const CheckedScaling<Word>* added, Word* out) const;
   /// `product` is what all terms have in common, without g; `of` arrays are in the digits and, if
   /// it is not null, in `added`.
   virtual void run_sum_of_inner_products(std::span<const TurnedKey<Word>> terms,
@@ -416,24 +182,6 @@ class RnsOps : public Family {
                                          std::size_t batch, std::size_t of, std::size_t first,
                                          const Word* digits, const Word* added, bool onto,
                                          Word* out) const = 0;
-  /// `product` is what all keys have in common, without g; `added` has two parts and g = 1. This
-  /// body makes each y and multiplies it. A device may override it with a fused one.
-  virtual void run_turned_products(std::span<const TurnedProduct<Word>> terms, const Tables& tables,
-                                   const InnerProduct& product, const SumLayout& sums,
-                                   std::size_t batch, const Word* digits,
-                                   const CheckedScaling<Word>& added, bool onto, Word* out) const;
-  struct WeightedTerm {
-    const Key* key;
-    std::uint32_t g;
-    bool one;  ///< `weight` has a batch of 1
-    const Word* weight;
-    unsigned log_repeats;
-  };
-  /// `product` is what all terms have in common, without g. This body computes term by term an
-  /// inner product and adds its product with the weight. A device may override it with a fused one.
-  virtual void run_weighted(std::span<const WeightedTerm> terms, const Tables& tables,
-                            const InnerProduct& product, std::size_t batch, const Word* digits,
-                            bool onto, Word* out) const;
   virtual void run_division(const Tables& tables, const Division& division, std::size_t parts,
                             std::size_t batch, const Word* in, std::span<const Word> added,
                             std::uint32_t g, Word* out) const = 0;
@@ -455,6 +203,26 @@ class RnsOps : public Family {
  private:
   template <class>
   friend class RelayRns;
+
+  // What FusedRns says: by the device's fused entry, or by the entries above.
+  void run_inner_product_with(const Key& key, const Tables& tables, const InnerProduct& product,
+                              std::size_t batch, const Word* digits, std::size_t parts,
+                              const CheckedScaling<Word>& added, bool onto, Word* out) const;
+  void run_extended_product(const Key& key, const Tables& tables, const Extension& extension,
+                            const InnerProduct& product, std::size_t batch, const Word* in,
+                            std::size_t parts, const CheckedScaling<Word>* added, bool onto,
+                            Word* out) const;
+  void run_switched_product(const Key& key, const Tables& tables, const Extension& extension,
+                            const InnerProduct& product, std::size_t batch,
+                            const CheckedFactors<Word>& factors, Word* out) const;
+  void run_inner_products(std::span<const TurnedKey<Word>> terms, const Tables& tables,
+                          const InnerProduct& product, std::size_t batch, const Word* digits,
+                          std::size_t parts, const CheckedScaling<Word>* added, Word* out) const;
+  void run_turned_products(std::span<const TurnedProduct<Word>> terms, const Tables& tables,
+                           const InnerProduct& product, const SumLayout& sums, std::size_t batch,
+                           const Word* digits, const CheckedScaling<Word>& added, bool onto,
+                           Word* out) const;
+
   void transform_checked(const Tables& tables, const ring::Basis& basis, bool forward,
                          std::size_t parts, Output data) const;
   /// The part of the key that is used with `basis`; `what` names the entry in error texts.

@@ -40,6 +40,9 @@ void RnsOps<Word>::run_inner_product_with(const Key& key, const Tables& tables,
                                           const Word* digits, std::size_t parts,
                                           const CheckedScaling<Word>& added, bool onto,
                                           Word* out) const {
+  if (fused() &&
+      fused()->inner_product_with(key, tables, product, batch, digits, parts, added, onto, out))
+    return;
   const ring::Basis& rows = product.rows;
   if (onto) {
     auto inner = this->queue().template allocate<Word>(2 * rows.size() * batch * tables.plan().N());
@@ -89,6 +92,9 @@ void RnsOps<Word>::run_extended_product(const Key& key, const Tables& tables,
                                         std::size_t batch, const Word* in, std::size_t parts,
                                         const CheckedScaling<Word>* added, bool onto,
                                         Word* out) const {
+  if (fused() && fused()->extended_product(key, tables, extension, product, batch, in, parts, added,
+                                           onto, out))
+    return;
   auto digits = this->queue().template allocate<Word>(product.digits.size() * product.rows.size() *
                                                       batch * tables.plan().N());
   run_extension(tables, extension, batch, in, digits.slice().data);
@@ -127,6 +133,8 @@ void RnsOps<Word>::run_switched_product(const Key& key, const Tables& tables,
                                         const Extension& extension, const InnerProduct& product,
                                         std::size_t batch, const CheckedFactors<Word>& factors,
                                         Word* out) const {
+  if (fused() && fused()->switched_product(key, tables, extension, product, batch, factors, out))
+    return;
   const std::size_t part = extension.from.size() * batch * tables.plan().N();
   auto c = this->queue().template allocate<Word>(3 * part);
   run_tensor(tables, extension.from, 2, 2, batch, factors.one, factors.a, factors.b,
@@ -165,6 +173,8 @@ void RnsOps<Word>::run_inner_products(std::span<const TurnedKey<Word>> terms, co
                                       const InnerProduct& product, std::size_t batch,
                                       const Word* digits, std::size_t parts,
                                       const CheckedScaling<Word>* added, Word* out) const {
+  if (fused() && fused()->inner_products(terms, tables, product, batch, digits, parts, added, out))
+    return;
   InnerProduct each = product;
   CheckedScaling<Word> turned = added ? *added : CheckedScaling<Word>();
   for (const TurnedKey<Word>& term : terms) {
@@ -248,6 +258,9 @@ void RnsOps<Word>::run_turned_products(std::span<const TurnedProduct<Word>> term
                                        const SumLayout& sums, std::size_t batch, const Word* digits,
                                        const CheckedScaling<Word>& added, bool onto,
                                        Word* out) const {
+  if (fused() &&
+      fused()->turned_products(terms, tables, product, sums, batch, digits, added, onto, out))
+    return;
   const std::size_t N = tables.plan().N(), part = product.rows.size() * batch * N;
   auto turned = this->queue().template allocate<Word>(2 * part);
   InnerProduct each = product;
@@ -267,50 +280,6 @@ void RnsOps<Word>::run_turned_products(std::span<const TurnedProduct<Word>> term
     if (products.empty() && begun) continue;
     run_products(tables, product.rows, sums, batch, products, begun, out);
     begun = true;
-  }
-}
-
-template <class Word>
-void RnsOps<Word>::weighted_inner_products(std::span<const WeightedKey<Word>> terms,
-                                           const Tables& tables, const ring::Basis& basis,
-                                           Input digits, bool onto, Output out) const {
-  constexpr const char* what = "weighted_inner_products";
-  this->check(digits, out);
-  if (terms.empty() || !terms[0].key) throw ShapeError(std::string(what) + ": there is no term");
-  const InnerProduct product = product_of(what, *terms[0].key, tables, basis, terms[0].g);
-  const std::uint32_t N = tables.plan().N();
-  const std::size_t rows = product.rows.size();
-  const std::size_t batch = batch_of(what, digits.size, product.digits.size() * rows, N);
-  check_rows("weighted_inner_products: output", out.size, 2 * rows, batch, N);
-  check_apart("weighted_inner_products: digits", digits, out);
-  std::vector<WeightedTerm> checked;
-  checked.reserve(terms.size());
-  for (const WeightedKey<Word>& term : terms) {
-    this->check(term.weight);
-    check_key(what, checked.size(), term.key, *terms[0].key);
-    product_of(what, *term.key, tables, basis, term.g);
-    const bool one = is_one_factor("weighted_inner_products: weight", term.weight.size, rows, batch,
-                                   N, term.log_repeats);
-    check_apart("weighted_inner_products: weight", term.weight, out);
-    checked.push_back({term.key, term.g, one && batch != 1, term.weight.data, term.log_repeats});
-  }
-  if (batch) run_weighted(checked, tables, product, batch, digits.data, onto, out.data);
-}
-
-template <class Word>
-void RnsOps<Word>::run_weighted(std::span<const WeightedTerm> terms, const Tables& tables,
-                                const InnerProduct& product, std::size_t batch, const Word* digits,
-                                bool onto, Word* out) const {
-  const std::size_t part = product.rows.size() * batch * tables.plan().N();
-  auto inner = this->queue().template allocate<Word>(2 * part);
-  InnerProduct each = product;
-  for (const WeightedTerm& term : terms) {
-    each.g = term.g;
-    run_inner_product(*term.key, tables, each, batch, digits, inner.slice().data);
-    const CheckedProduct<Word> weighted = {inner.slice().data, term.weight,     product.rows, 1, 0,
-                                           term.one,           term.log_repeats};
-    run_products(tables, product.rows, {1, 2, 0}, batch, std::span(&weighted, 1),
-                 onto || &term != terms.data(), out);
   }
 }
 

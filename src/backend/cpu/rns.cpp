@@ -146,13 +146,14 @@ class ProductOfRows {
 };
 
 template <class Word>
-class CpuRns final : public RnsOps<Word> {
+class CpuRns final : public RnsOps<Word>, private FusedRns<Word> {
  public:
   using typename RnsOps<Word>::Tables;
   using typename RnsOps<Word>::Key;
   CpuRns(const Queue& queue, const Host& host) : RnsOps<Word>(queue), host_(host) {}
 
  protected:
+  const FusedRns<Word>* fused() const override { return this; }
   std::unique_ptr<Tables> make_tables(
       std::shared_ptr<const ring::RnsPlan<Word>> plan) const override {
     return std::make_unique<CpuRnsTables<Word>>(std::move(plan));
@@ -212,57 +213,6 @@ class CpuRns final : public RnsOps<Word> {
                          std::size_t batch, const Word* digits, Word* out) const override {
     inner_product(key, tables, product, batch, digits, 0, nullptr, false, out);
   }
-  void run_inner_product_with(const Key& key, const Tables& tables, const InnerProduct& product,
-                              std::size_t batch, const Word* digits, std::size_t parts,
-                              const CheckedScaling<Word>& added, bool onto,
-                              Word* out) const override {
-    inner_product(key, tables, product, batch, digits, parts, &added, onto, out);
-  }
-
-  /// A row's digits are transformed and multiplied while they are in a cache. Before, its blocks of
-  /// the key are brought nearer.
-  void run_extended_product(const Key& any, const Tables& tables, const Extension& extension,
-                            const InnerProduct& product, std::size_t batch, const Word* in,
-                            std::size_t parts, const CheckedScaling<Word>* added, bool onto,
-                            Word* out) const override {
-    const std::size_t N = tables.plan().N(), digits = extension.digits.size(),
-                      items = product.rows.size() * batch;
-    const Resources on = host_.on();
-    const Workers workers = on.workers_for(digits * items * N);
-    if (workers.threads > 1 && items < std::size_t{8} * workers.threads)
-      return RnsOps<Word>::run_extended_product(any, tables, extension, product, batch, in, parts,
-                                                added, onto, out);
-    const auto values = scratch<Word>(on, digits * items * N);
-    const Extender<Word> extender(own(tables), extension, batch, in, values.get(), on, workers);
-    const ProductOfRows<Word> products(any, own(tables), product, batch, parts, added, onto, true,
-                                       out, on);
-    const std::size_t blocks = ntt_block_count(own(tables).ntt[0]), size = N / blocks;
-    const auto finish = [&](std::size_t i) {
-      const std::size_t row = i / batch, b = i % batch;
-      const NttTables<Word>& ntt = extender.ntt(row);
-      std::vector<const Word*> x(digits);
-      std::vector<bool> near(digits);
-      std::vector<Word*> transformed;
-      for (std::size_t d = 0; d < digits; ++d) {
-        x[d] = extender.is_own(row, d) ? extender.own(row, b) : extender.values(row, d, b);
-        near[d] = !extender.is_own(row, d);
-        if (near[d]) ntt_above_blocks(ntt, transformed.emplace_back(extender.values(row, d, b)));
-      }
-      typename ProductOfRows<Word>::Row product_of_row(products, i, x);
-      for (std::size_t block = 0; block < blocks; ++block) {
-        const std::size_t at = block * size;
-        for (std::size_t k = 0; k < transformed.size(); ++k)
-          rns_kernels<Word>().transform_block(
-              ntt, products.source(at) / size, transformed[k],
-              product_of_row.ahead(k, transformed.size(), at, size, near));
-        product_of_row.make(at, size);
-      }
-    };
-    const std::size_t groups = digits * batch;
-    const Phase phases[] = {extender.lifts(), extender.conversions(), {items, finish}};
-    parallel_phases(phases, workers, groups);
-  }
-
   void run_sum_of_inner_products(std::span<const TurnedKey<Word>> terms, const Tables& tables,
                                  const InnerProduct& product, std::size_t batch, std::size_t of,
                                  std::size_t first, const Word* digits, const Word* added,
@@ -457,6 +407,58 @@ class CpuRns final : public RnsOps<Word> {
   }
 
  private:
+  // ---- FusedRns
+
+  bool inner_product_with(const Key& key, const Tables& tables, const InnerProduct& product,
+                          std::size_t batch, const Word* digits, std::size_t parts,
+                          const CheckedScaling<Word>& added, bool onto, Word* out) const override {
+    inner_product(key, tables, product, batch, digits, parts, &added, onto, out);
+    return true;
+  }
+
+  /// A row's digits are transformed and multiplied while they are in a cache. Before, its blocks of
+  /// the key are brought nearer.
+  bool extended_product(const Key& any, const Tables& tables, const Extension& extension,
+                        const InnerProduct& product, std::size_t batch, const Word* in,
+                        std::size_t parts, const CheckedScaling<Word>* added, bool onto,
+                        Word* out) const override {
+    const std::size_t N = tables.plan().N(), digits = extension.digits.size(),
+                      items = product.rows.size() * batch;
+    const Resources on = host_.on();
+    const Workers workers = on.workers_for(digits * items * N);
+    if (workers.threads > 1 && items < std::size_t{8} * workers.threads) return false;
+    const auto values = scratch<Word>(on, digits * items * N);
+    const Extender<Word> extender(own(tables), extension, batch, in, values.get(), on, workers);
+    const ProductOfRows<Word> products(any, own(tables), product, batch, parts, added, onto, true,
+                                       out, on);
+    const std::size_t blocks = ntt_block_count(own(tables).ntt[0]), size = N / blocks;
+    const auto finish = [&](std::size_t i) {
+      const std::size_t row = i / batch, b = i % batch;
+      const NttTables<Word>& ntt = extender.ntt(row);
+      std::vector<const Word*> x(digits);
+      std::vector<bool> near(digits);
+      std::vector<Word*> transformed;
+      for (std::size_t d = 0; d < digits; ++d) {
+        x[d] = extender.is_own(row, d) ? extender.own(row, b) : extender.values(row, d, b);
+        near[d] = !extender.is_own(row, d);
+        if (near[d]) ntt_above_blocks(ntt, transformed.emplace_back(extender.values(row, d, b)));
+      }
+      typename ProductOfRows<Word>::Row product_of_row(products, i, x);
+      for (std::size_t block = 0; block < blocks; ++block) {
+        const std::size_t at = block * size;
+        for (std::size_t k = 0; k < transformed.size(); ++k)
+          rns_kernels<Word>().transform_block(
+              ntt, products.source(at) / size, transformed[k],
+              product_of_row.ahead(k, transformed.size(), at, size, near));
+        product_of_row.make(at, size);
+      }
+    };
+    const std::size_t groups = digits * batch;
+    const Phase phases[] = {extender.lifts(), extender.conversions(), {items, finish}};
+    parallel_phases(phases, workers, groups);
+    return true;
+  }
+
   void inner_product(const Key& key, const Tables& tables, const InnerProduct& product,
                      std::size_t batch, const Word* digits, std::size_t parts,
                      const CheckedScaling<Word>* added, bool onto, Word* out) const {

@@ -15,19 +15,15 @@ namespace whorl::backend::cuda {
 namespace {
 
 template <class Word>
-class CudaRns final : public RnsOps<Word> {
+class CudaRns final : public RnsOps<Word>, private FusedRns<Word> {
  public:
   using typename RnsOps<Word>::Tables;
   using typename RnsOps<Word>::Key;
   explicit CudaRns(const CudaQueue& queue)
       : RnsOps<Word>(queue), stream_(queue.stream()), gpu_(queue.gpu()) {}
-  RnsFusions fusions() const override {
-    return {.switched_products = true,
-            .inner_products = tuning::keys_a_launch,
-            .turned_sums = turned_sums_a_launch};
-  }
 
  protected:
+  const FusedRns<Word>* fused() const override { return this; }
   std::unique_ptr<Tables> make_tables(
       std::shared_ptr<const ring::RnsPlan<Word>> plan) const override {
     return std::make_unique<CudaRnsTables<Word>>(stream_, gpu_.tables(), std::move(plan));
@@ -67,79 +63,6 @@ class CudaRns final : public RnsOps<Word> {
   void run_inner_product(const Key& key, const Tables& tables, const InnerProduct& product,
                          std::size_t batch, const Word* digits, Word* out) const override {
     inner_product(key, tables, product, batch, digits, 0, nullptr, false, out);
-  }
-  void run_inner_product_with(const Key& key, const Tables& tables, const InnerProduct& product,
-                              std::size_t batch, const Word* digits, std::size_t parts,
-                              const CheckedScaling<Word>& added, bool onto,
-                              Word* out) const override {
-    const Aligned<const Word> x(stream_, added.x, parts * words(tables, added.over, batch));
-    CheckedScaling<Word> term = added;
-    term.x = x.data();
-    inner_product(key, tables, product, batch, digits, parts, &term, onto, out);
-  }
-  void run_switched_product(const Key& key, const Tables& tables, const Extension& extension,
-                            const InnerProduct& product, std::size_t batch,
-                            const CheckedFactors<Word>& factors, Word* out) const override {
-    const auto sequence = cuda::products_of(own(tables), extension);
-    if (!sequence || words(tables, extension.from, batch) < tuning::least_switched_product)
-      return RnsOps<Word>::run_switched_product(key, tables, extension, product, batch, factors,
-                                                out);
-    const Aligned<const Word> a(stream_, factors.a, 2 * words(tables, extension.from, batch)),
-        b(stream_, factors.b, 2 * words(tables, extension.from, factors.one ? 1 : batch));
-    CheckedFactors<Word> aligned = factors;
-    aligned.a = a.data();
-    aligned.b = b.data();
-    const Aligned<Word> to(stream_, out, 2 * words(tables, product.rows, batch));
-    cuda::switched_product(stream_, own(tables), static_cast<const CudaRnsSwitchKey<Word>&>(key),
-                           extension, *sequence, product, batch, aligned, to.data());
-    to.write_back();
-  }
-  void run_inner_products(std::span<const TurnedKey<Word>> terms, const Tables& tables,
-                          const InnerProduct& product, std::size_t batch, const Word* digits,
-                          std::size_t parts, const CheckedScaling<Word>* added,
-                          Word* out) const override {
-    const std::size_t part = words(tables, product.rows, batch);
-    const Aligned<const Word> from(stream_, digits, product.digits.size() * part),
-        x(stream_, added ? added->x : nullptr,
-          added ? parts * words(tables, added->over, batch) : 0);
-    std::optional<CheckedScaling<Word>> term;
-    if (added) {
-      term = *added;
-      term->x = x.data();
-    }
-    const Aligned<Word> to(stream_, out, terms.size() * 2 * part);
-    cuda::inner_products<Word>(stream_, own(tables), terms, product, batch, from.data(), parts,
-                               term ? &*term : nullptr, to.data());
-    to.write_back();
-  }
-  void run_turned_products(std::span<const TurnedProduct<Word>> terms, const Tables& tables,
-                           const InnerProduct& product, const SumLayout& sums, std::size_t batch,
-                           const Word* digits, const CheckedScaling<Word>& added, bool onto,
-                           Word* out) const override {
-    // The kernel goes through digits that follow each other. Others have no use yet.
-    const auto& numbers = product.digits;
-    if (!numbers.empty() && numbers.back() - numbers.front() + 1 != numbers.size())
-      return RnsOps<Word>::run_turned_products(terms, tables, product, sums, batch, digits, added,
-                                               onto, out);
-    const std::size_t part = words(tables, product.rows, batch);
-    std::vector<TurnedProduct<Word>> all(terms.begin(), terms.end());
-    std::vector<Aligned<const Word>> kept;
-    std::size_t count = 2;
-    for (const auto& term : all) count += term.factors.size();
-    kept.reserve(count);
-    const bool switches = std::ranges::any_of(all, [](auto& term) { return term.key; });
-    const auto aligned = [&](const Word* from, std::size_t size) {
-      return kept.emplace_back(stream_, from, size).data();
-    };
-    for (auto& term : all)
-      for (auto& factor : term.factors) factor.m.data = aligned(factor.m.data, factor.m.size);
-    CheckedScaling<Word> addend = added;
-    addend.x = aligned(added.x, 2 * words(tables, added.over, batch));
-    const Word* const from = switches ? aligned(digits, product.digits.size() * part) : nullptr;
-    const Aligned<Word> to(stream_, out, sums.sums * 2 * part);
-    cuda::sums_of_turned_products<Word>(stream_, own(tables), all, product, sums, batch, from,
-                                        addend, onto, to.data());
-    to.write_back();
   }
   void run_sum_of_inner_products(std::span<const TurnedKey<Word>> terms, const Tables& tables,
                                  const InnerProduct& product, std::size_t batch, std::size_t of,
@@ -216,6 +139,87 @@ class CudaRns final : public RnsOps<Word> {
   }
 
  private:
+  // ---- FusedRns
+
+  RnsFusions fusions() const override {
+    return {.switched_products = true,
+            .inner_products = tuning::keys_a_launch,
+            .turned_sums = turned_sums_a_launch};
+  }
+  bool inner_product_with(const Key& key, const Tables& tables, const InnerProduct& product,
+                          std::size_t batch, const Word* digits, std::size_t parts,
+                          const CheckedScaling<Word>& added, bool onto, Word* out) const override {
+    const Aligned<const Word> x(stream_, added.x, parts * words(tables, added.over, batch));
+    CheckedScaling<Word> term = added;
+    term.x = x.data();
+    inner_product(key, tables, product, batch, digits, parts, &term, onto, out);
+    return true;
+  }
+  bool switched_product(const Key& key, const Tables& tables, const Extension& extension,
+                        const InnerProduct& product, std::size_t batch,
+                        const CheckedFactors<Word>& factors, Word* out) const override {
+    const auto sequence = cuda::products_of(own(tables), extension);
+    if (!sequence || words(tables, extension.from, batch) < tuning::least_switched_product)
+      return false;
+    const Aligned<const Word> a(stream_, factors.a, 2 * words(tables, extension.from, batch)),
+        b(stream_, factors.b, 2 * words(tables, extension.from, factors.one ? 1 : batch));
+    CheckedFactors<Word> aligned = factors;
+    aligned.a = a.data();
+    aligned.b = b.data();
+    const Aligned<Word> to(stream_, out, 2 * words(tables, product.rows, batch));
+    cuda::switched_product(stream_, own(tables), static_cast<const CudaRnsSwitchKey<Word>&>(key),
+                           extension, *sequence, product, batch, aligned, to.data());
+    to.write_back();
+    return true;
+  }
+  bool inner_products(std::span<const TurnedKey<Word>> terms, const Tables& tables,
+                      const InnerProduct& product, std::size_t batch, const Word* digits,
+                      std::size_t parts, const CheckedScaling<Word>* added,
+                      Word* out) const override {
+    const std::size_t part = words(tables, product.rows, batch);
+    const Aligned<const Word> from(stream_, digits, product.digits.size() * part),
+        x(stream_, added ? added->x : nullptr,
+          added ? parts * words(tables, added->over, batch) : 0);
+    std::optional<CheckedScaling<Word>> term;
+    if (added) {
+      term = *added;
+      term->x = x.data();
+    }
+    const Aligned<Word> to(stream_, out, terms.size() * 2 * part);
+    cuda::inner_products<Word>(stream_, own(tables), terms, product, batch, from.data(), parts,
+                               term ? &*term : nullptr, to.data());
+    to.write_back();
+    return true;
+  }
+  bool turned_products(std::span<const TurnedProduct<Word>> terms, const Tables& tables,
+                       const InnerProduct& product, const SumLayout& sums, std::size_t batch,
+                       const Word* digits, const CheckedScaling<Word>& added, bool onto,
+                       Word* out) const override {
+    // The kernel goes through digits that follow each other. Others have no use yet.
+    const auto& numbers = product.digits;
+    if (!numbers.empty() && numbers.back() - numbers.front() + 1 != numbers.size()) return false;
+    const std::size_t part = words(tables, product.rows, batch);
+    std::vector<TurnedProduct<Word>> all(terms.begin(), terms.end());
+    std::vector<Aligned<const Word>> kept;
+    std::size_t count = 2;
+    for (const auto& term : all) count += term.factors.size();
+    kept.reserve(count);
+    const bool switches = std::ranges::any_of(all, [](auto& term) { return term.key; });
+    const auto aligned = [&](const Word* from, std::size_t size) {
+      return kept.emplace_back(stream_, from, size).data();
+    };
+    for (auto& term : all)
+      for (auto& factor : term.factors) factor.m.data = aligned(factor.m.data, factor.m.size);
+    CheckedScaling<Word> addend = added;
+    addend.x = aligned(added.x, 2 * words(tables, added.over, batch));
+    const Word* const from = switches ? aligned(digits, product.digits.size() * part) : nullptr;
+    const Aligned<Word> to(stream_, out, sums.sums * 2 * part);
+    cuda::sums_of_turned_products<Word>(stream_, own(tables), all, product, sums, batch, from,
+                                        addend, onto, to.data());
+    to.write_back();
+    return true;
+  }
+
   static const CudaRnsTables<Word>& own(const Tables& tables) {
     return static_cast<const CudaRnsTables<Word>&>(tables);
   }

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "circuits/common/encoded.h"
-#include "circuits/common/linear_map.h"
 #include "circuits/common/matrix_layout.h"
 #include "math/text.h"
 #include "schemes/bgv/server_state.h"
@@ -121,7 +120,7 @@ std::vector<Array> apply(const Server& server, const Array& x, const Storage& of
       }
 
   return state.fleet->together([&] {
-    std::vector<circuits::LinearMap> maps;
+    std::vector<rlwe::Evaluator::LinearMap> maps;
     for (std::size_t map = 0; map < of.maps.size(); ++map)
       maps.push_back({babies, giants, [&of, &state, map](auto i, auto b) {
                         const Plaintexts& diagonal = of.diagonal(map, i, b);
@@ -129,8 +128,9 @@ std::vector<Array> apply(const Server& server, const Array& x, const Storage& of
                         state.check(diagonal);
                         return state.residues(diagonal);
                       }});
-    const auto results = circuits::apply(*state.evaluator, state.residues(x), maps, state.keys,
-                                         state.account.divisor());
+    const rlwe::Array in = state.residues(x);
+    const auto results =
+        state.evaluator->linear_maps(in, maps, state.keys, in.basis(), state.account.divisor());
     std::vector<Array> out;
     for (std::size_t map = 0; map < of.maps.size(); ++map)
       out.push_back(state.array(

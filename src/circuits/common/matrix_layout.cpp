@@ -4,10 +4,15 @@
 #include <bit>
 #include <string>
 
-#include "circuits/common/linear_map.h"
 #include "whorl/error.h"
 
 namespace whorl::circuits {
+
+Steps Steps::of(std::size_t count) {
+  if (count <= 4) return {count, 1};
+  const std::size_t babies = std::size_t{1} << ((std::bit_width(count - 1) + 1) / 2);
+  return {babies, (count + babies - 1) / babies};
+}
 
 namespace {
 

@@ -8,6 +8,16 @@
 
 namespace whorl::circuits {
 
+/// How `count` rotations by 0, 1, … steps are made from short rotations (baby steps), of which
+/// there are `babies`, and giant steps by multiples of `babies` (Halevi and Shoup, CRYPTO 2018,
+/// §4). All baby steps share one decomposition, so they cost less; there are as many of them as
+/// giant steps, or twice as many. Up to four rotations use baby steps only.
+struct Steps {
+  std::size_t babies = 1, giants = 1;
+
+  static Steps of(std::size_t count);
+};
+
 /// y = x·M of a matrix (rows, columns), by diagonals (Halevi and Shoup, CRYPTO 2014, §4.3). Values
 /// lie in slots 0 … 2·half - 1, the first half of them in the first row.
 ///

@@ -216,15 +216,6 @@ std::vector<Array> DryEvaluator::automorphisms(const Array& a, std::span<const s
   for (const std::uint32_t g : gs) turn(g, keys, a.count());
   return std::vector<Array>(gs.size(), of(a, 2, a.basis(), a.count()));
 }
-Array DryEvaluator::weighted_sum(const Array& a, std::span<const Term> terms, const Keys& keys,
-                                 std::uint64_t) const {
-  std::vector<Array> plains;
-  for (const Term& term : terms) plains.push_back(term.plain);
-  const std::size_t times = count_of("weighted_sum", std::span(&a, 1), plains);
-  for (const Term& term : terms) turn(term.g, keys, times);
-  count(&RingCosts::plain_products, plains.size() * times);
-  return of(a, 2, a.basis(), times, with_product(trail_of(a), plains.size()));
-}
 std::vector<Array> DryEvaluator::linear_maps(const Array& a, std::span<const LinearMap> maps,
                                              const Keys& keys, const ring::Basis& to,
                                              std::uint64_t) const {

@@ -176,16 +176,6 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   /// a(X^g) for each g, of two parts, decomposed once (hoisted); g = 1 is `a` itself.
   virtual std::vector<Array> automorphisms(const Array& a, std::span<const std::uint32_t> gs,
                                            const Keys& keys, std::uint64_t t) const = 0;
-  /// A term of `weighted_sum`: a(X^g), times a plaintext.
-  struct Term {
-    std::uint32_t g;
-    Array plain;
-  };
-  /// sum_i plain_i·a(X^(g_i)), of two parts. With plaintexts over the special primes too it is
-  /// accumulated over all of them and divided once (double hoisting: Bossuat, Mouchet, Troncoso-
-  /// Pastoriza, Hubaux, EUROCRYPT 2021, §4); otherwise automorphisms are multiplied and added.
-  virtual Array weighted_sum(const Array& a, std::span<const Term> terms, const Keys& keys,
-                             std::uint64_t t) const = 0;
   /// A linear map in baby and giant steps, automorphisms X -> X^g both (Halevi, Shoup, CRYPTO 2018,
   /// §4).
   struct LinearMap {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <optional>
 
 #include "lattice/rlwe/word_evaluator.h"
 
@@ -26,49 +25,6 @@ std::size_t WordEvaluator<Word>::count_with(const char* what, const Array& a,
   check(a.count(), " ciphertexts");
   for (const Array& plain : plains) check(plain.count(), " plaintexts");
   return count;
-}
-
-template <class Word>
-bool WordEvaluator<Word>::hoists_twice(const Array& a, std::span<const Term> terms,
-                                       const Keys& keys) const {
-  const ring::KeyLayout* layout = nullptr;
-  for (const Term& term : terms) {
-    if (term.g == 1) continue;
-    const Key& key = keys.get(term.g, 1);
-    if (!layout) layout = &key.layout();
-    if (!(*layout == key.layout()) || !term.plain.basis().includes(a.basis() | layout->special))
-      return false;
-  }
-  return true;
-}
-
-template <class Word>
-Array WordEvaluator<Word>::weighted_sum(const Array& a, std::span<const Term> terms,
-                                        const Keys& keys, std::uint64_t t) const {
-  this->check_evaluation("weighted_sum", a);
-  if (a.parts() != 2 || terms.empty())
-    throw ShapeError("weighted_sum: " + std::to_string(terms.size()) + " terms of " +
-                     std::to_string(a.parts()) +
-                     " parts are given; there must be at least one term, and 2 parts");
-  std::vector<Array> all;
-  for (const Term& term : terms) {
-    if (term.g != 1) check_switch("weighted_sum", a, keys.get(term.g, 1));
-    all.push_back(term.plain);
-  }
-  const std::size_t count = count_with("weighted_sum", a, all);
-  if (hoists_twice(a, terms, keys))
-    return in_pieces(count, [&](Pieces pieces) {
-      return added_up(std::move(pieces), a, count, terms, keys, t);
-    });
-  std::vector<std::uint32_t> gs;
-  for (const Term& term : terms) gs.push_back(term.g);
-  return this->fleet().again([&] {
-    const std::vector<Array> images = automorphisms(a, gs, keys, t);
-    Array sum = multiply_plain(images[0], terms[0].plain);
-    for (std::size_t i = 1; i < terms.size(); ++i)
-      sum = this->add(sum, multiply_plain(images[i], terms[i].plain));
-    return sum;
-  });
 }
 
 /// Products that add up on one device to one sum or several, which lie as backend::SumLayout says.
@@ -163,108 +119,6 @@ Array WordEvaluator<Word>::sum_of_products(std::span<const Array> arrays,
       return this->wrap(out);
     });
   });
-}
-
-/// Weighted inner products that add up on one device, (2, basis and special, B, N). Terms wait,
-/// with their keys and weights, for as many as the device takes at once, or as fit it.
-template <class Word>
-struct WordEvaluator<Word>::SwitchedSum {
-  const WordEvaluator& of;
-  const Site& site;
-  ring::Basis basis;
-  ring::Basis rows;
-  Buffer digits, buffer;
-  bool begun = false;
-  std::vector<backend::WeightedKey<Word>> terms = {};
-  std::vector<std::shared_ptr<const PreparedKey>> keys = {};
-  std::vector<View> plains = {};
-  std::vector<Buffer> weights = {};
-
-  void add(const Key& key, const Residues& plain) {
-    try {
-      wait_for(key, plain);
-    } catch (const OutOfMemoryError&) {
-      if (terms.empty()) throw;
-      finish();
-      wait_for(key, plain);
-    }
-    if (terms.size() >= site.rns().fusions().weighted_products) finish();
-  }
-  void finish() {
-    if (terms.empty()) return;
-    const bool onto = std::exchange(begun, true);
-    site.rns().weighted_inner_products(terms, site.tables, basis, std::as_const(digits).slice(),
-                                       onto, buffer.slice());
-    terms.clear();
-    keys.clear();
-    plains.clear();
-    weights.clear();
-  }
-
- private:
-  void wait_for(const Key& key, const Residues& plain) {
-    auto with = key_on(site, key);
-    View m = of.view(plain, site);
-    Buffer keep;
-    terms.push_back({with.get(), key.g(), of.over(site, m, rows, keep), plain.shape.log_repeats});
-    keys.push_back(std::move(with));
-    plains.push_back(std::move(m));
-    weights.push_back(std::move(keep));
-  }
-};
-
-template <class Word>
-Array WordEvaluator<Word>::added_up(Pieces pieces, const Array& a, std::size_t count,
-                                    std::span<const Term> terms, const Keys& keys,
-                                    std::uint64_t t) const {
-  const ring::Basis& basis = a.basis();
-  Shape shape = a.shape();
-  shape.count = count;
-  const auto out = draft(shape, std::move(pieces));
-  // Those that need no key come first: they fill both parts of what is not divided.
-  std::vector<const Term*> order;
-  for (const bool switches : {false, true})
-    for (const Term& term : terms)
-      if ((term.g != 1) == switches) order.push_back(&term);
-  const bool some_stay = order.front()->g == 1;
-  std::vector<Held> plains;
-  plains.reserve(order.size());
-  for (const Term* term : order) plains.push_back(aligned(term->plain, out->pieces, count));
-
-  const auto one = [&](const Site& site, const View& operand) {
-    Buffer keep;
-    const View x = spread(site, operand, keep);
-    Sum low{*this, site, basis, some_stay ? 2u : 1u};
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      const unsigned parts = order[i]->g == 1 ? 2 : 1;
-      low.add(parts, x.parts(0, parts), order[i]->g, *plains[i]);
-    }
-    low.finish();
-    std::optional<SwitchedSum> high;
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      if (order[i]->g == 1) continue;
-      const Key& key = keys.get(order[i]->g, 1);
-      if (!high) {
-        const ring::Basis rows = basis | key.layout().special;
-        high.emplace(SwitchedSum{*this, site, basis, rows,
-                                 digits_of(site, basis, key.layout(), x.parts(1, 1)),
-                                 site.polynomials(2 * rows.size())});
-      }
-      high->add(key, *plains[i]);
-    }
-    if (high) high->finish();
-    Buffer result;
-    if (high) {
-      result = site.polynomials(shape.rows());
-      site.rns().divide(site.tables, high->rows, basis, t, 2, std::as_const(high->buffer).slice(),
-                        std::as_const(low.buffer).slice(), 1, result.slice());
-    } else {
-      result = std::move(low.buffer);
-    }
-    out->buffers[site.piece] = Stored(site.lane, std::move(result));
-  };
-  work(std::span(&out, 1), out->pieces, std::array{aligned(a, out->pieces, count)}, one);
-  return this->wrap(out);
 }
 
 // ---- in baby and giant steps (Halevi, Shoup, CRYPTO 2018, §4), hoisted twice (Bossuat, Mouchet,
@@ -526,10 +380,11 @@ std::vector<Array> WordEvaluator<Word>::linear_maps(const Array& a, std::span<co
       const View x = spread(site, operand, keep);
       const HoistedSteps steps{
           *this, site, *layout, a.basis(), rows, t, product_modulo(layout->special, rows)};
-      // 3. Baby steps. A few sums are made in one go; for more, or several maps, the images are
-      // kept.
+      // 3. Baby steps. One sum is made in one go, and a few are where the device fuses that; for
+      // more, or several maps, the images are kept.
       const bool in_one_go =
-          maps.size() == 1 && sums[0].each.size() <= site.rns().fusions().turned_sums;
+          maps.size() == 1 &&
+          sums[0].each.size() <= std::max<std::size_t>(1, site.rns().fusions().turned_sums);
       typename HoistedSteps::Babies turned;
       if (!in_one_go) turned = steps.baby_steps(babies, x, keys);
       for (std::size_t m = 0; m < maps.size(); ++m) {

@@ -244,11 +244,7 @@ class WordEvaluator final : public Evaluator {
   /// number, or one.
   std::size_t count_with(const char* what, const Array& a, std::span<const Array> plains) const;
   struct Sum;
-  struct SwitchedSum;
   struct HoistedSteps;
-  bool hoists_twice(const Array& a, std::span<const Term> terms, const Keys& keys) const;
-  Array added_up(Pieces pieces, const Array& a, std::size_t count, std::span<const Term> terms,
-                 const Keys& keys, std::uint64_t t) const;
 
   std::shared_ptr<const Plan> plan_;
   std::vector<std::unique_ptr<const Tables>> tables_;  ///< of each lane

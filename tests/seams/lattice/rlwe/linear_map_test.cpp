@@ -1,8 +1,7 @@
 // A device that takes the baby steps of a linear map at once says how many, and evaluators give it
 // as many, or as many keys as there is room for. So it is with giant steps. A device may also make
 // a few sums without keeping the images: then evaluators give it all products of the baby steps.
-// Or it fuses weighted inner products (double hoisting: Bossuat, Mouchet, Troncoso-Pastoriza,
-// Hubaux, EUROCRYPT 2021, §4). Results have the same bits as one by one.
+// Results have the same bits as one by one.
 #include "support/rlwe_rig.h"
 #include "support/test.h"
 
@@ -12,7 +11,7 @@ namespace {
 constexpr std::size_t at_once = 4;
 /// Terms of each call.
 struct Terms {
-  std::vector<std::size_t> babies, giants, products, weighted;
+  std::vector<std::size_t> babies, giants, products;
   bool operator==(const Terms&) const = default;
 };
 struct Seen {
@@ -21,23 +20,16 @@ struct Seen {
 };
 
 template <class Word>
-class CountingRns final : public backend::RelayRns<Word> {
+class CountingRns final : public backend::RelayRns<Word>, private backend::FusedRns<Word> {
   using Base = backend::RelayRns<Word>;
 
  public:
   using typename Base::Tables;
   CountingRns(const backend::Queue& queue, const backend::Queue& behind, std::shared_ptr<Seen> seen)
       : Base(queue, behind), seen_(std::move(seen)) {}
-  backend::RnsFusions fusions() const override { return seen_->fusions; }
 
  protected:
-  void run_inner_products(std::span<const backend::TurnedKey<Word>> terms, const Tables& tables,
-                          const backend::InnerProduct& product, std::size_t batch,
-                          const Word* digits, std::size_t parts,
-                          const backend::CheckedScaling<Word>* added, Word* out) const override {
-    seen_->terms.babies.push_back(terms.size());
-    Base::run_inner_products(terms, tables, product, batch, digits, parts, added, out);
-  }
+  const backend::FusedRns<Word>* fused() const override { return this; }
   void run_sum_of_inner_products(std::span<const backend::TurnedKey<Word>> terms,
                                  const Tables& tables, const backend::InnerProduct& product,
                                  std::size_t batch, std::size_t of, std::size_t first,
@@ -47,23 +39,23 @@ class CountingRns final : public backend::RelayRns<Word> {
     Base::run_sum_of_inner_products(terms, tables, product, batch, of, first, digits, added, onto,
                                     out);
   }
-  void run_turned_products(std::span<const backend::TurnedProduct<Word>> terms,
-                           const Tables& tables, const backend::InnerProduct& product,
-                           const backend::SumLayout& sums, std::size_t batch, const Word* digits,
-                           const backend::CheckedScaling<Word>& added, bool onto,
-                           Word* out) const override {
-    seen_->terms.products.push_back(terms.size());
-    Base::run_turned_products(terms, tables, product, sums, batch, digits, added, onto, out);
-  }
-  using typename Base::WeightedTerm;
-  void run_weighted(std::span<const WeightedTerm> terms, const Tables& tables,
-                    const backend::InnerProduct& product, std::size_t batch, const Word* digits,
-                    bool onto, Word* out) const override {
-    seen_->terms.weighted.push_back(terms.size());
-    Base::run_weighted(terms, tables, product, batch, digits, onto, out);
-  }
 
  private:
+  // It takes many terms in a call, which it counts, and leaves the work to the other entries.
+  backend::RnsFusions fusions() const override { return seen_->fusions; }
+  bool inner_products(std::span<const backend::TurnedKey<Word>> terms, const Tables&,
+                      const backend::InnerProduct&, std::size_t, const Word*, std::size_t,
+                      const backend::CheckedScaling<Word>*, Word*) const override {
+    seen_->terms.babies.push_back(terms.size());
+    return false;
+  }
+  bool turned_products(std::span<const backend::TurnedProduct<Word>> terms, const Tables&,
+                       const backend::InnerProduct&, const backend::SumLayout&, std::size_t,
+                       const Word*, const backend::CheckedScaling<Word>&, bool,
+                       Word*) const override {
+    seen_->terms.products.push_back(terms.size());
+    return false;
+  }
   std::shared_ptr<Seen> seen_;
 };
 
@@ -151,50 +143,6 @@ TYPED_TEST(LinearMaps, FewSumsWithoutImagesGiveTheSameBits) {
   compare_maps<TypeParam>(giants, {.with_all = {{}, {3}, {18}},
                                    .with_three = {{}, {3}, {8, 8, 2}},
                                    .with_one = {{}, {1, 1, 1}, {4, 2, 2, 4, 2, 2, 2}}});
-}
-
-TYPED_TEST(LinearMaps, WeightedSumsAtOnceGiveTheSameBits) {
-  using Word = TypeParam;
-  auto rig = test::RlweRig<Word>::even(5, 3, 2);
-  std::vector<SwitchKeyData> keys;
-  for (const std::uint32_t g : {5u, 25u, 125u, 3u, 511u, 77u, 9u}) keys.push_back(rig.key(g, 1));
-  for (const std::size_t devices : {1u, 2u})
-    for (const unsigned limbs : {5u, 3u})
-      for (const std::size_t terms : {1u, 2u, 3u, 7u}) {
-        SCOPED_TRACE(std::to_string(devices) + " devices, " + std::to_string(limbs) + " limbs, " +
-                     std::to_string(terms) + " terms");
-        const ring::Basis basis = rig.plan->level(limbs);
-        const Shape shape{2, basis, 3};
-        const WordArray x = rig.residues(shape);
-        std::vector<std::vector<std::int64_t>> plains;  // of every ciphertext, or one for all
-        for (std::size_t i = 0; i <= terms; ++i) plains.push_back(rig.integers(i % 2 ? 3 : 1, 99));
-        /// Over special primes too, so that it is hoisted twice, and without them.
-        const auto sums = [&](const std::shared_ptr<const run::Fleet>& fleet) {
-          const auto e = rig.evaluator(fleet);
-          const Keys held(e, keys, test::any_keys());
-          const Array a = e->upload(x, shape);
-          std::vector<WordArray> out;
-          for (const ring::Basis& over : {basis | e->special(), basis}) {
-            std::vector<Evaluator::Term> all = {{1, e->lift(plains[terms], over)}};
-            for (std::size_t i = 0; i < terms; ++i)
-              all.push_back({keys[i].g, e->lift(plains[i], over)});
-            out.push_back(e->download(e->weighted_sum(a, all, held, 1)));
-          }
-          return out;
-        };
-        const auto seen = std::make_shared<Seen>(Seen{{.weighted_products = at_once}});
-        const auto due = sums(test::StrainedFleet(devices).fleet);
-        const auto got = sums(counting_fleet<Word>(devices, seen));
-        for (std::size_t k = 0; k < 2; ++k)
-          EXPECT_TRUE(std::ranges::equal(got[k].template as<Word>(), due[k].template as<Word>()))
-              << (k == 0 ? "hoisted twice" : "hoisted once");
-        // Only those that are hoisted twice reach the entry: full calls, and what is left.
-        std::vector<std::size_t> calls;
-        for (std::size_t piece = 0; piece < devices; ++piece)
-          for (std::size_t left = terms; left > 0; left -= calls.back())
-            calls.push_back(std::min(left, at_once));
-        EXPECT_EQ(seen->terms.weighted, calls);
-      }
 }
 
 }  // namespace

@@ -197,56 +197,6 @@ TYPED_TEST(BackendRnsInnerProducts, SumOfInnerProducts) {
   });
 }
 
-/// Sums of inner products with keys, each by a weight: what the entry says of itself in terms of
-/// others.
-TYPED_TEST(BackendRnsInnerProducts, WeightedInnerProducts) {
-  using Word = TypeParam;
-  test::Random random;
-  on_each_queue<Word>([&](const Queue& queue, const RnsOps<Word>& ops) {
-    for (std::size_t i = 0; i < 10; ++i) {
-      const Case<Word> c(4, random);
-      const auto tables = ops.prepare(c.plan);
-      const auto [layout, basis, rows, digits] = c.level(i, random);
-      SCOPED_TRACE(c.describe() + ", of level " + basis.describe());
-      const auto x = put(queue, test::random_rows(*c.plan, rows, digits, c.batch, random));
-      const auto before = test::random_rows(*c.plan, rows, 2, c.batch, random);
-      auto out = put(queue, before), sum = put(queue, before), inner = put(queue, before),
-           weighted = put(queue, before);
-      const auto moduli = c.plan->moduli_of(rows);
-      std::vector<math::Modulus<Word>> both = moduli;
-      both.insert(both.end(), moduli.begin(), moduli.end());
-      std::vector<std::unique_ptr<const RnsSwitchKey<Word>>> keys;
-      std::vector<Buffer<Word>> weights;
-      std::vector<WeightedKey<Word>> terms;
-      for (std::size_t k = 0; k < 4; ++k) {
-        // One weight for all, or one each, in any order; g = 1 among them.
-        const std::size_t each = random.below(2) ? 1 : c.batch;
-        keys.push_back(c.key(ops, *tables, layout, random));
-        weights.push_back(put(queue, test::random_rows(*c.plan, rows, 1, each, random)));
-        const std::uint32_t g = k == 1 ? 1 : c.random_g(random);
-        terms.push_back({keys[k].get(), g, std::as_const(weights.back()).slice()});
-        ops.inner_product(*keys[k], *tables, basis, g, x.slice(), inner.slice());
-        ops.tensor(*tables, rows, 2, std::as_const(inner).slice(), 1, terms.back().weight,
-                   weighted.slice());
-        if (k == 0 && !c.onto)
-          queue.copy<Word>(std::as_const(weighted).slice(), sum.slice());
-        else
-          queue.ring<Word>().add(both, std::as_const(sum).slice(), std::as_const(weighted).slice(),
-                                 sum.slice());
-      }
-      ops.weighted_inner_products(terms, *tables, basis, x.slice(), c.onto, out.slice());
-      const auto expected = get(queue, sum);
-      ASSERT_TRUE(get(queue, out) == expected);
-      // In two pieces.
-      auto pieces = put(queue, before);
-      const std::span<const WeightedKey<Word>> all = terms;
-      ops.weighted_inner_products(all.first(1), *tables, basis, x.slice(), c.onto, pieces.slice());
-      ops.weighted_inner_products(all.subspan(1), *tables, basis, x.slice(), true, pieces.slice());
-      ASSERT_TRUE(get(queue, pieces) == expected);
-    }
-  });
-}
-
 /// Products of two ciphertexts whose last part is switched: what the entry says of itself in terms
 /// of others.
 TYPED_TEST(BackendRnsInnerProducts, SwitchedProducts) {
@@ -296,51 +246,6 @@ TYPED_TEST(BackendRnsInnerProducts, SwitchedProducts) {
       refuses([&](F& f) { f.weights = f.weights.first(weights.size() - 1); }, got.slice);
       refuses([&](F& f) { f.a = Slice<const Word>(got.slice).part(0, 2 * part); }, got.slice);
     }
-  });
-}
-
-TYPED_TEST(BackendRnsInnerProducts, ErrorsOfWeightedInnerProducts) {
-  using Word = TypeParam;
-  test::Random random;
-  test::on_each_device([&](const test::Executor& on) {
-    const auto queue = on.queue(), other = on.queue();
-    const auto& ops = queue->template rns<Word>();
-    constexpr std::size_t N = 256, rows = 4;
-    const auto plan = test::random_rns_plan<Word>(N, 3, 1, 2, random);
-    const auto tables = ops.prepare(plan);
-    ring::KeyLayout layout = plan->key_layout();
-    const auto make = [&] {
-      return ops.prepare_key(*tables, layout,
-                             test::RnsKeyRows<Word>(*plan, layout, random).source());
-    };
-    const auto one = make(), two = make();
-    layout.digits = {ring::Basis{0}, ring::Basis{1, 2}};
-    const auto apart_key = make();
-    auto all = put(*queue, std::vector<Word>(64 * N, 0));
-    const auto foreign = put(*other, std::vector<Word>(rows * N, 0));
-    const Slice<const Word> in = std::as_const(all).slice(), digits = in.part(0, 2 * 2 * rows * N),
-                            weight = in.part(32 * N, 2 * rows * N);
-    const auto out = [&](std::size_t first) {
-      return all.slice().part(first * N, 2 * 2 * rows * N);
-    };
-    const auto call = [&](const std::vector<WeightedKey<Word>>& terms, Slice<Word> to) {
-      ops.weighted_inner_products(terms, *tables, plan->level(3), digits, false, to);
-    };
-    const RnsSwitchKey<Word>*a = one.get(), *b = two.get();
-    EXPECT_NO_THROW(call({{a, 1, weight}, {b, 3, weight.part(0, rows * N)}}, out(16)));
-    EXPECT_THROW(call({}, out(16)), ShapeError);
-    EXPECT_THROW(call({{nullptr, 1, weight}}, out(16)), ShapeError);
-    EXPECT_THROW(call({{a, 1, weight}, {nullptr, 1, weight}}, out(16)), ParameterError);
-    EXPECT_THROW(call({{a, 1, weight}, {apart_key.get(), 1, weight}}, out(16)), ParameterError);
-    EXPECT_THROW(call({{a, 1, weight}, {b, 2, weight}}, out(16)), ParameterError);
-    EXPECT_THROW(call({{a, 1, weight}, {b, 1, weight.part(0, N)}}, out(16)), ShapeError);
-    EXPECT_THROW(call({{a, 1, weight}, {b, 1, foreign.slice()}}, out(16)), DeviceError);
-    EXPECT_THROW(call({{a, 1, weight}}, out(15)), ShapeError) << "in the digits";
-    EXPECT_THROW(call({{a, 1, weight}}, out(17)), ShapeError) << "in the weight";
-    EXPECT_THROW(call({{a, 1, weight}}, all.slice().part(16 * N, 2 * rows * N)), ShapeError);
-    EXPECT_THROW(ops.weighted_inner_products(std::vector<WeightedKey<Word>>{{a, 1, weight}},
-                                             *tables, plan->level(2), digits, false, out(16)),
-                 ShapeError);
   });
 }
 

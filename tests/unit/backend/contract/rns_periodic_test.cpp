@@ -173,30 +173,6 @@ TYPED_TEST(BackendRnsPeriodic, TurnedProducts) {
   });
 }
 
-TYPED_TEST(BackendRnsPeriodic, WeightedInnerProducts) {
-  using Word = TypeParam;
-  on_scenes<Word>([](const Scene<Word>& s, const Queue& queue, test::Random& random) {
-    constexpr std::size_t count = 4;
-    const auto raised =
-        put(queue, test::random_rows(*s.plan, s.rows, s.plan->digits(s.used), s.batch, random));
-    const auto before = test::random_rows(*s.plan, s.rows, 2, s.batch, random);
-    const Factors<Word> m(queue, *s.plan, s.rows, s.batch, count, random);
-    std::vector<WeightedKey<Word>> terms;
-    for (std::size_t k = 0; k < count; ++k)
-      terms.push_back({s.keys[k % 2].get(), s.random_g(random), {}});
-    const auto run = [&](bool stored) {
-      for (std::size_t k = 0; k < count; ++k) {
-        terms[k].weight = m.slice(k, stored);
-        terms[k].log_repeats = m.log_repeats(k, stored);
-      }
-      auto out = put(queue, before);
-      s.ops.weighted_inner_products(terms, *s.tables, s.basis, raised.slice(), s.onto, out.slice());
-      return get(queue, out);
-    };
-    ASSERT_TRUE(run(true) == run(false));
-  });
-}
-
 TYPED_TEST(BackendRnsPeriodic, PeriodsThatCannotBeRightAreRefused) {
   using Word = TypeParam;
   test::Random random;
@@ -206,7 +182,6 @@ TYPED_TEST(BackendRnsPeriodic, PeriodsThatCannotBeRightAreRefused) {
     constexpr std::size_t N = 256, rows = 3;
     const auto plan = test::random_rns_plan<Word>(N, 2, 1, 1, random);
     const auto tables = ops.prepare(plan);
-    const auto key = ops.prepare_key(*tables, test::RnsKeyRows<Word>(*plan, random).source());
     auto all = put(*queue, std::vector<Word>(32 * N, 0));
     const Slice<const Word> in = std::as_const(all).slice();
     const auto out = all.slice().part(24 * N, 2 * rows * N);
@@ -217,15 +192,11 @@ TYPED_TEST(BackendRnsPeriodic, PeriodsThatCannotBeRightAreRefused) {
       const ProductTerm<Word> product{x, m, basis, 1, 0, log_repeats};
       TurnedProduct<Word> turned;
       turned.factors.push_back({m, basis, 0, log_repeats});
-      const WeightedKey<Word> weighted{key.get(), 3, m, log_repeats};
       expect(
           [&] { ops.sums_of_products(*tables, basis, 1, 2, std::span(&product, 1), false, out); });
       expect([&] {
         ops.sums_of_turned_products(plan->key_layout(), *tables, level, {1, 2, 0},
                                     std::span(&turned, 1), {}, {x, basis}, false, out);
-      });
-      expect([&] {
-        ops.weighted_inner_products(std::span(&weighted, 1), *tables, level, x, false, out);
       });
     };
     const auto fits = [](const auto& call) { EXPECT_NO_THROW(call()); };

@@ -1,7 +1,6 @@
 // Matrices on slots in the clear: what the layout says is x·M, whatever lies behind x.
 #include "circuits/common/matrix_layout.h"
 
-#include "circuits/common/linear_map.h"
 #include "support/test.h"
 
 namespace whorl::circuits {

@@ -90,8 +90,10 @@ TYPED_TEST(RlweEvaluator, BitsDoNotDependOnTheFleet) {
     keep(e->join(arrays));
     keep(e->take(e->join(arrays), some));
     keep(e->interleave(std::vector<Array>{x, y, x}));
-    keep(e->weighted_sum(x, std::vector<Evaluator::Term>{{3, p}, {1, q}, {inverse, q}}, held, 1));
-    keep(e->weighted_sum(one, std::vector<Evaluator::Term>{{3, p}, {inverse, p}}, held, 2));
+    const Evaluator::LinearMap sum{
+        {3, 1, inverse}, {1}, [&](auto, std::size_t baby) { return baby == 0 ? p : q; }};
+    keep(e->linear_map(x, sum, held, full, 1));
+    keep(e->linear_map(one, sum, held, full, 2));
     e->fleet().wait();
     std::vector<WordArray> words;
     for (const Array& each : out) words.push_back(e->download(each));

@@ -33,10 +33,11 @@ TEST_F(Failures, EveryOperationIsDoneAgain) {
        [](const auto& e, const Array& x, const Keys& keys) {
          return e.automorphisms(x, std::vector<std::uint32_t>{3, 1}, keys, 1);
        }},
-      {"weighted_sum",
+      {"linear_map",
        [&](const auto& e, const Array& x, const Keys& keys) {
          const Array m = e.upload(plain, {1, rig.plan->all(), 1});
-         return Arrays{e.weighted_sum(x, std::vector<Evaluator::Term>{{3, m}, {1, m}}, keys, 1)};
+         const Evaluator::LinearMap map{{3, 1}, {1}, [&](auto, auto) { return m; }};
+         return Arrays{e.linear_map(x, map, keys, x.basis(), 1)};
        }},
       {"take",
        [](const auto& e, const Array& x, const Keys&) {
