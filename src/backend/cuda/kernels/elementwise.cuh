@@ -109,7 +109,7 @@ __global__ void __launch_bounds__(elementwise_threads)
 /// is the inverse of g modulo 2N. X^(N·g) = -1 for odd g.
 __host__ __device__ inline std::uint32_t automorphism_coefficient(std::uint32_t i, std::uint32_t N,
                                                                   std::uint32_t g_inverse) {
-  return i * g_inverse & (2 * N - 1);  // wraps modulo 2^32, a multiple of 2N
+  return (i * g_inverse) & (2 * N - 1);  // wraps modulo 2^32, a multiple of 2N
 }
 /// Where value i comes from in the order of ring::NttPlan: value i is at psi^e, e = 2·brv(i) + 1,
 /// and a(X^g) there is a at psi^(g·e).
@@ -125,7 +125,7 @@ __host__ __device__ inline std::uint32_t automorphism_value(std::uint32_t i, std
 #endif
   };
   const std::uint32_t e = 2 * reverse(i) + 1;
-  return reverse((e * g & ((2u << log_N) - 1)) >> 1);
+  return reverse(((e * g) & ((2u << log_N) - 1)) >> 1);
 }
 
 enum class PolynomialForm { coefficients, evaluation };

@@ -30,7 +30,7 @@ struct GroupNtt {
     if constexpr (p < passes - 1)
       return e ^ (e / stride(p) * stride(p + 1) & (line - 1));
     else
-      return e ^ (e / (F * E) * F & (line - 1));
+      return e ^ ((e / (F * E) * F) & (line - 1));
   }
 };
 

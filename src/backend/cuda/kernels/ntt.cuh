@@ -350,11 +350,14 @@ struct CyclicBounds {
   }
 };
 
-/// Butterflies i … of a group of a cyclic level whose twiddle is one (plain) or w.
-template <int headroom, int levels, Direction direction, int t, int k, bool plain, int inner,
-          class Word, int size>
+/// The twiddle of a group of a cyclic level.
+enum class GroupTwiddle { one, w };
+/// Butterflies i … of a group of a cyclic level.
+template <int headroom, int levels, Direction direction, int t, int k, GroupTwiddle twiddle,
+          int inner, class Word, int size>
 WHORL_HOST_DEVICE void cyclic_butterflies(Word (&x)[size], int first, Twiddle<Word> w,
                                           const Multiples<headroom, Word>& m) {
+  constexpr bool plain = twiddle == GroupTwiddle::one;
   constexpr int half = 1 << (levels - 1 - t);
   constexpr CyclicBounds<headroom, levels, direction> bounds{};
   constexpr bool forward = direction == Direction::forward;
@@ -393,8 +396,9 @@ WHORL_HOST_DEVICE void cyclic_groups(Word (&x)[size], int first, const Twiddle<W
   if constexpr (g < 1 << t) {
     if constexpr (i == 0 && g == 1) w = one;
     if constexpr (i == 0 && g > 1) w = load_twiddle(constants + g);
-    cyclic_butterflies<headroom, levels, direction, t, 2 * half * g + i, g == 0, inner>(x, first, w,
-                                                                                        m);
+    constexpr GroupTwiddle twiddle = g == 0 ? GroupTwiddle::one : GroupTwiddle::w;
+    cyclic_butterflies<headroom, levels, direction, t, 2 * half * g + i, twiddle, inner>(x, first,
+                                                                                         w, m);
     cyclic_groups<headroom, levels, direction, t, i + 1 < half ? g : g + 1,
                   i + 1 < half ? i + 1 : 0, inner>(x, first, constants, one, w, m);
   }

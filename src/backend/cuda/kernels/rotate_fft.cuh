@@ -345,9 +345,12 @@ __device__ __forceinline__ void add_result(const Complex (&z)[Shape::E],
     add_all.template operator()<Turns::few>();
 }
 
-/// Thread t's part of transforming a result back and adding it to the accumulator. With `in_slot`
-/// the accumulator may lie where the result does.
-template <class Shape, FftWords words, Roots from, bool in_slot = false, class Sync>
+/// Where an accumulator lies: apart from the results, or perhaps where the result is.
+enum class AccumulatorPlace { apart, in_slot };
+
+/// Thread t's part of transforming a result back and adding it to the accumulator.
+template <class Shape, FftWords words, Roots from, AccumulatorPlace place = AccumulatorPlace::apart,
+          class Sync>
 __device__ __forceinline__ void transform_back(double* result, const double2* __restrict__ tables,
                                                double scale, bool large, int t,
                                                TorusAccumulator<2 * Shape::M, words>& acc,
@@ -361,7 +364,7 @@ __device__ __forceinline__ void transform_back(double* result, const double2* __
     z[k] = {result[at], result[Shape::plane + at]};
   }
   inverse_passes<Shape>(z, t, tables, result, sync);
-  if constexpr (in_slot) sync();  // all have read what lies there
+  if constexpr (place == AccumulatorPlace::in_slot) sync();  // all have read what lies there
   add_result<Shape, words, from>(z, tables, scale, large, t, acc, keep);
 }
 

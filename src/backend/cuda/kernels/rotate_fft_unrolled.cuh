@@ -276,8 +276,8 @@ struct UnrolledFftStep {
     for (int r = 0; r < R; ++r)
 #pragma unroll
       for (int i = 0; i < m; ++i) {
-        const Complex far = load_root(roots + (a[r][i] * far_part & (2 * N - 1)));
-        const Complex by = load_root(near + (a[r][i] * near_part & (Memory::near_roots - 1)));
+        const Complex far = load_root(roots + ((a[r][i] * far_part) & (2 * N - 1)));
+        const Complex by = load_root(near + ((a[r][i] * near_part) & (Memory::near_roots - 1)));
         root[r][i] = rotate_fft_detail::product(far, by);
       }
   }

@@ -36,6 +36,8 @@ struct FftWalkMemory {
   using Accumulator = TorusAccumulator<2 * Shape::M, words>;
   /// Whether ACC lies in the slot of the last digit.
   static constexpr bool in_slot = kind == WalkSteps::digits && !Accumulator::is_long;
+  static constexpr AccumulatorPlace accumulator =
+      in_slot ? AccumulatorPlace::in_slot : AccumulatorPlace::apart;
   static constexpr std::size_t accumulator_words = in_slot ? 0 : Accumulator::bytes / 4;
   static_assert(!in_slot || Accumulator::bytes <= Polynomial::slot_bytes(1));
 
@@ -221,8 +223,8 @@ __global__ void __launch_bounds__(2 * Shape::threads, blocks)
     }
     __syncthreads();
 
-    transform_back<Shape, words, Roots::table, Memory::in_slot>(own, key.tables, scale, key.large,
-                                                                t, acc, sync, keeps ? ~0u : 0u);
+    transform_back<Shape, words, Roots::table, Memory::accumulator>(
+        own, key.tables, scale, key.large, t, acc, sync, keeps ? ~0u : 0u);
     sync();
   }
   acc.template write<G>(batch, ciphertext, group, t, static_cast<Word>(key.Q));

@@ -94,10 +94,13 @@ __device__ __forceinline__ void transform_digit(const Int* acc, const GadgetRang
   transform_values<Shape>(x, plan, t, buffer, slot, sync);
 }
 
+/// What a result does to an accumulator.
+enum class ResultUse { adds, replaces };
+
 /// Thread t's part of transforming a result back and adding it to the accumulator, or replacing it.
 /// `buffer` holds N words and may be the result.
-template <class Shape, bool replaces = false, class Word = typename Shape::Word, class Int,
-          class View, class Sync>
+template <class Shape, ResultUse use = ResultUse::adds, class Word = typename Shape::Word,
+          class Int, class View, class Sync>
 __device__ __forceinline__ void transform_back(const Word* result, Word* buffer, const View& plan,
                                                int t, Int* acc, const Sync& sync) {
   constexpr int E = Shape::E, G = Shape::threads, F = Shape::F, last = Shape::passes - 1;
@@ -111,14 +114,14 @@ __device__ __forceinline__ void transform_back(const Word* result, Word* buffer,
   for (int k = 0; k < E; ++k) {
     const int j = t + G * k;
     const Int value = centre<Int>(static_cast<Int>(x[k]), Q);
-    acc[j] = replaces ? value : centre<Int>(acc[j] + value, Q);
+    acc[j] = use == ResultUse::replaces ? value : centre<Int>(acc[j] + value, Q);
   }
 }
 
 /// Coefficient 0 of a product alone, the sum of its values, added to the accumulator's, or in its
 /// place. A warp or more, as in rotate_fft.cuh.
-template <class Shape, bool replaces = false, class Word = typename Shape::Word, class Int,
-          class Sync>
+template <class Shape, ResultUse use = ResultUse::adds, class Word = typename Shape::Word,
+          class Int, class Sync>
 __device__ __forceinline__ void add_constant_back(Word* values, int t, Int* acc, Word q,
                                                   const Sync& sync) {
   constexpr int G = Shape::threads, F = Shape::F, last = Shape::passes - 1;
@@ -137,7 +140,7 @@ __device__ __forceinline__ void add_constant_back(Word* values, int t, Int* acc,
   const Int Q = static_cast<Int>(q);
   if (t != 0) return;
   const Int value = centre<Int>(static_cast<Int>(sum), Q);
-  acc[0] = replaces ? value : centre<Int>(acc[0] + value, Q);
+  acc[0] = use == ResultUse::replaces ? value : centre<Int>(acc[0] + value, Q);
 }
 
 template <class Shape>

@@ -225,7 +225,7 @@ __global__ void __launch_bounds__(2 * L * Shape::threads, blocks)
   using Memory = UnrolledNttMemory<Shape, L>;
   constexpr int N = Shape::N, E = Shape::E, G = Shape::threads, F = Shape::F;
   constexpr int last = Shape::passes - 1, nodes = N / F, threads = 2 * L * G;
-  constexpr bool replaces = form == BundleForm::all;
+  constexpr ResultUse use = form == BundleForm::all ? ResultUse::replaces : ResultUse::adds;
   constexpr bool any = m == bundle_sizes(form).most;
   const int group_size = any ? key.group : m;
   const int keys = any ? key.keys : static_cast<int>(bundle_keys(form, m));
@@ -306,7 +306,7 @@ __global__ void __launch_bounds__(2 * L * Shape::threads, blocks)
             Word& x = monomial[k][f];
             if (f == 0)
               x = mul_montgomery<Word>(root(far_part),
-                                       near[a[k] * near_part & (Memory::near_roots - 1)], q,
+                                       near[(a[k] * near_part) & (Memory::near_roots - 1)], q,
                                        key.montgomery);
             else if (f % 2 == 0)
               x = mul_montgomery<Word>(monomial[k][0], root(2 * N / F), q, key.montgomery);
@@ -360,12 +360,12 @@ __global__ void __launch_bounds__(2 * L * Shape::threads, blocks)
 
       if constexpr (sizeof(Word) == 4) {
         if (group % 2 == 1 && batch.extract && i + group_size >= batch.n) {
-          add_constant_back<Shape, replaces>(own, t, acc, q, sync);
+          add_constant_back<Shape, use>(own, t, acc, q, sync);
           sync();
           continue;
         }
       }
-      transform_back<Shape, replaces>(own, own, key.plan, t, acc, sync);
+      transform_back<Shape, use>(own, own, key.plan, t, acc, sync);
       sync();
     }
   }

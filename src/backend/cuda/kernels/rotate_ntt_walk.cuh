@@ -173,7 +173,7 @@ __device__ __forceinline__ void differences(const Word* __restrict__ monomials, 
     for (int f = 0; f < F; ++f) {
       Word& x = factor[k][f];
       if (f == 0)
-        x = mul_montgomery<Word>(root(far_part), near[e * near_part & (near_roots - 1)], q,
+        x = mul_montgomery<Word>(root(far_part), near[(e * near_part) & (near_roots - 1)], q,
                                  montgomery);
       else if (f % 2 == 0)
         x = mul_montgomery<Word>(factor[k][0], root(2 * N / F), q, montgomery);
@@ -282,7 +282,7 @@ __global__ void __launch_bounds__(2 * Shape::threads, blocks)
     const bool automorphism = moves && inverse != 0, keeps = automorphism && group == 1;
 
     const auto moved = [&](int j) {
-      const std::uint32_t from = static_cast<std::uint32_t>(j) * inverse & (2 * N - 1);
+      const std::uint32_t from = (static_cast<std::uint32_t>(j) * inverse) & (2 * N - 1);
       const Int x = acc[from & (N - 1)];
       return from & N ? -x : x;
     };

@@ -110,7 +110,7 @@ struct TorusAccumulator {
 
   /// Coefficient j of acc(X^g), `inverse` being g^-1 modulo 2N.
   __device__ __forceinline__ Fraction moved(int j, std::uint32_t inverse) const {
-    const std::uint32_t from = static_cast<std::uint32_t>(j) * inverse & (2 * N - 1);
+    const std::uint32_t from = (static_cast<std::uint32_t>(j) * inverse) & (2 * N - 1);
     const Fraction x = get(static_cast<int>(from & (N - 1)));
     return from & N ? 0 - x : x;
   }
