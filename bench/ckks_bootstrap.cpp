@@ -151,18 +151,18 @@ int run(CommandLine& line) {
 
   const Array x = server.lower(upload(random_values()), low_level);
   const BootstrapSteps steps(server, EncodedBootstrapAccess::storage(maps));
-  const Array lowest = steps.lowest(x);
+  const Array lowest = steps.scale_down(x);
   const auto coefficients = steps.slots_to_coeffs(lowest), raised = steps.mod_raise(coefficients),
              slots = steps.coeffs_to_slots(raised);
-  const Array angles = steps.split(slots, x.info()), cosines = steps.eval_mod(angles);
+  const Array angles = steps.real_and_imaginary(slots, x.info()), cosines = steps.eval_mod(angles);
   std::vector<std::pair<std::string, std::function<void()>>> calls{
       {"bootstrap" + suffix, [&] { refreshed(x); }},
-      {"slots_to_coeffs", [&] { steps.slots_to_coeffs(steps.lowest(x)); }},
+      {"slots_to_coeffs", [&] { steps.slots_to_coeffs(steps.scale_down(x)); }},
       {"mod_raise", [&] { steps.mod_raise(coefficients); }},
       {"coeffs_to_slots", [&] { steps.coeffs_to_slots(raised); }},
-      {"split", [&] { steps.split(slots, x.info()); }},
+      {"real_and_imaginary", [&] { steps.real_and_imaginary(slots, x.info()); }},
       {"eval_mod", [&] { steps.eval_mod(angles); }},
-      {"join", [&] { steps.join(cosines, lowest.info()); }}};
+      {"eval_mod_end", [&] { steps.eval_mod_end(cosines, lowest.info()); }}};
   if (options.iterations > 1) calls.resize(1);
   for (const auto& [op, call] : calls) {
     if (!options.wants(op)) continue;

@@ -155,7 +155,7 @@ Array measured(const Server& server, const EncodedBootstrap& maps, const Reader&
   Real q = 1;
   for (const unsigned i : p.primes(0)) q *= static_cast<Real>(p.literal().chain[i]);
   const std::size_t slots = p.slots();
-  const Array lowest = steps.lowest(x);
+  const Array lowest = steps.scale_down(x);
 
   // Coefficients are slots in bit-reversed order: real parts, then imaginary ones, which real
   // values do not use.
@@ -231,7 +231,7 @@ Array measured(const Server& server, const EncodedBootstrap& maps, const Reader&
     }
     return out;
   };
-  const Array angles = steps.split(in_slots, x.info());
+  const Array angles = steps.real_and_imaginary(in_slots, x.info());
   const Complexes angle = reader.slots(angles);
   after = joined(angle, [&](Value u) { return (u * K + Real{cosine_center}) * r; });
   for (std::size_t i = 0; i < slots; ++i)
@@ -258,7 +258,7 @@ Array measured(const Server& server, const EncodedBootstrap& maps, const Reader&
     read(shape.doublings - d);
     add("doubling " + std::to_string(d));
   }
-  const Array out = steps.join(y, lowest.info());
+  const Array out = steps.eval_mod_end(y, lowest.info());
   std::string rest = "the last doubling";
   if (shape.arcsine != 0) {
     y = steps.double_angle(y);  // as in join()

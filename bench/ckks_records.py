@@ -63,10 +63,10 @@ CURVES = (
 # convert bases, and the bytes of keys, plaintexts and ciphertexts.
 PHASES = {
     "SlotsToCoeffs": ("slots_to_coeffs",),
-    "ModRaise, and split real from imaginary": ("mod_raise", "split"),
+    "ModRaise, and split real from imaginary": ("mod_raise", "real_and_imaginary"),
     "CoeffsToSlots": ("coeffs_to_slots",),
     "EvalMod": ("eval_mod",),
-    "join the result": ("join",),
+    "join the result": ("eval_mod_end",),
 }
 FLOORS = {
     "SlotsToCoeffs": (0.19, 0.17, 0.11),

@@ -31,8 +31,8 @@ struct BootstrapLiteral {
   /// Coefficients of the sparse secret that are 1 or -1, 8 … 192. More of them want a larger range.
   std::uint32_t weight = 32;
   std::uint32_t range = 16;           ///< multiples of the modulus are below this, 2 … 64
-  std::uint32_t to_coefficients = 3;  ///< levels from slots to coefficients, 1 … 6
-  std::uint32_t to_slots = 4;         ///< levels back, 1 … 6
+  std::uint32_t slots_to_coeffs = 3;  ///< levels from slots to coefficients, 1 … 6
+  std::uint32_t coeffs_to_slots = 4;  ///< levels back, 1 … 6
   std::uint32_t degree = 31;          ///< of the polynomial, 3 … 127
   std::uint32_t doublings = 3;        ///< of its result's angle, 1 … 6
   /// log2 of the modulus of level 0 over the scale that values have when it is raised, 6 … 20: a
@@ -64,9 +64,9 @@ struct BootstrapLiteral {
   /// Levels of the arcsine alone, the last ones of the sine's.
   unsigned arcsine_levels() const;
   /// Levels between those that users see and the sine's.
-  unsigned after_sine() const { return coefficients_last == 0 ? 0 : to_coefficients; }
+  unsigned after_sine() const { return coefficients_last == 0 ? 0 : slots_to_coeffs; }
   /// Levels above those that users see.
-  unsigned above() const { return after_sine() + sine() + to_slots; }
+  unsigned above() const { return after_sine() + sine() + coeffs_to_slots; }
 };
 
 /// Plain data; nothing is checked until Parameters::create.
@@ -149,7 +149,7 @@ class Parameters : public RingParameters<ParameterLiteral> {
   }
   /// The highest level of all. Those above depth() are used while ciphertexts are refreshed.
   unsigned top() const { return static_cast<unsigned>(literal().levels.size()) - 1; }
-  /// The lowest level that ciphertexts can be refreshed from: bootstrap->to_coefficients, or 0 with
+  /// The lowest level that ciphertexts can be refreshed from: bootstrap->slots_to_coeffs, or 0 with
   /// coefficients_last. ParameterError without bootstrapping.
   unsigned least_bootstrap_level() const;
 

@@ -41,10 +41,10 @@ void bind_parameter_types(nb::module_& module) {
   nb::class_<BootstrapLiteral> shape(module, "BootstrapLiteral");
   shape.def(nb::init<>());
   using B = BootstrapLiteral;
-  bind_fields(shape, "weight", &B::weight, "range", &B::range, "to_coefficients",
-              &B::to_coefficients, "to_slots", &B::to_slots, "degree", &B::degree, "doublings",
-              &B::doublings, "log2_ratio", &B::log2_ratio, "series", &B::series, "arcsine",
-              &B::arcsine, "coefficients_last", &B::coefficients_last);
+  bind_fields(shape, "weight", &B::weight, "range", &B::range, "slots_to_coeffs",
+              &B::slots_to_coeffs, "coeffs_to_slots", &B::coeffs_to_slots, "degree", &B::degree,
+              "doublings", &B::doublings, "log2_ratio", &B::log2_ratio, "series", &B::series,
+              "arcsine", &B::arcsine, "coefficients_last", &B::coefficients_last);
 
   nb::class_<ParameterLiteral> literal(module, "ParameterLiteral");
   literal.def(nb::init<>());

@@ -45,9 +45,9 @@ class BootstrapLiteral(TypedDict, total=False):
     range, and a higher degree. Default 32."""
     range: int
     """The multiples of level 0's modulus that are taken off are below this, 2 … 64. Default 16."""
-    to_coefficients: int
+    slots_to_coeffs: int
     """Levels from slots to coefficients, 1 … 6. Default 3."""
-    to_slots: int
+    coeffs_to_slots: int
     """Levels back, 1 … 6. Default 4."""
     degree: int
     """The degree of the polynomial for a cosine, 3 … 127. Default 31."""
@@ -85,9 +85,9 @@ class ParameterLiteral(RingLiteral, total=False):
     log2_scale: float
     """log2 of the scale at level 0, 16 … 58. Default 40."""
     bootstrap: BootstrapLiteral | None
-    """With it ciphertexts can be refreshed, and the highest levels are only for that: to_slots, the
-    doublings, the bits of the degree and of the arcsine's, and to_coefficients if that is last.
-    Default None."""
+    """With it ciphertexts can be refreshed, and the highest levels are only for that:
+    coeffs_to_slots, the doublings, the bits of the degree and of the arcsine's, and slots_to_coeffs
+    if that is last. Default None."""
 
 
 _BOOTSTRAP: Mapping[str, Check] = MappingProxyType(

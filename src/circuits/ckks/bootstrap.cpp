@@ -162,8 +162,8 @@ void request_bootstrap(KeyRequest& request, const Parameters& p, std::uint64_t s
       for (const std::int64_t k : rotations_of_diagonals(slots, diagonals)) to.push_back(k);
   };
   add(shape.coefficients_last == 0 ? request.low_rotations : request.rotations,
-      Direction::slots_to_coeffs, shape.to_coefficients);
-  add(request.rotations, Direction::coeffs_to_slots, shape.to_slots);
+      Direction::slots_to_coeffs, shape.slots_to_coeffs);
+  add(request.rotations, Direction::coeffs_to_slots, shape.coeffs_to_slots);
   for (std::uint64_t k = slots; k < p.slots(); k *= 2)
     request.rotations.push_back(static_cast<std::int64_t>(k));
 }
@@ -188,10 +188,11 @@ EncodedBootstrap encode_bootstrap(const Server& server, std::uint64_t slots,
 
   // 1. How many diagonals there are to encode, and who is told.
   std::size_t done = 0, total = 0;
-  const auto forward = diagonals_of(slots, shape.to_coefficients, Direction::slots_to_coeffs);
+  const auto forward = diagonals_of(slots, shape.slots_to_coeffs, Direction::slots_to_coeffs);
   for (const auto& diagonals : forward) total += diagonals.size();
   if (shape.coefficients_last != 0) total += forward[0].size();  // for real values too
-  for (const auto& diagonals : diagonals_of(slots, shape.to_slots, Direction::coeffs_to_slots))
+  for (const auto& diagonals :
+       diagonals_of(slots, shape.coeffs_to_slots, Direction::coeffs_to_slots))
     total += diagonals.size();
   const auto report = [&] {
     if (progress && !progress(done, total))
@@ -220,11 +221,11 @@ EncodedBootstrap encode_bootstrap(const Server& server, std::uint64_t slots,
   // 2. SlotsToCoeffs.
   const double q = p.log2_Q(0), in = q - shape.log2_ratio;
   std::vector<LinearMap> slots_to_coeffs =
-      transform(slots, shape.to_coefficients, Direction::slots_to_coeffs, 1);
+      transform(slots, shape.slots_to_coeffs, Direction::slots_to_coeffs, 1);
   if (shape.coefficients_last == 0) {
     out.slots_to_coeffs =
-        encoded(std::move(slots_to_coeffs), shape.to_coefficients,
-                std::log2(p.scale(shape.to_coefficients)) + input_bits, in, SwitchRole::low);
+        encoded(std::move(slots_to_coeffs), shape.slots_to_coeffs,
+                std::log2(p.scale(shape.slots_to_coeffs)) + input_bits, in, SwitchRole::low);
   } else {
     // Values were refreshed as if their scale were 2^in; they are as much larger.
     const double log2_scale = std::log2(p.scale(0)) + std::log2(static_cast<double>(raised_by(p))) -
@@ -232,7 +233,7 @@ EncodedBootstrap encode_bootstrap(const Server& server, std::uint64_t slots,
     const double log2_target = std::log2(p.scale(p.depth()));
     out.real_slots_to_coeffs =
         encoded({with_half_of_first(slots_to_coeffs[0])}, result_level(p), log2_scale,
-                log2_scale + (log2_target - log2_scale) / shape.to_coefficients, SwitchRole::usual);
+                log2_scale + (log2_target - log2_scale) / shape.slots_to_coeffs, SwitchRole::usual);
     out.slots_to_coeffs = encoded(std::move(slots_to_coeffs), result_level(p), log2_scale,
                                   log2_target, SwitchRole::usual);
   }
@@ -242,8 +243,8 @@ EncodedBootstrap encode_bootstrap(const Server& server, std::uint64_t slots,
   const double factor =
       static_cast<double>(slots) / (static_cast<double>(p.slots()) * 2 * shape.range);
   const unsigned sine_level = result_level(p) + shape.sine();
-  out.coeffs_to_slots = encoded(transform(slots, shape.to_slots, Direction::coeffs_to_slots,
-                                          std::pow(factor, 1.0 / shape.to_slots)),
+  out.coeffs_to_slots = encoded(transform(slots, shape.coeffs_to_slots, Direction::coeffs_to_slots,
+                                          std::pow(factor, 1.0 / shape.coeffs_to_slots)),
                                 p.top(), q, std::log2(p.scale(sine_level)), SwitchRole::usual);
 
   // 4. EvalMod, and its error without noise.
@@ -271,7 +272,7 @@ rlwe::Array BootstrapSteps::image(const rlwe::Array& x, std::uint32_t g) const {
   return evaluator_.automorphisms(x, std::span(&g, 1), state_.keys, State::no_plain_modulus)[0];
 }
 
-Array BootstrapSteps::lowest(const Array& x) const {
+Array BootstrapSteps::scale_down(const Array& x) const {
   const unsigned level = p_.least_bootstrap_level();
   const std::int64_t by = last() ? raised_by(p_) : 1 << input_bits;
   const Array two = server_.relinearise(x);
@@ -298,7 +299,8 @@ rlwe::Array BootstrapSteps::coeffs_to_slots(const rlwe::Array& raised) const {
   return through(raised, with_.coeffs_to_slots);
 }
 
-Array BootstrapSteps::split(const rlwe::Array& slots, const CiphertextInfo& info) const {
+Array BootstrapSteps::real_and_imaginary(const rlwe::Array& slots,
+                                         const CiphertextInfo& info) const {
   const auto around_center = [&](const Array& t) {
     return server_.with_bound(server_.add_scalar(t, -cosine_center / shape_.range), 1);
   };
@@ -354,7 +356,7 @@ Array BootstrapSteps::sines(const Array& cosines, const CiphertextInfo& lowest) 
                     result_level(p_)));
 }
 
-Array BootstrapSteps::join(const Array& cosines, const CiphertextInfo& lowest) const {
+Array BootstrapSteps::eval_mod_end(const Array& cosines, const CiphertextInfo& lowest) const {
   rlwe::Array y = State::residues(sines(cosines, lowest));
   if (last()) {
     const bool real = lowest.packing == Packing::real;
@@ -404,7 +406,7 @@ Array refreshed(const Server& server, const Array& x, const EncodedBootstrap& wi
     std::size_t done = 0;
     const auto next = [&] { fleet.stop_if_asked(++done, 6, "steps of a bootstrap"); };
     // 1. To the lowest level.
-    const Array lowest = steps.lowest(x);
+    const Array lowest = steps.scale_down(x);
     next();
     // 2. SlotsToCoeffs, unless it comes last.
     const rlwe::Array coefficients = steps.slots_to_coeffs(lowest);
@@ -416,10 +418,10 @@ Array refreshed(const Server& server, const Array& x, const EncodedBootstrap& wi
     const rlwe::Array slots = steps.coeffs_to_slots(raised);
     next();
     // 5. EvalMod of the real and the imaginary parts.
-    const Array cosines = steps.eval_mod(steps.split(slots, info));
+    const Array cosines = steps.eval_mod(steps.real_and_imaginary(slots, info));
     next();
     // 6. EvalMod's end, where the parts are joined; SlotsToCoeffs, if it comes last.
-    return steps.join(cosines, lowest.info());
+    return steps.eval_mod_end(cosines, lowest.info());
   });
 }
 

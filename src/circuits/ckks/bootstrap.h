@@ -39,7 +39,7 @@ class BootstrapSteps {
   /// Brings what is to be refreshed to the lowest level for it and 2^6 times the scale there, so
   /// that the roundings of SlotsToCoeffs are small; with coefficients_last to level 0 and
   /// raised_by() times its scale.
-  Array lowest(const Array& x) const;
+  Array scale_down(const Array& x) const;
   /// The slots of such a ciphertext become coefficients; with coefficients_last it stays as it is.
   lattice::rlwe::Array slots_to_coeffs(const Array& lowest) const;
   /// Raises coefficients to all primes, under the sparse secret, for which few multiples of the
@@ -50,7 +50,7 @@ class BootstrapSteps {
   /// The angles of EvalMod: real parts of t, less cosine_center, divided by the range; of complex
   /// values the imaginary parts too, each after its real part, so that both lie on one device.
   /// `info` is that of the values.
-  Array split(const lattice::rlwe::Array& slots, const CiphertextInfo& info) const;
+  Array real_and_imaginary(const lattice::rlwe::Array& slots, const CiphertextInfo& info) const;
   /// EvalMod's polynomial: a cosine of a part of the angle.
   Array cosine(const Array& angles) const;
   /// The cosine of twice the angle.
@@ -61,7 +61,7 @@ class BootstrapSteps {
   /// scale. Those of real and imaginary parts are joined; without an arcsine before the last
   /// division. With coefficients_last they are the message's coefficients, and SlotsToCoeffs
   /// follows. `lowest`: what was refreshed.
-  Array join(const Array& cosines, const CiphertextInfo& lowest) const;
+  Array eval_mod_end(const Array& cosines, const CiphertextInfo& lowest) const;
 
  private:
   using State = Access::State;

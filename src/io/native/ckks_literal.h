@@ -15,8 +15,8 @@ struct StructFields<ckks::BootstrapLiteral> {
   static constexpr std::tuple fields{
       Field{1, "bootstrap.weight", &Shape::weight},
       Field{2, "bootstrap.range", &Shape::range},
-      Field{3, "bootstrap.to_coefficients", &Shape::to_coefficients},
-      Field{4, "bootstrap.to_slots", &Shape::to_slots},
+      Field{3, "bootstrap.slots_to_coeffs", &Shape::slots_to_coeffs},
+      Field{4, "bootstrap.coeffs_to_slots", &Shape::coeffs_to_slots},
       Field{5, "bootstrap.degree", &Shape::degree},
       Field{6, "bootstrap.doublings", &Shape::doublings},
       Field{7, "bootstrap.log2_ratio", &Shape::log2_ratio},

@@ -91,7 +91,7 @@ unsigned least_of_level_0(const Requirements& r) {
 /// bit, if there are such.
 std::vector<Pattern> patterns_for(const Requirements& r) {
   // The levels of the maps to coefficients are as those of users, below them or above.
-  const unsigned depth = r.depth + BootstrapLiteral().to_coefficients, least = least_of_level_0(r);
+  const unsigned depth = r.depth + BootstrapLiteral().slots_to_coeffs, least = least_of_level_0(r);
   if (r.word_bits == 64) {
     Pattern out{r.scale_bits, std::min(least, 59u), 1, {}, 0};
     for (unsigned l = 0; l <= depth; ++l) out.levels.push_back({1, l});
@@ -118,7 +118,7 @@ std::vector<Pattern> patterns_for(const Requirements& r) {
 /// with 64-bit words. Terminal primes are larger than the maps to slots need, so they come back
 /// there.
 void add_bootstrap(Pattern& p, const BootstrapLiteral& b, unsigned word_bits) {
-  for (unsigned i = 0; i < b.sine() + b.to_slots; ++i) {
+  for (unsigned i = 0; i < b.sine() + b.coeffs_to_slots; ++i) {
     LevelPrimes level = p.levels.back();
     const bool terminal = word_bits == 32 && i >= b.sine() && level.terminals < p.terminals;
     level.terminals += terminal ? 1 : 0;

@@ -86,7 +86,7 @@ ParameterLiteral of_rungs(std::uint32_t N, const Rungs& special, unsigned digit_
 /// TensorFHE's bootstrap of L = 34 and dnum = 5 (Table VII); the paper does not list the primes.
 /// Eight levels of 30 bits are left, and a scale of two primes for the sine.
 ParameterLiteral tensorfhe_bootstrap() {
-  return of_rungs(65536, {31, 7, 7}, 7, 30, {.to_slots = 3},
+  return of_rungs(65536, {31, 7, 7}, 7, 30, {.coeffs_to_slots = 3},
                   {{28, 2, 2}, {30, 11, 1}, {29, 16, 2}, {26, 6, 2}});
 }
 
@@ -158,18 +158,18 @@ ParameterLiteral cheddar_30() {
        {0, 34}, {0, 36}, {0, 38}, {0, 40}, {0, 42}, {0, 44}, {0, 46}, {0, 48}});
 }
 
-/// A prime of 64-bit words a level: one of 60 bits, `levels` and `to_coefficients` ones of
-/// `scale_bits`, eight of `sine_bits`, four of `to_slots_bits`, and special ones of 60 bits.
-ParameterLiteral wide(std::uint32_t N, unsigned levels, unsigned to_coefficients,
-                      unsigned scale_bits, double sine_bits, double to_slots_bits,
+/// A prime of 64-bit words a level: one of 60 bits, `levels` and `slots_to_coeffs` ones of
+/// `scale_bits`, eight of `sine_bits`, four of `coeffs_to_slots_bits`, and special ones of 60 bits.
+ParameterLiteral wide(std::uint32_t N, unsigned levels, unsigned slots_to_coeffs,
+                      unsigned scale_bits, double sine_bits, double coeffs_to_slots_bits,
                       unsigned special) {
   // The sine's last scale must stay below 2^60.
-  const BootstrapLiteral b{.to_coefficients = to_coefficients, .log2_ratio = 60.0 - scale_bits};
+  const BootstrapLiteral b{.slots_to_coeffs = slots_to_coeffs, .log2_ratio = 60.0 - scale_bits};
   return of_rungs(N, {60, special, special}, special, scale_bits, b,
                   {{60, 1, 1},
-                   {scale_bits + 0.01, levels + to_coefficients, 1},  // not below 2^45, the least
+                   {scale_bits + 0.01, levels + slots_to_coeffs, 1},  // not below 2^45, the least
                    {sine_bits, b.sine(), 1},
-                   {to_slots_bits, b.to_slots, 1}});
+                   {coeffs_to_slots_bits, b.coeffs_to_slots, 1}});
 }
 
 /// TensorFHE's packed bootstrapping, L = 57 and K = 1 (Table V), with levels that bootstrap. 29
@@ -185,12 +185,12 @@ ParameterLiteral tensorfhe_packed_bootstrap() {
 /// bits for each of the two maps to slots.
 ParameterLiteral half_ring(unsigned levels, double scale_bits, double sine_bits, double log2_ratio,
                            unsigned digit_limbs, unsigned special, double special_bits) {
-  const BootstrapLiteral b{.to_coefficients = 2, .to_slots = 2, .log2_ratio = log2_ratio};
+  const BootstrapLiteral b{.slots_to_coeffs = 2, .coeffs_to_slots = 2, .log2_ratio = log2_ratio};
   return of_rungs(32768, {special_bits, special, special}, digit_limbs, scale_bits, b,
                   {{25, 2, 2},
-                   {scale_bits, levels + b.to_coefficients, 1},
+                   {scale_bits, levels + b.slots_to_coeffs, 1},
                    {sine_bits, 2 * b.sine(), 2},
-                   {25, 2 * b.to_slots, 2}});
+                   {25, 2 * b.coeffs_to_slots, 2}});
 }
 
 std::function<ParameterLiteral()> chosen(const Requirements& requirements) {

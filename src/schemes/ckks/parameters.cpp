@@ -61,8 +61,8 @@ void check_bootstrap(const ParameterLiteral& p) {
   const BootstrapLiteral& b = *p.bootstrap;
   rules.check_range("bootstrap.weight", b.weight, 8, 192);
   rules.check_range("bootstrap.range", b.range, 2, 64);
-  rules.check_range("bootstrap.to_coefficients", b.to_coefficients, 1, 6);
-  rules.check_range("bootstrap.to_slots", b.to_slots, 1, 6);
+  rules.check_range("bootstrap.slots_to_coeffs", b.slots_to_coeffs, 1, 6);
+  rules.check_range("bootstrap.coeffs_to_slots", b.coeffs_to_slots, 1, 6);
   rules.check_range("bootstrap.degree", b.degree, 3, 127);
   rules.check_range("bootstrap.doublings", b.doublings, 1, 6);
   rules.check_range("bootstrap.series", b.series, 0, 1);
@@ -72,7 +72,7 @@ void check_bootstrap(const ParameterLiteral& p) {
                  " is neither 0 nor an odd degree of 3 … 15");
   rules.check_range("bootstrap.coefficients_last", b.coefficients_last, 0, 1);
   rules.check_real("bootstrap.log2_ratio", b.log2_ratio, least_log2_ratio, 20);
-  const unsigned below = b.to_coefficients - b.after_sine();
+  const unsigned below = b.slots_to_coeffs - b.after_sine();
   if (p.levels.size() <= b.above() + below)
     rules.reject("there are " + std::to_string(p.levels.size()) + " levels; bootstrapping needs " +
                  std::to_string(b.above()) + " above those of users, " + std::to_string(below) +
@@ -99,7 +99,7 @@ Digest digest_of(const ParameterLiteral& p) {
   if (!p.bootstrap) return plain;
   const BootstrapLiteral& b = *p.bootstrap;
   const Digest fitted = math::digest_of(std::string_view("whorl ckks bootstrap 1"), plain, b.weight,
-                                        b.range, b.to_coefficients, b.to_slots, b.degree,
+                                        b.range, b.slots_to_coeffs, b.coeffs_to_slots, b.degree,
                                         b.doublings, std::bit_cast<std::uint64_t>(b.log2_ratio));
   const Digest served =
       b.series == 0 ? fitted
@@ -241,7 +241,7 @@ const BootstrapLiteral& bootstrap_of(const ParameterLiteral& p) {
 
 unsigned Parameters::least_bootstrap_level() const {
   const BootstrapLiteral& shape = bootstrap_of(literal());
-  return shape.to_coefficients - shape.after_sine();
+  return shape.slots_to_coeffs - shape.after_sine();
 }
 
 double Parameters::sparse_security_bits() const {
@@ -321,8 +321,8 @@ std::string Parameters::describe() const {
         "sine: %s of degree %u for multiples of the modulus below %u, %u doubling%s, %s\n"
         "sparse secret of weight %u, at least %s bits of security, by the hybrid attack with meet "
         "in the middle; a refresh fails with a probability of at most %s\n",
-        least_bootstrap_level(), b.coefficients_last == 0 ? "first" : "last", b.to_coefficients,
-        b.to_coefficients == 1 ? "" : "s", b.sine(), b.to_slots, b.log2_ratio,
+        least_bootstrap_level(), b.coefficients_last == 0 ? "first" : "last", b.slots_to_coeffs,
+        b.slots_to_coeffs == 1 ? "" : "s", b.sine(), b.coeffs_to_slots, b.log2_ratio,
         b.series == 0 ? "fitted polynomial" : "Taylor's series", b.degree, b.range, b.doublings,
         b.doublings == 1 ? "" : "s",
         b.arcsine == 0 ? "no arcsine" : ("arcsine of degree " + std::to_string(b.arcsine)).c_str(),

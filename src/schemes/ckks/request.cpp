@@ -61,7 +61,7 @@ ring::KeyLayout layout_of(const ParameterLiteral& p, SwitchRole role) {
     divide_in_digits(p, log2_of(p, out.chain), 0, out);
   } else {
     double most = 0;
-    for (unsigned level = 0; level <= p.bootstrap->to_coefficients; ++level) {
+    for (unsigned level = 0; level <= p.bootstrap->slots_to_coeffs; ++level) {
       const ring::Basis basis = basis_of(p, level);
       out.chain = out.chain | basis;
       most = std::max(most, log2_of(p, basis));

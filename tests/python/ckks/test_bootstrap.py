@@ -274,9 +274,10 @@ def test_other_parameters_and_keys(kit: CkksKit, toy_ckks: CkksKit) -> None:
 def test_parameters() -> None:
     p = parameters(depth=2, bootstrap=True)
     assert p.bootstrap is not None and p.N == 65536 and p.security_bits >= 128
-    assert p.least_bootstrap_level == p.bootstrap["to_coefficients"] == 3
+    assert p.least_bootstrap_level == p.bootstrap["slots_to_coeffs"] == 3
     assert p.depth == 2 + p.least_bootstrap_level
-    above = p.bootstrap["to_slots"] + p.bootstrap["doublings"] + p.bootstrap["degree"].bit_length()
+    shape = p.bootstrap
+    above = shape["coeffs_to_slots"] + shape["doublings"] + shape["degree"].bit_length()
     assert p.top == p.depth + above == len(p.levels) - 1
     assert p.sparse_security_bits >= 128 and p.log2_failure < -64
     assert p.log2_Q() == p.log2_Q(p.depth) < p.log2_Q(p.top)
@@ -342,7 +343,7 @@ def test_literals(kit: CkksKit) -> None:
         ({"series": 2}, r"bootstrap\.series = 2 is outside 0 … 1"),
         ({"log2_ratio": "a"}, r"bootstrap\.log2_ratio: 'a' is not a number"),
         ({"Weight": 32}, r"bootstrap\.Weight: no field has this name; the fields are weight, "),
-        ({"to_slots": 6, "to_coefficients": 6, "doublings": 6}, "levels; bootstrapping needs"),
+        ({"coeffs_to_slots": 6, "slots_to_coeffs": 6, "doublings": 6}, "levels; bootstrapping needs"),
         (3, "bootstrap: 3 is neither a mapping nor None"),
     ):
         with pytest.raises(whorl.ParameterError, match=match):
@@ -385,7 +386,7 @@ def test_coefficients_last(generator: np.random.Generator, arcsine: int) -> None
     assert (p.bootstrap["coefficients_last"], p.bootstrap["arcsine"]) == (1, arcsine)
     assert "from level 0, slots to coefficients last" in p._repr_html_()
     assert ("arcsine of degree 7" in p._repr_html_()) == (arcsine == 7)
-    assert p.top == p.depth + p.bootstrap["to_coefficients"] + 8 + arcsine.bit_length() + 4
+    assert p.top == p.depth + p.bootstrap["slots_to_coeffs"] + 8 + arcsine.bit_length() + 4
     assert parameters(literal=p.literal(), allow_insecure=True) == p == pickled(p)
     assert "1024 slots" in repr(kit.keys) and kit.keys.bootstrap[-1] == 1024
     least = 26 if arcsine else 19
@@ -421,7 +422,7 @@ def test_shapes_are_checked(kit: CkksKit) -> None:
 
 def test_weights_of_the_encapsulated_secret() -> None:
     literal: Any = parameters(4, bootstrap=True).literal()
-    shape = {**literal["bootstrap"], "weight": 192, "range": 40, "degree": 63, "to_slots": 3}
+    shape = {**literal["bootstrap"], "weight": 192, "range": 40, "degree": 63, "coeffs_to_slots": 3}
     p = parameters(literal={**literal, "bootstrap": shape})
     assert p.sparse_security_bits >= 128 and -80 < p.log2_failure < -60
     with pytest.raises(whorl.ParameterError, match="only 32, which bounds larger ones"):

@@ -127,7 +127,7 @@ def test_sets_of_other_libraries() -> None:
     example = ckks.parameters("openfhe/simple-ckks-bootstrapping", allow_insecure=True)
     assert example.depth - example.least_bootstrap_level == 10 and example.N == 4096
     assert example.bootstrap is not None
-    assert example.bootstrap["to_slots"] == example.bootstrap["to_coefficients"] == 4
+    assert example.bootstrap["coeffs_to_slots"] == example.bootstrap["slots_to_coeffs"] == 4
 
 
 # The worst slot, 2 bits less than the median of eight keys. Errors of a slot are products of two

@@ -41,8 +41,8 @@ inline std::vector<ckks::ParameterLiteral> ckks_literals() {
                         {{0, 1}, {0, 2}, {0, 3}, {0, 4}, {0, 5}, {0, 6}, {0, 7}}, primes(31, 2));
   refreshed.bootstrap = ckks::BootstrapLiteral{.weight = 8,
                                                .range = 4,
-                                               .to_coefficients = 1,
-                                               .to_slots = 2,
+                                               .slots_to_coeffs = 1,
+                                               .coeffs_to_slots = 2,
                                                .degree = 3,
                                                .doublings = 1,
                                                .log2_ratio = 8,
@@ -111,8 +111,8 @@ inline std::size_t ckks_literal_bytes(const ckks::ParameterLiteral& l) {
     bootstrap = TaggedBytes()
                     .field(b->weight, usual.weight)
                     .field(b->range, usual.range)
-                    .field(b->to_coefficients, usual.to_coefficients)
-                    .field(b->to_slots, usual.to_slots)
+                    .field(b->slots_to_coeffs, usual.slots_to_coeffs)
+                    .field(b->coeffs_to_slots, usual.coeffs_to_slots)
                     .field(b->degree, usual.degree)
                     .field(b->doublings, usual.doublings)
                     .field(b->log2_ratio, usual.log2_ratio)

@@ -51,7 +51,7 @@ void expect_refreshed(const Party& party, const Array& x, const Complexes& value
   const Parameters& p = party.server.parameters();
   Array y = x;
   for (int i = 0; i < 2; ++i) {
-    y = bootstrap(party.server, party.server.lower(y, p.literal().bootstrap->to_coefficients),
+    y = bootstrap(party.server, party.server.lower(y, p.literal().bootstrap->slots_to_coeffs),
                   party.maps);
     EXPECT_EQ(y.info().level, p.depth());
     EXPECT_EQ(y.info().scale, p.scale(p.depth()));
@@ -89,14 +89,14 @@ TEST(CkksBootstrap, RealVectorsThatDoNotFillTheirSlots) {
 TEST(CkksBootstrap, MapsAreStoredByTheirPeriod) {
   const Parameters p = small_ring(4096);
   const BootstrapLiteral& shape = *p.literal().bootstrap;
-  ASSERT_EQ(shape.to_coefficients, 3u);
-  ASSERT_EQ(shape.to_slots, 4u);
+  ASSERT_EQ(shape.slots_to_coeffs, 3u);
+  ASSERT_EQ(shape.coeffs_to_slots, 4u);
   struct Map {
     std::size_t layers, blocks;  ///< blocks: log2 of the largest
   };
   struct Case {
     std::uint64_t slots;
-    std::vector<Map> to_coefficients, to_slots;
+    std::vector<Map> slots_to_coeffs, coeffs_to_slots;
   };
   // Where the first map has all slots' blocks, steps back are among those forth: half as many.
   const std::vector<Case> cases = {
@@ -116,9 +116,9 @@ TEST(CkksBootstrap, MapsAreStoredByTheirPeriod) {
         stored += diagonals * rows * 4 * (period > p.slots() / 4 ? p.N() : 2 * period);
       }
     };
-    count(c.to_coefficients, shape.to_coefficients,
+    count(c.slots_to_coeffs, shape.slots_to_coeffs,
           layout_of(p.literal(), SwitchRole::low).special.size());
-    count(c.to_slots, p.top(), p.literal().special.size());
+    count(c.coeffs_to_slots, p.top(), p.literal().special.size());
     EXPECT_EQ(Party(p, c.slots).maps.bytes(), stored);
     EXPECT_LT(3 * stored, 2 * whole);
     EXPECT_EQ(encode_bootstrap(DryRun(p).server(), c.slots).bytes(), stored);
@@ -239,7 +239,7 @@ TEST(CkksBootstrap, EncapsulatedSecretOfWeight192) {
     literal.bootstrap->weight = 192;
     literal.bootstrap->range = 40;
     literal.bootstrap->degree = 63;
-    literal.bootstrap->to_slots = 3;  // the sine takes a level more
+    literal.bootstrap->coeffs_to_slots = 3;  // the sine takes a level more
     const Parameters p = Parameters::create(literal, true);
     EXPECT_EQ(p.depth() - p.least_bootstrap_level(), 4u);
     EXPECT_LT(p.log2_failure(), -60);
