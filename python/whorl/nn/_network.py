@@ -1,0 +1,123 @@
+"""Compiled networks, and the two ends of them that a client has."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._core.text import counted, of_bytes, shown
+from ..ckks._arrays import EncryptedArray
+from ..ckks._parameters import Parameters
+from ..ckks._server import Server
+from ..errors import ShapeError
+from ._fit import Fit
+from ._graph import Graph, Indices, Numbers, Shape
+from ._steps import MapStep, PolynomialStep, RefreshStep, ReluStep, Step
+
+
+@dataclasses.dataclass(frozen=True)
+class End:
+    """How a tensor lies in slots, and what its values are divided by."""
+
+    shape: Shape
+    places: Indices
+    period: int
+    scale: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Ends:
+    """What a client needs to know of a network: parameters, keys, and how inputs and results lie in
+    slots. The weights are not in it."""
+
+    parameters: Parameters
+    keys: dict[str, Any]
+    """Arguments of `Client.evaluation_keys`."""
+    images: int
+    """How many inputs a ciphertext holds."""
+    input: End
+    output: End
+
+    def packed(self, x: Any) -> Numbers:
+        """Inputs (batch, *shape) as vectors of slots, a row for each ciphertext, for
+        `Client.encrypt`. `ShapeError` for another shape; the last row is filled up with zeros."""
+        values = np.asarray(x, dtype=np.float64)
+        if values.ndim == 0 or values.shape[1:] != self.input.shape or len(values) == 0:
+            raise ShapeError(
+                f"x: shape {shown(values.shape)} is not (batch, "
+                f"{', '.join(map(str, self.input.shape))})"
+            )
+        rows = -(-len(values) // self.images)
+        slots = np.zeros((rows * self.images, self.input.period))
+        slots[: len(values), self.input.places] = values.reshape(len(values), -1)
+        together = slots.reshape(rows, self.images, -1).swapaxes(1, 2)
+        return together.reshape(rows, -1) / self.input.scale
+
+    def unpacked(self, slots: Any, count: int | None = None) -> Numbers:
+        """The results (batch, *shape) in decrypted vectors of slots; `count`: of the batch."""
+        rows = np.atleast_2d(np.asarray(slots, dtype=np.float64))
+        parts = rows.reshape(len(rows), -1, self.images).swapaxes(1, 2)
+        values = parts.reshape(-1, parts.shape[-1])[:, self.output.places] * self.output.scale
+        return values.reshape(len(values), *self.output.shape)[:count]
+
+    def encrypt(self, client: Any, x: Any) -> Any:
+        """Encrypts inputs under the secret key, or a public one."""
+        return client.encrypt(self.packed(x), packing="real", bound=1.0)
+
+    def decrypt(self, client: Any, results: Any, count: int | None = None) -> Numbers:
+        """Decrypts results."""
+        return self.unpacked(client.decrypt(results, raw=True), count)
+
+
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+class Network:
+    """A network that a server runs on ciphertexts. `whorl.nn.compile` makes it."""
+
+    graph: Graph
+    fit: Fit
+    steps: tuple[Step, ...]
+    ends: Ends
+
+    @property
+    def parameters(self) -> Parameters:
+        return self.ends.parameters
+
+    @property
+    def keys(self) -> dict[str, Any]:
+        return self.ends.keys
+
+    @property
+    def bootstraps(self) -> int:
+        return sum(isinstance(step, RefreshStep) for step in self.steps)
+
+    @property
+    def key_bytes(self) -> int:
+        return self.parameters.key_size(**self.keys)
+
+    def simulate(self, x: Any) -> Numbers:
+        """The same polynomials and maps in clear, for inputs (batch, *shape)."""
+        out: list[Numbers] = [self.ends.packed(x)]
+        for step in self.steps[1:]:
+            out.append(step.clear(*(out[i] for i in step.inputs)))
+        return self.ends.unpacked(out[-1], len(np.asarray(x)))
+
+    def run(self, server: Server, x: Any) -> EncryptedArray:
+        """The network of encrypted inputs, on a server."""
+        from ._compile import run_steps
+
+        def maps(number: int, map: Any, level: int) -> Any:
+            return server.encode(map, level)
+
+        result: EncryptedArray = run_steps(self.steps, server.upload(x), maps)
+        return result
+
+    def __repr__(self) -> str:
+        return (
+            f"<Network of {counted(len(self.steps) - 1, 'step')}, "
+            f"{counted(self.bootstraps, 'bootstrap')}, {self.parameters.name or 'own parameters'}, "
+            f"N={self.parameters.N}, keys of {of_bytes(self.key_bytes)}>"
+        )

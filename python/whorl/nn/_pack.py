@@ -1,0 +1,226 @@
+"""Where the values of tensors lie in slots, and the diagonals that maps between them have."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..errors import ShapeError
+from ._graph import Affine, Entries, Graph, Indices, Input, Linear, Node, Numbers, Reshaped, Shape
+
+
+def power_of_two(at_least: int) -> int:
+    """The least power of two that is not below a number."""
+    return 1 << (max(1, at_least) - 1).bit_length()
+
+
+@dataclasses.dataclass(frozen=True)
+class Grid:
+    """How images of many channels lie in slots: multiplexed (Lee, Lee, Lee, Kim, Kim, No, Choi,
+    ICML 2022; Orion: Ebel, Garimella, Reagen, ASPLOS 2025).
+
+    The plane of the network's input has `height` × `width` slots. After a stride of 2 an image
+    takes every second row and column of it: its *gap* is (2, 2). The slots between may have other
+    channels, `share` of them along each axis: (1, 1) leaves them empty.
+    """
+
+    height: int
+    width: int
+    gap: tuple[int, int] = (1, 1)
+    share: tuple[int, int] = (1, 1)
+
+    def places(self, shape: Shape) -> Indices:
+        """The slot of each value of an image of (channels, height, width)."""
+        down, right = self.share
+        each = down * right
+        c, y, x = np.ogrid[: shape[0], : shape[1], : shape[2]]
+        row = y * self.gap[0] + c % each // right
+        column = x * self.gap[1] + c % right
+        out = c // each * self.plane + row * self.width + column
+        return out.reshape(-1).astype(np.int64)
+
+    @property
+    def plane(self) -> int:
+        return power_of_two(self.height * self.width)
+
+    def period(self, channels: int) -> int:
+        blocks = -(-channels // (self.share[0] * self.share[1]))
+        return self.plane * power_of_two(blocks)
+
+    def strided(self, stride: tuple[int, int]) -> Grid:
+        gap = self.gap[0] * stride[0], self.gap[1] * stride[1]
+        return dataclasses.replace(self, gap=gap, share=(1, 1))
+
+    def shares(self) -> Iterator[Grid]:
+        """All ways to fill the gaps by powers of two."""
+        axes = [[1 << i for i in range(gap.bit_length()) if 1 << i <= gap] for gap in self.gap]
+        for share in itertools.product(*axes):
+            yield dataclasses.replace(self, share=share)
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """Where a tensor lies: `places[i]` is the slot of its value i, below `period`, a power of two.
+    Slots repeat with the period."""
+
+    places: Indices
+    period: int
+    grid: Grid | None = None
+    """Of an image."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Diagonals:
+    """A matrix between two layouts, by its diagonals: slot j of the result is the sum of
+    values[k][j] · x[j + k], in vectors of `period` slots; then, if `fold` is not 0, what lies a
+    multiple of `fold` slots apart is added up."""
+
+    indices: Indices
+    """k of each diagonal, increasing."""
+    values: Numbers
+    """(diagonals, period)."""
+    period: int
+    fold: int
+
+
+def _turns(entries: Entries, source: Layout, target: Layout) -> tuple[Indices, Indices, int, int]:
+    """For each entry its diagonal and its slot in it; the map's period, and its fold.
+
+    A result that is shorter than the operand is made in parts, all over the operand's slots, which
+    are added up afterwards: so a few long rows take as many diagonals as there are rows (Halevi,
+    Shoup, CRYPTO 2014, §4.3, for matrices that are wider than high).
+    """
+    row, column = target.places[entries.rows], source.places[entries.columns]
+    if target.period < source.period:
+        turn = (column - row) % target.period
+        return turn, (column - turn) % source.period, source.period, target.period
+    return (column - row) % source.period, row, target.period, 0
+
+
+def diagonals(entries: Entries, source: Layout, target: Layout) -> Diagonals:
+    """The diagonals of a map from one layout to another."""
+    turn, slot, period, fold = _turns(entries, source, target)
+    indices, which = np.unique(turn, return_inverse=True)
+    values = np.zeros((len(indices), period))
+    np.add.at(values, (which, slot), entries.values)
+    return Diagonals(indices, values, period, fold)
+
+
+def count_diagonals(entries: Entries, source: Layout, target: Layout) -> int:
+    return len(np.unique(_turns(entries, source, target)[0]))
+
+
+def rotations_of(diagonals: int, source: Layout, target: Layout) -> float:
+    """About how many rotations a map takes: 2·√d in baby and giant steps, and those of the fold."""
+    folds = max(0, source.period.bit_length() - target.period.bit_length())
+    return float(2 * np.sqrt(diagonals) + folds)
+
+
+class Packing:
+    """The layouts of a graph's tensors. Images of one shape have one grid, so that sums meet; which
+    channels share a plane is chosen so that the maps take few rotations."""
+
+    def __init__(self, graph: Graph, most: int) -> None:
+        """`most`: slots that a tensor may take. `ShapeError` if one does not fit."""
+        self.graph, self.most = graph, most
+        self._entries = functools.cache(self._entries_of)
+        self._grids = self._first_grids()
+        self._improve()
+        self.layouts = self._layouts(self._grids)
+
+    def _entries_of(self, number: int) -> Entries:
+        node = self.graph.nodes[number]
+        assert isinstance(node, Affine)
+        return node.entries()
+
+    def entries(self, number: int) -> Entries:
+        return self._entries(number)
+
+    # ---- grids of images
+
+    def _first_grids(self) -> dict[Shape, Grid]:
+        grids: dict[Shape, Grid] = {}
+        for node in self.graph.nodes:
+            if len(node.shape) != 3 or node.shape in grids:
+                continue
+            own = next(
+                (
+                    grids[self.graph.nodes[i].shape]
+                    for i in node.inputs
+                    if self.graph.nodes[i].shape in grids
+                ),
+                None,
+            )
+            if own is None:
+                grids[node.shape] = Grid(node.shape[1], node.shape[2])
+            elif isinstance(node, Affine):
+                grids[node.shape] = self._fullest(own.strided(node.stride), node.shape[0])
+            else:
+                grids[node.shape] = Grid(node.shape[1], node.shape[2])
+        return grids
+
+    def _fullest(self, grid: Grid, channels: int) -> Grid:
+        return min(grid.shares(), key=lambda each: each.period(channels))
+
+    def _improve(self) -> None:
+        """Tries other shares, a shape at a time, until none takes fewer rotations."""
+        best = self._cost(self._grids)
+        better = True
+        while better:
+            better = False
+            for shape, grid in self._grids.items():
+                for other in grid.shares():
+                    if other == self._grids[shape] or other.period(shape[0]) > self.most:
+                        continue
+                    tried = {**self._grids, shape: other}
+                    cost = self._cost(tried)
+                    if cost < best:
+                        self._grids, best, better = tried, cost, True
+
+    def _cost(self, grids: dict[Shape, Grid]) -> float:
+        layouts = self._layouts(grids)
+        return sum(
+            self._cost_of(number, layouts[node.inputs[0]], layouts[number])
+            for number, node in enumerate(self.graph.nodes)
+            if isinstance(node, Affine)
+        )
+
+    def _cost_of(self, number: int, source: Layout, target: Layout) -> float:
+        node = self.graph.nodes[number]
+        key = (number, source.grid, source.period, target.grid, target.period, node.shape)
+        if key not in self._costs:
+            found = count_diagonals(self.entries(number), source, target)
+            self._costs[key] = rotations_of(found, source, target)
+        return self._costs[key]
+
+    @functools.cached_property
+    def _costs(self) -> dict[object, float]:
+        return {}
+
+    # ---- layouts
+
+    def _layouts(self, grids: dict[Shape, Grid]) -> list[Layout]:
+        out: list[Layout] = []
+        for node in self.graph.nodes:
+            if isinstance(node, Reshaped):
+                out.append(dataclasses.replace(out[node.inputs[0]], grid=None))
+            elif node.shape in grids:
+                grid = grids[node.shape]
+                out.append(Layout(grid.places(node.shape), grid.period(node.shape[0]), grid))
+            elif isinstance(node, (Input, Linear)):
+                out.append(Layout(np.arange(node.size), power_of_two(node.size)))
+            else:
+                out.append(out[node.inputs[0]])
+            self._check(node, out[-1])
+        return out
+
+    def _check(self, node: Node, layout: Layout) -> None:
+        if layout.period > self.most:
+            raise ShapeError(
+                f"{node.name}: a tensor of shape {node.shape} takes {layout.period} slots, and "
+                f"ciphertexts have {self.most}"
+            )

@@ -1,0 +1,148 @@
+"""What a network does to ciphertexts: steps that a server runs, and that are simulated in clear."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..ckks._arrays import EncryptedArray
+from ..ckks._functions import SignStages
+from ..ckks._linear_maps import LinearMap
+from ..ckks._polynomials import Polynomial
+from ..ckks._server import Server
+from ._graph import Numbers
+
+
+class Maps(Protocol):
+    """Where a step finds its map, encoded for a level."""
+
+    def __call__(self, number: int, map: LinearMap, level: int) -> Any: ...
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Step:
+    """An operation on vectors of slots. Values of tensors lie in them divided by their scale, so
+    that they are at most 1."""
+
+    name: str
+    """That of the node of the model."""
+    inputs: tuple[int, ...]
+    """Numbers of steps; 0 is the input."""
+    bound: float
+    """No value of the result is larger, as far as the ranges hold."""
+
+    @property
+    def depth(self) -> int:
+        """How many levels it takes."""
+        return 0
+
+    def clear(self, *operands: Numbers) -> Numbers:
+        """The result for vectors in clear, (…, slots)."""
+        raise NotImplementedError
+
+    def run(self, server: Server, maps: Maps, number: int, *operands: EncryptedArray) -> Any:
+        """The result for ciphertexts. `number`: that of the step."""
+        raise NotImplementedError
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class MapStep(Step):
+    """A linear map, sums of slots `fold` apart if that is not 0, and a bias."""
+
+    map: LinearMap
+    fold: int
+    bias: Numbers | None
+
+    @property
+    def depth(self) -> int:
+        return 1
+
+    def clear(self, *operands: Numbers) -> Numbers:
+        (x,) = operands
+        out = np.asarray(self.map(x))
+        if self.fold:
+            out = out.reshape(*out.shape[:-1], -1, self.fold).sum(axis=-2)
+        return out if self.bias is None else out + self.bias
+
+    def run(self, server: Server, maps: Maps, number: int, *operands: EncryptedArray) -> Any:
+        (x,) = operands
+        out = server.apply(x, maps(number, self.map, x.level))
+        if self.fold:
+            out = server.sum(out, self.fold)
+        if self.bias is not None:
+            out = server.add(out, self.bias)
+        return server.with_bound(out, self.bound)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PolynomialStep(Step):
+    """A polynomial of each value, on -1 … 1."""
+
+    polynomial: Polynomial
+
+    @property
+    def depth(self) -> int:
+        return self.polynomial.depth
+
+    def clear(self, *operands: Numbers) -> Numbers:
+        (x,) = operands
+        return np.asarray(self.polynomial(x))
+
+    def run(self, server: Server, maps: Maps, number: int, *operands: EncryptedArray) -> Any:
+        (x,) = operands
+        return server.with_bound(server.evaluate(x, self.polynomial), self.bound)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ReluStep(Step):
+    """x where it is positive, else 0, by a sign of several polynomials."""
+
+    stages: SignStages
+
+    @property
+    def depth(self) -> int:
+        return self.stages.depth + 1
+
+    def clear(self, *operands: Numbers) -> Numbers:
+        (x,) = operands
+        return x * (np.asarray(self.stages(x)) + 1) / 2
+
+    def run(self, server: Server, maps: Maps, number: int, *operands: EncryptedArray) -> Any:
+        (x,) = operands
+        return server.with_bound(server.relu(x, self.stages), self.bound)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SumStep(Step):
+    """The sum of tensors, each times a number that brings it to the scale of the sum."""
+
+    factors: tuple[float, ...]
+
+    @property
+    def depth(self) -> int:
+        return int(any(factor != 1 for factor in self.factors))
+
+    def clear(self, *operands: Numbers) -> Numbers:
+        return sum((x * by for x, by in zip(operands[1:], self.factors[1:], strict=True)),
+                   operands[0] * self.factors[0])
+
+    def run(self, server: Server, maps: Maps, number: int, *operands: EncryptedArray) -> Any:
+        out: EncryptedArray | None = None
+        for x, by in zip(operands, self.factors, strict=True):
+            term = x if by == 1 else server.multiply(x, by)
+            out = term if out is None else server.add(out, term)
+        assert out is not None
+        return server.with_bound(out, self.bound)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RefreshStep(Step):
+    """A bootstrap."""
+
+    def clear(self, *operands: Numbers) -> Numbers:
+        return operands[0]
+
+    def run(self, server: Server, maps: Maps, number: int, *operands: EncryptedArray) -> Any:
+        return server.bootstrap(operands[0])
