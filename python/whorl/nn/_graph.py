@@ -105,33 +105,18 @@ class Windows(Affine):
 
     def __call__(self, *operands: Numbers) -> Numbers:
         (x,) = operands
-        taken = self._taken(x)  # (batch, groups, channels, kernel, kernel, height, width)
-        outputs, each = self.weight.shape[:2]
-        weight = self.weight.reshape(self.groups, outputs // self.groups, each, -1)
-        columns = taken.reshape(len(x), self.groups, each * weight.shape[-1], -1)
-        out = weight.reshape(self.groups, outputs // self.groups, -1) @ columns
-        out = out.reshape(len(x), *self.shape)
-        return out if self.bias is None else out + self.bias.reshape(self.shape)
-
-    def _taken(self, x: Numbers) -> Numbers:
-        (top, left), (down, right) = self.padding, self.dilation
-        high, wide = self.weight.shape[2:]
+        (top, left), (rows, columns) = self.padding, self.step
         padded = np.pad(x, ((0, 0), (0, 0), (top, top), (left, left)))
-        strides = padded.strides
-        rows, columns = self.step
-        view = np.lib.stride_tricks.as_strided(
-            padded,
-            (*padded.shape[:2], high, wide, *self.shape[1:]),
-            (
-                *strides[:2],
-                strides[2] * down,
-                strides[3] * right,
-                strides[2] * rows,
-                strides[3] * columns,
-            ),
-            writeable=False,
-        )
-        return view.reshape(len(x), self.groups, -1, *view.shape[2:])
+        outputs, _, high, wide = self.weight.shape
+        batch, (_, height, width) = len(x), self.shape
+        weight = self.weight.reshape(self.groups, outputs // self.groups, -1, high, wide)
+        out = np.zeros((batch, self.groups, outputs // self.groups, height * width))
+        for i, j in np.ndindex(high, wide):
+            y, z = i * self.dilation[0], j * self.dilation[1]
+            taken = padded[:, :, y :: rows, z :: columns][:, :, :height, :width]
+            out += weight[..., i, j] @ taken.reshape(batch, self.groups, -1, height * width)
+        out = out.reshape(batch, *self.shape)
+        return out if self.bias is None else out + self.bias.reshape(self.shape)
 
     def entries(self) -> Entries:
         _, height, width = self.image
