@@ -6,22 +6,22 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from .._core.literal import as_integer, as_real
 from .._core.text import of_bytes
 from ..ckks._functions import SignStages
-from ..ckks._linear_maps import diagonals as diagonal_map
 from ..ckks._parameters import Parameters
-from ..ckks._plan import Plan, Values, plan
+from ..ckks._parameters import parameters as choose
 from ..ckks._polynomials import Polynomial
 from ..errors import NoiseError, ParameterError
 from ._fit import Fit, fit
-from ._graph import Affine, Function, Graph, Input, Numbers, Reshaped, Sum
+from ._graph import Affine, Function, Graph, Input, Reshaped, Sum
 from ._network import Ends, Network
-from ._pack import Layout, Packing, diagonals
+from ._pack import Layout, Packing
 from ._place import Levels, place, with_refreshes
 from ._steps import MapStep, PolynomialStep, ReluStep, Step, SumStep
+
+MOST_DEPTH = 24
+"""Levels between two bootstraps, at most: more leave no room for the bootstrap."""
 
 MOST_SLOTS = 2**15
 """Slots of the rings that networks are planned for first."""
@@ -105,8 +105,7 @@ def _is_relu(fitted: Fit, number: int) -> bool:
 def pack(
     graph: Graph, fitted: Fit, packing: Packing, scales: Sequence[float], images: int
 ) -> list[Step]:
-    """A step for each node but those that move nothing. Slot p of an image is slot
-    p·images + i of a ciphertext, for image i: so a map of one is a map of all."""
+    """A step for each node but those that move nothing."""
     steps: list[Step] = []
     number_of: list[int] = []
     for number, node in enumerate(graph.nodes):
@@ -120,10 +119,20 @@ def pack(
             steps.append(Step(name=node.name, inputs=(), bound=1.0))
         elif isinstance(node, Affine):
             source, target = packing.layouts[node.inputs[0]], packing.layouts[number]
-            by = scales[node.inputs[0]] / scales[number]
+            bias = None if node.bias is None else node.bias / scales[number]
+            factor = scales[node.inputs[0]] / scales[number]
             steps.append(
-                _map_step(node, packing.entries(number), source, target, by, scales[number],
-                          images, inputs, bound)
+                MapStep(
+                    name=node.name,
+                    inputs=inputs,
+                    bound=bound,
+                    entries=packing.entries(number),
+                    source=source,
+                    target=target,
+                    images=images,
+                    factor=factor,
+                    bias=bias,
+                )
             )
         elif isinstance(node, Sum):
             factors = tuple(scales[i] / scales[number] for i in node.inputs)
@@ -139,36 +148,6 @@ def pack(
     return steps
 
 
-def _map_step(
-    node: Affine,
-    entries: Any,
-    source: Layout,
-    target: Layout,
-    by: float,
-    scale: float,
-    images: int,
-    inputs: tuple[int, ...],
-    bound: float,
-) -> MapStep:
-    found = diagonals(entries, source, target)
-    spread = np.repeat(found.values * by, images, axis=1)
-    period = found.period * images
-    turns = {int(k) * images: row for k, row in zip(found.indices, spread, strict=True)}
-    bias: Numbers | None = None
-    if node.bias is not None:
-        rows = np.zeros((target.period, images))
-        rows[target.places] = node.bias[:, None] / scale
-        bias = rows.reshape(-1)
-    return MapStep(
-        name=node.name,
-        inputs=inputs,
-        bound=bound,
-        map=diagonal_map(turns or {0: 0.0}, period),
-        fold=found.fold * images,
-        bias=bias,
-    )
-
-
 # ---- parameters and bootstraps
 
 
@@ -178,33 +157,32 @@ def _placed(
     """The steps with their bootstraps, parameters, and the arguments for the client's keys."""
     if parameters is not None:
         placed = with_refreshes(steps, place(steps, _levels(parameters)))
-        return placed, parameters, _keys_under(placed, slots, parameters)
+        return placed, parameters, keys_under(placed, slots, parameters)
     total = _total_depth(steps)
-    try:
-        plain = plan(_runner(steps), Values(slots), bootstrap=False)
-    except (NoiseError, ParameterError):
-        pass
-    else:
-        return tuple(steps), plain.parameters(), plain.keys
-    best: tuple[float, tuple[Step, ...], Plan] | None = None
-    deepest = max(step.depth for step in steps)
-    for depth in range(deepest, min(total, 24) + 1):
-        levels = Levels(fresh=depth + 3, refreshed=depth + 3, least=3)
+    for N in (None, 2**16, 2**17):
         try:
-            placed = with_refreshes(steps, place(steps, levels))
-            cost = _cost(placed, depth)
-            if best is not None and cost >= best[0]:
-                continue
-            found = plan(_runner(placed), Values(slots), bootstrap=True)
+            chosen = choose(total, slots=slots, N=N)
+            return tuple(steps), chosen, keys_under(steps, slots, chosen)
         except (NoiseError, ParameterError):
             continue
-        best = cost, placed, found
+    best: tuple[float, tuple[Step, ...], int] | None = None
+    deepest = max(step.depth for step in steps)
+    for depth in range(deepest, min(total, MOST_DEPTH) + 1):
+        try:
+            levels = _levels(choose(depth, bootstrap=True))
+            placed = with_refreshes(steps, place(steps, levels))
+        except (NoiseError, ParameterError):
+            continue
+        cost = _cost(placed, levels.refreshed)
+        if best is None or cost < best[0]:
+            best = cost, placed, depth
     if best is None:
         raise ParameterError(
             f"the network takes {total} levels, a step of it {deepest}, and no parameters with "
-            "bootstraps carry it: a smaller precision takes fewer"
+            "bootstraps carry it: a larger precision takes fewer"
         )
-    return best[1], best[2].parameters(), best[2].keys
+    chosen = choose(best[2], bootstrap=True)
+    return best[1], chosen, keys_under(best[1], slots, chosen)
 
 
 def _levels(parameters: Parameters) -> Levels:
@@ -232,7 +210,9 @@ def _total_depth(steps: Sequence[Step]) -> int:
 
 def _runner(steps: Sequence[Step]) -> Any:
     def run(x: Any) -> Any:
-        return run_steps(steps, x, lambda number, map, level: x.server.encode(map, level))
+        return run_steps(
+            steps, x, lambda _, step, level: x.server.encode(step.linear_map(), level)
+        )
 
     return run
 
@@ -253,9 +233,7 @@ def run_steps(steps: Sequence[Step], x: Any, maps: Any) -> Any:
     return out[-1]
 
 
-def _keys_under(
-    steps: Sequence[Step], slots: int, parameters: Parameters
-) -> dict[str, Any]:
+def keys_under(steps: Sequence[Step], slots: int, parameters: Parameters) -> dict[str, Any]:
     """The arguments of `evaluation_keys` for steps under given parameters."""
     from ..ckks._tracer import TracingServer
 

@@ -109,8 +109,8 @@ class Network:
         """The network of encrypted inputs, on a server."""
         from ._compile import run_steps
 
-        def maps(number: int, map: Any, level: int) -> Any:
-            return server.encode(map, level)
+        def maps(number: int, step: MapStep, level: int) -> Any:
+            return server.encode(step.linear_map(), level)
 
         result: EncryptedArray = run_steps(self.steps, server.upload(x), maps)
         return result

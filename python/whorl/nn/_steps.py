@@ -10,15 +10,17 @@ import numpy as np
 from ..ckks._arrays import EncryptedArray
 from ..ckks._functions import SignStages
 from ..ckks._linear_maps import LinearMap
+from ..ckks._linear_maps import diagonals as ckks_diagonals
 from ..ckks._polynomials import Polynomial
 from ..ckks._server import Server
-from ._graph import Numbers
+from ._graph import Entries, Numbers
+from ._pack import Diagonals, Layout, diagonals
 
 
 class Maps(Protocol):
     """Where a step finds its map, encoded for a level."""
 
-    def __call__(self, number: int, map: LinearMap, level: int) -> Any: ...
+    def __call__(self, number: int, step: MapStep, level: int) -> Any: ...
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -49,30 +51,65 @@ class Step:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class MapStep(Step):
-    """A linear map, sums of slots `fold` apart if that is not 0, and a bias."""
+    """A linear map of tensors, and a bias. Slot p of image i of `images` is slot p·images + i of a
+    ciphertext, so that a map of one is a map of all."""
 
-    map: LinearMap
-    fold: int
+    entries: Entries
+    source: Layout
+    target: Layout
+    images: int
+    factor: float
+    """What the entries are multiplied by: the operand's scale divided by the result's."""
     bias: Numbers | None
+    """Of each value of the tensor, at the result's scale."""
 
     @property
     def depth(self) -> int:
         return 1
 
+    def diagonals(self) -> Diagonals:
+        """The matrix of slots of one image. It is large, and made anew in each call."""
+        return diagonals(self.entries, self.source, self.target)
+
+    def linear_map(self) -> LinearMap:
+        """The map that a server encodes; it too is made anew."""
+        made = self.diagonals()
+        turns = {
+            int(k) * self.images: np.repeat(row * self.factor, self.images)
+            for k, row in zip(made.indices, made.values, strict=True)
+        }
+        return ckks_diagonals(turns or {0: 0.0}, made.period * self.images)
+
+    @property
+    def fold(self) -> int:
+        """Slots that lie so far apart are added up after the map; 0: none are."""
+        return self.target.period if self.target.period < self.source.period else 0
+
+    def biases(self) -> Numbers:
+        """The bias in slots."""
+        assert self.bias is not None
+        rows = np.zeros((self.target.period, self.images))
+        rows[self.target.places] = self.bias[:, None]
+        return rows.reshape(-1)
+
     def clear(self, *operands: Numbers) -> Numbers:
         (x,) = operands
-        out = np.asarray(self.map(x))
+        made = self.diagonals()
+        x = np.tile(x, made.period * self.images // x.shape[-1])
+        out = np.zeros_like(x)
+        for k, row in zip(made.indices, made.values, strict=True):
+            out += np.repeat(row * self.factor, self.images) * np.roll(x, -k * self.images, axis=-1)
         if self.fold:
-            out = out.reshape(*out.shape[:-1], -1, self.fold).sum(axis=-2)
-        return out if self.bias is None else out + self.bias
+            out = out.reshape(*x.shape[:-1], -1, self.fold * self.images).sum(axis=-2)
+        return out if self.bias is None else out + self.biases()
 
     def run(self, server: Server, maps: Maps, number: int, *operands: EncryptedArray) -> Any:
         (x,) = operands
-        out = server.apply(x, maps(number, self.map, x.level))
+        out = server.apply(x, maps(number, self, x.level))
         if self.fold:
-            out = server.sum(out, self.fold)
+            out = server.sum(out, self.fold * self.images)
         if self.bias is not None:
-            out = server.add(out, self.bias)
+            out = server.add(out, self.biases())
         return server.with_bound(out, self.bound)
 
 

@@ -46,6 +46,32 @@ void check_levels(const char* what, const SignStages& stages, unsigned more, con
                      ", and the ciphertext has " + std::to_string(x.info().level) + more_levels());
 }
 
+/// The largest absolute values of the derivative of what the stages make on -1 … 1, and of u times
+/// the derivative at u. They are taken at Chebyshev's extrema and close to 0, where the derivative
+/// has its peaks, with a margin for what is between.
+struct Slopes {
+  double of_sign = 0, of_product = 0;
+};
+Slopes slopes_of(const SignStages& stages) {
+  check_stages(stages);
+  constexpr double step = 0x1p-20, margin = 1.05;
+  Slopes out;
+  const auto at = [&](double u) {
+    double y = u, slope = 1;
+    for (const Polynomial& p : stages.stages) {
+      slope *= (p(y + step) - p(y - step)) / (2 * step);
+      y = p(y);
+    }
+    out.of_sign = std::max(out.of_sign, margin * std::abs(slope));
+    out.of_product = std::max(out.of_product, margin * std::abs(u * slope));
+  };
+  at(0);
+  constexpr unsigned points = 2048, octaves = 28, each = 16;
+  for (unsigned i = 0; i < points; ++i) at(std::cos(std::numbers::pi * i / (2 * points)));
+  for (unsigned i = 0; i < octaves * each; ++i) at(std::exp2(-static_cast<double>(i) / each));
+  return out;
+}
+
 /// x brought to -1 … 1: divided by its bound, or multiplied by an integer, which is exact and takes
 /// no level. So the least |x| of which stages tell the sign is a part of the bound.
 Array normalised(const Server& server, const Array& x) {
@@ -57,11 +83,67 @@ Array normalised(const Server& server, const Array& x) {
   return by >= 2 ? server.multiply_integer(x, static_cast<std::int64_t>(by)) : x;
 }
 
+/// The stages, one after the other.
+Array stages_of(const Server& server, const Array& x, const SignStages& stages) {
+  check_stages(stages);
+  Array y = x;
+  for (const Polynomial& p : stages.stages) {
+    // The bound that evaluate() states is the sum of the coefficients' absolute values. The largest
+    // value of a polynomial is at most 1/cos(pi·degree/(2·points)) times that at so many of
+    // Chebyshev's extrema (Ehlich, Zeller, 1964): 1.005 here, up to degree 64.
+    double most = 0;
+    constexpr unsigned points = 1024;
+    for (unsigned i = 0; i <= points; ++i)
+      most = std::max(most, std::abs(p(std::cos(std::numbers::pi * i / points))));
+    if (&p != &stages.stages.back() && most > 1 + 0x1p-20)
+      throw ParameterError("stage " + std::to_string(&p - stages.stages.data()) +
+                           " of a sign reaches " + math::text_of(most) +
+                           ", and the next one is made for values up to 1");
+    y = evaluate(server, y, p);
+    if (&p != &stages.stages.back())
+      y = server.with_bound(y, 1);
+    else if (p.degree() <= points / 16)
+      y = server.with_bound(y, most / std::cos(std::numbers::pi / 32));
+  }
+  return y;
+}
+
+/// work(x, u), where u is x or what it was normalised to. Errors of the arguments count by the
+/// slope of all steps together, and not by that of each step: `by_x` and `by_u` are the largest
+/// absolute values of the derivatives. Where the error of u leads beyond -1 … 1 so far that the
+/// slope grows, it is left to the steps: a polynomial of degree d that is at most 1 on -1 … 1 is at
+/// most T_d(1 + δ) at 1 + δ, which is about e^(d²·δ) (Chebyshev).
+template <class Work>
+Array by_slope(const Array& x, const Array& u, const SignStages& stages, double by_x, double by_u,
+               const Work& work) {
+  using State = Access::State;
+  const double error_x = std::exp2(x.info().error), error_u = std::exp2(u.info().error),
+               d = stages.stages.front().degree();
+  if (d * d * 8 * error_u > 0.25) return work(x, u);
+  return State::function_end(work(State::function_start(x), State::function_start(u)),
+                             by_x * error_x + by_u * error_u);
+}
+
+/// by·x·(sign(u) + more), of values up to `most`, which is the largest that x has: x is u times
+/// the quotient of their bounds.
+Array product_with_sign(const Server& server, const Array& x, const Array& u,
+                        const SignStages& stages, double by, double more, double most) {
+  const double ratio = x.info().bounds().most() / u.info().bounds().most();
+  const SignStages smaller = scaled(stages, by);
+  const double by_x = by * (1 + stages.error + more),
+               by_u = by * ratio * slopes_of(stages).of_product;
+  return by_slope(x, u, stages, by_x, by_u, [&](const Array& exact, const Array& argument) {
+    const Array factor = stages_of(server, argument, smaller);
+    return Access::of(server).narrowed(
+        server.multiply(exact, more == 0 ? factor : server.add_scalar(factor, by * more)), most);
+  });
+}
+
 /// x·sign(x)/2.
 Array half_absolute(const Server& server, const Array& x, const SignStages& stages) {
   const double most = x.info().bounds().most();
-  const Array half = sign(server, normalised(server, x), scaled(stages, 0.5));
-  return Access::of(server).narrowed(server.multiply(x, half), most / 2 * (1 + stages.error));
+  return product_with_sign(server, x, normalised(server, x), stages, 0.5, 0,
+                           most / 2 * (1 + stages.error));
 }
 
 Polynomial positive(const char* what, double (*f)(double), double low, double high, double error) {
@@ -193,43 +275,24 @@ Array inverse(const Server& server, const Array& x, const InverseStages& stages)
 Array sign(const Server& server, const Array& x, const SignStages& stages) {
   check_levels("sign", stages, 0, x);
   check_small("sign", x);
-  Array y = x;
-  for (const Polynomial& p : stages.stages) {
-    // The bound that evaluate() states is the sum of the coefficients' absolute values. The largest
-    // value of a polynomial is at most 1/cos(pi·degree/(2·points)) times that at so many of
-    // Chebyshev's extrema (Ehlich, Zeller, 1964): 1.005 here, up to degree 64.
-    double most = 0;
-    constexpr unsigned points = 1024;
-    for (unsigned i = 0; i <= points; ++i)
-      most = std::max(most, std::abs(p(std::cos(std::numbers::pi * i / points))));
-    if (&p != &stages.stages.back() && most > 1 + 0x1p-20)
-      throw ParameterError("stage " + std::to_string(&p - stages.stages.data()) +
-                           " of a sign reaches " + math::text_of(most) +
-                           ", and the next one is made for values up to 1");
-    y = evaluate(server, y, p);
-    if (&p != &stages.stages.back())
-      y = server.with_bound(y, 1);
-    else if (p.degree() <= points / 16)
-      y = server.with_bound(y, most / std::cos(std::numbers::pi / 32));
-  }
-  return y;
+  return by_slope(x, x, stages, slopes_of(stages).of_sign, 0,
+                  [&](const Array&, const Array& u) { return stages_of(server, u, stages); });
 }
 
 Array absolute(const Server& server, const Array& x, const SignStages& stages) {
   check_levels("absolute", stages, 1, x);
   check_small("absolute", x);
   const double most = x.info().bounds().most();
-  const Array of = sign(server, is_divided(x) ? x : normalised(server, x), stages);
-  return Access::of(server).narrowed(server.multiply(x, of), most * (1 + stages.error));
+  return product_with_sign(server, x, is_divided(x) ? x : normalised(server, x), stages, 1, 0,
+                           most * (1 + stages.error));
 }
 
 Array relu(const Server& server, const Array& x, const SignStages& stages) {
   check_levels("relu", stages, 1, x);
   check_small("relu", x);
   const double most = x.info().bounds().most();
-  const Array of = is_divided(x) ? x : normalised(server, x);
-  const Array half = server.add_scalar(sign(server, of, scaled(stages, 0.5)), 0.5);
-  return Access::of(server).narrowed(server.multiply(x, half), most * (1 + stages.error / 2));
+  return product_with_sign(server, x, is_divided(x) ? x : normalised(server, x), stages, 0.5, 1,
+                           most * (1 + stages.error / 2));
 }
 
 Array greater(const Server& server, const Array& a, const Array& b, const SignStages& stages) {

@@ -71,6 +71,12 @@ struct ServerState : RingServerState<Parameters> {
   static Array goldschmidt_end(const Array& y, const Account::Goldschmidt& of, double residual) {
     return with_info(y, Account::goldschmidt_end(y.info_, of, residual));
   }
+  static Array function_start(const Array& x) {
+    return with_info(x, Account::function_start(x.info_));
+  }
+  static Array function_end(const Array& y, double error) {
+    return with_info(y, Account::function_end(y.info_, error));
+  }
 
   /// i in every slot, at scale 1: a ciphertext of two parts that needs no key, and a plaintext.
   struct Constants {
