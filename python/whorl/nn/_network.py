@@ -107,12 +107,19 @@ class Network:
 
     def run(self, server: Server, x: Any) -> EncryptedArray:
         """The network of encrypted inputs, on a server."""
-        from ._compile import run_steps
+        out: list[Any] = [self.steps[0].stated(server, server.upload(x))]
+        last = {i: number for number, step in enumerate(self.steps) for i in step.inputs}
 
-        def maps(number: int, step: MapStep, level: int) -> Any:
+        def maps(_: int, step: MapStep, level: int) -> Any:
             return server.encode(step.linear_map(), level)
 
-        result: EncryptedArray = run_steps(self.steps, server.upload(x), maps)
+        for number, step in enumerate(self.steps[1:], 1):
+            made = step.run(server, maps, number, *(out[i] for i in step.inputs))
+            out.append(step.stated(server, made))
+            for i in step.inputs:
+                if last[i] == number:
+                    out[i] = None  # its memory is free
+        result: EncryptedArray = out[-1]
         return result
 
     def __repr__(self) -> str:

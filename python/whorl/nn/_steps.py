@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any, Protocol
 
 import numpy as np
@@ -34,19 +35,33 @@ class Step:
     """Numbers of steps; 0 is the input."""
     bound: float
     """No value of the result is larger, as far as the ranges hold."""
+    error: float = math.inf
+    """Standard deviation of the result's error, by the budget."""
 
     @property
     def depth(self) -> int:
         """How many levels it takes."""
         return 0
 
+    @property
+    def function(self) -> Polynomial | SignStages | None:
+        """What is computed of each value, if it is a function."""
+        return None
+
     def clear(self, *operands: Numbers) -> Numbers:
         """The result for vectors in clear, (…, slots)."""
         raise NotImplementedError
 
     def run(self, server: Server, maps: Maps, number: int, *operands: EncryptedArray) -> Any:
-        """The result for ciphertexts. `number`: that of the step."""
+        """The result for ciphertexts, without what the ranges and the budget say of it. `number`:
+        that of the step."""
         raise NotImplementedError
+
+    def stated(self, server: Server, out: Any) -> Any:
+        """A result with its bound and its error. A bound or an error that is larger than what the
+        server states changes nothing."""
+        bounded = server.with_bound(out, self.bound)
+        return bounded if math.isinf(self.error) else server.with_error(bounded, self.error)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -110,7 +125,7 @@ class MapStep(Step):
             out = server.sum(out, self.fold * self.images)
         if self.bias is not None:
             out = server.add(out, self.biases())
-        return server.with_bound(out, self.bound)
+        return out
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -118,6 +133,10 @@ class PolynomialStep(Step):
     """A polynomial of each value, on -1 … 1."""
 
     polynomial: Polynomial
+
+    @property
+    def function(self) -> Polynomial:
+        return self.polynomial
 
     @property
     def depth(self) -> int:
@@ -129,7 +148,7 @@ class PolynomialStep(Step):
 
     def run(self, server: Server, maps: Maps, number: int, *operands: EncryptedArray) -> Any:
         (x,) = operands
-        return server.with_bound(server.evaluate(x, self.polynomial), self.bound)
+        return server.evaluate(x, self.polynomial)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -137,6 +156,12 @@ class ReluStep(Step):
     """x where it is positive, else 0, by a sign of several polynomials."""
 
     stages: SignStages
+    times: int = 1
+    """The sign is that of so many times x: a server multiplies small values first."""
+
+    @property
+    def function(self) -> SignStages:
+        return self.stages
 
     @property
     def depth(self) -> int:
@@ -144,11 +169,16 @@ class ReluStep(Step):
 
     def clear(self, *operands: Numbers) -> Numbers:
         (x,) = operands
-        return x * (np.asarray(self.stages(x)) + 1) / 2
+        return x * (np.asarray(self.stages(self.times * x)) + 1) / 2
 
     def run(self, server: Server, maps: Maps, number: int, *operands: EncryptedArray) -> Any:
         (x,) = operands
-        return server.with_bound(server.relu(x, self.stages), self.bound)
+        return server.relu(x, self.stages)
+
+    @staticmethod
+    def times_of(bound: float) -> int:
+        """What a server multiplies values up to a bound by, before it tells their sign."""
+        return max(1, math.floor((1 + 2.0**-32) / bound))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -171,7 +201,7 @@ class SumStep(Step):
             term = x if by == 1 else server.multiply(x, by)
             out = term if out is None else server.add(out, term)
         assert out is not None
-        return server.with_bound(out, self.bound)
+        return out
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -110,16 +110,17 @@ Array stages_of(const Server& server, const Array& x, const SignStages& stages) 
 
 /// work(x, u), where u is x or what it was normalised to. Errors of the arguments count by the
 /// slope of all steps together, and not by that of each step: `by_x` and `by_u` are the largest
-/// absolute values of the derivatives. Where the error of u leads beyond -1 … 1 so far that the
-/// slope grows, it is left to the steps: a polynomial of degree d that is at most 1 on -1 … 1 is at
-/// most T_d(1 + δ) at 1 + δ, which is about e^(d²·δ) (Chebyshev).
+/// absolute values of the derivatives on -1 … 1. Where the error may lead beyond that so far that
+/// the slope grows, it is left to the steps: a polynomial of degree d that is at most 1 on -1 … 1
+/// is at most T_d(1 + δ) at 1 + δ, which is about e^(d²·δ) (Chebyshev).
 template <class Work>
 Array by_slope(const Array& x, const Array& u, const SignStages& stages, double by_x, double by_u,
                const Work& work) {
   using State = Access::State;
   const double error_x = std::exp2(x.info().error), error_u = std::exp2(u.info().error),
+               beyond = std::max(0.0, u.info().bounds().most() + 8 * error_u - 1),
                d = stages.stages.front().degree();
-  if (d * d * 8 * error_u > 0.25) return work(x, u);
+  if (d * d * beyond > 0.25) return work(x, u);
   return State::function_end(work(State::function_start(x), State::function_start(u)),
                              by_x * error_x + by_u * error_u);
 }
