@@ -87,7 +87,7 @@ class _Measure:
         self._server: Server | None = None
 
     def __call__(self, step: Step) -> float:
-        key = step.function
+        key = step.function, getattr(step, "times", 1)
         if key not in self._known:
             self._known[key] = self._measured(step)
         return self._known[key]
@@ -98,11 +98,12 @@ class _Measure:
             self._client = Client(small(literal=literal, allow_insecure=True))
             self._server = Server(self._client.evaluation_keys(), device="cpu", threads=1)
         random = np.random.default_rng(1)
-        x = random.uniform(-1, 1, (8, self.RING // 2))
-        given = self._server.upload(self._client.encrypt(x, packing="real", bound=1.0))
+        bound = 1 / step.times if isinstance(step, ReluStep) else 1.0
+        x = random.uniform(-bound, bound, (8, self.RING // 2))
+        given = self._server.upload(self._client.encrypt(x, packing="real", bound=bound))
         got = self._client.decrypt(step.run(self._server, _no_maps, 0, given), raw=True)
         squares = (got - step.clear(x)) ** 2
-        bins = np.minimum((np.abs(x) * self.BINS).astype(int), self.BINS - 1)
+        bins = np.minimum((np.abs(x) / bound * self.BINS).astype(int), self.BINS - 1)
         worst = max(squares[bins == each].mean() for each in np.unique(bins))
         return float(np.sqrt(worst * self._real.N / self.RING))
 

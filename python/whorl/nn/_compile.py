@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,6 +25,8 @@ MOST_SLOTS = 2**15
 """Slots of the rings that networks are planned for."""
 MOST_DEPTH = 24
 """Levels between two bootstraps, at most: more leave no room for the bootstrap."""
+MOST_EXAMPLES = 8
+"""Ciphertexts that errors are simulated on."""
 MOST_PLAIN = 2**16
 """Larger rings are taken only by networks that no bootstrap serves."""
 
@@ -58,7 +61,10 @@ def compile_graph(
             "a larger precision takes fewer levels, and so smaller keys"
         )
     ends = Ends(chosen, found.keys, together, first, result)
-    return Network(graph, fitted, budget(found, ends.packed(examples)), ends)
+    budgeted = budget(found, ends.packed(examples[: MOST_EXAMPLES * together]))
+    result = dataclasses.replace(result, error=budgeted[-1].error * result.scale)
+    ends = dataclasses.replace(ends, output=result)
+    return Network(graph, fitted, budgeted, ends, packing.grids)
 
 
 # ---- scales

@@ -16,6 +16,7 @@ from ..ckks._server import Server
 from ..errors import ShapeError
 from ._fit import Fit
 from ._graph import Graph, Indices, Numbers, Shape
+from ._pack import Grid
 from ._steps import MapStep, PolynomialStep, RefreshStep, ReluStep, Step
 
 
@@ -27,6 +28,8 @@ class End:
     places: Indices
     period: int
     scale: float
+    error: float = 0.0
+    """Standard deviation of the values' error, as decrypted."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,6 +84,7 @@ class Network:
     fit: Fit
     steps: tuple[Step, ...]
     ends: Ends
+    grids: dict[Shape, Grid]
 
     @property
     def parameters(self) -> Parameters:

@@ -111,7 +111,7 @@ def diagonals(entries: Entries, source: Layout, target: Layout) -> Diagonals:
 
 
 def count_diagonals(entries: Entries, source: Layout, target: Layout) -> int:
-    return len(np.unique(_turns(entries, source, target)[0]))
+    return int(np.count_nonzero(np.bincount(_turns(entries, source, target)[0])))
 
 
 def rotations_of(diagonals: int, source: Layout, target: Layout) -> float:
@@ -124,13 +124,15 @@ class Packing:
     """The layouts of a graph's tensors. Images of one shape have one grid, so that sums meet; which
     channels share a plane is chosen so that the maps take few rotations."""
 
-    def __init__(self, graph: Graph, most: int) -> None:
-        """`most`: slots that a tensor may take. `ShapeError` if one does not fit."""
+    def __init__(self, graph: Graph, most: int, grids: dict[Shape, Grid] | None = None) -> None:
+        """`most`: slots that a tensor may take; `grids`: those of an earlier packing. `ShapeError`
+        if a tensor does not fit."""
         self.graph, self.most = graph, most
         self._entries = functools.cache(self._entries_of)
-        self._grids = self._first_grids()
-        self._improve()
-        self.layouts = self._layouts(self._grids)
+        self.grids = self._first_grids() if grids is None else grids
+        if grids is None:
+            self._improve()
+        self.layouts = self._layouts(self.grids)
 
     def _entries_of(self, number: int) -> Entries:
         node = self.graph.nodes[number]
@@ -168,18 +170,18 @@ class Packing:
 
     def _improve(self) -> None:
         """Tries other shares, a shape at a time, until none takes fewer rotations."""
-        best = self._cost(self._grids)
+        best = self._cost(self.grids)
         better = True
         while better:
             better = False
-            for shape, grid in self._grids.items():
+            for shape, grid in self.grids.items():
                 for other in grid.shares():
-                    if other == self._grids[shape] or other.period(shape[0]) > self.most:
+                    if other == self.grids[shape] or other.period(shape[0]) > self.most:
                         continue
-                    tried = {**self._grids, shape: other}
+                    tried = {**self.grids, shape: other}
                     cost = self._cost(tried)
                     if cost < best:
-                        self._grids, best, better = tried, cost, True
+                        self.grids, best, better = tried, cost, True
 
     def _cost(self, grids: dict[Shape, Grid]) -> float:
         layouts = self._layouts(grids)
