@@ -46,31 +46,50 @@ void check_levels(const char* what, const SignStages& stages, unsigned more, con
                      ", and the ciphertext has " + std::to_string(x.info().level) + more_levels());
 }
 
-/// The largest absolute values of the derivative of what the stages make on -1 … 1, and of u times
-/// the derivative at u. They are taken at Chebyshev's extrema and close to 0, where the derivative
-/// has its peaks, with a margin for what is between.
+/// Derivatives are taken by differences, at Chebyshev's extrema and close to 0, where those of
+/// signs have their peaks, with a margin for what is between.
+template <class At>
+void at_points(double reach, const At& at) {
+  at(0);
+  constexpr unsigned points = 2048, octaves = 28, each = 16;
+  for (unsigned i = 0; i < points; ++i) at(reach * std::cos(std::numbers::pi * i / (2 * points)));
+  for (unsigned i = 0; i < octaves * each; ++i)
+    at(reach * std::exp2(-static_cast<double>(i) / each));
+}
+constexpr double difference = 0x1p-20, slope_margin = 1.05;
+
+double slope_at(const Polynomial& p, double u) {
+  return (p(u + difference) - p(u - difference)) / (2 * difference);
+}
+
+/// The largest absolute value of an odd polynomial's derivative up to |u| = reach.
+double slope_of(const Polynomial& p, double reach) {
+  double most = 0;
+  at_points(reach, [&](double u) { most = std::max(most, std::abs(slope_at(p, u))); });
+  return slope_margin * most;
+}
+
+/// The same of what the stages make, and of u times the derivative at u.
 struct Slopes {
   double of_sign = 0, of_product = 0;
 };
-Slopes slopes_of(const SignStages& stages) {
+Slopes slopes_of(const SignStages& stages, double reach) {
   check_stages(stages);
-  constexpr double step = 0x1p-20, margin = 1.05;
   Slopes out;
-  const auto at = [&](double u) {
-    double y = u, slope = 1;
+  at_points(reach, [&](double u) {
+    double y = u, slope = slope_margin;
     for (const Polynomial& p : stages.stages) {
-      slope *= (p(y + step) - p(y - step)) / (2 * step);
+      slope *= slope_at(p, y);
       y = p(y);
     }
-    out.of_sign = std::max(out.of_sign, margin * std::abs(slope));
-    out.of_product = std::max(out.of_product, margin * std::abs(u * slope));
-  };
-  at(0);
-  constexpr unsigned points = 2048, octaves = 28, each = 16;
-  for (unsigned i = 0; i < points; ++i) at(std::cos(std::numbers::pi * i / (2 * points)));
-  for (unsigned i = 0; i < octaves * each; ++i) at(std::exp2(-static_cast<double>(i) / each));
+    out.of_sign = std::max(out.of_sign, std::abs(slope));
+    out.of_product = std::max(out.of_product, std::abs(u * slope));
+  });
   return out;
 }
+
+/// How far values reach with their errors, of which check_decrypts counts eight deviations.
+double reach_of(const Array& x) { return x.info().bounds().most() + 8 * std::exp2(x.info().error); }
 
 /// x brought to -1 … 1: divided by its bound, or multiplied by an integer, which is exact and takes
 /// no level. So the least |x| of which stages tell the sign is a part of the bound.
@@ -99,7 +118,9 @@ Array stages_of(const Server& server, const Array& x, const SignStages& stages) 
       throw ParameterError("stage " + std::to_string(&p - stages.stages.data()) +
                            " of a sign reaches " + math::text_of(most) +
                            ", and the next one is made for values up to 1");
-    y = evaluate(server, y, p);
+    // evaluate() counts the error of its argument by what Chebyshev's basis may make of it.
+    const double error = slope_of(p, reach_of(y)) * std::exp2(y.info().error);
+    y = Access::State::function_end(evaluate(server, Access::State::function_start(y), p), error);
     if (&p != &stages.stages.back())
       y = server.with_bound(y, 1);
     else if (p.degree() <= points / 16)
@@ -108,36 +129,20 @@ Array stages_of(const Server& server, const Array& x, const SignStages& stages) 
   return y;
 }
 
-/// work(x, u), where u is x or what it was normalised to. Errors of the arguments count by the
-/// slope of all steps together, and not by that of each step: `by_x` and `by_u` are the largest
-/// absolute values of the derivatives on -1 … 1. Where the error may lead beyond that so far that
-/// the slope grows, it is left to the steps: a polynomial of degree d that is at most 1 on -1 … 1
-/// is at most T_d(1 + δ) at 1 + δ, which is about e^(d²·δ) (Chebyshev).
-template <class Work>
-Array by_slope(const Array& x, const Array& u, const SignStages& stages, double by_x, double by_u,
-               const Work& work) {
-  using State = Access::State;
-  const double error_x = std::exp2(x.info().error), error_u = std::exp2(u.info().error),
-               beyond = std::max(0.0, u.info().bounds().most() + 8 * error_u - 1),
-               d = stages.stages.front().degree();
-  if (d * d * beyond > 0.25) return work(x, u);
-  return State::function_end(work(State::function_start(x), State::function_start(u)),
-                             by_x * error_x + by_u * error_u);
-}
-
-/// by·x·(sign(u) + more), of values up to `most`, which is the largest that x has: x is u times
-/// the quotient of their bounds.
+/// by·x·(sign(u) + more), of values up to `most`, which is the largest that x has; x is u times
+/// the quotient of their bounds. The errors of x and u count by the slope of it all together, which
+/// is far below the product of the stages' largest slopes.
 Array product_with_sign(const Server& server, const Array& x, const Array& u,
                         const SignStages& stages, double by, double more, double most) {
-  const double ratio = x.info().bounds().most() / u.info().bounds().most();
-  const SignStages smaller = scaled(stages, by);
-  const double by_x = by * (1 + stages.error + more),
-               by_u = by * ratio * slopes_of(stages).of_product;
-  return by_slope(x, u, stages, by_x, by_u, [&](const Array& exact, const Array& argument) {
-    const Array factor = stages_of(server, argument, smaller);
-    return Access::of(server).narrowed(
-        server.multiply(exact, more == 0 ? factor : server.add_scalar(factor, by * more)), most);
-  });
+  using State = Access::State;
+  const double ratio = x.info().bounds().most() / u.info().bounds().most(),
+               slope = slopes_of(stages, reach_of(u)).of_product;
+  const double error = by * ((1 + stages.error + more) * std::exp2(x.info().error) +
+                             ratio * slope * std::exp2(u.info().error));
+  const Array sign = stages_of(server, State::function_start(u), scaled(stages, by));
+  const Array product = server.multiply(State::function_start(x),
+                                        more == 0 ? sign : server.add_scalar(sign, by * more));
+  return State::function_end(Access::of(server).narrowed(product, most), error);
 }
 
 /// x·sign(x)/2.
@@ -276,8 +281,9 @@ Array inverse(const Server& server, const Array& x, const InverseStages& stages)
 Array sign(const Server& server, const Array& x, const SignStages& stages) {
   check_levels("sign", stages, 0, x);
   check_small("sign", x);
-  return by_slope(x, x, stages, slopes_of(stages).of_sign, 0,
-                  [&](const Array&, const Array& u) { return stages_of(server, u, stages); });
+  const double error = slopes_of(stages, reach_of(x)).of_sign * std::exp2(x.info().error);
+  return Access::State::function_end(stages_of(server, Access::State::function_start(x), stages),
+                                     error);
 }
 
 Array absolute(const Server& server, const Array& x, const SignStages& stages) {
