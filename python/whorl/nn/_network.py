@@ -13,11 +13,22 @@ from .._core.text import counted, of_bytes, shown
 from ..ckks._arrays import EncryptedArray
 from ..ckks._parameters import Parameters
 from ..ckks._server import Server
-from ..errors import ShapeError
+from .._core.paths import PathName, as_path
+from ..errors import EncodingError, IoError, ShapeError
 from ._fit import Fit
 from ._graph import Graph, Indices, Numbers, Shape
 from ._pack import Grid
 from ._steps import MapStep, PolynomialStep, RefreshStep, ReluStep, Step
+
+
+def write(path: PathName, data: bytes) -> None:
+    """`IoError` if the system refuses it."""
+    name = as_path(path)
+    try:
+        with open(name, "wb") as file:
+            file.write(data)
+    except OSError as error:
+        raise IoError(f"{name}: {error.strerror or error}") from None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,12 +79,33 @@ class Ends:
         return values.reshape(len(values), *self.output.shape)[:count]
 
     def encrypt(self, client: Any, x: Any) -> Any:
-        """Encrypts inputs under the secret key, or a public one."""
-        return client.encrypt(self.packed(x), packing="real", bound=1.0)
+        """Encrypts inputs (batch, *shape), by a `Client` or a `PublicKey`; a ciphertext for
+        `images` of them. `EncodingError` for values outside the range of the examples: the network
+        was not fitted to them."""
+        slots = self.packed(x)
+        largest = float(np.abs(slots).max())
+        if largest > 1:
+            raise EncodingError(
+                f"x: values of up to {largest * self.input.scale:g} are outside "
+                f"±{self.input.scale:g}, to which the network is fitted: compile it with examples "
+                "of that size"
+            )
+        return client.encrypt(slots, packing="real", bound=1.0)
 
     def decrypt(self, client: Any, results: Any, count: int | None = None) -> Numbers:
-        """Decrypts results."""
+        """Decrypts results: (batch, *shape), the first `count` of them. Their error has the
+        standard deviation `output.error`."""
         return self.unpacked(client.decrypt(results, raw=True), count)
+
+    def to_bytes(self) -> bytes:
+        """What `save` writes."""
+        from ._saved import ends_bytes
+
+        return ends_bytes(self)
+
+    def save(self, path: PathName) -> None:
+        """Writes a file for `whorl.nn.load_ends`. It has no weights."""
+        write(path, self.to_bytes())
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
@@ -125,6 +157,17 @@ class Network:
                     out[i] = None  # its memory is free
         result: EncryptedArray = out[-1]
         return result
+
+    def to_bytes(self) -> bytes:
+        """What `save` writes."""
+        from ._saved import network_bytes
+
+        return network_bytes(self)
+
+    def save(self, path: PathName) -> None:
+        """Writes a file for `whorl.nn.load`: the graph, its weights, and what was fitted and
+        placed."""
+        write(path, self.to_bytes())
 
     def __repr__(self) -> str:
         return (

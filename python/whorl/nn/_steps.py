@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from typing import Any, Protocol
 
@@ -15,7 +16,7 @@ from ..ckks._linear_maps import diagonals as ckks_diagonals
 from ..ckks._polynomials import Polynomial
 from ..ckks._server import Server
 from ._graph import Entries, Numbers
-from ._pack import Diagonals, Layout, diagonals
+from ._pack import Diagonals, Layout, count_diagonals, diagonals, rotations_of
 
 
 class Maps(Protocol):
@@ -42,6 +43,11 @@ class Step:
     def depth(self) -> int:
         """How many levels it takes."""
         return 0
+
+    @property
+    def work(self) -> float:
+        """How many key switches it takes, about."""
+        return 0.0
 
     @property
     def function(self) -> Polynomial | SignStages | None:
@@ -81,6 +87,14 @@ class MapStep(Step):
     @property
     def depth(self) -> int:
         return 1
+
+    @functools.cached_property
+    def _diagonals(self) -> int:
+        return count_diagonals(self.entries, self.source, self.target)
+
+    @property
+    def work(self) -> float:
+        return rotations_of(self._diagonals, self.source, self.target)
 
     def diagonals(self) -> Diagonals:
         """The matrix of slots of one image. It is large, and made anew in each call."""
@@ -128,6 +142,12 @@ class MapStep(Step):
         return out
 
 
+def products_of(polynomial: Polynomial) -> float:
+    """Products of ciphertexts that a polynomial takes, about: baby steps, giant steps, and what
+    joins them (Paterson, Stockmeyer, 1973)."""
+    return 2 * math.sqrt(2 * (polynomial.degree + 1))
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PolynomialStep(Step):
     """A polynomial of each value, on -1 … 1."""
@@ -137,6 +157,10 @@ class PolynomialStep(Step):
     @property
     def function(self) -> Polynomial:
         return self.polynomial
+
+    @property
+    def work(self) -> float:
+        return products_of(self.polynomial)
 
     @property
     def depth(self) -> int:
@@ -162,6 +186,10 @@ class ReluStep(Step):
     @property
     def function(self) -> SignStages:
         return self.stages
+
+    @property
+    def work(self) -> float:
+        return sum(map(products_of, self.stages.stages)) + 1
 
     @property
     def depth(self) -> int:
