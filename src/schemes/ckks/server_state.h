@@ -78,7 +78,8 @@ struct ServerState : RingServerState<Parameters> {
     return with_info(y, Account::function_end(y.info_, error));
   }
 
-  /// i in every slot, at scale 1: a ciphertext of two parts that needs no key, and a plaintext.
+  /// i in every slot, at scale 1, as X^(N/2) has it (5^j = 1 modulo 4): a ciphertext of two parts
+  /// that needs no key, and a plaintext.
   struct Constants {
     lattice::rlwe::Array imaginary, imaginary_plain;
   };
@@ -142,10 +143,6 @@ struct ServerState : RingServerState<Parameters> {
             bool subtract) const;
   Array multiply_plain(const Array& a, std::span<const Complex> values, std::size_t length,
                        bool rescale) const;
-  /// A real number is an integer at the plaintext's scale.
-  Array multiply_real(const Array& a, double value, bool rescale) const;
-  /// X^(N/2), whose value in every slot is i: 5^j = 1 modulo 4.
-  Array multiply_by_i(const Array& a) const;
   /// Its plaintext has one coefficient, or two.
   Array add_scalar(const Array& a, Complex value) const;
   /// by·a + value, in one pass.
