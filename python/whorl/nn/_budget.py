@@ -43,7 +43,7 @@ def costs(steps: Sequence[Step], slots: int, parameters: Parameters) -> Costs:
     out = [server.fresh("real", (slots,), 1.0, False)]
     errors = [out[0].error]
 
-    def maps(_: int, step: MapStep, level: int) -> Any:
+    def encode(step: MapStep, level: int) -> Any:
         return server.encode(step.linear_map(), level)
 
     measure = _Measure(parameters)
@@ -53,7 +53,7 @@ def costs(steps: Sequence[Step], slots: int, parameters: Parameters) -> Costs:
             step = dataclasses.replace(step, times=step.times_of(out[step.inputs[0]].bound))
         seen.append(step)
         exact = (server.with_error(out[i], NO_ERROR) for i in step.inputs)
-        made = step.run(server, maps, number, *exact)
+        made = step.run(server, encode, *exact)
         errors.append(measure(step) if step.function else made.error)
         out.append(server.with_bound(made, step.bound))
     asked, refreshed = server._core.run.asked(), server._core.refreshed_slots
@@ -101,7 +101,7 @@ class _Measure:
         bound = 1 / step.times if isinstance(step, ReluStep) else 1.0
         x = random.uniform(-bound, bound, (8, self.RING // 2))
         given = self._server.upload(self._client.encrypt(x, packing="real", bound=bound))
-        got = self._client.decrypt(step.run(self._server, _no_maps, 0, given), raw=True)
+        got = self._client.decrypt(step.run(self._server, _no_maps, given), raw=True)
         squares = (got - step.clear(x)) ** 2
         bins = np.minimum((np.abs(x) / bound * self.BINS).astype(int), self.BINS - 1)
         worst = max(squares[bins == each].mean() for each in np.unique(bins))

@@ -64,7 +64,7 @@ def compile_graph(
     budgeted = budget(found, ends.packed(examples[: MOST_EXAMPLES * together]))
     result = dataclasses.replace(result, error=budgeted[-1].error * result.scale)
     ends = dataclasses.replace(ends, output=result)
-    return Network(graph, fitted, budgeted, ends, packing.grids)
+    return Network(graph, fitted, budgeted, ends, packing.grids, found.levels)
 
 
 # ---- scales

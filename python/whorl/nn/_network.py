@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import math
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._core.progress import Report
 from .._core.text import counted, of_bytes, shown
-from ..ckks._arrays import EncryptedArray
+from ..ckks._server import EncryptedArray
 from ..ckks._parameters import Parameters
 from ..ckks._server import Server
 from .._core.paths import PathName, as_path
@@ -18,7 +17,11 @@ from ..errors import EncodingError, IoError, ShapeError
 from ._fit import Fit
 from ._graph import Graph, Indices, Numbers, Shape
 from ._pack import Grid
-from ._steps import MapStep, PolynomialStep, RefreshStep, ReluStep, Step
+from ._steps import RefreshStep, Step
+
+
+if TYPE_CHECKING:
+    from ._runner import Runner
 
 
 def write(path: PathName, data: bytes) -> None:
@@ -117,6 +120,8 @@ class Network:
     steps: tuple[Step, ...]
     ends: Ends
     grids: dict[Shape, Grid]
+    levels: tuple[int, ...]
+    """Of the result of each step."""
 
     @property
     def parameters(self) -> Parameters:
@@ -141,22 +146,25 @@ class Network:
             out.append(step.clear(*(out[i] for i in step.inputs)))
         return self.ends.unpacked(out[-1], len(np.asarray(x)))
 
-    def run(self, server: Server, x: Any) -> EncryptedArray:
-        """The network of encrypted inputs, on a server."""
-        out: list[Any] = [self.steps[0].stated(server, server.upload(x))]
-        last = {i: number for number, step in enumerate(self.steps) for i in step.inputs}
+    def on(
+        self,
+        server: Server,
+        max_bytes: int | None = None,
+        progress: bool | Report | None = None,
+    ) -> Runner:
+        """The network on a server, with its maps encoded: `net.on(server)(x)`.
 
-        def maps(_: int, step: MapStep, level: int) -> Any:
-            return server.encode(step.linear_map(), level)
+        `max_bytes`: how much memory of the device encoded maps may take; default: any. Maps beyond
+        that are encoded in each run. `progress`: True for a bar, or a callable that is called with
+        (done, total).
+        """
+        from ._runner import Runner
 
-        for number, step in enumerate(self.steps[1:], 1):
-            made = step.run(server, maps, number, *(out[i] for i in step.inputs))
-            out.append(step.stated(server, made))
-            for i in step.inputs:
-                if last[i] == number:
-                    out[i] = None  # its memory is free
-        result: EncryptedArray = out[-1]
-        return result
+        return Runner(self, server, max_bytes, progress)
+
+    def run(self, server: Server, x: Any, progress: bool | Report | None = None) -> EncryptedArray:
+        """The network of encrypted inputs, once: no encoded map is kept."""
+        return self.on(server, max_bytes=0)(x, progress)
 
     def to_bytes(self) -> bytes:
         """What `save` writes."""

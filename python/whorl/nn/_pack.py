@@ -51,10 +51,6 @@ class Grid:
         blocks = -(-channels // (self.share[0] * self.share[1]))
         return self.plane * power_of_two(blocks)
 
-    def strided(self, stride: tuple[int, int]) -> Grid:
-        gap = self.gap[0] * stride[0], self.gap[1] * stride[1]
-        return dataclasses.replace(self, gap=gap, share=(1, 1))
-
     def shares(self) -> Iterator[Grid]:
         """All ways to fill the gaps by powers of two."""
         axes = [[1 << i for i in range(gap.bit_length()) if 1 << i <= gap] for gap in self.gap]
@@ -145,25 +141,21 @@ class Packing:
     # ---- grids of images
 
     def _first_grids(self) -> dict[Shape, Grid]:
-        grids: dict[Shape, Grid] = {}
+        """The fullest grid of each shape; all have one plane, with room for the largest image."""
+        gaps: dict[Shape, tuple[int, int]] = {}
         for node in self.graph.nodes:
-            if len(node.shape) != 3 or node.shape in grids:
+            if len(node.shape) != 3 or node.shape in gaps:
                 continue
-            own = next(
-                (
-                    grids[self.graph.nodes[i].shape]
-                    for i in node.inputs
-                    if self.graph.nodes[i].shape in grids
-                ),
-                None,
-            )
-            if own is None:
-                grids[node.shape] = Grid(node.shape[1], node.shape[2])
-            elif isinstance(node, Affine):
-                grids[node.shape] = self._fullest(own.strided(node.stride), node.shape[0])
-            else:
-                grids[node.shape] = Grid(node.shape[1], node.shape[2])
-        return grids
+            before = self.graph.nodes[node.inputs[0]].shape if node.inputs else ()
+            gap, stride = gaps.get(before, (1, 1)), (1, 1)
+            if isinstance(node, Affine) and before in gaps:
+                stride = node.stride
+            gaps[node.shape] = gap[0] * stride[0], gap[1] * stride[1]
+        height = max((shape[1] * gap[0] for shape, gap in gaps.items()), default=1)
+        width = max((shape[2] * gap[1] for shape, gap in gaps.items()), default=1)
+        return {
+            shape: self._fullest(Grid(height, width, gap), shape[0]) for shape, gap in gaps.items()
+        }
 
     def _fullest(self, grid: Grid, channels: int) -> Grid:
         return min(grid.shares(), key=lambda each: each.period(channels))

@@ -35,8 +35,12 @@ def network_bytes(network: Network) -> bytes:
         for each, function in zip(network.fit.ranges, network.fit.functions, strict=True)
     ]
     steps = [
-        {"error": step.error, "times": step.times if isinstance(step, ReluStep) else 1}
-        for step in network.steps
+        {
+            "error": step.error,
+            "times": step.times if isinstance(step, ReluStep) else 1,
+            "level": level,
+        }
+        for step, level in zip(network.steps, network.levels, strict=True)
     ]
     return writer.bytes(
         {
@@ -293,7 +297,8 @@ def _network(reader: Reader, allow_insecure: bool) -> Network:
         done.append(
             dataclasses.replace(changed, times=times) if isinstance(changed, ReluStep) else changed
         )
-    return Network(graph, fitted, tuple(done), ends, packing.grids)
+    levels = tuple(fields.whole("level", 0, ends.parameters.depth) for fields in facts)
+    return Network(graph, fitted, tuple(done), ends, packing.grids, levels)
 
 
 # ---- ends

@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..ckks._arrays import EncryptedArray
+from ..ckks._server import EncryptedArray
 from ..ckks._functions import SignStages
 from ..ckks._linear_maps import LinearMap
 from ..ckks._linear_maps import diagonals as ckks_diagonals
@@ -19,10 +20,8 @@ from ._graph import Entries, Numbers
 from ._pack import Diagonals, Layout, count_diagonals, diagonals, rotations_of
 
 
-class Maps(Protocol):
-    """Where a step finds its map, encoded for a level."""
-
-    def __call__(self, number: int, step: MapStep, level: int) -> Any: ...
+Encode: TypeAlias = Callable[["MapStep", int], Any]
+"""Encodes a step's map for a level, or finds it encoded."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -58,9 +57,8 @@ class Step:
         """The result for vectors in clear, (…, slots)."""
         raise NotImplementedError
 
-    def run(self, server: Server, maps: Maps, number: int, *operands: EncryptedArray) -> Any:
-        """The result for ciphertexts, without what the ranges and the budget say of it. `number`:
-        that of the step."""
+    def run(self, server: Server, encode: Encode, *operands: EncryptedArray) -> Any:
+        """The result for ciphertexts, without what the ranges and the budget say of it."""
         raise NotImplementedError
 
     def stated(self, server: Server, out: Any) -> Any:
@@ -132,9 +130,9 @@ class MapStep(Step):
             out = out.reshape(*x.shape[:-1], -1, self.fold * self.images).sum(axis=-2)
         return out if self.bias is None else out + self.biases()
 
-    def run(self, server: Server, maps: Maps, number: int, *operands: EncryptedArray) -> Any:
+    def run(self, server: Server, encode: Encode, *operands: EncryptedArray) -> Any:
         (x,) = operands
-        out = server.apply(x, maps(number, self, x.level))
+        out = server.apply(x, encode(self, x.level))
         if self.fold:
             out = server.sum(out, self.fold * self.images)
         if self.bias is not None:
@@ -170,7 +168,7 @@ class PolynomialStep(Step):
         (x,) = operands
         return np.asarray(self.polynomial(x))
 
-    def run(self, server: Server, maps: Maps, number: int, *operands: EncryptedArray) -> Any:
+    def run(self, server: Server, encode: Encode, *operands: EncryptedArray) -> Any:
         (x,) = operands
         return server.evaluate(x, self.polynomial)
 
@@ -199,7 +197,7 @@ class ReluStep(Step):
         (x,) = operands
         return x * (np.asarray(self.stages(self.times * x)) + 1) / 2
 
-    def run(self, server: Server, maps: Maps, number: int, *operands: EncryptedArray) -> Any:
+    def run(self, server: Server, encode: Encode, *operands: EncryptedArray) -> Any:
         (x,) = operands
         return server.relu(x, self.stages)
 
@@ -223,7 +221,7 @@ class SumStep(Step):
         return sum((x * by for x, by in zip(operands[1:], self.factors[1:], strict=True)),
                    operands[0] * self.factors[0])
 
-    def run(self, server: Server, maps: Maps, number: int, *operands: EncryptedArray) -> Any:
+    def run(self, server: Server, encode: Encode, *operands: EncryptedArray) -> Any:
         out: EncryptedArray | None = None
         for x, by in zip(operands, self.factors, strict=True):
             term = x if by == 1 else server.multiply(x, by)
@@ -239,5 +237,5 @@ class RefreshStep(Step):
     def clear(self, *operands: Numbers) -> Numbers:
         return operands[0]
 
-    def run(self, server: Server, maps: Maps, number: int, *operands: EncryptedArray) -> Any:
+    def run(self, server: Server, encode: Encode, *operands: EncryptedArray) -> Any:
         return server.bootstrap(operands[0])
