@@ -3,8 +3,9 @@
 >>> import numpy as np
 >>> from whorl import ckks, nn
 >>> model = nn.Builder((4,))
->>> hidden = model.function("square", model.linear("first", 0, np.eye(4) / 2), "polynomial", (0, 0, 1))
->>> graph = model.graph(model.linear("second", hidden, np.ones((1, 4))))
+>>> halves = model.linear("first", 0, np.eye(4) / 2)
+>>> squares = model.function("square", halves, "polynomial", (0, 0, 1))
+>>> graph = model.graph(model.linear("second", squares, np.ones((1, 4))))
 >>> net = nn.compile(graph, np.random.default_rng(1).uniform(-1, 1, (50, 4)))
 >>> client = ckks.Client(net.parameters)
 >>> server = ckks.Server(client.evaluation_keys(**net.keys), device="cpu")

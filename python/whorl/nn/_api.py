@@ -85,7 +85,9 @@ def load(path: PathName, *, allow_insecure: bool = False, max_bytes: int | None 
         return network_from(_bytes_of(name, max_bytes), max_bytes, allow_insecure)
 
 
-def load_ends(path: PathName, *, allow_insecure: bool = False, max_bytes: int | None = None) -> Ends:
+def load_ends(
+    path: PathName, *, allow_insecure: bool = False, max_bytes: int | None = None
+) -> Ends:
     """The ends of a network, for clients, that `Ends.save` wrote; errors as of `load`."""
     with file_named(path) as name:
         return ends_from(_bytes_of(name, max_bytes), max_bytes, allow_insecure)

@@ -48,7 +48,7 @@ def costs(steps: Sequence[Step], slots: int, parameters: Parameters) -> Costs:
 
     measure = _Measure(parameters)
     seen = [steps[0]]
-    for number, step in enumerate(steps[1:], 1):
+    for step in steps[1:]:
         if isinstance(step, ReluStep):
             step = dataclasses.replace(step, times=step.times_of(out[step.inputs[0]].bound))
         seen.append(step)
@@ -71,7 +71,7 @@ def costs(steps: Sequence[Step], slots: int, parameters: Parameters) -> Costs:
 
 
 class _Measure:
-    """Measures the error that a function makes, on ciphertexts of a small ring with the same primes.
+    """Measures the error that a function makes, on ciphertexts of a small ring with these primes.
 
     What a server states of a polynomial supposes that every rounding meets the largest slope: of a
     relu by three polynomials it states 2^-8 where there is 2^-30. The ring is not secure, and

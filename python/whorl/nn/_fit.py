@@ -13,7 +13,6 @@ from ..ckks._polynomials import Polynomial, approximate
 from ..errors import EncodingError, ParameterError
 from ._graph import Function, Graph, Reshaped
 
-
 HEADROOM = 1 + 2.0**-6
 
 

@@ -113,7 +113,7 @@ class Windows(Affine):
         out = np.zeros((batch, self.groups, outputs // self.groups, height * width))
         for i, j in np.ndindex(high, wide):
             y, z = i * self.dilation[0], j * self.dilation[1]
-            taken = padded[:, :, y :: rows, z :: columns][:, :, :height, :width]
+            taken = padded[:, :, y::rows, z::columns][:, :, :height, :width]
             out += weight[..., i, j] @ taken.reshape(batch, self.groups, -1, height * width)
         out = out.reshape(batch, *self.shape)
         return out if self.bias is None else out + self.bias.reshape(self.shape)
@@ -121,9 +121,7 @@ class Windows(Affine):
     def entries(self) -> Entries:
         _, height, width = self.image
         outputs, each, high, wide = self.weight.shape
-        o, c, i, j, y, x = np.ogrid[
-            :outputs, :each, :high, :wide, : self.shape[1], : self.shape[2]
-        ]
+        o, c, i, j, y, x = np.ogrid[:outputs, :each, :high, :wide, : self.shape[1], : self.shape[2]]
         row = y * self.step[0] + i * self.dilation[0] - self.padding[0]
         column = x * self.step[1] + j * self.dilation[1] - self.padding[1]
         channel = o // (outputs // self.groups) * each + c
@@ -154,7 +152,7 @@ class Function(Node):
 
     def of(self, x: Numbers) -> Numbers:
         if self.function == "polynomial":
-            return np.polynomial.polynomial.polyval(x, self.coefficients)
+            return np.asarray(np.polynomial.polynomial.polyval(x, self.coefficients))
         return FUNCTIONS[self.function](x)
 
 
@@ -163,7 +161,7 @@ class Sum(Node):
     """The sum of tensors of one shape."""
 
     def __call__(self, *operands: Numbers) -> Numbers:
-        return sum(operands[1:], operands[0])
+        return np.add.reduce(operands)
 
 
 def _logistic(x: Numbers) -> Numbers:
@@ -304,9 +302,7 @@ class Builder:
         """Means of windows, channel by channel; zeros around the image count."""
         channels = self.nodes[x].shape[0]
         weight = np.full((channels, 1, *kernel), 1 / math.prod(kernel))
-        return self.windows(
-            name, x, weight, stride=stride, padding=padding, groups=channels
-        )
+        return self.windows(name, x, weight, stride=stride, padding=padding, groups=channels)
 
     def scaled(self, name: str, x: int, factor: Any, shift: Any) -> int:
         """`factor * x + shift` with a number for each channel: a normalisation whose statistics

@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._core.paths import PathName, as_path
 from .._core.progress import Report
 from .._core.text import counted, of_bytes, shown
-from ..ckks._server import EncryptedArray
 from ..ckks._parameters import Parameters
-from ..ckks._server import Server
-from .._core.paths import PathName, as_path
+from ..ckks._server import EncryptedArray, Server
 from ..errors import EncodingError, IoError, ShapeError
 from ._fit import Fit
 from ._graph import Graph, Indices, Numbers, Shape
 from ._pack import Grid
 from ._steps import RefreshStep, Step
-
 
 if TYPE_CHECKING:
     from ._runner import Runner

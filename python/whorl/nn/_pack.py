@@ -41,7 +41,7 @@ class Grid:
         row = y * self.gap[0] + c % each // right
         column = x * self.gap[1] + c % right
         out = c // each * self.plane + row * self.width + column
-        return out.reshape(-1).astype(np.int64)
+        return np.asarray(out.reshape(-1), dtype=np.int64)
 
     @property
     def plane(self) -> int:
@@ -53,8 +53,8 @@ class Grid:
 
     def shares(self) -> Iterator[Grid]:
         """All ways to fill the gaps by powers of two."""
-        axes = [[1 << i for i in range(gap.bit_length()) if 1 << i <= gap] for gap in self.gap]
-        for share in itertools.product(*axes):
+        down, right = ([1 << i for i in range(gap.bit_length())] for gap in self.gap)
+        for share in itertools.product(down, right):
             yield dataclasses.replace(self, share=share)
 
 

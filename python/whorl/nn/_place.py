@@ -42,9 +42,8 @@ def place(steps: Sequence[Step], levels: Levels) -> tuple[tuple[int, int], ...]:
     times the level at which it is done: rows of residues grow with the level.
     """
     last = _last_uses(steps)
-    ways = {(0,): {(levels.fresh,): _Way(0.0, (levels.fresh,), ())}}
     live: tuple[int, ...] = (0,)
-    states = list(ways[live].values())
+    states = [_Way(0.0, (levels.fresh,), ())]
     for number, step in enumerate(steps):
         if number == 0:
             continue
@@ -92,9 +91,7 @@ def _continued(
         if not possible or start < step.depth:
             continue
         cost += step.work * (start + 1 - step.depth / 2)
-        out.append(
-            _Way(cost, (*(now[i] for i in live), start - step.depth), refreshes)
-        )
+        out.append(_Way(cost, (*(now[i] for i in live), start - step.depth), refreshes))
     return out
 
 
@@ -107,9 +104,7 @@ def _last_uses(steps: Sequence[Step]) -> list[int]:
     return last
 
 
-def with_refreshes(
-    steps: Sequence[Step], refreshes: Sequence[tuple[int, int]]
-) -> tuple[Step, ...]:
+def with_refreshes(steps: Sequence[Step], refreshes: Sequence[tuple[int, int]]) -> tuple[Step, ...]:
     """The steps with the bootstraps among them."""
     out: list[Step] = []
     place: dict[int, int] = {}

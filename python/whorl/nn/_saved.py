@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,7 +17,7 @@ from ..errors import FormatError, ParameterError, RangeError, ShapeError
 from ._compile import pack, scales_of
 from ._file import Fields, Reader, Writer, real, whole
 from ._fit import Fit, Range
-from ._graph import FUNCTIONS, Builder, Function, Graph, Linear, Node, Reshaped, Sum, Windows
+from ._graph import FUNCTIONS, Builder, Function, Graph, Linear, Node, Windows
 from ._network import End, Ends, Network
 from ._pack import Grid, Packing
 from ._place import with_refreshes
@@ -112,14 +113,16 @@ def _graph(reader: Reader) -> Graph:
     """The nodes again, by a builder, which checks shapes."""
     nodes = reader.header.items("nodes", Fields)
     if not 2 <= len(nodes) <= MOST_NODES or nodes[0].text("is") != "Input":
-        raise RangeError(f"a network has {len(nodes)} nodes; 2 … {MOST_NODES} are read, and the "
-                         "first one is its input")
+        raise RangeError(
+            f"a network has {len(nodes)} nodes; 2 … {MOST_NODES} are read, and the "
+            "first one is its input"
+        )
     builder = Builder(nodes[0].shape("shape"))
     for number, fields in enumerate(nodes[1:], 1):
         kind = fields.text("is")
         if kind not in _BUILD:
             raise FormatError(f"{fields.name}: {kind!r:.40} is no kind of node")
-        inputs = fields.items("inputs", lambda v, f: whole(v, f, 0, number - 1))
+        inputs = fields.items("inputs", functools.partial(whole, least=0, most=number - 1))
         if not inputs or (kind != "Sum" and len(inputs) != 1):
             raise RangeError(f"{fields.name}: {len(inputs)} inputs are not what a {kind} has")
         _BUILD[kind](builder, reader, fields, inputs)

@@ -10,15 +10,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..ckks._server import EncryptedArray
 from ..ckks._functions import SignStages
 from ..ckks._linear_maps import LinearMap
 from ..ckks._linear_maps import diagonals as ckks_diagonals
 from ..ckks._polynomials import Polynomial
-from ..ckks._server import Server
+from ..ckks._server import EncryptedArray, Server
 from ._graph import Entries, Numbers
 from ._pack import Diagonals, Layout, count_diagonals, diagonals, rotations_of
-
 
 Encode: TypeAlias = Callable[["MapStep", int], Any]
 """Encodes a step's map for a level, or finds it encoded."""
@@ -101,7 +99,7 @@ class MapStep(Step):
     def linear_map(self) -> LinearMap:
         """The map that a server encodes; it too is made anew."""
         made = self.diagonals()
-        turns = {
+        turns: dict[int, Any] = {
             int(k) * self.images: np.repeat(row * self.factor, self.images)
             for k, row in zip(made.indices, made.values, strict=True)
         }
@@ -195,7 +193,7 @@ class ReluStep(Step):
 
     def clear(self, *operands: Numbers) -> Numbers:
         (x,) = operands
-        return x * (np.asarray(self.stages(self.times * x)) + 1) / 2
+        return np.asarray(x * (np.asarray(self.stages(self.times * x)) + 1) / 2)
 
     def run(self, server: Server, encode: Encode, *operands: EncryptedArray) -> Any:
         (x,) = operands
@@ -218,8 +216,10 @@ class SumStep(Step):
         return int(any(factor != 1 for factor in self.factors))
 
     def clear(self, *operands: Numbers) -> Numbers:
-        return sum((x * by for x, by in zip(operands[1:], self.factors[1:], strict=True)),
-                   operands[0] * self.factors[0])
+        return sum(
+            (x * by for x, by in zip(operands[1:], self.factors[1:], strict=True)),
+            operands[0] * self.factors[0],
+        )
 
     def run(self, server: Server, encode: Encode, *operands: EncryptedArray) -> Any:
         out: EncryptedArray | None = None

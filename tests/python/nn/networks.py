@@ -6,7 +6,6 @@ import functools
 from typing import Any
 
 import numpy as np
-
 import whorl
 from whorl import ckks, nn
 

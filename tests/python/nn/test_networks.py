@@ -6,9 +6,6 @@ import numpy as np
 import pytest
 from nn.networks import RandomNetwork, client, server_of
 
-import whorl
-from whorl import nn
-
 
 def check(seed: int) -> None:
     random = RandomNetwork(seed)
