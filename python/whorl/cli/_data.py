@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -360,9 +360,10 @@ def _in_pieces(server: Any, arrays: list[Any], job: _Job) -> Any:
     return concatenate(results).reshape(shape)
 
 
-def register(app: typer.Typer, schemes: Schemes) -> None:
-    """Adds the four commands for these schemes."""
-    app.command("keygen")(schemes.command(keygen, "keygen"))
-    app.command("encrypt", context_settings=files.DASHES)(schemes.command(encrypt, "encrypt"))
-    app.command("eval", epilog=schemes.offers)(schemes.command(evaluate, "work", "server"))
-    app.command("decrypt")(schemes.command(decrypt, "decrypt"))
+def register(app: typer.Typer, schemes: Sequence[Scheme]) -> None:
+    """Adds keygen, encrypt, eval and decrypt of these schemes."""
+    known = Schemes(schemes)
+    app.command("keygen")(known.command(keygen, "keygen"))
+    app.command("encrypt", context_settings=files.DASHES)(known.command(encrypt, "encrypt"))
+    app.command("eval", epilog=known.offers)(known.command(evaluate, "work", "server"))
+    app.command("decrypt")(known.command(decrypt, "decrypt"))

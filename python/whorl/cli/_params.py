@@ -215,7 +215,7 @@ def search(
 
     This takes 10 to 30 seconds.
     """
-    from .._core import search as _search
+    from ..binfhe import _search
 
     request = _search.Request(
         p=p,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from whorl import binfhe
-from whorl._core import search as _search
+from whorl.binfhe import _search
 
 ROOT = Path(__file__).resolve().parents[3]
 TOOLS = ROOT / "tools" / "params"
