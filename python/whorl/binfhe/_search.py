@@ -122,7 +122,7 @@ class Candidate:
     evaluation: Evaluation
 
 
-def evaluate(literal: Literal) -> Evaluation:
+def evaluate(literal: Mapping[str, Any]) -> Evaluation:
     """Ask the library about a literal; insecure ones included."""
     parameters = parameters_of(literal, allow_insecure=True)
     security = parameters.security
