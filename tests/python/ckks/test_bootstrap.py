@@ -177,8 +177,8 @@ def test_keys_hold_what_was_asked_for(kit: CkksKit) -> None:
     assert kit.keys.relinearise == 3 and kit.keys.conjugate
     assert "64, 1024 slots" in repr(kit.keys)
     for arguments in ({"bootstrap": [64]}, {"bootstrap": SLOTS, "rotations": [7], "sums": 4}):
-        keys = kit.client.evaluation_keys(**arguments)  # type: ignore[arg-type]
-        assert keys.nbytes == kit.parameters.key_size(**arguments)  # type: ignore[arg-type]
+        keys = kit.client.evaluation_keys(**arguments)
+        assert keys.nbytes == kit.parameters.key_size(**arguments)
     # The rotations over the lowest levels are not for users.
     one = kit.client.evaluation_keys(bootstrap=[64])
     server = Server(one, device="cpu")
