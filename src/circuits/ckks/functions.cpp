@@ -142,7 +142,12 @@ Array product_with_sign(const Server& server, const Array& x, const Array& u,
   const Array sign = stages_of(server, State::function_start(u), scaled(stages, by));
   const Array product = server.multiply(State::function_start(x),
                                         more == 0 ? sign : server.add_scalar(sign, by * more));
-  return State::function_end(Access::of(server).narrowed(product, most), error);
+  const Array out = State::function_end(Access::of(server).narrowed(product, most), error);
+  Access::of(server).account.check_decrypts(
+      out.info(),
+      "the values are as small as their errors: state a smaller error by with_error if "
+      "you know one, or take a larger scale_bits");
+  return out;
 }
 
 /// x·sign(x)/2.

@@ -343,7 +343,10 @@ def test_literals(kit: CkksKit) -> None:
         ({"series": 2}, r"bootstrap\.series = 2 is outside 0 … 1"),
         ({"log2_ratio": "a"}, r"bootstrap\.log2_ratio: 'a' is not a number"),
         ({"Weight": 32}, r"bootstrap\.Weight: no field has this name; the fields are weight, "),
-        ({"coeffs_to_slots": 6, "slots_to_coeffs": 6, "doublings": 6}, "levels; bootstrapping needs"),
+        (
+            {"coeffs_to_slots": 6, "slots_to_coeffs": 6, "doublings": 6},
+            "levels; bootstrapping needs",
+        ),
         (3, "bootstrap: 3 is neither a mapping nor None"),
     ):
         with pytest.raises(whorl.ParameterError, match=match):
