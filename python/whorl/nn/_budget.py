@@ -14,7 +14,7 @@ from ..ckks._parameters import parameters as small
 from ..ckks._server import Server
 from ..ckks._tracer import TracingServer
 from ._graph import Numbers
-from ._steps import MapStep, ReluStep, Step
+from ._steps import MapStep, PolynomialStep, Step
 
 NO_ERROR = 2.0**-60
 MARGIN = 2.0
@@ -31,8 +31,6 @@ class Costs:
     """Arguments of `evaluation_keys`."""
     errors: tuple[float, ...]
     """Standard deviation of the error that each step makes of operands without one."""
-    steps: tuple[Step, ...]
-    """Those that were given, with what the dry run says of them."""
     levels: tuple[int, ...]
     """Of each result."""
 
@@ -47,14 +45,10 @@ def costs(steps: Sequence[Step], slots: int, parameters: Parameters) -> Costs:
         return server.encode(step.linear_map(), level)
 
     measure = _Measure(parameters)
-    seen = [steps[0]]
     for step in steps[1:]:
-        if isinstance(step, ReluStep):
-            step = dataclasses.replace(step, times=step.times_of(out[step.inputs[0]].bound))
-        seen.append(step)
         exact = (server.with_error(out[i], NO_ERROR) for i in step.inputs)
         made = step.run(server, encode, *exact)
-        errors.append(measure(step) if step.function else made.error)
+        errors.append(measure(step) if isinstance(step, PolynomialStep) else made.error)
         out.append(server.with_bound(made, step.bound))
     asked, refreshed = server._core.run.asked(), server._core.refreshed_slots
     return Costs(
@@ -65,7 +59,6 @@ def costs(steps: Sequence[Step], slots: int, parameters: Parameters) -> Costs:
             "bootstrap": refreshed,
         },
         errors=tuple(errors),
-        steps=tuple(seen),
         levels=tuple(each.level for each in out),
     )
 
@@ -73,8 +66,8 @@ def costs(steps: Sequence[Step], slots: int, parameters: Parameters) -> Costs:
 class _Measure:
     """Measures the error that a function makes, on ciphertexts of a small ring with these primes.
 
-    What a server states of a polynomial supposes that every rounding meets the largest slope: of a
-    relu by three polynomials it states 2^-8 where there is 2^-30. The ring is not secure, and
+    What a server states of a polynomial supposes that every rounding meets the largest slope, which
+    for a sign is a hundred times too much. The ring is not secure, and
     nothing of a user is encrypted in it. An error of roundings and keys grows with √N.
     """
 
@@ -86,8 +79,8 @@ class _Measure:
         self._known: dict[Any, float] = {}
         self._server: Server | None = None
 
-    def __call__(self, step: Step) -> float:
-        key = step.function, getattr(step, "times", 1)
+    def __call__(self, step: PolynomialStep) -> float:
+        key = tuple(step.polynomial.coefficients)
         if key not in self._known:
             self._known[key] = self._measured(step)
         return self._known[key]
@@ -98,12 +91,11 @@ class _Measure:
             self._client = Client(small(literal=literal, allow_insecure=True))
             self._server = Server(self._client.evaluation_keys(), device="cpu", threads=1)
         random = np.random.default_rng(1)
-        bound = 1 / step.times if isinstance(step, ReluStep) else 1.0
-        x = random.uniform(-bound, bound, (8, self.RING // 2))
-        given = self._server.upload(self._client.encrypt(x, packing="real", bound=bound))
+        x = random.uniform(-1, 1, (8, self.RING // 2))
+        given = self._server.upload(self._client.encrypt(x, packing="real", bound=1.0))
         got = self._client.decrypt(step.run(self._server, _no_maps, given), raw=True)
         squares = (got - step.clear(x)) ** 2
-        bins = np.minimum((np.abs(x) / bound * self.BINS).astype(int), self.BINS - 1)
+        bins = np.minimum((np.abs(x) * self.BINS).astype(int), self.BINS - 1)
         worst = max(squares[bins == each].mean() for each in np.unique(bins))
         return float(np.sqrt(worst * self._real.N / self.RING))
 
@@ -112,7 +104,9 @@ def _no_maps(*_: object) -> Any:
     raise TypeError("a function has no maps")
 
 
-def budget(found: Costs, examples: Numbers, seed: int = 1) -> tuple[Step, ...]:
+def budget(
+    steps: Sequence[Step], errors: Sequence[float], examples: Numbers, seed: int = 1
+) -> tuple[Step, ...]:
     """The steps with the errors of their results.
 
     Each step adds a normal error of its own deviation to what it is given, in clear, on the
@@ -121,7 +115,6 @@ def budget(found: Costs, examples: Numbers, seed: int = 1) -> tuple[Step, ...]:
     largest slope of every polynomial; over many layers that is far above what errors are.
     """
     random = np.random.default_rng(seed)
-    steps, errors = found.steps, found.errors
     clear = [examples]
     noisy = [np.repeat(examples[None], DRAWS, axis=0)]
     noisy[0] = noisy[0] + random.normal(0, errors[0], noisy[0].shape)

@@ -19,7 +19,7 @@ from ._graph import Affine, Graph, Input, Reshaped, Sum
 from ._network import End, Ends, Network
 from ._pack import Packing
 from ._place import Levels, place, with_refreshes
-from ._steps import MapStep, PolynomialStep, RefreshStep, ReluStep, Step, SumStep
+from ._steps import MapStep, PolynomialStep, ProductStep, RefreshStep, Step, SumStep
 
 MOST_SLOTS = 2**15
 """Slots of the rings that networks are planned for."""
@@ -53,7 +53,7 @@ def compile_graph(
         for i in (0, last)
     )
     slots = first.period * together
-    chosen, found = _placed(steps, slots, parameters)
+    placed, chosen, found = _placed(steps, slots, parameters)
     size = chosen.key_size(**found.keys)
     if max_key_bytes is not None and size > max_key_bytes:
         raise ParameterError(
@@ -61,7 +61,7 @@ def compile_graph(
             "a larger precision takes fewer levels, and so smaller keys"
         )
     ends = Ends(chosen, found.keys, together, first, result)
-    budgeted = budget(found, ends.packed(examples[: MOST_EXAMPLES * together]))
+    budgeted = budget(placed, found.errors, ends.packed(examples[: MOST_EXAMPLES * together]))
     result = dataclasses.replace(result, error=budgeted[-1].error * result.scale)
     ends = dataclasses.replace(ends, output=result)
     return Network(graph, fitted, budgeted, ends, packing.grids, found.levels)
@@ -130,10 +130,29 @@ def pack(
             step = PolynomialStep(name=node.name, inputs=inputs, bound=bound, polynomial=function)
         else:
             assert isinstance(function, SignStages)
-            step = ReluStep(name=node.name, inputs=inputs, bound=bound, stages=function)
+            step = _relu(node.name, inputs[0], bound, function, steps)
         steps.append(step)
         number_of.append(len(steps) - 1)
     return steps
+
+
+def _relu(name: str, x: int, bound: float, stages: SignStages, steps: list[Step]) -> Step:
+    """x·(sign(x)/2 + 1/2). The stages of the sign are steps of their own before it, so that each
+    has an error, and bootstraps may come between."""
+    sign, halves = x, 1.0
+    for number, stage in enumerate(stages.stages, 1):
+        if number == len(stages.stages):
+            halves = 0.5
+        steps.append(
+            PolynomialStep(
+                name=f"{name}.sign{number}",
+                inputs=(sign,),
+                bound=(1 + stages.error) * halves if halves < 1 else 1.0,
+                polynomial=Polynomial(stage.coefficients * halves, "chebyshev", -1, 1),
+            )
+        )
+        sign = len(steps) - 1
+    return ProductStep(name=name, inputs=(x, sign), bound=bound, shift=0.5)
 
 
 # ---- parameters and bootstraps
@@ -141,11 +160,11 @@ def pack(
 
 def _placed(
     steps: Sequence[Step], slots: int, parameters: Parameters | None
-) -> tuple[Parameters, Costs]:
-    """The parameters, and what a dry run says of the steps with their bootstraps."""
+) -> tuple[tuple[Step, ...], Parameters, Costs]:
+    """The steps with their bootstraps, the parameters, and what a dry run says."""
     if parameters is not None:
         placed = with_refreshes(steps, place(steps, _levels(parameters)))
-        return parameters, costs(placed, slots, parameters)
+        return placed, parameters, costs(placed, slots, parameters)
     total = _total_depth(steps)
     plain: Parameters | None = None
     try:
@@ -153,7 +172,7 @@ def _placed(
     except ParameterError:
         pass  # no ring is large enough: it takes bootstraps
     if plain and plain.N <= MOST_PLAIN:
-        return plain, costs(steps, slots, plain)
+        return tuple(steps), plain, costs(steps, slots, plain)
     best: tuple[float, tuple[Step, ...], Parameters] | None = None
     deepest = max(step.depth for step in steps)
     for depth in range(deepest, min(total, MOST_DEPTH) + 1):
@@ -167,13 +186,13 @@ def _placed(
         if best is None or cost < best[0]:
             best = cost, placed, chosen
     if best is None and plain:
-        return plain, costs(steps, slots, plain)
+        return tuple(steps), plain, costs(steps, slots, plain)
     if best is None:
         raise ParameterError(
             f"the network takes {total} levels, a step of it {deepest}, and no parameters with "
             "bootstraps carry it: a larger precision takes fewer"
         )
-    return best[2], costs(best[1], slots, best[2])
+    return best[1], best[2], costs(best[1], slots, best[2])
 
 
 def _levels(parameters: Parameters) -> Levels:

@@ -161,7 +161,7 @@ class Sum(Node):
     """The sum of tensors of one shape."""
 
     def __call__(self, *operands: Numbers) -> Numbers:
-        return np.add.reduce(operands)
+        return np.asarray(np.add.reduce(operands))
 
 
 def _logistic(x: Numbers) -> Numbers:
@@ -275,7 +275,7 @@ class Builder:
             raise ShapeError(f"{name}: nothing is left of a tensor of shape {shown(image)}")
         each = None
         if bias is not None:
-            each = np.repeat(_bias(name, bias, shape[:1]), shape[1] * shape[2])
+            each = np.repeat(_checked(name, bias, shape[:1]), shape[1] * shape[2])
         return self.add(
             Windows(
                 name=name,
@@ -378,8 +378,10 @@ class Reshaped(Node):
 
 
 def _bias(name: str, bias: Any, shape: Shape) -> Numbers | None:
-    if bias is None:
-        return None
+    return None if bias is None else _checked(name, bias, shape)
+
+
+def _checked(name: str, bias: Any, shape: Shape) -> Numbers:
     values = np.asarray(bias, dtype=np.float64)
     if values.shape != shape:
         raise ShapeError(f"{name}: a bias of shape {shown(values.shape)} is not {shown(shape)}")

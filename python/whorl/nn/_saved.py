@@ -21,7 +21,7 @@ from ._graph import FUNCTIONS, Builder, Function, Graph, Linear, Node, Windows
 from ._network import End, Ends, Network
 from ._pack import Grid, Packing
 from ._place import with_refreshes
-from ._steps import RefreshStep, ReluStep, Step
+from ._steps import RefreshStep, Step
 
 MOST_NODES, MOST_SLOTS = 10_000, 2**16
 
@@ -36,11 +36,7 @@ def network_bytes(network: Network) -> bytes:
         for each, function in zip(network.fit.ranges, network.fit.functions, strict=True)
     ]
     steps = [
-        {
-            "error": step.error,
-            "times": step.times if isinstance(step, ReluStep) else 1,
-            "level": level,
-        }
+        {"error": step.error, "level": level}
         for step, level in zip(network.steps, network.levels, strict=True)
     ]
     return writer.bytes(
@@ -293,13 +289,10 @@ def _network(reader: Reader, allow_insecure: bool) -> Network:
         raise RangeError(f"{len(facts)} errors meet {len(placed)} steps")
     done: list[Step] = []
     for step, fields in zip(placed, facts, strict=True):
-        error, times = fields.real("error"), fields.whole("times", 1, 2**62)
+        error = fields.real("error")
         if not error > 0:
             raise RangeError(f"{fields.name}.error: {error:g} is not positive")
-        changed = dataclasses.replace(step, error=error)
-        done.append(
-            dataclasses.replace(changed, times=times) if isinstance(changed, ReluStep) else changed
-        )
+        done.append(dataclasses.replace(step, error=error))
     levels = tuple(fields.whole("level", 0, ends.parameters.depth) for fields in facts)
     return Network(graph, fitted, tuple(done), ends, packing.grids, levels)
 

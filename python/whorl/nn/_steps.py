@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..ckks._functions import SignStages
 from ..ckks._linear_maps import LinearMap
 from ..ckks._linear_maps import diagonals as ckks_diagonals
 from ..ckks._polynomials import Polynomial
@@ -45,11 +44,6 @@ class Step:
     def work(self) -> float:
         """How many key switches it takes, about."""
         return 0.0
-
-    @property
-    def function(self) -> Polynomial | SignStages | None:
-        """What is computed of each value, if it is a function."""
-        return None
 
     def clear(self, *operands: Numbers) -> Numbers:
         """The result for vectors in clear, (…, slots)."""
@@ -151,10 +145,6 @@ class PolynomialStep(Step):
     polynomial: Polynomial
 
     @property
-    def function(self) -> Polynomial:
-        return self.polynomial
-
-    @property
     def work(self) -> float:
         return products_of(self.polynomial)
 
@@ -172,37 +162,26 @@ class PolynomialStep(Step):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ReluStep(Step):
-    """x where it is positive, else 0, by a sign of several polynomials."""
+class ProductStep(Step):
+    """The product of two tensors; `shift` is added to the second one first."""
 
-    stages: SignStages
-    times: int = 1
-    """The sign is that of so many times x: a server multiplies small values first."""
-
-    @property
-    def function(self) -> SignStages:
-        return self.stages
-
-    @property
-    def work(self) -> float:
-        return sum(map(products_of, self.stages.stages)) + 1
+    shift: float = 0.0
 
     @property
     def depth(self) -> int:
-        return self.stages.depth + 1
+        return 1
+
+    @property
+    def work(self) -> float:
+        return 1.0
 
     def clear(self, *operands: Numbers) -> Numbers:
-        (x,) = operands
-        return np.asarray(x * (np.asarray(self.stages(self.times * x)) + 1) / 2)
+        x, y = operands
+        return np.asarray(x * (y + self.shift))
 
     def run(self, server: Server, encode: Encode, *operands: EncryptedArray) -> Any:
-        (x,) = operands
-        return server.relu(x, self.stages)
-
-    @staticmethod
-    def times_of(bound: float) -> int:
-        """What a server multiplies values up to a bound by, before it tells their sign."""
-        return max(1, math.floor((1 + 2.0**-32) / bound))
+        x, y = operands
+        return server.multiply(x, server.add(y, self.shift) if self.shift else y)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
