@@ -399,6 +399,12 @@ class Server(Applying, Refreshing):
         """
         return self._on(a, self._core.with_error, as_real("error", error))
 
+    def with_more_error(self, a: Encrypted, error: float) -> EncryptedArray:
+        """The same ciphertexts with an `error` that is larger by so much: for errors that the
+        server does not know. `ParameterError` unless it is positive and finite.
+        """
+        return self._on(a, self._core.with_more_error, as_real("error", error))
+
     # ---- operands
 
     def _meet(self, *operands: Encrypted) -> tuple[list[EncryptedArray], Shape]:
@@ -520,6 +526,8 @@ class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
     """`Server.with_bound`."""
     with_error = of_server(Server.with_error)
     """`Server.with_error`."""
+    with_more_error = of_server(Server.with_more_error)
+    """`Server.with_more_error`."""
     bootstrap = of_server(Server.bootstrap)
     """`Server.bootstrap`."""
 

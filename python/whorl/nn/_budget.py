@@ -14,9 +14,8 @@ from ..ckks._parameters import parameters as small
 from ..ckks._server import Server
 from ..ckks._tracer import TracingServer
 from ._graph import Numbers
-from ._steps import MapStep, PolynomialStep, Step
+from ._steps import NO_ERROR, MapStep, PolynomialStep, Step
 
-NO_ERROR = 2.0**-60
 MARGIN = 2.0
 """What is found in examples, times this, is stated."""
 DRAWS = 4

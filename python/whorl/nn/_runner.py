@@ -54,12 +54,11 @@ class Runner:
         """The results for encrypted inputs, as `Ends.encrypt` makes them."""
         steps, server = self.network.steps, self.server
         last = {i: number for number, step in enumerate(steps) for i in step.inputs}
-        out: list[Any] = [steps[0].stated(server, server.upload(x))]
+        out: list[Any] = [server.upload(x)]
         with reports(progress, "steps") as report:
             for number, step in enumerate(steps[1:], 1):
                 operands = (out[i] for i in step.inputs)
-                made = step.run(server, self._map_of(number), *operands)
-                out.append(step.stated(server, made))
+                out.append(step.stated(server, *operands, encode=self._map_of(number)))
                 for i in step.inputs:
                     if last[i] == number:
                         out[i] = None  # its memory is free

@@ -21,6 +21,10 @@ Encode: TypeAlias = Callable[["MapStep", int], Any]
 """Encodes a step's map for a level, or finds it encoded."""
 
 
+NO_ERROR = 2.0**-60
+"""What is stated of operands whose errors are counted elsewhere."""
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Step:
     """An operation on vectors of slots. Values of tensors lie in them divided by their scale, so
@@ -32,7 +36,7 @@ class Step:
     """Numbers of steps; 0 is the input."""
     bound: float
     """No value of the result is larger, as far as the ranges hold."""
-    error: float = math.inf
+    error: float = 0.0
     """Standard deviation of the result's error, by the budget."""
 
     @property
@@ -53,11 +57,12 @@ class Step:
         """The result for ciphertexts, without what the ranges and the budget say of it."""
         raise NotImplementedError
 
-    def stated(self, server: Server, out: Any) -> Any:
-        """A result with its bound and its error. A bound or an error that is larger than what the
-        server states changes nothing."""
-        bounded = server.with_bound(out, self.bound)
-        return bounded if math.isinf(self.error) else server.with_error(bounded, self.error)
+    def stated(self, server: Server, *operands: EncryptedArray, encode: Encode) -> Any:
+        """The result with its bound, and the error that the budget says. The errors of operands are
+        in the budget, so they are left out on the way."""
+        exact = (server.with_error(x, NO_ERROR) for x in operands)
+        out = server.with_bound(self.run(server, encode, *exact), self.bound)
+        return server.with_more_error(out, self.error)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -120,7 +120,8 @@ Array stages_of(const Server& server, const Array& x, const SignStages& stages) 
                            ", and the next one is made for values up to 1");
     // evaluate() counts the error of its argument by what Chebyshev's basis may make of it.
     const double error = slope_of(p, reach_of(y)) * std::exp2(y.info().error);
-    y = Access::State::function_end(evaluate(server, Access::State::function_start(y), p), error);
+    y = Access::State::with_more_error(evaluate(server, Access::State::function_start(y), p),
+                                       error);
     if (&p != &stages.stages.back())
       y = server.with_bound(y, 1);
     else if (p.degree() <= points / 16)
@@ -142,7 +143,7 @@ Array product_with_sign(const Server& server, const Array& x, const Array& u,
   const Array sign = stages_of(server, State::function_start(u), scaled(stages, by));
   const Array product = server.multiply(State::function_start(x),
                                         more == 0 ? sign : server.add_scalar(sign, by * more));
-  const Array out = State::function_end(Access::of(server).narrowed(product, most), error);
+  const Array out = State::with_more_error(Access::of(server).narrowed(product, most), error);
   Access::of(server).account.check_decrypts(
       out.info(),
       "the values are as small as their errors: state a smaller error by with_error if "
@@ -287,8 +288,8 @@ Array sign(const Server& server, const Array& x, const SignStages& stages) {
   check_levels("sign", stages, 0, x);
   check_small("sign", x);
   const double error = slopes_of(stages, reach_of(x)).of_sign * std::exp2(x.info().error);
-  return Access::State::function_end(stages_of(server, Access::State::function_start(x), stages),
-                                     error);
+  return Access::State::with_more_error(stages_of(server, Access::State::function_start(x), stages),
+                                        error);
 }
 
 Array absolute(const Server& server, const Array& x, const SignStages& stages) {

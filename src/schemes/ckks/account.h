@@ -231,7 +231,7 @@ class Account : public PreparedResults<CiphertextInfo, Preparation> {
   /// The argument: its error counts at the end.
   static Info function_start(const Info& x) { return without_error(x); }
   /// The result, in which the errors of arguments make one of at most `error`.
-  static Info function_end(Info y, double error);
+  static Info with_more_error(Info y, double error);
 
   /// The scale that plaintexts for products should have, so that the rescaled product has the
   /// canonical one: that of the level.

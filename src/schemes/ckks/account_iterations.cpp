@@ -51,7 +51,7 @@ Account::Info Account::goldschmidt_end(Info y, const Goldschmidt& of, double res
   return y;
 }
 
-Account::Info Account::function_end(Info y, double error) {
+Account::Info Account::with_more_error(Info y, double error) {
   y.error = std::log2(std::exp2(y.error) + error);
   return y;
 }

@@ -93,6 +93,12 @@ Array Server::as_vectors(const Array& a, std::uint64_t length) const {
   return ServerState::with_info(a, state().account.as_vectors(a.info_, length));
 }
 
+Array Server::with_more_error(const Array& a, double error) const {
+  state().check(a);
+  if (!(error > 0 && std::isfinite(error)))
+    throw ParameterError("error: " + math::text_of(error) + " is not positive and finite");
+  return ServerState::with_more_error(a, error);
+}
 Array Server::with_error(const Array& a, double error) const {
   state().check(a);
   return ServerState::with_info(a, state().account.with_error(a.info_, error));

@@ -74,8 +74,8 @@ struct ServerState : RingServerState<Parameters> {
   static Array function_start(const Array& x) {
     return with_info(x, Account::function_start(x.info_));
   }
-  static Array function_end(const Array& y, double error) {
-    return with_info(y, Account::function_end(y.info_, error));
+  static Array with_more_error(const Array& y, double error) {
+    return with_info(y, Account::with_more_error(y.info_, error));
   }
 
   /// i in every slot, at scale 1, as X^(N/2) has it (5^j = 1 modulo 4): a ciphertext of two parts
