@@ -12,6 +12,7 @@ WORDS = {
     "glossary.md": "glossary word meaning what",
     "project/packaging.md": "wheel conda image docker pip",
     "gpu.md": "GPU CUDA NVIDIA",
+    "networks.md": "neural network convolution relu model inference torch",
     "cli.md": "command shell terminal save file",
     "python-api.md": "save file array",
     "file-format.md": "file save load bytes",
