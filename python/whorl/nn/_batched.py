@@ -11,7 +11,8 @@ import numpy as np
 
 from .._core.text import shown
 from ..errors import ParameterError, ShapeError
-from ._graph import MOST_POWER, Builder, Graph, Indices, Shape
+from ._builder import MOST_POWER, Builder
+from ._graph import Graph, Indices, Shape
 
 BATCH = 2
 """Samples that a batch has while a model is read: two are enough to see whether it mixes them."""

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import ParameterError
-from ._graph import Builder, Graph
+from ._builder import Builder
+from ._graph import Graph
 
 
 def read_sklearn(model: Any) -> Graph:

@@ -70,7 +70,7 @@ def kinds(graph: Any) -> list[type]:
     return [type(node) for node in graph.nodes[1:]]
 
 
-SHAPES = {
+SHAPES: dict[str, Any] = {
     "Conv stride": (
         (3, 9, 7),
         "Conv",
@@ -156,7 +156,7 @@ def test_an_operation_is_onnxs(case: str, generator: np.random.Generator) -> Non
     check(Model(*shape).then(kind, *arrays, **attributes), generator)
 
 
-INDICES = {
+INDICES: dict[str, Any] = {
     "Reshape": ((2, 6), "Reshape", [[-1, 3, 4]], {}),
     "Reshape copies": ((2, 6), "Reshape", [[0, -1, 3]], {}),
     "Squeeze": ((2, 1, 3), "Squeeze", [[2]], {}),
