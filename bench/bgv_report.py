@@ -5,12 +5,13 @@ bench/openfhe_bgv.py write, and bench/results/peers/h200.jsonl; draws bgv-*.svg.
 is left out, and the page says so. bench/pages.py writes the page.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from common.plots import Curve, curves, legend_beside, plt, save
+from common.plots import Curve, curves, legend_beside, plt, save, scaled, stacked
 from common.records import Record, milliseconds, peers, pick, records_of
-from common.tables import in_words, kept, table, times
+from common.tables import in_words, kept, ratio, table, times, whole
 
 DEVICES = {"cpu": "CPU, one thread", "h200": "H200"}
 DEPTHS = (1, 5, 12, 24)
@@ -78,10 +79,12 @@ class Records:
         """The median."""
         return milliseconds(self._find(depth, op, part, None))
 
-    def against_openfhe(self, depth: int, op: str = "mult_relin") -> tuple[float, float] | None:
+    def against_openfhe(
+        self, depth: int, op: str = "mult_relin"
+    ) -> tuple[float | None, float | None]:
         """Whorl and OpenFHE as it is by default: CPU time of one thread."""
         record = self._find(depth, op, None, "FLEXIBLEAUTOEXT")
-        return (1e3 * record["median"], 1e3 * record["peer_median"]) if record else None
+        return (1e3 * record["median"], 1e3 * record["peer_median"]) if record else (None, None)
 
     def versions(self) -> list[str]:
         """That times alone and times beside OpenFHE are of two versions, and how they differ."""
@@ -155,16 +158,12 @@ def table_1(records: Records) -> list[str]:
 def table_4(cpu: Records, gpu: Records) -> list[str]:
     rows = []
     for depth, (kernel, accelerated, baseline) in TABLE_4.items():
-        pair = cpu.against_openfhe(depth)
-        on_cpu = cpu.milliseconds(depth, "end_to_end")
+        ours, theirs = cpu.against_openfhe(depth)
         on_gpu = [gpu.milliseconds(depth, op) for op in ("mult_relin", "end_to_end")]
+        known = [theirs, ours, cpu.milliseconds(depth, "end_to_end"), *on_gpu]
         row = [str(depth), in_words(baseline), in_words(kernel), in_words(accelerated)]
-        row.append(times(baseline / accelerated))
-        row += [in_words(pair[1]), in_words(pair[0])] if pair else ["", ""]
-        row += [in_words(on_cpu), *map(in_words, on_gpu)]
-        for ours in (pair[0] if pair else None, *on_gpu):
-            row.append(times(pair[1] / ours) if pair and ours else "")
-        rows.append(row)
+        row += [times(baseline / accelerated), *map(in_words, known)]
+        rows.append([*row, *(ratio(theirs, each) for each in (ours, *on_gpu))])
     head = ["depth", "paper: OpenFHE", "its GPU kernel", "its end to end", "gains"]
     head += ["OpenFHE here", "Whorl, CPU", "CPU, end to end", "H200, operands on it"]
     head += ["H200, end to end", "CPU gains", "H200 gains", "H200 end to end gains"]
@@ -175,14 +174,10 @@ def table_peers(cpu: Records, gpu: Records) -> list[str]:
     rows = []
     for op, label in OPERATIONS.items():
         for depth in DEPTHS:
-            pair = cpu.against_openfhe(depth, op)
-            on_gpu = gpu.milliseconds(depth, op)
-            theirs = phantom(op, depth)
-            row = [label, str(depth)]
-            row += [in_words(pair[1]), in_words(pair[0])] if pair else ["", ""]
-            row += [in_words(theirs), in_words(on_gpu)]
-            row.append(times(theirs / on_gpu) if theirs and on_gpu else "")
-            rows.append(row)
+            ours, openfhe = cpu.against_openfhe(depth, op)
+            theirs, on_gpu = phantom(op, depth), gpu.milliseconds(depth, op)
+            known = map(in_words, (openfhe, ours, theirs, on_gpu))
+            rows.append([label, str(depth), *known, ratio(theirs, on_gpu)])
     head = ["", "depth", "OpenFHE, one thread", "Whorl, one thread", "Phantom, one H200"]
     return table([*head, "Whorl, one H200", "Phantom's time ÷ Whorl's"], rows)
 
@@ -191,17 +186,13 @@ def table_memory(all_records: list[Records]) -> list[str]:
     rows = []
     for records in all_records:
         for depth in DEPTHS:
-            found = records.memory(depth)
-            if not found:
-                continue
-            sizes = [found[member] for member in ("key_bytes", "working_set", "file_bytes")]
-            row = [name(records), str(depth), *(f"{size / 1e6:,.0f}" for size in sizes)]
-            row.append(f"{found['median'] / 1e6:,.0f}" if "free_before" in found else "")
-            rows.append(row)
-    if not rows:
-        return ["*Not measured yet.*", ""]
+            if found := records.memory(depth):
+                sizes = [found[member] for member in ("key_bytes", "working_set", "file_bytes")]
+                used = [found["median"] if "free_before" in found else None]
+                megabytes = [whole(size and size / 1e6) for size in sizes + used]
+                rows.append([name(records), str(depth), *megabytes])
     head = ["", "depth", "17 keys, MB", "ciphertexts, MB", "the keys in a file, MB"]
-    return table([*head, "GPU memory used, MB"], rows)
+    return table([*head, "GPU memory used, MB"], rows) or ["*Not measured yet.*", ""]
 
 
 def table_5(records: Records) -> list[str]:
@@ -214,21 +205,21 @@ def table_5(records: Records) -> list[str]:
         theirs = FIGURE_5_REST.get(depth)
         row = [str(depth), *(f"{in_words(x)} ms, {100 * x / total:.0f} %" for x in parts)]
         rows.append([*row, f"{theirs} %" if theirs else ""])
-    if not rows:
-        return [f"*{name(records)}: bare copies were not measured yet.*", ""]
     head = ["depth", "multiply + relinearise", "copies", "the rest", "the paper's rest"]
-    return [f"**{name(records)}**", "", *table(head, rows)]
+    if lines := table(head, rows):
+        return [f"**{name(records)}**", "", *lines]
+    return [f"*{name(records)}: bare copies were not measured yet.*", ""]
 
 
 def stack(axis: Any, columns: list[str], parts: dict[str, list[float]], colours: list[str]) -> None:
     """Columns of 100 %; `parts` are in any unit."""
     sums = [sum(values) for values in zip(*parts.values(), strict=True)]
-    below = [0.0] * len(columns)
-    for (label, values), colour in zip(parts.items(), colours, strict=True):
-        shares = [100 * x / total for x, total in zip(values, sums, strict=True)]
-        axis.bar(columns, shares, bottom=below, label=label, color=colour, width=0.75)
-        below = [a + b for a, b in zip(below, shares, strict=True)]
-    axis.set(ylim=(0, 100), xlabel="depth")
+    shares = {
+        label: [100 * x / total for x, total in zip(values, sums, strict=True)]
+        for label, values in parts.items()
+    }
+    stacked(axis.bar, "bottom", columns, shares, colours, width=0.75)
+    axis.set(ylim=(0, 100), xlabel="depth", ylabel="% of the time")
 
 
 def plot_shares(all_records: list[Records], to: Path) -> None:
@@ -262,45 +253,44 @@ def plot_shares(all_records: list[Records], to: Path) -> None:
         stack(axis, names, parts, picked)
         axis.set_title(title)
         legend_beside(axis, 7)
-        axis.set_ylabel("% of the time")
     for axis in list(axes.flat)[len(panels) :]:
         axis.axis("off")
     save(figure, to, bool(panels))
 
 
-def by_depth(found: dict[int, float | None]) -> list[tuple[float, float]]:
-    """Points of what is known: places of depths, milliseconds."""
-    return [(DEPTHS.index(depth), ms) for depth, ms in found.items() if ms]
+def points(of_depths: Iterable[float | None]) -> list[tuple[float, float]]:
+    """Those that are known: places of depths, milliseconds."""
+    return [(at, ms) for at, ms in enumerate(of_depths) if ms]
 
 
-def beside(pairs: dict[int, tuple[float, float] | None], at: int) -> list[tuple[float, float]]:
-    return by_depth({depth: pair and pair[at] for depth, pair in pairs.items()})
+def by_depth(records: Records, op: str) -> list[tuple[float, float]]:
+    return points(records.milliseconds(depth, op) for depth in DEPTHS)
+
+
+def on_a_thread(cpu: Records, op: str) -> list[list[tuple[float, float]]]:
+    """Whorl and OpenFHE."""
+    pairs = [cpu.against_openfhe(depth, op) for depth in DEPTHS]
+    return [points(each) for each in zip(*pairs, strict=True)]
 
 
 def depths_of(axis: Any, **named: str) -> None:
-    axis.set_yscale("log")
+    scaled(axis, y="log", xlabel="depth", **named)
     axis.set_xticks(range(len(DEPTHS)), [str(depth) for depth in DEPTHS])
-    axis.set(xlabel="depth", **named)
-    axis.grid(True, alpha=0.3)
 
 
 def plot_multiplication(cpu: Records, gpu: Records, to: Path) -> None:
     """Milliseconds of EvalMult by depth, Whorl's and the paper's (its Figure 4 and Table IV)."""
     labels = ("paper: GPU kernel, RTX 3070", "paper: GPU end to end", "paper: OpenFHE, i7-13700")
     papers: list[Curve] = [
-        (label, by_depth({depth: TABLE_4[depth][i] for depth in DEPTHS}), style, "tab:gray")
+        (label, points(TABLE_4[depth][i] for depth in DEPTHS), style, "tab:gray")
         for i, (label, style) in enumerate(zip(labels, (":v", ":^", ":s"), strict=True))
     ]
-    pairs = {depth: cpu.against_openfhe(depth) for depth in DEPTHS}
-    on_gpu = {
-        op: by_depth({depth: gpu.milliseconds(depth, op) for depth in DEPTHS})
-        for op in ("mult_relin", "end_to_end")
-    }
+    ours, theirs = on_a_thread(cpu, "mult_relin")
     here: list[Curve] = [
-        ("OpenFHE here, one thread", beside(pairs, 1), "--s", "C0"),
-        ("Whorl, one thread", beside(pairs, 0), "-s", "C1"),
-        ("Whorl, H200, operands on it", on_gpu["mult_relin"], "-v", "C2"),
-        ("Whorl, H200, end to end", on_gpu["end_to_end"], "-^", "C3"),
+        ("OpenFHE here, one thread", theirs, "--s", "C0"),
+        ("Whorl, one thread", ours, "-s", "C1"),
+        ("Whorl, H200, operands on it", by_depth(gpu, "mult_relin"), "-v", "C2"),
+        ("Whorl, H200, end to end", by_depth(gpu, "end_to_end"), "-^", "C3"),
     ]
     figure, axis = plt.subplots(figsize=(8, 4))
     curves(axis, papers, markersize=4, linewidth=1.2)
@@ -315,14 +305,13 @@ def plot_peers(cpu: Records, gpu: Records, to: Path) -> None:
     drawn = False
     figure, axes = plt.subplots(1, len(DRAWN), figsize=(10.5, 3.8), sharey=True)
     for axis, op in zip(axes, DRAWN, strict=True):
-        pairs = {depth: cpu.against_openfhe(depth, op) for depth in DEPTHS}
-        ours = {depth: gpu.milliseconds(depth, op) for depth in DEPTHS}
-        theirs = {depth: phantom(op, depth) for depth in DEPTHS}
+        ours, theirs = on_a_thread(cpu, op)
+        phantoms = points(phantom(op, depth) for depth in DEPTHS)
         each: list[Curve] = [
-            ("Phantom, one H200", by_depth(theirs), "--^", "tab:gray"),
-            ("OpenFHE, one thread", beside(pairs, 1), "--s", "C0"),
-            ("Whorl, one thread", beside(pairs, 0), "-s", "C1"),
-            ("Whorl, one H200", by_depth(ours), "-v", "C2"),
+            ("Phantom, one H200", phantoms, "--^", "tab:gray"),
+            ("OpenFHE, one thread", theirs, "--s", "C0"),
+            ("Whorl, one thread", ours, "-s", "C1"),
+            ("Whorl, one H200", by_depth(gpu, op), "-v", "C2"),
         ]
         drawn |= curves(axis, each, markersize=4, linewidth=1.2)
         depths_of(axis, title=OPERATIONS[op])

@@ -4,7 +4,7 @@ from itertools import cycle
 from pathlib import Path
 
 from ckks_records import BEST, CURVES, FLOORS, PHASES, SETS, Measured
-from common.plots import Curve, curves, legend_beside, plt, save
+from common.plots import Curve, curves, legend, legend_beside, plt, save, scaled, stacked
 from common.records import peers, pick
 
 COLOURS = ["#4477aa", "#66ccee", "#ccbb44", "#ee6677", "#999999"]
@@ -30,15 +30,12 @@ def phases(gpus: list[Measured], to: Path) -> None:
     if len(bars) == 1:
         return
     figure, axis = plt.subplots(figsize=(8, 0.6 * len(bars) + 1.4))
-    left = [0.0] * len(bars)
-    for label, colour in zip(PHASES, COLOURS, strict=True):
-        widths = [parts[label] for parts in bars.values()]
-        axis.barh(list(bars), widths, left=left, label=label, color=colour, height=0.6)
-        left = [a + b for a, b in zip(left, widths, strict=True)]
-    for at, total in enumerate(left):
+    parts = {label: [steps[label] for steps in bars.values()] for label in PHASES}
+    totals = stacked(axis.barh, "left", [*bars], parts, COLOURS, height=0.6)
+    for at, total in enumerate(totals):
         axis.text(total, at, f" {total:.3g} ms", va="center")
-    axis.set(xlabel="ms of one ciphertext", xlim=(0, 1.15 * max(left)))
-    axis.legend(frameon=False, fontsize=7, ncols=3, loc="lower center", bbox_to_anchor=(0.45, 1))
+    axis.set(xlabel="ms of one ciphertext", xlim=(0, 1.15 * max(totals)))
+    legend(axis, 7, ncols=3, loc="lower center", bbox_to_anchor=(0.45, 1))
     save(figure, to)
 
 
@@ -68,10 +65,9 @@ def precision(cpu: Measured, gpu: Measured, to: Path) -> None:
     for (label, seconds, bits, colour), marker in zip(points, cycle("osD^vP*X"), strict=False):
         axis.plot([seconds], [bits], marker, color=colour, label=label, linestyle="none")
     legend_beside(axis, 7)
-    axis.set_xscale("log")
-    axis.set(xlabel="seconds of one bootstrap, 2^15 slots", ylabel="bits", xlim=(4e-3, 100))
+    named = {"xlabel": "seconds of one bootstrap, 2^15 slots", "ylabel": "bits"}
+    scaled(axis, "log", **named, xlim=(4e-3, 100))
     axis.margins(y=0.15)
-    axis.grid(True, alpha=0.3)
     save(figure, to)
 
 
@@ -86,10 +82,7 @@ def batches(gpus: list[Measured], to: Path) -> None:
                 each.append((f"{label}, {gpu.name}", points, line, colour))
     figure, axis = plt.subplots(figsize=(8, 3.8))
     drawn = curves(axis, each, markersize=3, linewidth=1.2)
-    axis.set_xscale("log", base=2)
-    axis.set_yscale("log")
-    axis.set(xlabel="ciphertexts of a batch", ylabel="ciphertexts a second")
-    axis.grid(True, alpha=0.3)
+    scaled(axis, "log2", "log", xlabel="ciphertexts of a batch", ylabel="ciphertexts a second")
     legend_beside(axis, 7)
     save(figure, to, drawn)
 

@@ -31,7 +31,7 @@ from ckks_records import (
 )
 from ckks_tensorfhe import TensorFhe
 from common.records import Record, milliseconds, peers, pick, records_of
-from common.tables import NOT_MEASURED, in_words, kept, table, times
+from common.tables import NOT_MEASURED, columns, in_words, kept, ratio, table, whole
 from whorl import ckks
 
 # TensorFHE (Fan and others, HPCA 2023). Table V: set, N, L, K, log2 PQ, batch.
@@ -122,15 +122,11 @@ def table_peers(gpus: list[Measured]) -> list[str]:
     rows = []
     for op, label in (*((op, name) for op, (_, name) in OPERATIONS.items()), ("bootstrap", "")):
         row = [label or "bootstrap, complex"]
-        known: dict[str, float] = {}
-        for name in names:
-            if found := milliseconds(pick(theirs, peer=name, op=op)):
-                known[name] = found
-            row.append(in_words(known.get(name)))
+        known = {name: milliseconds(pick(theirs, peer=name, op=op)) for name in names}
+        row += map(in_words, known.values())
         of = SETS[BEST]
         alone, cheddar = first.latency(op, of), known.get("Cheddar")
-        row += [in_words(alone), in_words(first.best(op, of))]
-        row.append(times(cheddar / alone) if cheddar and alone else "")
+        row += [in_words(alone), in_words(first.best(op, of)), ratio(cheddar, alone)]
         for gpu in others:
             row += [in_words(gpu.latency(op, of)), in_words(gpu.best(op, of))]
         rows.append(row)
@@ -153,27 +149,21 @@ def bits_of(record: Record) -> str:
 
 
 def table_openfhe(cpu: Measured) -> list[str]:
-    rows = []
-    for op in (*OPERATIONS, "bootstrap"):
-        record = cpu.against("openfhe", op)
-        if record:
-            rows.append(
-                [
-                    OPERATIONS[op][1] if op in OPERATIONS else "bootstrap, complex",
-                    f"`{record['params']}`",
-                    f"`{record['peer_params']}`",
-                    in_words(1e3 * record["peer_median"]),
-                    in_words(1e3 * record["median"]),
-                    ratio_of(record),
-                    str(record["runs"]),
-                    bits_of(record),
-                ]
-            )
-    if not rows:
-        return [*NOT_MEASURED]
-    head = ["", "Whorl's parameters", "OpenFHE's", "OpenFHE, ms", "Whorl, ms"]
-    head += ["OpenFHE's time ÷ Whorl's (least … most)", "rounds", "bits, OpenFHE and Whorl"]
-    return kept(head, rows)
+    def row(op: str, record: Record) -> dict[str, str]:
+        return {
+            "": OPERATIONS[op][1] if op in OPERATIONS else "bootstrap, complex",
+            "Whorl's parameters": f"`{record['params']}`",
+            "OpenFHE's": f"`{record['peer_params']}`",
+            "OpenFHE, ms": in_words(1e3 * record["peer_median"]),
+            "Whorl, ms": in_words(1e3 * record["median"]),
+            "OpenFHE's time ÷ Whorl's (least … most)": ratio_of(record),
+            "rounds": str(record["runs"]),
+            "bits, OpenFHE and Whorl": bits_of(record),
+        }
+
+    found = [(op, cpu.against("openfhe", op)) for op in (*OPERATIONS, "bootstrap")]
+    rows = [row(op, record) for op, record in found if record]
+    return kept(*columns(rows)) or NOT_MEASURED
 
 
 def table_python(cpu: Measured) -> list[str]:
@@ -192,7 +182,7 @@ def table_python(cpu: Measured) -> list[str]:
                 f"`{record['params']}`, {record['security_bits']:.0f} bits of security."
             )
     if not rows:
-        return [*NOT_MEASURED]
+        return NOT_MEASURED
     head = ["library", "operation", "library, ms", "Whorl, ms", "library's time ÷ Whorl's"]
     head[-1] += " (least … most)"
     about = ["The parameters are these:", "", *parameters, ""]
@@ -203,24 +193,24 @@ def table_python(cpu: Measured) -> list[str]:
 
 
 def table_phases(all_measured: list[Measured]) -> list[str]:
-    columns = {}
+    shown = {}
     for measured in all_measured:
         for real in (False, True):
             found = measured.phases(SETS[BEST], real)
             if found:
                 name = f"{measured.name}, {'real' if real else 'complex'}"
-                columns[name] = found, measured.latency("bootstrap", SETS[BEST], real)
-    if not columns:
-        return [*NOT_MEASURED]
+                shown[name] = found, measured.latency("bootstrap", SETS[BEST], real)
+    if not shown:
+        return NOT_MEASURED
     rows = []
     for label, ops in PHASES.items():
-        row = [label, *(in_words(sum(found[op] for op in ops)) for found, _ in columns.values())]
+        row = [label, *(in_words(sum(found[op] for op in ops)) for found, _ in shown.values())]
         rows.append([*row, *(f"{each:.2f}" if each else "" for each in FLOORS[label])])
     floors = [f"{sum(each):.2f}" for each in zip(*FLOORS.values(), strict=True)]
-    sums = [in_words(sum(found.values())) for found, _ in columns.values()]
+    sums = [in_words(sum(found.values())) for found, _ in shown.values()]
     rows.append(["sum of the steps", *sums, *floors])
-    rows.append(["a whole bootstrap", *(in_words(ms) for _, ms in columns.values()), "", "", ""])
-    head = ["step, ms", *columns, "floor: instructions", "with INT8 conversions", "bytes"]
+    rows.append(["a whole bootstrap", *(in_words(ms) for _, ms in shown.values()), "", "", ""])
+    head = ["step, ms", *shown, "floor: instructions", "with INT8 conversions", "bytes"]
     steps = [op for ops in PHASES.values() for op in ops]
     return [*table(head, rows), *of_commits(all_measured, (*steps, "bootstrap"), [BEST])]
 
@@ -235,11 +225,9 @@ def table_batches(gpus: list[Measured]) -> list[str]:
                 ms = found.get(batch)
                 row += [in_words(ms), f"{1000 / ms:,.0f}" if ms else ""]
             rows.append(row)
-    if not rows:
-        return [*NOT_MEASURED]
-    columns = [f"{gpu.name}: {what}" for gpu in gpus for what in ("ms a ciphertext", "a second")]
+    named = [f"{gpu.name}: {what}" for gpu in gpus for what in ("ms a ciphertext", "a second")]
     made = of_commits(gpus, {op for op, *_ in CURVES}, {name for _, _, name, _ in CURVES})
-    return [*kept(["", "set", "batch", *columns], rows), *made]
+    return [*kept(["", "set", "batch", *named], rows), *made] if rows else NOT_MEASURED
 
 
 def table_pairs() -> list[str]:
@@ -247,49 +235,45 @@ def table_pairs() -> list[str]:
     rows = []
     for device in PAIRS:
         for params, batch, one, two in pairs(device):
-            both = one["median"] / two["median"] if one and two else None
+            took = milliseconds(one), milliseconds(two)
             made = dict.fromkeys(record["commit"] for record in (one, two) if record)
-            row = [DEVICES[device], f"`{params}`", str(batch)]
-            row += [in_words(milliseconds(one)), in_words(milliseconds(two))]
-            rows.append([*row, times(both) if both else "", ", ".join(made)])
-    if not rows:
-        return [*NOT_MEASURED]
+            row = [DEVICES[device], f"`{params}`", str(batch), *map(in_words, took)]
+            rows.append([*row, ratio(*took), ", ".join(made)])
     head = ["", "parameters", "batch", "one GPU, ms", "two GPUs, ms", "one's time ÷ two's"]
-    return table([*head, "commit"], rows)
+    return table([*head, "commit"], rows) or NOT_MEASURED
 
 
 def table_bits(all_measured: list[Measured]) -> list[str]:
-    rows = []
-    for measured in all_measured:
-        for record in measured.bits():
-            rows.append(
-                [
-                    measured.name,
-                    f"`{record['params']}`",
-                    record["values"],
-                    str(record["runs"]),
-                    f"{record['median']:.1f}",
-                ]
-            )
-    if not rows:
-        return [*NOT_MEASURED]
-    return table(["", "parameters", "values", "ciphertexts", "bits of the worst slot"], rows)
+    rows = (
+        {
+            "": measured.name,
+            "parameters": f"`{record['params']}`",
+            "values": record["values"],
+            "ciphertexts": str(record["runs"]),
+            "bits of the worst slot": f"{record['median']:.1f}",
+        }
+        for measured in all_measured
+        for record in measured.bits()
+    )
+    return table(*columns(rows)) or NOT_MEASURED
 
 
 def table_5() -> list[str]:
-    rows = []
-    for label, name, ring, levels, special, log_pq, batch in TABLE_5:
-        rows.append(
-            [
-                label,
-                *(str(x) for x in (ring, levels, special, log_pq, batch)),
-                f"`{name}`",
-                f"{levels + 1} + {special}",
-                f"{ckks.parameters(name).security_bits:.0f}",
-            ]
-        )
-    head = ["", "N", "L", "K", "log2 PQ", "batch", "Whorl's set", "limbs"]
-    return table([*head, "bits of security"], rows)
+    rows = (
+        {
+            "": label,
+            "N": ring,
+            "L": str(levels),
+            "K": str(special),
+            "log2 PQ": str(log_pq),
+            "batch": str(batch),
+            "Whorl's set": f"`{name}`",
+            "limbs": f"{levels + 1} + {special}",
+            "bits of security": f"{ckks.parameters(name).security_bits:.0f}",
+        }
+        for label, name, ring, levels, special, log_pq, batch in TABLE_5
+    )
+    return table(*columns(rows))
 
 
 def table_6(gpus: list[Measured], cpu: Measured) -> list[str]:
@@ -354,7 +338,7 @@ def table_8(gpus: list[Measured], devices: list[TensorFhe]) -> list[str]:
         for at, op in enumerate(("NTT", "INTT", "HMULT")):
             row = [f"{op}, `{name}`, N = {N:,}", f"{heax[at]:,}", f"{theirs[at]:,}"]
             for own in (each[at] for each in ours):
-                row += [f"{own:,.0f}" if own else "", times(own / theirs[at]) if own else ""]
+                row += [whole(own), ratio(own, theirs[at])]
             rows.append(row)
     head = ["a second", "paper: HEAX, FPGA", "paper: TensorFHE, A100"]
     for gpu in gpus:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ckks_records import BEST, DEVICES, SETS, Shape, Workload, is_full, shape_of
-from common.records import Record, pick, records_of
+from common.records import Record, milliseconds, pick, records_of
 from common.tables import in_words, kept, percent, table, whole
 
 KINDS = {
@@ -149,8 +149,9 @@ def by_device(
     return lines or missing(program)
 
 
-def has_figures(rows: list[list[str]]) -> bool:
-    return any(cell for row in rows for cell in row[1:])
+def figures(head: list[str], rows: list[list[str]]) -> list[str]:
+    """A table, if any cell behind the first ones of its rows has something."""
+    return table(head, rows) if any(cell for row in rows for cell in row[1:]) else []
 
 
 def kernel_of(name: str) -> str:
@@ -160,8 +161,8 @@ def kernel_of(name: str) -> str:
     return "other"
 
 
-def milliseconds(record: Record | None) -> str:
-    return f"{1e3 * float(record['median']):.3g}" if record else ""
+def took(record: Record | None) -> str:
+    return in_words(milliseconds(record))
 
 
 def table_transforms(devices: list[TensorFhe], sets: tuple[tuple[int, str], ...]) -> list[str]:
@@ -172,8 +173,7 @@ def table_transforms(devices: list[TensorFhe], sets: tuple[tuple[int, str], ...]
             for N, name in sets
             for op in ("ntt", "intt")
         ]
-        head = ["transforms a second", *KINDS.values()]
-        return table(head, rows) if has_figures(rows) else []
+        return figures(["transforms a second", *KINDS.values()], rows)
 
     return by_device(devices, made, "the kinds of transforms")
 
@@ -182,7 +182,7 @@ def figure_14(devices: list[TensorFhe], limbs: int) -> list[str]:
     def row_of(of: TensorFhe, op: str) -> list[str]:
         known = {b: of.find(op, 1 << 16, limbs, b) for b in BATCHES}
         usual = known[128]
-        row = [op, milliseconds(usual)]
+        row = [op, took(usual)]
         for batch, record in known.items():
             if record and usual:
                 each = float(record["median"]) / batch
@@ -192,22 +192,20 @@ def figure_14(devices: list[TensorFhe], limbs: int) -> list[str]:
         return row
 
     def made(of: TensorFhe) -> list[str]:
-        rows = [row_of(of, op) for op in KERNELS]
         head = ["", "ms at 128", *(f"batch {b:,}" for b in BATCHES)]
-        return table(head, rows) if has_figures(rows) else []
+        return figures(head, [row_of(of, op) for op in KERNELS])
 
     return by_device(devices, made, "`bench_tensorfhe --only kernels`")
 
 
 def lengths(of: TensorFhe, limbs: int) -> list[str]:
     """Times of kernels and of kinds of transforms against N."""
-    rows = [[op, *(milliseconds(of.find(op, N, limbs, 128)) for N in LENGTHS)] for op in KERNELS]
+    rows = [[op, *(took(of.find(op, N, limbs, 128)) for N in LENGTHS)] for op in KERNELS]
     for kind, label in KINDS.items():
         rates = [of.rate("ntt", N, kind, limbs, 128) for N in LENGTHS]
-        took = [f"{1e3 * limbs * 128 / rate:.3g}" if rate else "" for rate in rates]
-        rows.append([f"NTT: {label}", *took])
-    heads = [f"2^{N.bit_length() - 1}" for N in LENGTHS]
-    return table(["ms", *heads], rows) if has_figures(rows) else []
+        times = [rate and 1e3 * limbs * 128 / rate for rate in rates]
+        rows.append([f"NTT: {label}", *map(in_words, times)])
+    return figures(["ms", *(f"2^{N.bit_length() - 1}" for N in LENGTHS)], rows)
 
 
 def kinds_by_batch(of: TensorFhe, limbs: int) -> list[str]:
@@ -215,10 +213,9 @@ def kinds_by_batch(of: TensorFhe, limbs: int) -> list[str]:
     for kind, label in KINDS.items():
         rates = [of.rate("ntt", 1 << 16, kind, limbs, batch) for batch in BATCHES]
         rows.append([label, *(whole(rate) for rate in rates)])
-    if not has_figures(rows):
-        return []
-    lines = ["The kinds of transforms of 2^16, a second, against the batch:", ""]
-    return lines + table(["", *(f"batch {b:,}" for b in BATCHES)], rows)
+    lines = figures(["", *(f"batch {b:,}" for b in BATCHES)], rows)
+    about = "The kinds of transforms of 2^16, a second, against the batch:"
+    return [about, "", *lines] if lines else []
 
 
 def figure_15(devices: list[TensorFhe], limbs: int) -> list[str]:
@@ -233,7 +230,7 @@ def layouts(devices: list[TensorFhe], limbs: int) -> list[str]:
 
     def made(of: TensorFhe) -> list[str]:
         def found(op: str, batch: int, layout: str) -> str:
-            return milliseconds(of.find(op, 1 << 16, limbs, batch, layout=layout))
+            return took(of.find(op, 1 << 16, limbs, batch, layout=layout))
 
         rows = [
             [op, *(found(op, batch, order) for batch in batches for order in orders)]
@@ -241,8 +238,7 @@ def layouts(devices: list[TensorFhe], limbs: int) -> list[str]:
         ]
         packed = [found("pack", batch, "(B, L, N) to (L, B, N)") for batch in batches]
         rows.append(["pack", "", packed[0], "", packed[1]])
-        head = ["ms", *(f"batch {b}, {o}" for b in batches for o in orders)]
-        return table(head, rows) if has_figures(rows) else []
+        return figures(["ms", *(f"batch {b}, {o}" for b in batches for o in orders)], rows)
 
     return by_device(devices, made, "`bench_tensorfhe --only layouts`")
 
@@ -368,7 +364,7 @@ def kernels_table(of: TensorFhe, ops: dict[str, str], shape: Shape) -> list[str]
             row.append(percent(share) if share else "")
         if any(row[1:]):
             rows.append(row)
-    lines = kept(["", *columns], rows) if rows else []
+    lines = kept(["", *columns], rows)
     if columns["logistic regression"]:
         lines += [
             "The column of logistic regression (Figure 12) is the sum of the columns of its "
@@ -380,14 +376,12 @@ def kernels_table(of: TensorFhe, ops: dict[str, str], shape: Shape) -> list[str]
 
 
 def operations_table(of: TensorFhe, ops: dict[str, str]) -> list[str]:
-    known = of.workload.operations()
     rows = [
-        [ops.get(op, op), percent(record["share"]), f"{record['calls']:,}", milliseconds(record)]
-        for op, record in known.items()
+        [ops.get(op, op), percent(record["share"]), f"{record['calls']:,}", took(record)]
+        for op, record in of.workload.operations().items()
     ]
     count = max(of.workload.iterations(), default=0)
-    head = [f"a training of {count} iterations", "share", "calls", "ms of all calls"]
-    return table(head, rows) if rows else []
+    return table([f"a training of {count} iterations", "share", "calls", "ms of all calls"], rows)
 
 
 def kernels(devices: list[TensorFhe], ops: dict[str, str], shape: Shape) -> list[str]:
@@ -448,6 +442,6 @@ def stalls(devices: list[TensorFhe]) -> list[str]:
 
     def made(of: TensorFhe) -> list[str]:
         rows = [stall_row(record) for record in of.stalls()]
-        return table(["kernel", "time stalled", "most of it"], rows) if rows else []
+        return table(["kernel", "time stalled", "most of it"], rows)
 
     return by_device(devices, made, "stalls of Whorl's kernels")

@@ -10,16 +10,12 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from common.plots import curves, plt, save
+from common.plots import bars, curves, legend, plt, save, scaled
 from common.records import Record, peers, pick, rate, records_of
-from common.tables import NOT_MEASURED, table
+from common.tables import NOT_MEASURED, columns, table
 from paper_figures import VELOFHE_TABLE_4, XIAO_TABLE_5
 from whorl import binfhe
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 def chip(records: list[Record]) -> str:
@@ -60,32 +56,26 @@ def failure_log2(record: Record) -> float:
 
 def overview(records: list[Record]) -> list[str]:
     """Everything but the NTTs and the curves of Figure 5, transfers included and excluded."""
-    rows = []
-    for record in records:
-        if record["op"] in ("ntt", "intt", "memory") or "way" in record:
-            continue
-        if record["transfers"] != "included":
-            continue
+
+    def row(record: Record) -> dict[str, str]:
         names = ("op", "params", "batch", "transform", "device_count")
         same = {name: record.get(name) for name in names}
         bare = pick(records, **same, way=None, transfers="excluded")
-        rows.append(
-            [
-                record["op"],
-                f"`{record['params']}`",
-                record.get("transform", ""),
-                str(record["device_count"]),
-                f"{record['batch']:,}",
-                in_words(record),
-                spread(record),
-                in_words(bare) if bare else "",
-                f"{record['security_bits']:.0f}",
-                f"2^{math.ceil(failure_log2(record))}",
-            ]
-        )
-    head = ["what", "set", "transform", "GPUs", "batch", "transfers included", "least … most"]
-    head += ["excluded", "bits", "fails"]
-    return table(head, rows)
+        return {
+            "what": record["op"],
+            "set": f"`{record['params']}`",
+            "transform": record.get("transform", ""),
+            "GPUs": str(record["device_count"]),
+            "batch": f"{record['batch']:,}",
+            "transfers included": in_words(record),
+            "least … most": spread(record),
+            "excluded": in_words(bare) if bare else "",
+            "bits": f"{record['security_bits']:.0f}",
+            "fails": f"2^{math.ceil(failure_log2(record))}",
+        }
+
+    shown = [r for r in records if r["op"] not in ("ntt", "intt", "memory") and "way" not in r]
+    return table(*columns(row(r) for r in shown if r["transfers"] == "included"))
 
 
 def memory(records: list[Record]) -> list[str]:
@@ -145,27 +135,16 @@ def same_chip(records: list[Record], theirs: list[Record]) -> list[str]:
         for alone in (True, False):
             ours = bare(records, op, params, transform, alone)
             found = theirs_of(theirs, name, theirs_params)
-            found = [record for record in found if (record["batch"] == 1) == alone]
-            if not ours or not found:
-                continue
-            best = max(found, key=rate)
-            rows.append(
-                [
-                    f"{name} {best['peer_version']}",
-                    best["params"],
-                    f"{covers}; {best['note']}" if "note" in best else covers,
-                    f"{best['batch']:,}",
-                    alike(best, alone),
-                    f"{op}, `{params}`",
-                    f"{ours['batch']:,}",
-                    alike(ours, alone),
-                    f"{rate(ours) / rate(best):.2f}×",
-                ]
-            )
-    if not rows:
-        return [*NOT_MEASURED]
+            best = max((r for r in found if (r["batch"] == 1) == alone), key=rate, default=None)
+            if ours and best:
+                figure = f"{covers}; {best['note']}" if "note" in best else covers
+                row = [f"{name} {best['peer_version']}", best["params"], figure]
+                row += [f"{best['batch']:,}", alike(best, alone), f"{op}, `{params}`"]
+                row += [f"{ours['batch']:,}", alike(ours, alone)]
+                rows.append([*row, f"{rate(ours) / rate(best):.2f}×"])
     head = ["library", "its set", "its figure is", "batch", "theirs"]
-    return table([*head, "Whorl does", "batch", "Whorl", "Whorl's speed ÷ theirs"], rows)
+    head += ["Whorl does", "batch", "Whorl", "Whorl's speed ÷ theirs"]
+    return table(head, rows) or NOT_MEASURED
 
 
 def alike(record: Record, alone: bool) -> str:
@@ -177,24 +156,26 @@ def same_chip_ntts(records: list[Record], wide: list[Record], theirs: list[Recor
     """Transforms of large batches beside other libraries on the same kind of chip."""
     rows = []
     for bits, ours in ((32, records), (64, wide)):
-        for peer in (r for r in theirs if r["op"] == "ntt" and f"{bits}-bit" in r["params"]):
-            N = 1 << int(peer["params"].split(",")[0].removeprefix("2^"))
+        for peer, N in peers_of_ntts(theirs, bits):
             sized = [r for r in ours if r["op"] == "ntt" and size_of(r) == (N, bits)]
             if sized:
-                best = max(sized, key=rate)
-                rows.append(
-                    [
-                        f"{N:,}",
-                        str(bits),
-                        f"{peer['peer']} {peer['peer_version']}",
-                        f"{rate_of_ntts(peer) / 1e6:.3g} M",
-                        f"{rate(best) / 1e6:.3g} M",
-                        f"{rate(best) / rate_of_ntts(peer):.2f}×",
-                    ]
-                )
-    if not rows:
-        return [*NOT_MEASURED]
-    return table(["N", "word", "library", "theirs", "Whorl", "Whorl's speed ÷ theirs"], rows)
+                best = max(map(rate, sized))
+                row = {
+                    "N": f"{N:,}",
+                    "word": str(bits),
+                    "library": f"{peer['peer']} {peer['peer_version']}",
+                    "theirs": f"{peer['median'] / 1e6:.3g} M",
+                    "Whorl": f"{best / 1e6:.3g} M",
+                    "Whorl's speed ÷ theirs": f"{best / peer['median']:.2f}×",
+                }
+                rows.append(row)
+    return table(*columns(rows)) or NOT_MEASURED
+
+
+def peers_of_ntts(theirs: list[Record], bits: int) -> list[tuple[Record, int]]:
+    """Peers' transforms a second of words of so many bits, whatever the batch, and their N."""
+    found = [r for r in theirs if r["op"] == "ntt" and f"{bits}-bit" in r["params"]]
+    return [(r, 1 << int(r["params"].split(",")[0].removeprefix("2^"))) for r in found]
 
 
 def size_of(record: Record) -> tuple[int, int] | None:
@@ -205,41 +186,19 @@ def size_of(record: Record) -> tuple[int, int] | None:
     return (int(fields["N"]), int(fields["word"])) if "word" in fields else None
 
 
-def rate_of_ntts(record: Record) -> float:
-    """A peer's transforms a second: its batch may not be known."""
-    median: float = record["median"]
-    return median
-
-
 def narrow_ntts(records: list[Record]) -> list[str]:
-    rows = []
-    for record in records:
-        if record["op"] != "ntt" or record.get("word_bits") != 32:
-            continue
+    def row(record: Record) -> dict[str, str]:
         inverse = pick(records, op="intt", params=record["params"], batch=record["batch"])
-        moved = 8 * record["N"] * rate(record)
-        rows.append(
-            [
-                f"{record['N']:,}",
-                f"{record['batch']:,}",
-                f"{rate(record) / 1e6:.3g} M",
-                f"{rate(inverse) / 1e6:.3g} M" if inverse else "",
-                f"{moved / 1e12:.2f}",
-            ]
-        )
-    if not rows:
-        return [*NOT_MEASURED]
-    return table(["N", "batch", "NTT/s", "INTT/s", "TB/s"], rows)
+        return {
+            "N": f"{record['N']:,}",
+            "batch": f"{record['batch']:,}",
+            "NTT/s": f"{rate(record) / 1e6:.3g} M",
+            "INTT/s": f"{rate(inverse) / 1e6:.3g} M" if inverse else "",
+            "TB/s": f"{8 * record['N'] * rate(record) / 1e12:.2f}",
+        }
 
-
-def bars(axis: Axes, rows: list[tuple[str, float, str]], title: str, label: str) -> None:
-    """Horizontal bars: name, value, colour."""
-    names, values, colours = zip(*rows, strict=True)
-    drawn = axis.barh(names, values, color=colours)
-    axis.invert_yaxis()
-    axis.bar_label(drawn, labels=[f"{value:,.0f}" for value in values], padding=3)
-    axis.set(title=title, xlabel=label)
-    axis.margins(x=0.2)
+    shown = [r for r in records if r["op"] == "ntt" and r.get("word_bits") == 32]
+    return table(*columns(map(row, shown))) or NOT_MEASURED
 
 
 def plot_gates(records: list[Record], theirs: list[Record], to: Path) -> None:
@@ -276,18 +235,11 @@ def plot_gates(records: list[Record], theirs: list[Record], to: Path) -> None:
     figure, axes = plt.subplots(
         2, 1, figsize=(8, 0.45 * sum(heights) + 2), height_ratios=heights, layout="constrained"
     )
-    bars(
-        axes[0],
-        same,
-        f"Measured on one {chip(records)}",
-        "a second, large batches, data on the device",
-    )
-    bars(
-        axes[1],
-        papers,
-        "Papers' figures of other chips (light), and Whorl",
-        "NAND bootstraps a second, batch 16,384, transfers included",
-    )
+    title = f"Measured on one {chip(records)}"
+    bars(axes[0], same, title=title, xlabel="a second, large batches, data on the device")
+    title = "Papers' figures of other chips (light), and Whorl"
+    what = "NAND bootstraps a second, batch 16,384, transfers included"
+    bars(axes[1], papers, title=title, xlabel=what)
     save(figure, to)
 
 
@@ -312,19 +264,12 @@ def plot_ntt(records: list[Record], theirs: list[Record], to: Path) -> None:
         ],
         markersize=3,
     )
-    narrow = [r for r in theirs if r["op"] == "ntt" and "32-bit" in r["params"]]
+    narrow = peers_of_ntts(theirs, 32)
     for name, style in (("GPU-NTT", "s--"), ("Cheddar", "D")):
-        points = sorted(
-            moved(1 << int(r["params"].split(",")[0].removeprefix("2^")), r["median"])
-            for r in narrow
-            if r["peer"] == name
-        )
+        points = sorted(moved(N, r["median"]) for r, N in narrow if r["peer"] == name)
         curves(axis, [(f"{name}, same chip", points, style, "tab:gray")], markersize=3)
-    if drawn:
-        axis.set_xscale("log", base=2)
-        axis.set(xlabel="N", ylabel="TB/s, one read and one write", ylim=(0, None))
-        axis.grid(True, alpha=0.3)
-        axis.legend(frameon=False)
+    scaled(axis, "log2", xlabel="N", ylabel="TB/s, one read and one write", ylim=(0, None))
+    legend(axis)
     save(figure, to, drawn)
 
 

@@ -8,20 +8,16 @@ its own (the wheel imports nowhere else); name one that has it with --peer-pytho
 time / Whorl time of the same round.
 """
 
-import argparse
 import statistics
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from common.processes import Process, in_turn
+from common.processes import in_turn, with_openfhe, worker
 from common.records import against, append, in_words, record
 from whorl import binfhe
-
-HERE = Path(__file__).resolve().parent
 
 Case = tuple[str, str, int, int]
 """An operation, a set, a batch, and the peer's calls of a measurement."""
@@ -96,14 +92,11 @@ MEASURED = {
 
 def main() -> int:
     """Runs all comparisons."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=7)
+    parser = with_openfhe(__doc__, rounds=7)
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--only", help="cases whose set or operation has this in its name")
-    parser.add_argument("--peer-python", default="python3.10")
-    parser.add_argument("--record", type=Path)
     options = parser.parse_args()
-    peer = Process([options.peer_python, str(HERE / "peers" / "openfhe_worker.py")])
+    peer = worker(options.peer_python, "openfhe")
 
     def each(op: str, names: tuple[str, ...], batches: tuple[int, ...], runs: int) -> list[Case]:
         return [(op, name, batch, runs) for name in names for batch in batches]

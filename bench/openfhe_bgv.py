@@ -9,14 +9,10 @@ peer in the CPython 3.10 that has the wheel. FLEXIBLEAUTOEXT is OpenFHE's defaul
 faster one. Ratios are peer time / Whorl time of the same round.
 """
 
-import argparse
-import json
 from pathlib import Path
 
-from common.processes import Process, in_turn
+from common.processes import Process, in_turn, with_openfhe, worker
 from common.records import against, append, in_words, stamped
-
-HERE = Path(__file__).resolve().parent
 
 # depth, plaintext modulus, ring dimension, calls of a measurement: Whorl's and the peer's
 CONFIGURATIONS = [
@@ -29,13 +25,10 @@ CONFIGURATIONS = [
 
 def main() -> int:
     """Runs all comparisons."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = with_openfhe(__doc__, rounds=7)
     parser.add_argument("--bench", type=Path, required=True, help="the program bench_bgv")
-    parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--depth", type=int, help="one configuration only")
     parser.add_argument("--scaling", default="FLEXIBLEAUTOEXT,FIXEDAUTO")
-    parser.add_argument("--peer-python", default="python3.10")
-    parser.add_argument("--record", type=Path)
     options = parser.parse_args()
 
     for depth, t, dimension, our_runs, peer_runs in CONFIGURATIONS:
@@ -44,8 +37,7 @@ def main() -> int:
         ours = Process([str(options.bench), "--worker", "--depth", str(depth)])
         for scaling in options.scaling.split(","):
             shape = {"depth": depth, "t": t, "N": dimension, "scaling": scaling}
-            worker = HERE / "peers" / "openfhe_bgv_worker.py"
-            peer = Process([options.peer_python, str(worker), json.dumps(shape)])
+            peer = worker(options.peer_python, "openfhe_bgv", shape)
             for op in ("mult_relin", "rotate"):
                 values, theirs = in_turn(
                     options.rounds,

@@ -16,15 +16,11 @@ The bits of the worst slot are in the records: "bits", "peer_bits". OpenFHE's bo
 so the peer's rounds come first, and Whorl's when it has ended.
 """
 
-import argparse
-import json
 from pathlib import Path
 from typing import Any
 
-from common.processes import Process, printed
+from common.processes import Process, printed, with_openfhe, worker
 from common.records import Record, against, append, in_words, stamped
-
-HERE = Path(__file__).resolve().parent
 
 N, DNUM = 65536, 4
 OPERATIONS = {"mult_relin": 2, "rotate": 2, "rescale": 10, "add": 40}
@@ -37,8 +33,7 @@ def peer_of(python: str, what: str, depth: int, scale_bits: int, first_bits: int
     """OpenFHE's process for operations, or for bootstraps."""
     shape = {"what": what, "depth": depth, "N": N, "dnum": DNUM}
     shape |= {"scale_bits": scale_bits, "first_bits": first_bits}
-    worker = HERE / "peers" / "openfhe_ckks_worker.py"
-    return Process([python, str(worker), json.dumps(shape)])
+    return worker(python, "openfhe_ckks", shape)
 
 
 def measure(command: list[str], op: str) -> Record:
@@ -74,13 +69,10 @@ def compared(peer: Process, theirs: list[float], ours: list[Record], **fields: A
 
 def main() -> int:
     """Runs all comparisons."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = with_openfhe(__doc__, rounds=5)
     parser.add_argument("--benches", type=Path, required=True, help="bench_ckks… are there")
-    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--bootstraps", type=int, default=3, help="rounds of bootstraps")
     parser.add_argument("--only", default=",".join([*OPERATIONS, "bootstrap"]))
-    parser.add_argument("--peer-python", default="python3.10")
-    parser.add_argument("--record", type=Path)
     parser.add_argument("--note", help="about the machine, for the records")
     options = parser.parse_args()
     wanted = options.only.split(",")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from common.records import Record, rate, records_of
-from common.tables import table
+from common.tables import columns, in_words, table
 from paper_figures import BATCH
 from whorl import binfhe
 
@@ -70,7 +70,17 @@ def said(record: Record | None, show: Callable[[Record], str]) -> str:
 
 def milliseconds(record: Record) -> str:
     """Of one operation."""
-    return three_digits(1000 / rate(record))
+    return in_words(1000 / rate(record))
+
+
+def of_batch(show: Callable[[Record], str]) -> Callable[[Record], str]:
+    """With the size of the batch."""
+    return lambda record: f"{show(record)} of {record['batch']:,}"
+
+
+def times_as_fast(theirs: float, ours: Record | None) -> str:
+    """Against milliseconds of theirs."""
+    return f"{theirs * rate(ours) / 1000:.1f}×" if ours else ""
 
 
 def a_second(record: Record) -> str:
@@ -137,18 +147,14 @@ class Section:
     """A part of a page: a table, and what it lacks."""
 
     def __init__(self) -> None:
-        self.rows: list[list[str]] = []
+        self.rows: list[dict[str, str]] = []
         self.missing: Missing = []
 
-    def lines(self, head: list[str]) -> list[str]:
-        return [*table(head, self.rows), *without_records(self.missing)]
+    def lines(self) -> list[str]:
+        return [*table(*columns(self.rows)), *without_records(self.missing)]
 
 
 def command_of(op: str, params: str) -> str:
     """What measures an operation of a set."""
     only = {"nand": "gates", "evalfunc": "tables", "lut4": "tables"}.get(op, "large")
     return f'bench_gpu --only {only} --set "{params}"'
-
-
-def three_digits(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

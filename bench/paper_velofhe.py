@@ -1,8 +1,9 @@
 """docs/papers/velofhe.md: Tables 2 to 6, and Figures 5 and 6."""
 
+from collections.abc import Callable
 from pathlib import Path
 
-from common.plots import curves, plt, save
+from common.plots import curves, legend, plt, save, scaled
 from common.records import Record, pick, rate
 from common.tables import table
 from paper_figures import (
@@ -17,16 +18,17 @@ from paper_records import (
     CHIP,
     NOT_MEASURED,
     Measured,
-    Missing,
     Section,
     a_second,
     bits,
     command_of,
     milliseconds,
+    of_batch,
     parameters,
     power,
     said,
     source,
+    times_as_fast,
     without_records,
 )
 
@@ -55,26 +57,23 @@ def measured(plots: Path) -> dict[str, list[str]]:
 
 
 def table_2() -> list[str]:
-    rows = []
+    part = Section()
     for row in VELOFHE_TABLE_2:
         ginx, ap = parameters(row.ginx), parameters(row.ap)
-        digit = "" if row.log_b_g is None else f"2^{row.log_b_g}"
-        rows.append(
-            [
-                row.name,
-                f"{row.n}, 2^{row.log_q}, 2^{row.log_N}",
-                row.modulus,
-                digit,
-                f"2^{row.log_b_ks}, 2^{row.log_q_ks}",
-                f"`{row.ginx}`, `{row.ap}`",
-                bits(ginx),
-                power(ginx.failure_log2),
-                power(ap.failure_log2),
-            ]
+        part.rows.append(
+            {
+                "set": row.name,
+                "n, q, N": f"{row.n}, 2^{row.log_q}, 2^{row.log_N}",
+                "log2 Q (+ log2 P)": row.modulus,
+                "B_g": "" if row.log_b_g is None else f"2^{row.log_b_g}",
+                "B_ks, Q_ks": f"2^{row.log_b_ks}, 2^{row.log_q_ks}",
+                "in Whorl: TFHE, FHEW": f"`{row.ginx}`, `{row.ap}`",
+                "bits: LWE, ring": bits(ginx),
+                "a gate of TFHE fails": power(ginx.failure_log2),
+                "of FHEW": power(ap.failure_log2),
+            }
         )
-    head = ["set", "n, q, N", "log2 Q (+ log2 P)", "B_g", "B_ks, Q_ks", "in Whorl: TFHE, FHEW"]
-    head += ["bits: LWE, ring", "a gate of TFHE fails", "of FHEW"]
-    return table(head, rows)
+    return part.lines()
 
 
 def words(log_n: int) -> str:
@@ -108,41 +107,38 @@ def figure_5(measured: Measured, plots: Path) -> list[str]:
         near = next((batch for batch, time in points if time < 1.1 * least), None)
         last_one = found[max(found)] if found else None
         part.rows.append(
-            [
-                f"2^{log_n}",
-                str(1 << (log_n - 4)),
-                said(found.get(1), microseconds),
-                said(last_one, lambda r: f"{microseconds(r)} of {r['batch']:,}"),
-                f"{near:,}" if near and len(points) > 3 else NOT_MEASURED,
-                source(last_one) or NOT_MEASURED,
-            ]
+            {
+                "N": f"2^{log_n}",
+                "threads a transform": str(1 << (log_n - 4)),
+                "one alone, µs": said(found.get(1), microseconds),
+                "in the largest batch, µs": said(last_one, of_batch(microseconds)),
+                "batch within 10 % of the best": (
+                    f"{near:,}" if near and len(points) > 3 else NOT_MEASURED
+                ),
+                "record": source(last_one) or NOT_MEASURED,
+            }
         )
-    axis.set_xscale("log", base=2)
-    axis.set_yscale("log")
-    axis.set(xlabel="transforms in a call", ylabel="µs a transform")
-    axis.legend(frameon=False, fontsize=7)
-    axis.grid(True, alpha=0.3)
+    scaled(axis, "log2", "log", xlabel="transforms in a call", ylabel="µs a transform")
+    legend(axis, 7)
     save(figure, plots / "paper-velofhe-figure-5.svg")
-    head = ["N", "threads a transform", "one alone, µs", "in the largest batch, µs"]
-    head += ["batch within 10 % of the best", "record"]
-    return part.lines(head)
+    return part.lines()
 
 
 def table_3(measured: Measured) -> list[str]:
-    part = Section()
+    rows, missing = [], []
     for (log_n, batch), theirs in VELOFHE_TABLE_3.items():
         found = [point(measured, op, log_n, batch) for op in ("ntt", "intt")]
         if not all(found):
-            part.missing.append((f"N = 2^{log_n} in batches of {batch}", "bench_gpu --only ntt"))
+            missing.append((f"N = 2^{log_n} in batches of {batch}", "bench_gpu --only ntt"))
         others = VELOFHE_TABLE_3_OTHERS.get((log_n, batch))
         row = [f"2^{log_n}", f"{batch:,}"]
         for at, ours in enumerate(found):
             row += [f"{theirs[at]:g}", said(ours, microseconds)]
             row += [f"{theirs[at] * rate(ours) / 1e6:.1f}×" if ours else ""]
         row.append(f"{others[0]}: {others[1]:g}, {others[2]:g}" if others else "")
-        part.rows.append([*row, source(*found) or NOT_MEASURED])
+        rows.append([*row, source(*found) or NOT_MEASURED])
     head = ["N", "batch", "NTT", "Whorl", "", "INTT", "Whorl", "", "others: NTT, INTT", "record"]
-    return part.lines(head)
+    return [*table(head, rows), *without_records(missing)]
 
 
 def figure_6(measured: Measured) -> list[str]:
@@ -152,20 +148,22 @@ def figure_6(measured: Measured) -> list[str]:
         record = pick(measured.transforms, op="ntt", params=params)
         if not record:
             part.missing.append((f"`{params}`", "bench_cuda_transforms"))
-        moved = 16 * (1 << log_n)
-        products = (1 << (log_n - 1)) * log_n
         part.rows.append(
-            [
-                f"2^{log_n}",
-                said(record, lambda r: f"{r['batch']:,}"),
-                said(record, lambda r: f"{rate(r) / 1e6:.1f} M"),
-                said(record, lambda r, m=moved: f"{m * rate(r) / 1e12:.2f}"),  # type: ignore[misc]
-                said(record, lambda r, p=products: f"{p * rate(r) / 1e12:.2f}"),  # type: ignore[misc]
-                f"`h200/transforms` {record['commit']}" if record else NOT_MEASURED,
-            ]
+            {
+                "N": f"2^{log_n}",
+                "batch": said(record, lambda r: f"{r['batch']:,}"),
+                "NTTs a second": said(record, lambda r: f"{rate(r) / 1e6:.1f} M"),
+                "TB/s, one read and one write": said(record, tera(16 << log_n)),
+                "T butterflies a second": said(record, tera(log_n << (log_n - 1))),
+                "record": source(record) or NOT_MEASURED,
+            }
         )
-    head = ["N", "batch", "NTTs a second", "TB/s, one read and one write", "T butterflies a second"]
-    return part.lines([*head, "record"])
+    return part.lines()
+
+
+def tera(each: int) -> Callable[[Record], str]:
+    """So many a transform, a second."""
+    return lambda record: f"{each * rate(record) / 1e12:.2f}"
 
 
 def table_4(measured: Measured) -> list[str]:
@@ -175,28 +173,24 @@ def table_4(measured: Measured) -> list[str]:
         two = measured.many("nand", row.params, gpus=2)
         if not many or not alone:
             part.missing.append((f"{row.scheme} with {row.name}", command_of("nand", row.params)))
-        params = parameters(row.params)
         part.rows.append(
-            [
-                row.name,
-                row.scheme,
-                f"`{row.params}`",
-                f"{row.cpu:g}" if row.cpu else "",
-                f"{row.a100:,}",
-                f"{row.rtx_4090:,}",
-                said(many, a_second),
-                f"{rate(many) / row.a100:.1f}×" if many else "",
-                f"{rate(many) / row.rtx_4090:.1f}×" if many else "",
-                said(two, a_second),
-                said(alone, milliseconds),
-                bits(params),
-                source(many, alone, two) or NOT_MEASURED,
-            ]
+            {
+                "set": row.name,
+                "scheme": row.scheme,
+                "in Whorl": f"`{row.params}`",
+                "CPU, ms": f"{row.cpu:g}" if row.cpu else "",
+                "A100, 1/s": f"{row.a100:,}",
+                "RTX 4090, 1/s": f"{row.rtx_4090:,}",
+                f"Whorl, one {CHIP}, 1/s": said(many, a_second),
+                "÷ A100": f"{rate(many) / row.a100:.1f}×" if many else "",
+                "÷ RTX 4090": f"{rate(many) / row.rtx_4090:.1f}×" if many else "",
+                f"two {CHIP}s, 1/s": said(two, a_second),
+                "one alone, ms": said(alone, milliseconds),
+                "bits: LWE, ring": bits(parameters(row.params)),
+                "record": source(many, alone, two) or NOT_MEASURED,
+            }
         )
-    head = ["set", "scheme", "in Whorl", "CPU, ms", "A100, 1/s", "RTX 4090, 1/s"]
-    head += [f"Whorl, one {CHIP}, 1/s", "÷ A100", "÷ RTX 4090", f"two {CHIP}s, 1/s"]
-    head += ["one alone, ms", "bits: LWE, ring", "record"]
-    return part.lines(head)
+    return part.lines()
 
 
 def table_5(measured: Measured) -> list[str]:
@@ -208,50 +202,47 @@ def table_5(measured: Measured) -> list[str]:
             if not many:
                 part.missing.append((row.op, command_of(row.op, name)))
             part.rows.append(
-                [
-                    row.name,
-                    f"`{name}`",
-                    f"{row.xiao:g}" if keys == "ternary" else "",
-                    f"{theirs:g}",
-                    said(many, milliseconds),
-                    f"{theirs * rate(many) / 1000:.1f}×" if many else "",
-                    bits(parameters(name)),
-                    source(many) or NOT_MEASURED,
-                ]
+                {
+                    "": row.name,
+                    "set": f"`{name}`",
+                    "Xiao et al.": f"{row.xiao:g}" if keys == "ternary" else "",
+                    "VeloFHE": f"{theirs:g}",
+                    f"Whorl, one {CHIP}": said(many, milliseconds),
+                    "÷ VeloFHE": times_as_fast(theirs, many),
+                    "bits: LWE, ring": bits(parameters(name)),
+                    "record": source(many) or NOT_MEASURED,
+                }
             )
-    head = ["", "set", "Xiao et al.", "VeloFHE", f"Whorl, one {CHIP}", "÷ VeloFHE"]
-    return part.lines([*head, "bits: LWE, ring", "record"])
+    return part.lines()
 
 
 def table_6(measured: Measured) -> list[str]:
-    rows = [
-        [
-            name,
-            f"2^{log_n}, {security} stated",
-            f"{time:g}" if time else "",
-            f"{throughput:,}",
-            device,
-            "",
-        ]
-        for name, (log_n, security), time, throughput, device in VELOFHE_TABLE_6
-    ]
-    missing: Missing = []
+    part = Section()
+    for name, (log_n, security), time, throughput, device in VELOFHE_TABLE_6:
+        part.rows.append(
+            {
+                "": name,
+                "N, bits of security": f"2^{log_n}, {security} stated",
+                "ms": f"{time:g}" if time else "",
+                "a second": f"{throughput:,}",
+                "on": device,
+                "record": "",
+            }
+        )
     for name, op, what in OWN:
         params = parameters(name)
         many = measured.many(op, name)
         if not many:
-            missing.append((op, command_of(op, name)))
-        security = params.security
-        least = min(security.lwe_bits, security.ring_bits)
-        rows.append(
-            [
-                f"Whorl, {what}, `{name}`",
-                f"2^{params.N.bit_length() - 1}, {least:.0f} estimated",
-                said(many, milliseconds),
-                said(many, a_second),
-                f"{CHIP}, batch {many['batch']:,}, transfers included" if many else CHIP,
-                source(many) or NOT_MEASURED,
-            ]
+            part.missing.append((op, command_of(op, name)))
+        least = params.security.bits
+        part.rows.append(
+            {
+                "": f"Whorl, {what}, `{name}`",
+                "N, bits of security": f"2^{params.N.bit_length() - 1}, {least:.0f} estimated",
+                "ms": said(many, milliseconds),
+                "a second": said(many, a_second),
+                "on": f"{CHIP}, batch {many['batch']:,}, transfers included" if many else CHIP,
+                "record": source(many) or NOT_MEASURED,
+            }
         )
-    head = ["", "N, bits of security", "ms", "a second", "on", "record"]
-    return [*table(head, rows), *without_records(missing)]
+    return part.lines()

@@ -3,9 +3,9 @@
 import math
 from pathlib import Path
 
-from common.plots import curves, plt, save
+from common.plots import curves, legend, plt, save, scaled
 from common.records import Record, pick, rate
-from common.tables import table
+from common.tables import in_words, table
 from paper_figures import (
     BATCH,
     XIAO_FIGURE_5,
@@ -25,11 +25,12 @@ from paper_records import (
     bits,
     command_of,
     milliseconds,
+    of_batch,
     parameters,
     power,
     said,
     source,
-    three_digits,
+    times_as_fast,
     without_records,
 )
 
@@ -73,23 +74,21 @@ def table_3(measured: Measured) -> list[str]:
             part.missing.append((f"β of `{row.params}`", f"bench_noise --set {row.params}"))
         shape = f"{row.n}, {row.q}, {row.N}, {row.log_q_ring}, 2^{row.log_b_g}"
         part.rows.append(
-            [
-                row.name,
-                f"`{row.params}`",
-                shape,
-                f"{row.deviation:.2f}",
-                f"{beta:.2f}",
-                said(record, deviation),
-                power(row.fails_log2),
-                power(log2_erfc(row.q / 8 / (2 * beta))),
-                power(params.failure_log2),
-                bits(params),
-                source(record),
-            ]
+            {
+                "set": row.name,
+                "in Whorl": f"`{row.params}`",
+                "n, q, N, log2 Q, B_g": shape,
+                "β, paper": f"{row.deviation:.2f}",
+                "β by Whorl's formulas": f"{beta:.2f}",
+                "β measured": said(record, deviation),
+                "FP, paper": power(row.fails_log2),
+                "FP of that β": power(log2_erfc(row.q / 8 / (2 * beta))),
+                "a gate fails": power(params.failure_log2),
+                "bits: LWE, ring": bits(params),
+                "record": source(record),
+            }
         )
-    head = ["set", "in Whorl", "n, q, N, log2 Q, B_g", "β, paper", "β by Whorl's formulas"]
-    head += ["β measured", "FP, paper", "FP of that β", "a gate fails", "bits: LWE, ring", "record"]
-    return part.lines(head)
+    return part.lines()
 
 
 def table_4(measured: Measured) -> list[str]:
@@ -103,23 +102,20 @@ def table_4(measured: Measured) -> list[str]:
             part.missing.append((f"β of `{row.params}`", f"bench_noise --set {row.params}"))
         sector = row.q / 2 ** (4 if row.q == 4096 else 3)
         part.rows.append(
-            [
-                row.function,
-                f"`{row.params}`",
-                f"2^{row.log_modulus}" if row.q == 4096 else "",
-                str(row.bits),
-                f"2^{row.log_b_g}",
-                f"{row.deviation:.2f}",
-                f"{by_fft:.2f}, {by_ntt:.2f}",
-                said(record, deviation),
-                power(row.fails_log2),
-                power(log2_erfc(sector / (4 * by_fft))),
-                source(record) or NOT_MEASURED,
-            ]
+            {
+                "function": row.function,
+                "in Whorl": f"`{row.params}`",
+                "Q'": f"2^{row.log_modulus}" if row.q == 4096 else "",
+                "bits": str(row.bits),
+                "B_g": f"2^{row.log_b_g}",
+                "β, paper": f"{row.deviation:.2f}",
+                "β by Whorl's formulas: FFT, NTT": f"{by_fft:.2f}, {by_ntt:.2f}",
+                "β measured, FFT": said(record, deviation),
+                "FP, paper": power(row.fails_log2),
+                "FP of that β, FFT": power(log2_erfc(sector / (4 * by_fft))),
+                "record": source(record) or NOT_MEASURED,
+            }
         )
-    head = ["function", "in Whorl", "Q'", "bits", "B_g", "β, paper"]
-    head += ["β by Whorl's formulas: FFT, NTT", "β measured, FFT", "FP, paper"]
-    head += ["FP of that β, FFT", "record"]
     large = parameters("xiao/HOMSIGN_25").security
     text = (
         "All have n = 1305, N = 2048, log2 Q = 54, log2 Q_ks = 35 and B_ks = 32. β is modulo "
@@ -129,7 +125,7 @@ def table_4(measured: Measured) -> list[str]:
         f"here. By Whorl's estimate the LWE key has {large.lwe_bits:.0f} bits of security, the "
         f"ring key {large.ring_bits:.0f}."
     )
-    return [text, "", *part.lines(head)]
+    return [text, "", *part.lines()]
 
 
 def noise_of(row: LargeSet) -> dict[str, str]:
@@ -147,34 +143,28 @@ def table_5(measured: Measured) -> list[str]:
     part = Section()
     for row in XIAO_TABLE_5:
         for name, theirs in pairs(row):
-            params = parameters(name)
             many, alone = measured.many(row.op, name), measured.alone(row.op, name)
             two = measured.many(row.op, name, gpus=2)
             if not many or not alone:
                 part.missing.append((row.op, command_of(row.op, name)))
-            times = [row.one_thread, row.threads_64, row.gpu, row.gpus_8]
             part.rows.append(
-                [
-                    row.function if theirs else "the same",
-                    f"`{name}`" if theirs else f"`{name}`, Whorl's own",
-                    *([f"{each:g}" for each in times] if theirs else [""] * 4),
-                    said(many, milliseconds),
-                    ratio(row.gpu, many),
-                    ratio(row.gpus_8, many),
-                    said(two, milliseconds),
-                    said(alone, milliseconds),
-                    bits(params),
-                    source(many, alone, two) or NOT_MEASURED,
-                ]
+                {
+                    "": row.function if theirs else "the same",
+                    "set": f"`{name}`" if theirs else f"`{name}`, Whorl's own",
+                    "1 thread": f"{row.one_thread:g}" if theirs else "",
+                    "64 threads": f"{row.threads_64:g}" if theirs else "",
+                    "1 GPU": f"{row.gpu:g}" if theirs else "",
+                    "8 GPUs": f"{row.gpus_8:g}" if theirs else "",
+                    f"Whorl, one {CHIP}": said(many, milliseconds),
+                    "÷ 1 GPU": times_as_fast(row.gpu, many),
+                    "÷ 8 GPUs": times_as_fast(row.gpus_8, many),
+                    f"Whorl, two {CHIP}s": said(two, milliseconds),
+                    f"one alone, one {CHIP}": said(alone, milliseconds),
+                    "bits: LWE, ring": bits(parameters(name)),
+                    "record": source(many, alone, two) or NOT_MEASURED,
+                }
             )
-    head = ["", "set", "1 thread", "64 threads", "1 GPU", "8 GPUs", f"Whorl, one {CHIP}"]
-    head += ["÷ 1 GPU", "÷ 8 GPUs", f"Whorl, two {CHIP}s", f"one alone, one {CHIP}"]
-    head += ["bits: LWE, ring", "record"]
-    return part.lines(head)
-
-
-def ratio(theirs: float, ours: Record | None) -> str:
-    return f"{theirs * rate(ours) / 1000:.1f}×" if ours else ""
+    return part.lines()
 
 
 def scaling(measured: Measured, op: str, params: str) -> list[Record]:
@@ -207,21 +197,20 @@ def figure_4(measured: Measured, plots: Path) -> list[str]:
                     (f"{row.op} of `{name}`", "bench_gpu --device cuda:0 and cuda:0,1")
                 )
             part.rows.append(
-                [
-                    row.function if is_theirs else "the same",
-                    f"`{name}`",
-                    f"{theirs:.2f}" if is_theirs else "",
-                    f"{gain:.2f}" if found else NOT_MEASURED,
-                    f"`h200x2/scaling` {found[1]['commit']}" if found else NOT_MEASURED,
-                ]
+                {
+                    "": row.function if is_theirs else "the same",
+                    "set": f"`{name}`",
+                    "paper, 8 GPUs": f"{theirs:.2f}" if is_theirs else "",
+                    f"Whorl, two {CHIP}s": f"{gain:.2f}" if found else NOT_MEASURED,
+                    "record": f"`h200x2/scaling` {found[1]['commit']}" if found else NOT_MEASURED,
+                }
             )
     axis.plot([], [], "o", color="tab:blue", label=f"Whorl, {CHIP}, at 2 GPUs")
-    axis.set(xlabel="GPUs", ylabel="times as fast as one", xlim=(0.8, 8.8), ylim=(0, 8.8))
-    axis.legend(frameon=False, fontsize=7, loc="upper left")
-    axis.grid(True, alpha=0.3)
+    named = {"xlabel": "GPUs", "ylabel": "times as fast as one"}
+    scaled(axis, **named, xlim=(0.8, 8.8), ylim=(0, 8.8))
+    legend(axis, 7, loc="upper left")
     save(figure, plots / "paper-xiao-figure-4.svg")
-    head = ["", "set", "paper, 8 GPUs", f"Whorl, two {CHIP}s", "record"]
-    return part.lines(head)
+    return part.lines()
 
 
 def figure_5(measured: Measured, plots: Path) -> list[str]:
@@ -235,14 +224,11 @@ def figure_5(measured: Measured, plots: Path) -> list[str]:
             line = "k--" if way == "automatic" else "o-"
             curves(axis, [(way, points, line, None)], markersize=3, linewidth=1)
             found = [pick(of_way, batch=batch) for batch in AT]
-            cells = [said(r, lambda r: three_digits(1000 * r["median"])) for r in found]
+            cells = [said(r, lambda r: in_words(1000 * r["median"])) for r in found]
             rows.append([f"B_g = {base}, `{params}`", way, *cells, source_of_ways(found)])
-        axis.set_xscale("log", base=2)
-        axis.set(yscale="log", xlabel="EvalFuncs in a call", title=f"B_g = {base}")
-        axis.grid(True, alpha=0.3)
+        scaled(axis, "log2", "log", xlabel="EvalFuncs in a call", title=f"B_g = {base}")
     axes[0].set_ylabel("ms a call")
-    if ways:
-        axes[0].legend(frameon=False)
+    legend(axes[0])
     save(figure, plots / "paper-xiao-figure-5.svg")
     head = ["gadget", "way", *(f"{batch:,} in a call, ms" for batch in AT), "record"]
     missing: Missing = [] if ways else [("EvalFunc over batches", "bench_gpu --only ways")]
@@ -267,7 +253,7 @@ def table_9(measured: Measured) -> list[str]:
             [
                 f"Whorl, one {CHIP}, `{name}`",
                 said(record, milliseconds),
-                said(largest, lambda r: f"{milliseconds(r)} of {r['batch']:,}"),
+                said(largest, of_batch(milliseconds)),
                 source(record, largest) or NOT_MEASURED,
             ]
         )

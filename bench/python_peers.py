@@ -29,17 +29,12 @@ DESILO FHE has no product of a vector by a matrix in the form that was measured.
 it has no wheel, and its 3.5.0 fetches a part of SEAL from GitHub when it is compiled.
 """
 
-import argparse
-import json
 import os
 import sys
-from pathlib import Path
 
 from ckks_records import PYTHON_PEERS
-from common.processes import Process, in_turn
+from common.processes import Process, comparison, in_turn, worker
 from common.records import Record, against, append, in_words, stamped
-
-HERE = Path(__file__).resolve().parent
 
 SHAPE = {"N": 16384, "depth": 6, "scale_bits": 40, "side": 64}
 OPERATIONS = {
@@ -58,11 +53,6 @@ MORE = 5
 """Whorl's calls, for each of the peer's."""
 KEEP = dict.fromkeys(("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"), str(1 << 30))
 """glibc: bytes below which memory is kept."""
-
-
-def worker(name: str, python: str) -> Process:
-    """A side of the comparison. It has checked itself when this returns."""
-    return Process([python, str(HERE / "peers" / f"{name}_worker.py"), json.dumps(SHAPE)])
 
 
 def compared(name: str, op: str, peer: Process, whorl: Process, rounds: int) -> Record:
@@ -85,12 +75,10 @@ def compared(name: str, op: str, peer: Process, whorl: Process, rounds: int) -> 
 
 def main() -> int:
     """Runs all comparisons."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = comparison(__doc__, rounds=7)
     parser.add_argument("--peer", action="append", required=True, help="NAME=PYTHON")
-    parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--only", default=",".join(OPERATIONS))
     parser.add_argument("--glibc-defaults", action="store_true", help="freed memory may go back")
-    parser.add_argument("--record", type=Path)
     parser.add_argument("--note", help="about the machine, for the records")
     options = parser.parse_args()
     wanted = options.only.split(",")
@@ -103,7 +91,8 @@ def main() -> int:
         name, _, python = named.partition("=")
         if name not in PYTHON_PEERS or not python:
             parser.error(f"--peer: {named!r} is not NAME=PYTHON of {', '.join(PYTHON_PEERS)}")
-        peer, whorl = worker(name, python), worker("whorl", sys.executable)
+        # Workers have checked themselves when they answer.
+        peer, whorl = worker(python, name, SHAPE), worker(sys.executable, "whorl", SHAPE)
         for op in wanted:
             if op not in peer.about["bits"]:
                 continue

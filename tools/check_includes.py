@@ -12,7 +12,7 @@ them the public headers that belong to no layer (errors, plain buffers). Beyond 
 - the extension module for servers includes no header of a client's and none for secret keys;
 - the Python package imports neither applications (which the command runs as processes, also where
   the build has put them into the package) nor tests nor tools, and nothing imports its CLI;
-- no module of it imports itself by way of others;
+- no module of it, and no package in it, imports itself by way of others, also in functions;
 - no file has more than 600 lines.
 
 usage: check_includes.py [ROOT]
@@ -164,34 +164,21 @@ def check_python(root: Path) -> Iterator[str]:
                 yield f"{where}:{line}: imports {name}; the CLI uses the library, never the reverse"
 
 
-def imported_at_once(tree: ast.Module, package: list[str]) -> Iterator[str]:
-    """What importing a module imports: not what functions do, nor what is for type checkers."""
-    waiting: list[ast.stmt] = list(tree.body)
+def imported_when_run(tree: ast.Module, package: list[str]) -> Iterator[str]:
+    """What a module imports, also in functions: not what is for type checkers alone."""
+    waiting: list[ast.AST] = [tree]
     while waiting:
         node = waiting.pop()
         if isinstance(node, (ast.Import, ast.ImportFrom)):
-            yield from (name for _, name in imported_modules(ast.Module([node], []), package))
+            yield from (name for _, name in imported_modules(node, package))
         elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             waiting += node.orelse
-        elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            waiting += [each for each in ast.iter_child_nodes(node) if isinstance(each, ast.stmt)]
+        else:
+            waiting += ast.iter_child_nodes(node)
 
 
-def check_circles(root: Path) -> Iterator[str]:
-    """One line a module of the Python package that imports itself by way of others."""
-    folder = root / "python"
-    uses: dict[str, set[str]] = {}
-    for path in sorted((folder / "whorl").rglob("*.py")):
-        parts = path.relative_to(folder).with_suffix("").parts
-        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        package = list(path.relative_to(folder).parent.parts)
-        uses[name] = set(imported_at_once(tree, package))
-    # A name is a module, or something in one.
-    uses = {
-        module: {name if name in uses else name.rpartition(".")[0] for name in names} - {module}
-        for module, names in uses.items()
-    }
+def circles(uses: dict[str, set[str]]) -> Iterator[str]:
+    """One line a name that uses itself by way of others."""
     for start in uses:
         seen: dict[str, str] = {}
         waiting = [(used, start) for used in uses[start]]
@@ -207,6 +194,31 @@ def check_circles(root: Path) -> Iterator[str]:
                 way.append(at)
                 at = seen[at]
             yield f"python: {' <- '.join([*way, start])} is a circle of imports"
+
+
+def check_circles(root: Path) -> Iterator[str]:
+    """One line a module of the Python package, or a package in it, that imports itself by way of
+    others."""
+    folder = root / "python"
+    uses: dict[str, set[str]] = {}
+    for path in sorted((folder / "whorl").rglob("*.py")):
+        parts = path.relative_to(folder).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        package = list(path.relative_to(folder).parent.parts)
+        uses[name] = set(imported_when_run(tree, package))
+    packages: dict[str, set[str]] = {}
+    for module, names in uses.items():
+        # A name is a module, or something in one.
+        uses[module] = {n if n in uses else n.rpartition(".")[0] for n in names} - {module}
+        own = package_of(module)
+        packages.setdefault(own, set()).update({package_of(n) for n in uses[module]} - {own})
+    yield from dict.fromkeys([*circles(uses), *circles(packages)])
+
+
+def package_of(module: str) -> str:
+    """What lies in `whorl` itself and has the module: a package, or the module."""
+    return ".".join(module.split(".")[:2])
 
 
 def check_lengths(root: Path) -> Iterator[str]:

@@ -1,12 +1,14 @@
 """Programs that are measured in processes of their own."""
 
+import argparse
 import json
 import os
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-from common.records import Record
+from common.records import ROOT, Record
 
 
 def printed(command: list[str]) -> list[Record]:
@@ -53,6 +55,27 @@ class Process:
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait()
+
+
+def worker(python: str, name: str, *shape: dict[str, Any]) -> Process:
+    """The side that bench/peers/NAME_worker.py is of a comparison."""
+    program = ROOT / "bench" / "peers" / f"{name}_worker.py"
+    return Process([python, str(program), *map(json.dumps, shape)])
+
+
+def comparison(about: str | None, rounds: int) -> argparse.ArgumentParser:
+    """The options that every comparison has."""
+    parser = argparse.ArgumentParser(description=about)
+    parser.add_argument("--rounds", type=int, default=rounds)
+    parser.add_argument("--record", type=Path)
+    return parser
+
+
+def with_openfhe(about: str | None, rounds: int) -> argparse.ArgumentParser:
+    """The same, with OpenFHE's Python."""
+    parser = comparison(about, rounds)
+    parser.add_argument("--peer-python", default="python3.10", help="has the `openfhe` wheel")
+    return parser
 
 
 def in_turn(

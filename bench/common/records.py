@@ -31,8 +31,8 @@ FOUND: tuple[str, ...] = (
 MORE: tuple[str, ...] = (
     *("N", "calls", "chip", "delay", "first", "group", "in_a_row", "layout", "log2_modulus"),
     *("log2_ratio", "log_B_g", "part", "peer_params", "peer_scaling", "rotation", "seed", "set"),
-    *("shape", "stalls_percent", "step", "transform", "turns", "values", "variant", "waited"),
-    *("way", "word_bits"),
+    *("shape", "stalls_percent", "step", "transform", "values", "variant", "waited", "way"),
+    "word_bits",
 )
 """Members that some benches add to those of WHAT."""
 LISTED = ("design", "kernel")

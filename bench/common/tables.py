@@ -1,5 +1,6 @@
 """Pages that are made of records: figures in words, tables, and where a page has them."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 NOT_MEASURED = ["*Not measured yet: there are no records.*", ""]
@@ -7,11 +8,16 @@ NOT_MEASURED = ["*Not measured yet: there are no records.*", ""]
 
 def in_words(ms: float | None) -> str:
     """Milliseconds, or any figure of three digits; nothing where it is not known."""
-    return "" if ms is None else f"{ms:.3g}" if ms < 1000 else f"{ms:,.0f}"
+    return "" if ms is None else f"{ms:.3g}" if ms < 100 else f"{ms:,.0f}"
 
 
 def times(ratio: float) -> str:
     return f"{ratio:.0f}×" if ratio >= 10 else f"{ratio:.1f}×" if ratio >= 1 else f"{ratio:.2g}×"
+
+
+def ratio(theirs: float | None, ours: float | None) -> str:
+    """Their time over ours; nothing unless both are known."""
+    return times(theirs / ours) if theirs and ours else ""
 
 
 def percent(share: float) -> str:
@@ -23,9 +29,17 @@ def whole(value: float | None) -> str:
 
 
 def table(head: list[str], rows: list[list[str]]) -> list[str]:
-    """Lines of a Markdown table, and an empty one."""
+    """Lines of a Markdown table, and an empty one; none without rows."""
+    if not rows:
+        return []
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     return [*lines, *("| " + " | ".join(row) + " |" for row in rows), ""]
+
+
+def columns(rows: Iterable[dict[str, str]]) -> tuple[list[str], list[list[str]]]:
+    """What `table` and `kept` take, of rows that have their cells by the names of columns."""
+    found = list(rows)
+    return [*found[0]] if found else [], [[*row.values()] for row in found]
 
 
 def kept(head: list[str], rows: list[list[str]]) -> list[str]:

@@ -48,7 +48,7 @@ def main() -> None:
         operation("matmul", lambda: vector @ matrix, shown),
     ]
     security = round(parameters.security_bits, 1)
-    serve("whorl", in_words(parameters), dict(operations), security_bits=security)
+    serve("whorl-fhe", in_words(parameters), dict(operations), security_bits=security)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ seeds are 32 equal bytes.
 
 import struct
 from pathlib import Path
+from typing import Any
 
 MASK32 = 0xFFFFFFFF
 
@@ -34,7 +35,8 @@ def chacha20_block(key: bytes, nonce: int, counter: int) -> bytes:
 
 
 def expand_uniform(seed: int, index: int, modulus: int, count: int, word_bytes: int) -> list[int]:
-    key, out, counter = bytes([seed]) * 32, [], 0
+    key, counter = bytes([seed]) * 32, 0
+    out: list[int] = []
     mask = (1 << (modulus - 1).bit_length()) - 1
     while len(out) < count:
         block = chacha20_block(key, index, counter)
@@ -142,7 +144,7 @@ BOOTSTRAPS = {
 }
 
 
-def bootstrap(p: dict, seed: int) -> dict[str, list[int]]:
+def bootstrap(p: dict[str, Any], seed: int) -> dict[str, list[int]]:
     n, N, q, Q, Q_ks = p["n"], p["N"], p["q"], p["Q"], p["Q_ks"]
     keys = 1 if p["secret"] == 2 else 2
     shift = keys - 1
@@ -178,9 +180,9 @@ def bootstrap(p: dict, seed: int) -> dict[str, list[int]]:
         for j in range(ks.digits):
             for v in range(1, (ks.bound(j) if p["table"] else 1) + 1):
                 a = expand_uniform(seed + 3, row, Q_ks, n, word_bytes_for(Q_ks))
-                e = expand_uniform(seed + 4, row, 7, 1, 4)[0] - 3
-                b = sum(x * y for x, y in zip(a, s, strict=False)) + e + v * ks.factor(j) * z[i]
-                switch[i, j, v] = [*a, b % Q_ks]
+                body = expand_uniform(seed + 4, row, 7, 1, 4)[0] - 3 + v * ks.factor(j) * z[i]
+                body += sum(x * y for x, y in zip(a, s, strict=False))
+                switch[i, j, v] = [*a, body % Q_ks]
                 row += 1
 
     inputs, outputs = [], []
@@ -205,23 +207,24 @@ def bootstrap(p: dict, seed: int) -> dict[str, list[int]]:
                     split = [gadgets[i].split(u - v) for u, v in zip(moved, part, strict=False)]
                     digits += [[d[j] for d in split] for j in range(gadgets[i].digits)]
                 for k in range(keys):
-                    for part in range(2):
+                    for which in range(2):
                         total = [0] * N
                         for d, r in zip(digits, rotation[i][k], strict=False):
                             total = [
-                                u + v for u, v in zip(total, multiply(d, r[part], Q), strict=False)
+                                u + v for u, v in zip(total, multiply(d, r[which], Q), strict=False)
                             ]
                         if k == 1:
                             total = times_monomial([-u for u in total], -lwe[i] % (2 * N), Q)
-                        acc[part] = [(u + v) % Q for u, v in zip(acc[part], total, strict=False)]
+                        acc[which] = [(u + v) % Q for u, v in zip(acc[which], total, strict=False)]
             a, b = acc
             extracted = [a[0], *(-a[N - j] % Q for j in range(1, N)), (b[0] + half) % Q]
             at_ks = modulus_switch(extracted, Q, Q_ks, False)
             out = [0] * n + [at_ks[N]]
             for i in range(N):
-                for j, d in enumerate(ks.split(at_ks[i])):
-                    if d:
-                        factor, v = ((d > 0) - (d < 0), abs(d)) if p["table"] else (d, 1)
+                for j, digit in enumerate(ks.split(at_ks[i])):
+                    if digit:
+                        sign = (digit > 0) - (digit < 0)
+                        factor, v = (sign, abs(digit)) if p["table"] else (digit, 1)
                         out = [u - factor * w for u, w in zip(out, switch[i, j, v], strict=False)]
             out = modulus_switch([u % Q_ks for u in out], Q_ks, q, keys == 1 and q % Q_ks != 0)
             outputs += out

@@ -68,7 +68,8 @@ def make_kit(**changes: object) -> Kit:
 
 def ntt_primes(bits: int, N: int, count: int) -> list[int]:
     """The largest primes of so many bits that are 1 modulo 2N, descending."""
-    found, candidate = [], (1 << bits) - 2 * N + 1
+    found: list[int] = []
+    candidate = (1 << bits) - 2 * N + 1
     while len(found) < count:
         if all(pow(base, candidate - 1, candidate) == 1 for base in (2, 3, 5, 7, 11)):
             found.append(candidate)
@@ -202,19 +203,19 @@ def environment(**more: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(Path(whorl.__file__).parent.parent), **more}
 
 
-def run_python(code: str, *args: str, **kwargs: object) -> subprocess.CompletedProcess[str]:
+def run_python(code: str, *args: str, **kwargs: Any) -> subprocess.CompletedProcess[str]:
     """Runs code in a process of its own."""
     return run(sys.executable, "-c", code, *args, **kwargs)
 
 
-def run(*command: str, **kwargs: object) -> subprocess.CompletedProcess[str]:
+def run(*command: str, **kwargs: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command,
         capture_output=True,
         text=True,
         timeout=300,
         env=environment(),
-        **kwargs,  # type: ignore[call-overload, no-any-return]
+        **kwargs,
     )
 
 

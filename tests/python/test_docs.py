@@ -14,7 +14,11 @@ import pytest
 import support
 import whorl
 from support import ROOT
+from whorl.cli._bgv import BGV
+from whorl.cli._binfhe import BINFHE
+from whorl.cli._ckks import CKKS
 from whorl.cli._main import app
+from whorl.cli._scheme import Scheme
 
 BLOCK = re.compile(r"^```python([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FILES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -149,6 +153,13 @@ def test_what_is_public_is_documented(name: str) -> None:
         and not is_overload(node)
     ]
     assert not missing
+
+
+@pytest.mark.parametrize("scheme", [BGV, CKKS, BINFHE], ids=lambda scheme: scheme.name)
+def test_functions_of_expressions_are_documented(scheme: Scheme) -> None:
+    text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    (row,) = re.findall(rf"^\| {scheme.name} \| .*`.* \| (.*) \|$", text, re.MULTILINE)
+    assert sorted(set(re.findall(r"`(\w+)[(`]", row))) == sorted(scheme.calls)
 
 
 def test_the_commands_are_documented() -> None:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from types import ModuleType
+from typing import Any
 
 import pytest
 from support import ROOT
@@ -144,7 +145,7 @@ def test_no_unit_is_called_above_that_is_not(
     page: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     little = dict.fromkeys(page.UNITS, 1000.0)
-    whole = {name: (little, []) for name in page.PAPER}
+    whole: dict[str, Any] = {name: (little, []) for name in page.PAPER}
     monkeypatch.setattr(page, "wholes", lambda: whole)
     text = "\n".join(page.whole())
     assert "LUT are not above the paper's in any row" in text

@@ -165,7 +165,7 @@ def test_an_empty_tree_is_no_success(tmp_path: Path) -> None:
         ("import whorl._first\n", 2),
         ("try:\n    from . import _first\nexcept ImportError:\n    pass\n", 2),
         ("if TYPE_CHECKING:\n    from ._first import f\n", 0),
-        ("def g() -> None:\n    from ._first import f\n", 0),
+        ("def g() -> None:\n    from ._first import f\n", 2),
         ("import numpy as np\n", 0),
     ],
 )
@@ -174,3 +174,18 @@ def test_circles_of_imports_are_found(tmp_path: Path, second: str, found: int) -
     write_tree(tmp_path, GOOD_TREE | {f"python/whorl/{name}": text for name, text in files.items()})
     lines = run_checker(tmp_path).stdout.splitlines()
     assert len(lines) == found and all("circle of imports" in line for line in lines)
+
+
+def test_circles_of_packages_are_found(tmp_path: Path) -> None:
+    files = {
+        "_core/_sums.py": "def f() -> None:\n    from whorl import bgv\n",
+        "bgv/__init__.py": "from ._server import g\n",
+        "bgv/_server.py": "from .._core import _words\n",
+        "_core/_words.py": "import json\n",
+    }
+    write_tree(tmp_path, GOOD_TREE | {f"python/whorl/{name}": text for name, text in files.items()})
+    lines = run_checker(tmp_path).stdout.splitlines()
+    assert lines == [
+        "python: whorl._core <- whorl.bgv <- whorl._core is a circle of imports",
+        "python: whorl.bgv <- whorl._core <- whorl.bgv is a circle of imports",
+    ]

@@ -49,7 +49,7 @@ class Slots:
             self.rotate(circuit.GROUP * j).values * diagonals[:, None, j]
             for j in range(diagonals.shape[1])
         ]
-        return Slots(sum(terms) % 65537, set())
+        return Slots(np.sum(terms, axis=0) % 65537, set())
 
     def __mul__(self, other: Any) -> Slots:
         factor = other.values if isinstance(other, Slots) else other

@@ -1,5 +1,7 @@
 """The NTT path against big integers, bit for bit."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from reference import Reference, chacha20
@@ -17,7 +19,7 @@ SMALL = {
     "lwe_secret": "ternary",
     "transform": "ntt",
 }
-VARIANTS = {
+VARIANTS: dict[str, dict[str, Any]] = {
     "ternary": {},
     "binary": {"lwe_secret": "binary"},
     "rounded": {"q": 2048},

@@ -54,7 +54,7 @@ def test_the_adder_by_a_small_key() -> None:
         assert rotate["RESULTS"] == switch["RESULTS"] == 8 and switch["SLOTS"] == 0
         assert switch["KS_BUSY"] > 0
         assert server.device_counters()["rotate"]["CYCLES"] == rotate["CYCLES"]  # as many again
-    assert np.array_equal(*answers)
+    assert np.array_equal(answers[0], answers[1])
 
 
 def test_the_sum_fails_seldom_enough() -> None:

@@ -75,9 +75,8 @@ class Clear:
     def linear(
         self, weights: Sequence[int], columns: Sequence[Messages], constant: int
     ) -> Messages:
-        total = constant + sum(
-            weight * column.values for weight, column in zip(weights, columns, strict=True)
-        )
+        products = [w * column.values for w, column in zip(weights, columns, strict=True)]
+        total = constant + np.sum(products, axis=0)
         p, padding = columns[0].p, columns[0].padding
         return Messages(total % (2 * p if padding else p), p, padding)
 
@@ -285,7 +284,7 @@ def test_circuits_agree_with_trained_trees(
     learned = Trained.learn(x.astype(np.float64), y, classes, seed, depth)
     quantiser = Quantiser.learn(x.astype(np.float64), levels)
     tree = Tree.quantise(learned, quantiser)
-    others = random.integers(0, levels, size=(200, 4))
+    others = random.integers(0, levels, size=(200, 4)).astype(np.float64)
     assert (simulate(tree, quantiser(others))[0] == learned.classify(others)).all()
 
 
@@ -392,7 +391,7 @@ def test_encrypted_trees_are_the_tables_in_the_clear(tree: Tree) -> None:
     client = Client(params)
     arithmetic = Encrypted(Server(client.evaluation_keys(), device="cpu", allow_failure=1))
     levels = np.random.default_rng(seed).integers(0, tree.levels, size=(6, 4))
-    query = client.encrypt(levels, p=tree.levels, padding=True)
+    query: Any = client.encrypt(levels, p=tree.levels, padding=True)
     answer = client.decrypt(circuits.evaluate(circuit, arithmetic, query))
     assert (answer == tree.classify(levels)).all()
 

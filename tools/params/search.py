@@ -6,7 +6,7 @@ import json
 
 from rich.console import Console
 from rich.progress import Progress
-from whorl._core.search import ROTATIONS, Request, search
+from whorl.binfhe._search import ROTATIONS, Request, search
 
 
 def parse(argv=None):

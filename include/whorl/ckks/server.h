@@ -98,6 +98,9 @@ class Server : public RingServer<Parameters, struct ServerState> {
   /// Client::release it must be true, or the noise there hides too little. A larger error changes
   /// nothing. ParameterError unless it is positive.
   Array with_error(const Array& a, double error) const;
+  /// The same ciphertexts with an error that is larger by `error`, as a number: for errors that the
+  /// server does not know. ParameterError unless it is positive and finite.
+  Array with_more_error(const Array& a, double error) const;
 
   /// Operations with plaintexts: vectors of `length` numbers each (0: one vector of all), as many
   /// as in `a`, or one for all of them; if `a` is a single ciphertext, any number. For vectors over

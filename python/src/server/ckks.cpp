@@ -112,6 +112,7 @@ void bind_ckks_server(nb::module_& module) {
       .def("as_vectors", calling(&Server::as_vectors), "a"_a, "length"_a)
       .def("parts", calling(&Server::parts), "a"_a)
       .def("with_error", calling(&Server::with_error), "a"_a, "error"_a)
+      .def("with_more_error", calling(&Server::with_more_error), "a"_a, "error"_a)
       .def("add_plain", calling(&Server::add_plain), "a"_a, "values"_a, "length"_a)
       .def("sub_plain", calling(&Server::sub_plain), "a"_a, "values"_a, "length"_a)
       .def("multiply_plain", calling(&Server::multiply_plain), "a"_a, "values"_a, "length"_a,

@@ -32,7 +32,7 @@ class BaseServer(OnDevices, Generic[K, H, D]):
     library, or the options of one."""
     _keys_type: ClassVar[type[Keys[Any]]]
     _host_type: type[H]
-    _device_type: type[D]
+    _device_type: ClassVar[type[Any]]
 
     def __init__(
         self,
@@ -142,7 +142,8 @@ class BaseServer(OnDevices, Generic[K, H, D]):
 
     def _wrap(self, core: Any, shape: Shape) -> D:
         self._warn()
-        return self._device_type._wrap(core, self, shape)
+        array: D = self._device_type._wrap(core, self, shape)
+        return array
 
     def _on(self, a: H | D, work: Callable[..., Any], *arguments: Any) -> D:
         """What `work` of the C++ library makes of the ciphertexts, each by itself."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Generic, NoReturn, TypeVar, cast
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any, Concatenate, Generic, NoReturn, ParamSpec, TypeVar, cast
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from .keys import MAX_BYTES
 S = TypeVar("S", bound=Any)
 H = TypeVar("H", bound=HostArray)
 R = TypeVar("R", bound="RingArray[Any, Any]")
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class RingAccounted:
@@ -104,6 +107,19 @@ class RingArray(DeviceCiphertexts[S, H], Generic[S, H]):
 
     def __pow__(self: R, exponent: int) -> R:
         return cast(R, self._server.power(self, exponent))
+
+
+def of_server(method: Callable[Concatenate[Any, Any, P], T]) -> Callable[Concatenate[Any, P], T]:
+    """The method of arrays that calls this one of their server, with the array as first operand."""
+    name, signature = method.__name__, inspect.signature(method)
+
+    def call(self: Any, /, *given: P.args, **options: P.kwargs) -> T:
+        return cast(T, getattr(self._server, name)(self, *given, **options))
+
+    array, _, *others = signature.parameters.values()
+    call.__name__, call.__doc__ = name, f"`Server.{name}`."
+    call.__signature__ = signature.replace(parameters=[array, *others])  # type: ignore[attr-defined]
+    return call
 
 
 def as_rows(array: Numbers, field: str) -> tuple[Numbers, Shape, int]:

@@ -6,11 +6,15 @@ exact. No plaintext modulus comes near them.
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from ..errors import ShapeError
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Rows = np.ndarray[Any, np.dtype[Any]]
@@ -147,6 +151,83 @@ class Bounds(NamedTuple):
         """Terms of the polynomials, up to the last that may not be zero."""
         used = np.flatnonzero(((self.low != 0) | (self.high != 0)).any(axis=0))
         return int(used[-1]) + 1 if used.size else 0
+
+
+class Traced:
+    """An array, plaintexts or a matrix of a dry run, and what is known of the values."""
+
+    def __init__(self, core: Any, known: Any) -> None:
+        self.core, self.known = core, known
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.core, name)
+
+    @property
+    def bounds(self) -> Bounds:
+        """The bounds of rows of N values, as ciphertexts hold them."""
+        bounds: Bounds = self.known
+        return bounds
+
+    @property
+    def values(self) -> Bounds:
+        """Bounds of the vectors' values only, without the slots behind them."""
+        return self.bounds.values(self.core.length, self.core.each)
+
+
+# ---- what operations do to bounds
+
+
+def rotated(a: Traced, columns: int) -> Bounds:
+    """Bounds after a rotation; `ShapeError` for one that depends on the ring."""
+    half = a.bounds.low.shape[-1] // 2
+    if abs(columns) >= half:  # in a larger ring it would be another rotation
+        raise ShapeError(
+            f"rotate: columns = {columns} is not below N/2 = {half}, the length of a row"
+        )
+    return a.bounds.rolled(columns)
+
+
+def parts(bounds: Bounds, each: int) -> list[Bounds]:
+    """Bounds of each of the `each` rows that a vector has, for all vectors."""
+    return [Bounds(*(ends[i::each] for ends in bounds)) for i in range(each)]
+
+
+def total(bounds: Bounds, each: int) -> Bounds:
+    """Bounds of the sum over all rows of each vector, in every slot."""
+    row = functools.reduce(operator.add, parts(bounds, each)).summed(bounds.low.shape[-1] // 2)
+    return row + row.swapped()
+
+
+def product(a: Traced, b: Traced, *_: bool) -> Bounds:
+    """Bounds of a product, in the packing of `a`."""
+    if a.packing != "slots":
+        return a.bounds.convolved(b.bounds)
+    return a.bounds.squared() if a is b else a.bounds.times(b.bounds)
+
+
+def dot(a: Traced, b: Traced) -> Bounds:
+    """Bounds of the sum of products, in every slot."""
+    if a.everywhere and getattr(b, "everywhere", False):
+        return product(a, b)
+    return total(product(a, b), max(a.each, b.each))
+
+
+def matrix_product(a: Traced, matrix: Traced) -> Bounds:
+    """Bounds of vectors times a matrix that is known."""
+    given = Bounds(*(each[:, : matrix.rows] for each in a.bounds))
+    return given.times_matrix(matrix.known, a.bounds.low.shape[-1])
+
+
+def maps(a: Traced, maps: Traced) -> list[Bounds]:
+    """Bounds of the sum of rotated values times diagonals, for each map."""
+    values, step = maps.known
+    turned = [a.bounds.rolled(k * step) for k in range(values.shape[1])]
+
+    def of(diagonals: Rows) -> Bounds:
+        known = (Bounds.exactly(row[None]) for row in diagonals)
+        return functools.reduce(operator.add, map(Bounds.times, turned, known))
+
+    return [of(each) for each in values]
 
 
 def _product(a: Floats, b: Floats | float) -> Floats:

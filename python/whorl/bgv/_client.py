@@ -12,10 +12,10 @@ from .._client import bgv as _lib
 from .._core.keyholder import KeyHolder
 from .._core.part import Part
 from .._core.progress import Report
-from ._arrays import EncryptedArray
 from ._ciphertexts import Ciphertexts
 from ._keys import EvaluationKeys, PublicKey
 from ._parameters import Parameters, as_request
+from ._server import EncryptedArray
 from ._values import Packing, Values, encrypted
 
 

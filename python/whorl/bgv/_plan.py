@@ -17,9 +17,10 @@ from .._core.text import of_bytes, shown
 from .._ring.plan import RingPlan, check_example, in_order, sizes
 from .._server import bgv as _lib
 from ..errors import ParameterError, ShapeError
-from ._arrays import EncryptedArray
+from ._bounds import Traced
 from ._parameters import MAX_MODULUS, Parameters, checked_requirements
-from ._tracer import MOST_BITS, Traced, TracingServer, _Recorder
+from ._server import EncryptedArray
+from ._tracer import MOST_BITS, TracingServer, _Recorder
 from ._values import Packing
 
 RINGS = tuple(1 << log2_N for log2_N in range(10, 18))

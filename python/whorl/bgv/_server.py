@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
+from typing import Any, TypeAlias, Union
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,19 +15,23 @@ from .._core.entries import entries_of
 from .._core.literal import as_integer, as_real, as_text
 from .._core.part import Part
 from .._core.text import shown
+from .._ring.arrays import RingArray, of_server
 from .._ring.server import MAX_POWER, RingServer, as_distance, is_alone, needing, repeated_rows
 from .._server import bgv as _lib
 from ..errors import DeviceError, EncodingError, ShapeError
-from ._arrays import EncryptedArray, Matrix, Mean, Plaintexts
-from ._ciphertexts import Ciphertexts
+from . import _bounds as bounds_of
+from ._arrays import Matrix, Mean, Plaintexts
+from ._bounds import Bounds
+from ._ciphertexts import Accounted, Ciphertexts
 from ._keys import EvaluationKeys
 from ._parameters import Parameters
 from ._values import Packing, Values, as_matrix, as_scalar, as_vectors
 
-Encrypted = EncryptedArray | Ciphertexts
+Encrypted: TypeAlias = Union["EncryptedArray", Ciphertexts]
+Operand: TypeAlias = Encrypted | Plaintexts | ArrayLike
 
 
-class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
+class Server(RingServer[EvaluationKeys, Ciphertexts, "EncryptedArray"]):
     """Evaluates on arrays of ciphertexts with evaluation keys only.
 
     `help(Server.__init__)` explains the arguments, the errors that they raise, and what happens if
@@ -58,7 +64,7 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
     _core: _lib.Server
     _parameters: Parameters
     _maker = _lib.Server
-    _keys_type, _host_type, _device_type = EvaluationKeys, Ciphertexts, EncryptedArray
+    _keys_type, _host_type = EvaluationKeys, Ciphertexts
 
     parameters = Part[Parameters]("_parameters", "Parameters of the keys.")
 
@@ -296,6 +302,93 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
             vectors = repeated_rows(vectors, prefix, length, shape)
         x = _matching(spread(a, shape), -(-length // self._parameters.N))
         return x, (vectors, length), shape
+
+
+class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
+    """An immutable array of ciphertexts on the device of a `Server`, each of N integers modulo t.
+
+    `Server.upload` and operations make them; nothing leaves the device before `to_host`, which has
+    less to copy after `shrink`. They have the operators `+`, `-`, `*`, `-a` and `a ** k`. The other
+    operand is an array, `Ciphertexts` (which are uploaded), `Plaintexts`, an integer or an integer
+    array. One integer goes to all values (with coefficients a sum adds it to the constant one). An
+    integer array of shape (..., k) has one row of k ≤ N values, padded with zeros, for all
+    ciphertexts, or one row for each. Shapes broadcast as in NumPy, over the ciphertexts: the N
+    values inside a ciphertext are not an axis.
+
+    `x @ matrix`, `x.dot(y)`, `x.sum()` and `x.mean()` work on the first `length` values of each
+    vector, and ignore the slots behind them.
+
+    Indexing, iteration, `reshape`, `broadcast_to`, `bgv.concatenate` and `bgv.stack` are NumPy's,
+    on the device. `==` raises.
+
+    >>> from whorl.bgv import Client, Server, parameters
+    >>> client = Client(parameters(depth=2))
+    >>> server = Server(client.evaluation_keys(rotations=[1]), device="cpu")
+    >>> a = server.upload(client.encrypt([1, 2, 3]))
+    >>> client.decrypt((a * a - [0, 1, 2]).rotate(1), signed=True)[:4]
+    array([3, 7, 0, 0])
+    """
+
+    __slots__ = ()
+
+    _core: _lib.Array
+    _server: Server
+
+    parameters = Part[Parameters]("_server.parameters", "Parameters of the server.")
+
+    # ---- operations, as the server's
+
+    square = of_server(Server.square)
+    """`Server.square`."""
+    swap_rows = of_server(Server.swap_rows)
+    """`Server.swap_rows`."""
+    inner_sum = of_server(Server.inner_sum)
+    """`Server.inner_sum`."""
+    sum = of_server(Server.sum)
+    """`Server.sum`."""
+    mean = of_server(Server.mean)
+    """`Server.mean`."""
+    mod_switch = of_server(Server.mod_switch)
+    """`Server.mod_switch`."""
+    shrink = of_server(Server.shrink)
+    """`Server.shrink`."""
+
+    def multiply(self, other: Operand, relinearise: bool = True) -> EncryptedArray:
+        """`Server.multiply`."""
+        return self._server.multiply(self, other, relinearise)
+
+    def __matmul__(self, other: Operand | Matrix) -> EncryptedArray:
+        return self._server.matmul(self, other)
+
+    def __rmatmul__(self, other: ArrayLike) -> EncryptedArray:
+        return self._server.matmul(self, np.transpose(entries_of(other, "matrix")))
+
+
+Server._device_type = EncryptedArray  # which is made of the server's methods
+
+BOUNDS: dict[str, Callable[..., Any]] = {
+    "add": lambda a, b: a.bounds + b.bounds,
+    "sub": lambda a, b: a.bounds - b.bounds,
+    "negate": lambda a: -a.bounds,
+    "multiply": bounds_of.product,
+    "square": lambda a, _: bounds_of.product(a, a),
+    **dict.fromkeys(("relinearise", "mod_switch", "shrink"), lambda a, *_: a.bounds),
+    "take": lambda a, index: a.bounds.taken(index),
+    "parts": lambda a: bounds_of.parts(a.bounds, a.each),
+    "concatenate": lambda all: Bounds.joined([a.bounds for a in all], [a.count for a in all]),
+    "rotate": bounds_of.rotated,
+    "rotate_many": lambda a, columns: [bounds_of.rotated(a, each) for each in columns],
+    "swap_rows": lambda a: a.bounds.swapped(),
+    "inner_sum": lambda a, columns: a.bounds.summed(columns),
+    "sum": lambda a: a.bounds if a.everywhere else bounds_of.total(a.bounds, a.each),
+    "dot": bounds_of.dot,
+    "multiply_matrix": bounds_of.matrix_product,
+    "multiply_maps": bounds_of.maps,
+}
+"""Bounds of the values of an operation's result, or of each of them, by those of its operands: what
+plans know of it. Operations that are not here have methods of the plan's recorder."""
+UNNOTED = ("mod_switch", "shrink", "take", "parts")
+"""Those that make no values, and are not counted."""
 
 
 def _keys(rotations: str) -> str:

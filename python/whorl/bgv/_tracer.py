@@ -10,8 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -20,32 +19,11 @@ from .._core.plan import Following
 from .._core.text import shown
 from .._ring.plan import NoDevice
 from .._server import bgv as _lib
-from ..errors import EncodingError, ShapeError
-from ._arrays import EncryptedArray, Mean
-from ._bounds import Bounds, Rows
+from ..errors import EncodingError
+from ._arrays import Mean
+from ._bounds import Bounds, Rows, Traced
 from ._parameters import Parameters
-from ._server import Server
-
-
-class Traced:
-    """An array, plaintexts or a matrix of a dry run, and what is known of the values."""
-
-    def __init__(self, core: Any, known: Any) -> None:
-        self.core, self.known = core, known
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.core, name)
-
-    @property
-    def bounds(self) -> Bounds:
-        """The bounds of rows of N values, as ciphertexts hold them."""
-        bounds: Bounds = self.known
-        return bounds
-
-    @property
-    def values(self) -> Bounds:
-        """Bounds of the vectors' values only, without the slots behind them."""
-        return self.bounds.values(self.core.length, self.core.each)
+from ._server import BOUNDS, UNNOTED, EncryptedArray, Server
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,7 +37,7 @@ class Step:
 
 class _Recorder(NoDevice):
     """Calls the dry run, and does to bounds of values what its server does to ciphertexts. Bounds
-    of the results of most operations are in `_BOUNDS`."""
+    of the results of most operations are in `BOUNDS`."""
 
     parameters: Parameters
     run: _lib.DryRun
@@ -80,15 +58,15 @@ class _Recorder(NoDevice):
         return Traced(core, Bounds.of(float(low) * used.low, float(high) * used.high))
 
     def __getattr__(self, name: str) -> Any:
-        if name in _BOUNDS:
+        if name in BOUNDS:
             return functools.partial(self._operate, name)
-        if name.removesuffix("_plain") in _BOUNDS:
+        if name.removesuffix("_plain") in BOUNDS:
             return functools.partial(self._with_plain, name)
         return super().__getattr__(name)
 
     def _operate(self, name: str, *given: Any) -> Any:
-        core, bounds = getattr(self.server, name)(*map(_core, given)), _BOUNDS[name](*given)
-        made = Traced if name in _UNNOTED else functools.partial(self._made, name)
+        core, bounds = getattr(self.server, name)(*map(_core, given)), BOUNDS[name](*given)
+        made = Traced if name in UNNOTED else functools.partial(self._made, name)
         if isinstance(core, list):
             return [made(*each) for each in zip(core, bounds, strict=True)]
         return made(core, bounds)
@@ -98,7 +76,7 @@ class _Recorder(NoDevice):
     def _with_plain(self, name: str, a: Traced, *values: Any) -> Traced:
         plain, bounds = self._plain(*values)
         core = getattr(self.server, name)(a.core, *plain)
-        bounds = _BOUNDS[name.removesuffix("_plain")](a, Traced(None, bounds))
+        bounds = BOUNDS[name.removesuffix("_plain")](a, Traced(None, bounds))
         return self._made(name, core, bounds)
 
     def add_scalar(self, a: Traced, value: int) -> Traced:
@@ -164,82 +142,6 @@ def _core(given: Any) -> Any:
     if isinstance(given, list):
         return [_core(each) for each in given]
     return given.core if isinstance(given, Traced) else given
-
-
-def _rotated(a: Traced, columns: int) -> Bounds:
-    half = a.bounds.low.shape[-1] // 2
-    if abs(columns) >= half:  # in a larger ring it would be another rotation
-        raise ShapeError(
-            f"rotate: columns = {columns} is not below N/2 = {half}, the length of a row"
-        )
-    return a.bounds.rolled(columns)
-
-
-def _parts(bounds: Bounds, each: int) -> list[Bounds]:
-    """Bounds of each of the `each` rows that a vector has, for all vectors."""
-    return [Bounds(*(ends[i::each] for ends in bounds)) for i in range(each)]
-
-
-def _total(bounds: Bounds, each: int) -> Bounds:
-    """Bounds of the sum over all rows of each vector, in every slot."""
-    total = functools.reduce(operator.add, _parts(bounds, each))
-    total = total.summed(bounds.low.shape[-1] // 2)
-    return total + total.swapped()
-
-
-def _product(a: Traced, b: Traced, *_: bool) -> Bounds:
-    """Bounds of a product, in the packing of `a`."""
-    if a.packing != "slots":
-        return a.bounds.convolved(b.bounds)
-    return a.bounds.squared() if a is b else a.bounds.times(b.bounds)
-
-
-def _dot(a: Traced, b: Traced) -> Bounds:
-    if a.everywhere and getattr(b, "everywhere", False):
-        return _product(a, b)
-    return _total(_product(a, b), max(a.each, b.each))
-
-
-def _matrix_product(a: Traced, matrix: Traced) -> Bounds:
-    given = Bounds(*(each[:, : matrix.rows] for each in a.bounds))
-    return given.times_matrix(matrix.known, a.bounds.low.shape[-1])
-
-
-def _maps(a: Traced, maps: Traced) -> list[Bounds]:
-    """Bounds of the sum of rotated values times diagonals, for each map."""
-    values, step = maps.known
-    turned = [a.bounds.rolled(k * step) for k in range(values.shape[1])]
-
-    def of(diagonals: Rows) -> Bounds:
-        known = (Bounds.exactly(row[None]) for row in diagonals)
-        return functools.reduce(operator.add, map(Bounds.times, turned, known))
-
-    return [of(each) for each in values]
-
-
-_BOUNDS: dict[str, Callable[..., Any]] = {
-    "add": lambda a, b: a.bounds + b.bounds,
-    "sub": lambda a, b: a.bounds - b.bounds,
-    "negate": lambda a: -a.bounds,
-    "multiply": _product,
-    "square": lambda a, _: _product(a, a),
-    **dict.fromkeys(("relinearise", "mod_switch", "shrink"), lambda a, *_: a.bounds),
-    "take": lambda a, index: a.bounds.taken(index),
-    "parts": lambda a: _parts(a.bounds, a.each),
-    "concatenate": lambda all: Bounds.joined([a.bounds for a in all], [a.count for a in all]),
-    "rotate": _rotated,
-    "rotate_many": lambda a, columns: [_rotated(a, each) for each in columns],
-    "swap_rows": lambda a: a.bounds.swapped(),
-    "inner_sum": lambda a, columns: a.bounds.summed(columns),
-    "sum": lambda a: a.bounds if a.everywhere else _total(a.bounds, a.each),
-    "dot": _dot,
-    "multiply_matrix": _matrix_product,
-    "multiply_maps": _maps,
-}
-"""Bounds of the values of an operation's result, or of each of them, by those of its operands.
-Operations that are not here have methods of the recorder."""
-_UNNOTED = ("mod_switch", "shrink", "take", "parts")
-"""Those that make no values, and are not counted."""
 
 
 MOST_BITS = 1000

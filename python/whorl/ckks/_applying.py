@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
@@ -14,15 +14,17 @@ from .._core.text import counted, shown
 from .._ring.server import RingServer, needing
 from .._server import ckks as _lib
 from ..errors import DeviceError, NoiseError, ShapeError
-from ._arrays import Encrypted, EncryptedArray
 from ._ciphertexts import Ciphertexts
 from ._keys import EvaluationKeys
 from ._linear_maps import EncodedMap, LinearMap, linear_map
 from ._matrices import EncodedMatrixProduct, MatrixProduct, product_of
 from ._parameters import Parameters
 
+if TYPE_CHECKING:
+    from ._server import Encrypted, EncryptedArray
 
-class Applying(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
+
+class Applying(RingServer[EvaluationKeys, Ciphertexts, "EncryptedArray"]):
     """The part of a `Server` that applies linear maps and multiplies matrices."""
 
     __slots__ = ()

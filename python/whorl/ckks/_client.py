@@ -13,12 +13,12 @@ from .._core.numbers import Numbers
 from .._core.part import Part
 from .._core.progress import Report
 from ..errors import ParameterError, ParameterMismatchError
-from ._arrays import EncryptedArray
 from ._ciphertexts import Ciphertexts
 from ._expectation import Expectation, Released, checked
 from ._keys import EvaluationKeys, PublicKey
 from ._parameters import Parameters, as_request
 from ._plan import Plan
+from ._server import EncryptedArray
 from ._values import Bound, Packing, decrypted, encrypted
 
 

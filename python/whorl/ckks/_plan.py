@@ -19,9 +19,9 @@ from .._core.text import at_least_bits, of_bytes
 from .._ring.plan import RingPlan, check_example, in_order, sizes
 from .._server import ckks as _lib
 from ..errors import EncodingError, NoiseError, ParameterError, ShapeError
-from ._arrays import EncryptedArray
 from ._expectation import Expectation, stated
 from ._parameters import NO_SHAPE, Parameters, checked_requirements, refuse_shape
+from ._server import EncryptedArray
 from ._tracer import Refresh, TracingServer, UnableToRefreshError
 from ._values import Bound, Packing, as_bounds
 

@@ -1,8 +1,8 @@
 """All names of the package but `Client`: what a server has of CKKS."""
 
 from .._core.array import concatenate, stack
-from ._arrays import EncryptedArray, evaluate
 from ._ciphertexts import Ciphertexts
+from ._evaluating import evaluate
 from ._expectation import Expectation, Released
 from ._functions import (
     SignStages,
@@ -28,7 +28,7 @@ from ._parameters import (
 from ._plan import Plan, Values, plan
 from ._polynomials import Polynomial, approximate
 from ._precision import Bits, Precision, precision
-from ._server import Server
+from ._server import EncryptedArray, Server
 from ._tracer import Refresh
 
 __all__ = [

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._core.literal import as_integer
 from .._core.progress import Report, reports
 from .._ring.server import RingServer, needing
 from .._server import ckks as _lib
-from ._arrays import Encrypted, EncryptedArray
 from ._ciphertexts import Ciphertexts
 from ._keys import EvaluationKeys
 from ._parameters import as_slots
 
+if TYPE_CHECKING:
+    from ._server import Encrypted, EncryptedArray
 
-class Refreshing(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
+
+class Refreshing(RingServer[EvaluationKeys, Ciphertexts, "EncryptedArray"]):
     """The part of a `Server` that bootstraps."""
 
     __slots__ = ("_bootstraps", "_encoding", "_making")

@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias, Union
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._core.array import Shape, repeated
+from .._core.array import Array, Shape, repeated
 from .._core.base_server import spread
+from .._core.integers import refuse
 from .._core.literal import as_integer, as_real, as_word
-from .._core.numbers import Numbers, as_complex, one_number
+from .._core.numbers import Numbers, as_complex, one_number, real_or_complex
 from .._core.part import Part
 from .._core.text import shown
-from .._ring.arrays import as_rows
+from .._ring.arrays import RingArray, as_rows, of_server
 from .._ring.server import MAX_POWER, is_alone, needing, repeated_rows
 from .._server import ckks as _lib
 from ..errors import EncodingError, ParameterError, ShapeError
 from ._applying import Applying
-from ._arrays import Encrypted, EncryptedArray
-from ._ciphertexts import Ciphertexts
+from ._ciphertexts import Accounted, Ciphertexts
 from ._functions import SignStages
 from ._keys import EvaluationKeys
+from ._linear_maps import EncodedMap, LinearMap
+from ._matrices import EncodedMatrixProduct, MatrixProduct
 from ._parameters import Parameters
 from ._polynomials import Polynomial, as_error, as_interval, as_mapping, as_polynomials
 from ._refreshing import Refreshing
 from ._values import Bound, as_bounds, as_vectors, filled
 
 Number = int | float | complex
+Encrypted: TypeAlias = Union["EncryptedArray", Ciphertexts]
+Operand: TypeAlias = Encrypted | ArrayLike
 
 
 class Server(Applying, Refreshing):
@@ -66,7 +70,7 @@ class Server(Applying, Refreshing):
     _core: _lib.Server
     _parameters: Parameters
     _maker = _lib.Server
-    _keys_type, _host_type, _device_type = EvaluationKeys, Ciphertexts, EncryptedArray
+    _keys_type, _host_type = EvaluationKeys, Ciphertexts
 
     parameters = Part[Parameters]("_parameters", "Parameters of the keys.")
     best_batch = Part[int](
@@ -395,6 +399,12 @@ class Server(Applying, Refreshing):
         """
         return self._on(a, self._core.with_error, as_real("error", error))
 
+    def with_more_error(self, a: Encrypted, error: float) -> EncryptedArray:
+        """The same ciphertexts with an `error` that is larger by so much: for errors that the
+        server does not know. `ParameterError` unless it is positive and finite.
+        """
+        return self._on(a, self._core.with_more_error, as_real("error", error))
+
     # ---- operands
 
     def _meet(self, *operands: Encrypted) -> tuple[list[EncryptedArray], Shape]:
@@ -447,6 +457,137 @@ class Server(Applying, Refreshing):
         elif not is_alone(prefix):
             values = repeated_rows(values, prefix, length, shape)
         return x, (np.ascontiguousarray(values), length), shape
+
+
+class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
+    """An immutable array of ciphertexts on the device of a `Server`, each a vector of numbers.
+
+    `Server.upload` and operations make them; nothing leaves the device before `to_host`. They have
+    the operators `+`, `-`, `*`, `-a` and `a ** k`, and `/` by what is not encrypted. The other
+    operand is an array, `Ciphertexts` (which are uploaded), a number or an array of numbers. One
+    number goes to all values (with coefficients a sum adds it to the constant one). An array of
+    shape (..., k) has one row of k values for all ciphertexts, or one row for each. Vectors have
+    equal lengths, or one of them has a single value. Shapes broadcast as in NumPy, over the
+    ciphertexts: the values inside a ciphertext are not an axis.
+
+    A product takes a level. A product with a Python integer, with `1j` or with `-1j` takes none.
+    `matrix @ x` and `x @ matrix` are NumPy's, with a matrix that is not encrypted; `map @ x` is
+    that of a `LinearMap`. `x @ y` with another vector, encrypted or not, is `x.dot(y)`.
+
+    Indexing, iteration, `reshape`, `broadcast_to`, `ckks.concatenate` and `ckks.stack` are NumPy's,
+    on the device. `==` raises.
+
+    >>> from whorl.ckks import Client, Server, parameters
+    >>> client = Client(parameters(depth=2))
+    >>> server = Server(client.evaluation_keys(rotations=[1]), device="cpu")
+    >>> a = server.upload(client.encrypt([0.1, 0.2, 0.3, 0.4]))
+    >>> client.decrypt((a * a + 1).rotate(1), raw=True).round(4)
+    array([1.04, 1.09, 1.16, 1.01])
+    """
+
+    __slots__ = ()
+
+    _core: _lib.Array
+    _server: Server
+
+    parameters = Part[Parameters]("_server.parameters", "Parameters of the server.")
+
+    # ---- operations, as the server's
+
+    square = of_server(Server.square)
+    """`Server.square`."""
+    conjugate = of_server(Server.conjugate)
+    """`Server.conjugate`."""
+    sum = of_server(Server.sum)
+    """`Server.sum`."""
+    mean = of_server(Server.mean)
+    """`Server.mean`."""
+    replicate = of_server(Server.replicate)
+    """`Server.replicate`."""
+    repeat = of_server(Server.repeat)
+    """`Server.repeat`."""
+    evaluate = of_server(Server.evaluate)
+    """`Server.evaluate`."""
+    apply = of_server(Server.apply)
+    """`Server.apply`."""
+    sign = of_server(Server.sign)
+    """`Server.sign`."""
+    absolute = of_server(Server.absolute)
+    """`Server.absolute`."""
+    relu = of_server(Server.relu)
+    """`Server.relu`."""
+    inverse = of_server(Server.inverse)
+    """`Server.inverse`."""
+    rescale = of_server(Server.rescale)
+    """`Server.rescale`."""
+    lower = of_server(Server.lower)
+    """`Server.lower`."""
+    with_bound = of_server(Server.with_bound)
+    """`Server.with_bound`."""
+    with_error = of_server(Server.with_error)
+    """`Server.with_error`."""
+    with_more_error = of_server(Server.with_more_error)
+    """`Server.with_more_error`."""
+    bootstrap = of_server(Server.bootstrap)
+    """`Server.bootstrap`."""
+
+    def multiply(
+        self, other: Operand, relinearise: bool = True, rescale: bool = True
+    ) -> EncryptedArray:
+        """`Server.multiply`."""
+        return self._server.multiply(self, other, relinearise, rescale)
+
+    def __truediv__(self, other: ArrayLike) -> EncryptedArray:
+        if isinstance(other, Array):
+            raise TypeError(
+                "ciphertexts cannot be divided by ciphertexts: for x / y write "
+                "x * y.inverse(low, high, error)"
+            )
+        divisor = real_or_complex(other, "divisor")
+        refuse(divisor, divisor == 0, "divisor", "0", ZeroDivisionError)
+        with np.errstate(all="ignore"):
+            factor = np.reciprocal(divisor)
+        refuse(divisor, ~np.isfinite(factor), "divisor", "so small that no double holds 1 over it")
+        return self._server.multiply(self, factor)
+
+    def __rmatmul__(self, other: LinearMap | EncodedMap | ArrayLike) -> EncryptedArray:
+        if isinstance(other, (LinearMap, EncodedMap)):
+            return self._server.apply(self, other)
+        matrix = real_or_complex(other, "matrix")
+        return self.dot(matrix) if matrix.ndim == 1 else self._server._times(self, matrix)
+
+    def __matmul__(self, other: Operand) -> EncryptedArray:
+        if isinstance(other, (LinearMap, EncodedMap)):
+            raise TypeError(f"x @ map: write map @ x, as the {type(other).__name__} acts on x")
+        if isinstance(other, Array):
+            return self.dot(other)
+        matrix = real_or_complex(other, "matrix")
+        if matrix.ndim == 1:
+            return self.dot(matrix)
+        return self._server._times(self, np.transpose(matrix))
+
+    def matmul(
+        self,
+        other: EncryptedArray | Ciphertexts,
+        product: MatrixProduct | EncodedMatrixProduct | None = None,
+    ) -> EncryptedArray:
+        """`Server.matmul`."""
+        return self._server.matmul(self, other, product)
+
+    def greater(self, other: EncryptedArray | Ciphertexts, stages: SignStages) -> EncryptedArray:
+        """`Server.greater`."""
+        return self._server.greater(self, other, stages)
+
+    def maximum(self, other: EncryptedArray | Ciphertexts, stages: SignStages) -> EncryptedArray:
+        """`Server.maximum`."""
+        return self._server.maximum(self, other, stages)
+
+    def minimum(self, other: EncryptedArray | Ciphertexts, stages: SignStages) -> EncryptedArray:
+        """`Server.minimum`."""
+        return self._server.minimum(self, other, stages)
+
+
+Server._device_type = EncryptedArray  # which is made of the server's methods
 
 
 def _integer(value: int) -> int:

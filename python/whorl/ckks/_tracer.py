@@ -21,9 +21,8 @@ from .._core.text import counted
 from .._ring.plan import NoDevice
 from .._server import ckks as _lib
 from ..errors import NoiseError
-from ._arrays import Encrypted, EncryptedArray
 from ._parameters import Parameters
-from ._server import Server
+from ._server import Encrypted, EncryptedArray, Server
 from ._values import Bound, as_bounds
 
 
@@ -67,13 +66,9 @@ class UnableToRefreshError(Exception):
 
 _T = TypeVar("_T")
 
-_OPERATIONS = frozenset(
-    "add sub negate multiply square relinearise rescale lower with_bound with_error add_plain "
-    "sub_plain multiply_plain add_scalar multiply_scalar multiply_integer multiply_by_i rotate "
-    "rotate_many conjugate sum replicate repeat evaluate evaluate_each apply multiply_matrices "
-    "sign absolute relu inverse greater maximum minimum take concatenate as_vectors parts".split()
-)
-"""Those before which operands may be refreshed."""
+_MOVES = ("create", "upload", "download")
+"""What cannot be followed of the C++ library's server. Of its other methods those that the recorder
+does not have are operations, before which operands may be refreshed."""
 
 _ENCODED = (_lib.EncodedMap, _lib.EncodedMatrixProduct)
 
@@ -111,7 +106,7 @@ class _Recorder(NoDevice):
         """Whether an operation of several calls is under way."""
 
     def __getattr__(self, name: str) -> Any:
-        if name not in _OPERATIONS:
+        if name in _MOVES or not hasattr(_lib.Server, name):
             return super().__getattr__(name)
         work = getattr(self.server, name)
         if self._inside:

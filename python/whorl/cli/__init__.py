@@ -8,12 +8,13 @@ TYPE_CHECKING = False  # type checkers take it for true; typing itself is import
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
+    from ._data import register
     from ._main import app
-    from ._scheme import Scheme, register
+    from ._scheme import Scheme
 
 __all__ = ["Scheme", "app", "main", "register"]
 
-_modules = {"Scheme": "_scheme", "app": "_main", "register": "_scheme"}
+_modules = {"Scheme": "_scheme", "app": "_main", "register": "_data"}
 """Names that are imported at first use, so that `main` can prepare for Ctrl-C before that."""
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ..bgv import EncryptedArray, Server
 from . import _ring_options as shared
 from ._scheme import Scheme
 
@@ -93,10 +94,7 @@ BGV = Scheme(
     keys="BGV evaluation keys",
     ciphertexts="BGV ciphertexts",
     secret="BGV secret key",
-    functions=(
-        *("rotate", "swap_rows", "inner_sum", "square", "mod_switch", "shrink"),
-        *("sum", "mean", "dot"),
-    ),
+    functions=shared.operations(Server, EncryptedArray),
     operators="+ - * @ **",
     division="values are integers modulo t: multiply by the inverse, pow(d, -1, t) in Python, if d "
     "has one, or divide what is decrypted",

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from .._ring.parameters import stands_alone
-from ..ckks import Polynomial, minimax_sign
+from ..ckks import EncryptedArray, Polynomial, Server, minimax_sign
 from ..ckks._parameters import ARCSINES
 from . import _released, _values
 from . import _ring_options as shared
@@ -210,23 +210,24 @@ def _with_bound(server: Any, x: Any, *bound: float) -> Any:
     return server.with_bound(x, bound if len(bound) == 2 else bound[0])
 
 
+CIRCUITS = {
+    **{name: _by_sign(name, 1) for name in ("sign", "absolute", "relu")},
+    **{name: _by_sign(name, 2) for name in ("greater", "maximum", "minimum")},
+    "polynomial": _polynomial,
+    "with_bound": _with_bound,
+}
+
 CKKS = Scheme(
     name="ckks",
     module="whorl.ckks",
     keys="CKKS evaluation keys",
     ciphertexts="CKKS ciphertexts",
     secret="CKKS secret key",
-    functions=(
-        *("rotate", "conjugate", "sum", "mean", "dot", "replicate", "square", "inverse"),
-        *("rescale", "lower", "bootstrap"),
+    functions=shared.operations(
+        Server, EncryptedArray, (*CIRCUITS, "repeat", "evaluate", "apply", "matmul", "with_error")
     ),
     operators="+ - * / @ **",
-    circuits={
-        **{name: _by_sign(name, 1) for name in ("sign", "absolute", "relu")},
-        **{name: _by_sign(name, 2) for name in ("greater", "maximum", "minimum")},
-        "polynomial": _polynomial,
-        "with_bound": _with_bound,
-    },
+    circuits=CIRCUITS,
     integers=False,
     keygen=_keygen,
     encrypt=_encrypt,

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
+from .._core.array import concatenate
 from .._core.progress import bar
 from .._core.text import counted
 from . import _completion as completion
@@ -336,8 +338,6 @@ def _in_pieces(server: Any, arrays: list[Any], job: _Job) -> Any:
     def done(parts: list[Any]) -> Any:
         return server.download(job.work(server, parts))
 
-    import numpy as np
-
     shape = np.broadcast_shapes(*(array.shape for array in arrays))
     count = math.prod(shape)
     uniform = all(array.size in (1, count) for array in arrays)
@@ -355,14 +355,13 @@ def _in_pieces(server: Any, arrays: list[Any], job: _Job) -> Any:
             took = time.perf_counter() - started
             step = max(1, step // 2) if took > 4 * PIECE_SECONDS else step
             step = 4 * step if took < PIECE_SECONDS else step
-    from .._core.array import concatenate
-
     return concatenate(results).reshape(shape)
 
 
-def register(app: typer.Typer, schemes: Schemes) -> None:
-    """Adds the four commands for these schemes."""
-    app.command("keygen")(schemes.command(keygen, "keygen"))
-    app.command("encrypt", context_settings=files.DASHES)(schemes.command(encrypt, "encrypt"))
-    app.command("eval", epilog=schemes.offers)(schemes.command(evaluate, "work", "server"))
-    app.command("decrypt")(schemes.command(decrypt, "decrypt"))
+def register(app: typer.Typer, schemes: Sequence[Scheme]) -> None:
+    """Adds keygen, encrypt, eval and decrypt of these schemes."""
+    known = Schemes(schemes)
+    app.command("keygen")(known.command(keygen, "keygen"))
+    app.command("encrypt", context_settings=files.DASHES)(known.command(encrypt, "encrypt"))
+    app.command("eval", epilog=known.offers)(known.command(evaluate, "work", "server"))
+    app.command("decrypt")(known.command(decrypt, "decrypt"))

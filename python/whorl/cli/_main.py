@@ -18,9 +18,9 @@ from . import _bench, _bench_bgv, _bench_ckks, _demo, _doctor, _info, _interrupt
 from ._bgv import BGV
 from ._binfhe import BINFHE
 from ._ckks import CKKS
+from ._data import register
 from ._messages import in_options
 from ._output import err, warn
-from ._scheme import register
 
 app = typer.Typer(
     name="whorl",

@@ -12,7 +12,7 @@ import typer
 from .. import ckks
 from .._core.progress import bar
 from .._core.text import at_least_bits, at_most_chance
-from ..binfhe import Parameters, parameter_sets, parameters
+from ..binfhe import Parameters, _search, parameter_sets, parameters
 from ..binfhe._parameters import describe_rotation
 from ._completion import from_list, one_of
 from ._output import out, pairs, table
@@ -215,8 +215,6 @@ def search(
 
     This takes 10 to 30 seconds.
     """
-    from .._core import search as _search
-
     request = _search.Request(
         p=p,
         padding=padding,

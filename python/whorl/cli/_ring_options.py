@@ -1,7 +1,9 @@
-"""Options that the schemes over RNS rings share."""
+"""Options that the schemes over RNS rings share, and what expressions may call."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Collection
 from typing import Annotated
 
 import typer
@@ -32,6 +34,20 @@ AllowSpent = Annotated[
         "--allow-spent", help="Decrypt where the noise bound is spent: values may be wrong."
     ),
 ]
+
+
+def operations(server: type, array: type, left_out: Collection[str] = ()) -> list[str]:
+    """Names of the methods that a server and its arrays both have, for expressions. Besides
+    `left_out` there is no product, which is an operator, nothing that gives a list, and no
+    relinearisation, since products do it."""
+    known = dict.fromkeys(name for each in reversed(array.__mro__) for name in vars(each))
+    return [
+        name
+        for name in known
+        if inspect.isfunction(getattr(server, name, None))
+        and not name.startswith("_")
+        and name not in ("multiply", "relinearise", "rotate_many", *left_out)
+    ]
 
 
 def refuse_insecure(scheme: str, allow_insecure: bool) -> None:

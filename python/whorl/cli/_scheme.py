@@ -1,7 +1,4 @@
-"""What the command has to know about a scheme. Each scheme has a file that says it.
-
-`register` adds keygen, encrypt, eval and decrypt for some schemes to a Typer application.
-"""
+"""What the command has to know about a scheme. Each scheme has a file that says it."""
 
 from __future__ import annotations
 
@@ -12,8 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated, Any, get_args, get_type_hints
-
-import typer
 
 from ..errors import TypeMismatchError
 from ._frames import Header, contents
@@ -178,10 +173,3 @@ def _optional(option: inspect.Parameter, panel: str) -> Any:
     shown.rich_help_panel = panel
     shown.show_default = False if option.default in (None, False) else str(option.default)
     return Annotated[kind | None, shown]
-
-
-def register(app: typer.Typer, schemes: Sequence[Scheme]) -> None:
-    """Adds keygen, encrypt, eval and decrypt of these schemes."""
-    from . import _data
-
-    _data.register(app, Schemes(schemes))

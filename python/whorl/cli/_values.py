@@ -7,17 +7,18 @@ import json
 import math
 import sys
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
+import numpy as np
 import typer
 
+from .._core.integers import refuse, whole_numbers
+from .._core.numbers import real_or_complex
+from ..errors import ShapeError
 from ._outputs import private_file
 from ._rows import Kind, NotFinite, row_of, rows_of
 
-if TYPE_CHECKING:
-    import numpy as np
-
-    Numbers = np.ndarray[Any, np.dtype[Any]]
+Numbers = np.ndarray[Any, np.dtype[Any]]
 
 
 def read(
@@ -85,12 +86,6 @@ def read_array(path: Path, integers: bool = True, header: bool | None = None) ->
     """The numbers of a file, as `read` takes them, where only text has a `header`. `ValueError` for
     integers other than -(2^31 - 1) … 2^31 - 1, which no modulus holds, and for lists of different
     lengths."""
-    import numpy as np
-
-    from .._core.integers import refuse, whole_numbers
-    from .._core.numbers import real_or_complex
-    from ..errors import ShapeError
-
     values, _ = read([str(path)], integers, header if is_text(path) else None)
     try:
         if not integers:
@@ -134,8 +129,6 @@ def _with_complex(where: str, values: Any) -> Any:
 
 
 def _array(path: Path, kind: Kind) -> Any:
-    import numpy as np
-
     try:
         with path.open("rb") as stream:
             array = np.lib.format.read_array(stream, allow_pickle=False)
@@ -167,8 +160,6 @@ def write(values: Numbers, output: Path | None, as_json: bool, force: bool) -> N
 
 def _write(values: Numbers, stream: IO[bytes], suffix: str) -> None:
     if suffix == ".npy":
-        import numpy as np
-
         np.save(stream, values)
     elif suffix == ".json":
         stream.write(json.dumps(values.tolist(), default=_shown).encode() + b"\n")

@@ -1,4 +1,4 @@
-"""From a graph in clear to steps on ciphertexts: fit, pack, place, keys."""
+"""From a graph in clear to steps on ciphertexts: fit, pack, place, and the error budget."""
 
 from __future__ import annotations
 
@@ -6,25 +6,29 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from .._core.literal import as_integer, as_real
 from .._core.text import of_bytes
 from ..ckks._functions import SignStages
-from ..ckks._linear_maps import diagonals as diagonal_map
 from ..ckks._parameters import Parameters
-from ..ckks._plan import Plan, Values, plan
+from ..ckks._parameters import parameters as choose
 from ..ckks._polynomials import Polynomial
 from ..errors import NoiseError, ParameterError
+from ._budget import Costs, budget, costs
 from ._fit import Fit, fit
-from ._graph import Affine, Function, Graph, Input, Numbers, Reshaped, Sum
-from ._network import Ends, Network
-from ._pack import Layout, Packing, diagonals
+from ._graph import Affine, Graph, Input, Reshaped, Sum
+from ._network import End, Ends, Network
+from ._pack import Packing
 from ._place import Levels, place, with_refreshes
-from ._steps import MapStep, PolynomialStep, ReluStep, Step, SumStep
+from ._steps import MapStep, PolynomialStep, ProductStep, RefreshStep, Step, SumStep
 
 MOST_SLOTS = 2**15
-"""Slots of the rings that networks are planned for first."""
+"""Slots of the rings that networks are planned for."""
+MOST_DEPTH = 24
+"""Levels between two bootstraps, at most: more leave no room for the bootstrap."""
+MOST_EXAMPLES = 8
+"""Ciphertexts that errors are simulated on."""
+MOST_PLAIN = 2**16
+"""Larger rings are taken only by networks that no bootstrap serves."""
 
 
 def compile_graph(
@@ -40,34 +44,27 @@ def compile_graph(
     """The network of a graph; `compile` has the arguments."""
     fitted = fit(graph, examples, as_real("margin", margin), as_real("precision", precision))
     together = as_integer("images", images, 1, MOST_SLOTS)
-    slots = parameters.slots if parameters else MOST_SLOTS
-    packing = Packing(graph, slots // together)
+    packing = Packing(graph, (parameters.slots if parameters else MOST_SLOTS) // together)
     scales = scales_of(graph, fitted)
     steps = pack(graph, fitted, packing, scales, together)
-    result = len(graph.nodes) - 1
-    input_layout, output_layout = packing.layouts[0], packing.layouts[result]
-    placed, chosen, keys = _placed(steps, input_layout.period * together, parameters)
-    if max_key_bytes is not None:
-        size = chosen.key_size(**keys)
-        if size > max_key_bytes:
-            raise ParameterError(
-                f"max_key_bytes: the keys take {of_bytes(size)}, above {of_bytes(max_key_bytes)}; "
-                "a smaller precision takes fewer levels, and so smaller keys"
-            )
-    ends = Ends(
-        parameters=chosen,
-        keys=keys,
-        images=together,
-        input=_end(graph, 0, input_layout, scales[0]),
-        output=_end(graph, result, output_layout, scales[result]),
+    last = len(graph.nodes) - 1
+    first, result = (
+        End(graph.nodes[i].shape, packing.layouts[i].places, packing.layouts[i].period, scales[i])
+        for i in (0, last)
     )
-    return Network(graph=graph, fit=fitted, steps=placed, ends=ends)
-
-
-def _end(graph: Graph, number: int, layout: Layout, scale: float) -> Any:
-    from ._network import End
-
-    return End(graph.nodes[number].shape, layout.places, layout.period, scale)
+    slots = first.period * together
+    placed, chosen, found = _placed(steps, slots, parameters)
+    size = chosen.key_size(**found.keys)
+    if max_key_bytes is not None and size > max_key_bytes:
+        raise ParameterError(
+            f"max_key_bytes: the keys take {of_bytes(size)}, above {of_bytes(max_key_bytes)}; "
+            "a larger precision takes fewer levels, and so smaller keys"
+        )
+    ends = Ends(chosen, found.keys, together, first, result)
+    budgeted = budget(placed, found.errors, ends.packed(examples[: MOST_EXAMPLES * together]))
+    result = dataclasses.replace(result, error=budgeted[-1].error * result.scale)
+    ends = dataclasses.replace(ends, output=result)
+    return Network(graph, fitted, budgeted, ends, packing.grids, found.levels)
 
 
 # ---- scales
@@ -77,26 +74,22 @@ def scales_of(graph: Graph, fitted: Fit) -> list[float]:
     """What each tensor is divided by: its range, so that values are at most 1. A map that only a
     sum uses gives its result at the sum's scale; a sum has the scale of an operand that no map
     makes, where its own range allows it. So most sums take no level."""
-    scales = [each.most for each in fitted.ranges]
+    scales = [each.scale for each in fitted.ranges]
     users = graph.users()
     for number, node in enumerate(graph.nodes):
-        if isinstance(node, Reshaped) or (isinstance(node, Function) and _is_relu(fitted, number)):
+        if isinstance(node, Reshaped) or isinstance(fitted.functions[number], SignStages):
             scales[number] = scales[node.inputs[0]]
         if not isinstance(node, Sum):
             continue
         free = [
             i for i in node.inputs if isinstance(graph.nodes[i], Affine) and users[i] == [number]
         ]
-        bound = [scales[i] for i in node.inputs if i not in free]
-        if bound and max(bound) >= scales[number]:
-            scales[number] = max(bound)
+        kept = [scales[i] for i in node.inputs if i not in free]
+        if kept and max(kept) >= scales[number]:
+            scales[number] = max(kept)
         for i in free:
             scales[i] = scales[number]
     return scales
-
-
-def _is_relu(fitted: Fit, number: int) -> bool:
-    return isinstance(fitted.functions[number], SignStages)
 
 
 # ---- steps
@@ -105,68 +98,61 @@ def _is_relu(fitted: Fit, number: int) -> bool:
 def pack(
     graph: Graph, fitted: Fit, packing: Packing, scales: Sequence[float], images: int
 ) -> list[Step]:
-    """A step for each node but those that move nothing. Slot p of an image is slot
-    p·images + i of a ciphertext, for image i: so a map of one is a map of all."""
+    """A step for each node but those that move nothing."""
     steps: list[Step] = []
     number_of: list[int] = []
     for number, node in enumerate(graph.nodes):
-        bound = fitted.ranges[number].most / scales[number]
-        inputs = tuple(number_of[i] for i in node.inputs)
-        function = fitted.functions[number]
         if isinstance(node, Reshaped):
-            number_of.append(inputs[0])
+            number_of.append(number_of[node.inputs[0]])
             continue
+        inputs = tuple(number_of[i] for i in node.inputs)
+        bound = fitted.ranges[number].most / scales[number]
+        function = fitted.functions[number]
+        step: Step
         if isinstance(node, Input):
-            steps.append(Step(name=node.name, inputs=(), bound=1.0))
+            step = Step(name=node.name, inputs=(), bound=bound)
         elif isinstance(node, Affine):
-            source, target = packing.layouts[node.inputs[0]], packing.layouts[number]
-            by = scales[node.inputs[0]] / scales[number]
-            steps.append(
-                _map_step(node, packing.entries(number), source, target, by, scales[number],
-                          images, inputs, bound)
+            step = MapStep(
+                name=node.name,
+                inputs=inputs,
+                bound=bound,
+                entries=packing.entries(number),
+                source=packing.layouts[node.inputs[0]],
+                target=packing.layouts[number],
+                images=images,
+                factor=scales[node.inputs[0]] / scales[number],
+                bias=None if node.bias is None else node.bias / scales[number],
             )
         elif isinstance(node, Sum):
             factors = tuple(scales[i] / scales[number] for i in node.inputs)
-            steps.append(SumStep(name=node.name, inputs=inputs, bound=bound, factors=factors))
+            step = SumStep(name=node.name, inputs=inputs, bound=bound, factors=factors)
         elif isinstance(function, Polynomial):
-            steps.append(
-                PolynomialStep(name=node.name, inputs=inputs, bound=1.0, polynomial=function)
-            )
+            step = PolynomialStep(name=node.name, inputs=inputs, bound=bound, polynomial=function)
         else:
             assert isinstance(function, SignStages)
-            steps.append(ReluStep(name=node.name, inputs=inputs, bound=bound, stages=function))
+            step = _relu(node.name, inputs[0], bound, function, steps)
+        steps.append(step)
         number_of.append(len(steps) - 1)
     return steps
 
 
-def _map_step(
-    node: Affine,
-    entries: Any,
-    source: Layout,
-    target: Layout,
-    by: float,
-    scale: float,
-    images: int,
-    inputs: tuple[int, ...],
-    bound: float,
-) -> MapStep:
-    found = diagonals(entries, source, target)
-    spread = np.repeat(found.values * by, images, axis=1)
-    period = found.period * images
-    turns = {int(k) * images: row for k, row in zip(found.indices, spread, strict=True)}
-    bias: Numbers | None = None
-    if node.bias is not None:
-        rows = np.zeros((target.period, images))
-        rows[target.places] = node.bias[:, None] / scale
-        bias = rows.reshape(-1)
-    return MapStep(
-        name=node.name,
-        inputs=inputs,
-        bound=bound,
-        map=diagonal_map(turns or {0: 0.0}, period),
-        fold=found.fold * images,
-        bias=bias,
-    )
+def _relu(name: str, x: int, bound: float, stages: SignStages, steps: list[Step]) -> Step:
+    """x·(sign(x)/2 + 1/2). The stages of the sign are steps of their own before it, so that each
+    has an error, and bootstraps may come between."""
+    sign, halves = x, 1.0
+    for number, stage in enumerate(stages.stages, 1):
+        if number == len(stages.stages):
+            halves = 0.5
+        steps.append(
+            PolynomialStep(
+                name=f"{name}.sign{number}",
+                inputs=(sign,),
+                bound=(1 + stages.error) * halves if halves < 1 else 1.0,
+                polynomial=Polynomial(stage.coefficients * halves, "chebyshev", -1, 1),
+            )
+        )
+        sign = len(steps) - 1
+    return ProductStep(name=name, inputs=(x, sign), bound=bound, shift=0.5)
 
 
 # ---- parameters and bootstraps
@@ -174,37 +160,39 @@ def _map_step(
 
 def _placed(
     steps: Sequence[Step], slots: int, parameters: Parameters | None
-) -> tuple[tuple[Step, ...], Parameters, dict[str, Any]]:
-    """The steps with their bootstraps, parameters, and the arguments for the client's keys."""
+) -> tuple[tuple[Step, ...], Parameters, Costs]:
+    """The steps with their bootstraps, the parameters, and what a dry run says."""
     if parameters is not None:
         placed = with_refreshes(steps, place(steps, _levels(parameters)))
-        return placed, parameters, _keys_under(placed, slots, parameters)
+        return placed, parameters, costs(placed, slots, parameters)
     total = _total_depth(steps)
+    plain: Parameters | None = None
     try:
-        plain = plan(_runner(steps), Values(slots), bootstrap=False)
-    except (NoiseError, ParameterError):
-        pass
-    else:
-        return tuple(steps), plain.parameters(), plain.keys
-    best: tuple[float, tuple[Step, ...], Plan] | None = None
+        plain = choose(total, slots=slots)
+    except ParameterError:
+        pass  # no ring is large enough: it takes bootstraps
+    if plain and plain.N <= MOST_PLAIN:
+        return tuple(steps), plain, costs(steps, slots, plain)
+    best: tuple[float, tuple[Step, ...], Parameters] | None = None
     deepest = max(step.depth for step in steps)
-    for depth in range(deepest, min(total, 24) + 1):
-        levels = Levels(fresh=depth + 3, refreshed=depth + 3, least=3)
+    for depth in range(deepest, min(total, MOST_DEPTH) + 1):
         try:
-            placed = with_refreshes(steps, place(steps, levels))
-            cost = _cost(placed, depth)
-            if best is not None and cost >= best[0]:
-                continue
-            found = plan(_runner(placed), Values(slots), bootstrap=True)
+            chosen = choose(depth, bootstrap=True)
+            placed = with_refreshes(steps, place(steps, _levels(chosen)))
         except (NoiseError, ParameterError):
             continue
-        best = cost, placed, found
+        refreshes = sum(isinstance(step, RefreshStep) for step in placed)
+        cost = refreshes * (chosen.top + 1.0) * chosen.N
+        if best is None or cost < best[0]:
+            best = cost, placed, chosen
+    if best is None and plain:
+        return tuple(steps), plain, costs(steps, slots, plain)
     if best is None:
         raise ParameterError(
             f"the network takes {total} levels, a step of it {deepest}, and no parameters with "
-            "bootstraps carry it: a smaller precision takes fewer"
+            "bootstraps carry it: a larger precision takes fewer"
         )
-    return best[1], best[2].parameters(), best[2].keys
+    return best[1], best[2], costs(best[1], slots, best[2])
 
 
 def _levels(parameters: Parameters) -> Levels:
@@ -216,56 +204,8 @@ def _levels(parameters: Parameters) -> Levels:
     )
 
 
-def _cost(placed: Sequence[Step], depth: int) -> float:
-    """Bootstraps, each of which costs with the levels that it brings."""
-    from ._steps import RefreshStep
-
-    return sum(isinstance(step, RefreshStep) for step in placed) * (depth + 14.0)
-
-
 def _total_depth(steps: Sequence[Step]) -> int:
     depths: list[int] = []
     for step in steps:
         depths.append(step.depth + max((depths[i] for i in step.inputs), default=0))
     return max(depths)
-
-
-def _runner(steps: Sequence[Step]) -> Any:
-    def run(x: Any) -> Any:
-        return run_steps(steps, x, lambda number, map, level: x.server.encode(map, level))
-
-    return run
-
-
-def run_steps(steps: Sequence[Step], x: Any, maps: Any) -> Any:
-    """The result of the last step, for an array on a server."""
-    server = x.server
-    out: list[Any] = [x]
-    last = [max((i for i, s in enumerate(steps) if n in s.inputs), default=len(steps))
-            for n in range(len(steps))]
-    for number, step in enumerate(steps):
-        if number == 0:
-            continue
-        out.append(step.run(server, maps, number, *(out[i] for i in step.inputs)))
-        for i in step.inputs:
-            if last[i] == number:
-                out[i] = None  # its memory is free
-    return out[-1]
-
-
-def _keys_under(
-    steps: Sequence[Step], slots: int, parameters: Parameters
-) -> dict[str, Any]:
-    """The arguments of `evaluation_keys` for steps under given parameters."""
-    from ..ckks._tracer import TracingServer
-
-    server = TracingServer(parameters, False)
-    x = server.fresh("real", (slots,), 1.0, False)
-    _runner(steps)(x)
-    asked, refreshed = server._core.run.asked(), server._core.refreshed_slots
-    return {
-        "relinearise": asked.relinearise,
-        "rotations": sorted(asked.rotations),
-        "conjugate": asked.conjugate and not refreshed,
-        "bootstrap": refreshed,
-    }

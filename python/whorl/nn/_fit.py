@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..ckks._functions import SignStages, minimax_sign
-from ..ckks._polynomials import MAX_DEGREE, Polynomial, approximate
+from ..ckks._polynomials import Polynomial, approximate
 from ..errors import EncodingError, ParameterError
-from ._graph import Function, Graph, Numbers, Reshaped
+from ._graph import Function, Graph, Reshaped
+
+HEADROOM = 1 + 2.0**-6
 
 
 @dataclasses.dataclass(frozen=True)
 class Range:
-    """No value of a tensor is larger in absolute value than `most`."""
+    """How large the values of a tensor are."""
 
     most: float
+    """No absolute value is larger."""
+    scale: float
+    """What the values are divided by. It is a little larger than `most` where errors must not lead
+    out of -1 … 1."""
     seen: float
     """The largest absolute value among the examples."""
     proven: bool
@@ -34,7 +39,7 @@ class Fit:
 
     ranges: tuple[Range, ...]
     functions: tuple[Polynomial | SignStages | None, ...]
-    """Of each node: a polynomial of x/range on -1 … 1, divided by the range of the result; the
+    """Of each node: a polynomial of x/scale on -1 … 1, divided by the scale of the result; the
     stages of a relu; None where the node is no function."""
 
 
@@ -50,7 +55,7 @@ def fit(graph: Graph, examples: Any, margin: float, precision: float) -> Fit:
         raise ParameterError("examples: there is none")
     ranges: list[Range] = []
     functions: list[Polynomial | SignStages | None] = []
-    for number, (node, tensor) in enumerate(zip(graph.nodes, tensors, strict=True)):
+    for node, tensor in zip(graph.nodes, tensors, strict=True):
         if not np.isfinite(tensor).all():
             raise EncodingError(f"{node.name}: the examples lead to a number that is not finite")
         seen = float(np.abs(tensor).max())
@@ -58,44 +63,32 @@ def fit(graph: Graph, examples: Any, margin: float, precision: float) -> Fit:
         if isinstance(node, Reshaped):
             ranges.append(ranges[node.inputs[0]])
         elif isinstance(node, Function):
-            before = ranges[node.inputs[0]].most
-            found, function = _of_function(node, before, precision)
-            ranges.append(Range(found, seen, proven=True))
+            before = ranges[node.inputs[0]]
+            if node.function == "relu":
+                function = minimax_sign(precision, precision)
+                ranges.append(dataclasses.replace(before, seen=seen, proven=True))
+            else:
+                most, function = _polynomial(node, before.scale, precision)
+                ranges.append(Range(most, most, seen, proven=True))
         else:
-            ranges.append(Range((seen or 1.0) * margin, seen, proven=number == 0 and margin == 1))
+            most = (seen or 1.0) * margin
+            ranges.append(Range(most, most * HEADROOM, seen, proven=False))
         functions.append(function)
     return Fit(tuple(ranges), tuple(functions))
 
 
-def _of_function(
-    node: Function, most: float, precision: float
-) -> tuple[float, Polynomial | SignStages]:
-    """The range of a function's results on ±most, and what stands for it."""
-    if node.function == "relu":
-        return most, _stages(precision)
-    ends = np.cos(np.linspace(0, math.pi, 4097))
-    largest = float(np.abs(node.of(most * ends)).max()) or 1.0
-    scaled = lambda u: float(node.of(np.asarray(most * u))) / largest  # noqa: E731
+def _polynomial(node: Function, scale: float, precision: float) -> tuple[float, Polynomial]:
+    """The largest value of a function on ±scale, and a polynomial of its values divided by that."""
+    points = np.cos(np.linspace(0, math.pi, 4097))
+    largest = float(np.abs(node.of(scale * points)).max()) or 1.0
+
+    def scaled(u: float) -> float:
+        return float(node.of(np.asarray(scale * u))) / largest
+
     if node.function == "polynomial":
-        degree = max(1, len(node.coefficients) - 1)
-        polynomial = approximate(scaled, -1, 1, degree=degree)
+        found = approximate(scaled, -1, 1, degree=max(1, len(node.coefficients) - 1))
     else:
-        polynomial = approximate(scaled, -1, 1, error=precision)
-    if polynomial.degree > MAX_DEGREE:
-        raise ParameterError(f"{node.name}: no polynomial of degree {MAX_DEGREE} is close enough")
-    # Between the points it may be a little larger than at them.
-    over = max(1.0, float(np.abs(np.asarray(polynomial(ends))).max()) * (1 + 2**-20))
-    return largest * over, _divided(polynomial, over)
-
-
-def _divided(polynomial: Polynomial, by: float) -> Polynomial:
-    coefficients: Sequence[float] = polynomial.coefficients / by
-    return Polynomial(coefficients, "chebyshev", -1, 1)
-
-
-def _stages(precision: float) -> SignStages:
-    """Signs for relu: x·(1 + sign)/2 is off by up to half of the error, and by epsilon/2 or less
-    near 0, of values up to 1."""
-    return minimax_sign(precision, precision)
-
-
+        found = approximate(scaled, -1, 1, error=precision)
+    # It may be a little larger than the function, and than at the points.
+    over = max(1.0, float(np.abs(np.asarray(found(points))).max()) * (1 + 2**-20))
+    return largest * over, Polynomial(found.coefficients / over, "chebyshev", -1, 1)

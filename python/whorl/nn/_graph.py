@@ -169,7 +169,7 @@ class Function(Node):
 
     def of(self, x: Numbers) -> Numbers:
         if self.function == "polynomial":
-            return np.asarray(np.polynomial.polynomial.polyval(x, self.coefficients), np.float64)
+            return np.asarray(np.polynomial.polynomial.polyval(x, self.coefficients))
         return FUNCTIONS[self.function](x)
 
 
@@ -178,7 +178,7 @@ class Sum(Node):
     """The sum of tensors of one shape."""
 
     def __call__(self, *operands: Numbers) -> Numbers:
-        return sum(operands[1:], operands[0])
+        return np.asarray(np.add.reduce(operands))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import dataclasses
-import math
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._core.paths import PathName, as_path
+from .._core.progress import Report
 from .._core.text import counted, of_bytes, shown
-from ..ckks._arrays import EncryptedArray
 from ..ckks._parameters import Parameters
-from ..ckks._server import Server
-from ..errors import ShapeError
+from ..ckks._server import EncryptedArray, Server
+from ..errors import EncodingError, IoError, ShapeError
 from ._fit import Fit
 from ._graph import Graph, Indices, Numbers, Shape
-from ._steps import MapStep, PolynomialStep, RefreshStep, ReluStep, Step
+from ._pack import Grid
+from ._steps import RefreshStep, Step
+
+if TYPE_CHECKING:
+    from ._runner import Runner
+
+
+def write(path: PathName, data: bytes) -> None:
+    """`IoError` if the system refuses it."""
+    name = as_path(path)
+    try:
+        with open(name, "wb") as file:
+            file.write(data)
+    except OSError as error:
+        raise IoError(f"{name}: {error.strerror or error}") from None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,6 +40,8 @@ class End:
     places: Indices
     period: int
     scale: float
+    error: float = 0.0
+    """Standard deviation of the values' error, as decrypted."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,12 +80,33 @@ class Ends:
         return values.reshape(len(values), *self.output.shape)[:count]
 
     def encrypt(self, client: Any, x: Any) -> Any:
-        """Encrypts inputs under the secret key, or a public one."""
-        return client.encrypt(self.packed(x), packing="real", bound=1.0)
+        """Encrypts inputs (batch, *shape), by a `Client` or a `PublicKey`; a ciphertext for
+        `images` of them. `EncodingError` for values outside the range of the examples: the network
+        was not fitted to them."""
+        slots = self.packed(x)
+        largest = float(np.abs(slots).max())
+        if largest > 1:
+            raise EncodingError(
+                f"x: values of up to {largest * self.input.scale:g} are outside "
+                f"±{self.input.scale:g}, to which the network is fitted: compile it with examples "
+                "of that size"
+            )
+        return client.encrypt(slots, packing="real", bound=1.0)
 
     def decrypt(self, client: Any, results: Any, count: int | None = None) -> Numbers:
-        """Decrypts results."""
+        """Decrypts results: (batch, *shape), the first `count` of them. Their error has the
+        standard deviation `output.error`."""
         return self.unpacked(client.decrypt(results, raw=True), count)
+
+    def to_bytes(self) -> bytes:
+        """What `save` writes."""
+        from ._saved import ends_bytes
+
+        return ends_bytes(self)
+
+    def save(self, path: PathName) -> None:
+        """Writes a file for `whorl.nn.load_ends`. It has no weights."""
+        write(path, self.to_bytes())
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
@@ -81,6 +117,9 @@ class Network:
     fit: Fit
     steps: tuple[Step, ...]
     ends: Ends
+    grids: dict[Shape, Grid]
+    levels: tuple[int, ...]
+    """Of the result of each step."""
 
     @property
     def parameters(self) -> Parameters:
@@ -105,15 +144,36 @@ class Network:
             out.append(step.clear(*(out[i] for i in step.inputs)))
         return self.ends.unpacked(out[-1], len(np.asarray(x)))
 
-    def run(self, server: Server, x: Any) -> EncryptedArray:
-        """The network of encrypted inputs, on a server."""
-        from ._compile import run_steps
+    def on(
+        self,
+        server: Server,
+        max_bytes: int | None = None,
+        progress: bool | Report | None = None,
+    ) -> Runner:
+        """The network on a server, with its maps encoded: `net.on(server)(x)`.
 
-        def maps(number: int, map: Any, level: int) -> Any:
-            return server.encode(map, level)
+        `max_bytes`: how much memory of the device encoded maps may take; default: any. Maps beyond
+        that are encoded in each run. `progress`: True for a bar, or a callable that is called with
+        (done, total).
+        """
+        from ._runner import Runner
 
-        result: EncryptedArray = run_steps(self.steps, server.upload(x), maps)
-        return result
+        return Runner(self, server, max_bytes, progress)
+
+    def run(self, server: Server, x: Any, progress: bool | Report | None = None) -> EncryptedArray:
+        """The network of encrypted inputs, once: no encoded map is kept."""
+        return self.on(server, max_bytes=0)(x, progress)
+
+    def to_bytes(self) -> bytes:
+        """What `save` writes."""
+        from ._saved import network_bytes
+
+        return network_bytes(self)
+
+    def save(self, path: PathName) -> None:
+        """Writes a file for `whorl.nn.load`: the graph, its weights, and what was fitted and
+        placed."""
+        write(path, self.to_bytes())
 
     def __repr__(self) -> str:
         return (

@@ -41,7 +41,7 @@ class Grid:
         row = y * self.gap[0] + c % each // right
         column = x * self.gap[1] + c % right
         out = c // each * self.plane + row * self.width + column
-        return out.reshape(-1).astype(np.int64)
+        return np.asarray(out.reshape(-1), dtype=np.int64)
 
     @property
     def plane(self) -> int:
@@ -51,14 +51,10 @@ class Grid:
         blocks = -(-channels // (self.share[0] * self.share[1]))
         return self.plane * power_of_two(blocks)
 
-    def strided(self, stride: tuple[int, int]) -> Grid:
-        gap = self.gap[0] * stride[0], self.gap[1] * stride[1]
-        return dataclasses.replace(self, gap=gap, share=(1, 1))
-
     def shares(self) -> Iterator[Grid]:
         """All ways to fill the gaps by powers of two."""
-        axes = [[1 << i for i in range(gap.bit_length()) if 1 << i <= gap] for gap in self.gap]
-        for share in itertools.product(*axes):
+        down, right = ([1 << i for i in range(gap.bit_length())] for gap in self.gap)
+        for share in itertools.product(down, right):
             yield dataclasses.replace(self, share=share)
 
 
@@ -111,7 +107,7 @@ def diagonals(entries: Entries, source: Layout, target: Layout) -> Diagonals:
 
 
 def count_diagonals(entries: Entries, source: Layout, target: Layout) -> int:
-    return len(np.unique(_turns(entries, source, target)[0]))
+    return int(np.count_nonzero(np.bincount(_turns(entries, source, target)[0])))
 
 
 def rotations_of(diagonals: int, source: Layout, target: Layout) -> float:
@@ -124,13 +120,15 @@ class Packing:
     """The layouts of a graph's tensors. Images of one shape have one grid, so that sums meet; which
     channels share a plane is chosen so that the maps take few rotations."""
 
-    def __init__(self, graph: Graph, most: int) -> None:
-        """`most`: slots that a tensor may take. `ShapeError` if one does not fit."""
+    def __init__(self, graph: Graph, most: int, grids: dict[Shape, Grid] | None = None) -> None:
+        """`most`: slots that a tensor may take; `grids`: those of an earlier packing. `ShapeError`
+        if a tensor does not fit."""
         self.graph, self.most = graph, most
         self._entries = functools.cache(self._entries_of)
-        self._grids = self._first_grids()
-        self._improve()
-        self.layouts = self._layouts(self._grids)
+        self.grids = self._first_grids() if grids is None else grids
+        if grids is None:
+            self._improve()
+        self.layouts = self._layouts(self.grids)
 
     def _entries_of(self, number: int) -> Entries:
         node = self.graph.nodes[number]
@@ -143,43 +141,39 @@ class Packing:
     # ---- grids of images
 
     def _first_grids(self) -> dict[Shape, Grid]:
-        grids: dict[Shape, Grid] = {}
+        """The fullest grid of each shape; all have one plane, with room for the largest image."""
+        gaps: dict[Shape, tuple[int, int]] = {}
         for node in self.graph.nodes:
-            if len(node.shape) != 3 or node.shape in grids:
+            if len(node.shape) != 3 or node.shape in gaps:
                 continue
-            own = next(
-                (
-                    grids[self.graph.nodes[i].shape]
-                    for i in node.inputs
-                    if self.graph.nodes[i].shape in grids
-                ),
-                None,
-            )
-            if own is None:
-                grids[node.shape] = Grid(node.shape[1], node.shape[2])
-            elif isinstance(node, Affine):
-                grids[node.shape] = self._fullest(own.strided(node.stride), node.shape[0])
-            else:
-                grids[node.shape] = Grid(node.shape[1], node.shape[2])
-        return grids
+            before = self.graph.nodes[node.inputs[0]].shape if node.inputs else ()
+            gap, stride = gaps.get(before, (1, 1)), (1, 1)
+            if isinstance(node, Affine) and before in gaps:
+                stride = node.stride
+            gaps[node.shape] = gap[0] * stride[0], gap[1] * stride[1]
+        height = max((shape[1] * gap[0] for shape, gap in gaps.items()), default=1)
+        width = max((shape[2] * gap[1] for shape, gap in gaps.items()), default=1)
+        return {
+            shape: self._fullest(Grid(height, width, gap), shape[0]) for shape, gap in gaps.items()
+        }
 
     def _fullest(self, grid: Grid, channels: int) -> Grid:
         return min(grid.shares(), key=lambda each: each.period(channels))
 
     def _improve(self) -> None:
         """Tries other shares, a shape at a time, until none takes fewer rotations."""
-        best = self._cost(self._grids)
+        best = self._cost(self.grids)
         better = True
         while better:
             better = False
-            for shape, grid in self._grids.items():
+            for shape, grid in self.grids.items():
                 for other in grid.shares():
-                    if other == self._grids[shape] or other.period(shape[0]) > self.most:
+                    if other == self.grids[shape] or other.period(shape[0]) > self.most:
                         continue
-                    tried = {**self._grids, shape: other}
+                    tried = {**self.grids, shape: other}
                     cost = self._cost(tried)
                     if cost < best:
-                        self._grids, best, better = tried, cost, True
+                        self.grids, best, better = tried, cost, True
 
     def _cost(self, grids: dict[Shape, Grid]) -> float:
         layouts = self._layouts(grids)

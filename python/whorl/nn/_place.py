@@ -21,8 +21,8 @@ class Levels:
     """The lowest level that can be refreshed; results may go below."""
 
 
-COST_OF_REFRESH = 30.0
-"""A bootstrap, in steps of a level: it passes about so many levels of products."""
+WORK_OF_REFRESH = 150.0
+"""Key switches of a bootstrap, about, at the levels of its result and above."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,13 +38,12 @@ def place(steps: Sequence[Step], levels: Levels) -> tuple[tuple[int, int], ...]:
     """The bootstraps of the cheapest way: before which step which operand is refreshed, once for
     all that use it later. `NoiseError` if a step takes more levels than there are.
 
-    The states are the levels of the results that are still needed. A step costs its levels, times
-    the level at which it is done: rows of residues grow with the level.
+    The states are the levels of the results that are still needed. A step costs its key switches,
+    times the level at which it is done: rows of residues grow with the level.
     """
     last = _last_uses(steps)
-    ways = {(0,): {(levels.fresh,): _Way(0.0, (levels.fresh,), ())}}
     live: tuple[int, ...] = (0,)
-    states = list(ways[live].values())
+    states = [_Way(0.0, (levels.fresh,), ())]
     for number, step in enumerate(steps):
         if number == 0:
             continue
@@ -86,15 +85,13 @@ def _continued(
                 possible = False
                 break
             now[operand] = levels.refreshed
-            cost += COST_OF_REFRESH
+            cost += WORK_OF_REFRESH * (levels.refreshed + 1)
             refreshes = (*refreshes, (number, operand))
         start = min(now[i] for i in operands)
         if not possible or start < step.depth:
             continue
-        cost += step.depth * (start + 1) / (levels.fresh + 1)
-        out.append(
-            _Way(cost, (*(now[i] for i in live), start - step.depth), refreshes)
-        )
+        cost += step.work * (start + 1 - step.depth / 2)
+        out.append(_Way(cost, (*(now[i] for i in live), start - step.depth), refreshes))
     return out
 
 
@@ -107,9 +104,7 @@ def _last_uses(steps: Sequence[Step]) -> list[int]:
     return last
 
 
-def with_refreshes(
-    steps: Sequence[Step], refreshes: Sequence[tuple[int, int]]
-) -> tuple[Step, ...]:
+def with_refreshes(steps: Sequence[Step], refreshes: Sequence[tuple[int, int]]) -> tuple[Step, ...]:
     """The steps with the bootstraps among them."""
     out: list[Step] = []
     place: dict[int, int] = {}

@@ -6,14 +6,13 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import ParameterError
 from ._graph import Graph
 
 
 def read(model: Any, shape: Sequence[int]) -> Graph:
     """The graph of a model of torch, ONNX (the object, its bytes, or a path) or scikit-learn.
 
-    `shape` is that of an input without the batch. `ParameterError` for another kind of model.
+    `shape` is that of an input without the batch. `TypeError` for another kind of model.
     """
     kinds = {cls.__module__.split(".")[0] for cls in type(model).__mro__}
     if "torch" in kinds:
@@ -28,7 +27,7 @@ def read(model: Any, shape: Sequence[int]) -> Graph:
         from ._onnx import read_onnx
 
         return read_onnx(model)
-    raise ParameterError(
-        f"model: a {type(model).__name__} is none of torch.nn.Module, onnx.ModelProto (or its "
-        "bytes or path) and a model of scikit-learn"
+    raise TypeError(
+        f"model: a {type(model).__name__} is no torch.nn.Module, ONNX model (or its bytes or "
+        "path), model of scikit-learn or Graph"
     )

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Protocol
+import functools
+import math
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..ckks._arrays import EncryptedArray
-from ..ckks._functions import SignStages
 from ..ckks._linear_maps import LinearMap
+from ..ckks._linear_maps import diagonals as ckks_diagonals
 from ..ckks._polynomials import Polynomial
-from ..ckks._server import Server
-from ._graph import Numbers
+from ..ckks._server import EncryptedArray, Server
+from ._graph import Entries, Numbers
+from ._pack import Diagonals, Layout, count_diagonals, diagonals, rotations_of
+
+Encode: TypeAlias = Callable[["MapStep", int], Any]
+"""Encodes a step's map for a level, or finds it encoded."""
 
 
-class Maps(Protocol):
-    """Where a step finds its map, encoded for a level."""
-
-    def __call__(self, number: int, map: LinearMap, level: int) -> Any: ...
+NO_ERROR = 2.0**-60
+"""What is stated of operands whose errors are counted elsewhere."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -32,48 +36,111 @@ class Step:
     """Numbers of steps; 0 is the input."""
     bound: float
     """No value of the result is larger, as far as the ranges hold."""
+    error: float = 0.0
+    """Standard deviation of the result's error, by the budget."""
 
     @property
     def depth(self) -> int:
         """How many levels it takes."""
         return 0
 
+    @property
+    def work(self) -> float:
+        """How many key switches it takes, about."""
+        return 0.0
+
     def clear(self, *operands: Numbers) -> Numbers:
         """The result for vectors in clear, (…, slots)."""
         raise NotImplementedError
 
-    def run(self, server: Server, maps: Maps, number: int, *operands: EncryptedArray) -> Any:
-        """The result for ciphertexts. `number`: that of the step."""
+    def run(self, server: Server, encode: Encode, *operands: EncryptedArray) -> Any:
+        """The result for ciphertexts, without what the ranges and the budget say of it."""
         raise NotImplementedError
+
+    def stated(self, server: Server, *operands: EncryptedArray, encode: Encode) -> Any:
+        """The result with its bound, and the error that the budget says. The errors of operands are
+        in the budget, so they are left out on the way."""
+        exact = (server.with_error(x, NO_ERROR) for x in operands)
+        out = server.with_bound(self.run(server, encode, *exact), self.bound)
+        return server.with_more_error(out, self.error)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class MapStep(Step):
-    """A linear map, sums of slots `fold` apart if that is not 0, and a bias."""
+    """A linear map of tensors, and a bias. Slot p of image i of `images` is slot p·images + i of a
+    ciphertext, so that a map of one is a map of all."""
 
-    map: LinearMap
-    fold: int
+    entries: Entries
+    source: Layout
+    target: Layout
+    images: int
+    factor: float
+    """What the entries are multiplied by: the operand's scale divided by the result's."""
     bias: Numbers | None
+    """Of each value of the tensor, at the result's scale."""
 
     @property
     def depth(self) -> int:
         return 1
 
+    @functools.cached_property
+    def _diagonals(self) -> int:
+        return count_diagonals(self.entries, self.source, self.target)
+
+    @property
+    def work(self) -> float:
+        return rotations_of(self._diagonals, self.source, self.target)
+
+    def diagonals(self) -> Diagonals:
+        """The matrix of slots of one image. It is large, and made anew in each call."""
+        return diagonals(self.entries, self.source, self.target)
+
+    def linear_map(self) -> LinearMap:
+        """The map that a server encodes; it too is made anew."""
+        made = self.diagonals()
+        turns: dict[int, Any] = {
+            int(k) * self.images: np.repeat(row * self.factor, self.images)
+            for k, row in zip(made.indices, made.values, strict=True)
+        }
+        return ckks_diagonals(turns or {0: 0.0}, made.period * self.images)
+
+    @property
+    def fold(self) -> int:
+        """Slots that lie so far apart are added up after the map; 0: none are."""
+        return self.target.period if self.target.period < self.source.period else 0
+
+    def biases(self) -> Numbers:
+        """The bias in slots."""
+        assert self.bias is not None
+        rows = np.zeros((self.target.period, self.images))
+        rows[self.target.places] = self.bias[:, None]
+        return rows.reshape(-1)
+
     def clear(self, *operands: Numbers) -> Numbers:
         (x,) = operands
-        out = np.asarray(self.map(x))
+        made = self.diagonals()
+        x = np.tile(x, made.period * self.images // x.shape[-1])
+        out = np.zeros_like(x)
+        for k, row in zip(made.indices, made.values, strict=True):
+            out += np.repeat(row * self.factor, self.images) * np.roll(x, -k * self.images, axis=-1)
         if self.fold:
-            out = out.reshape(*out.shape[:-1], -1, self.fold).sum(axis=-2)
-        return out if self.bias is None else out + self.bias
+            out = out.reshape(*x.shape[:-1], -1, self.fold * self.images).sum(axis=-2)
+        return out if self.bias is None else out + self.biases()
 
-    def run(self, server: Server, maps: Maps, number: int, *operands: EncryptedArray) -> Any:
+    def run(self, server: Server, encode: Encode, *operands: EncryptedArray) -> Any:
         (x,) = operands
-        out = server.apply(x, maps(number, self.map, x.level))
+        out = server.apply(x, encode(self, x.level))
         if self.fold:
-            out = server.sum(out, self.fold)
+            out = server.sum(out, self.fold * self.images)
         if self.bias is not None:
-            out = server.add(out, self.bias)
-        return server.with_bound(out, self.bound)
+            out = server.add(out, self.biases())
+        return out
+
+
+def products_of(polynomial: Polynomial) -> float:
+    """Products of ciphertexts that a polynomial takes, about: baby steps, giant steps, and what
+    joins them (Paterson, Stockmeyer, 1973)."""
+    return 2 * math.sqrt(2 * (polynomial.degree + 1))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -83,6 +150,10 @@ class PolynomialStep(Step):
     polynomial: Polynomial
 
     @property
+    def work(self) -> float:
+        return products_of(self.polynomial)
+
+    @property
     def depth(self) -> int:
         return self.polynomial.depth
 
@@ -90,28 +161,32 @@ class PolynomialStep(Step):
         (x,) = operands
         return np.asarray(self.polynomial(x))
 
-    def run(self, server: Server, maps: Maps, number: int, *operands: EncryptedArray) -> Any:
+    def run(self, server: Server, encode: Encode, *operands: EncryptedArray) -> Any:
         (x,) = operands
-        return server.with_bound(server.evaluate(x, self.polynomial), self.bound)
+        return server.evaluate(x, self.polynomial)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ReluStep(Step):
-    """x where it is positive, else 0, by a sign of several polynomials."""
+class ProductStep(Step):
+    """The product of two tensors; `shift` is added to the second one first."""
 
-    stages: SignStages
+    shift: float = 0.0
 
     @property
     def depth(self) -> int:
-        return self.stages.depth + 1
+        return 1
+
+    @property
+    def work(self) -> float:
+        return 1.0
 
     def clear(self, *operands: Numbers) -> Numbers:
-        (x,) = operands
-        return x * (np.asarray(self.stages(x)) + 1) / 2
+        x, y = operands
+        return np.asarray(x * (y + self.shift))
 
-    def run(self, server: Server, maps: Maps, number: int, *operands: EncryptedArray) -> Any:
-        (x,) = operands
-        return server.with_bound(server.relu(x, self.stages), self.bound)
+    def run(self, server: Server, encode: Encode, *operands: EncryptedArray) -> Any:
+        x, y = operands
+        return server.multiply(x, server.add(y, self.shift) if self.shift else y)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -125,16 +200,18 @@ class SumStep(Step):
         return int(any(factor != 1 for factor in self.factors))
 
     def clear(self, *operands: Numbers) -> Numbers:
-        return sum((x * by for x, by in zip(operands[1:], self.factors[1:], strict=True)),
-                   operands[0] * self.factors[0])
+        return sum(
+            (x * by for x, by in zip(operands[1:], self.factors[1:], strict=True)),
+            operands[0] * self.factors[0],
+        )
 
-    def run(self, server: Server, maps: Maps, number: int, *operands: EncryptedArray) -> Any:
+    def run(self, server: Server, encode: Encode, *operands: EncryptedArray) -> Any:
         out: EncryptedArray | None = None
         for x, by in zip(operands, self.factors, strict=True):
             term = x if by == 1 else server.multiply(x, by)
             out = term if out is None else server.add(out, term)
         assert out is not None
-        return server.with_bound(out, self.bound)
+        return out
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -144,5 +221,5 @@ class RefreshStep(Step):
     def clear(self, *operands: Numbers) -> Numbers:
         return operands[0]
 
-    def run(self, server: Server, maps: Maps, number: int, *operands: EncryptedArray) -> Any:
+    def run(self, server: Server, encode: Encode, *operands: EncryptedArray) -> Any:
         return server.bootstrap(operands[0])

@@ -46,6 +46,51 @@ void check_levels(const char* what, const SignStages& stages, unsigned more, con
                      ", and the ciphertext has " + std::to_string(x.info().level) + more_levels());
 }
 
+/// Derivatives are taken by differences, at Chebyshev's extrema and close to 0, where those of
+/// signs have their peaks, with a margin for what is between.
+template <class At>
+void at_points(double reach, const At& at) {
+  at(0);
+  constexpr unsigned points = 2048, octaves = 28, each = 16;
+  for (unsigned i = 0; i < points; ++i) at(reach * std::cos(std::numbers::pi * i / (2 * points)));
+  for (unsigned i = 0; i < octaves * each; ++i)
+    at(reach * std::exp2(-static_cast<double>(i) / each));
+}
+constexpr double difference = 0x1p-20, slope_margin = 1.05;
+
+double slope_at(const Polynomial& p, double u) {
+  return (p(u + difference) - p(u - difference)) / (2 * difference);
+}
+
+/// The largest absolute value of an odd polynomial's derivative up to |u| = reach.
+double slope_of(const Polynomial& p, double reach) {
+  double most = 0;
+  at_points(reach, [&](double u) { most = std::max(most, std::abs(slope_at(p, u))); });
+  return slope_margin * most;
+}
+
+/// The same of what the stages make, and of u times the derivative at u.
+struct Slopes {
+  double of_sign = 0, of_product = 0;
+};
+Slopes slopes_of(const SignStages& stages, double reach) {
+  check_stages(stages);
+  Slopes out;
+  at_points(reach, [&](double u) {
+    double y = u, slope = slope_margin;
+    for (const Polynomial& p : stages.stages) {
+      slope *= slope_at(p, y);
+      y = p(y);
+    }
+    out.of_sign = std::max(out.of_sign, std::abs(slope));
+    out.of_product = std::max(out.of_product, std::abs(u * slope));
+  });
+  return out;
+}
+
+/// How far values reach with their errors, of which check_decrypts counts eight deviations.
+double reach_of(const Array& x) { return x.info().bounds().most() + 8 * std::exp2(x.info().error); }
+
 /// x brought to -1 … 1: divided by its bound, or multiplied by an integer, which is exact and takes
 /// no level. So the least |x| of which stages tell the sign is a part of the bound.
 Array normalised(const Server& server, const Array& x) {
@@ -57,11 +102,60 @@ Array normalised(const Server& server, const Array& x) {
   return by >= 2 ? server.multiply_integer(x, static_cast<std::int64_t>(by)) : x;
 }
 
+/// The stages, one after the other.
+Array stages_of(const Server& server, const Array& x, const SignStages& stages) {
+  check_stages(stages);
+  Array y = x;
+  for (const Polynomial& p : stages.stages) {
+    // The bound that evaluate() states is the sum of the coefficients' absolute values. The largest
+    // value of a polynomial is at most 1/cos(pi·degree/(2·points)) times that at so many of
+    // Chebyshev's extrema (Ehlich, Zeller, 1964): 1.005 here, up to degree 64.
+    double most = 0;
+    constexpr unsigned points = 1024;
+    for (unsigned i = 0; i <= points; ++i)
+      most = std::max(most, std::abs(p(std::cos(std::numbers::pi * i / points))));
+    if (&p != &stages.stages.back() && most > 1 + 0x1p-20)
+      throw ParameterError("stage " + std::to_string(&p - stages.stages.data()) +
+                           " of a sign reaches " + math::text_of(most) +
+                           ", and the next one is made for values up to 1");
+    // evaluate() counts the error of its argument by what Chebyshev's basis may make of it.
+    const double error = slope_of(p, reach_of(y)) * std::exp2(y.info().error);
+    y = Access::State::with_more_error(evaluate(server, Access::State::function_start(y), p),
+                                       error);
+    if (&p != &stages.stages.back())
+      y = server.with_bound(y, 1);
+    else if (p.degree() <= points / 16)
+      y = server.with_bound(y, most / std::cos(std::numbers::pi / 32));
+  }
+  return y;
+}
+
+/// by·x·(sign(u) + more), of values up to `most`, which is the largest that x has; x is u times
+/// the quotient of their bounds. The errors of x and u count by the slope of it all together, which
+/// is far below the product of the stages' largest slopes.
+Array product_with_sign(const Server& server, const Array& x, const Array& u,
+                        const SignStages& stages, double by, double more, double most) {
+  using State = Access::State;
+  const double ratio = x.info().bounds().most() / u.info().bounds().most(),
+               slope = slopes_of(stages, reach_of(u)).of_product;
+  const double error = by * ((1 + stages.error + more) * std::exp2(x.info().error) +
+                             ratio * slope * std::exp2(u.info().error));
+  const Array sign = stages_of(server, State::function_start(u), scaled(stages, by));
+  const Array product = server.multiply(State::function_start(x),
+                                        more == 0 ? sign : server.add_scalar(sign, by * more));
+  const Array out = State::with_more_error(Access::of(server).narrowed(product, most), error);
+  Access::of(server).account.check_decrypts(
+      out.info(),
+      "the values are as small as their errors: state a smaller error by with_error if "
+      "you know one, or take a larger scale_bits");
+  return out;
+}
+
 /// x·sign(x)/2.
 Array half_absolute(const Server& server, const Array& x, const SignStages& stages) {
   const double most = x.info().bounds().most();
-  const Array half = sign(server, normalised(server, x), scaled(stages, 0.5));
-  return Access::of(server).narrowed(server.multiply(x, half), most / 2 * (1 + stages.error));
+  return product_with_sign(server, x, normalised(server, x), stages, 0.5, 0,
+                           most / 2 * (1 + stages.error));
 }
 
 Polynomial positive(const char* what, double (*f)(double), double low, double high, double error) {
@@ -193,43 +287,25 @@ Array inverse(const Server& server, const Array& x, const InverseStages& stages)
 Array sign(const Server& server, const Array& x, const SignStages& stages) {
   check_levels("sign", stages, 0, x);
   check_small("sign", x);
-  Array y = x;
-  for (const Polynomial& p : stages.stages) {
-    // The bound that evaluate() states is the sum of the coefficients' absolute values. The largest
-    // value of a polynomial is at most 1/cos(pi·degree/(2·points)) times that at so many of
-    // Chebyshev's extrema (Ehlich, Zeller, 1964): 1.005 here, up to degree 64.
-    double most = 0;
-    constexpr unsigned points = 1024;
-    for (unsigned i = 0; i <= points; ++i)
-      most = std::max(most, std::abs(p(std::cos(std::numbers::pi * i / points))));
-    if (&p != &stages.stages.back() && most > 1 + 0x1p-20)
-      throw ParameterError("stage " + std::to_string(&p - stages.stages.data()) +
-                           " of a sign reaches " + math::text_of(most) +
-                           ", and the next one is made for values up to 1");
-    y = evaluate(server, y, p);
-    if (&p != &stages.stages.back())
-      y = server.with_bound(y, 1);
-    else if (p.degree() <= points / 16)
-      y = server.with_bound(y, most / std::cos(std::numbers::pi / 32));
-  }
-  return y;
+  const double error = slopes_of(stages, reach_of(x)).of_sign * std::exp2(x.info().error);
+  return Access::State::with_more_error(stages_of(server, Access::State::function_start(x), stages),
+                                        error);
 }
 
 Array absolute(const Server& server, const Array& x, const SignStages& stages) {
   check_levels("absolute", stages, 1, x);
   check_small("absolute", x);
   const double most = x.info().bounds().most();
-  const Array of = sign(server, is_divided(x) ? x : normalised(server, x), stages);
-  return Access::of(server).narrowed(server.multiply(x, of), most * (1 + stages.error));
+  return product_with_sign(server, x, is_divided(x) ? x : normalised(server, x), stages, 1, 0,
+                           most * (1 + stages.error));
 }
 
 Array relu(const Server& server, const Array& x, const SignStages& stages) {
   check_levels("relu", stages, 1, x);
   check_small("relu", x);
   const double most = x.info().bounds().most();
-  const Array of = is_divided(x) ? x : normalised(server, x);
-  const Array half = server.add_scalar(sign(server, of, scaled(stages, 0.5)), 0.5);
-  return Access::of(server).narrowed(server.multiply(x, half), most * (1 + stages.error / 2));
+  return product_with_sign(server, x, is_divided(x) ? x : normalised(server, x), stages, 0.5, 1,
+                           most * (1 + stages.error / 2));
 }
 
 Array greater(const Server& server, const Array& a, const Array& b, const SignStages& stages) {

@@ -97,7 +97,12 @@ Array Server::multiply_plain(const Array& a, const Plaintexts& b) const {
 }
 Array Server::add_scalar(const Array& a, std::int64_t value) const {
   state().check(a);
-  return state().add_scalar(a, value);
+  const Plaintexts m = state().plaintexts_for(
+      a, state().constant(a, state().account.residue(value)), a.info_.factor);
+  return state().fleet->again([&] {
+    return state().array(state().account.add_constant(a.info_, m.storage_->norm),
+                         state().evaluator->add_plain(*a.residues_, state().residues(m)));
+  });
 }
 Array Server::multiply_scalar(const Array& a, std::int64_t value) const {
   state().check(a);
@@ -108,11 +113,19 @@ Array Server::multiply_scalar(const Array& a, std::int64_t value) const {
 
 Array Server::multiply(const Array& a, const Array& b, bool relinearised) const {
   state().check_pair(a, b);
-  // Operands that are one array make a square, whose residues are prepared once.
-  if (&a == &b)
-    return state().multiply(state().account.multiply(a.info_, a.info_), a, a, relinearised);
   const Array x = state().beside(a, b.info_), y = state().beside(b, a.info_);
-  return state().multiply(state().account.multiply(x.info_, y.info_), x, y, relinearised);
+  const Account::Two product = state().account.multiply(x.info_, y.info_);
+  return state().fleet->together([&] {
+    // Operands that are one array make a square, whose residues are prepared once.
+    const rlwe::Array first = state().prepared(x, product.a),
+                      second = &a == &b ? first : state().prepared(y, product.b);
+    if (!relinearised)
+      return state().array(product.result, state().evaluator->tensor(first, second));
+    return state().array(
+        state().account.relinearise(product.result),
+        state().evaluator->relinearised_product(first, second, {}, state().keys, first.basis(),
+                                                state().account.divisor()));
+  });
 }
 Array Server::square(const Array& a, bool relinearised) const {
   return multiply(a, a, relinearised);
@@ -137,7 +150,11 @@ Array Server::rotate(const Array& a, std::int64_t columns) const {
 }
 Array Server::swap_rows(const Array& a) const {
   state().check_slots(a);
-  return state().automorphism(a, state().swap());
+  const std::uint32_t g = 2 * parameters().N() - 1;
+  if (!state().keys.has(g, 1))
+    throw MissingKeyError("the exchange of rows has no key: ask the client for swap_rows=True; " +
+                          state().rotations_held());
+  return state().automorphism(a, g);
 }
 Array Server::inner_sum(const Array& a, std::uint32_t columns) const {
   state().check(a);

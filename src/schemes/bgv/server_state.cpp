@@ -96,13 +96,6 @@ std::uint32_t ServerState::rotation(std::int64_t columns) const {
                         "]; " + rotations_held());
 }
 
-std::uint32_t ServerState::swap() const {
-  const std::uint32_t g = 2 * parameters.N() - 1;
-  if (keys.has(g, 1)) return g;
-  throw MissingKeyError("the exchange of rows has no key: ask the client for swap_rows=True; " +
-                        rotations_held());
-}
-
 rlwe::Array ServerState::prepared(const Array& a, const Preparation& by) const {
   rlwe::Array out = residues(a);
   if (keys.is_open())  // integers that match factors are no sums of the circuit
@@ -129,16 +122,6 @@ Array ServerState::add(const Array& first, const Array& second, bool subtract) c
   return fleet->together([&] {
     const rlwe::Array x = prepared(a, sum.a), y = prepared(b, sum.b);
     return array(sum.result, subtract ? evaluator->sub(x, y) : evaluator->add(x, y));
-  });
-}
-
-Array ServerState::multiply(const Account::Two& product, const Array& a, const Array& b,
-                            bool relinearise) const {
-  return fleet->together([&] {
-    const rlwe::Array x = prepared(a, product.a), y = &a == &b ? x : prepared(b, product.b);
-    if (!relinearise) return array(product.result, evaluator->tensor(x, y));
-    return array(account.relinearise(product.result),
-                 evaluator->relinearised_product(x, y, {}, keys, x.basis(), account.divisor()));
   });
 }
 
@@ -263,14 +246,6 @@ ServerState::Encoded ServerState::constant(const Array& a, std::int64_t value) c
   for (std::size_t at = of_one; at < m.size(); at += of_one)
     std::copy_n(m.begin(), of_one, m.begin() + static_cast<std::ptrdiff_t>(at));
   return out;
-}
-
-Array ServerState::add_scalar(const Array& a, std::int64_t value) const {
-  const Plaintexts m = plaintexts_for(a, constant(a, account.residue(value)), a.info_.factor);
-  return fleet->again([&] {
-    return array(account.add_constant(a.info_, m.storage_->norm),
-                 evaluator->add_plain(residues(a), residues(m)));
-  });
 }
 
 Array ServerState::multiply_plain(const Array& x, const Plaintexts& m) const {

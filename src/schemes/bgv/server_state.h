@@ -69,7 +69,6 @@ struct ServerState : RingServerState<Parameters>, std::enable_shared_from_this<S
   std::string rotations_held() const;
   /// MissingKeyError names the rotation that was asked for, and those that there are.
   std::uint32_t rotation(std::int64_t columns) const;
-  std::uint32_t swap() const;
 
   /// An operand, brought to what its account asks for.
   lattice::rlwe::Array prepared(const Array& a, const Preparation& by) const;
@@ -89,8 +88,6 @@ struct ServerState : RingServerState<Parameters>, std::enable_shared_from_this<S
   Array relinearised(const Info& info, const lattice::rlwe::Array& a) const {
     return array(account.relinearise(info), evaluator->relinearise(a, keys, account.divisor()));
   }
-  Array multiply(const Account::Two& product, const Array& a, const Array& b,
-                 bool relinearise) const;
   std::vector<Array> automorphisms(const Array& x, std::span<const std::uint32_t> gs) const;
   Array automorphism(const Array& a, std::uint32_t g) const {
     return automorphisms(a, std::span(&g, 1))[0];
@@ -127,7 +124,6 @@ struct ServerState : RingServerState<Parameters>, std::enable_shared_from_this<S
   /// An integer as a plaintext: the constant polynomial, which has it in all slots; or, where zeros
   /// are behind the values, that of the values alone.
   Encoded constant(const Array& a, std::int64_t value) const;
-  Array add_scalar(const Array& a, std::int64_t value) const;
   Array multiply_plain(const Array& x, const Plaintexts& m) const;
 };
 

@@ -223,6 +223,16 @@ class Account : public PreparedResults<CiphertextInfo, Preparation> {
   /// The last y, (1 - e^(2^steps))/x with the e of the first y: `residual` is that with the error.
   static Info goldschmidt_end(Info y, const Goldschmidt& of, double residual);
 
+  // ---- functions of several steps whose slope is known (account_iterations.cpp)
+  //
+  // The slope of all steps together is less than the product of their slopes. So the error of the
+  // argument is left out on the way, and counts at the end.
+
+  /// The argument: its error counts at the end.
+  static Info function_start(const Info& x) { return without_error(x); }
+  /// The result, in which the errors of arguments make one of at most `error`.
+  static Info with_more_error(Info y, double error);
+
   /// The scale that plaintexts for products should have, so that the rescaled product has the
   /// canonical one: that of the level.
   double plain_scale(const Info& a) const { return parameters_.scale(a.level); }

@@ -1,5 +1,6 @@
 // The facts about a CKKS ciphertext in iterations that correct an error: the further iterations of
-// a bootstrap (META-BTS: Bae, Cheon, Cho, Kim, Kim, CCS 2022), and Goldschmidt's inverse.
+// a bootstrap (META-BTS: Bae, Cheon, Cho, Kim, Kim, CCS 2022), and Goldschmidt's inverse; and in
+// functions of several steps.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -47,6 +48,11 @@ Account::Info Account::goldschmidt_end(Info y, const Goldschmidt& of, double res
   // What is left of the first error is what e^(2^steps) has more than without it.
   const double left = (std::pow(residual, powers) - std::pow(of.residual, powers)) / of.least;
   y.error = std::log2(std::exp2(y.error) + left);
+  return y;
+}
+
+Account::Info Account::with_more_error(Info y, double error) {
+  y.error = std::log2(std::exp2(y.error) + error);
   return y;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "math/text.h"
 #include "schemes/ckks/derived.h"
@@ -92,6 +93,12 @@ Array Server::as_vectors(const Array& a, std::uint64_t length) const {
   return ServerState::with_info(a, state().account.as_vectors(a.info_, length));
 }
 
+Array Server::with_more_error(const Array& a, double error) const {
+  state().check(a);
+  if (!(error > 0 && std::isfinite(error)))
+    throw ParameterError("error: " + math::text_of(error) + " is not positive and finite");
+  return ServerState::with_more_error(a, error);
+}
 Array Server::with_error(const Array& a, double error) const {
   state().check(a);
   return ServerState::with_info(a, state().account.with_error(a.info_, error));
@@ -112,8 +119,23 @@ Array Server::add_scalar(const Array& a, Complex value) const {
 }
 Array Server::multiply_scalar(const Array& a, Complex value, bool rescaled) const {
   state().check(a);
-  if (value.imag() == 0) return state().multiply_real(a, value.real(), rescaled);
-  return state().multiply_plain(a, std::span(&value, 1), 1, rescaled);
+  if (value.imag() != 0) return state().multiply_plain(a, std::span(&value, 1), 1, rescaled);
+  // A real number is an integer at the plaintext's scale.
+  const Account& account = state().account;
+  if (rescaled) Account::check_level(a.info_.level);
+  const double scale = account.plain_scale(a.info_), by = std::nearbyint(value.real() * scale);
+  if (!(std::abs(by) < 0x1p61))
+    throw EncodingError("value " + math::text_of(value.real()) + " times the scale 2^" +
+                        math::text_of(std::log2(scale)) +
+                        " is above 2^61, or not finite: an integer may be larger, and is exact");
+  const CiphertextInfo info =
+      account.multiply_plain(a.info_, account.constant(value.real(), scale, a.info_.packing));
+  if (rescaled) static_cast<void>(account.rescale(info));
+  return state().fleet->together([&] {
+    const Array out = ServerState::array(
+        info, state().evaluator->scale(*a.residues_, static_cast<std::int64_t>(by)));
+    return rescaled ? state().rescaled(out) : out;
+  });
 }
 Array Server::multiply_integer(const Array& a, std::int64_t value) const {
   state().check(a);
@@ -122,7 +144,13 @@ Array Server::multiply_integer(const Array& a, std::int64_t value) const {
 }
 Array Server::multiply_by_i(const Array& a) const {
   state().check(a);
-  return state().multiply_by_i(a);
+  if (a.info_.packing == Packing::coefficients)
+    throw EncodingError("multiply_by_i: the values are coefficients, which are real");
+  return state().fleet->again([&] {
+    return ServerState::array(
+        state().account.multiply_by_i(a.info_),
+        state().evaluator->multiply_plain(*a.residues_, state().constants.imaginary_plain));
+  });
 }
 
 Array Server::rotate(const Array& a, std::int64_t slots) const {

@@ -393,31 +393,6 @@ Array ServerState::multiply_plain(const Array& a, std::span<const Complex> value
   });
 }
 
-Array ServerState::multiply_real(const Array& a, double value, bool rescale) const {
-  if (rescale) Account::check_level(a.info_.level);
-  const double scale = account.plain_scale(a.info_), by = std::nearbyint(value * scale);
-  if (!(std::abs(by) < 0x1p61))
-    throw EncodingError("value " + math::text_of(value) + " times the scale 2^" +
-                        math::text_of(std::log2(scale)) +
-                        " is above 2^61, or not finite: an integer may be larger, and is exact");
-  const Info info =
-      account.multiply_plain(a.info_, account.constant(value, scale, a.info_.packing));
-  if (rescale) static_cast<void>(account.rescale(info));
-  return fleet->together([&] {
-    const Array out = array(info, evaluator->scale(residues(a), static_cast<std::int64_t>(by)));
-    return rescale ? rescaled(out) : out;
-  });
-}
-
-Array ServerState::multiply_by_i(const Array& a) const {
-  if (a.info_.packing == Packing::coefficients)
-    throw EncodingError("multiply_by_i: the values are coefficients, which are real");
-  return fleet->again([&] {
-    return array(account.multiply_by_i(a.info_),
-                 evaluator->multiply_plain(residues(a), constants.imaginary_plain));
-  });
-}
-
 Array ServerState::add_scalar(const Array& a, Complex value) const {
   check(a);
   const bool coefficients = a.info_.packing == Packing::coefficients;

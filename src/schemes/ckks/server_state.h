@@ -71,8 +71,15 @@ struct ServerState : RingServerState<Parameters> {
   static Array goldschmidt_end(const Array& y, const Account::Goldschmidt& of, double residual) {
     return with_info(y, Account::goldschmidt_end(y.info_, of, residual));
   }
+  static Array function_start(const Array& x) {
+    return with_info(x, Account::function_start(x.info_));
+  }
+  static Array with_more_error(const Array& y, double error) {
+    return with_info(y, Account::with_more_error(y.info_, error));
+  }
 
-  /// i in every slot, at scale 1: a ciphertext of two parts that needs no key, and a plaintext.
+  /// i in every slot, at scale 1, as X^(N/2) has it (5^j = 1 modulo 4): a ciphertext of two parts
+  /// that needs no key, and a plaintext.
   struct Constants {
     lattice::rlwe::Array imaginary, imaginary_plain;
   };
@@ -136,10 +143,6 @@ struct ServerState : RingServerState<Parameters> {
             bool subtract) const;
   Array multiply_plain(const Array& a, std::span<const Complex> values, std::size_t length,
                        bool rescale) const;
-  /// A real number is an integer at the plaintext's scale.
-  Array multiply_real(const Array& a, double value, bool rescale) const;
-  /// X^(N/2), whose value in every slot is i: 5^j = 1 modulo 4.
-  Array multiply_by_i(const Array& a) const;
   /// Its plaintext has one coefficient, or two.
   Array add_scalar(const Array& a, Complex value) const;
   /// by·a + value, in one pass.

@@ -25,7 +25,7 @@ def test_parts_keep_the_account(toy_bgv: BgvKit) -> None:
 def test_concatenate_on_the_device(toy_bgv: BgvKit) -> None:
     client, server = toy_bgv.client, toy_bgv.server
     numbers = np.arange(6).reshape(2, 3)
-    host = client.encrypt(numbers[..., None])
+    host: Any = client.encrypt(numbers[..., None])
     a = server.upload(host)
 
     def plain(c: EncryptedArray | Ciphertexts) -> list[Any]:
@@ -56,14 +56,14 @@ def test_concatenate_on_the_device(toy_bgv: BgvKit) -> None:
     with pytest.raises(whorl.ShapeError, match="2 and 3 parts"):
         concatenate([a, bare])
     with pytest.raises(whorl.EncodingError):
-        concatenate([a, client.encrypt([[[1]] * 3], "coefficients")])
+        concatenate([a, client.encrypt([[[1]] * 3], "coefficients")])  # type: ignore[type-var]
     with pytest.raises(whorl.KeyMismatchError):
-        concatenate([a, Client(toy_bgv.parameters).encrypt([[[1]] * 3])])
+        concatenate([a, Client(toy_bgv.parameters).encrypt([[[1]] * 3])])  # type: ignore[type-var]
     other = Server(toy_bgv.keys, device="cpu").upload(host)
     with pytest.raises(whorl.DeviceError):
         concatenate([a, other])
     with pytest.raises(TypeError):
-        concatenate([a, numbers])  # type: ignore[list-item]
+        concatenate([a, numbers])  # type: ignore[type-var]
 
 
 def test_arrays_tell_what_they_are(toy_bgv: BgvKit) -> None:

@@ -53,6 +53,7 @@ def test_what_is_encrypted(toy_bgv: BgvKit) -> None:
         expected = np.asarray(values).astype(object) % t
         got = client.decrypt(client.encrypt(values))
         assert np.array_equal(got, expected.astype(np.int64))
+    wrong: Any
     for wrong in (3, np.zeros((0, 4), int), np.zeros((2, 0), int)):
         with pytest.raises(whorl.ShapeError):
             client.encrypt(wrong)

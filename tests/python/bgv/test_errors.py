@@ -1,5 +1,7 @@
 """What does not belong together, and arguments out of range."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import whorl
@@ -69,6 +71,7 @@ def test_a_spent_bound_is_refused(toy_bgv: BgvKit) -> None:
 
 def test_arguments_out_of_range(toy_bgv: BgvKit) -> None:
     a = toy_bgv.server.upload(toy_bgv.client.encrypt([1]))
+    work: Callable[[], object]
     for work in (
         lambda: a.mod_switch(0),
         lambda: a.mod_switch(13),
@@ -98,18 +101,18 @@ def test_arguments_out_of_range(toy_bgv: BgvKit) -> None:
         toy_bgv.server.encode([0, t])
     for wrong in ([1.5], "a", None):
         with pytest.raises(TypeError):
-            a + wrong  # type: ignore[operator]
+            a + wrong
         with pytest.raises(TypeError):
-            a * wrong  # type: ignore[operator]
+            a * wrong
     with pytest.raises(whorl.ShapeError):
         a + np.ones(1025, int)
     for work in (
-        lambda: Client("W128"),  # type: ignore[arg-type]
+        lambda: Client("W128"),
         lambda: toy_bgv.client.decrypt([1]),  # type: ignore[arg-type]
         lambda: toy_bgv.server.upload([1]),  # type: ignore[arg-type]
         lambda: toy_bgv.server.download([1]),  # type: ignore[arg-type]
-        lambda: EvaluationKeys(3),  # type: ignore[arg-type]
-        lambda: Parameters(3),  # type: ignore[arg-type]
+        lambda: EvaluationKeys(3),
+        lambda: Parameters(3),
     ):
         with pytest.raises(TypeError):
             work()

@@ -130,7 +130,7 @@ def test_broadcasting(toy_bgv: BgvKit) -> None:
     numbers = np.arange(1, 7).reshape(2, 3)
     a = server.upload(client.encrypt(numbers[..., None]))
 
-    def plain(c: EncryptedArray) -> list[Any]:
+    def plain(c: EncryptedArray) -> Any:
         return client.decrypt(c)[..., 0].tolist()
 
     assert plain(a * [7, 8]) == (7 * numbers).tolist()

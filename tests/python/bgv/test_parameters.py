@@ -132,4 +132,4 @@ def test_a_literal_of_ones_own(toy_bgv: BgvKit) -> None:
     with pytest.raises(TypeError):
         parameters(literal=3)  # type: ignore[arg-type]
     with pytest.raises(AttributeError):
-        same.N = 3  # type: ignore[misc]
+        same.N = 3

@@ -1,6 +1,7 @@
 """Plaintexts that are encoded and uploaded once."""
 
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,6 +25,8 @@ def test_prepared_plaintexts(any_bgv: BgvKit, generator: np.random.Generator) ->
         assert part in repr(table)
     low = a.mod_switch(kit.parameters.limbs - 2)
     for b in (a, low):
+        got: Any
+        same: Any
         for got, same, expected in (
             (b + table, b + m, x + m),
             (table + b, m + b, x + m),
@@ -69,7 +72,7 @@ def test_plaintexts_that_do_not_fit(toy_bgv: BgvKit) -> None:
     for wrong in (np.asarray, pickle.dumps):
         with pytest.raises(TypeError):
             wrong(table)
-    for operation in (lambda: table + table, lambda: table * 2, lambda: np.ones(3, int) * table):
+    for operation in (lambda: table + table, lambda: table * 2, lambda: np.ones(3, int) * table):  # type: ignore[operator]
         with pytest.raises(TypeError):
             operation()
     with pytest.raises(TypeError, match="encode"):

@@ -9,7 +9,7 @@ import whorl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import BGV_ROTATIONS, BgvKit
-from whorl import bgv
+from whorl import _server, bgv
 from whorl.bgv import EncryptedArray, concatenate, stack
 from whorl.bgv._bounds import Bounds
 from whorl.bgv._tracer import TracingServer
@@ -147,3 +147,10 @@ def test_with_plaintexts_the_bound_is_below_a_server_s(
     kit: BgvKit, data: st.DataObject, seed: int
 ) -> None:
     check(kit, data, seed, with_plaintexts=True)
+
+
+def test_every_operation_can_be_followed() -> None:
+    core = TracingServer(bgv.parameters(depth=1))._core
+    names = {name for name in vars(_server.bgv.Server) if not name.startswith("_")}
+    for name in names - {"create", "upload", "download"}:
+        assert hasattr(core, name)

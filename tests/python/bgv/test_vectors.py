@@ -1,6 +1,7 @@
 """Over the values of each vector: matrices, dot products, sums, means; vectors longer than N."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,6 +29,7 @@ def test_matrices(wide: BgvKit, generator: np.random.Generator, shape: tuple[int
     a = wide.server.upload(wide.client.encrypt(x))
     prepared = wide.server.encode_matrix(m)
     assert prepared.shape == shape and prepared.nbytes > 0 and str(shape) in repr(prepared)
+    got: Any
     for got in (a @ m, a @ prepared, m.T @ a, a @ m.tolist(), wide.server.matmul(a, m)):
         assert got.shape == (2,) and got.length == shape[1] and got.noise_budget > 0
         assert np.array_equal(wide.client.decrypt(got), x @ m % T)
@@ -130,7 +132,7 @@ def test_what_cannot_be_multiplied(wide: BgvKit) -> None:
         (lambda: x.sum() @ np.ones((1, 2), int), whorl.ShapeError, "1 values"),
         (lambda: x @ np.ones((2, 2, 2), int), whorl.ShapeError, "shape \\(2, 2, 2\\)"),
         (lambda: x @ np.ones((3, 2000), int), whorl.ShapeError, "2000"),
-        (lambda: x @ [[1.5], [2], [3]], TypeError, "integers are needed"),
+        (lambda: x @ [[1.5], [2], [3]], TypeError, "integers are needed"),  # type: ignore[operator]
         (lambda: x.dot([1, 2]), whorl.ShapeError, "3 values meet vectors of 2 values"),
         (lambda: x.dot(5), whorl.ShapeError, "single number"),
         (lambda: wide.server.encode_diagonals([[1, 2]]), whorl.ShapeError, "diagonals"),
@@ -206,6 +208,7 @@ def test_matrices_of_long_vectors(generator: np.random.Generator, length: int) -
     a = server.upload(client.encrypt(x))
     prepared = server.encode_matrix(m)
     assert prepared.shape == m.shape and prepared.nbytes > server.encode_matrix(m[:1024]).nbytes
+    got: Any
     for got in (a @ m, m.T @ a, a @ prepared):
         assert (got.shape, got.length) == ((2,), 3) and got.noise_budget > 0
         assert np.array_equal(client.decrypt(got), x @ m % T)

@@ -282,7 +282,12 @@ def test_threads_share_a_server(kit: Kit, generator: np.random.Generator) -> Non
 def test_the_gil_is_released(kit: Kit) -> None:
     a = kit.client.encrypt(np.ones(800, dtype=int))
     done = threading.Event()
-    thread = threading.Thread(target=lambda: (kit.server.nand(a, a), done.set()))
+
+    def work() -> None:
+        kit.server.nand(a, a)
+        done.set()
+
+    thread = threading.Thread(target=work)
     ticks = [time.perf_counter()]
     thread.start()
     while not done.is_set():

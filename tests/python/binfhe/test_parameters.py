@@ -41,7 +41,7 @@ def test_every_named_set_exists_and_says_what_it_is() -> None:
 
 def test_parameters_are_immutable_values(kit: Kit) -> None:
     with pytest.raises(AttributeError):
-        kit.parameters.n = 3  # type: ignore[misc]
+        kit.parameters.n = 3
     with pytest.raises(AttributeError):
         kit.parameters.anything = 3  # type: ignore[attr-defined]
     kit.parameters.literal()["n"] = 3
@@ -96,20 +96,20 @@ def test_a_literal_names_the_method_of_rotation() -> None:
     ginx = parameters(binary, allow_insecure=True)
     assert ginx.rotation == ("ginx", 1, 1)
     blocks = {**TOY, "lwe_secret": "block_binary"}
-    for rotation in (
+    for kind, group in (
         ("unrolled", 2),
         ("unrolled_all", 2),
         ("ap", 32),
         ("automorphism", 10),
         ("block", 4),
     ):
-        literal = blocks if rotation[0] == "block" else binary
-        chosen = parameters({**literal, "rotation": rotation}, allow_insecure=True)
-        assert chosen.rotation == (*rotation, 1)
-        assert chosen.literal()["rotation"] == (*rotation, 1)
+        literal = blocks if kind == "block" else binary
+        chosen = parameters({**literal, "rotation": (kind, group)}, allow_insecure=True)
+        assert chosen.rotation == (kind, group, 1)
+        assert chosen.literal()["rotation"] == (kind, group, 1)
         assert chosen != ginx
         assert parameters(chosen.literal(), allow_insecure=True) == chosen
-        assert f"{rotation[0]} {rotation[1]}" in chosen._repr_html_()
+        assert f"{kind} {group}" in chosen._repr_html_()
     for wrong in ("ginx", ("ginx",), ("spiral", 1), ("unrolled", "two"), ("unrolled", 9), 3):
         with pytest.raises(whorl.ParameterError, match=r"rotation|spiral"):
             parameters({**binary, "rotation": wrong}, allow_insecure=True)

@@ -39,6 +39,7 @@ def table(ranged: tuple[Kit, bool], function: Any) -> Lut:
 def test_ranges_follow(ranged: tuple[Kit, bool], tmp_path: Path) -> None:
     kit, (a, b) = ranged[0], inputs(ranged)
     row = np.array([-3, 0, 2, 1, 4])
+    got: Any
     for got, expected, low, high in (
         (a, A, 0, 7),
         (a - b, A - B, -7, 7),
@@ -107,8 +108,8 @@ def test_tables_of_negative_integers(ranged: tuple[Kit, bool]) -> None:
     products = Lut(
         kit.parameters, [x * y for x in range(4) for y in range(4)], p=P, padding=ranged[1]
     )
-    got = kit.client.decrypt(kit.server.apply(products, 4 * u + v))
-    assert np.array_equal(got[small], (A * B)[small]) and small.sum() == 1
+    product = kit.client.decrypt(kit.server.apply(products, 4 * u + v))
+    assert np.array_equal(product[small], (A * B)[small]) and small.sum() == 1
 
 
 @pytest.mark.parametrize("padding", [False, True])
@@ -157,7 +158,7 @@ def test_what_does_not_fit_is_refused(ranged: tuple[Kit, bool]) -> None:
         (lambda: a.with_range(-(2**31), 0), whorl.EncodingError, "-2147483648 … 0 has an end"),
         (lambda: a.with_range(0, 2**63), whorl.ParameterError, "high"),
         (lambda: a.with_range(0, 1.5), whorl.ParameterError, "high"),  # type: ignore[arg-type]
-        (lambda: a * 1.5, TypeError, "integer"),
+        (lambda: a * 1.5, TypeError, "integer"),  # type: ignore[operator]
         (lambda: a + 1.5, TypeError, "integers"),
         (lambda: kit.server.and_(a, a), whorl.EncodingError, "as large as 7"),
     ):

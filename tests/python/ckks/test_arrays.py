@@ -1,5 +1,7 @@
 """Arrays behave as NumPy's, on the host and on a device."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import whorl
@@ -18,7 +20,7 @@ def test_parts_keep_the_account(toy_ckks: CkksKit) -> None:
 def test_arrays_are_joined(toy_ckks: CkksKit) -> None:
     client, server = toy_ckks.client, toy_ckks.server
     x, y = np.array([[0.1, 0.2], [0.3, 0.4]]), np.array([[0.5, 0.6]])
-    hosts = client.encrypt(x), client.encrypt(y)
+    hosts: tuple[Any, Any] = client.encrypt(x), client.encrypt(y)
     a, b = map(server.upload, hosts)
     joined = concatenate(hosts)
     assert isinstance(joined, Ciphertexts) and joined.shape == (3,)

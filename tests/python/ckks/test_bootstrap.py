@@ -177,8 +177,8 @@ def test_keys_hold_what_was_asked_for(kit: CkksKit) -> None:
     assert kit.keys.relinearise == 3 and kit.keys.conjugate
     assert "64, 1024 slots" in repr(kit.keys)
     for arguments in ({"bootstrap": [64]}, {"bootstrap": SLOTS, "rotations": [7], "sums": 4}):
-        keys = kit.client.evaluation_keys(**arguments)  # type: ignore[arg-type]
-        assert keys.nbytes == kit.parameters.key_size(**arguments)  # type: ignore[arg-type]
+        keys = kit.client.evaluation_keys(**arguments)
+        assert keys.nbytes == kit.parameters.key_size(**arguments)
     # The rotations over the lowest levels are not for users.
     one = kit.client.evaluation_keys(bootstrap=[64])
     server = Server(one, device="cpu")
@@ -343,7 +343,10 @@ def test_literals(kit: CkksKit) -> None:
         ({"series": 2}, r"bootstrap\.series = 2 is outside 0 … 1"),
         ({"log2_ratio": "a"}, r"bootstrap\.log2_ratio: 'a' is not a number"),
         ({"Weight": 32}, r"bootstrap\.Weight: no field has this name; the fields are weight, "),
-        ({"coeffs_to_slots": 6, "slots_to_coeffs": 6, "doublings": 6}, "levels; bootstrapping needs"),
+        (
+            {"coeffs_to_slots": 6, "slots_to_coeffs": 6, "doublings": 6},
+            "levels; bootstrapping needs",
+        ),
         (3, "bootstrap: 3 is neither a mapping nor None"),
     ):
         with pytest.raises(whorl.ParameterError, match=match):

@@ -45,7 +45,7 @@ def test_intervals_are_checked_at_both_ends(deep: CkksKit) -> None:
             work()
     inside = np.array([1.0, 5.0, 8.0])
     for given, how in ((8, {"within": True}), ((0, 8), {}), ((1, 8), {})):
-        y = server.upload(client.encrypt(inside, bound=given)).evaluate(p, **how)  # type: ignore[arg-type]
+        y = server.upload(client.encrypt(inside, bound=given)).evaluate(p, **how)
         assert np.abs(client.decrypt(y, raw=True) - 1 / (1 + np.exp(-inside))).max() < 2e-4
     y = server.upload(client.encrypt(inside, bound=8)).inverse(1, 8, 0.01, within=True)
     assert np.abs(client.decrypt(y, raw=True) - 1 / inside).max() < 0.011
@@ -76,7 +76,7 @@ def test_bounds_are_pairs(toy_ckks: CkksKit) -> None:
             "only real numbers",
             lambda: client.encrypt([1], (0, 2), packing="coefficients"),
         ),
-        (whorl.ShapeError, "3 numbers; give", lambda: client.encrypt([1], (0, 1, 2))),
+        (whorl.ShapeError, "3 numbers; give", lambda: client.encrypt([1], (0, 1, 2))),  # type: ignore[arg-type]
         (whorl.ShapeError, "1 number; give", lambda: client.encrypt([1], [1])),  # type: ignore[arg-type]
         (whorl.EncodingError, "only real numbers", lambda: z.with_bound((0, 1))),
         (whorl.ParameterError, "is above the upper one", lambda: x.with_bound((2, 1))),

@@ -37,6 +37,7 @@ def test_matrices(
     encoded = kit.server.encode(of)
     assert encoded.level == a.level and encoded.nbytes > 0
     assert encoded.key_switches <= encoded.diagonals
+    got: Any
     for got in (of @ a, encoded @ a, matrix @ a, a @ matrix.T, a.apply(of), a.apply(encoded)):
         assert got.level == a.level - 1 and got.shape == (2,) and got.length == shape[0]
         check(kit, got, x @ matrix.T)
@@ -51,7 +52,8 @@ def test_matrices(
 
 def test_few_diagonals_of_long_vectors(toy_ckks: CkksKit, generator: np.random.Generator) -> None:
     n = 512
-    weights = {-2: 0.1, -1: 0.2, 0: 0.4, 1: generator.uniform(-1, 1, n), n // 2: 0.1}
+    weights: dict[int, Any] = {-2: 0.1, -1: 0.2, 0: 0.4, n // 2: 0.1}
+    weights[1] = generator.uniform(-1, 1, n)
     of = diagonals(weights, n)
     x = generator.uniform(-1, 1, (3, n))
     expected = sum(np.asarray(w) * np.roll(x, -k, axis=-1) for k, w in weights.items())
@@ -103,7 +105,7 @@ def test_maps_are_plain_data(generator: np.random.Generator) -> None:
             assert all(np.array_equal(v, of.diagonals[k]) for k, v in again.diagonals.items())
             assert repr(again) == repr(of)
     with pytest.raises(AttributeError, match="cannot be changed"):
-        of.period = 4  # type: ignore[misc]
+        of.period = 4
 
 
 def test_what_is_refused(toy_ckks: CkksKit) -> None:
@@ -151,7 +153,7 @@ def test_what_is_refused(toy_ckks: CkksKit) -> None:
         (TypeError, "a LinearMap or an EncodedMap is needed", lambda: x.apply(wrong)),
         (TypeError, "a LinearMap is needed", lambda: kit.server.encode(wrong)),
         (TypeError, "write map @ x", lambda: x @ swap),  # type: ignore[operator]
-        (TypeError, "operators need a server", lambda: swap @ host),  # type: ignore[operator]
+        (TypeError, "operators need a server", lambda: swap @ host),
         (TypeError, "cannot be pickled", lambda: pickle.dumps(encoded)),
         (
             whorl.MissingKeyError,

@@ -61,7 +61,7 @@ def test_shapes_are_plain_data() -> None:
     assert again.rotations == product.rotations
     assert repr(again).startswith("<MatrixProduct of 2 × 8 times 8 × 8, 4 a ciphertext, depth 2")
     with pytest.raises(AttributeError, match="cannot be changed"):
-        product.side = 4  # type: ignore[misc]
+        product.side = 4
 
 
 def test_what_is_refused(toy_ckks: CkksKit) -> None:

@@ -80,7 +80,7 @@ def test_requests_out_of_range() -> None:
         {"depth": 64, "scale_bits": 50},
     ):
         with pytest.raises(whorl.ParameterError):
-            parameters(**wrong)  # type: ignore[arg-type]
+            parameters(**wrong)
 
 
 def test_digits_are_as_many_as_are_asked_for() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -91,8 +92,8 @@ def test_long_vectors(
     a, b = server.upload(fresh), server.upload(client.encrypt(y))
     cube = ckks.Polynomial([0, 0, 0, 1], "monomial")
     single = server.upload(client.encrypt([0.5]))
-    several = server.upload(client.encrypt([[0.5], [0.25], [1]]))
     factors = np.array([[0.5], [0.25], [1]])
+    several = server.upload(client.encrypt(factors))
     for got, expected in (
         (a + b, x + y),
         (a * b - 0.5, x * y - 0.5),
@@ -138,6 +139,7 @@ def test_matrices_of_long_vectors(
 ) -> None:
     x, m = generator.uniform(-1, 1, size=(2, length)), generator.uniform(-1, 1, size=(length, 2))
     a = kit.server.upload(kit.client.encrypt(x))
+    got: Any
     for got in (a @ m, m.T @ a):
         check(kit, got, x @ m)
 

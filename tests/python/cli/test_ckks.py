@@ -6,6 +6,7 @@ import shlex
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,9 +29,9 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Here:
     return run
 
 
-def decrypted(shell: Here, name: str) -> np.ndarray:  # type: ignore[type-arg]
+def decrypted(shell: Here, name: str) -> np.ndarray:
     shell("decrypt", name, "--raw", "-o", "out.npy", "--force", *PHRASE)
-    array: np.ndarray = np.load(shell.folder / "out.npy")  # type: ignore[type-arg]
+    array: np.ndarray = np.load(shell.folder / "out.npy")
     return array
 
 
@@ -56,7 +57,7 @@ def decrypted(shell: Here, name: str) -> np.ndarray:  # type: ignore[type-arg]
         ("x / d", np.array(X) / [2, -4]),
     ],
 )
-def test_expressions(shell: Here, text: str, expected: object) -> None:
+def test_expressions(shell: Here, text: str, expected: Any) -> None:
     names = [name for name in "xy" if name in text.replace("conjugate", "").replace("lower", "")]
     files = [f"{name}={name}.whorl" for name in names]
     files += ["d=d.csv"] * (" d" in text)
@@ -171,7 +172,7 @@ BAND = np.diag([1.0, 2.0, 3.0, 4.0]) + np.diag([0.5, 0.5], 2)
         ("minimum(x, y, 0.1, 0.01)", [0.5, -0.75, 0.25, -1.0]),
     ],
 )
-def test_functions(deep: Here, text: str, expected: object) -> None:
+def test_functions(deep: Here, text: str, expected: Any) -> None:
     given = {"x": "x.whorl", "y": "y.whorl", "band": "band.npy", "c": "c.npy"}
     used = [f"{name}={file}" for name, file in given.items() if re.search(rf"\b{name}\b", text)]
     deep("eval", text, *used, "-o", "r.whorl", "--force", "--device", "cpu")

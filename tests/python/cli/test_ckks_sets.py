@@ -77,7 +77,7 @@ def test_bench_bootstraps(shell: Here) -> None:
     """In the same small ring; its records have the parameters' own security."""
     literal = {**ckks.parameters(2, bootstrap=True).literal(), "N": 2048, "name": "ring"}
     (shell.folder / "ring.json").write_text(json.dumps(literal))
-    bench = ("bench", "ckks", "--set", "ring.json", "--op", "bootstrap", "--device", "cpu")
+    bench = ["bench", "ckks", "--set", "ring.json", "--op", "bootstrap", "--device", "cpu"]
     lines = shell(*bench, "--op", "add", "--slots", "3", "--runs", "3", "--batch", "2", "--json")
     records = [json.loads(line) for line in lines.splitlines()]
     assert [(r["op"], r["batch"], r["unit"]) for r in records] == [
@@ -94,7 +94,7 @@ def test_bench_bootstraps(shell: Here) -> None:
         (("--level", "2"), "level 2 is below level 3"),
     ):
         assert part in shell(*bench, "--slots", "4", *options, code=1)
-    bench = ("bench", "ckks", "--set", "tensorfhe/A", "--device", "cpu")
+    bench = ["bench", "ckks", "--set", "tensorfhe/A", "--device", "cpu"]
     assert "slots = 4 is given beside --set" in shell(*bench, "--slots", "4", code=1)
     assert "have no bootstrapping" in shell(*bench, "--op", "bootstrap", code=1)
     assert "no parameter set" in shell("bench", "ckks", "--set", "W1", code=1)

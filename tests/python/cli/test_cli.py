@@ -110,8 +110,8 @@ def test_sums_keep_their_noise_from_file_to_file(shell: Shell) -> None:
     )
     total = ("--allow-failure", "1", "s=s.whorl", "t=t.whorl", "-o", "total.whorl")
     shell(*evaluate[:-2], "add(s, t, 1)", *total)  # modular
-    lut = ("eval", "--allow-insecure", "--device", "cpu", "--lut", "x", "total.whorl")
-    lut += ("--allow-failure", "1", "-o", "found.whorl")
+    lut = ["eval", "--allow-insecure", "--device", "cpu", "--lut", "x", "total.whorl"]
+    lut += ["--allow-failure", "1", "-o", "found.whorl"]
     assert "may be as large as 7" in shell(*lut, code=1)
     shell(*evaluate[:-2], "add(s, t, 0, 3)", *total)  # at most 3
     shell(*lut)

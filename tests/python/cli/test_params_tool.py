@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from whorl import binfhe
-from whorl._core import search as _search
+from whorl.binfhe import _search
 
 ROOT = Path(__file__).resolve().parents[3]
 TOOLS = ROOT / "tools" / "params"
@@ -133,7 +133,7 @@ def test_a_search_is_that_through_all_sets(objective):
             first = price.flops if objective == "throughput" else price.latency_us
             ranks.append(((size, price.flops) if objective == "keys" else (first, size), literal))
     ranks.sort(key=lambda entry: entry[0])
-    best = []
+    best: list[_search.Cost] = []
     for _, literal in ranks:
         if len(best) < 5 and any(
             _search.evaluate(each).failure_log2 <= request.failure_log2
@@ -144,8 +144,7 @@ def test_a_search_is_that_through_all_sets(objective):
 
 
 def test_blocks_are_searched_for_on_request_only():
-    sizes = {"N": (1024,), "log_Q": (26,)}
-    for candidate in _search.search(_search.Request(**sizes), top=50):
+    for candidate in _search.search(_search.Request(N=(1024,), log_Q=(26,)), top=50):
         assert candidate.literal["rotation"][0] != "block"
         assert candidate.evaluation.lwe_bits >= 132
 
@@ -165,10 +164,10 @@ def test_search_goes_through_the_first_and_last_default_sizes():
 
 def test_objectives_choose_between_methods():
     """Unrolling has fewer steps, for more bytes of keys."""
-    sizes = {"N": (1024,), "log_Q": (26,), "secret": "binary"}
 
     def best(**request):
-        return _search.search(_search.Request(**sizes, **request), top=1)[0]
+        wanted = _search.Request(N=(1024,), log_Q=(26,), secret="binary", **request)
+        return _search.search(wanted, top=1)[0]
 
     def key_bytes(candidate):
         return candidate.cost.rotation_bytes + candidate.cost.key_switch_bytes

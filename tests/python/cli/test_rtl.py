@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support import ROOT
@@ -126,7 +127,8 @@ def test_candidates_fit_the_luts_that_are_known() -> None:
         free = [d.pes for d in costs.candidates(SMALL, CHIP, {}) if d.log_b == 0]
         held = [d.pes for d in costs.candidates(SMALL, CHIP, records) if d.log_b == 0]
         # 2L = 4 of them a PE.
-        small = replace(CHIP, **{unit.lower(): 4 * 10_000 * (max(free) - 1)})
+        units: dict[str, Any] = {unit.lower(): 4 * 10_000 * (max(free) - 1)}
+        small = replace(CHIP, **units)
         least = [d.pes for d in costs.candidates(SMALL, small, records) if d.log_b == 0]
         assert max(held) == max(free) > 1
         assert max(least) == max(free) - 1
@@ -246,7 +248,7 @@ def test_parameters_are_those_of_the_sources() -> None:
     assert f"power(MEM_BITS, 64, {MOST_BITS})" in core
 
 
-def test_explore(shell, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_explore(shell, tmp_path: Path) -> None:
     plot = tmp_path / "front.svg"
     arguments = ("rtl", "explore", "--params", "fpga/I_M2", "--chip", "table2_I_m2", "--most", "1")
     records = ("--synthesis", str(SYNTHESIS))
@@ -262,9 +264,7 @@ def test_explore(shell, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     assert record["logic"] == takes and takes["LUT"] <= record["chip_lut"]
 
 
-def test_explore_says_which_luts_are_not_known(  # type: ignore[no-untyped-def]
-    shell, tmp_path: Path
-) -> None:
+def test_explore_says_which_luts_are_not_known(shell, tmp_path: Path) -> None:
     arguments = ("rtl", "explore", "--params", "fpga/I_M2", "--most", "1", "--synthesis")
     said = " ".join(shell(*arguments, str(tmp_path)).split())
     assert "All LUT and FF are known of 0 of 1 designs" in said

@@ -379,6 +379,7 @@ def test_errors_name_options_and_files(shell: Here, tmp_path: Path) -> None:
         assert option in said and "client." not in said
     (shell.folder / "cut.whorl").write_bytes((shell.folder / "x.whorl").read_bytes()[:-1])
     for name in ("m.csv", "cut.whorl"):
+        command: tuple[str, ...]
         for command in (("decrypt", name, *PHRASE), ("info", name)):
             # One line; of a damaged file `info` prints what the header says first.
             assert f"Error: {name}: " in shell(*command, code=1)

@@ -141,5 +141,5 @@ def test_refusals_name_what_is_wrong() -> None:
 
 
 def test_a_model_of_no_known_kind_is_refused() -> None:
-    with pytest.raises(whorl.ParameterError, match="model: a dict is none of"):
+    with pytest.raises(TypeError, match=r"model: a dict is no torch\.nn\.Module"):
         read({}, (3,))

@@ -74,7 +74,7 @@ def odd(everything: Kits) -> dict[str, Any]:
         *(datetime.date(2020, 1, 1), np.datetime64("2020"), np.timedelta64(1, "s")),
     )
     text = ("x", "", "\udcff", b"ab", bytearray(b"ab"), memoryview(b"ab"))
-    sequences = (
+    sequences: tuple[Any, ...] = (
         *([], (), {}, {1, 2}, range(2), [[]], [1, 2], (2,), [[1, 2], [3, 4]], [1, [2]]),
         *([[1, 2], [3]], [[[1], [2]], [[3], [4, 5]]], [np.ones((2, 2)), np.ones((2, 3))]),
         *(endless, collections.deque([1, 2]), slice(2), ...),
@@ -92,9 +92,9 @@ def odd(everything: Kits) -> dict[str, Any]:
         *(np.array([10**400, 1], object), np.empty(0), np.empty((2, 0)), np.ones((1,) * 32)),
         *(np.array(["2020"], "M8[D]"), np.array([1, 2], "m8[s]")),
     )
-    masked = (
+    masked: tuple[Any, ...] = (
         *(np.ma.masked, np.ma.array(1, mask=True), np.ma.array([1, 0])),
-        *(np.ma.array([1, 0], mask=[0, 1]), [np.ma.array([1, 0], mask=[0, 1])]),
+        *(np.ma.array([1, 0], mask=[False, True]), [np.ma.array([1, 0], mask=[False, True])]),
         *(np.ma.array(np.zeros(2, fields), mask=True),),
     )
     objects = (
@@ -195,10 +195,10 @@ KINDS: dict[str, Any] = {
     **{"backwards": lambda v: np.ascontiguousarray(v[..., ::-1])[..., ::-1]},
     **{"every second": lambda v: np.repeat(v, 2, axis=-1)[..., ::2]},
     **{"masks nothing": lambda v: np.ma.array(v, mask=np.zeros_like(v))},
-    **{"memory": lambda v: memoryview(np.ascontiguousarray(v))},
+    **{"memory": lambda v: memoryview(np.ascontiguousarray(v))},  # type: ignore[arg-type]
     **{"list of arrays": lambda v: list(v), "NumPy's numbers": lambda v: [list(row) for row in v]},
 }
-REAL = {
+REAL: dict[str, Any] = {
     **{
         kind: lambda v, kind=kind: v.astype(kind)
         for kind in ("f2", ">f4", ">f8", "g", "c8", ">c16")

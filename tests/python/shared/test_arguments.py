@@ -71,7 +71,7 @@ CALLS: dict[str, tuple[type[Exception], str, Call]] = {
     "parameters of another scheme": (
         TypeError,
         "parameters: parameters of FHEW/TFHE are needed, not of BGV",
-        lambda _, b: binfhe.Client(b.parameters),  # type: ignore[arg-type]
+        lambda _, b: binfhe.Client(b.parameters),
     ),
     "rows of different lengths": (
         whorl.ShapeError,

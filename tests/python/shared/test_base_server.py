@@ -80,7 +80,7 @@ class Numbers(HostArray):
     _reader = Batch
 
 
-class NumbersThere(DeviceArray):
+class NumbersThere(DeviceArray[Any]):
     __slots__ = ()
 
     def __add__(self, other: Any) -> NumbersThere:
@@ -90,7 +90,7 @@ class NumbersThere(DeviceArray):
     __radd__ = __add__
 
 
-class NoKeys(Keys):
+class NoKeys(Keys[Any]):
     __slots__ = ()
     _reader, parameters = object, Parameters
 

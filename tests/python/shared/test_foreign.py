@@ -206,11 +206,11 @@ def test_foreign_objects_raise(said: dict[str, dict[str, str | None]], entry: st
 def test_the_foreign_object_is_named(kit: Kit) -> None:
     bits, lut = kit.client.encrypt([0, 1]), binfhe.Lut(kit.parameters, [0, 1, 2, 3])
     for work, message in (
-        (lambda: binfhe.concatenate([bits, None]), "not NoneType at index 1$"),
-        (lambda: binfhe.stack([bits, kit.server.upload(bits), 2]), "not int at index 2$"),
+        (lambda: binfhe.concatenate([bits, None]), "not NoneType at index 1$"),  # type: ignore[type-var]
+        (lambda: binfhe.stack([bits, kit.server.upload(bits), 2]), "not int at index 2$"),  # type: ignore[type-var]
         (lambda: kit.server.apply([lut, None], bits), "not NoneType at index 1$"),
         (lambda: kit.server.apply([[lut, lut], [lut, 3]], bits), r"not int at index \(1, 1\)$"),
-        (lambda: kit.server.apply(None, bits), "not NoneType$"),
+        (lambda: kit.server.apply(None, bits), "not NoneType$"),  # type: ignore[arg-type]
     ):
         with pytest.raises(TypeError, match=message):
             work()

@@ -10,11 +10,13 @@ import whorl
 from support import BgvKit, Kit
 from whorl.binfhe import Lut
 
-NOT_INTEGERS = [
+NOT_INTEGERS: list[Any] = [
     *(1.0, 1.5, float("nan"), "1", b"1", None, 1 + 0j, [1], (), {}, object()),
     *(np.float64(1), np.float32(1.5), np.array(1.5), np.str_("1"), np.array([1, 2])),
 ]
-INTEGERS = [True, 1, np.True_, np.int8(1), np.uint32(1), np.uint64(1), np.int64(1), np.array(1)]
+INTEGERS: list[Any] = [
+    *(True, 1, np.True_, np.int8(1), np.uint32(1), np.uint64(1), np.int64(1), np.array(1)),
+]
 
 
 def takers(kit: Kit, toy: BgvKit) -> dict[str, Callable[[list[Any]], object]]:
@@ -61,7 +63,7 @@ def test_integers_of_any_type_are_taken(kit: Kit, toy_bgv: BgvKit) -> None:
 
 def test_a_float_is_named_wherever_it_is(kit: Kit) -> None:
     with pytest.raises(TypeError, match=r"not 2\.0 at index \(1, 0\)$"):
-        kit.client.encrypt([[0, 1], [2.0, 1]])
+        kit.client.encrypt([[0, 1], [2.0, 1]])  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"not .*0\.5.* at index 0$"):
         kit.client.encrypt(np.array([0.5, 1]))
     with pytest.raises(TypeError, match=r"messages: integers are needed, not 1\.5$"):
@@ -102,7 +104,8 @@ def test_messages_out_of_range_are_named(kit: Kit) -> None:
 
 
 def test_values_of_more_than_64_bits_are_named(toy_bgv: BgvKit) -> None:
-    for value in (2**70, np.uint64(2**64 - 1), 2**63, -(2**64)):
+    values: tuple[Any, ...] = (2**70, np.uint64(2**64 - 1), 2**63, -(2**64))
+    for value in values:
         with pytest.raises(whorl.EncodingError, match=f"values: value {int(value)} at index 1 is"):
             toy_bgv.client.encrypt([1, value])
 
@@ -116,7 +119,7 @@ def test_p_is_an_integer(kit: Kit) -> None:
     for p in (-1, 0, 1, 2**32, 2**70):
         with pytest.raises(whorl.EncodingError):
             kit.client.encrypt([0], p)
-    assert kit.client.encrypt([1], np.int64(4)).p == 4
+    assert kit.client.encrypt([1], np.int64(4)).p == 4  # type: ignore[arg-type]
     lut = Lut(kit.parameters, [0, 1, 3, 2])
     for m in (1.0, "1", None):
         with pytest.raises(TypeError):

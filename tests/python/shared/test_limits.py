@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -134,7 +135,8 @@ def test_the_cost_of_a_passphrase_is_the_callers(kit: Kit, tmp_path: Path) -> No
     path = tmp_path / "secret.whorl"
     kit.client.save(path, "correct horse")
     started = time.process_time()
-    for bound in ({"max_kdf_passes": 2}, {"max_kdf_bytes": 2**27}):
+    bounds: tuple[dict[str, Any], ...] = ({"max_kdf_passes": 2}, {"max_kdf_bytes": 2**27})
+    for bound in bounds:
         with pytest.raises(whorl.OversizedError, match="3 passes over 268435456 bytes; at most"):
             binfhe.Client.load(path, "correct horse", True, **bound)
     assert time.process_time() - started < 0.5

@@ -17,7 +17,8 @@ import whorl
 from support import BgvKit, CkksKit, Kit, pickled
 from whorl import bgv, binfhe, ckks
 
-MASKED = np.ma.array([1, 0], mask=[0, 1])
+MASKED = np.ma.array([1, 0], mask=[False, True])
+COLUMN = np.ma.array([[1], [1]], mask=[[True], [False]])
 RAGGED = [[1, 2], [3]]
 
 
@@ -68,7 +69,7 @@ def all_(kit: Kit, toy_bgv: BgvKit, toy_ckks: CkksKit) -> All:
         # Masked arrays without masked entries.
         (lambda a: a.real + np.ma.array([1, 2]), [1.5, 2.25]),
         (lambda a: np.ma.array([1, 2]) + a.real, [1.5, 2.25]),
-        (lambda a: a.row * np.ma.array([1, 2], mask=[0, 0]), [5, 12]),
+        (lambda a: a.row * np.ma.array([1, 2], mask=[False, False]), [5, 12]),
         # Numbers of other kinds.
         (lambda a: a.real * fractions.Fraction(1, 2), [0.25, 0.125]),
         (lambda a: a.row * np.array(2), [10, 12]),
@@ -184,13 +185,13 @@ STACK = {name: f"whorl.{name}.stack makes one array of them" for name in ("ckks"
         (lambda a: a.toy.client.public_key().encrypt(MASKED), "index 1 is masked"),
         (lambda a: a.small.client.public_key().encrypt(MASKED), "index 1 is masked"),
         (lambda a: a.toy.server.encode(MASKED), "values: the value at index 1 is masked"),
-        (lambda a: a.row @ np.ma.array([[1], [1]], mask=[[1], [0]]), "index (0, 0) is masked"),
-        (lambda a: a.real @ np.ma.array([[1], [1]], mask=[[1], [0]]), "index (0, 0) is masked"),
+        (lambda a: a.row @ COLUMN, "index (0, 0) is masked"),
+        (lambda a: a.real @ COLUMN, "index (0, 0) is masked"),
         (lambda a: a.kit.server.linear(MASKED, [a.bits, a.bits]), "weights: the value at index 1"),
         (lambda a: a.kit.client.noise(a.bits, MASKED), "expected: the value at index 1 is masked"),
         (lambda a: binfhe.Lut(a.kit.parameters, MASKED), "table: the value at index 1 is masked"),
         (
-            lambda a: a.kit.server.apply(np.ma.array([None, None], mask=[0, 1]), a.bits),
+            lambda a: a.kit.server.apply(np.ma.array([None, None], mask=[False, True]), a.bits),
             "luts: the value at index 1 is masked",
         ),
         (lambda a: ckks.Polynomial(MASKED), "coefficients: the value at index 1 is masked"),
@@ -200,12 +201,12 @@ STACK = {name: f"whorl.{name}.stack makes one array of them" for name in ("ckks"
         # what is no shape
         (lambda a: a.bits.broadcast_to("a"), "integers are needed, not ('a',)"),
         (lambda a: a.real.broadcast_to((1.5, 2)), "integers are needed, not (1.5, 2)"),
-        (lambda a: ckks.Values(1.5), "shape: an integer is needed, not 1.5"),
-        (lambda a: ckks.Values(None), "shape: an integer is needed, not None"),
-        (lambda a: bgv.Range(0, 1, "ab"), "shape: an integer is needed, not 'a'"),
-        (lambda a: bgv.Range(0, 1, (2, 0.5)), "shape: an integer is needed, not 0.5"),
-        (lambda a: bgv.Range(0.5, 1), "low: an integer is needed, not 0.5"),
-        (lambda a: bgv.Range(0, "1"), "high: an integer is needed, not '1'"),
+        (lambda a: ckks.Values(1.5), "shape: an integer is needed, not 1.5"),  # type: ignore[arg-type]
+        (lambda a: ckks.Values(None), "shape: an integer is needed, not None"),  # type: ignore[arg-type]
+        (lambda a: bgv.Range(0, 1, "ab"), "shape: an integer is needed, not 'a'"),  # type: ignore[arg-type]
+        (lambda a: bgv.Range(0, 1, (2, 0.5)), "shape: an integer is needed, not 0.5"),  # type: ignore[arg-type]
+        (lambda a: bgv.Range(0.5, 1), "low: an integer is needed, not 0.5"),  # type: ignore[arg-type]
+        (lambda a: bgv.Range(0, "1"), "high: an integer is needed, not '1'"),  # type: ignore[arg-type]
         # what is no number
         (lambda a: a.real * decimal.Decimal("0.5"), "not Decimal('0.5')"),
         (lambda a: a.real + "x", "numbers are needed, not 'x'"),
@@ -256,7 +257,7 @@ def released(given: Any) -> Callable[[All], Any]:
         (ValueError, "at least one table is needed", lambda a: a.kit.server.apply([], a.bits)),
         (ValueError, "at least one table is needed", lambda a: a.kit.server.apply([], a.bits[:0])),
         (ValueError, "at least one table is needed", lambda a: a.bits.apply(np.empty((2, 0)))),
-        (IndexError, "masked entries", lambda a: a.reals[np.ma.array([0, 1], mask=[0, 1])]),
+        (IndexError, "masked entries", lambda a: a.reals[np.ma.array([0, 1], mask=[False, True])]),
         (IndexError, "masked entries", lambda a: a.reals[MASKED > 0]),
         (IndexError, "index: 9223372036854775808 is none", lambda a: a.reals[2**63]),
         (IndexError, "index: [[1, 2], [3]] is none", lambda a: a.reals[RAGGED]),
@@ -288,7 +289,7 @@ def released(given: Any) -> Callable[[All], Any]:
         (
             TypeError,
             "f: a real number is needed",
-            lambda a: ckks.approximate(lambda _: None, 0, 1, degree=1),
+            lambda a: ckks.approximate(lambda _: None, 0, 1, degree=1),  # type: ignore[arg-type, return-value]
         ),
     ],
 )
@@ -395,4 +396,4 @@ def test_bounds_of_passphrases(given: Any, error: type[Exception], message: str)
     with pytest.raises(error, match=re.escape(message)):
         binfhe.Client.load("absent", "x", **given)
     with contextlib.suppress(whorl.IoError):
-        binfhe.Client.load("absent", "x", max_kdf_passes=np.int64(3))
+        binfhe.Client.load("absent", "x", max_kdf_passes=np.int64(3))  # type: ignore[arg-type]

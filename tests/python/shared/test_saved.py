@@ -35,7 +35,7 @@ def insecure(request: pytest.FixtureRequest, kit: Kit, toy_bgv: BgvKit, toy_ckks
         "public key": lambda: toy_bgv.client.public_key(),
         "ckks parameters": lambda: toy_ckks.parameters,
         "ckks keys": lambda: toy_ckks.keys,
-        "ckks vectors": lambda: toy_ckks.client.encrypt([[[0.5], [1j]]]),
+        "ckks vectors": lambda: toy_ckks.client.encrypt([[[0.5 + 0j], [1j]]]),
         "ckks public key": lambda: toy_ckks.client.public_key(),
     }[request.param]()
     return made

@@ -1,6 +1,7 @@
 """The scheme that does nothing, in Python: its classes name those of the library."""
 
 from types import MappingProxyType
+from typing import Any
 
 import _null
 from whorl._core.array import DeviceArray, HostArray
@@ -20,8 +21,9 @@ class Ciphertexts(HostArray):
     parameters = Part[Parameters]("_parameters", "That they were made under.")
 
 
-class Server(BaseServer[Parameters, Ciphertexts, DeviceArray]):
-    _maker, _keys_type = _null.Server, Parameters
+class Server(BaseServer[Any, Ciphertexts, DeviceArray[Any]]):
+    _maker = _null.Server
+    _keys_type = Parameters  # type: ignore[assignment]  # there are no keys
     _host_type, _device_type = Ciphertexts, DeviceArray
 
 

@@ -14,7 +14,8 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import Any
 
-from .progress import Report
+from .._core.progress import Report
+from ._parameters import parameters as parameters_of
 
 Literal = dict[str, Any]
 
@@ -121,11 +122,9 @@ class Candidate:
     evaluation: Evaluation
 
 
-def evaluate(literal: Literal) -> Evaluation:
+def evaluate(literal: Mapping[str, Any]) -> Evaluation:
     """Ask the library about a literal; insecure ones included."""
-    from whorl import binfhe
-
-    parameters = binfhe.parameters(literal, allow_insecure=True)
+    parameters = parameters_of(literal, allow_insecure=True)
     security = parameters.security
     return Evaluation(
         lwe_bits=security.lwe_bits,
@@ -163,11 +162,9 @@ def _rotation(
     n: int, N: int, Q: int, secret: str, gadget: tuple[Any, ...], rotation: Rotation
 ) -> tuple[float, int, int]:
     """The library's transforms of a blind rotation, rows of its key, and their bytes."""
-    from whorl import binfhe
-
     literal = {"n": n, "q": 2 * N, "N": N, "Q": Q, "Q_ks": 2 * N, "log_B_ks": 8, "gadget": gadget}
     literal |= {"lwe_secret": secret, "rotation": rotation}
-    parameters = binfhe.parameters(literal, allow_insecure=True)
+    parameters = parameters_of(literal, allow_insecure=True)
     rows, key_bytes = parameters.rotation_key_rows, parameters.rotation_key_bytes("fft")
     return parameters.rotation_transforms, rows, key_bytes
 

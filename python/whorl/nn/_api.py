@@ -1,0 +1,103 @@
+"""What users call: models into networks, and files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._core.literal import as_integer
+from .._core.paths import PathName, as_path
+from .._core.saved import file_named, limit
+from ..ckks._parameters import Parameters
+from ..errors import IoError, OversizedError
+from ._compile import compile_graph
+from ._file import MOST_BYTES
+from ._graph import Graph
+from ._network import Ends, Network
+from ._read import read
+from ._saved import ends_from, network_from
+
+
+def compile(
+    model: Any,
+    examples: Any,
+    *,
+    margin: float = 1.25,
+    precision: float = 2**-9,
+    images: int = 1,
+    max_key_bytes: int | None = None,
+    parameters: Parameters | None = None,
+) -> Network:
+    """A network that runs on ciphertexts, of a model that was trained in clear.
+
+    The steps are plain objects that can be looked at: *fit* takes the range of each tensor from
+    examples and a polynomial for each function (`Network.fit`); *pack* lays tensors out in slots
+    and makes a map of each linear layer; *place* puts bootstraps where they cost least
+    (`Network.steps`); *keys* says what the client must make (`Network.keys`).
+
+    An input whose tensors leave the fitted ranges gives a wrong result, and nobody can see that in
+    ciphertexts. So take examples of all kinds, and a margin. `Network.simulate` says it of inputs
+    in clear.
+
+    Args:
+        model: a `torch.nn.Module`, an ONNX model or its file, a model of scikit-learn, or a `Graph`
+            of a `Builder`. The model's framework is not needed afterwards.
+        examples: inputs of shape (batch, *shape), at least one.
+        margin: ranges are so many times the largest absolute value among the examples, 1 or more.
+        precision: how close polynomials are to functions, relative to the largest result, 2^-30 …
+            1/2. A relu differs by at most half of it, relative to the range.
+        images: how many inputs a ciphertext holds. All of them are computed in the time of one.
+        max_key_bytes: the most that the keys may take in files; default: any number.
+        parameters: of CKKS; default: the smallest that serve, with bootstraps where they are
+            needed.
+
+    `ParameterError` for numbers out of range, for a network that no parameters carry, and for keys
+    above `max_key_bytes`. `ShapeError` for examples of another shape and for tensors that do not
+    fit a ciphertext. `EncodingError` for numbers that are not finite.
+    """
+    graph = model if isinstance(model, Graph) else read(model, np.shape(examples)[1:])
+    limit_of_keys = (
+        None if max_key_bytes is None else as_integer("max_key_bytes", max_key_bytes, 0, 2**63)
+    )
+    return compile_graph(
+        graph,
+        examples,
+        margin=margin,
+        precision=precision,
+        images=images,
+        max_key_bytes=limit_of_keys,
+        parameters=parameters,
+    )
+
+
+def load(path: PathName, *, allow_insecure: bool = False, max_bytes: int | None = None) -> Network:
+    """A network that `Network.save` wrote.
+
+    A file holds a graph and numbers, and nothing that is run. `FormatError`, or one of its kinds,
+    names the file for what is no network, `OversizedError` for one above `max_bytes` (default:
+    16 GiB), `ParameterError` for parameters of less than 128 bits of security unless
+    `allow_insecure` says that they may be.
+    """
+    with file_named(path) as name:
+        return network_from(_bytes_of(name, max_bytes), max_bytes, allow_insecure)
+
+
+def load_ends(
+    path: PathName, *, allow_insecure: bool = False, max_bytes: int | None = None
+) -> Ends:
+    """The ends of a network, for clients, that `Ends.save` wrote; errors as of `load`."""
+    with file_named(path) as name:
+        return ends_from(_bytes_of(name, max_bytes), max_bytes, allow_insecure)
+
+
+def _bytes_of(name: str, max_bytes: int | None) -> bytes:
+    most = limit("max_bytes", max_bytes, MOST_BYTES)
+    try:
+        path = Path(as_path(name))
+        if (size := path.stat().st_size) > most:
+            raise OversizedError(f"{name}: a network of {size} bytes is above {most}")
+        return path.read_bytes()
+    except OSError as error:
+        raise IoError(f"{name}: {error.strerror or error}") from None

@@ -1,0 +1,131 @@
+"""How large errors become: what each step makes by itself, carried through the network in clear."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..ckks._client import Client
+from ..ckks._parameters import Parameters
+from ..ckks._parameters import parameters as small
+from ..ckks._server import Server
+from ..ckks._tracer import TracingServer
+from ._graph import Numbers
+from ._steps import NO_ERROR, MapStep, PolynomialStep, Step
+
+MARGIN = 2.0
+"""What is found in examples, times this, is stated."""
+DRAWS = 4
+"""Sets of random errors for each example."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Costs:
+    """What a dry run of the steps says."""
+
+    keys: dict[str, Any]
+    """Arguments of `evaluation_keys`."""
+    errors: tuple[float, ...]
+    """Standard deviation of the error that each step makes of operands without one."""
+    levels: tuple[int, ...]
+    """Of each result."""
+
+
+def costs(steps: Sequence[Step], slots: int, parameters: Parameters) -> Costs:
+    """Runs the steps without ciphertexts. `NoiseError` if they do not fit the parameters."""
+    server = TracingServer(parameters, False)
+    out = [server.fresh("real", (slots,), 1.0, False)]
+    errors = [out[0].error]
+
+    def encode(step: MapStep, level: int) -> Any:
+        return server.encode(step.linear_map(), level)
+
+    measure = _Measure(parameters)
+    for step in steps[1:]:
+        exact = (server.with_error(out[i], NO_ERROR) for i in step.inputs)
+        made = step.run(server, encode, *exact)
+        errors.append(measure(step) if isinstance(step, PolynomialStep) else made.error)
+        out.append(server.with_bound(made, step.bound))
+    asked, refreshed = server._core.run.asked(), server._core.refreshed_slots
+    return Costs(
+        keys={
+            "relinearise": asked.relinearise,
+            "rotations": sorted(asked.rotations),
+            "conjugate": asked.conjugate and not refreshed,
+            "bootstrap": refreshed,
+        },
+        errors=tuple(errors),
+        levels=tuple(each.level for each in out),
+    )
+
+
+class _Measure:
+    """Measures the error that a function makes, on ciphertexts of a small ring with these primes.
+
+    What a server states of a polynomial supposes that every rounding meets the largest slope, which
+    for a sign is a hundred times too much. The ring is not secure, and
+    nothing of a user is encrypted in it. An error of roundings and keys grows with √N.
+    """
+
+    RING = 2048
+    BINS = 32
+
+    def __init__(self, parameters: Parameters) -> None:
+        self._real = parameters
+        self._known: dict[Any, float] = {}
+        self._server: Server | None = None
+
+    def __call__(self, step: PolynomialStep) -> float:
+        key = tuple(step.polynomial.coefficients)
+        if key not in self._known:
+            self._known[key] = self._measured(step)
+        return self._known[key]
+
+    def _measured(self, step: Step) -> float:
+        if self._server is None:
+            literal = {**self._real.literal(), "N": self.RING, "name": "small"}
+            self._client = Client(small(literal=literal, allow_insecure=True))
+            self._server = Server(self._client.evaluation_keys(), device="cpu", threads=1)
+        random = np.random.default_rng(1)
+        x = random.uniform(-1, 1, (8, self.RING // 2))
+        given = self._server.upload(self._client.encrypt(x, packing="real", bound=1.0))
+        got = self._client.decrypt(step.run(self._server, _no_maps, given), raw=True)
+        squares = (got - step.clear(x)) ** 2
+        bins = np.minimum((np.abs(x) * self.BINS).astype(int), self.BINS - 1)
+        worst = max(squares[bins == each].mean() for each in np.unique(bins))
+        return float(np.sqrt(worst * self._real.N / self.RING))
+
+
+def _no_maps(*_: object) -> Any:
+    raise TypeError("a function has no maps")
+
+
+def budget(
+    steps: Sequence[Step], errors: Sequence[float], examples: Numbers, seed: int = 1
+) -> tuple[Step, ...]:
+    """The steps with the errors of their results.
+
+    Each step adds a normal error of its own deviation to what it is given, in clear, on the
+    examples; the deviation of a result from that without errors is stated, of the worst slot and
+    times `MARGIN`. Bounds of a server add errors up as if all had one direction, and count the
+    largest slope of every polynomial; over many layers that is far above what errors are.
+    """
+    random = np.random.default_rng(seed)
+    clear = [examples]
+    noisy = [np.repeat(examples[None], DRAWS, axis=0)]
+    noisy[0] = noisy[0] + random.normal(0, errors[0], noisy[0].shape)
+    out = [_with_error(steps[0], clear[0], noisy[0])]
+    for step, error in zip(steps[1:], errors[1:], strict=True):
+        clear.append(step.clear(*(clear[i] for i in step.inputs)))
+        made = step.clear(*(noisy[i] for i in step.inputs))
+        noisy.append(made + random.normal(0, error, made.shape))
+        out.append(_with_error(step, clear[-1], noisy[-1]))
+    return tuple(out)
+
+
+def _with_error(step: Step, clear: Numbers, noisy: Numbers) -> Step:
+    deviation = np.sqrt(((noisy - clear) ** 2).mean(axis=(0, 1)))
+    return dataclasses.replace(step, error=MARGIN * float(deviation.max()))

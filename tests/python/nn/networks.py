@@ -1,0 +1,110 @@
+"""Random small networks, and a ring for them that is small and insecure."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import whorl
+from whorl import ckks, nn
+
+RING = 2048
+"""Its 1,024 slots hold all of these networks."""
+
+
+@functools.cache
+def small_parameters(depth: int = 24) -> ckks.Parameters:
+    """The primes of secure parameters, in a small ring."""
+    secure = ckks.parameters(depth)
+    literal = {**secure.literal(), "N": RING, "name": "small"}
+    return ckks.parameters(literal=literal, allow_insecure=True)
+
+
+@functools.cache
+def client() -> ckks.Client:
+    return ckks.Client(small_parameters())
+
+
+def server_of(net: nn.Network, device: str = "cpu") -> ckks.Server:
+    return ckks.Server(client().evaluation_keys(**net.keys), device=device)
+
+
+class RandomNetwork:
+    """A graph with some of all layers, and examples for it."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = np.random.default_rng(seed)
+        self.images = int(self.random.choice([1, 1, 2, 4]))
+        side = int(self.random.integers(3, 9))
+        shape = (int(self.random.integers(1, 4)), side, int(self.random.integers(3, 9)))
+        self.builder = nn.Builder(shape)
+        self.last = 0
+        for number in range(int(self.random.integers(1, 4))):
+            self._image_layer(f"layer{number}")
+        self._flat(f"flat{self.last}")
+        self.graph = self.builder.graph(self.last)
+        self.examples = self.random.uniform(-1, 1, (24, *shape))
+
+    def _normal(self, *shape: int) -> Any:
+        fan = max(1, int(np.prod(shape[1:])))
+        return self.random.normal(size=shape) / np.sqrt(fan)
+
+    def _image_layer(self, name: str) -> None:
+        b, r = self.builder, self.random
+        channels, high, wide = b.nodes[self.last].shape
+        kind = r.choice(["conv", "conv", "strided", "pool", "residual", "grouped", "scaled"])
+        before = self.last
+        if kind == "pool" and min(high, wide) >= 2:
+            self.last = b.average(name, before, (2, 2), (2, 2))
+        elif kind == "strided" and min(high, wide) >= 2:
+            weight = self._normal(2 * channels, channels, 2, 2)
+            self.last = b.windows(name, before, weight, stride=(2, 2), padding=(1, 0))
+        elif kind == "residual":
+            weight = self._normal(channels, channels, 3, 3)
+            y = b.windows(name, before, weight, self._normal(channels), padding=(1, 1))
+            self.last = b.sum(f"{name}.sum", y, before)
+        elif kind == "grouped":
+            weight = self._normal(2 * channels, 1, 1, 3)
+            self.last = b.windows(
+                name, before, weight, padding=(0, 2), dilation=(1, 2), groups=channels
+            )
+        elif kind == "scaled":
+            self.last = b.scaled(name, before, r.uniform(0.5, 2, channels), self._normal(channels))
+        else:
+            kernel = int(min(3, high, wide))
+            weight = self._normal(int(r.integers(1, 4)), channels, kernel, kernel)
+            self.last = b.windows(name, before, weight, self._normal(len(weight)))
+        self._activation(f"{name}.function")
+
+    def _activation(self, name: str) -> None:
+        functions = ["none", "relu", "tanh", "sigmoid", "silu", "gelu", "polynomial"]
+        which = self.random.choice(functions, p=[0.3, 0.1, 0.1, 0.1, 0.1, 0.1, 0.2])
+        if which == "polynomial":
+            self.last = self.builder.function(name, self.last, which, self._normal(3, 1).ravel())
+        elif which != "none":
+            self.last = self.builder.function(name, self.last, str(which))
+
+    def _flat(self, name: str) -> None:
+        b = self.builder
+        size = b.nodes[self.last].size
+        if self.random.random() < 0.5:
+            self.last = b.reshaped(name, self.last, (size,))
+        if self.random.random() < 0.8:
+            outputs = int(self.random.integers(1, 12))
+            self.last = b.linear("head", self.last, self._normal(outputs, size))
+
+    def compiled(self) -> nn.Network:
+        try:
+            return self._compiled(self.images)
+        except whorl.ShapeError:  # so many have no room
+            return self._compiled(1)
+
+    def _compiled(self, images: int) -> nn.Network:
+        return nn.compile(
+            self.graph,
+            self.examples,
+            precision=2**-5,
+            images=images,
+            parameters=small_parameters(),
+        )
