@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -260,7 +260,7 @@ class Builder:
                 return self.affine(name, x, first * by, start * by + more)
             if (by, more) == (1.0, 0.0):
                 return x
-            if isinstance(node, Function) and node.function == "polynomial":
+            if _is_polynomial(node):
                 powers = by * np.asarray(node.coefficients)
                 powers[0] += more
                 return self.function(name, node.inputs[0], "polynomial", powers)
@@ -356,7 +356,7 @@ class Builder:
     def sum(self, name: str, *operands: int) -> int:
         """The sum of tensors; that of polynomials of one tensor is a polynomial."""
         shape = self._one_shape(name, operands)
-        sources, powers = zip(*map(self._polynomial, operands), strict=True)
+        sources, powers = zip(*self._polynomials(operands), strict=True)
         if len(set(sources)) == 1 and max(map(len, powers)) > 2:
             total = functools.reduce(np.polynomial.polynomial.polyadd, powers)
             return self.function(name, sources[0], "polynomial", total)
@@ -366,7 +366,7 @@ class Builder:
         """The product of two tensors; that of polynomials of one tensor is a polynomial, and
         x·sigmoid(x) and x·(1 + erf(x/√2)) are silu and 2·gelu."""
         shape = self._one_shape(name, (x, y))
-        (source, powers), (other, more) = self._polynomial(x), self._polynomial(y)
+        (source, powers), (other, more) = self._polynomials((x, y))
         if source == other and len(powers) + len(more) - 2 <= MOST_POWER:
             product = np.polynomial.polynomial.polymul(powers, more)
             return self.function(name, source, "polynomial", product)
@@ -382,13 +382,19 @@ class Builder:
             raise ShapeError(f"{name}: shapes {' and '.join(map(shown, sorted(shapes)))} differ")
         return shapes.pop()
 
-    def _polynomial(self, x: int) -> tuple[int, Sequence[float]]:
-        """The tensor that another is a polynomial of, and the coefficients."""
-        node = self.nodes[x]
-        if isinstance(node, Function) and node.function == "polynomial":
-            return node.inputs[0], node.coefficients
-        source, factor, shift = self._scalars.get(x, (x, 1.0, 0.0))
-        return source, (shift, factor)
+    def _polynomials(self, operands: Sequence[int]) -> list[tuple[int, Sequence[float]]]:
+        """For each tensor the one that it is a polynomial of, and the coefficients."""
+        nodes = [self.nodes[x] for x in operands]
+        sources = {node.inputs[0] for node in nodes if _is_polynomial(node)}
+        out: list[tuple[int, Sequence[float]]] = []
+        for x, node in zip(operands, nodes, strict=True):
+            if _is_polynomial(node):
+                out.append((node.inputs[0], node.coefficients))
+            else:
+                own = x, 1.0, 0.0
+                source, factor, shift = own if x in sources else self._scalars.get(x, own)
+                out.append((source, (shift, factor)))
+        return out
 
     def _named(self, name: str, x: int, y: int) -> int | None:
         """The product as a function that has a name, if y is what that function needs beside x."""
@@ -425,6 +431,10 @@ class Builder:
                 for number in order
             )
         )
+
+
+def _is_polynomial(node: Node) -> TypeGuard[Function]:
+    return isinstance(node, Function) and node.function == "polynomial"
 
 
 def numbers(name: str, what: str, values: Any) -> Numbers:

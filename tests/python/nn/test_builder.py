@@ -90,6 +90,9 @@ def test_polynomials_of_one_tensor_are_one(generator: np.random.Generator) -> No
     graph = builder.graph(builder.sum("sum", cube, triple))
     (_, node) = graph.nodes
     assert isinstance(node, Function) and node.coefficients == (0.5, 3.0, 0.0, 1.0)
+    squared = builder.function("squared", triple, "polynomial", (0, 0, 1))
+    for node in (builder.sum("sum", squared, triple), builder.product("product", squared, triple)):
+        assert kinds(builder.graph(node)) == [Sparse, Function]
     high = 0
     for _ in range(6):
         high = builder.product("high", high, high)
