@@ -17,7 +17,8 @@ array([[0.3906]])
 from __future__ import annotations
 
 from ._api import compile, load, load_ends
-from ._graph import Builder, Graph
+from ._builder import Builder
+from ._graph import Graph
 from ._network import End, Ends, Network
 
 __all__ = ["Builder", "End", "Ends", "Graph", "Network", "compile", "load", "load_ends"]

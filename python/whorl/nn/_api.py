@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from .._core.literal import as_integer
 from .._core.paths import PathName, as_path
 from .._core.saved import file_named, limit
@@ -14,6 +16,7 @@ from ._compile import compile_graph
 from ._file import MOST_BYTES
 from ._graph import Graph
 from ._network import Ends, Network
+from ._read import read
 from ._saved import ends_from, network_from
 
 
@@ -54,7 +57,7 @@ def compile(
     above `max_key_bytes`. `ShapeError` for examples of another shape and for tensors that do not
     fit a ciphertext. `EncodingError` for numbers that are not finite.
     """
-    graph = model if isinstance(model, Graph) else _read(model, examples)
+    graph = model if isinstance(model, Graph) else read(model, np.shape(examples)[1:])
     limit_of_keys = (
         None if max_key_bytes is None else as_integer("max_key_bytes", max_key_bytes, 0, 2**63)
     )
@@ -67,10 +70,6 @@ def compile(
         max_key_bytes=limit_of_keys,
         parameters=parameters,
     )
-
-
-def _read(model: Any, examples: Any) -> Graph:
-    raise TypeError(f"model: {type(model).__name__} is no Graph")
 
 
 def load(path: PathName, *, allow_insecure: bool = False, max_bytes: int | None = None) -> Network:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -35,7 +35,7 @@ class Node:
     inputs: tuple[int, ...]
     """Numbers of the nodes that it takes, all of them smaller than its own."""
     shape: Shape
-    """Of the result."""
+    """What the result has."""
 
     def __call__(self, *operands: Numbers) -> Numbers:
         """The result in clear, for operands of shape (batch, *shape)."""
@@ -84,6 +84,23 @@ class Linear(Affine):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class Sparse(Affine):
+    """A linear map by its entries: it moves, repeats, drops, scales or sums values."""
+
+    matrix: Entries
+
+    def __call__(self, *operands: Numbers) -> Numbers:
+        (x,) = operands
+        out = np.zeros((len(x), self.size))
+        taken = x.reshape(len(x), -1)[:, self.matrix.columns] * self.matrix.values
+        np.add.at(out.T, self.matrix.rows, taken.T)
+        return (out if self.bias is None else out + self.bias).reshape(len(x), *self.shape)
+
+    def entries(self) -> Entries:
+        return self.matrix
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Windows(Affine):
     """A convolution of an image (channels, height, width); sums of windows are one with ones.
 
@@ -97,7 +114,7 @@ class Windows(Affine):
     dilation: tuple[int, int]
     groups: int
     image: Shape
-    """Of the operand."""
+    """What the operand has: (channels, height, width)."""
 
     @property
     def stride(self) -> tuple[int, int]:
@@ -144,7 +161,7 @@ class Function(Node):
     function: str
     """A name in `FUNCTIONS`, or `polynomial`."""
     coefficients: tuple[float, ...] = ()
-    """Of a polynomial: those of 1, x, x², …"""
+    """What a polynomial has: those of 1, x, x², …"""
 
     def __call__(self, *operands: Numbers) -> Numbers:
         (x,) = operands
@@ -164,6 +181,24 @@ class Sum(Node):
         return np.asarray(np.add.reduce(operands))
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Product(Node):
+    """The product of two tensors of one shape, value by value."""
+
+    def __call__(self, *operands: Numbers) -> Numbers:
+        x, y = operands
+        return x * y
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Reshaped(Node):
+    """The values of a tensor in another shape."""
+
+    def __call__(self, *operands: Numbers) -> Numbers:
+        (x,) = operands
+        return x.reshape(len(x), *self.shape)
+
+
 def _logistic(x: Numbers) -> Numbers:
     return 0.5 * (1 + np.tanh(x / 2))
 
@@ -175,7 +210,9 @@ FUNCTIONS: dict[str, Callable[[Numbers], Numbers]] = {
     "sigmoid": _logistic,
     "silu": lambda x: x * _logistic(x),
     "gelu": lambda x: 0.5 * x * (1 + _erf(x / math.sqrt(2))),
+    "gelu_tanh": lambda x: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
     "tanh": np.tanh,
+    "erf": _erf,
 }
 """The functions that networks have, of arrays."""
 
@@ -211,178 +248,3 @@ class Graph:
             for i in node.inputs:
                 out[i].append(number)
         return out
-
-
-class Builder:
-    """Makes a graph node by node, with the shapes that follow; readers of models use it."""
-
-    def __init__(self, shape: Sequence[int]) -> None:
-        self.nodes: list[Node] = [Input(name="input", inputs=(), shape=tuple(shape))]
-
-    def add(self, node: Node) -> int:
-        self.nodes.append(node)
-        return len(self.nodes) - 1
-
-    def linear(self, name: str, x: int, weight: Any, bias: Any = None) -> int:
-        """`weight @ x + bias`; the tensor is flattened. `ShapeError` if sizes do not fit."""
-        matrix = np.asarray(weight, dtype=np.float64)
-        size = self.nodes[x].size
-        if matrix.ndim != 2 or matrix.shape[1] != size:
-            raise ShapeError(
-                f"{name}: a weight of shape {shown(matrix.shape)} meets {size} values of shape "
-                f"{shown(self.nodes[x].shape)}"
-            )
-        shape = (matrix.shape[0],)
-        return self.add(
-            Linear(
-                name=name, inputs=(x,), shape=shape, bias=_bias(name, bias, shape), weight=matrix
-            )
-        )
-
-    def windows(
-        self,
-        name: str,
-        x: int,
-        weight: Any,
-        bias: Any = None,
-        *,
-        stride: Sequence[int] = (1, 1),
-        padding: Sequence[int] = (0, 0),
-        dilation: Sequence[int] = (1, 1),
-        groups: int = 1,
-    ) -> int:
-        """A convolution, by cross-correlation as every framework has it. `bias`: one number for
-        each output channel. `ShapeError` if shapes do not fit."""
-        kernel = np.asarray(weight, dtype=np.float64)
-        image = self.nodes[x].shape
-        if len(image) != 3 or kernel.ndim != 4 or kernel.shape[1] * groups != image[0]:
-            raise ShapeError(
-                f"{name}: a convolution of shape {shown(kernel.shape)} with {groups} groups meets "
-                f"a tensor of shape {shown(image)}"
-            )
-        if kernel.shape[0] % groups:
-            raise ShapeError(f"{name}: {kernel.shape[0]} channels are not {groups} equal groups")
-        shape = (
-            kernel.shape[0],
-            *(
-                (image[1 + i] + 2 * padding[i] - dilation[i] * (kernel.shape[2 + i] - 1) - 1)
-                // stride[i]
-                + 1
-                for i in range(2)
-            ),
-        )
-        if min(shape) < 1:
-            raise ShapeError(f"{name}: nothing is left of a tensor of shape {shown(image)}")
-        each = None
-        if bias is not None:
-            each = np.repeat(_checked(name, bias, shape[:1]), shape[1] * shape[2])
-        return self.add(
-            Windows(
-                name=name,
-                inputs=(x,),
-                shape=shape,
-                bias=each,
-                weight=kernel,
-                step=(int(stride[0]), int(stride[1])),
-                padding=(int(padding[0]), int(padding[1])),
-                dilation=(int(dilation[0]), int(dilation[1])),
-                groups=int(groups),
-                image=image,
-            )
-        )
-
-    def average(
-        self,
-        name: str,
-        x: int,
-        kernel: Sequence[int],
-        stride: Sequence[int],
-        padding: Sequence[int] = (0, 0),
-    ) -> int:
-        """Means of windows, channel by channel; zeros around the image count."""
-        channels = self.nodes[x].shape[0]
-        weight = np.full((channels, 1, *kernel), 1 / math.prod(kernel))
-        return self.windows(name, x, weight, stride=stride, padding=padding, groups=channels)
-
-    def scaled(self, name: str, x: int, factor: Any, shift: Any) -> int:
-        """`factor * x + shift` with a number for each channel: a normalisation whose statistics
-        are known. It becomes part of the linear map before it, if nothing else uses that."""
-        node = self.nodes[x]
-        channels = node.shape[0]
-        times = np.asarray(factor, dtype=np.float64).reshape(channels)
-        plus = np.asarray(shift, dtype=np.float64).reshape(channels)
-        each = math.prod(node.shape[1:])
-        rows, shifts = np.repeat(times, each), np.repeat(plus, each)
-        if x == len(self.nodes) - 1 and isinstance(node, (Linear, Windows)):
-            bias = shifts if node.bias is None else node.bias * rows + shifts
-            by = rows[:, None] if isinstance(node, Linear) else times[:, None, None, None]
-            self.nodes[x] = dataclasses.replace(node, weight=node.weight * by, bias=bias)
-            return x
-        if len(node.shape) == 3:
-            weight = times.reshape(channels, 1, 1, 1)
-            return self.windows(name, x, weight, plus, groups=channels)
-        return self.linear(name, x, np.diag(rows), shifts)
-
-    def function(self, name: str, x: int, function: str, coefficients: Sequence[float] = ()) -> int:
-        return self.add(
-            Function(
-                name=name,
-                inputs=(x,),
-                shape=self.nodes[x].shape,
-                function=function,
-                coefficients=tuple(map(float, coefficients)),
-            )
-        )
-
-    def sum(self, name: str, *operands: int) -> int:
-        """`ShapeError` for tensors of different shapes."""
-        shapes = {self.nodes[i].shape for i in operands}
-        if len(shapes) > 1:
-            raise ShapeError(f"{name}: shapes {' and '.join(map(shown, sorted(shapes)))} differ")
-        return self.add(Sum(name=name, inputs=operands, shape=shapes.pop()))
-
-    def reshaped(self, name: str, x: int, shape: Sequence[int]) -> int:
-        """The same values in another shape, which are not moved."""
-        node = self.nodes[x]
-        if math.prod(shape) != node.size:
-            raise ShapeError(f"{name}: shape {shown(node.shape)} cannot become {shown(shape)}")
-        return self.add(Reshaped(name=name, inputs=(x,), shape=tuple(shape)))
-
-    def graph(self, result: int) -> Graph:
-        """The nodes that the result needs. `ShapeError` if it does not depend on the input."""
-        needed = {result}
-        for number in range(result, -1, -1):
-            if number in needed:
-                needed.update(self.nodes[number].inputs)
-        if 0 not in needed:
-            raise ShapeError("the result of the model does not depend on its input")
-        order = sorted(needed)
-        place = {number: i for i, number in enumerate(order)}
-        return Graph(
-            tuple(
-                dataclasses.replace(
-                    self.nodes[number], inputs=tuple(place[i] for i in self.nodes[number].inputs)
-                )
-                for number in order
-            )
-        )
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Reshaped(Node):
-    """The values of a tensor in another shape."""
-
-    def __call__(self, *operands: Numbers) -> Numbers:
-        (x,) = operands
-        return x.reshape(len(x), *self.shape)
-
-
-def _bias(name: str, bias: Any, shape: Shape) -> Numbers | None:
-    return None if bias is None else _checked(name, bias, shape)
-
-
-def _checked(name: str, bias: Any, shape: Shape) -> Numbers:
-    values = np.asarray(bias, dtype=np.float64)
-    if values.shape != shape:
-        raise ShapeError(f"{name}: a bias of shape {shown(values.shape)} is not {shown(shape)}")
-    return values

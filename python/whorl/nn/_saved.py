@@ -14,10 +14,11 @@ from ..ckks._functions import SignStages
 from ..ckks._parameters import Parameters
 from ..ckks._polynomials import Polynomial
 from ..errors import FormatError, ParameterError, RangeError, ShapeError
+from ._builder import Builder
 from ._compile import pack, scales_of
 from ._file import Fields, Reader, Writer, real, whole
 from ._fit import Fit, Range
-from ._graph import FUNCTIONS, Builder, Function, Graph, Linear, Node, Windows
+from ._graph import FUNCTIONS, Function, Graph, Linear, Node, Windows
 from ._network import End, Ends, Network
 from ._pack import Grid, Packing
 from ._place import with_refreshes
