@@ -18,7 +18,8 @@ from __future__ import annotations
 
 from ._api import compile, load, load_ends
 from ._builder import Builder
+from ._ends import End, Ends
 from ._graph import Graph
-from ._network import End, Ends, Network
+from ._network import Network
 
 __all__ = ["Builder", "End", "Ends", "Graph", "Network", "compile", "load", "load_ends"]

@@ -13,9 +13,10 @@ from .._core.saved import file_named, limit
 from ..ckks._parameters import Parameters
 from ..errors import IoError, OversizedError
 from ._compile import compile_graph
+from ._ends import Ends
 from ._file import MOST_BYTES
 from ._graph import Graph
-from ._network import Ends, Network
+from ._network import Network
 from ._read import read
 from ._saved import ends_from, network_from
 

@@ -31,7 +31,7 @@ class Costs:
     errors: tuple[float, ...]
     """Standard deviation of the error that each step makes of operands without one."""
     levels: tuple[int, ...]
-    """Of each result."""
+    """The level of each result."""
 
 
 def costs(steps: Sequence[Step], slots: int, parameters: Parameters) -> Costs:

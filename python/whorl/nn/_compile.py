@@ -1,4 +1,4 @@
-"""From a graph in clear to steps on ciphertexts: fit, pack, place, and the error budget."""
+"""Compiles graphs in clear to steps on ciphertexts: fit, pack, place, and the error budget."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from ..ckks._parameters import parameters as choose
 from ..ckks._polynomials import Polynomial
 from ..errors import NoiseError, ParameterError
 from ._budget import Costs, budget, costs
+from ._ends import End, Ends
 from ._fit import Fit, fit
-from ._graph import Affine, Graph, Input, Reshaped, Sum
-from ._network import End, Ends, Network
+from ._graph import Affine, Graph, Input, Product, Reshaped, Sum
+from ._network import Network
 from ._pack import Packing
 from ._place import Levels, place, with_refreshes
 from ._steps import MapStep, PolynomialStep, ProductStep, RefreshStep, Step, SumStep
@@ -79,6 +80,8 @@ def scales_of(graph: Graph, fitted: Fit) -> list[float]:
     for number, node in enumerate(graph.nodes):
         if isinstance(node, Reshaped) or isinstance(fitted.functions[number], SignStages):
             scales[number] = scales[node.inputs[0]]
+        if isinstance(node, Product):
+            scales[number] = scales[node.inputs[0]] * scales[node.inputs[1]]
         if not isinstance(node, Sum):
             continue
         free = [
@@ -123,6 +126,8 @@ def pack(
                 factor=scales[node.inputs[0]] / scales[number],
                 bias=None if node.bias is None else node.bias / scales[number],
             )
+        elif isinstance(node, Product):
+            step = ProductStep(name=node.name, inputs=inputs, bound=bound)
         elif isinstance(node, Sum):
             factors = tuple(scales[i] / scales[number] for i in node.inputs)
             step = SumStep(name=node.name, inputs=inputs, bound=bound, factors=factors)

@@ -39,7 +39,7 @@ class Fit:
 
     ranges: tuple[Range, ...]
     functions: tuple[Polynomial | SignStages | None, ...]
-    """Of each node: a polynomial of x/scale on -1 … 1, divided by the scale of the result; the
+    """For each node a polynomial of x/scale on -1 … 1, divided by the scale of the result; the
     stages of a relu; None where the node is no function."""
 
 

@@ -1,112 +1,25 @@
-"""Compiled networks, and the two ends of them that a client has."""
+"""Compiled networks, and networks on a server."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from .._core.paths import PathName, as_path
-from .._core.progress import Report
-from .._core.text import counted, of_bytes, shown
+from .._core.paths import PathName
+from .._core.progress import Report, reports
+from .._core.text import counted, of_bytes
+from ..ckks._linear_maps import EncodedMap
 from ..ckks._parameters import Parameters
 from ..ckks._server import EncryptedArray, Server
-from ..errors import EncodingError, IoError, ShapeError
+from ._ends import Ends, write
 from ._fit import Fit
-from ._graph import Graph, Indices, Numbers, Shape
+from ._graph import Graph, Numbers, Shape
 from ._pack import Grid
-from ._steps import RefreshStep, Step
-
-if TYPE_CHECKING:
-    from ._runner import Runner
-
-
-def write(path: PathName, data: bytes) -> None:
-    """`IoError` if the system refuses it."""
-    name = as_path(path)
-    try:
-        with open(name, "wb") as file:
-            file.write(data)
-    except OSError as error:
-        raise IoError(f"{name}: {error.strerror or error}") from None
-
-
-@dataclasses.dataclass(frozen=True)
-class End:
-    """How a tensor lies in slots, and what its values are divided by."""
-
-    shape: Shape
-    places: Indices
-    period: int
-    scale: float
-    error: float = 0.0
-    """Standard deviation of the values' error, as decrypted."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Ends:
-    """What a client needs to know of a network: parameters, keys, and how inputs and results lie in
-    slots. The weights are not in it."""
-
-    parameters: Parameters
-    keys: dict[str, Any]
-    """Arguments of `Client.evaluation_keys`."""
-    images: int
-    """How many inputs a ciphertext holds."""
-    input: End
-    output: End
-
-    def packed(self, x: Any) -> Numbers:
-        """Inputs (batch, *shape) as vectors of slots, a row for each ciphertext, for
-        `Client.encrypt`. `ShapeError` for another shape; the last row is filled up with zeros."""
-        values = np.asarray(x, dtype=np.float64)
-        if values.ndim == 0 or values.shape[1:] != self.input.shape or len(values) == 0:
-            raise ShapeError(
-                f"x: shape {shown(values.shape)} is not (batch, "
-                f"{', '.join(map(str, self.input.shape))})"
-            )
-        rows = -(-len(values) // self.images)
-        slots = np.zeros((rows * self.images, self.input.period))
-        slots[: len(values), self.input.places] = values.reshape(len(values), -1)
-        together = slots.reshape(rows, self.images, -1).swapaxes(1, 2)
-        return together.reshape(rows, -1) / self.input.scale
-
-    def unpacked(self, slots: Any, count: int | None = None) -> Numbers:
-        """The results (batch, *shape) in decrypted vectors of slots; `count`: of the batch."""
-        rows = np.atleast_2d(np.asarray(slots, dtype=np.float64))
-        parts = rows.reshape(len(rows), -1, self.images).swapaxes(1, 2)
-        values = parts.reshape(-1, parts.shape[-1])[:, self.output.places] * self.output.scale
-        return values.reshape(len(values), *self.output.shape)[:count]
-
-    def encrypt(self, client: Any, x: Any) -> Any:
-        """Encrypts inputs (batch, *shape), by a `Client` or a `PublicKey`; a ciphertext for
-        `images` of them. `EncodingError` for values outside the range of the examples: the network
-        was not fitted to them."""
-        slots = self.packed(x)
-        largest = float(np.abs(slots).max())
-        if largest > 1:
-            raise EncodingError(
-                f"x: values of up to {largest * self.input.scale:g} are outside "
-                f"±{self.input.scale:g}, to which the network is fitted: compile it with examples "
-                "of that size"
-            )
-        return client.encrypt(slots, packing="real", bound=1.0)
-
-    def decrypt(self, client: Any, results: Any, count: int | None = None) -> Numbers:
-        """Decrypts results: (batch, *shape), the first `count` of them. Their error has the
-        standard deviation `output.error`."""
-        return self.unpacked(client.decrypt(results, raw=True), count)
-
-    def to_bytes(self) -> bytes:
-        """What `save` writes."""
-        from ._saved import ends_bytes
-
-        return ends_bytes(self)
-
-    def save(self, path: PathName) -> None:
-        """Writes a file for `whorl.nn.load_ends`. It has no weights."""
-        write(path, self.to_bytes())
+from ._steps import MapStep, RefreshStep, Step
+from ._written import network_bytes
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
@@ -119,7 +32,7 @@ class Network:
     ends: Ends
     grids: dict[Shape, Grid]
     levels: tuple[int, ...]
-    """Of the result of each step."""
+    """The level of each step's result."""
 
     @property
     def parameters(self) -> Parameters:
@@ -156,8 +69,6 @@ class Network:
         that are encoded in each run. `progress`: True for a bar, or a callable that is called with
         (done, total).
         """
-        from ._runner import Runner
-
         return Runner(self, server, max_bytes, progress)
 
     def run(self, server: Server, x: Any, progress: bool | Report | None = None) -> EncryptedArray:
@@ -166,9 +77,9 @@ class Network:
 
     def to_bytes(self) -> bytes:
         """What `save` writes."""
-        from ._saved import network_bytes
-
-        return network_bytes(self)
+        return network_bytes(
+            self.graph, self.fit, self.grids, self.steps, self.levels, self.ends.fields
+        )
 
     def save(self, path: PathName) -> None:
         """Writes a file for `whorl.nn.load`: the graph, its weights, and what was fitted and
@@ -181,3 +92,67 @@ class Network:
             f"{counted(self.bootstraps, 'bootstrap')}, {self.parameters.name or 'own parameters'}, "
             f"N={self.parameters.N}, keys of {of_bytes(self.key_bytes)}>"
         )
+
+
+class Runner:
+    """A network on a server. `Network.on` makes it.
+
+    Maps are encoded once and stay on the device as far as `max_bytes` allow; the others are encoded
+    in each run, just before they are used.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        server: Server,
+        max_bytes: int | None,
+        progress: bool | Report | None,
+    ) -> None:
+        self.network, self.server = network, server
+        self._kept: dict[int, EncodedMap] = {}
+        """The maps by the numbers of their steps."""
+        left = max_bytes
+        numbers = [i for i, s in enumerate(network.steps) if isinstance(s, MapStep)]
+        with reports(progress, "maps") as report:
+            for done, number in enumerate(numbers):
+                step = network.steps[number]
+                assert isinstance(step, MapStep)
+                if left is not None and left <= 0:
+                    break
+                encoded = server.encode(step.linear_map(), network.levels[step.inputs[0]])
+                if left is not None and encoded.nbytes > left:
+                    continue
+                left = None if left is None else left - encoded.nbytes
+                self._kept[number] = encoded
+                if report:
+                    report(done + 1, len(numbers))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the maps that stay on each device."""
+        return sum(each.nbytes for each in self._kept.values())
+
+    def __call__(self, x: Any, progress: bool | Report | None = None) -> EncryptedArray:
+        """The results for encrypted inputs, as `Ends.encrypt` makes them."""
+        steps, server = self.network.steps, self.server
+        last = {i: number for number, step in enumerate(steps) for i in step.inputs}
+        out: list[Any] = [server.upload(x)]
+        with reports(progress, "steps") as report:
+            for number, step in enumerate(steps[1:], 1):
+                operands = (out[i] for i in step.inputs)
+                out.append(step.stated(server, *operands, encode=self._map_of(number)))
+                for i in step.inputs:
+                    if last[i] == number:
+                        out[i] = None  # its memory is free
+                if report:
+                    report(number, len(steps) - 1)
+        result: EncryptedArray = out[-1]
+        return result
+
+    def _map_of(self, number: int) -> Callable[[MapStep, int], EncodedMap]:
+        def encoded(step: MapStep, level: int) -> EncodedMap:
+            if number in self._kept:
+                return self._kept[number]
+            return self.server.encode(step.linear_map(), level)
+
+        return encoded

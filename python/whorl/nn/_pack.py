@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..errors import ShapeError
-from ._graph import Affine, Entries, Graph, Indices, Input, Linear, Node, Numbers, Reshaped, Shape
+from ._graph import Affine, Entries, Graph, Indices, Input, Node, Numbers, Reshaped, Shape
 
 
 def power_of_two(at_least: int) -> int:
@@ -66,7 +66,7 @@ class Layout:
     places: Indices
     period: int
     grid: Grid | None = None
-    """Of an image."""
+    """How an image lies."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Diagonals:
 
 
 def _turns(entries: Entries, source: Layout, target: Layout) -> tuple[Indices, Indices, int, int]:
-    """For each entry its diagonal and its slot in it; the map's period, and its fold.
+    """The diagonal of each entry, and its slot in that; the map's period, and its fold.
 
     A result that is shorter than the operand is made in parts, all over the operand's slots, which
     are added up afterwards: so a few long rows take as many diagonals as there are rows (Halevi,
@@ -205,7 +205,7 @@ class Packing:
             elif node.shape in grids:
                 grid = grids[node.shape]
                 out.append(Layout(grid.places(node.shape), grid.period(node.shape[0]), grid))
-            elif isinstance(node, (Input, Linear)):
+            elif isinstance(node, (Input, Affine)):
                 out.append(Layout(np.arange(node.size), power_of_two(node.size)))
             else:
                 out.append(out[node.inputs[0]])

@@ -14,9 +14,9 @@ class Levels:
     """The levels that a placement has."""
 
     fresh: int
-    """Of inputs."""
+    """That of inputs."""
     refreshed: int
-    """Of the result of a bootstrap; 0 if there is none."""
+    """That of the result of a bootstrap; 0 if there is none."""
     least: int
     """The lowest level that can be refreshed; results may go below."""
 
@@ -29,7 +29,7 @@ WORK_OF_REFRESH = 150.0
 class _Way:
     cost: float
     levels: tuple[int, ...]
-    """Of each live result, by the order of their numbers."""
+    """The level of each live result, by the order of their numbers."""
     refreshes: tuple[tuple[int, int], ...]
     """(step, operand's step): before that step the operand is refreshed."""
 

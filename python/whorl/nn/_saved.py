@@ -1,11 +1,11 @@
-"""Networks and their ends as bytes, and back."""
+"""Networks and their ends, read from bytes that may be anything."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,48 +14,31 @@ from ..ckks._functions import SignStages
 from ..ckks._parameters import Parameters
 from ..ckks._polynomials import Polynomial
 from ..errors import FormatError, ParameterError, RangeError, ShapeError
-from ._builder import Builder
 from ._compile import pack, scales_of
-from ._file import Fields, Reader, Writer, real, whole
+from ._ends import End, Ends
+from ._file import Fields, Reader, real, whole
 from ._fit import Fit, Range
-from ._graph import FUNCTIONS, Function, Graph, Linear, Node, Windows
-from ._network import End, Ends, Network
+from ._graph import (
+    FUNCTIONS,
+    Entries,
+    Function,
+    Graph,
+    Input,
+    Linear,
+    Node,
+    Product,
+    Reshaped,
+    Shape,
+    Sparse,
+    Sum,
+    Windows,
+)
+from ._network import Network
 from ._pack import Grid, Packing
 from ._place import with_refreshes
-from ._steps import RefreshStep, Step
+from ._steps import Step
 
 MOST_NODES, MOST_SLOTS = 10_000, 2**16
-
-
-def network_bytes(network: Network) -> bytes:
-    writer = Writer()
-    grids = [
-        {"shape": list(shape), **dataclasses.asdict(grid)} for shape, grid in network.grids.items()
-    ]
-    fit = [
-        {**dataclasses.asdict(each), "function": _function(function, writer)}
-        for each, function in zip(network.fit.ranges, network.fit.functions, strict=True)
-    ]
-    steps = [
-        {"error": step.error, "level": level}
-        for step, level in zip(network.steps, network.levels, strict=True)
-    ]
-    return writer.bytes(
-        {
-            "kind": "network",
-            "nodes": [_node(node, writer) for node in network.graph.nodes],
-            "fit": fit,
-            "grids": grids,
-            "refreshes": [list(each) for each in refreshes_of(network.steps)],
-            "steps": steps,
-            "ends": _ends(network.ends, writer),
-        }
-    )
-
-
-def ends_bytes(ends: Ends) -> bytes:
-    writer = Writer()
-    return writer.bytes({"kind": "ends", "ends": _ends(ends, writer)})
 
 
 def network_from(data: bytes, max_bytes: int | None, allow_insecure: bool) -> Network:
@@ -85,52 +68,43 @@ def _check_kind(reader: Reader, wanted: str) -> None:
 # ---- nodes
 
 
-def _node(node: Node, writer: Writer) -> dict[str, Any]:
-    out: dict[str, Any] = {
-        "is": type(node).__name__,
-        "name": node.name,
-        "inputs": list(node.inputs),
-        "shape": list(node.shape),
-    }
-    if isinstance(node, (Linear, Windows)):
-        out |= {"weight": writer.array(node.weight), "bias": writer.array(node.bias)}
-    if isinstance(node, Windows):
-        out |= {
-            "step": node.step,
-            "padding": node.padding,
-            "dilation": node.dilation,
-            "groups": node.groups,
-        }
-    if isinstance(node, Function):
-        out |= {"function": node.function, "coefficients": list(node.coefficients)}
-    return out
-
-
 def _graph(reader: Reader) -> Graph:
-    """The nodes again, by a builder, which checks shapes."""
-    nodes = reader.header.items("nodes", Fields)
-    if not 2 <= len(nodes) <= MOST_NODES or nodes[0].text("is") != "Input":
+    """The nodes again. `RangeError` for shapes that do not follow from one another."""
+    fields = reader.header.items("nodes", Fields)
+    if not 2 <= len(fields) <= MOST_NODES or fields[0].text("is") != "Input":
         raise RangeError(
-            f"a network has {len(nodes)} nodes; 2 … {MOST_NODES} are read, and the "
-            "first one is its input"
+            f"a network has {len(fields)} nodes; 2 … {MOST_NODES} are read, and the first one is "
+            "its input"
         )
-    builder = Builder(nodes[0].shape("shape"))
-    for number, fields in enumerate(nodes[1:], 1):
-        kind = fields.text("is")
-        if kind not in _BUILD:
-            raise FormatError(f"{fields.name}: {kind!r:.40} is no kind of node")
-        inputs = fields.items("inputs", functools.partial(whole, least=0, most=number - 1))
-        if not inputs or (kind != "Sum" and len(inputs) != 1):
-            raise RangeError(f"{fields.name}: {len(inputs)} inputs are not what a {kind} has")
-        _BUILD[kind](builder, reader, fields, inputs)
-        if builder.nodes[-1].shape != fields.shape("shape") or len(builder.nodes) != number + 1:
-            raise RangeError(f"{fields.name}: its shape does not follow from its inputs")
-    return Graph(tuple(builder.nodes))
+    nodes: list[Node] = []
+    for number, each in enumerate(fields):
+        kind = each.text("is")
+        if kind not in _NODES or (kind == "Input") != (number == 0):
+            raise FormatError(f"{each.name}: {kind!r:.40} is no kind of node here")
+        inputs = each.items("inputs", functools.partial(whole, least=0, most=number - 1))
+        least, most = _INPUTS.get(kind, (1, 1))
+        if not least <= len(inputs) <= most:
+            raise RangeError(f"{each.name}: {len(inputs)} inputs are not what {kind} has")
+        made = _NODES[kind](reader, each, [nodes[i].shape for i in inputs])
+        made |= {"name": each.text("name"), "inputs": tuple(inputs), "shape": each.shape("shape")}
+        nodes.append(_KINDS[kind](**made))
+    return Graph(tuple(nodes))
+
+
+def _refuse_unless(holds: bool, fields: Fields) -> None:
+    if not holds:
+        raise RangeError(f"{fields.name}: its shape does not follow from its inputs and numbers")
 
 
 def _array_or_none(reader: Reader, fields: Fields, field: str) -> Any:
     place = fields.get(field)
     return None if place is None else reader.array(place, f"{fields.name}.{field}")
+
+
+def _bias(reader: Reader, fields: Fields) -> dict[str, Any]:
+    bias = _array_or_none(reader, fields, "bias")
+    _refuse_unless(bias is None or bias.shape == (math.prod(fields.shape("shape")),), fields)
+    return {"bias": bias}
 
 
 def _pair(fields: Fields, field: str, least: int) -> tuple[int, int]:
@@ -140,71 +114,93 @@ def _pair(fields: Fields, field: str, least: int) -> tuple[int, int]:
     return values[0], values[1]
 
 
-def _linear(builder: Builder, reader: Reader, fields: Fields, inputs: list[int]) -> None:
+def _input(_: Reader, __: Fields, ___: list[Shape]) -> dict[str, Any]:
+    return {}
+
+
+def _same(_: Reader, fields: Fields, shapes: list[Shape]) -> dict[str, Any]:
+    _refuse_unless(all(shape == fields.shape("shape") for shape in shapes), fields)
+    return {}
+
+
+def _reshaped(_: Reader, fields: Fields, shapes: list[Shape]) -> dict[str, Any]:
+    _refuse_unless(math.prod(shapes[0]) == math.prod(fields.shape("shape")), fields)
+    return {}
+
+
+def _linear(reader: Reader, fields: Fields, shapes: list[Shape]) -> dict[str, Any]:
     weight = reader.array(fields.get("weight"), f"{fields.name}.weight")
-    builder.linear(fields.text("name"), inputs[0], weight, _array_or_none(reader, fields, "bias"))
+    size = math.prod(fields.shape("shape"))
+    _refuse_unless(weight.shape == (size, math.prod(shapes[0])), fields)
+    return {"weight": weight, **_bias(reader, fields)}
 
 
-def _windows(builder: Builder, reader: Reader, fields: Fields, inputs: list[int]) -> None:
-    builder.windows(
-        fields.text("name"),
-        inputs[0],
-        reader.array(fields.get("weight"), f"{fields.name}.weight"),
-        stride=_pair(fields, "step", 1),
-        padding=_pair(fields, "padding", 0),
-        dilation=_pair(fields, "dilation", 1),
-        groups=fields.whole("groups", 1, 2**16),
+def _sparse(reader: Reader, fields: Fields, shapes: list[Shape]) -> dict[str, Any]:
+    rows, columns, values = (
+        reader.array(fields.get(each), f"{fields.name}.{each}")
+        for each in ("rows", "columns", "values")
     )
-    # A bias may differ from place to place, after a normalisation of padded values.
-    bias = _array_or_none(reader, fields, "bias")
-    if bias is not None:
-        node = builder.nodes[-1]
-        if bias.shape != (node.size,):
-            raise RangeError(f"{fields.name}.bias: {bias.shape} is not ({node.size},)")
-        assert isinstance(node, Windows)
-        builder.nodes[-1] = dataclasses.replace(node, bias=bias)
+    for places, most in [(rows, fields.shape("shape")), (columns, shapes[0])]:
+        inside = (places >= 0) & (places < math.prod(most)) & (places == np.floor(places))
+        _refuse_unless(places.shape == values.shape and values.ndim == 1 and inside.all(), fields)
+    entries = Entries(rows.astype(np.int64), columns.astype(np.int64), values)
+    return {"matrix": entries, **_bias(reader, fields)}
 
 
-def _function_node(builder: Builder, _: Reader, fields: Fields, inputs: list[int]) -> None:
+def _windows(reader: Reader, fields: Fields, shapes: list[Shape]) -> dict[str, Any]:
+    weight = reader.array(fields.get("weight"), f"{fields.name}.weight")
+    step, dilation = _pair(fields, "step", 1), _pair(fields, "dilation", 1)
+    padding, groups = _pair(fields, "padding", 0), fields.whole("groups", 1, 2**16)
+    image, shape = shapes[0], fields.shape("shape")
+    _refuse_unless(len(image) == len(shape) == 3 and weight.ndim == 4, fields)
+    due = (
+        (image[1 + i] + 2 * padding[i] - dilation[i] * (weight.shape[2 + i] - 1) - 1) // step[i] + 1
+        for i in range(2)
+    )
+    _refuse_unless(shape == (len(weight), *due), fields)
+    _refuse_unless(weight.shape[1] * groups == image[0] and len(weight) % groups == 0, fields)
+    return {
+        "weight": weight,
+        "step": step,
+        "padding": padding,
+        "dilation": dilation,
+        "groups": groups,
+        "image": image,
+        **_bias(reader, fields),
+    }
+
+
+def _function_node(_: Reader, fields: Fields, shapes: list[Shape]) -> dict[str, Any]:
     function = fields.text("function")
     if function != "polynomial" and function not in FUNCTIONS:
         raise FormatError(f"{fields.name}: {function!r:.40} is no function")
     coefficients = fields.items("coefficients", real)
     if (function == "polynomial") != bool(coefficients) or len(coefficients) > 4096:
         raise RangeError(f"{fields.name}: {len(coefficients)} coefficients of {function!r}")
-    builder.function(fields.text("name"), inputs[0], function, coefficients)
+    _refuse_unless(shapes[0] == fields.shape("shape"), fields)
+    return {"function": function, "coefficients": tuple(coefficients)}
 
 
-def _sum(builder: Builder, _: Reader, fields: Fields, inputs: list[int]) -> None:
-    builder.sum(fields.text("name"), *inputs)
-
-
-def _reshaped(builder: Builder, _: Reader, fields: Fields, inputs: list[int]) -> None:
-    builder.reshaped(fields.text("name"), inputs[0], fields.shape("shape"))
-
-
-_BUILD: dict[str, Callable[[Builder, Reader, Fields, list[int]], None]] = {
+_KINDS = {
+    each.__name__: each
+    for each in (Input, Linear, Sparse, Windows, Function, Sum, Product, Reshaped)
+}
+_INPUTS = {"Input": (0, 0), "Sum": (1, MOST_NODES), "Product": (2, 2)}
+"""How many inputs nodes have; others have one."""
+_NODES: dict[str, Callable[[Reader, Fields, list[Shape]], dict[str, Any]]] = {
+    "Input": _input,
     "Linear": _linear,
+    "Sparse": _sparse,
     "Windows": _windows,
     "Function": _function_node,
-    "Sum": _sum,
+    "Sum": _same,
+    "Product": _same,
     "Reshaped": _reshaped,
 }
+"""Reads what a kind of node has beside its name, inputs and shape."""
 
 
 # ---- what was fitted, placed and budgeted
-
-
-def _function(function: Polynomial | SignStages | None, writer: Writer) -> Any:
-    if function is None:
-        return None
-    if isinstance(function, Polynomial):
-        return {"coefficients": writer.array(function.coefficients)}
-    return {
-        "stages": [writer.array(each.coefficients) for each in function.stages],
-        "epsilon": function.epsilon,
-        "error": function.error,
-    }
 
 
 def _function_of(reader: Reader, given: Any, field: str) -> Polynomial | SignStages | None:
@@ -233,21 +229,6 @@ def _fit(reader: Reader, graph: Graph) -> Fit:
         if isinstance(node, Function) != (function is not None):
             raise RangeError(f"{node.name}: a function and what stands for it do not go together")
     return Fit(tuple(ranges), tuple(functions))
-
-
-def refreshes_of(steps: Sequence[Step]) -> list[tuple[int, int]]:
-    """Before which step which operand is refreshed, by their numbers without bootstraps."""
-    number_of: list[int] = []
-    out: list[tuple[int, int]] = []
-    count = 0
-    for step in steps:
-        if isinstance(step, RefreshStep):
-            out.append((count, number_of[step.inputs[0]]))
-            number_of.append(number_of[step.inputs[0]])
-        else:
-            number_of.append(count)
-            count += 1
-    return out
 
 
 def _grids(reader: Reader) -> dict[tuple[int, ...], Grid]:
@@ -299,26 +280,6 @@ def _network(reader: Reader, allow_insecure: bool) -> Network:
 
 
 # ---- ends
-
-
-def _ends(ends: Ends, writer: Writer) -> dict[str, Any]:
-    return {
-        "parameters": ends.parameters.to_bytes().hex(),
-        "keys": ends.keys,
-        "images": ends.images,
-        "input": _end(ends.input, writer),
-        "output": _end(ends.output, writer),
-    }
-
-
-def _end(end: End, writer: Writer) -> dict[str, Any]:
-    return {
-        "shape": list(end.shape),
-        "places": writer.array(end.places.astype(np.float64)),
-        "period": end.period,
-        "scale": end.scale,
-        "error": end.error,
-    }
 
 
 def _ends_of(reader: Reader, fields: Fields, allow_insecure: bool) -> Ends:

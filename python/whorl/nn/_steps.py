@@ -77,7 +77,7 @@ class MapStep(Step):
     factor: float
     """What the entries are multiplied by: the operand's scale divided by the result's."""
     bias: Numbers | None
-    """Of each value of the tensor, at the result's scale."""
+    """What is added to each value of the tensor, at the result's scale."""
 
     @property
     def depth(self) -> int:

@@ -1,0 +1,121 @@
+"""The two ends of a network: what a client needs to know of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from .._core.paths import PathName, as_path
+from .._core.text import shown
+from ..ckks._parameters import Parameters
+from ..errors import EncodingError, IoError, ShapeError
+from ._file import Writer
+from ._graph import Indices, Numbers, Shape
+
+
+def write(path: PathName, data: bytes) -> None:
+    """`IoError` if the system refuses it."""
+    name = as_path(path)
+    try:
+        with open(name, "wb") as file:
+            file.write(data)
+    except OSError as error:
+        raise IoError(f"{name}: {error.strerror or error}") from None
+
+
+@dataclasses.dataclass(frozen=True)
+class End:
+    """How a tensor lies in slots, and what its values are divided by."""
+
+    shape: Shape
+    places: Indices
+    period: int
+    scale: float
+    error: float = 0.0
+    """Standard deviation of the values' error, as decrypted."""
+
+    def fields(self, writer: Writer) -> dict[str, Any]:
+        """What a file has of it."""
+        return {
+            "shape": list(self.shape),
+            "places": writer.array(self.places.astype(np.float64)),
+            "period": self.period,
+            "scale": self.scale,
+            "error": self.error,
+        }
+
+
+@dataclasses.dataclass(frozen=True)
+class Ends:
+    """What a client needs to know of a network: parameters, keys, and how inputs and results lie in
+    slots. The weights are not in it."""
+
+    parameters: Parameters
+    keys: dict[str, Any]
+    """Arguments of `Client.evaluation_keys`."""
+    images: int
+    """How many inputs a ciphertext holds."""
+    input: End
+    output: End
+
+    def packed(self, x: Any) -> Numbers:
+        """Inputs (batch, *shape) as vectors of slots, a row for each ciphertext, for
+        `Client.encrypt`. `ShapeError` for another shape; the last row is filled up with zeros."""
+        values = np.asarray(x, dtype=np.float64)
+        if values.ndim == 0 or values.shape[1:] != self.input.shape or len(values) == 0:
+            raise ShapeError(
+                f"x: shape {shown(values.shape)} is not (batch, "
+                f"{', '.join(map(str, self.input.shape))})"
+            )
+        rows = -(-len(values) // self.images)
+        slots = np.zeros((rows * self.images, self.input.period))
+        slots[: len(values), self.input.places] = values.reshape(len(values), -1)
+        together = slots.reshape(rows, self.images, -1).swapaxes(1, 2)
+        return together.reshape(rows, -1) / self.input.scale
+
+    def unpacked(self, slots: Any, count: int | None = None) -> Numbers:
+        """The results (batch, *shape) in decrypted vectors of slots; `count`: of the batch."""
+        rows = np.atleast_2d(np.asarray(slots, dtype=np.float64))
+        parts = rows.reshape(len(rows), -1, self.images).swapaxes(1, 2)
+        values = parts.reshape(-1, parts.shape[-1])[:, self.output.places] * self.output.scale
+        return values.reshape(len(values), *self.output.shape)[:count]
+
+    def encrypt(self, client: Any, x: Any) -> Any:
+        """Encrypts inputs (batch, *shape), by a `Client` or a `PublicKey`; a ciphertext for
+        `images` of them. `EncodingError` for values outside the range of the examples: the network
+        was not fitted to them."""
+        slots = self.packed(x)
+        largest = float(np.abs(slots).max())
+        if largest > 1:
+            raise EncodingError(
+                f"x: values of up to {largest * self.input.scale:g} are outside "
+                f"±{self.input.scale:g}, to which the network is fitted: compile it with examples "
+                "of that size"
+            )
+        return client.encrypt(slots, packing="real", bound=1.0)
+
+    def decrypt(self, client: Any, results: Any, count: int | None = None) -> Numbers:
+        """Decrypts results: (batch, *shape), the first `count` of them. Their error has the
+        standard deviation `output.error`."""
+        return self.unpacked(client.decrypt(results, raw=True), count)
+
+    def to_bytes(self) -> bytes:
+        """What `save` writes."""
+        writer = Writer()
+        return writer.bytes({"kind": "ends", "ends": self.fields(writer)})
+
+    def save(self, path: PathName) -> None:
+        """Writes a file for `whorl.nn.load_ends`. It has no weights."""
+        write(path, self.to_bytes())
+
+    def fields(self, writer: Writer) -> dict[str, Any]:
+        """What a file has of them."""
+        return {
+            "parameters": self.parameters.to_bytes().hex(),
+            "keys": self.keys,
+            "images": self.images,
+            "input": self.input.fields(writer),
+            "output": self.output.fields(writer),
+        }
