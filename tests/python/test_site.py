@@ -63,6 +63,28 @@ def test_titles_of_pages_are_names_and_first() -> None:
         assert page.read_text(encoding="utf-8").startswith("# "), page
 
 
+def test_files_of_records_are_links_to_their_records() -> None:
+    page = site_pages.for_site(
+        "`bench/results/h200/ckks.jsonl` and `ckks_bootstrap.jsonl`, `bench/results/cpu/bgv.jsonl`,"
+        " `bench/results/cpu/ckks.jsonl` in git, `bench/results/cpu/none.jsonl`, "
+        "`bench/results/h100`: `gpu.jsonl`",
+        "performance/transforms.md",
+    )
+    assert re.findall(r"\[`(\S+)`\]\((\S+?)\)", page) == [
+        ("bench/results/h200/ckks.jsonl", "records.md#h200-ckks"),
+        ("ckks_bootstrap.jsonl", "records.md#h200-ckks_bootstrap"),
+        ("bench/results/cpu/bgv.jsonl", "records.md#cpu-bgv"),
+        ("gpu.jsonl", "records.md#h100-gpu"),
+    ]
+    linked = 0
+    for path in SITE_PAGES:
+        place = site_pages.place_of(path.relative_to(ROOT).as_posix())
+        assert place
+        text = site_pages.for_site(path.read_text(encoding="utf-8"), place)
+        linked += len(re.findall(r"\.jsonl`\]\(\S*records\.md#", text))
+    assert linked > 70
+
+
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
 
 
