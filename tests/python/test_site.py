@@ -20,9 +20,7 @@ import site_notebooks
 import site_pages
 import site_search
 
-CONFIG = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
-NAMED = re.findall(r"^ +- (?:.*: )?(\S+\.md)$", CONFIG.split("\nnav:\n")[1], re.MULTILINE)
-"""Places of pages in the navigation, in its order."""
+NAMED = site_pages.navigation()
 
 MADE = re.compile(r"reference/(python|cpp)/\S+\.md|performance/records\.md")
 """Pages that are made of sources and records."""
@@ -56,6 +54,14 @@ def test_links_lead_to_places_of_the_site(page: Path) -> None:
 
 def test_words_for_the_search_belong_to_pages() -> None:
     assert set(site_search.WORDS) <= set(NAMED)
+    tags = site_search.meta("glossary.md")["tags"]
+    assert isinstance(tags, list) and {"limb", "factor", "relinearisation"} <= set(tags)
+
+
+def test_addresses_are_those_of_folders() -> None:
+    given = ("index.md", "gpu.md", "performance/README.md", "adr/0001-threads.md")
+    expected = ["", "gpu/", "performance/", "adr/0001-threads/"]
+    assert [site_pages.address(place) for place in given] == expected
 
 
 def test_titles_of_pages_are_names_and_first() -> None:
@@ -157,12 +163,20 @@ def test_the_cpp_reference_names_what_servers_do() -> None:
     assert "shared_ptr<const Storage> storage_" not in page
 
 
+def make(goal: str) -> None:
+    done = subprocess.run(["make", goal], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.slow
 def test_the_site_is_built_and_looked_at() -> None:
     """Strictly; then in Chromium: search, width, contrast, keyboard, plots."""
-    goal = "docs-check" if shutil.which("chromium") else "docs"
-    done = subprocess.run(["make", goal], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    make("docs")
     site = ROOT / "build" / "site"
     copies = re.findall(r"\]\((\S+)\)", (site / "llms.txt").read_text(encoding="utf-8"))
     assert copies == NAMED and all((site / copy).is_file() for copy in copies)
+    for place in NAMED:
+        assert (site / site_pages.address(place) / "index.html").is_file(), place
+    if not shutil.which("chromium"):
+        pytest.skip("chromium is not installed: the site was built, and nobody looked at it")
+    make("docs-check")

@@ -44,6 +44,19 @@ RECORDS = re.compile(r"(?<![\[`])`(?:bench/results/(\w+)/?)?(?:(\w+)\.jsonl)?(?<
 """A folder of records, a file of one, or a file of the folder that the page has named last."""
 
 
+def navigation() -> list[str]:
+    """Places of all pages, in the order of the navigation."""
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").split("\nnav:\n")[1]
+    return re.findall(r"^ +- (?:.*: )?(\S+\.md)$", text, re.MULTILINE)
+
+
+def address(place: str) -> str:
+    """Where a page is below the site's address: performance/README.md is performance/."""
+    folder, _, name = place.removesuffix(".md").rpartition("/")
+    parts = (folder, "" if name in ("index", "README") else name)
+    return "".join(f"{part}/" for part in parts if part)
+
+
 def source_of(place: str) -> str:
     """The path in the repository of the page that has this place on the site."""
     for path, other in OUTSIDE.items():
