@@ -5,7 +5,7 @@ set(WHORL_CUDA AUTO CACHE STRING "Build the CUDA backend: AUTO (where nvcc is), 
 set_property(CACHE WHORL_CUDA PROPERTY STRINGS AUTO ON OFF)
 # Binaries for the chips there are, and PTX, which drivers of newer ones compile when they load it.
 # 90a-real serves the H100 and H200 alone; PTX of 90a would serve nothing else, that of 90 does.
-set(WHORL_CUDA_ARCHITECTURES 80-real 89-real 90a-real 100-real 90-virtual
+set(WHORL_CUDA_ARCHITECTURES 80-real 89-real 90a-real 100-real 120-real 90-virtual
     CACHE STRING "GPU architectures, as CMAKE_CUDA_ARCHITECTURES takes them")
 option(WHORL_CUDA_LIBRARY "Build the CUDA backend as libwhorl_cuda.so, which is loaded at run time" OFF)
 option(WHORL_CUDA_LINES "Name the lines of kernels for profilers and compute-sanitizer" OFF)

@@ -14,7 +14,7 @@ from typing import Any
 from .files import read_json, write_json
 from .halves import with_device
 from .output import rows
-from .processes import WORK, fresh_folder, process, send, stage
+from .processes import APPS, WORK, fresh_folder, process, send, stage
 
 
 def parser_of(name: str, description: str | None) -> argparse.ArgumentParser:
@@ -22,6 +22,7 @@ def parser_of(name: str, description: str | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=f"whorl demo {name} --",
         description=description,
+        epilog=f"{APPS / name / 'README.md'} says how it works.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--seed", type=int, default=0, help="of what is chosen at random")

@@ -1,7 +1,7 @@
 """Trains a model on encrypted digits, 3 against 8; client and server in processes of their own.
 
 A client encrypts handwritten digits; a server trains logistic regression on them, bootstrapping in
-between, and learns neither digits nor weights; the client decrypts the weights. README.md says how.
+between, and learns neither digits nor weights; the client decrypts the weights.
 
 Exit status: 0 if the encrypted model tells as many of the test's digits apart as the same training
 in the clear, give or take 0.3 %; 1 if not.
@@ -58,6 +58,13 @@ def train(samples: Floats, schedule: Schedule, arguments: argparse.Namespace) ->
     offer = {"parameters": params.literal(), "features": samples.shape[-1]}
     write_json(sides.client / "offer.json", offer | public)
     write_json(sides.server / "plan.json", public)
+    keys = params.key_size(rotations=layout.rotations(), bootstrap=[layout.period])
+    print(
+        f"note: keys take {size(keys)} in each folder of {arguments.workdir}, client and server, "
+        f"and {size(2 * keys)} of memory",
+        file=sys.stderr,
+        flush=True,
+    )
 
     return sides.run(
         arguments,

@@ -2,7 +2,7 @@
 
 The table is Unicode's: under each code the character's name and properties. A client asks for
 codes of its choice, encrypted; a server with the table in the clear answers without learning a
-code, whether there is a row under it, or which row it read. README.md says how.
+code, whether there is a row under it, or which row it read.
 
 Exit status: 0 if each row decrypted is that of the table in the clear, 1 if not.
 """

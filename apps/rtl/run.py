@@ -3,7 +3,7 @@
 A client encrypts all eight values of two bits and a carry. A server that holds no secret key
 computes sums and carries on the accelerator of rtl/, simulated cycle by cycle by Verilator, and
 compares its results with the CPU's, bit for bit. A picture shows how busy the units of the core
-were, and a waveform shows a coefficient on its way. README.md says more.
+were, and a waveform shows a coefficient on its way.
 
 Exit status: 0 if each sum and carry decrypted is that in the clear, and the accelerator's results
 are the CPU's; 1 if not.

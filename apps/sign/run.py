@@ -2,7 +2,7 @@
 
 The readings are those of 13 sensors: chemical analyses of wines as signed 16-bit integers. A client
 encrypts readings and a threshold for each sensor. A server that holds no secret key finds which
-readings are above their thresholds (EvalSign) and rounds all (EvalFloor). README.md says how.
+readings are above their thresholds (EvalSign) and rounds all (EvalFloor).
 
 Exit status: 0 if each result decrypted is that in the clear, 1 if not.
 """

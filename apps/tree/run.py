@@ -2,7 +2,7 @@
 
 Takes a tree that was trained on 100 of the 150 irises, quantises it, and lets a server evaluate it
 on the other 50 encrypted: 4 ciphertexts in, 1 out. With --csv it trains a tree on a table of your
-own (scikit-learn is needed), as with --seed or --depth. README.md says how.
+own (scikit-learn is needed), as with --seed or --depth.
 
 Exit status: 0 if the encrypted classes are those of the tree in the clear for at least 98 % of the
 flowers, 1 if not.

@@ -482,6 +482,19 @@ def test_the_report_compares_with_the_clear(
     assert (tmp_path / "training.png").exists() == (traced and has_matplotlib())
 
 
+def test_keys_of_gigabytes_are_announced(
+    data: Digits,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Before they are made."""
+    monkeypatch.setattr(run.Exchange, "run", lambda *_, **__: {})
+    arguments = run.arguments_of(["--device", "cpu", "--workdir", str(tmp_path)])
+    run.train(model.mini_batches(data, 0)[:4], Schedule(4), arguments)
+    assert "note: keys take 2549.1 MB in each folder" in capsys.readouterr().err
+
+
 def test_bad_arguments_are_refused() -> None:
     wrong = (("--iterations", "0"), ("--iterations", "201"), ("--rate", "0"), ("--target", "x"))
     check_refused("logistic", *wrong, ("x",))

@@ -45,6 +45,57 @@ def test_the_front_has_python_alone(front: Path) -> None:
     assert (front / "whorl" / "_server" / "__init__.pyi").exists()
 
 
+def test_the_front_links_to_no_file_of_the_checkout(front: Path) -> None:
+    text = (front / "README.md").read_text("utf-8")
+    assert "docs/start-here.md says which scheme" in text
+    targets = re.findall(r"\]\(([^)]+)\)", text)
+    assert all(target.startswith("https://") for target in targets), targets
+
+
+def test_data_of_others_have_a_licence_in_the_wheels(front: Path) -> None:
+    text = (ROOT / "packaging" / "DATA_LICENCES").read_text("utf-8")
+    named = set(re.findall(r"^(apps/\S+\.\w+):", text, re.MULTILINE))
+    listed = subprocess.run(
+        ["git", "ls-files", "apps"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert named == {path for path in listed if not path.endswith((".py", ".md"))}
+    assert (front / "DATA_LICENCES").read_text("utf-8") == text
+    assert 'license-files = ["LICENSE", "DATA_LICENCES"]' in (front / "pyproject.toml").read_text()
+    whole = (ROOT / "pyproject.toml").read_text("utf-8")
+    line = 'license-files = ["LICENSE", "packaging/DATA_LICENCES", "packaging/THIRD_PARTY"]'
+    assert line in whole
+    included = re.search(r"^sdist\.include = (.*)$", whole, re.MULTILINE)
+    assert included and all(name in included[1] for name in re.findall(r'"[^"]+"', line))
+
+
+def test_all_parts_say_who_made_them_and_which_pythons_they_serve() -> None:
+    """Those that tools/wheel/try.sh tries."""
+    tried = re.search(
+        r"^for python in (.*); do$", (ROOT / "tools/wheel/try.sh").read_text("utf-8"), re.MULTILINE
+    )
+    assert tried
+    pythons = {f"3.{minor}" for minor in re.findall(r"python3\.(\d+)", tried[1])}
+    whole = (ROOT / "pyproject.toml").read_text("utf-8")
+    about = re.findall(r"^(?:authors|keywords) = .*$", whole, re.MULTILINE)
+    assert len(about) == 2 and "The Whorl authors" in about[0]
+    for folder in (".", *(f"packaging/{part}" for part in PARTS)):
+        text = (ROOT / folder / "pyproject.toml").read_text("utf-8")
+        assert all(line in text for line in about), folder
+        assert set(re.findall(r"Python :: (3\.\d+)", text)) == pythons, folder
+
+
+def test_a_wheel_that_is_too_large_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "whorl_fhe-0.1.0-py3-none-any.whl").write_bytes(bytes(4_000_000))
+    sizes = [sys.executable, str(ROOT / "tools" / "wheel" / "sizes.py"), str(tmp_path)]
+    done = subprocess.run(sizes, capture_output=True, text=True)
+    assert done.returncode == 0 and "4.00 MB, at most 5" in done.stdout
+    with (tmp_path / "whorl_fhe_cuda13-0.1.0-py3-none-linux_x86_64.whl").open("wb") as large:
+        large.truncate(100_010_000)
+    done = subprocess.run(sizes, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "whorl_fhe_cuda13-0.1.0-py3-none-linux_x86_64.whl has 100.01 MB" in done.stderr
+
+
 @pytest.mark.parametrize("part", PARTS)
 def test_parts_are_named_and_licensed_as_the_whole_is(part: str) -> None:
     folder = ROOT / "packaging" / part
@@ -64,6 +115,20 @@ def test_the_conda_recipe_has_the_version() -> None:
     assert listed
     for each in re.findall(r'"([^"]+)"', listed[1]):
         assert f"- {each.replace('>=', ' >=')}\n" in recipe
+
+
+def test_the_conda_package_is_licensed_and_tried() -> None:
+    recipe = (ROOT / "packaging" / "conda" / "recipe.yaml").read_text("utf-8")
+    for name in ("LICENSE", "packaging/DATA_LICENCES", "packaging/THIRD_PARTY"):
+        assert f"    - {name}\n" in recipe and (ROOT / name).is_file()
+    tried = re.search(r"- python (\S+\.py) gate\n", recipe)
+    assert tried and f"        - {tried[1]}\n" in recipe and (ROOT / tried[1]).is_file()
+
+
+def test_the_changelog_has_the_version() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    headings = re.findall(r"^## \[(\S+)\]", text, re.MULTILINE)
+    assert headings[:2] == ["Unreleased", version()]
 
 
 def test_without_compiled_part_an_import_says_what_brings_it(tmp_path: Path) -> None:

@@ -20,9 +20,7 @@ import site_notebooks
 import site_pages
 import site_search
 
-CONFIG = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
-NAMED = re.findall(r"^ +- (?:.*: )?(\S+\.md)$", CONFIG.split("\nnav:\n")[1], re.MULTILINE)
-"""Places of pages in the navigation, in its order."""
+NAMED = site_pages.navigation()
 
 MADE = re.compile(r"reference/(python|cpp)/\S+\.md|performance/records\.md")
 """Pages that are made of sources and records."""
@@ -56,11 +54,41 @@ def test_links_lead_to_places_of_the_site(page: Path) -> None:
 
 def test_words_for_the_search_belong_to_pages() -> None:
     assert set(site_search.WORDS) <= set(NAMED)
+    tags = site_search.meta("glossary.md")["tags"]
+    assert isinstance(tags, list) and {"limb", "factor", "relinearisation"} <= set(tags)
+
+
+def test_addresses_are_those_of_folders() -> None:
+    given = ("index.md", "gpu.md", "performance/README.md", "adr/0001-threads.md")
+    expected = ["", "gpu/", "performance/", "adr/0001-threads/"]
+    assert [site_pages.address(place) for place in given] == expected
 
 
 def test_titles_of_pages_are_names_and_first() -> None:
     for page in SITE_PAGES:
         assert page.read_text(encoding="utf-8").startswith("# "), page
+
+
+def test_files_of_records_are_links_to_their_records() -> None:
+    page = site_pages.for_site(
+        "`bench/results/h200/ckks.jsonl` and `ckks_bootstrap.jsonl`, `bench/results/cpu/bgv.jsonl`,"
+        " `bench/results/cpu/ckks.jsonl` in git, `bench/results/cpu/none.jsonl`, "
+        "`bench/results/h100`: `gpu.jsonl`",
+        "performance/transforms.md",
+    )
+    assert re.findall(r"\[`(\S+)`\]\((\S+?)\)", page) == [
+        ("bench/results/h200/ckks.jsonl", "records.md#h200-ckks"),
+        ("ckks_bootstrap.jsonl", "records.md#h200-ckks_bootstrap"),
+        ("bench/results/cpu/bgv.jsonl", "records.md#cpu-bgv"),
+        ("gpu.jsonl", "records.md#h100-gpu"),
+    ]
+    linked = 0
+    for path in SITE_PAGES:
+        place = site_pages.place_of(path.relative_to(ROOT).as_posix())
+        assert place
+        text = site_pages.for_site(path.read_text(encoding="utf-8"), place)
+        linked += len(re.findall(r"\.jsonl`\]\(\S*records\.md#", text))
+    assert linked > 70
 
 
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
@@ -135,12 +163,20 @@ def test_the_cpp_reference_names_what_servers_do() -> None:
     assert "shared_ptr<const Storage> storage_" not in page
 
 
+def make(goal: str) -> None:
+    done = subprocess.run(["make", goal], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.slow
 def test_the_site_is_built_and_looked_at() -> None:
     """Strictly; then in Chromium: search, width, contrast, keyboard, plots."""
-    goal = "docs-check" if shutil.which("chromium") else "docs"
-    done = subprocess.run(["make", goal], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    make("docs")
     site = ROOT / "build" / "site"
     copies = re.findall(r"\]\((\S+)\)", (site / "llms.txt").read_text(encoding="utf-8"))
     assert copies == NAMED and all((site / copy).is_file() for copy in copies)
+    for place in NAMED:
+        assert (site / site_pages.address(place) / "index.html").is_file(), place
+    if not shutil.which("chromium"):
+        pytest.skip("chromium is not installed: the site was built, and nobody looked at it")
+    make("docs-check")

@@ -40,7 +40,21 @@ CHART = re.compile(r"^```chart\n(.*?)\n```$", re.DOTALL | re.MULTILINE)
 FENCE = re.compile(r"\s*(```|~~~)")
 LINK = re.compile(r"(!?)\[((?:[^\]\[]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 ITEM = re.compile(r"( *)([-*+]|\d+[.)]) ")
-RECORDS = re.compile(r"(?<![\[`])`bench/results/(\w+)/(\w+)\.jsonl`(?!\])")
+RECORDS = re.compile(r"(?<![\[`])`(?:bench/results/(\w+)/?)?(?:(\w+)\.jsonl)?(?<!`)`(?!\]| in git)")
+"""A folder of records, a file of one, or a file of the folder that the page has named last."""
+
+
+def navigation() -> list[str]:
+    """Places of all pages, in the order of the navigation."""
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").split("\nnav:\n")[1]
+    return re.findall(r"^ +- (?:.*: )?(\S+\.md)$", text, re.MULTILINE)
+
+
+def address(place: str) -> str:
+    """Where a page is below the site's address: performance/README.md is performance/."""
+    folder, _, name = place.removesuffix(".md").rpartition("/")
+    parts = (folder, "" if name in ("index", "README") else name)
+    return "".join(f"{part}/" for part in parts if part)
 
 
 def source_of(place: str) -> str:
@@ -81,12 +95,11 @@ def link(match: re.Match[str], page: str) -> str:
     return f"{mark}[{text}]({relative(place, page)}{hash_}{anchor})" if place else text
 
 
-def record_link(match: re.Match[str], page: str) -> str:
+def record_link(text: str, folder: str, name: str, page: str) -> str:
     """The name of a file of records, with a link to its heading if it is not in git alone."""
-    folder, name = match.groups()
     if not (RESULTS / folder / f"{name}.jsonl").exists():
-        return match[0]
-    return f"[{match[0]}]({relative(MADE['bench/results'], page)}#{folder}-{name})"
+        return text
+    return f"[{text}]({relative(MADE['bench/results'], page)}#{folder}-{name})"
 
 
 def chart(match: re.Match[str]) -> str:
@@ -105,6 +118,13 @@ def for_site(markdown: str, page: str) -> str:
     markdown = CHART.sub(chart, markdown)
     lines: list[str] = []
     fenced = False
+    folder = ""
+
+    def record(match: re.Match[str]) -> str:
+        nonlocal folder
+        folder = match[1] or folder
+        return record_link(match[0], folder, match[2], page) if match[2] else match[0]
+
     for line in markdown.split("\n"):
         if FENCE.match(line):
             fenced = not fenced
@@ -116,7 +136,7 @@ def for_site(markdown: str, page: str) -> str:
                     lines.append("")
                 line = item[1] + line
             line = LINK.sub(lambda match: link(match, page), line)
-            line = RECORDS.sub(lambda match: record_link(match, page), line)
+            line = RECORDS.sub(record, line)
         lines.append(line)
     return "\n".join(lines)
 

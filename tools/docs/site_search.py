@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import re
+
+from site_pages import ROOT
+
 WORDS = {
-    "getting-started.md": "install installation setup begin first program hello",
+    "index.md": "licence license",
+    "getting-started.md": "install installation setup begin first program hello python version "
+    "platform platforms supported linux windows macos arm",
     "building.md": "install compile build cmake pip",
-    "start-here.md": "scheme which choose beginner introduction homomorphic FHE",
+    "start-here.md": "scheme which choose beginner introduction homomorphic FHE large size bytes "
+    "memory keys",
     "choosing.md": "scheme which choose device library",
-    "recipes.md": "compare comparison adder example snippet",
+    "recipes.md": "compare comparison adder example snippet 64 bit integers",
     "jobs.md": "example program job",
     "glossary.md": "glossary word meaning what",
-    "project/packaging.md": "wheel conda image docker pip",
+    "project/packaging.md": "wheel conda image docker pip licence license",
     "gpu.md": "GPU CUDA NVIDIA",
     "networks.md": "neural network convolution relu model inference torch",
     "cli.md": "command shell terminal save file",
@@ -19,7 +26,7 @@ WORDS = {
     "algorithm.md": "bootstrapping bootstrap",
     "ckks.md": "bootstrapping real complex approximate",
     "bgv.md": "integers exact vector",
-    "noise.md": "noise refused NoiseError failure wrong",
+    "noise.md": "noise refused NoiseError failure wrong error message",
     "parameters.md": "parameters set level bits",
     "security.md": "secure security safe checklist",
     "project/security.md": "secure security vulnerability audit promise",
@@ -44,6 +51,7 @@ WORDS = {
 """Words by the places of pages; a page that has one of them comes first."""
 
 BOOSTS = {
+    "glossary.md": 0.8,
     "tutorials/": 2.0,
     "project/": 0.5,
     "applications/": 0.5,
@@ -52,11 +60,20 @@ BOOSTS = {
     "performance/": 0.2,
     "reference/": 0.2,
 }
-"""Weights by folders; pages of docs/ itself have 1."""
+"""Weights by folders and pages; other pages of docs/ have 1."""
+
+
+def words(place: str) -> str:
+    """Those of a page; the glossary also has all that it explains."""
+    own = WORDS.get(place, "")
+    if place != "glossary.md":
+        return own
+    text = (ROOT / "docs" / place).read_text(encoding="utf-8")
+    return " ".join([own, *re.findall(r"^\| ([^|]+) \|", text, re.MULTILINE)])
 
 
 def meta(place: str) -> dict[str, object]:
     """What a page's metadata says for the search."""
     boost = next((b for folder, b in BOOSTS.items() if place.startswith(folder)), 1.0)
     # The search compares words of arrays in lower case only.
-    return {"tags": WORDS.get(place, "").lower().split(), "search": {"boost": boost}}
+    return {"tags": re.findall(r"[\w-]+", words(place).lower()), "search": {"boost": boost}}

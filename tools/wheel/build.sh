@@ -120,7 +120,7 @@ if wanted sdist; then
   "$build/tools/bin/python" -m build -q --sdist --no-isolation -o "$wheels" .
 fi
 say "sizes"
-ls -l "$wheels"
+python3 tools/wheel/sizes.py "$wheels"
 if wanted front && wanted runtime; then
   tools/wheel/try.sh "$wheels"
 fi

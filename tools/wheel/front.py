@@ -43,7 +43,14 @@ def metadata() -> str:
         '[tool.scikit-build]\nwheel.cmake = false\nwheel.packages = ["whorl"]\n'
         'wheel.py-api = "py3"\nwheel.platlib = false\n\n',
     )
+    text = replaced(text, r"^license-files = .*?$", 'license-files = ["LICENSE", "DATA_LICENCES"]')
     return replaced(text, r'"scikit-build-core>=1.0", "nanobind>=3.1"', '"scikit-build-core>=0.10"')
+
+
+def readme() -> str:
+    """README.md without links into this checkout, which lead nowhere from an index of packages."""
+    text = (ROOT / "README.md").read_text("utf-8")
+    return re.sub(r"\[([^\]]+)\]\((?!https?://)[^)]+\)", r"\1", text)
 
 
 def main() -> None:
@@ -57,8 +64,9 @@ def main() -> None:
     )
     for module in ("_server", "_client"):
         shutil.copytree(stubs / module, folder / "whorl" / module)
-    for name in ("README.md", "LICENSE"):
-        shutil.copy(ROOT / name, folder)
+    for path in (ROOT / "LICENSE", ROOT / "packaging" / "DATA_LICENCES"):
+        shutil.copy(path, folder)
+    (folder / "README.md").write_text(readme(), "utf-8")
     (folder / "pyproject.toml").write_text(metadata(), "utf-8")
 
 

@@ -1,18 +1,23 @@
-"""Tries an installed package: prints how long its import takes, and fails if an answer is wrong.
+"""Tries an installed package: fails if an answer is wrong, or if its import takes too long.
 
 usage: try.py [gate]        gate: one gate and nothing else
 """
 
+import platform
 import sys
 import time
 
-began = time.perf_counter()
+began, worked = time.perf_counter(), time.process_time()
 import whorl  # noqa: E402
 
+Client = whorl.binfhe.Client  # a scheme is imported at its first use
+elapsed, worked = time.perf_counter() - began, time.process_time() - worked
 if "gate" not in sys.argv[1:]:
-    print(f"import whorl: {time.perf_counter() - began:.3f} s")
+    print(f"import of whorl.binfhe: {elapsed:.3f} s, processor {worked:.3f} s")
+    # Other programs lengthen the first of them alone; other architectures may be emulated.
+    assert worked < 0.3 or platform.machine() != "x86_64"
 
-gates = whorl.binfhe.Client(whorl.binfhe.parameters("W128_P64"))
+gates = Client(whorl.binfhe.parameters("W128_P64"))
 server = whorl.binfhe.Server(gates.evaluation_keys(), device="cpu")
 bits = server.nand(gates.encrypt([0, 0, 1, 1]), gates.encrypt([0, 1, 0, 1]))
 assert gates.decrypt(bits).tolist() == [1, 1, 1, 0]

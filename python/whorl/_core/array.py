@@ -256,7 +256,11 @@ class Array(Shown):
     # ---- what they cannot do
 
     def __eq__(self, other: object) -> NoReturn:
-        raise TypeError("ciphertexts cannot be compared; decrypt them, or compute under encryption")
+        parameters = self._made_under()
+        raise TypeError(
+            f"ciphertexts of {parameters._scheme} cannot be compared by operators; "
+            f"{parameters._comparison}; or decrypt them"
+        )
 
     __req__ = __lt__ = __le__ = __gt__ = __ge__ = __eq__
 

@@ -15,7 +15,7 @@ from .array import DeviceArray, HostArray, Shape, no_ciphertexts, repeated
 from .part import Part
 from .paths import PathName
 from .saved import Keys
-from .session import OnDevices, Session, of_session, where
+from .session import OnDevices, Session, of_session, opening, where
 
 H = TypeVar("H", bound=HostArray)
 D = TypeVar("D", bound="DeviceArray[Any]")
@@ -91,7 +91,8 @@ class BaseServer(OnDevices, Generic[K, H, D]):
                     f"needed, not {_public_name(type(keys))}"
                 )
             keys = self._keys_type.load(keys, allow_insecure)
-        self._core = self._maker.create(keys._core, on, *options)
+        with opening():
+            self._core = self._maker.create(keys._core, on, *options)
         self._parameters = keys.parameters
         self._warned_of = 0
 

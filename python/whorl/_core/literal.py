@@ -166,6 +166,8 @@ class CheckedParameters(Shown, Saved):
 
     _most = 1 << 20
     _scheme: ClassVar[str] = ""
+    _comparison: ClassVar[str] = "it has no comparison"
+    """What compares ciphertexts, for messages."""
     """Its name, for people."""
     _literal_type: ClassVar[Any]
     _fields: ClassVar[Mapping[str, Check]]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from .. import _server
-from ..errors import ParameterError
+from ..errors import DeviceError, ParameterError
 from .literal import as_long, as_text, as_threads
 from .part import Part
 from .text import shown
@@ -37,7 +40,41 @@ def devices() -> list[DeviceInfo]:
     >>> whorl.devices()[0].name
     'cpu'
     """
-    return [DeviceInfo(**entry) for entry in _server.devices()]
+    found = (DeviceInfo(**entry) for entry in _server.devices())
+    return [replace(device, why=in_python(device.why)) for device in found]
+
+
+_IN_PYTHON = (
+    (r"; in C\+\+ name a library .*? and build Whorl again", ""),
+    (
+        r"build it with `make -C rtl/sim -f library.mk`, and set WHORL_RTL_CORE to its path",
+        "it needs a checkout, where `make -C rtl/sim -f library.mk` builds it, and WHORL_RTL_CORE "
+        'is its path; device="rtl-model" needs nothing',
+    ),
+)
+"""What the C++ library says of a missing part, and what users of Python read in its place."""
+
+
+def in_python(message: str) -> str:
+    """A message of the C++ library about a device, as it is in Python."""
+    for pattern, told in _IN_PYTHON:
+        message = re.sub(pattern, told, message)
+    return message
+
+
+@contextlib.contextmanager
+def opening() -> Iterator[None]:
+    """Devices are opened: errors name what users of Python can do."""
+    try:
+        yield
+    except DeviceError as error:
+        raise DeviceError(in_python(str(error))) from None
+
+
+def device_name(device: str) -> str:
+    """The hardware that a server on this device would use. Errors as of `Session`."""
+    with opening():
+        return _server.device_name(device)
 
 
 class OnDevices:
@@ -105,7 +142,8 @@ class Session(OnDevices):
     _core: _server.Session
 
     def __init__(self, device: str | None = None, threads: int = 0, key_bytes: int = 0) -> None:
-        self._core = _server.Session(*where(device, threads, key_bytes))
+        with opening():
+            self._core = _server.Session(*where(device, threads, key_bytes))
 
     key_bytes = Part[int]("_core.key_bytes", "Bytes that keys may take on each device; 0: any.")
 

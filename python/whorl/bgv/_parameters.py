@@ -60,6 +60,10 @@ class Parameters(RingParameters):
     _core: _lib.Parameters
     _literal: _lib.ParameterLiteral
     _scheme = "BGV"
+    _comparison = (
+        "BGV has no comparison: servers of CKKS have greater(x, y, …), and those of FHEW/TFHE "
+        "eval_sign(x - y)"
+    )
     _reader, _literal_type = _lib.Parameters, _lib.ParameterLiteral
     _required = ("N", "t", "chain", "special")
     _fields = MappingProxyType(

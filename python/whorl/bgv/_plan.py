@@ -308,8 +308,8 @@ class _Search:
         if not (-MAX_MODULUS < low and high < MAX_MODULUS):
             raise _NoModulusError(
                 f"plan: results may be as large as {_value(max(-low, high))}, but t must be below "
-                f"2^31{_first_above(trace, MAX_MODULUS)}; give inputs narrower ranges, or split "
-                "numbers in parts"
+                f"2^31{_first_above(trace, MAX_MODULUS)}; give inputs narrower ranges, or "
+                "compute the same modulo several t, as a recipe of docs/recipes.md does"
             )
         return max(
             2,

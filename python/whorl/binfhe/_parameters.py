@@ -162,6 +162,7 @@ class Parameters(CheckedParameters):
     _core: _lib.Parameters
     _literal: _lib.ParameterLiteral
     _scheme = "FHEW/TFHE"
+    _comparison = "the server's eval_sign(x - y) is 1 where x < y"
     _reader = _lib.Parameters
     _literal_type = _lib.ParameterLiteral
     _fields = MappingProxyType(

@@ -118,6 +118,7 @@ class Parameters(RingParameters):
     _core: _lib.Parameters
     _literal: _lib.ParameterLiteral
     _scheme = "CKKS"
+    _comparison = "the server's greater(x, y, …) is 1 where x > y"
     _reader, _literal_type = _lib.Parameters, _lib.ParameterLiteral
     _required = ("N", "chain", "levels", "special")
     _fields = MappingProxyType(

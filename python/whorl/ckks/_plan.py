@@ -15,7 +15,7 @@ from .._core.array import Shape
 from .._core.literal import as_flag, as_real
 from .._core.numbers import real_or_complex
 from .._core.plan import as_shape, listed_inputs
-from .._core.text import at_least_bits, of_bytes
+from .._core.text import at_least_bits, counted, of_bytes
 from .._ring.plan import RingPlan, check_example, in_order, sizes
 from .._server import ckks as _lib
 from ..errors import EncodingError, NoiseError, ParameterError, ShapeError
@@ -340,14 +340,20 @@ class _Search:
                 ) from None
             return self._refreshed()
         except (NoiseError, ParameterError) as error:
-            if self.bootstrap is not None:
-                raise
             try:
-                return self._refreshed()
-            except (NoiseError, ParameterError):
+                found = self._refreshed()
+            except (NoiseError, ParameterError) as again:
+                if self.bootstrap is not None:
+                    raise error from None
                 if isinstance(error, ParameterError):  # it may ask for a level of bootstraps
                     raise
-                raise error from None
+                raise NoiseError(f"{error}; nor does it run with x.bootstrap(): {again}") from None
+            if self.bootstrap is None:
+                return found
+            raise type(error)(
+                f"{error}; with bootstrap=True it runs, if it calls x.bootstrap(): "
+                f"{counted(len(found.bootstraps), 'time')}"
+            ) from None
 
     # ---- without bootstraps
 

@@ -17,6 +17,7 @@ import numpy as np
 import typer
 
 from .. import __version__, _server, bgv, binfhe, ckks, cpu_target, devices
+from .._core.session import device_name
 from ._info import device_rows
 from ._output import duration, out, pairs
 from ._records import Device
@@ -98,7 +99,7 @@ def doctor(
     if all results are right.
     """
     compiled = str(Path(_server.__file__).parent)
-    used = _server.device_name(device or os.environ.get("WHORL_DEVICE", ""))  # or an error
+    used = device_name(device or os.environ.get("WHORL_DEVICE", ""))  # or an error
     package = _gpu_package()
     rows = [
         ("whorl", __version__),

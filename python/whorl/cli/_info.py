@@ -10,7 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from .. import __version__, _server, cpu_target, devices
+from .. import __version__, cpu_target, devices
+from .._core.session import device_name
 from .._core.text import at_least_bits, counted
 from ..binfhe import parameter_sets, parameters
 from ..errors import DeviceError, OutOfMemoryError
@@ -48,7 +49,7 @@ def device_rows(option: str | None = None) -> list[tuple[str, str]]:
     else:
         reason = "best found: no GPU can be used"
     try:
-        rows = [("device used", f"{_server.device_name(wanted)} ({reason})")]
+        rows = [("device used", f"{device_name(wanted)} ({reason})")]
     except (DeviceError, OutOfMemoryError) as error:
         rows = [("device used", f"none ({reason}): {error}")]
     for device in found:

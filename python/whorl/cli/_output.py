@@ -40,7 +40,13 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         shown.add_column(column, overflow="fold", no_wrap=number == 0)
     for row in rows:
         shown.add_row(*row)
-    out.print(shown)
+    if out.is_terminal:
+        out.print(shown)
+        return
+    with out.capture() as printed:  # rich pads every line to the longest
+        out.print(shown)
+    for line in printed.get().splitlines():
+        out.print(line.rstrip(), markup=False)
 
 
 def pairs(rows: Sequence[tuple[str, str]]) -> None:

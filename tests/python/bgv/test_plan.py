@@ -337,6 +337,7 @@ def test_what_a_plan_refuses() -> None:
         lambda x: (-x * -1).sum(),
         Range(0, 10**9, 4),
     )
+    refuse(whorl.ParameterError, "modulo several t, as a recipe", lambda x: x * x, Range(0, 2**20))
     nearest = "for N = 8192, .* the nearest t that serves is 65537"
     refuse(whorl.ParameterError, nearest, lambda x: x * x, x, plain_modulus=65536)
     refuse(whorl.ParameterError, "bits are missing", lambda x: x * x * x * x, x, N=4096)

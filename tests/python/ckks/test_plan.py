@@ -1,8 +1,10 @@
 """Plans: what a dry run promises holds when the function runs on ciphertexts."""
 
 import contextlib
+import functools
 import inspect
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -405,8 +407,12 @@ def test_a_level_that_a_function_asks_for_is_no_reason_to_refresh() -> None:
 
 
 def test_bootstraps_can_be_refused_and_asked_for() -> None:
-    with pytest.raises(whorl.NoiseError):
+    refreshed = re.escape("with bootstrap=True it runs, if it calls x.bootstrap(): ")
+    with pytest.raises(whorl.NoiseError, match=refreshed + r"\d+ times$"):
         plan(lambda x: chain(x, 100), Values(8), bootstrap=False)
+    # Squares of numbers near 1 double their errors, which no bootstrap removes.
+    with pytest.raises(whorl.NoiseError, match=r"nor does it run with x\.bootstrap\(\): "):
+        plan(lambda x: functools.reduce(lambda y, _: y * y, range(70), x), Values(8))
     with pytest.raises(whorl.ParameterError, match="bootstrap=False is given"):
         plan(lambda x: x.bootstrap(), Values(8), bootstrap=False)
     assert plan(lambda x: x * x, Values(8), bootstrap=True).parameters().bootstrap is not None

@@ -225,6 +225,7 @@ def test_absent_device(shell: Shell) -> None:
 
 def test_params(shell: Shell) -> None:
     listed = shell("params", "list")
+    assert all(line == line.rstrip() for line in listed.splitlines())
     for name in whorl.binfhe.parameter_sets():
         assert name in listed
     rows = [json.loads(line) for line in shell("params", "list", "--json").splitlines()]

@@ -159,7 +159,9 @@ STACK = {name: f"whorl.{name}.stack makes one array of them" for name in ("ckks"
         (lambda a: np.add(1, 1, out=a.real), "np.add does not take"),
         (lambda a: np.zeros(2).__iadd__(a.real), "a = a + x, not a += x"),
         (lambda a: np.ones(2) == a.real, "cannot be compared"),
-        (lambda a: np.ones(2) < a.row, "cannot be compared"),
+        (lambda a: a.real > 0.1, "the server's greater(x, y, …) is 1 where x > y"),
+        (lambda a: np.ones(2) < a.row, "cannot be compared by operators; BGV has no comparison"),
+        (lambda a: a.bits.to_host() < a.bits, "the server's eval_sign(x - y) is 1 where x < y"),
         # schemes
         (lambda a: a.real * a.row, "ciphertexts of CKKS are needed, not of BGV: schemes have keys"),
         (lambda a: a.row * a.real.to_host(), "ciphertexts of BGV are needed, not of CKKS"),

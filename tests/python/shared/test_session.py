@@ -1,6 +1,7 @@
 """Servers of a service, of different schemes and clients, on one session."""
 
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,9 @@ import numpy as np
 import pytest
 import whorl
 import whorl.server
-from support import BgvKit, Kit
+from support import ROOT, BgvKit, Kit
 from whorl import OutOfMemoryError, ParameterError, Session, bgv, binfhe
+from whorl._core.session import device_name, in_python
 
 
 def test_a_session_says_what_it_has_opened() -> None:
@@ -26,6 +28,30 @@ def test_a_session_says_what_it_has_opened() -> None:
         session.key_bytes = 3
     with pytest.raises(TypeError, match="cannot be pickled"):
         pickle.dumps(session)
+
+
+def test_a_missing_backend_has_one_remedy_in_python() -> None:
+    """The library's own sentence also speaks to users of C++."""
+    source = (ROOT / "src" / "backend" / "devices.cpp").read_text(encoding="utf-8")
+    told = source.partition("DeviceError(\n")[2].partition(");\n")[0]
+    sentence = "".join(re.findall(r'^ *"(.*)"$', told, re.MULTILINE)).replace('\\"', '"')
+    assert "in C++" in sentence and "nvcc" in sentence
+    assert in_python(f'device "cuda": {sentence}') == (
+        'device "cuda": this build has no CUDA backend: `pip install "whorl-fhe[cuda13]"` brings '
+        "one for Python"
+    )
+
+
+def test_a_missing_core_names_what_needs_nothing() -> None:
+    """The simulated accelerator is built in a checkout."""
+    with pytest.raises(whorl.errors.DeviceError) as refused:
+        Session("rtl")
+    with pytest.raises(whorl.errors.DeviceError) as unnamed:
+        device_name("rtl")
+    listed = next(each.why for each in whorl.devices() if each.name == "rtl")
+    for told in (str(refused.value), str(unnamed.value), listed):
+        assert "it needs a checkout, where `make -C rtl/sim" in told
+        assert 'device="rtl-model" needs nothing' in told
 
 
 def test_the_device_is_that_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
