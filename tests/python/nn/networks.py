@@ -53,7 +53,8 @@ class RandomNetwork:
     def _image_layer(self, name: str) -> None:
         b, r = self.builder, self.random
         channels, high, wide = b.nodes[self.last].shape
-        kind = r.choice(["conv", "conv", "strided", "pool", "residual", "grouped", "scaled"])
+        kinds = ["conv", "conv", "strided", "pool", "residual", "grouped", "scaled", "gated", "row"]
+        kind = r.choice(kinds)
         before = self.last
         if kind == "pool" and min(high, wide) >= 2:
             self.last = b.average(name, before, (2, 2), (2, 2))
@@ -69,6 +70,13 @@ class RandomNetwork:
             self.last = b.windows(
                 name, before, weight, padding=(0, 2), dilation=(1, 2), groups=channels
             )
+        elif kind == "gated":
+            weight = self._normal(channels, channels, 1, 1)
+            gate = b.function(f"{name}.gate", b.windows(name, before, weight), "sigmoid")
+            self.last = b.product(f"{name}.product", before, gate)
+        elif kind == "row":  # the first row of each channel, as an image of one row
+            places = np.arange(channels * high * wide).reshape(channels, high, wide)[:, :1]
+            self.last = b.moved(name, [before], places.ravel(), (channels, 1, wide))
         elif kind == "scaled":
             self.last = b.scaled(name, before, r.uniform(0.5, 2, channels), self._normal(channels))
         else:
