@@ -26,6 +26,11 @@ set(whorl_codegen -fno-math-errno -ffp-contract=off)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   list(APPEND whorl_codegen -mpopcnt)
 endif()
+# Highway compiles for NEON with these instructions, though Whorl uses none of them; constructors
+# that gcc makes by itself, which call Highway's, must be compiled for the same.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+  list(APPEND whorl_codegen -march=armv8-a+crypto)
+endif()
 
 # Each Highway target is one more compilation of the transforms. Scalar, AVX2 and AVX-512 are the
 # ones that differ in kind; the rest would buy little on machines that are rare. The scalar one is

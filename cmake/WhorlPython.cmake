@@ -30,7 +30,7 @@ function(whorl_add_python_module name)
 endfunction()
 
 # The package as far as modules and their stubs are made in it: stubs say to type checkers what a
-# module has, and are made by importing it.
+# module has, and are made by importing it. In wheels they come with the front, as the applications.
 set(whorl_package "${PROJECT_BINARY_DIR}/python/whorl")
 file(WRITE "${whorl_package}/__init__.py" "")
 configure_file("${PROJECT_SOURCE_DIR}/python/whorl/errors.py" "${whorl_package}/errors.py" COPYONLY)
@@ -44,7 +44,9 @@ function(whorl_add_stubs name other)
     OUTPUT "${whorl_package}/${name}/__init__.pyi" ${stubs} OUTPUT_PATH "${whorl_package}"
     PYTHON_PATH "${PROJECT_BINARY_DIR}/python"
     DEPENDS ${name} ${other} "${PROJECT_SOURCE_DIR}/python/whorl/errors.py")
-  install(DIRECTORY "${whorl_package}/${name}" DESTINATION "${WHORL_PYTHON_PACKAGE}" COMPONENT python)
+  if(WHORL_PYTHON_PACKAGE STREQUAL "whorl")
+    install(DIRECTORY "${whorl_package}/${name}" DESTINATION whorl COMPONENT python)
+  endif()
 endfunction()
 
 foreach(part server client)
@@ -59,7 +61,7 @@ endforeach()
 whorl_add_stubs(_server "" bgv binfhe ckks rtl)
 whorl_add_stubs(_client _server bgv binfhe ckks)
 
-# The command `whorl demo` runs the applications, as processes. In wheels they come with the front.
+# The command `whorl demo` runs the applications, as processes.
 if(WHORL_PYTHON_PACKAGE STREQUAL "whorl")
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/apps/" DESTINATION whorl/_apps COMPONENT python
           PATTERN __pycache__ EXCLUDE)

@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Annotated, Any, get_args
 
 from ..errors import TypeMismatchError
 from ._frames import Header, contents
@@ -161,9 +161,7 @@ def arguments(scheme: Scheme, given: Mapping[str, Any], *parts: str) -> list[dic
 
 def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
     """The parameters of its signature, with annotations as types."""
-    hints = get_type_hints(function, include_extras=True)
-    found = inspect.signature(function).parameters.values()
-    return [each.replace(annotation=hints.get(each.name, Any)) for each in found]
+    return list(inspect.signature(function, eval_str=True).parameters.values())
 
 
 def _optional(option: inspect.Parameter, panel: str) -> Any:
