@@ -7,6 +7,7 @@ MODULES = {
     "whorl.binfhe": "FHEW/TFHE in Python: whorl.binfhe",
     "whorl.bgv": "BGV in Python: whorl.bgv",
     "whorl.ckks": "CKKS in Python: whorl.ckks",
+    "whorl.nn": "Networks in Python: whorl.nn",
 }
 
 
