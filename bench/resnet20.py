@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 from common.records import append, device_fields, stamped
-
 from whorl import ckks, nn
 
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)

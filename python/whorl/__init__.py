@@ -12,9 +12,10 @@ array([1, 1, 1, 0])
 
 `whorl.binfhe` has FHEW/TFHE: gates and look-up tables. `whorl.bgv` has BGV: exact arithmetic on
 encrypted vectors of integers. `whorl.ckks` has CKKS: approximate arithmetic on encrypted vectors of
-real or complex numbers. `whorl.nn` runs networks on them. `whorl.client` and `whorl.server` are the two halves of the package; each
-has all schemes. A server's process imports only `whorl.server`, which has no name that makes, loads
-or uses a secret key. Every failure raises a subclass of `whorl.Error`.
+real or complex numbers. `whorl.nn` runs networks on them. `whorl.client` and `whorl.server` are the
+two halves of the package; each has all schemes. A server's process imports only `whorl.server`,
+which has no name that makes, loads or uses a secret key. Every failure raises a subclass of
+`whorl.Error`.
 """
 
 from __future__ import annotations

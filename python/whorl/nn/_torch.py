@@ -262,7 +262,8 @@ class _Tracer(fx.Tracer):  # type: ignore[misc]
     def tensor(self, value: Any) -> Tensor:
         if not isinstance(value, _Value):
             self.refuse("weights that depend on the input cannot be used")
-        return value.tensor  # type: ignore[no-any-return]
+        tensor: Tensor = value.tensor
+        return tensor
 
     def constant(self, value: Any) -> Any:
         """A weight as an array; None stays None."""

@@ -91,8 +91,8 @@ def test_polynomials_of_one_tensor_are_one(generator: np.random.Generator) -> No
     (_, node) = graph.nodes
     assert isinstance(node, Function) and node.coefficients == (0.5, 3.0, 0.0, 1.0)
     squared = builder.function("squared", triple, "polynomial", (0, 0, 1))
-    for node in (builder.sum("sum", squared, triple), builder.product("product", squared, triple)):
-        assert kinds(builder.graph(node)) == [Sparse, Function]
+    for last in (builder.sum("sum", squared, triple), builder.product("product", squared, triple)):
+        assert kinds(builder.graph(last)) == [Sparse, Function]
     high = 0
     for _ in range(6):
         high = builder.product("high", high, high)
@@ -118,7 +118,7 @@ def test_unequal_padding(
 ) -> None:
     weight = generator.normal(size=(2, 1, 2, 2))
     x = generator.normal(size=(3, 1, 6, 7))
-    how = {"stride": (2, 1), "dilation": (dilation, 1)}
+    how: dict[str, Any] = {"stride": (2, 1), "dilation": (dilation, 1)}
     builder, padded = Builder((1, 6, 7)), Builder((1, 6 + sum(sides), 7))
     graph = builder.graph(builder.windows("conv", 0, weight, padding=(sides, 0), **how))
     plain = padded.graph(padded.windows("conv", 0, weight, **how))

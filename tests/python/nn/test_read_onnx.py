@@ -304,7 +304,7 @@ def test_random_stacks_of_layers(data: st.DataObject) -> None:
     check(model, generator)
 
 
-REFUSED = {
+REFUSED: dict[str, Any] = {
     "MaxPool": ("MaxPool", [], {"kernel_shape": [2, 2]}, "maxpool0: MaxPool cannot.*average pool"),
     "Softmax": ("Softmax", [], {}, "Softmax cannot be computed.*let the model return"),
     "Sqrt": ("Sqrt", [], {}, r"sqrt0: Sqrt cannot be computed on encrypted values \(Sqrt\)"),

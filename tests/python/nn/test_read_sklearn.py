@@ -21,7 +21,7 @@ from sklearn.tree import DecisionTreeRegressor
 def fitted(model: Any, generator: np.random.Generator, classes: int = 0, targets: int = 0) -> Any:
     """The model, and rows of 5 features that it has not seen."""
     x = generator.normal(3, 2, (90, 5))
-    y = generator.normal(size=(90, targets) if targets else 90)
+    y: Any = generator.normal(size=(90, targets) if targets else 90)
     if classes:
         y = np.arange(90) % classes
     with warnings.catch_warnings():
@@ -80,7 +80,7 @@ def test_a_scaler_joins_the_map_behind_it(
     assert [type(node) for node in graph.nodes[1:]] == [Linear]
 
 
-class Odd(BaseEstimator):
+class Odd(BaseEstimator):  # type: ignore[misc]
     """A model that is not scikit-learn's."""
 
     n_features_in_ = 5

@@ -49,7 +49,7 @@ def check(model: Any, *shape: int) -> Any:
     return graph
 
 
-class Call(nn.Module):
+class Call(nn.Module):  # type: ignore[misc]
     """A function as a model."""
 
     def __init__(self, function: Any) -> None:
@@ -189,7 +189,7 @@ def test_what_is_joined() -> None:
         assert kinds(graph) == [Function] and graph.nodes[1].function == name
 
 
-class Block(nn.Module):
+class Block(nn.Module):  # type: ignore[misc]
     """A block of ResNet-20 for CIFAR-10, with its shortcut without weights."""
 
     def __init__(self, inputs: int, outputs: int, stride: int) -> None:
@@ -221,7 +221,7 @@ def test_a_residual_network() -> None:
 @pytest.mark.parametrize("act", ["tanh", "relu"])
 @pytest.mark.parametrize("options", [{}, {"num_layers": 2, "bias": False}, {"bidirectional": True}])
 def test_rnn(act: str, options: dict[str, Any]) -> None:
-    class Net(nn.Module):
+    class Net(nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
             self.rnn = nn.RNN(3, 4, batch_first=True, nonlinearity=act, **options)
@@ -236,7 +236,7 @@ def test_rnn(act: str, options: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("options", [{}, {"num_layers": 2, "bias": False}, {"bidirectional": True}])
 def test_lstm(options: dict[str, Any]) -> None:
-    class Net(nn.Module):
+    class Net(nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
             self.lstm = nn.LSTM(3, 4, **options)
@@ -255,7 +255,7 @@ def test_lstm(options: dict[str, Any]) -> None:
     "cell", [nn.RNNCell, nn.LSTMCell, functools.partial(nn.RNNCell, bias=False)]
 )
 def test_cells_in_a_loop(cell: Any) -> None:
-    class Net(nn.Module):
+    class Net(nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
             self.cell = cell(3, 4)
@@ -288,7 +288,7 @@ def test_weights_that_the_model_computes() -> None:
     linear = torch.nn.utils.parametrizations.weight_norm(nn.Linear(5, 3))
     assert kinds(check(linear, 5)) == [Linear]
 
-    class Mine(nn.Linear):
+    class Mine(nn.Linear):  # type: ignore[misc]
         def forward(self, x: Any) -> Any:
             return F.linear(x, self.weight.abs() / 2, self.bias)
 
@@ -320,7 +320,7 @@ def test_random_stacks_of_layers(data: st.DataObject) -> None:
         if kind == "conv":
             groups = data.draw(st.sampled_from([1, channels]))
             outputs = groups * data.draw(st.integers(1, 3))
-            options = {
+            options: dict[str, Any] = {
                 "stride": data.draw(st.integers(1, 2)),
                 "padding": data.draw(st.integers(1, 2)),
             }
@@ -436,7 +436,7 @@ def test_shapes_that_do_not_fit_are_refused(case: str) -> None:
 
 
 def test_layers_are_named_with_type_and_line() -> None:
-    class Net(nn.Module):
+    class Net(nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
             self.features = nn.Sequential(nn.Conv2d(1, 2, 3), nn.MaxPool2d(2))
