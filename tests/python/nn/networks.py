@@ -14,7 +14,7 @@ RING = 2048
 
 
 @functools.cache
-def small_parameters(depth: int = 24) -> ckks.Parameters:
+def small_parameters(depth: int = 32) -> ckks.Parameters:
     """The primes of secure parameters, in a small ring."""
     secure = ckks.parameters(depth)
     literal = {**secure.literal(), "N": RING, "name": "small"}
