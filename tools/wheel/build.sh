@@ -2,12 +2,14 @@
 # Builds the wheels of this checkout, repairs them, installs them into clean virtual environments
 # and tries them there. Nothing is uploaded.
 #
-# usage: tools/wheel/build.sh [front|runtime|cuda13|sdist …]     all but cuda13, if none is named
+# usage: tools/wheel/build.sh [front|runtime|cuda13|aarch64|sdist …]   if none is named: front,
+#                                                                      runtime and sdist
 #
 # Wheels go to build/wheels. WHORL_WHEEL_PYTHONS="python3.10 python3.12" names the interpreters that
 # the runtime is built for: the first of 3.10, 3.11 and 3.12 or newer that are found; the wheel of
 # 3.12 serves all after it. WHORL_CUDA_ARCHITECTURES are those of the backend for GPUs: by default
-# those of cmake/WhorlCuda.cmake, which take an hour and more on two cores.
+# those of cmake/WhorlCuda.cmake, which take an hour and more on two cores. aarch64 is the runtime of
+# CPython 3.11 for AArch64, by a cross compiler (tools/wheel/aarch64.sh says what it needs).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -44,17 +46,16 @@ link_for_old_systems() {
   export PKG_CONFIG_PATH="$old/pkgconfig"
 }
 
-# distribution, folder of its build, arguments of pip: an unrepaired wheel in build/wheel/raw
+# distribution, folder of its build, Python, settings of CMake: an unrepaired wheel in build/wheel/raw
 build_wheel() {
-  local name="$1" folder="$2"
-  shift 2
-  local architectures=()
-  [[ -z "${WHORL_CUDA_ARCHITECTURES:-}" || "$name" != cuda13 ]] ||
-    architectures=(--config-settings "cmake.define.WHORL_CUDA_ARCHITECTURES=$WHORL_CUDA_ARCHITECTURES")
+  local name="$1" folder="$2" python="$3" setting settings=()
+  shift 3
+  for setting in "CMAKE_CXX_STANDARD_LIBRARIES=$(<"$old/flags")" "$@"; do
+    settings+=(--config-settings "cmake.define.$setting")
+  done
   rm -f "$folder/.skbuild-info.json" # else another Python removes what is compiled
-  "$@" -m pip wheel --no-deps --no-build-isolation --disable-pip-version-check -w "$build/raw" \
-    --config-settings "build-dir=$PWD/$folder" "${architectures[@]}" \
-    --config-settings "cmake.define.CMAKE_CXX_STANDARD_LIBRARIES=$(<"$old/flags")" \
+  "$python" -m pip wheel --no-deps --no-build-isolation --disable-pip-version-check \
+    -w "$build/raw" --config-settings "build-dir=$PWD/$folder" "${settings[@]}" \
     "./packaging/$name" >"$build/$name.log" 2>&1 ||
     { tail -n 40 "$build/$name.log"; echo "error: the build of $name failed: $build/$name.log"; return 1; }
 }
@@ -65,6 +66,25 @@ repair() { # pattern of wheels in build/wheel/raw
     auditwheel repair --plat "$platform" --strip -w "$wheels" "$wheel"
   done
 }
+
+# In a shell of its own, whose environment names the system that the wheel is for. The stubs of the
+# front come from modules that run here.
+build_aarch64() (
+  folder="$PWD/$build/aarch64"
+  old="$folder/old-symbols"
+  tools/wheel/aarch64.sh root "$folder"
+  python3 tools/wheel/old_symbols.py "$old" --target aarch64-linux-gnu
+  export PKG_CONFIG_LIBDIR="$folder/root/usr/lib/aarch64-linux-gnu/pkgconfig" PKG_CONFIG_PATH=
+  export _PYTHON_HOST_PLATFORM=linux-aarch64 SKBUILD_BUILD_TARGETS="_server;_client"
+  export SETUPTOOLS_EXT_SUFFIX=.cpython-311-aarch64-linux-gnu.so
+  build_wheel runtime "$build/aarch64/runtime" "$(environment python3.11)" \
+    CMAKE_SYSTEM_NAME=Linux CMAKE_SYSTEM_PROCESSOR=aarch64 \
+    CMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ \
+    "Python_INCLUDE_DIR=$folder/root/usr/include/python3.11"
+  # auditwheel takes names of other systems' platforms only from the wheel.
+  auditwheel repair --ldpaths "$folder/root/usr/lib/aarch64-linux-gnu" -w "$wheels" \
+    "$build"/raw/whorl_fhe_runtime-*aarch64.whl
+)
 
 # An interpreter's virtual environment with what builds wheels.
 environment() {
@@ -105,7 +125,8 @@ if wanted runtime; then
 fi
 if wanted cuda13; then
   say "whorl-fhe-cuda13"
-  build_wheel cuda13 "$build/cuda13" "$build/tools/bin/python"
+  build_wheel cuda13 "$build/cuda13" "$build/tools/bin/python" \
+    ${WHORL_CUDA_ARCHITECTURES:+"WHORL_CUDA_ARCHITECTURES=$WHORL_CUDA_ARCHITECTURES"}
   repair 'whorl_fhe_cuda13-*.whl'
 fi
 if wanted front; then
@@ -114,6 +135,11 @@ if wanted front; then
   python3 tools/wheel/front.py "$build/front" "$build/runtime/python/whorl"
   "$build/tools/bin/python" -m pip wheel -q --no-deps --no-build-isolation \
     --disable-pip-version-check -w "$wheels" "./$build/front"
+fi
+if wanted aarch64; then
+  say "whorl-fhe-runtime for AArch64"
+  build_aarch64
+  tools/wheel/aarch64.sh try "$PWD/$build/aarch64" "$PWD/$wheels"
 fi
 if wanted sdist; then
   say "sdist"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs the wheels of a folder into a clean virtual environment of each Python that is found, and
-# tries them: how long it takes from nothing to a decrypted gate, and how long an import.
+# tries them: how long it takes from the installation to a decrypted gate, and how long an import.
+# What is installed is downloaded before.
 #
 # usage: tools/wheel/try.sh FOLDER
 set -euo pipefail
@@ -17,17 +18,19 @@ tried=0
 for python in python3.10 python3.11 python3.12 python3.13 python3.14; do
   "$python" -c 'import venv' 2>/dev/null || continue
   printf '\n=== %s\n' "$("$python" --version)"
-  began=$(now)
   "$python" -m venv "$python"
   "$python/bin/pip" download -q --disable-pip-version-check --no-deps --no-index \
-    --find-links "$folder" -d fitting whorl-fhe-runtime 2>/dev/null || {
+    --find-links "$folder" -d "$python/wheels" whorl-fhe-runtime 2>/dev/null || {
     echo "there is no wheel for it"
     continue
   }
-  "$python/bin/pip" install -q --disable-pip-version-check --find-links "$folder" \
-    "$folder"/whorl_fhe-*.whl
+  "$python/bin/pip" download -q --disable-pip-version-check --find-links "$folder" \
+    -d "$python/wheels" "$folder"/whorl_fhe-*.whl
+  began=$(now)
+  "$python/bin/pip" install -q --disable-pip-version-check --no-index \
+    --find-links "$python/wheels" whorl-fhe
   "$python/bin/python" "$program" gate
-  printf 'from nothing to a decrypted gate: %s\n' "$(since "$began")"
+  printf 'from the installation to a decrypted gate: %s\n' "$(since "$began")"
   "$python/bin/python" "$program"
   "$python/bin/whorl" --version
   "$python/bin/whorl" doctor --device cpu
