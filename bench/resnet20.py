@@ -1,7 +1,7 @@
-"""ResNet-20 for CIFAR-10 on encrypted images, one at a time.
+"""ResNet-20 for CIFAR-10 on encrypted images, one at a time and in a batch.
 
     .venv/bin/python bench/resnet20.py WEIGHTS.npz IMAGES.npz [--device cuda] [--runs 9]
-        [--compared 100] [--record FILE] [--commit ID]
+        [--batch 16] [--compared 100] [--record FILE] [--commit ID]
 
 WEIGHTS has the parameters of the network by their names in torch (`conv1.weight`, `bn1.weight`,
 `layer1.0.conv1.weight`, …, `linear.bias`); IMAGES has images (uint8, N × 3 × 32 × 32) and labels.
@@ -84,12 +84,26 @@ def compare(net: nn.Network, runner: Any, client: Any, images: Any) -> tuple[flo
     return largest, agree
 
 
+def timed(server: ckks.Server, runner: Any, x: Any, given: argparse.Namespace) -> list[float]:
+    """Seconds of each run but the first."""
+    times = []
+    for _ in range(given.runs + 1):
+        server.synchronise()
+        begun = time.perf_counter()
+        result = runner(x)
+        server.synchronise()
+        times.append(time.perf_counter() - begun)
+        del result
+    return times[1:]
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("weights", type=Path)
     options.add_argument("images", type=Path)
     options.add_argument("--device", default="cuda")
     options.add_argument("--runs", type=int, default=9)
+    options.add_argument("--batch", type=int, default=16, help="images that run together, too")
     options.add_argument("--compared", type=int, default=100)
     options.add_argument("--network", type=Path, help="a file of this network, to skip compiling")
     options.add_argument("--record", type=Path)
@@ -117,34 +131,30 @@ def main() -> None:
     print(f"maps of {runner.nbytes / 1e9:.1f} GB, in {time.perf_counter() - begun:.1f} s")
     difference, agree = compare(net, runner, client, images[FITTED:])
     print(f"{agree} of {given.compared} classes agree; logits differ by up to {difference:.4f}")
-    x = server.upload(net.ends.encrypt(client, images[:1]))
-    times = []
-    for _ in range(given.runs + 1):
-        server.synchronise()
-        begun = time.perf_counter()
-        result = runner(x)
-        server.synchronise()
-        times.append(time.perf_counter() - begun)
-        del result
-    print(f"{sorted(times[1:])[given.runs // 2]:.3f} s an image", flush=True)
-    line = stamped(
-        "networks",
-        "resnet20",
-        "ckks",
-        SET,
-        times[1:],
-        transfers="excluded",
-        threads=server.threads,
-        security_bits=net.parameters.security_bits,
-        bootstraps=net.bootstraps,
-        key_bytes=net.key_bytes,
-        map_bytes=runner.nbytes,
-        compared=given.compared,
-        agreeing=agree,
-        largest_difference=difference,
-        **device_fields(server.devices),
-    )
-    append(given.record, {**line, "commit": given.commit or line["commit"]})
+    for batch in sorted({1, given.batch}):
+        times = timed(
+            server, runner, server.upload(net.ends.encrypt(client, images[:batch])), given
+        )
+        print(f"{sorted(times)[given.runs // 2]:.3f} s for {batch}", flush=True)
+        line = stamped(
+            "networks",
+            "resnet20",
+            "ckks",
+            SET,
+            times,
+            batch=batch,
+            transfers="excluded",
+            threads=server.threads,
+            security_bits=net.parameters.security_bits,
+            bootstraps=net.bootstraps,
+            key_bytes=net.key_bytes,
+            map_bytes=runner.nbytes,
+            compared=given.compared,
+            agreeing=agree,
+            largest_difference=difference,
+            **device_fields(server.devices),
+        )
+        append(given.record, {**line, "commit": given.commit or line["commit"]})
 
 
 if __name__ == "__main__":
