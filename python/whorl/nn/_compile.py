@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from .._core.literal import as_integer, as_real
 from .._core.text import of_bytes
 from ..ckks._functions import SignStages
@@ -16,7 +18,7 @@ from ..errors import NoiseError, ParameterError
 from ._budget import Costs, budget, costs
 from ._ends import End, Ends
 from ._fit import Fit, fit
-from ._graph import Affine, Graph, Input, Product, Reshaped, Sum
+from ._graph import Affine, Entries, Graph, Input, Node, Product, Reshaped, Sum
 from ._network import Network
 from ._pack import Packing
 from ._place import Levels, place, with_refreshes
@@ -109,6 +111,8 @@ def pack(
             number_of.append(number_of[node.inputs[0]])
             continue
         inputs = tuple(number_of[i] for i in node.inputs)
+        if isinstance(node, (Sum, Product)):
+            inputs = _together(node, number, inputs, packing, fitted, scales, images, steps)
         bound = fitted.ranges[number].most / scales[number]
         function = fitted.functions[number]
         step: Step
@@ -139,6 +143,41 @@ def pack(
         steps.append(step)
         number_of.append(len(steps) - 1)
     return steps
+
+
+def _together(
+    node: Node,
+    number: int,
+    inputs: tuple[int, ...],
+    packing: Packing,
+    fitted: Fit,
+    scales: Sequence[float],
+    images: int,
+    steps: list[Step],
+) -> tuple[int, ...]:
+    """The operands of a sum or a product, all of them moved to where the first one lies."""
+    target, out = packing.layouts[number], []
+    for operand, step in zip(node.inputs, inputs, strict=True):
+        source = packing.layouts[operand]
+        if source.same(target):
+            out.append(step)
+            continue
+        every = np.arange(node.size)
+        steps.append(
+            MapStep(
+                name=f"{node.name}.moved",
+                inputs=(step,),
+                bound=fitted.ranges[operand].most / scales[operand],
+                entries=Entries(every, every, np.ones(node.size)),
+                source=source,
+                target=target,
+                images=images,
+                factor=1.0,
+                bias=None,
+            )
+        )
+        out.append(len(steps) - 1)
+    return tuple(out)
 
 
 def _relu(name: str, x: int, bound: float, stages: SignStages, steps: list[Step]) -> Step:

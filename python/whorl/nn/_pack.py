@@ -68,6 +68,10 @@ class Layout:
     grid: Grid | None = None
     """How an image lies."""
 
+    def same(self, other: Layout) -> bool:
+        """Whether values lie in the same slots."""
+        return self.period == other.period and np.array_equal(self.places, other.places)
+
 
 @dataclasses.dataclass(frozen=True)
 class Diagonals:
@@ -202,13 +206,13 @@ class Packing:
         for node in self.graph.nodes:
             if isinstance(node, Reshaped):
                 out.append(dataclasses.replace(out[node.inputs[0]], grid=None))
+            elif not isinstance(node, (Input, Affine)):
+                out.append(out[node.inputs[0]])
             elif node.shape in grids:
                 grid = grids[node.shape]
                 out.append(Layout(grid.places(node.shape), grid.period(node.shape[0]), grid))
-            elif isinstance(node, (Input, Affine)):
-                out.append(Layout(np.arange(node.size), power_of_two(node.size)))
             else:
-                out.append(out[node.inputs[0]])
+                out.append(Layout(np.arange(node.size), power_of_two(node.size)))
             self._check(node, out[-1])
         return out
 

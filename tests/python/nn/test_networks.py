@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
 import numpy as np
 import pytest
-from nn.networks import RandomNetwork, client, server_of
+from nn.networks import RandomNetwork, client, server_of, small_parameters
+from whorl import nn
 
 
 def check(seed: int) -> None:
@@ -30,3 +34,53 @@ def test_networks_are_within_their_error_of_the_simulation(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(1000, 2000))
 def test_a_thousand_networks(seed: int) -> None:
     check(seed)
+
+
+def weights(*shape: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    return np.random.default_rng(math.prod(shape)).normal(size=shape) / math.sqrt(shape[-1])
+
+
+def flat_and_linear(b: nn.Builder) -> int:
+    image = b.reshaped("image", 0, (2, 4, 4))
+    pooled = b.windows("pooled", image, weights(8, 2, 2, 2), stride=(2, 2))
+    flat, linear = b.reshaped("flat", pooled, (32,)), b.linear("linear", 0, weights(32, 32))
+    return b.sum("sum", flat, linear)
+
+
+def function_of_an_image_that_was_flat(b: nn.Builder) -> int:
+    image = b.reshaped("image", b.linear("first", 0, weights(32, 32)), (2, 4, 4))
+    smooth = b.function("smooth", image, "tanh")
+    return b.windows("conv", smooth, weights(4, 2, 2, 2), stride=(2, 2))
+
+
+def products_both_ways(b: nn.Builder) -> int:
+    image = b.reshaped("image", 0, (2, 4, 4))
+    conv = b.windows("conv", image, weights(2, 2, 3, 3), padding=(1, 1))
+    one, other = b.product("one", image, conv), b.product("other", conv, image)
+    return b.linear("last", b.sum("sum", one, other, image), weights(3, 32))
+
+
+def square_of_a_tensor(b: nn.Builder) -> int:
+    linear = b.linear("linear", 0, weights(5, 32))
+    return b.product("square", linear, linear)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        flat_and_linear,
+        function_of_an_image_that_was_flat,
+        products_both_ways,
+        square_of_a_tensor,
+    ],
+)
+def test_tensors_meet_wherever_they_lie(build: Callable[[nn.Builder], int]) -> None:
+    builder = nn.Builder((32,))
+    graph = builder.graph(build(builder))
+    x = np.random.default_rng(1).uniform(-1, 1, (24, 32))
+    net = nn.compile(graph, x, precision=2**-9, parameters=small_parameters())
+    clear = graph(x)
+    assert np.abs(net.simulate(x) - clear).max() < 0.01 * np.abs(clear).max()
+    result = net.run(server_of(net), net.ends.encrypt(client(), x[:2]))
+    got = net.ends.decrypt(client(), result, 2)
+    assert np.abs(got - net.simulate(x[:2])).max() <= 6 * net.ends.output.error
