@@ -24,7 +24,7 @@ TYPE_CHECKING = False  # type checkers take it for true; typing itself is import
 if TYPE_CHECKING:
     from typing import Any
 
-    from . import bgv, binfhe, ckks, client, errors, nn, server
+    from . import bgv, binfhe, ckks, client, errors, ml, nn, server
     from ._core.saved import allow_insecure_pickles
     from ._core.session import DeviceInfo, Session, devices
     from ._server import cpu_target
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         "client",
         "cpu_target",
         "devices",
+        "ml",
         "nn",
         "server",
     ]
@@ -67,7 +68,7 @@ _add_compiled(__path__)  # noqa: F405
 
 # Everything is imported at first use: `import whorl.server` does not bring the client in, and the
 # command is ready for Ctrl-C before anything that takes time.
-_packages = ("bgv", "binfhe", "ckks", "client", "errors", "nn", "server")
+_packages = ("bgv", "binfhe", "ckks", "client", "errors", "ml", "nn", "server")
 _names = {
     "DeviceInfo": "_core.session",
     "Session": "_core.session",

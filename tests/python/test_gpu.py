@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import whorl
+from nn.networks import RandomNetwork, client, server_of
 from support import make_bgv_kit, make_ckks_kit, make_kit
 from whorl import bgv, binfhe, ckks
 
@@ -120,3 +121,13 @@ def test_gates() -> None:
         server = binfhe.Server(kit.keys, device=GPUS[0], transform=transform)
         assert np.array_equal(kit.client.decrypt(server.nand(x, y)), ~(a & b))
         assert np.array_equal(kit.client.decrypt(server.xor(x, y)), a ^ b)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_networks_have_the_cpus_bits(seed: int) -> None:
+    random = RandomNetwork(seed)
+    net = random.compiled()
+    encrypted = net.ends.encrypt(client(), random.examples[:3])
+    results = [net.run(server_of(net, device), encrypted) for device in ("cpu", GPUS[0])]
+    cpu, gpu = (result.to_host().data for result in results)
+    assert np.array_equal(cpu, gpu)
