@@ -55,8 +55,9 @@ def compile_graph(
         End(graph.nodes[i].shape, packing.layouts[i].places, packing.layouts[i].period, scales[i])
         for i in (0, last)
     )
-    slots = first.period * together
-    placed, chosen, found = _placed(steps, slots, parameters)
+    length = first.period * together
+    slots = max(each.period for each in packing.layouts) * together
+    placed, chosen, found = _placed(steps, length, slots, parameters)
     size = chosen.key_size(**found.keys)
     if max_key_bytes is not None and size > max_key_bytes:
         raise ParameterError(
@@ -203,12 +204,13 @@ def _relu(name: str, x: int, bound: float, stages: SignStages, steps: list[Step]
 
 
 def _placed(
-    steps: Sequence[Step], slots: int, parameters: Parameters | None
+    steps: Sequence[Step], length: int, slots: int, parameters: Parameters | None
 ) -> tuple[tuple[Step, ...], Parameters, Costs]:
-    """The steps with their bootstraps, the parameters, and what a dry run says."""
+    """The steps with their bootstraps, the parameters, and what a dry run says. Inputs take
+    `length` slots, and no tensor takes more than `slots`."""
     if parameters is not None:
         placed = with_refreshes(steps, place(steps, _levels(parameters)))
-        return placed, parameters, costs(placed, slots, parameters)
+        return placed, parameters, costs(placed, length, parameters)
     total = _total_depth(steps)
     plain: Parameters | None = None
     try:
@@ -216,7 +218,7 @@ def _placed(
     except ParameterError:
         pass  # no ring is large enough: it takes bootstraps
     if plain and plain.N <= MOST_PLAIN:
-        return tuple(steps), plain, costs(steps, slots, plain)
+        return tuple(steps), plain, costs(steps, length, plain)
     best: tuple[float, tuple[Step, ...], Parameters] | None = None
     deepest = max(step.depth for step in steps)
     for depth in range(deepest, min(total, MOST_DEPTH) + 1):
@@ -230,13 +232,13 @@ def _placed(
         if best is None or cost < best[0]:
             best = cost, placed, chosen
     if best is None and plain:
-        return tuple(steps), plain, costs(steps, slots, plain)
+        return tuple(steps), plain, costs(steps, length, plain)
     if best is None:
         raise ParameterError(
             f"the network takes {total} levels, a step of it {deepest}, and no parameters with "
             "bootstraps carry it: a larger precision takes fewer"
         )
-    return best[1], best[2], costs(best[1], slots, best[2])
+    return best[1], best[2], costs(best[1], length, best[2])
 
 
 def _levels(parameters: Parameters) -> Levels:

@@ -84,3 +84,11 @@ def test_tensors_meet_wherever_they_lie(build: Callable[[nn.Builder], int]) -> N
     result = net.run(server_of(net), net.ends.encrypt(client(), x[:2]))
     got = net.ends.decrypt(client(), result, 2)
     assert np.abs(got - net.simulate(x[:2])).max() <= 6 * net.ends.output.error
+
+
+def test_the_ring_holds_the_longest_tensor() -> None:
+    builder = nn.Builder((4,))
+    long = builder.linear("long", 0, weights(6000, 4))
+    graph = builder.graph(builder.linear("last", long, weights(2, 6000)))
+    net = nn.compile(graph, np.random.default_rng(1).uniform(-1, 1, (20, 4)))
+    assert net.parameters.slots >= 8192
