@@ -98,7 +98,9 @@ class Ends:
 
     def decrypt(self, client: Any, results: Any, count: int | None = None) -> Numbers:
         """Decrypts results: (batch, *shape), the first `count` of them. Their error has the
-        standard deviation `output.error`."""
+        standard deviation `output.error`. They are for the holder of the secret key: whoever gets
+        them together with the ciphertexts can solve for that key. Others get what
+        `Client.release` gives (`unpacked` puts it in order)."""
         return self.unpacked(client.decrypt(results, raw=True), count)
 
     def to_bytes(self) -> bytes:
