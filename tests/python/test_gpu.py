@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import whorl
-from nn.networks import RandomNetwork, client, server_of
+from nn.networks import RandomNetwork, client
 from support import make_bgv_kit, make_ckks_kit, make_kit
 from whorl import bgv, binfhe, ckks
 
@@ -128,6 +128,8 @@ def test_networks_have_the_cpus_bits(seed: int) -> None:
     random = RandomNetwork(seed)
     net = random.compiled()
     encrypted = net.ends.encrypt(client(), random.examples[:3])
-    results = [net.run(server_of(net, device), encrypted) for device in ("cpu", GPUS[0])]
+    keys = client().evaluation_keys(**net.keys)
+    servers = [ckks.Server(keys, device=name) for name in ("cpu", GPUS[0])]
+    results = [net.run(server, encrypted) for server in servers]
     cpu, gpu = (result.to_host().data for result in results)
     assert np.array_equal(cpu, gpu)
