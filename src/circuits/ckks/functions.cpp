@@ -52,9 +52,11 @@ template <class At>
 void at_points(double reach, const At& at) {
   at(0);
   constexpr unsigned points = 2048, octaves = 28, each = 16;
-  for (unsigned i = 0; i < points; ++i) at(reach * std::cos(std::numbers::pi * i / (2 * points)));
-  for (unsigned i = 0; i < octaves * each; ++i)
-    at(reach * std::exp2(-static_cast<double>(i) / each));
+  for (const double end : {reach, -reach}) {
+    for (unsigned i = 0; i < points; ++i) at(end * std::cos(std::numbers::pi * i / (2 * points)));
+    for (unsigned i = 0; i < octaves * each; ++i)
+      at(end * std::exp2(-static_cast<double>(i) / each));
+  }
 }
 constexpr double difference = 0x1p-20, slope_margin = 1.05;
 
@@ -62,7 +64,7 @@ double slope_at(const Polynomial& p, double u) {
   return (p(u + difference) - p(u - difference)) / (2 * difference);
 }
 
-/// The largest absolute value of an odd polynomial's derivative up to |u| = reach.
+/// The largest absolute value of a polynomial's derivative up to |u| = reach.
 double slope_of(const Polynomial& p, double reach) {
   double most = 0;
   at_points(reach, [&](double u) { most = std::max(most, std::abs(slope_at(p, u))); });
