@@ -64,7 +64,6 @@ struct Server {
 }  // namespace whorl::null
 
 namespace whorl::io {
-
 template <class T>
 requires is_one_of<T, null::Parameters, null::Ciphertexts>
 inline constexpr bool is_saved<T> = true;

@@ -22,8 +22,7 @@ class Ciphertexts(HostArray):
 
 
 class Server(BaseServer[Any, Ciphertexts, DeviceArray[Any]]):
-    _maker = _null.Server
-    _keys_type = Parameters  # type: ignore[assignment]  # there are no keys
+    _maker, _keys_type = _null.Server, Parameters  # type: ignore[assignment]  # there are no keys
     _host_type, _device_type = Ciphertexts, DeviceArray
 
 
