@@ -49,14 +49,16 @@ def compile(
         margin: ranges are so many times the largest absolute value among the examples, 1 or more.
         precision: how close polynomials are to functions, relative to the largest result, 2^-30 …
             1/2. A relu differs by at most half of it, relative to the range.
-        images: how many inputs a ciphertext holds. All of them are computed in the time of one.
+        images: how many inputs a ciphertext holds, a power of two. All of them are computed in the
+            time of one.
         max_key_bytes: the most that the keys may take in files; default: any number.
         parameters: of CKKS; default: the smallest that serve, with bootstraps where they are
             needed.
 
-    `ParameterError` for numbers out of range, for a network that no parameters carry, and for keys
-    above `max_key_bytes`. `ShapeError` for examples of another shape and for tensors that do not
-    fit a ciphertext. `EncodingError` for numbers that are not finite.
+    `ParameterError` for numbers out of range, for examples that the polynomials lead out of the
+    ranges (up to 32 ciphertexts of them are tried), for a network that no parameters carry, and for
+    keys above `max_key_bytes`. `ShapeError` for examples of another shape and for tensors that do
+    not fit a ciphertext. `EncodingError` for numbers that are not finite.
     """
     graph = model if isinstance(model, Graph) else read(model, np.shape(examples)[1:])
     limit_of_keys = (

@@ -13,6 +13,7 @@ from ..ckks._parameters import Parameters
 from ..ckks._parameters import parameters as small
 from ..ckks._server import Server
 from ..ckks._tracer import TracingServer
+from ..errors import ParameterError
 from ._graph import Numbers
 from ._steps import NO_ERROR, MapStep, PolynomialStep, Step
 
@@ -120,12 +121,24 @@ def budget(
     out = [_with_error(steps[0], clear[0], noisy[0])]
     for step, error in zip(steps[1:], errors[1:], strict=True):
         clear.append(step.clear(*(clear[i] for i in step.inputs)))
+        _check_bound(step, clear[-1])
         made = step.clear(*(noisy[i] for i in step.inputs))
         noisy.append(made + random.normal(0, error, made.shape))
         out.append(_with_error(step, clear[-1], noisy[-1]))
     return tuple(out)
 
 
+def _check_bound(step: Step, clear: Numbers) -> None:
+    """`ParameterError` if the polynomials lead examples out of the ranges that the functions have:
+    there the next polynomial may have any value."""
+    largest = float(np.abs(clear).max())
+    if not largest <= step.bound * (1 + 2.0**-20):
+        raise ParameterError(
+            f"{step.name}: the polynomials lead examples to {largest:.3g} of the scale, and the "
+            f"model to {step.bound:.3g} at most: take a smaller precision or a larger margin"
+        )
+
+
 def _with_error(step: Step, clear: Numbers, noisy: Numbers) -> Step:
     deviation = np.sqrt(((noisy - clear) ** 2).mean(axis=(0, 1)))
-    return dataclasses.replace(step, error=MARGIN * float(deviation.max()))
+    return dataclasses.replace(step, error=max(NO_ERROR, MARGIN * float(deviation.max())))

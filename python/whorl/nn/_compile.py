@@ -28,7 +28,7 @@ MOST_SLOTS = 2**15
 """Slots of the rings that networks are planned for."""
 MOST_DEPTH = 24
 """Levels between two bootstraps, at most: more leave no room for the bootstrap."""
-MOST_EXAMPLES = 8
+MOST_EXAMPLES = 32
 """Ciphertexts that errors are simulated on."""
 MOST_PLAIN = 2**16
 """Larger rings are taken only by networks that no bootstrap serves."""
@@ -47,6 +47,8 @@ def compile_graph(
     """The network of a graph; `compile` has the arguments."""
     fitted = fit(graph, examples, as_real("margin", margin), as_real("precision", precision))
     together = as_integer("images", images, 1, MOST_SLOTS)
+    if together & (together - 1):
+        raise ParameterError(f"images: {together} is not a power of two")
     packing = Packing(graph, (parameters.slots if parameters else MOST_SLOTS) // together)
     scales = scales_of(graph, fitted)
     steps = pack(graph, fitted, packing, scales, together)
@@ -65,10 +67,16 @@ def compile_graph(
             "a larger precision takes fewer levels, and so smaller keys"
         )
     ends = Ends(chosen, found.keys, together, first, result)
-    budgeted = budget(placed, found.errors, ends.packed(examples[: MOST_EXAMPLES * together]))
+    some = ends.packed(_spread(examples, MOST_EXAMPLES * together))
+    budgeted = budget(placed, found.errors, some)
     result = dataclasses.replace(result, error=budgeted[-1].error * result.scale)
     ends = dataclasses.replace(ends, output=result)
     return Network(graph, fitted, budgeted, ends, packing.grids, found.levels)
+
+
+def _spread(examples: Any, most: int) -> Any:
+    """At most so many examples, from all of them."""
+    return np.asarray(examples)[:: max(1, -(-len(examples) // most))]
 
 
 # ---- scales

@@ -31,6 +31,7 @@ MAGIC, VERSION = b"WHORLNN", b"1"
 HEAD, DIGEST = 16, 32
 MOST_HEADER = 2**26
 MOST_BYTES = 2**34
+MOST_NUMBER = 2**1023
 
 T = TypeVar("T")
 
@@ -149,7 +150,7 @@ def whole(value: Any, field: str, least: int, most: int) -> int:
 
 
 def real(value: Any, field: str) -> float:
-    if type(value) not in (int, float) or not math.isfinite(value):
+    if type(value) not in (int, float) or not -MOST_NUMBER < value < MOST_NUMBER:
         raise RangeError(f"{field}: {value!r:.40} is no finite number")
     return float(value)
 

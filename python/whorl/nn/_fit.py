@@ -14,6 +14,7 @@ from ..errors import EncodingError, ParameterError
 from ._graph import Function, Graph, Reshaped
 
 HEADROOM = 1 + 2.0**-6
+MOST_MARGIN = 2**20
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,8 +47,8 @@ class Fit:
 def fit(graph: Graph, examples: Any, margin: float, precision: float) -> Fit:
     """Fits ranges with a margin, and polynomials to within `precision` of the range of their
     results. `EncodingError` for examples that are no finite numbers, or lead to some."""
-    if not margin >= 1:
-        raise ParameterError(f"margin: {margin} is below 1, so that examples would be out of range")
+    if not 1 <= margin <= MOST_MARGIN:
+        raise ParameterError(f"margin: {margin:g} is outside 1 … {MOST_MARGIN}")
     if not 2**-30 <= precision <= 0.5:
         raise ParameterError(f"precision: {precision:g} is outside 2^-30 … 1/2")
     tensors = graph.tensors(examples)
@@ -66,7 +67,8 @@ def fit(graph: Graph, examples: Any, margin: float, precision: float) -> Fit:
             before = ranges[node.inputs[0]]
             if node.function == "relu":
                 function = minimax_sign(precision, precision)
-                ranges.append(dataclasses.replace(before, seen=seen, proven=True))
+                most = before.most * (1 + function.error / 2)
+                ranges.append(Range(most, before.scale, seen, proven=True))
             else:
                 most, function = _polynomial(node, before.scale, precision)
                 ranges.append(Range(most, most, seen, proven=True))

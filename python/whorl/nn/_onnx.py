@@ -158,6 +158,8 @@ class _Reader:
 def _add(r: _Reader, a: Attributes, x: Any, y: Any) -> Any:
     if isinstance(x, Tensor) and isinstance(y, Tensor):
         return r.batched.sum(r.name, x, y)
+    if not isinstance(x, Tensor) and not isinstance(y, Tensor):
+        return x + y
     x, y = (x, y) if isinstance(x, Tensor) else (y, x)
     return r.or_zeros(r.batched.affine(r.name, x, 1.0, y), x, y)
 

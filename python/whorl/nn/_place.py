@@ -108,8 +108,11 @@ def with_refreshes(steps: Sequence[Step], refreshes: Sequence[tuple[int, int]]) 
     """The steps with the bootstraps among them."""
     out: list[Step] = []
     place: dict[int, int] = {}
+    before: dict[int, list[int]] = {}
+    for number, operand in refreshes:
+        before.setdefault(number, []).append(operand)
     for number, step in enumerate(steps):
-        for _, operand in (each for each in refreshes if each[0] == number):
+        for operand in before.get(number, ()):
             out.append(
                 RefreshStep(
                     name=f"bootstrap before {step.name}", inputs=(place[operand],), bound=1.0

@@ -38,7 +38,7 @@ from ._pack import Grid, Packing
 from ._place import with_refreshes
 from ._steps import Step
 
-MOST_NODES, MOST_SLOTS = 10_000, 2**16
+MOST_NODES, MOST_SLOTS, MOST_ENTRIES = 10_000, 2**16, 2**28
 
 
 def network_from(data: bytes, max_bytes: int | None, allow_insecure: bool) -> Network:
@@ -85,6 +85,7 @@ def _graph(reader: Reader) -> Graph:
         least, most = _INPUTS.get(kind, (1, 1))
         if not least <= len(inputs) <= most:
             raise RangeError(f"{each.name}: {len(inputs)} inputs are not what {kind} has")
+        _refuse_unless(math.prod(each.shape("shape")) <= MOST_SLOTS, each)
         made = _NODES[kind](reader, each, [nodes[i].shape for i in inputs])
         made |= {"name": each.text("name"), "inputs": tuple(inputs), "shape": each.shape("shape")}
         nodes.append(_KINDS[kind](**made))
@@ -159,6 +160,7 @@ def _windows(reader: Reader, fields: Fields, shapes: list[Shape]) -> dict[str, A
     )
     _refuse_unless(shape == (len(weight), *due), fields)
     _refuse_unless(weight.shape[1] * groups == image[0] and len(weight) % groups == 0, fields)
+    _refuse_unless(weight.size * math.prod(shape[1:]) <= MOST_ENTRIES, fields)
     return {
         "weight": weight,
         "step": step,
@@ -254,7 +256,13 @@ def _network(reader: Reader, allow_insecure: bool) -> Network:
     ends = _ends_of(reader, Fields(reader.header.get("ends"), "ends"), allow_insecure)
     fitted = _fit(reader, graph)
     packing = Packing(graph, ends.parameters.slots // ends.images, _grids(reader))
-    steps = pack(graph, fitted, packing, scales_of(graph, fitted), ends.images)
+    scales = scales_of(graph, fitted)
+    for end, number in [(ends.input, 0), (ends.output, len(graph.nodes) - 1)]:
+        layout, node = packing.layouts[number], graph.nodes[number]
+        same = end.period == layout.period and np.array_equal(end.places, layout.places)
+        if not same or end.shape != node.shape or end.scale != scales[number]:
+            raise RangeError("ends: they are not those of the graph")
+    steps = pack(graph, fitted, packing, scales, ends.images)
 
     def refresh(value: Any, field: str) -> tuple[int, int]:
         if not isinstance(value, list) or len(value) != 2:
@@ -265,7 +273,10 @@ def _network(reader: Reader, allow_insecure: bool) -> Network:
             raise RangeError(f"{field}: step {number} does not take step {operand}")
         return number, operand
 
-    placed = with_refreshes(steps, reader.header.items("refreshes", refresh))
+    refreshes = reader.header.items("refreshes", refresh)
+    if len(set(refreshes)) != len(refreshes):
+        raise RangeError("refreshes: a bootstrap comes twice")
+    placed = with_refreshes(steps, refreshes)
     facts = reader.header.items("steps", Fields)
     if len(facts) != len(placed):
         raise RangeError(f"{len(facts)} errors meet {len(placed)} steps")

@@ -62,6 +62,8 @@ def _logistic(builder: Builder, x: int, model: Any) -> int:
     scores = _linear(builder, x, model)
     if len(model.classes_) > 2:
         return scores
+    if getattr(model, "multi_class", None) == "multinomial":
+        raise ParameterError("LogisticRegression: multinomial with two classes cannot be read")
     return builder.function("LogisticRegression", scores, "sigmoid")
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import random
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -63,6 +65,29 @@ def test_other_files_are_refused(net: nn.Network, tmp_path: Path) -> None:
 
 def resealed(data: bytes) -> bytes:
     return data + hashlib.blake2b(data, digest_size=DIGEST).digest()
+
+
+def test_hostile_headers_are_refused(net: nn.Network) -> None:
+    body = net.to_bytes()[:-DIGEST]
+    header = 16 + int.from_bytes(body[8:16], "little")
+    fields = json.loads(body[16:header])
+
+    def read(changed: dict[str, Any]) -> None:
+        text = json.dumps({**fields, **changed}).encode()
+        data = body[:8] + len(text).to_bytes(8, "little") + text + body[header:]
+        network_from(resealed(data), None, True)
+
+    read({})
+    vast = {**fields["nodes"][0], "shape": [2**26, 32]}
+    other = {**fields["ends"]["output"], "scale": 10**400}
+    for changed in [
+        {"nodes": [vast, *fields["nodes"][1:]]},
+        {"ends": {**fields["ends"], "output": other}},
+        {"ends": {**fields["ends"], "input": fields["ends"]["output"]}},
+        {"refreshes": [[1, 0]] * 1000},
+    ]:
+        with pytest.raises(whorl.FormatError):
+            read(changed)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
+import whorl
 from nn.networks import RandomNetwork, client, server_of, small_parameters
 from whorl import nn
 
@@ -92,3 +94,39 @@ def test_the_ring_holds_the_longest_tensor() -> None:
     graph = builder.graph(builder.linear("last", long, weights(2, 6000)))
     net = nn.compile(graph, np.random.default_rng(1).uniform(-1, 1, (20, 4)))
     assert net.parameters.slots >= 8192
+
+
+def test_polynomials_that_lead_out_of_the_ranges_are_refused() -> None:
+    """Large results of a relu nearly cancel, so that what is left is above its range."""
+    b = nn.Builder((2,))
+    first = b.function("first", b.linear("one", 0, [[1, 0], [1, 0.02]]), "relu")
+    second = b.function("second", b.linear("two", first, [[1, -1]]), "relu")
+    graph = b.graph(b.linear("three", second, [[50.0]]))
+    x = np.random.default_rng(1).uniform(-1, 1, (200, 2))
+    with pytest.raises(whorl.ParameterError, match="smaller precision"):
+        nn.compile(graph, x, precision=2**-5, parameters=small_parameters())
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"images": 3}, "power of two"),
+        ({"margin": 0.5}, "margin"),
+        ({"margin": math.inf}, "margin"),
+        ({"precision": 0.0}, "precision"),
+        ({"max_key_bytes": 1000}, "max_key_bytes"),
+    ],
+)
+def test_options_out_of_range_are_named(options: dict[str, Any], text: str) -> None:
+    b = nn.Builder((4,))
+    graph = b.graph(b.linear("linear", 0, weights(3, 4)))
+    with pytest.raises(whorl.ParameterError, match=text):
+        nn.compile(graph, np.ones((2, 4)), **options)
+
+
+def test_a_polynomial_may_be_zero() -> None:
+    b = nn.Builder((4,))
+    graph = b.graph(b.function("zero", 0, "polynomial", [0.0]))
+    net = nn.compile(graph, np.ones((2, 4)), parameters=small_parameters())
+    result = net.run(server_of(net), net.ends.encrypt(client(), np.ones((1, 4))))
+    assert np.abs(net.ends.decrypt(client(), result, 1)).max() < 1e-6
