@@ -18,7 +18,10 @@ OPERATION = "depth=32, scale=2^40, N=65536, limbs 45 of 47 + 12, dnum 4"
 SMALL = "depth=8, scale=2^30, N=65536, limbs 35 + 7, dnum 5, slots 32768, complex"
 PACKED = "depth=29, scale=2^27, N=65536, limbs 58 + 1, dnum 58, slots 32768, complex"
 DEFAULT = "depth=44, scale=2^28, N=65536, limbs 45 of 45 + 1, dnum 45"
-STEPS = ("slots_to_coeffs", "mod_raise", "coeffs_to_slots", "split", "eval_mod", "join")
+STEPS = (
+    *("slots_to_coeffs", "mod_raise", "coeffs_to_slots", "real_and_imaginary", "eval_mod"),
+    "eval_mod_end",
+)
 
 
 @pytest.fixture

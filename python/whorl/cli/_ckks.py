@@ -224,7 +224,9 @@ CKKS = Scheme(
     ciphertexts="CKKS ciphertexts",
     secret="CKKS secret key",
     functions=shared.operations(
-        Server, EncryptedArray, (*CIRCUITS, "repeat", "evaluate", "apply", "matmul", "with_error")
+        Server,
+        EncryptedArray,
+        (*CIRCUITS, "repeat", "evaluate", "apply", "matmul", "with_error", "with_more_error"),
     ),
     operators="+ - * / @ **",
     circuits=CIRCUITS,

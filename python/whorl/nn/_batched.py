@@ -47,10 +47,12 @@ class Batched:
         self.builder = Builder(shape)
 
     def shape(self, x: Tensor) -> Shape:
+        """The shape of a tensor, with the axis of the batch."""
         own = self.builder.nodes[x.node].shape
         return (*own[: x.batch], BATCH, *own[x.batch :])
 
     def graph(self, x: Tensor) -> Graph:
+        """The graph whose result is a tensor."""
         if x.batch:
             raise ShapeError(f"the batch is axis {x.batch} of the result; it has to be axis 0")
         return self.builder.graph(x.node)
@@ -143,10 +145,12 @@ class Batched:
         return first
 
     def sum(self, name: str, x: Tensor, y: Tensor) -> Tensor:
+        """The sum of two tensors, whose shapes broadcast."""
         x, y = self._together(name, x, y)
         return Tensor(self.builder.sum(name, x.node, y.node), x.batch)
 
     def product(self, name: str, x: Tensor, y: Tensor) -> Tensor:
+        """The product of two tensors, whose shapes broadcast."""
         x, y = self._together(name, x, y)
         return Tensor(self.builder.product(name, x.node, y.node), x.batch)
 
@@ -160,6 +164,7 @@ class Batched:
         return x, y
 
     def function(self, name: str, x: Tensor, function: str, coefficients: Any = ()) -> Tensor:
+        """A function of each value."""
         return Tensor(self.builder.function(name, x.node, function, coefficients), x.batch)
 
     def power(self, name: str, x: Tensor, exponent: Any) -> Tensor:
@@ -201,9 +206,11 @@ class Batched:
     # ---- images
 
     def windows(self, name: str, x: Tensor, weight: Any, bias: Any = None, **how: Any) -> Tensor:
+        """A convolution, as `Builder.windows`."""
         return Tensor(self.builder.windows(name, self._first(name, x), weight, bias, **how))
 
     def average(self, name: str, x: Tensor, *how: Any, **more: Any) -> Tensor:
+        """Means of windows, as `Builder.average`."""
         return Tensor(self.builder.average(name, self._first(name, x), *how, **more))
 
     def average_to(self, name: str, x: Tensor, size: Sequence[int | None]) -> Tensor:

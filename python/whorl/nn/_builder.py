@@ -46,6 +46,7 @@ class Builder:
         self._scalars: dict[int, tuple[int, float, float]] = {}
 
     def add(self, node: Node) -> int:
+        """The number of a node that is added."""
         self.nodes.append(node)
         return len(self.nodes) - 1
 
@@ -343,6 +344,8 @@ class Builder:
     # ---- functions, sums and products
 
     def function(self, name: str, x: int, function: str, coefficients: Any = ()) -> int:
+        """A function of each value, by its name in `FUNCTIONS`; a `polynomial` has coefficients of
+        1, x, x², …"""
         return self.add(
             Function(
                 name=name,

@@ -50,6 +50,7 @@ class Writer:
         return {"array": len(self._arrays) - 1, "shape": list(values.shape)}
 
     def bytes(self, header: dict[str, Any]) -> bytes:
+        """The file with a header."""
         text = json.dumps({**header, "sizes": [a.size for a in self._arrays]}).encode()
         body = b"".join(a.tobytes() for a in self._arrays)
         whole = MAGIC + VERSION + struct.pack("<Q", len(text)) + text + body
@@ -116,20 +117,25 @@ class Fields:
             raise FormatError(f"{self.name}: an object is needed")
 
     def get(self, field: str) -> Any:
+        """A field; `FormatError` if it is missing."""
         if field not in self.values:
             raise FormatError(f"{self.name}: {field} is missing")
         return self.values[field]
 
     def whole(self, field: str, least: int, most: int) -> int:
+        """A field that is an integer in a range."""
         return whole(self.get(field), f"{self.name}.{field}", least, most)
 
     def real(self, field: str) -> float:
+        """A field that is a finite number."""
         return real(self.get(field), f"{self.name}.{field}")
 
     def text(self, field: str) -> str:
+        """A field that is a text."""
         return text(self.get(field), f"{self.name}.{field}")
 
     def items(self, field: str, check: Callable[[Any, str], T]) -> list[T]:
+        """A field that is a list, each item checked."""
         values = self.get(field)
         name = f"{self.name}.{field}"
         if not isinstance(values, list):
@@ -137,6 +143,7 @@ class Fields:
         return [check(value, f"{name}[{i}]") for i, value in enumerate(values)]
 
     def shape(self, field: str) -> tuple[int, ...]:
+        """A field that is a shape."""
         shape = tuple(self.items(field, lambda value, name: whole(value, name, 1, 2**26)))
         if len(shape) > 8 or math.prod(shape) > 2**31:
             raise RangeError(f"{self.name}.{field}: {shape} is too large")
@@ -144,18 +151,21 @@ class Fields:
 
 
 def whole(value: Any, field: str, least: int, most: int) -> int:
+    """An integer in a range; else `RangeError`."""
     if type(value) is not int or not least <= value <= most:
         raise RangeError(f"{field}: {value!r:.40} is no integer from {least} to {most}")
     return value
 
 
 def real(value: Any, field: str) -> float:
+    """A finite number; else `RangeError`."""
     if type(value) not in (int, float) or not -MOST_NUMBER < value < MOST_NUMBER:
         raise RangeError(f"{field}: {value!r:.40} is no finite number")
     return float(value)
 
 
 def text(value: Any, field: str) -> str:
+    """A text of at most 1,000 letters; else `RangeError`."""
     if type(value) is not str or len(value) > 1000:
         raise RangeError(f"{field}: {value!r:.40} is no text of up to 1,000 letters")
     return value

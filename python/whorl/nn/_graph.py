@@ -43,6 +43,7 @@ class Node:
 
     @property
     def size(self) -> int:
+        """How many values the result has."""
         return math.prod(self.shape)
 
 
@@ -79,6 +80,7 @@ class Linear(Affine):
         return (out if self.bias is None else out + self.bias).reshape(len(x), *self.shape)
 
     def entries(self) -> Entries:
+        """The weights that are not zero."""
         rows, columns = np.nonzero(self.weight)
         return Entries(rows, columns, self.weight[rows, columns])
 
@@ -97,6 +99,7 @@ class Sparse(Affine):
         return (out if self.bias is None else out + self.bias).reshape(len(x), *self.shape)
 
     def entries(self) -> Entries:
+        """The entries as they are."""
         return self.matrix
 
 
@@ -118,6 +121,7 @@ class Windows(Affine):
 
     @property
     def stride(self) -> tuple[int, int]:
+        """The step of the windows."""
         return self.step
 
     def __call__(self, *operands: Numbers) -> Numbers:
@@ -136,6 +140,7 @@ class Windows(Affine):
         return out if self.bias is None else out + self.bias.reshape(self.shape)
 
     def entries(self) -> Entries:
+        """An entry for each weight and each place of its window."""
         _, height, width = self.image
         outputs, each, high, wide = self.weight.shape
         o, c, i, j, y, x = np.ogrid[:outputs, :each, :high, :wide, : self.shape[1], : self.shape[2]]
@@ -168,6 +173,7 @@ class Function(Node):
         return self.of(x)
 
     def of(self, x: Numbers) -> Numbers:
+        """The function of an array."""
         if self.function == "polynomial":
             return np.asarray(np.polynomial.polynomial.polyval(x, self.coefficients))
         return FUNCTIONS[self.function](x)

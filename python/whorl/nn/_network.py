@@ -36,18 +36,22 @@ class Network:
 
     @property
     def parameters(self) -> Parameters:
+        """The parameters of CKKS that it runs under."""
         return self.ends.parameters
 
     @property
     def keys(self) -> dict[str, Any]:
+        """Arguments of `Client.evaluation_keys`."""
         return self.ends.keys
 
     @property
     def bootstraps(self) -> int:
+        """How many bootstraps a run takes."""
         return sum(isinstance(step, RefreshStep) for step in self.steps)
 
     @property
     def key_bytes(self) -> int:
+        """Bytes of the keys in files."""
         return self.parameters.key_size(**self.keys)
 
     def simulate(self, x: Any) -> Numbers:

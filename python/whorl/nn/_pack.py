@@ -45,9 +45,11 @@ class Grid:
 
     @property
     def plane(self) -> int:
+        """Slots of a plane, a power of two."""
         return power_of_two(self.height * self.width)
 
     def period(self, channels: int) -> int:
+        """Slots that an image of some channels takes."""
         blocks = -(-channels // (self.share[0] * self.share[1]))
         return self.plane * power_of_two(blocks)
 
@@ -111,6 +113,7 @@ def diagonals(entries: Entries, source: Layout, target: Layout) -> Diagonals:
 
 
 def count_diagonals(entries: Entries, source: Layout, target: Layout) -> int:
+    """How many diagonals a map between two layouts has."""
     return int(np.count_nonzero(np.bincount(_turns(entries, source, target)[0])))
 
 
@@ -140,6 +143,7 @@ class Packing:
         return node.entries()
 
     def entries(self, number: int) -> Entries:
+        """The entries of a node that is a linear map."""
         return self._entries(number)
 
     # ---- grids of images

@@ -54,6 +54,7 @@ def network_from(data: bytes, max_bytes: int | None, allow_insecure: bool) -> Ne
 
 
 def ends_from(data: bytes, max_bytes: int | None, allow_insecure: bool) -> Ends:
+    """The ends of a network; errors as of `network_from`."""
     reader = Reader(data, max_bytes)
     _check_kind(reader, "ends")
     return _ends_of(reader, Fields(reader.header.get("ends"), "ends"), allow_insecure)

@@ -81,6 +81,7 @@ class MapStep(Step):
 
     @property
     def depth(self) -> int:
+        """One: plaintexts are multiplied once."""
         return 1
 
     @functools.cached_property
@@ -89,6 +90,7 @@ class MapStep(Step):
 
     @property
     def work(self) -> float:
+        """Its rotations, about."""
         return rotations_of(self._diagonals, self.source, self.target)
 
     def diagonals(self) -> Diagonals:
@@ -117,6 +119,7 @@ class MapStep(Step):
         return rows.reshape(-1)
 
     def clear(self, *operands: Numbers) -> Numbers:
+        """The sum over the diagonals, as a server has it."""
         (x,) = operands
         made = self.diagonals()
         x = np.tile(x, made.period * self.images // x.shape[-1])
@@ -128,6 +131,7 @@ class MapStep(Step):
         return out if self.bias is None else out + self.biases()
 
     def run(self, server: Server, encode: Encode, *operands: EncryptedArray) -> Any:
+        """The map, the fold, and the bias."""
         (x,) = operands
         out = server.apply(x, encode(self, x.level))
         if self.fold:
@@ -151,17 +155,21 @@ class PolynomialStep(Step):
 
     @property
     def work(self) -> float:
+        """Its products, about."""
         return products_of(self.polynomial)
 
     @property
     def depth(self) -> int:
+        """That of the polynomial."""
         return self.polynomial.depth
 
     def clear(self, *operands: Numbers) -> Numbers:
+        """The values of the polynomial."""
         (x,) = operands
         return np.asarray(self.polynomial(x))
 
     def run(self, server: Server, encode: Encode, *operands: EncryptedArray) -> Any:
+        """`Server.evaluate`."""
         (x,) = operands
         return server.evaluate(x, self.polynomial)
 
@@ -174,17 +182,21 @@ class ProductStep(Step):
 
     @property
     def depth(self) -> int:
+        """One, for the product."""
         return 1
 
     @property
     def work(self) -> float:
+        """One relinearisation."""
         return 1.0
 
     def clear(self, *operands: Numbers) -> Numbers:
+        """The product in clear."""
         x, y = operands
         return np.asarray(x * (y + self.shift))
 
     def run(self, server: Server, encode: Encode, *operands: EncryptedArray) -> Any:
+        """`Server.multiply`."""
         x, y = operands
         return server.multiply(x, server.add(y, self.shift) if self.shift else y)
 
@@ -197,15 +209,18 @@ class SumStep(Step):
 
     @property
     def depth(self) -> int:
+        """One if an operand is brought to another scale."""
         return int(any(factor != 1 for factor in self.factors))
 
     def clear(self, *operands: Numbers) -> Numbers:
+        """The sum in clear."""
         return sum(
             (x * by for x, by in zip(operands[1:], self.factors[1:], strict=True)),
             operands[0] * self.factors[0],
         )
 
     def run(self, server: Server, encode: Encode, *operands: EncryptedArray) -> Any:
+        """The sum of the operands, each times its factor."""
         out: EncryptedArray | None = None
         for x, by in zip(operands, self.factors, strict=True):
             term = x if by == 1 else server.multiply(x, by)
@@ -219,7 +234,9 @@ class RefreshStep(Step):
     """A bootstrap."""
 
     def clear(self, *operands: Numbers) -> Numbers:
+        """The same values."""
         return operands[0]
 
     def run(self, server: Server, encode: Encode, *operands: EncryptedArray) -> Any:
+        """`Server.bootstrap`."""
         return server.bootstrap(operands[0])

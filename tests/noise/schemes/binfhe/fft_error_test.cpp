@@ -158,7 +158,8 @@ void FftError::update_phase() {
       std::log2(difference.mean_square()) / 2, std::log2(largest), std::log2(extra) / 2);
   // 2^20 errors under one key, whose own rows make the variance scatter by 1 %.
   EXPECT_NEAR(exact.mean_square() / expected, 1, 0.08);
-  EXPECT_NEAR(rounded.mean_square() / (expected + extra), 1, sizeof(Word) == 4 ? 0.08 : 0.35);
+  // The FFT's part is up to 5 % above its formula, and scatters by 1.1 % of the whole.
+  EXPECT_NEAR(rounded.mean_square() / (expected + extra), 1, sizeof(Word) == 4 ? 0.16 : 0.35);
   // Over 1,024 runs a variance scatters by 4.4 %; 6 times that and the formula's own slack.
   EXPECT_LT(difference.mean_square(), (2 * expected + extra) * (sizeof(Word) == 4 ? 1.35 : 1.6));
   EXPECT_GT(difference.mean_square(), extra * (sizeof(Word) == 4 ? 0.65 : 0.4));
