@@ -80,12 +80,13 @@ def test_hostile_headers_are_refused(net: nn.Network) -> None:
     read({})
     vast = {**fields["nodes"][0], "shape": [2**26, 32]}
     other = {**fields["ends"]["output"], "scale": 10**400}
-    for changed in [
+    hostile: list[dict[str, Any]] = [
         {"nodes": [vast, *fields["nodes"][1:]]},
         {"ends": {**fields["ends"], "output": other}},
         {"ends": {**fields["ends"], "input": fields["ends"]["output"]}},
         {"refreshes": [[1, 0]] * 1000},
-    ]:
+    ]
+    for changed in hostile:
         with pytest.raises(whorl.FormatError):
             read(changed)
 
