@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from typing import Any
 
 import numpy as np
@@ -103,16 +104,20 @@ class RandomNetwork:
             self.last = b.linear("head", self.last, self._normal(outputs, size))
 
     def compiled(self) -> nn.Network:
-        try:
-            return self._compiled(self.images)
-        except whorl.ShapeError:  # so many have no room
-            return self._compiled(1)
+        """The network; with finer polynomials if coarse ones lead out of the ranges, and with one
+        image in a ciphertext if more have no room."""
+        for precision, images in itertools.product((2**-5, 2**-9, 2**-13), (self.images, 1)):
+            try:
+                return self._compiled(images, precision)
+            except (whorl.ShapeError, whorl.ParameterError) as error:
+                refused = error
+        raise refused
 
-    def _compiled(self, images: int) -> nn.Network:
+    def _compiled(self, images: int, precision: float) -> nn.Network:
         return nn.compile(
             self.graph,
             self.examples,
-            precision=2**-5,
+            precision=precision,
             images=images,
             parameters=small_parameters(),
         )
