@@ -130,12 +130,13 @@ def budget(
 
 def _check_bound(step: Step, clear: Numbers) -> None:
     """`ParameterError` if the polynomials lead examples out of the ranges that the functions have:
-    there the next polynomial may have any value."""
+    there the next polynomial may have any value. Slots without a value count too."""
     largest = float(np.abs(clear).max())
     if not largest <= step.bound * (1 + 2.0**-20):
         raise ParameterError(
             f"{step.name}: the polynomials lead examples to {largest:.3g} of the scale, and the "
-            f"model to {step.bound:.3g} at most: take a smaller precision or a larger margin"
+            f"model to {step.bound:.3g} at most: take a smaller precision or a larger margin; "
+            "slots without a value count too, and hold what functions make of 0"
         )
 
 
