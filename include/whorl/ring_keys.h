@@ -2,6 +2,7 @@
 // and keys of hybrid key switching.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -43,20 +44,28 @@ struct RingPublicKey {
 /// A role says from what to what a switching key leads, and over which primes.
 enum class SwitchRole : std::uint8_t {
   usual = 0,       ///< s(X^g)^power to s, over all primes
-  low = 1,         ///< the same over the primes of the lowest levels, for bootstrapping
+  low = 1,         ///< the same over the primes of the lowest levels, for linear maps
   to_sparse = 2,   ///< s to the sparse secret of bootstrapping, over the primes of level 0
   from_sparse = 3  ///< from there to s, over all primes
 };
 
+/// All keys of a kind are over the same primes.
+struct SwitchKind {
+  SwitchRole role = SwitchRole::usual;
+  /// Keys of low levels serve ciphertexts up to this level; 0 for other roles.
+  unsigned level = 0;
+  auto operator<=>(const SwitchKind&) const = default;
+};
+
 /// A key of hybrid key switching from s(X^g)^power to s. The bodies b have the shape (digits, limbs
-/// + special, N), in evaluation form (fewer primes where the role says so); the uniform halves are
+/// + special, N), in evaluation form (fewer primes where the kind says so); the uniform halves are
 /// expanded from the seed.
 struct RingSwitchKey {
   std::uint32_t g = 1;
   unsigned power = 1;
   Seed seed;
   WordArray b;
-  SwitchRole role = SwitchRole::usual;
+  SwitchKind kind = {};
 };
 
 /// The keys that a server gets.

@@ -47,7 +47,14 @@ class CkksBits {
     const std::vector<ckks::Array> both = {product, a};
     const std::vector<std::uint32_t> some = {5, 0, 3, 1};
     add("take", s.take(s.concatenate(both), some));
-    add("linear map", ckks::apply(s, a, ckks::encode(s, map(), 2)));
+    add("linear map", ckks::apply(s, a, ckks::encode(s, map(few), 2)));
+    // Plaintexts of long periods are stored whole, or compact.
+    for (const bool compact : {false, true})
+      for (const unsigned level : {1u, 2u, 4u})
+        add("linear map by keys of low levels",
+            ckks::apply(s, a,
+                        ckks::encode(s, map(most), level,
+                                     {.low_rotations = level < 4, .compact = compact})));
     const auto sine = [](double t) { return std::sin(3 * t) / 2; };
     const ckks::Polynomial p = ckks::approximate(sine, -1, 1, 7);
     add("polynomial", ckks::evaluate(s, x, p));
@@ -76,6 +83,8 @@ class CkksBits {
       out.emplace_back("complex" + times,
                        s.download(ckks::bootstrap(s, full, of_full, iterations)));
       out.emplace_back("real" + times, s.download(ckks::bootstrap(s, real, of_real, iterations)));
+      out.emplace_back("real, by longer maps" + times,
+                       s.download(ckks::bootstrap(s, real, of_full, iterations)));
     }
     return out;
   }
@@ -105,16 +114,18 @@ class CkksBits {
   }
   static ckks::MatrixProduct square_matrices() { return {4, 4}; }
   static ckks::MatrixProduct flat_matrices() { return {4, 2}; }
-  static ckks::LinearMap map() {
+  static ckks::LinearMap map(std::uint64_t period) {
     std::mt19937_64 random(5);
-    ckks::LinearMap out{few, few, 0, {}};
-    for (const std::int64_t k : {-1, 0, 1, 2}) out.diagonals[k] = random_complexes(random, few);
+    ckks::LinearMap out{period, period, 0, {}};
+    for (const std::int64_t k : {-1, 0, 1, 2}) out.diagonals[k] = random_complexes(random, period);
     return out;
   }
   static ckks::KeyRequest request(const ckks::Parameters& p) {
     ckks::KeyRequest out{.rotations = {1}, .conjugate = true};
     ckks::request_sum(out, few);
-    for (const std::int64_t k : ckks::rotations_of(map())) out.rotations.push_back(k);
+    for (const std::int64_t k : ckks::rotations_of(map(few))) out.rotations.push_back(k);
+    for (const std::int64_t k : ckks::rotations_of(map(most))) out.rotations.push_back(k);
+    out.low_rotations[2] = ckks::rotations_of(map(most));
     ckks::request_matrix_product(out, square_matrices());
     ckks::request_matrix_product(out, flat_matrices());
     ckks::request_bootstrap(out, p, most);

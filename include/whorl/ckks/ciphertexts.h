@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -96,9 +97,11 @@ struct KeyRequest {
   unsigned relinearise = 3;
   std::vector<std::int64_t> rotations;  ///< slots to rotate by, to the left
   bool conjugate = false;               ///< whether values can be conjugated
-  // What bootstrapping needs; request_bootstrap fills it in.
-  bool sparse = false;                           ///< the keys to the sparse secret and back
-  std::vector<std::int64_t> low_rotations = {};  ///< rotations at the lowest levels only
+  /// Whether there are keys to the sparse secret and back, which request_bootstrap asks for.
+  bool sparse = false;
+  /// Rotations that linear maps take at a level and below, by that level. Their keys are over the
+  /// primes of these levels only, and so they are smaller. request_bootstrap adds some.
+  std::map<unsigned, std::vector<std::int64_t>> low_rotations = {};
 };
 
 /// Adds the rotations that Server::sum and Server::replicate take of vectors up to `length` values,

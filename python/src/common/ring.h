@@ -79,7 +79,7 @@ nb::class_<EvaluationKeys> bind_ring_keys(nb::module_& module) {
   keys.def_prop_ro("contents", [](const EvaluationKeys& k) {
     std::vector<std::pair<std::uint32_t, unsigned>> result;
     for (const auto& key : k.keys)
-      if (key.role == SwitchRole::usual) result.emplace_back(key.g, key.power);
+      if (key.kind.role == SwitchRole::usual) result.emplace_back(key.g, key.power);
     return result;
   });
   return keys;

@@ -140,11 +140,15 @@ void bind_ckks_server(nb::module_& module) {
             return without_gil([&] { return ckks::evaluate(server, a, of); });
           },
           "a"_a, "polynomials"_a, "mapping"_a, "length"_a)
-      .def("encode",
-           calling_with<Server>(
-               nb::overload_cast<const Server&, const ckks::LinearMap&, unsigned, double>(
-                   &ckks::encode)),
-           "map"_a, "level"_a, "scale"_a)
+      .def(
+          "encode",
+          [](const Server& server, const ckks::LinearMap& map, unsigned level, double scale,
+             bool low_rotations, bool compact) {
+            return without_gil([&] {
+              return ckks::encode(server, map, level, {scale, low_rotations, compact});
+            });
+          },
+          "map"_a, "level"_a, "scale"_a, "low_rotations"_a, "compact"_a)
       .def("encode_product",
            calling_with<Server>(
                nb::overload_cast<const Server&, const ckks::MatrixProduct&, unsigned>(

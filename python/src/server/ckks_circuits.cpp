@@ -27,8 +27,9 @@ namespace {
 /// Diagonals of `period` values each, one after the other; of the matrix that `length` and
 /// `columns` are of, if it is one.
 LinearMap diagonal_map(const Input<std::int64_t>& indices, const Input<Complex>& values,
-                       std::uint64_t period, std::uint64_t length, std::uint64_t columns) {
-  LinearMap map{period, length, columns, {}};
+                       std::uint64_t period, std::uint64_t length, std::uint64_t columns,
+                       bool few_rotations) {
+  LinearMap map{period, length, columns, {}, few_rotations};
   const auto all = as_span(values);
   for (std::size_t i = 0; i < indices.size(); ++i) {
     const auto diagonal = all.subspan(i * period, period);
@@ -48,7 +49,7 @@ void bind_linear_maps(nb::module_& module) {
           },
           "values"_a, "rows"_a, "columns"_a)
       .def_static("of_diagonals", &diagonal_map, "indices"_a, "values"_a, "period"_a, "length"_a,
-                  "columns"_a)
+                  "columns"_a, "few_rotations"_a)
       .def_prop_ro("indices",
                    [](const LinearMap& map) {
                      std::vector<std::int64_t> out;
@@ -64,7 +65,7 @@ void bind_linear_maps(nb::module_& module) {
       .def("rotations",
            [](const LinearMap& map) { return without_gil([&] { return rotations_of(map); }); });
   bind_properties(linear, "period", &LinearMap::period, "length", &LinearMap::length, "columns",
-                  &LinearMap::columns);
+                  &LinearMap::columns, "few_rotations", &LinearMap::few_rotations);
 
   nb::class_<EncodedMap> encoded(module, "EncodedMap");
   using E = EncodedMap;
@@ -90,6 +91,7 @@ void bind_linear_maps(nb::module_& module) {
                   &EncodedMatrixProduct::bytes);
 
   nb::class_<EncodedBootstrap>(module, "EncodedBootstrap")
+      .def_prop_ro("slots", &EncodedBootstrap::slots)
       .def_prop_ro("nbytes", &EncodedBootstrap::bytes);
 }
 

@@ -75,7 +75,16 @@ void bind_parameter_types(nb::module_& module) {
             ckks::request_bootstrap(request, p, slots);
             return request;
           },
-          "request"_a, "slots"_a);
+          "request"_a, "slots"_a)
+      .def(
+          "with_low_rotations",
+          [](const Parameters&, ckks::KeyRequest request, unsigned level,
+             const std::vector<std::int64_t>& rotations) {
+            std::vector<std::int64_t>& all = request.low_rotations[level];
+            all.insert(all.end(), rotations.begin(), rotations.end());
+            return request;
+          },
+          "request"_a, "level"_a, "rotations"_a);
   bind_properties(type, "depth", &P::depth, "top", &P::top, "slots", &P::slots,
                   "least_bootstrap_level", &P::least_bootstrap_level, "sparse_security_bits",
                   &P::sparse_security_bits, "log2_failure", &P::log2_failure);
@@ -86,23 +95,23 @@ std::vector<std::uint64_t> refreshed_slots(const EvaluationKeys& keys) {
   const Parameters& p = keys.parameters;
   std::vector<std::uint64_t> out;
   if (!p.literal().bootstrap) return out;
-  std::set<std::tuple<SwitchRole, std::uint32_t, unsigned>> held;
-  for (const RingSwitchKey& key : keys.keys) held.emplace(key.role, key.g, key.power);
-  const auto rotates = [&](SwitchRole role, const std::vector<std::int64_t>& rotations) {
+  std::set<std::tuple<SwitchKind, std::uint32_t, unsigned>> held;
+  for (const RingSwitchKey& key : keys.keys) held.emplace(key.kind, key.g, key.power);
+  const auto rotates = [&](SwitchKind kind, const std::vector<std::int64_t>& rotations) {
     return std::ranges::all_of(rotations, [&](std::int64_t slots) {
       const std::uint32_t g = ckks::rotation_exponent(p.N(), slots);
-      return g == 1 || held.contains({role, g, 1});
+      return g == 1 || held.contains({kind, g, 1});
     });
   };
   for (std::uint64_t slots = 1; slots <= p.slots(); slots *= 2) {
     ckks::KeyRequest request;
     ckks::request_bootstrap(request, p, slots);
-    if (held.contains({SwitchRole::to_sparse, 1, 1}) &&
-        held.contains({SwitchRole::from_sparse, 1, 1}) &&
-        held.contains({SwitchRole::usual, 1, 2}) &&
-        held.contains({SwitchRole::usual, 2 * p.N() - 1, 1}) &&
-        rotates(SwitchRole::usual, request.rotations) &&
-        rotates(SwitchRole::low, request.low_rotations))
+    if (held.contains({{SwitchRole::to_sparse}, 1, 1}) &&
+        held.contains({{SwitchRole::from_sparse}, 1, 1}) && held.contains({{}, 1, 2}) &&
+        held.contains({{}, 2 * p.N() - 1, 1}) && rotates({}, request.rotations) &&
+        std::ranges::all_of(request.low_rotations, [&](const auto& each) {
+          return rotates({SwitchRole::low, each.first}, each.second);
+        }))
       out.push_back(slots);
   }
   return out;

@@ -33,11 +33,23 @@ class Applying(RingServer[EvaluationKeys, Ciphertexts, "EncryptedArray"]):
     _parameters: Parameters
 
     @overload
-    def encode(self, map: LinearMap, level: int | None = None, scale: float = 0) -> EncodedMap: ...
+    def encode(
+        self,
+        map: LinearMap,
+        level: int | None = None,
+        scale: float = 0,
+        low_rotations: bool = False,
+        compact: bool = False,
+    ) -> EncodedMap: ...
     @overload
     def encode(self, map: MatrixProduct, level: int | None = None) -> EncodedMatrixProduct: ...
     def encode(
-        self, map: LinearMap | MatrixProduct, level: int | None = None, scale: float = 0
+        self,
+        map: LinearMap | MatrixProduct,
+        level: int | None = None,
+        scale: float = 0,
+        low_rotations: bool = False,
+        compact: bool = False,
     ) -> EncodedMap | EncodedMatrixProduct:
         """A linear map, or what products of encrypted matrices take, as plaintexts on the device.
 
@@ -47,6 +59,12 @@ class Applying(RingServer[EvaluationKeys, Ciphertexts, "EncryptedArray"]):
                 fresh ciphertexts. Operands of a higher level are brought down to it.
             scale: of a map's plaintexts, at least 1; 0: that of the level, which gives results the
                 scale of theirs.
+            low_rotations: whether a map takes keys of `evaluation_keys(low_rotations=...)` for its
+                level, or the least one above it that has all of them. `MissingKeyError` if there
+                is none.
+            compact: whether plaintexts of a map lie over as few primes as hold their coefficients,
+                and are extended to all primes in each product, with the same bits. They take a part
+                of the memory, and a product takes longer.
 
         `ParameterError` for another level or scale; `ShapeError` for a map of more than N/2 values;
         `EncodingError` for values that are too large. (OpenFHE: EvalLinearTransformPrecompute;
@@ -60,7 +78,9 @@ class Applying(RingServer[EvaluationKeys, Ciphertexts, "EncryptedArray"]):
         if not isinstance(map, LinearMap):
             raise TypeError(f"map: a LinearMap is needed, not {type(map).__name__}")
         place = depth if level is None else as_integer("level", level, 1, max(1, depth))
-        core = self._core.encode(map._core, place, as_real("scale", scale))
+        core = self._core.encode(
+            map._core, place, as_real("scale", scale), bool(low_rotations), bool(compact)
+        )
         return EncodedMap._of(core, _server=self, _map=(map.length, map.columns))
 
     def apply(self, a: Encrypted, map: LinearMap | EncodedMap) -> EncryptedArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from numpy.typing import ArrayLike
 
@@ -210,6 +210,7 @@ class Client(KeyHolder):
         progress: bool | Report | None = None,
         *,
         bootstrap: Iterable[int] = (),
+        low_rotations: Mapping[int, Iterable[int]] | None = None,
     ) -> EvaluationKeys:
         """Generates what a server needs for a circuit, in one call.
 
@@ -228,11 +229,16 @@ class Client(KeyHolder):
                 that is not below it. It adds relinearisation, conjugation, rotations, and keys for
                 the sparse secret (OpenFHE: EvalBootstrapKeyGen; Lattigo:
                 bootstrapping.Parameters.GenEvaluationKeys).
+            low_rotations: for some levels, the rotations of linear maps at that level and below,
+                such as {4: map.rotations}. These keys are over the primes of these levels only, so
+                they are smaller, and `Server.encode(map, level, low_rotations=True)` uses them.
 
         `Parameters.key_size` gives the size before the keys are made. `ParameterError` for a number
         out of range, and for `bootstrap` with parameters that have none; `ShapeError` for a number
         of slots that is not a power of two up to N/2.
         """
-        request = as_request(self._parameters, relinearise, rotations, conjugate, sums, bootstrap)
+        request = as_request(
+            self._parameters, relinearise, rotations, conjugate, sums, bootstrap, low_rotations
+        )
         keys: EvaluationKeys = self._generate_keys(threads, progress, request)
         return keys

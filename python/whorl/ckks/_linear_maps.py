@@ -57,6 +57,8 @@ class LinearMap(Made):
         "How many values vectors must have; 0: any power of two that divides the period.",
     )
 
+    few_rotations = Part[bool]("_core.few_rotations", "Whether steps are chosen for few rotations.")
+
     @property
     def diagonals(self) -> dict[int, Complexes]:
         """The diagonals by their index k, each of `period` complex values; copies."""
@@ -87,7 +89,13 @@ class LinearMap(Made):
         return np.ascontiguousarray(out[:, : self.length]).reshape(*shape, self.length)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (self.diagonals, self.period, self.length, self.columns)
+        return _again, (
+            self.diagonals,
+            self.period,
+            self.length,
+            self.columns,
+            self.few_rotations,
+        )
 
     def __repr__(self) -> str:
         return f"<LinearMap {_shape(self)}, {counted(len(self._core.indices), 'diagonal')}>"
@@ -158,7 +166,12 @@ def linear_map(matrix: ArrayLike) -> LinearMap:
     return LinearMap._wrap(_lib.LinearMap.of_matrix(flat, *values.shape))
 
 
-def diagonals(values: Mapping[int, ArrayLike], period: int, length: int | None = None) -> LinearMap:
+def diagonals(
+    values: Mapping[int, ArrayLike],
+    period: int,
+    length: int | None = None,
+    few_rotations: bool = False,
+) -> LinearMap:
     """The map of which value j is the sum of values[k][j] · x[j + k] over all k, modulo `period`.
 
     Args:
@@ -168,6 +181,8 @@ def diagonals(values: Mapping[int, ArrayLike], period: int, length: int | None =
             it.
         length: how many values the result has; default: the period. If it is at most half of the
             period, results must repeat with the least power of two that is not below it.
+        few_rotations: whether steps are chosen for few `rotations`, that is for small keys, and not
+            for speed alone.
 
     Few diagonals make a fast map, whatever its size: a convolution with five values has five.
     `ShapeError` for diagonals of another length, for a period or length that does not fit, and for
@@ -183,10 +198,12 @@ def diagonals(values: Mapping[int, ArrayLike], period: int, length: int | None =
     results = size if length is None else as_integer("length", length, 1, MOST_VALUES)
     if not isinstance(values, Mapping):
         raise TypeError(f"diagonals: a mapping is needed, not {type(values).__name__}")
-    return _again(values, size, results, 0)
+    return _again(values, size, results, 0, bool(few_rotations))
 
 
-def _again(values: Mapping[int, ArrayLike], period: int, length: int, columns: int) -> LinearMap:
+def _again(
+    values: Mapping[int, ArrayLike], period: int, length: int, columns: int, few_rotations: bool
+) -> LinearMap:
     """A map of its diagonals; `columns` if it was made of a matrix."""
     rows = np.empty((len(values), period), dtype=np.complex128)
     places = np.empty(len(values), dtype=np.int64)
@@ -200,7 +217,9 @@ def _again(values: Mapping[int, ArrayLike], period: int, length: int, columns: i
         rows[i] = row
     if len(values) == 0:
         raise ParameterError("diagonals: there is none")
-    core = _lib.LinearMap.of_diagonals(places, rows.reshape(-1), period, length, columns)
+    core = _lib.LinearMap.of_diagonals(
+        places, rows.reshape(-1), period, length, columns, few_rotations
+    )
     return LinearMap._wrap(core)
 
 

@@ -201,12 +201,15 @@ class Parameters(RingParameters):
         sums: int = 0,
         *,
         bootstrap: Iterable[int] = (),
+        low_rotations: Mapping[int, Iterable[int]] | None = None,
     ) -> int:
         """Bytes of the keys that `Client.evaluation_keys` with these arguments would make.
 
         On a server's device they take twice as many: the uniform halves travel as seeds.
         """
-        request = as_request(self, relinearise, rotations, conjugate, sums, bootstrap)
+        request = as_request(
+            self, relinearise, rotations, conjugate, sums, bootstrap, low_rotations
+        )
         return self._core.key_bytes(request)
 
     def key_count(
@@ -217,13 +220,16 @@ class Parameters(RingParameters):
         sums: int = 0,
         *,
         bootstrap: Iterable[int] = (),
+        low_rotations: Mapping[int, Iterable[int]] | None = None,
     ) -> int:
         """How many switching keys `Client.evaluation_keys` with these arguments would make.
 
         >>> parameters(depth=1).key_count(rotations=[1, 2], conjugate=True)
         4
         """
-        request = as_request(self, relinearise, rotations, conjugate, sums, bootstrap)
+        request = as_request(
+            self, relinearise, rotations, conjugate, sums, bootstrap, low_rotations
+        )
         return self._core.key_count(request)
 
     def literal(self) -> ParameterLiteral:
@@ -272,6 +278,7 @@ def as_request(
     conjugate: bool,
     sums: int,
     bootstrap: Iterable[int],
+    low_rotations: Mapping[int, Iterable[int]] | None,
 ) -> _lib.KeyRequest:
     """A request for keys as the C++ library takes it."""
     powers, wanted, conjugates, length = ring_request(relinearise, rotations, conjugate, sums)
@@ -282,6 +289,10 @@ def as_request(
         "bootstrap", bootstrap
     ):
         request = of._core.with_bootstrap(request, slots)
+    for level, low in (low_rotations or {}).items():
+        _, at_level, _, _ = ring_request(2, low, False, 0)
+        checked = as_integer("low_rotations: a level", level, 0, of.top)
+        request = of._core.with_low_rotations(request, checked, at_level)
     return request
 
 

@@ -30,7 +30,7 @@ class Refreshing(RingServer[EvaluationKeys, Ciphertexts, "EncryptedArray"]):
         self._encoding = threading.Lock()
         self._making = threading.RLock()
 
-    def bootstrap(self, a: Encrypted, iterations: int = 1) -> EncryptedArray:
+    def bootstrap(self, a: Encrypted, iterations: int = 1, slots: int = 0) -> EncryptedArray:
         """The same values at the level `parameters.depth`, for a whole batch at once.
 
         It needs the keys of `evaluation_keys(bootstrap=[slots])`, where `slots` is the least power
@@ -45,6 +45,10 @@ class Refreshing(RingServer[EvaluationKeys, Ciphertexts, "EncryptedArray"]):
         (META-BTS: Bae, Cheon, Cho, Kim, Kim, CCS 2022). Each takes the time of a bootstrap and one
         level, and adds bits, as many as the scale holds. `ParameterError` for another number.
 
+        `slots` may be a larger power of two, up to N/2: then the vectors are refreshed as if they
+        were so long, by the keys and maps for that number, and vectors of several lengths share
+        them. `ShapeError` for another number.
+
         The result's `error` says how precise it is, and `parameters.log2_failure` how unlikely it
         is to be wrong. Slots are moved to coefficients first (Chen and Han, EUROCRYPT 2018), or
         last if the parameters say `coefficients_last`. The modulus is raised under a sparse secret
@@ -52,11 +56,12 @@ class Refreshing(RingServer[EvaluationKeys, Ciphertexts, "EncryptedArray"]):
         2018. OpenFHE: EvalBootstrap; Lattigo: bootstrapping.Evaluator.Bootstrap.)
         """
         x = self.upload(a)
-        slots = 1 << (x._core.length - 1).bit_length()
+        own = 1 << (x._core.length - 1).bit_length()
+        wanted = as_slots(slots) if slots else own
         times = as_integer("iterations", iterations, 1, 4)
-        with needing("a bootstrap", f"bootstrap=[{slots}]"):
+        with needing("a bootstrap", f"bootstrap=[{wanted}]"):
             self._core.check_bootstrap(x._core)
-            core = self._core.bootstrap(x._core, self._encoded(slots), times)
+            core = self._core.bootstrap(x._core, self._encoded(wanted), times)
             return self._wrap(core, x.shape)
 
     def prepare_bootstrap(self, slots: int, progress: bool | Report | None = None) -> int:

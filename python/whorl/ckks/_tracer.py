@@ -122,9 +122,16 @@ class _Recorder(NoDevice):
         under that one."""
         return self._seen(self.run.fresh(packing, count, length, *bounds, secret_key))
 
-    def encode(self, map: _lib.LinearMap, level: int, scale: float) -> _lib.EncodedMap:
+    def encode(
+        self,
+        map: _lib.LinearMap,
+        level: int,
+        scale: float,
+        low_rotations: bool,
+        compact: bool,
+    ) -> _lib.EncodedMap:
         self.longest = max(self.longest, map.period)
-        return self.server.encode(map, level, scale)
+        return self.server.encode(map, level, scale, low_rotations, compact)
 
     def encode_product(self, product: _lib.MatrixProduct, level: int) -> _lib.EncodedMatrixProduct:
         self.longest = max(self.longest, product.side**2 * product.matrices)
@@ -150,7 +157,7 @@ class _Recorder(NoDevice):
     def bootstrap(self, a: _lib.Array, maps: _lib.EncodedBootstrap, iterations: int) -> _lib.Array:
         self.operations += 1
         result = self.server.bootstrap(a, maps, iterations)
-        self._note("bootstrap", a, 1, True)
+        self._note("bootstrap", a, maps.slots, 1, True)
         return self._seen(result)
 
     @property
@@ -162,8 +169,7 @@ class _Recorder(NoDevice):
         if self.parameters.bootstrap is None:
             raise UnableToRefreshError
 
-    def _note(self, name: str, a: _lib.Array, divisor: float, called: bool) -> None:
-        slots = 1 << (a.length - 1).bit_length()
+    def _note(self, name: str, a: _lib.Array, slots: int, divisor: float, called: bool) -> None:
         self.refreshes.append(
             Refresh(self.operations, name, _line(), a.level, slots, a.count, float(divisor), called)
         )
@@ -231,7 +237,7 @@ class _Recorder(NoDevice):
             x = self.server.multiply_scalar(a, 1 / divisor, True) if divisor > 1 else a
             maps = self.encode_bootstrap(1 << (a.length - 1).bit_length())
             x = self.server.bootstrap(self.server.with_bound(x, -1, 1), maps, 1)
-            self._note(name, a, divisor, False)
+            self._note(name, a, maps.slots, divisor, False)
             if divisor > 1:
                 x = self.server.with_bound(self.server.multiply_integer(x, int(divisor)), *a.bounds)
             self._refreshed[id(a)] = a, x

@@ -161,7 +161,8 @@ void request_bootstrap(KeyRequest& request, const Parameters& p, std::uint64_t s
     for (const auto& diagonals : diagonals_of(slots, maps, direction))
       for (const std::int64_t k : rotations_of_diagonals(slots, diagonals)) to.push_back(k);
   };
-  add(shape.coefficients_last == 0 ? request.low_rotations : request.rotations,
+  add(shape.coefficients_last == 0 ? request.low_rotations[shape.slots_to_coeffs]
+                                   : request.rotations,
       Direction::slots_to_coeffs, shape.slots_to_coeffs);
   add(request.rotations, Direction::coeffs_to_slots, shape.coeffs_to_slots);
   for (std::uint64_t k = slots; k < p.slots(); k *= 2)
@@ -207,12 +208,12 @@ EncodedBootstrap encode_bootstrap(const Server& server, std::uint64_t slots,
 
   // Scales go from `log2_scale` to `log2_target`, down from that level, in equal steps.
   const auto encoded = [&](std::vector<LinearMap> maps, unsigned level, double log2_scale,
-                           double log2_target, SwitchRole role) {
+                           double log2_target, SwitchKind kind) {
     const double step = (log2_target - log2_scale) / static_cast<double>(maps.size());
     std::vector<EncodedMap> each;
     for (const LinearMap& map : maps) {
       each.push_back(
-          encode_for(server, map, level, p.ratio(level) * std::exp2(step), role, one_more));
+          encode_for(server, map, level, {p.ratio(level) * std::exp2(step), kind}, one_more));
       --level;
     }
     return each;
@@ -223,9 +224,9 @@ EncodedBootstrap encode_bootstrap(const Server& server, std::uint64_t slots,
   std::vector<LinearMap> slots_to_coeffs =
       transform(slots, shape.slots_to_coeffs, Direction::slots_to_coeffs, 1);
   if (shape.coefficients_last == 0) {
-    out.slots_to_coeffs =
-        encoded(std::move(slots_to_coeffs), shape.slots_to_coeffs,
-                std::log2(p.scale(shape.slots_to_coeffs)) + input_bits, in, SwitchRole::low);
+    out.slots_to_coeffs = encoded(std::move(slots_to_coeffs), shape.slots_to_coeffs,
+                                  std::log2(p.scale(shape.slots_to_coeffs)) + input_bits, in,
+                                  slots_to_coeffs_kind(p.literal()));
   } else {
     // Values were refreshed as if their scale were 2^in; they are as much larger.
     const double log2_scale = std::log2(p.scale(0)) + std::log2(static_cast<double>(raised_by(p))) -
@@ -233,9 +234,9 @@ EncodedBootstrap encode_bootstrap(const Server& server, std::uint64_t slots,
     const double log2_target = std::log2(p.scale(p.depth()));
     out.real_slots_to_coeffs =
         encoded({with_half_of_first(slots_to_coeffs[0])}, result_level(p), log2_scale,
-                log2_scale + (log2_target - log2_scale) / shape.slots_to_coeffs, SwitchRole::usual);
-    out.slots_to_coeffs = encoded(std::move(slots_to_coeffs), result_level(p), log2_scale,
-                                  log2_target, SwitchRole::usual);
+                log2_scale + (log2_target - log2_scale) / shape.slots_to_coeffs, {});
+    out.slots_to_coeffs =
+        encoded(std::move(slots_to_coeffs), result_level(p), log2_scale, log2_target, {});
   }
 
   // 3. CoeffsToSlots. Coefficients are t = I + m/r, times how many images the trace adds up. The
@@ -245,7 +246,7 @@ EncodedBootstrap encode_bootstrap(const Server& server, std::uint64_t slots,
   const unsigned sine_level = result_level(p) + shape.sine();
   out.coeffs_to_slots = encoded(transform(slots, shape.coeffs_to_slots, Direction::coeffs_to_slots,
                                           std::pow(factor, 1.0 / shape.coeffs_to_slots)),
-                                p.top(), q, std::log2(p.scale(sine_level)), SwitchRole::usual);
+                                p.top(), q, std::log2(p.scale(sine_level)), {});
 
   // 4. EvalMod, and its error without noise.
   out.cosine = cosine_polynomial(shape);
@@ -265,7 +266,7 @@ rlwe::Array BootstrapSteps::through(rlwe::Array x, std::span<const EncodedMap> m
 }
 
 rlwe::Array BootstrapSteps::switched(const rlwe::Array& x, SwitchRole role) const {
-  return evaluator_.key_switch(x, state_.keys_of(role).get(1, 1), State::no_plain_modulus);
+  return evaluator_.key_switch(x, state_.keys_of({role}).get(1, 1), State::no_plain_modulus);
 }
 
 rlwe::Array BootstrapSteps::image(const rlwe::Array& x, std::uint32_t g) const {
@@ -375,7 +376,7 @@ void check_bootstrap(const Server& server, const Array& x) {
   state.check_packed("bootstrap", x);
   static_cast<void>(checked_shape(server.parameters(), info.slots()));
   for (const SwitchRole role : {SwitchRole::to_sparse, SwitchRole::from_sparse})
-    if (!state.keys_of(role).has(1, 1))
+    if (!state.keys_of({role}).has(1, 1))
       throw MissingKeyError(
           "bootstrapping has no key for the sparse secret: ask the client for bootstrap=[" +
           std::to_string(info.slots()) + "]");
@@ -393,13 +394,16 @@ void check_bootstrap(const Server& server, const Array& x) {
 
 namespace {
 
-Array refreshed(const Server& server, const Array& x, const EncodedBootstrap& with) {
+Array refreshed(const Server& server, const Array& given, const EncodedBootstrap& with) {
   const auto& of = EncodedBootstrapAccess::storage(with);
-  check_bootstrap(server, x);
-  const CiphertextInfo& info = x.info();
-  if (info.slots() != of.slots)
-    throw ShapeError("bootstrap: vectors of " + std::to_string(info.slots()) +
+  check_bootstrap(server, given);
+  if (given.info().slots() > of.slots)
+    throw ShapeError("bootstrap: vectors of " + std::to_string(given.info().slots()) +
                      " slots meet maps that are encoded for " + std::to_string(of.slots));
+  // Slots hold vectors repeated, so that a vector is a longer one too.
+  const bool longer = given.info().slots() < of.slots;
+  const Array x = longer ? Access::State::with_length(given, of.slots) : given;
+  const CiphertextInfo& info = x.info();
   const run::Fleet& fleet = *Access::of(server).fleet;
   return fleet.together([&] {
     const BootstrapSteps steps(server, of);
@@ -421,7 +425,8 @@ Array refreshed(const Server& server, const Array& x, const EncodedBootstrap& wi
     const Array cosines = steps.eval_mod(steps.real_and_imaginary(slots, info));
     next();
     // 6. EvalMod's end, where the parts are joined; SlotsToCoeffs, if it comes last.
-    return steps.eval_mod_end(cosines, lowest.info());
+    const Array y = steps.eval_mod_end(cosines, lowest.info());
+    return longer ? Access::State::with_length(y, given.info().length) : y;
   });
 }
 

@@ -75,10 +75,10 @@ std::vector<std::int64_t> unrolled(const std::set<std::int64_t>& residues, std::
   return k;
 }
 
-MapSteps steps_of(const std::vector<std::int64_t>& k, std::uint64_t period) {
+MapSteps steps_of(const std::vector<std::int64_t>& k, std::uint64_t period, bool few_rotations) {
   // Every step but 0 meets a key. A giant step divides and decomposes besides: transforms, most of
-  // it.
-  constexpr std::size_t giant_cost = 4;
+  // it. Where it counts less, both kinds have about as many steps, and fewer in all.
+  const std::size_t giant_cost = few_rotations ? 2 : 4;
   std::int64_t stride = 0;
   for (const std::int64_t each : k) stride = std::gcd(stride, each - k.front());
   stride = std::max<std::int64_t>(stride, 1);
@@ -211,7 +211,8 @@ void check(const LinearMap& map) {
 MapSteps steps_of(const LinearMap& map) {
   std::set<std::int64_t> residues;
   for (const auto& [k, values] : map.diagonals) residues.insert(modulo(k, map.period));
-  return steps_of(unrolled(residues, static_cast<std::int64_t>(map.period)), map.period);
+  return steps_of(unrolled(residues, static_cast<std::int64_t>(map.period)), map.period,
+                  map.few_rotations);
 }
 
 }  // namespace
@@ -220,14 +221,17 @@ struct EncodedMap::Storage {
   static constexpr const char* missing = "a linear map that is not encoded was given";
 
   unsigned level = 0;
-  SwitchRole role = SwitchRole::usual;
   std::uint64_t period = 1, length = 1, columns = 0;
   MapSteps steps;
   Account::Map known;
-  std::vector<rlwe::Array> plains;  ///< (giants, babies); empty for zeros
+  ring::Basis basis;  ///< of plaintexts in products
+  std::vector<rlwe::Array>
+      plains;  ///< (giants, babies), perhaps over fewer primes; empty for zeros
 
-  const rlwe::Array& plain(std::size_t giant, std::size_t baby) const {
-    return plains[giant * steps.babies + baby];
+  rlwe::Array plain(const rlwe::Evaluator& evaluator, std::size_t giant, std::size_t baby) const {
+    const rlwe::Array& kept = plains[giant * steps.babies + baby];
+    if (!kept || kept.basis() == basis) return kept;
+    return evaluator.extend(kept, basis, ring::Lift::exact);
   }
 };
 
@@ -294,6 +298,30 @@ LinearMap matrix_map(std::span<const Complex> values, std::size_t rows, std::siz
   return map;
 }
 
+namespace {
+
+double most_of(const LinearMap& map) {
+  double most = 0;
+  for (const auto& [k, values] : map.diagonals)
+    for (const Complex& z : values) most = std::max(most, std::norm(z));
+  return std::sqrt(most);
+}
+
+/// The first primes of a level whose product is at least four times `most`, or all: integers up to
+/// `most` in size are far from half of it.
+ring::Basis few_primes(const Parameters& p, unsigned level, double most) {
+  ring::Basis out;
+  double bits = 0;
+  for (const unsigned i : p.primes(level)) {
+    if (bits >= std::log2(most) + 2) break;
+    out.insert(i);
+    bits += std::log2(static_cast<double>(p.literal().chain[i]));
+  }
+  return out;
+}
+
+}  // namespace
+
 std::vector<std::int64_t> rotations_of(const LinearMap& map) {
   check(map);
   return steps_of(completed(map)).rotations(map.period);
@@ -301,26 +329,32 @@ std::vector<std::int64_t> rotations_of(const LinearMap& map) {
 
 std::vector<std::int64_t> rotations_of_diagonals(std::uint64_t period,
                                                  const std::set<std::int64_t>& diagonals) {
-  return steps_of(unrolled(diagonals, static_cast<std::int64_t>(period)), period).rotations(period);
+  return steps_of(unrolled(diagonals, static_cast<std::int64_t>(period)), period, false)
+      .rotations(period);
 }
 
-EncodedMap encode(const Server& server, const LinearMap& map, unsigned level, double scale) {
+EncodedMap encode(const Server& server, const LinearMap& map, unsigned level,
+                  const MapOptions& options) {
   const unsigned depth = server.parameters().depth();
   if (level == 0 || level > depth)
     throw ParameterError("level = " + std::to_string(level) + " of a linear map is outside 1 … " +
                          std::to_string(depth));
-  if (scale == 0) scale = server.parameters().scale(level);
-  return encode_for(server, map, level, scale, SwitchRole::usual);
+  MapPlace place{.scale = options.scale == 0 ? server.parameters().scale(level) : options.scale,
+                 .compact = options.compact};
+  if (options.low_rotations)
+    place.kind = Access::of(server).low_kind(map.period, rotations_of(map), level);
+  return encode_for(server, map, level, place);
 }
 
-EncodedMap encode_for(const Server& server, const LinearMap& given, unsigned level, double scale,
-                      SwitchRole role, const std::function<void()>& encoded) {
+EncodedMap encode_for(const Server& server, const LinearMap& given, unsigned level,
+                      const MapPlace& place, const std::function<void()>& encoded) {
   const Access::State& state = Access::of(server);
   const Parameters& parameters = server.parameters();
   if (given.period > parameters.slots())
     throw ShapeError("a linear map of period " + std::to_string(given.period) +
                      " was given for ciphertexts of " + std::to_string(parameters.slots()) +
                      " slots");
+  const double scale = place.scale;
   if (!(scale >= 1 && std::isfinite(scale)))
     throw ParameterError("scale = " + math::text_of(scale) + " of a linear map is below 1");
 
@@ -330,14 +364,15 @@ EncodedMap encode_for(const Server& server, const LinearMap& given, unsigned lev
   out.steps = steps_of(map);
   out.level = level;
   // Without rotations the evaluator takes the primes of usual keys.
-  out.role = out.steps.rotations(map.period).empty() ? SwitchRole::usual : role;
+  if (!out.steps.rotations(map.period).empty()) out.known.kind = place.kind;
   out.period = map.period;
   out.length = map.length;
   out.columns = map.columns;
   out.known.scale = scale;
   out.known.diagonals = map.diagonals.size();
-  const ring::Basis basis =
-      basis_of(parameters, level) | layout_of(parameters.literal(), out.role).special;
+  out.basis = basis_of(parameters, level) | layout_of(parameters.literal(), out.known.kind).special;
+  const ring::Basis few =
+      place.compact ? few_primes(parameters, level, scale * most_of(map)) : out.basis;
   std::vector<double> sums(map.period);
   out.plains.resize(out.steps.giants * out.steps.babies);
   std::size_t done = 0;
@@ -347,12 +382,16 @@ EncodedMap encode_for(const Server& server, const LinearMap& given, unsigned lev
       sums[j] += std::sqrt(std::norm(values[j]));
       out.known.real = out.known.real && values[j].imag() == 0;
     }
-    const std::size_t place = out.steps.place(k, map.period);
-    const std::int64_t turn = modulo(out.steps.giant(place / out.steps.babies), map.period);
+    const std::size_t step = out.steps.place(k, map.period);
+    const std::int64_t turn = modulo(out.steps.giant(step / out.steps.babies), map.period);
     std::vector<Complex> turned;
     turned.reserve(map.period);
     std::rotate_copy(values.begin(), values.end() - turn, values.end(), std::back_inserter(turned));
-    out.plains[place] = state.factor(turned, scale, basis);
+    rlwe::Array plain = state.factor(turned, scale, few);
+    // One that is stored by its period is small already, and cannot be extended.
+    if (place.compact && plain.shape().log_repeats != 0)
+      plain = state.factor(turned, scale, out.basis);
+    out.plains[step] = std::move(plain);
     if (encoded) encoded();
   }
   out.known.row_sum = std::ranges::max(sums);
@@ -390,7 +429,7 @@ rlwe::Array mapped(const Server& server, const rlwe::Array& x, const EncodedMap&
   const auto& of = EncodedMapAccess::storage(map);
   const Access::State& state = Access::of(server);
   const auto rotation = [&](std::int64_t slots) {
-    return state.rotation(of.period, slots, of.role);
+    return state.rotation(of.period, slots, of.known.kind);
   };
   rlwe::Evaluator::LinearMap steps;
   for (std::size_t b = 0; b < of.steps.babies; ++b)
@@ -398,8 +437,10 @@ rlwe::Array mapped(const Server& server, const rlwe::Array& x, const EncodedMap&
   steps.giants.clear();
   for (std::size_t i = 0; i < of.steps.giants; ++i)
     steps.giants.push_back(of.steps.used_giants.contains(i) ? rotation(of.steps.giant(i)) : 0);
-  steps.plain = [&](std::size_t giant, std::size_t baby) { return of.plain(giant, baby); };
-  return state.evaluator->linear_map(x, steps, state.keys_of(of.role),
+  steps.plain = [&](std::size_t giant, std::size_t baby) {
+    return of.plain(*state.evaluator, giant, baby);
+  };
+  return state.evaluator->linear_map(x, steps, state.keys_of(of.known.kind),
                                      state.account.basis(of.level - 1), state.no_plain_modulus);
 }
 

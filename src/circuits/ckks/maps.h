@@ -17,10 +17,16 @@ namespace whorl::ckks {
 std::vector<std::int64_t> rotations_of_diagonals(std::uint64_t period,
                                                  const std::set<std::int64_t>& diagonals);
 
-/// Does what encode() does, for keys of that role: SwitchRole::usual or SwitchRole::low. After each
-/// diagonal `encoded` is called, which may throw to stop the work.
-EncodedMap encode_for(const Server& server, const LinearMap& map, unsigned level, double scale,
-                      SwitchRole role, const std::function<void()>& encoded = {});
+/// What MapOptions come to.
+struct MapPlace {
+  double scale = 1;
+  SwitchKind kind = {};  ///< of the keys
+  bool compact = false;
+};
+/// Does what encode() does. After each diagonal `encoded` is called, which may throw to stop the
+/// work.
+EncodedMap encode_for(const Server& server, const LinearMap& map, unsigned level,
+                      const MapPlace& place, const std::function<void()>& encoded = {});
 
 /// The map of ciphertexts of two parts at its level, which comes one level lower. Nothing is
 /// checked but that there are keys.

@@ -4,9 +4,9 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -178,8 +178,8 @@ struct PublicKeyCodec {
   }
 };
 
-/// Writes g, power, role and seed of each key; then the bodies (digits, rows, N) of them all.
-/// `layout_of` says what keys of a role are over; without it there are only usual keys, over all
+/// Writes g, power, kind and seed of each key; then the bodies (digits, rows, N) of them all.
+/// `layout_of` says what keys of a kind are over; without it there are only usual keys, over all
 /// primes.
 template <class Keys, FrameType type, auto layout_of = nullptr>
 struct SwitchKeysCodec {
@@ -190,16 +190,16 @@ struct SwitchKeysCodec {
     out.fields().value(static_cast<std::uint32_t>(value.keys.size()));
     out.fields().zeros(4);
     for (const auto& key : value.keys) {
-      check_role(value.parameters, static_cast<std::uint32_t>(key.role));
-      entries.check(key.g, key.power, key.role);
+      const std::uint32_t power = key.power | key.kind.level << level_shift |
+                                  static_cast<std::uint32_t>(key.kind.role) << role_shift;
+      entries.check(key.g, key.power, checked_kind(value.parameters, power));
       out.fields().value(key.g);
-      out.fields().value(static_cast<std::uint32_t>(key.power) |
-                         static_cast<std::uint32_t>(key.role) << role_shift);
+      out.fields().value(power);
       out.fields().bytes(key.seed);
     }
     out.align();
     // N is a multiple of 64: each key ends aligned.
-    for (const auto& key : value.keys) out.words(key.b, body_rule(value.parameters, key.role));
+    for (const auto& key : value.keys) out.words(key.b, body_rule(value.parameters, key.kind));
   }
 
   template <class Parameters>
@@ -211,21 +211,21 @@ struct SwitchKeysCodec {
     struct Head {
       std::uint32_t g, power;
       Seed seed;
-      SwitchRole role;
+      SwitchKind kind;
       ByteSpan body;
     };
     std::vector<Head> each;
     Entries entries(parameters.N());
-    std::array<std::optional<WordRule>, roles> rules;
+    std::map<SwitchKind, WordRule> rules;
     while (heads.remaining() != 0) {
       const auto g = heads.value<std::uint32_t>(what);
       const auto power = heads.value<std::uint32_t>(what);
-      const auto role = static_cast<SwitchRole>(check_role(parameters, power >> role_shift));
-      auto& rule = rules[static_cast<std::size_t>(role)];
-      if (!rule) rule = body_rule(parameters, role);
+      const SwitchKind kind = checked_kind(parameters, power);
+      if (!rules.contains(kind)) rules.emplace(kind, body_rule(parameters, kind));
       const auto seed = heads.array<32>(what);
-      entries.check(g, power & power_mask, role);
-      each.push_back({g, power & power_mask, seed, role, in.fields().skip(rule->bytes(), what)});
+      entries.check(g, power & power_mask, kind);
+      each.push_back(
+          {g, power & power_mask, seed, kind, in.fields().skip(rules.at(kind).bytes(), what)});
     }
     check_proportion(in, parameters, count);
     in.finish();
@@ -233,9 +233,8 @@ struct SwitchKeysCodec {
     Keys result{parameters, in.header().key_id, {}};
     reserve(result.keys, count, what);
     for (const Head& head : each)
-      result.keys.push_back({head.g, head.power, head.seed,
-                             in.words({*rules[static_cast<std::size_t>(head.role)], head.body}),
-                             head.role});
+      result.keys.push_back(
+          {head.g, head.power, head.seed, in.words({rules.at(head.kind), head.body}), head.kind});
     return result;
   }
 
@@ -243,28 +242,38 @@ struct SwitchKeysCodec {
   static constexpr const char* what = "evaluation keys";
   static constexpr unsigned max_power = 7;
   static constexpr std::size_t entry_bytes = 40;
-  /// The highest byte of a power is the role.
-  static constexpr unsigned role_shift = 24, roles = 4;
-  static constexpr std::uint32_t power_mask = (std::uint32_t{1} << role_shift) - 1;
+  /// The lowest byte of a power is the power itself, the highest one the role, and the level lies
+  /// between.
+  static constexpr unsigned level_shift = 8, role_shift = 24, roles = 4;
+  static constexpr std::uint32_t power_mask = 0xff, level_mask = 0xffff;
   static constexpr bool has_roles =
       !std::is_same_v<std::remove_const_t<decltype(layout_of)>, std::nullptr_t>;
 
-  /// FormatError for a role that keys of these parameters do not have.
+  /// FormatError for a role or a level that keys of these parameters do not have.
   template <class Parameters>
-  static std::uint32_t check_role(const Parameters& p, std::uint32_t role) {
-    std::uint32_t most = 0;
-    if constexpr (has_roles) most = p.literal().bootstrap ? roles - 1 : 0;
+  static SwitchKind checked_kind(const Parameters& p, std::uint32_t power) {
+    const std::uint32_t role = power >> role_shift, level = power >> level_shift & level_mask;
+    std::uint32_t most = 0, top = 0;
+    if constexpr (has_roles) {
+      most = p.literal().bootstrap ? roles - 1 : static_cast<std::uint32_t>(SwitchRole::low);
+      if (role == static_cast<std::uint32_t>(SwitchRole::low)) top = p.top();
+    }
     if (role > most)
       throw FormatError(std::string(what) + ": the role of a key is " + std::to_string(role) +
                         "; under these parameters it may be at most " + std::to_string(most));
-    return role;
+    if (level > top)
+      throw FormatError(std::string(what) + ": the level of a key of role " + std::to_string(role) +
+                        " is " + std::to_string(level) +
+                        "; under these parameters it may be at most " + std::to_string(top));
+    return {static_cast<SwitchRole>(role), level};
   }
 
   /// FormatError for a power of s(X^g) that no client makes a key of, or that is there twice.
   class Entries {
    public:
     explicit Entries(std::uint32_t N) : N_(N) {}
-    void check(std::uint32_t g, std::uint32_t power, SwitchRole role) {
+    void check(std::uint32_t g, std::uint32_t power, SwitchKind kind) {
+      const SwitchRole role = kind.role;
       const bool relinearises =
           role == SwitchRole::usual && g == 1 && power >= 2 && power <= max_power;
       const bool rotates = (role == SwitchRole::usual || role == SwitchRole::low) && power == 1 &&
@@ -275,16 +284,17 @@ struct SwitchKeysCodec {
       const std::string which =
           "for s(X^" + std::to_string(g) + ")^" + std::to_string(power) +
           (role == SwitchRole::usual ? ""
-                                     : " of role " + std::to_string(static_cast<unsigned>(role)));
+                                     : " of role " + std::to_string(static_cast<unsigned>(role))) +
+          (role == SwitchRole::low ? " and level " + std::to_string(kind.level) : "");
       if (!relinearises && !rotates && !changes_secret)
         throw FormatError(std::string(what) + ": no client makes a key " + which);
-      if (!seen_.emplace(g, power, role).second)
+      if (!seen_.emplace(g, power, kind).second)
         throw FormatError(std::string(what) + ": there are two keys " + which);
     }
 
    private:
     std::uint32_t N_;
-    std::set<std::tuple<std::uint32_t, std::uint32_t, SwitchRole>> seen_;
+    std::set<std::tuple<std::uint32_t, std::uint32_t, SwitchKind>> seen_;
   };
 
   /// A server makes tables for the keys' parameters: 8 words for each coefficient of each prime, in
@@ -307,12 +317,12 @@ struct SwitchKeysCodec {
   }
 
   template <class Parameters>
-  static WordRule body_rule(const Parameters& p, SwitchRole role) {
+  static WordRule body_rule(const Parameters& p, SwitchKind kind) {
     std::vector<std::uint64_t> primes = p.literal().chain;
     primes.insert(primes.end(), p.literal().special.begin(), p.literal().special.end());
     std::uint64_t digits = p.digits();
     if constexpr (has_roles) {
-      const ring::KeyLayout layout = layout_of(p.literal(), role);
+      const ring::KeyLayout layout = layout_of(p.literal(), kind);
       std::vector<std::uint64_t> rows;
       layout.rows().for_each([&](unsigned i) { rows.push_back(primes[i]); });
       primes = std::move(rows);

@@ -11,7 +11,7 @@ namespace rlwe = lattice::rlwe;
 
 ServerState::ServerState(const EvaluationKeys& data, std::shared_ptr<const run::SessionState> on)
     : RingServerState(data, std::move(on)),
-      keys(evaluator, keys_of_role(data.keys, SwitchRole::usual), session->budget),
+      keys(evaluator, keys_of_kind(data.keys, {}), session->budget),
       account(parameters),
       encoder(parameters) {}
 

@@ -390,8 +390,8 @@ Account::Info Account::relinearise(Info a) const {
   for (; a.parts > 2; --a.parts) a = automorphism(a);  // each part takes a key switch too
   return a;
 }
-Account::Info Account::automorphism(Info a) const {
-  a.error = log2_sum(a.error, noise_.key_switch(a.level) - std::log2(a.scale));
+Account::Info Account::automorphism(Info a, SwitchKind kind) const {
+  a.error = log2_sum(a.error, noise_.key_switch(a.level, kind) - std::log2(a.scale));
   return a;
 }
 
@@ -557,7 +557,7 @@ Account::Info Account::combination(std::span<const Weighted> terms, double const
 }
 
 Account::Info Account::linear_map(const Info& a, const Map& map, std::uint64_t length) const {
-  Info out = automorphism(automorphism(a));
+  Info out = automorphism(automorphism(a, map.kind), map.kind);
   if (!map.real) out.packing = Packing::complex;
   out.length = length;
   out.scale = a.scale * map.scale;

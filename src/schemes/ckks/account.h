@@ -88,7 +88,7 @@ class Account : public PreparedResults<CiphertextInfo, Preparation> {
   Many concatenate(std::span<const Info> arrays) const;
 
   Info relinearise(Info a) const;
-  Info automorphism(Info a) const;
+  Info automorphism(Info a, SwitchKind kind = {}) const;
   /// Divides by the ratio of its level. NoiseError at level 0, EncodingError if the scale would be
   /// below 2^16.
   Info rescale(const Info& a) const;
@@ -170,6 +170,7 @@ class Account : public PreparedResults<CiphertextInfo, Preparation> {
     double scale = 1, row_sum = 1;
     std::size_t diagonals = 1;
     bool real = true;
+    SwitchKind kind = {};  ///< of the keys
   };
   /// The map's result of vectors of `length` values, not rescaled. It is in baby and giant steps
   /// (Halevi and Shoup, CRYPTO 2018): two key switches at most for each term.

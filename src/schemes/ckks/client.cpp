@@ -218,15 +218,16 @@ EvaluationKeys Client::evaluation_keys(const KeyRequest& request, unsigned threa
     EvaluationKeys out{p, key_id(), {}};
     const std::vector<KeyName> names = keys_of(p, request);
     std::size_t done = 0, total = 0;  // digits
-    for (const KeyName& name : names) total += layout_of(p.literal(), name.role).digits.size();
+    for (const KeyName& name : names) total += layout_of(p.literal(), name.kind).digits.size();
     // Each set of keys has a sparse secret of its own, which nobody keeps.
     std::optional<rlwe::Secret> sparse;
     if (request.sparse)
       sparse.emplace(state_->secret.plan(),
                      rlwe::random_sparse_secret(p.N(), p.literal().bootstrap->weight).span(),
                      p.literal().sigma);
-    for (const auto& [role, source] : names) {
-      const ring::KeyLayout layout = layout_of(p.literal(), role);
+    for (const auto& [kind, source] : names) {
+      const ring::KeyLayout layout = layout_of(p.literal(), kind);
+      const SwitchRole role = kind.role;
       Progress part;
       if (progress)
         part = [&, before = done](std::size_t now, std::size_t) {
@@ -237,7 +238,7 @@ EvaluationKeys Client::evaluation_keys(const KeyRequest& request, unsigned threa
                                  : role == SwitchRole::from_sparse ? &*sparse
                                                                    : nullptr;
       rlwe::SwitchKeyData key = to.switch_key(layout, source, 1, threads, part, from);
-      out.keys.push_back({key.g, key.power, key.seed, std::move(key.b), role});
+      out.keys.push_back({key.g, key.power, key.seed, std::move(key.b), kind});
       done += layout.digits.size();
     }
     if (progress) progress(total, total);

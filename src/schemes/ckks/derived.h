@@ -15,8 +15,12 @@ namespace whorl::ckks {
 
 /// The primes of a level, of a literal that may not have been checked, but for its levels.
 ring::Basis basis_of(const ParameterLiteral& literal, unsigned level);
-/// What keys of that role are over. The usual one is that of lattice::rlwe::make_plan.
-ring::KeyLayout layout_of(const ParameterLiteral& literal, SwitchRole role);
+/// What keys of that kind are over. The usual one is that of lattice::rlwe::make_plan.
+ring::KeyLayout layout_of(const ParameterLiteral& literal, SwitchKind kind);
+/// The kind of SlotsToCoeffs's keys, of parameters with bootstrapping.
+inline SwitchKind slots_to_coeffs_kind(const ParameterLiteral& literal) {
+  return {SwitchRole::low, literal.bootstrap->slots_to_coeffs};
+}
 
 /// The primes of a level.
 inline ring::Basis basis_of(const Parameters& parameters, unsigned level) {
@@ -59,11 +63,11 @@ inline std::uint64_t length_of(const CiphertextInfo& info) {
 
 /// A key that is asked for.
 struct KeyName {
-  SwitchRole role = SwitchRole::usual;
+  SwitchKind kind;
   lattice::rlwe::SwitchSource source;
 };
-/// The keys that are asked for; ParameterError for numbers of parts out of range, and for
-/// bootstrapping's keys under parameters without it.
+/// The keys that are asked for; ParameterError for numbers of parts and levels out of range, and
+/// for bootstrapping's keys under parameters without it.
 std::vector<KeyName> keys_of(const Parameters& parameters, const KeyRequest& request);
 
 }  // namespace whorl::ckks

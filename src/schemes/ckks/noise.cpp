@@ -37,7 +37,7 @@ double key_switch_of(const ParameterLiteral& p, const ring::KeyLayout& layout,
 // A polynomial of independent coefficients of variance V has values of variance N·V at a root; the
 // secret's are of 2/3·N, as values of a complex Gaussian (Gentry, Halevi, Smart, CRYPTO 2012,
 // appendix A.5, uses the same variances for its bounds).
-NoiseModel::NoiseModel(const Parameters& parameters) {
+NoiseModel::NoiseModel(const Parameters& parameters) : parameters_(parameters) {
   const ParameterLiteral& p = parameters.literal();
   const double N = p.N, secret = 2.0 / 3.0 * N, sigma = p.sigma;
   encoding_ = deviation(N / 12);
@@ -56,15 +56,21 @@ NoiseModel::NoiseModel(const Parameters& parameters) {
   }
 
   const double rounding = std::exp2(2 * rounding_[2]);
-  const ring::KeyLayout usual = layout_of(p, SwitchRole::usual);
+  const ring::KeyLayout usual = layout_of(p, {});
   for (unsigned level = 0; level <= parameters.top(); ++level)
     key_switch_.push_back(key_switch_of(p, usual, basis_of(parameters, level), rounding));
   if (!p.bootstrap) return;
   const ring::Basis least = basis_of(parameters, 0);
-  low_key_switch_ = key_switch_of(p, layout_of(p, SwitchRole::low), least, rounding);
+  low_key_switch_ = key_switch_of(p, layout_of(p, slots_to_coeffs_kind(p)), least, rounding);
   // The rounding meets the sparse secret.
-  to_sparse_key_switch_ = key_switch_of(p, layout_of(p, SwitchRole::to_sparse), least,
+  to_sparse_key_switch_ = key_switch_of(p, layout_of(p, {SwitchRole::to_sparse}), least,
                                         N / 12 * (1 + p.bootstrap->weight));
+}
+
+double NoiseModel::key_switch(unsigned level, SwitchKind kind) const {
+  if (kind.role == SwitchRole::usual) return key_switch(level);
+  const ParameterLiteral& p = parameters_.literal();
+  return key_switch_of(p, layout_of(p, kind), basis_of(p, level), std::exp2(2 * rounding_[2]));
 }
 
 }  // namespace whorl::ckks

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "whorl/ckks/parameters.h"
+#include "whorl/ring_keys.h"
 
 namespace whorl::ckks {
 
@@ -24,14 +25,16 @@ class NoiseModel {
   /// What a division of so many parts by primes adds by rounding; of three and more in the worst
   /// slot of a key.
   double rounding(unsigned parts) const { return rounding_[parts]; }
-  /// What key switching adds at a level, with usual keys.
+  /// What key switching adds at a level, with usual keys, or with those of a kind that rotates.
   double key_switch(unsigned level) const { return key_switch_[level]; }
+  double key_switch(unsigned level, SwitchKind kind) const;
   /// The same at level 0 with bootstrapping's keys of lower levels, and with that to its sparse
   /// secret, whose special primes are their own. 0 without bootstrapping.
   double low_key_switch() const { return low_key_switch_; }
   double to_sparse_key_switch() const { return to_sparse_key_switch_; }
 
  private:
+  Parameters parameters_;
   double encoding_, fresh_secret_, fresh_public_;
   double low_key_switch_ = 0, to_sparse_key_switch_ = 0;
   std::vector<double> rounding_, key_switch_;  ///< of each number of parts, and of each level

@@ -192,7 +192,7 @@ Parameters Parameters::create(ParameterLiteral literal, bool allow_insecure) {
                  ": with coefficients_last values are refreshed at that scale or a larger one");
   const std::string N = "N = " + std::to_string(literal.N);
   if (bootstrap) {
-    const ring::KeyLayout layout = layout_of(literal, SwitchRole::to_sparse);
+    const ring::KeyLayout layout = layout_of(literal, {SwitchRole::to_sparse});
     const lattice::SecurityBound sparse = sparse_security_of(literal, layout);
     state->sparse_security = sparse.bits;
     state->security = std::min(state->security, sparse.bits);

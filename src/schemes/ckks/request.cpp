@@ -51,17 +51,17 @@ void divide_in_digits(const ParameterLiteral& p, double bits, double margin, rin
 
 }  // namespace
 
-ring::KeyLayout layout_of(const ParameterLiteral& p, SwitchRole role) {
-  if (role != SwitchRole::to_sparse && role != SwitchRole::low)
+ring::KeyLayout layout_of(const ParameterLiteral& p, SwitchKind kind) {
+  if (kind.role != SwitchRole::to_sparse && kind.role != SwitchRole::low)
     return rlwe::usual_layout(static_cast<unsigned>(p.chain.size()),
                               static_cast<unsigned>(p.special.size()), p.digit_limbs);
   ring::KeyLayout out;
-  if (role == SwitchRole::to_sparse) {
+  if (kind.role == SwitchRole::to_sparse) {
     out.chain = basis_of(p, 0);
     divide_in_digits(p, log2_of(p, out.chain), 0, out);
   } else {
     double most = 0;
-    for (unsigned level = 0; level <= p.bootstrap->slots_to_coeffs; ++level) {
+    for (unsigned level = 0; level <= kind.level; ++level) {
       const ring::Basis basis = basis_of(p, level);
       out.chain = out.chain | basis;
       most = std::max(most, log2_of(p, basis));
@@ -83,15 +83,20 @@ std::vector<KeyName> keys_of(const Parameters& p, const KeyRequest& request) {
   std::vector<KeyName> out;
   for (const rlwe::SwitchSource& source :
        rlwe::switch_sources(request.relinearise, std::move(usual)))
-    out.push_back({SwitchRole::usual, source});
-  if ((request.sparse || !request.low_rotations.empty()) && !p.literal().bootstrap)
+    out.push_back({{}, source});
+  if (request.sparse && !p.literal().bootstrap)
     throw ParameterError("keys for bootstrapping are asked for, but the parameters \"" +
                          p.literal().name + "\" have none; take parameters with bootstrap=True");
-  for (const rlwe::SwitchSource& source : rlwe::switch_sources(2, exponents(request.low_rotations)))
-    out.push_back({SwitchRole::low, source});
+  for (const auto& [level, rotations] : request.low_rotations) {
+    if (level > p.top())
+      throw ParameterError("low_rotations: level " + std::to_string(level) + " is above " +
+                           std::to_string(p.top()) + ", the highest of the parameters");
+    for (const rlwe::SwitchSource& source : rlwe::switch_sources(2, exponents(rotations)))
+      out.push_back({{SwitchRole::low, level}, source});
+  }
   if (request.sparse)
     for (const SwitchRole role : {SwitchRole::to_sparse, SwitchRole::from_sparse})
-      out.push_back({role, {1, 1}});
+      out.push_back({{role}, {1, 1}});
   return out;
 }
 
@@ -102,7 +107,7 @@ std::size_t key_count(const Parameters& p, const KeyRequest& request) {
 std::size_t key_bytes(const Parameters& p, const KeyRequest& request) {
   std::size_t sum = 0;
   for (const KeyName& key : keys_of(p, request)) {
-    const ring::KeyLayout layout = layout_of(p.literal(), key.role);
+    const ring::KeyLayout layout = layout_of(p.literal(), key.kind);
     sum += rlwe::switch_key_bytes(p.N(), static_cast<unsigned>(layout.digits.size()),
                                   layout.rows().size(), p.word_bytes());
   }

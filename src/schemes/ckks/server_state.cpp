@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "math/memory.h"
 #include "math/modulus.h"
@@ -77,29 +78,64 @@ void check_fits(double most, double scale) {
 
 }  // namespace
 
+namespace {
+
+using KeysByKind = std::map<SwitchKind, rlwe::Keys>;
+
+KeysByKind keys_for(const EvaluationKeys& data,
+                    const std::shared_ptr<const rlwe::Evaluator>& evaluator,
+                    const std::shared_ptr<run::KeyBudget>& budget) {
+  const ParameterLiteral& p = data.parameters.literal();
+  // Those that operations look for are there, if need be without any key.
+  std::set<SwitchKind> kinds{{}, {SwitchRole::to_sparse}, {SwitchRole::from_sparse}};
+  if (p.bootstrap) kinds.insert(slots_to_coeffs_kind(p));
+  for (const RingSwitchKey& key : data.keys) kinds.insert(key.kind);
+  KeysByKind out;
+  for (const SwitchKind kind : kinds)
+    out.try_emplace(kind, evaluator, keys_of_kind(data.keys, kind, layout_of(p, kind)), budget);
+  return out;
+}
+
+KeysByKind open_keys(const Parameters& parameters,
+                     const std::shared_ptr<const rlwe::Evaluator>& evaluator) {
+  const ParameterLiteral& p = parameters.literal();
+  KeysByKind out;
+  const auto open = [&](SwitchKind kind) { out.try_emplace(kind, evaluator, layout_of(p, kind)); };
+  open({});
+  for (unsigned level = 0; level <= parameters.top(); ++level) open({SwitchRole::low, level});
+  if (p.bootstrap)
+    for (const SwitchRole role : {SwitchRole::to_sparse, SwitchRole::from_sparse}) open({role});
+  return out;
+}
+
+}  // namespace
+
 ServerState::ServerState(const EvaluationKeys& data, std::shared_ptr<const run::SessionState> on)
     : RingServerState(data, std::move(on)),
-      role_keys{keys_for(data, SwitchRole::usual), keys_for(data, SwitchRole::low),
-                keys_for(data, SwitchRole::to_sparse), keys_for(data, SwitchRole::from_sparse)},
+      keys_by_kind(keys_for(data, evaluator, session->budget)),
       account(parameters),
       constants(make_constants()) {}
 
 ServerState::ServerState(const Parameters& of)
     : RingServerState(of),
-      role_keys{open_keys(SwitchRole::usual), open_keys(SwitchRole::low),
-                open_keys(SwitchRole::to_sparse), open_keys(SwitchRole::from_sparse)},
+      keys_by_kind(open_keys(of, evaluator)),
       account(parameters),
       constants(make_constants()) {}
 
-rlwe::Keys ServerState::keys_for(const EvaluationKeys& data, SwitchRole role) const {
-  const ParameterLiteral& p = parameters.literal();
-  if (role == SwitchRole::low && !p.bootstrap) return {evaluator, {}, session->budget};
-  return {evaluator, keys_of_role(data.keys, role, layout_of(p, role)), session->budget};
-}
-
-rlwe::Keys ServerState::open_keys(SwitchRole role) const {
-  const bool none = role != SwitchRole::usual && !parameters.literal().bootstrap;
-  return {evaluator, layout_of(parameters.literal(), none ? SwitchRole::usual : role)};
+SwitchKind ServerState::low_kind(std::uint64_t of, std::span<const std::int64_t> rotations,
+                                 unsigned level) const {
+  for (auto each = keys_by_kind.lower_bound({SwitchRole::low, level});
+       each != keys_by_kind.end() && each->first.role == SwitchRole::low; ++each)
+    if (each->second.is_open() || std::ranges::all_of(rotations, [&](std::int64_t slots) {
+          return held_rotation(of, slots, each->first).has_value();
+        }))
+      return each->first;
+  std::string list;
+  for (const std::int64_t slots : rotations)
+    list += (list.empty() ? "" : ", ") + std::to_string(slots);
+  throw MissingKeyError("a linear map at level " + std::to_string(level) +
+                        " has no keys of low levels: ask the client for low_rotations={" +
+                        std::to_string(level) + ": [" + list + "]}");
 }
 
 Array ServerState::array(Info info, rlwe::Array residues) {
@@ -266,17 +302,25 @@ Array ServerState::relinearised_and_rescaled(const Array& a) const {
       info, evaluator->relinearise(residues(a), keys, account.basis(info.level), no_plain_modulus));
 }
 
-std::uint32_t ServerState::rotation(std::uint64_t of, std::int64_t slots, SwitchRole role) const {
+std::optional<std::uint32_t> ServerState::held_rotation(std::uint64_t of, std::int64_t slots,
+                                                        SwitchKind kind) const {
   const auto period = static_cast<std::int64_t>(of);
   const std::int64_t least = ((slots % period) + period) % period;
   // A vector that is repeated turns by any number that is congruent.
   for (const std::int64_t distance : {least, least - period, slots}) {
     const std::uint32_t g = rotation_exponent(parameters.N(), distance);
-    if (g == 1 || keys_of(role).holds(g, 1)) return g;
+    if (g == 1 || keys_of(kind).holds(g, 1)) return g;
   }
-  if (keys_of(role).is_open())
-    return rotation_exponent(parameters.N(), std::abs(slots) < period ? slots : least);
-  if (role == SwitchRole::low)
+  return std::nullopt;
+}
+
+std::uint32_t ServerState::rotation(std::uint64_t of, std::int64_t slots, SwitchKind kind) const {
+  if (const auto g = held_rotation(of, slots, kind)) return *g;
+  const auto period = static_cast<std::int64_t>(of);
+  if (keys_of(kind).is_open())
+    return rotation_exponent(
+        parameters.N(), std::abs(slots) < period ? slots : ((slots % period) + period) % period);
+  if (kind.role == SwitchRole::low)
     throw MissingKeyError("rotation by " + std::to_string(slots) +
                           " at low levels has no key: ask the client for bootstrap=[" +
                           std::to_string(of) + "]");

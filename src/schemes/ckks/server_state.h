@@ -1,10 +1,12 @@
 // What a CKKS server is made of, for its methods, for dry runs and for circuits' access.
 #pragma once
 
-#include <array>
 #include <complex>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
+#include <ranges>
 #include <span>
 #include <vector>
 
@@ -25,16 +27,17 @@ struct ServerState : RingServerState<Parameters> {
   /// Makes the state of a dry run.
   explicit ServerState(const Parameters& of);
 
-  std::array<lattice::rlwe::Keys, 4> role_keys;  ///< of each SwitchRole
-  const lattice::rlwe::Keys& keys = keys_of(SwitchRole::usual);
-  std::span<const lattice::rlwe::Keys> all_keys() const { return role_keys; }
+  /// The keys of each kind that there can be. A dry run has keys of low levels for every level.
+  std::map<SwitchKind, lattice::rlwe::Keys> keys_by_kind;
+  const lattice::rlwe::Keys& keys = keys_of({});
+  auto all_keys() const { return std::views::values(keys_by_kind); }
   Account account;
 
-  lattice::rlwe::Keys keys_for(const EvaluationKeys& data, SwitchRole role) const;
-  lattice::rlwe::Keys open_keys(SwitchRole role) const;
-  const lattice::rlwe::Keys& keys_of(SwitchRole role) const {
-    return role_keys[static_cast<std::size_t>(role)];
-  }
+  const lattice::rlwe::Keys& keys_of(SwitchKind kind) const { return keys_by_kind.at(kind); }
+  /// The kind of the keys for the lowest levels, `level` among them, which has all these rotations
+  /// of vectors with that period. MissingKeyError if there is none.
+  SwitchKind low_kind(std::uint64_t of, std::span<const std::int64_t> rotations,
+                      unsigned level) const;
 
   static constexpr std::uint64_t no_plain_modulus = 1;
   // A rotation by k is X -> X^(generator^k); `inverse` asks for X -> X^-1.
@@ -114,8 +117,10 @@ struct ServerState : RingServerState<Parameters> {
   /// Does both by one division.
   Array relinearised_and_rescaled(const Array& a) const;
 
-  std::uint32_t rotation(std::uint64_t of, std::int64_t slots,
-                         SwitchRole role = SwitchRole::usual) const;
+  /// The g of a rotation that there is a key for, of vectors with that period.
+  std::optional<std::uint32_t> held_rotation(std::uint64_t of, std::int64_t slots,
+                                             SwitchKind kind) const;
+  std::uint32_t rotation(std::uint64_t of, std::int64_t slots, SwitchKind kind = {}) const;
   std::vector<Array> automorphisms(const Array& a, std::span<const std::uint32_t> gs) const;
 
   // ---- plaintexts

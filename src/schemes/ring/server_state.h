@@ -23,12 +23,12 @@
 
 namespace whorl {
 
-/// The keys of a role; `layout` says what they are over, by default what the plan's usual ones are.
-inline std::vector<lattice::rlwe::SwitchKeyData> keys_of_role(
-    const std::vector<RingSwitchKey>& keys, SwitchRole role, const ring::KeyLayout& layout = {}) {
+/// The keys of a kind; `layout` says what they are over, by default what the plan's usual ones are.
+inline std::vector<lattice::rlwe::SwitchKeyData> keys_of_kind(
+    const std::vector<RingSwitchKey>& keys, SwitchKind kind, const ring::KeyLayout& layout = {}) {
   std::vector<lattice::rlwe::SwitchKeyData> out;
   for (const RingSwitchKey& key : keys)
-    if (key.role == role) out.push_back({key.g, key.power, key.seed, key.b, layout});
+    if (key.kind == kind) out.push_back({key.g, key.power, key.seed, key.b, layout});
   return out;
 }
 

@@ -251,22 +251,32 @@ TEST_F(IoCkks, RolesOfKeys) {
   const Bytes frame = dump(value);
   const std::size_t count = samples::payload_at + samples::ckks_literal_bytes(literal),
                     first = count + 8, entry = 40;
-  const auto said = [&](std::size_t key, std::uint32_t g, std::uint32_t power, std::uint32_t role) {
+  const auto said = [&](std::size_t key, std::uint32_t g, std::uint32_t power, std::uint32_t role,
+                        std::uint32_t level = 0) {
     Bytes changed = samples::patched(frame, first + key * entry, g);
-    changed = samples::patched(changed, first + key * entry + 4, power | role << 24);
+    changed = samples::patched(changed, first + key * entry + 4, power | level << 8 | role << 24);
     return test::message_of<FormatError>([&] { load<ckks::EvaluationKeys>(changed, insecure()); });
   };
   // What was there.
-  EXPECT_EQ(said(2, 3, 1, 1), "");
+  EXPECT_EQ(said(2, 3, 1, 1, 1), "");
   EXPECT_EQ(said(3, 1, 1, 2), "");
   EXPECT_EQ(said(4, 1, 1, 3), "");
   for (const std::uint32_t role : {4U, 255U})
     EXPECT_EQ(said(4, 1, 1, role), "evaluation keys: the role of a key is " + std::to_string(role) +
                                        "; under these parameters it may be at most 3");
+  for (const auto& [key, role, level, most] : {std::array{2U, 1U, 99U, value.parameters.top()},
+                                               {2U, 1U, 0xffffU, value.parameters.top()},
+                                               {0U, 0U, 1U, 0U},
+                                               {3U, 2U, 1U, 0U},
+                                               {4U, 3U, 256U, 0U}})
+    EXPECT_EQ(said(key, key == 2 ? 3 : 1, key == 0 ? 2 : 1, role, level),
+              "evaluation keys: the level of a key of role " + std::to_string(role) + " is " +
+                  std::to_string(level) + "; under these parameters it may be at most " +
+                  std::to_string(most));
   const std::string no_client = "evaluation keys: no client makes a key for ";
-  EXPECT_EQ(said(2, 1, 2, 1), no_client + "s(X^1)^2 of role 1");
-  EXPECT_EQ(said(2, 1, 1, 1), no_client + "s(X^1)^1 of role 1");
-  EXPECT_EQ(said(2, 2049, 1, 1), no_client + "s(X^2049)^1 of role 1");
+  EXPECT_EQ(said(2, 1, 2, 1), no_client + "s(X^1)^2 of role 1 and level 0");
+  EXPECT_EQ(said(2, 1, 1, 1), no_client + "s(X^1)^1 of role 1 and level 0");
+  EXPECT_EQ(said(2, 2049, 1, 1), no_client + "s(X^2049)^1 of role 1 and level 0");
   EXPECT_EQ(said(3, 3, 1, 2), no_client + "s(X^3)^1 of role 2");
   EXPECT_EQ(said(4, 1, 2, 3), no_client + "s(X^1)^2 of role 3");
   EXPECT_EQ(said(4, 1, 1, 0), no_client + "s(X^1)^1");
@@ -276,7 +286,7 @@ TEST_F(IoCkks, RolesOfKeys) {
     return loading<ckks::EvaluationKeys>(
         samples::patched(frame, first + key * entry + 4, power_and_role));
   };
-  EXPECT_EQ(with(1, 1 | 1U << 24), "Format");  // the second key of its kind
+  EXPECT_EQ(with(1, 1 | 1U << 8 | 1U << 24), "Format");  // the second key of its kind
   Bytes moved = samples::patched(frame, first + 2 * entry, std::uint32_t{5});
   EXPECT_EQ(loading<ckks::EvaluationKeys>(moved), "nothing");
   moved = samples::patched(moved, first + 2 * entry + 4, std::uint32_t{1});
@@ -310,12 +320,12 @@ TEST_F(IoCkks, RolesOfKeys) {
               "Truncated")
         << length;
   // What no file may hold.
-  value.keys[3].role = static_cast<SwitchRole>(4);
+  value.keys[3].kind = {static_cast<SwitchRole>(4)};
   EXPECT_EQ(thrown([&] { dump(value); }), "Format");
-  value.keys[3].role = SwitchRole::from_sparse;
+  value.keys[3].kind = {SwitchRole::from_sparse};
   EXPECT_EQ(thrown([&] { dump(value); }), "Format");
-  value.keys[3].role = SwitchRole::to_sparse;
-  value.keys[2].role = SwitchRole::usual;
+  value.keys[3].kind = {SwitchRole::to_sparse};
+  value.keys[2].kind = {};
   value.keys[2].g = 5;
   EXPECT_EQ(thrown([&] { dump(value); }), "Shape");
 }

@@ -92,13 +92,13 @@ inline ckks::EvaluationKeys ckks_evaluation_keys(const ckks::Parameters& paramet
   if (!parameters.literal().bootstrap) return value;
   const auto& chain = parameters.literal().chain;
   const auto& special = parameters.literal().special;
-  const auto add = [&](SwitchRole role, std::uint32_t g, std::size_t digits,
+  const auto add = [&](SwitchKind kind, std::uint32_t g, std::size_t digits,
                        const std::vector<std::uint64_t>& primes) {
-    value.keys.push_back(role_key(parameters, role, g, digits, primes, random));
+    value.keys.push_back(key_of_kind(parameters, kind, g, digits, primes, random));
   };
-  add(SwitchRole::low, 3, 1, {chain[0], chain[1], special[0], special[1]});
-  add(SwitchRole::to_sparse, 1, 1, {chain[0], special[0]});
-  add(SwitchRole::from_sparse, 1, 4, all_primes(parameters));
+  add({SwitchRole::low, 1}, 3, 1, {chain[0], chain[1], special[0], special[1]});
+  add({SwitchRole::to_sparse}, 1, 1, {chain[0], special[0]});
+  add({SwitchRole::from_sparse}, 1, 4, all_primes(parameters));
   return value;
 }
 

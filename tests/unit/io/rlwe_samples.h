@@ -86,13 +86,13 @@ RingEvaluationKeys<Parameters> ring_evaluation_keys(const Parameters& parameters
   return value;
 }
 
-/// A key of a role, over the primes that residues have beside each other.
+/// A key of a kind, over the primes that residues have beside each other.
 template <class Parameters>
-RingSwitchKey role_key(const Parameters& parameters, SwitchRole role, std::uint32_t g,
-                       std::size_t digits, const std::vector<std::uint64_t>& primes,
-                       Random& random) {
+RingSwitchKey key_of_kind(const Parameters& parameters, SwitchKind kind, std::uint32_t g,
+                          std::size_t digits, const std::vector<std::uint64_t>& primes,
+                          Random& random) {
   return {g, 1, random_array<32>(random),
-          ring_words(random, parameters, digits * primes.size(), parameters.N(), primes), role};
+          ring_words(random, parameters, digits * primes.size(), parameters.N(), primes), kind};
 }
 
 /// Ciphertexts of two parts and with the limbs of fresh ones get a seed, which was drawn for a

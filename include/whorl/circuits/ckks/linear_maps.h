@@ -27,6 +27,9 @@ struct LinearMap {
   std::uint64_t columns = 0;
   /// Every diagonal has `period` values. No two k are equal modulo the period.
   std::map<std::int64_t, std::vector<std::complex<double>>> diagonals;
+  /// Whether baby and giant steps are chosen for few rotations, that is for small keys, and not for
+  /// speed alone.
+  bool few_rotations = false;
 };
 
 /// The product with a matrix of `rows`·`columns` values, row by row. It has at most as many
@@ -55,12 +58,26 @@ class EncodedMap {
   std::shared_ptr<const Storage> storage_;
 };
 
+/// How a map is encoded.
+struct MapOptions {
+  /// That of the diagonals; 0 takes the level's, which gives results the canonical scale.
+  double scale = 0;
+  /// Whether it takes keys of KeyRequest::low_rotations for its level, or the least one above it
+  /// that has all.
+  bool low_rotations = false;
+  /// Whether plaintexts are over as few primes as hold their coefficients, and are extended to all
+  /// primes in each product, with the same bits. They take a part of the memory, and a product
+  /// takes longer.
+  bool compact = false;
+};
+
 /// Encodes a map for operands of `level`, at which it takes its place; the result is one level
-/// lower. `scale` is that of the diagonals; 0 takes the level's, which gives results the canonical
-/// scale. ShapeError for diagonals of another length than the period, and for periods and lengths
-/// that do not fit; ParameterError for level 0, for two diagonals of one place and for no diagonal;
-/// EncodingError for values that are not finite or too large.
-EncodedMap encode(const Server& server, const LinearMap& map, unsigned level, double scale = 0);
+/// lower. MissingKeyError if there are no keys for low_rotations, ShapeError for diagonals of
+/// another length than the period, and for periods and lengths that do not fit; ParameterError for
+/// level 0, for two diagonals of one place and for no diagonal; EncodingError for values that are
+/// not finite or too large.
+EncodedMap encode(const Server& server, const LinearMap& map, unsigned level,
+                  const MapOptions& options = {});
 
 /// The map of each vector, rescaled. Rotations are hoisted twice, in baby and giant steps
 /// (Bossuat, Mouchet, Troncoso-Pastoriza, Hubaux, EUROCRYPT 2021, §4). ShapeError if the vectors'

@@ -84,6 +84,20 @@ TEST(CkksBootstrap, RealVectorsThatDoNotFillTheirSlots) {
   expect_refreshed(party, a, values);
 }
 
+TEST(CkksBootstrap, ShortVectorsByTheMapsOfLongerOnes) {
+  std::mt19937_64 random(5);
+  const Party party(small_ring(1024), 256);
+  for (const std::size_t length : {1u, 3u, 8u, 256u}) {
+    const Complexes x = random_values(random, 2 * length);
+    expect_refreshed(party, party.server.upload(party.client.encrypt(x, {.length = length})), x);
+  }
+  const Array longer = party.upload(Complexes(512));
+  EXPECT_NE(test::message_of<ShapeError>([&] {
+              static_cast<void>(bootstrap(party.server, longer, party.maps));
+            }).find("512 slots meet maps that are encoded for 256"),
+            std::string::npos);
+}
+
 /// Of log2(slots) layers of butterflies a map has some; its diagonals repeat with the blocks of the
 /// largest, and each is stored as twice as many words for each prime, or as N.
 TEST(CkksBootstrap, MapsAreStoredByTheirPeriod) {
@@ -117,7 +131,7 @@ TEST(CkksBootstrap, MapsAreStoredByTheirPeriod) {
       }
     };
     count(c.slots_to_coeffs, shape.slots_to_coeffs,
-          layout_of(p.literal(), SwitchRole::low).special.size());
+          layout_of(p.literal(), slots_to_coeffs_kind(p.literal())).special.size());
     count(c.coeffs_to_slots, p.top(), p.literal().special.size());
     EXPECT_EQ(Party(p, c.slots).maps.bytes(), stored);
     EXPECT_LT(3 * stored, 2 * whole);

@@ -1,5 +1,7 @@
 #include "whorl/circuits/ckks/linear_maps.h"
 
+#include <cstring>
+
 #include "support/ckks_party.h"
 #include "support/test.h"
 #include "whorl/ckks/client.h"
@@ -40,6 +42,11 @@ void expect(const test::CkksShape& shape, const LinearMap& map, std::size_t leng
   EXPECT_EQ(y.info().scale, party.server.parameters().scale(top - 2));
   EXPECT_EQ(y.info().length, map.length);
   test::expect_as_stated(y, party.values(y), in_clear(map, x));
+}
+
+bool same_words(const Ciphertexts& a, const Ciphertexts& b) {
+  return a.data.bytes() == b.data.bytes() &&
+         std::memcmp(a.data.data(), b.data.data(), a.data.bytes()) == 0;
 }
 
 LinearMap random_map(std::uint64_t period, const std::vector<std::int64_t>& which) {
@@ -125,6 +132,111 @@ TEST(CkksLinearMaps, DiagonalsAreStoredByTheirPeriod) {
       expect(shape, map, of_map);
     }
   }
+}
+
+/// Keys of a level serve the maps of that level and below, with the errors that are stated, and are
+/// smaller.
+TEST(CkksLinearMaps, KeysOfLowLevels) {
+  const LinearMap map = random_map(64, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}), other = random_map(64, {3});
+  for (const test::CkksShape& shape : {test::CkksShape{40}, {50, 64}}) {
+    SCOPED_TRACE(shape.scale_bits);
+    const Parameters p = test::ckks_insecure(shape);
+    KeyRequest request{.rotations = {}, .low_rotations = {{1, rotations_of(map)}}};
+    std::size_t before = 0;
+    for (unsigned level = 1; level <= p.top(); ++level) {
+      const std::size_t bytes = key_bytes(p, {.low_rotations = {{level, {1}}}});
+      EXPECT_GE(bytes, before);
+      before = bytes;
+    }
+    EXPECT_EQ(before, key_bytes(p, {.rotations = {1}}));
+    EXPECT_LT(key_bytes(p, {.low_rotations = {{1, {1}}}}), before);
+    request.low_rotations[p.top() - 1] = rotations_of(map);
+    request.low_rotations[p.top() - 1].push_back(3);
+    const test::CkksParty party(p, request);
+    std::mt19937_64 random(9);
+    const Complexes x = test::random_complexes(random, 64);
+    const Array a = party.upload(x);
+    for (unsigned level = 1; level < p.top(); ++level) {
+      const EncodedMap encoded = encode(party.server, map, level, {.low_rotations = true});
+      const Array y = apply(party.server, a, encoded);
+      test::expect_as_stated(y, party.values(y), in_clear(map, x));
+      const Array z =
+          apply(party.server, a, encode(party.server, other, level, {.low_rotations = true}));
+      test::expect_as_stated(z, party.values(z), in_clear(other, x));
+    }
+    const auto message = [&](unsigned level, const MapOptions& options) {
+      return test::message_of<MissingKeyError>([&] {
+        static_cast<void>(apply(party.server, a, encode(party.server, other, level, options)));
+      });
+    };
+    const std::string top = std::to_string(p.top());
+    EXPECT_EQ(message(p.top(), {.low_rotations = true}),
+              "a linear map at level " + top +
+                  " has no keys of low levels: ask the client for "
+                  "low_rotations={" +
+                  top + ": [3]}");
+    EXPECT_NE(message(1, {}).find("rotations=[3]"), std::string::npos);
+    EXPECT_EQ(test::message_of<ParameterError>([&] {
+                static_cast<void>(key_count(p, {.low_rotations = {{p.top() + 1, {1}}}}));
+              }),
+              "low_rotations: level " + std::to_string(p.top() + 1) + " is above " + top +
+                  ", the highest of the parameters");
+    // A dry run states what a server does that has keys for the map's own level.
+    const DryRun dry(p);
+    const Array one = dry.fresh(Packing::complex, 1, 64, 1, true);
+    EXPECT_EQ(apply(dry.server(), one, encode(dry.server(), map, 1, {.low_rotations = true}))
+                  .info()
+                  .error,
+              apply(party.server, party.server.upload(party.client.encrypt(x, {.bound = 1})),
+                    encode(party.server, map, 1, {.low_rotations = true}))
+                  .info()
+                  .error);
+    EXPECT_TRUE(dry.asked().rotations.empty());
+  }
+}
+
+TEST(CkksLinearMaps, CompactPlaintextsGiveTheSameBits) {
+  const LinearMap map = random_map(512, {-9, -1, 0, 1, 2, 64}), small = random_map(32, {0, 1, 5});
+  for (const test::CkksShape& shape : {test::CkksShape{40}, test::CkksShape{28}, {50, 64}}) {
+    SCOPED_TRACE(shape.scale_bits);
+    std::vector<std::int64_t> rotations = rotations_of(map);
+    std::ranges::copy(rotations_of(small), std::back_inserter(rotations));
+    const Party party(shape, rotations);
+    std::mt19937_64 random(11);
+    const Array x = party.upload(test::random_complexes(random, 3 * 32), 32);
+    const unsigned top = party.server.parameters().depth();
+    for (unsigned level = 1; level <= top; ++level)
+      for (const LinearMap& each : {map, small}) {
+        const EncodedMap whole = encode(party.server, each, level),
+                         compact = encode(party.server, each, level, {.compact = true});
+        const Ciphertexts want = party.server.download(apply(party.server, x, whole)),
+                          got = party.server.download(apply(party.server, x, compact));
+        EXPECT_TRUE(same_words(got, want));
+        EXPECT_EQ(got.info.error, want.info.error);
+        if (each.period == 512 && level > 1) EXPECT_LE(2 * compact.bytes(), whole.bytes());
+        if (each.period == 32) EXPECT_EQ(compact.bytes(), whole.bytes());
+      }
+  }
+  // Values that need all primes.
+  LinearMap large = map;
+  for (Complex& z : large.diagonals[0]) z *= std::exp2(18);
+  const Party party({40}, rotations_of(map));
+  const Array x =
+      party.server.upload(party.client.encrypt(Complexes(512, 0.5), {.bound = std::exp2(-3)}));
+  const EncodedMap whole = encode(party.server, large, 1),
+                   compact = encode(party.server, large, 1, {.compact = true});
+  EXPECT_TRUE(same_words(party.server.download(apply(party.server, x, compact)),
+                         party.server.download(apply(party.server, x, whole))));
+}
+
+TEST(CkksLinearMaps, FewRotations) {
+  std::vector<std::int64_t> k(48);
+  for (std::size_t i = 0; i < k.size(); ++i) k[i] = static_cast<std::int64_t>(i);
+  LinearMap map = random_map(64, k);
+  const std::size_t fast = rotations_of(map).size();
+  map.few_rotations = true;
+  EXPECT_LT(rotations_of(map).size(), fast);
+  expect({40}, map, 64);
 }
 
 TEST(CkksLinearMaps, BatchesAndRepeatedMaps) {

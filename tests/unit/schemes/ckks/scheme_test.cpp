@@ -391,18 +391,19 @@ TEST(CkksNoise, KeysOfBootstrappingHaveSpecialPrimesOfTheirOwn) {
   const Parameters p = Parameters::named("cheddar/40");
   const NoiseModel model(p);
   const double N = p.N(), sigma = p.literal().sigma;
-  const auto of = [&](SwitchRole role, double log2_Q, double rounding) {
+  const auto of = [&](SwitchKind kind, double log2_Q, double rounding) {
     double log2_P = 0;
-    layout_of(p.literal(), role).special.for_each([&](unsigned i) {
+    layout_of(p.literal(), kind).special.for_each([&](unsigned i) {
       log2_P += std::log2(static_cast<double>(p.literal().special[i - p.limbs()]));
     });
     EXPECT_LT(log2_P, p.log2_P());
     return 0.5 * std::log2(std::pow(N * sigma * std::exp2(log2_Q - log2_P), 2) / 12 + rounding);
   };
   const double q = p.log2_Q(0), dense = N / 12 * (1 + 2.0 / 3.0 * N);
-  EXPECT_NEAR(model.low_key_switch(), of(SwitchRole::low, q, dense), 1e-6);
-  EXPECT_NEAR(model.to_sparse_key_switch(), of(SwitchRole::to_sparse, q, N / 12 * 33), 1e-6);
+  EXPECT_NEAR(model.low_key_switch(), of(slots_to_coeffs_kind(p.literal()), q, dense), 1e-6);
+  EXPECT_NEAR(model.to_sparse_key_switch(), of({SwitchRole::to_sparse}, q, N / 12 * 33), 1e-6);
   EXPECT_NEAR(model.key_switch(0), 0.5 * std::log2(dense), 1e-6);  // P is much larger
+  EXPECT_EQ(model.key_switch(0, slots_to_coeffs_kind(p.literal())), model.low_key_switch());
 }
 
 TEST(Ckks, BatchesInTheHostsMemory) {
