@@ -51,7 +51,8 @@ def compile(
             1/2. A relu differs by at most half of it, relative to the range.
         images: how many inputs a ciphertext holds, a power of two. All of them are computed in the
             time of one.
-        max_key_bytes: the most that the keys may take in files; default: any number.
+        max_key_bytes: the most that the keys may take in files; default: any number. If they take
+            more, maps are cut into steps with fewer rotations, which takes a little more time.
         parameters: of CKKS; default: the smallest that serve, with bootstraps where they are
             needed.
 

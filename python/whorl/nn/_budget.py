@@ -15,6 +15,7 @@ from ..ckks._server import Server
 from ..ckks._tracer import TracingServer
 from ..errors import ParameterError
 from ._graph import Numbers
+from ._keys import choose_keys
 from ._steps import NO_ERROR, MapStep, PolynomialStep, Step
 
 MARGIN = 2.0
@@ -41,8 +42,13 @@ def costs(steps: Sequence[Step], slots: int, parameters: Parameters) -> Costs:
     out = [server.fresh("real", (slots,), 1.0, False)]
     errors = [out[0].error]
 
+    maps: list[tuple[int, tuple[int, ...]]] = []
+
     def encode(step: MapStep, level: int) -> Any:
-        return server.encode(step.linear_map(), level)
+        made = step.linear_map()
+        maps.append((level, made.rotations))
+        # Keys for higher levels add no more noise than those of the map's own.
+        return server.encode(made, level, low_rotations=True)
 
     measure = _Measure(parameters)
     for step in steps[1:]:
@@ -51,12 +57,14 @@ def costs(steps: Sequence[Step], slots: int, parameters: Parameters) -> Costs:
         errors.append(measure(step) if isinstance(step, PolynomialStep) else made.error)
         out.append(server.with_bound(made, step.bound))
     asked, refreshed = server._core.run.asked(), server._core.refreshed_slots
+    rotations, low_rotations = choose_keys(maps, parameters, asked.rotations, refreshed)
     return Costs(
         keys={
             "relinearise": asked.relinearise,
-            "rotations": sorted(asked.rotations),
+            "rotations": rotations,
             "conjugate": asked.conjugate and not refreshed,
             "bootstrap": refreshed,
+            "low_rotations": low_rotations,
         },
         errors=tuple(errors),
         levels=tuple(each.level for each in out),

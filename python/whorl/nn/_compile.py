@@ -19,6 +19,7 @@ from ._budget import Costs, budget, costs
 from ._ends import End, Ends
 from ._fit import Fit, fit
 from ._graph import Affine, Entries, Graph, Input, Node, Product, Reshaped, Sum
+from ._merge import merged
 from ._network import Network
 from ._pack import Packing
 from ._place import Levels, place, with_refreshes
@@ -45,25 +46,29 @@ def compile_graph(
     parameters: Parameters | None,
 ) -> Network:
     """The network of a graph; `compile` has the arguments."""
+    graph = merged(graph)
     fitted = fit(graph, examples, as_real("margin", margin), as_real("precision", precision))
     together = as_integer("images", images, 1, MOST_SLOTS)
     if together & (together - 1):
         raise ParameterError(f"images: {together} is not a power of two")
     packing = Packing(graph, (parameters.slots if parameters else MOST_SLOTS) // together)
     scales = scales_of(graph, fitted)
-    steps = pack(graph, fitted, packing, scales, together)
     last = len(graph.nodes) - 1
     first, result = (
         End(graph.nodes[i].shape, packing.layouts[i].places, packing.layouts[i].period, scales[i])
         for i in (0, last)
     )
     length = first.period * together
-    slots = max(each.period for each in packing.layouts) * together
-    placed, chosen, found = _placed(steps, length, slots, parameters)
-    size = chosen.key_size(**found.keys)
-    if max_key_bytes is not None and size > max_key_bytes:
+    slots = packing.longest * together
+    for few_rotations in (False, True):
+        steps = pack(graph, fitted, packing, scales, together, few_rotations)
+        placed, chosen, found = _placed(steps, length, slots, parameters)
+        size = chosen.key_size(**found.keys)
+        if max_key_bytes is None or size <= max_key_bytes:
+            break
+    else:
         raise ParameterError(
-            f"max_key_bytes: the keys take {of_bytes(size)}, above {of_bytes(max_key_bytes)}; "
+            f"max_key_bytes: the keys take {of_bytes(size)}, above {of_bytes(max_key_bytes or 0)}; "
             "a larger precision takes fewer levels, and so smaller keys"
         )
     ends = Ends(chosen, found.keys, together, first, result)
@@ -110,7 +115,12 @@ def scales_of(graph: Graph, fitted: Fit) -> list[float]:
 
 
 def pack(
-    graph: Graph, fitted: Fit, packing: Packing, scales: Sequence[float], images: int
+    graph: Graph,
+    fitted: Fit,
+    packing: Packing,
+    scales: Sequence[float],
+    images: int,
+    few_rotations: bool,
 ) -> list[Step]:
     """A step for each node but those that move nothing."""
     steps: list[Step] = []
@@ -121,7 +131,9 @@ def pack(
             continue
         inputs = tuple(number_of[i] for i in node.inputs)
         if isinstance(node, (Sum, Product)):
-            inputs = _together(node, number, inputs, packing, fitted, scales, images, steps)
+            inputs = _together(
+                node, number, inputs, packing, fitted, scales, images, few_rotations, steps
+            )
         bound = fitted.ranges[number].most / scales[number]
         function = fitted.functions[number]
         step: Step
@@ -138,6 +150,7 @@ def pack(
                 images=images,
                 factor=scales[node.inputs[0]] / scales[number],
                 bias=None if node.bias is None else node.bias / scales[number],
+                few_rotations=few_rotations,
             )
         elif isinstance(node, Product):
             step = ProductStep(name=node.name, inputs=inputs, bound=bound)
@@ -162,6 +175,7 @@ def _together(
     fitted: Fit,
     scales: Sequence[float],
     images: int,
+    few_rotations: bool,
     steps: list[Step],
 ) -> tuple[int, ...]:
     """The operands of a sum or a product, all of them moved to where the first one lies."""
@@ -183,6 +197,7 @@ def _together(
                 images=images,
                 factor=1.0,
                 bias=None,
+                few_rotations=few_rotations,
             )
         )
         out.append(len(steps) - 1)
@@ -217,7 +232,7 @@ def _placed(
     """The steps with their bootstraps, the parameters, and what a dry run says. Inputs take
     `length` slots, and no tensor takes more than `slots`."""
     if parameters is not None:
-        placed = with_refreshes(steps, place(steps, _levels(parameters)))
+        placed = with_refreshes(steps, place(steps, _levels(parameters)), slots)
         return placed, parameters, costs(placed, length, parameters)
     total = _total_depth(steps)
     plain: Parameters | None = None
@@ -232,7 +247,7 @@ def _placed(
     for depth in range(deepest, min(total, MOST_DEPTH) + 1):
         try:
             chosen = choose(depth, bootstrap=True)
-            placed = with_refreshes(steps, place(steps, _levels(chosen)))
+            placed = with_refreshes(steps, place(steps, _levels(chosen)), slots)
         except (NoiseError, ParameterError):
             continue
         refreshes = sum(isinstance(step, RefreshStep) for step in placed)

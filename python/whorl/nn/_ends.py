@@ -116,7 +116,7 @@ class Ends:
         """What a file has of them."""
         return {
             "parameters": self.parameters.to_bytes().hex(),
-            "keys": self.keys,
+            "keys": {**self.keys, "low_rotations": list(self.keys["low_rotations"].items())},
             "images": self.images,
             "input": self.input.fields(writer),
             "output": self.output.fields(writer),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,7 @@ from ..ckks._server import EncryptedArray, Server
 from ._ends import Ends, write
 from ._fit import Fit
 from ._graph import Graph, Numbers, Shape
+from ._keys import serves
 from ._pack import Grid
 from ._steps import MapStep, RefreshStep, Step
 from ._written import network_bytes
@@ -69,15 +71,25 @@ class Network:
     ) -> Runner:
         """The network on a server, with its maps encoded: `net.on(server)(x)`.
 
-        `max_bytes`: how much memory of the device encoded maps may take; default: any. Maps beyond
-        that are encoded in each run. `progress`: True for a bar, or a callable that is called with
-        (done, total).
+        `max_bytes`: how much memory of the device encoded maps may take; default: any. As many as
+        there is room for are kept whole, the others compact (`Server.encode`), which takes an
+        eighth of the memory or so, and more time in each run. Maps that do not fit even so are
+        encoded in each run, which takes much longer. `progress`: True for a bar, or a callable that
+        is called with (done, total).
         """
         return Runner(self, server, max_bytes, progress)
 
     def run(self, server: Server, x: Any, progress: bool | Report | None = None) -> EncryptedArray:
         """The network of encrypted inputs, once: no encoded map is kept."""
         return self.on(server, max_bytes=0)(x, progress)
+
+    def encoded(self, server: Server, number: int, compact: bool = False) -> EncodedMap:
+        """The map that is a step of that number, on a server."""
+        step = self.steps[number]
+        assert isinstance(step, MapStep)
+        made, level = step.linear_map(), self.levels[step.inputs[0]]
+        low = serves(self.keys["low_rotations"], level, made.rotations)
+        return server.encode(made, level, low_rotations=low, compact=compact)
 
     def to_bytes(self) -> bytes:
         """What `save` writes."""
@@ -101,8 +113,8 @@ class Network:
 class Runner:
     """A network on a server. `Network.on` makes it.
 
-    Maps are encoded once and stay on the device as far as `max_bytes` allow; the others are encoded
-    in each run, just before they are used.
+    Maps are encoded once and stay on the device, whole or compact, as far as `max_bytes` allow; the
+    others are encoded in each run, just before they are used.
     """
 
     def __init__(
@@ -115,21 +127,23 @@ class Runner:
         self.network, self.server = network, server
         self._kept: dict[int, EncodedMap] = {}
         """The maps by the numbers of their steps."""
-        left = max_bytes
-        numbers = [i for i, s in enumerate(network.steps) if isinstance(s, MapStep)]
+        left = math.inf if max_bytes is None else max_bytes
+        maps = {i: step for i, step in enumerate(network.steps) if isinstance(step, MapStep)}
+        # What the maps that follow take if they are compact: two words for a coefficient.
+        later = 8.0 * network.parameters.N * sum(step.diagonal_count for step in maps.values())
         with reports(progress, "maps") as report:
-            for done, number in enumerate(numbers):
-                step = network.steps[number]
-                assert isinstance(step, MapStep)
-                if left is not None and left <= 0:
-                    break
-                encoded = server.encode(step.linear_map(), network.levels[step.inputs[0]])
-                if left is not None and encoded.nbytes > left:
-                    continue
-                left = None if left is None else left - encoded.nbytes
-                self._kept[number] = encoded
+            for done, (number, step) in enumerate(maps.items(), 1):
+                later -= 8.0 * network.parameters.N * step.diagonal_count
+                for compact, room in ((False, left - later), (True, left)):
+                    if room <= 0:
+                        continue
+                    encoded = network.encoded(server, number, compact)
+                    if encoded.nbytes <= room:
+                        self._kept[number] = encoded
+                        left -= encoded.nbytes
+                        break
                 if report:
-                    report(done + 1, len(numbers))
+                    report(done, len(maps))
 
     @property
     def nbytes(self) -> int:
@@ -154,9 +168,8 @@ class Runner:
         return result
 
     def _map_of(self, number: int) -> Callable[[MapStep, int], EncodedMap]:
-        def encoded(step: MapStep, level: int) -> EncodedMap:
-            if number in self._kept:
-                return self._kept[number]
-            return self.server.encode(step.linear_map(), level)
+        def encoded(*_: object) -> EncodedMap:
+            kept = self._kept.get(number)
+            return self.network.encoded(self.server, number) if kept is None else kept
 
         return encoded

@@ -136,6 +136,7 @@ class Packing:
         if grids is None:
             self._improve()
         self.layouts = self._layouts(self.grids)
+        self.longest = max(each.period for each in self.layouts)
 
     def _entries_of(self, number: int) -> Entries:
         node = self.graph.nodes[number]

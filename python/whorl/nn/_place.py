@@ -104,8 +104,10 @@ def _last_uses(steps: Sequence[Step]) -> list[int]:
     return last
 
 
-def with_refreshes(steps: Sequence[Step], refreshes: Sequence[tuple[int, int]]) -> tuple[Step, ...]:
-    """The steps with the bootstraps among them."""
+def with_refreshes(
+    steps: Sequence[Step], refreshes: Sequence[tuple[int, int]], slots: int
+) -> tuple[Step, ...]:
+    """The steps with the bootstraps among them, all for so many slots: the longest vectors'."""
     out: list[Step] = []
     place: dict[int, int] = {}
     before: dict[int, list[int]] = {}
@@ -115,7 +117,10 @@ def with_refreshes(steps: Sequence[Step], refreshes: Sequence[tuple[int, int]]) 
         for operand in before.get(number, ()):
             out.append(
                 RefreshStep(
-                    name=f"bootstrap before {step.name}", inputs=(place[operand],), bound=1.0
+                    name=f"bootstrap before {step.name}",
+                    inputs=(place[operand],),
+                    bound=1.0,
+                    slots=slots,
                 )
             )
             place[operand] = len(out) - 1

@@ -263,7 +263,10 @@ def _network(reader: Reader, allow_insecure: bool) -> Network:
         same = end.period == layout.period and np.array_equal(end.places, layout.places)
         if not same or end.shape != node.shape or end.scale != scales[number]:
             raise RangeError("ends: they are not those of the graph")
-    steps = pack(graph, fitted, packing, scales, ends.images)
+    few = reader.header.get("few_rotations")
+    if type(few) is not bool:
+        raise RangeError("few_rotations: true or false is needed")
+    steps = pack(graph, fitted, packing, scales, ends.images, few)
 
     def refresh(value: Any, field: str) -> tuple[int, int]:
         if not isinstance(value, list) or len(value) != 2:
@@ -277,7 +280,7 @@ def _network(reader: Reader, allow_insecure: bool) -> Network:
     refreshes = reader.header.items("refreshes", refresh)
     if len(set(refreshes)) != len(refreshes):
         raise RangeError("refreshes: a bootstrap comes twice")
-    placed = with_refreshes(steps, refreshes)
+    placed = with_refreshes(steps, refreshes, packing.longest * ends.images)
     facts = reader.header.items("steps", Fields)
     if len(facts) != len(placed):
         raise RangeError(f"{len(facts)} errors meet {len(placed)} steps")
@@ -306,7 +309,7 @@ def _ends_of(reader: Reader, fields: Fields, allow_insecure: bool) -> Ends:
     images = fields.whole("images", 1, parameters.slots)
     return Ends(
         parameters,
-        _keys_of(Fields(fields.get("keys"), "keys")),
+        _keys_of(Fields(fields.get("keys"), "keys"), parameters.top),
         images,
         _end_of(reader, Fields(fields.get("input"), "input"), parameters.slots // images),
         _end_of(reader, Fields(fields.get("output"), "output"), parameters.slots // images),
@@ -328,7 +331,7 @@ def _end_of(reader: Reader, fields: Fields, most: int) -> End:
     return End(shape, whole_places, period, scale, error)
 
 
-def _keys_of(fields: Fields) -> dict[str, Any]:
+def _keys_of(fields: Fields, top: int) -> dict[str, Any]:
     conjugate = fields.get("conjugate")
     if type(conjugate) is not bool:
         raise RangeError("keys.conjugate: true or false is needed")
@@ -337,4 +340,14 @@ def _keys_of(fields: Fields) -> dict[str, Any]:
         "rotations": fields.items("rotations", lambda v, f: whole(v, f, -(2**17), 2**17)),
         "conjugate": conjugate,
         "bootstrap": fields.items("bootstrap", lambda v, f: whole(v, f, 1, MOST_SLOTS)),
+        "low_rotations": dict(
+            fields.items("low_rotations", lambda v, f: _low_rotations(v, f, top))
+        ),
     }
+
+
+def _low_rotations(value: Any, field: str, top: int) -> tuple[int, list[int]]:
+    if type(value) is not list or len(value) != 2 or type(value[1]) is not list:
+        raise RangeError(f"{field}: a level and a list of rotations are needed")
+    turns = [whole(each, field, -(2**17), 2**17) for each in value[1]]
+    return whole(value[0], field, 0, top), turns

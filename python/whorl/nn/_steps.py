@@ -78,6 +78,8 @@ class MapStep(Step):
     """What the entries are multiplied by: the operand's scale divided by the result's."""
     bias: Numbers | None
     """What is added to each value of the tensor, at the result's scale."""
+    few_rotations: bool
+    """Whether it is cut into steps for small keys, and not for speed alone."""
 
     @property
     def depth(self) -> int:
@@ -85,13 +87,14 @@ class MapStep(Step):
         return 1
 
     @functools.cached_property
-    def _diagonals(self) -> int:
+    def diagonal_count(self) -> int:
+        """How many diagonals it has."""
         return count_diagonals(self.entries, self.source, self.target)
 
     @property
     def work(self) -> float:
         """Its rotations, about."""
-        return rotations_of(self._diagonals, self.source, self.target)
+        return rotations_of(self.diagonal_count, self.source, self.target)
 
     def diagonals(self) -> Diagonals:
         """The matrix of slots of one image. It is large, and made anew in each call."""
@@ -104,7 +107,9 @@ class MapStep(Step):
             int(k) * self.images: np.repeat(row * self.factor, self.images)
             for k, row in zip(made.indices, made.values, strict=True)
         }
-        return ckks_diagonals(turns or {0: 0.0}, made.period * self.images)
+        return ckks_diagonals(
+            turns or {0: 0.0}, made.period * self.images, few_rotations=self.few_rotations
+        )
 
     @property
     def fold(self) -> int:
@@ -231,7 +236,9 @@ class SumStep(Step):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RefreshStep(Step):
-    """A bootstrap."""
+    """A bootstrap, with the keys and maps for vectors of so many slots."""
+
+    slots: int = 0
 
     def clear(self, *operands: Numbers) -> Numbers:
         """The same values."""
@@ -239,4 +246,4 @@ class RefreshStep(Step):
 
     def run(self, server: Server, encode: Encode, *operands: EncryptedArray) -> Any:
         """`Server.bootstrap`."""
-        return server.bootstrap(operands[0])
+        return server.bootstrap(operands[0], slots=self.slots)

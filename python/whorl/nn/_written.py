@@ -14,7 +14,7 @@ from ._file import Writer
 from ._fit import Fit
 from ._graph import Function, Graph, Linear, Node, Shape, Sparse, Windows
 from ._pack import Grid
-from ._steps import RefreshStep, Step
+from ._steps import MapStep, RefreshStep, Step
 
 
 def network_bytes(
@@ -39,6 +39,7 @@ def network_bytes(
             "grids": [
                 {"shape": list(shape), **dataclasses.asdict(grid)} for shape, grid in grids.items()
             ],
+            "few_rotations": any(s.few_rotations for s in steps if isinstance(s, MapStep)),
             "refreshes": [list(each) for each in _refreshes_of(steps)],
             "steps": [
                 {"error": step.error, "level": level}

@@ -96,7 +96,8 @@ def test_tensors_meet_wherever_they_lie(build: Callable[[nn.Builder], int]) -> N
 def test_the_ring_holds_the_longest_tensor() -> None:
     builder = nn.Builder((4,))
     long = builder.linear("long", 0, weights(6000, 4))
-    graph = builder.graph(builder.linear("last", long, weights(2, 6000)))
+    square = builder.function("square", long, "polynomial", [0.0, 0.0, 1.0])
+    graph = builder.graph(builder.linear("last", square, weights(2, 6000)))
     net = nn.compile(graph, np.random.default_rng(1).uniform(-1, 1, (20, 4)))
     assert net.parameters.slots >= 8192
 
