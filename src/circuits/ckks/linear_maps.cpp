@@ -375,6 +375,22 @@ EncodedMap encode_for(const Server& server, const LinearMap& given, unsigned lev
       place.compact ? few_primes(parameters, level, scale * most_of(map)) : out.basis;
   std::vector<double> sums(map.period);
   out.plains.resize(out.steps.giants * out.steps.babies);
+  // Diagonals are encoded together, as many as take 64 MB.
+  const std::size_t at_once = std::max<std::size_t>(1, (std::size_t{1} << 22) / map.period);
+  std::vector<Complex> turned;
+  std::vector<std::size_t> places;
+  const auto encode_some = [&] {
+    std::vector<rlwe::Array> plains = state.factors(turned, map.period, scale, few);
+    // What is stored by its period is small already, and cannot be extended.
+    if (place.compact && plains[0].shape().log_repeats != 0)
+      plains = state.factors(turned, map.period, scale, out.basis);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      out.plains[places[i]] = std::move(plains[i]);
+      if (encoded) encoded();
+    }
+    turned.clear();
+    places.clear();
+  };
   std::size_t done = 0;
   for (const auto& [k, values] : map.diagonals) {
     state.fleet->stop_if_asked(done++, map.diagonals.size(), "plaintexts of a linear map");
@@ -384,15 +400,9 @@ EncodedMap encode_for(const Server& server, const LinearMap& given, unsigned lev
     }
     const std::size_t step = out.steps.place(k, map.period);
     const std::int64_t turn = modulo(out.steps.giant(step / out.steps.babies), map.period);
-    std::vector<Complex> turned;
-    turned.reserve(map.period);
     std::rotate_copy(values.begin(), values.end() - turn, values.end(), std::back_inserter(turned));
-    rlwe::Array plain = state.factor(turned, scale, few);
-    // One that is stored by its period is small already, and cannot be extended.
-    if (place.compact && plain.shape().log_repeats != 0)
-      plain = state.factor(turned, scale, out.basis);
-    out.plains[step] = std::move(plain);
-    if (encoded) encoded();
+    places.push_back(step);
+    if (places.size() == at_once || done == map.diagonals.size()) encode_some();
   }
   out.known.row_sum = std::ranges::max(sums);
   return EncodedMapAccess::wrap(std::move(out));

@@ -91,8 +91,14 @@ Array DryEvaluator::rounded(std::span<const double> polynomials, double,
   return of(Shape{1, basis, polynomials.size() / N(), Form::evaluation});
 }
 Array DryEvaluator::interpolated(std::span<const std::complex<double>> values, std::size_t period,
-                                 double, const ring::Basis& basis, unsigned log_repeats) const {
-  return of(Shape{1, basis, values.size() / period, Form::evaluation, log_repeats});
+                                 double, const ring::Basis& basis) const {
+  return of(Shape{1, basis, values.size() / period, Form::evaluation});
+}
+std::vector<Array> DryEvaluator::interpolated_each(std::span<const std::complex<double>> values,
+                                                   std::size_t period, double,
+                                                   const ring::Basis& basis,
+                                                   unsigned log_repeats) const {
+  return std::vector(values.size() / period, of(Shape{1, basis, 1, Form::evaluation, log_repeats}));
 }
 WordArray DryEvaluator::download(const Array&) const {
   throw DeviceError("a dry run has no ciphertexts that could be copied");

@@ -37,31 +37,61 @@ Array Evaluator::lift_by_period(std::span<const std::int64_t> polynomial,
   return lifted(polynomial, basis, log_repeats == 1 ? 0 : log_repeats);
 }
 
-Array Evaluator::interpolate(std::span<const std::complex<double>> values, std::size_t period,
-                             double scale, const ring::Basis& basis) const {
-  const std::size_t most = N_ / 2;
+namespace {
+
+/// ShapeError unless there are rows of `period` values, a power of two up to `most`.
+void check_rows(const char* what, std::size_t values, std::size_t period, std::size_t most) {
   if (!std::has_single_bit(period) || period > most)
-    throw ShapeError("interpolate: a period of " + std::to_string(period) +
+    throw ShapeError(std::string(what) + ": a period of " + std::to_string(period) +
                      " values is not a power of two up to N/2 = " + std::to_string(most));
-  if (values.empty() || values.size() % period != 0)
-    throw ShapeError("interpolate: " + std::to_string(values.size()) +
+  if (values == 0 || values % period != 0)
+    throw ShapeError(std::string(what) + ": " + std::to_string(values) +
                      " values are not a whole number of rows of " + std::to_string(period));
-  return interpolated(values, period, scale, basis, 0);
 }
 
-Array Evaluator::interpolate_by_period(std::span<const std::complex<double>> values, double scale,
-                                       const ring::Basis& basis) const {
-  std::size_t period = values.size();
+}  // namespace
+
+Array Evaluator::interpolate(std::span<const std::complex<double>> values, std::size_t period,
+                             double scale, const ring::Basis& basis) const {
+  check_rows("interpolate", values.size(), period, N_ / 2);
+  return interpolated(values, period, scale, basis);
+}
+
+std::vector<Array> Evaluator::interpolate_by_period(std::span<const std::complex<double>> values,
+                                                    std::size_t period, double scale,
+                                                    const ring::Basis& basis) const {
   const std::size_t most = N_ / 2;
-  if (!std::has_single_bit(period) || period > most)
-    throw ShapeError("interpolate_by_period: " + std::to_string(period) +
-                     " values are not a power of two up to N/2 = " + std::to_string(most));
-  while (period > 1 &&
-         std::ranges::equal(values.first(period / 2), values.subspan(period / 2, period / 2)))
-    period /= 2;
-  const auto log_repeats = static_cast<unsigned>(std::countr_zero(most / period));
-  return interpolated(values.first(period), period, scale, basis,
-                      log_repeats == 1 ? 0 : log_repeats);
+  check_rows("interpolate_by_period", values.size(), period, most);
+  const std::size_t count = values.size() / period;
+  std::size_t least = period;
+  const auto repeat = [&](std::size_t half) {
+    for (std::size_t i = 0; i < count; ++i)
+      if (!std::ranges::equal(values.subspan(i * period, half),
+                              values.subspan(i * period + half, half)))
+        return false;
+    return true;
+  };
+  while (least > 1 && repeat(least / 2)) least /= 2;
+  std::vector<std::complex<double>> some;
+  if (least != period) {
+    some.reserve(count * least);
+    for (std::size_t i = 0; i < count; ++i)
+      std::ranges::copy(values.subspan(i * period, least), std::back_inserter(some));
+    values = some;
+  }
+  const auto log_repeats = static_cast<unsigned>(std::countr_zero(most / least));
+  // All primes of some polynomials are there at once, before a part of each is kept.
+  constexpr std::size_t most_bytes = std::size_t{1} << 29;
+  const std::size_t at_once =
+      std::max<std::size_t>(1, most_bytes / (sizeof(std::uint64_t) * N_ * basis.size()));
+  std::vector<Array> out;
+  for (std::size_t begin = 0; begin < count; begin += at_once) {
+    const std::size_t rows = std::min(at_once, count - begin);
+    std::ranges::move(interpolated_each(values.subspan(begin * least, rows * least), least, scale,
+                                        basis, log_repeats == 1 ? 0 : log_repeats),
+                      std::back_inserter(out));
+  }
+  return out;
 }
 
 void Evaluator::check(const char* what, const Array& a) const {

@@ -79,10 +79,12 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   /// |scale·value| must be below 2^62.
   Array interpolate(std::span<const std::complex<double>> values, std::size_t period, double scale,
                     const ring::Basis& basis) const;
-  /// Interpolates one polynomial as lift_by_period does: the number of values is a power of two up
-  /// to N/2, and their least period counts.
-  Array interpolate_by_period(std::span<const std::complex<double>> values, double scale,
-                              const ring::Basis& basis) const;
+  /// Interpolates polynomials of values (count, period) as lift_by_period does, each to an array of
+  /// its own, in one pass: the period is a power of two up to N/2, and the least one that all have
+  /// counts. Those of one call share memory, which is free when all are gone.
+  std::vector<Array> interpolate_by_period(std::span<const std::complex<double>> values,
+                                           std::size_t period, double scale,
+                                           const ring::Basis& basis) const;
   virtual WordArray download(const Array& a) const = 0;
   /// Whether a part of the array lay only on devices that have failed.
   virtual bool is_lost(const Array& a) const = 0;
@@ -215,8 +217,11 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
                         const ring::Basis& basis) const = 0;
   /// (count, period) values; polynomials in X^(N/(2·period)).
   virtual Array interpolated(std::span<const std::complex<double>> values, std::size_t period,
-                             double scale, const ring::Basis& basis,
-                             unsigned log_repeats) const = 0;
+                             double scale, const ring::Basis& basis) const = 0;
+  virtual std::vector<Array> interpolated_each(std::span<const std::complex<double>> values,
+                                               std::size_t period, double scale,
+                                               const ring::Basis& basis,
+                                               unsigned log_repeats) const = 0;
   virtual Array add_or_sub(const Array& a, const Array& b, bool subtract) const = 0;
   virtual Array add_or_sub_plain(const Array& a, const Array& m, bool subtract) const = 0;
 

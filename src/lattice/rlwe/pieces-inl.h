@@ -175,36 +175,78 @@ Array WordEvaluator<Word>::rounded(std::span<const double> polynomials, double s
 
 template <class Word>
 Array WordEvaluator<Word>::interpolated(std::span<const std::complex<double>> values,
-                                        std::size_t period, double scale, const ring::Basis& basis,
-                                        unsigned log_repeats) const {
-  using Complex = std::complex<double>;
+                                        std::size_t period, double scale,
+                                        const ring::Basis& basis) const {
   plan_->check_basis("interpolate", basis);
+  const Shape shape{1, basis, values.size() / period, Form::evaluation};
+  return placed(shape, nullptr, [&](const Site& here, std::size_t begin) {
+    return interpolated_on(here, basis, scale, period,
+                           values.subspan(begin * period, here.count * period));
+  });
+}
+
+template <class Word>
+std::vector<Array> WordEvaluator<Word>::interpolated_each(
+    std::span<const std::complex<double>> values, std::size_t period, double scale,
+    const ring::Basis& basis, unsigned log_repeats) const {
+  plan_->check_basis("interpolate_by_period", basis);
+  const std::size_t count = values.size() / period, rows = basis.size(),
+                    n = plan_->N() >> log_repeats;
+  // Rows of one polynomial after the other, and not all polynomials of a prime.
+  std::vector<std::uint32_t> order;
+  for (std::size_t k = 0; k < count; ++k)
+    for (std::size_t r = 0; r < rows; ++r)
+      order.push_back(static_cast<std::uint32_t>(r * count + k));
+  return in_pieces(1, [&](Pieces pieces) {
+    std::vector<std::shared_ptr<Residues>> outs;
+    for (std::size_t k = 0; k < count; ++k)
+      outs.push_back(draft({1, basis, 1, Form::evaluation, log_repeats}, pieces));
+    work(outs, outs[0]->pieces, std::array<Held, 0>{}, [&](const Site& here) {
+      const Buffer all =
+          by_period(here, interpolated_on(here, basis, scale, period, values), log_repeats);
+      const auto kept = std::make_shared<Buffer>(here.queue.template allocate<Word>(all.size()));
+      here.ring().take(1, static_cast<std::uint32_t>(n), order, all.slice(), 0, kept->slice());
+      for (std::size_t k = 0; k < count; ++k) {
+        const Slice own = kept->slice().part(k * rows * n, rows * n);
+        outs[k]->buffers[here.piece] =
+            Stored(here.lane, Buffer(std::shared_ptr<void>(kept, own.data), own.size, own.queue));
+      }
+    });
+    std::vector<Array> results;
+    for (const auto& out : outs) results.push_back(this->wrap(out));
+    return results;
+  });
+}
+
+template <class Word>
+auto WordEvaluator<Word>::interpolated_on(const Site& site, const ring::Basis& basis, double scale,
+                                          std::size_t period,
+                                          std::span<const std::complex<double>> values) const
+    -> Buffer {
+  using Complex = std::complex<double>;
   // Values with period M are those of a polynomial in X^(N/2M): a smaller transform makes it.
-  const std::size_t M = std::max(period, least_transform / 2), step = plan_->N() / (2 * period);
+  const std::size_t M = std::max(period, least_transform / 2), step = plan_->N() / (2 * period),
+                    count = values.size() / period;
   const ring::FftPlan& plan = fft_plan(static_cast<std::uint32_t>(2 * M));
-  const Shape shape{1, basis, values.size() / period, Form::evaluation, log_repeats};
   std::vector<Complex> repeated;
   if (M != period) {
-    repeated.resize(shape.count * M);
+    repeated.resize(count * M);
     for (std::size_t i = 0; i < repeated.size(); ++i)
       repeated[i] = values[i / M * period + i % period];
     values = repeated;
   }
-  return placed(shape, nullptr, [&](const Site& here, std::size_t begin) {
-    auto from = here.queue.template allocate<Complex>(here.count * M);
-    here.queue.upload(values.subspan(begin * M, here.count * M), from.slice());
-    auto polynomials = here.queue.template allocate<double>(here.count * 2 * M);
-    here.queue.fft().interpolate(plan, std::as_const(from).slice(), polynomials.slice());
-    Buffer to = rounded_on(here, basis, scale, 2 * M, step, std::as_const(polynomials).slice());
-    return by_period(here, std::move(to), log_repeats);
-  });
+  auto from = site.queue.template allocate<Complex>(count * M);
+  site.queue.upload(values, from.slice());
+  auto polynomials = site.queue.template allocate<double>(count * 2 * M);
+  site.queue.fft().interpolate(plan, std::as_const(from).slice(), polynomials.slice());
+  return rounded_on(site, basis, scale, 2 * M, step, std::as_const(polynomials).slice());
 }
 
 template <class Word>
 auto WordEvaluator<Word>::rounded_on(const Site& site, const ring::Basis& basis, double scale,
                                      std::size_t n, std::size_t step,
                                      backend::Slice<const double> polynomials) const -> Buffer {
-  Buffer to = site.polynomials(basis.size());
+  Buffer to = site.queue.template allocate<Word>(basis.size() * (polynomials.size / n) * site.N);
   site.rns().round(site.tables, basis, scale, static_cast<std::uint32_t>(n),
                    static_cast<std::uint32_t>(step), polynomials, to.slice());
   site.rns().ntt(site.tables, basis, 1, to.slice());

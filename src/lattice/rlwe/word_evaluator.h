@@ -86,7 +86,10 @@ class WordEvaluator final : public Evaluator {
   /// are, if there are any.
   template <class Body>
   Array placed(const Shape& shape, const WordArray* words, const Body& body) const;
-  /// round() of polynomials (count of the piece, n), in evaluation form.
+  /// interpolate() of values (any number, period).
+  Buffer interpolated_on(const Site& site, const ring::Basis& basis, double scale,
+                         std::size_t period, std::span<const std::complex<double>> values) const;
+  /// round() of polynomials (any number, n), in evaluation form.
   Buffer rounded_on(const Site& site, const ring::Basis& basis, double scale, std::size_t n,
                     std::size_t step, backend::Slice<const double> polynomials) const;
   /// The first of each 2^log_repeats values, which are equal.

@@ -395,11 +395,11 @@ rlwe::Array ServerState::plaintexts(std::span<const Complex> values, std::size_t
   });
 }
 
-rlwe::Array ServerState::factor(std::span<const Complex> values, double scale,
-                                const ring::Basis& basis) const {
+std::vector<rlwe::Array> ServerState::factors(std::span<const Complex> values, std::size_t period,
+                                              double scale, const ring::Basis& basis) const {
   check_fits(extent_of(values).most, scale);
   return math::with_memory_for(
-      "a plaintext", [&] { return evaluator->interpolate_by_period(values, scale, basis); });
+      "plaintexts", [&] { return evaluator->interpolate_by_period(values, period, scale, basis); });
 }
 
 Array ServerState::add(const Array& a, std::span<const Complex> values, std::size_t length,

@@ -139,11 +139,15 @@ struct ServerState : RingServerState<Parameters> {
   /// the least period that is a power of two, or coefficients. They have been checked.
   lattice::rlwe::Array plaintexts(std::span<const Complex> values, std::size_t length,
                                   Packing packing, double scale, const ring::Basis& basis) const;
-  /// One row of values in slots that is multiplied with and never added:
+  /// Rows of `period` values in slots that are multiplied with and never added:
   /// rlwe::Evaluator::interpolate_by_period.
   /// EncodingError for a number that is not finite, or too large for a plaintext of that scale.
+  std::vector<lattice::rlwe::Array> factors(std::span<const Complex> values, std::size_t period,
+                                            double scale, const ring::Basis& basis) const;
   lattice::rlwe::Array factor(std::span<const Complex> values, double scale,
-                              const ring::Basis& basis) const;
+                              const ring::Basis& basis) const {
+    return factors(values, values.size(), scale, basis)[0];
+  }
   Array add(const Array& a, std::span<const Complex> values, std::size_t length,
             bool subtract) const;
   Array multiply_plain(const Array& a, std::span<const Complex> values, std::size_t length,

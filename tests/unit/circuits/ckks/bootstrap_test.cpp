@@ -91,7 +91,7 @@ TEST(CkksBootstrap, ShortVectorsByTheMapsOfLongerOnes) {
     const Complexes x = random_values(random, 2 * length);
     expect_refreshed(party, party.server.upload(party.client.encrypt(x, {.length = length})), x);
   }
-  const Array longer = party.upload(Complexes(512));
+  const Array longer = party.server.upload(party.client.encrypt(Complexes(512)));
   EXPECT_NE(test::message_of<ShapeError>([&] {
               static_cast<void>(bootstrap(party.server, longer, party.maps));
             }).find("512 slots meet maps that are encoded for 256"),

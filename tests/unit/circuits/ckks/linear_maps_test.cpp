@@ -222,7 +222,7 @@ TEST(CkksLinearMaps, CompactPlaintextsGiveTheSameBits) {
   for (Complex& z : large.diagonals[0]) z *= std::exp2(18);
   const Party party({40}, rotations_of(map));
   const Array x =
-      party.server.upload(party.client.encrypt(Complexes(512, 0.5), {.bound = std::exp2(-3)}));
+      party.server.upload(party.client.encrypt(Complexes(512, 0.1), {.bound = std::exp2(-3)}));
   const EncodedMap whole = encode(party.server, large, 1),
                    compact = encode(party.server, large, 1, {.compact = true});
   EXPECT_TRUE(same_words(party.server.download(apply(party.server, x, compact)),

@@ -166,10 +166,23 @@ TYPED_TEST(RlweEvaluator, PolynomialsFromTheirValues) {
     const Array due = e->multiply_plain(a, e->interpolate(once, period, 8, basis));
     for (const auto& given : {once, twice}) {
       if (given.size() > N / 2) continue;
-      const Array factor = e->interpolate_by_period(given, 8, basis);
+      const Array factor = e->interpolate_by_period(given, given.size(), 8, basis)[0];
       EXPECT_EQ(factor.bytes(),
                 basis.size() * (8 * period > N ? N : 2 * period) * sizeof(TypeParam));
       expect_same(e->download(e->multiply_plain(a, factor)), e->download(due), "a factor");
+    }
+    // Several at once, on each number of devices.
+    for (const std::size_t devices : {1u, 3u}) {
+      const auto many = rig.evaluator(StrainedFleet(devices, 2).fleet);
+      const Array x = many->upload(rig.residues(shape), shape);
+      const auto factors = many->interpolate_by_period(values, period, 8, basis);
+      ASSERT_EQ(factors.size(), count);
+      for (std::size_t i = 0; i < count; ++i)
+        expect_same(
+            many->download(many->multiply_plain(x, factors[i])),
+            many->download(many->multiply_plain(
+                x, many->interpolate(test::part(values, i * period, period), period, 8, basis))),
+            "one of several factors");
     }
   }
 }
@@ -287,8 +300,9 @@ TYPED_TEST(RlweEvaluator, Refusals) {
   EXPECT_THROW(e->interpolate(slots, 0, 1, full), ShapeError);
   EXPECT_THROW(e->interpolate(std::span(slots).first(3), 2, 1, full), ShapeError);
   EXPECT_THROW(e->interpolate({}, 2, 1, full), ShapeError);
-  EXPECT_THROW(e->interpolate_by_period(slots, 1, full), ShapeError);
-  EXPECT_THROW(e->interpolate_by_period({}, 1, full), ShapeError);
+  EXPECT_THROW(e->interpolate_by_period(slots, rig.N(), 1, full), ShapeError);
+  EXPECT_THROW(e->interpolate_by_period(slots, 3, 1, full), ShapeError);
+  EXPECT_THROW(e->interpolate_by_period({}, 1, 1, full), ShapeError);
   EXPECT_THROW(e->interpolate(slots, 2, 1, ring::Basis{9}), ParameterError);
   // Others' arrays, none, other primes, other counts.
   EXPECT_THROW(other->download(a), DeviceError);
