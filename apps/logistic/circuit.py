@@ -205,33 +205,35 @@ class Training:
         self._start = zero.sum(layout.period)
         self._first = (zero + layout.first()).with_bound(1)
         self._upper = (self._start + layout.upper()).with_bound(1)
-        self._early = [data[:, i :: layout.babies] for i in range(layout.babies)]
+        share = np.arange(layout.shares).reshape(layout.giants, layout.babies)
+        self._early = data[:, share.T]
         # E_r meets numbers that are LEVELS below the highest.
-        self._late = self._turned(data.lower(data.level - LEVELS + 1) * (1 / layout.batch))
+        late = self._early.lower(data.level - LEVELS + 1) * (1 / layout.batch)
+        self._late = self._turned(late)
         self._kept: dict[tuple[bool, int, int], list[EncryptedArray]] = {}
 
-    def _turned(self, data: EncryptedArray) -> list[EncryptedArray]:
-        """Of C_r/B, E_r: an array (batches, giants) for each baby step."""
+    def _turned(self, data: EncryptedArray) -> EncryptedArray:
+        """E_r from C_r/B, both of shape (batches, babies, giants)."""
         layout, rows = self._layout, []
         for j in range(layout.giants):
-            row = data[:, j * layout.babies : (j + 1) * layout.babies]
+            row = data[:, :, j]
             for bit, stride in enumerate(layout.strides):
                 row = row.rotate(stride) if j >> bit & 1 else row
             rows.append(row)
-        columns = [stack([row[:, i] for row in rows], axis=1) for i in range(layout.babies)]
-        turned = zip(columns[1:], layout.offsets, strict=True)
-        return [columns[0], *(column.rotate(-offset) for column, offset in turned)]
+        columns = stack(rows, axis=2)
+        back = [columns[:, i].rotate(-step) for i, step in enumerate(layout.offsets, start=1)]
+        return stack([columns[:, 0], *back], axis=1)
 
     def _columns(self, late: bool, t: int, level: int) -> list[EncryptedArray]:
-        """The data of iteration t at a level. They are kept if an iteration takes them again."""
+        """The data of iteration t at a level, by baby steps. They are kept if an iteration takes
+        them again."""
         index = t % self._batches
         if found := self._kept.get((late, index, level)):
             return found
-        columns = self._late if late else self._early
-        lowered = [column[index].lower(level) for column in columns]
+        columns = list((self._late if late else self._early)[index].lower(level))
         if t + math.lcm(self._batches, self._round) < self._schedule.iterations:
-            self._kept[late, index, level] = lowered
-        return lowered
+            self._kept[late, index, level] = columns
+        return columns
 
     def unpack(self, x: EncryptedArray) -> tuple[EncryptedArray, EncryptedArray]:
         """W and V of a state."""

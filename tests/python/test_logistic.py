@@ -362,10 +362,11 @@ def test_many_shares_take_few_rotations(
     assert counts[1][1] - counts[0][1] == 2 * 8 + 3
 
 
-def test_data_are_lowered_once(
-    generator: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("batches", [1, 2])
+def test_data_that_iterations_take_again_are_lowered_once(
+    batches: int, generator: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where a later iteration takes them at the same level, and only there."""
+    """In 8 iterations, of which each third is at the same level."""
     layout, lowered = Layout(512, 64, 16), Counter[int]()
 
     def counted(self: Slots, level: int) -> Slots:
@@ -373,13 +374,11 @@ def test_data_are_lowered_once(
         return self._like(self.values, spent=self.level - level)
 
     monkeypatch.setattr(Slots, "lower", counted)
-    for batches, most in ((1, 1), (2, 2)):
-        lowered.clear()
-        samples = samples_at_random(generator, batches, layout)
-        simulate(layout, Schedule(6), samples, monkeypatch)
-        # What is made of the data once begins at a level that no iteration meets.
-        lowered.pop(circuit.depth() - circuit.LEVELS + 1)
-        assert set(lowered.values()) == {layout.babies * most}
+    samples = samples_at_random(generator, batches, layout)
+    simulate(layout, Schedule(8), samples, monkeypatch)
+    once = circuit.depth() - circuit.LEVELS + 1  # for what is made of the data once
+    assert lowered.pop(once) == 1
+    assert list(lowered.values()) == 2 * circuit.ROUND * [batches]
 
 
 @pytest.mark.parametrize("layout", [Layout(512, 64, 16), Layout(512, 256, 128)], ids=str)
