@@ -9,11 +9,12 @@ their bootstraps, over their number. Uploads, keys and what the server makes onc
 left out. The first run, which is not counted, encodes the maps of the bootstraps.
 
 With `--samples` an iteration takes all images, as one mini-batch of so many samples: with 16,384
-samples, 14 iterations and three bootstraps that is the training of TensorFHE (Fan and others, HPCA
-2023, section V), though not with its parameters. MNIST has 11,982 images of a 3 or an 8. Rows of
-zeros fill the mini-batch, and the rate is larger by as much, so that the gradient is the mean over
-the images. `helr_full` is the time of the whole training, from ciphertexts on the device to the
-last weights; what the server makes once of the data, `preparation`, is in it.
+samples and 14 iterations that is the training of TensorFHE (Fan and others, HPCA 2023, section V),
+though not with its parameters, and with its three bootstraps if `--round` is 4. MNIST has 11,982
+images of a 3 or an 8. Rows of zeros fill the mini-batch, and the rate is larger by as much, so that
+the gradient is the mean over the images. `helr_full` is the time of the whole training, from
+ciphertexts on the device to the last weights; what the server makes once of the data,
+`preparation`, is in it. docs/performance/tensorfhe.md predicts it.
 
 On a GPU `helr_iteration_energy` is the joules of an iteration, and `helr_full_energy` those of a
 training, by trainings that are repeated for `--energy` seconds. Then the training runs once more

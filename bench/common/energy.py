@@ -95,7 +95,7 @@ def measured(
 
     def repeat(least: float) -> int:
         together = int(min(max(TOGETHER / max(timed(), 1e-9), 1), MOST))
-        calls, begun = 0, time.perf_counter()
+        calls, begun = 1, time.perf_counter()  # the one that was timed
         while time.perf_counter() - begun < least:
             for _ in range(together):
                 call()
@@ -118,8 +118,7 @@ def measured(
     repeat(WARM_UP)
     first, _ = next_step()
     begun = time.perf_counter()
-    # The call that repeat() times first is one too.
-    calls = 1 + repeat(seconds)
+    calls = repeat(seconds)
     last, more = next_step()
     calls += more
     took = time.perf_counter() - begun
@@ -149,10 +148,10 @@ def add_energy(
     """Repeats `call` for `seconds`, after a quarter of a second that does not count, and appends a
     record like `blank`: joules of one call over its `things`, by default those of the batch.
 
-    `call` queues work of `server`, and need not wait. Nothing is done for 0 seconds, and on a CPU.
-    `DeviceError` for several GPUs, and if their counter cannot be read.
+    `call` queues work of `server`, and need not wait. Nothing is done for 0 seconds, and unless the
+    server is on a GPU. `DeviceError` for several GPUs, and if their counter cannot be read.
     """
-    if not seconds or server.devices[0].startswith("cpu"):
+    if not seconds or not server.devices[0].startswith("cuda"):
         return
     joules = counter(number_of(server.devices, os.environ.get("CUDA_VISIBLE_DEVICES")))
     line = measured(blank, joules, call, server.synchronise, seconds, things or blank["batch"])
