@@ -65,7 +65,11 @@ WORKLOADS_11 = (
     (None, 1.3, 111.3),
 )
 TRAINING, PACKED = TABLE_10[1], TABLE_10[3]
-NETWORKS = {"resnet20": "ResNet-20, {batch} image{s}"}
+NETWORKS = {
+    "resnet20": "ResNet-20, {batch} image{s}",
+    "rnn32": "recurrent network, 32 words, {batch} sentence{s}",
+    "rnn200": "recurrent network, 200 words, {batch} sentence{s}",
+}
 """Networks of networks.jsonl that the paper has too."""
 ITERATIONS = 14
 WATTS = 264
@@ -388,7 +392,11 @@ def workloads(devices: list[TensorFhe]) -> list[str]:
     _, seconds, batch = TRAINING
     joules = WATTS * seconds[-1]
     lines += [
-        *(kept(["Whorl's", "s", "J an iteration, image or ciphertext"], ours) if ours else []),
+        *(
+            kept(["Whorl's", "s", "J an iteration, image, sentence or ciphertext"], ours)
+            if ours
+            else []
+        ),
         f"The paper's J an iteration are its {WATTS} W times the seconds over the batch of Table "
         f"V, within 1.3 %: for logistic regression {WATTS} · {seconds[-1]} / {batch} = "
         f"{joules / batch:.1f}. Over its {ITERATIONS} iterations it would be "

@@ -15,8 +15,8 @@ Records belong in bench/results/<device>/networks.jsonl.
 """
 
 import argparse
-import functools
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -159,7 +159,7 @@ def main() -> None:
         )
         line["commit"] = given.commit or line["commit"]
         append(given.record, line)
-        add_energy(given.record, line, server, functools.partial(runner, x), given.energy)
+        add_energy(given.record, line, server, partial(runner, x), given.energy)
 
 
 if __name__ == "__main__":

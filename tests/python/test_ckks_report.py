@@ -303,11 +303,13 @@ def test_networks_of_the_paper_reach_table_10(rows_of: Rows) -> None:
         record("resnet20", "set", 0.3),
         record("resnet20", "set", 2.8, batch=16),
         record("resnet20_energy", "set", 40.0, batch=16, unit="J"),
+        record("rnn32", "set", 0.5, batch=32),
         record("another", "set", 2.8),
     ]
     rows = rows_of({"h200/networks": lines})
     assert "| H200: ResNet-20, 1 image | 0.3 |  |" in rows
     assert "| H200: ResNet-20, 16 images | 2.8 | 40 |" in rows
+    assert "| H200: recurrent network, 32 words, 32 sentences | 0.5 |  |" in rows
     assert not any("another" in row for row in rows)
 
 
