@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from common.records import Record, milliseconds, records_of
+from common.records import Record, milliseconds, pick, records_of
 
 GPUS = ("h200", "h100")
 PAIRS = ("h200x2", "h100x2")
@@ -227,14 +227,26 @@ def pairs(device: str) -> list[Pair]:
     return [Pair(*what, of.get(1), of.get(2)) for what, of in sorted(found.items())]
 
 
+def joules_of(record: Record | None) -> float | None:
+    """The median of a record of energy."""
+    return float(record["median"]) if record else None
+
+
+WHOLE = "helr_full"
+"""What bench/ckks_workload.py calls a training whose iterations take all images."""
+
+
 class Workload:
     """The training of apps/logistic on one device, by bench/ckks_workload.py."""
 
     def __init__(self, device: str) -> None:
         self.name = DEVICES[device]
+        records = records_of(device, "ckks_workload")
+        self._whole = [each for each in records if each["op"].startswith(WHOLE)]
         self._latest = {
             (int(record["params"].split()[0]), record["op"]): record
-            for record in records_of(device, "ckks_workload")
+            for record in records
+            if record not in self._whole
         }
 
     def iterations(self) -> list[int]:
@@ -247,8 +259,15 @@ class Workload:
 
     def joules(self, count: int) -> float | None:
         """Of an iteration."""
-        record = self._latest.get((count, "helr_iteration_energy"))
-        return float(record["median"]) if record else None
+        return joules_of(self._latest.get((count, "helr_iteration_energy")))
+
+    def whole(self) -> tuple[Record, float | None] | None:
+        """The fastest training whose iterations take all images, and its joules."""
+        found = [record for record in self._whole if record["op"] == WHOLE]
+        if not found:
+            return None
+        best = min(found, key=lambda record: float(record["median"]))
+        return best, joules_of(pick(self._whole, op=f"{WHOLE}_energy", params=best["params"]))
 
     def operations(self) -> dict[str, Record]:
         """By kind, of the longest training, the longest first."""

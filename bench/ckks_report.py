@@ -2,8 +2,8 @@
 
 Reads bench/results/cpu and those of each GPU, h200 and h100: ckks.jsonl and ckks_bootstrap.jsonl,
 which bench_ckks, bench_ckks_bootstrap, bench/openfhe_ckks.py and bench/python_peers.py write,
-transforms.jsonl, ckks_workload.jsonl and tensorfhe.jsonl (bench_tensorfhe; transforms and stalls of
-products of matrices are of code that only git has).
+transforms.jsonl, networks.jsonl, ckks_workload.jsonl and tensorfhe.jsonl (bench_tensorfhe;
+transforms and stalls of products of matrices are of code that only git has).
 Bootstraps on two GPUs are those of h200x2 and h100x2, other libraries' figures on GPUs those of
 peers/h200.jsonl. Draws ckks-*.svg (bench/ckks_plots.py). What has no records is left out, and the
 page says so. The security of sets is what the module `whorl` estimates. bench/pages.py writes the
@@ -42,7 +42,7 @@ TABLE_5 = (
     ("LSTM", "tensorfhe/lstm", "2^15", 25, 1, 728, 32),
     ("Packed bootstrapping", "tensorfhe/packed", "2^16", 57, 1, 1624, 32),
 )
-# Table VI: ms of a batch of 128. CPU and 100x are those that the paper quotes.
+# Table VI: ms of a batch of 128. CPU, PrivFT and 100x are those that the paper quotes.
 OPERATIONS = {
     "mult_relin": ("HMULT", "multiply + relinearise"),
     "rotate": ("HROTATE", "rotate"),
@@ -52,26 +52,32 @@ OPERATIONS = {
 }
 TABLE_6 = {
     "CPU": (338e3, 330e3, 18611, 3609, 3356),
+    "PrivFT, V100": (7153, None, 208, 24, 21),
     "100x, V100": (2227, 2154, 81, 26, 22),
     "TensorFHE-NT": (2124, 2111, 35, 6, 7.7),
     "TensorFHE-CO": (1651.2, 1523.2, 9.2, 6, 7.7),
+    "TensorFHE, V100": (1296.6, 1254.4, 15.4, 10.2, 11.5),
     "TensorFHE, A100": (851, 852, 7.7, 6, 7.7),
 }
 TABLE_6_BATCH = 128
 # Table VII: ms of a batch of 128 bootstraps; its caption says seconds.
 TABLE_7 = {
     "CPU": 10168e3,
+    "baseline of 100x, V100": 54904,
     "100x, V100": 42016,
     "TensorFHE-NT": 76731,
     "TensorFHE-CO": 70762,
     "TensorFHE, A100": 32058,
 }
 TABLE_7_BATCH = 128
-# Table VIII: N, set; NTTs, INTTs and HMULTs a second of TensorFHE, and of HEAX on an FPGA.
+# Table VIII: N, set; NTTs, INTTs and HMULTs a second of a CPU, HEAX on an FPGA and TensorFHE.
 TABLE_8 = (
-    (4096, "tensorfhe/A", (910134, 913267, 88048), (195313, 195313, 97656)),
-    (8192, "tensorfhe/B", (449974, 449084, 27564), (90144, 90144, 22536)),
-    (16384, "tensorfhe/C", (209337, 209178, 3825), (41853, 41853, 2616)),
+    (
+        *(4096, "tensorfhe/A", (7222, 7568, 420)),
+        *((195313, 195313, 97656), (910134, 913267, 88048)),
+    ),
+    (8192, "tensorfhe/B", (3437, 3539, 84), (90144, 90144, 22536), (449974, 449084, 27564)),
+    (16384, "tensorfhe/C", (1631, 1659, 15), (41853, 41853, 2616), (209337, 209178, 3825)),
 )
 # Table IX: occupancy. Table XI: operations per watt and second.
 TABLE_9 = ("90.3 %", "90.1 %", "88.9 %", "85.3 %", "88.1 %")
@@ -280,7 +286,10 @@ def table_6(gpus: list[Measured], cpu: Measured) -> list[str]:
     """Milliseconds a ciphertext."""
     of = SETS["tensorfhe/default"]
     rows = [
-        [f"paper: {name}", str(TABLE_6_BATCH), *(in_words(ms / TABLE_6_BATCH) for ms in figures)]
+        [
+            *(f"paper: {name}", str(TABLE_6_BATCH)),
+            *(in_words(ms and ms / TABLE_6_BATCH) for ms in figures),
+        ]
         for name, figures in TABLE_6.items()
     ]
     for measured in (*gpus, cpu):
@@ -315,11 +324,11 @@ def table_7(gpus: list[Measured], cpu: Measured) -> list[str]:
 
 
 def transforms(device: str, op: str, N: int) -> float | None:
-    """A second, of 32-bit words in large batches."""
+    """A second, of 32-bit words and primes of 27 bits, in large batches."""
     found = [
         float(record["median"])
         for record in records_of(device, "transforms")
-        if record["op"] == op and record["params"].startswith(f"N={N} word=32")
+        if record["op"] == op and record["params"].startswith(f"N={N} word=32 logq=27")
     ]
     return found[-1] if found else None
 
@@ -333,19 +342,20 @@ def rates(gpu: Measured, N: int, name: str) -> tuple[float | None, ...]:
 
 def table_8(gpus: list[Measured], devices: list[TensorFhe]) -> list[str]:
     rows = []
-    for N, name, theirs, heax in TABLE_8:
+    for N, name, cpu, heax, theirs in TABLE_8:
         ours = [rates(gpu, N, name) for gpu in gpus]
         for at, op in enumerate(("NTT", "INTT", "HMULT")):
-            row = [f"{op}, `{name}`, N = {N:,}", f"{heax[at]:,}", f"{theirs[at]:,}"]
+            row = [f"{op}, `{name}`, N = {N:,}"]
+            row += [f"{each[at]:,}" for each in (cpu, heax, theirs)]
             for own in (each[at] for each in ours):
                 row += [whole(own), ratio(own, theirs[at])]
             rows.append(row)
-    head = ["a second", "paper: HEAX, FPGA", "paper: TensorFHE, A100"]
+    head = ["a second", "paper: CPU", "paper: HEAX, FPGA", "paper: TensorFHE, A100"]
     for gpu in gpus:
         head += [f"Whorl, {gpu.name}", f"{gpu.name}: Whorl's speed ÷ TensorFHE's"]
     lines = kept(head, rows)
     lines += ["All kinds of transforms that the paper has, with equal bits:", ""]
-    sets = tuple((N, name) for N, name, _, _ in TABLE_8)
+    sets = tuple((N, name) for N, name, *_ in TABLE_8)
     lines += ckks_tensorfhe.table_transforms(devices, sets)
     if not any(all(rates(gpu, N, name)[2] for N, name, *_ in TABLE_8) for gpu in gpus):
         lines += ["*HMULT of these sets has not been measured on a GPU yet.*", ""]

@@ -1,7 +1,7 @@
 """ResNet-20 for CIFAR-10 on encrypted images, one at a time and in a batch.
 
     .venv/bin/python bench/resnet20.py WEIGHTS.npz IMAGES.npz [--device cuda] [--runs 9]
-        [--batch 16] [--compared 100] [--record FILE] [--commit ID]
+        [--batch 16] [--compared 100] [--energy 1] [--record FILE] [--commit ID]
 
 WEIGHTS has the parameters of the network by their names in torch (`conv1.weight`, `bn1.weight`,
 `layer1.0.conv1.weight`, …, `linear.bias`); IMAGES has images (uint8, N × 3 × 32 × 32) and labels.
@@ -9,16 +9,19 @@ Client and server are one process here. The network is compiled with 512 of the 
 compared. A run is what the server does from an encrypted image to encrypted logits, with a wait at
 the end; maps are encoded before, and stay on the device. Keys, encryption and decryption are left
 out. Before anything is recorded, logits are compared with those of the network in clear: no
-difference may be above 0.1, and classes agree wherever the two largest logits are 0.2 apart.
+difference may be above 0.1, and classes agree wherever the two largest logits are 0.2 apart. On a
+GPU resnet20_energy is the joules of an image, by runs that are repeated for `--energy` seconds.
 Records belong in bench/results/<device>/networks.jsonl.
 """
 
 import argparse
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from common.energy import add_energy
 from common.records import append, device_fields, stamped
 from whorl import ckks, nn
 
@@ -106,6 +109,7 @@ def main() -> None:
     options.add_argument("--batch", type=int, default=16, help="images that run together, too")
     options.add_argument("--compared", type=int, default=100)
     options.add_argument("--network", type=Path, help="a file of this network, to skip compiling")
+    options.add_argument("--energy", type=float, default=1, help="seconds; 0: not measured")
     options.add_argument("--record", type=Path)
     options.add_argument("--commit", default="")
     given = options.parse_args()
@@ -132,9 +136,8 @@ def main() -> None:
     difference, agree = compare(net, runner, client, images[FITTED:])
     print(f"{agree} of {given.compared} classes agree; logits differ by up to {difference:.4f}")
     for batch in sorted({1, given.batch}):
-        times = timed(
-            server, runner, server.upload(net.ends.encrypt(client, images[:batch])), given
-        )
+        x = server.upload(net.ends.encrypt(client, images[:batch]))
+        times = timed(server, runner, x, given)
         print(f"{sorted(times)[given.runs // 2]:.3f} s for {batch}", flush=True)
         line = stamped(
             "networks",
@@ -154,7 +157,9 @@ def main() -> None:
             largest_difference=difference,
             **device_fields(server.devices),
         )
-        append(given.record, {**line, "commit": given.commit or line["commit"]})
+        line["commit"] = given.commit or line["commit"]
+        append(given.record, line)
+        add_energy(given.record, line, server, partial(runner, x), given.energy)
 
 
 if __name__ == "__main__":

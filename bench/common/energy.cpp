@@ -84,7 +84,7 @@ void add_energy(const Records& records, const Record& blank, const std::string& 
   const auto repeat = [&](double least) {
     const std::size_t at_once = calls_within(0.02, time_once({call, wait}));
     const double begun = seconds_now();
-    std::uint64_t calls = 0;
+    std::uint64_t calls = 1;  // the one that was timed
     while (seconds_now() - begun < least) {
       for (std::size_t i = 0; i < at_once; ++i) call();
       wait();

@@ -23,7 +23,11 @@ from logistic.model import Schedule
 from support import ckks_literal
 from whorl import ckks
 
-LAYOUTS = [Layout(512, 64, 16), Layout(512, 16, 64), Layout(256, 128, 16), Layout()]
+LAYOUTS = [
+    *(Layout(512, 64, 16), Layout(512, 16, 64), Layout(256, 128, 16)),
+    *(Layout(256, 128, 64), Layout(512, 256, 128)),  # two and four giant steps
+    Layout(),
+]
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +148,7 @@ def simulate(
     often it refreshed."""
     patch.setattr(circuit, "stack", stack_slots)
     used: Counter[int | str] = Counter()
-    top = circuit.DEPTH
+    top = circuit.depth()
     packed = Slots(layout.pack(samples), top, used)
     training = Training(layout, schedule, cast(Any, packed))
     prepared = set(used)
@@ -306,7 +310,7 @@ def test_layouts_that_do_not_fit_are_refused(numbers: tuple[int, int, int]) -> N
         Layout(*numbers)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS[:3], ids=str)
+@pytest.mark.parametrize("layout", LAYOUTS[:-1], ids=str)
 def test_the_circuit_is_the_training(
     layout: Layout, generator: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -342,10 +346,48 @@ def test_key_switches_are_those_that_the_page_states(
     assert len(set(Layout().rotations())) == 31
 
 
-def test_encrypted_training_is_the_clear_one(generator: np.random.Generator) -> None:
+def test_many_shares_take_few_rotations(
+    generator: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """128 ciphertexts, as of 16,384 samples on the ring of the application."""
+    layout, counts = Layout(512, 256, 256), []
+    assert (layout.shares, layout.babies, layout.giants) == (128, 16, 8)
+    samples = samples_at_random(generator, 1, layout) / 4
+    for iterations in (4, 5):
+        used = simulate(layout, Schedule(iterations), samples, monkeypatch).used
+        rotations = sum(count for step, count in used.items() if isinstance(step, int))
+        counts.append((rotations, used["relinearise"]))
+    # 15 baby and 7 giant steps forth and back, one round each sample forth and back, and one sum.
+    assert counts[1][0] - counts[0][0] == 2 * (15 + 7 + 1) + 1
+    assert counts[1][1] - counts[0][1] == 2 * 8 + 3
+
+
+@pytest.mark.parametrize("batches", [1, 2])
+def test_data_that_iterations_take_again_are_lowered_once(
+    batches: int, generator: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In 8 iterations, of which each third is at the same level."""
+    layout, lowered = Layout(512, 64, 16), Counter[int]()
+
+    def counted(self: Slots, level: int) -> Slots:
+        lowered[level] += 1
+        return self._like(self.values, spent=self.level - level)
+
+    monkeypatch.setattr(Slots, "lower", counted)
+    samples = samples_at_random(generator, batches, layout)
+    simulate(layout, Schedule(8), samples, monkeypatch)
+    once = circuit.depth() - circuit.LEVELS + 1  # for what is made of the data once
+    assert lowered.pop(once) == 1
+    assert list(lowered.values()) == 2 * circuit.ROUND * [batches]
+
+
+@pytest.mark.parametrize("layout", [Layout(512, 64, 16), Layout(512, 256, 128)], ids=str)
+def test_encrypted_training_is_the_clear_one(
+    layout: Layout, generator: np.random.Generator
+) -> None:
     """On a ring of no security. In place of the bootstrap the client decrypts and encrypts."""
-    layout, schedule = Layout(512, 64, 16), Schedule(5)
-    params = ckks.parameters(literal=ckks_literal(circuit.DEPTH), allow_insecure=True)
+    schedule = Schedule(5)
+    params = ckks.parameters(literal=ckks_literal(circuit.depth()), allow_insecure=True)
     client = ckks.Client(params)
     keys = client.evaluation_keys(rotations=layout.rotations())
     assert params.slots == layout.slots
@@ -372,7 +414,7 @@ def test_encrypted_training_is_the_clear_one(generator: np.random.Generator) -> 
 @pytest.mark.slow
 def test_real_digits_under_secure_parameters(data: Digits) -> None:
     """A round on the ring of the application, which needs no bootstrap; errors are as stated."""
-    params = ckks.parameters(depth=circuit.DEPTH, N=65536)
+    params = ckks.parameters(depth=circuit.depth(), N=65536)
     assert params.security_bits >= 128
     layout, schedule = Layout(), Schedule(circuit.ROUND)
     client = ckks.Client(params)
