@@ -38,6 +38,7 @@ def compile_graph(
     graph: Graph,
     examples: Any,
     *,
+    seen: Sequence[float] | None,
     margin: float,
     precision: float,
     images: int,
@@ -45,7 +46,7 @@ def compile_graph(
     parameters: Parameters | None,
 ) -> Network:
     """The network of a graph; `compile` has the arguments."""
-    fitted = fit(graph, examples, as_real("margin", margin), as_real("precision", precision))
+    fitted = fit(graph, examples, as_real("margin", margin), as_real("precision", precision), seen)
     together = as_integer("images", images, 1, MOST_SLOTS)
     if together & (together - 1):
         raise ParameterError(f"images: {together} is not a power of two")
