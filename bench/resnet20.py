@@ -14,58 +14,20 @@ Records belong in bench/results/<device>/networks.jsonl.
 """
 
 import argparse
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common.records import append, device_fields, stamped
+from common.records import ROOT, append, device_fields, stamped
 from whorl import ckks, nn
 
-MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+sys.path.append(str(ROOT / "apps"))
+
+from resnet.network import MARGIN, PRECISION, SET, graph_of, normalised
+
 FITTED = 512
-SET = "W128_L16_B16"
-
-
-def resnet20(weights: Any) -> nn.Graph:
-    """The network of He, Zhang, Ren, Sun (CVPR 2016) for images of 32 × 32, with shortcuts that
-    have no weights: every second pixel, and channels of zeros on both sides."""
-    b = nn.Builder((3, 32, 32))
-
-    def normalised(name: str, x: int) -> int:
-        by = weights[f"{name}.weight"] / np.sqrt(weights[f"{name}.running_var"] + 1e-5)
-        shift = weights[f"{name}.bias"] - weights[f"{name}.running_mean"] * by
-        return b.scaled(name, x, by, shift)
-
-    def convolved(name: str, norm: str, x: int, stride: int = 1) -> int:
-        weight = weights[f"{name}.weight"]
-        return normalised(norm, b.windows(name, x, weight, stride=(stride, stride), padding=(1, 1)))
-
-    x = b.function("relu", convolved("conv1", "bn1", 0), "relu")
-    for stage in (1, 2, 3):
-        for block in range(3):
-            name = f"layer{stage}.{block}"
-            stride = 2 if stage > 1 and block == 0 else 1
-            y = convolved(f"{name}.conv1", f"{name}.bn1", x, stride)
-            y = b.function(f"{name}.relu1", y, "relu")
-            y = convolved(f"{name}.conv2", f"{name}.bn2", y)
-            if stride == 2:
-                x = b.windows(f"{name}.shortcut", x, shortcut(b.nodes[x].shape[0]), stride=(2, 2))
-            x = b.function(f"{name}.relu2", b.sum(f"{name}.sum", y, x), "relu")
-    x = b.average("pool", x, (8, 8), (8, 8))
-    return b.graph(b.linear("linear", x, weights["linear.weight"], weights["linear.bias"]))
-
-
-def shortcut(channels: int) -> Any:
-    """A convolution of 1 × 1 from some channels to the middle of twice as many."""
-    weight = np.zeros((2 * channels, channels, 1, 1))
-    weight[np.arange(channels) + channels // 2, np.arange(channels)] = 1
-    return weight
-
-
-def normalised(images: Any) -> Any:
-    each = (1, 3, 1, 1)
-    return (images / 255.0 - np.reshape(MEAN, each)) / np.reshape(DEVIATION, each)
 
 
 def compare(net: nn.Network, runner: Any, client: Any, images: Any) -> tuple[float, int]:
@@ -115,9 +77,12 @@ def main() -> None:
     if given.network and given.network.exists():
         net = nn.load(given.network)
     else:
-        graph = resnet20(np.load(given.weights))
         net = nn.compile(
-            graph, images[:FITTED], margin=1.1, precision=2**-9, parameters=ckks.parameters(SET)
+            graph_of(np.load(given.weights)),
+            images[:FITTED],
+            margin=MARGIN,
+            precision=PRECISION,
+            parameters=ckks.parameters(SET),
         )
         if given.network:
             net.save(given.network)
