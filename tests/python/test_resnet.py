@@ -293,7 +293,7 @@ def test_logits_are_compared_with_the_clear(
 ) -> None:
     assert reported(packed, tmp_path, monkeypatch, change, "--whole", "--count", "3") == status
     shown = capsys.readouterr()
-    assert text in shown.out + shown.err
+    assert text in shown.out + shown.err and "compiles the network" in shown.err
     assert "3 s a picture" in shown.out and "2 are bootstraps" in shown.out
 
 
