@@ -4,7 +4,7 @@ export WHORL_BUILD ?= build/make
 export WHORL_JOBS ?= $(shell nproc)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-lookup demo-logistic demo-rtl demo-sign test test-full test-gpu gpu-bundle tune-gpu bench wheel docs docs-check docs-version lint format clean
+.PHONY: help setup demo demo-lookup demo-logistic demo-resnet demo-rtl demo-sign test test-full test-gpu gpu-bundle tune-gpu bench wheel docs docs-check docs-version lint format clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,6 +23,10 @@ demo-lookup:  ## rows of a table of 33,000, the server not learning which
 demo-logistic:  ## a model trained on encrypted digits; a part of it without a GPU
 	@tools/setup.sh demo
 	@$(WHORL_VENV)/bin/whorl demo logistic
+
+demo-resnet:  ## a network recognises an encrypted picture; its first block without a GPU
+	@tools/setup.sh demo
+	@$(WHORL_VENV)/bin/whorl demo resnet
 
 demo-rtl:  ## a full adder on encrypted bits, on the simulated FPGA accelerator
 	@tools/setup.sh rtl

@@ -11,9 +11,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from whorl import devices
+
 from .files import read_json, write_json
 from .halves import with_device
-from .output import rows
+from .output import rows, size
 from .processes import APPS, WORK, fresh_folder, process, send, stage
 
 
@@ -36,6 +38,23 @@ def parser_of(name: str, description: str | None) -> argparse.ArgumentParser:
     return with_device(parser)
 
 
+def on_gpu(device: str | None) -> bool:
+    """Whether the server will take a GPU."""
+    if device:
+        return device.startswith("cuda")
+    return any(each.usable and each.name.startswith("cuda") for each in devices())
+
+
+def announce(keys: int, workdir: Path) -> None:
+    """Says how much keys of so many bytes take, before they are made."""
+    print(
+        f"note: keys take {size(keys)} in each folder of {workdir}, client and server, "
+        f"and {size(2 * keys)} of memory",
+        file=sys.stderr,
+        flush=True,
+    )
+
+
 @dataclasses.dataclass(frozen=True)
 class Exchange:
     """Folders of a client and a server that know nothing of each other but what is sent."""
@@ -56,26 +75,27 @@ class Exchange:
         options: Iterable[str] = (),
         answers: Iterable[str] = ("answer",),
         result: str = "read",
+        bars: bool = False,
     ) -> dict[str, Any]:
         """The protocol: what each process tells, and the bytes that went between them.
 
         `stages` says what the client, the server and the client again do; `options` are the
         server's own. It gives the files `answers`; the client writes what it read to
-        `result`.json.
+        `result`.json. With `bars` client and server draw bars of their own.
         """
         passphrase = secrets.token_hex(16)
         threads = ("--threads", str(arguments.threads))
         client = f"{self.name}.client"
-        with stage(stages[0]):
+        with stage(stages[0], bars):
             process(client, "prepare", self.client, *threads, passphrase=passphrase)
         sizes = {
             name: send(f"{name}.whorl", self.client, self.server) for name in ("keys", "query")
         }
         device = ["--device", arguments.device] if arguments.device else []
-        with stage(stages[1]):
+        with stage(stages[1], bars):
             seconds = process(f"{self.name}.server", self.server, *threads, *device, *options)
         sizes |= {name: send(f"{name}.whorl", self.server, self.client) for name in answers}
-        with stage(stages[2]):
+        with stage(stages[2], bars):
             process(client, "read", self.client, passphrase=passphrase)
         return {
             "prepared": read_json(self.client / "prepared.json"),

@@ -19,9 +19,12 @@ PASSPHRASE = "WHORL_APP_PASSPHRASE"
 
 
 @contextmanager
-def stage(text: str) -> Iterator[None]:
-    """Shows what is going on while it does, on terminals."""
-    if not sys.stderr.isatty():
+def stage(text: str, bars: bool = False) -> Iterator[None]:
+    """Shows what is going on while it does, on terminals. With `bars` it is a line, below which
+    others draw, and which is there without a terminal too."""
+    if bars:
+        print(text, file=sys.stderr, flush=True)
+    if bars or not sys.stderr.isatty():
         yield
         return
     from rich.console import Console

@@ -23,11 +23,18 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 try:
     import numpy as np
     from common import table
-    from common.application import Exchange, finish, overheads, parser_of
+    from common.application import (
+        Exchange,
+        announce,
+        finish,
+        on_gpu,
+        overheads,
+        parser_of,
+    )
     from common.files import write_json
     from common.output import picture as show
     from common.output import rows, size
-    from whorl import Error, devices
+    from whorl import Error
 
     from logistic import circuit, digits, model, picture
     from logistic.circuit import Layout
@@ -59,12 +66,7 @@ def train(samples: Floats, schedule: Schedule, arguments: argparse.Namespace) ->
     write_json(sides.client / "offer.json", offer | public)
     write_json(sides.server / "plan.json", public)
     keys = params.key_size(rotations=layout.rotations(), bootstrap=[layout.period])
-    print(
-        f"note: keys take {size(keys)} in each folder of {arguments.workdir}, client and server, "
-        f"and {size(2 * keys)} of memory",
-        file=sys.stderr,
-        flush=True,
-    )
+    announce(keys, arguments.workdir)
 
     return sides.run(
         arguments,
@@ -193,13 +195,6 @@ def arguments_of(argv: list[str] | None) -> argparse.Namespace:
     if not 0 < arguments.rate <= 1:
         parser.error(f"--rate: {arguments.rate} is not above 0 and at most 1")
     return arguments
-
-
-def on_gpu(device: str | None) -> bool:
-    """Whether the server will take a GPU."""
-    if device:
-        return device.startswith("cuda")
-    return any(each.usable and each.name.startswith("cuda") for each in devices())
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -20,6 +20,18 @@ T = TypeVar("T")
 
 ROOT = Path(__file__).resolve().parents[2]
 
+DATA = Path(os.environ.get("WHORL_TEST_DATA", ROOT.parent / "shared" / "data"))
+"""Data that the repository may not carry."""
+
+
+def shared_data(name: str) -> Path:
+    """A file of them; without it the test is skipped."""
+    path = DATA / name
+    if not path.is_file():
+        pytest.skip(f"{path} is absent; WHORL_TEST_DATA names the folder that has {name}")
+    return path
+
+
 # Noise is so small that 2^-64 bounds the failure of what the tests do: see test_toy_set_is_exact.
 TOY = {
     "name": "toy",

@@ -40,6 +40,7 @@ WORDS = {
     "from-tenseal.md": "TenSEAL SEAL BFV",
     "from-lattigo.md": "Lattigo Go multiparty threshold",
     "applications/sign.md": "compare comparison greater less round",
+    "applications/resnet.md": "image picture recognise classify network ResNet",
     "applications/lookup.md": "private retrieval database",
     "tutorials/gates.md": "gate bits Boolean vote",
     "tutorials/tables.md": "function lookup table",

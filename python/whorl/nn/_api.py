@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ def compile(
     model: Any,
     examples: Any,
     *,
+    seen: Sequence[float] | None = None,
     margin: float = 1.25,
     precision: float = 2**-9,
     images: int = 1,
@@ -46,6 +48,10 @@ def compile(
         model: a `torch.nn.Module`, an ONNX model or its file, a model of scikit-learn, or a `Graph`
             of a `Builder`. The model's framework is not needed afterwards.
         examples: inputs of shape (batch, *shape), at least one.
+        seen: for each node of a graph the largest absolute value that further examples have
+            there, as `graph.tensors` gives them; `[each.seen for each in net.fit.ranges]` are those
+            of `net.graph`. So ranges may come from data that cannot be passed on. Errors are found
+            on `examples`.
         margin: ranges are so many times the largest absolute value among the examples, 1 or more.
         precision: how close polynomials are to functions, relative to the largest result, 2^-30 …
             1/2. A relu differs by at most half of it, relative to the range.
@@ -68,6 +74,7 @@ def compile(
     return compile_graph(
         graph,
         examples,
+        seen=seen,
         margin=margin,
         precision=precision,
         images=images,

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ..ckks._client import Client
 from ..ckks._parameters import Parameters
 from ..ckks._parameters import parameters as small
 from ..ckks._server import Server
@@ -95,6 +94,9 @@ class _Measure:
 
     def _measured(self, step: Step) -> float:
         if self._server is None:
+            # Servers load networks, and have no client.
+            from ..ckks._client import Client
+
             literal = {**self._real.literal(), "N": self.RING, "name": "small"}
             self._client = Client(small(literal=literal, allow_insecure=True))
             self._server = Server(self._client.evaluation_keys(), device="cpu", threads=1)

@@ -17,7 +17,7 @@ from ..ckks._polynomials import Polynomial
 from ..errors import NoiseError, ParameterError
 from ._budget import Costs, budget, costs
 from ._ends import End, Ends
-from ._fit import Fit, fit
+from ._fit import Fit, fit, largest_of_others
 from ._graph import Affine, Entries, Graph, Input, Node, Product, Reshaped, Sum
 from ._merge import merged
 from ._network import Network
@@ -39,6 +39,7 @@ def compile_graph(
     graph: Graph,
     examples: Any,
     *,
+    seen: Sequence[float] | None,
     margin: float,
     precision: float,
     images: int,
@@ -46,8 +47,12 @@ def compile_graph(
     parameters: Parameters | None,
 ) -> Network:
     """The network of a graph; `compile` has the arguments."""
-    graph = merged(graph)
-    fitted = fit(graph, examples, as_real("margin", margin), as_real("precision", precision))
+    given = graph
+    graph, kept = merged(given)
+    others = None if seen is None else largest_of_others(given, seen)[kept]
+    fitted = fit(
+        graph, examples, as_real("margin", margin), as_real("precision", precision), others
+    )
     together = as_integer("images", images, 1, MOST_SLOTS)
     if together & (together - 1):
         raise ParameterError(f"images: {together} is not a power of two")

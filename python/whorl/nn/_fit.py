@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from .._core.text import shown
 from ..ckks._functions import SignStages, minimax_sign
 from ..ckks._polynomials import Polynomial, approximate
 from ..errors import EncodingError, ParameterError
-from ._graph import Function, Graph, Reshaped
+from ._builder import numbers
+from ._graph import Function, Graph, Numbers, Reshaped
 
 HEADROOM = 1 + 2.0**-6
 MOST_MARGIN = 2**20
@@ -27,7 +30,7 @@ class Range:
     """What the values are divided by. It is a little larger than `most` where errors must not lead
     out of -1 … 1."""
     seen: float
-    """The largest absolute value among the examples."""
+    """The largest absolute value among the examples, and what `compile` was told of others."""
     proven: bool
     """Whether it follows from the range of the operand; otherwise it is what the examples have,
     times the margin, and an input that leads outside makes the result wrong."""
@@ -44,9 +47,16 @@ class Fit:
     stages of a relu; None where the node is no function."""
 
 
-def fit(graph: Graph, examples: Any, margin: float, precision: float) -> Fit:
+def fit(
+    graph: Graph,
+    examples: Any,
+    margin: float,
+    precision: float,
+    others: Numbers | None = None,
+) -> Fit:
     """Fits ranges with a margin, and polynomials to within `precision` of the range of their
-    results. `EncodingError` for examples that are no finite numbers, or lead to some."""
+    results. `others` are the largest absolute values that further examples have at the nodes.
+    `EncodingError` for examples that are no finite numbers, or lead to some."""
     if not 1 <= margin <= MOST_MARGIN:
         raise ParameterError(f"margin: {margin:g} is outside 1 … {MOST_MARGIN}")
     if not 2**-30 <= precision <= 0.5:
@@ -54,12 +64,13 @@ def fit(graph: Graph, examples: Any, margin: float, precision: float) -> Fit:
     tensors = graph.tensors(examples)
     if len(tensors[0]) == 0:
         raise ParameterError("examples: there is none")
+    more = np.zeros(len(tensors)) if others is None else others
     ranges: list[Range] = []
     functions: list[Polynomial | SignStages | None] = []
-    for node, tensor in zip(graph.nodes, tensors, strict=True):
+    for node, tensor, other in zip(graph.nodes, tensors, more, strict=True):
         if not np.isfinite(tensor).all():
             raise EncodingError(f"{node.name}: the examples lead to a number that is not finite")
-        seen = float(np.abs(tensor).max())
+        seen = max(float(np.abs(tensor).max()), float(other))
         function: Polynomial | SignStages | None = None
         if isinstance(node, Reshaped):
             ranges.append(ranges[node.inputs[0]])
@@ -77,6 +88,18 @@ def fit(graph: Graph, examples: Any, margin: float, precision: float) -> Fit:
             ranges.append(Range(most, most * HEADROOM, seen, proven=False))
         functions.append(function)
     return Fit(tuple(ranges), tuple(functions))
+
+
+def largest_of_others(graph: Graph, seen: Sequence[float]) -> Numbers:
+    """The largest absolute values of further examples at the nodes of a graph; `ParameterError`
+    for another number of them, and for negative ones."""
+    out = numbers("seen", "largest values", seen)
+    if out.shape != (len(graph.nodes),) or (out < 0).any():
+        raise ParameterError(
+            f"seen: {shown(out.shape)} numbers, {np.sum(out < 0)} of them negative, are not the "
+            f"largest absolute values at {len(graph.nodes)} nodes"
+        )
+    return out
 
 
 def _polynomial(node: Function, scale: float, precision: float) -> tuple[float, Polynomial]:

@@ -12,9 +12,9 @@ MOST_WEIGHTS = 2**24
 """Larger layers are left as they are."""
 
 
-def merged(graph: Graph) -> Graph:
+def merged(graph: Graph) -> tuple[Graph, list[int]]:
     """The graph with dense layers that have the linear map before them in their weights, such as a
-    pooling: that takes a map and a level less.
+    pooling, which takes a map and a level less; and which of its nodes are left.
 
     A map is merged if nothing else takes its result, and if the layer has no more rows than it and
     its operand have values: then the map that results has as many diagonals as the layer.
@@ -46,8 +46,8 @@ def merged(graph: Graph) -> Graph:
     return _without_gaps(nodes)
 
 
-def _without_gaps(nodes: list[Node | None]) -> Graph:
-    """A graph of the nodes that are left, with new numbers."""
+def _without_gaps(nodes: list[Node | None]) -> tuple[Graph, list[int]]:
+    """A graph of the nodes that are left, with new numbers, and their old ones."""
     number_of: dict[int, int] = {}
     out: list[Node] = []
     for number, node in enumerate(nodes):
@@ -55,4 +55,4 @@ def _without_gaps(nodes: list[Node | None]) -> Graph:
             number_of[number] = len(out)
             inputs = tuple(number_of[i] for i in node.inputs)
             out.append(dataclasses.replace(node, inputs=inputs))
-    return Graph(tuple(out))
+    return Graph(tuple(out)), list(number_of)

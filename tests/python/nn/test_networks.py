@@ -121,6 +121,9 @@ def test_polynomials_that_lead_out_of_the_ranges_are_refused() -> None:
         ({"margin": math.inf}, "margin"),
         ({"precision": 0.0}, "precision"),
         ({"max_key_bytes": 1000}, "max_key_bytes"),
+        ({"seen": [1.0]}, "seen: .* at 2 nodes"),
+        ({"seen": [1.0, -1.0]}, "seen: .* 1 of them negative"),
+        ({"seen": [1.0, math.nan]}, "seen: 1 of 2 numbers"),
     ],
 )
 def test_options_out_of_range_are_named(options: dict[str, Any], text: str) -> None:
@@ -128,6 +131,23 @@ def test_options_out_of_range_are_named(options: dict[str, Any], text: str) -> N
     graph = b.graph(b.linear("linear", 0, weights(3, 4)))
     with pytest.raises(whorl.ParameterError, match=text):
         nn.compile(graph, np.ones((2, 4)), **options)
+
+
+def test_ranges_may_come_from_examples_that_are_not_here() -> None:
+    b = nn.Builder((32,))
+    hidden = b.function("relu", b.linear("first", 0, weights(16, 32)), "relu")
+    graph = b.graph(b.linear("last", hidden, weights(4, 16)))
+    x = np.random.default_rng(1).uniform(-1, 1, (64, 32))
+
+    def compiled(examples: Any, seen: Any = None) -> nn.Network:
+        return nn.compile(graph, examples, seen=seen, parameters=small_parameters())
+
+    whole = compiled(x)
+    few = compiled(0.5 * x[:2], [each.seen for each in whole.fit.ranges])
+    assert few.fit.ranges == whole.fit.ranges
+    assert np.array_equal(few.simulate(x), whole.simulate(x))
+    # Examples that are larger count.
+    assert compiled(x, [0.0] * len(graph.nodes)).fit.ranges == whole.fit.ranges
 
 
 def test_a_polynomial_may_be_zero() -> None:

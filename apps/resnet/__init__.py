@@ -1,0 +1,1 @@
+"""Private image recognition: ResNet-20 on encrypted pictures."""
