@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ckks._client import Client
+from .. import ckks
 from ..ckks._parameters import Parameters
 from ..ckks._parameters import parameters as small
 from ..ckks._server import Server
@@ -88,7 +88,7 @@ class _Measure:
     def _measured(self, step: Step) -> float:
         if self._server is None:
             literal = {**self._real.literal(), "N": self.RING, "name": "small"}
-            self._client = Client(small(literal=literal, allow_insecure=True))
+            self._client = ckks.Client(small(literal=literal, allow_insecure=True))
             self._server = Server(self._client.evaluation_keys(), device="cpu", threads=1)
         random = np.random.default_rng(1)
         x = random.uniform(-1, 1, (8, self.RING // 2))
