@@ -15,11 +15,13 @@ Records belong in bench/results/<device>/networks.jsonl.
 
 import argparse
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from common.records import append, device_fields, stamped
+from common.waits import timed
 from whorl import ckks, nn
 
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -84,19 +86,6 @@ def compare(net: nn.Network, runner: Any, client: Any, images: Any) -> tuple[flo
     return largest, agree
 
 
-def timed(server: ckks.Server, runner: Any, x: Any, given: argparse.Namespace) -> list[float]:
-    """Seconds of each run but the first."""
-    times = []
-    for _ in range(given.runs + 1):
-        server.synchronise()
-        begun = time.perf_counter()
-        result = runner(x)
-        server.synchronise()
-        times.append(time.perf_counter() - begun)
-        del result
-    return times[1:]
-
-
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("weights", type=Path)
@@ -132,9 +121,8 @@ def main() -> None:
     difference, agree = compare(net, runner, client, images[FITTED:])
     print(f"{agree} of {given.compared} classes agree; logits differ by up to {difference:.4f}")
     for batch in sorted({1, given.batch}):
-        times = timed(
-            server, runner, server.upload(net.ends.encrypt(client, images[:batch])), given
-        )
+        x = server.upload(net.ends.encrypt(client, images[:batch]))
+        times = timed(server, partial(runner, x), given.runs)
         print(f"{sorted(times)[given.runs // 2]:.3f} s for {batch}", flush=True)
         line = stamped(
             "networks",
