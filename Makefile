@@ -4,7 +4,7 @@ export WHORL_BUILD ?= build/make
 export WHORL_JOBS ?= $(shell nproc)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-lookup demo-logistic demo-resnet demo-rtl demo-sign test test-full test-gpu gpu-bundle tune-gpu bench wheel docs docs-check docs-version lint format clean
+.PHONY: help setup demo demo-digits demo-lookup demo-logistic demo-resnet demo-rtl demo-sign test test-full test-gpu gpu-bundle tune-gpu bench wheel docs docs-check docs-version lint format clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -15,6 +15,10 @@ setup:  ## system packages, virtual environment, Python module
 demo:  ## a decision tree classifies encrypted irises
 	@tools/setup.sh demo
 	@$(WHORL_VENV)/bin/whorl demo
+
+demo-digits:  ## encrypted handwritten digits classified by a network without bootstraps
+	@tools/setup.sh demo
+	@$(WHORL_VENV)/bin/whorl demo digits
 
 demo-lookup:  ## rows of a table of 33,000, the server not learning which
 	@tools/setup.sh demo

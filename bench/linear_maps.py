@@ -12,26 +12,13 @@ bench/results/<device>/linear_maps.jsonl.
 """
 
 import argparse
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from common.records import append, device_fields, stamped
+from common.waits import timed
 from whorl import ckks
-
-
-def timed(server: ckks.Server, call: Callable[[], Any], runs: int) -> list[float]:
-    """Seconds of each run but the first."""
-    times = []
-    for _ in range(runs + 1):
-        begun = time.perf_counter()
-        result = call()
-        server.synchronise()
-        times.append(time.perf_counter() - begun)
-        del result
-    return times[1:]
 
 
 def measured(depth: int, given: argparse.Namespace) -> list[dict[str, Any]]:

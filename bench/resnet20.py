@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from common.energy import add_energy
 from common.records import ROOT, append, device_fields, stamped
+from common.waits import timed
 from whorl import ckks, nn
 
 sys.path.append(str(ROOT / "apps"))
@@ -48,19 +49,6 @@ def compare(net: nn.Network, runner: Any, client: Any, images: Any) -> tuple[flo
         if largest > 0.1 or (not same and first - second > 0.2):
             raise SystemExit(f"resnet20: logits {got} are not {logits}")
     return largest, agree
-
-
-def timed(server: ckks.Server, runner: Any, x: Any, given: argparse.Namespace) -> list[float]:
-    """Seconds of each run but the first."""
-    times = []
-    for _ in range(given.runs + 1):
-        server.synchronise()
-        begun = time.perf_counter()
-        result = runner(x)
-        server.synchronise()
-        times.append(time.perf_counter() - begun)
-        del result
-    return times[1:]
 
 
 def main() -> None:
@@ -105,7 +93,7 @@ def main() -> None:
     print(f"{agree} of {given.compared} classes agree; logits differ by up to {difference:.4f}")
     for batch in sorted({1, given.batch}):
         x = server.upload(net.ends.encrypt(client, images[:batch]))
-        times = timed(server, runner, x, given)
+        times = timed(server, partial(runner, x), given.runs)
         print(f"{sorted(times)[given.runs // 2]:.3f} s for {batch}", flush=True)
         line = stamped(
             "networks",

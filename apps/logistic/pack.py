@@ -6,7 +6,6 @@ usage: python apps/logistic/pack.py FOLDER    MNIST's four idx files (.gz) -> di
 from __future__ import annotations
 
 import argparse
-import gzip
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,19 +14,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from logistic.digits import CLASSES, PACKED, SIDE, Bytes
+from common.idx import Bytes, images_and_labels
 
-
-def read_idx(path: Path) -> Bytes:
-    """The array of an idx file. `ValueError` unless it holds as many bytes as it says."""
-    data = gzip.decompress(path.read_bytes())
-    if data[:3] != b"\0\0\x08":
-        raise ValueError(f"{path}: no idx file of bytes")
-    ends = 4 + 4 * data[3]
-    shape = np.frombuffer(data[4:ends], dtype=">u4").astype(int)
-    if len(data) != ends + shape.prod():
-        raise ValueError(f"{path}: {len(data) - ends} bytes do not have the shape {shape.tolist()}")
-    return np.frombuffer(data, dtype=np.uint8, offset=ends).reshape(shape)
+from logistic.digits import CLASSES, PACKED, SIDE
 
 
 def averages(images: Bytes) -> Bytes:
@@ -41,8 +30,7 @@ def pack(folder: Path, path: Path) -> None:
     """Writes the file of the application."""
     arrays: dict[str, Any] = {}
     for name, prefix in (("training", "train"), ("test", "t10k")):
-        labels = read_idx(folder / f"{prefix}-labels-idx1-ubyte.gz")
-        images = read_idx(folder / f"{prefix}-images-idx3-ubyte.gz")
+        images, labels = images_and_labels(folder, prefix)
         wanted = np.isin(labels, CLASSES)
         arrays[name] = averages(images[wanted])
         arrays[f"{name}_threes"] = labels[wanted] == CLASSES[0]

@@ -1,5 +1,6 @@
 """Applications of apps/ as their users run them, and what any of their servers must not have."""
 
+import gzip
 import json
 import os
 import shutil
@@ -8,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from whorl import binfhe
 
 APPS = Path(__file__).resolve().parents[2] / "apps"
@@ -23,6 +25,16 @@ def _python(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
         text=True,
         check=False,
     )
+
+
+def make_mnist(folder: Path, images: Any, labels: Any) -> None:
+    """The four files of MNIST, the same for training and test."""
+    for prefix in ("train", "t10k"):
+        for kind, values in (("images-idx3", images), ("labels-idx1", labels)):
+            array = np.asarray(values, dtype=np.uint8)
+            sizes = b"".join(size.to_bytes(4, "big") for size in array.shape)
+            data = bytes([0, 0, 8, array.ndim]) + sizes + array.tobytes()
+            (folder / f"{prefix}-{kind}-ubyte.gz").write_bytes(gzip.compress(data))
 
 
 def run_application(name: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from applications import check_refused, check_server_apart, numbers_of
+from applications import check_refused, check_server_apart, make_mnist, numbers_of
 from common import output, table
 from logistic import circuit, digits, model, pack, picture, run
 from logistic.circuit import Layout, Training
@@ -183,18 +183,10 @@ def test_the_file_holds_mnists_threes_and_eights(data: Digits) -> None:
         assert 0.1 < pixels[:, 1:].mean() < 0.2  # MNIST's mean is 0.13, 3 and 8 have more ink
 
 
-def idx(values: Any) -> bytes:
-    array = np.asarray(values, dtype=np.uint8)
-    sizes = b"".join(size.to_bytes(4, "big") for size in array.shape)
-    return gzip.compress(bytes([0, 0, 8, array.ndim]) + sizes + array.tobytes())
-
-
 def test_packing_takes_averages_of_the_digits_wanted(tmp_path: Path) -> None:
     images = np.random.default_rng(1).integers(0, 256, (5, 28, 28))
     labels = [8, 1, 3, 0, 3]
-    for prefix in ("train", "t10k"):
-        (tmp_path / f"{prefix}-images-idx3-ubyte.gz").write_bytes(idx(images))
-        (tmp_path / f"{prefix}-labels-idx1-ubyte.gz").write_bytes(idx(labels))
+    make_mnist(tmp_path, images, labels)
     pack.main([str(tmp_path), "--to", str(tmp_path / "packed.npz")])
     packed = digits.load(tmp_path / "packed.npz")
     assert packed.training_labels.tolist() == [-1, 1, 1]

@@ -20,6 +20,7 @@ WORDS = {
     "project/packaging.md": "wheel conda image docker pip licence license",
     "gpu.md": "GPU CUDA NVIDIA",
     "networks.md": "neural network convolution relu model inference torch",
+    "networks-without-bootstraps.md": "neural network square activation levels fast MNIST",
     "cli.md": "command shell terminal save file",
     "python-api.md": "save file array",
     "file-format.md": "file save load bytes",

@@ -18,7 +18,7 @@ from ..errors import NoiseError, ParameterError
 from ._budget import Costs, budget, costs
 from ._ends import End, Ends
 from ._fit import Fit, fit, largest_of_others
-from ._graph import Affine, Entries, Graph, Input, Node, Product, Reshaped, Sum
+from ._graph import Affine, Entries, Function, Graph, Input, Node, Product, Reshaped, Sum
 from ._merge import merged
 from ._network import Network
 from ._pack import Packing
@@ -103,6 +103,8 @@ def scales_of(graph: Graph, fitted: Fit) -> list[float]:
             scales[number] = scales[node.inputs[0]]
         if isinstance(node, Product):
             scales[number] = scales[node.inputs[0]] * scales[node.inputs[1]]
+        if square := _square(node):
+            scales[number] = square * scales[node.inputs[0]] ** 2
         if not isinstance(node, Sum):
             continue
         free = [
@@ -159,6 +161,8 @@ def pack(
             )
         elif isinstance(node, Product):
             step = ProductStep(name=node.name, inputs=inputs, bound=bound)
+        elif _square(node):
+            step = ProductStep(name=node.name, inputs=inputs * 2, bound=steps[inputs[0]].bound ** 2)
         elif isinstance(node, Sum):
             factors = tuple(scales[i] / scales[number] for i in node.inputs)
             step = SumStep(name=node.name, inputs=inputs, bound=bound, factors=factors)
@@ -170,6 +174,13 @@ def pack(
         steps.append(step)
         number_of.append(len(steps) - 1)
     return steps
+
+
+def _square(node: Node) -> float:
+    """The factor a of a·x², or 0 for other nodes. As a product, whose scale has the factor, it
+    takes one level; as a polynomial it takes two."""
+    powers = node.coefficients if isinstance(node, Function) else ()
+    return max(0.0, powers[2]) if len(powers) == 3 and not any(powers[:2]) else 0.0
 
 
 def _together(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from .._core.text import counted, of_bytes
 from ..ckks._linear_maps import EncodedMap
 from ..ckks._parameters import Parameters
 from ..ckks._server import EncryptedArray, Server
+from . import _show
 from ._ends import Ends, write
 from ._fit import Fit
 from ._graph import Graph, Numbers, Shape
@@ -91,6 +92,25 @@ class Network:
         low = serves(self.keys["low_rotations"], level, made.rotations)
         return server.encode(made, level, low_rotations=low, compact=compact)
 
+    def summary(self, seconds: Mapping[str, float] | None = None) -> str:
+        """A table of the steps: number, name, kind, which steps they take, level of the result,
+        error (relative to the tensor's scale), and work: key switches times rows of residues.
+
+        `seconds`: what `Runner.profile` measured; it is a column too. `ParameterError` if it is of
+        another network.
+        """
+        return _show.summary(self, seconds)
+
+    def show(self, seconds: Mapping[str, float] | None = None, path: PathName | None = None) -> Any:
+        """A matplotlib figure: the steps in order with the levels of their results, bootstraps
+        marked, and below them the work of each step, or its time.
+
+        `seconds`: what `Runner.profile` measured; `path`: where it is saved, in the format that the
+        name's ending says. `ParameterError` if the seconds are of another network,
+        `ModuleNotFoundError` without matplotlib, `IoError` if the system refuses the file.
+        """
+        return _show.show(self, seconds, path)
+
     def to_bytes(self) -> bytes:
         """What `save` writes."""
         return network_bytes(
@@ -166,6 +186,14 @@ class Runner:
                     report(number, len(steps) - 1)
         result: EncryptedArray = out[-1]
         return result
+
+    def profile(self, x: Any) -> dict[str, float]:
+        """Seconds of each step by its name, for encrypted inputs as `Ends.encrypt` makes them.
+
+        The server waits after each step, so that together they take longer than a run. The network
+        runs once before, which is not counted. A name that several steps have gets a number.
+        """
+        return _show.profile(self, x)
 
     def _map_of(self, number: int) -> Callable[[MapStep, int], EncodedMap]:
         def encoded(*_: object) -> EncodedMap:

@@ -102,6 +102,36 @@ def test_the_ring_holds_the_longest_tensor() -> None:
     assert net.parameters.slots >= 8192
 
 
+@pytest.mark.parametrize("factor", [3.0, -3.0])
+def test_a_square_takes_a_level(factor: float) -> None:
+    """Times a positive number; a polynomial of degree 2 takes two."""
+    b = nn.Builder((8,))
+    graph = b.graph(
+        b.function("square", b.linear("map", 0, weights(8, 8)), "polynomial", (0, 0, factor))
+    )
+    x = np.random.default_rng(1).uniform(-1, 1, (20, 8))
+    net = nn.compile(graph, x, parameters=small_parameters())
+    assert net.levels[1] - net.levels[2] == (1 if factor > 0 else 2)
+    result = net.run(server_of(net), net.ends.encrypt(client(), x[:1]))
+    got = net.ends.decrypt(client(), result)
+    assert np.abs(got - graph(x[:1])).max() < 6 * net.ends.output.error < 2**-10
+
+
+def test_squares_stay_right_outside_the_ranges() -> None:
+    """No polynomial stands for them on a range."""
+    b = nn.Builder((8,))
+    mean = b.linear("mean", 0, np.ones((2, 8)) / 8)
+    squares = b.function("square", mean, "polynomial", (0, 0, 1))
+    graph = b.graph(b.linear("last", squares, weights(3, 2)))
+    net = nn.compile(graph, np.eye(8), parameters=small_parameters())
+    x = np.ones((1, 8))
+    values = graph.tensors(x)
+    assert np.abs(values[2]).max() > 30 * net.fit.ranges[2].most
+    result = net.run(server_of(net), net.ends.encrypt(client(), x))
+    got = net.ends.decrypt(client(), result)
+    assert np.abs(got - values[-1]).max() < 1e-4
+
+
 def test_polynomials_that_lead_out_of_the_ranges_are_refused() -> None:
     """Large results of a relu nearly cancel, so that what is left is above its range."""
     b = nn.Builder((2,))

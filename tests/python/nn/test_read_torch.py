@@ -10,6 +10,8 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 import whorl
+import whorl.nn
+from support import ROOT
 from whorl.nn._graph import Function, Linear, Product, Sparse, Sum, Windows
 
 torch = pytest.importorskip(
@@ -496,3 +498,16 @@ def test_a_model_is_left_as_it_was() -> None:
     read_torch(model, (5,))
     assert torch.equal(model(x), expected)
     assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+
+
+def test_the_model_of_the_page_is_read() -> None:
+    """The block of docs/networks.md that needs torch, with torch's own kind of floats."""
+    page = (ROOT / "docs" / "networks.md").read_text(encoding="utf-8")
+    (code,) = re.findall(
+        r"^```python no-run\n(import torch\n.*?)^```$", page, re.DOTALL | re.MULTILINE
+    )
+    torch.set_default_dtype(torch.float32)
+    names: dict[str, Any] = {"nn": whorl.nn, "random": np.random.default_rng(1)}
+    exec(compile(code, "networks.md", "exec"), names)
+    assert names["torch_net"].levels == (3, 2, 1, 0)
+    assert names["torch_net"].bootstraps == 0

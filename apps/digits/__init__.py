@@ -1,0 +1,1 @@
+"""A network without bootstraps classifies encrypted handwritten digits."""

@@ -1,0 +1,166 @@
+"""Pictures and tables of compiled networks, and how long each step takes."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .._core.paths import PathName, as_path
+from .._core.text import counted
+from ..errors import IoError, ParameterError
+from ._place import WORK_OF_REFRESH
+from ._steps import MapStep, PolynomialStep, ProductStep, RefreshStep, Step, SumStep
+
+if TYPE_CHECKING:
+    from ._network import Network, Runner
+
+KINDS: dict[type[Step], tuple[str, str, str]] = {
+    MapStep: ("map", "s", "#4c78a8"),
+    PolynomialStep: ("polynomial", "o", "#f58518"),
+    ProductStep: ("product", "D", "#54a24b"),
+    SumStep: ("sum", "P", "#b279a2"),
+    RefreshStep: ("bootstrap", "^", "#e45756"),
+    Step: ("input", "o", "#79706e"),
+}
+"""What a step is called, its mark, and its colour."""
+NAMED = 48
+"""Pictures of more steps have no names below them."""
+
+
+def names(steps: Sequence[Step]) -> list[str]:
+    """The names of steps; those that several have get a number."""
+    seen: Counter[str] = Counter()
+    out = []
+    for step in steps:
+        seen[step.name] += 1
+        out.append(f"{step.name} ({seen[step.name]})" if seen[step.name] > 1 else step.name)
+    return out
+
+
+def work(network: Network) -> list[float]:
+    """Key switches of each step, about, times the primes' rows: a level more is a row more. It is
+    what bootstraps are placed by."""
+    out = []
+    for step, level in zip(network.steps, network.levels, strict=True):
+        switches = WORK_OF_REFRESH if isinstance(step, RefreshStep) else step.work
+        out.append(switches * (level + 1 + step.depth / 2))
+    return out
+
+
+def profile(runner: Runner, x: Any) -> dict[str, float]:
+    """Seconds of each step, with a wait after it; `Runner.profile` says more."""
+    server, steps = runner.server, runner.network.steps
+    given = server.upload(x)
+    runner(given)
+    server.synchronise()
+    at = [time.perf_counter()]
+
+    def wait(done: int, total: int) -> None:
+        server.synchronise()
+        at.append(time.perf_counter())
+
+    runner(given, wait)
+    times = (after - before for before, after in itertools.pairwise(at))
+    return dict(zip(names(steps)[1:], times, strict=True))
+
+
+def summary(network: Network, seconds: Mapping[str, float] | None = None) -> str:
+    """A table of the steps; `Network.summary` says more."""
+    measured = _measured(network, seconds)
+    head = ["", "step", "kind", "of", "level", "error", "work"]
+    rows = [head if measured is None else [*head, "ms"]]
+    for number, (step, name, level, cost) in enumerate(
+        zip(network.steps, names(network.steps), network.levels, work(network), strict=True)
+    ):
+        kind = KINDS[type(step)][0]
+        if isinstance(step, PolynomialStep):
+            kind += f" of degree {step.polynomial.degree}"
+        of = " ".join(map(str, step.inputs))
+        rows.append([str(number), name, kind, of, str(level), f"{step.error:.1e}", f"{cost:.0f}"])
+        if measured is not None:
+            rows[-1].append(f"{1e3 * measured[number]:.3f}")
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    right = {0, 4, 5, 6, 7}
+    lines = (
+        "  ".join(
+            cell.rjust(width) if i in right else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    )
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def show(
+    network: Network, seconds: Mapping[str, float] | None = None, path: PathName | None = None
+) -> Any:
+    """A figure of the steps; `Network.show` says more."""
+    measured = _measured(network, seconds)
+    try:
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            'show: matplotlib is missing: pip install "whorl-fhe[nn]"', name=error.name
+        ) from None
+    steps, levels = network.steps, network.levels
+    figure = Figure(figsize=(min(24.0, max(6.0, 1.5 + 0.2 * len(steps))), 6), layout="constrained")
+    graph, costs = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
+    for number, step in enumerate(steps):
+        refreshed = isinstance(step, RefreshStep)
+        for i in step.inputs:
+            graph.plot(
+                (i, number),
+                (levels[i], levels[number]),
+                color=KINDS[RefreshStep][2] if refreshed else "#bab0ac",
+                linestyle="--" if refreshed else "-",
+                linewidth=1,
+                zorder=1,
+            )
+    heights = work(network) if measured is None else [1e3 * each for each in measured]
+    for kind, (name, mark, colour) in KINDS.items():
+        which = [number for number, step in enumerate(steps) if type(step) is kind]
+        if not which:
+            continue
+        label = f"{len(which)} × {name}" if kind is not Step else name
+        places = [levels[number] for number in which]
+        graph.scatter(which, places, marker=mark, color=colour, s=28, zorder=2, label=label)
+        costs.bar(which, [heights[number] for number in which], color=colour)
+    graph.set_ylabel("level of the result")
+    graph.yaxis.get_major_locator().set_params(integer=True)
+    graph.grid(axis="y", color="#e5e5e5")
+    graph.legend(fontsize=8)
+    title = counted(len(steps) - 1, "step"), counted(network.bootstraps, "bootstrap")
+    graph.set_title(f"{', '.join(title)}, N = {network.parameters.N}", fontsize=9)
+    costs.set_ylabel("key switches × rows" if measured is None else "ms, measured")
+    costs.grid(axis="y", color="#e5e5e5")
+    costs.set_axisbelow(True)
+    costs.xaxis.get_major_locator().set_params(integer=True)
+    costs.set_xlabel("step")
+    if len(steps) <= NAMED:
+        costs.set_xticks(range(len(steps)), names(steps), rotation=90, fontsize=7)
+        costs.set_xlabel("")
+    if path is not None:
+        target = as_path(path)
+        try:
+            figure.savefig(target, dpi=130)
+        except OSError as error:
+            raise IoError(f"{target}: {error.strerror or error}") from None
+    return figure
+
+
+def _measured(network: Network, seconds: Mapping[str, float] | None) -> list[float] | None:
+    """Seconds of each step; `ParameterError` if they are not those of this network's steps."""
+    if seconds is None:
+        return None
+    known = names(network.steps)[1:]
+    missing = [name for name in known if name not in seconds]
+    if missing or len(seconds) != len(known):
+        raise ParameterError(
+            f"seconds: {len(seconds)} steps are not the {len(known)} of this network"
+            + (f"; {missing[0]} is missing" if missing else "")
+            + ": take what `Runner.profile` gives"
+        )
+    return [0.0, *(float(seconds[name]) for name in known)]
