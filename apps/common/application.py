@@ -13,7 +13,7 @@ from typing import Any
 
 from .files import read_json, write_json
 from .halves import with_device
-from .output import rows
+from .output import rows, size
 from .processes import APPS, WORK, fresh_folder, process, send, stage
 
 
@@ -83,6 +83,16 @@ class Exchange:
             "read": read_json(self.client / f"{result}.json"),
             "bytes": sizes,
         }
+
+
+def announce_keys(count: int, workdir: Path) -> None:
+    """Says what keys of so many bytes will take, before they are made."""
+    print(
+        f"note: keys take {size(count)} in each folder of {workdir}, client and server, "
+        f"and {size(2 * count)} of memory",
+        file=sys.stderr,
+        flush=True,
+    )
 
 
 def costs(told: dict[str, Any], count: int, question: str, item: str) -> dict[str, Any]:

@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 try:
     import numpy as np
     from common import table
-    from common.application import Exchange, finish, overheads, parser_of
+    from common.application import Exchange, announce_keys, finish, overheads, parser_of
     from common.files import write_json
     from common.output import picture as show
     from common.output import rows, size
@@ -59,12 +59,7 @@ def train(samples: Floats, schedule: Schedule, arguments: argparse.Namespace) ->
     write_json(sides.client / "offer.json", offer | public)
     write_json(sides.server / "plan.json", public)
     keys = params.key_size(rotations=layout.rotations(), bootstrap=[layout.period])
-    print(
-        f"note: keys take {size(keys)} in each folder of {arguments.workdir}, client and server, "
-        f"and {size(2 * keys)} of memory",
-        file=sys.stderr,
-        flush=True,
-    )
+    announce_keys(keys, arguments.workdir)
 
     return sides.run(
         arguments,
