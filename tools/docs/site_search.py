@@ -41,6 +41,7 @@ WORDS = {
     "from-lattigo.md": "Lattigo Go multiparty threshold",
     "applications/sign.md": "compare comparison greater less round",
     "applications/lookup.md": "private retrieval database",
+    "applications/sentiment.md": "text sentence classify recurrent RNN LSTM",
     "tutorials/gates.md": "gate bits Boolean vote",
     "tutorials/tables.md": "function lookup table",
     "tutorials/bgv-statistics.md": "mean average sum variance statistics",
