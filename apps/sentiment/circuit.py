@@ -31,10 +31,12 @@ from typing import Any
 
 import numpy as np
 from whorl.server.ckks import (
+    Ciphertexts,
     EncryptedArray,
     LinearMap,
     Parameters,
     Server,
+    concatenate,
     diagonals,
     parameters,
 )
@@ -158,7 +160,7 @@ class Network:
     """The network on a server, with its maps encoded; `run` is the whole of it."""
 
     def __init__(self, server: Server, weights: Weights, plan: Plan) -> None:
-        self._plan, self._constant = plan, weights.constant
+        self._server, self._plan, self._constant = server, plan, weights.constant
         self._levels = levels(server.parameters, plan.steps)
         layout, top = plan.layout, server.parameters.depth - LEVELS
         self._bias = np.resize(np.repeat(weights.bias / RANGE, layout.sentences), layout.slots)
@@ -222,6 +224,15 @@ class Network:
                 u = self._known(refresh(u))
             u = self._known(self.recur(u) + word)
         return self.score(u).with_bound(self._most).with_error(self._plan.score_error)
+
+    def answer(
+        self,
+        query: Ciphertexts,
+        refresh: Callable[[EncryptedArray], EncryptedArray] = EncryptedArray.bootstrap,
+    ) -> EncryptedArray:
+        """`run` of a query in the host's memory, so many batches at a time that memory suffices."""
+        parts = [query[first : first + TOGETHER] for first in range(0, len(query), TOGETHER)]
+        return concatenate([self.run(self._server.upload(part), refresh) for part in parts])
 
     def _known(self, u: EncryptedArray) -> EncryptedArray:
         """The state, of which more is known than operations state."""

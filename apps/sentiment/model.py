@@ -60,8 +60,9 @@ class Weights:
 
     def save(self, path: Path) -> None:
         """Writes a small file, in float16."""
-        arrays: dict[str, Any] = dataclasses.asdict(self)
-        np.savez_compressed(path, **{k: np.asarray(v, np.float16) for k, v in arrays.items()})
+        fields = dataclasses.asdict(self).items()
+        arrays: dict[str, Any] = {name: np.asarray(each, np.float16) for name, each in fields}
+        np.savez_compressed(path, **arrays)
 
     @classmethod
     def load(cls, path: Path) -> Weights:

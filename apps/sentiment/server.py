@@ -13,9 +13,9 @@ from pathlib import Path
 
 from common.files import read_json, write_json
 from common.halves import modules, server_parser, timed_bootstraps
-from whorl.server.ckks import Ciphertexts, Server, concatenate
+from whorl.server.ckks import Ciphertexts, Server
 
-from .circuit import TOGETHER, Layout, Network, Plan
+from .circuit import Layout, Network, Plan
 from .model import Weights
 
 
@@ -34,8 +34,7 @@ def serve(folder: Path, device: str | None, threads: int) -> None:
 
     timed, bootstraps = timed_bootstraps(server)
     cpu = time.process_time()
-    parts = [query[i : i + TOGETHER] for i in range(0, len(query), TOGETHER)]
-    scores = concatenate([network.run(server.upload(part), timed) for part in parts])
+    scores = network.answer(query, timed)
     server.synchronise()
     done, cpu = time.perf_counter(), time.process_time() - cpu
 

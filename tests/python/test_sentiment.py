@@ -303,6 +303,20 @@ def test_work_grows_with_the_bootstraps(generator: np.random.Generator) -> None:
     assert works[1] - works[0] > 10 * made.recur[12].work / (2 + 6)
 
 
+def test_more_batches_than_run_at_once(generator: np.random.Generator) -> None:
+    """On a ring of no security, without a bootstrap."""
+    count = (circuit.TOGETHER + 1) * LAYOUT.sentences - 3
+    vectors = generator.uniform(-1, 1, (count, 2, 16))
+    weights, params = weights_at_random(generator, 16), small_ring()
+    plan = budget.plan(params, LAYOUT, weights, vectors, 2)
+    client = ckks.Client(params)
+    server = ckks.Server(client.evaluation_keys(**circuit.keys(params, LAYOUT, 2)), device="cpu")
+    answer = Network(server, weights, plan).answer(client.encrypt(LAYOUT.pack(vectors)))
+    assert answer.shape == (circuit.TOGETHER + 1,)
+    found = client.decrypt(answer, raw=True).reshape(-1)[:count]
+    assert np.abs(found - model.run(weights, vectors).scores).max() < 6 * plan.score_error
+
+
 # ---- the processes
 
 
