@@ -111,8 +111,13 @@ def gradients(
         "constant": error.sum(keepdims=True),
     }
     out["table"][touched == words.NOTHING] = 0
-    norm = np.sqrt(sum(float((each**2).sum()) for each in out.values()))
-    return {name: each / np.float32(max(1.0, norm)) for name, each in out.items()}, touched
+    return out, touched
+
+
+def clipped(found: Arrays) -> Arrays:
+    """Gradients whose norm together is at most 1."""
+    norm = np.sqrt(sum(float((each**2).sum()) for each in found.values()))
+    return {name: each / np.float32(max(1.0, norm)) for name, each in found.items()}
 
 
 def bound(at: Arrays, rows: slice | npt.NDArray[np.int64] = slice(None)) -> None:
@@ -175,7 +180,7 @@ def train(training: Sentences, seed: int = 0, epochs: int = EPOCHS) -> tuple[Tab
                 bool(random.integers(2)),
                 {"words": kept(), "last": kept()},
             )
-            for name, each in found.items():
+            for name, each in clipped(found).items():
                 which = touched if name == "table" else slice(None)
                 adam[name].take(each, RATE * (1 - epoch / epochs), which)
             bound(at, touched)

@@ -199,7 +199,15 @@ def test_gradients_are_differences_of_the_loss(generator: np.random.Generator) -
                 at[name][index] += np.float32(change)
                 ends.append(loss(tanh))
             at[name][index] += np.float32(0.01)
-            assert gradient[which] == pytest.approx((ends[0] - ends[1]) / 0.02, rel=0.02)
+            assert gradient[which] == pytest.approx((ends[0] - ends[1]) / 0.02, rel=0.02, abs=1e-4)
+
+
+def test_large_gradients_are_clipped() -> None:
+    large = {"a": np.full(4, 3, np.float32), "b": np.full(7, -4, np.float32)}
+    found = train.clipped(large)
+    assert np.linalg.norm(np.concatenate(list(found.values()))) == pytest.approx(1)
+    assert found["a"][0] / found["b"][0] == pytest.approx(-3 / 4)
+    assert train.clipped(found)["a"] == pytest.approx(found["a"])
 
 
 def test_training_learns_and_stays_in_the_range(monkeypatch: pytest.MonkeyPatch) -> None:
