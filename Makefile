@@ -4,10 +4,10 @@ export WHORL_BUILD ?= build/make
 export WHORL_JOBS ?= $(shell nproc)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-digits demo-lookup demo-logistic demo-resnet demo-rtl demo-sign test test-full test-gpu gpu-bundle tune-gpu bench wheel docs docs-check docs-version lint format clean
+.PHONY: help setup demo demo-digits demo-lookup demo-logistic demo-resnet demo-rtl demo-sentiment demo-sign test test-full test-gpu gpu-bundle tune-gpu bench wheel docs docs-check docs-version lint format clean
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup:  ## system packages, virtual environment, Python module
 	@tools/setup.sh test
@@ -35,6 +35,10 @@ demo-resnet:  ## a network recognises an encrypted picture; its first block with
 demo-rtl:  ## a full adder on encrypted bits, on the simulated FPGA accelerator
 	@tools/setup.sh rtl
 	@$(WHORL_VENV)/bin/whorl demo rtl
+
+demo-sentiment:  ## a recurrent network judges 32 encrypted sentences
+	@tools/setup.sh demo
+	@$(WHORL_VENV)/bin/whorl demo sentiment
 
 demo-sign:  ## encrypted 16-bit readings compared with encrypted thresholds, and rounded
 	@tools/setup.sh demo

@@ -45,16 +45,6 @@ def on_gpu(device: str | None) -> bool:
     return any(each.usable and each.name.startswith("cuda") for each in devices())
 
 
-def announce(keys: int, workdir: Path) -> None:
-    """Says how much keys of so many bytes take, before they are made."""
-    print(
-        f"note: keys take {size(keys)} in each folder of {workdir}, client and server, "
-        f"and {size(2 * keys)} of memory",
-        file=sys.stderr,
-        flush=True,
-    )
-
-
 @dataclasses.dataclass(frozen=True)
 class Exchange:
     """Folders of a client and a server that know nothing of each other but what is sent."""
@@ -103,6 +93,16 @@ class Exchange:
             "read": read_json(self.client / f"{result}.json"),
             "bytes": sizes,
         }
+
+
+def announce_keys(count: int, workdir: Path) -> None:
+    """Says what keys of so many bytes will take, before they are made."""
+    print(
+        f"note: keys take {size(count)} in each folder of {workdir}, client and server, "
+        f"and {size(2 * count)} of memory",
+        file=sys.stderr,
+        flush=True,
+    )
 
 
 def costs(told: dict[str, Any], count: int, question: str, item: str) -> dict[str, Any]:

@@ -112,6 +112,21 @@ def answer_all(answer_to: Callable[[slice], A], started: float) -> tuple[A, dict
     }
 
 
+def timed_bootstraps(server: Any) -> tuple[Callable[[Any], Any], list[float]]:
+    """A function that bootstraps arrays of the server, and the seconds of each of its calls."""
+    seconds: list[float] = []
+
+    def timed(x: Any) -> Any:
+        server.synchronise()
+        before = time.perf_counter()
+        refreshed = x.bootstrap()
+        server.synchronise()
+        seconds.append(time.perf_counter() - before)
+        return refreshed
+
+    return timed, seconds
+
+
 def modules() -> list[str]:
     """What the process has of Whorl; a server's has nothing of the client."""
     return sorted(name for name in sys.modules if name.split(".")[0] == "whorl")

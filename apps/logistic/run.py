@@ -25,7 +25,7 @@ try:
     from common import table
     from common.application import (
         Exchange,
-        announce,
+        announce_keys,
         finish,
         on_gpu,
         overheads,
@@ -66,7 +66,7 @@ def train(samples: Floats, schedule: Schedule, arguments: argparse.Namespace) ->
     write_json(sides.client / "offer.json", offer | public)
     write_json(sides.server / "plan.json", public)
     keys = params.key_size(rotations=layout.rotations(), bootstrap=[layout.period])
-    announce(keys, arguments.workdir)
+    announce_keys(keys, arguments.workdir)
 
     return sides.run(
         arguments,

@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 
 from common.files import read_json, write_json
-from common.halves import modules, server_parser
-from whorl.server.ckks import Ciphertexts, EncryptedArray, Server, stack
+from common.halves import modules, server_parser, timed_bootstraps
+from whorl.server.ckks import Ciphertexts, Server, stack
 
 from .circuit import Layout, Training
 from .model import Schedule
@@ -30,16 +30,7 @@ def serve(folder: Path, device: str | None, threads: int, trace: bool) -> None:
     server.synchronise()
     loaded = time.perf_counter()
 
-    bootstraps: list[float] = []
-
-    def timed(state: EncryptedArray) -> EncryptedArray:
-        server.synchronise()
-        before = time.perf_counter()
-        refreshed = state.bootstrap()
-        server.synchronise()
-        bootstraps.append(time.perf_counter() - before)
-        return refreshed
-
+    timed, bootstraps = timed_bootstraps(server)
     cpu = time.process_time()
     weights = list(training.run(timed))
     server.synchronise()

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 try:
     import numpy as np
-    from common.application import Exchange, announce, finish, on_gpu, overheads, parser_of
+    from common.application import Exchange, announce_keys, finish, on_gpu, overheads, parser_of
     from common.output import rows, size
     from common.processes import stage
     from whorl import Error, nn
@@ -48,7 +48,7 @@ def recognise(
     net.save(sides.server / "network.whorlnn")
     net.ends.save(sides.client / "ends.whorlnn")
     np.save(sides.client / "pictures.npy", given.pixels)
-    announce(net.key_bytes, arguments.workdir)
+    announce_keys(net.key_bytes, arguments.workdir)
     options = {name: getattr(arguments, name) for name in ("runs", "key_bytes", "map_bytes")}
     told = sides.run(
         arguments,

@@ -69,19 +69,24 @@ def run_server(name: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def check_server_apart(
-    name: str, work: Path, told: dict[str, Any], module: str, owned: str, answers: set[str]
+    name: str,
+    work: Path,
+    told: dict[str, Any],
+    module: str,
+    owned: str | set[str],
+    answers: set[str],
 ) -> None:
     """The server was not given, and needs, nothing of the client's but keys and a query.
 
-    `module`: what it has of Whorl; `owned`: its own file; `answers`: the files it sent.
+    `module`: what it has of Whorl; `owned`: its own files; `answers`: the files it sent.
     """
     assert module in told["server_modules"]
     assert not [each for each in told["server_modules"] if "client" in each]
     server, client = work / "server", work / "client"
-    assert {path.name for path in server.iterdir()} == answers | {
-        *(owned, "keys.whorl", "query.whorl", "served.json")
-    }
-    assert owned not in {path.name for path in client.iterdir()}
+    own = {owned} if isinstance(owned, str) else owned
+    carried = {"keys.whorl", "query.whorl", "served.json"}
+    assert {path.name for path in server.iterdir()} == answers | own | carried
+    assert not own & {path.name for path in client.iterdir()}
     answer = (server / "answer.whorl").read_bytes()
     secret = (client / "secret.key").read_bytes()
     shutil.rmtree(client)

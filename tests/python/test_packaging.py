@@ -41,7 +41,7 @@ def test_the_front_asks_for_parts_of_its_version(front: Path) -> None:
 
 def test_the_front_has_python_alone(front: Path) -> None:
     suffixes = {path.suffix for path in (front / "whorl").rglob("*") if path.is_file()}
-    assert suffixes <= {".py", ".pyi", ".typed", ".json", ".csv", ".npz", ".md"}
+    assert suffixes <= {".py", ".pyi", ".typed", ".json", ".csv", ".npz", ".md", ".txt"}
     assert (front / "whorl" / "_server" / "__init__.pyi").exists()
 
 

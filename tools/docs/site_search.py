@@ -43,6 +43,7 @@ WORDS = {
     "applications/sign.md": "compare comparison greater less round",
     "applications/resnet.md": "image picture recognise classify network ResNet",
     "applications/lookup.md": "private retrieval database",
+    "applications/sentiment.md": "text sentence classify recurrent RNN LSTM",
     "tutorials/gates.md": "gate bits Boolean vote",
     "tutorials/tables.md": "function lookup table",
     "tutorials/bgv-statistics.md": "mean average sum variance statistics",

@@ -1,0 +1,1 @@
+"""A recurrent network that classifies encrypted sentences."""
