@@ -68,6 +68,14 @@ def test_data_of_others_have_a_licence_in_the_wheels(front: Path) -> None:
     assert included and all(name in included[1] for name in re.findall(r'"[^"]+"', line))
 
 
+def test_the_sdist_takes_no_folder_with_all_that_git_ignores() -> None:
+    """What is included by name is so even if git ignores it: compiled modules, for instance."""
+    whole = (ROOT / "pyproject.toml").read_text("utf-8")
+    included = re.search(r"^sdist\.include = (.*)$", whole, re.MULTILINE)
+    assert included
+    assert all((ROOT / name).is_file() for name in re.findall(r'"([^"]+)"', included[1]))
+
+
 def test_all_parts_say_who_made_them_and_which_pythons_they_serve() -> None:
     """Those that tools/wheel/try.sh tries."""
     tried = re.search(
