@@ -156,7 +156,9 @@ def test_without_compiled_part_an_import_says_what_brings_it(tmp_path: Path) -> 
 def test_the_compiled_part_may_be_a_distribution_of_its_own(tmp_path: Path) -> None:
     compiled = importlib.util.find_spec("whorl._server")
     assert compiled and compiled.origin
-    shutil.copytree(ROOT / "python" / "whorl", tmp_path / "whorl")
+    shutil.copytree(
+        ROOT / "python" / "whorl", tmp_path / "whorl", ignore=shutil.ignore_patterns("_*.so")
+    )
     (tmp_path / "whorl_runtime").mkdir()
     (tmp_path / "whorl_runtime" / "__init__.py").touch()
     shutil.copy(compiled.origin, tmp_path / "whorl_runtime")
