@@ -60,6 +60,13 @@ def test_data_of_others_have_a_licence_in_the_wheels(front: Path) -> None:
     ).stdout.split()
     assert named == {path for path in listed if not path.endswith((".py", ".md"))}
     assert (front / "DATA_LICENCES").read_text("utf-8") == text
+    of_data = {
+        each.replace(" ", "-") for each in re.findall(r"^  (CC BY[-\w. ]*\d),", text, re.MULTILINE)
+    }
+    stated = re.search(r'^license = "(.*)"', (front / "pyproject.toml").read_text(), re.MULTILINE)
+    assert stated and set(stated[1].split(" AND ")) == {"Apache-2.0", *of_data}
+    recipe = (ROOT / "packaging" / "conda" / "recipe.yaml").read_text("utf-8")
+    assert f"  license: {stated[1]}\n" in recipe
     assert 'license-files = ["LICENSE", "DATA_LICENCES"]' in (front / "pyproject.toml").read_text()
     whole = (ROOT / "pyproject.toml").read_text("utf-8")
     line = 'license-files = ["LICENSE", "packaging/DATA_LICENCES", "packaging/THIRD_PARTY"]'
@@ -110,8 +117,9 @@ def test_parts_are_named_and_licensed_as_the_whole_is(part: str) -> None:
     text = (folder / "pyproject.toml").read_text("utf-8")
     whole = (ROOT / "pyproject.toml").read_text("utf-8")
     assert f'name = "whorl-fhe-{part}"' in text
-    for line in ('license = "Apache-2.0"', 'requires-python = ">=3.10"'):
-        assert line in text and line in whole
+    assert 'license = "Apache-2.0"' in text  # the applications' data are not in it
+    line = 'requires-python = ">=3.10"'
+    assert line in text and line in whole
     assert (folder / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
 
 
