@@ -60,12 +60,27 @@ def test_data_of_others_have_a_licence_in_the_wheels(front: Path) -> None:
     ).stdout.split()
     assert named == {path for path in listed if not path.endswith((".py", ".md"))}
     assert (front / "DATA_LICENCES").read_text("utf-8") == text
+    of_data = {
+        each.replace(" ", "-") for each in re.findall(r"^  (CC BY[-\w. ]*\d),", text, re.MULTILINE)
+    }
+    stated = re.search(r'^license = "(.*)"', (front / "pyproject.toml").read_text(), re.MULTILINE)
+    assert stated and set(stated[1].split(" AND ")) == {"Apache-2.0", *of_data}
+    recipe = (ROOT / "packaging" / "conda" / "recipe.yaml").read_text("utf-8")
+    assert f"  license: {stated[1]}\n" in recipe
     assert 'license-files = ["LICENSE", "DATA_LICENCES"]' in (front / "pyproject.toml").read_text()
     whole = (ROOT / "pyproject.toml").read_text("utf-8")
     line = 'license-files = ["LICENSE", "packaging/DATA_LICENCES", "packaging/THIRD_PARTY"]'
     assert line in whole
     included = re.search(r"^sdist\.include = (.*)$", whole, re.MULTILINE)
     assert included and all(name in included[1] for name in re.findall(r'"[^"]+"', line))
+
+
+def test_the_sdist_takes_no_folder_with_all_that_git_ignores() -> None:
+    """What is included by name is so even if git ignores it: compiled modules, for instance."""
+    whole = (ROOT / "pyproject.toml").read_text("utf-8")
+    included = re.search(r"^sdist\.include = (.*)$", whole, re.MULTILINE)
+    assert included
+    assert all((ROOT / name).is_file() for name in re.findall(r'"([^"]+)"', included[1]))
 
 
 def test_all_parts_say_who_made_them_and_which_pythons_they_serve() -> None:
@@ -102,8 +117,9 @@ def test_parts_are_named_and_licensed_as_the_whole_is(part: str) -> None:
     text = (folder / "pyproject.toml").read_text("utf-8")
     whole = (ROOT / "pyproject.toml").read_text("utf-8")
     assert f'name = "whorl-fhe-{part}"' in text
-    for line in ('license = "Apache-2.0"', 'requires-python = ">=3.10"'):
-        assert line in text and line in whole
+    assert 'license = "Apache-2.0"' in text  # the applications' data are not in it
+    line = 'requires-python = ">=3.10"'
+    assert line in text and line in whole
     assert (folder / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
 
 
@@ -148,7 +164,9 @@ def test_without_compiled_part_an_import_says_what_brings_it(tmp_path: Path) -> 
 def test_the_compiled_part_may_be_a_distribution_of_its_own(tmp_path: Path) -> None:
     compiled = importlib.util.find_spec("whorl._server")
     assert compiled and compiled.origin
-    shutil.copytree(ROOT / "python" / "whorl", tmp_path / "whorl")
+    shutil.copytree(
+        ROOT / "python" / "whorl", tmp_path / "whorl", ignore=shutil.ignore_patterns("_*.so")
+    )
     (tmp_path / "whorl_runtime").mkdir()
     (tmp_path / "whorl_runtime" / "__init__.py").touch()
     shutil.copy(compiled.origin, tmp_path / "whorl_runtime")

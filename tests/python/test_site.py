@@ -18,6 +18,7 @@ sys.path.insert(0, str(ROOT / "tools" / "docs"))
 import site_cpp
 import site_notebooks
 import site_pages
+import site_python
 import site_search
 
 NAMED = site_pages.navigation()
@@ -129,6 +130,15 @@ def test_a_plot_takes_records_that_are_there(number: int) -> None:
         x = chart["x"]
         (member, pattern), *_ = x.items() if isinstance(x, dict) else [(x, "")]
         assert any(re.search(pattern, str(record.get(member))) for record in chosen), x
+
+
+def test_the_python_reference_has_every_package() -> None:
+    """Except the command, and the halves, whose names are those of the schemes."""
+    pages = "\n".join(site_python.pages().values())
+    packages = {path.parent.name for path in ROOT.glob("python/whorl/[a-z]*/__init__.py")}
+    assert {"ckks", "ml"} <= packages
+    for name in packages - {"cli", "client", "server"}:
+        assert f"::: whorl.{name}\n" in f"{pages}\n", name
 
 
 INTERNAL = (

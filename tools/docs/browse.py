@@ -44,6 +44,10 @@ QUESTIONS = {
     "limb": ("glossary/",),
     "licence": ("methods/", "", "project/packaging/"),
     "error message": ("noise/", "glossary/"),
+    "floating point numbers": ("ckks/", "start-here/"),
+    "division": ("ckks/", "choosing/"),
+    "how fast is it": ("portal/", ""),
+    "GPU not found": ("gpu/", "building/"),
 }
 """What newcomers type, and which pages answer it."""
 

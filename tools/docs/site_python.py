@@ -9,6 +9,8 @@ MODULES = {
     "whorl.ckks": "CKKS in Python: whorl.ckks",
     "whorl.nn": "Networks in Python: whorl.nn",
 }
+BESIDE = {"whorl": ("whorl.errors",), "whorl.nn": ("whorl.ml",)}
+"""Modules that stand on the page of another one."""
 
 
 def pages() -> dict[str, str]:
@@ -16,7 +18,7 @@ def pages() -> dict[str, str]:
     made = {}
     for module, title in MODULES.items():
         lines = [f"# {title}", "", f"::: {module}"]
-        if module == "whorl":
-            lines += ["", "::: whorl.errors"]
+        for other in BESIDE.get(module, ()):
+            lines += ["", f"::: {other}"]
         made[f"reference/python/{module.rpartition('.')[2]}.md"] = "\n".join(lines)
     return made

@@ -25,7 +25,7 @@ WORDS = {
     "python-api.md": "save file array",
     "file-format.md": "file save load bytes",
     "algorithm.md": "bootstrapping bootstrap",
-    "ckks.md": "bootstrapping real complex approximate",
+    "ckks.md": "bootstrapping real complex approximate floating float decimal division",
     "bgv.md": "integers exact vector",
     "noise.md": "noise refused NoiseError failure wrong error message",
     "parameters.md": "parameters set level bits",

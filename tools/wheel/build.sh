@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the wheels of this checkout, repairs them, installs them into clean virtual environments
-# and tries them there. Nothing is uploaded.
+# and tries them there, and on an older system if that may be made. Nothing is uploaded.
 #
 # usage: tools/wheel/build.sh [front|runtime|cuda13|aarch64|sdist …]   if none is named: front,
 #                                                                      runtime and sdist
@@ -150,4 +150,11 @@ say "sizes"
 python3 tools/wheel/sizes.py "$wheels"
 if wanted front && wanted runtime; then
   tools/wheel/try.sh "$wheels"
+  say "an older system"
+  if ((EUID == 0)) && command -v debootstrap >/dev/null &&
+    compgen -G "$wheels/whorl_fhe_runtime-*-cp312-abi3-*x86_64.whl" >/dev/null; then
+    tools/wheel/try_old.sh "$wheels"
+  else
+    echo "not tried: that needs root, debootstrap and the wheel of 3.12 and newer"
+  fi
 fi

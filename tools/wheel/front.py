@@ -56,12 +56,9 @@ def readme() -> str:
 def main() -> None:
     folder, stubs = (Path(given) for given in sys.argv[1:])
     shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(
-        ROOT / "python" / "whorl", folder / "whorl", ignore=shutil.ignore_patterns("__pycache__")
-    )
-    shutil.copytree(
-        ROOT / "apps", folder / "whorl" / "_apps", ignore=shutil.ignore_patterns("__pycache__")
-    )
+    ignored = shutil.ignore_patterns("__pycache__", "*.so")  # the runtime has what is compiled
+    shutil.copytree(ROOT / "python" / "whorl", folder / "whorl", ignore=ignored)
+    shutil.copytree(ROOT / "apps", folder / "whorl" / "_apps", ignore=ignored)
     for module in ("_server", "_client"):
         shutil.copytree(stubs / module, folder / "whorl" / module)
     for path in (ROOT / "LICENSE", ROOT / "packaging" / "DATA_LICENCES"):

@@ -28,9 +28,14 @@ def read_onnx(model: onnx.ModelProto | bytes | str | os.PathLike[str]) -> Graph:
     The model has one input and one output, whose first axis is the batch; the other sizes of the
     input are given. `ParameterError` for what cannot be done and for weights that are not finite,
     and `ShapeError` for what does not fit; messages have the name and the type of the node.
+    `ModuleNotFoundError` where the package onnx is missing.
     """
-    import onnx
-
+    try:
+        import onnx
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            'onnx, which reads the model, is missing: pip install "whorl-fhe[nn]"'
+        ) from error
     try:
         if isinstance(model, (bytes, bytearray)):
             model = onnx.load_model_from_string(bytes(model))

@@ -1,6 +1,7 @@
 """Models of ONNX as graphs, beside ONNX's reference."""
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -367,3 +368,9 @@ def test_models_that_are_none() -> None:
     foreign.opset_import.append(onnx.helper.make_opsetid("com.example", 1))
     with pytest.raises(whorl.ParameterError, match=re.escape("com.example.Relu cannot")):
         read_onnx(foreign)
+
+
+def test_a_missing_package_is_named_with_what_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(ModuleNotFoundError, match=re.escape('pip install "whorl-fhe[nn]"')):
+        read_onnx("model.onnx")
