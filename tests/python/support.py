@@ -199,7 +199,7 @@ def check_bad_files(
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Of a process whose PYTHONPATH finds this very package."""
+    """The environment of a process whose PYTHONPATH finds this very package."""
     return {**os.environ, "PYTHONPATH": str(Path(whorl.__file__).parent.parent), **more}
 
 
