@@ -386,7 +386,7 @@ BOUNDS: dict[str, Callable[..., Any]] = {
     "multiply_maps": bounds_of.maps,
 }
 """Bounds of the values of an operation's result, or of each of them, by those of its operands: what
-plans know of it. Operations that are not here have methods of the plan's recorder."""
+plans know of it. Operations that are not here are methods of the plan's `_DryCore`."""
 UNNOTED = ("mod_switch", "shrink", "take", "parts")
 """Those that make no values, and are not counted."""
 
