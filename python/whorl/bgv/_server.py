@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeAlias, Union
+from typing import Any, NoReturn, TypeAlias, Union
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -356,6 +356,12 @@ class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
     def multiply(self, other: Operand, relinearise: bool = True) -> EncryptedArray:
         """`Server.multiply`."""
         return self._server.multiply(self, other, relinearise)
+
+    def __truediv__(self, _: Any) -> NoReturn:
+        raise TypeError(
+            "integers modulo t are not divided: multiply by the inverse, pow(d, -1, t), if d has "
+            "one, or divide what is decrypted"
+        )
 
     def __matmul__(self, other: Operand | Matrix) -> EncryptedArray:
         return self._server.matmul(self, other)
