@@ -226,7 +226,7 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, "EncryptedArray"]):
                 return self.dot(a, b)
             b = self.encode_matrix(b)
         if b._server is not self:
-            raise DeviceError("matmul: the matrix is prepared on another server")
+            raise DeviceError("matmul: the matrix is another server's: prepare it on this one")
         x = self.upload(a)
         if b._core[0].rows:
             return self._times(x, b)
@@ -292,7 +292,7 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, "EncryptedArray"]):
         """Like `_meet`, with plaintexts. Those not on the device are values and a length."""
         if isinstance(values, Plaintexts):
             if values._server is not self:
-                raise DeviceError("plaintext: it is encoded on another server")
+                raise DeviceError("plaintext: it is another server's: encode it on this one")
             shape = np.broadcast_shapes(a.shape, values.shape)
             x = _matching(spread(a, shape), values._each)
             return x, (spread(values, shape)._core,), shape
