@@ -46,7 +46,7 @@ class Kit:
     server: Server
 
 
-# Of messages of many bits, as a literal, and not secure.
+# The literal of messages of many bits, which is not secure.
 LARGE = {
     "name": "large",
     "q": 2**20,
