@@ -124,7 +124,7 @@ class Records:
         return self._find(depth, "memory", None, None)
 
     def threads(self) -> int:
-        """Of the host, where multiplications were timed end to end."""
+        """Threads of the host, where multiplications were timed end to end."""
         return max((record["threads"] for record in self._records), default=1)
 
 

@@ -89,7 +89,7 @@ class Reader {
 
 class Budget {
  public:
-  /// Of real values the real parts alone are looked at.
+  /// If values are real, their real parts alone are looked at.
   void add(const std::string& step, const Messages& before, const Messages& after, bool real) {
     if (!sums_.contains(step)) order_.push_back(step);
     Sum& sum = sums_[step];

@@ -82,7 +82,7 @@ def commits(device: str, name: str) -> list[str]:
 
 
 def shape_of(params: str) -> Shape:
-    """Of the member `params`."""
+    """The shape that the member `params` states."""
     found = re.search(r"N=(\d+), limbs (?:\d+ of )?(\d+) \+ (\d+)", params)
     if not found:
         raise ValueError(f"params {params!r} state no N and limbs, as bench_ckks does")
@@ -168,7 +168,7 @@ class Measured:
         return found if len(found) == len(steps) else {}
 
     def bits(self) -> list[Record]:
-        """Of the worst slot after a bootstrap."""
+        """Bits of the worst slot after a bootstrap."""
         return [record for key, record in self._latest.items() if key.op == "bootstrap_bits"]
 
     def worst_bits(self, of: Shape, real: bool = False) -> float | None:
@@ -181,7 +181,7 @@ class Measured:
         return min(found, default=None)
 
     def commits_of(self, ops: Iterable[str], sets: Iterable[str]) -> list[str]:
-        """Of all records of operations with named sets, by date."""
+        """Commits of all records of operations with named sets, by date."""
         shapes = {SETS[name] for name in sets}
         wanted = set(ops)
         found = [
@@ -250,7 +250,7 @@ class Workload:
         }
 
     def iterations(self) -> list[int]:
-        """Of trainings that were measured."""
+        """How many iterations trainings have that were measured."""
         return sorted(count for count, op in self._latest if op == "helr_iteration")
 
     def iteration(self, count: int) -> Record:
@@ -258,7 +258,7 @@ class Workload:
         return self._latest[count, "helr_iteration"]
 
     def joules(self, count: int) -> float | None:
-        """Of an iteration."""
+        """Energy of an iteration."""
         return joules_of(self._latest.get((count, "helr_iteration_energy")))
 
     def whole(self) -> tuple[Record, float | None] | None:
@@ -270,7 +270,7 @@ class Workload:
         return best, joules_of(pick(self._whole, op=f"{WHOLE}_energy", params=best["params"]))
 
     def operations(self) -> dict[str, Record]:
-        """By kind, of the longest training, the longest first."""
+        """Kinds of operations in the longest training, the longest first."""
         count = max(self.iterations(), default=0)
         found = {
             op.removeprefix("helr_"): record

@@ -119,7 +119,7 @@ class TensorFhe:
         ]
 
     def kernels(self, op: str, of: Shape, batch: int | None) -> list[Kernel]:
-        """Of an operation; without a batch, of the batch that was watched last."""
+        """Kernels of an operation; without a batch, of the batch that was watched last."""
         found = self._of(f"{op}_kernel", of, batch)
         return [
             Kernel(line["kernel"], float(line["share"]), float(line["occupancy"]))
@@ -142,11 +142,11 @@ class TensorFhe:
         return found, covered
 
     def stalls(self) -> list[Record]:
-        """Of each kernel."""
+        """What stalls each kernel."""
         return [line for line in self.lines if line["op"] == "stalls"]
 
     def bootstraps(self, of: Shape) -> list[Record]:
-        """Of all slots, with complex values."""
+        """Bootstraps of all slots, with complex values."""
         found = [
             line
             for line in self._of("bootstrap", of, None)

@@ -38,7 +38,7 @@ def spread(record: Record) -> str:
 
 
 def failure_log2(record: Record) -> float:
-    """Of the operation, as Whorl states it today: a record keeps what was stated then.
+    """What Whorl states of the operation today: a record keeps what was stated then.
 
     (Records of operations of large precision up to 036366e have a gate's.)
     """

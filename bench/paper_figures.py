@@ -10,7 +10,7 @@ from typing import NamedTuple
 XIAO = "Xiao et al."
 VELOFHE = "VeloFHE"
 BATCH = 16384
-"""Of Table 5 of Xiao et al. (§4.1), and of Tables 4 and 5 of VeloFHE (§5.2)."""
+"""The batch of Table 5 of Xiao et al. (§4.1), and of Tables 4 and 5 of VeloFHE (§5.2)."""
 
 
 class GateSet(NamedTuple):

@@ -30,7 +30,7 @@ class Measured:
 
     @classmethod
     def load(cls) -> Measured:
-        """Of bench/results."""
+        """Reads bench/results."""
         return cls(
             one=records_of("h200", "gpu"),
             two=records_of("h200x2", "gpu"),
@@ -69,12 +69,12 @@ def said(record: Record | None, show: Callable[[Record], str]) -> str:
 
 
 def milliseconds(record: Record) -> str:
-    """Of one operation."""
+    """Time of one operation."""
     return in_words(1000 / rate(record))
 
 
 def of_batch(show: Callable[[Record], str]) -> Callable[[Record], str]:
-    """With the size of the batch."""
+    """Adds the size of the batch to what `show` says."""
     return lambda record: f"{show(record)} of {record['batch']:,}"
 
 

@@ -25,7 +25,7 @@ from openfhe_bgv import CONFIGURATIONS
 from whorl import bgv, binfhe, ckks
 
 LEAST_SECONDS = 0.1
-"""Of a timed run of BGV: as many calls as take this long."""
+"""A timed run of BGV has as many calls as take this long."""
 
 Operations = dict[str, dict[int, Callable[[], object]]]
 

@@ -29,7 +29,7 @@ from common.records import append, stamped
 
 Calls = dict[str, Callable[[], object]]
 Literals = dict[str, Any]
-"""Of the parameters of BGV and CKKS, by the scheme; empty: OLD chooses them."""
+"""The parameters of BGV and CKKS, by the scheme; empty: OLD chooses them."""
 
 LEAST_SECONDS = 0.02
 

@@ -1,8 +1,9 @@
 """Find doc comments that are no sentences, and Markdown pages whose lines or tables are broken.
 
-- A doc comment (`///`), or a docstring of the Python package, does not begin with a preposition
-  that leans on the name beside it ("Of each prime."). "With two devices, …" is a sentence: a comma
-  ends the phrase. In the backends, schemes and circuits only "Of" is looked for.
+- A doc comment (`///`) or a docstring does not begin with "Of", which leans on the name beside it
+  ("Of each prime."). In what users and other files call (the headers, the package, the support of
+  tests, and src but for backends, schemes and circuits) it begins with no preposition. "With two
+  devices, …" is a sentence: a comma ends the phrase.
 - A Markdown table has a row of dashes below its first row, as many cells in every row, and no blank
   line between its rows.
 
@@ -17,8 +18,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-COMMENTED = ("include", "src", "python/src", "tests/support")
-LOOSE = ("backend", "schemes", "circuits")
+COMMENTED = ("apps", "bench", "include", "python", "rtl", "src", "tests", "tools")
+STRICT = re.compile(r"(?:include|python|tests/support)/|src/(?!backend|schemes|circuits)")
 SOURCE_SUFFIXES = (".h", ".cpp", ".cu", ".cuh")
 PREPOSITIONS = frozenset(
     "After As At Before Below Between By For From In Into Of On Over To Under Until With".split()
@@ -43,8 +44,8 @@ def fragment(sentence: str, where: Path) -> bool:
     word = sentence.partition(" ")[0]
     if word == "Of":
         return True
-    loose = where.parts[0] == "src" and where.parts[1] in LOOSE
-    return not loose and word in PREPOSITIONS and "," not in sentence
+    strict = STRICT.match(where.as_posix()) is not None
+    return strict and word in PREPOSITIONS and "," not in sentence
 
 
 def check_comments(root: Path) -> Iterator[str]:
@@ -68,8 +69,8 @@ def check_comments(root: Path) -> Iterator[str]:
 
 
 def check_docstrings(root: Path) -> Iterator[str]:
-    """One line a docstring of the Python package that is a fragment."""
-    for path in sorted((root / "python").rglob("*.py")):
+    """One line a docstring that is a fragment."""
+    for path in sorted(path for f in COMMENTED for path in (root / f).rglob("*.py")):
         where = path.relative_to(root)
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), filename=str(where))):
             body = getattr(node, "body", None)

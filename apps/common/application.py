@@ -106,8 +106,7 @@ def announce_keys(count: int, workdir: Path) -> None:
 
 
 def costs(told: dict[str, Any], count: int, question: str, item: str) -> dict[str, Any]:
-    """Of an application with questions: what `count` of them took and weighed, each asking for an
-    `item`."""
+    """What `count` questions to an application took and weighed, each asking for an `item`."""
     served, sizes = told["served"], told["bytes"]
     return {
         **overheads(told),
@@ -120,7 +119,7 @@ def costs(told: dict[str, Any], count: int, question: str, item: str) -> dict[st
 
 
 def overheads(told: dict[str, Any]) -> dict[str, Any]:
-    """Of any application: its parameters and device, and what comes once."""
+    """The parameters and the device of any application, and what comes once."""
     prepared, served = told["prepared"], told["served"]
     return {
         "parameters": served["parameters"],

@@ -11,7 +11,7 @@ has in the `run` slots of a sample all products of its inner product. This is th
 diagonals (Halevi, Shoup, CRYPTO 2014). Rotations of one ciphertext are hoisted, and the sum of
 products is relinearised and rescaled once. Rotations are to the left.
 
-Of many shares, as in a mini-batch of 16,384, one vector would need too many rotations. Therefore
+One vector of many shares, as in a mini-batch of 16,384, would need too many rotations. Therefore
 r = i + b·j has a baby step i < b and a giant step j (Halevi, Shoup, EUROCRYPT 2015), and share r
 is encrypted as C_r = rot_(-j·b·run)(D_r). Up to b shares there is one giant step, and C_r is D_r.
 

@@ -47,7 +47,7 @@ class Occupancy:
         return cls(columns.pop("cycle"), columns.pop("cycles"), columns)
 
     def total(self, unit: str) -> int:
-        """Of all bins."""
+        """Busy cycles of all bins."""
         return int(self.busy[unit].sum())
 
     def where(self, unit: str, number: int) -> int:

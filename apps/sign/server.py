@@ -21,7 +21,7 @@ from . import circuit
 
 @dataclasses.dataclass(frozen=True)
 class Answers:
-    """Of each sample: which readings are above their limits, and the rounded readings."""
+    """Which readings of each sample are above their limits, and the rounded readings."""
 
     above: Ciphertexts
     rounded: Ciphertexts

@@ -57,7 +57,7 @@ class Failure:
 
     @property
     def log2(self) -> float:
-        """Of any of them."""
+        """The bound for any of them."""
         return _add(self.tests, self.leaves, self.decryption)
 
 

@@ -42,7 +42,7 @@ struct BgvOperations::State {
          }}};
   }
 
-  /// Of calls and then finish(), for some tenths of a second.
+  /// Times calls and then finish(), for some tenths of a second.
   Times time(const std::function<void()>& call, std::size_t calls,
              const std::function<void()>& finish) const {
     const Effort effort{

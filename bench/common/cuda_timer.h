@@ -43,7 +43,7 @@ class CudaTimer {
  public:
   explicit CudaTimer(const backend::cuda::Stream& stream) : stream_(&stream) {}
 
-  /// Of what `work` enqueues.
+  /// Returns the time of what `work` enqueues.
   double seconds(const std::function<void()>& work) const {
     begin_.record(*stream_);
     work();

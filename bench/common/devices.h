@@ -29,7 +29,7 @@ struct Machine {
   std::size_t devices = 1;
   unsigned threads = 1;  ///< of the host
 };
-/// Of one device or several ("cuda:0,1"). DeviceError if they are not there.
+/// The machine with one device or several ("cuda:0,1"). DeviceError if they are not there.
 Machine machine_of(const std::string& device, unsigned threads = 0);
 /// "h200" of "NVIDIA H200".
 std::string record_name(const std::string& model);

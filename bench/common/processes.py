@@ -40,7 +40,7 @@ class Process:
         return answer
 
     def seconds(self, op: str, runs: int) -> float:
-        """Of a call, as bench/peers/answers.py says them: CPU time."""
+        """CPU time of a call, as bench/peers/answers.py says it."""
         return self.answer(json.dumps({"op": op, "runs": runs}))
 
     def answer(self, request: str) -> float:

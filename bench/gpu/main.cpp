@@ -21,7 +21,7 @@ namespace {
 
 using namespace binfhe;
 
-/// Of one server: its keys, and what else is in use while it does a batch of 8,192.
+/// Measures one server: its keys, and what else is in use while it does a batch of 8,192.
 void memory(const GpuOptions& options, const Report& report) {
   const auto parameters = Parameters::named("xiao/STD128", true);
   const Keys keys(parameters);

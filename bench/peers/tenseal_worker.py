@@ -13,7 +13,7 @@ from ckks_serving import Data, requested, serve
 from tenseal import sealapi
 
 END_BITS = 60
-"""Of the first prime and of the special one."""
+"""Bits of the first prime and of the special one."""
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Of apps/tree/security.py; what it does not name keeps its default.
+/// The literal that apps/tree/security.py wrote; what it does not name keeps its default.
 binfhe::ParameterLiteral literal_of(const json& fields) {
   binfhe::ParameterLiteral out;
   fields.at("name").get_to(out.name);

@@ -65,7 +65,7 @@ class TransformTuner {
   void copy(void* to, const void* from) const;
   /// Runs once and compares with `reference`, which the first candidate of a size fills.
   bool check_output(const Run& run, void* reference, bool& known) const;
-  /// Of one direction; clears `right` if its output is wrong.
+  /// Measures one direction; clears `right` if its output is wrong.
   std::string measure(const Run& run, void* reference, bool& known, Result& result) const;
   void add_winner(const Result& result);
 

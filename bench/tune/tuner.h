@@ -71,7 +71,7 @@ class Tuner {
   const backend::cuda::Stream& stream() const { return stream_; }
   const backend::cuda::Gpu& gpu() const { return stream_.gpu(); }
 
-  /// Of what `work` enqueues, by the GPU's clock: the median of so many runs, after two more.
+  /// How long what `work` enqueues takes by the GPU's clock: the median of `runs`, after two more.
   float median_ms(const std::function<void()>& work, int runs = 10) const;
   /// Whether arrays are equal; doubles within a tolerance. Waits.
   bool equal(const std::uint64_t* a, const std::uint64_t* b, std::size_t size) const;

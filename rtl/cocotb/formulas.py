@@ -40,7 +40,7 @@ def times_monomial(x: Words, exponent: int) -> Words:
 
 
 def product(small: Words, x: Words) -> Words:
-    """Of a polynomial with small coefficients of either sign and one modulo P: exact in 64 bits."""
+    """Small coefficients of either sign times a polynomial modulo P: exact in 64 bits."""
     size = len(x)
     reach = int(np.abs(small).max(initial=0)) * size * P
     assert reach < 2**63, f"sums reach {reach}"
@@ -160,7 +160,7 @@ class Keys:
         return images
 
     def exponents(self, words: Words, centred_sum: bool, offset: int) -> list[int]:
-        """Of a and b, rounded from 2^32 to 2N."""
+        """The exponents of a and b, rounded from 2^32 to 2N."""
         two_n, unit = 2 * self.shape.size, 2**32 // (2 * self.shape.size)
         a, b = [int(x) for x in words[:-1]], int(words[-1])
         rounded = [(x * two_n + 2**31) // 2**32 % two_n for x in a]

@@ -94,7 +94,7 @@ def holds(name: str, proof: Proof, mutate: bool) -> bool:
 
 
 def cpu_seconds() -> float:
-    """Of all that was called so far: other work on the machine does not count."""
+    """CPU time of all that was called so far: other work on the machine does not count."""
     times = os.times()
     return times.children_user + times.children_system
 

@@ -80,7 +80,7 @@ inline u64 with_ends(reference::Random& random, u64 bound) {
   }
 }
 
-/// Of all random numbers of this bench: its first argument, or 1.
+/// The seed of all random numbers of this bench: its first argument, or 1.
 inline u64 seed = 1;
 inline u64 seed_of(int argc, char** argv) {
   if (argc > 1) seed = std::strtoull(argv[1], nullptr, 0);

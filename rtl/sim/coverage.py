@@ -85,7 +85,7 @@ class File:
 
 
 def numbers(text: str) -> set[int]:
-    """Of "3-5,8"."""
+    """What a text like "3-5,8" lists."""
     found: set[int] = set()
     for part in text.split(","):
         first, _, last = part.partition("-")

@@ -25,7 +25,7 @@ inline u64 pow(u64 base, u64 e) {
   return r;
 }
 inline u64 inverse(u64 a) { return pow(a, p - 2); }
-/// Of order 2N: as math::primitive_root_of_unity of the library.
+/// A root of order 2N: as math::primitive_root_of_unity of the library.
 inline u64 psi(unsigned log_n) { return pow(3, (p - 1) >> (log_n + 1)); }
 inline unsigned brv(unsigned v, unsigned bits) {
   unsigned r = 0;

@@ -151,7 +151,7 @@ def span(values: list[float], form: str) -> str:
 
 
 def above(unit: str) -> str:
-    """Of which designs LUT or FF are above the paper's, and how much of the chip they all are."""
+    """Which designs have more LUT or FF than the paper's, and how much of the chip they all are."""
     over = {name: ratio for name, ratio in ratios(unit).items() if ratio > 1}
     share = [100 * sums[unit] / CHIP[unit.lower()] for sums, _ in wholes().values()]
     chip = f"of the chip's {CHIP[unit.lower()] / 1000:,.0f} K they are {span(share, '.0f')} %"

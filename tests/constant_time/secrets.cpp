@@ -102,7 +102,7 @@ template <class T>
 void expect_secret(const std::vector<T>& values, const char* what) {
   expect_secret(std::span<const T>(values), what);
 }
-/// Of the last word the lowest byte: the others may be 0, whatever the secret is.
+/// The last word counts with its lowest byte: the others may be 0, whatever the secret is.
 void expect_secret(const WordArray& words, const char* what) {
   const std::span all(static_cast<const std::uint8_t*>(words.data()), words.bytes());
   expect_secret(all.first(all.size() - words.word_bytes() + 1), what);

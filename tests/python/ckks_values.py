@@ -9,7 +9,7 @@ from whorl import ckks
 Numbers = np.ndarray[Any, np.dtype[Any]]
 
 LENGTHS = (1, 5)
-"""Of vectors: a single value, and a number of them that is no power of two. The tests of the C++
+"""Vectors have a single value, or a number of them that is no power of two. The tests of the C++
 library go through more."""
 
 DEVIATIONS = 16
@@ -20,7 +20,7 @@ together compare some 2·10^5 values."""
 
 
 def random_complex(generator: np.random.Generator, *shape: int) -> Numbers:
-    """Of absolute value at most 1."""
+    """Numbers of absolute value at most 1."""
     size = np.sqrt(generator.uniform(0, 1, shape))
     return size * np.exp(2j * np.pi * generator.uniform(0, 1, shape))
 

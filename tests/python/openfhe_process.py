@@ -66,7 +66,7 @@ class Peer:
         return answer
 
     def run(self, inputs: list[Any], operations: list[Operation]) -> dict[str, Any]:
-        """Of plain lists and numbers."""
+        """Sends and returns plain lists and numbers."""
         assert self._process.stdin is not None
         request = {"inputs": inputs, "operations": operations}
         self._process.stdin.write(json.dumps(request) + "\n")

@@ -71,7 +71,7 @@ class Machine:
 
 
 class Bgv(Machine):
-    """Of each level, at most so many ciphertexts are summed and so many rotations in sequence."""
+    """At most so many ciphertexts of a level are summed, and so many rotations are in sequence."""
 
     def __init__(self, depth: int, t: int, sums: int, turns: int) -> None:
         parameters = openfhe.CCParamsBGVRNS()

@@ -58,7 +58,7 @@ class Kit:
     server: Server
 
 
-# Of messages of many bits, as a literal, and not secure.
+# The literal of messages of many bits, which is not secure.
 LARGE = {
     "name": "large",
     "q": 2**20,
@@ -211,7 +211,7 @@ def check_bad_files(
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Of a process whose PYTHONPATH finds this very package."""
+    """The environment of a process whose PYTHONPATH finds this very package."""
     return {**os.environ, "PYTHONPATH": str(Path(whorl.__file__).parent.parent), **more}
 
 

@@ -23,23 +23,25 @@ def test_this_tree_is_clean() -> None:
 
 
 @pytest.mark.parametrize(
-    ("docstring", "bad"),
+    ("where", "docstring", "bad"),
     [
-        ("Of each prime.", True),
-        ("For each prime: a list.", True),
-        ("With two devices, a batch is spread.", False),
-        ("The primes of each level.", False),
+        ("python/whorl/a.py", "Of each prime.", True),
+        ("python/whorl/a.py", "For each prime: a list.", True),
+        ("python/whorl/a.py", "With two devices, a batch is spread.", False),
+        ("python/whorl/a.py", "The primes of each level.", False),
+        ("apps/tree/a.py", "Of each prime.", True),
+        ("tests/python/a.py", "For each prime: a list.", False),
     ],
 )
 @pytest.mark.parametrize("form", ['"""{}"""\n', 'a = 1\n"""{}"""\n', 'def f():\n    """{}"""\n'])
 def test_fragments_are_found_in_docstrings(
-    tmp_path: Path, form: str, docstring: str, bad: bool
+    tmp_path: Path, form: str, where: str, docstring: str, bad: bool
 ) -> None:
-    path = tmp_path / "python" / "whorl" / "a.py"
+    path = tmp_path / where
     path.parent.mkdir(parents=True)
     path.write_text(form.format(docstring), encoding="utf-8")
     said = problems(tmp_path)
-    assert len(said) == bad and all(line.startswith("python/whorl/a.py:") for line in said)
+    assert len(said) == bad and all(line.startswith(f"{where}:") for line in said)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +59,9 @@ def test_fragments_are_found_in_docstrings(
         ("include/whorl/a.h", "/// With several devices, a batch is\n/// spread.", False),
         ("python/src/a.h", "/// From each digit.", True),
         ("tests/support/a.h", "/// With each digit.", True),
-        ("tests/unit/a.h", "/// Of each prime.", False),
+        ("tests/unit/a.h", "/// Of each prime.", True),
+        ("tests/unit/a.h", "/// With each digit.", False),
+        ("bench/a.cuh", "/// Of each prime.", True),
     ],
 )
 def test_fragments_are_found(tmp_path: Path, where: str, comment: str, bad: bool) -> None:

@@ -63,7 +63,7 @@ def test_blocks_run_in_order(
 def test_a_job_is_a_program_of_its_own(
     job: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of at most 20 lines, which prints what its comments say and nothing else."""
+    """It has at most 20 lines, and prints what its comments say and nothing else."""
     monkeypatch.chdir(tmp_path)
     code = blocks(job)
     assert 0 < sum(bool(line.strip()) for line in "".join(code).splitlines()) <= 20

@@ -18,7 +18,7 @@ def module(name: str) -> bytes:
 
 
 def section(elf: bytes, name: str) -> bytes:
-    """Of a file in ELF's format of 64 bits, little endian; nothing if it has none."""
+    """A section of a file in ELF's format of 64 bits, little endian; nothing if it has none."""
     (headers,), (count, of_names) = (
         struct.unpack_from("<Q", elf, 0x28),
         struct.unpack_from("<HH", elf, 0x3C),

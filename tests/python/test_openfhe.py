@@ -120,7 +120,7 @@ def random_circuit(
     """Any operations, to exactly the depth: a plaintext's product counts as a level."""
     inputs = [generator.integers(-(t // 2), t // 2 + 1, size=N) for _ in range(3)]
     operations: list[Operation] = []
-    # Of each wire: products in sequence, terms and rotations since the last.
+    # What each wire has: products in sequence, terms and rotations since the last.
     wires = [(0, 1, 0)] * len(inputs)
 
     def push(operation: Operation, wire: tuple[int, int, int]) -> None:

@@ -29,13 +29,13 @@ Numbers = np.ndarray[Any, np.dtype[Any]]
 DEVIATIONS = 16
 N, SLOTS, DEPTH = 2048, 64, 7
 LEAST, MOST = 2.0**-6, 8.0
-"""Of the largest value of a vector: zeros would say little."""
+"""Bounds of the largest value of a vector: zeros would say little."""
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "logistic": lambda x: 1 / (1 + np.exp(-x)),
     "sine": np.sin,
 }
 DEGREE, LEVELS_OF_FUNCTION = 13, 6
-"""Of the polynomials, and levels that OpenFHE takes for them at most."""
+"""The degree of the polynomials, and the most levels that OpenFHE takes for them."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -166,7 +166,7 @@ class Noise:
         return self._slot(3 * N * 3.19**2 / 12) + self.rounding
 
     def deviations(self, circuit: Circuit) -> list[float]:
-        """Of each result of a circuit without functions."""
+        """Deviations of each result of a circuit without functions."""
         all_wires = [self.fresh] * len(circuit.inputs)
 
         def ready(wire: int) -> tuple[float, float]:

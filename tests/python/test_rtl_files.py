@@ -14,7 +14,7 @@ SOURCES = ["src/whorl_pkg.sv", *sorted(str(p.relative_to(RTL)) for p in RTL.glob
 
 
 def parameters() -> dict[str, int]:
-    """Of whorl_core, with their values."""
+    """Parameters of whorl_core, with their values."""
     head = (RTL / "src/top/whorl_core.sv").read_text().split(") (")[0]
     return {name: int(value) for name, value in re.findall(r"parameter int (\w+) = (\d+)", head)}
 

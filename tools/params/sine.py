@@ -27,7 +27,7 @@ Floats = np.ndarray[tuple[Any, ...], np.dtype[np.floating[Any]]]
 
 
 def cosine(u: Floats, doublings: int) -> Floats:
-    """Of u = t - 1/4, with a quarter turn more: then doubling errs least where t is near 0."""
+    """The cosine of u = t - 1/4, a quarter turn on: then doubling errs least where t is near 0."""
     return -np.sin(2 * np.pi * u / 2**doublings)
 
 

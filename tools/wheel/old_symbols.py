@@ -39,7 +39,7 @@ SYMBOL = re.compile(
 
 
 def newest_allowed(library: Path, readelf: str) -> dict[str, tuple[str, str, int]]:
-    """Of each name the version, the type and the size."""
+    """The version, the type and the size of each name."""
     table = subprocess.run(
         [readelf, "--dyn-syms", "-W", str(library)], check=True, capture_output=True, text=True
     ).stdout

@@ -122,7 +122,7 @@ class BaseServer(OnDevices, Generic[K, H, D]):
         """
         if isinstance(ciphertexts, self._device_type):
             if ciphertexts._server is not self:
-                raise DeviceError("the array belongs to another server; to_host() brings it back")
+                raise DeviceError("the array belongs to another server: upload(array.to_host())")
             return ciphertexts
         if not isinstance(ciphertexts, self._host_type):
             raise no_ciphertexts(self._parameters, ciphertexts)
@@ -133,7 +133,7 @@ class BaseServer(OnDevices, Generic[K, H, D]):
         if not isinstance(a, self._device_type):
             raise TypeError(f"an encrypted array is needed, not {type(a).__name__}")
         if a._server is not self:
-            raise DeviceError("the array belongs to another server")
+            raise DeviceError("the array belongs to another server: array.to_host() downloads it")
         core = self._core.download(a._core)
         self._warn()
         host: H = self._host_type._wrap(core, a.shape, self._parameters)

@@ -90,12 +90,6 @@ class RingArray(DeviceCiphertexts[S, H], Generic[S, H]):
 
     __rmul__ = __mul__
 
-    def __truediv__(self, _: Any) -> Any:
-        raise TypeError(
-            "integers modulo t are not divided: multiply by the inverse, pow(d, -1, t), if d has "
-            "one, or divide what is decrypted"
-        )
-
     def __rtruediv__(self, _: Any) -> NoReturn:
         raise TypeError("nothing is divided by ciphertexts; CKKS has x.inverse(low, high, error)")
 

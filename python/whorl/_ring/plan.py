@@ -131,9 +131,9 @@ _COSTS = (
 )
 
 
-def sizes(recorder: NoDevice, inputs: list[Any], results: list[Any]) -> dict[str, Any]:
+def sizes(dry_core: NoDevice, inputs: list[Any], results: list[Any]) -> dict[str, Any]:
     """What operations cost, and the bytes of arrays, as a plan names them."""
-    costs = recorder.run.costs()
+    costs = dry_core.run.costs()
     return {
         "costs": {name: costs[name] for name in _COSTS},
         "input_bytes": sum(SEED_BYTES + each._core.nbytes // 2 for each in inputs),

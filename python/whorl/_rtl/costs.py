@@ -252,7 +252,7 @@ def candidates(base: Design, chip: Chip, records: Records) -> list[Design]:
 
 def promising(every: Iterable[Design], chip: Chip, most: int) -> list[Design]:
     """The designs on the front of what formulas say, `most` of them at most."""
-    # Of the same units the best ports.
+    # Designs with the same units differ in ports: the best of them stays.
     best: dict[tuple[int, ...], tuple[Estimate, Design]] = {}
     for design in every:
         key = (design.log_b, design.K, design.pes, design.ks_lanes, design.ksk_rows)

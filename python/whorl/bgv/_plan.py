@@ -20,7 +20,7 @@ from ..errors import ParameterError, ShapeError
 from ._bounds import Traced
 from ._parameters import MAX_MODULUS, Parameters, checked_requirements
 from ._server import EncryptedArray
-from ._tracer import MOST_BITS, TracingServer, _Recorder
+from ._tracer import MOST_BITS, TracingServer, _DryCore
 from ._values import Packing
 
 RINGS = tuple(1 << log2_N for log2_N in range(10, 18))
@@ -183,13 +183,13 @@ def plan(
 class _Trace:
     """One call of the function."""
 
-    recorder: _Recorder
+    dry_core: _DryCore
     inputs: list[EncryptedArray]
     results: list[EncryptedArray]
 
     def plan(self, parameters: Parameters) -> Plan:
         """The plan, with the parameters to use."""
-        asked = self.recorder.run.asked()
+        asked = self.dry_core.run.asked()
         return Plan(
             **self.circuit,
             sums=self.sums,
@@ -200,14 +200,14 @@ class _Trace:
                 "rotations": in_order(asked.rotations),
                 "swap_rows": asked.swap_rows,
             },
-            **sizes(self.recorder, self.inputs, self.results),
+            **sizes(self.dry_core, self.inputs, self.results),
             noise_budget=self.noise_budget,
             _parameters=parameters,
         )
 
     def __post_init__(self) -> None:
         bounds = [cast(Traced, each._core).values for each in self.results]
-        costs: dict[str, Any] = self.recorder.run.costs()
+        costs: dict[str, Any] = self.dry_core.run.costs()
         self.sums: float = costs["sums"]
         self.circuit = {"depth": costs["depth"], "plain_products": costs["plain_depth"]}
         """What parameters are chosen for."""
@@ -314,7 +314,7 @@ class _Search:
         return max(
             2,
             _span(int(low), int(high)),
-            trace.recorder.largest_plain + 1,
+            trace.dry_core.largest_plain + 1,
             *(max(each.high + 1, 1 - 2 * each.low) for each in self.inputs),
         )
 
@@ -366,7 +366,7 @@ def _span(low: int, high: int) -> int:
 
 def _first_above(trace: _Trace, t: int) -> str:
     """Which operation of the function is the first whose result t does not hold."""
-    for number, step in enumerate(trace.recorder.steps, 1):
+    for number, step in enumerate(trace.dry_core.steps, 1):
         signed = min(trace.low, step.low) < 0
         if max(-step.low, step.high) > (t - 1) / (2 if signed else 1):
             return (

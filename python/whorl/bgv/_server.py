@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeAlias, Union
+from typing import Any, NoReturn, TypeAlias, Union
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -226,7 +226,7 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, "EncryptedArray"]):
                 return self.dot(a, b)
             b = self.encode_matrix(b)
         if b._server is not self:
-            raise DeviceError("matmul: the matrix is prepared on another server")
+            raise DeviceError("matmul: the matrix is another server's: prepare it on this one")
         x = self.upload(a)
         if b._core[0].rows:
             return self._times(x, b)
@@ -292,7 +292,7 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, "EncryptedArray"]):
         """Like `_meet`, with plaintexts. Those not on the device are values and a length."""
         if isinstance(values, Plaintexts):
             if values._server is not self:
-                raise DeviceError("plaintext: it is encoded on another server")
+                raise DeviceError("plaintext: it is another server's: encode it on this one")
             shape = np.broadcast_shapes(a.shape, values.shape)
             x = _matching(spread(a, shape), values._each)
             return x, (spread(values, shape)._core,), shape
@@ -357,6 +357,12 @@ class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
         """`Server.multiply`."""
         return self._server.multiply(self, other, relinearise)
 
+    def __truediv__(self, _: Any) -> NoReturn:
+        raise TypeError(
+            "integers modulo t are not divided: multiply by the inverse, pow(d, -1, t), if d has "
+            "one, or divide what is decrypted"
+        )
+
     def __matmul__(self, other: Operand | Matrix) -> EncryptedArray:
         return self._server.matmul(self, other)
 
@@ -386,7 +392,7 @@ BOUNDS: dict[str, Callable[..., Any]] = {
     "multiply_maps": bounds_of.maps,
 }
 """Bounds of the values of an operation's result, or of each of them, by those of its operands: what
-plans know of it. Operations that are not here have methods of the plan's recorder."""
+plans know of it. Operations that are not here are methods of the plan's `_DryCore`."""
 UNNOTED = ("mod_switch", "shrink", "take", "parts")
 """Those that make no values, and are not counted."""
 

@@ -1,8 +1,8 @@
 """A server without ciphertexts, which follows a function to see what it needs.
 
-`TracingServer` is a `Server` whose `_core` is a `_Recorder`, which calls a dry run of the C++
-library's server: levels, factors, noise, keys and errors are those of that server. The recorder
-adds bounds of values, of which a server knows nothing.
+`TracingServer` is a `Server` whose `_core` is a `_DryCore`, which calls a dry run of the C++
+library's server: levels, factors, noise, keys and errors are those of that server. It adds
+bounds of values, of which a server knows nothing.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Step:
     high: float
 
 
-class _Recorder(NoDevice):
+class _DryCore(NoDevice):
     """Calls the dry run, and does to bounds of values what its server does to ciphertexts. Bounds
     of the results of most operations are in `BOUNDS`."""
 
@@ -149,14 +149,14 @@ MOST_BITS = 1000
 
 
 class TracingServer(Following, Server):
-    """A server over a `_Recorder`."""
+    """A server over a `_DryCore`."""
 
     __slots__ = ()
 
     _core: Any
 
     def __init__(self, parameters: Parameters) -> None:
-        self._follow(_Recorder(parameters), parameters)
+        self._follow(_DryCore(parameters), parameters)
 
     def fresh(self, low: int, high: int, packing: str, shape: tuple[int, ...]) -> EncryptedArray:
         """Encrypted values of that shape between two bounds."""

@@ -170,7 +170,7 @@ class Applying(RingServer[EvaluationKeys, Ciphertexts, "EncryptedArray"]):
 
     def _check_own(self, name: str, encoded: EncodedMap | EncodedMatrixProduct) -> None:
         if encoded._server is not self:
-            raise DeviceError(f"{name}: it is encoded on another server")
+            raise DeviceError(f"{name}: it is encoded on another server: encode it on this one")
 
 
 def _check_levels(what: str, depth: int, *operands: EncryptedArray) -> None:

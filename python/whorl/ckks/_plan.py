@@ -287,8 +287,8 @@ class _Trace:
         return sum(each.count for each in self.refreshes)
 
     def plan(self, needs: dict[str, Any]) -> Plan:
-        recorder, parameters = self.server._core, self.server.parameters
-        asked, slots = recorder.run.asked(), recorder.refreshed_slots
+        dry_core, parameters = self.server._core, self.server.parameters
+        asked, slots = dry_core.run.asked(), dry_core.refreshed_slots
         own = _lib.KeyRequest(2, [], False)
         for each in slots:
             own = parameters._core.with_bootstrap(own, each)
@@ -298,7 +298,7 @@ class _Trace:
             depth=self.depth,
             scale_bits=needs["scale_bits"],
             value_bits=needs["value_bits"],
-            slots=recorder.longest,
+            slots=dry_core.longest,
             keys={
                 "relinearise": asked.relinearise,
                 "rotations": in_order(turns),
@@ -309,7 +309,7 @@ class _Trace:
             error=max(each.error for each in self.results),
             bound=max(each.bound for each in self.results),
             results=tuple(map(stated, self.results)),
-            **sizes(recorder, self.inputs, self.results),
+            **sizes(dry_core, self.inputs, self.results),
             _parameters=parameters,
         )
 

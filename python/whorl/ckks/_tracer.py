@@ -1,8 +1,8 @@
 """A server without ciphertexts, which follows a function to see what it needs.
 
-`TracingServer` is a `Server` whose `_core` is a `_Recorder`, which calls a dry run of the C++
-library's server: levels, scales, bounds, errors and keys are those of that server. The recorder
-adds what Python's plan wants to know, and bootstraps where levels run out.
+`TracingServer` is a `Server` whose `_core` is a `_DryCore`, which calls a dry run of the C++
+library's server: levels, scales, bounds, errors and keys are those of that server. It adds
+what Python's plan wants to know, and bootstraps where levels run out.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ class UnableToRefreshError(Exception):
 _T = TypeVar("_T")
 
 _MOVES = ("create", "upload", "download")
-"""What cannot be followed of the C++ library's server. Of its other methods those that the recorder
-does not have are operations, before which operands may be refreshed."""
+"""What cannot be followed of the C++ library's server. Of its other methods those that `_DryCore`
+lacks are operations, before which operands may be refreshed."""
 
 _ENCODED = (_lib.EncodedMap, _lib.EncodedMatrixProduct)
 
@@ -82,7 +82,7 @@ _METHODS = {
 """Methods of `Server` with other names."""
 
 
-class _Recorder(NoDevice):
+class _DryCore(NoDevice):
     """The dry run, and what a plan wants to know of it.
 
     With `inserts` an operation that has too few levels, or that would leave too few of them for a
@@ -251,14 +251,14 @@ class _Recorder(NoDevice):
 
 
 class TracingServer(Following, Server):
-    """A server over a `_Recorder`."""
+    """A server over a `_DryCore`."""
 
     __slots__ = ()
 
     _core: Any
 
     def __init__(self, parameters: Parameters, inserts: bool = False) -> None:
-        self._follow(_Recorder(parameters, inserts), parameters)
+        self._follow(_DryCore(parameters, inserts), parameters)
         self._bootstraps = {}
         self._encoding = threading.Lock()
         self._making = threading.RLock()

@@ -26,7 +26,7 @@ WORK_OF_REFRESH = 150.0
 
 
 @dataclasses.dataclass(frozen=True)
-class _Way:
+class _State:
     cost: float
     levels: tuple[int, ...]
     """The level of each live result, by the order of their numbers."""
@@ -43,14 +43,14 @@ def place(steps: Sequence[Step], levels: Levels) -> tuple[tuple[int, int], ...]:
     """
     last = _last_uses(steps)
     live: tuple[int, ...] = (0,)
-    states = [_Way(0.0, (levels.fresh,), ())]
+    states = [_State(0.0, (levels.fresh,), ())]
     for number, step in enumerate(steps):
         if number == 0:
             continue
         after = tuple(i for i in (*live, number) if last[i] > number or i == len(steps) - 1)
-        best: dict[tuple[int, ...], _Way] = {}
-        for way in states:
-            for made in _continued(way, live, number, steps, levels):
+        best: dict[tuple[int, ...], _State] = {}
+        for state in states:
+            for made in _continued(state, live, number, steps, levels):
                 kept = tuple(made.levels[(*live, number).index(i)] for i in after)
                 old = best.get(kept)
                 if old is None or made.cost < old.cost:
@@ -64,18 +64,18 @@ def place(steps: Sequence[Step], levels: Levels) -> tuple[tuple[int, int], ...]:
                 "parameters, which have no bootstraps"
             )
         live, states = after, list(best.values())
-    return min(states, key=lambda way: way.cost).refreshes
+    return min(states, key=lambda state: state.cost).refreshes
 
 
 def _continued(
-    way: _Way, live: tuple[int, ...], number: int, steps: Sequence[Step], levels: Levels
-) -> list[_Way]:
-    """The ways on: each operand as it is, or refreshed first."""
+    state: _State, live: tuple[int, ...], number: int, steps: Sequence[Step], levels: Levels
+) -> list[_State]:
+    """The states that may follow: each operand as it is, or refreshed first."""
     out, step = [], steps[number]
     operands = sorted(set(step.inputs))
     for choice in range(1 << len(operands) if levels.refreshed else 1):
-        now = dict(zip(live, way.levels, strict=True))
-        cost, refreshes = way.cost, way.refreshes
+        now = dict(zip(live, state.levels, strict=True))
+        cost, refreshes = state.cost, state.refreshes
         possible = True
         for bit, operand in enumerate(operands):
             if not choice >> bit & 1:
@@ -91,7 +91,7 @@ def _continued(
         if not possible or start < step.depth:
             continue
         cost += step.work * (start + 1 - step.depth / 2)
-        out.append(_Way(cost, (*(now[i] for i in live), start - step.depth), refreshes))
+        out.append(_State(cost, (*(now[i] for i in live), start - step.depth), refreshes))
     return out
 
 

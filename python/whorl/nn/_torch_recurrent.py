@@ -70,25 +70,26 @@ def _recurrent(m: Any, x: Any, state: Any = None) -> Any:
     _of_rank(m, x, 3)
     step, axis = _step(m), 1 if m.batch_first else 0
     times = list(x.unbind(axis))
-    ways = ("", "_reverse")[: 1 + m.bidirectional]
+    suffixes = ("", "_reverse")[: 1 + m.bidirectional]
     if state is None:
         zeros = torch.zeros(len(times[0]), m.hidden_size, dtype=m.weight_hh_l0.dtype)
-        starts: list[Any] = [(zeros, zeros)] * (m.num_layers * len(ways))
+        starts: list[Any] = [(zeros, zeros)] * (m.num_layers * len(suffixes))
     else:
         starts = list(zip(*state, strict=True)) if step is _lstm else [(each,) for each in state]
     ends: list[Any] = []
     for layer in range(m.num_layers):
         made = []
-        for way in ways:
-            weights, state = _weights(m, f"_l{layer}{way}"), starts[len(ends)]
+        for suffix in suffixes:
+            weights, state = _weights(m, f"_l{layer}{suffix}"), starts[len(ends)]
             hidden = []
-            for x in reversed(times) if way else times:
+            for x in reversed(times) if suffix else times:
                 state = step(x, state, weights)
                 hidden.append(state[0])
-            made.append(hidden[::-1] if way else hidden)
+            made.append(hidden[::-1] if suffix else hidden)
             ends.append(state)
         times = [
-            torch.cat(each, -1) if len(ways) > 1 else each[0] for each in zip(*made, strict=True)
+            torch.cat(each, -1) if len(suffixes) > 1 else each[0]
+            for each in zip(*made, strict=True)
         ]
     last = tuple(torch.stack(each) for each in zip(*ends, strict=True))
     return torch.stack(times, axis), last if step is _lstm else last[0]

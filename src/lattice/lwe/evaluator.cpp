@@ -54,7 +54,9 @@ DeviceKeys Evaluator::keys_on(std::size_t lane, bool with_keys) const {
 void Evaluator::check(std::span<const Array* const> in) const {
   for (std::size_t k = 0; k < in.size(); ++k)
     if (&in[k]->fleet() != fleet_.get())
-      throw MismatchError("input " + std::to_string(k) + " lies on the devices of another server");
+      throw MismatchError("input " + std::to_string(k) +
+                          " lies on the devices of another server: download it there, and upload "
+                          "it here, or give both servers one session");
 }
 
 void Evaluator::check_not_lost(std::span<const Array* const> in) const {

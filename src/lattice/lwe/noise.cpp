@@ -65,7 +65,7 @@ double fft_rounding_variance(const ring::Gadget& gadget, std::uint64_t Q, std::u
 
 double fft_rounding_variance(double digit_squares, std::uint64_t Q, std::uint32_t N, double keys,
                              double ring_mean_square) {
-  // Measured against the NTT for N = 2^9 … 2^11 (tests/noise/fft_error_test.cpp,
+  // Measured against the NTT for N = 2^9 … 2^11 (tests/noise/schemes/binfhe/fft_error_test.cpp,
   // docs/fft-error.md): rounding grows as sqrt(log2 N), with this constant within 5 %.
   const double relative = 1.16 * std::sqrt(std::log2(N)) * std::ldexp(1.0, -53);
   const double q = static_cast<double>(Q);

@@ -339,7 +339,7 @@ std::pair<Account::Operand, Account::Operand> Account::aligned(const Info& a, co
   if (x.factor == y.factor) return out;
   const Factors f = least_factors(x.factor, y.factor, x.noise, y.noise);
   const std::uint64_t factor = t_.mul(t_.from_signed(f.alpha), x.factor);
-  // By 1 there is nothing to do.
+  // A factor of 1 changes nothing.
   if (f.alpha != 1) x = scaled(x, f.alpha, factor);
   if (f.beta != 1) y = scaled(y, f.beta, factor);
   out.first.by.after = f.alpha;
@@ -359,7 +359,7 @@ Account::Two Account::add(const Info& a, const Info& b) const {
 Account::Many Account::concatenate(std::span<const Info> arrays) const {
   unsigned limbs = arrays[0].limbs;
   for (const Info& a : arrays) limbs = std::min(limbs, a.limbs);
-  // Of arrays with the same limbs and factor the noisiest decides.
+  // The noisiest of the arrays with the same limbs and factor decides.
   std::map<std::pair<unsigned, std::uint64_t>, Info> kinds;
   for (const Info& a : arrays) {
     Info& noisiest = kinds.try_emplace({a.limbs, a.factor}, a).first->second;

@@ -70,7 +70,8 @@ struct RingServerState {
   void check_residues(const lattice::rlwe::Array* a) const {
     if (!a) throw ShapeError("an empty array was given to a server");
     if (!a->is_of(*evaluator))
-      throw DeviceError("an array of another server was given to " + session->name);
+      throw DeviceError("an array of another server was given to " + session->name +
+                        ": download it there, and upload it here");
   }
 };
 

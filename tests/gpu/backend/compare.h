@@ -177,7 +177,7 @@ void compare_take(const Two& two, std::size_t rows, std::uint32_t N, std::size_t
     });
 }
 
-/// Of coefficient 0, and of several at once, more than a launch takes.
+/// Coefficient 0 is extracted, and several at once, more than a launch takes.
 template <class Word>
 void compare_extract(const Two& two, std::uint32_t N, std::size_t count, Random& random) {
   const Word Q = random_primes<Word>(N, 1, random)[0];
@@ -297,7 +297,7 @@ void compare_linear(const Two& two, std::size_t row, std::size_t rows, std::size
     });
 }
 
-/// Of `inputs` arrays, `results` sums.
+/// Makes `results` sums of `inputs` arrays.
 template <class Word>
 void compare_matrix(const Two& two, std::size_t row, std::size_t rows, std::size_t inputs,
                     std::size_t results, Random& random) {

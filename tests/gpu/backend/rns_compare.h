@@ -85,7 +85,7 @@ void compare_products(const RnsPair<Word>& both, const ring::RnsPlan<Word>& plan
     });
 }
 
-/// Of a factor: 0 half of the time.
+/// log2 of how often a factor's values repeat: 0 half of the time.
 inline unsigned random_log_repeats(std::uint32_t N, Random& random) {
   const auto log_N = static_cast<unsigned>(std::bit_width(N) - 1);
   return random.below(2) ? 0 : 2 + static_cast<unsigned>(random.below(log_N - 1));

@@ -257,7 +257,7 @@ class Circuit : Wires {
     }
   }
 
-  /// Of the values a period apart. The sums are repeated, or, where there is one, stand for all.
+  /// Adds values a period apart. The sums are repeated, or, where there is one, it stands for all.
   void sum(const Wire& a) {
     const bool whole = std::has_single_bit(a.clear.length);
     const std::size_t period = whole ? std::size_t{1} << pick(std::bit_width(a.clear.length)) : 1;

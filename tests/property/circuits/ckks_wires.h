@@ -62,7 +62,7 @@ struct Clear {
     return values[(count == 1 ? 0 : i) * length + (length == 1 ? 0 : j)];
   }
   Complex& at(std::size_t i, std::size_t j) { return values[i * length + j]; }
-  /// Of the real parts.
+  /// Bounds of the real parts.
   Bounds bounds() const {
     const auto [low, high] = std::ranges::minmax(values, {}, [](Complex z) { return z.real(); });
     return {low.real(), high.real()};

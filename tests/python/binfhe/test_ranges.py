@@ -31,7 +31,7 @@ def inputs(ranged: tuple[Kit, bool], high: int = 7) -> tuple[EncryptedArray, Enc
 
 
 def table(ranged: tuple[Kit, bool], function: Any) -> Lut:
-    """Of integers from -8 on, as Python indexes a table."""
+    """A table of integers from -8 on, as Python indexes it."""
     signed = [*range(8), *range(-8, 0)]
     return Lut(ranged[0].parameters, [function(m) for m in signed], p=P, padding=ranged[1])
 

@@ -62,7 +62,7 @@ class Field:
         return found[:count]
 
     def cyclic(self, rows: Residues, root: int) -> Residues:
-        """Of each row a, the sums of a_k·root^(t·k) over k, for each t."""
+        """The sums of a_k·root^(t·k) over k, for each t and each row a."""
         n, q = rows.shape[-1], np.uint64(self.q)
         if n == 1:
             return rows
@@ -232,7 +232,7 @@ def restated(host: Ciphertexts, scale: float, log2_bound: float, log2_error: flo
 
 
 def test_planned_results_are_released(case: Case) -> None:
-    """Of inputs under either key, and of any number of ciphertexts."""
+    """Inputs are under either key, and any number of ciphertexts."""
     values = random_complex(np.random.default_rng(), 2, 3, case.slots)
     for holder in (case.client, case.client.public_key()):
         results = planned(case.server.upload(holder.encrypt(values)))

@@ -15,7 +15,7 @@ from whorl.ckks import EvaluationKeys, Parameters, Server, parameters
 
 SLOTS = (1, 4, 8, 64, 1024)
 LENGTHS = (5, 1023)
-"""Of vectors that do not fill their slots."""
+"""Vectors of these lengths do not fill their slots."""
 
 
 def make_kit(slots: Iterable[int], **requirements: Any) -> CkksKit:

@@ -44,7 +44,7 @@ def test_raw_numbers_need_a_word(toy_ckks: CkksKit) -> None:
 
 
 def test_the_norm_of_an_error_is_what_is_stated(toy_ckks: CkksKit) -> None:
-    """Of coefficients, too, of which one has almost all of the message."""
+    """It holds for coefficients, too, of which one has almost all of the message."""
     client, N = Client(toy_ckks.parameters), toy_ckks.parameters.N
     server = Server(client.evaluation_keys(), device="cpu")
     one, small = np.zeros(N), np.random.default_rng().uniform(-1, 1, N) / N

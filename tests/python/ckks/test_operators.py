@@ -100,7 +100,7 @@ def test_operators(any_ckks: CkksKit, generator: np.random.Generator, length: in
 
 
 def cases_of_eight(a: Any, b: Any, x: Any, y: Any) -> list[tuple[Any, Any, int]]:
-    """Of vectors that have a period of their own."""
+    """Cases whose vectors have a period of their own."""
     return [
         (a.rotate(1), np.roll(x, -1, axis=-1), 0),
         (a.rotate(-1), np.roll(x, 1, axis=-1), 0),

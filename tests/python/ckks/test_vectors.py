@@ -13,7 +13,7 @@ from support import CkksKit, ckks_literal, pickled
 from whorl import ckks
 
 LONG = (513, 1024, 1300)
-"""Of vectors that take several ciphertexts of 512 values."""
+"""Vectors of these lengths take several ciphertexts of 512 values."""
 
 
 @pytest.fixture(scope="module")

@@ -67,7 +67,7 @@ def test_expressions(shell: Here, text: str, expected: Any) -> None:
 
 
 def test_bounds(shell: Here) -> None:
-    """Of encryptions and of results: one, or a lower and an upper one. Files keep them."""
+    """Encryptions and results have one, or a lower and an upper one. Files keep them."""
 
     def bounds(name: str) -> tuple[float, float]:
         return Ciphertexts.load(shell.folder / name).bounds

@@ -157,7 +157,7 @@ def test_logic_takes_a_flat_pe_if_there_is_one() -> None:
 
 @pytest.mark.parametrize("role", sorted(rtl_modules.modules_of(SMALL).keys() - {"pe"}))
 def test_a_module_of_another_shape_is_missing(role: str) -> None:
-    """Of every parameter: a record that differs in it alone does not count."""
+    """A record that differs in one parameter alone does not count."""
     top, parameters = rtl_modules.modules_of(SMALL)[role]
     lines = lines_of(SMALL)
     written = rtl_modules.written((top, parameters))
@@ -175,7 +175,7 @@ def test_a_module_of_another_shape_is_missing(role: str) -> None:
 
 
 def test_logic_takes_the_record_of_its_own_ports() -> None:
-    """Of three chunk buffers that differ in WORDS alone, and of two of control."""
+    """Three chunk buffers differ in WORDS alone; there are two of control."""
     own = lines_of(SMALL)
     others = []
     for design in (replace(SMALL, bk_ports=2), replace(SMALL, bk_ports=3)):

@@ -39,7 +39,7 @@ GOOD = {
     **{"polynomial": ckks.Polynomial([0, 1]), "stages": ckks.minimax_sign(0.5, 0.5)},
     **{"map": ckks.linear_map([[1, 0], [0, 1]]), "released": (0, 0.0), "iterations": 1},
 }
-"""Of parameters that have no default, or another one than serves here."""
+"""Arguments for parameters that have no default, or another one than serves here."""
 
 
 def odd(everything: Kits) -> dict[str, Any]:

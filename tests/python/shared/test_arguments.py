@@ -114,7 +114,7 @@ def test_errors_name_keys_and_parameters(kit: Kit, tmp_path: Path) -> None:
 
 
 def test_a_t_that_is_named_serves() -> None:
-    """Of a circuit that no ring carries, the error says that, and names no t."""
+    """If no ring carries a circuit, the error says that, and names no t."""
     with pytest.raises(whorl.ParameterError, match=r"no parameters for depth 60"):
         bgv.parameters(depth=60)
     with pytest.raises(whorl.ParameterError, match="nearest t that serve") as caught:

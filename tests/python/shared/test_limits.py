@@ -107,7 +107,7 @@ def test_what_is_expected_is_checked(
 
 
 def test_keys_without_a_payload_make_no_tables() -> None:
-    """Of few bytes that name large parameters a server would make tables of hundreds of MB."""
+    """A server would make tables of hundreds of MB for few bytes that name large parameters."""
     from support import ntt_primes
 
     primes = ntt_primes(50, 2**17, 20)

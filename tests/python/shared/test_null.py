@@ -37,13 +37,13 @@ def parameters() -> Any:
 
 @pytest.fixture(scope="module")
 def array(parameters: Any) -> Any:
-    """Of shape (2, 3), all residues another."""
+    """An array of shape (2, 3), all residues another."""
     residues = np.arange(len(CHAIN) * 6 * N, dtype=np.uint64)
     return null.Ciphertexts._wrap(null._null.Ciphertexts.create(parameters._core, residues), (2, 3))
 
 
 def residues(array: Any) -> np.ndarray:
-    """Of shape (limbs, ..., N)."""
+    """Residues of shape (limbs, ..., N)."""
     words: np.ndarray = array._core.data
     return words.reshape(len(CHAIN), *array.shape, N)
 

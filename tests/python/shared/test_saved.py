@@ -25,7 +25,7 @@ from whorl._core.saved import Saved
     ]
 )
 def insecure(request: pytest.FixtureRequest, kit: Kit, toy_bgv: BgvKit, toy_ckks: CkksKit) -> Saved:
-    """Of each type, under parameters of no security."""
+    """One of each type, under parameters of no security."""
     made: Saved = {
         "parameters": lambda: kit.parameters,
         "keys": lambda: toy_bgv.keys,

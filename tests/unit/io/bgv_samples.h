@@ -103,7 +103,7 @@ struct Bgv {
                              evaluation_keys_type = FrameType::bgv_evaluation_keys,
                              ciphertexts_type = FrameType::bgv_ciphertexts,
                              public_key_type = FrameType::bgv_public_key;
-  /// Of the fields of ciphertexts between literal and seed.
+  /// How long the fields of ciphertexts between literal and seed are.
   static constexpr std::size_t info_bytes = 40;
   static constexpr std::uint16_t N_tag = 1, name_tag = 8;
   /// A field of the first literal, and another value that it may have.
@@ -126,7 +126,7 @@ struct Bgv {
   static Ciphertexts fresh(const Parameters& p, std::size_t count, Random& random) {
     return bgv_fresh(p, count, random);
   }
-  /// Of every role.
+  /// Keys of every role.
   static EvaluationKeys evaluation_keys(const Parameters& p, Random& random) {
     return ring_evaluation_keys(p, random);
   }
@@ -138,7 +138,7 @@ struct Bgv {
   static auto facts(const Info& i) {
     return std::tuple(i.packing, i.count, i.parts, i.limbs, i.factor, i.noise, i.length, i.rest);
   }
-  /// Of a large ring with 20 primes.
+  /// The literal of a large ring with 20 primes.
   static Literal large() {
     auto literal = large_ring<Literal>();
     literal.t = 65537;

@@ -36,7 +36,7 @@ std::string thrown(Action&& action) {
   }
   return "nothing";
 }
-/// Of loading a T.
+/// What loading a T throws.
 template <class T>
 std::string loading(std::span<const std::uint8_t> bytes) {
   return thrown([&] { load<T>(bytes, insecure()); });

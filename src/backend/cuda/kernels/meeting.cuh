@@ -33,17 +33,18 @@ struct GridMeeting {
   char* base;  ///< of this ciphertext: K times shown_bytes
   std::size_t shown_bytes;
   unsigned* arrivals;  ///< of this ciphertext, 0 at launch
-  unsigned blocks, met = 0;
+  unsigned blocks;
+  unsigned due = 0;  ///< arrivals when all are there
 
   __device__ unsigned rank() const { return blockIdx.x % blocks; }
   __device__ char* of(unsigned rank) const { return base + rank * shown_bytes; }
   __device__ void operator()() {
     __syncthreads();
-    met += blocks;
+    due += blocks;
     if (threadIdx.x == 0) {
       __threadfence();
       atomicAdd(arrivals, 1u);
-      while (*static_cast<volatile unsigned*>(arrivals) < met) {
+      while (*static_cast<volatile unsigned*>(arrivals) < due) {
       }
       __threadfence();
     }

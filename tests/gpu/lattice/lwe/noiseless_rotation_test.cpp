@@ -52,7 +52,7 @@ struct Sizes {
   unsigned bits, log_base, digits;
 };
 
-/// Of W128_P64 or W128_P128. The last of the first 1, 32, … ciphertexts and sixteen others.
+/// Checks W128_P64 or W128_P128: the last of the first 1, 32, … ciphertexts and sixteen others.
 template <class Word>
 void check(const Sizes& set, Kind kind, unsigned group, backend::Arithmetic arithmetic,
            const std::vector<std::size_t>& counts) {

@@ -60,7 +60,7 @@ class Phases {
         secret_(plan_, client.secret_key().coefficients(), p_.literal().sigma) {}
 
   const math::Modulus<Word>& prime(unsigned l) const { return plan_->moduli()[l]; }
-  /// Of a batch of one.
+  /// The phase of a batch of one.
   std::vector<Word> of(const Ciphertexts& c) const {
     std::vector<Word> out(c.info.limbs * p_.N());
     secret_.phase(plan_->level(c.info.limbs), c.info.parts, c.data.as<Word>(), out);

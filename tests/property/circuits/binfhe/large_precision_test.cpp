@@ -56,7 +56,7 @@ class LargePrecision : public testing::TestWithParam<std::size_t> {
   const Server server_{pair_.keys, {.device = test::tested_device, .threads = 2}};
   test::Random random_;
 
-  /// Of a p up to q/256; edges of halves and digits are among them.
+  /// Messages for a p up to q/256; edges of halves and digits are among them.
   std::vector<std::uint32_t> messages(std::uint32_t p) {
     std::vector<std::uint32_t> out(inputs_wanted());
     const std::uint32_t edges[] = {0, p - 1, p / 2, p / 2 - 1, 15 % p, 16 % p};

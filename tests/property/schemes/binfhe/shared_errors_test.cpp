@@ -6,7 +6,7 @@
 namespace whorl::binfhe {
 namespace {
 
-/// Of one ciphertext: weights of independent errors.
+/// The weights that independent errors have in one ciphertext.
 using Errors = std::map<int, double>;
 
 struct Known {

@@ -13,7 +13,7 @@ template <class Word>
 class BackendRnsSums : public ::testing::Test {};
 TYPED_TEST_SUITE(BackendRnsSums, test::BothWords);
 
-/// Of 1 to 5 terms, and of more than a launch takes.
+/// Sums have 1 to 5 terms, and more than a launch takes.
 constexpr std::size_t counts[] = {1, 2, 3, 4, 5, 31, 33, 70};
 
 TYPED_TEST(BackendRnsSums, Products) {

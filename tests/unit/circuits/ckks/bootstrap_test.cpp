@@ -39,7 +39,7 @@ struct Party : test::Refresher {
   const EncodedBootstrap& maps;
 };
 
-/// Of absolute value up to 1/sqrt(2).
+/// Their absolute values are at most 1/sqrt(2).
 Complexes random_values(std::mt19937_64& random, std::size_t count) {
   Complexes out = test::random_complexes(random, count);
   for (Complex& z : out) z /= std::numbers::sqrt2;
@@ -98,8 +98,8 @@ TEST(CkksBootstrap, ShortVectorsByTheMapsOfLongerOnes) {
             std::string::npos);
 }
 
-/// Of log2(slots) layers of butterflies a map has some; its diagonals repeat with the blocks of the
-/// largest, and each is stored as twice as many words for each prime, or as N.
+/// A map has some of the log2(slots) layers of butterflies; its diagonals repeat with the blocks of
+/// the largest, and each is stored as twice as many words for each prime, or as N.
 TEST(CkksBootstrap, MapsAreStoredByTheirPeriod) {
   const Parameters p = small_ring(4096);
   const BootstrapLiteral& shape = *p.literal().bootstrap;
@@ -246,7 +246,7 @@ TEST(CkksBootstrap, AnArcsineGivesBits) {
   EXPECT_LE(cubic, bits(7, false) + 1);
 }
 
-/// Of a denser one the multiples are larger.
+/// A denser one has larger multiples.
 TEST(CkksBootstrap, EncapsulatedSecretOfWeight192) {
   for (const bool last : {false, true}) {
     ParameterLiteral literal = insecure_literal({.depth = 4, .coefficients_last = last}, 1024);

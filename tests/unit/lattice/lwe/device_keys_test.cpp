@@ -32,8 +32,8 @@ struct Sample {
   const char* name;
   KeyMaterial keys;
 };
-/// Of doubles kept as words, and with a switching key whose words are twice as wide on the CPU: one
-/// is smaller there than was reserved for it, the other larger.
+/// One keeps doubles as words, and one has a switching key whose words are twice as wide on the
+/// CPU: there one is smaller than was reserved for it, the other larger.
 std::vector<Sample> samples() {
   using enum backend::Arithmetic;
   return {{"fft", material<std::uint32_t, std::uint16_t>(27, fft, 1 << 14)},
