@@ -33,18 +33,17 @@ struct GridMeeting {
   char* base;  ///< of this ciphertext: K times shown_bytes
   std::size_t shown_bytes;
   unsigned* arrivals;  ///< of this ciphertext, 0 at launch
-  unsigned blocks;
-  unsigned due = 0;  ///< arrivals when all are there
+  unsigned blocks, met = 0;
 
   __device__ unsigned rank() const { return blockIdx.x % blocks; }
   __device__ char* of(unsigned rank) const { return base + rank * shown_bytes; }
   __device__ void operator()() {
     __syncthreads();
-    due += blocks;
+    met += blocks;
     if (threadIdx.x == 0) {
       __threadfence();
       atomicAdd(arrivals, 1u);
-      while (*static_cast<volatile unsigned*>(arrivals) < due) {
+      while (*static_cast<volatile unsigned*>(arrivals) < met) {
       }
       __threadfence();
     }
