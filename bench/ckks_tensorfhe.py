@@ -315,9 +315,11 @@ def networks(of: TensorFhe) -> list[list[str]]:
     rows = []
     for record in of.networks:
         if label := NETWORKS.get(record["op"]):
-            op, batch = f"{record['op']}_energy", record["batch"]
+            op, batch, variant = f"{record['op']}_energy", record["batch"], record.get("variant")
             what = label.format(batch=batch, s="" if batch == 1 else "s")
-            joules = joules_of(pick(of.networks, op=op, batch=batch))
+            if variant:
+                what += f", {variant}"
+            joules = joules_of(pick(of.networks, op=op, batch=batch, variant=variant))
             rows.append(row_of(f"{of.name}: {what}", float(record["median"]), joules))
     return rows
 

@@ -16,7 +16,7 @@ class Digits:
     """Images (count, 1, 28, 28) of 0 … 1, and what they show."""
 
     examples: npt.NDArray[np.float64]
-    """Of the training's digits. Ranges of the network are taken from them."""
+    """Some of the training's digits, from which ranges of the network are taken."""
     test: npt.NDArray[np.float64]
     test_labels: npt.NDArray[np.uint8]
 

@@ -45,14 +45,14 @@ from .model import CELLS, HEIGHT, RANGE, Weights
 from .words import Floats
 
 LEVELS = 3
-"""Of a word: two products and a map."""
+"""A word takes so many: two products and a map."""
 WORDS = 4
-"""Between two bootstraps; `budget` has the costs of others."""
+"""There are so many between two bootstraps; `budget` has the costs of others."""
 SCALE_BITS = 35
 TOGETHER = 4
 """Batches of sentences that run as one array; more take more memory."""
 MOST_CUBIC = 1 / 4
-"""Of |c| where |u| is at most 1: a quarter of the Chebyshev polynomial T3."""
+"""No |c| is larger where |u| is at most 1: it is a quarter of the Chebyshev polynomial T3."""
 
 
 @dataclasses.dataclass(frozen=True)

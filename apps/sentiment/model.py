@@ -50,7 +50,7 @@ class Weights:
     bias: Floats
     head: Floats
     constant: float
-    """Of the score."""
+    """The score has it added."""
 
     def reach(self, table: Table) -> float:
         """The largest |u| that any sequence of words can lead to."""

@@ -38,7 +38,7 @@ AVERAGED = 0.998
 RECURRENT = 0.6
 """The share of the range that the last state may take; the word has the rest."""
 LIMIT = (REACH - 0.01) * RANGE
-"""Of |z|; a little less than `model.load` accepts, since packing rounds."""
+"""No |z| is larger; it is a little less than `model.load` accepts, since packing rounds."""
 
 
 def first_weights(rows: int, random: np.random.Generator) -> Arrays:

@@ -65,7 +65,7 @@ void add_measured(std::vector<Measured>& sums, const std::vector<Measured>& all)
 
 /// "unsigned NAME = VALUE", with a remark on the number in use.
 void add_switch_winner(Tuner& tuner, const std::string& declaration, const std::string& remark);
-/// Of a ranking: its first line, with how the candidate in use compares.
+/// The first line of a ranking, with how the candidate in use compares.
 void add_switch_winner(Tuner& tuner, const std::string& name, const std::vector<Measured>& ranked);
 /// How the candidate in use compares.
 std::string slower_text(const std::vector<Measured>& ranked);

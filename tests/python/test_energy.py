@@ -131,7 +131,10 @@ def test_the_counter_is_read_in_millijoules(
         pointer._obj.value = next(readings)
         return 0
 
-    functions = {"nvmlInit_v2": lambda: 0, "nvmlDeviceGetHandleByIndex_v2": handle}
+    functions: dict[str, Callable[..., int]] = {
+        "nvmlInit_v2": lambda: 0,
+        "nvmlDeviceGetHandleByIndex_v2": handle,
+    }
     library(monkeypatch, **functions, nvmlDeviceGetTotalEnergyConsumption=total)
     joules = energy.nvml(5)
     assert (numbers, joules(), joules()) == ([5], 2.0, 2.5)  # the first one only tries
