@@ -28,10 +28,10 @@ VERBS = frozenset(
     expose extend extract factor fail fetch fill filter find finish fit fix flag fold follow
     forbid format free gather generate get give group guard handle hash hide hold ignore
     implement import improve include increase inform initialise inline install instantiate
-    introduce invert join keep know label lead leave let lift limit link lint list load lock log look
-    lower make map mark match measure mend merge model move multiply name narrow negate
-    normalise note offer omit open order pack parse part pass pay permit pin place plan plot point
-    precompute prefer prepare prevent print promise propagate prove provide prune publish put
+    introduce invert join keep know label lead leave let lift limit link lint list load lock log
+    look lower make map mark match measure mend merge model move multiply name narrow negate
+    normalise note offer omit open order pack parse part pass pay permit pin place plan plot
+    point precompute prefer prepare prevent print promise propagate prove provide prune publish put
     quote raise read rebuild recompute record reduce refactor refuse regenerate register reject
     release remove rename reorder repair repeat replace report require reset resize resolve
     restore restrict resume retry return reuse revert revise rewrite rotate round run sample
