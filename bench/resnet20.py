@@ -1,18 +1,17 @@
 """ResNet-20 for CIFAR-10 on encrypted images, one at a time and in a batch.
 
-    .venv/bin/python bench/resnet20.py WEIGHTS.npz IMAGES.npz [--device cuda] [--runs 9]
+    .venv/bin/python bench/resnet20.py IMAGES.npz [--device cuda] [--runs 9]
         [--batch 16] [--compared 100] [--map-bytes N] [--energy 1] [--record FILE] [--commit ID]
 
-WEIGHTS has the parameters of the network by their names in torch (`conv1.weight`, `bn1.weight`,
-`layer1.0.conv1.weight`, …, `linear.bias`); IMAGES has images (uint8, N × 3 × 32 × 32) and labels.
-Client and server are one process here. The network is compiled with 512 of the images; others are
-compared. A run is what the server does from an encrypted image to encrypted logits, with a wait at
-the end; maps are encoded before, and stay on the device. Keys, encryption and decryption are left
-out. Before anything is recorded, logits are compared with those of the network in clear: no
-difference may be above 0.1, and classes agree wherever the two largest logits are 0.2 apart. On a
-GPU resnet20_energy is the joules of an image, by runs that are repeated for `--energy` seconds.
-With `--map-bytes` maps that have no room whole are compact. Records belong in
-bench/results/<device>/networks.jsonl.
+IMAGES has images (uint8, N × 3 × 32 × 32). The network is that of apps/resnet, with its weights and
+ranges, which are those of all test images of CIFAR-10. Its errors are found on the first 64 images;
+the next ones are compared. Client and server are one process here. A run is what the server does
+from an encrypted image to encrypted logits, with a wait at the end; maps are encoded before, and
+stay on the device. Keys, encryption and decryption are left out. Before anything is recorded,
+logits are compared with those of the network in clear: no difference may be above 0.1, and classes
+agree wherever the two largest logits are 0.2 apart. On a GPU resnet20_energy is the joules of an
+image, by runs that are repeated for `--energy` seconds. With `--map-bytes` maps that have no room
+whole are compact. Records belong in bench/results/<device>/networks.jsonl.
 """
 
 import argparse
@@ -30,9 +29,10 @@ from whorl import ckks, nn
 
 sys.path.append(str(ROOT / "apps"))
 
-from resnet.network import MARGIN, MOST_KEY_BYTES, PRECISION, SET, graph_of, normalised
+from resnet import network
+from resnet.network import SET
 
-FITTED = 512
+EXAMPLES = 64
 
 
 def compare(net: nn.Network, runner: Any, client: Any, images: Any) -> tuple[float, int]:
@@ -53,7 +53,6 @@ def compare(net: nn.Network, runner: Any, client: Any, images: Any) -> tuple[flo
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("weights", type=Path)
     options.add_argument("images", type=Path)
     options.add_argument("--device", default="cuda")
     options.add_argument("--runs", type=int, default=9)
@@ -66,19 +65,12 @@ def main() -> None:
     options.add_argument("--commit", default="")
     given = options.parse_args()
 
-    images = normalised(np.load(given.images)["images"][: FITTED + given.compared])
+    images = network.normalised(np.load(given.images)["images"][: EXAMPLES + given.compared])
     begun = time.perf_counter()
     if given.network and given.network.exists():
         net = nn.load(given.network)
     else:
-        net = nn.compile(
-            graph_of(np.load(given.weights)),
-            images[:FITTED],
-            margin=MARGIN,
-            precision=PRECISION,
-            max_key_bytes=MOST_KEY_BYTES,
-            parameters=ckks.parameters(SET),
-        )
+        net = network.compiled(network.load(), images[:EXAMPLES])
         if given.network:
             net.save(given.network)
     print(f"{net}, in {time.perf_counter() - begun:.1f} s", flush=True)
@@ -89,7 +81,7 @@ def main() -> None:
     begun = time.perf_counter()
     runner = net.on(server, given.map_bytes)
     print(f"maps of {runner.nbytes / 1e9:.1f} GB, in {time.perf_counter() - begun:.1f} s")
-    difference, agree = compare(net, runner, client, images[FITTED:])
+    difference, agree = compare(net, runner, client, images[EXAMPLES:])
     print(f"{agree} of {given.compared} classes agree; logits differ by up to {difference:.4f}")
     for batch in sorted({1, given.batch}):
         x = server.upload(net.ends.encrypt(client, images[:batch]))
