@@ -5,6 +5,7 @@
 #include <iterator>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -99,20 +100,26 @@ MapSteps steps_of(const std::vector<std::int64_t>& k, std::uint64_t period, bool
       } else {
         s.first = k.front();
       }
-      for (const std::int64_t each : k) {
-        const std::size_t place = s.place(each, period);
-        s.used.insert(place % babies);
-        s.used_giants.insert(place / babies);
-      }
-      s.giants = *s.used_giants.rbegin() + 1;
       std::size_t cost = 0;
-      for (const std::size_t b : s.used) cost += modulo(s.baby(b), period) != 0;
-      for (const std::size_t i : s.used_giants)
+      s.giants = 0;  // so far: giant steps come in their order
+      std::vector<bool> seen(babies);
+      for (const std::int64_t each : k) {
+        const std::size_t place = s.place(each, period), b = place % babies, i = place / babies;
+        if (!seen[b]) cost += modulo(s.baby(b), period) != 0;
+        seen[b] = true;
+        if (i < s.giants) continue;
+        s.giants = i + 1;
         cost += modulo(s.giant(i), period) != 0 ? giant_cost : 0;
+      }
       if (cost >= least) continue;
       least = cost;
-      best = std::move(s);
+      best = s;
     }
+  for (const std::int64_t each : k) {
+    const std::size_t place = best.place(each, period);
+    best.used.insert(place % best.babies);
+    best.used_giants.insert(place / best.babies);
+  }
   return best;
 }
 
@@ -158,15 +165,15 @@ void check_period(const LinearMap& map) {
                        ", which are to be equal, differ");
 }
 
-/// The map whose results have copies of their first values behind them. Rows there are
-/// set to those `length` places before them, unless they are so already, as matrix_map's are.
-LinearMap completed(LinearMap map) {
+/// The map whose results have copies of their first values behind them. Rows there are set to those
+/// `length` places before them; none if they are so already, as matrix_map's are.
+std::optional<LinearMap> completed(const LinearMap& map) {
   const std::uint64_t n = map.period, turn = std::bit_ceil(map.length);
   bool complete = true;
   Rows rows(map);
   for (std::uint64_t j = 0; turn != map.length && complete && j < n; ++j)
     complete = j % turn < map.length || rows.are_equal(j, j - map.length);
-  if (complete) return map;
+  if (complete) return std::nullopt;
   std::map<std::int64_t, std::vector<Complex>> all;
   const auto at = [&](std::int64_t k, std::uint64_t row) -> Complex& {
     auto& diagonal = all[modulo(k, n)];
@@ -182,8 +189,7 @@ LinearMap completed(LinearMap map) {
       if (row < turn - map.length)
         at(k - static_cast<std::int64_t>(map.length), j + map.length) = values[j];
     }
-  map.diagonals = std::move(all);
-  return map;
+  return LinearMap{map.period, map.length, map.columns, std::move(all), map.few_rotations};
 }
 
 void check(const LinearMap& map) {
@@ -324,7 +330,8 @@ ring::Basis few_primes(const Parameters& p, unsigned level, double most) {
 
 std::vector<std::int64_t> rotations_of(const LinearMap& map) {
   check(map);
-  return steps_of(completed(map)).rotations(map.period);
+  const std::optional<LinearMap> whole = completed(map);
+  return steps_of(whole ? *whole : map).rotations(map.period);
 }
 
 std::vector<std::int64_t> rotations_of_diagonals(std::uint64_t period,
@@ -359,7 +366,8 @@ EncodedMap encode_for(const Server& server, const LinearMap& given, unsigned lev
     throw ParameterError("scale = " + math::text_of(scale) + " of a linear map is below 1");
 
   check(given);
-  const LinearMap map = completed(given);
+  const std::optional<LinearMap> whole = completed(given);
+  const LinearMap& map = whole ? *whole : given;
   EncodedMapAccess::Storage out;
   out.steps = steps_of(map);
   out.level = level;
