@@ -100,8 +100,20 @@ class Ends:
         """Decrypts results: (batch, *shape), the first `count` of them. Their error has the
         standard deviation `output.error`. They are for the holder of the secret key: whoever gets
         them together with the ciphertexts can solve for that key. Others get what
-        `Client.release` gives (`unpacked` puts it in order)."""
-        return self.unpacked(client.decrypt(results, raw=True), count)
+        `Client.release` gives (`unpacked` puts it in order).
+
+        `EncodingError` for values outside the range of the examples' results: a tensor inside the
+        network may have been outside of its range too, where polynomials have any value. `unpacked`
+        does not look at that: squares and products stay right there."""
+        values = self.unpacked(client.decrypt(results, raw=True), count)
+        largest = float(np.abs(values).max())
+        if not largest <= self.output.scale:
+            raise EncodingError(
+                f"results of up to {largest:.3g} are outside ±{self.output.scale:.3g}, to which "
+                "the network is fitted, and may be wrong: an input led a tensor out of its range. "
+                "Compile the network with examples of this kind, or with a larger margin"
+            )
+        return values
 
     def to_bytes(self) -> bytes:
         """What `save` writes."""

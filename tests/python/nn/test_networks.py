@@ -128,7 +128,9 @@ def test_squares_stay_right_outside_the_ranges() -> None:
     values = graph.tensors(x)
     assert np.abs(values[2]).max() > 30 * net.fit.ranges[2].most
     result = net.run(server_of(net), net.ends.encrypt(client(), x))
-    got = net.ends.decrypt(client(), result)
+    with pytest.raises(whorl.EncodingError, match="may be wrong"):
+        net.ends.decrypt(client(), result)
+    got = net.ends.unpacked(client().decrypt(result, raw=True), 1)
     assert np.abs(got - values[-1]).max() < 1e-4
 
 
@@ -178,6 +180,23 @@ def test_ranges_may_come_from_examples_that_are_not_here() -> None:
     assert np.array_equal(few.simulate(x), whole.simulate(x))
     # Examples that are larger count.
     assert compiled(x, [0.0] * len(graph.nodes)).fit.ranges == whole.fit.ranges
+
+
+def test_spoilt_results_are_refused() -> None:
+    """The sum of two inputs is small in all examples, and not in what is encrypted."""
+    b = nn.Builder((2,))
+    smooth = b.function("relu", b.linear("sum", 0, [[1, 1]]), "relu")
+    graph = b.graph(b.linear("last", smooth, [[1.0]]))
+    x = np.random.default_rng(1).uniform(-1, 1, (100, 1)) * [1, -1] * 0.9
+    x[:, 0] += np.random.default_rng(2).uniform(-0.05, 0.05, 100)
+    net = nn.compile(graph, x, precision=2**-9, parameters=small_parameters())
+    server = server_of(net)
+    results = net.run(server, net.ends.encrypt(client(), x[:1]))
+    got = net.ends.decrypt(client(), results)
+    assert np.abs(got - net.simulate(x[:1])).max() <= 6 * net.ends.output.error
+    spoilt = net.run(server, net.ends.encrypt(client(), [[0.9, 0.9]]))
+    with pytest.raises(whorl.EncodingError, match="larger margin"):
+        net.ends.decrypt(client(), spoilt)
 
 
 def test_a_polynomial_may_be_zero() -> None:
