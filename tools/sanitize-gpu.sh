@@ -4,6 +4,9 @@
 #
 # usage: tools/sanitize-gpu.sh [PROGRAM] (default: the one that make test-gpu builds)
 #
+# Racecheck warns of kernels that exchange values in clusters: one thread makes an mbarrier and then
+# arrives at it (ClusterExchange, kernels/unit.cuh), which is no race. Its errors are what counts.
+#
 # WHORL_SANITIZE_FILTER replaces the choice of tests, WHORL_SANITIZE_TOOLS that of tools. Each tool
 # wants the GPU for itself: beside others each takes as long as all of them in turn. Of random
 # circuits 33 of a scheme are run, some of each set, unless WHORL_TEST_CIRCUITS says how many. On an
