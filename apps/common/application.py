@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import math
 import secrets
+import statistics
 import sys
 import time
 from collections.abc import Iterable
@@ -102,6 +104,30 @@ def announce_keys(count: int, workdir: Path) -> None:
         f"and {size(2 * count)} of memory",
         file=sys.stderr,
         flush=True,
+    )
+
+
+def rows_of_bootstraps(r: dict[str, Any], back: str) -> tuple[tuple[str, str], ...]:
+    """What the server's bootstraps, keys and ciphertexts took, for `rows`; `back` says what came
+    back."""
+    refreshed = r["seconds_bootstraps"]
+    boots = (
+        f"{refreshed[0]:.2f} s the first, {statistics.median(refreshed):.2f} s the median"
+        if refreshed
+        else "none"
+    )
+    return (
+        ("server, a bootstrap", boots),
+        ("server's device", r["device"]),
+        ("server's preparation, once", f"{r['seconds_server_load']:.2f} s"),
+        ("key generation, once", f"{r['seconds_keys']:.2f} s"),
+        ("encryption", f"{r['seconds_encryption']:.2f} s"),
+        (f"evaluation keys, {r['rotation_keys']} rotations, once", size(r["bytes_keys"])),
+        (f"to the server: {r['ciphertexts']} ciphertexts", size(r["bytes_query"])),
+        (back, size(r["bytes_answer"])),
+        ("", ""),
+        ("parameters", r["parameters"].splitlines()[0]),
+        ("estimated security", f"{math.floor(r['security_bits'])} bits"),
     )
 
 

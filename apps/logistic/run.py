@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import math
-import statistics
 import sys
 import time
 from pathlib import Path
@@ -30,10 +28,11 @@ try:
         on_gpu,
         overheads,
         parser_of,
+        rows_of_bootstraps,
     )
     from common.files import write_json
     from common.output import picture as show
-    from common.output import rows, size
+    from common.output import rows
     from whorl import Error
 
     from logistic import circuit, digits, model, picture
@@ -137,11 +136,6 @@ What happened
     def share(accuracy: float) -> str:
         return f"{100 * accuracy:.2f} % of {r['test_digits']:,} other {item}s"
 
-    boots = (
-        f"{refreshed[0]:.2f} s the first, {statistics.median(refreshed):.2f} s the median"
-        if refreshed
-        else "none"
-    )
     rows(
         ("right, trained encrypted", share(r["accuracy_encrypted"])),
         ("right, the same training in the clear", share(r["accuracy_clear"])),
@@ -155,17 +149,7 @@ What happened
         ("server, an iteration with bootstraps", f"{1e3 * r['seconds_per_iteration']:.0f} ms"),
         ("server, the same in CPU time", f"{1e3 * r['cpu_seconds_per_iteration']:.0f} ms"),
         ("server, an iteration alone", f"{1e3 * r['seconds_iteration_alone']:.0f} ms"),
-        ("server, a bootstrap", boots),
-        ("server's device", r["device"]),
-        ("server's preparation, once", f"{r['seconds_server_load']:.2f} s"),
-        ("key generation, once", f"{r['seconds_keys']:.2f} s"),
-        ("encryption", f"{r['seconds_encryption']:.2f} s"),
-        (f"evaluation keys, {r['rotation_keys']} rotations, once", size(r["bytes_keys"])),
-        (f"to the server: {r['ciphertexts']} ciphertexts", size(r["bytes_query"])),
-        ("back: 1 ciphertext", size(r["bytes_answer"])),
-        ("", ""),
-        ("parameters", r["parameters"].splitlines()[0]),
-        ("estimated security", f"{math.floor(r['security_bits'])} bits"),
+        *rows_of_bootstraps(r, "back: 1 ciphertext"),
     )
 
 

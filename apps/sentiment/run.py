@@ -14,9 +14,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import itertools
-import math
 import shutil
-import statistics
 import sys
 import time
 from pathlib import Path
@@ -26,9 +24,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 try:
     import numpy as np
-    from common.application import Exchange, announce_keys, finish, overheads, parser_of
+    from common.application import (
+        Exchange,
+        announce_keys,
+        finish,
+        overheads,
+        parser_of,
+        rows_of_bootstraps,
+    )
     from common.files import write_json
-    from common.output import rows, size
+    from common.output import rows
     from whorl import Error
 
     from sentiment import budget, circuit, model, words
@@ -119,7 +124,6 @@ def report(sentences: Sentences, plan: Plan, told: dict[str, Any]) -> dict[str, 
 
 def tell(r: dict[str, Any], sentences: Sentences) -> None:
     """Says what happened in plain words."""
-    refreshed = r["seconds_bootstraps"]
     count, steps = r["sentences"], r["steps"]
     times = f"{r['bootstraps']} bootstrap{'' if r['bootstraps'] == 1 else 's'}"
     print(f"""
@@ -138,11 +142,6 @@ What happened
     def share(name: str) -> str:
         return f"{100 * r[f'accuracy_{name}']:.1f} % of {count} sentences"
 
-    boots = (
-        f"{refreshed[0]:.2f} s the first, {statistics.median(refreshed):.2f} s the median"
-        if refreshed
-        else "none"
-    )
     rows(
         ("right, encrypted", share("encrypted")),
         ("right, the same polynomials in clear", share("clear")),
@@ -156,17 +155,7 @@ What happened
         ("", ""),
         ("server, the network", f"{r['seconds_network']:.2f} s"),
         ("server, the same in CPU time", f"{r['cpu_seconds_network']:.2f} s"),
-        ("server, a bootstrap", boots),
-        ("server's device", r["device"]),
-        ("server's preparation, once", f"{r['seconds_server_load']:.2f} s"),
-        ("key generation, once", f"{r['seconds_keys']:.2f} s"),
-        ("encryption", f"{r['seconds_encryption']:.2f} s"),
-        (f"evaluation keys, {r['rotation_keys']} rotations, once", size(r["bytes_keys"])),
-        (f"to the server: {r['ciphertexts']} ciphertexts", size(r["bytes_query"])),
-        ("back: one for 32 sentences", size(r["bytes_answer"])),
-        ("", ""),
-        ("parameters", r["parameters"].splitlines()[0]),
-        ("estimated security", f"{math.floor(r['security_bits'])} bits"),
+        *rows_of_bootstraps(r, "back: one for 32 sentences"),
     )
 
 
