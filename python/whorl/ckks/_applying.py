@@ -13,7 +13,7 @@ from .._core.numbers import Numbers
 from .._core.text import counted, shown
 from .._ring.server import RingServer, needing
 from .._server import ckks as _lib
-from ..errors import DeviceError, NoiseError, ShapeError
+from ..errors import DeviceError, NoiseError, ParameterError, ShapeError
 from ._ciphertexts import Ciphertexts
 from ._keys import EvaluationKeys
 from ._linear_maps import EncodedMap, LinearMap, linear_map
@@ -66,12 +66,18 @@ class Applying(RingServer[EvaluationKeys, Ciphertexts, "EncryptedArray"]):
                 and are extended to all primes in each product, with the same bits. They take a part
                 of the memory, and a product takes longer.
 
-        `ParameterError` for another level or scale; `ShapeError` for a map of more than N/2 values;
+        `ParameterError` for another level or scale, and for options of a `LinearMap` with a
+        `MatrixProduct`; `ShapeError` for a map of more than N/2 values;
         `EncodingError` for values that are too large. (OpenFHE: EvalLinearTransformPrecompute;
         Lattigo: lintrans.Encode.)
         """
         depth = self._parameters.depth
         if isinstance(map, MatrixProduct):
+            if scale or low_rotations or compact:
+                raise ParameterError(
+                    "scale, low_rotations and compact are options of a LinearMap; leave them out "
+                    "for a MatrixProduct"
+                )
             start = depth if level is None else as_integer("level", level, 0, depth)
             product = self._core.encode_product(map._core, start)
             return EncodedMatrixProduct._of(product, _server=self, _product=map)

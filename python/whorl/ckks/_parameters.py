@@ -289,7 +289,13 @@ def as_request(
         "bootstrap", bootstrap
     ):
         request = of._core.with_bootstrap(request, slots)
-    for level, low in (low_rotations or {}).items():
+    by_level = {} if low_rotations is None else low_rotations
+    if not isinstance(by_level, Mapping):
+        raise TypeError(
+            "low_rotations: a mapping from levels to lists of rotations is needed, such as "
+            f"{{2: map.rotations}}, not {type(by_level).__name__}"
+        )
+    for level, low in by_level.items():
         _, at_level, _, _ = ring_request(2, low, False, 0)
         checked = as_integer("low_rotations: a level", level, 0, of.top)
         request = of._core.with_low_rotations(request, checked, at_level)

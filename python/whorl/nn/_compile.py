@@ -72,8 +72,9 @@ def compile_graph(
         if max_key_bytes is None or size <= max_key_bytes:
             break
     else:
+        assert max_key_bytes is not None
         raise ParameterError(
-            f"max_key_bytes: the keys take {of_bytes(size)}, above {of_bytes(max_key_bytes or 0)}; "
+            f"max_key_bytes: the keys take {of_bytes(size)}, above {of_bytes(max_key_bytes)}; "
             "a larger precision takes fewer levels, and so smaller keys"
         )
     ends = Ends(chosen, found.keys, together, first, result)

@@ -46,6 +46,24 @@ def check_refreshed(kit: CkksKit, x: ckks.EncryptedArray, values: Any) -> ckks.E
 # ---- values
 
 
+def test_short_vectors_by_the_keys_of_long_ones(generator: np.random.Generator) -> None:
+    kit = make_kit([64])
+    for length in (1, 3, 8, 64):
+        for bound in (0.25, 1.0):
+            values = generator.uniform(-bound, bound, (2, length))
+            x = kit.server.upload(kit.client.encrypt(values, bound=bound))
+            y = x.lower(kit.parameters.least_bootstrap_level)
+            y = kit.server.bootstrap(y, slots=64)
+            assert y.length == length and y.level == kit.parameters.depth
+            check(kit, y, values)
+        large = kit.server.upload(kit.client.encrypt(2 * values, bound=2.0))
+        with pytest.raises(whorl.EncodingError, match="above 1"):
+            kit.server.bootstrap(large, slots=64)
+    for slots, text in ((32, "64 slots meet maps"), (48, "power of two"), (2048, "power of two")):
+        with pytest.raises(whorl.ShapeError, match=text):
+            kit.server.bootstrap(x, slots=slots)
+
+
 @pytest.mark.parametrize("length", [1, 1024, *LENGTHS])
 @pytest.mark.parametrize("packing", ["real", "complex"])
 def test_any_length(

@@ -2,6 +2,9 @@
 
 import copy
 import pickle
+import re
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -89,6 +92,62 @@ def test_a_fourier_transform(toy_ckks: CkksKit, generator: np.random.Generator, 
     a = kit.server.upload(kit.client.encrypt(x))
     check(kit, forward @ a, np.fft.fft(x))
     check(kit, back @ (forward @ a), x)
+
+
+def test_keys_of_low_levels_and_compact_plaintexts(
+    toy_ckks: CkksKit, generator: np.random.Generator, tmp_path: Path
+) -> None:
+    """Values of any number, bounds on both sides of 1, each level up to the keys' own; keys go
+    through a file."""
+    client = toy_ckks.client
+    maps = [diagonals({0: 0.5}, 1), linear_map(generator.uniform(-1, 1, (3, 3)))]
+    maps.append(diagonals({0: 0.5, 1: 0.25, 3: 0.1}, 4))
+    rotations = {distance for each in maps for distance in each.rotations}
+    client.evaluation_keys(low_rotations={2: rotations}).save(tmp_path / "keys")
+    keys = ckks.EvaluationKeys.load(tmp_path / "keys", allow_insecure=True)
+    server = Server(keys, device="cpu")
+    for bound in (0.25, 1.0, 8.0):
+        for of, length in zip(maps, (1, 3, 4), strict=True):
+            x = generator.uniform(-bound, bound, length)
+            a = server.upload(client.encrypt(x, bound=bound))
+            for level in (1, 2):
+                for compact in (False, True):
+                    y = server.encode(of, level, low_rotations=True, compact=compact) @ a
+                    assert y.level == level - 1
+                    check(toy_ckks, y, of(x))
+    usual = toy_ckks.parameters.key_size(rotations=rotations)
+    assert toy_ckks.parameters.key_size(low_rotations={1: rotations}) < usual
+    top = toy_ckks.parameters.top
+    refused: list[tuple[type[Exception], str, Callable[[], object]]] = [
+        (
+            whorl.MissingKeyError,
+            "low_rotations={3: ",
+            lambda: server.encode(maps[2], 3, low_rotations=True),
+        ),
+        (
+            whorl.ParameterError,
+            f"0 … {top}",
+            lambda: client.evaluation_keys(low_rotations={top + 1: [1]}),
+        ),
+        (TypeError, "a mapping", lambda: client.evaluation_keys(low_rotations=[1])),  # type: ignore[arg-type]
+        (
+            whorl.ParameterError,
+            "options of a LinearMap",
+            lambda: server.encode(ckks.MatrixProduct(2, 2), compact=True),  # type: ignore[call-overload]
+        ),
+    ]
+    for error, text, call in refused:
+        with pytest.raises(error, match=re.escape(text)):
+            call()
+
+
+def test_few_rotations() -> None:
+    fast, small = (
+        diagonals({k: 0.1 for k in range(48)}, 64, few_rotations=few) for few in (False, True)
+    )
+    assert len(small.rotations) < len(fast.rotations)
+    again = pickle.loads(pickle.dumps(small))
+    assert again.few_rotations and again.rotations == small.rotations
 
 
 def test_maps_are_plain_data(generator: np.random.Generator) -> None:
