@@ -60,7 +60,7 @@ def overview(records: list[Record]) -> list[str]:
     def row(record: Record) -> dict[str, str]:
         names = ("op", "params", "batch", "transform", "device_count")
         same = {name: record.get(name) for name in names}
-        bare = pick(records, **same, way=None, transfers="excluded")
+        bare = pick(records, **same, schedule=None, transfers="excluded")
         return {
             "what": record["op"],
             "set": f"`{record['params']}`",
@@ -74,7 +74,7 @@ def overview(records: list[Record]) -> list[str]:
             "fails": f"2^{math.ceil(failure_log2(record))}",
         }
 
-    shown = [r for r in records if r["op"] not in ("ntt", "intt", "memory") and "way" not in r]
+    shown = [r for r in records if r["op"] not in ("ntt", "intt", "memory") and "schedule" not in r]
     return table(*columns(row(r) for r in shown if r["transfers"] == "included"))
 
 
@@ -277,7 +277,7 @@ def commits(records: list[Record]) -> str:
     """Which operations were measured at which commit."""
     by_commit: dict[str, set[str]] = {}
     for record in records:
-        op = f"{record['op']} by ways" if record.get("way") else record["op"]
+        op = f"{record['op']} by schedule" if record.get("schedule") else record["op"]
         by_commit.setdefault(record["commit"], set()).add(op)
     return "; ".join(f"{', '.join(sorted(ops))} at {c}" for c, ops in by_commit.items())
 

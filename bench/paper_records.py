@@ -44,7 +44,7 @@ class Measured:
         """Transfers included, at the papers' batch if there is a record, else at the largest."""
         records = self.one if gpus == 1 else self.two
         found = [
-            r for r in matching(records, op, params) if r["batch"] > 1 and r.get("way") is None
+            r for r in matching(records, op, params) if r["batch"] > 1 and r.get("schedule") is None
         ]
         exact = [r for r in found if r["batch"] == BATCH]
         return max(exact or found, key=lambda r: (r["batch"], rate(r)), default=None)
@@ -52,7 +52,7 @@ class Measured:
     def alone(self, op: str, params: str) -> Record | None:
         """One ciphertext, transfers included, by the faster transform."""
         found = [r for r in matching(self.one, op, params) if r["batch"] == 1]
-        return max((r for r in found if r.get("way") is None), key=rate, default=None)
+        return max((r for r in found if r.get("schedule") is None), key=rate, default=None)
 
 
 def matching(records: Iterable[Record], op: str, params: str) -> list[Record]:

@@ -34,7 +34,7 @@ from paper_records import (
     without_records,
 )
 
-WAYS = ("single", "cluster", "shared", "automatic")
+SCHEDULES = ("single", "cluster", "shared", "automatic")
 AT = (1, 128, 1024)
 """EvalFuncs in a call of which Figure 5's table has a column."""
 
@@ -214,28 +214,32 @@ def figure_4(measured: Measured, plots: Path) -> list[str]:
 
 
 def figure_5(measured: Measured, plots: Path) -> list[str]:
-    ways = [r for r in measured.one if r.get("way")]
+    by_schedule = [r for r in measured.one if r.get("schedule")]
     figure, axes = plt.subplots(1, 3, figsize=(12, 3.8), sharey=True)
     rows = []
     for axis, (params, base) in zip(axes, XIAO_FIGURE_5.items(), strict=True):
-        for way in WAYS:
-            of_way = [r for r in ways if r["way"] == way and r["params"] == params]
-            points = sorted((r["batch"], 1000 * r["median"]) for r in of_way)
-            line = "k--" if way == "automatic" else "o-"
-            curves(axis, [(way, points, line, None)], markersize=3, linewidth=1)
-            found = [pick(of_way, batch=batch) for batch in AT]
+        for schedule in SCHEDULES:
+            found_here = [
+                r for r in by_schedule if r["schedule"] == schedule and r["params"] == params
+            ]
+            points = sorted((r["batch"], 1000 * r["median"]) for r in found_here)
+            line = "k--" if schedule == "automatic" else "o-"
+            curves(axis, [(schedule, points, line, None)], markersize=3, linewidth=1)
+            found = [pick(found_here, batch=batch) for batch in AT]
             cells = [said(r, lambda r: in_words(1000 * r["median"])) for r in found]
-            rows.append([f"B_g = {base}, `{params}`", way, *cells, source_of_ways(found)])
+            rows.append([f"B_g = {base}, `{params}`", schedule, *cells, source_of_schedules(found)])
         scaled(axis, "log2", "log", xlabel="EvalFuncs in a call", title=f"B_g = {base}")
     axes[0].set_ylabel("ms a call")
     legend(axes[0])
     save(figure, plots / "paper-xiao-figure-5.svg")
-    head = ["gadget", "way", *(f"{batch:,} in a call, ms" for batch in AT), "record"]
-    missing: Missing = [] if ways else [("EvalFunc over batches", "bench_gpu --only ways")]
+    head = ["gadget", "schedule", *(f"{batch:,} in a call, ms" for batch in AT), "record"]
+    missing: Missing = (
+        [] if by_schedule else [("EvalFunc over batches", "bench_gpu --only schedules")]
+    )
     return [*table(head, rows), *without_records(missing)]
 
 
-def source_of_ways(found: list[Record | None]) -> str:
+def source_of_schedules(found: list[Record | None]) -> str:
     commits = sorted({r["commit"] for r in found if r})
     return f"`h200/gpu` {', '.join(commits)}" if commits else NOT_MEASURED
 

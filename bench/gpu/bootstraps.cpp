@@ -146,8 +146,8 @@ void measure_tables(const GpuOptions& options, const Report& report) {
 }
 
 /// Paper of Xiao et al., Figure 5: EvalFunc over batch sizes, at three bases of the gadget.
-void measure_ways(const GpuOptions& options, const Report& report) {
-  constexpr std::pair<RotationSchedule, const char*> kinds[] = {
+void measure_schedules(const GpuOptions& options, const Report& report) {
+  constexpr std::pair<RotationSchedule, const char*> schedules[] = {
       {RotationSchedule::single, "single"},
       {RotationSchedule::cluster, "cluster"},
       {RotationSchedule::shared, "shared"},
@@ -161,8 +161,8 @@ void measure_ways(const GpuOptions& options, const Report& report) {
     const Transform transform = parameters.literal().transform;
     const Lut lut = Lut::create(
         parameters, [](std::uint32_t m) { return m * m * m % 8; }, encoding, encoding);
-    for (const auto& [kind, way] : kinds) {
-      const Server server = options.server(keys.evaluation, transform, kind);
+    for (const auto& [schedule, name] : schedules) {
+      const Server server = options.server(keys.evaluation, transform, schedule);
       for (std::size_t batch = 1; batch <= most; batch *= 2) {
         const auto a = batch_of(keys.client, batch, encoding);
         GpuOptions brief = options;
@@ -170,7 +170,7 @@ void measure_ways(const GpuOptions& options, const Report& report) {
         const Times times = timed(brief, [&] { server.apply({&lut, 1}, {}, a); });
         Record record{.op = "evalfunc", .params = set, .batch = batch};
         describe(record, parameters, transform);
-        record.more.emplace_back("way", way);
+        record.more.emplace_back("schedule", name);
         record.more.emplace_back("log_B_g", std::uint64_t{parameters.literal().gadget[0].log_base});
         report.add_included(record, times);
         if (times.median() > 1) break;  // from here on proportional

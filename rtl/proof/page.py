@@ -24,8 +24,8 @@ def lines() -> list[str]:
     for name, proof in PROOFS.items():
         shape = ", ".join(f"{k} = {v}" for k, v in proof.parameters.items())
         took = f"{seconds[name]:.0f}" if name in seconds else "not recorded"
-        rows.append([f"`{name}`", proof.says, shape, proof.way(), took])
-    return table(["proof", "what it says", "parameters", "way", "CPU s"], rows)
+        rows.append([f"`{name}`", proof.says, shape, proof.method(), took])
+    return table(["proof", "what it says", "parameters", "method", "CPU s"], rows)
 
 
 if __name__ == "__main__":

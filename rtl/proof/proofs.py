@@ -32,7 +32,7 @@ class Proof:
         first = [("steps.out", ["-t", str(steps)])]
         return first + [("induction.out", ["-i", "-t", str(self.induction)])] * bool(self.induction)
 
-    def way(self) -> str:
+    def method(self) -> str:
         if self.induction:
             return f"induction {self.induction}"
         return f"{self.steps} steps" if self.steps else f"bounded {self.bounded}"

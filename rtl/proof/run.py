@@ -111,7 +111,7 @@ def record(path: Path, name: str, proof: Proof, seconds: float) -> None:
             device="proof",
             transfers=None,
             tool="yosys 0.70, yosys-smtbmc with yices",
-            way=proof.way(),
+            method=proof.method(),
         ),
     )
 
@@ -139,7 +139,7 @@ def main() -> int:
         wrong += held == arguments.mutate
         if proof.bounded and word == "proved":
             word = "bounded"
-        print(f"{word:8} {name:20} {seconds:6.1f} s  {proof.way():12} {proof.says}", flush=True)
+        print(f"{word:8} {name:20} {seconds:6.1f} s  {proof.method():12} {proof.says}", flush=True)
         if arguments.record and word in ("proved", "bounded"):
             record(arguments.record, name, proof, cpu_seconds() - cpu)
     took = time.monotonic() - begin_all

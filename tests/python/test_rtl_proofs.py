@@ -26,7 +26,7 @@ def test_every_proof_is_recorded_as_it_is(page: ModuleType) -> None:
     for name, proof in page.PROOFS.items():
         assert name in last, f"{name}: make -C rtl/proof record NAMES={name}"
         shape = ", ".join([proof.top, *(f"{k}={v}" for k, v in proof.parameters.items())])
-        assert (last[name]["params"], last[name]["way"]) == (shape, proof.way()), name
+        assert (last[name]["params"], last[name]["method"]) == (shape, proof.method()), name
 
 
 def test_every_proof_has_its_module_one_kind_and_a_mutation(page: ModuleType) -> None:

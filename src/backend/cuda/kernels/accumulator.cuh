@@ -63,7 +63,7 @@ struct RotationBatch {
       if (halves) return reinterpret_cast<const std::uint32_t*>(luts)[at];
     return luts[at];
   }
-  __device__ __forceinline__ void put(std::uint64_t at, Word x) const {
+  __device__ __forceinline__ void store_word(std::uint64_t at, Word x) const {
     if constexpr (sizeof(Word) == 8)
       if (halves) {
         reinterpret_cast<std::uint32_t*>(out)[at] = static_cast<std::uint32_t>(x);
@@ -82,18 +82,18 @@ struct RotationBatch {
                                         const Residue& residue) const {
     if (!extract) {
       const std::uint64_t to = (std::uint64_t{ciphertext} * 2 + component) * N;
-      for (int j = t; j < N; j += G) put(to + j, residue(j));
+      for (int j = t; j < N; j += G) store_word(to + j, residue(j));
       return;
     }
     const std::uint64_t to = std::uint64_t{ciphertext} * (N + 1);
     if (component == 0) {
       for (int j = t; j < N; j += G) {
         const Word x = residue(j);
-        put(to + (j == 0 ? 0 : N - j), j == 0 || x == 0 ? x : Q - x);
+        store_word(to + (j == 0 ? 0 : N - j), j == 0 || x == 0 ? x : Q - x);
       }
     } else if (t == 0) {
       const Word x = residue(0), left = Q - constant;  // no sum above the word
-      put(to + N, x >= left ? x - left : x + constant);
+      store_word(to + N, x >= left ? x - left : x + constant);
     }
   }
 };

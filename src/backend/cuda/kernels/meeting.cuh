@@ -8,6 +8,8 @@
 #include <cooperative_groups.h>
 
 #include <cstddef>
+#include <cstdint>
+#include <type_traits>
 
 #include "backend/cuda/kernels/cluster.cuh"
 
@@ -33,22 +35,36 @@ struct GridMeeting {
   char* base;  ///< of this ciphertext: K times shown_bytes
   std::size_t shown_bytes;
   unsigned* arrivals;  ///< of this ciphertext, 0 at launch
-  unsigned blocks, met = 0;
+  unsigned blocks;
+  unsigned due = 0;  ///< how many arrivals the last meeting waited for
 
   __device__ unsigned rank() const { return blockIdx.x % blocks; }
   __device__ char* of(unsigned rank) const { return base + rank * shown_bytes; }
   __device__ void operator()() {
     __syncthreads();
-    met += blocks;
+    due += blocks;
     if (threadIdx.x == 0) {
       __threadfence();
       atomicAdd(arrivals, 1u);
-      while (*static_cast<volatile unsigned*>(arrivals) < met) {
+      while (*static_cast<volatile unsigned*>(arrivals) < due) {
       }
       __threadfence();
     }
     __syncthreads();
   }
 };
+
+/// The meeting of a block's ciphertext. `shared` is the block's memory; `memory` and `arrivals` are
+/// those of a cooperative launch, for all ciphertexts.
+template <class Meeting>
+__device__ __forceinline__ Meeting meeting_of(char* shared, char* memory, std::size_t shown_bytes,
+                                              unsigned* arrivals, std::uint32_t ciphertext,
+                                              unsigned blocks) {
+  if constexpr (std::is_same_v<Meeting, ClusterMeeting>)
+    return {shared};
+  else
+    return {memory + std::size_t{ciphertext} * blocks * shown_bytes, shown_bytes,
+            arrivals + ciphertext, blocks};
+}
 
 }  // namespace whorl::backend::cuda

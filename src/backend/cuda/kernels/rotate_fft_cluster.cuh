@@ -88,12 +88,8 @@ __global__ void __launch_bounds__(Shape::threads, 1)
   char* const shared = reinterpret_cast<char*>(shared_memory);
   const std::uint32_t ciphertext = blockIdx.x / blocks;
   constexpr bool clustered = std::is_same_v<Meeting, ClusterMeeting>;
-  Meeting meet;
-  if constexpr (clustered)
-    meet = {shared};
-  else
-    meet = {meeting_memory + std::size_t{ciphertext} * blocks * memory.shown_bytes(),
-            memory.shown_bytes(), arrivals + ciphertext, blocks};
+  Meeting meet = meeting_of<Meeting>(shared, meeting_memory, memory.shown_bytes(), arrivals,
+                                     ciphertext, blocks);
   const unsigned rank = meet.rank(), component = rank % 2, first_digit = rank / 2;
   char* const own_shown = meet.of(rank);
   // Shown: result | slots | exponents.
