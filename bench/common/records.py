@@ -30,18 +30,9 @@ FOUND: tuple[str, ...] = (
 """The other members of every record."""
 MORE: tuple[str, ...] = (
     *("N", "calls", "chip", "delay", "first", "group", "in_a_row", "layout", "log2_modulus"),
-    *(
-        "log2_ratio",
-        "log_B_g",
-        "method",
-        "part",
-        "peer_params",
-        "peer_scaling",
-        "rotation",
-        "seed",
-        "set",
-    ),
-    *("schedule", "shape", "stalls_percent", "step", "transform", "values", "variant", "waited"),
+    *("log2_ratio", "log_B_g", "method", "part", "peer_params", "peer_scaling", "rotation"),
+    *("schedule", "seed", "set", "shape", "stalls_percent", "step", "transform", "values"),
+    *("variant", "waited"),
     "word_bits",
 )
 """Members that some benches add to those of WHAT."""
