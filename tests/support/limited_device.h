@@ -7,6 +7,7 @@ namespace whorl::test {
 
 struct MemoryLimit {
   std::atomic<std::size_t> bytes, used = 0;
+  std::atomic<std::size_t> peak = 0;  ///< the most of `used`
 };
 
 class LimitedQueue final : public backend::Relay {
@@ -21,7 +22,14 @@ class LimitedQueue final : public backend::Relay {
       throw OutOfMemoryError(name() + ": no " + std::to_string(bytes) + " bytes");
     const std::shared_ptr<void> block = Relay::allocate_bytes(bytes);
     limit_->used += bytes;
+    limit_->peak = std::max(limit_->peak.load(), limit_->used.load());
     return {block.get(), [block, bytes, limit = limit_](void*) { limit->used -= bytes; }};
+  }
+  /// A quarter of the memory, as on a GPU.
+  std::size_t batch_limit(std::size_t bytes, std::size_t reserved) const override {
+    const std::size_t free =
+        limit_->bytes - std::min(limit_->bytes.load(), limit_->used + reserved);
+    return std::clamp<std::size_t>(free / 4 / bytes, 1, 512);
   }
 
  private:

@@ -2,6 +2,7 @@
 // scheme keeps plaintext modulus, scale and noise in its account.
 #pragma once
 
+#include <algorithm>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
@@ -52,8 +53,20 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   /// The first `limbs` primes of the chain; ParameterError for none, or more than there are.
   ring::Basis level(unsigned limbs) const;
   ring::Basis special() const { return ring::Basis::range(limbs_, special_); }
-  /// The most ciphertexts that a device works on at once; larger batches are cut.
+  /// The most ciphertexts that a device multiplies at once; larger batches are cut.
   std::size_t most() const { return most_; }
+  /// The same of an operation that takes so many rows of N words for a ciphertext.
+  std::size_t most(std::size_t rows) const {
+    return std::clamp<std::size_t>(most_ * product_rows_ / rows, 1, most_);
+  }
+  /// Rows that a linear map takes for a ciphertext, over `basis` and the special primes of `layout`:
+  /// a piece of its operand, digits, images of baby steps, the first sum, and for each of `giants`
+  /// giant steps that are made at once its sum, what is taken apart, and digits.
+  static std::size_t rows_of_map(const ring::KeyLayout& layout, const ring::Basis& basis,
+                                 std::size_t babies, std::size_t giants) {
+    const std::size_t digits = layout.digits.size(), rows = (basis | layout.special).size();
+    return (digits + 2 * babies + 4 + giants * (digits + 3)) * rows;
+  }
 
   // ---- to and from the host
 
@@ -244,6 +257,7 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   static std::size_t common_count(const char* what, const Array& a, const Array& b);
 
   std::size_t most_ = 1;
+  std::size_t product_rows_ = 1;  ///< that a product takes for a ciphertext
 
  private:
   std::shared_ptr<const run::Fleet> fleet_;

@@ -360,10 +360,15 @@ std::vector<Array> WordEvaluator<Word>::linear_maps(const Array& a, std::span<co
     if (all.size() == before) throw ShapeError(std::string(what) + ": there is no plaintext");
   }
   const std::size_t count = count_with(what, a, all);
-  // Giant steps that are made at once, if the device does so: each takes room for its digits.
-  constexpr std::size_t most_at_once = 7;
+  // Giant steps that are made at once, if the device does so: each takes room for its digits. As
+  // many as leave the batch whole, and a batch that one of them cuts is cut.
+  std::size_t most_at_once = 7;
+  const auto most = [&] {
+    return this->most(this->rows_of_map(*layout, a.basis(), babies.size(), most_at_once));
+  };
+  while (most_at_once > 1 && most() < (count - 1) / this->fleet().size() + 1) --most_at_once;
 
-  return in_pieces(count, [&](Pieces pieces) {
+  return in_pieces(count, most(), [&](Pieces pieces) {
     std::vector<std::shared_ptr<Residues>> outs;
     for (std::size_t m = 0; m < maps.size(); ++m)
       outs.push_back(draft({2, to, count, Form::evaluation}, pieces));

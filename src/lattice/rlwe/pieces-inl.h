@@ -17,12 +17,11 @@ namespace {
 /// The least N of ring::FftPlan.
 constexpr std::size_t least_transform = 256;
 
-/// Bytes of device memory that a product of two ciphertexts takes at the top of the chain, with its
-/// operands, its digits and its result.
+/// Rows of N words of device memory that a product of two ciphertexts takes at the top of the
+/// chain, with its operands, its digits and its result.
 template <class Word>
-std::size_t bytes_of_product(const ring::RnsPlan<Word>& plan) {
-  const std::size_t rows = plan.moduli().size();
-  return (std::size_t{9} * plan.limbs() + (plan.digits() + 2) * rows) * plan.N() * sizeof(Word);
+std::size_t rows_of_product(const ring::RnsPlan<Word>& plan) {
+  return std::size_t{9} * plan.limbs() + (plan.digits() + 2) * plan.moduli().size();
 }
 
 }  // namespace
@@ -33,12 +32,14 @@ WordEvaluator<Word>::WordEvaluator(std::shared_ptr<const run::Fleet> fleet,
                                    std::size_t key_bytes)
     : Evaluator(std::move(fleet), *plan), plan_(std::move(plan)) {
   const run::Fleet& all = this->fleet();
+  this->product_rows_ = rows_of_product(*plan_);
+  const std::size_t bytes = this->product_rows_ * plan_->N() * sizeof(Word);
   for (std::size_t l = 0; l < all.size(); ++l) {
     const run::Lane& lane = *all.lane(l);
     const auto held = lane.hold();
     lane.queue().ring<Word>();  // DeviceError now, if there are none
     tables_.push_back(lane.queue().rns<Word>().prepare(plan_));
-    const std::size_t limit = lane.queue().batch_limit(bytes_of_product(*plan_), key_bytes);
+    const std::size_t limit = lane.queue().batch_limit(bytes, key_bytes);
     most_ = l == 0 ? limit : std::min(most_, limit);
   }
 }

@@ -106,6 +106,11 @@ class WordEvaluator final : public Evaluator {
   auto in_pieces(std::size_t count, const F& f) const {
     return fleet().in_pieces(count, most_, f);
   }
+  /// The same in pieces of at most `most`.
+  template <class F>
+  auto in_pieces(std::size_t count, std::size_t most, const F& f) const {
+    return fleet().in_pieces(count, most, f);
+  }
   /// An array that has room for a buffer of each piece, and none yet.
   std::shared_ptr<Residues> draft(const Shape& shape, Pieces pieces) const;
   static Held held(const Array& a) {

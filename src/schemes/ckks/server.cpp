@@ -42,7 +42,7 @@ std::vector<Complex> ones(std::uint64_t slots, std::uint64_t first, std::uint64_
 
 std::size_t Server::best_batch() const {
   const std::size_t all = state().fleet->size(), failed = failed_devices().size();
-  return state().evaluator->most() * std::max<std::size_t>(1, all - std::min(all, failed));
+  return state().most() * std::max<std::size_t>(1, all - std::min(all, failed));
 }
 
 Array Server::upload(const Ciphertexts& c) const {

@@ -122,6 +122,13 @@ ServerState::ServerState(const Parameters& of)
       account(parameters),
       constants(make_constants()) {}
 
+std::size_t ServerState::most() const {
+  if (!keys_of({SwitchRole::from_sparse}).has(1, 1)) return evaluator->most();
+  constexpr std::size_t babies = 16, giants = 1;  // of a map in CoeffsToSlots
+  return evaluator->most(rlwe::Evaluator::rows_of_map(
+      layout_of(parameters.literal(), {}), evaluator->level(parameters.limbs()), babies, giants));
+}
+
 SwitchKind ServerState::low_kind(std::uint64_t of, std::span<const std::int64_t> rotations,
                                  unsigned level) const {
   for (auto each = keys_by_kind.lower_bound({SwitchRole::low, level});

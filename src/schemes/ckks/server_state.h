@@ -34,6 +34,9 @@ struct ServerState : RingServerState<Parameters> {
   Account account;
 
   const lattice::rlwe::Keys& keys_of(SwitchKind kind) const { return keys_by_kind.at(kind); }
+  /// The most ciphertexts that a device works on at once, in linear maps too if there are keys for
+  /// bootstraps.
+  std::size_t most() const;
   /// The kind of the keys for the lowest levels, `level` among them, which has all these rotations
   /// of vectors with that period. MissingKeyError if there is none.
   SwitchKind low_kind(std::uint64_t of, std::span<const std::int64_t> rotations,

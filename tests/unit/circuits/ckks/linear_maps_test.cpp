@@ -3,6 +3,8 @@
 #include <cstring>
 
 #include "support/ckks_party.h"
+#include "support/limited_device.h"
+#include "support/named_devices.h"
 #include "support/test.h"
 #include "whorl/ckks/client.h"
 
@@ -69,6 +71,36 @@ TEST(CkksLinearMaps, DenseSparseAndStridedDiagonals) {
     expect(shape, random_map(16, {5}), 16);
     expect(shape, random_map(256, {-1, 0, 1, 64, 65}), 64);  // the vector is repeated four times
   }
+}
+
+TEST(CkksLinearMaps, BatchesAreCutSoThatTheirWorkFitsBesideTheKeys) {
+  std::vector<std::int64_t> all(64);
+  std::iota(all.begin(), all.end(), 0);
+  const LinearMap map = random_map(64, all);
+  const Client client(test::ckks_insecure({40}));
+  const EvaluationKeys keys = client.evaluation_keys({.rotations = rotations_of(map)});
+  std::mt19937_64 random(5);
+  const Ciphertexts x = client.encrypt(test::random_complexes(random, 64 * 24), {.length = 64});
+  const auto limit = std::make_shared<test::MemoryLimit>();
+  const auto mapped = [&](const Server& server) {
+    const EncodedMap encoded = encode(server, map, server.parameters().depth());
+    const Array a = server.upload(x);
+    apply(server, server.take(a, std::array{0u}), encoded);  // with it the keys come
+    const std::size_t before = limit->used;
+    limit->peak = before;
+    const Array y = apply(server, a, encoded);
+    if (before > 0) {
+      EXPECT_LE(limit->peak - before - y.bytes(), (limit->bytes - 2 * keys.bytes()) / 4);
+    }
+    return server.download(y);
+  };
+  const Ciphertexts due = mapped(Server(keys, {.device = "cpu"}));
+  // A quarter of what is beside the keys holds products of 24 ciphertexts, of which a map takes
+  // more.
+  limit->bytes = 2 * keys.bytes() + 4 * 24 * 8 * x.data.bytes() / 24;
+  test::name_devices({test::limited_device(limit)});
+  const Server server(keys, {.device = test::named_devices});
+  EXPECT_TRUE(same_words(mapped(server), due));
 }
 
 TEST(CkksLinearMaps, MatricesOfAnyShape) {
