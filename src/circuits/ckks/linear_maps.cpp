@@ -381,7 +381,7 @@ EncodedMap encode_for(const Server& server, const LinearMap& given, unsigned lev
   out.basis = basis_of(parameters, level) | layout_of(parameters.literal(), out.known.kind).special;
   const ring::Basis few =
       place.compact ? few_primes(parameters, level, scale * most_of(map)) : out.basis;
-  std::vector<double> sums(map.period);
+  std::vector<double> sums(map.period), squares(map.period);
   out.plains.resize(out.steps.giants * out.steps.babies);
   // Diagonals are encoded together, as many as take 64 MB.
   const std::size_t at_once = std::max<std::size_t>(1, (std::size_t{1} << 22) / map.period);
@@ -404,6 +404,7 @@ EncodedMap encode_for(const Server& server, const LinearMap& given, unsigned lev
     state.fleet->stop_if_asked(done++, map.diagonals.size(), "plaintexts of a linear map");
     for (std::uint64_t j = 0; j < map.period; ++j) {
       sums[j] += std::sqrt(std::norm(values[j]));
+      squares[j] += std::norm(values[j]);
       out.known.real = out.known.real && values[j].imag() == 0;
     }
     const std::size_t step = out.steps.place(k, map.period);
@@ -413,6 +414,7 @@ EncodedMap encode_for(const Server& server, const LinearMap& given, unsigned lev
     if (places.size() == at_once || done == map.diagonals.size()) encode_some();
   }
   out.known.row_sum = std::ranges::max(sums);
+  out.known.row_norm = std::sqrt(std::ranges::max(squares));
   return EncodedMapAccess::wrap(std::move(out));
 }
 

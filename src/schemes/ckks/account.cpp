@@ -557,17 +557,23 @@ Account::Info Account::combination(std::span<const Weighted> terms, double const
 }
 
 Account::Info Account::linear_map(const Info& a, const Map& map, std::uint64_t length) const {
-  Info out = automorphism(automorphism(a, map.kind), map.kind);
+  Info out = a;
   if (!map.real) out.packing = Packing::complex;
   out.length = length;
   out.scale = a.scale * map.scale;
   const double gain = log2_size(map.row_sum);
   out = with_log2_bound(
       out, gain > log2_negligible ? std::max(log2_negligible, a.bound + gain) : a.bound);
-  const double roundings =
-      noise_.encoding() - std::log2(map.scale) + std::log2(static_cast<double>(map.diagonals));
-  out.error = std::max(log2_negligible, log2_sum(log2_sum(out.error + gain, a.bound + roundings),
-                                                 out.error + roundings));
+  // Key switches of different keys and roundings of different plaintexts are independent, so that
+  // their squares add up in a row; the operand's error may be the same in all slots.
+  Info exact = a;
+  exact.error = log2_negligible;
+  const double switches =
+      automorphism(automorphism(exact, map.kind), map.kind).error + log2_size(map.row_norm);
+  const double roundings = log2_sum(a.bound, a.error) + noise_.encoding() - std::log2(map.scale) +
+                           std::log2(static_cast<double>(map.diagonals)) / 2;
+  out.error = std::max(log2_negligible,
+                       log2_sum(a.error + gain, log2_sum(2 * switches, 2 * roundings) / 2));
   return fits("a linear map", out);
 }
 

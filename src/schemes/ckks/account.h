@@ -165,9 +165,10 @@ class Account : public PreparedResults<CiphertextInfo, Preparation> {
   /// that level's primes.
   Info combination(std::span<const Weighted> terms, double constant, unsigned level) const;
   /// What is known of a linear map of the slots: the scale of its diagonals and their number, the
-  /// largest sum of absolute values in a row of its matrix, and whether all values are real.
+  /// largest sum of absolute values in a row of its matrix, the root of the largest sum of their
+  /// squares, and whether all values are real.
   struct Map {
-    double scale = 1, row_sum = 1;
+    double scale = 1, row_sum = 1, row_norm = 1;
     std::size_t diagonals = 1;
     bool real = true;
     SwitchKind kind = {};  ///< of the keys
