@@ -123,7 +123,8 @@ ServerState::ServerState(const Parameters& of)
       constants(make_constants()) {}
 
 std::size_t ServerState::most() const {
-  if (!keys_of({SwitchRole::from_sparse}).has(1, 1)) return evaluator->most();
+  const auto sparse = keys_by_kind.find({SwitchRole::from_sparse});
+  if (sparse == keys_by_kind.end() || !sparse->second.has(1, 1)) return evaluator->most();
   constexpr std::size_t babies = 16, giants = 1;  // of a map in CoeffsToSlots
   return evaluator->most(rlwe::Evaluator::rows_of_map(
       layout_of(parameters.literal(), {}), evaluator->level(parameters.limbs()), babies, giants));
