@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "whorl/common.h"
@@ -31,6 +32,20 @@ struct RingCiphertexts {
   /// An empty list means the places 0, 1, 2 …
   std::vector<std::uint32_t> numbers{};
 };
+
+/// The ciphertexts at `indices`, in this order; an index may come several times. Fresh ciphertexts
+/// keep their seed. ShapeError if an index is not below the count, if there is no index, or if the
+/// indices take only a part of a vector that has several ciphertexts.
+template <class Parameters, class Info>
+RingCiphertexts<Parameters, Info> take(const RingCiphertexts<Parameters, Info>& ciphertexts,
+                                       std::span<const std::uint32_t> indices);
+/// Joins batches to one, in sequence. Parts of one fresh batch keep its seed. ShapeError if there
+/// is no batch, or if packing, parts, the primes that are left, or the messages' factor or scale
+/// differ, and for CKKS the length; ParameterMismatchError or KeyMismatchError if parameters or
+/// keys differ.
+template <class Parameters, class Info>
+RingCiphertexts<Parameters, Info> concatenate(
+    std::span<const RingCiphertexts<Parameters, Info>* const> batches);
 
 /// A public key (b, a), an encryption of 0, where a is expanded from the seed. It only encrypts.
 template <class Parameters>

@@ -77,14 +77,11 @@ struct CiphertextInfo {
 /// (OpenFHE: a std::vector of Ciphertext; Lattigo: a slice of rlwe.Ciphertext.)
 using Ciphertexts = RingCiphertexts<Parameters, CiphertextInfo>;
 
-/// The ciphertexts at `indices`, in this order; an index may come several times. Fresh ciphertexts
-/// keep their seed. ShapeError if an index is not below the count, if there is no index, or if the
-/// indices take only a part of a vector that has several ciphertexts.
-Ciphertexts take(const Ciphertexts& ciphertexts, std::span<const std::uint32_t> indices);
-/// Joins batches to one, in sequence. Parts of one fresh batch keep its seed. ShapeError if
-/// packing, parts, level, scale or length differ, or if there is no batch; ParameterMismatchError
-/// or KeyMismatchError if parameters or keys differ.
-Ciphertexts concatenate(std::span<const Ciphertexts* const> batches);
+using whorl::take;
+/// whorl::concatenate of all that a span can be made of.
+inline Ciphertexts concatenate(std::span<const Ciphertexts* const> batches) {
+  return whorl::concatenate(batches);
+}
 
 using PublicKey = RingPublicKey<Parameters>;
 using EvaluationKeys = RingEvaluationKeys<Parameters>;

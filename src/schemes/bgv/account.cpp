@@ -499,13 +499,8 @@ Account::One Account::shrink(const Info& a, double spare_bits) const {
 
 // ---- plaintexts, and the rest
 
-Account::Info Account::take(Info a, std::size_t count) {
-  a.count = count;
-  return a;
-}
-
 Account::Info Account::join_batches(std::span<const Info> batches, std::uint32_t N) {
-  Info out = take(batches[0], 0);
+  Info out = taken(batches[0], 0);
   for (const Info& batch : batches) {
     out.noise = std::max(out.noise, batch.noise);
     out.count += batch.count;
@@ -516,7 +511,7 @@ Account::Info Account::join_batches(std::span<const Info> batches, std::uint32_t
 
 Account::Info Account::part(const Info& a, std::size_t number) const {
   const std::size_t each = a.each(parameters_.N());
-  return with_vectors(take(a, a.count / each), number + 1 < each ? 0 : a.length % parameters_.N(),
+  return with_vectors(taken(a, a.count / each), number + 1 < each ? 0 : a.length % parameters_.N(),
                       a.rest);
 }
 

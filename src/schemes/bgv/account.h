@@ -78,7 +78,6 @@ class Account : public PreparedResults<CiphertextInfo, Preparation> {
                   std::size_t babies) const;
   /// The message times an integer, which stands for itself.
   Info scale(const Info& a, std::int64_t by) const { return scaled(a, by, a.factor); }
-  static Info take(Info a, std::size_t count);
   /// Batches of the host's memory as one: they have one packing, factor and number of parts and
   /// limbs. ShapeError as join_vectors.
   static Info join_batches(std::span<const Info> batches, std::uint32_t N);

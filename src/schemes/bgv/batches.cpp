@@ -1,12 +1,12 @@
 // Batches in the host's memory: some of one, and several as one.
-#include <algorithm>
-#include <cstddef>
+#include "schemes/ring/batches.h"
+
 #include <cstring>
+#include <string>
+#include <vector>
 
 #include "schemes/bgv/account.h"
 #include "schemes/bgv/derived.h"
-#include "schemes/bgv/encoder.h"
-#include "whorl/rows.h"
 
 namespace whorl::bgv {
 
@@ -20,14 +20,6 @@ void check_same(const char* field, const Value& one, const Value& other) {
 }
 
 const char* name(Packing packing) { return packing == Packing::slots ? "slots" : "coefficients"; }
-
-}  // namespace
-
-Ciphertexts take(const Ciphertexts& c, std::span<const std::uint32_t> indices) {
-  return take_ciphertexts(c, indices, Account::take(c.info, indices.size()));
-}
-
-namespace {
 
 /// Checks sums, which have one ciphertext each, among vectors of `each`: each sum must come as
 /// often in sequence.
@@ -50,8 +42,8 @@ void check_repeats(const Ciphertexts& c, std::size_t each) {
 
 }  // namespace
 
-Ciphertexts concatenate(std::span<const Ciphertexts* const> batches) {
-  const Ciphertexts& first = first_of(batches);
+CiphertextInfo joined_info(std::span<const Ciphertexts* const> batches) {
+  const Ciphertexts& first = *batches.front();
   std::vector<CiphertextInfo> all;
   for (const Ciphertexts* batch : batches) {
     const CiphertextInfo& info = batch->info;
@@ -66,7 +58,14 @@ Ciphertexts concatenate(std::span<const Ciphertexts* const> batches) {
   }
   const CiphertextInfo info = Account::join_batches(all, first.parameters.N());
   for (const Ciphertexts* batch : batches) check_repeats(*batch, info.each(first.parameters.N()));
-  return join_ciphertexts(batches, info);
+  return info;
 }
 
 }  // namespace whorl::bgv
+
+namespace whorl {
+
+template bgv::Ciphertexts take(const bgv::Ciphertexts&, std::span<const std::uint32_t>);
+template bgv::Ciphertexts concatenate(std::span<const bgv::Ciphertexts* const>);
+
+}  // namespace whorl

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "lattice/rlwe/switch_key.h"
@@ -14,6 +15,10 @@ namespace whorl::bgv {
 inline std::size_t words_of(const Parameters& parameters, const CiphertextInfo& info) {
   return std::size_t{info.parts} * info.limbs * parameters.N();
 }
+
+/// What is known of batches as one; they have one key and their words. ShapeError unless they can
+/// be one.
+CiphertextInfo joined_info(std::span<const Ciphertexts* const> batches);
 
 /// The source s(X^g)^power of each key of a request, each once. ParameterError if `relinearise` is
 /// out of range.

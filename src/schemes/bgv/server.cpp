@@ -172,7 +172,7 @@ Array Server::inner_sum(const Array& a, std::uint32_t columns) const {
 Array Server::take(const Array& a, std::span<const std::uint32_t> indices) const {
   state().check(a);
   check_whole(indices, a.each());
-  Array taken = state().array(state().account.take(a.info_, indices.size()),
+  Array taken = state().array(taken(a.info_, indices.size()),
                               state().evaluator->take(*a.residues_, indices));
   taken.repeats_ = repeats_of(indices);
   return taken;

@@ -132,8 +132,6 @@ class Account : public PreparedResults<CiphertextInfo, Preparation> {
 
   // ---- batches (account_batches.cpp)
 
-  /// So many ciphertexts of a batch.
-  static Info take(Info a, std::size_t count);
   /// Batches of the host's memory as one: they have one packing, level, scale, length and number of
   /// parts.
   static Info join_batches(std::span<const Info> batches);

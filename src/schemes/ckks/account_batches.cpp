@@ -6,13 +6,8 @@
 
 namespace whorl::ckks {
 
-Account::Info Account::take(Info a, std::size_t count) {
-  a.count = count;
-  return a;
-}
-
 Account::Info Account::join_batches(std::span<const Info> batches) {
-  Info out = take(batches[0], 0);
+  Info out = taken(batches[0], 0);
   for (const Info& batch : batches) {
     const Bounds a = out.bounds(), b = batch.bounds();
     out.bound = std::max(out.bound, batch.bound);

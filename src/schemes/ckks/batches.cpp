@@ -1,4 +1,6 @@
 // Batches in the host's memory: some of one, and several as one.
+#include "schemes/ring/batches.h"
+
 #include <string>
 #include <vector>
 
@@ -8,12 +10,8 @@
 
 namespace whorl::ckks {
 
-Ciphertexts take(const Ciphertexts& c, std::span<const std::uint32_t> indices) {
-  return take_ciphertexts(c, indices, Account::take(c.info, indices.size()));
-}
-
-Ciphertexts concatenate(std::span<const Ciphertexts* const> batches) {
-  const CiphertextInfo& info = first_of(batches).info;
+CiphertextInfo joined_info(std::span<const Ciphertexts* const> batches) {
+  const CiphertextInfo& info = batches.front()->info;
   std::vector<CiphertextInfo> all;
   for (const Ciphertexts* batch : batches) {
     const CiphertextInfo& i = batch->info;
@@ -27,7 +25,14 @@ Ciphertexts concatenate(std::span<const Ciphertexts* const> batches) {
           math::exact_text_of(info.scale) + " and " + std::to_string(info.length));
     all.push_back(i);
   }
-  return join_ciphertexts(batches, Account::join_batches(all));
+  return Account::join_batches(all);
 }
 
 }  // namespace whorl::ckks
+
+namespace whorl {
+
+template ckks::Ciphertexts take(const ckks::Ciphertexts&, std::span<const std::uint32_t>);
+template ckks::Ciphertexts concatenate(std::span<const ckks::Ciphertexts* const>);
+
+}  // namespace whorl

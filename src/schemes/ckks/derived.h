@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "lattice/rlwe/switch_key.h"
@@ -52,6 +53,10 @@ inline std::uint32_t conjugation_exponent(const Parameters& p) { return 2 * p.N(
 inline std::size_t words_of(const Parameters& parameters, const CiphertextInfo& info) {
   return std::size_t{info.parts} * parameters.primes(info.level).size() * parameters.N();
 }
+
+/// What is known of batches as one; they have one key and their words. ShapeError unless they can
+/// be one.
+CiphertextInfo joined_info(std::span<const Ciphertexts* const> batches);
 
 /// A batch has no more ciphertexts.
 inline constexpr std::size_t most_ciphertexts = std::size_t{1} << 24;

@@ -252,7 +252,7 @@ Array Server::repeat(const Array& a, std::uint64_t length) const {
 Array Server::take(const Array& a, std::span<const std::uint32_t> indices) const {
   state().check(a);
   check_whole(indices, a.info_.each(parameters().N()));
-  return ServerState::array(Account::take(a.info_, indices.size()),
+  return ServerState::array(taken(a.info_, indices.size()),
                             state().evaluator->take(*a.residues_, indices));
 }
 Array Server::concatenate(std::span<const Array> arrays) const {

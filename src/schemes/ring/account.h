@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <vector>
 
 namespace whorl {
@@ -14,6 +15,13 @@ inline constexpr unsigned max_parts = 16;
 inline double log2_sum(double a, double b) {
   const double high = std::max(a, b), low = std::min(a, b);
   return high + std::log2(1 + std::exp2(low - high));
+}
+
+/// So many ciphertexts of a batch.
+template <class Info>
+Info taken(Info a, std::size_t count) {
+  a.count = count;
+  return a;
 }
 
 /// What is known of results, and how operands are prepared first: one, two, or any number of them.

@@ -70,39 +70,4 @@ inline void check_whole(std::span<const std::uint32_t> indices, std::size_t each
                        std::to_string(each) + " ciphertexts in order");
 }
 
-/// The ciphertexts at `indices`, which check_whole() checks; `info` is what is known of them.
-template <class Ciphertexts, class Info>
-Ciphertexts take_ciphertexts(const Ciphertexts& c, std::span<const std::uint32_t> indices,
-                             const Info& info) {
-  check_whole(indices, c.info.each(c.parameters.N()));
-  check_words(c);
-  Ciphertexts out{c.parameters, c.key_id, info,
-                  take_words(c.data, batch_layout(c), c.info.count, indices), c.seed};
-  if (c.seed) out.numbers = take_numbers(c.numbers, indices);
-  return out;
-}
-
-/// Returns the first of batches that are to be joined. ShapeError if there is none;
-/// ParameterMismatchError or KeyMismatchError if their parameters or keys differ.
-template <class Ciphertexts>
-const Ciphertexts& first_of(std::span<const Ciphertexts* const> batches) {
-  if (batches.empty()) throw ShapeError("concatenate: no batch is given");
-  for (const Ciphertexts* batch : batches) {
-    check_origin(*batch, *batches.front());
-    check_words(*batch);
-  }
-  return *batches.front();
-}
-
-/// Joins batches of equal parts and primes; `info` is what is known of them all.
-template <class Ciphertexts, class Info>
-Ciphertexts join_ciphertexts(std::span<const Ciphertexts* const> batches, const Info& info) {
-  const Ciphertexts& first = *batches.front();
-  Ciphertexts out{first.parameters, first.key_id, info, join_words(batches, batch_layout(first)),
-                  std::nullopt};
-  join_seeds(
-      batches, [](const Ciphertexts& c) { return c.info.count; }, out);
-  return out;
-}
-
 }  // namespace whorl

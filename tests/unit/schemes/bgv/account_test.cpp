@@ -306,7 +306,7 @@ TEST(BgvAccount, NoiseIsMonotone) {
       rises([&](const Info& x) { return l.account.relinearise(x); });
       rises([&](const Info& x) { return l.account.automorphism(x); });
       rises([&](const Info& x) { return l.account.scale(x, by); });
-      rises([&](const Info& x) { return l.account.take(x, 4); });
+      rises([&](const Info& x) { return taken(x, 4); });
       rises([&](const Info& x) { return l.account.add_plain(x, {1, norm, 0}); });
       rises([&](const Info& x) { return l.account.multiply_plain(x, {1, norm, 0}); });
       EXPECT_GE(l.account.add(more, b).result.noise, l.account.add(a, b).result.noise - 1e-9);
@@ -329,7 +329,7 @@ TEST(BgvAccount, WhatOneOperandGoesThrough) {
     EXPECT_NEAR(l.account.scale(a, -8).noise, a.noise + 3, 1e-9);
     EXPECT_EQ(l.account.scale(a, -8).factor, a.factor) << "the message is multiplied";
     EXPECT_EQ(l.account.scale(a, 0).noise, a.noise);
-    EXPECT_EQ(l.account.take(a, 17).count, 17u);
+    EXPECT_EQ(taken(a, 17).count, 17u);
     a.count = 1;
     EXPECT_EQ(l.account.add_plain(a, {6, 3, 0}).count, 6u);
     EXPECT_NEAR(l.account.add_plain(a, {6, a.noise, 0}).noise, a.noise + 1, 1e-9);
