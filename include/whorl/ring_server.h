@@ -30,16 +30,21 @@ class RingArray {
   std::size_t bytes() const;
 
  protected:
+  template <class, class, class>
+  friend class RingServer;
+
   Info info_;
   std::shared_ptr<const lattice::rlwe::Array> residues_;
 };
 
 template <class Server, class KeyRequest>
 class RingDryRun;
+template <class State>
+struct RingAccess;
 
 /// The base class of the schemes' servers. A scheme's library knows its `State`, which users do
 /// not.
-template <class Parameters, class State>
+template <class Parameters, class Info, class State>
 class RingServer {
  public:
   /// Opens a session of its own.
@@ -56,9 +61,15 @@ class RingServer {
   std::vector<FailedDevice> failed_devices() const;  ///< the oldest failure first
   std::size_t key_bytes() const;                     ///< bytes that keys take on the devices now
 
+  /// Copies an array to the host.
+  RingCiphertexts<Parameters, Info> download(const RingArray<Info>& a) const;
+  /// Waits until all work so far is done.
+  void synchronise() const;
+
  protected:
   template <class, class>
   friend class RingDryRun;
+  friend struct RingAccess<State>;
 
   explicit RingServer(std::shared_ptr<const State> state) : state_(std::move(state)) {}
   const State& state() const { return *state_; }
@@ -83,7 +94,11 @@ class RingDryRun {
   RingCosts costs() const;
 
  protected:
-  explicit RingDryRun(Server server) : server_(std::move(server)) {}
+  template <class State>
+  explicit RingDryRun(std::shared_ptr<const State> state) : server_(std::move(state)) {}
+  const auto& state() const { return server_.state(); }
+
+ private:
   Server server_;
 };
 

@@ -66,7 +66,7 @@ class Plaintexts {
 /// pieces that are not in use wait in the host's memory. If one of several devices fails, it is
 /// left out from then on (failed_devices), and the others repeat the call. If the call needs
 /// results that lay on the failed device alone, it throws a DeviceError that names them.
-class Server : public RingServer<Parameters, struct ServerState> {
+class Server : public RingServer<Parameters, CiphertextInfo, struct ServerState> {
  public:
   using RingServer::RingServer;
 
@@ -74,7 +74,6 @@ class Server : public RingServer<Parameters, struct ServerState> {
   /// other parameters or another key. RangeError if parts, limbs, factor, noise or length are out
   /// of range, or if a residue is not below its prime.
   Array upload(const Ciphertexts& ciphertexts) const;
-  Ciphertexts download(const Array& a) const;
 
   Array add(const Array& a, const Array& b) const;
   Array sub(const Array& a, const Array& b) const;
@@ -140,16 +139,8 @@ class Server : public RingServer<Parameters, struct ServerState> {
   /// before download().
   Array shrink(const Array& a, double spare_bits = 8) const;
 
-  /// Waits until all work so far is done.
-  void synchronise() const;
-
   /// The server of an array. DeviceError if it is gone.
   static Server of(const Array& a);
-
- private:
-  friend struct Access;
-  friend class DryRun;
-  explicit Server(std::shared_ptr<const struct ServerState> state) : RingServer(std::move(state)) {}
 };
 
 /// Counts what a circuit needs. Plaintexts in slots, and matrices, stand for any values: they count

@@ -41,7 +41,7 @@ struct Finish {
 /// call a server at once. If one of several devices fails, it is left out from then on
 /// (failed_devices), and the others repeat the call. (OpenFHE: CryptoContext with the keys of
 /// EvalMultKeyGen and EvalRotateKeyGen; Lattigo: ckks.Evaluator.)
-class Server : public RingServer<Parameters, struct ServerState> {
+class Server : public RingServer<Parameters, CiphertextInfo, struct ServerState> {
  public:
   using RingServer::RingServer;
 
@@ -56,7 +56,6 @@ class Server : public RingServer<Parameters, struct ServerState> {
   /// other parameters or another key. RangeError if their info is out of range, or if a residue is
   /// not below its prime.
   Array upload(const Ciphertexts& ciphertexts) const;
-  Ciphertexts download(const Array& a) const;
 
   /// Sums, differences and negatives of values. (OpenFHE: EvalAdd, EvalSub, EvalNegate; Lattigo:
   /// Evaluator.Add, Sub.)
@@ -158,14 +157,6 @@ class Server : public RingServer<Parameters, struct ServerState> {
   Array take(const Array& a, std::span<const std::uint32_t> indices) const;
   /// Joins arrays of equal packing, length and parts to one batch, at the lowest of their levels.
   Array concatenate(std::span<const Array> arrays) const;
-
-  /// Waits until all work so far is done.
-  void synchronise() const;
-
- private:
-  friend struct Access;
-  friend class DryRun;
-  explicit Server(std::shared_ptr<const struct ServerState> state) : RingServer(std::move(state)) {}
 };
 
 /// Counts what a circuit needs. asked() leaves out the keys at the lowest levels and of the sparse

@@ -31,7 +31,7 @@ void bind_devices_of(nb::class_<Bound>& type) {
                      return result;
                    })
       .def_prop_ro("threads", &Bound::threads)
-      .def("synchronise", calling(&Bound::synchronise));
+      .def("synchronise", [](const Bound& s) { without_gil([&] { s.synchronise(); }); });
 }
 
 /// Properties, and moves between host and devices; a scheme adds `create` and its operations.
@@ -43,7 +43,12 @@ nb::class_<Server> bind_base_server(nb::module_& module) {
   bind_devices_of(type);
   type.def_prop_ro("key_bytes", &Server::key_bytes)
       .def("upload", calling<Server, Array, Batch...>(&Server::upload), "batch"_a)
-      .def("download", calling(&Server::download), "a"_a)
+      .def(
+          "download",
+          [](const Server& s, const Array& a) {
+            return without_gil([&] { return s.download(a); });
+          },
+          "a"_a)
       .def("take", calling<Server, Array>(&Server::take), "a"_a, "index"_a)
       .def("concatenate", calling<Server, Array>(&Server::concatenate), "arrays"_a);
   return type;

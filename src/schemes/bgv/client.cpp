@@ -103,13 +103,10 @@ Ciphertexts encrypt(const PublicKey& key, std::span<const std::int64_t> values, 
 
 EvaluationKeys Client::evaluation_keys(const KeyRequest& request, unsigned threads,
                                        const Progress& progress) const {
-  const Parameters& p = parameters();
-  return math::with_memory_for("evaluation keys", [&] {
-    EvaluationKeys out{p, key_id(), {}};
+  return evaluation_keys_of(secret_key(), [&](std::vector<RingSwitchKey>& keys) {
     for (rlwe::SwitchKeyData& key : state_->secret.switch_keys(
-             keys_of(p, request), state_->account.divisor(), threads, progress))
-      out.keys.push_back({key.g, key.power, key.seed, std::move(key.b)});
-    return out;
+             keys_of(parameters(), request), state_->account.divisor(), threads, progress))
+      keys.push_back({key.g, key.power, key.seed, std::move(key.b)});
   });
 }
 

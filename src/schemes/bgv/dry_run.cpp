@@ -12,19 +12,18 @@ template class RingDryRun<bgv::Server, bgv::KeyRequest>;
 namespace whorl::bgv {
 
 DryRun::DryRun(const Parameters& parameters)
-    : RingDryRun(Server(std::make_shared<const ServerState>(parameters))) {}
+    : RingDryRun(std::make_shared<const ServerState>(parameters)) {}
 
 Array DryRun::fresh(Packing packing, std::size_t values, std::size_t length,
                     bool secret_key) const {
-  const ServerState& state = server_.state();
-  state.encoder.check(packing);
-  const Rows rows = state.encoder.rows(values, length, packing);
-  const CiphertextInfo info = secret_key
-                                  ? state.account.fresh_secret(packing, rows.count(), rows.kept())
-                                  : state.account.fresh_public(packing, rows.count(), rows.kept());
-  return state.array(
-      info, state.evaluator->upload({}, {info.parts, state.evaluator->level(info.limbs), info.count,
-                                         lattice::rlwe::Form::evaluation}));
+  state().encoder.check(packing);
+  const Rows rows = state().encoder.rows(values, length, packing);
+  const CiphertextInfo info =
+      secret_key ? state().account.fresh_secret(packing, rows.count(), rows.kept())
+                 : state().account.fresh_public(packing, rows.count(), rows.kept());
+  return state().array(
+      info, state().evaluator->upload({}, {info.parts, state().evaluator->level(info.limbs),
+                                           info.count, lattice::rlwe::Form::evaluation}));
 }
 
 }  // namespace whorl::bgv

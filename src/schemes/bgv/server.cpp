@@ -13,7 +13,7 @@
 namespace whorl {
 
 template class RingArray<bgv::CiphertextInfo>;
-template class RingServer<bgv::Parameters, bgv::ServerState>;
+template class RingServer<bgv::Parameters, bgv::CiphertextInfo, bgv::ServerState>;
 
 }  // namespace whorl
 
@@ -53,9 +53,6 @@ Array Server::upload(const Ciphertexts& c) const {
   const ring::Basis basis = state().evaluator->level(i.limbs);
   return state().array(
       i, state().evaluator->upload(c.data, {i.parts, basis, i.count, rlwe::Form::evaluation}));
-}
-Ciphertexts Server::download(const Array& a) const {
-  return downloaded<Ciphertexts>(state(), a.info_, a.residues_.get());
 }
 
 Array Server::add(const Array& a, const Array& b) const { return state().add(a, b, false); }
@@ -172,10 +169,10 @@ Array Server::inner_sum(const Array& a, std::uint32_t columns) const {
 Array Server::take(const Array& a, std::span<const std::uint32_t> indices) const {
   state().check(a);
   check_whole(indices, a.each());
-  Array taken = state().array(taken(a.info_, indices.size()),
-                              state().evaluator->take(*a.residues_, indices));
-  taken.repeats_ = repeats_of(indices);
-  return taken;
+  Array out =
+      state().array(taken(a.info_, indices.size()), state().evaluator->take(*a.residues_, indices));
+  out.repeats_ = repeats_of(indices);
+  return out;
 }
 Plaintexts Server::take(const Plaintexts& a, std::span<const std::uint32_t> indices) const {
   state().check(a);
@@ -238,8 +235,6 @@ Array Server::shrink(const Array& a, double spare_bits) const {
   state().check(a);
   return state().brought_to(a, state().account.shrink(a.info_, spare_bits));
 }
-
-void Server::synchronise() const { state().fleet->wait(); }
 
 // ---- operators
 

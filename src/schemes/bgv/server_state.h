@@ -128,9 +128,6 @@ struct ServerState : RingServerState<Parameters>, std::enable_shared_from_this<S
 };
 
 /// What circuits see of a server and its arrays, and users do not.
-struct Access {
-  using State = ServerState;
-  static const State& of(const Server& server) { return server.state(); }
-};
+using Access = RingAccess<ServerState>;
 
 }  // namespace whorl::bgv

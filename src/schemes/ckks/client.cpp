@@ -214,8 +214,7 @@ PublicKey Client::public_key() const {
 EvaluationKeys Client::evaluation_keys(const KeyRequest& request, unsigned threads,
                                        const Progress& progress) const {
   const Parameters& p = parameters();
-  return math::with_memory_for("evaluation keys", [&] {
-    EvaluationKeys out{p, key_id(), {}};
+  return evaluation_keys_of(secret_key(), [&](std::vector<RingSwitchKey>& keys) {
     const std::vector<KeyName> names = keys_of(p, request);
     std::size_t done = 0, total = 0;  // digits
     for (const KeyName& name : names) total += layout_of(p.literal(), name.kind).digits.size();
@@ -238,11 +237,10 @@ EvaluationKeys Client::evaluation_keys(const KeyRequest& request, unsigned threa
                                  : role == SwitchRole::from_sparse ? &*sparse
                                                                    : nullptr;
       rlwe::SwitchKeyData key = to.switch_key(layout, source, 1, threads, part, from);
-      out.keys.push_back({key.g, key.power, key.seed, std::move(key.b), kind});
+      keys.push_back({key.g, key.power, key.seed, std::move(key.b), kind});
       done += layout.digits.size();
     }
     if (progress) progress(total, total);
-    return out;
   });
 }
 

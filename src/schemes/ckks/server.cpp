@@ -13,7 +13,7 @@
 namespace whorl {
 
 template class RingArray<ckks::CiphertextInfo>;
-template class RingServer<ckks::Parameters, ckks::ServerState>;
+template class RingServer<ckks::Parameters, ckks::CiphertextInfo, ckks::ServerState>;
 
 }  // namespace whorl
 
@@ -52,9 +52,6 @@ Array Server::upload(const Ciphertexts& c) const {
   return ServerState::array(
       i, state().evaluator->upload(c.data, {i.parts, state().account.basis(i.level), i.count,
                                             lattice::rlwe::Form::evaluation}));
-}
-Ciphertexts Server::download(const Array& a) const {
-  return downloaded<Ciphertexts>(state(), a.info_, a.residues_.get());
 }
 
 Array Server::add(const Array& a, const Array& b) const { return state().add(a, b, false); }
@@ -274,7 +271,5 @@ Array Server::concatenate(std::span<const Array> arrays) const {
     return ServerState::array(all.result, state().evaluator->join(each));
   });
 }
-
-void Server::synchronise() const { state().fleet->wait(); }
 
 }  // namespace whorl::ckks

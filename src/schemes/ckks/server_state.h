@@ -192,9 +192,6 @@ struct ServerState : RingServerState<Parameters> {
 };
 
 /// What circuits see of a server and its arrays, and users do not.
-struct Access {
-  using State = ServerState;
-  static const State& of(const Server& server) { return server.state(); }
-};
+using Access = RingAccess<ServerState>;
 
 }  // namespace whorl::ckks

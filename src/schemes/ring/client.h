@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "lattice/rlwe/public_key.h"
 #include "lattice/rlwe/secret.h"
@@ -113,6 +114,17 @@ RingPublicKey<Parameters> public_key_of(const HeldKey<Parameters>& of, const Fre
   return math::with_memory_for("a public key", [&]() -> RingPublicKey<Parameters> {
     return {of.key.parameters(), of.key.key_id(), seed,
             of.secret.public_key_body(fresh.basis, fresh.divisor, seed)};
+  });
+}
+
+/// The keys that make(list) adds to a list.
+template <class Parameters, class Make>
+RingEvaluationKeys<Parameters> evaluation_keys_of(const RingSecretKey<Parameters>& of,
+                                                  const Make& make) {
+  return math::with_memory_for("evaluation keys", [&] {
+    RingEvaluationKeys<Parameters> out{of.parameters(), of.key_id(), {}};
+    make(out.keys);
+    return out;
   });
 }
 

@@ -75,52 +75,62 @@ struct RingServerState {
   }
 };
 
-template <class Parameters, class State>
-RingServer<Parameters, State>::RingServer(const RingEvaluationKeys<Parameters>& keys,
-                                          const Session& session)
+/// What circuits see of a server.
+template <class State_>
+struct RingAccess {
+  using State = State_;
+  static const State& of(const auto& server) { return server.state(); }
+};
+
+template <class Parameters, class Info, class State>
+RingServer<Parameters, Info, State>::RingServer(const RingEvaluationKeys<Parameters>& keys,
+                                                const Session& session)
     : state_(math::with_memory_for("a server", [&] {
         return std::make_shared<const State>(keys, run::state_of(session));
       })) {}
-template <class Parameters, class State>
-const Parameters& RingServer<Parameters, State>::parameters() const {
+template <class Parameters, class Info, class State>
+const Parameters& RingServer<Parameters, Info, State>::parameters() const {
   return state_->parameters;
 }
-template <class Parameters, class State>
-const KeyId& RingServer<Parameters, State>::key_id() const {
+template <class Parameters, class Info, class State>
+const KeyId& RingServer<Parameters, Info, State>::key_id() const {
   return state_->key_id;
 }
-template <class Parameters, class State>
-const std::string& RingServer<Parameters, State>::device() const {
+template <class Parameters, class Info, class State>
+const std::string& RingServer<Parameters, Info, State>::device() const {
   return state_->session->name;
 }
-template <class Parameters, class State>
-const std::vector<std::string>& RingServer<Parameters, State>::devices() const {
+template <class Parameters, class Info, class State>
+const std::vector<std::string>& RingServer<Parameters, Info, State>::devices() const {
   return state_->session->names;
 }
-template <class Parameters, class State>
-unsigned RingServer<Parameters, State>::threads() const {
+template <class Parameters, class Info, class State>
+unsigned RingServer<Parameters, Info, State>::threads() const {
   return state_->fleet->lane(0)->device().threads();
 }
-template <class Parameters, class State>
-std::vector<FailedDevice> RingServer<Parameters, State>::failed_devices() const {
+template <class Parameters, class Info, class State>
+std::vector<FailedDevice> RingServer<Parameters, Info, State>::failed_devices() const {
   return state_->fleet->failed();
 }
-template <class Parameters, class State>
-std::size_t RingServer<Parameters, State>::key_bytes() const {
+template <class Parameters, class Info, class State>
+std::size_t RingServer<Parameters, Info, State>::key_bytes() const {
   std::size_t sum = 0;
   for (const lattice::rlwe::Keys& keys : state_->all_keys()) sum += keys.bytes();
   return sum;
 }
+template <class Parameters, class Info, class State>
+RingCiphertexts<Parameters, Info> RingServer<Parameters, Info, State>::download(
+    const RingArray<Info>& a) const {
+  state_->check_residues(a.residues_.get());
+  return {parameters(), key_id(), a.info_, state_->evaluator->download(*a.residues_), std::nullopt};
+}
+template <class Parameters, class Info, class State>
+void RingServer<Parameters, Info, State>::synchronise() const {
+  state_->fleet->wait();
+}
 template <class Info>
 std::size_t RingArray<Info>::bytes() const {
   return residues_ ? residues_->bytes() : 0;
-}
-
-/// Copies a batch of a server to the host.
-template <class Ciphertexts>
-Ciphertexts downloaded(const auto& state, const auto& info, const lattice::rlwe::Array* residues) {
-  state.check_residues(residues);
-  return {state.parameters, state.key_id, info, state.evaluator->download(*residues), std::nullopt};
 }
 
 /// ShapeError unless the numbers of ciphertexts and of `of_b` are equal, or one of them is 1.
