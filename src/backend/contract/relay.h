@@ -121,12 +121,9 @@ class RelayRns : public RnsOps<Word> {
                   const TensorEnd<Word>& end, Word* out) const override {
     behind_.run_tensor(tables, basis, a_parts, b_parts, batch, one_b, a, b, end, out);
   }
-  void run_sum_of_inner_products(std::span<const TurnedKey<Word>> terms, const Tables& tables,
-                                 const InnerProduct& product, std::size_t batch, std::size_t of,
-                                 std::size_t first, const Word* digits, const Word* added,
-                                 bool onto, Word* out) const override {
-    behind_.run_sum_of_inner_products(terms, tables, product, batch, of, first, digits, added, onto,
-                                      out);
+  void run_sum_of_inner_products(const Tables& tables, const SumOfInnerProducts<Word>& sum,
+                                 Word* out) const override {
+    behind_.run_sum_of_inner_products(tables, sum, out);
   }
   void run_products(const Tables& tables, const ring::Basis& basis, const SumLayout& sums,
                     std::size_t batch, std::span<const CheckedProduct<Word>> terms, bool onto,

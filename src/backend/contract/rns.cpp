@@ -176,8 +176,10 @@ void RnsOps<Word>::sum_of_inner_products(std::span<const TurnedKey<Word>> terms,
   check_apart("sum_of_inner_products: digits", digits, out);
   check_apart("sum_of_inner_products: what is added", added, out);
   if (batch)
-    run_sum_of_inner_products(terms, tables, product, batch, of, first, digits.data,
-                              added.size > 0 ? added.data : nullptr, onto, out.data);
+    run_sum_of_inner_products(tables,
+                              {terms, product, batch, of, first, digits.data,
+                               added.size > 0 ? added.data : nullptr, onto},
+                              out.data);
 }
 
 template <class Word>

@@ -175,12 +175,7 @@ class RnsOps : public Family {
                              const Word* in, Word* out) const = 0;
   virtual void run_inner_product(const Key& key, const Tables& tables, const InnerProduct& product,
                                  std::size_t batch, const Word* digits, Word* out) const = 0;
-  /// `product` is what all terms have in common, without g; `of` arrays are in the digits and, if
-  /// it is not null, in `added`.
-  virtual void run_sum_of_inner_products(std::span<const TurnedKey<Word>> terms,
-                                         const Tables& tables, const InnerProduct& product,
-                                         std::size_t batch, std::size_t of, std::size_t first,
-                                         const Word* digits, const Word* added, bool onto,
+  virtual void run_sum_of_inner_products(const Tables& tables, const SumOfInnerProducts<Word>& sum,
                                          Word* out) const = 0;
   virtual void run_division(const Tables& tables, const Division& division, std::size_t parts,
                             std::size_t batch, const Word* in, std::span<const Word> added,

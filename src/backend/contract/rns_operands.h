@@ -90,6 +90,18 @@ struct TurnedKey {
   std::uint32_t g = 1;
 };
 
+/// What RnsOps::sum_of_inner_products adds up, once it is checked: `product` is what all terms have
+/// in common, without g; `of` arrays are in the digits and, if it is not null, in `added`.
+template <class Word>
+struct SumOfInnerProducts {
+  std::span<const TurnedKey<Word>> terms;
+  const InnerProduct& product;
+  std::size_t batch, of, first;
+  const Word* digits;
+  const Word* added;
+  bool onto;
+};
+
 /// A term of RnsOps::sums_of_turned_products: a ciphertext at X^g under its own secret, times
 /// plaintexts. `over` includes the rows; its other rows are not read. m has (rows of `over`, B, N)
 /// or (rows of `over`, 1, N): then one m is multiplied by every polynomial of the batch. It may be

@@ -213,50 +213,49 @@ class CpuRns final : public RnsOps<Word>, private FusedRns<Word> {
                          std::size_t batch, const Word* digits, Word* out) const override {
     inner_product(key, tables, product, batch, digits, 0, nullptr, false, out);
   }
-  void run_sum_of_inner_products(std::span<const TurnedKey<Word>> terms, const Tables& tables,
-                                 const InnerProduct& product, std::size_t batch, std::size_t of,
-                                 std::size_t first, const Word* digits, const Word* added,
-                                 bool onto, Word* out) const override {
+  void run_sum_of_inner_products(const Tables& tables, const SumOfInnerProducts<Word>& sum,
+                                 Word* out) const override {
     const std::vector<math::Montgomery<Word>>& montgomery = own(tables).montgomery;
-    const std::vector<unsigned> primes = product.rows.indices();
-    const ring::Basis key_rows = terms[0].key->layout().rows();
-    const std::size_t N = tables.plan().N(), rows = primes.size(), count = product.digits.size();
+    const std::vector<unsigned> primes = sum.product.rows.indices();
+    const ring::Basis key_rows = sum.terms[0].key->layout().rows();
+    const std::size_t N = tables.plan().N(), rows = primes.size(),
+                      count = sum.product.digits.size();
     std::vector<std::shared_ptr<const EvaluationPermutation<Word>>> permutations;
-    permutations.reserve(terms.size());
-    for (const TurnedKey<Word>& term : terms)
+    permutations.reserve(sum.terms.size());
+    for (const TurnedKey<Word>& term : sum.terms)
       permutations.push_back(
           term.g == 1 ? nullptr
                       : static_cast<const CpuRnsSwitchKey<Word>&>(*term.key).permutation(term.g));
     const Resources on = host_.on();
     const auto one = [&](std::size_t i, std::size_t at, std::size_t size) {
-      const std::size_t row = i / batch;
+      const std::size_t row = i / sum.batch;
       const math::Montgomery<Word>& q = montgomery[primes[row]];
       const std::size_t key_row = key_rows.rank(primes[row]);
       const Word unit = q.to_montgomery(1);
       const auto inner = scratch<Word>(on, 2 * N);
       std::vector<const Word*> x(count), b(count), a(count);
-      for (std::size_t k = 0; k < terms.size(); ++k) {
-        const auto& key = static_cast<const CpuRnsSwitchKey<Word>&>(*terms[k].key);
+      for (std::size_t k = 0; k < sum.terms.size(); ++k) {
+        const auto& key = static_cast<const CpuRnsSwitchKey<Word>&>(*sum.terms[k].key);
         const auto* const permutation = permutations[k].get();
-        const std::size_t from = first + k;
+        const std::size_t from = sum.first + k;
         for (std::size_t d = 0; d < count; ++d) {
-          x[d] = digits + (((d * rows + row) * of + from) * batch + i % batch) * N;
-          b[d] = key.row(product.digits[d], 1, key_row);
-          a[d] = key.row(product.digits[d], 0, key_row);
+          x[d] = sum.digits + (((d * rows + row) * sum.of + from) * sum.batch + i % sum.batch) * N;
+          b[d] = key.row(sum.product.digits[d], 1, key_row);
+          a[d] = key.row(sum.product.digits[d], 0, key_row);
         }
         const KeyProducts<Word> sums{x, {b.data(), a.data()}, {inner.get(), inner.get() + N}};
         rns_kernels<Word>().key_products(q, sums, permutation, at, size);
         for (std::size_t part = 0; part < 2; ++part) {
           std::vector<Summand<Word>> both = {{inner.get() + part * N, nullptr, nullptr, unit}};
-          if (part == 0 && added)
-            both.push_back(
-                {added + ((row * of + from) * batch + i % batch) * N, permutation, nullptr, unit});
-          rns_kernels<Word>().sum_scaled(q, both, Word{0}, onto || k > 0,
-                                         out + (part * rows * batch + i) * N, at, size);
+          if (part == 0 && sum.added)
+            both.push_back({sum.added + ((row * sum.of + from) * sum.batch + i % sum.batch) * N,
+                            permutation, nullptr, unit});
+          rns_kernels<Word>().sum_scaled(q, both, Word{0}, sum.onto || k > 0,
+                                         out + (part * rows * sum.batch + i) * N, at, size);
         }
       }
     };
-    each_row(rows * batch, N, on.workers_for(2 * terms.size() * rows * batch * N), one);
+    each_row(rows * sum.batch, N, on.workers_for(2 * sum.terms.size() * rows * sum.batch * N), one);
   }
 
   void run_division(const Tables& tables, const Division& division, std::size_t parts,

@@ -64,16 +64,15 @@ class CudaRns final : public RnsOps<Word>, private FusedRns<Word> {
                          std::size_t batch, const Word* digits, Word* out) const override {
     inner_product(key, tables, product, batch, digits, 0, nullptr, false, out);
   }
-  void run_sum_of_inner_products(std::span<const TurnedKey<Word>> terms, const Tables& tables,
-                                 const InnerProduct& product, std::size_t batch, std::size_t of,
-                                 std::size_t first, const Word* digits, const Word* added,
-                                 bool onto, Word* out) const override {
-    const std::size_t part = words(tables, product.rows, batch);
-    const Aligned<const Word> from(stream_, digits, product.digits.size() * of * part),
-        x(stream_, added, added ? of * part : 0);
+  void run_sum_of_inner_products(const Tables& tables, const SumOfInnerProducts<Word>& sum,
+                                 Word* out) const override {
+    const std::size_t part = words(tables, sum.product.rows, sum.batch);
+    const Aligned<const Word> from(stream_, sum.digits, sum.product.digits.size() * sum.of * part),
+        x(stream_, sum.added, sum.added ? sum.of * part : 0);
     const Aligned<Word> to(stream_, out, 2 * part);
-    cuda::sum_of_inner_products<Word>(stream_, own(tables), terms, product, batch, of, first,
-                                      from.data(), added ? x.data() : nullptr, onto, to.data());
+    cuda::sum_of_inner_products<Word>(stream_, own(tables), sum.terms, sum.product, sum.batch,
+                                      sum.of, sum.first, from.data(),
+                                      sum.added ? x.data() : nullptr, sum.onto, to.data());
     to.write_back();
   }
   void run_division(const Tables& tables, const Division& division, std::size_t parts,
