@@ -1,17 +1,18 @@
 """ResNet-20 for CIFAR-10 on encrypted images, one at a time and in a batch.
 
     .venv/bin/python bench/resnet20.py IMAGES.npz [--device cuda] [--runs 9]
-        [--batch 16] [--compared 100] [--map-bytes N] [--energy 1] [--record FILE] [--commit ID]
+        [--batch 16 64] [--compared 100] [--map-bytes N] [--energy 1] [--record FILE] [--commit ID]
 
 IMAGES has images (uint8, N × 3 × 32 × 32). The network is that of apps/resnet, with its weights and
 ranges, which are those of all test images of CIFAR-10. Its errors are found on the first 64 images;
-the next ones are compared. Client and server are one process here. A run is what the server does
-from an encrypted image to encrypted logits, with a wait at the end; maps are encoded before, and
-stay on the device. Keys, encryption and decryption are left out. Before anything is recorded,
-logits are compared with those of the network in clear: no difference may be above 0.1, and classes
-agree wherever the two largest logits are 0.2 apart. On a GPU resnet20_energy is the joules of an
-image, by runs that are repeated for `--energy` seconds. With `--map-bytes` maps that have no room
-whole are compact. Records belong in bench/results/<device>/networks.jsonl.
+the next ones are compared, in batches of the first size. Client and server are one process here. A
+run is what the server does from encrypted images to encrypted logits, with a wait at the end; maps
+are encoded before, and stay on the device. Keys, encryption and decryption are left out. Before
+anything is recorded, logits are compared with those of the network in clear: no difference may be
+above 0.1, and classes agree wherever the two largest logits are 0.2 apart. On a GPU
+resnet20_energy is the joules of an image, by runs that are repeated for `--energy` seconds. With
+`--map-bytes` maps that have no room whole are compact. Records belong in
+bench/results/<device>/networks.jsonl.
 """
 
 import argparse
@@ -35,13 +36,18 @@ from resnet.network import SET
 EXAMPLES = 64
 
 
-def compare(net: nn.Network, runner: Any, client: Any, images: Any) -> tuple[float, int]:
+def compare(
+    net: nn.Network, runner: Any, client: Any, images: Any, at_once: int
+) -> tuple[float, int]:
     """The largest difference of a logit from the network in clear, and how many classes agree."""
     clear = net.graph(images)
+    parts = np.split(images, range(at_once, len(images), at_once))
+    found = [
+        net.ends.decrypt(client, runner(net.ends.encrypt(client, part)), len(part))
+        for part in parts
+    ]
     largest, agree = 0.0, 0
-    for image, logits in zip(images, clear, strict=True):
-        result = runner(net.ends.encrypt(client, image[None]))
-        got = net.ends.decrypt(client, result, 1)[0]
+    for got, logits in zip(np.concatenate(found), clear, strict=True):
         largest = max(largest, float(np.abs(got - logits).max()))
         first, second = np.sort(logits)[::-1][:2]
         same = bool(got.argmax() == logits.argmax())
@@ -56,7 +62,7 @@ def main() -> None:
     options.add_argument("images", type=Path)
     options.add_argument("--device", default="cuda")
     options.add_argument("--runs", type=int, default=9)
-    options.add_argument("--batch", type=int, default=16, help="images that run together, too")
+    options.add_argument("--batch", type=int, nargs="+", default=[16], help="images at once, too")
     options.add_argument("--compared", type=int, default=100)
     options.add_argument("--network", type=Path, help="a file of this network, to skip compiling")
     options.add_argument("--map-bytes", type=int, help="the most that encoded maps may take")
@@ -81,9 +87,11 @@ def main() -> None:
     begun = time.perf_counter()
     runner = net.on(server, given.map_bytes)
     print(f"maps of {runner.nbytes / 1e9:.1f} GB, in {time.perf_counter() - begun:.1f} s")
-    difference, agree = compare(net, runner, client, images[EXAMPLES:])
+    begun = time.perf_counter()
+    difference, agree = compare(net, runner, client, images[EXAMPLES:], given.batch[0])
+    print(f"compared in {time.perf_counter() - begun:.1f} s")
     print(f"{agree} of {given.compared} classes agree; logits differ by up to {difference:.4f}")
-    for batch in sorted({1, given.batch}):
+    for batch in sorted({1, *given.batch}):
         x = server.upload(net.ends.encrypt(client, images[:batch]))
         times = timed(server, partial(runner, x), given.runs)
         print(f"{sorted(times)[given.runs // 2]:.3f} s for {batch}", flush=True)
