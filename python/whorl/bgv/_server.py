@@ -331,7 +331,6 @@ class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
     __slots__ = ()
 
     _core: _lib.Array
-    _server: Server
 
     parameters = Part[Parameters]("_server.parameters", "Parameters of the server.")
 

@@ -476,7 +476,6 @@ class EncryptedArray(Uploaded["Server"]):
     __slots__ = ()
 
     _core: _lib.Array
-    _server: Server
     _may_be_empty = True
 
     parameters = Part[Parameters]("_server.parameters", "Parameters of the server.")

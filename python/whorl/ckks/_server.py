@@ -486,7 +486,6 @@ class EncryptedArray(Uploaded["Server"]):
     __slots__ = ()
 
     _core: _lib.Array
-    _server: Server
 
     parameters = Part[Parameters]("_server.parameters", "Parameters of the server.")
 
