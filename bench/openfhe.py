@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import numpy as np
 from common.processes import in_turn, with_openfhe, worker
-from common.records import against, append, in_words, record
+from common.records import against, record, tell
 from whorl import binfhe
 
 Case = tuple[str, str, int, int]
@@ -128,8 +128,7 @@ def main() -> int:
         line = record(
             "openfhe", op, name, ours, parameters=under, pfail_log2=fails, batch=batch, **versus
         )
-        print(f"{op:9s} {name:28s} batch {batch:3d}: {in_words(line)}", flush=True)
-        append(options.record, line)
+        tell(f"{op:9s} {name:28s} batch {batch:3d}:", line, options.record)
     return 0
 
 

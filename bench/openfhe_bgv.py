@@ -12,7 +12,7 @@ faster one. Ratios are peer time / Whorl time of the same round.
 from pathlib import Path
 
 from common.processes import Process, in_turn, with_openfhe, worker
-from common.records import against, append, in_words, stamped
+from common.records import against, stamped, tell
 
 # depth, plaintext modulus, ring dimension, calls of a measurement: Whorl's and the peer's
 CONFIGURATIONS = [
@@ -51,8 +51,7 @@ def main() -> int:
                     security_bits=round(ours.about["security_bits"], 1),
                     **against("openfhe", peer.about["version"], values, theirs),
                 )
-                print(f"{op:10s} depth {depth:2d}, {scaling}: {in_words(line)}", flush=True)
-                append(options.record, line)
+                tell(f"{op:10s} depth {depth:2d}, {scaling}:", line, options.record)
             peer.end()
         ours.end()
     return 0

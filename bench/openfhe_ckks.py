@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from common.processes import Process, printed, with_openfhe, worker
-from common.records import Record, against, append, in_words, stamped
+from common.records import Record, against, stamped, tell
 
 N, DNUM = 65536, 4
 OPERATIONS = {"mult_relin": 2, "rotate": 2, "rescale": 10, "add": 40}
@@ -79,8 +79,7 @@ def main() -> int:
     note = {"note": options.note} if options.note else {}
 
     def keep(line: Record) -> None:
-        print(f"{line['op']:10s} {in_words(line)}", flush=True)
-        append(options.record, line)
+        tell(f"{line['op']:10s}", line, options.record)
 
     operations = [op for op in OPERATIONS if op in wanted]
     if operations:

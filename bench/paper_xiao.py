@@ -3,6 +3,7 @@
 import math
 from pathlib import Path
 
+import paper_records as records
 from common.plots import curves, legend, plt, save, scaled
 from common.records import Record, pick, rate
 from common.tables import in_words, table
@@ -16,23 +17,6 @@ from paper_figures import (
     Bootstrap,
     LargeSet,
 )
-from paper_records import (
-    CHIP,
-    NOT_MEASURED,
-    Measured,
-    Missing,
-    Section,
-    bits,
-    command_of,
-    milliseconds,
-    of_batch,
-    parameters,
-    power,
-    said,
-    source,
-    times_as_fast,
-    without_records,
-)
 
 SCHEDULES = ("single", "cluster", "shared", "automatic")
 AT = (1, 128, 1024)
@@ -41,7 +25,7 @@ AT = (1, 128, 1024)
 
 def measured(plots: Path) -> dict[str, list[str]]:
     """The parts of the page that are made of records; their plots go to a folder."""
-    measured = Measured.load()
+    measured = records.Measured.load()
     return {
         "table_3": table_3(measured),
         "table_4": table_4(measured),
@@ -64,10 +48,10 @@ def deviation(record: Record) -> str:
     return f"{record['deviation']:.2f} ({record['runs']:,} gates)"
 
 
-def table_3(measured: Measured) -> list[str]:
-    part = Section()
+def table_3(measured: records.Measured) -> list[str]:
+    part = records.Section()
     for row in XIAO_TABLE_3:
-        params = parameters(row.params)
+        params = records.parameters(row.params)
         beta = math.sqrt(params.noise().refreshed)
         record = pick(measured.noise, op="nand", params=row.params)
         if not record:
@@ -80,22 +64,22 @@ def table_3(measured: Measured) -> list[str]:
                 "n, q, N, log2 Q, B_g": shape,
                 "β, paper": f"{row.deviation:.2f}",
                 "β by Whorl's formulas": f"{beta:.2f}",
-                "β measured": said(record, deviation),
-                "FP, paper": power(row.fails_log2),
-                "FP of that β": power(log2_erfc(row.q / 8 / (2 * beta))),
-                "a gate fails": power(params.failure_log2),
-                "bits: LWE, ring": bits(params),
-                "record": source(record),
+                "β measured": records.said(record, deviation),
+                "FP, paper": records.power(row.fails_log2),
+                "FP of that β": records.power(log2_erfc(row.q / 8 / (2 * beta))),
+                "a gate fails": records.power(params.failure_log2),
+                "bits: LWE, ring": records.bits(params),
+                "record": records.source(record),
             }
         )
     return part.lines()
 
 
-def table_4(measured: Measured) -> list[str]:
-    part = Section()
+def table_4(measured: records.Measured) -> list[str]:
+    part = records.Section()
     for row in XIAO_TABLE_4:
         # Of a bootstrap that ends modulo the paper's q: the other members are the set's.
-        params = parameters(row.params, q=row.q, max_p=8)
+        params = records.parameters(row.params, q=row.q, max_p=8)
         by_fft, by_ntt = (math.sqrt(params.noise(by).refreshed) for by in ("fft", "ntt"))
         record = pick(measured.noise, **noise_of(row))
         if not record:
@@ -110,13 +94,13 @@ def table_4(measured: Measured) -> list[str]:
                 "B_g": f"2^{row.log_b_g}",
                 "β, paper": f"{row.deviation:.2f}",
                 "β by Whorl's formulas: FFT, NTT": f"{by_fft:.2f}, {by_ntt:.2f}",
-                "β measured, FFT": said(record, deviation),
-                "FP, paper": power(row.fails_log2),
-                "FP of that β, FFT": power(log2_erfc(sector / (4 * by_fft))),
-                "record": source(record) or NOT_MEASURED,
+                "β measured, FFT": records.said(record, deviation),
+                "FP, paper": records.power(row.fails_log2),
+                "FP of that β, FFT": records.power(log2_erfc(sector / (4 * by_fft))),
+                "record": records.source(record) or records.NOT_MEASURED,
             }
         )
-    large = parameters("xiao/HOMSIGN_25").security
+    large = records.parameters("xiao/HOMSIGN_25").security
     text = (
         "All have n = 1305, N = 2048, log2 Q = 54, log2 Q_ks = 35 and B_ks = 32. β is modulo "
         "q = 4096, for EvalFunc modulo 2048, and the paper's is of FFTs. *FP* is the paper's "
@@ -139,14 +123,14 @@ def pairs(row: Bootstrap) -> list[tuple[str, bool]]:
     return [(row.params, True), *([(row.own, False)] if row.own else [])]
 
 
-def table_5(measured: Measured) -> list[str]:
-    part = Section()
+def table_5(measured: records.Measured) -> list[str]:
+    part = records.Section()
     for row in XIAO_TABLE_5:
         for name, theirs in pairs(row):
             many, alone = measured.many(row.op, name), measured.alone(row.op, name)
             two = measured.many(row.op, name, gpus=2)
             if not many or not alone:
-                part.missing.append((row.op, command_of(row.op, name)))
+                part.missing.append((row.op, records.command_of(row.op, name)))
             part.rows.append(
                 {
                     "": row.function if theirs else "the same",
@@ -155,27 +139,27 @@ def table_5(measured: Measured) -> list[str]:
                     "64 threads": f"{row.threads_64:g}" if theirs else "",
                     "1 GPU": f"{row.gpu:g}" if theirs else "",
                     "8 GPUs": f"{row.gpus_8:g}" if theirs else "",
-                    f"Whorl, one {CHIP}": said(many, milliseconds),
-                    "÷ 1 GPU": times_as_fast(row.gpu, many),
-                    "÷ 8 GPUs": times_as_fast(row.gpus_8, many),
-                    f"Whorl, two {CHIP}s": said(two, milliseconds),
-                    f"one alone, one {CHIP}": said(alone, milliseconds),
-                    "bits: LWE, ring": bits(parameters(name)),
-                    "record": source(many, alone, two) or NOT_MEASURED,
+                    f"Whorl, one {records.CHIP}": records.said(many, records.milliseconds),
+                    "÷ 1 GPU": records.times_as_fast(row.gpu, many),
+                    "÷ 8 GPUs": records.times_as_fast(row.gpus_8, many),
+                    f"Whorl, two {records.CHIP}s": records.said(two, records.milliseconds),
+                    f"one alone, one {records.CHIP}": records.said(alone, records.milliseconds),
+                    "bits: LWE, ring": records.bits(records.parameters(name)),
+                    "record": records.source(many, alone, two) or records.NOT_MEASURED,
                 }
             )
     return part.lines()
 
 
-def scaling(measured: Measured, op: str, params: str) -> list[Record]:
+def scaling(measured: records.Measured, op: str, params: str) -> list[Record]:
     """Records of one GPU and two, if there are both."""
     members = {"op": op, "params": params, "batch": BATCH, "transfers": "included"}
     found = [pick(measured.scaling, device_count=count, **members) for count in (1, 2)]
     return [record for record in found if record] if all(found) else []
 
 
-def figure_4(measured: Measured, plots: Path) -> list[str]:
-    part = Section()
+def figure_4(measured: records.Measured, plots: Path) -> list[str]:
+    part = records.Section()
     figure, axis = plt.subplots(figsize=(6, 3.6))
     axis.plot([1, 8], [1, 8], color="lightgray", linewidth=1, label="as many times as GPUs")
     markers = "osD^v"
@@ -201,11 +185,13 @@ def figure_4(measured: Measured, plots: Path) -> list[str]:
                     "": row.function if is_theirs else "the same",
                     "set": f"`{name}`",
                     "paper, 8 GPUs": f"{theirs:.2f}" if is_theirs else "",
-                    f"Whorl, two {CHIP}s": f"{gain:.2f}" if found else NOT_MEASURED,
-                    "record": f"`h200x2/scaling` {found[1]['commit']}" if found else NOT_MEASURED,
+                    f"Whorl, two {records.CHIP}s": f"{gain:.2f}" if found else records.NOT_MEASURED,
+                    "record": f"`h200x2/scaling` {found[1]['commit']}"
+                    if found
+                    else records.NOT_MEASURED,
                 }
             )
-    axis.plot([], [], "o", color="tab:blue", label=f"Whorl, {CHIP}, at 2 GPUs")
+    axis.plot([], [], "o", color="tab:blue", label=f"Whorl, {records.CHIP}, at 2 GPUs")
     named = {"xlabel": "GPUs", "ylabel": "times as fast as one"}
     scaled(axis, **named, xlim=(0.8, 8.8), ylim=(0, 8.8))
     legend(axis, 7, loc="upper left")
@@ -213,7 +199,7 @@ def figure_4(measured: Measured, plots: Path) -> list[str]:
     return part.lines()
 
 
-def figure_5(measured: Measured, plots: Path) -> list[str]:
+def figure_5(measured: records.Measured, plots: Path) -> list[str]:
     by_schedule = [r for r in measured.one if r.get("schedule")]
     figure, axes = plt.subplots(1, 3, figsize=(12, 3.8), sharey=True)
     rows = []
@@ -226,28 +212,28 @@ def figure_5(measured: Measured, plots: Path) -> list[str]:
             line = "k--" if schedule == "automatic" else "o-"
             curves(axis, [(schedule, points, line, None)], markersize=3, linewidth=1)
             found = [pick(found_here, batch=batch) for batch in AT]
-            cells = [said(r, lambda r: in_words(1000 * r["median"])) for r in found]
+            cells = [records.said(r, lambda r: in_words(1000 * r["median"])) for r in found]
             rows.append([f"B_g = {base}, `{params}`", schedule, *cells, source_of_schedules(found)])
         scaled(axis, "log2", "log", xlabel="EvalFuncs in a call", title=f"B_g = {base}")
     axes[0].set_ylabel("ms a call")
     legend(axes[0])
     save(figure, plots / "paper-xiao-figure-5.svg")
     head = ["gadget", "schedule", *(f"{batch:,} in a call, ms" for batch in AT), "record"]
-    missing: Missing = (
+    missing: records.Missing = (
         [] if by_schedule else [("EvalFunc over batches", "bench_gpu --only schedules")]
     )
-    return [*table(head, rows), *without_records(missing)]
+    return [*table(head, rows), *records.without_records(missing)]
 
 
 def source_of_schedules(found: list[Record | None]) -> str:
     commits = sorted({r["commit"] for r in found if r})
-    return f"`h200/gpu` {', '.join(commits)}" if commits else NOT_MEASURED
+    return f"`h200/gpu` {', '.join(commits)}" if commits else records.NOT_MEASURED
 
 
-def table_9(measured: Measured) -> list[str]:
+def table_9(measured: records.Measured) -> list[str]:
     rows = [[name, f"{1000 * seconds:g}", "", ""] for name, seconds in XIAO_TABLE_9.items()]
     alone: dict[str, Record] = {r["params"]: r for r in measured.tree if r["batch"] == 1}
-    missing: Missing = [] if alone else [("the tree", "bench_tree")]
+    missing: records.Missing = [] if alone else [("the tree", "bench_tree")]
     for name in alone or ["TREE_P40"]:
         many = [r for r in measured.tree if r["params"] == name and r["batch"] > 1]
         best = {r["batch"]: r for r in many}
@@ -255,13 +241,13 @@ def table_9(measured: Measured) -> list[str]:
         record = alone.get(name)
         rows.append(
             [
-                f"Whorl, one {CHIP}, `{name}`",
-                said(record, milliseconds),
-                said(largest, of_batch(milliseconds)),
-                source(record, largest) or NOT_MEASURED,
+                f"Whorl, one {records.CHIP}, `{name}`",
+                records.said(record, records.milliseconds),
+                records.said(largest, records.of_batch(records.milliseconds)),
+                records.source(record, largest) or records.NOT_MEASURED,
             ]
         )
     return [
         *table(["", "one flower", "a flower of a batch", "record"], rows),
-        *without_records(missing),
+        *records.without_records(missing),
     ]

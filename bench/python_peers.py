@@ -34,7 +34,7 @@ import sys
 
 from ckks_records import PYTHON_PEERS
 from common.processes import Process, comparison, in_turn, worker
-from common.records import Record, against, append, in_words, stamped
+from common.records import Record, against, stamped, tell
 
 SHAPE = {"N": 16384, "depth": 6, "scale_bits": 40, "side": 64}
 OPERATIONS = {
@@ -98,8 +98,7 @@ def main() -> int:
                 continue
             line = compared(name, op, peer, whorl, options.rounds)
             line |= {"note": options.note} if options.note else {}
-            print(f"{op:18s} {in_words(line)}", flush=True)
-            append(options.record, line)
+            tell(f"{op:18s}", line, options.record)
         peer.end()
         whorl.end()
     return 0

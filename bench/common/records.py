@@ -92,12 +92,14 @@ def against(
     }
 
 
-def in_words(line: Record) -> str:
-    """Milliseconds of a record and of its peer."""
-    return (
-        f"{line['median'] * 1e3:8.3f} ms, {line['peer']} {line['peer_median'] * 1e3:8.2f} ms: "
-        f"{line['ratio']:5.1f}x ({line['ratio_least']:.1f} … {line['ratio_most']:.1f})"
+def tell(what: str, line: Record, path: Path | None) -> None:
+    """Prints milliseconds of a record and of its peer, and adds it to a file, if one is named."""
+    print(
+        f"{what} {line['median'] * 1e3:8.3f} ms, {line['peer']} {line['peer_median'] * 1e3:8.2f} "
+        f"ms: {line['ratio']:5.1f}x ({line['ratio_least']:.1f} … {line['ratio_most']:.1f})",
+        flush=True,
     )
+    append(path, line)
 
 
 def record(

@@ -164,7 +164,7 @@ def test_an_empty_tree_is_no_success(tmp_path: Path) -> None:
         ("from ._first import f\n", 2),
         ("import whorl._first\n", 2),
         ("try:\n    from . import _first\nexcept ImportError:\n    pass\n", 2),
-        ("if TYPE_CHECKING:\n    from ._first import f\n", 0),
+        ("if TYPE_CHECKING:\n    from ._first import f\n", 2),
         ("def g() -> None:\n    from ._first import f\n", 2),
         ("import numpy as np\n", 0),
     ],

@@ -10,7 +10,7 @@ import inspect
 import math
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, TypeVar, cast
+from typing import Any, ClassVar, Generic, NoReturn, TypeVar, cast
 
 import numpy as np
 
@@ -19,14 +19,11 @@ from .part import Made, OnDevice, Part
 from .saved import Saved
 from .text import Shown, of_bytes, shown
 
-if TYPE_CHECKING:
-    from .base_server import BaseServer
-
 Shape = tuple[int, ...]
 Positions = np.ndarray[Any, np.dtype[np.intp]]
 A = TypeVar("A", bound="Array")
 H = TypeVar("H", bound="HostArray")
-S = TypeVar("S", bound="BaseServer[Any, Any, Any]")
+S = TypeVar("S", bound=Any)
 D = TypeVar("D", bound="DeviceArray[Any]")
 
 

@@ -50,11 +50,12 @@ class RingEvaluationKeys(RingKeys[P]):
                 found.append(distance)
         return tuple(found)
 
+    @property
     def _reflects(self) -> bool:
         N: int = self.parameters.N  # type: ignore[attr-defined]
         return (2 * N - 1, 1) in self._core.contents
 
     def _contents(self) -> str:
         rotations = counted(len(self.rotations), "rotation")
-        reflection = f", {self._reflection}" if self._reflects() else ""
+        reflection = f", {self._reflection}" if self._reflects else ""
         return f": relinearise={self.relinearise}, {rotations}{reflection}"

@@ -109,16 +109,16 @@ class RingPlan(Shown):
             *(("warning", each) for each in self.warnings),
         ]
 
-    def _warned(self, text: str) -> str:
-        """The text of the plan, and a line for each warning."""
+    def _text(self, circuit: str, more: str, keys: str = "keys", security: str = "") -> str:
+        """The plan in a line, and a line for each warning."""
+        text = (
+            f"<Plan: {circuit}, {counted(len(self.rotations), 'rotation')}{more}; N={self.N}, "
+            f"{self._primes()}, {keys} of {of_bytes(self.key_bytes)}{security}>"
+        )
         return "\n".join([text, *(f"Warning: {each}" for each in self.warnings)])
 
     def _primes(self) -> str:
         return f"{self._parameters.limbs} + {len(self._parameters.special)} primes"
-
-    def _turns(self) -> str:
-        """How many rotations there are."""
-        return counted(len(self.rotations), "rotation")
 
 
 _COSTS = (

@@ -6,6 +6,7 @@ from functools import partial
 
 from numpy.typing import ArrayLike
 
+from .._core.part import Part
 from .._ring.keys import RingEvaluationKeys, RingKeys
 from .._server import bgv as _lib
 from ._ciphertexts import Ciphertexts
@@ -23,14 +24,10 @@ class EvaluationKeys(RingEvaluationKeys[Parameters]):
     __slots__ = ()
 
     _core: _lib.EvaluationKeys
-    _reader = _lib.EvaluationKeys
-    _parameters_type = Parameters
+    _reader, _parameters_type = _lib.EvaluationKeys, Parameters
     _generator, _reflection = 3, "swap_rows"
 
-    @property
-    def swap_rows(self) -> bool:
-        """Whether rows can be exchanged."""
-        return self._reflects()
+    swap_rows = Part[bool]("_reflects", "Whether rows can be exchanged.")
 
 
 class PublicKey(RingKeys[Parameters]):
@@ -42,8 +39,7 @@ class PublicKey(RingKeys[Parameters]):
     __slots__ = ()
 
     _core: _lib.PublicKey
-    _reader = _lib.PublicKey
-    _parameters_type = Parameters
+    _reader, _parameters_type = _lib.PublicKey, Parameters
     _made_by = "Client.public_key()"
 
     def encrypt(self, values: ArrayLike, packing: Packing = "slots") -> Ciphertexts:

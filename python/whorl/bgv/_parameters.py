@@ -9,24 +9,14 @@ from typing import Any
 from .._core.literal import as_integer, as_long, as_real, as_text, as_word, list_of
 from .._core.part import Part
 from .._core.text import at_least_bits
-from .._ring.parameters import (
-    RingLiteral,
-    RingParameters,
-    as_ring,
-    given_within,
-    literal_alone,
-    refuse_consent,
-    requirements,
-    within,
-)
-from .._ring.parameters import as_request as ring_request
+from .._ring import parameters as ring
 from .._server import bgv as _lib
 
 MAX_MODULUS = 2**31
 """Plaintext moduli are below it."""
 
 
-class ParameterLiteral(RingLiteral, total=False):
+class ParameterLiteral(ring.RingLiteral, total=False):
     """Plain data for parameters of your own; `parameters(literal=...)` checks it.
 
     Fields without a default: N, t, chain, special.
@@ -43,7 +33,7 @@ class ParameterLiteral(RingLiteral, total=False):
     """Products with plaintexts in sequence that it was chosen for, in addition. Default 0."""
 
 
-class Parameters(RingParameters):
+class Parameters(ring.RingParameters):
     """Validated, immutable parameters; `parameters` makes them.
 
     They can be pickled, saved and loaded, compared, and used as keys of dictionaries.
@@ -152,7 +142,7 @@ def as_request(
     of: Parameters, relinearise: int, rotations: Iterable[int], swap_rows: bool, sums: int
 ) -> _lib.KeyRequest:
     """A request for keys as the C++ library takes it."""
-    powers, wanted, swap, length = ring_request(relinearise, rotations, swap_rows, sums)
+    powers, wanted, swap, length = ring.as_request(relinearise, rotations, swap_rows, sums)
     if length > 1:
         turns, swaps = _lib.rotations_for_sum(of._core)
         wanted, swap = [*wanted, *turns], swap or swaps
@@ -207,9 +197,9 @@ def parameters(
     given = dict(locals())
     del given["literal"], given["allow_insecure"]
     if literal is not None:
-        literal_alone(parameters, literal, given)
+        ring.literal_alone(parameters, literal, given)
         return Parameters._create(literal, allow_insecure)
-    refuse_consent(allow_insecure)
+    ring.refuse_consent(allow_insecure)
     return Parameters(_lib.Parameters.choose(**checked_requirements(**given), limbs=0))
 
 
@@ -223,18 +213,18 @@ def plain_modulus(at_least: int = 2, N: int = 32768) -> int:
     >>> plain_modulus(at_least=100_000), plain_modulus(at_least=100_000, N=8192)
     (786433, 114689)
     """
-    return _lib.plain_modulus(as_integer("at_least", at_least, 0, 2**64 - 1), as_ring(N))
+    return _lib.plain_modulus(as_integer("at_least", at_least, 0, 2**64 - 1), ring.as_ring(N))
 
 
-checked_requirements = requirements(
+checked_requirements = ring.requirements(
     {
-        "depth": within(0, 1000),
-        "plain_modulus": within(0, 2**64 - 1),
-        "N": lambda _, value: 0 if value is None else as_ring(value),
-        "dnum": given_within(1, 16),
-        "prime_bits": within(26, 60),
+        "depth": ring.within(0, 1000),
+        "plain_modulus": ring.within(0, 2**64 - 1),
+        "N": lambda _, value: 0 if value is None else ring.as_ring(value),
+        "dnum": ring.given_within(1, 16),
+        "prime_bits": ring.within(26, 60),
         "sums": as_real,
         "slots": lambda _, value: bool(value),
-        "plain_products": within(0, 64),
+        "plain_products": ring.within(0, 64),
     }
 )

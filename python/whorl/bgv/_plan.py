@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from .._core.array import Shape
 from .._core.integers import as_index, whole_numbers
 from .._core.plan import as_shape, listed_inputs
-from .._core.text import of_bytes, shown
+from .._core.text import shown
 from .._ring.plan import RingPlan, check_example, in_order, sizes
 from .._server import bgv as _lib
 from ..errors import ParameterError, ShapeError
@@ -117,11 +117,10 @@ class Plan(RingPlan):
         ]
 
     def __repr__(self) -> str:
-        swap = ", swap_rows" if self.keys["swap_rows"] else ""
-        return self._warned(
-            f"<Plan: t={self.t}, depth {self.depth}, plain_products {self.plain_products}, sums "
-            f"{self.sums:.1f}, {self._turns()}{swap}; N={self.N}, "
-            f"{self._primes()}, keys of {of_bytes(self.key_bytes)}>"
+        return self._text(
+            f"t={self.t}, depth {self.depth}, plain_products {self.plain_products}, sums "
+            f"{self.sums:.1f}",
+            ", swap_rows" if self.keys["swap_rows"] else "",
         )
 
 

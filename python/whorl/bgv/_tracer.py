@@ -20,10 +20,9 @@ from .._core.text import shown
 from .._ring.plan import NoDevice
 from .._server import bgv as _lib
 from ..errors import EncodingError
-from ._arrays import Mean
 from ._bounds import Bounds, Rows, Traced
 from ._parameters import Parameters
-from ._server import BOUNDS, UNNOTED, EncryptedArray, Server
+from ._server import BOUNDS, UNNOTED, EncryptedArray, Mean, Server
 
 
 @dataclasses.dataclass(frozen=True)

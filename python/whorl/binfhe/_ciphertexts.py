@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any, Generic, TypeVar
 
 from .._core.array import DeviceCiphertexts, HostArray
-from .._core.integers import as_index
 from .._core.part import Part
 from .._server import binfhe as _lib
 from ._messages import Words
 from ._parameters import Parameters
 
-if TYPE_CHECKING:
-    from ._gates import Bits
-    from ._server import Messages, Server
+S = TypeVar("S", bound=Any)
 
 
 class Encoded:
@@ -98,98 +95,11 @@ class Ciphertexts(Encoded, HostArray):
         return words.reshape(*self._shape, words.shape[-1])
 
 
-class EncryptedArray(Encoded, DeviceCiphertexts["Server", Ciphertexts]):
-    """An immutable array of LWE ciphertexts on the devices of a `Server`.
-
-    `Server.upload` and operations make them; nothing leaves the devices before `to_host`. Bits of
-    p = 4 have the operators `&`, `|`, `^` and `~`. The other operand is such an array, or
-    `Ciphertexts` (which are uploaded), or known bits as in `x & True` and `x ^ [1, 0, 1]`, which
-    need no bootstrap.
-
-    Messages have the operators `+`, `-`, `*` and `-a` without a bootstrap, as `Server.linear` has
-    them. The other operand of sums and differences is such an array, `Ciphertexts`, an integer or
-    an array of integers; that of a product is one integer. `with_range` states which integers the
-    messages stand for, so that differences can be negative.
-
-    Shape, indexing, iteration, `reshape`, `transpose`, `concatenate` and `stack` are NumPy's, on
-    the devices. `==` raises.
-
-    >>> from whorl.binfhe import Client, Server, parameters
-    >>> client = Client(parameters("W128_P64"))
-    >>> server = Server(client.evaluation_keys(), device="cpu")
-    >>> a, b = server.upload(client.encrypt([0, 1])), client.encrypt([[0], [1]])
-    >>> client.decrypt((a ^ b)[1])
-    array([1, 0])
-    """
+class Uploaded(Encoded, DeviceCiphertexts[S, Ciphertexts], Generic[S]):
+    """LWE ciphertexts on the devices of a server, whatever it does with them."""
 
     __slots__ = ()
 
-    _core: _lib.Array
-    _server: Server
-    _may_be_empty = True
 
-    parameters = Part[Parameters]("_server.parameters", "Parameters of the server.")
-
-    # ---- operations, as the server's
-
-    def bootstrap(
-        self, p_out: int | None = None, padding_out: bool | None = None
-    ) -> EncryptedArray:
-        """`Server.bootstrap`."""
-        return self._server.bootstrap(self, p_out, padding_out)
-
-    def apply(self, luts: Any, within: int | None = None) -> EncryptedArray:
-        """`Server.apply`."""
-        return self._server.apply(luts, self, within)
-
-    def eval_floor(self, round_bits: int) -> EncryptedArray:
-        """`Server.eval_floor`."""
-        return self._server.eval_floor(self, round_bits)
-
-    def eval_sign(self, p_out: int = 4, padding_out: bool = False) -> EncryptedArray:
-        """`Server.eval_sign`."""
-        return self._server.eval_sign(self, p_out, padding_out)
-
-    def eval_decomp(self) -> list[EncryptedArray]:
-        """`Server.eval_decomp`."""
-        return self._server.eval_decomp(self)
-
-    def with_range(self, low: int, high: int) -> EncryptedArray:
-        """`Server.with_range`."""
-        return self._server.with_range(self, low, high)
-
-    def __add__(self, other: Messages) -> EncryptedArray:
-        return self._server._combined(1, self, 1, other)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Messages) -> EncryptedArray:
-        return self._server._combined(1, self, -1, other)
-
-    def __rsub__(self, other: Messages) -> EncryptedArray:
-        return self._server._combined(-1, self, 1, other)
-
-    def __mul__(self, factor: int) -> EncryptedArray:
-        return self._server.linear([as_index(factor, "factor")], [self])
-
-    __rmul__ = __mul__
-
-    def __neg__(self) -> EncryptedArray:
-        return self * -1
-
-    def __pos__(self) -> EncryptedArray:
-        return self
-
-    def __and__(self, other: Bits) -> EncryptedArray:
-        return self._server.and_(self, other)
-
-    def __or__(self, other: Bits) -> EncryptedArray:
-        return self._server.or_(self, other)
-
-    def __xor__(self, other: Bits) -> EncryptedArray:
-        return self._server.xor(self, other)
-
-    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
-
-    def __invert__(self) -> EncryptedArray:
-        return self._server.not_(self)
+EncryptedArray = TypeVar("EncryptedArray", bound=Uploaded[Any])
+"""The arrays of a server, in that part of it that the class of this name is made of."""

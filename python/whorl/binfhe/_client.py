@@ -13,10 +13,11 @@ from .._core.keyholder import KeyHolder
 from .._core.part import Part
 from .._core.progress import Report
 from ..errors import ShapeError
-from ._ciphertexts import Ciphertexts, EncryptedArray
+from ._ciphertexts import Ciphertexts
 from ._keys import EvaluationKeys
 from ._messages import ALLOWED_FAILURE, as_bool, as_messages, as_probability
 from ._parameters import Parameters
+from ._server import EncryptedArray
 
 
 class Client(KeyHolder):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,15 +14,14 @@ from .._core.entries import refuse_unreadable
 from .._core.integers import as_modulus
 from .._core.text import counted, shown
 from .._server import binfhe as _lib
-from ._ciphertexts import Ciphertexts, EncryptedArray
+from ._ciphertexts import Ciphertexts, Encoded, EncryptedArray, Uploaded
 from ._keys import EvaluationKeys
 from ._messages import Words, as_bits, as_bool, as_messages
 
 GATES = dict(_lib.gates())
 """Name -> number of inputs of the gates that take one bootstrap."""
 
-Encrypted = EncryptedArray | Ciphertexts
-Bits = Encrypted | ArrayLike
+Bits: TypeAlias = Uploaded[Any] | Ciphertexts | ArrayLike
 """Ciphertexts of bits, or known bits."""
 Output = tuple[int, bool] | None
 
@@ -73,11 +73,11 @@ class Gates(BaseServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         arrays, shape = self._meet(*self._encrypted(key, first, inputs))
         return self._wrap(self._core.gate(key, [each._core for each in arrays], output), shape)
 
-    def _encrypted(self, name: str, first: Encrypted, inputs: Sequence[Bits]) -> list[Encrypted]:
+    def _encrypted(self, name: str, first: Encoded, inputs: Sequence[Bits]) -> list[Any]:
         """The inputs; known bits are trivial encryptions with the encoding of `first`."""
         return [
             each
-            if isinstance(each, (EncryptedArray, Ciphertexts))
+            if is_encrypted(each)
             else self.trivial(as_bits(each, name), first.p, first.padding)
             for each in inputs
         ]
@@ -126,7 +126,7 @@ class Gates(BaseServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         """a ∨ b ∨ c ∨ d; p = 8 or larger even (OpenFHE: EvalBinGate(OR4, {a, b, c, d}))."""
         return self.gate("or4", a, b, c, d)
 
-    def not_(self, a: Encrypted) -> EncryptedArray:
+    def not_(self, a: EncryptedArray | Ciphertexts) -> EncryptedArray:
         """¬a; free: no bootstrap, no added noise (OpenFHE: EvalNOT)."""
         return self._on(a, self._core.not_)
 
@@ -157,7 +157,10 @@ class Gates(BaseServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
     cmux = mux
 
     def bootstrap(
-        self, a: Encrypted, p_out: int | None = None, padding_out: bool | None = None
+        self,
+        a: EncryptedArray | Ciphertexts,
+        p_out: int | None = None,
+        padding_out: bool | None = None,
     ) -> EncryptedArray:
         """Makes the noise of bits small again; may change their p (OpenFHE: Bootstrap)."""
         x = self.upload(a)
@@ -174,7 +177,7 @@ class Gates(BaseServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         return self._wrap(self._core.trivial(values.reshape(-1), encoding), values.shape)
 
 
-def _output(a: Encrypted, p: int | None, padding: bool | None) -> Output:
+def _output(a: Encoded, p: int | None, padding: bool | None) -> Output:
     if p is None and padding is None:
         return None
     return (
@@ -185,13 +188,13 @@ def _output(a: Encrypted, p: int | None, padding: bool | None) -> Output:
 
 def is_encrypted(operand: object) -> bool:
     """Whether an operand is ciphertexts, on the host or on devices."""
-    return isinstance(operand, (EncryptedArray, Ciphertexts))
+    return isinstance(operand, Encoded)
 
 
-def _first_encrypted(name: str, inputs: Sequence[Bits]) -> Encrypted:
+def _first_encrypted(name: str, inputs: Sequence[Bits]) -> Any:
     """The first encrypted input, whose encoding known bits take. `TypeError` if there is none."""
     for each in inputs:
-        if isinstance(each, (EncryptedArray, Ciphertexts)):
+        if is_encrypted(each):
             return each
     for each in inputs:
         refuse_unreadable(each, name)  # such as a list of ciphertexts

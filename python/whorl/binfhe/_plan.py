@@ -17,10 +17,9 @@ from .._core.literal import as_text
 from .._core.plan import SEED_BYTES, Following, as_shape, listed_inputs, said
 from .._core.text import Shown, of_bytes
 from .._server import binfhe as _lib
-from ._ciphertexts import EncryptedArray
 from ._messages import ALLOWED_FAILURE, as_bool, as_messages, as_probability
 from ._parameters import Parameters
-from ._server import Server
+from ._server import EncryptedArray, Server
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,12 +1,12 @@
 """All names of the package but `Client`: what a server has of FHEW/TFHE."""
 
 from .._core.array import concatenate, stack
-from ._ciphertexts import Ciphertexts, EncryptedArray
+from ._ciphertexts import Ciphertexts
 from ._keys import EvaluationKeys
 from ._lut import Lut
 from ._parameters import ParameterLiteral, Parameters, parameter_sets, parameters
 from ._plan import Fresh, Plan, plan
-from ._server import Server
+from ._server import EncryptedArray, Server
 
 __all__ = [
     "Ciphertexts",

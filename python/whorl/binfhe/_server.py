@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias, Union
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .._core.array import concatenate
 from .._core.entries import at, entries_of
-from .._core.integers import as_modulus, refuse, whole_numbers
+from .._core.integers import as_index, as_modulus, refuse, whole_numbers
 from .._core.literal import as_integer, as_text
 from .._core.part import Part
 from .._core.paths import PathName
@@ -19,19 +19,20 @@ from .._core.session import Session
 from .._core.text import counted
 from .._server import binfhe as _lib
 from ..errors import EncodingError, ParameterMismatchError
-from ._ciphertexts import Ciphertexts, EncryptedArray
-from ._gates import Encrypted, Gates
+from ._ciphertexts import Ciphertexts, Uploaded
+from ._gates import Bits, Gates
 from ._keys import EvaluationKeys
 from ._lut import Lut
 from ._messages import ALLOWED_FAILURE, as_bool, as_probability
 from ._parameters import Parameters
 
 Tables = Lut | Sequence[Any] | np.ndarray[Any, np.dtype[np.object_]]
-Messages = Encrypted | ArrayLike
+Encrypted: TypeAlias = Union["EncryptedArray", Ciphertexts]
+Messages: TypeAlias = Encrypted | ArrayLike
 """Ciphertexts of messages, or known integers."""
 
 
-class Server(Gates):
+class Server(Gates["EncryptedArray"]):
     """Evaluates on arrays of ciphertexts with evaluation keys only.
 
     `help(Server.__init__)` explains the arguments that servers of every scheme have, the errors
@@ -90,7 +91,6 @@ class Server(Gates):
     _maker = _lib.Server
     _keys_type = EvaluationKeys
     _host_type = Ciphertexts
-    _device_type = EncryptedArray
 
     def __init__(
         self,
@@ -447,6 +447,105 @@ class Server(Gates):
         if ranged:
             encrypted = encrypted.with_range(0, int(values.max()))
         return self.linear([weight, other], [a, encrypted], other * least)
+
+
+class EncryptedArray(Uploaded["Server"]):
+    """An immutable array of LWE ciphertexts on the devices of a `Server`.
+
+    `Server.upload` and operations make them; nothing leaves the devices before `to_host`. Bits of
+    p = 4 have the operators `&`, `|`, `^` and `~`. The other operand is such an array, or
+    `Ciphertexts` (which are uploaded), or known bits as in `x & True` and `x ^ [1, 0, 1]`, which
+    need no bootstrap.
+
+    Messages have the operators `+`, `-`, `*` and `-a` without a bootstrap, as `Server.linear` has
+    them. The other operand of sums and differences is such an array, `Ciphertexts`, an integer or
+    an array of integers; that of a product is one integer. `with_range` states which integers the
+    messages stand for, so that differences can be negative.
+
+    Shape, indexing, iteration, `reshape`, `transpose`, `concatenate` and `stack` are NumPy's, on
+    the devices. `==` raises.
+
+    >>> from whorl.binfhe import Client, Server, parameters
+    >>> client = Client(parameters("W128_P64"))
+    >>> server = Server(client.evaluation_keys(), device="cpu")
+    >>> a, b = server.upload(client.encrypt([0, 1])), client.encrypt([[0], [1]])
+    >>> client.decrypt((a ^ b)[1])
+    array([1, 0])
+    """
+
+    __slots__ = ()
+
+    _core: _lib.Array
+    _may_be_empty = True
+
+    parameters = Part[Parameters]("_server.parameters", "Parameters of the server.")
+
+    # ---- operations, as the server's
+
+    def bootstrap(
+        self, p_out: int | None = None, padding_out: bool | None = None
+    ) -> EncryptedArray:
+        """`Server.bootstrap`."""
+        return self._server.bootstrap(self, p_out, padding_out)
+
+    def apply(self, luts: Any, within: int | None = None) -> EncryptedArray:
+        """`Server.apply`."""
+        return self._server.apply(luts, self, within)
+
+    def eval_floor(self, round_bits: int) -> EncryptedArray:
+        """`Server.eval_floor`."""
+        return self._server.eval_floor(self, round_bits)
+
+    def eval_sign(self, p_out: int = 4, padding_out: bool = False) -> EncryptedArray:
+        """`Server.eval_sign`."""
+        return self._server.eval_sign(self, p_out, padding_out)
+
+    def eval_decomp(self) -> list[EncryptedArray]:
+        """`Server.eval_decomp`."""
+        return self._server.eval_decomp(self)
+
+    def with_range(self, low: int, high: int) -> EncryptedArray:
+        """`Server.with_range`."""
+        return self._server.with_range(self, low, high)
+
+    def __add__(self, other: Messages) -> EncryptedArray:
+        return self._server._combined(1, self, 1, other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Messages) -> EncryptedArray:
+        return self._server._combined(1, self, -1, other)
+
+    def __rsub__(self, other: Messages) -> EncryptedArray:
+        return self._server._combined(-1, self, 1, other)
+
+    def __mul__(self, factor: int) -> EncryptedArray:
+        return self._server.linear([as_index(factor, "factor")], [self])
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> EncryptedArray:
+        return self * -1
+
+    def __pos__(self) -> EncryptedArray:
+        return self
+
+    def __and__(self, other: Bits) -> EncryptedArray:
+        return self._server.and_(self, other)
+
+    def __or__(self, other: Bits) -> EncryptedArray:
+        return self._server.or_(self, other)
+
+    def __xor__(self, other: Bits) -> EncryptedArray:
+        return self._server.xor(self, other)
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
+    def __invert__(self) -> EncryptedArray:
+        return self._server.not_(self)
+
+
+Server._device_type = EncryptedArray
 
 
 def _check_tables(luts: Sequence[Lut], ciphertexts: EncryptedArray) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -14,17 +14,14 @@ from .._core.text import counted, shown
 from .._ring.server import RingServer, needing
 from .._server import ckks as _lib
 from ..errors import DeviceError, NoiseError, ParameterError, ShapeError
-from ._ciphertexts import Ciphertexts
+from ._ciphertexts import Ciphertexts, EncryptedArray, Uploaded
 from ._keys import EvaluationKeys
 from ._linear_maps import EncodedMap, LinearMap, linear_map
 from ._matrices import EncodedMatrixProduct, MatrixProduct, product_of
 from ._parameters import Parameters
 
-if TYPE_CHECKING:
-    from ._server import Encrypted, EncryptedArray
 
-
-class Applying(RingServer[EvaluationKeys, Ciphertexts, "EncryptedArray"]):
+class Applying(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
     """The part of a `Server` that applies linear maps and multiplies matrices."""
 
     __slots__ = ()
@@ -89,7 +86,7 @@ class Applying(RingServer[EvaluationKeys, Ciphertexts, "EncryptedArray"]):
         )
         return EncodedMap._of(core, _server=self, _map=(map.length, map.columns))
 
-    def apply(self, a: Encrypted, map: LinearMap | EncodedMap) -> EncryptedArray:
+    def apply(self, a: EncryptedArray | Ciphertexts, map: LinearMap | EncodedMap) -> EncryptedArray:
         """The linear map of each vector; `map @ x` is the same.
 
         It takes a level (`NoiseError` if there is none, or if `a` is below the map's level). A
@@ -131,8 +128,8 @@ class Applying(RingServer[EvaluationKeys, Ciphertexts, "EncryptedArray"]):
 
     def matmul(
         self,
-        a: Encrypted,
-        b: Encrypted,
+        a: EncryptedArray | Ciphertexts,
+        b: EncryptedArray | Ciphertexts,
         product: MatrixProduct | EncodedMatrixProduct | None = None,
     ) -> EncryptedArray:
         """The products of encrypted matrices, which vectors hold row by row; shapes broadcast.
@@ -168,7 +165,10 @@ class Applying(RingServer[EvaluationKeys, Ciphertexts, "EncryptedArray"]):
             return self._wrap(core, shape)
 
     def _as_one(
-        self, name: str, work: Callable[..., EncryptedArray], *operands: Encrypted
+        self,
+        name: str,
+        work: Callable[..., EncryptedArray],
+        *operands: EncryptedArray | Ciphertexts,
     ) -> EncryptedArray:
         """What `work` makes of arrays of one shape by several calls. A plan counts them as one."""
         arrays, _ = self._meet(*operands)
@@ -179,7 +179,7 @@ class Applying(RingServer[EvaluationKeys, Ciphertexts, "EncryptedArray"]):
             raise DeviceError(f"{name}: it is encoded on another server: encode it on this one")
 
 
-def _check_levels(what: str, depth: int, *operands: EncryptedArray) -> None:
+def _check_levels(what: str, depth: int, *operands: Uploaded[Any]) -> None:
     level = min(x.level for x in operands)
     if level < depth:
         raise NoiseError(

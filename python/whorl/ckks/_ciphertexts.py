@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Any, Generic, TypeVar
 
 from .._core.part import Part
-from .._ring.arrays import RingAccounted, RingCiphertexts
+from .._ring.arrays import RingAccounted, RingArray, RingCiphertexts
 from .._server import ckks as _lib
 from ._parameters import Parameters
+
+S = TypeVar("S", bound=Any)
 
 
 class Accounted(RingAccounted):
@@ -101,3 +104,13 @@ class Ciphertexts(Accounted, RingCiphertexts):
     _parameters_type = Parameters
 
     parameters = Part[Parameters]("_parameters", "Parameters that they were made under.")
+
+
+class Uploaded(Accounted, RingArray[S, Ciphertexts], Generic[S]):
+    """Encrypted vectors on the device of a server, whatever it does with them."""
+
+    __slots__ = ()
+
+
+EncryptedArray = TypeVar("EncryptedArray", bound=Uploaded[Any])
+"""The arrays of a server, in those parts of it that the class of this name is made of."""

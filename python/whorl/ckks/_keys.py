@@ -27,15 +27,10 @@ class EvaluationKeys(RingEvaluationKeys[Parameters]):
     __slots__ = ()
 
     _core: _lib.EvaluationKeys
-    _reader = _lib.EvaluationKeys
-    _parameters_type = Parameters
+    _reader, _parameters_type = _lib.EvaluationKeys, Parameters
     _generator, _reflection = 5, "conjugate"
 
-    @property
-    def conjugate(self) -> bool:
-        """Whether values can be conjugated."""
-        return self._reflects()
-
+    conjugate = Part[bool]("_reflects", "Whether values can be conjugated.")
     bootstrap = Part[tuple[int, ...]](
         "_core.bootstrap",
         "The numbers of slots for which ciphertexts can be refreshed, ascending.",
@@ -56,8 +51,7 @@ class PublicKey(RingKeys[Parameters]):
     __slots__ = ()
 
     _core: _lib.PublicKey
-    _reader = _lib.PublicKey
-    _parameters_type = Parameters
+    _reader, _parameters_type = _lib.PublicKey, Parameters
     _made_by = "Client.public_key()"
 
     def encrypt(

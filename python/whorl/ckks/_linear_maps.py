@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,13 +11,11 @@ from numpy.typing import ArrayLike
 from .._core.literal import as_integer
 from .._core.numbers import Numbers, real_or_complex
 from .._core.part import Made, OnDevice, Part
+from .._core.session import OnDevices
 from .._core.text import counted
 from .._server import ckks as _lib
 from ..errors import ParameterError, ShapeError
 from ._values import Complexes, as_vectors
-
-if TYPE_CHECKING:
-    from ._applying import Applying
 
 MOST_VALUES = 2**16
 """Slots of the largest ring."""
@@ -121,7 +119,7 @@ class EncodedMap(OnDevice):
     __array_ufunc__ = None
 
     _core: _lib.EncodedMap
-    _server: Applying
+    _server: OnDevices
     _made_by, _sent_as = "Server.encode", "the LinearMap"
 
     level = Part[int](

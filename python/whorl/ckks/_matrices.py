@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._core.literal import as_integer
 from .._core.part import OnDevice, Part
+from .._core.session import OnDevices
 from .._core.text import counted
 from .._server import ckks as _lib
 from ..errors import ShapeError
 from ._linear_maps import MOST_VALUES
-
-if TYPE_CHECKING:
-    from ._applying import Applying
 
 
 class MatrixProduct:
@@ -83,7 +81,7 @@ class EncodedMatrixProduct(OnDevice):
     __slots__ = ("_core", "_product", "_server")
 
     _core: _lib.EncodedMatrixProduct
-    _server: Applying
+    _server: OnDevices
     _made_by, _sent_as = "Server.encode", "the MatrixProduct"
 
     product = Part[MatrixProduct]("_product", "The shape.")

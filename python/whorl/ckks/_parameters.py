@@ -21,18 +21,7 @@ from .._core.literal import (
 )
 from .._core.part import Part
 from .._core.text import at_least_bits
-from .._ring.parameters import (
-    RingLiteral,
-    RingParameters,
-    as_ring,
-    given_within,
-    literal_alone,
-    refuse_consent,
-    requirements,
-    stands_alone,
-    within,
-)
-from .._ring.parameters import as_request as ring_request
+from .._ring import parameters as ring
 from .._server import ckks as _lib
 from ..errors import ParameterError
 
@@ -68,7 +57,7 @@ class BootstrapLiteral(TypedDict, total=False):
     default; OpenFHE's StCFirst is 0). Default 0."""
 
 
-class ParameterLiteral(RingLiteral, total=False):
+class ParameterLiteral(ring.RingLiteral, total=False):
     """Plain data for parameters of your own; `parameters(literal=...)` checks it.
 
     Fields without a default: N, chain, levels, special.
@@ -101,7 +90,7 @@ def _bootstrap_of(shape: _lib.BootstrapLiteral | None) -> BootstrapLiteral | Non
     return cast(BootstrapLiteral, {field: getattr(shape, field) for field in _BOOTSTRAP})
 
 
-class Parameters(RingParameters):
+class Parameters(ring.RingParameters):
     """Validated, immutable parameters; `parameters` makes them.
 
     They can be pickled, saved and loaded, compared, and used as keys of dictionaries.
@@ -281,7 +270,7 @@ def as_request(
     low_rotations: Mapping[int, Iterable[int]] | None,
 ) -> _lib.KeyRequest:
     """A request for keys as the C++ library takes it."""
-    powers, wanted, conjugates, length = ring_request(relinearise, rotations, conjugate, sums)
+    powers, wanted, conjugates, length = ring.as_request(relinearise, rotations, conjugate, sums)
     turns = max(0, min(length, of.slots) - 1).bit_length()
     wanted += [1 << power for power in range(turns)]
     request = _lib.KeyRequest(powers, wanted, conjugates)
@@ -296,7 +285,7 @@ def as_request(
             f"{{2: map.rotations}}, not {type(by_level).__name__}"
         )
     for level, low in by_level.items():
-        _, at_level, _, _ = ring_request(2, low, False, 0)
+        _, at_level, _, _ = ring.as_request(2, low, False, 0)
         checked = as_integer("low_rotations: a level", level, 0, of.top)
         request = of._core.with_low_rotations(request, checked, at_level)
     return request
@@ -381,12 +370,12 @@ def parameters(
     given = dict(locals())
     del given["literal"], given["allow_insecure"]
     if literal is not None:
-        literal_alone(parameters, literal, given)
+        ring.literal_alone(parameters, literal, given)
         return Parameters._create(literal, allow_insecure)
     if isinstance(depth, str):
-        stands_alone(parameters, "a named set", {**given, "depth": 1})
+        ring.stands_alone(parameters, "a named set", {**given, "depth": 1})
         return Parameters(_lib.Parameters.named(as_text("depth", depth), bool(allow_insecure)))
-    refuse_consent(allow_insecure)
+    ring.refuse_consent(allow_insecure)
     needs = checked_requirements(**given)
     if not needs["bootstrap"]:
         refuse_shape("without bootstrap=True", needs)
@@ -415,14 +404,14 @@ def _as_arcsine(name: str, value: Any) -> int:
     return degree
 
 
-checked_requirements = requirements(
+checked_requirements = ring.requirements(
     {
-        "depth": within(0, 64),
-        "scale_bits": within(28, 55),
-        "slots": within(0, 2**16),
-        "value_bits": given_within(2, 20),
-        "N": lambda _, value: 0 if value is None or value == 0 else as_ring(value),
-        "dnum": given_within(1, 80),
+        "depth": ring.within(0, 64),
+        "scale_bits": ring.within(28, 55),
+        "slots": ring.within(0, 2**16),
+        "value_bits": ring.given_within(2, 20),
+        "N": lambda _, value: 0 if value is None or value == 0 else ring.as_ring(value),
+        "dnum": ring.given_within(1, 80),
         "word_bits": as_word,
         "bootstrap": as_flag,
         "coefficients_last": as_flag,

@@ -15,7 +15,7 @@ from .._core.array import Shape
 from .._core.literal import as_flag, as_real
 from .._core.numbers import real_or_complex
 from .._core.plan import as_shape, listed_inputs
-from .._core.text import at_least_bits, counted, of_bytes
+from .._core.text import at_least_bits, counted
 from .._ring.plan import RingPlan, check_example, in_order, sizes
 from .._server import ckks as _lib
 from ..errors import EncodingError, NoiseError, ParameterError, ShapeError
@@ -150,11 +150,11 @@ class Plan(RingPlan):
 
     def __repr__(self) -> str:
         refreshes = self._refreshes() if self._parameters.bootstrap else ""
-        return self._warned(
-            f"<Plan: depth {self.depth}, scale 2^{self.scale_bits}, {self.slots} slots, "
-            f"{self._turns()}{f', bootstraps: {refreshes}' if refreshes else ''}; "
-            f"N={self.N}, {self._primes()}, {self.key_count} keys of "
-            f"{of_bytes(self.key_bytes)}, {at_least_bits(self.security_bits)} bits of security>"
+        return self._text(
+            f"depth {self.depth}, scale 2^{self.scale_bits}, {self.slots} slots",
+            f", bootstraps: {refreshes}" if refreshes else "",
+            f"{self.key_count} keys",
+            f", {at_least_bits(self.security_bits)} bits of security",
         )
 
 

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._core.literal import as_integer
 from .._core.progress import Report, reports
 from .._ring.server import RingServer, needing
 from .._server import ckks as _lib
-from ._ciphertexts import Ciphertexts
+from ._ciphertexts import Ciphertexts, EncryptedArray
 from ._keys import EvaluationKeys
 from ._parameters import as_slots
 
-if TYPE_CHECKING:
-    from ._server import Encrypted, EncryptedArray
 
-
-class Refreshing(RingServer[EvaluationKeys, Ciphertexts, "EncryptedArray"]):
+class Refreshing(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
     """The part of a `Server` that bootstraps."""
 
     __slots__ = ("_bootstraps", "_encoding", "_making")
@@ -30,7 +27,9 @@ class Refreshing(RingServer[EvaluationKeys, Ciphertexts, "EncryptedArray"]):
         self._encoding = threading.Lock()
         self._making = threading.RLock()
 
-    def bootstrap(self, a: Encrypted, iterations: int = 1, slots: int = 0) -> EncryptedArray:
+    def bootstrap(
+        self, a: EncryptedArray | Ciphertexts, iterations: int = 1, slots: int = 0
+    ) -> EncryptedArray:
         """The same values at the level `parameters.depth`, for a whole batch at once.
 
         It needs the keys of `evaluation_keys(bootstrap=[slots])`, where `slots` is the least power

@@ -15,12 +15,12 @@ from .._core.literal import as_integer, as_real, as_word
 from .._core.numbers import Numbers, as_complex, one_number, real_or_complex
 from .._core.part import Part
 from .._core.text import shown
-from .._ring.arrays import RingArray, as_rows, of_server
+from .._ring.arrays import as_rows, of_server
 from .._ring.server import MAX_POWER, is_alone, needing, repeated_rows
 from .._server import ckks as _lib
 from ..errors import EncodingError, ParameterError, ShapeError
 from ._applying import Applying
-from ._ciphertexts import Accounted, Ciphertexts
+from ._ciphertexts import Ciphertexts, Uploaded
 from ._functions import SignStages
 from ._keys import EvaluationKeys
 from ._linear_maps import EncodedMap, LinearMap
@@ -35,7 +35,7 @@ Encrypted: TypeAlias = Union["EncryptedArray", Ciphertexts]
 Operand: TypeAlias = Encrypted | ArrayLike
 
 
-class Server(Applying, Refreshing):
+class Server(Applying["EncryptedArray"], Refreshing["EncryptedArray"]):
     """Evaluates on arrays of ciphertexts with evaluation keys only.
 
     `help(Server.__init__)` explains the arguments, the errors that they raise, and what happens if
@@ -67,8 +67,6 @@ class Server(Applying, Refreshing):
 
     __slots__ = ()
 
-    _core: _lib.Server
-    _parameters: Parameters
     _maker = _lib.Server
     _keys_type, _host_type = EvaluationKeys, Ciphertexts
 
@@ -460,7 +458,7 @@ class Server(Applying, Refreshing):
         return x, (np.ascontiguousarray(values), length), shape
 
 
-class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
+class EncryptedArray(Uploaded["Server"]):
     """An immutable array of ciphertexts on the device of a `Server`, each a vector of numbers.
 
     `Server.upload` and operations make them; nothing leaves the device before `to_host`. They have
@@ -489,7 +487,6 @@ class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
     __slots__ = ()
 
     _core: _lib.Array
-    _server: Server
 
     parameters = Part[Parameters]("_server.parameters", "Parameters of the server.")
 

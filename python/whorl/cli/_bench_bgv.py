@@ -12,9 +12,7 @@ from ..bgv import Client, EncryptedArray, Server, parameters
 from ..bgv._values import Packing
 from . import _bench_ring as ring_bench
 from . import _bgv as scheme
-from . import _records as shared
 from . import _ring_options as ring_options
-from ._completion import one_of
 
 ROW: np.ndarray[Any, np.dtype[np.int64]] = np.arange(1, 1025)
 """The plaintext of mult_plain."""
@@ -56,14 +54,12 @@ def _work(op: str, client: Client, server: Server, count: int, limbs: int) -> Ca
     return lambda: OPERATIONS[op](x, y)
 
 
+@ring_bench.command("bgv", OPERATIONS)
 def bgv(
-    op: Annotated[
-        list[str] | None,
-        typer.Option(
-            help=f"{', '.join([*OPERATIONS, *ring_bench.AROUND])}; default: mult_relin, rotate.",
-            autocompletion=one_of(*OPERATIONS, *ring_bench.AROUND),
-        ),
-    ] = None,
+    names: list[str],
+    device: str | None,
+    threads: int,
+    *,
     depth: ring_options.Depth = 12,
     plain_modulus: scheme.PlainModulus = 65537,
     ring: ring_options.Ring = 0,
@@ -73,19 +69,12 @@ def bgv(
         bool, typer.Option("--slots/--coefficients", help="Which packing t must allow.")
     ] = True,
     limbs: Annotated[int, typer.Option(min=0, help="Of the operands; 0: as encrypted.")] = 0,
-    device: shared.Device = None,
-    batch: ring_bench.Batch = 1,
-    runs: shared.Runs = 5,
-    threads: shared.Threads = 0,
-    as_json: shared.Json = False,
-    record: shared.Record = None,
-) -> None:
+) -> ring_bench.Opened:
     """BGV: time of a single operation, and how many a second in batches.
 
     Operands lie on the device, and stay there, but for end_to_end, which uploads two ciphertexts,
     multiplies, relinearises and downloads. Parameters are chosen as `whorl.bgv.parameters` does.
     """
-    names = ring_bench.chosen_ops(op, OPERATIONS)
     chosen = parameters(depth, plain_modulus, ring or None, dnum or None, prime_bits, slots=slots)
     client = Client(chosen)
     keys = client.evaluation_keys(
@@ -95,11 +84,4 @@ def bgv(
         progress=True,
     )
     server = Server(keys, device, threads)
-    ring_bench.bench(
-        "bgv",
-        names,
-        server,
-        keys,
-        lambda name, count: _work(name, client, server, count, limbs),
-        ring_bench.Plan(batch, runs, threads, as_json, record),
-    )
+    return server, keys, lambda name, count: _work(name, client, server, count, limbs)

@@ -24,10 +24,9 @@ from ..ckks import (
 from ..errors import ParameterError
 from . import _bench_ring as ring_bench
 from . import _ckks as scheme
-from . import _records as shared
 from . import _ring_options as ring_options
 from . import _sets as sets
-from ._completion import from_list, one_of
+from ._completion import from_list
 
 ROW: np.ndarray[Any, np.dtype[np.float64]] = np.linspace(-1, 1, 1024)
 """The plaintext of mult_plain."""
@@ -102,14 +101,12 @@ def _chosen(name: str | None, bootstrap: bool, needs: dict[str, Any]) -> Paramet
     return sets.find_ckks(name, allow_insecure=True)  # its security is printed beside the times
 
 
+@ring_bench.command("ckks", ON_SERVER)
 def ckks(
-    op: Annotated[
-        list[str] | None,
-        typer.Option(
-            help=f"{', '.join([*ON_SERVER, *ring_bench.AROUND])}; default: mult_relin, rotate.",
-            autocompletion=one_of(*ON_SERVER, *ring_bench.AROUND),
-        ),
-    ] = None,
+    names: list[str],
+    device: str | None,
+    threads: int,
+    *,
     set_name: Annotated[
         str | None,
         typer.Option(
@@ -133,13 +130,7 @@ def ckks(
             help="Of the operands; -1: as encrypted, for bootstrap the lowest that it takes.",
         ),
     ] = -1,
-    device: shared.Device = None,
-    batch: ring_bench.Batch = 1,
-    runs: shared.Runs = 5,
-    threads: shared.Threads = 0,
-    as_json: shared.Json = False,
-    record: shared.Record = None,
-) -> None:
+) -> ring_bench.Opened:
     """CKKS: time of a single operation, and how many a second in batches.
 
     Operands lie on the device, and stay there, but for end_to_end, which uploads two ciphertexts,
@@ -147,7 +138,6 @@ def ckks(
     `whorl.ckks.parameters` does, with bootstrapping for bootstrap, or are those of --set.
     """
     given = locals()
-    names = ring_bench.chosen_ops(op, ON_SERVER)
     refreshes = "bootstrap" in names
     chosen = _chosen(set_name, refreshes, {name: given[name] for name in scheme.CHOOSING})
     refreshed = 1 << (slots - 1).bit_length() if slots else chosen.slots
@@ -166,11 +156,8 @@ def ckks(
         server = Server(keys, device, threads)
     if refreshes:
         server.prepare_bootstrap(refreshed, progress=True)
-    ring_bench.bench(
-        "ckks",
-        names,
-        server,
-        keys,
-        lambda name, count: _work(name, client, server, count, level, refreshed, matrix),
-        ring_bench.Plan(batch, runs, threads, as_json, record),
-    )
+
+    def work(name: str, count: int) -> Callable[[], object]:
+        return _work(name, client, server, count, level, refreshed, matrix)
+
+    return server, keys, work

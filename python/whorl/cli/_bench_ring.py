@@ -6,13 +6,14 @@ import os
 import time
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 
 from . import _records as shared
+from ._completion import one_of
 from ._output import out, pairs, size, table
+from ._scheme import arguments_of, options_of, with_arguments
 
 LEAST_SECONDS = 0.02
 """Least seconds of a timed run: operations for this long, then a wait for the device."""
@@ -22,27 +23,18 @@ AROUND = (*ON_CLIENT, "end_to_end")
 STEPS = tuple(range(1, 9))
 """Rotations of rotate_many."""
 
-Batch = Annotated[int, typer.Option("--batch", min=1, help="Ciphertexts.")]
 Work = Callable[[str, int], Callable[[], object]]
 """What to time, for an operation and a batch."""
+Opened = tuple[Any, Any, Work]
+"""A server, its keys, and what is timed on it."""
 
 
-class Plan(NamedTuple):
-    """Options of a bench."""
-
-    batch: int
-    runs: int
-    threads: int
-    as_json: bool
-    record: Path | None
-
-
-def chosen_ops(given: Sequence[str] | None, on_server: Collection[str]) -> list[str]:
+def chosen_ops(given: Sequence[str] | None, known: Sequence[str]) -> list[str]:
     """Operations in lower case; `ValueError` for an unknown one."""
     names = [name.lower() for name in given or ["mult_relin", "rotate"]]
     for name in names:
-        if name not in on_server and name not in AROUND:
-            raise ValueError(f"op: {name!r} is not one of {', '.join([*on_server, *AROUND])}")
+        if name not in known:
+            raise ValueError(f"op: {name!r} is not one of {', '.join(known)}")
     return names
 
 
@@ -66,19 +58,19 @@ def _seconds(work: Callable[[], object], server: Any) -> float:
         calls *= 2 if seconds > LEAST_SECONDS / 8 else 8
 
 
-def _measure(scheme: str, op: str, server: Any, work: Work, plan: Plan) -> list[dict[str, Any]]:
+def _measure(
+    scheme: str, op: str, server: Any, work: Work, batch: int, runs: int, threads: int
+) -> list[dict[str, Any]]:
     """Latency of a single ciphertext; and throughput of a batch, if there is one."""
-    chosen, batch = server.parameters, plan.batch
-    threads = plan.threads or len(os.sched_getaffinity(0))
     device = ("cpu", 1) if op in ON_CLIENT else shared.hardware([server.device])
     records = []
     for count in (1, batch) if batch > 1 and op != "keygen" else (1,):
         once = partial(_seconds, work(op, count), server)
-        seconds = shared.repeated(once, plan.runs, f"{op}, {count}")
+        seconds = shared.repeated(once, runs, f"{op}, {count}")
         values = seconds if count == 1 else [count / each for each in seconds]
         records.append(
             shared.make_record(
-                *(scheme, op, scheme, chosen, device, threads, count),
+                *(scheme, op, scheme, server.parameters, device, threads, count),
                 "included" if op == "end_to_end" else "excluded",
                 "s" if count == 1 else "1/s",
                 values,
@@ -87,38 +79,61 @@ def _measure(scheme: str, op: str, server: Any, work: Work, plan: Plan) -> list[
     return records
 
 
-def _headline(server: Any, keys: Any, plan: Plan) -> None:
+def _headline(server: Any, keys: Any, batch: int, runs: int) -> None:
     for line in server.parameters.describe().splitlines():
         out.print(line, markup=False)
     pairs(
         [
             ("device", server.device),
             ("keys", f"{size(keys.nbytes)}, {size(server.key_bytes)} on the device"),
-            ("batch, runs", f"{plan.batch}, {plan.runs} (median; smallest – largest)"),
+            ("batch, runs", f"{batch}, {runs} (median; smallest – largest)"),
         ]
     )
     out.print()
 
 
-def bench(
-    scheme: str,
-    names: Sequence[str],
-    server: Any,
-    keys: Any,
-    work: Work,
-    plan: Plan,
-) -> None:
-    """Measures operations, prints a table or records, and appends records to a file."""
-    if not plan.as_json:
-        _headline(server, keys, plan)
-    records, rows = [], []
-    for name in names:
-        found = _measure(scheme, name, server, work, plan)
-        records += found
-        many = (
-            shared.rate_spread(found[1]) if len(found) > 1 else f"{1 / found[0]['median']:.1f} /s"
-        )
-        rows.append([name, shared.spread(found[0]), many])
-    if not plan.as_json:
-        table(["operation", "one", "a second"], rows)
-    shared.publish(records, plan.as_json, plan.record)
+def command(
+    scheme: str, on_server: Collection[str]
+) -> Callable[[Callable[..., Opened]], Callable[..., None]]:
+    """Decorates what opens a server for operations, a device and threads, and makes a bench of it.
+
+    The bench has its docstring, and its keyword-only arguments as options beside those of all
+    benches. It measures operations, prints a table or records, and appends records to a file.
+    """
+    known = [*on_server, *AROUND]
+    some = typer.Option(
+        help=f"{', '.join(known)}; default: mult_relin, rotate.", autocompletion=one_of(*known)
+    )
+
+    def made(opened: Callable[..., Opened]) -> Callable[..., None]:
+        def bench(
+            op: Any = None,
+            device: shared.Device = None,
+            batch: Annotated[int, typer.Option("--batch", min=1, help="Ciphertexts.")] = 1,
+            runs: shared.Runs = 5,
+            threads: shared.Threads = 0,
+            as_json: shared.Json = False,
+            record: shared.Record = None,
+            **own: Any,
+        ) -> None:
+            names = chosen_ops(op, known)
+            server, keys, work = opened(names, device, threads, **own)
+            if not as_json:
+                _headline(server, keys, batch, runs)
+            records, rows = [], []
+            cores = threads or len(os.sched_getaffinity(0))
+            for name in names:
+                one, *many = found = _measure(scheme, name, server, work, batch, runs, cores)
+                records += found
+                rate = shared.rate_spread(many[0]) if many else f"{1 / one['median']:.1f} /s"
+                rows.append([name, shared.spread(one), rate])
+            if not as_json:
+                table(["operation", "one", "a second"], rows)
+            shared.publish(records, as_json, record)
+
+        ops, *others = arguments_of(bench)
+        ops = ops.replace(annotation=Annotated[list[str] | None, some])
+        bench.__doc__ = opened.__doc__
+        return with_arguments(bench, [ops, *options_of(opened), *others])
+
+    return made

@@ -9,7 +9,7 @@ import typer
 
 from ..bgv import EncryptedArray, Server
 from . import _ring_options as shared
-from ._scheme import Scheme
+from ._scheme import Scheme, of_whorl
 
 PlainModulus = Annotated[int, typer.Option(help="t: values are integers modulo t.")]
 PrimeBits = Annotated[int, typer.Option(help="26 … 31, or 46 … 60.")]
@@ -88,12 +88,9 @@ def _decrypt(
     return values[..., : first or None]
 
 
-BGV = Scheme(
-    name="bgv",
-    module="whorl.bgv",
-    keys="BGV evaluation keys",
-    ciphertexts="BGV ciphertexts",
-    secret="BGV secret key",
+BGV = of_whorl(
+    "bgv",
+    "BGV",
     functions=shared.operations(Server, EncryptedArray),
     operators="+ - * @ **",
     division="values are integers modulo t: multiply by the inverse, pow(d, -1, t) in Python, if d "

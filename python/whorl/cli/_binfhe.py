@@ -12,7 +12,7 @@ from . import _completion as completion
 from . import _expressions
 from . import _sets as sets
 from ._output import err
-from ._scheme import Scheme, Work
+from ._scheme import Scheme, Work, of_whorl
 
 _GATES = (
     *("AND", "OR", "NAND", "NOR", "XOR", "XNOR", "MAJORITY", "AND3", "OR3", "AND4", "OR4"),
@@ -138,12 +138,9 @@ def _digit(server: Any, array: Any, place: int) -> Any:
     return digits[place]
 
 
-BINFHE = Scheme(
-    name="binfhe",
-    module="whorl.binfhe",
-    keys="FHEW/TFHE evaluation keys",
-    ciphertexts="FHEW/TFHE ciphertexts",
-    secret="FHEW/TFHE secret key",
+BINFHE = of_whorl(
+    "binfhe",
+    "FHEW/TFHE",
     functions=(
         *("nand", "nor", "xor", "xnor", "majority", "and3", "or3", "and4", "or4"),
         *("mux", "bootstrap", "add", "sub", "with_range", "eval_floor", "eval_sign"),

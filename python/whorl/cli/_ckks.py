@@ -15,7 +15,7 @@ from . import _released, _values
 from . import _ring_options as shared
 from . import _sets as sets
 from ._completion import one_of
-from ._scheme import Scheme
+from ._scheme import Scheme, of_whorl
 
 ScaleBits = Annotated[int, typer.Option(help="log2 of the scale, 28 … 55.")]
 Slots = Annotated[int, typer.Option(min=0, help="Values of a ciphertext; 0: any number.")]
@@ -217,12 +217,9 @@ CIRCUITS = {
     "with_bound": _with_bound,
 }
 
-CKKS = Scheme(
-    name="ckks",
-    module="whorl.ckks",
-    keys="CKKS evaluation keys",
-    ciphertexts="CKKS ciphertexts",
-    secret="CKKS secret key",
+CKKS = of_whorl(
+    "ckks",
+    "CKKS",
     functions=shared.operations(
         Server,
         EncryptedArray,

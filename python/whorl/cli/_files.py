@@ -27,13 +27,8 @@ PassphraseFile = Annotated[
 Insecure = Annotated[
     bool, typer.Option("--allow-insecure", help="Accept parameter sets under 128 bits.")
 ]
-Readable = Annotated[
-    bool,
-    typer.Option(
-        "--allow-readable-by-others",
-        help="Accept a secret key or a passphrase file that group or others can read.",
-    ),
-]
+_READABLE = "Accept a secret key or a passphrase file that group or others can read."
+Readable = Annotated[bool, typer.Option("--allow-readable-by-others", help=_READABLE)]
 
 
 def whole(text: str | int) -> int:
@@ -65,13 +60,8 @@ Expanded = Annotated[int | None, _bound("--max-expanded-bytes", "BYTES", _EXPAND
 Force = Annotated[
     bool, typer.Option("--force", help="Replace files that exist, but no secret key.")
 ]
-OverwriteSecret = Annotated[
-    bool,
-    typer.Option(
-        "--overwrite-secret",
-        help="Replace a secret key that exists; what was encrypted under it is lost.",
-    ),
-]
+_OVERWRITE = "Replace a secret key that exists; what was encrypted under it is lost."
+OverwriteSecret = Annotated[bool, typer.Option("--overwrite-secret", help=_OVERWRITE)]
 Secret = Annotated[Path, typer.Option("--secret", help="Secret key.", autocompletion=files)]
 Keys = Annotated[Path, typer.Option("--keys", help="Evaluation keys.", autocompletion=files)]
 Output = Annotated[

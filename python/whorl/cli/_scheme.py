@@ -87,9 +87,14 @@ class Scheme:
         return {
             each.name: each
             for function in (getattr(self, part) for part in parts)
-            for each in (_parameters(function) if function else [])
-            if each.kind is inspect.Parameter.KEYWORD_ONLY
+            for each in (options_of(function) if function else [])
         }
+
+
+def of_whorl(name: str, title: str, **more: Any) -> Scheme:
+    """One of Whorl's own schemes; types of its files begin with the title."""
+    types = f"{title} evaluation keys", f"{title} ciphertexts", f"{title} secret key"
+    return Scheme(name, f"whorl.{name}", *types, **more)
 
 
 class Schemes:
@@ -125,11 +130,7 @@ class Schemes:
         `body` gets the schemes as its first argument. An option of a scheme that was not given is
         None; `arguments` checks the others.
         """
-        parameters = [
-            each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-            for each in _parameters(body)[1:]
-            if each.kind is not inspect.Parameter.VAR_KEYWORD
-        ]
+        parameters = arguments_of(body)[1:]
         owners: dict[str, list[str]] = {}
         found: dict[str, inspect.Parameter] = {}
         for scheme in self._schemes:
@@ -144,9 +145,7 @@ class Schemes:
             body(self, **given)
 
         command.__doc__ = body.__doc__
-        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        command.__annotations__ = {each.name: each.annotation for each in parameters}
-        return command
+        return with_arguments(command, parameters)
 
 
 def arguments(scheme: Scheme, given: Mapping[str, Any], *parts: str) -> list[dict[str, Any]]:
@@ -159,9 +158,30 @@ def arguments(scheme: Scheme, given: Mapping[str, Any], *parts: str) -> list[dic
     return [{name: used[name] for name in used if name in scheme.options(part)} for part in parts]
 
 
-def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """The parameters of its signature, with annotations as types."""
-    return list(inspect.signature(function, eval_str=True).parameters.values())
+def arguments_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """The arguments of its signature that have names, with annotations as types, for
+    `with_arguments`."""
+    return [
+        each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for each in inspect.signature(function, eval_str=True).parameters.values()
+        if each.kind is not inspect.Parameter.VAR_KEYWORD
+    ]
+
+
+def options_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Those that are keyword-only."""
+    kinds = {each.name: each.kind for each in inspect.signature(function).parameters.values()}
+    only = inspect.Parameter.KEYWORD_ONLY
+    return [each for each in arguments_of(function) if kinds[each.name] is only]
+
+
+def with_arguments(
+    command: Callable[..., None], arguments: list[inspect.Parameter]
+) -> Callable[..., None]:
+    """The command, of which Typer reads that it has these arguments."""
+    command.__signature__ = inspect.Signature(arguments)  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in arguments}
+    return command
 
 
 def _optional(option: inspect.Parameter, panel: str) -> Any:

@@ -211,6 +211,11 @@ def _logistic(x: Numbers) -> Numbers:
 
 _erf = np.vectorize(math.erf, otypes=[float])
 
+KINDS: dict[str, type[Node]] = {
+    each.__name__: each
+    for each in (Input, Linear, Sparse, Windows, Function, Sum, Product, Reshaped)
+}
+"""Kinds of nodes by the names that files have of them."""
 FUNCTIONS: dict[str, Callable[[Numbers], Numbers]] = {
     "relu": lambda x: np.maximum(x, 0),
     "sigmoid": _logistic,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -99,7 +101,7 @@ class Network:
         `seconds`: what `Runner.profile` measured; it is a column too. `ParameterError` if it is of
         another network.
         """
-        return _show.summary(self, seconds)
+        return _show.summary(self.steps, self.levels, seconds)
 
     def show(self, seconds: Mapping[str, float] | None = None, path: PathName | None = None) -> Any:
         """A matplotlib figure: the steps in order with the levels of their results, bootstraps
@@ -109,7 +111,7 @@ class Network:
         name's ending says. `ParameterError` if the seconds are of another network,
         `ModuleNotFoundError` without matplotlib, `IoError` if the system refuses the file.
         """
-        return _show.show(self, seconds, path)
+        return _show.show(self.steps, self.levels, self.parameters.N, seconds, path)
 
     def to_bytes(self) -> bytes:
         """What `save` writes."""
@@ -193,7 +195,18 @@ class Runner:
         The server waits after each step, so that together they take longer than a run. The network
         runs once before, which is not counted. A name that several steps have gets a number.
         """
-        return _show.profile(self, x)
+        given = self.server.upload(x)
+        self(given)
+        self.server.synchronise()
+        at = [time.perf_counter()]
+
+        def wait(done: int, total: int) -> None:
+            self.server.synchronise()
+            at.append(time.perf_counter())
+
+        self(given, wait)
+        times = (after - before for before, after in itertools.pairwise(at))
+        return dict(zip(_show.names(self.network.steps)[1:], times, strict=True))
 
     def _map_of(self, number: int) -> Callable[[MapStep, int], EncodedMap]:
         def encoded(*_: object) -> EncodedMap:

@@ -18,21 +18,7 @@ from ._compile import pack, scales_of
 from ._ends import End, Ends
 from ._file import Fields, Reader, real, whole
 from ._fit import Fit, Range
-from ._graph import (
-    FUNCTIONS,
-    Entries,
-    Function,
-    Graph,
-    Input,
-    Linear,
-    Node,
-    Product,
-    Reshaped,
-    Shape,
-    Sparse,
-    Sum,
-    Windows,
-)
+from ._graph import FUNCTIONS, KINDS, Entries, Function, Graph, Node, Shape
 from ._network import Network
 from ._pack import Grid, Packing
 from ._place import with_refreshes
@@ -89,7 +75,7 @@ def _graph(reader: Reader) -> Graph:
         _refuse_unless(math.prod(each.shape("shape")) <= MOST_SLOTS, each)
         made = _NODES[kind](reader, each, [nodes[i].shape for i in inputs])
         made |= {"name": each.text("name"), "inputs": tuple(inputs), "shape": each.shape("shape")}
-        nodes.append(_KINDS[kind](**made))
+        nodes.append(KINDS[kind](**made))
     return Graph(tuple(nodes))
 
 
@@ -184,10 +170,6 @@ def _function_node(_: Reader, fields: Fields, shapes: list[Shape]) -> dict[str, 
     return {"function": function, "coefficients": tuple(coefficients)}
 
 
-_KINDS = {
-    each.__name__: each
-    for each in (Input, Linear, Sparse, Windows, Function, Sum, Product, Reshaped)
-}
 _INPUTS = {"Input": (0, 0), "Sum": (1, MOST_NODES), "Product": (2, 2)}
 """How many inputs nodes have; others have one."""
 _NODES: dict[str, Callable[[Reader, Fields, list[Shape]], dict[str, Any]]] = {

@@ -1,21 +1,16 @@
-"""Pictures and tables of compiled networks, and how long each step takes."""
+"""Pictures and tables of compiled networks: their steps, and the levels of the results."""
 
 from __future__ import annotations
 
-import itertools
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._core.paths import PathName, as_path
 from .._core.text import counted
 from ..errors import IoError, ParameterError
 from ._place import WORK_OF_REFRESH
 from ._steps import MapStep, PolynomialStep, ProductStep, RefreshStep, Step, SumStep
-
-if TYPE_CHECKING:
-    from ._network import Network, Runner
 
 KINDS: dict[type[Step], tuple[str, str, str]] = {
     MapStep: ("map", "s", "#4c78a8"),
@@ -40,40 +35,25 @@ def names(steps: Sequence[Step]) -> list[str]:
     return out
 
 
-def work(network: Network) -> list[float]:
+def work(steps: Sequence[Step], levels: Sequence[int]) -> list[float]:
     """Key switches of each step, about, times the primes' rows: a level more is a row more. It is
     what bootstraps are placed by."""
     out = []
-    for step, level in zip(network.steps, network.levels, strict=True):
+    for step, level in zip(steps, levels, strict=True):
         switches = WORK_OF_REFRESH if isinstance(step, RefreshStep) else step.work
         out.append(switches * (level + 1 + step.depth / 2))
     return out
 
 
-def profile(runner: Runner, x: Any) -> dict[str, float]:
-    """Seconds of each step, with a wait after it; `Runner.profile` says more."""
-    server, steps = runner.server, runner.network.steps
-    given = server.upload(x)
-    runner(given)
-    server.synchronise()
-    at = [time.perf_counter()]
-
-    def wait(done: int, total: int) -> None:
-        server.synchronise()
-        at.append(time.perf_counter())
-
-    runner(given, wait)
-    times = (after - before for before, after in itertools.pairwise(at))
-    return dict(zip(names(steps)[1:], times, strict=True))
-
-
-def summary(network: Network, seconds: Mapping[str, float] | None = None) -> str:
+def summary(
+    steps: Sequence[Step], levels: Sequence[int], seconds: Mapping[str, float] | None
+) -> str:
     """A table of the steps; `Network.summary` says more."""
-    measured = _measured(network, seconds)
+    measured = _measured(steps, seconds)
     head = ["", "step", "kind", "of", "level", "error", "work"]
     rows = [head if measured is None else [*head, "ms"]]
     for number, (step, name, level, cost) in enumerate(
-        zip(network.steps, names(network.steps), network.levels, work(network), strict=True)
+        zip(steps, names(steps), levels, work(steps, levels), strict=True)
     ):
         kind = KINDS[type(step)][0]
         if isinstance(step, PolynomialStep):
@@ -95,17 +75,20 @@ def summary(network: Network, seconds: Mapping[str, float] | None = None) -> str
 
 
 def show(
-    network: Network, seconds: Mapping[str, float] | None = None, path: PathName | None = None
+    steps: Sequence[Step],
+    levels: Sequence[int],
+    N: int,
+    seconds: Mapping[str, float] | None,
+    path: PathName | None,
 ) -> Any:
     """A figure of the steps; `Network.show` says more."""
-    measured = _measured(network, seconds)
+    measured = _measured(steps, seconds)
     try:
         from matplotlib.figure import Figure
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
             'show: matplotlib is missing: pip install "whorl-fhe[nn]"', name=error.name
         ) from None
-    steps, levels = network.steps, network.levels
     figure = Figure(figsize=(min(24.0, max(6.0, 1.5 + 0.2 * len(steps))), 6), layout="constrained")
     graph, costs = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
     for number, step in enumerate(steps):
@@ -119,7 +102,7 @@ def show(
                 linewidth=1,
                 zorder=1,
             )
-    heights = work(network) if measured is None else [1e3 * each for each in measured]
+    heights = work(steps, levels) if measured is None else [1e3 * each for each in measured]
     for kind, (name, mark, colour) in KINDS.items():
         which = [number for number, step in enumerate(steps) if type(step) is kind]
         if not which:
@@ -132,8 +115,9 @@ def show(
     graph.yaxis.get_major_locator().set_params(integer=True)
     graph.grid(axis="y", color="#e5e5e5")
     graph.legend(fontsize=8)
-    title = counted(len(steps) - 1, "step"), counted(network.bootstraps, "bootstrap")
-    graph.set_title(f"{', '.join(title)}, N = {network.parameters.N}", fontsize=9)
+    bootstraps = sum(isinstance(step, RefreshStep) for step in steps)
+    title = counted(len(steps) - 1, "step"), counted(bootstraps, "bootstrap")
+    graph.set_title(f"{', '.join(title)}, N = {N}", fontsize=9)
     costs.set_ylabel("key switches × rows" if measured is None else "ms, measured")
     costs.grid(axis="y", color="#e5e5e5")
     costs.set_axisbelow(True)
@@ -151,11 +135,11 @@ def show(
     return figure
 
 
-def _measured(network: Network, seconds: Mapping[str, float] | None) -> list[float] | None:
+def _measured(steps: Sequence[Step], seconds: Mapping[str, float] | None) -> list[float] | None:
     """Seconds of each step; `ParameterError` if they are not those of this network's steps."""
     if seconds is None:
         return None
-    known = names(network.steps)[1:]
+    known = names(steps)[1:]
     missing = [name for name in known if name not in seconds]
     if missing or len(seconds) != len(known):
         raise ParameterError(
