@@ -5,6 +5,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <vector>
@@ -46,6 +47,12 @@ RingCiphertexts<Parameters, Info> take(const RingCiphertexts<Parameters, Info>& 
 template <class Parameters, class Info>
 RingCiphertexts<Parameters, Info> concatenate(
     std::span<const RingCiphertexts<Parameters, Info>* const> batches);
+/// The same of a vector or an array of them.
+template <class Batches>
+auto concatenate(const Batches& batches)
+    -> decltype(whorl::concatenate(std::span(std::data(batches), std::size(batches)))) {
+  return whorl::concatenate(std::span(std::data(batches), std::size(batches)));
+}
 
 /// A public key (b, a), an encryption of 0, where a is expanded from the seed. It only encrypts.
 template <class Parameters>

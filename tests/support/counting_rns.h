@@ -34,14 +34,10 @@ class CountingRns final : public backend::RelayRns<Word> {
     counts_->key_switches += batch;
     Base::run_inner_product(key, tables, product, batch, digits, out);
   }
-  void run_sum_of_inner_products(std::span<const backend::TurnedKey<Word>> terms,
-                                 const Tables& tables, const backend::InnerProduct& product,
-                                 std::size_t batch, std::size_t of, std::size_t first,
-                                 const Word* digits, const Word* added, bool onto,
+  void run_sum_of_inner_products(const Tables& tables, const backend::SumOfInnerProducts<Word>& sum,
                                  Word* out) const override {
-    counts_->key_switches += terms.size() * batch;
-    Base::run_sum_of_inner_products(terms, tables, product, batch, of, first, digits, added, onto,
-                                    out);
+    counts_->key_switches += sum.terms.size() * sum.batch;
+    Base::run_sum_of_inner_products(tables, sum, out);
   }
   void run_tensor(const Tables& tables, const ring::Basis& basis, std::size_t a_parts,
                   std::size_t b_parts, std::size_t batch, bool one_b, const Word* a, const Word* b,

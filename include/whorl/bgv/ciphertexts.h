@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "whorl/bgv/parameters.h"
@@ -46,12 +45,6 @@ struct CiphertextInfo {
 
 using Ciphertexts = RingCiphertexts<Parameters, CiphertextInfo>;
 
-using whorl::take;
-/// whorl::concatenate of all that a span can be made of.
-inline Ciphertexts concatenate(std::span<const Ciphertexts* const> batches) {
-  return whorl::concatenate(batches);
-}
-
 using PublicKey = RingPublicKey<Parameters>;
 using EvaluationKeys = RingEvaluationKeys<Parameters>;
 
@@ -73,5 +66,7 @@ std::size_t key_count(const Parameters& parameters, const KeyRequest& request);
 /// The g for which X -> X^g rotates the rows to the left by `columns`: 3^columns mod 2N, with
 /// `columns` taken modulo N/2. (The exchange of rows has g = 2N - 1.)
 std::uint32_t rotation_exponent(std::uint32_t N, std::int64_t columns);
+
+using whorl::concatenate, whorl::take;
 
 }  // namespace whorl::bgv

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <limits>
 #include <map>
-#include <span>
 #include <vector>
 
 #include "whorl/ckks/parameters.h"
@@ -77,12 +76,6 @@ struct CiphertextInfo {
 /// (OpenFHE: a std::vector of Ciphertext; Lattigo: a slice of rlwe.Ciphertext.)
 using Ciphertexts = RingCiphertexts<Parameters, CiphertextInfo>;
 
-using whorl::take;
-/// whorl::concatenate of all that a span can be made of.
-inline Ciphertexts concatenate(std::span<const Ciphertexts* const> batches) {
-  return whorl::concatenate(batches);
-}
-
 using PublicKey = RingPublicKey<Parameters>;
 using EvaluationKeys = RingEvaluationKeys<Parameters>;
 
@@ -116,5 +109,7 @@ std::size_t key_count(const Parameters& parameters, const KeyRequest& request);
 /// taken modulo N/2. (Conjugation has g = 2N - 1. OpenFHE: FindAutomorphismIndex; Lattigo:
 /// GaloisElement.)
 std::uint32_t rotation_exponent(std::uint32_t N, std::int64_t slots);
+
+using whorl::concatenate, whorl::take;
 
 }  // namespace whorl::ckks

@@ -30,14 +30,10 @@ class CountingRns final : public backend::RelayRns<Word>, private backend::Fused
 
  protected:
   const backend::FusedRns<Word>* fused() const override { return this; }
-  void run_sum_of_inner_products(std::span<const backend::TurnedKey<Word>> terms,
-                                 const Tables& tables, const backend::InnerProduct& product,
-                                 std::size_t batch, std::size_t of, std::size_t first,
-                                 const Word* digits, const Word* added, bool onto,
+  void run_sum_of_inner_products(const Tables& tables, const backend::SumOfInnerProducts<Word>& sum,
                                  Word* out) const override {
-    seen_->terms.giants.push_back(terms.size());
-    Base::run_sum_of_inner_products(terms, tables, product, batch, of, first, digits, added, onto,
-                                    out);
+    seen_->terms.giants.push_back(sum.terms.size());
+    Base::run_sum_of_inner_products(tables, sum, out);
   }
 
  private:

@@ -282,7 +282,7 @@ TEST(BgvClient, PartsOfBatches) {
   EXPECT_FALSE(concatenate(apart).seed);
   EXPECT_THROW(take(all, Numbers{5}), ShapeError);
   EXPECT_THROW(take(all, Numbers{}), ShapeError);
-  EXPECT_THROW(concatenate({}), ShapeError);
+  EXPECT_THROW(concatenate(std::vector<const Ciphertexts*>()), ShapeError);
   // Vectors over several ciphertexts are taken whole.
   const Ciphertexts two = client.encrypt(std::vector<std::int64_t>(3000, 7), Packing::slots, 1500);
   EXPECT_EQ(take(two, Numbers{2, 3}).info.count, 2u);
