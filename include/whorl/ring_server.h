@@ -21,7 +21,9 @@ class Array;
 
 /// A batch of ciphertexts on a server's devices; if there are several, it is spread over them.
 /// Copies share the memory, which never changes. An array may outlive its server. Any thread may
-/// destroy it, also while another thread is inside a call of the server.
+/// destroy it, also while another thread is inside a call of the server. Servers on one Session
+/// with the same parameters and key, which may have different evaluation keys, take each other's
+/// arrays.
 template <class Info>
 class RingArray {
  public:
@@ -61,6 +63,10 @@ class RingServer {
   std::vector<FailedDevice> failed_devices() const;  ///< the oldest failure first
   std::size_t key_bytes() const;                     ///< bytes that keys take on the devices now
 
+  /// Throws unless operations take the array: those of this server, and of others on its session
+  /// with the same parameters and key. DeviceError for one of another session, KeyMismatchError or
+  /// ParameterMismatchError for one of another key or of other parameters.
+  void check(const RingArray<Info>& a) const;
   /// Copies an array to the host.
   RingCiphertexts<Parameters, Info> download(const RingArray<Info>& a) const;
   /// Waits until all work so far is done.

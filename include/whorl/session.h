@@ -34,9 +34,10 @@ struct SessionOptions {
 
 /// Opened devices. Servers of any scheme that are given one session share its devices, its threads
 /// and its room for keys: their keys take turns, and where memory is short, arrays of one of them
-/// that are not in use wait in the host's memory for a call of another. Copies are the same
-/// session, which is open until the last copy and the last of its servers are gone. Several threads
-/// may use it at once.
+/// that are not in use wait in the host's memory for a call of another. Servers of one scheme with
+/// the same parameters and key take each other's arrays: one may have the keys for rotations, say,
+/// and another those for bootstraps. Copies are the same session, which is open until the last copy
+/// and the last of its servers are gone. Several threads may use it at once.
 class Session {
  public:
   explicit Session(const SessionOptions& options);

@@ -49,9 +49,8 @@ class Array {
   std::size_t bytes() const { return storage_ ? storage_->bytes : 0; }
   /// They say where the batch lies: see run::Fleet::pieces.
   const std::vector<run::Piece>& pieces() const { return storage_->pieces; }
-  bool is_of(const Evaluator& evaluator) const {
-    return storage_ && storage_->evaluator.get() == &evaluator;
-  }
+  /// The one that made it.
+  const Evaluator& evaluator() const { return *storage_->evaluator; }
 
  private:
   friend class Evaluator;

@@ -9,11 +9,13 @@
 namespace whorl::lattice::rlwe {
 
 std::shared_ptr<const Evaluator> Evaluator::make(std::shared_ptr<const run::Fleet> fleet,
-                                                 const AnyPlan& plan, std::size_t key_bytes) {
+                                                 const AnyPlan& plan, std::size_t key_bytes,
+                                                 const std::optional<Owner>& owner) {
   return std::visit(
       [&]<class Word>(const std::shared_ptr<const ring::RnsPlan<Word>>& typed)
           -> std::shared_ptr<const Evaluator> {
-        return std::make_shared<const WordEvaluator<Word>>(std::move(fleet), typed, key_bytes);
+        return std::make_shared<const WordEvaluator<Word>>(std::move(fleet), typed, key_bytes,
+                                                           owner);
       },
       plan);
 }
@@ -104,7 +106,7 @@ void Evaluator::check(const char* what, const Array& a) const {
 
 void Evaluator::check_own(const char* what, const Array& a) const {
   if (!a) throw ShapeError(std::string(what) + ": the array is empty");
-  if (!a.is_of(*this))
+  if (!shares(a.evaluator()))
     throw DeviceError(std::string(what) + ": an array of another server was given to " +
                       fleet_->name());
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -27,11 +28,18 @@ namespace whorl::lattice::rlwe {
 class Key;
 class Keys;
 
-/// Operands must belong to this evaluator (DeviceError), and be in evaluation form unless a method
-/// says otherwise. Plaintexts that are stored by their period are factors only (ShapeError). They
-/// have equal counts; a single ciphertext is combined with each member of the other operand.
-/// Several threads may call an evaluator at once; calls that belong together are made inside
-/// run::Fleet::together.
+/// Whose arrays an evaluator has: of a key, under the parameters of a digest.
+struct Owner {
+  Digest parameters;
+  KeyId key;
+  bool operator==(const Owner&) const = default;
+};
+
+/// Operands must be this evaluator's, or those of one that shares() its arrays (DeviceError), and
+/// in evaluation form unless a method says otherwise. Plaintexts that are stored by their period
+/// are factors only (ShapeError). They have equal counts; a single ciphertext is combined with each
+/// member of the other operand. Several threads may call an evaluator at once; calls that belong
+/// together are made inside run::Fleet::together.
 ///
 /// Batches lie on the fleet's devices as run::Fleet::pieces splits them. After a device has failed,
 /// pieces that lie elsewhere are moved. If a device fails, the operation is repeated on the other
@@ -41,14 +49,21 @@ class Keys;
 class Evaluator : public std::enable_shared_from_this<Evaluator> {
  public:
   /// `key_bytes` will be taken on each device by keys: pieces of batches leave them this room, but
-  /// the arrays of a whole batch may not. DeviceError for devices without RNS operations.
+  /// the arrays of a whole batch may not. Without an owner it shares no arrays. DeviceError for
+  /// devices without RNS operations.
   static std::shared_ptr<const Evaluator> make(std::shared_ptr<const run::Fleet> fleet,
-                                               const AnyPlan& plan, std::size_t key_bytes = 0);
+                                               const AnyPlan& plan, std::size_t key_bytes = 0,
+                                               const std::optional<Owner>& owner = {});
   virtual ~Evaluator() = default;
   Evaluator(const Evaluator&) = delete;
   Evaluator& operator=(const Evaluator&) = delete;
 
   const run::Fleet& fleet() const { return *fleet_; }
+  const std::optional<Owner>& owner() const { return owner_; }
+  /// Whether it takes arrays of the other: on one fleet, those of one owner are alike.
+  bool shares(const Evaluator& other) const {
+    return this == &other || (fleet_ == other.fleet_ && owner_ && owner_ == other.owner_);
+  }
   std::uint32_t N() const { return N_; }
   /// The first `limbs` primes of the chain; ParameterError for none, or more than there are.
   ring::Basis level(unsigned limbs) const;
@@ -217,8 +232,11 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
 
  protected:
   template <class Word>
-  Evaluator(std::shared_ptr<const run::Fleet> fleet, const ring::RnsPlan<Word>& plan)
-      : Evaluator(std::move(fleet), plan.N(), plan.limbs(), plan.special()) {}
+  Evaluator(std::shared_ptr<const run::Fleet> fleet, const ring::RnsPlan<Word>& plan,
+            const std::optional<Owner>& owner)
+      : Evaluator(std::move(fleet), plan.N(), plan.limbs(), plan.special()) {
+    owner_ = owner;
+  }
   Evaluator(std::shared_ptr<const run::Fleet> fleet, std::uint32_t N, unsigned limbs,
             unsigned special)
       : fleet_(std::move(fleet)), N_(N), limbs_(limbs), special_(special) {}
@@ -244,7 +262,7 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   static const std::shared_ptr<const Storage>& storage_of(const Array& a) { return a.storage_; }
 
   // Checks of operands, in words of the caller's.
-  /// ShapeError for an empty array, DeviceError for another evaluator's.
+  /// ShapeError for an empty array, DeviceError for one that is not shared.
   void check_own(const char* what, const Array& a) const;
   /// ShapeError too for one that is stored by its period.
   void check(const char* what, const Array& a) const;
@@ -263,6 +281,7 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   std::shared_ptr<const run::Fleet> fleet_;
   std::uint32_t N_;
   unsigned limbs_, special_;
+  std::optional<Owner> owner_;
 };
 
 }  // namespace whorl::lattice::rlwe

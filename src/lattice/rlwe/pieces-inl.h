@@ -29,8 +29,8 @@ std::size_t rows_of_product(const ring::RnsPlan<Word>& plan) {
 template <class Word>
 WordEvaluator<Word>::WordEvaluator(std::shared_ptr<const run::Fleet> fleet,
                                    std::shared_ptr<const ring::RnsPlan<Word>> plan,
-                                   std::size_t key_bytes)
-    : Evaluator(std::move(fleet), *plan), plan_(std::move(plan)) {
+                                   std::size_t key_bytes, const std::optional<Owner>& owner)
+    : Evaluator(std::move(fleet), *plan, owner), plan_(std::move(plan)) {
   const run::Fleet& all = this->fleet();
   this->product_rows_ = rows_of_product(*plan_);
   const std::size_t bytes = this->product_rows_ * plan_->N() * sizeof(Word);

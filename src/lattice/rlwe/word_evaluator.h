@@ -27,7 +27,8 @@ template <class Word>
 class WordEvaluator final : public Evaluator {
  public:
   WordEvaluator(std::shared_ptr<const run::Fleet> fleet,
-                std::shared_ptr<const ring::RnsPlan<Word>> plan, std::size_t key_bytes);
+                std::shared_ptr<const ring::RnsPlan<Word>> plan, std::size_t key_bytes,
+                const std::optional<Owner>& owner);
 
 #include "lattice/rlwe/overrides.inc"
 

@@ -130,6 +130,15 @@ std::size_t ServerState::most() const {
       layout_of(parameters.literal(), {}), evaluator->level(parameters.limbs()), babies, giants));
 }
 
+const rlwe::Keys& ServerState::keys_of(SwitchKind kind) const {
+  const auto found = keys_by_kind.find(kind);
+  if (found == keys_by_kind.end())
+    throw MissingKeyError("a linear map was encoded for keys of level " +
+                          std::to_string(kind.level) +
+                          " and below, which this server does not have: encode it on this one");
+  return found->second;
+}
+
 SwitchKind ServerState::low_kind(std::uint64_t of, std::span<const std::int64_t> rotations,
                                  unsigned level) const {
   for (auto each = keys_by_kind.lower_bound({SwitchRole::low, level});

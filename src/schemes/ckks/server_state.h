@@ -33,10 +33,11 @@ struct ServerState : RingServerState<Parameters> {
   auto all_keys() const { return std::views::values(keys_by_kind); }
   Account account;
 
-  const lattice::rlwe::Keys& keys_of(SwitchKind kind) const { return keys_by_kind.at(kind); }
   /// The most ciphertexts that a device works on at once, in linear maps too if there are keys for
   /// bootstraps.
   std::size_t most() const;
+  /// MissingKeyError if no key of that kind was given, where only some servers have one.
+  const lattice::rlwe::Keys& keys_of(SwitchKind kind) const;
   /// The kind of the keys for the lowest levels, `level` among them, which has all these rotations
   /// of vectors with that period. MissingKeyError if there is none.
   SwitchKind low_kind(std::uint64_t of, std::span<const std::int64_t> rotations,

@@ -15,6 +15,7 @@
 #include "lattice/rlwe/evaluator.h"
 #include "lattice/rlwe/keys.h"
 #include "math/memory.h"
+#include "math/text.h"
 #include "run/session.h"
 #include "schemes/ring/derived.h"
 #include "whorl/error.h"
@@ -50,8 +51,8 @@ struct RingServerState {
         key_id(data.key_id),
         session(std::move(on)),
         evaluator(lattice::rlwe::Evaluator::make(
-            fleet, any_plan_of(parameters), std::min(2 * data.bytes(), session->budget->bytes()))) {
-  }
+            fleet, any_plan_of(parameters), std::min(2 * data.bytes(), session->budget->bytes()),
+            lattice::rlwe::Owner{parameters.digest(), key_id})) {}
   /// Makes that of a dry run.
   explicit RingServerState(const Parameters& of)
       : parameters(of),
@@ -66,12 +67,21 @@ struct RingServerState {
   std::shared_ptr<const run::Fleet> fleet = session->fleet;
   std::shared_ptr<const lattice::rlwe::Evaluator> evaluator;
 
-  /// ShapeError for no array, and DeviceError for one of another server.
+  /// ShapeError for no array, DeviceError for one of another session, KeyMismatchError or
+  /// ParameterMismatchError for one of another owner.
   void check_residues(const lattice::rlwe::Array* a) const {
     if (!a) throw ShapeError("an empty array was given to a server");
-    if (!a->is_of(*evaluator))
-      throw DeviceError("an array of another server was given to " + session->name +
-                        ": download it there, and upload it here");
+    const lattice::rlwe::Evaluator& other = a->evaluator();
+    if (evaluator->shares(other)) return;
+    const std::string given = "an array of another server was given to " + session->name;
+    if (&other.fleet() != fleet.get() || !other.owner())
+      throw DeviceError(
+          given + ": download it there, and upload it here, or give both servers one session");
+    if (other.owner()->key == key_id)
+      throw ParameterMismatchError(given + ", whose parameters are others: \"" +
+                                   parameters.literal().name + "\"");
+    throw KeyMismatchError(given + ": it is of key " + math::short_id(other.owner()->key) +
+                           ", and the server of key " + math::short_id(key_id));
   }
 };
 
@@ -121,8 +131,12 @@ std::size_t RingServer<Parameters, Info, State>::key_bytes() const {
 template <class Parameters, class Info, class State>
 RingCiphertexts<Parameters, Info> RingServer<Parameters, Info, State>::download(
     const RingArray<Info>& a) const {
-  state_->check_residues(a.residues_.get());
+  check(a);
   return {parameters(), key_id(), a.info_, state_->evaluator->download(*a.residues_), std::nullopt};
+}
+template <class Parameters, class Info, class State>
+void RingServer<Parameters, Info, State>::check(const RingArray<Info>& a) const {
+  state_->check_residues(a.residues_.get());
 }
 template <class Parameters, class Info, class State>
 void RingServer<Parameters, Info, State>::synchronise() const {

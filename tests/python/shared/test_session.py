@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import whorl
 import whorl.server
-from support import ROOT, BgvKit, Kit
-from whorl import OutOfMemoryError, ParameterError, Session, bgv, binfhe
+from support import ROOT, BgvKit, CkksKit, Kit
+from whorl import OutOfMemoryError, ParameterError, Session, bgv, binfhe, ckks
 from whorl._core.session import device_name, in_python
 
 
@@ -92,6 +92,50 @@ def test_both_schemes_take_turns(kit: Kit, toy_bgv: BgvKit, tmp_path: Path) -> N
         assert gates.key_bytes + vectors.key_bytes <= room
         assert toy_bgv.client.decrypt(kept[0])[:2].tolist() == [5, 6]
         assert kit.client.decrypt(kept[1]).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("scheme", [bgv, ckks])
+def test_servers_of_one_key_take_each_others_arrays(
+    scheme: Any, toy_bgv: BgvKit, toy_ckks: CkksKit
+) -> None:
+    kit: Any = toy_bgv if scheme is bgv else toy_ckks
+    client, x = kit.client, kit.client.encrypt([1, 0, 1, 1])
+    session = Session("cpu")
+    turns, multiplies, foreign = (
+        scheme.Server(keys, session=session)
+        for keys in (
+            client.evaluation_keys(relinearise=2, rotations=[1]),
+            client.evaluation_keys(),
+            scheme.Client(kit.parameters).evaluation_keys(rotations=[1]),
+        )
+    )
+    a = turns.upload(x)
+    turned = turns.rotate(a, 1)
+    for made, server in (
+        (multiplies.multiply(turned, a), multiplies),
+        (multiplies.upload(turned) * a, multiplies),
+        (turned + multiplies.square(a), turns),
+        (scheme.stack([turned, multiplies.upload(x)]), turns),
+    ):
+        assert made.server is server
+    through_host = multiplies.multiply(turned.to_host(), x)
+    product = multiplies.multiply(turned, a)
+    assert product.to_host().to_bytes() == through_host.to_host().to_bytes()
+    assert turns.download(product).to_bytes() == product.to_host().to_bytes()
+    with pytest.raises(whorl.errors.MissingKeyError):
+        turned * a
+    elsewhere = scheme.Server(kit.keys, session=Session("cpu"))
+    for server, error, told in (
+        (foreign, whorl.errors.KeyMismatchError, "and the server of key"),
+        (elsewhere, whorl.errors.DeviceError, "give both servers one session"),
+    ):
+        for method in (server.upload, server.download, server.negate, server.square):
+            with pytest.raises(error, match=told):
+                method(a)
+        with pytest.raises(error, match=told):
+            server.add(a, a)
+    with pytest.raises(whorl.errors.DeviceError, match="give both servers one session"):
+        scheme.stack([a, elsewhere.upload(x)])
 
 
 def test_refusals(kit: Kit, toy_bgv: BgvKit) -> None:

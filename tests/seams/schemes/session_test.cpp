@@ -4,9 +4,11 @@
 #include "backend/contract/device.h"
 #include "support/bgv_sets.h"
 #include "support/binfhe_sets.h"
+#include "support/ckks_sets.h"
 #include "support/limited_device.h"
 #include "support/named_devices.h"
 #include "support/test.h"
+#include "whorl/ckks/client.h"
 #include "whorl/ckks/server.h"
 
 namespace whorl {
@@ -177,6 +179,68 @@ TEST(Session, GatesCountEachKeyThatIsThere) {
     EXPECT_EQ(gates.client.decrypt(second.bootstrap(x)), bits);
     EXPECT_EQ(second.key_bytes(), each);
     EXPECT_TRUE(first.key_bytes() == one_key || first.key_bytes() == each - one_key);
+  }
+}
+
+/// Servers of one client with different keys, and one with all of them. `other`: under the same
+/// parameters; `same`: of the same secret and key_id under other parameters.
+template <class Server, class Client, class KeyRequest, class Ciphertexts>
+void expect_shared(const Client& client, const Client& other, const Client& same,
+                   const Ciphertexts& c, const KeyRequest& request) {
+  const SessionOptions options{.device = test::tested_device, .threads = 2};
+  const Session session(options);
+  const auto all = client.evaluation_keys(request);
+  const auto with = [&](bool rotations) {
+    auto keys = all;
+    std::erase_if(keys.keys,
+                  [&](const RingSwitchKey& key) { return (key.power == 1) != rotations; });
+    return Server(keys, session);
+  };
+  const Server whole(all, session), turns = with(true), multiplies = with(false);
+  const auto circuit = [&](const Server& first, const Server& second) {
+    const auto x = first.upload(c);
+    return whole.download(first.add(second.multiply(first.rotate(x, 1), x), x));
+  };
+  const Ciphertexts shared = circuit(turns, multiplies), alone = circuit(whole, whole);
+  ASSERT_EQ(shared.data.bytes(), alone.data.bytes());
+  EXPECT_EQ(std::memcmp(shared.data.data(), alone.data.data(), alone.data.bytes()), 0) << "bits";
+  const auto x = turns.upload(c);
+  EXPECT_THROW(turns.multiply(x, x), MissingKeyError);
+  EXPECT_THROW(multiplies.rotate(x, 1), MissingKeyError);
+  EXPECT_NO_THROW(multiplies.check(x));
+
+  const Server foreign(other.evaluation_keys(request), session),
+      narrower(same.evaluation_keys(request), session), elsewhere(all, Session(options));
+  const auto refused = [&]<class Error>(const Server& server, const char* what) {
+    for (const auto& call : std::initializer_list<std::function<void()>>{
+             [&] { server.check(x); }, [&] { server.download(x); }, [&] { server.negate(x); },
+             [&] { server.add(x, x); }, [&] { server.multiply(x, x); }})
+      test::expect_message<Error>(call, {what});
+  };
+  refused.template operator()<KeyMismatchError>(foreign, "and the server of key");
+  refused.template operator()<ParameterMismatchError>(narrower, "parameters");
+  refused.template operator()<DeviceError>(elsewhere, "give both servers one session");
+}
+
+TEST(Session, ServersOfOneKeyTakeEachOthersArrays) {
+  {
+    const bgv::Parameters p = test::bgv_insecure({1024, 65537, 30, 6, 2});
+    const bgv::Client client(p), other(p),
+        same(bgv::SecretKey::from_coefficients(test::bgv_insecure({1024, 12289, 30, 6, 2}),
+                                               client.key_id(),
+                                               client.secret_key().coefficients()));
+    expect_shared<bgv::Server>(client, other, same, client.encrypt({1, 2, 3}),
+                               bgv::KeyRequest{.rotations = {1}});
+  }
+  for (const unsigned word_bits : {32u, 64u}) {
+    const ckks::Parameters p = test::ckks_insecure({50, word_bits});
+    const ckks::Client client(p), other(p),
+        same(ckks::SecretKey::from_coefficients(test::ckks_insecure({48, word_bits}),
+                                                client.key_id(),
+                                                client.secret_key().coefficients()));
+    expect_shared<ckks::Server>(client, other, same,
+                                client.encrypt(std::vector{0.1, 0.2, 0.3, 0.4}),
+                                ckks::KeyRequest{.rotations = {1}});
   }
 }
 
