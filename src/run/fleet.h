@@ -67,6 +67,8 @@ class Fleet {
   /// The devices that a name asks for (backend::make_devices), with `options.interrupt` guarded.
   static std::shared_ptr<const Fleet> open(const std::string& name, backend::DeviceOptions device,
                                            FleetOptions options);
+  /// Whether the other has the same devices, opened once for both.
+  bool same_devices(const Fleet& other) const { return shared_ == other.shared_; }
   /// The same devices, of which a batch takes fewer or more.
   std::shared_ptr<const Fleet> with_least_share(std::size_t least_share) const;
 

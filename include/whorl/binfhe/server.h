@@ -108,8 +108,9 @@ class Array {
 /// cut into pieces by the memory that was free when the server was made. If memory is short later,
 /// pieces that are not in use wait in the host's memory; OutOfMemoryError says that a piece does
 /// not fit even then. Operands have equal counts; one may also be a single ciphertext, which is
-/// combined with each member of the others. Arrays give the same bits as Ciphertexts. MismatchError
-/// if an array belongs to another server.
+/// combined with each member of the others. Arrays give the same bits as Ciphertexts. Servers on one
+/// Session with the same parameters and key take each other's arrays; DeviceError for one of
+/// another session.
 ///
 /// If one of several devices fails, arrays lose the pieces that lay on it alone. A piece survives
 /// if the host has it, because it was uploaded from there or had to wait there. A single ciphertext
@@ -251,6 +252,9 @@ class Server {
   Array upload(const std::shared_ptr<const Ciphertexts>& ciphertexts) const;
   /// Waits for the work that makes the array, and copies it to the host.
   Ciphertexts download(const Array& array) const;
+  /// Throws unless operations take the array: DeviceError for one of another session,
+  /// KeyMismatchError or ParameterMismatchError for one of another key or of other parameters.
+  void check(const Array& array) const;
 
   Array gate(Gate gate, std::span<const Array* const> inputs,
              std::optional<Encoding> output = {}) const;

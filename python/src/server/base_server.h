@@ -49,6 +49,8 @@ nb::class_<Server> bind_base_server(nb::module_& module) {
             return without_gil([&] { return s.download(a); });
           },
           "a"_a)
+      .def(
+          "check", [](const Server& s, const Array& a) { s.check(a); }, "a"_a)
       .def("take", calling<Server, Array>(&Server::take), "a"_a, "index"_a)
       .def("concatenate", calling<Server, Array>(&Server::concatenate), "arrays"_a);
   return type;
@@ -94,8 +96,6 @@ template <class Server, class Array, class EvaluationKeys>
 nb::class_<Server> bind_ring_server(nb::module_& module) {
   auto type = bind_base_server<Server, Array>(module);
   type.def_static("create", &make_server<Server, EvaluationKeys>, "keys"_a, "session"_a)
-      .def(
-          "check", [](const Server& s, const Array& a) { s.check(a); }, "a"_a)
       .def("add", calling(&Server::add), "a"_a, "b"_a)
       .def("sub", calling(&Server::sub), "a"_a, "b"_a)
       .def("negate", calling(&Server::negate), "a"_a)

@@ -115,14 +115,16 @@ class BaseServer(OnDevices, Generic[K, H, D]):
     def upload(self, ciphertexts: H | D) -> D:
         """The ciphertexts on the device, as an array whose operators know this server.
 
-        An array that is on the server's devices already is returned unchanged; BGV and CKKS also
-        take those of another server on one `Session`, with the same parameters and key. Nothing is
-        copied then. `RangeError` for residues that are not below their modulus;
+        An array that is on the server's devices already is returned unchanged, and so is one of
+        another server on one `Session` with the same parameters and key: nothing is copied. `RangeError` for residues that are not below their modulus;
         `ParameterMismatchError` or `KeyMismatchError` for ciphertexts of other parameters or
         another key; `DeviceError` for an array of another server.
         """
         if isinstance(ciphertexts, self._device_type):
-            return ciphertexts if ciphertexts._server is self else self._admit(ciphertexts)
+            if ciphertexts._server is self:
+                return ciphertexts
+            self._core.check(ciphertexts._core)
+            return self._wrap(ciphertexts._core, ciphertexts.shape)
         if not isinstance(ciphertexts, self._host_type):
             raise no_ciphertexts(self._parameters, ciphertexts)
         return self._wrap(self._core.upload(ciphertexts._core), ciphertexts.shape)
@@ -135,10 +137,6 @@ class BaseServer(OnDevices, Generic[K, H, D]):
         self._warn()
         host: H = self._host_type._wrap(core, a.shape, self._parameters)
         return host
-
-    def _admit(self, a: D) -> D:
-        """An array of another server as one of this server."""
-        raise DeviceError("the array belongs to another server: upload(array.to_host())")
 
     # ---- operands and results
 

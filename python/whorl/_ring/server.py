@@ -29,10 +29,6 @@ class RingServer(BaseServer[K, H, D], Generic[K, H, D]):
 
     __slots__ = ()
 
-    def _admit(self, a: D) -> D:
-        self._core.check(a._core)
-        return self._wrap(a._core, a.shape)
-
     def multiply(self, a: D | H, b: Any) -> D:
         """a · b."""
         raise NotImplementedError

@@ -53,8 +53,8 @@ DeviceKeys Evaluator::keys_on(std::size_t lane, bool with_keys) const {
 
 void Evaluator::check(std::span<const Array* const> in) const {
   for (std::size_t k = 0; k < in.size(); ++k)
-    if (&in[k]->fleet() != fleet_.get())
-      throw MismatchError("input " + std::to_string(k) +
+    if (!fleet_->same_devices(in[k]->fleet()))
+      throw DeviceError("input " + std::to_string(k) +
                           " lies on the devices of another server: download it there, and upload "
                           "it here, or give both servers one session");
 }

@@ -38,6 +38,9 @@ class Evaluator {
   const run::Fleet& fleet() const { return *fleet_; }
   const Keys* keys() const { return keys_.get(); }
 
+  /// DeviceError unless all of them lie on these devices, opened once for their servers and this.
+  void check(std::span<const Array* const> in) const;
+
   // ---- arrays. Operands have equal counts; a single ciphertext is combined with all of the
   // others.
 
@@ -92,7 +95,6 @@ class Evaluator {
   std::vector<Array> attempt(std::span<const run::Piece> pieces, std::size_t count,
                              std::span<const Form> out, bool with_keys, const Wants& wants,
                              const Work& work) const;
-  void check(std::span<const Array* const> in) const;
   void check_not_lost(std::span<const Array* const> in) const;
   Operands gather(const run::Piece& piece, std::vector<Want> wants) const;
   std::vector<Rows> place(const run::Lane& lane, const Stages& stages,

@@ -1,5 +1,7 @@
 #include "whorl/binfhe/server.h"
 
+#include <array>
+
 #include "backend/contract/counting.h"
 #include "math/text.h"
 #include "schemes/binfhe/derived.h"
@@ -193,6 +195,10 @@ Array Server::upload(const std::shared_ptr<const Ciphertexts>& ciphertexts) cons
   return state_->upload(*ciphertexts, ciphertexts);
 }
 Ciphertexts Server::download(const Array& array) const { return state_->download(array); }
+void Server::check(const Array& array) const {
+  state_->check(array);
+  state_->evaluator.check(std::array{&array.state_->rows});
+}
 Array Server::take(const Array& a, std::span<const std::uint32_t> index) const {
   return state_->take(a, index);
 }

@@ -114,6 +114,21 @@ TEST_F(BinfheArrays, OnlyInputsComeInAndOneResultGoesOut) {
   });
 }
 
+TEST_F(BinfheArrays, ServersOfOneSessionAndKeyTakeEachOthers) {
+  const Session session({test::tested_device, 1});
+  const Server first(pair_.keys, session), second(pair_.keys, session, {.least_share = 1});
+  const Client other(parameters_);
+  const Server stranger(other.evaluation_keys(1), session);
+  const Ciphertexts x = bits(5);
+  const Array a = first.upload(x), b = second.upload(x);
+  const Array *both[] = {&a, &b}, *alone[] = {&a, &a};
+  EXPECT_NO_THROW(second.check(a));
+  EXPECT_EQ(pair_.client.decrypt(second.download(second.gate(Gate::and_, both))),
+            pair_.client.decrypt(first.download(first.gate(Gate::and_, alone))));
+  EXPECT_THROW(stranger.check(a), KeyMismatchError);
+  EXPECT_THROW(stranger.download(a), KeyMismatchError);
+}
+
 TEST_F(BinfheArrays, StrangersAreRefused) {
   const Server server(pair_.keys, {test::tested_device, 1}),
       twin(pair_.keys, {test::tested_device, 1});
@@ -122,9 +137,12 @@ TEST_F(BinfheArrays, StrangersAreRefused) {
   const Array a = server.upload(bits(2)), b = twin.upload(bits(2)),
               c = stranger.upload(other.encrypt(std::vector<std::uint32_t>{0, 1}));
   const Array *with_twin[] = {&a, &b}, *with_stranger[] = {&a, &c};
-  EXPECT_THROW(server.gate(Gate::and_, with_twin), MismatchError);
+  test::expect_message<DeviceError>([&] { server.gate(Gate::and_, with_twin); },
+                                    {"give both servers one session"});
   EXPECT_THROW(server.gate(Gate::and_, with_stranger), KeyMismatchError);
-  EXPECT_THROW(server.download(b), MismatchError);
+  EXPECT_THROW(server.download(b), DeviceError);
+  EXPECT_THROW(server.check(b), DeviceError);
+  EXPECT_THROW(server.check(c), KeyMismatchError);
   EXPECT_THROW(server.upload(other.encrypt(std::vector<std::uint32_t>{0})), KeyMismatchError);
 }
 
