@@ -39,6 +39,9 @@ GOOD_TREE = {
     "src/schemes/binfhe/origin.cpp": "Origin out = origin;\nout.noise = 1;\n",
     "src/circuits/bgv/sums.cpp": "if (x.info().rest == Rest::same) return x;\n",
     "src/circuits/binfhe/floors.cpp": "const Outcome floor = state.of_floor(a, 3);\n",
+    "src/networks/plan.cpp": (
+        '#include "circuits/ckks/maps.h"\n#include "whorl/networks/placement.h"\n'
+    ),
     "src/io/native/frame.cpp": '#include "schemes/binfhe/keys.h"\n',
     "python/src/client/module.cpp": '#include "whorl/io_secret.h"\n',
     "python/src/server/module.cpp": (
@@ -72,6 +75,8 @@ BREACHES = {
         '#include "whorl/bgv/server.h"',
     ],
     "src/circuits/bgv/slots.cpp": [
+        '#include "networks/plan.h"',
+        '#include "whorl/networks/plan.h"',
         '#include "circuits/ckks/maps.h"',
         '#include "whorl/circuits/ckks/functions.h"',
         '#include "whorl/ckks/server.h"',
@@ -95,6 +100,7 @@ BREACHES = {
         "std::make_shared<Origin>(origin);",
         "Outcome floor{-40, {}};",
     ],
+    "src/networks/plan.cpp": ['#include "whorl/io.h"', '#include "backend/cpu/ring.h"'],
     "src/io/native/frame.cpp": ['#include "backend/cuda/runtime/stream.h"'],
     "src/utils/misc.h": ["#pragma once"],  # a folder that is no layer
     "include/whorl/error.h": ['#include "whorl/binfhe/server.h"'],

@@ -20,9 +20,10 @@ TITLES = {
     "binfhe": "FHEW/TFHE in C++",
     "bgv": "BGV in C++",
     "ckks": "CKKS in C++",
+    "networks": "Networks in C++",
     "common": "What all schemes share in C++",
 }
-"""Pages, by the names of their files; `common` has the headers that belong to no scheme."""
+"""Pages, by the names of their files; `common` has the headers that belong to no other page."""
 
 SCOPE = re.compile(
     r"(?:template <.*?> )?(?P<kind>class|struct|union|enum(?: class)?) (?P<name>\w+)[^;(]*$"
@@ -192,9 +193,9 @@ def headers(page: str) -> list[Path]:
     """The headers of a page, in the order of their names; none that only includes others."""
     found = []
     for path in sorted(INCLUDE.rglob("*.h")):
-        schemes = {"bgv", "binfhe", "ckks"}
-        of = next((name for name in path.parts if name in schemes), "common")
-        if of == page and path.stem not in schemes:
+        named = TITLES.keys() - {"common"}
+        of = next((name for name in path.relative_to(INCLUDE).parts if name in named), "common")
+        if of == page and path.stem not in named:
             found.append(path)
     return found
 

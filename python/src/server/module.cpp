@@ -1,5 +1,5 @@
-// whorl._server: what a server has of the library, a submodule a scheme. Thin: shapes,
-// broadcasting, defaults and documentation are Python's.
+// whorl._server: what a server has of the library, a submodule a scheme, and one for networks.
+// Thin: shapes, broadcasting, defaults and documentation are Python's.
 #include <nanobind/stl/string.h>
 
 #include <string>
@@ -27,6 +27,8 @@ NB_MODULE(_server, module) {
   bind_ckks_data(ckks);
   bind_ckks_server(ckks);
   bind_ckks_circuits(ckks);
+  auto networks = module.def_submodule("networks");
+  bind_networks(networks);
   module.def("version", [] { return std::string(whorl::version()); });
   module.def("cpu_target", [] { return whorl::cpu_target(); });
 }

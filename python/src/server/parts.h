@@ -15,5 +15,6 @@ void bind_bgv(nb::module_& module);
 void bind_ckks_data(nb::module_& module);
 void bind_ckks_circuits(nb::module_& module);
 void bind_ckks_server(nb::module_& module);
+void bind_networks(nb::module_& module);
 
 }  // namespace whorl::python

@@ -12,27 +12,22 @@ from .._core.literal import as_integer, as_real
 from .._core.text import of_bytes
 from ..ckks._functions import SignStages
 from ..ckks._parameters import Parameters
-from ..ckks._parameters import parameters as choose
 from ..ckks._polynomials import Polynomial
-from ..errors import NoiseError, ParameterError
-from ._budget import Costs, budget, costs
+from ..errors import ParameterError
+from ._budget import budget, costs
 from ._ends import End, Ends
 from ._fit import Fit, fit, largest_of_others
 from ._graph import Affine, Entries, Function, Graph, Input, Node, Product, Reshaped, Sum
 from ._merge import merged
 from ._network import Network
 from ._pack import Packing
-from ._place import Levels, place, with_refreshes
-from ._steps import MapStep, PolynomialStep, ProductStep, RefreshStep, Step, SumStep
+from ._place import planned
+from ._steps import MapStep, PolynomialStep, ProductStep, Step, SumStep
 
 MOST_SLOTS = 2**15
 """Slots of the rings that networks are planned for."""
-MOST_DEPTH = 24
-"""Levels between two bootstraps, at most: more leave no room for the bootstrap."""
 MOST_EXAMPLES = 32
 """Ciphertexts that errors are simulated on."""
-MOST_PLAIN = 2**16
-"""Larger rings are taken only by networks that no bootstrap serves."""
 
 
 def compile_graph(
@@ -67,7 +62,8 @@ def compile_graph(
     slots = packing.longest * together
     for few_rotations in (False, True):
         steps = pack(graph, fitted, packing, scales, together, few_rotations)
-        placed, chosen, found = _placed(steps, length, slots, parameters)
+        placed, chosen = planned(steps, slots, parameters)
+        found = costs(placed, length, chosen)
         size = chosen.key_size(**found.keys)
         if max_key_bytes is None or size <= max_key_bytes:
             break
@@ -238,60 +234,3 @@ def _relu(name: str, x: int, bound: float, stages: SignStages, steps: list[Step]
         )
         sign = len(steps) - 1
     return ProductStep(name=name, inputs=(x, sign), bound=bound, shift=0.5)
-
-
-# ---- parameters and bootstraps
-
-
-def _placed(
-    steps: Sequence[Step], length: int, slots: int, parameters: Parameters | None
-) -> tuple[tuple[Step, ...], Parameters, Costs]:
-    """The steps with their bootstraps, the parameters, and what a dry run says. Inputs take
-    `length` slots, and no tensor takes more than `slots`."""
-    if parameters is not None:
-        placed = with_refreshes(steps, place(steps, _levels(parameters)), slots)
-        return placed, parameters, costs(placed, length, parameters)
-    total = _total_depth(steps)
-    plain: Parameters | None = None
-    try:
-        plain = choose(total, slots=slots)
-    except ParameterError:
-        pass  # no ring is large enough: it takes bootstraps
-    if plain and plain.N <= MOST_PLAIN:
-        return tuple(steps), plain, costs(steps, length, plain)
-    best: tuple[float, tuple[Step, ...], Parameters] | None = None
-    deepest = max(step.depth for step in steps)
-    for depth in range(deepest, min(total, MOST_DEPTH) + 1):
-        try:
-            chosen = choose(depth, bootstrap=True)
-            placed = with_refreshes(steps, place(steps, _levels(chosen)), slots)
-        except (NoiseError, ParameterError):
-            continue
-        refreshes = sum(isinstance(step, RefreshStep) for step in placed)
-        cost = refreshes * (chosen.top + 1.0) * chosen.N
-        if best is None or cost < best[0]:
-            best = cost, placed, chosen
-    if best is None and plain:
-        return tuple(steps), plain, costs(steps, length, plain)
-    if best is None:
-        raise ParameterError(
-            f"the network takes {total} levels, a step of it {deepest}, and no parameters with "
-            "bootstraps carry it: a larger precision takes fewer"
-        )
-    return best[1], best[2], costs(best[1], length, best[2])
-
-
-def _levels(parameters: Parameters) -> Levels:
-    refreshes = parameters.bootstrap is not None
-    return Levels(
-        fresh=parameters.depth,
-        refreshed=parameters.depth if refreshes else 0,
-        least=parameters.least_bootstrap_level if refreshes else 0,
-    )
-
-
-def _total_depth(steps: Sequence[Step]) -> int:
-    depths: list[int] = []
-    for step in steps:
-        depths.append(step.depth + max((depths[i] for i in step.inputs), default=0))
-    return max(depths)

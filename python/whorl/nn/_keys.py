@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Mapping, Sequence
 
+from .._server import networks as _lib
 from ..ckks._parameters import Parameters, as_request
 
 LowRotations = dict[int, list[int]]
@@ -28,44 +28,10 @@ def choose_keys(
     """The arguments `rotations` and `low_rotations` with which keys take the fewest bytes.
 
     `maps` has the level and the rotations of each map; `rotations` and `bootstrap` are what the
-    rest of the network asks for. A key for a level serves all below it, and grows with the level.
-    So maps of neighbouring levels share keys: the levels are cut into runs, each of which takes the
-    union of its rotations at its highest level; the highest run may take keys of all levels, some
-    of which are there already.
+    rest of the network asks for.
     """
     usual = set(rotations)
-    at_level: dict[int, set[int]] = {}
-    for level, turns in maps:
-        at_level.setdefault(level, set()).update(turns)
-    levels = sorted((level for level, turns in at_level.items() if turns), reverse=True)
-    held = set(as_request(parameters, 2, usual, False, 0, bootstrap, None).rotations)
-    none = parameters.key_size(relinearise=2)
-    of_usual = parameters.key_size(relinearise=2, rotations=[1]) - none
-
-    def united(begin: int, end: int) -> set[int]:
-        return set().union(*(at_level[level] for level in levels[begin:end]))
-
-    @functools.cache
-    def rest(begin: int) -> tuple[int, tuple[int, ...]]:
-        """Bytes of the keys for the levels from number `begin` on, and where their runs end."""
-        if begin == len(levels):
-            return 0, ()
-        at = levels[begin]
-        each = parameters.key_size(relinearise=2, low_rotations={at: [1]}) - none
-        ways = []
-        for end in range(begin + 1, len(levels) + 1):
-            size, ends = rest(end)
-            ways.append((size + each * len(united(begin, end)), (end, *ends)))
-        return min(ways)
-
-    best = min(
-        range(len(levels) + 1),
-        key=lambda end: of_usual * len(united(0, end) - held) + rest(end)[0],
-    )
-    usual |= united(0, best) - held
-    low: LowRotations = {}
-    begin = best
-    for end in rest(best)[1]:
-        low[levels[begin]] = sorted(united(begin, end))
-        begin = end
-    return sorted(usual), low
+    held = as_request(parameters, 2, usual, False, 0, bootstrap, None).rotations
+    asked = [(level, list(turns)) for level, turns in maps]
+    more, low = _lib.choose_keys(asked, parameters._core, held)
+    return sorted(usual.union(more)), dict(reversed(low.items()))

@@ -254,15 +254,11 @@ def _network(reader: Reader, allow_insecure: bool) -> Network:
         if not isinstance(value, list) or len(value) != 2:
             raise RangeError(f"{field}: two integers are needed")
         number = whole(value[0], field, 1, len(steps) - 1)
-        operand = whole(value[1], field, 0, number - 1)
-        if operand not in steps[number].inputs:
-            raise RangeError(f"{field}: step {number} does not take step {operand}")
-        return number, operand
+        return number, whole(value[1], field, 0, number - 1)
 
     refreshes = reader.header.items("refreshes", refresh)
-    if len(set(refreshes)) != len(refreshes):
-        raise RangeError("refreshes: a bootstrap comes twice")
-    placed = with_refreshes(steps, refreshes, packing.longest * ends.images)
+    slots = packing.longest * ends.images
+    placed = with_refreshes(steps, refreshes, slots, ends.parameters)
     facts = reader.header.items("steps", Fields)
     if len(facts) != len(placed):
         raise RangeError(f"{len(facts)} errors meet {len(placed)} steps")
