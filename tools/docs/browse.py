@@ -93,6 +93,7 @@ def found(page: Page, question: str, base: str) -> list[str]:
 
 def violations(page: Page, place: str, options: dict[str, Any]) -> Iterator[str]:
     """What axe finds on a page."""
+    options = {**options, "resultTypes": ["violations"]}  # axe does not list all that is well
     for each in Axe().run(page, options=options).response["violations"]:
         where = [node["target"] for node in each["nodes"][:3]]
         yield f"{place}: {each['id']} ({len(each['nodes'])}): {each['help']}: {where}"
