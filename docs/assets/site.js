@@ -37,26 +37,24 @@
     return made;
   };
 
-  const number = (value) => typeof value === "number" && !Number.isInteger(value)
-    ? Number(value.toPrecision(6)).toString() : String(value);
+  const shown = (value) => typeof value === "number" && !Number.isInteger(value)
+    ? Number(value.toPrecision(6)).toString() : typeof value === "object" ? JSON.stringify(value) : String(value);
 
-  // A record as a dialogue: what matters first, then all other members.
+  // Members of records that have a value: what matters first, then all others.
   const FIRST = ["bench", "op", "scheme", "params", "device", "device_count", "threads", "batch",
     "transfers", "unit", "median", "min", "max", "runs", "peer", "peer_version", "peer_median",
     "ratio", "security_bits", "pfail_log2", "commit", "date", "file", "line"];
+  const members = (...records) => [...new Set([...FIRST, ...records.flatMap(Object.keys)])]
+    .filter((name) => records.some((record) => record[name] !== null && record[name] !== undefined));
 
+  // A record as a dialogue.
   function show(record) {
     const dialogue = element("dialog", undefined, { class: "whorl-record", "aria-label": "Record" });
     const close = element("button", "Close", { class: "whorl-open", autofocus: "" });
     close.addEventListener("click", () => dialogue.close());
     const table = element("table");
-    const others = Object.keys(record).filter((name) => !FIRST.includes(name));
-    for (const name of [...FIRST, ...others]) {
-      const value = record[name];
-      if (value === null || value === undefined) continue;
-      const row = table.insertRow();
-      row.append(element("th", name, { scope: "row" }),
-        element("td", typeof value === "object" ? JSON.stringify(value) : number(value)));
+    for (const name of members(record)) {
+      table.insertRow().append(element("th", name, { scope: "row" }), element("td", shown(record[name])));
     }
     const frame = element("div", undefined, { class: "whorl-scroll", tabindex: "0" });
     frame.append(table);
@@ -86,7 +84,7 @@
       row.insertCell().append(button(record, `${record.line}`));
       for (const column of columns) {
         const value = column.value(record);
-        row.insertCell().textContent = value === null || value === undefined ? "" : number(value);
+        row.insertCell().textContent = value === null || value === undefined ? "" : shown(value);
       }
     }
     frame.append(table);
@@ -193,18 +191,37 @@
     place.after(details);
   }
 
+  // "?commit=99e9cda&op=nand#h200-gpu" asks for these records of a file, with all their members.
+  const asked = {};
+  for (const [name, value] of new URLSearchParams(location.search)) {
+    if (["commit", "op", "params", "design"].includes(name)) (asked[name] ||= []).push(value);
+  }
+  const first = location.hash;
+
+  const named = (hash) => [...document.querySelectorAll(".whorl-records")]
+    .find((each) => `#${each.dataset.file.replace("/", "-")}` === hash);
+
   async function fill(details) {
     if (details.childElementCount > 1) return;
-    const records = await read(details.dataset.file);
-    details.append(tableOf(records, ["op", "params", "device", "batch", "transfers", "unit", "median", "min", "max", "runs", "peer", "ratio", "commit", "date"]
-      .map((name) => ({ title: name, value: (record) => record[name] }))));
+    let names = ["op", "params", "device", "batch", "transfers", "unit", "median", "min", "max", "runs", "peer", "ratio", "commit", "date"];
+    const all = await read(details.dataset.file);
+    const records = details === named(first) ? all.filter((record) => fits(record, asked)) : all;
+    if (records.length < all.length) {
+      const there = members(...records);
+      names = [...names.filter((name) => there.includes(name)),
+        ...there.filter((name) => ![...names, "file", "line"].includes(name))];
+      const what = Object.entries(asked).map(([name, values]) => `${name} ${values.join(", ")}`).join("; ");
+      const note = element("p", `${records.length} of ${all.length} records: ${what}. `);
+      note.append(element("a", "Show all", { href: location.pathname + first }));
+      details.append(note);
+    }
+    details.append(tableOf(records, names.map((name) => ({ title: name, value: (record) => record[name] }))));
+    if (records.length === 1 && all.length > 1) show(records[0]);
   }
 
   // "#h200-gpu" opens the table of a file.
   function openNamed() {
-    const heading = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    const details = heading && [...document.querySelectorAll(".whorl-records")]
-      .find((each) => each.dataset.file.replace("/", "-") === heading.id);
+    const details = named(location.hash);
     if (details) details.open = true;
   }
 

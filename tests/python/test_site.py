@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import urllib.parse
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ import site_cpp
 import site_notebooks
 import site_pages
 import site_python
+import site_references
 import site_search
 
 NAMED = site_pages.navigation()
@@ -44,7 +46,7 @@ def test_links_lead_to_places_of_the_site(page: Path) -> None:
     known = {*NAMED, *site_pages.copied_sources()}
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.S | re.M)
     for _, _, target in site_pages.LINK.findall(site_pages.for_site(text, place)):
-        path = target.partition("#")[0]
+        path = re.split(r"[?#]", target)[0]
         if not path or "://" in path:
             continue
         wanted = (Path(place).parent / path).as_posix()
@@ -83,13 +85,46 @@ def test_files_of_records_are_links_to_their_records() -> None:
         ("bench/results/cpu/bgv.jsonl", "records.md#cpu-bgv"),
         ("gpu.jsonl", "records.md#h100-gpu"),
     ]
+
+
+def test_commits_and_rows_choose_records() -> None:
+    page = site_pages.for_site(
+        "`bench/results/h200/gpu.jsonl`: lut4, nand at 036366e; memory at 385fbd2, at 1234567.\n"
+        "`gpu.jsonl` in git, 036366e; `git show 036366e:x`\n"
+        "| NAND | `W128_P64`, the same | `h200/gpu` 036366e, `h200x2/gpu` 7c532a6 |\n\n"
+        "| set | `rtl/explore` |\n|---|---|\n| (I), m = 2 | 4dc831f |\n",
+        "gpu.md",
+    )
+    h200 = "#h200-gpu"
+    row = "&op=nand&params=W128_P64"
+    assert re.findall(r"\[`?([^]`]+)`?\]\(performance/records\.md(\S*?)\)", page) == [
+        ("bench/results/h200/gpu.jsonl", f"?commit=036366e&commit=385fbd2{h200}"),
+        ("036366e", f"?commit=036366e&op=lut4&op=nand{h200}"),
+        ("385fbd2", f"?commit=385fbd2&op=memory{h200}"),
+        ("h200/gpu", f"?commit=036366e{row}{h200}"),
+        ("036366e", f"?commit=036366e{row}{h200}"),
+        ("h200x2/gpu", f"?commit=7c532a6{row}#h200x2-gpu"),
+        ("7c532a6", f"?commit=7c532a6{row}#h200x2-gpu"),
+        ("rtl/explore", "#rtl-explore"),
+        ("4dc831f", "?commit=4dc831f&params=fpga%2FI_M2#rtl-explore"),
+    ]
+
+
+def test_links_to_records_choose_some() -> None:
     linked = 0
     for path in SITE_PAGES:
         place = site_pages.place_of(path.relative_to(ROOT).as_posix())
         assert place
         text = site_pages.for_site(path.read_text(encoding="utf-8"), place)
-        linked += len(re.findall(r"\.jsonl`\]\(\S*records\.md#", text))
-    assert linked > 70
+        for asked, anchor in re.findall(r"records\.md\??(\S*)#(\w+-\w+)\)", text):
+            wanted = urllib.parse.parse_qs(asked)
+            records = site_references.records(anchor.replace("-", "/"))
+            assert any(
+                all(record[member] in values for member, values in wanted.items())
+                for record in records
+            ), f"{path}: {asked}"
+            linked += 1
+    assert linked > 500
 
 
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
@@ -116,7 +151,7 @@ CHARTS = re.findall(site_pages.CHART, (ROOT / "docs" / "portal.md").read_text(en
 def test_a_plot_takes_records_that_are_there(number: int) -> None:
     chart = json.loads(CHARTS[number])
     for name in chart["files"]:
-        path = site_pages.RESULTS / f"{name}.jsonl"
+        path = site_references.RESULTS / f"{name}.jsonl"
         records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
         chosen = [
             record

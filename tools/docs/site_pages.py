@@ -11,8 +11,9 @@ import os
 import re
 from pathlib import Path
 
+from site_references import References
+
 ROOT = Path(__file__).resolve().parents[2]
-RESULTS = ROOT / "bench" / "results"
 
 OUTSIDE = {
     "README.md": "index.md",
@@ -40,8 +41,6 @@ CHART = re.compile(r"^```chart\n(.*?)\n```$", re.DOTALL | re.MULTILINE)
 FENCE = re.compile(r"\s*(```|~~~)")
 LINK = re.compile(r"(!?)\[((?:[^\]\[]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 ITEM = re.compile(r"( *)([-*+]|\d+[.)]) ")
-RECORDS = re.compile(r"(?<![\[`])`(?:bench/results/(\w+)/?)?(?:(\w+)\.jsonl)?(?<!`)`(?!\]| in git)")
-"""A folder of records, a file of one, or a file of the folder that the page has named last."""
 
 
 def navigation() -> list[str]:
@@ -95,13 +94,6 @@ def link(match: re.Match[str], page: str) -> str:
     return f"{mark}[{text}]({relative(place, page)}{hash_}{anchor})" if place else text
 
 
-def record_link(text: str, folder: str, name: str, page: str) -> str:
-    """The name of a file of records, with a link to its heading if it is not in git alone."""
-    if not (RESULTS / folder / f"{name}.jsonl").exists():
-        return text
-    return f"[{text}]({relative(MADE['bench/results'], page)}#{folder}-{name})"
-
-
 def chart(match: re.Match[str]) -> str:
     """The element that the page's script fills with a plot."""
     return (
@@ -118,13 +110,7 @@ def for_site(markdown: str, page: str) -> str:
     markdown = CHART.sub(chart, markdown)
     lines: list[str] = []
     fenced = False
-    folder = ""
-
-    def record(match: re.Match[str]) -> str:
-        nonlocal folder
-        folder = match[1] or folder
-        return record_link(match[0], folder, match[2], page) if match[2] else match[0]
-
+    references = References(relative(MADE["bench/results"], page))
     for line in markdown.split("\n"):
         if FENCE.match(line):
             fenced = not fenced
@@ -136,7 +122,7 @@ def for_site(markdown: str, page: str) -> str:
                     lines.append("")
                 line = item[1] + line
             line = LINK.sub(lambda match: link(match, page), line)
-            line = RECORDS.sub(record, line)
+            line = references.linked(line)
         lines.append(line)
     return "\n".join(lines)
 

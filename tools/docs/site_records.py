@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from site_pages import RESULTS
+from site_references import RESULTS
 
 FOLDERS = {
     "cpu": "Measured on a CPU",
@@ -36,7 +36,9 @@ def page() -> str:
         "which commit of Whorl. [Plots of records](../portal.md) has the same records as plots. "
         "[Contributing](../project/contributing.md#how-to-measure) names their members.",
         "",
-        "Open a file to see its records as a table. The button before a record shows all of it.",
+        "Open a file to see its records as a table. The button before a record shows all of it. "
+        "The name of a file on another page leads here, and a commit behind it leads to the file's "
+        "records of that commit, with all members.",
         "",
     ]
     folder = ""
