@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Generic, NoReturn, TypeVar
 
 import numpy as np
 
-from ..errors import DeviceError
 from .array import DeviceArray, HostArray, Shape, no_ciphertexts, repeated
 from .part import Part
 from .paths import PathName
@@ -116,9 +115,10 @@ class BaseServer(OnDevices, Generic[K, H, D]):
         """The ciphertexts on the device, as an array whose operators know this server.
 
         An array that is on the server's devices already is returned unchanged, and so is one of
-        another server on one `Session` with the same parameters and key: nothing is copied. `RangeError` for residues that are not below their modulus;
-        `ParameterMismatchError` or `KeyMismatchError` for ciphertexts of other parameters or
-        another key; `DeviceError` for an array of another server.
+        another server on one `Session` with the same parameters and key: nothing is copied.
+        `RangeError` for residues that are not below their modulus; `ParameterMismatchError` or
+        `KeyMismatchError` for ciphertexts of other parameters or another key; `DeviceError` for an
+        array of another session.
         """
         if isinstance(ciphertexts, self._device_type):
             if ciphertexts._server is self:
