@@ -153,6 +153,9 @@ class BaseServer(OnDevices, Generic[K, H, D]):
     def _meet(self, *operands: H | D) -> tuple[list[D], Shape]:
         """Uploads operands and broadcasts them to one shape; a single ciphertext stays single."""
         arrays = [self.upload(operand) for operand in operands]
+        shape, each = arrays[0].shape, arrays[0]._each
+        if all(array.shape == shape and array._each == each for array in arrays[1:]):
+            return arrays, shape
         shape = np.broadcast_shapes(*(array.shape for array in arrays))
         each = max(array._each for array in arrays)
         spread_out = (spread(array, shape) for array in arrays)

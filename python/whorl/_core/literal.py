@@ -41,6 +41,8 @@ def _index(value: Any) -> int | None:
 
 def as_real(field: str, value: Any) -> float:
     """`value` as a float; `ParameterError` unless it is a number that a double holds."""
+    if type(value) is float:
+        return value
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise ParameterError(f"{field}: {shown(value)} is not a number")
     try:

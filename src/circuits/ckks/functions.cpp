@@ -1,7 +1,9 @@
 // Functions of CKKS ciphertexts that are made of polynomials.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -46,28 +48,67 @@ void check_levels(const char* what, const SignStages& stages, unsigned more, con
                      ", and the ciphertext has " + std::to_string(x.info().level) + more_levels());
 }
 
-/// Derivatives are taken by differences, at Chebyshev's extrema and close to 0, where those of
-/// signs have their peaks, with a margin for what is between.
-template <class At>
-void at_points(double reach, const At& at) {
-  at(0);
-  constexpr unsigned points = 2048, octaves = 28, each = 16;
-  for (const double end : {reach, -reach}) {
-    for (unsigned i = 0; i < points; ++i) at(end * std::cos(std::numbers::pi * i / (2 * points)));
-    for (unsigned i = 0; i < octaves * each; ++i)
-      at(end * std::exp2(-static_cast<double>(i) / each));
+/// Points at which slopes are looked for, up to |u| = reach: Chebyshev's extrema, 16 or more for
+/// each degree, and closer and closer ones to 0, where those of signs have their peaks. What lies
+/// between is within a margin (Ehlich, Zeller, 1964). Of odd polynomials one half tells all.
+std::vector<double> points_of(std::span<const Polynomial> polynomials, double reach) {
+  constexpr unsigned octaves = 28, each = 16;
+  unsigned count = 512;
+  bool odd = true;
+  for (const Polynomial& p : polynomials) {
+    count = std::max(count, 8 * p.degree());
+    odd = odd && p.low == -p.high;
+    for (std::size_t k = 0; k < p.coefficients.size(); k += 2) odd = odd && p.coefficients[k] == 0;
   }
+  std::vector<double> out{0};
+  for (unsigned i = 0; i < count; ++i)
+    out.push_back(reach * std::cos(std::numbers::pi * i / (2 * count)));
+  for (unsigned i = 0; i < octaves * each; ++i)
+    out.push_back(reach * std::exp2(-static_cast<double>(i) / each));
+  if (!odd)
+    for (std::size_t i = out.size(); i-- > 1;) out.push_back(-out[i]);
+  return out;
 }
-constexpr double difference = 0x1p-20, slope_margin = 1.05;
+constexpr double slope_margin = 1.05;
 
-double slope_at(const Polynomial& p, double u) {
-  return (p(u + difference) - p(u - difference)) / (2 * difference);
+/// The polynomial's derivative at each of `u`, which becomes its value there: the recurrences of
+/// Clenshaw and of Horner, and those that follow when they are differentiated.
+std::vector<double> slopes_at(const Polynomial& p, std::span<double> u) {
+  std::vector<double> out(u.size());
+  constexpr std::size_t together = 16;
+  const bool chebyshev = p.basis == Polynomial::Basis::chebyshev;
+  const double middle = chebyshev ? (p.low + p.high) / 2 : 0,
+               stretch = chebyshev ? 2 / (p.high - p.low) : 1;
+  for (std::size_t first = 0; first < u.size(); first += together) {
+    const std::size_t count = std::min(together, u.size() - first);
+    std::array<double, together> x{}, value{}, slope{}, value_before{}, slope_before{};
+    for (std::size_t i = 0; i < count; ++i) x[i] = (u[first + i] - middle) * stretch;
+    for (std::size_t k = p.coefficients.size(); k-- > 0;) {
+      const double c = p.coefficients[k];
+      // In Chebyshev's basis the last step has u in place of 2u.
+      const double twice = chebyshev && k > 0 ? 2 : 1;
+      for (std::size_t i = 0; i < together; ++i) {
+        const double next_slope = twice * (value[i] + x[i] * slope[i]) - slope_before[i],
+                     next_value = twice * x[i] * value[i] - value_before[i] + c;
+        slope_before[i] = chebyshev ? slope[i] : 0;
+        value_before[i] = chebyshev ? value[i] : 0;
+        slope[i] = next_slope;
+        value[i] = next_value;
+      }
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      u[first + i] = value[i];
+      out[first + i] = stretch * slope[i];
+    }
+  }
+  return out;
 }
 
 /// The largest absolute value of a polynomial's derivative up to |u| = reach.
 double slope_of(const Polynomial& p, double reach) {
+  std::vector<double> u = points_of(std::span(&p, 1), reach);
   double most = 0;
-  at_points(reach, [&](double u) { most = std::max(most, std::abs(slope_at(p, u))); });
+  for (const double slope : slopes_at(p, u)) most = std::max(most, std::abs(slope));
   return slope_margin * most;
 }
 
@@ -77,16 +118,17 @@ struct Slopes {
 };
 Slopes slopes_of(const SignStages& stages, double reach) {
   check_stages(stages);
+  const std::vector<double> u = points_of(stages.stages, reach);
+  std::vector<double> y = u, slope(u.size(), slope_margin);
+  for (const Polynomial& p : stages.stages) {
+    const std::vector<double> own = slopes_at(p, y);
+    for (std::size_t i = 0; i < u.size(); ++i) slope[i] *= own[i];
+  }
   Slopes out;
-  at_points(reach, [&](double u) {
-    double y = u, slope = slope_margin;
-    for (const Polynomial& p : stages.stages) {
-      slope *= slope_at(p, y);
-      y = p(y);
-    }
-    out.of_sign = std::max(out.of_sign, std::abs(slope));
-    out.of_product = std::max(out.of_product, std::abs(u * slope));
-  });
+  for (std::size_t i = 0; i < u.size(); ++i) {
+    out.of_sign = std::max(out.of_sign, std::abs(slope[i]));
+    out.of_product = std::max(out.of_product, std::abs(u[i] * slope[i]));
+  }
   return out;
 }
 
@@ -114,8 +156,10 @@ Array stages_of(const Server& server, const Array& x, const SignStages& stages) 
     // Chebyshev's extrema (Ehlich, Zeller, 1964): 1.005 here, up to degree 64.
     double most = 0;
     constexpr unsigned points = 1024;
-    for (unsigned i = 0; i <= points; ++i)
-      most = std::max(most, std::abs(p(std::cos(std::numbers::pi * i / points))));
+    std::vector<double> values(points + 1);
+    for (unsigned i = 0; i <= points; ++i) values[i] = std::cos(std::numbers::pi * i / points);
+    slopes_at(p, values);
+    for (const double value : values) most = std::max(most, std::abs(value));
     if (&p != &stages.stages.back() && most > 1 + 0x1p-20)
       throw ParameterError("stage " + std::to_string(&p - stages.stages.data()) +
                            " of a sign reaches " + math::text_of(most) +
