@@ -2,8 +2,8 @@
 
 #include <cstddef>
 #include <functional>
-#include <iterator>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace whorl::networks {
@@ -16,7 +16,9 @@ using Rotations = std::set<std::int64_t>;
 struct Runs {
   std::size_t bytes = 0;
   std::vector<std::size_t> ends;
-  auto operator<=>(const Runs&) const = default;
+  bool operator<(const Runs& other) const {
+    return std::tie(bytes, ends) < std::tie(other.bytes, other.ends);
+  }
 };
 
 /// Maps that have rotations, from the highest level.

@@ -120,7 +120,7 @@ class Search {
   void take(std::size_t number) {
     operands_ = steps_[number].inputs;
     std::ranges::sort(operands_);
-    operands_.erase(std::ranges::unique(operands_).begin(), operands_.end());
+    operands_.erase(std::unique(operands_.begin(), operands_.end()), operands_.end());
     live_.push_back(number);
     const std::vector<State> before = std::exchange(states_, {});
     found_.clear();

@@ -50,6 +50,7 @@ std::vector<PlacedStep> with_refreshes(
     const std::vector<std::pair<std::size_t, std::size_t>>& refreshes,
     const Parameters& parameters) {
   std::vector<Refresh> all;
+  all.reserve(refreshes.size());
   for (const auto& [step, operand] : refreshes) all.push_back({step, operand});
   return networks::with_refreshes(steps, all, networks::levels_of(parameters));
 }
@@ -58,6 +59,7 @@ std::pair<Rotations, std::map<unsigned, Rotations>> choose_keys(
     const std::vector<std::pair<unsigned, Rotations>>& maps, const Parameters& parameters,
     const Rotations& held) {
   std::vector<MapRotations> all;
+  all.reserve(maps.size());
   for (const auto& [level, rotations] : maps) all.push_back({level, rotations});
   auto keys = without_gil([&] { return networks::choose_keys(all, parameters, held); });
   return {std::move(keys.rotations), std::move(keys.low_rotations)};

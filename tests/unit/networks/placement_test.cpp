@@ -211,7 +211,7 @@ TEST(NetworksPlacement, RefusesWhatIsNoNetwork) {
   const auto refused = [&](const std::function<void(Steps&)>& change) {
     Steps steps = good;
     change(steps);
-    const std::string why = test::refusal_of([&] { place(steps, levels); });
+    std::string why = test::refusal_of([&] { place(steps, levels); });
     EXPECT_EQ(why, test::refusal_of([&] { total_depth(steps); }));
     EXPECT_EQ(why, test::refusal_of([&] { with_refreshes(steps, {}, levels); }));
     return why;
