@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.array import concatenate
 from .._core.paths import PathName
 from .._core.progress import Report, reports
 from .._core.text import counted, of_bytes
@@ -173,19 +174,32 @@ class Runner:
         return sum(each.nbytes for each in self._kept.values())
 
     def __call__(self, x: Any, progress: bool | Report | None = None) -> EncryptedArray:
-        """The results for encrypted inputs, as `Ends.encrypt` makes them."""
+        """The results for encrypted inputs, as `Ends.encrypt` makes them. More of them than
+        `Server.best_batch` run in parts, one after the other, so that their work fits the
+        devices."""
+        given = self.server.upload(x)
+        parts = -(-given.size // self.server.best_batch)
+        with reports(progress, "steps") as report:
+            if given.ndim != 1 or parts == 1:
+                return self._run(given, report, 0, 1)
+            ends = [given.size * part // parts for part in range(parts + 1)]
+            cut = (given[begin:end] for begin, end in itertools.pairwise(ends))
+            return concatenate([self._run(each, report, i, parts) for i, each in enumerate(cut)])
+
+    def _run(
+        self, x: EncryptedArray, report: Report | None, part: int, parts: int
+    ) -> EncryptedArray:
         steps, server = self.network.steps, self.server
         last = {i: number for number, step in enumerate(steps) for i in step.inputs}
-        out: list[Any] = [server.upload(x)]
-        with reports(progress, "steps") as report:
-            for number, step in enumerate(steps[1:], 1):
-                operands = (out[i] for i in step.inputs)
-                out.append(step.stated(server, *operands, encode=self._map_of(number)))
-                for i in step.inputs:
-                    if last[i] == number:
-                        out[i] = None  # its memory is free
-                if report:
-                    report(number, len(steps) - 1)
+        out: list[Any] = [x]
+        for number, step in enumerate(steps[1:], 1):
+            operands = (out[i] for i in step.inputs)
+            out.append(step.stated(server, *operands, encode=self._map_of(number)))
+            for i in step.inputs:
+                if last[i] == number:
+                    out[i] = None  # its memory is free
+            if report:
+                report(part * (len(steps) - 1) + number, parts * (len(steps) - 1))
         result: EncryptedArray = out[-1]
         return result
 

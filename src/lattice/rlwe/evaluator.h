@@ -75,7 +75,7 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
     return std::clamp<std::size_t>(most_ * product_rows_ / rows, 1, most_);
   }
   /// Rows that a linear map takes for a ciphertext, over `basis` and the special primes of `layout`:
-  /// a piece of its operand, digits, images of baby steps, the first sum, and for each of `giants`
+  /// a piece of its operand, digits, images of baby steps that are kept, the first sum, and for each of `giants`
   /// giant steps that are made at once its sum, what is taken apart, and digits.
   static std::size_t rows_of_map(const ring::KeyLayout& layout, const ring::Basis& basis,
                                  std::size_t babies, std::size_t giants) {

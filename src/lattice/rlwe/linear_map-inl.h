@@ -360,11 +360,16 @@ std::vector<Array> WordEvaluator<Word>::linear_maps(const Array& a, std::span<co
     if (all.size() == before) throw ShapeError(std::string(what) + ": there is no plaintext");
   }
   const std::size_t count = count_with(what, a, all);
+  // One sum is made in one go, and a few are where the devices fuse that. For more, or several
+  // maps, the images of baby steps are kept.
+  const bool in_one_go =
+      maps.size() == 1 && sums[0].each.size() <= std::max<std::size_t>(1, turned_sums_);
   // Giant steps that are made at once, if the device does so: each takes room for its digits. As
   // many as leave the batch whole, and a batch that one of them cuts is cut.
   std::size_t most_at_once = 7;
   const auto most = [&] {
-    return this->most(this->rows_of_map(*layout, a.basis(), babies.size(), most_at_once));
+    return this->most(
+        this->rows_of_map(*layout, a.basis(), in_one_go ? 0 : babies.size(), most_at_once));
   };
   while (most_at_once > 1 && most() < (count - 1) / this->fleet().size() + 1) --most_at_once;
 
@@ -385,11 +390,7 @@ std::vector<Array> WordEvaluator<Word>::linear_maps(const Array& a, std::span<co
       const View x = spread(site, operand, keep);
       const HoistedSteps steps{
           *this, site, *layout, a.basis(), rows, t, product_modulo(layout->special, rows)};
-      // 3. Baby steps. One sum is made in one go, and a few are where the device fuses that; for
-      // more, or several maps, the images are kept.
-      const bool in_one_go =
-          maps.size() == 1 &&
-          sums[0].each.size() <= std::max<std::size_t>(1, site.rns().fusions().turned_sums);
+      // 3. Baby steps.
       typename HoistedSteps::Babies turned;
       if (!in_one_go) turned = steps.baby_steps(babies, x, keys);
       for (std::size_t m = 0; m < maps.size(); ++m) {

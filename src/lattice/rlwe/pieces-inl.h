@@ -41,6 +41,8 @@ WordEvaluator<Word>::WordEvaluator(std::shared_ptr<const run::Fleet> fleet,
     tables_.push_back(lane.queue().rns<Word>().prepare(plan_));
     const std::size_t limit = lane.queue().batch_limit(bytes, key_bytes);
     most_ = l == 0 ? limit : std::min(most_, limit);
+    const std::size_t turned = lane.queue().rns<Word>().fusions().turned_sums;
+    turned_sums_ = l == 0 ? turned : std::min(turned_sums_, turned);
   }
 }
 

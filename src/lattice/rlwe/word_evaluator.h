@@ -257,6 +257,7 @@ class WordEvaluator final : public Evaluator {
 
   std::shared_ptr<const Plan> plan_;
   std::vector<std::unique_ptr<const Tables>> tables_;  ///< of each lane
+  std::size_t turned_sums_ = 0;  ///< that all devices fuse (backend::RnsFusions)
   /// What downloads are written to: fresh pages cost more than the copy.
   std::shared_ptr<backend::BlockCache> host_memory_ = std::make_shared<backend::BlockCache>();
   mutable math::ProcessMutex fft_mutex_;  ///< of those below

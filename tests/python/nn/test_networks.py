@@ -32,6 +32,20 @@ def test_networks_are_within_their_error_of_the_simulation(seed: int) -> None:
     check(seed)
 
 
+def test_large_batches_run_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = RandomNetwork(3)
+    net = random.compiled()
+    server, count = server_of(net), 5 * random.images
+    shape = (count, *random.graph.nodes[0].shape)
+    given = net.ends.encrypt(client(), random.random.uniform(-0.8, 0.8, shape))
+    whole, done = net.run(server, given), list[tuple[int, int]]()
+    monkeypatch.setattr(type(server), "best_batch", 2)
+    got = net.on(server)(given, lambda *at: done.append(at))
+    steps = len(net.steps) - 1
+    assert done == [(i + 1, 3 * steps) for i in range(3 * steps)]
+    assert got.to_host().to_bytes() == whole.to_host().to_bytes()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1000, 2000))
 def test_a_thousand_networks(seed: int) -> None:
