@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <exception>
 #include <limits>
 #include <optional>
 #include <string>
@@ -34,15 +35,18 @@ std::optional<ckks::Parameters> chosen(std::uint64_t depth, std::uint32_t slots,
   }
 }
 
-/// The bootstraps; no value if a step takes more levels than there are.
+/// The bootstraps; no value if a step takes more levels than there are, or if these have too many
+/// combinations, which `refused` then keeps.
 std::optional<std::vector<Refresh>> placed(std::span<const Step> steps,
                                            const ckks::Parameters& parameters,
-                                           const Progress& progress) {
+                                           const Progress& progress, std::exception_ptr& refused) {
   try {
     return place(steps, levels_of(parameters), progress);
   } catch (const NoiseError&) {
-    return std::nullopt;
+  } catch (const ParameterError&) {
+    refused = std::current_exception();
   }
+  return std::nullopt;
 }
 
 Plan planned(std::span<const Step> steps, const ckks::Parameters& parameters,
@@ -53,7 +57,8 @@ Plan planned(std::span<const Step> steps, const ckks::Parameters& parameters,
 /// The plan of the cheapest bootstraps with from `least` to `most` levels between two of them; no
 /// value if there is none.
 std::optional<Plan> cheapest(std::span<const Step> steps, std::uint32_t slots, std::uint64_t least,
-                             std::uint64_t most, const Progress& progress) {
+                             std::uint64_t most, const Progress& progress,
+                             std::exception_ptr& refused) {
   std::optional<Plan> best;
   double least_cost = std::numeric_limits<double>::infinity();
   for (std::uint64_t depth = least; depth <= most; ++depth) {
@@ -62,7 +67,7 @@ std::optional<Plan> cheapest(std::span<const Step> steps, std::uint32_t slots, s
     const auto told = [&](std::size_t done, std::size_t each) {
       return !progress || progress((depth - least) * each + done, (most - least + 1) * each);
     };
-    const std::optional<std::vector<Refresh>> refreshes = placed(steps, *parameters, told);
+    const std::optional<std::vector<Refresh>> refreshes = placed(steps, *parameters, told, refused);
     if (!refreshes) continue;
     const double cost =
         static_cast<double>(refreshes->size()) * (parameters->top() + 1.0) * parameters->N();
@@ -83,10 +88,12 @@ Plan plan(std::span<const Step> steps, std::uint32_t slots, const Progress& prog
   const std::optional<ckks::Parameters> plain = chosen(total, slots, false);
   if (plain && plain->N() <= most_plain) return planned(steps, *plain, {});
   const unsigned deepest = std::ranges::max(steps, {}, &Step::depth).depth;
+  std::exception_ptr refused;
   if (std::optional<Plan> found =
-          cheapest(steps, slots, deepest, std::min(total, most_depth), progress))
+          cheapest(steps, slots, deepest, std::min(total, most_depth), progress, refused))
     return *std::move(found);
   if (plain) return planned(steps, *plain, {});
+  if (refused) std::rethrow_exception(refused);
   throw ParameterError("the network takes " + math::counted(total, "level") + ", a step of it " +
                        std::to_string(deepest) +
                        ", and no parameters with bootstraps carry it: a larger precision takes "

@@ -108,8 +108,8 @@ class Array {
 /// cut into pieces by the memory that was free when the server was made. If memory is short later,
 /// pieces that are not in use wait in the host's memory; OutOfMemoryError says that a piece does
 /// not fit even then. Operands have equal counts; one may also be a single ciphertext, which is
-/// combined with each member of the others. Arrays give the same bits as Ciphertexts. Servers on one
-/// Session with the same parameters and key take each other's arrays; DeviceError for one of
+/// combined with each member of the others. Arrays give the same bits as Ciphertexts. Servers on
+/// one Session with the same parameters and key take each other's arrays; DeviceError for one of
 /// another session.
 ///
 /// If one of several devices fails, arrays lose the pieces that lay on it alone. A piece survives

@@ -47,9 +47,9 @@ class Server : public RingServer<Parameters, CiphertextInfo, struct ServerState>
 
   /// The largest batch that the working devices multiply without cutting it: what a quarter of the
   /// memory that was free when the server was made holds of operands, digits and results, on each
-  /// device. With keys for bootstraps it is the largest that their linear maps do not cut either;
-  /// those take several times as much. Larger batches are cut by every operation into pieces that
-  /// fit beside the keys, so that they cost no more a ciphertext.
+  /// device. With keys for bootstraps it is about the largest that their linear maps do not cut
+  /// either; those take several times as much. Larger batches are cut by every operation into
+  /// pieces that fit beside the keys, so that they cost no more a ciphertext.
   std::size_t best_batch() const;
 
   /// Copies ciphertexts to the devices. ParameterMismatchError or KeyMismatchError if they have

@@ -22,12 +22,13 @@ struct MapKeys {
   std::map<unsigned, std::vector<std::int64_t>> low_rotations;  ///< ascending
 };
 
-/// The keys of fewest bytes for all maps, where keys for the rotations in `held` are there for
+/// Keys of few bytes for all maps, where keys for the rotations in `held` are there for
 /// other steps. ParameterError for levels above parameters.top().
 ///
 /// A key for a level serves all levels below it, and grows with the level. So maps of neighbouring
 /// levels share keys: the levels are cut into runs, each of which takes the union of its rotations
-/// at its highest level. The highest run may take keys of all levels instead.
+/// at its highest level. The highest run may take keys of all levels instead. Of these cuts the one
+/// of fewest bytes is chosen.
 MapKeys choose_keys(std::span<const MapRotations> maps, const ckks::Parameters& parameters,
                     std::span<const std::int64_t> held);
 

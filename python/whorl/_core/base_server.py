@@ -114,8 +114,8 @@ class BaseServer(OnDevices, Generic[K, H, D]):
     def upload(self, ciphertexts: H | D) -> D:
         """The ciphertexts on the device, as an array whose operators know this server.
 
-        An array that is on the server's devices already is returned unchanged, and so is one of
-        another server on one `Session` with the same parameters and key: nothing is copied.
+        An array of this server is returned unchanged. One of another server on one `Session` with
+        the same parameters and key becomes an array of this one, and nothing is copied.
         `RangeError` for residues that are not below their modulus; `ParameterMismatchError` or
         `KeyMismatchError` for ciphertexts of other parameters or another key; `DeviceError` for an
         array of another session.

@@ -8,7 +8,7 @@ from typing import Any
 
 from .._core.plan import SEED_BYTES, said
 from .._core.text import Shown, at_least_bits, counted, of_bytes
-from ..errors import ShapeError
+from ..errors import DeviceError, ShapeError
 
 
 class NoDevice:
@@ -26,6 +26,10 @@ class NoDevice:
 
     def __init__(self, parameters: Any, run: Any) -> None:
         self.parameters, self.run, self.server = parameters, run, run.server
+
+    def check(self, a: Any) -> None:
+        """Refuses an array of another server: a function that is followed has none of them."""
+        raise DeviceError("plan: an array belongs to another server: the function makes its own")
 
     def __getattr__(self, name: str) -> Any:
         error = AttributeError if name.startswith("_") else TypeError

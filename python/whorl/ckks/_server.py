@@ -73,8 +73,8 @@ class Server(Applying["EncryptedArray"], Refreshing["EncryptedArray"]):
     parameters = Part[Parameters]("_parameters", "Parameters of the keys.")
     best_batch = Part[int](
         "_core.best_batch",
-        "The largest batch that the devices multiply, and bootstrap if there are keys for that, "
-        "without cutting it into pieces.",
+        "The largest batch that the devices multiply without cutting it into pieces; with keys for "
+        "bootstraps about the largest that they refresh so.",
     )
 
     # ---- products

@@ -174,9 +174,9 @@ class Runner:
         return sum(each.nbytes for each in self._kept.values())
 
     def __call__(self, x: Any, progress: bool | Report | None = None) -> EncryptedArray:
-        """The results for encrypted inputs, as `Ends.encrypt` makes them. More of them than
-        `Server.best_batch` run in parts, one after the other, so that their work fits the
-        devices."""
+        """The results for encrypted inputs, as `Ends.encrypt` makes them. A list of
+        more of them than `Server.best_batch` runs in parts, one after the other, so that their work
+        fits the devices."""
         given = self.server.upload(x)
         parts = -(-given.size // self.server.best_batch)
         with reports(progress, "steps") as report:
@@ -219,8 +219,12 @@ class Runner:
             at.append(time.perf_counter())
 
         self(given, wait)
-        times = (after - before for before, after in itertools.pairwise(at))
-        return dict(zip(_show.names(self.network.steps)[1:], times, strict=True))
+        names = _show.names(self.network.steps)[1:]
+        times = dict.fromkeys(names, 0.0)
+        # Parts of a large batch pass all steps one after the other.
+        for name, before, after in zip(itertools.cycle(names), at, at[1:], strict=False):
+            times[name] += after - before
+        return times
 
     def _map_of(self, number: int) -> Callable[[MapStep, int], EncodedMap]:
         def encoded(*_: object) -> EncodedMap:

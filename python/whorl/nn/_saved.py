@@ -13,7 +13,7 @@ import numpy as np
 from ..ckks._functions import SignStages
 from ..ckks._parameters import Parameters
 from ..ckks._polynomials import Polynomial
-from ..errors import FormatError, ParameterError, RangeError, ShapeError
+from ..errors import FormatError, NoiseError, ParameterError, RangeError, ShapeError
 from ._compile import pack, scales_of
 from ._ends import End, Ends
 from ._file import Fields, Reader, real, whole
@@ -33,7 +33,7 @@ def network_from(data: bytes, max_bytes: int | None, allow_insecure: bool) -> Ne
     _check_kind(reader, "network")
     try:
         return _network(reader, allow_insecure)
-    except (ShapeError, ParameterError, TypeError, OverflowError) as error:
+    except (NoiseError, ShapeError, ParameterError, TypeError, OverflowError) as error:
         if isinstance(error, ParameterError) and "security" in str(error):
             raise
         raise FormatError(f"a network's parts do not go together: {error}") from None

@@ -55,8 +55,8 @@ void Evaluator::check(std::span<const Array* const> in) const {
   for (std::size_t k = 0; k < in.size(); ++k)
     if (!fleet_->same_devices(in[k]->fleet()))
       throw DeviceError("input " + std::to_string(k) +
-                          " lies on the devices of another server: download it there, and upload "
-                          "it here, or give both servers one session");
+                        " lies on the devices of another server: download it there, and upload "
+                        "it here, or give both servers one session");
 }
 
 void Evaluator::check_not_lost(std::span<const Array* const> in) const {

@@ -74,9 +74,10 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   std::size_t most(std::size_t rows) const {
     return std::clamp<std::size_t>(most_ * product_rows_ / rows, 1, most_);
   }
-  /// Rows that a linear map takes for a ciphertext, over `basis` and the special primes of `layout`:
-  /// a piece of its operand, digits, images of baby steps that are kept, the first sum, and for each of `giants`
-  /// giant steps that are made at once its sum, what is taken apart, and digits.
+  /// Rows that a linear map takes for a ciphertext, over `basis` and the special primes of
+  /// `layout`: digits, images of baby steps that are kept, the first sum, and for each of `giants`
+  /// giant steps that are made at once its sum, what is taken apart, and digits. Two more are for a
+  /// piece of the operand; where pieces do not fit together, the whole batch is copied once.
   static std::size_t rows_of_map(const ring::KeyLayout& layout, const ring::Basis& basis,
                                  std::size_t babies, std::size_t giants) {
     const std::size_t digits = layout.digits.size(), rows = (basis | layout.special).size();

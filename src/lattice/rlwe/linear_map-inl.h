@@ -371,7 +371,8 @@ std::vector<Array> WordEvaluator<Word>::linear_maps(const Array& a, std::span<co
     return this->most(
         this->rows_of_map(*layout, a.basis(), in_one_go ? 0 : babies.size(), most_at_once));
   };
-  while (most_at_once > 1 && most() < (count - 1) / this->fleet().size() + 1) --most_at_once;
+  const std::size_t whole = std::min(this->most(), (count - 1) / this->fleet().size() + 1);
+  while (most_at_once > 1 && most() < whole) --most_at_once;
 
   return in_pieces(count, most(), [&](Pieces pieces) {
     std::vector<std::shared_ptr<Residues>> outs;

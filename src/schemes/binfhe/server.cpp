@@ -196,8 +196,8 @@ Array Server::upload(const std::shared_ptr<const Ciphertexts>& ciphertexts) cons
 }
 Ciphertexts Server::download(const Array& array) const { return state_->download(array); }
 void Server::check(const Array& array) const {
-  state_->check(array);
   state_->evaluator.check(std::array{&array.state_->rows});
+  state_->check(array);
 }
 Array Server::take(const Array& a, std::span<const std::uint32_t> index) const {
   return state_->take(a, index);

@@ -564,14 +564,15 @@ Account::Info Account::linear_map(const Info& a, const Map& map, std::uint64_t l
   const double gain = log2_size(map.row_sum);
   out = with_log2_bound(
       out, gain > log2_negligible ? std::max(log2_negligible, a.bound + gain) : a.bound);
-  // Key switches of different keys and roundings of different plaintexts are independent, so that
-  // their squares add up in a row; the operand's error may be the same in all slots.
+  // Key switches of different keys are independent, so that their squares add up in a row. Equal
+  // diagonals have equal roundings, and the operand's error may be the same in all slots: these add
+  // up as they are.
   Info exact = a;
   exact.error = log2_negligible;
   const double switches =
       automorphism(automorphism(exact, map.kind), map.kind).error + log2_size(map.row_norm);
   const double roundings = log2_sum(a.bound, a.error) + noise_.encoding() - std::log2(map.scale) +
-                           std::log2(static_cast<double>(map.diagonals)) / 2;
+                           std::log2(static_cast<double>(map.diagonals));
   out.error = std::max(log2_negligible,
                        log2_sum(a.error + gain, log2_sum(2 * switches, 2 * roundings) / 2));
   return fits("a linear map", out);

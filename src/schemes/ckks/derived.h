@@ -54,8 +54,8 @@ inline std::size_t words_of(const Parameters& parameters, const CiphertextInfo& 
   return std::size_t{info.parts} * parameters.primes(info.level).size() * parameters.N();
 }
 
-/// What is known of batches as one; they have one key and their words. ShapeError unless they can
-/// be one.
+/// What is known of batches as one. They have one key, and the words that belong to them.
+/// ShapeError unless they can be one.
 CiphertextInfo joined_info(std::span<const Ciphertexts* const> batches);
 
 /// A batch has no more ciphertexts.

@@ -17,7 +17,7 @@ inline double log2_sum(double a, double b) {
   return high + std::log2(1 + std::exp2(low - high));
 }
 
-/// So many ciphertexts of a batch.
+/// What is known of so many ciphertexts of a batch.
 template <class Info>
 Info taken(Info a, std::size_t count) {
   a.count = count;

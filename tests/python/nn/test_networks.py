@@ -44,6 +44,8 @@ def test_large_batches_run_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     steps = len(net.steps) - 1
     assert done == [(i + 1, 3 * steps) for i in range(3 * steps)]
     assert got.to_host().to_bytes() == whole.to_host().to_bytes()
+    times = net.on(server).profile(given)
+    assert len(times) == steps and min(times.values()) > 0
 
 
 @pytest.mark.slow

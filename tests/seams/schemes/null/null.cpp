@@ -57,6 +57,9 @@ struct Server {
     return all->upload(c.data, {1, all->level(unsigned(held.chain.size())), c.count});
   }
   Ciphertexts download(const Array& a) const { return {held, {}, a.count(), all->download(a)}; }
+  void check(const Array& a) const {
+    if (!all->shares(a.evaluator())) throw DeviceError("an array of another server was given");
+  }
   Array take(const Array& a, std::span<const std::uint32_t> i) const { return all->take(a, i); }
   Array concatenate(std::span<const Array> arrays) const { return all->join(arrays); }
 };

@@ -103,6 +103,23 @@ TEST(CkksLinearMaps, BatchesAreCutSoThatTheirWorkFitsBesideTheKeys) {
   EXPECT_TRUE(same_words(mapped(server), due));
 }
 
+TEST(CkksLinearMaps, EqualDiagonalsHaveEqualRoundings) {
+  // They add up in one direction where values have one sign.
+  constexpr std::size_t period = 512;
+  std::mt19937_64 random(9);
+  Complexes row;
+  for (const Complex& z : test::random_complexes(random, period))
+    row.emplace_back(z.real() / period);
+  LinearMap map{period, period, 0, {}};
+  for (std::size_t k = 0; k < period; ++k) map.diagonals[static_cast<std::int64_t>(k)] = row;
+  const Party party({40}, rotations_of(map));
+  const Array x = party.encrypt(std::vector<double>(period, 256), {256});
+  const Array y = apply(party.server, x, encode(party.server, map, 2));
+  Complexes due;
+  for (const Complex& z : row) due.push_back(z * 256.0 * static_cast<double>(period));
+  test::expect_as_stated(y, party.values(y), due);
+}
+
 TEST(CkksLinearMaps, MatricesOfAnyShape) {
   std::mt19937_64 random(3);
   for (const auto& [rows, columns] :
