@@ -48,6 +48,7 @@ def test_the_front_has_python_alone(front: Path) -> None:
 def test_the_front_links_to_no_file_of_the_checkout(front: Path) -> None:
     text = (front / "README.md").read_text("utf-8")
     assert "docs/start-here.md says which scheme" in text
+    assert "It runs after `pip install whorl-fhe`." in text and "not on PyPI" not in text
     targets = re.findall(r"\]\(([^)]+)\)", text)
     assert all(target.startswith("https://") for target in targets), targets
 
@@ -60,9 +61,8 @@ def test_data_of_others_have_a_licence_in_the_wheels(front: Path) -> None:
     ).stdout.split()
     assert named == {path for path in listed if not path.endswith((".py", ".md"))}
     assert (front / "DATA_LICENCES").read_text("utf-8") == text
-    of_data = {
-        each.replace(" ", "-") for each in re.findall(r"^  (CC BY[-\w. ]*\d),", text, re.MULTILINE)
-    }
+    found = re.findall(r"^  (CC BY[-\w. ]*\d)(?=,)|^  (BSD \d-Clause)(?=:)", text, re.MULTILINE)
+    of_data = {(creative or other).replace(" ", "-") for creative, other in found}
     stated = re.search(r'^license = "(.*)"', (front / "pyproject.toml").read_text(), re.MULTILINE)
     assert stated and set(stated[1].split(" AND ")) == {"Apache-2.0", *of_data}
     recipe = (ROOT / "packaging" / "conda" / "recipe.yaml").read_text("utf-8")

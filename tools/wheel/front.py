@@ -19,7 +19,7 @@ def replaced(text: str, pattern: str, by: str) -> str:
     """`text` with the one place that matches the pattern replaced."""
     text, count = re.subn(pattern, lambda _: by, text, flags=re.MULTILINE | re.DOTALL)
     if count != 1:
-        raise SystemExit(f"error: pyproject.toml has {count} places like {pattern!r}, not one")
+        raise SystemExit(f"error: there are {count} places like {pattern!r}, not one")
     return text
 
 
@@ -48,8 +48,14 @@ def metadata() -> str:
 
 
 def readme() -> str:
-    """README.md without links into this checkout, which lead nowhere from an index of packages."""
+    """README.md as an index of packages shows it: it says how to install from there, and has no
+    links into this checkout, which lead nowhere."""
     text = (ROOT / "README.md").read_text("utf-8")
+    text = replaced(
+        text,
+        r"^It runs after `pip install`\..*?$",
+        "It runs after `pip install whorl-fhe`. The module is `whorl`.",
+    )
     return re.sub(r"\[([^\]]+)\]\((?!https?://)[^)]+\)", r"\1", text)
 
 

@@ -93,6 +93,8 @@ def demo(
     if every:
         _list(applications)
         return
+    if application.startswith("-"):
+        application, options = DEFAULT, [application, *(options or [])]
     if application not in applications:
         raise typer.BadParameter(f"{application} is not among {', '.join(applications)}")
     status = _run([sys.executable, str(applications[application]), *(options or [])])
