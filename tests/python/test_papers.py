@@ -108,7 +108,13 @@ def test_without_records_every_cell_says_so(
                     assert cell == NOT_MEASURED, row
     commands = " ".join(line for line in lines if line.startswith("*Not measured yet"))
     wanted = {
-        "xiao.md": ("--only large", "--only schedules", "bench_tree", "cuda:0,1", "bench_noise --set"),
+        "xiao.md": (
+            "--only large",
+            "--only schedules",
+            "bench_tree",
+            "cuda:0,1",
+            "bench_noise --set",
+        ),
         "velofhe.md": ("--only gates", "--only ntt", "velofhe/MR_II_AP", "bench_cuda_transforms"),
     }
     for command in wanted[page]:
