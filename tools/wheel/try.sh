@@ -15,7 +15,7 @@ now() { date +%s.%N; }
 since() { awk -v a="$1" -v b="$(now)" 'BEGIN { printf "%.1f s", b - a }'; }
 
 tried=0
-for python in python3.10 python3.11 python3.12 python3.13 python3.14; do
+for python in python3.10 python3.11 python3.12 python3.13; do
   "$python" -c 'import venv' 2>/dev/null || continue
   printf '\n=== %s\n' "$("$python" --version)"
   "$python" -m venv "$python"
