@@ -155,7 +155,7 @@ int run(CommandLine& line) {
     literal.rotation = rotation_of(name);
     const auto parameters = Parameters::create(literal);
     const Client client(parameters);
-    // Of tables on fresh levels: apps/tree/security.py bounds the failure.
+    // This is for tables on fresh levels: apps/tree/security.py bounds the failure.
     const Server server(client.evaluation_keys(), {options.device}, {.allow_failure = 1});
     for (const std::size_t flowers : options.batches) {
       Words levels;

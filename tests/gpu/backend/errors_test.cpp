@@ -134,7 +134,7 @@ TEST(GpuErrors, MoreMemoryThanThereIs) {
   EXPECT_EQ(test::get(*queue, test::put(*queue, values)), values);
 }
 
-// Of all streams of a GPU: what they keep for themselves is no reason to be short.
+// All streams of a GPU share it: what they keep for themselves is no reason to be short.
 TEST(GpuErrors, KeptMemoryComesBackWhereItIsShort) {
   const backend::cuda::Stream one(backend::cuda::describe_gpu(0)),
       other(backend::cuda::describe_gpu(0));

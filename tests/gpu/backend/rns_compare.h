@@ -203,7 +203,7 @@ void compare_switching(const RnsPair<Word>& both, const ring::RnsPlan<Word>& pla
       keep();
       return all;
     });
-  // Of a product of ciphertexts, which may have one factor for all.
+  // These are operands of a product of ciphertexts, which may have one factor for all.
   const auto factors = random_rows(plan, basis, 2, batch, random),
              others_or_one = random_rows(plan, basis, 2, random.below(2) ? batch : 1, random);
   std::vector<Word> constant;

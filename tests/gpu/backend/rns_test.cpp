@@ -96,7 +96,7 @@ TEST_F(GpuRns, DigitsOfManyLimbs) {
   }
 }
 
-// Of ten primes, to one that is too small for sums of bytes.
+// This converts from ten primes to one that is too small for sums of bytes.
 TEST_F(GpuRns, ConversionToSmallModuli) {
   const auto plan = random_rns_plan<U32>(512, 10, 1, 1, random);
   const math::Modulus<U32> to[] = {math::Modulus<U32>(12289), plan->moduli()[10]};
@@ -179,7 +179,7 @@ TEST_F(GpuRns, BasesOfManyPrimes) {
   compare_bases<U64>(two, random_rns_plan<U64>(512, 60, 20, 20, random), 2, random);
 }
 
-// Of few primes, since the CPU takes its time for such rings.
+// There are few primes, since the CPU takes its time for such rings.
 TEST_F(GpuRns, RandomBasesOfLargeRings) {
   for (U32 N = 1 << 13; N <= 1 << 17; N *= 2)
     for (const std::size_t batch : {1u, 2u}) {

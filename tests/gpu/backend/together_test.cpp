@@ -113,7 +113,7 @@ TEST(GpuTogether, SmallSequencesOfManyKinds) {
   beside.join();
 }
 
-// Of every length up to beyond what is launched at once, in scopes within scopes.
+// Scopes have every length up to beyond what is launched at once, in scopes within scopes.
 TEST(GpuTogether, SmallSequencesOfManyLengths) {
   Random random;
   const auto queue = cuda();

@@ -123,7 +123,7 @@ class Wires {
     Wire out{random_clear(count_, length_), {}};
     EncryptOptions how{.length = length_};
     if (packing_ == Packing::real) {
-      // Of some size, between ends of any sign.
+      // Values have some size, between ends of any sign.
       const double size = std::exp2(static_cast<double>(random_.between(-6, 2))),
                    a = size * random_real(), b = size * random_real();
       how.bound = {std::min(a, b), std::max(a, b)};

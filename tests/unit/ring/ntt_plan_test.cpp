@@ -21,7 +21,7 @@ void check_plan(std::uint32_t N, unsigned bits) {
   EXPECT_EQ(plan.N(), N);
   EXPECT_EQ(plan.modulus().value(), q);
   EXPECT_EQ(test::power(plan.psi(), N, q), q - 1);  // of order exactly 2N, N being a power of two
-  // Of the smallest number that gives one.
+  // It is a power of the smallest number that gives one.
   std::uint64_t g = 2;
   while (test::power(test::power(g, (q - 1) / (2 * N), q), N, q) != q - 1) ++g;
   EXPECT_EQ(plan.psi(), test::power(g, (q - 1) / (2 * N), q));

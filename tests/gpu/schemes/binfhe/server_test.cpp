@@ -164,7 +164,7 @@ TEST(GpuBinfhe, NamedSets) {
   }
 }
 
-// Of a few ciphertexts, for which launches are a part of the time.
+// There are a few ciphertexts, for which launches are a part of the time.
 TEST(GpuBinfhe, OneCallIsAtMostThreeLaunches) {
   using backend::cuda::launches_so_far;
   for (const char* name : {"W128_P64_M4", "BLOCK4_P64"}) {

@@ -106,7 +106,7 @@ TEST(BinfheDryRun, CountsRotations) {
   EXPECT_EQ(large.costs().bootstraps, 11U);
 }
 
-// Of each operation by its formula in docs/noise.md, times the ciphertexts.
+// The counts are those of each operation by its formula in docs/noise.md, times the ciphertexts.
 TEST(BinfheDryRun, AddsUpFailures) {
   const Parameters p = Parameters::named("W128_P64");
   const Transform transform = p.literal().transform;

@@ -172,7 +172,7 @@ TYPED_TEST(RlweSums, RelinearisesAndRescalesAtOnce) {
                 product.parts() == 4 ? 40000 : 1000)
           << product.parts() << " parts to " << to.describe();
     }
-  // Of a product that is not made.
+  // This is a product that is not made.
   std::vector<std::uint64_t> constant;
   for (const auto& q : rig.plan->moduli_of(basis)) constant.push_back(q.value() / 3);
   const Shape single{2, basis, 1};

@@ -59,7 +59,7 @@ TYPED_TEST(LatticeRlweUniform, ABatchWithoutAPlan) {
   for (std::size_t i = 0; i < numbers.size(); ++i)
     for (std::size_t l = 0; l < 5; ++l)
       EXPECT_EQ(row(some, this->N, l * 3 + i), row(all, this->N, l * count + numbers[i]));
-  // Of some primes, which are no prefix.
+  // The basis has some primes, which are no prefix.
   const ring::Basis basis{0, 2, 3};
   std::vector<TypeParam> few(basis.size() * count * this->N);
   ciphertexts_uniform<TypeParam>(this->plan.N(), chain, basis, this->seed, count, {}, few);

@@ -370,7 +370,7 @@ TEST(BgvParameters, RefusalOfAModulusNamesTheNearestThatServe) {
   const auto expect = [](const std::string& message, std::initializer_list<const char*> parts) {
     for (const char* part : parts) EXPECT_NE(message.find(part), std::string::npos) << message;
   };
-  // Of the ring that the depth takes, not of the first that is tried.
+  // The error names the ring that the depth takes, not the first that is tried.
   expect(refusal(65536, 12), {"N = 32768", "the nearest t that serves is 65537"});
   expect(refusal(100'000, 2), {"N = 8192", "the nearest t that serve are 65537 and 114689"});
   expect(refusal(65537, 24), {"N = 65536", "depth 24", "the nearest t that serves is 786433"});
