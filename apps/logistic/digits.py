@@ -56,7 +56,7 @@ def of_table(rows: table.Table, seed: int) -> Digits:
     """Rows of two classes, of which the first gets the label 1: two thirds for training.
 
     Each feature is scaled so that the training data fill 0 … 1; the test's are clipped to that.
-    `ValueError` for other than two classes.
+    `ValueError` for other than two classes, and unless both parts have rows of each.
     """
     if len(rows.classes) != 2:
         raise ValueError(
@@ -64,6 +64,12 @@ def of_table(rows: table.Table, seed: int) -> Digits:
             "logistic regression tells two apart"
         )
     training, test = table.split(len(rows.labels), seed)
+    for part, name in ((training, "training"), (test, "the test")):
+        if set(rows.labels[part]) != {0, 1}:
+            raise ValueError(
+                f"of {len(rows.labels)} rows, {len(part)} are for {name}, and all of them are of "
+                "one class; take a table with more rows"
+            )
     low, high = rows.features[training].min(axis=0), rows.features[training].max(axis=0)
     scaled = np.clip((rows.features - low) / np.where(high > low, high - low, 1), 0, 1)
     labels = _labels(rows.labels == 0)

@@ -190,8 +190,9 @@ def main(argv: list[str] | None = None) -> int:
         samples, item, data = "handwritten digits, 3s and 8s", "digit", digits.load()
         if arguments.csv:
             own = table.read(arguments.csv, arguments.target)
-            samples, item = f"rows of {' and '.join(own.classes)}", "row"
             data = digits.of_table(own, arguments.seed)
+            kept = f"{len(data.training)} of {len(own.labels)} in the table, repeated"
+            samples, item = f"rows of {' and '.join(own.classes)} ({kept})", "row"
         batches = model.mini_batches(data, arguments.seed)[: schedule.iterations]
         told = train(batches, schedule, arguments)
     except (Error, OSError, ValueError) as error:

@@ -266,6 +266,9 @@ def test_tables_that_do_not_serve() -> None:
     three = table.Table(rows.features, np.arange(30) % 3, rows.names, ["a", "b", "c"])
     with pytest.raises(ValueError, match=r"the table has 3 classes \(a, b, c\)"):
         digits.of_table(three, 0)
+    few = table.Table(rows.features[:4], np.array([0, 1, 0, 1]), rows.names, ["a", "b"])
+    with pytest.raises(ValueError, match="of 4 rows, 1 are for the test, and all of them are of"):
+        digits.of_table(few, 0)
     data = digits.of_table(table_of(30, 256), 0)
     with pytest.raises(ValueError, match="256 features are more than the 255"):
         circuit.check(Layout(), model.mini_batches(data, 0), Schedule(1))
