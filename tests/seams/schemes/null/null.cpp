@@ -15,7 +15,6 @@ struct Parameters {  ///< and their literal: there is nothing to derive
   std::string name;
   std::uint32_t N = 0;
   std::vector<Word> chain;
-
   static Parameters create(const Parameters& literal, bool allow_insecure) {
     if (!allow_insecure) throw ParameterError("security: 0 bits, at least 128");
     literal.plan();  // checks it
@@ -57,9 +56,7 @@ struct Server {
     return all->upload(c.data, {1, all->level(unsigned(held.chain.size())), c.count});
   }
   Ciphertexts download(const Array& a) const { return {held, {}, a.count(), all->download(a)}; }
-  void check(const Array& a) const {
-    if (!all->shares(a.evaluator())) throw DeviceError("an array of another server was given");
-  }
+  void check(const Array& a) const { concatenate(std::span(&a, 1)); }
   Array take(const Array& a, std::span<const std::uint32_t> i) const { return all->take(a, i); }
   Array concatenate(std::span<const Array> arrays) const { return all->join(arrays); }
 };
