@@ -67,6 +67,25 @@ TEST(NetworksPlan, TakesGivenParameters) {
   EXPECT_THROW(plan(chain(20, 2), Parameters::choose({.depth = 3})), NoiseError);
 }
 
+TEST(NetworksPlan, DepthsWithTooManyCombinationsAreLeftOut) {
+  std::vector<Step> steps{{.name = "input"}};
+  std::vector<std::size_t> ends;
+  for (int branch = 0; branch < 6; ++branch)
+    for (std::size_t i = 0, last = 0; i < 8; ++i) {
+      steps.push_back({.name = "branch", .inputs = {last}, .depth = 1, .work = 1});
+      last = steps.size() - 1;
+      if (i == 7) ends.push_back(last);
+    }
+  steps.push_back({.name = "sum", .inputs = ends});
+  for (int i = 0; i < 30; ++i)
+    steps.push_back({.name = "tail", .inputs = {steps.size() - 1}, .depth = 1, .work = 1});
+  EXPECT_NE(test::message_of<ParameterError>([&] {
+              plan(steps, Parameters::choose({.depth = 20, .bootstrap = true}));
+            }).find("too many combinations"),
+            std::string::npos);
+  EXPECT_GT(bootstraps(plan(steps, 1 << 14)), 0u);
+}
+
 TEST(NetworksPlan, Refusals) {
   for (const std::uint32_t wrong : {0u, 65537u})
     EXPECT_NE(test::message_of<ParameterError>([&] { plan(chain(1, 1), wrong); }).find("slots: "),
