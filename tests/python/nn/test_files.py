@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import random
@@ -65,6 +66,14 @@ def test_other_files_are_refused(net: nn.Network, tmp_path: Path) -> None:
 
 def resealed(data: bytes) -> bytes:
     return data + hashlib.blake2b(data, digest_size=DIGEST).digest()
+
+
+def test_steps_that_do_not_fit_the_levels_are_refused(net: nn.Network) -> None:
+    shallow, keys = whorl.ckks.parameters(depth=1), {**net.keys, "low_rotations": {}}
+    ends = dataclasses.replace(net.ends, parameters=shallow, keys=keys)
+    data = dataclasses.replace(net, ends=ends).to_bytes()
+    with pytest.raises(whorl.FormatError, match="takes more than the 1 levels"):
+        network_from(data, None, True)
 
 
 def test_hostile_headers_are_refused(net: nn.Network) -> None:
