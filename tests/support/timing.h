@@ -96,17 +96,22 @@ double largest_t(Prepare prepare, Run run, std::size_t timings = usual_timings) 
   return largest;
 }
 
+/// The side of the bound on which three of these t lie: -1 or 1, or 0 if there are not three.
+inline int side_of(const std::vector<double>& seen) {
+  if (std::ranges::count_if(seen, [](double t) { return t < -t_bound; }) >= 3) return -1;
+  return std::ranges::count_if(seen, [](double t) { return t > t_bound; }) >= 3 ? 1 : 0;
+}
+
 /// The t of up to five measurements, if three of them tell the classes apart alike; else empty.
 template <class Prepare, class Run>
 std::vector<double> leak(Prepare prepare, Run run, std::size_t timings = usual_timings) {
   std::vector<double> seen;
-  int below = 0, above = 0;
   while (seen.size() < 5) {
     seen.push_back(largest_t(prepare, run, timings));
-    if (seen.back() < -t_bound && ++below == 3) return seen;
-    if (seen.back() > t_bound && ++above == 3) return seen;
-    const auto left = static_cast<int>(5 - seen.size());
-    if (std::max(below, above) + left < 3) break;
+    if (side_of(seen) != 0) return seen;
+    const auto within =
+        std::ranges::count_if(seen, [](double t) { return std::abs(t) <= t_bound; });
+    if (within == 3) break;
   }
   return {};
 }
