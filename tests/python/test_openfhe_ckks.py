@@ -5,7 +5,8 @@ OpenFHE's wheel runs in a process of its own (openfhe_process.py); where there i
 are skipped. Both libraries repeat a vector in all slots and rotate to the left.
 
 Whorl states a deviation with each array. OpenFHE states one of real values only, which it measures
-on their imaginary parts. For complex values `Noise` adds up what OpenFHE's steps give.
+on their imaginary parts: where these are alike, as after a sum, one draw of the error is all that
+it sees. So `Noise` adds up what OpenFHE's steps give, and the larger of both is taken.
 
 A bound is 16 deviations. The largest errors are products of two Gaussians, of a rounding and of the
 secret's value at a root, which are above 16 deviations with a probability of about
@@ -166,7 +167,7 @@ class Noise:
         return self._slot(3 * N * 3.19**2 / 12) + self.rounding
 
     def deviations(self, circuit: Circuit) -> list[float]:
-        """Deviations of each result of a circuit without functions."""
+        """Deviations of each result of a circuit."""
         all_wires = [self.fresh] * len(circuit.inputs)
 
         def ready(wire: int) -> tuple[float, float]:
@@ -186,6 +187,12 @@ class Noise:
                 out = SLOTS * (a + self.key_switch)
             elif name.startswith("multiply") or name == "square":
                 out = largest_a * b + largest_b * a + a * b + self.key_switch
+            elif name in FUNCTIONS:
+                # An error of T_k(y) is at most k² times that of y, and each step adds to it.
+                low, high, degree = rest
+                series = np.polynomial.Chebyshev.interpolate(FUNCTIONS[name], degree, [low, high])
+                slopes = np.abs(series.coef) @ np.arange(degree + 1) ** 2
+                out = slopes * (2 * a / (high - low) + LEVELS_OF_FUNCTION * self.key_switch)
             else:
                 out = a + b + self.key_switch * (name in ("rotate", "conjugate"))
             all_wires.append(out)
@@ -207,12 +214,13 @@ def of_openfhe(peer: Peer, circuit: Circuit, scale_bits: int) -> list[tuple[Numb
         [plain(x) for x in circuit.inputs], [as_plain(*o) for o in circuit.operations]
     )
     values = [np.array(each["values"]) @ [1, 1j] for each in answer["results"]]
-    if circuit.is_complex:
-        return list(zip(values, Noise(scale_bits).deviations(circuit), strict=True))
-    # What is stated is log2 of the measured deviation, rounded; noise of twice its variance at most
-    # was added when the values were decrypted.
-    stated = [2 ** (each["log2_error"] + 0.5) * 3**0.5 for each in answer["results"]]
-    return list(zip(values, stated, strict=True))
+    deviations = Noise(scale_bits).deviations(circuit)
+    if not circuit.is_complex:
+        # What is stated is log2 of the measured deviation, rounded; noise of twice its variance at
+        # most was added when the values were decrypted.
+        stated = [2 ** (each["log2_error"] + 0.5) * 3**0.5 for each in answer["results"]]
+        deviations = [max(pair) for pair in zip(stated, deviations, strict=True)]
+    return list(zip(values, deviations, strict=True))
 
 
 @dataclass
