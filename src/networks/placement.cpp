@@ -39,6 +39,7 @@ void check(std::span<const Step> steps) {
                          std::to_string(i) + ", which does not come before it");
     check_amount(step, "work", step.work);
     check_amount(step, "bound", step.bound);
+    if (step.parts == 0) throw ParameterError(step.name + ": its result takes 0 ciphertexts");
   }
 }
 
@@ -144,7 +145,7 @@ class Search {
         if (choice >> bit & 1) refreshed.push_back(free[bit]);
       for (const std::size_t i : refreshed) {
         next.levels[place_of(i)] = static_cast<char>(levels_.refreshed);
-        next.cost += work_of_refresh * (levels_.refreshed + 1);
+        next.cost += work_of_refresh * steps_[i].parts * (levels_.refreshed + 1);
       }
       add(std::move(next), number, refreshed);
     }

@@ -69,8 +69,9 @@ std::optional<Plan> cheapest(std::span<const Step> steps, std::uint32_t slots, s
     };
     const std::optional<std::vector<Refresh>> refreshes = placed(steps, *parameters, told, refused);
     if (!refreshes) continue;
-    const double cost =
-        static_cast<double>(refreshes->size()) * (parameters->top() + 1.0) * parameters->N();
+    double count = 0;
+    for (const Refresh& each : *refreshes) count += steps[each.operand].parts;
+    const double cost = count * (parameters->top() + 1.0) * parameters->N();
     if (cost >= least_cost) continue;
     least_cost = cost;
     best = planned(steps, *parameters, *refreshes);

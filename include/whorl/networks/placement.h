@@ -23,6 +23,7 @@ struct Step {
   double work = 0;     ///< key switches that it takes, about
   /// No value of its result is larger. Above 1 the result cannot be refreshed.
   double bound = 1;
+  unsigned parts = 1;  ///< ciphertexts that its result takes; a bootstrap refreshes all of them
 };
 
 /// The levels that a placement has, each up to 127.
@@ -42,12 +43,12 @@ struct Refresh {
   bool operator==(const Refresh&) const = default;
 };
 
-/// Key switches of a bootstrap, about, at the level of its result.
+/// Key switches of a bootstrap of one ciphertext, about, at the level of its result.
 inline constexpr double work_of_refresh = 150;
 
 /// Levels that a network takes if nothing is refreshed. ShapeError unless there is a step, the
 /// first one has no inputs, and the others have inputs, of steps before them; ParameterError for
-/// work and bounds that are negative or not finite.
+/// work and bounds that are negative or not finite, and for results of no ciphertext.
 std::uint64_t total_depth(std::span<const Step> steps);
 
 /// The bootstraps of the cheapest way, in the order in which they come. A step costs its work times

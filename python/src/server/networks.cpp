@@ -34,10 +34,9 @@ void bind_types(nb::module_& module) {
       .def(
           "__init__",
           [](Step* self, const std::string& name, const std::vector<std::size_t>& inputs,
-             unsigned depth, double work, double bound) {
-            new (self) Step{name, inputs, depth, work, bound};
-          },
-          "name"_a, "inputs"_a, "depth"_a, "work"_a, "bound"_a);
+             unsigned depth, double work, double bound,
+             unsigned parts) { new (self) Step{name, inputs, depth, work, bound, parts}; },
+          "name"_a, "inputs"_a, "depth"_a, "work"_a, "bound"_a, "parts"_a);
   nb::class_<PlacedStep> placed(module, "PlacedStep");
   bind_properties(placed, "step", &PlacedStep::step, "is_bootstrap", &PlacedStep::is_bootstrap,
                   "inputs", &PlacedStep::inputs, "level", &PlacedStep::level);

@@ -35,19 +35,22 @@ class Costs:
     """The level of each result."""
 
 
-def costs(steps: Sequence[Step], slots: int, parameters: Parameters) -> Costs:
-    """Runs the steps without ciphertexts. `NoiseError` if they do not fit the parameters."""
+def costs(steps: Sequence[Step], shape: tuple[int, ...], parameters: Parameters) -> Costs:
+    """Runs the steps without ciphertexts, on an input of that shape. `NoiseError` if they do not
+    fit the parameters."""
     server = TracingServer(parameters, False)
-    out = [server.fresh("real", (slots,), 1.0, False)]
+    out = [server.fresh("real", shape, 1.0, False)]
     errors = [out[0].error]
 
     maps: list[tuple[int, tuple[int, ...]]] = []
 
     def encode(step: MapStep, level: int) -> Any:
-        made = step.linear_map()
-        maps.append((level, made.rotations))
+        blocks = step.linear_maps()
+        maps.extend((level, made.rotations) for made in blocks.values())
         # Keys for higher levels add no more noise than those of the map's own.
-        return server.encode(made, level, low_rotations=True)
+        return {
+            block: server.encode(made, level, low_rotations=True) for block, made in blocks.items()
+        }
 
     measure = _Measure(parameters)
     for step in steps[1:]:

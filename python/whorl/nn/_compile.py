@@ -13,7 +13,7 @@ from .._core.text import of_bytes
 from ..ckks._functions import SignStages
 from ..ckks._parameters import Parameters
 from ..ckks._polynomials import Polynomial
-from ..errors import ParameterError
+from ..errors import ParameterError, ShapeError
 from ._budget import budget, costs
 from ._ends import End, Ends
 from ._fit import Fit, fit, largest_of_others
@@ -52,18 +52,22 @@ def compile_graph(
     if together & (together - 1):
         raise ParameterError(f"images: {together} is not a power of two")
     packing = Packing(graph, (parameters.slots if parameters else MOST_SLOTS) // together)
+    if together > 1:
+        _check_fits(graph, packing, together)
     scales = scales_of(graph, fitted)
     last = len(graph.nodes) - 1
     first, result = (
         End(graph.nodes[i].shape, packing.layouts[i].places, packing.layouts[i].period, scales[i])
         for i in (0, last)
     )
-    length = first.period * together
+    shape = (first.period * together,)
+    if first.parts > 1:
+        shape = (first.parts, *shape)
     slots = packing.longest * together
     for few_rotations in (False, True):
         steps = pack(graph, fitted, packing, scales, together, few_rotations)
         placed, chosen = planned(steps, slots, parameters)
-        found = costs(placed, length, chosen)
+        found = costs(placed, shape, chosen)
         size = chosen.key_size(**found.keys)
         if max_key_bytes is None or size <= max_key_bytes:
             break
@@ -79,6 +83,16 @@ def compile_graph(
     result = dataclasses.replace(result, error=budgeted[-1].error * result.scale)
     ends = dataclasses.replace(ends, output=result)
     return Network(graph, fitted, budgeted, ends, packing.grids, found.levels)
+
+
+def _check_fits(graph: Graph, packing: Packing, together: int) -> None:
+    for node, layout in zip(graph.nodes, packing.layouts, strict=True):
+        if layout.parts > 1:
+            raise ShapeError(
+                f"{node.name}: a tensor of shape {node.shape} takes more than "
+                f"{packing.most} slots, the share of each of {together} images in a ciphertext: "
+                "with images=1 it may take several ciphertexts"
+            )
 
 
 def _spread(examples: Any, most: int) -> Any:
@@ -139,15 +153,17 @@ def pack(
                 node, number, inputs, packing, fitted, scales, images, few_rotations, steps
             )
         bound = fitted.ranges[number].most / scales[number]
+        parts = packing.layouts[number].parts
         function = fitted.functions[number]
         step: Step
         if isinstance(node, Input):
-            step = Step(name=node.name, inputs=(), bound=bound)
+            step = Step(name=node.name, inputs=(), bound=bound, parts=parts)
         elif isinstance(node, Affine):
             step = MapStep(
                 name=node.name,
                 inputs=inputs,
                 bound=bound,
+                parts=parts,
                 entries=packing.entries(number),
                 source=packing.layouts[node.inputs[0]],
                 target=packing.layouts[number],
@@ -157,14 +173,17 @@ def pack(
                 few_rotations=few_rotations,
             )
         elif isinstance(node, Product):
-            step = ProductStep(name=node.name, inputs=inputs, bound=bound)
+            step = ProductStep(name=node.name, inputs=inputs, bound=bound, parts=parts)
         elif _square(node):
-            step = ProductStep(name=node.name, inputs=inputs * 2, bound=steps[inputs[0]].bound ** 2)
+            bound = steps[inputs[0]].bound ** 2
+            step = ProductStep(name=node.name, inputs=inputs * 2, bound=bound, parts=parts)
         elif isinstance(node, Sum):
             factors = tuple(scales[i] / scales[number] for i in node.inputs)
-            step = SumStep(name=node.name, inputs=inputs, bound=bound, factors=factors)
+            step = SumStep(name=node.name, inputs=inputs, bound=bound, parts=parts, factors=factors)
         elif isinstance(function, Polynomial):
-            step = PolynomialStep(name=node.name, inputs=inputs, bound=bound, polynomial=function)
+            step = PolynomialStep(
+                name=node.name, inputs=inputs, bound=bound, parts=parts, polynomial=function
+            )
         else:
             assert isinstance(function, SignStages)
             step = _relu(node.name, inputs[0], bound, function, steps)
@@ -204,6 +223,7 @@ def _together(
                 name=f"{node.name}.moved",
                 inputs=(step,),
                 bound=fitted.ranges[operand].most / scales[operand],
+                parts=target.parts,
                 entries=Entries(every, every, np.ones(node.size)),
                 source=source,
                 target=target,
@@ -229,8 +249,9 @@ def _relu(name: str, x: int, bound: float, stages: SignStages, steps: list[Step]
                 name=f"{name}.sign{number}",
                 inputs=(sign,),
                 bound=(1 + stages.error) * halves if halves < 1 else 1.0,
+                parts=steps[x].parts,
                 polynomial=Polynomial(stage.coefficients * halves, "chebyshev", -1, 1),
             )
         )
         sign = len(steps) - 1
-    return ProductStep(name=name, inputs=(x, sign), bound=bound, shift=0.5)
+    return ProductStep(name=name, inputs=(x, sign), bound=bound, parts=steps[x].parts, shift=0.5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ def write(path: PathName, data: bytes) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class End:
-    """How a tensor lies in slots, and what its values are divided by."""
+    """How a tensor lies in slots, as `Layout` says it, and what its values are divided by."""
 
     shape: Shape
     places: Indices
@@ -35,6 +36,11 @@ class End:
     scale: float
     error: float = 0.0
     """Standard deviation of the values' error, as decrypted."""
+
+    @functools.cached_property
+    def parts(self) -> int:
+        """How many ciphertexts the tensor takes."""
+        return int(self.places.max()) // self.period + 1
 
     def fields(self, writer: Writer) -> dict[str, Any]:
         """What a file has of it."""
@@ -62,7 +68,8 @@ class Ends:
 
     def packed(self, x: Any) -> Numbers:
         """Inputs (batch, *shape) as vectors of slots, a row for each ciphertext, for
-        `Client.encrypt`. `ShapeError` for another shape; the last row is filled up with zeros."""
+        `Client.encrypt`: (rows, slots), or (rows, parts, slots) where an input takes several
+        ciphertexts. `ShapeError` for another shape; the last row is filled up with zeros."""
         values = np.asarray(x, dtype=np.float64)
         if values.ndim == 0 or values.shape[1:] != self.input.shape or len(values) == 0:
             raise ShapeError(
@@ -70,16 +77,19 @@ class Ends:
                 f"{', '.join(map(str, self.input.shape))})"
             )
         rows = -(-len(values) // self.images)
-        slots = np.zeros((rows * self.images, self.input.period))
+        parts, period = self.input.parts, self.input.period
+        slots = np.zeros((rows * self.images, parts * period))
         slots[: len(values), self.input.places] = values.reshape(len(values), -1)
         together = slots.reshape(rows, self.images, -1).swapaxes(1, 2)
-        return together.reshape(rows, -1) / self.input.scale
+        shape = (rows, parts, -1) if parts > 1 else (rows, -1)
+        return together.reshape(shape) / self.input.scale
 
     def unpacked(self, slots: Any, count: int | None = None) -> Numbers:
         """The results (batch, *shape) in decrypted vectors of slots; `count`: of the batch."""
-        rows = np.atleast_2d(np.asarray(slots, dtype=np.float64))
-        parts = rows.reshape(len(rows), -1, self.images).swapaxes(1, 2)
-        values = parts.reshape(-1, parts.shape[-1])[:, self.output.places] * self.output.scale
+        given = np.asarray(slots, dtype=np.float64)
+        rows = given.reshape(-1, self.output.parts * given.shape[-1] // self.images, self.images)
+        each = rows.swapaxes(1, 2).reshape(-1, rows.shape[1])
+        values = each[:, self.output.places] * self.output.scale
         return values.reshape(len(values), *self.output.shape)[:count]
 
     def encrypt(self, client: Any, x: Any) -> Any:

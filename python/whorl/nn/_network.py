@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ from .._core.array import concatenate
 from .._core.paths import PathName
 from .._core.progress import Report, reports
 from .._core.text import counted, of_bytes
-from ..ckks._linear_maps import EncodedMap
+from ..ckks._linear_maps import EncodedMap, LinearMap
 from ..ckks._parameters import Parameters
 from ..ckks._server import EncryptedArray, Server
 from . import _show
@@ -23,7 +25,7 @@ from ._ends import Ends, write
 from ._fit import Fit
 from ._graph import Graph, Numbers, Shape
 from ._keys import serves
-from ._pack import Grid
+from ._pack import Block, Grid
 from ._steps import MapStep, RefreshStep, Step
 from ._written import network_bytes
 
@@ -53,7 +55,7 @@ class Network:
     @property
     def bootstraps(self) -> int:
         """How many bootstraps a run takes."""
-        return sum(isinstance(step, RefreshStep) for step in self.steps)
+        return sum(step.parts for step in self.steps if isinstance(step, RefreshStep))
 
     @property
     def key_bytes(self) -> int:
@@ -72,28 +74,38 @@ class Network:
         server: Server,
         max_bytes: int | None = None,
         progress: bool | Report | None = None,
+        *,
+        prefetch: bool | None = None,
     ) -> Runner:
         """The network on a server, with its maps encoded: `net.on(server)(x)`.
 
         `max_bytes`: how much memory of the device encoded maps may take; default: any. As many as
         there is room for are kept whole, the others compact (`Server.encode`), which takes an
         eighth of the memory or so, and more time in each run. Maps that do not fit even so are
-        encoded in each run, which takes much longer. `progress`: True for a bar, or a callable that
-        is called with (done, total).
+        encoded in each run, which takes much longer. `prefetch`: whether such a map is encoded
+        while the steps before it run, which takes its memory earlier; default: on GPUs. `progress`:
+        True for a bar, or a callable that is called with (done, total).
         """
-        return Runner(self, server, max_bytes, progress)
+        ahead = server.device != "cpu" if prefetch is None else prefetch
+        return Runner(self, server, max_bytes, ahead, progress)
 
     def run(self, server: Server, x: Any, progress: bool | Report | None = None) -> EncryptedArray:
         """The network of encrypted inputs, once: no encoded map is kept."""
         return self.on(server, max_bytes=0)(x, progress)
 
-    def encoded(self, server: Server, number: int, compact: bool = False) -> EncodedMap:
-        """The map that is a step of that number, on a server."""
+    def encoded(
+        self, server: Server, number: int, compact: bool = False
+    ) -> dict[Block, EncodedMap]:
+        """The blocks of the map that is a step of that number, on a server."""
         step = self.steps[number]
         assert isinstance(step, MapStep)
-        made, level = step.linear_map(), self.levels[step.inputs[0]]
-        low = serves(self.keys["low_rotations"], level, made.rotations)
-        return server.encode(made, level, low_rotations=low, compact=compact)
+        level = self.levels[step.inputs[0]]
+
+        def encode(made: LinearMap) -> EncodedMap:
+            low = serves(self.keys["low_rotations"], level, made.rotations)
+            return server.encode(made, level, low_rotations=low, compact=compact)
+
+        return {block: encode(made) for block, made in step.linear_maps().items()}
 
     def summary(self, seconds: Mapping[str, float] | None = None) -> str:
         """A table of the steps: number, name, kind, which steps they take, level of the result,
@@ -137,7 +149,7 @@ class Runner:
     """A network on a server. `Network.on` makes it.
 
     Maps are encoded once and stay on the device, whole or compact, as far as `max_bytes` allow; the
-    others are encoded in each run, just before they are used.
+    others are encoded in each run, with `prefetch` one ahead of the steps.
     """
 
     def __init__(
@@ -145,61 +157,78 @@ class Runner:
         network: Network,
         server: Server,
         max_bytes: int | None,
+        prefetch: bool,
         progress: bool | Report | None,
     ) -> None:
-        self.network, self.server = network, server
-        self._kept: dict[int, EncodedMap] = {}
+        self.network, self.server, self.prefetch = network, server, prefetch
+        self._kept: dict[int, dict[Block, EncodedMap]] = {}
         """The maps by the numbers of their steps."""
         left = math.inf if max_bytes is None else max_bytes
         maps = {i: step for i, step in enumerate(network.steps) if isinstance(step, MapStep)}
         # What the maps that follow take if they are compact: two words for a coefficient.
-        later = 8.0 * network.parameters.N * sum(step.diagonal_count for step in maps.values())
+        compact_bytes = {
+            i: 8.0 * network.parameters.N * sum(step.diagonal_counts) for i, step in maps.items()
+        }
+        later = sum(compact_bytes.values())
         with reports(progress, "maps") as report:
-            for done, (number, step) in enumerate(maps.items(), 1):
-                later -= 8.0 * network.parameters.N * step.diagonal_count
+            for done, number in enumerate(maps, 1):
+                later -= compact_bytes[number]
                 for compact, room in ((False, left - later), (True, left)):
                     if room <= 0:
                         continue
                     encoded = network.encoded(server, number, compact)
-                    if encoded.nbytes <= room:
+                    nbytes = sum(each.nbytes for each in encoded.values())
+                    if nbytes <= room:
                         self._kept[number] = encoded
-                        left -= encoded.nbytes
+                        left -= nbytes
                         break
                 if report:
                     report(done, len(maps))
 
     @property
+    def _axes(self) -> int:
+        """Axes of one input: one if it takes several ciphertexts."""
+        return int(self.network.ends.input.parts > 1)
+
+    @property
+    def _most_parts(self) -> int:
+        """Ciphertexts of the tensor that takes most of them."""
+        return max(step.parts for step in self.network.steps)
+
+    @property
     def nbytes(self) -> int:
         """Bytes of the maps that stay on each device."""
-        return sum(each.nbytes for each in self._kept.values())
+        return sum(each.nbytes for blocks in self._kept.values() for each in blocks.values())
 
     def __call__(self, x: Any, progress: bool | Report | None = None) -> EncryptedArray:
-        """The results for encrypted inputs, as `Ends.encrypt` makes them. A list of
-        more of them than `Server.best_batch` runs in parts, one after the other, so that their work
-        fits the devices."""
+        """The results for encrypted inputs, as `Ends.encrypt` makes them. A list of them that
+        takes more ciphertexts than `Server.best_batch` runs in turns, one after the other, so that
+        their work fits the devices."""
         given = self.server.upload(x)
-        parts = -(-given.size // self.server.best_batch)
+        rows = given.shape[0] if given.ndim == self._axes + 1 else 1
+        turns = min(rows, -(-rows * self._most_parts // self.server.best_batch))
         with reports(progress, "steps") as report:
-            if given.ndim != 1 or parts == 1:
+            if turns == 1:
                 return self._run(given, report, 0, 1)
-            ends = [given.size * part // parts for part in range(parts + 1)]
+            ends = [rows * turn // turns for turn in range(turns + 1)]
             cut = (given[begin:end] for begin, end in itertools.pairwise(ends))
-            return concatenate([self._run(each, report, i, parts) for i, each in enumerate(cut)])
+            return concatenate([self._run(each, report, i, turns) for i, each in enumerate(cut)])
 
     def _run(
-        self, x: EncryptedArray, report: Report | None, part: int, parts: int
+        self, x: EncryptedArray, report: Report | None, turn: int, turns: int
     ) -> EncryptedArray:
         steps, server = self.network.steps, self.server
         last = {i: number for number, step in enumerate(steps) for i in step.inputs}
         out: list[Any] = [x]
-        for number, step in enumerate(steps[1:], 1):
-            operands = (out[i] for i in step.inputs)
-            out.append(step.stated(server, *operands, encode=self._map_of(number)))
-            for i in step.inputs:
-                if last[i] == number:
-                    out[i] = None  # its memory is free
-            if report:
-                report(part * (len(steps) - 1) + number, parts * (len(steps) - 1))
+        with self._maps() as maps:
+            for number, step in enumerate(steps[1:], 1):
+                operands = (out[i] for i in step.inputs)
+                out.append(step.stated(server, *operands, encode=lambda *_: next(maps)))
+                for i in step.inputs:
+                    if last[i] == number:
+                        out[i] = None  # its memory is free
+                if report:
+                    report(turn * (len(steps) - 1) + number, turns * (len(steps) - 1))
         result: EncryptedArray = out[-1]
         return result
 
@@ -221,14 +250,42 @@ class Runner:
         self(given, wait)
         names = _show.names(self.network.steps)[1:]
         times = dict.fromkeys(names, 0.0)
-        # Parts of a large batch pass all steps one after the other.
+        # Turns of a large batch pass all steps one after the other.
         for name, before, after in zip(itertools.cycle(names), at, at[1:], strict=False):
             times[name] += after - before
         return times
 
-    def _map_of(self, number: int) -> Callable[[MapStep, int], EncodedMap]:
-        def encoded(*_: object) -> EncodedMap:
-            kept = self._kept.get(number)
-            return self.network.encoded(self.server, number) if kept is None else kept
+    @contextlib.contextmanager
+    def _maps(self) -> Iterator[Iterator[dict[Block, EncodedMap]]]:
+        """The maps of the steps in order. With `prefetch` a thread encodes those that are not kept,
+        the next one while the steps before it run."""
+        steps = self.network.steps
+        numbers = [i for i, step in enumerate(steps) if isinstance(step, MapStep)]
+        missing = [number for number in numbers if number not in self._kept]
 
-        return encoded
+        def encode(number: int) -> dict[Block, EncodedMap]:
+            return self.network.encoded(self.server, number)
+
+        if not (self.prefetch and missing):
+            yield (self._kept.get(number) or encode(number) for number in numbers)
+            return
+        with ThreadPoolExecutor(1) as pool:
+            following = iter(missing)
+            ahead = [pool.submit(encode, next(following))]
+
+            def maps() -> Iterator[dict[Block, EncodedMap]]:
+                for number in numbers:
+                    if number in self._kept:
+                        yield self._kept[number]
+                        continue
+                    made = ahead.pop().result()
+                    ahead.extend(
+                        pool.submit(encode, each) for each in itertools.islice(following, 1)
+                    )
+                    yield made
+
+            try:
+                yield maps()
+            finally:
+                for future in ahead:
+                    future.cancel()

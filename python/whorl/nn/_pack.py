@@ -5,12 +5,16 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
 from ..errors import ShapeError
 from ._graph import Affine, Entries, Graph, Indices, Input, Node, Numbers, Reshaped, Shape
+
+MOST_PARTS = 64
+"""Ciphertexts that a tensor takes at most."""
 
 
 def power_of_two(at_least: int) -> int:
@@ -48,10 +52,9 @@ class Grid:
         """Slots of a plane, a power of two."""
         return power_of_two(self.height * self.width)
 
-    def period(self, channels: int) -> int:
+    def length(self, channels: int) -> int:
         """Slots that an image of some channels takes."""
-        blocks = -(-channels // (self.share[0] * self.share[1]))
-        return self.plane * power_of_two(blocks)
+        return self.plane * -(-channels // (self.share[0] * self.share[1]))
 
     def shares(self) -> Iterator[Grid]:
         """All ways to fill the gaps by powers of two."""
@@ -62,13 +65,24 @@ class Grid:
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """Where a tensor lies: `places[i]` is the slot of its value i, below `period`, a power of two.
-    Slots repeat with the period."""
+    """Where a tensor lies: value i is in slot `places[i] % period` of the vector with the number
+    `places[i] // period`. Slots repeat with the period, a power of two. A tensor that is too large
+    for one ciphertext takes several vectors, its *parts*, of all slots each."""
 
     places: Indices
     period: int
     grid: Grid | None = None
     """How an image lies."""
+
+    @classmethod
+    def of(cls, places: Indices, length: int, most: int, grid: Grid | None = None) -> Layout:
+        """For places below `length`, in ciphertexts of `most` slots."""
+        return cls(places, min(power_of_two(length), most), grid)
+
+    @functools.cached_property
+    def parts(self) -> int:
+        """How many ciphertexts the tensor takes."""
+        return int(self.places.max()) // self.period + 1
 
     def same(self, other: Layout) -> bool:
         """Whether values lie in the same slots."""
@@ -77,50 +91,76 @@ class Layout:
 
 @dataclasses.dataclass(frozen=True)
 class Diagonals:
-    """A matrix between two layouts, by its diagonals: slot j of the result is the sum of
-    values[k][j] · x[j + k], in vectors of `period` slots; then, if `fold` is not 0, what lies a
-    multiple of `fold` slots apart is added up."""
+    """A matrix between vectors, by its diagonals: slot j of the result is the sum of
+    values[k][j] · x[j + k], in vectors of `period` slots."""
 
     indices: Indices
     """k of each diagonal, increasing."""
     values: Numbers
     """(diagonals, period)."""
     period: int
-    fold: int
 
 
-def _turns(entries: Entries, source: Layout, target: Layout) -> tuple[Indices, Indices, int, int]:
-    """The diagonal of each entry, and its slot in that; the map's period, and its fold.
+Block: TypeAlias = tuple[int, int]
+"""A part of a map's result and one of its operand."""
+
+
+def fold_of(source: Layout, target: Layout) -> int:
+    """What lies a multiple of so many slots apart is added up after a map; 0: nothing is."""
+    return target.period if target.period < source.period else 0
+
+
+def _turns(entries: Entries, source: Layout, target: Layout) -> tuple[Indices, Indices, Indices]:
+    """Of each entry its block, as a number, its diagonal there, and its slot in that.
 
     A result that is shorter than the operand is made in parts, all over the operand's slots, which
     are added up afterwards: so a few long rows take as many diagonals as there are rows (Halevi,
     Shoup, CRYPTO 2014, §4.3, for matrices that are wider than high).
     """
-    row, column = target.places[entries.rows], source.places[entries.columns]
-    if target.period < source.period:
+    to, row = np.divmod(target.places[entries.rows], target.period)
+    of, column = np.divmod(source.places[entries.columns], source.period)
+    block = to * source.parts + of
+    if fold_of(source, target):
         turn = (column - row) % target.period
-        return turn, (column - turn) % source.period, source.period, target.period
-    return (column - row) % source.period, row, target.period, 0
+        return block, turn, (column - turn) % source.period
+    return block, (column - row) % source.period, row
 
 
-def diagonals(entries: Entries, source: Layout, target: Layout) -> Diagonals:
-    """The diagonals of a map from one layout to another."""
-    turn, slot, period, fold = _turns(entries, source, target)
-    indices, which = np.unique(turn, return_inverse=True)
-    values = np.zeros((len(indices), period))
-    np.add.at(values, (which, slot), entries.values)
-    return Diagonals(indices, values, period, fold)
+def diagonals(entries: Entries, source: Layout, target: Layout) -> dict[Block, Diagonals]:
+    """The diagonals of a map from one layout to another, by blocks. Blocks of zeros are left out,
+    but the first one of a part without others."""
+    block, turn, slot = _turns(entries, source, target)
+    period = max(source.period, target.period)
+    order = np.argsort(block, kind="stable")
+    ends = np.searchsorted(block[order], np.arange(target.parts * source.parts + 1))
+    out: dict[Block, Diagonals] = {}
+    for to in range(target.parts):
+        for of in range(source.parts):
+            number = to * source.parts + of
+            own = order[ends[number] : ends[number + 1]]
+            if len(own):
+                indices, which = np.unique(turn[own], return_inverse=True)
+                values = np.zeros((len(indices), period))
+                np.add.at(values, (which, slot[own]), entries.values[own])
+                out[to, of] = Diagonals(indices, values, period)
+        if not any((to, of) in out for of in range(source.parts)):
+            out[to, 0] = Diagonals(np.zeros(1, dtype=np.int64), np.zeros((1, period)), period)
+    return out
 
 
-def count_diagonals(entries: Entries, source: Layout, target: Layout) -> int:
-    """How many diagonals a map between two layouts has."""
-    return int(np.count_nonzero(np.bincount(_turns(entries, source, target)[0])))
+def count_diagonals(entries: Entries, source: Layout, target: Layout) -> list[int]:
+    """How many diagonals each block of a map between two layouts has."""
+    block, turn, _ = _turns(entries, source, target)
+    used = np.zeros((target.parts * source.parts, source.period), dtype=bool)
+    used[block, turn] = True
+    return [int(count) for count in used.sum(axis=1)]
 
 
-def rotations_of(diagonals: int, source: Layout, target: Layout) -> float:
-    """About how many rotations a map takes: 2·√d in baby and giant steps, and those of the fold."""
+def rotations_of(diagonals: Sequence[int], source: Layout, target: Layout) -> float:
+    """About how many rotations a map takes: 2·√d in baby and giant steps of each block, and those
+    of the fold."""
     folds = max(0, source.period.bit_length() - target.period.bit_length())
-    return float(2 * np.sqrt(diagonals) + folds)
+    return float(2 * np.sqrt(diagonals).sum() + folds)
 
 
 class Packing:
@@ -128,8 +168,8 @@ class Packing:
     channels share a plane is chosen so that the maps take few rotations."""
 
     def __init__(self, graph: Graph, most: int, grids: dict[Shape, Grid] | None = None) -> None:
-        """`most`: slots that a tensor may take; `grids`: those of an earlier packing. `ShapeError`
-        if a tensor does not fit."""
+        """`most`: slots that a ciphertext has for a tensor; `grids`: those of an earlier packing.
+        `ShapeError` if a tensor takes more than `MOST_PARTS` ciphertexts."""
         self.graph, self.most = graph, most
         self._entries = functools.cache(self._entries_of)
         self.grids = self._first_grids() if grids is None else grids
@@ -167,7 +207,7 @@ class Packing:
         }
 
     def _fullest(self, grid: Grid, channels: int) -> Grid:
-        return min(grid.shares(), key=lambda each: each.period(channels))
+        return min(grid.shares(), key=lambda each: each.length(channels))
 
     def _improve(self) -> None:
         """Tries other shares, a shape at a time, until none takes fewer rotations."""
@@ -177,7 +217,8 @@ class Packing:
             better = False
             for shape, grid in self.grids.items():
                 for other in grid.shares():
-                    if other == self.grids[shape] or other.period(shape[0]) > self.most:
+                    room = max(self.most, self._fullest(grid, shape[0]).length(shape[0]))
+                    if other == self.grids[shape] or other.length(shape[0]) > room:
                         continue
                     tried = {**self.grids, shape: other}
                     cost = self._cost(tried)
@@ -215,15 +256,17 @@ class Packing:
                 out.append(out[node.inputs[0]])
             elif node.shape in grids:
                 grid = grids[node.shape]
-                out.append(Layout(grid.places(node.shape), grid.period(node.shape[0]), grid))
+                length = grid.length(node.shape[0])
+                out.append(Layout.of(grid.places(node.shape), length, self.most, grid))
             else:
-                out.append(Layout(np.arange(node.size), power_of_two(node.size)))
+                out.append(Layout.of(np.arange(node.size), node.size, self.most))
             self._check(node, out[-1])
         return out
 
     def _check(self, node: Node, layout: Layout) -> None:
-        if layout.period > self.most:
+        if layout.parts > MOST_PARTS:
             raise ShapeError(
-                f"{node.name}: a tensor of shape {node.shape} takes {layout.period} slots, and "
-                f"ciphertexts have {self.most}"
+                f"{node.name}: a tensor of shape {node.shape} takes {layout.parts} ciphertexts of "
+                f"{self.most} slots, and at most {MOST_PARTS} are taken: make the images smaller, "
+                "or their channels fewer"
             )

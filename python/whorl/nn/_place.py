@@ -41,7 +41,7 @@ def with_refreshes(
 
 
 def _as_planned(steps: Sequence[Step]) -> list[_lib.Step]:
-    return [_lib.Step(s.name, s.inputs, s.depth, s.work, s.bound) for s in steps]
+    return [_lib.Step(s.name, s.inputs, s.depth, s.work, s.bound, s.parts) for s in steps]
 
 
 def _in_order(
@@ -50,9 +50,8 @@ def _in_order(
     out: list[Step] = []
     for each in placed:
         step, inputs = steps[each.step], tuple(each.inputs)
-        out.append(
-            RefreshStep(name=f"bootstrap before {step.name}", inputs=inputs, bound=1.0, slots=slots)
-            if each.is_bootstrap
-            else dataclasses.replace(step, inputs=inputs)
-        )
+        if each.is_bootstrap:
+            name, parts = f"bootstrap before {step.name}", out[inputs[0]].parts
+            step = RefreshStep(name=name, inputs=inputs, bound=1.0, parts=parts, slots=slots)
+        out.append(dataclasses.replace(step, inputs=inputs))
     return tuple(out)

@@ -20,11 +20,12 @@ from ._file import Fields, Reader, real, whole
 from ._fit import Fit, Range
 from ._graph import FUNCTIONS, KINDS, Entries, Function, Graph, Node, Shape
 from ._network import Network
-from ._pack import Grid, Packing
+from ._pack import MOST_PARTS, Grid, Packing
 from ._place import with_refreshes
 from ._steps import Step
 
 MOST_NODES, MOST_SLOTS, MOST_ENTRIES = 10_000, 2**16, 2**28
+MOST_VALUES = MOST_SLOTS * MOST_PARTS
 
 
 def network_from(data: bytes, max_bytes: int | None, allow_insecure: bool) -> Network:
@@ -72,7 +73,7 @@ def _graph(reader: Reader) -> Graph:
         least, most = _INPUTS.get(kind, (1, 1))
         if not least <= len(inputs) <= most:
             raise RangeError(f"{each.name}: {len(inputs)} inputs are not what {kind} has")
-        _refuse_unless(math.prod(each.shape("shape")) <= MOST_SLOTS, each)
+        _refuse_unless(math.prod(each.shape("shape")) <= MOST_VALUES, each)
         made = _NODES[kind](reader, each, [nodes[i].shape for i in inputs])
         made |= {"name": each.text("name"), "inputs": tuple(inputs), "shape": each.shape("shape")}
         nodes.append(KINDS[kind](**made))
@@ -301,8 +302,9 @@ def _end_of(reader: Reader, fields: Fields, most: int) -> End:
     if period & (period - 1) or places.shape != (math.prod(shape),):
         raise RangeError(f"{fields.name}: {places.shape} places of {shape} in {period} slots")
     whole_places = places.astype(np.int64)
-    if (whole_places != places).any() or not ((places >= 0) & (places < period)).all():
-        raise RangeError(f"{fields.name}: a place is no slot below {period}")
+    end = most * MOST_PARTS if period == most else period
+    if (whole_places != places).any() or not ((places >= 0) & (places < end)).all():
+        raise RangeError(f"{fields.name}: a place is no slot below {end}")
     scale, error = fields.real("scale"), fields.real("error")
     if not (scale > 0 and error >= 0):
         raise RangeError(f"{fields.name}: scale = {scale:g}, error = {error:g}")

@@ -40,7 +40,7 @@ def work(steps: Sequence[Step], levels: Sequence[int]) -> list[float]:
     what bootstraps are placed by."""
     out = []
     for step, level in zip(steps, levels, strict=True):
-        switches = WORK_OF_REFRESH if isinstance(step, RefreshStep) else step.work
+        switches = WORK_OF_REFRESH * step.parts if isinstance(step, RefreshStep) else step.work
         out.append(switches * (level + 1 + step.depth / 2))
     return out
 
@@ -115,7 +115,7 @@ def show(
     graph.yaxis.get_major_locator().set_params(integer=True)
     graph.grid(axis="y", color="#e5e5e5")
     graph.legend(fontsize=8)
-    bootstraps = sum(isinstance(step, RefreshStep) for step in steps)
+    bootstraps = sum(step.parts for step in steps if isinstance(step, RefreshStep))
     title = counted(len(steps) - 1, "step"), counted(bootstraps, "bootstrap")
     graph.set_title(f"{', '.join(title)}, N = {N}", fontsize=9)
     costs.set_ylabel("key switches × rows" if measured is None else "ms, measured")

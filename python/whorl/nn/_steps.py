@@ -5,20 +5,21 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from .._core.array import stack
 from ..ckks._linear_maps import LinearMap
 from ..ckks._linear_maps import diagonals as ckks_diagonals
 from ..ckks._polynomials import Polynomial
 from ..ckks._server import EncryptedArray, Server
 from ._graph import Entries, Numbers
-from ._pack import Diagonals, Layout, count_diagonals, diagonals, rotations_of
+from ._pack import Block, Diagonals, Layout, count_diagonals, diagonals, fold_of, rotations_of
 
-Encode: TypeAlias = Callable[["MapStep", int], Any]
-"""Encodes a step's map for a level, or finds it encoded."""
+Encode: TypeAlias = Callable[["MapStep", int], Mapping[Block, Any]]
+"""Encodes the blocks of a step's map for a level, or finds them encoded."""
 
 
 NO_ERROR = 2.0**-60
@@ -28,7 +29,8 @@ NO_ERROR = 2.0**-60
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Step:
     """An operation on vectors of slots. Values of tensors lie in them divided by their scale, so
-    that they are at most 1."""
+    that they are at most 1. A tensor of several parts has an axis for them, the last one of its
+    array of vectors or ciphertexts; other tensors have none."""
 
     name: str
     """That of the node of the model."""
@@ -36,6 +38,8 @@ class Step:
     """Numbers of steps; 0 is the input."""
     bound: float
     """No value of the result is larger, as far as the ranges hold."""
+    parts: int = 1
+    """Ciphertexts that the result takes."""
     error: float = 0.0
     """Standard deviation of the result's error, by the budget."""
 
@@ -68,7 +72,8 @@ class Step:
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class MapStep(Step):
     """A linear map of tensors, and a bias. Slot p of image i of `images` is slot p·images + i of a
-    ciphertext, so that a map of one is a map of all."""
+    ciphertext, so that a map of one is a map of all. Between tensors of several parts it has a
+    block for each part of the result and of the operand."""
 
     entries: Entries
     source: Layout
@@ -87,58 +92,69 @@ class MapStep(Step):
         return 1
 
     @functools.cached_property
-    def diagonal_count(self) -> int:
-        """How many diagonals it has."""
+    def diagonal_counts(self) -> list[int]:
+        """How many diagonals each of its blocks has."""
         return count_diagonals(self.entries, self.source, self.target)
 
     @property
     def work(self) -> float:
         """Its rotations, about."""
-        return rotations_of(self.diagonal_count, self.source, self.target)
+        return rotations_of(self.diagonal_counts, self.source, self.target)
 
-    def diagonals(self) -> Diagonals:
-        """The matrix of slots of one image. It is large, and made anew in each call."""
+    def diagonals(self) -> dict[Block, Diagonals]:
+        """The matrices of slots of one image. They are large, and made anew in each call."""
         return diagonals(self.entries, self.source, self.target)
 
-    def linear_map(self) -> LinearMap:
-        """The map that a server encodes; it too is made anew."""
-        made = self.diagonals()
+    def linear_maps(self) -> dict[Block, LinearMap]:
+        """The maps that a server encodes; they too are made anew."""
+        return {block: self._linear_map(made) for block, made in self.diagonals().items()}
+
+    def _linear_map(self, made: Diagonals) -> LinearMap:
         turns: dict[int, Any] = {
             int(k) * self.images: np.repeat(row * self.factor, self.images)
             for k, row in zip(made.indices, made.values, strict=True)
         }
-        return ckks_diagonals(
-            turns or {0: 0.0}, made.period * self.images, few_rotations=self.few_rotations
-        )
+        period = made.period * self.images
+        return ckks_diagonals(turns, period, few_rotations=self.few_rotations)
 
     @property
     def fold(self) -> int:
         """Slots that lie so far apart are added up after the map; 0: none are."""
-        return self.target.period if self.target.period < self.source.period else 0
+        return fold_of(self.source, self.target)
 
     def biases(self) -> Numbers:
         """The bias in slots."""
         assert self.bias is not None
-        rows = np.zeros((self.target.period, self.images))
+        parts, period = self.target.parts, self.target.period
+        rows = np.zeros((parts * period, self.images))
         rows[self.target.places] = self.bias[:, None]
-        return rows.reshape(-1)
+        return rows.reshape((parts, -1) if parts > 1 else -1)
 
     def clear(self, *operands: Numbers) -> Numbers:
         """The sum over the diagonals, as a server has it."""
-        (x,) = operands
-        made = self.diagonals()
-        x = np.tile(x, made.period * self.images // x.shape[-1])
-        out = np.zeros_like(x)
-        for k, row in zip(made.indices, made.values, strict=True):
-            out += np.repeat(row * self.factor, self.images) * np.roll(x, -k * self.images, axis=-1)
+        (given,) = operands
+        parts = given if self.source.parts > 1 else given[..., None, :]
+        length = max(self.source.period, self.target.period) * self.images
+        x = np.tile(parts, length // parts.shape[-1])
+        out = np.zeros((*x.shape[:-2], self.target.parts, length))
+        for (to, of), made in self.diagonals().items():
+            for k, row in zip(made.indices, made.values, strict=True):
+                turned = np.roll(x[..., of, :], -k * self.images, axis=-1)
+                out[..., to, :] += np.repeat(row * self.factor, self.images) * turned
         if self.fold:
-            out = out.reshape(*x.shape[:-1], -1, self.fold * self.images).sum(axis=-2)
+            out = out.reshape(*out.shape[:-1], -1, self.fold * self.images).sum(axis=-2)
+        if self.target.parts == 1:
+            out = out[..., 0, :]
         return out if self.bias is None else out + self.biases()
 
     def run(self, server: Server, encode: Encode, *operands: EncryptedArray) -> Any:
-        """The map, the fold, and the bias."""
+        """The blocks, their sums, the fold, and the bias."""
         (x,) = operands
-        out = server.apply(x, encode(self, x.level))
+        sums: dict[int, Any] = {}
+        for (to, of), block in encode(self, x.level).items():
+            made = server.apply(x[..., of] if self.source.parts > 1 else x, block)
+            sums[to] = server.add(sums[to], made) if to in sums else made
+        out = stack([sums[to] for to in range(len(sums))], -1) if len(sums) > 1 else sums[0]
         if self.fold:
             out = server.sum(out, self.fold * self.images)
         if self.bias is not None:
@@ -161,7 +177,7 @@ class PolynomialStep(Step):
     @property
     def work(self) -> float:
         """Its products, about."""
-        return products_of(self.polynomial)
+        return products_of(self.polynomial) * self.parts
 
     @property
     def depth(self) -> int:
@@ -192,8 +208,8 @@ class ProductStep(Step):
 
     @property
     def work(self) -> float:
-        """One relinearisation."""
-        return 1.0
+        """A relinearisation of each part."""
+        return float(self.parts)
 
     def clear(self, *operands: Numbers) -> Numbers:
         """The product in clear."""

@@ -11,34 +11,42 @@ import whorl
 from whorl import ckks, nn
 
 RING = 2048
-"""Its 1,024 slots hold all of these networks."""
+"""Its 1,024 slots hold all networks but the large ones."""
+LEAST_RING = 1024
+"""Tensors of large networks take several ciphertexts of its 512 slots."""
 
 
 @functools.cache
-def small_parameters(depth: int = 32) -> ckks.Parameters:
+def small_parameters(ring: int = RING) -> ckks.Parameters:
     """The primes of secure parameters, in a small ring."""
-    secure = ckks.parameters(depth)
-    literal = {**secure.literal(), "N": RING, "name": "small"}
+    literal = {**ckks.parameters(32).literal(), "N": ring, "name": "small"}
     return ckks.parameters(literal=literal, allow_insecure=True)
 
 
 @functools.cache
-def client() -> ckks.Client:
-    return ckks.Client(small_parameters())
+def _client(ring: int) -> ckks.Client:
+    return ckks.Client(small_parameters(ring))
+
+
+def client(ring: int = RING) -> ckks.Client:
+    return _client(ring)
 
 
 def server_of(net: nn.Network, device: str = "cpu") -> ckks.Server:
-    return ckks.Server(client().evaluation_keys(**net.keys), device=device)
+    keys = client(net.parameters.N).evaluation_keys(**net.keys)
+    return ckks.Server(keys, device=device)
 
 
 class RandomNetwork:
     """A graph with some of all layers, and examples for it."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, large: bool = False) -> None:
         self.random = np.random.default_rng(seed)
-        self.images = int(self.random.choice([1, 1, 2, 4]))
-        side = int(self.random.integers(3, 9))
-        shape = (int(self.random.integers(1, 4)), side, int(self.random.integers(3, 9)))
+        self.parameters = small_parameters(LEAST_RING if large else RING)
+        self.images = 1 if large else int(self.random.choice([1, 1, 2, 4]))
+        least, end = (12, 21) if large else (3, 9)
+        side = int(self.random.integers(least, end))
+        shape = (int(self.random.integers(1, 4)), side, int(self.random.integers(least, end)))
         self.builder = nn.Builder(shape)
         self.last = 0
         for number in range(int(self.random.integers(1, 4))):
@@ -119,5 +127,5 @@ class RandomNetwork:
             self.examples,
             precision=precision,
             images=images,
-            parameters=small_parameters(),
+            parameters=self.parameters,
         )

@@ -4,32 +4,108 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import whorl
-from nn.networks import RandomNetwork, client, server_of, small_parameters
-from whorl import nn
+from nn.networks import LEAST_RING, RandomNetwork, client, server_of, small_parameters
+from whorl import ckks, nn
+from whorl.nn._steps import RefreshStep
 
 
-def check(seed: int) -> None:
-    random = RandomNetwork(seed)
+def check(seed: int, large: bool = False) -> int:
+    """Returns how many ciphertexts the tensor takes that takes most of them."""
+    random = RandomNetwork(seed, large)
     net = random.compiled()
+    ring = net.parameters.N
     x = random.random.uniform(-0.8, 0.8, (random.images + 1, *random.graph.nodes[0].shape))
-    result = net.run(server_of(net), net.ends.encrypt(client(), x))
-    got = net.ends.decrypt(client(), result, len(x))
+    result = net.run(server_of(net), net.ends.encrypt(client(ring), x))
+    got = net.ends.decrypt(client(ring), result, len(x))
     clear = net.simulate(x)
     assert got.shape == clear.shape == (len(x), *random.graph.nodes[-1].shape)
     error = net.ends.output.error
     assert np.abs(got - clear).max() <= 6 * error, f"seed {seed}: stated {error:.2g}"
     # What is stated is not far above what there is, and far below the values.
     assert error <= 2**-10 * max(1, net.ends.output.scale)
+    return max(step.parts for step in net.steps)
 
 
 @pytest.mark.parametrize("seed", range(24))
 def test_networks_are_within_their_error_of_the_simulation(seed: int) -> None:
     check(seed)
+
+
+def test_tensors_take_several_ciphertexts() -> None:
+    assert max(check(seed, large=True) for seed in range(12)) == 4
+
+
+def large_network(parameters: ckks.Parameters, **arguments: Any) -> tuple[nn.Network, Any]:
+    """Images of 32 × 32, of three channels, and examples."""
+    b = nn.Builder((3, 32, 32))
+    conv = b.windows("conv", 0, weights(4, 3, 3, 3), padding=(1, 1))
+    smooth = b.function("smooth", conv, "tanh")
+    half = b.windows("half", smooth, weights(6, 4, 2, 2), stride=(2, 2))
+    both = b.sum("both", half, b.function("bend", half, "polynomial", [0.1, 0.0, 0.5]))
+    same = b.windows("same", both, weights(6, 6, 1, 1) / 2)
+    again = b.function("again", same, "polynomial", [0.0, 0.5, 0.1])
+    graph = b.graph(b.linear("head", b.average("pool", again, (4, 4), (4, 4)), weights(5, 96)))
+    x = np.random.default_rng(2).uniform(-1, 1, (20, 3, 32, 32))
+    return nn.compile(graph, x, precision=2**-7, parameters=parameters, **arguments), x
+
+
+def test_images_larger_than_a_ciphertext(tmp_path: Path) -> None:
+    net, x = large_network(small_parameters(LEAST_RING))
+    assert net.ends.input.parts == 6 and net.ends.output.parts == 1
+    assert [step.parts for step in net.steps[1:3]] == [8, 8]
+    given = net.ends.encrypt(client(LEAST_RING), x[:3])
+    assert given.shape == (3, 6)
+    server, clear = server_of(net), net.simulate(x[:3])
+    whole = net.run(server, given)
+    got = net.ends.decrypt(client(LEAST_RING), whole, 3)
+    assert np.abs(got - clear).max() <= 6 * net.ends.output.error < 0.01 * np.abs(clear).max()
+    assert np.abs(clear - net.graph(x[:3])).max() < 0.05 * np.abs(clear).max()
+    net.save(tmp_path / "net")
+    again = nn.load(tmp_path / "net", allow_insecure=True)
+    # One image, and several in turns; maps that are kept, and maps that are encoded ahead.
+    one = again.on(server)(given[1])
+    assert one.shape == ()
+    assert one.to_host().to_bytes() == whole[1].to_host().to_bytes()
+    several = again.on(server, max_bytes=2**23, prefetch=True)(given)
+    assert several.to_host().to_bytes() == whole.to_host().to_bytes()
+
+
+def test_what_encodes_ahead_raises_in_its_step() -> None:
+    net, x = large_network(small_parameters(LEAST_RING))
+    keys = client(LEAST_RING).evaluation_keys(**{**net.keys, "low_rotations": {}, "rotations": []})
+    runner = net.on(ckks.Server(keys, device="cpu"), max_bytes=0, prefetch=True)
+    with pytest.raises(whorl.MissingKeyError):
+        runner(net.ends.encrypt(client(LEAST_RING), x[:1]))
+
+
+def test_all_parts_are_refreshed() -> None:
+    """In a small ring with bootstraps."""
+    literal = {**ckks.parameters(6, bootstrap=True).literal(), "N": 2048, "name": "small"}
+    parameters = ckks.parameters(literal=literal, allow_insecure=True)
+    net, x = large_network(parameters)
+    refreshes = [step for step in net.steps if isinstance(step, RefreshStep)]
+    assert max(step.parts for step in refreshes) > 1
+    assert net.bootstraps == sum(step.parts for step in refreshes)
+    refresher = ckks.Client(parameters)
+    server = ckks.Server(refresher.evaluation_keys(**net.keys), device="cpu")
+    result = net.run(server, net.ends.encrypt(refresher, x[:1]))
+    got, clear = net.ends.decrypt(refresher, result), net.simulate(x[:1])
+    assert np.abs(got - clear).max() <= 6 * net.ends.output.error < 0.1 * np.abs(clear).max()
+
+
+def test_tensors_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(whorl.ShapeError, match="more than 256 slots, the share of each of 2"):
+        large_network(small_parameters(LEAST_RING), images=2)
+    b = nn.Builder((4,))
+    graph = b.graph(b.linear("long", 0, weights(40_000, 4)))
+    with pytest.raises(whorl.ShapeError, match=r"long: .* takes 79 ciphertexts of 512 slots"):
+        nn.compile(graph, np.eye(4), parameters=small_parameters(LEAST_RING))
 
 
 def test_large_batches_run_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,7 +128,7 @@ def test_large_batches_run_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("seed", range(1000, 2000))
 def test_a_thousand_networks(seed: int) -> None:
     try:
-        check(seed)
+        check(seed, large=seed % 2 == 0)
     except whorl.ParameterError as error:  # slots without a value may leave a small range
         if "lead examples" not in str(error):
             raise

@@ -14,11 +14,9 @@ Steps random_steps(test::Random& random) {
   Steps steps{{"input", {}, 0, 0, 1}};
   const std::size_t count = 1 + random.below(7);
   while (steps.size() < count) {
-    Step step{"step" + std::to_string(steps.size()),
-              {},
-              static_cast<unsigned>(random.below(4)),
-              static_cast<double>(random.below(400)),
-              random.below(5) == 0 ? 1.5 : 1.0};
+    Step step{"step" + std::to_string(steps.size()),  {},
+              static_cast<unsigned>(random.below(4)), static_cast<double>(random.below(400)),
+              random.below(5) == 0 ? 1.5 : 1.0,       static_cast<unsigned>(1 + random.below(3))};
     for (std::uint64_t inputs = 1 + random.below(3); inputs > 0; --inputs)
       step.inputs.push_back(random.below(steps.size()));
     steps.push_back(std::move(step));
@@ -73,7 +71,7 @@ class AllWays {
     if (!wanted || steps_[i].bound > 1 || at[i] < levels_.least || at[i] >= levels_.refreshed)
       return;
     const unsigned before = std::exchange(at[i], levels_.refreshed);
-    refresh(at, cost + work_of_refresh * (levels_.refreshed + 1), next, inputs);
+    refresh(at, cost + work_of_refresh * steps_[i].parts * (levels_.refreshed + 1), next, inputs);
     at[i] = before;
   }
 
@@ -230,6 +228,8 @@ TEST(NetworksPlacement, RefusesWhatIsNoNetwork) {
     EXPECT_NE(refused([&](Steps& s) { s[2].bound = wrong; }).find("b: bound = "),
               std::string::npos);
   }
+  EXPECT_NE(refused([](Steps& s) { s[1].parts = 0; }).find("a: its result takes 0 ciphertexts"),
+            std::string::npos);
   for (const Levels& wrong : {Levels{128, 0, 0}, {4, 128, 1}, {4, 4, 5}, {4, 0, 1}}) {
     EXPECT_THROW(place(good, wrong), ParameterError);
     EXPECT_THROW(with_refreshes(good, {}, wrong), ParameterError);
