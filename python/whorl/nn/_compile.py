@@ -60,7 +60,7 @@ def compile_graph(
         End(graph.nodes[i].shape, packing.layouts[i].places, packing.layouts[i].period, scales[i])
         for i in (0, last)
     )
-    shape = (first.period * together,)
+    shape: tuple[int, ...] = (first.period * together,)
     if first.parts > 1:
         shape = (first.parts, *shape)
     slots = packing.longest * together
