@@ -28,6 +28,8 @@ namespace {
 using Complex = std::complex<double>;
 
 std::int64_t modulo(std::int64_t k, std::uint64_t period) {
+  if (std::has_single_bit(period))  // periods are powers of two, and divisions take long
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(k) & (period - 1));
   const auto n = static_cast<std::int64_t>(period);
   return ((k % n) + n) % n;
 }
@@ -204,14 +206,53 @@ void check(const LinearMap& map) {
     if (values.size() != n)
       throw ShapeError("diagonal " + std::to_string(k) + " has " + std::to_string(values.size()) +
                        " values; the map's period is " + std::to_string(n));
-    for (const Complex& z : values)
-      if (!std::isfinite(z.real()) || !std::isfinite(z.imag()))
-        throw EncodingError("diagonal " + std::to_string(k) + " has a value that is not finite");
     if (!residues.insert(modulo(k, n)).second)
       throw ParameterError("diagonal " + std::to_string(k) + " is there twice, modulo the period " +
                            std::to_string(n));
   }
   check_period(map);
+}
+
+/// What the rows of a map sum up to, in one pass over its diagonals: it counts in an encoding.
+class RowSums {
+ public:
+  explicit RowSums(std::uint64_t period) : sums_(period), squares_(period), most_(period) {}
+
+  void add(const std::vector<Complex>& values) {
+    std::size_t imaginary = 0;
+    for (const Complex& z : values) imaginary += static_cast<std::size_t>(z.imag() != 0);
+    const bool real = imaginary == 0;
+    real_ = real_ && real;
+    const Complex* z = values.data();
+    double *sums = sums_.data(), *squares = squares_.data(), *most = most_.data();
+    for (std::size_t j = 0; j < values.size(); ++j) {
+      const double square = std::norm(z[j]);
+      sums[j] += real ? std::abs(z[j].real()) : std::sqrt(square);
+      squares[j] += square;
+      most[j] = most[j] < square ? square : most[j];
+    }
+  }
+
+  /// False if a value is not finite, or its square.
+  bool finite() const {
+    return std::ranges::all_of(squares_, [](double x) { return std::isfinite(x); });
+  }
+  bool real() const { return real_; }
+  /// The largest absolute value.
+  double most() const { return std::sqrt(std::ranges::max(most_)); }
+  double row_sum() const { return std::ranges::max(sums_); }
+  double row_norm() const { return std::sqrt(std::ranges::max(squares_)); }
+
+ private:
+  std::vector<double> sums_, squares_, most_;
+  bool real_ = true;
+};
+
+void check_finite(const LinearMap& map) {
+  for (const auto& [k, values] : map.diagonals)
+    for (const Complex& z : values)
+      if (!std::isfinite(z.real()) || !std::isfinite(z.imag()))
+        throw EncodingError("diagonal " + std::to_string(k) + " has a value that is not finite");
 }
 
 MapSteps steps_of(const LinearMap& map) {
@@ -381,17 +422,19 @@ EncodedMap encode_for(const Server& server, const LinearMap& given, unsigned lev
   out.basis = basis_of(parameters, level) | layout_of(parameters.literal(), out.known.kind).special;
   const ring::Basis few =
       place.compact ? few_primes(parameters, level, scale * most_of(map)) : out.basis;
-  std::vector<double> sums(map.period), squares(map.period);
+  RowSums rows(map.period);
   out.plains.resize(out.steps.giants * out.steps.babies);
   // Diagonals are encoded together, as many as take 64 MB.
   const std::size_t at_once = std::max<std::size_t>(1, (std::size_t{1} << 22) / map.period);
   std::vector<Complex> turned;
+  turned.reserve(std::min(at_once, map.diagonals.size()) * map.period);
   std::vector<std::size_t> places;
   const auto encode_some = [&] {
-    std::vector<rlwe::Array> plains = state.factors(turned, map.period, scale, few);
+    if (!rows.finite()) check_finite(map);
+    std::vector<rlwe::Array> plains = state.factors(turned, rows.most(), map.period, scale, few);
     // What is stored by its period is small already, and cannot be extended.
     if (place.compact && plains[0].shape().log_repeats != 0)
-      plains = state.factors(turned, map.period, scale, out.basis);
+      plains = state.factors(turned, rows.most(), map.period, scale, out.basis);
     for (std::size_t i = 0; i < places.size(); ++i) {
       out.plains[places[i]] = std::move(plains[i]);
       if (encoded) encoded();
@@ -402,19 +445,17 @@ EncodedMap encode_for(const Server& server, const LinearMap& given, unsigned lev
   std::size_t done = 0;
   for (const auto& [k, values] : map.diagonals) {
     state.fleet->stop_if_asked(done++, map.diagonals.size(), "plaintexts of a linear map");
-    for (std::uint64_t j = 0; j < map.period; ++j) {
-      sums[j] += std::sqrt(std::norm(values[j]));
-      squares[j] += std::norm(values[j]);
-      out.known.real = out.known.real && values[j].imag() == 0;
-    }
+    rows.add(values);
     const std::size_t step = out.steps.place(k, map.period);
     const std::int64_t turn = modulo(out.steps.giant(step / out.steps.babies), map.period);
-    std::rotate_copy(values.begin(), values.end() - turn, values.end(), std::back_inserter(turned));
+    turned.insert(turned.end(), values.end() - turn, values.end());
+    turned.insert(turned.end(), values.begin(), values.end() - turn);
     places.push_back(step);
     if (places.size() == at_once || done == map.diagonals.size()) encode_some();
   }
-  out.known.row_sum = std::ranges::max(sums);
-  out.known.row_norm = std::sqrt(std::ranges::max(squares));
+  out.known.real = rows.real();
+  out.known.row_sum = rows.row_sum();
+  out.known.row_norm = rows.row_norm();
   return EncodedMapAccess::wrap(std::move(out));
 }
 

@@ -412,11 +412,17 @@ rlwe::Array ServerState::plaintexts(std::span<const Complex> values, std::size_t
   });
 }
 
-std::vector<rlwe::Array> ServerState::factors(std::span<const Complex> values, std::size_t period,
-                                              double scale, const ring::Basis& basis) const {
-  check_fits(extent_of(values).most, scale);
+std::vector<rlwe::Array> ServerState::factors(std::span<const Complex> values, double most,
+                                              std::size_t period, double scale,
+                                              const ring::Basis& basis) const {
+  check_fits(most, scale);
   return math::with_memory_for(
       "plaintexts", [&] { return evaluator->interpolate_by_period(values, period, scale, basis); });
+}
+
+rlwe::Array ServerState::factor(std::span<const Complex> values, double scale,
+                                const ring::Basis& basis) const {
+  return factors(values, extent_of(values).most, values.size(), scale, basis)[0];
 }
 
 Array ServerState::add(const Array& a, std::span<const Complex> values, std::size_t length,

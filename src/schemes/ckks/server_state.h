@@ -144,14 +144,14 @@ struct ServerState : RingServerState<Parameters> {
   lattice::rlwe::Array plaintexts(std::span<const Complex> values, std::size_t length,
                                   Packing packing, double scale, const ring::Basis& basis) const;
   /// Rows of `period` values in slots that are multiplied with and never added:
-  /// rlwe::Evaluator::interpolate_by_period.
-  /// EncodingError for a number that is not finite, or too large for a plaintext of that scale.
-  std::vector<lattice::rlwe::Array> factors(std::span<const Complex> values, std::size_t period,
-                                            double scale, const ring::Basis& basis) const;
+  /// rlwe::Evaluator::interpolate_by_period. They are finite, of an absolute value up to `most`.
+  /// EncodingError if that is too large for a plaintext of that scale.
+  std::vector<lattice::rlwe::Array> factors(std::span<const Complex> values, double most,
+                                            std::size_t period, double scale,
+                                            const ring::Basis& basis) const;
+  /// One row. EncodingError for a number that is not finite, too.
   lattice::rlwe::Array factor(std::span<const Complex> values, double scale,
-                              const ring::Basis& basis) const {
-    return factors(values, values.size(), scale, basis)[0];
-  }
+                              const ring::Basis& basis) const;
   Array add(const Array& a, std::span<const Complex> values, std::size_t length,
             bool subtract) const;
   Array multiply_plain(const Array& a, std::span<const Complex> values, std::size_t length,
