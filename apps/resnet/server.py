@@ -8,6 +8,7 @@ It imports `whorl.server` and `whorl.nn`, and nothing that makes, loads or uses 
 
 from __future__ import annotations
 
+import resource
 import time
 from pathlib import Path
 
@@ -69,6 +70,7 @@ def serve(
             "run_seconds": seconds,
             "run_cpu_seconds": cpu_seconds,
             "map_bytes": runner.nbytes,
+            "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
             "modules": modules(),
         },
     )
