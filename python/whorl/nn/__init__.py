@@ -21,5 +21,16 @@ from ._builder import Builder
 from ._ends import End, Ends
 from ._graph import Graph
 from ._network import Network
+from ._outside import RangeWarning
 
-__all__ = ["Builder", "End", "Ends", "Graph", "Network", "compile", "load", "load_ends"]
+__all__ = [
+    "Builder",
+    "End",
+    "Ends",
+    "Graph",
+    "Network",
+    "RangeWarning",
+    "compile",
+    "load",
+    "load_ends",
+]

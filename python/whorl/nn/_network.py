@@ -7,7 +7,8 @@ import dataclasses
 import itertools
 import math
 import time
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -25,6 +26,7 @@ from ._ends import Ends, write
 from ._fit import Fit
 from ._graph import Graph, Numbers, Shape
 from ._keys import serves
+from ._outside import RangeWarning, outside, told
 from ._pack import Block, Grid
 from ._steps import MapStep, RefreshStep, Step
 from ._written import network_bytes
@@ -63,11 +65,32 @@ class Network:
         return self.parameters.key_size(**self.keys)
 
     def simulate(self, x: Any) -> Numbers:
-        """The same polynomials and maps in clear, for inputs (batch, *shape)."""
+        """The same polynomials and maps in clear, for inputs (batch, *shape).
+
+        A `RangeWarning` says how many of them lead a tensor out of its range.
+        """
+        tensors, count = self._tensors(x), len(np.asarray(x))
+        found = self._outside(tensors, count)
+        if found:
+            warnings.warn(told(found, count), RangeWarning, stacklevel=2)
+        return self.ends.unpacked(tensors[-1], count)
+
+    def outside(self, x: Any) -> dict[str, Numbers]:
+        """Where inputs (batch, *shape) in clear lead tensors out of the ranges that the network is
+        fitted to. For each such step, by its name in `summary`, the largest value for each input,
+        relative to the range: above 1 the polynomials behind it may have any value.
+        """
+        return self._outside(self._tensors(x), len(np.asarray(x)))
+
+    def _outside(self, tensors: Sequence[Numbers], count: int) -> dict[str, Numbers]:
+        return outside(self.steps, _show.names(self.steps), tensors, self.ends.images, count)
+
+    def _tensors(self, x: Any) -> list[Numbers]:
+        """The slots of each step's result in clear."""
         out: list[Numbers] = [self.ends.packed(x)]
         for step in self.steps[1:]:
             out.append(step.clear(*(out[i] for i in step.inputs)))
-        return self.ends.unpacked(out[-1], len(np.asarray(x)))
+        return out
 
     def on(
         self,

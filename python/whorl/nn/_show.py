@@ -71,7 +71,8 @@ def summary(
         )
         for row in rows
     )
-    return "\n".join(line.rstrip() for line in lines)
+    held = "errors hold for inputs whose tensors stay in their ranges: `simulate` warns of others"
+    return "\n".join([*(line.rstrip() for line in lines), held])
 
 
 def show(

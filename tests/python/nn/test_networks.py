@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -272,6 +273,28 @@ def test_ranges_may_come_from_examples_that_are_not_here() -> None:
     assert np.array_equal(few.simulate(x), whole.simulate(x))
     # Examples that are larger count.
     assert compiled(x, [0.0] * len(graph.nodes)).fit.ranges == whole.fit.ranges
+
+
+@pytest.mark.parametrize("images", [1, 4])
+def test_the_simulation_says_which_inputs_leave_the_ranges(images: int) -> None:
+    b = nn.Builder((2,))
+    double = b.linear("sum", 0, [[1, 1]])
+    smooth = b.function("smooth", double, "tanh")
+    square = b.function("square", b.linear("near", smooth, [[1.0]]), "polynomial", (0, 0, 1))
+    x = np.random.default_rng(1).uniform(-0.5, 0.5, (40, 2))
+    x[0] = 0.5
+    net = nn.compile(b.graph(square), x, images=images, parameters=small_parameters())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        net.simulate(1.2 * x)
+    assert net.outside(1.2 * x) == {}
+    given = np.array([[0.5, 0.5], [0.9, 0.6], [0.0, 0.0], [1.0, 1.0], [0.9, -0.9]])
+    with pytest.warns(nn.RangeWarning, match=r"2 of 5 inputs .* first at sum \(1\.5. times"):
+        net.simulate(given)
+    found = net.outside(given)
+    assert next(iter(found)) == "sum"
+    expected = np.abs(given.sum(axis=1)) / net.fit.ranges[1].scale
+    assert np.allclose(found["sum"], expected)
 
 
 def test_spoilt_results_are_refused() -> None:
