@@ -49,6 +49,17 @@ RnsPlan<Word>::RnsPlan(std::uint32_t N, std::span<const Word> chain, std::span<c
 }
 
 template <class Word>
+RnsPlan<Word> RnsPlan<Word>::in_ring(std::uint32_t n) const {
+  if (n > N_)
+    throw ParameterError("a ring of " + std::to_string(n) + " coefficients is not within one of " +
+                         std::to_string(N_));
+  std::vector<Word> primes;
+  for (const math::Modulus<Word>& q : moduli_) primes.push_back(q.value());
+  const std::span<const Word> all(primes);
+  return RnsPlan(n, all.first(limbs_), all.subspan(limbs_), digit_limbs_);
+}
+
+template <class Word>
 std::vector<math::Modulus<Word>> RnsPlan<Word>::moduli_of(const Basis& basis) const {
   std::vector<math::Modulus<Word>> out;
   out.reserve(basis.size());

@@ -25,6 +25,11 @@ class RnsPlan {
   RnsPlan(std::uint32_t N, std::span<const Word> chain, std::span<const Word> special,
           unsigned digit_limbs);
 
+  /// The plan of the same primes in a ring of fewer coefficients. ParameterError unless n is a ring
+  /// dimension up to N. A polynomial in X^(N/n) has its values here, each N/n times in a row: roots
+  /// of unity are powers of one number for each prime, whatever n.
+  RnsPlan in_ring(std::uint32_t n) const;
+
   std::uint32_t N() const { return N_; }
   unsigned limbs() const { return limbs_; }      ///< L
   unsigned special() const { return special_; }  ///< K

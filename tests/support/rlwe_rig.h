@@ -22,16 +22,18 @@ struct RlweRig {
         coefficients(lattice::rlwe::random_ternary_secret(plan->N())),
         secret(plan, {coefficients.data(), coefficients.size()}, sigma) {}
   /// Primes of equal size, so that P is about as large as a digit of as many.
-  static RlweRig even(unsigned limbs, unsigned special, unsigned digit_limbs) {
-    const auto primes = math::ntt_primes(sizeof(Word) == 4 ? 30 : 55, 256, limbs + special);
+  static RlweRig even(unsigned limbs, unsigned special, unsigned digit_limbs,
+                      std::uint32_t N = 256) {
+    const auto primes = math::ntt_primes(sizeof(Word) == 4 ? 30 : 55, N, limbs + special);
     const std::vector<Word> all(primes.begin(), primes.end());
     return RlweRig(std::make_shared<const ring::RnsPlan<Word>>(
-        256, std::span(all).subspan(special), std::span(all).first(special), digit_limbs));
+        N, std::span(all).subspan(special), std::span(all).first(special), digit_limbs));
   }
   /// Primes of any sizes.
-  static RlweRig mixed(unsigned limbs, unsigned special, unsigned digit_limbs) {
+  static RlweRig mixed(unsigned limbs, unsigned special, unsigned digit_limbs,
+                       std::uint32_t N = 256) {
     Random shapes;
-    return RlweRig(random_rns_plan<Word>(256, limbs, special, digit_limbs, shapes));
+    return RlweRig(random_rns_plan<Word>(N, limbs, special, digit_limbs, shapes));
   }
 
   Random random;

@@ -82,10 +82,10 @@ std::vector<Array> Evaluator::interpolate_by_period(std::span<const std::complex
     values = some;
   }
   const auto log_repeats = static_cast<unsigned>(std::countr_zero(most / least));
-  // All primes of some polynomials are there at once, before a part of each is kept.
+  // All primes of some polynomials are there at once, before each gets its own.
   constexpr std::size_t most_bytes = std::size_t{1} << 29;
-  const std::size_t at_once =
-      std::max<std::size_t>(1, most_bytes / (sizeof(std::uint64_t) * N_ * basis.size()));
+  const std::size_t each = sizeof(std::uint64_t) * (N_ >> (log_repeats == 1 ? 0 : log_repeats));
+  const std::size_t at_once = std::max<std::size_t>(1, most_bytes / (each * basis.size()));
   std::vector<Array> out;
   for (std::size_t begin = 0; begin < count; begin += at_once) {
     const std::size_t rows = std::min(at_once, count - begin);

@@ -15,7 +15,7 @@ namespace whorl::lattice::rlwe {
 namespace {
 
 /// The least N of ring::FftPlan.
-constexpr std::size_t least_transform = 256;
+constexpr std::uint32_t least_transform = 256;
 
 /// Rows of N words of device memory that a product of two ciphertexts takes at the top of the
 /// chain, with its operands, its digits and its result.
@@ -137,25 +137,46 @@ Array WordEvaluator<Word>::lifted(std::span<const std::int64_t> polynomials,
   if (size == 0 || size % N != 0)
     throw ShapeError("lift: " + std::to_string(size) +
                      " integers are not a whole number of polynomials of N = " + std::to_string(N));
-  std::vector<Word> residues(basis.size() * size);
-  auto row = residues.begin();
+  // Where values repeat, polynomials are in a power of X: transforms are of few coefficients.
+  const std::uint32_t n = dimension(log_repeats);
+  const std::size_t step = N / n;
+  std::vector<Word> residues;
+  residues.reserve(basis.size() * size / step);
   for (const auto& q : moduli(basis, 1))
-    row = std::transform(polynomials.begin(), polynomials.end(), row,
-                         [&](std::int64_t x) { return q.from_signed(x); });
+    for (std::size_t i = 0; i < size; i += step) residues.push_back(q.from_signed(polynomials[i]));
   const Shape shape{1, basis, size / N, Form::evaluation, log_repeats};
-  return placed(shape, nullptr, [&](const Site& here, std::size_t begin) {
+  return placed(shape, nullptr, [&](const Site& whole, std::size_t begin) {
+    const Site here = in_ring(whole, n);
     Buffer to = here.polynomials(basis.size());
     upload_rows(here, std::span<const Word>(residues), begin, to.slice());
     here.rns().ntt(here.tables, basis, 1, to.slice());
-    return by_period(here, std::move(to), log_repeats);
+    return by_period(here, std::move(to), n / (N >> log_repeats));
   });
 }
 
 template <class Word>
-auto WordEvaluator<Word>::by_period(const Site& site, Buffer values, unsigned log_repeats) const
+std::uint32_t WordEvaluator<Word>::dimension(unsigned log_repeats) const {
+  return std::max(plan_->N() >> log_repeats, least_transform);
+}
+
+template <class Word>
+auto WordEvaluator<Word>::in_ring(const Site& site, std::uint32_t n) const -> Site {
+  if (n == site.N) return site;
+  const std::scoped_lock lock(small_mutex_);
+  auto& tables = small_tables_[{n, &site.lane}];
+  if (!tables) {
+    std::shared_ptr<const Plan>& plan = small_plans_[n];
+    if (!plan) plan = std::make_shared<const Plan>(plan_->in_ring(n));
+    tables = site.rns().prepare(plan);
+  }
+  return {site.piece, site.lane, site.queue, *tables, site.count, n};
+}
+
+template <class Word>
+auto WordEvaluator<Word>::by_period(const Site& site, Buffer values, std::size_t repeats) const
     -> Buffer {
-  if (log_repeats == 0) return values;
-  Buffer some = site.queue.template allocate<Word>(values.size() >> log_repeats);
+  if (repeats == 1) return values;
+  Buffer some = site.queue.template allocate<Word>(values.size() / repeats);
   site.ring().take(some.size(), 1, std::array{0u}, std::as_const(values).slice(), 0, some.slice());
   return some;
 }
@@ -204,9 +225,10 @@ std::vector<Array> WordEvaluator<Word>::interpolated_each(
     std::vector<std::shared_ptr<Residues>> outs;
     for (std::size_t k = 0; k < count; ++k)
       outs.push_back(draft({1, basis, 1, Form::evaluation, log_repeats}, pieces));
-    work(outs, outs[0]->pieces, std::array<Held, 0>{}, [&](const Site& here) {
+    work(outs, outs[0]->pieces, std::array<Held, 0>{}, [&](const Site& whole) {
+      const Site here = in_ring(whole, dimension(log_repeats));
       const Buffer all =
-          by_period(here, interpolated_on(here, basis, scale, period, values), log_repeats);
+          by_period(here, interpolated_on(here, basis, scale, period, values), here.N / n);
       const auto kept = std::make_shared<Buffer>(here.queue.template allocate<Word>(all.size()));
       here.ring().take(1, static_cast<std::uint32_t>(n), order, all.slice(), 0, kept->slice());
       for (std::size_t k = 0; k < count; ++k) {
@@ -228,8 +250,8 @@ auto WordEvaluator<Word>::interpolated_on(const Site& site, const ring::Basis& b
     -> Buffer {
   using Complex = std::complex<double>;
   // Values with period M are those of a polynomial in X^(N/2M): a smaller transform makes it.
-  const std::size_t M = std::max(period, least_transform / 2), step = plan_->N() / (2 * period),
-                    count = values.size() / period;
+  const std::size_t M = std::max<std::size_t>(period, least_transform / 2),
+                    step = site.N / (2 * period), count = values.size() / period;
   const ring::FftPlan& plan = fft_plan(static_cast<std::uint32_t>(2 * M));
   std::vector<Complex> repeated;
   if (M != period) {

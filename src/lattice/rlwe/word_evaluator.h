@@ -87,14 +87,18 @@ class WordEvaluator final : public Evaluator {
   /// are, if there are any.
   template <class Body>
   Array placed(const Shape& shape, const WordArray* words, const Body& body) const;
-  /// interpolate() of values (any number, period).
+  /// The same place in the ring of n coefficients, for polynomials in X^(N/n) (RnsPlan::in_ring).
+  Site in_ring(const Site& site, std::uint32_t n) const;
+  /// interpolate() of values (any number, period), in the ring of the site.
   Buffer interpolated_on(const Site& site, const ring::Basis& basis, double scale,
                          std::size_t period, std::span<const std::complex<double>> values) const;
-  /// round() of polynomials (any number, n), in evaluation form.
+  /// round() of polynomials (any number, n), in evaluation form in the ring of the site.
   Buffer rounded_on(const Site& site, const ring::Basis& basis, double scale, std::size_t n,
                     std::size_t step, backend::Slice<const double> polynomials) const;
-  /// The first of each 2^log_repeats values, which are equal.
-  Buffer by_period(const Site& site, Buffer values, unsigned log_repeats) const;
+  /// The first of each `repeats` values, which are equal.
+  Buffer by_period(const Site& site, Buffer values, std::size_t repeats) const;
+  /// Of the ring in which values are computed that repeat so often.
+  std::uint32_t dimension(unsigned log_repeats) const;
   /// Returns the plan of degree N, which is made once.
   const ring::FftPlan& fft_plan(std::uint32_t N) const;
   /// On several devices, an uploaded array holds its words: they outlive a device.
@@ -262,6 +266,11 @@ class WordEvaluator final : public Evaluator {
   std::shared_ptr<backend::BlockCache> host_memory_ = std::make_shared<backend::BlockCache>();
   mutable math::ProcessMutex fft_mutex_;  ///< of those below
   mutable std::map<std::uint32_t, ring::FftPlan> fft_plans_;
+  mutable math::ProcessMutex small_mutex_;  ///< of those below
+  /// By dimensions, and by dimensions and lanes.
+  mutable std::map<std::uint32_t, std::shared_ptr<const Plan>> small_plans_;
+  mutable std::map<std::pair<std::uint32_t, const run::Lane*>, std::unique_ptr<const Tables>>
+      small_tables_;
 };
 
 }  // namespace whorl::lattice::rlwe

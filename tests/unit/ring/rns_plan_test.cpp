@@ -1,4 +1,6 @@
 #include "ring/rns_plan.h"
+
+#include "ring/host/transforms.h"
 #include "support/rns.h"
 #include "support/test.h"
 
@@ -52,6 +54,32 @@ TYPED_TEST(RingRnsPlan, IsItsPrimes) {
     EXPECT_THROW(plan->check_limbs("here", 0), ParameterError);
     EXPECT_THROW(plan->check_limbs("here", L + 1), ParameterError);
   }
+}
+
+TYPED_TEST(RingRnsPlan, PolynomialsInAPowerAreThoseOfASmallerRing) {
+  using Word = TypeParam;
+  constexpr std::uint32_t N = 2048;
+  test::Random random;
+  const auto plan = test::random_rns_plan<Word>(N, 2, 1, 1, random);
+  for (std::uint32_t n = 256; n <= N; n *= 2) {
+    const RnsPlan<Word> small = plan->in_ring(n);
+    EXPECT_EQ(small.N(), n);
+    EXPECT_EQ(small.limbs(), 2u);
+    EXPECT_EQ(small.special(), 1u);
+    EXPECT_EQ(small.digit_limbs(), 1u);
+    for (unsigned i = 0; i < 3; ++i) {
+      ASSERT_TRUE(small.moduli()[i] == plan->moduli()[i]);
+      std::vector<Word> few(n), all(N), repeated(N);
+      for (std::uint32_t j = 0; j < n; ++j)
+        all[j * (N / n)] = few[j] = static_cast<Word>(random.below(small.moduli()[i].value()));
+      HostNtt<Word>(std::make_shared<const NttPlan<Word>>(small.ntt(i))).forward(few);
+      HostNtt<Word>(std::make_shared<const NttPlan<Word>>(plan->ntt(i))).forward(all);
+      for (std::uint32_t j = 0; j < N; ++j) repeated[j] = few[j / (N / n)];
+      EXPECT_EQ(all, repeated);
+    }
+  }
+  for (const std::uint32_t wrong : {0u, 128u, 1000u, 2 * N})
+    EXPECT_THROW(plan->in_ring(wrong), ParameterError);
 }
 
 TYPED_TEST(RingRnsPlan, Refusals) {
