@@ -244,6 +244,7 @@ def told_of(count: int) -> dict[str, Any]:
             "run_seconds": [9.0, 3.0 * count],
             "run_cpu_seconds": [9.0, 4.0 * count],
             "map_bytes": 0,
+            "peak_bytes": 10**9,
             "modules": ["whorl.ckks"],
         },
         "read": {"decryption_seconds": 1.0},

@@ -105,30 +105,39 @@ class Network:
         `max_bytes`: how much memory of the device encoded maps may take; default: any. As many as
         there is room for are kept whole, the others compact (`Server.encode`), which takes an
         eighth of the memory or so, and more time in each run. Maps that do not fit even so are
-        encoded in each run, which takes much longer. `prefetch`: whether such a map is encoded
-        while the steps before it run, which takes its memory earlier; default: on GPUs. `progress`:
-        True for a bar, or a callable that is called with (done, total).
+        encoded in each run, which takes longer; their diagonals stay in the host's memory.
+        `prefetch`: whether such a map is encoded while the steps before it run, which takes its
+        memory earlier; default: on GPUs. `progress`: True for a bar, or a callable that is called
+        with (done, total).
         """
         ahead = server.device != "cpu" if prefetch is None else prefetch
         return Runner(self, server, max_bytes, ahead, progress)
 
     def run(self, server: Server, x: Any, progress: bool | Report | None = None) -> EncryptedArray:
-        """The network of encrypted inputs, once: no encoded map is kept."""
-        return self.on(server, max_bytes=0)(x, progress)
+        """The network of encrypted inputs, once: no map is kept."""
+        return Runner(self, server, 0, server.device != "cpu", None, remembers=False)(x, progress)
 
-    def encoded(
-        self, server: Server, number: int, compact: bool = False
-    ) -> dict[Block, EncodedMap]:
-        """The blocks of the map that is a step of that number, on a server."""
+    def linear_maps(self, number: int) -> dict[Block, LinearMap]:
+        """The blocks of the map that is a step of that number, by parts of result and operand."""
         step = self.steps[number]
         assert isinstance(step, MapStep)
-        level = self.levels[step.inputs[0]]
+        return step.linear_maps()
+
+    def encoded(
+        self,
+        server: Server,
+        number: int,
+        blocks: Mapping[Block, LinearMap],
+        compact: bool = False,
+    ) -> dict[Block, EncodedMap]:
+        """The blocks of the map that is a step of that number, on a server."""
+        level = self.levels[self.steps[number].inputs[0]]
 
         def encode(made: LinearMap) -> EncodedMap:
             low = serves(self.keys["low_rotations"], level, made.rotations)
             return server.encode(made, level, low_rotations=low, compact=compact)
 
-        return {block: encode(made) for block, made in step.linear_maps().items()}
+        return {block: encode(made) for block, made in blocks.items()}
 
     def summary(self, seconds: Mapping[str, float] | None = None) -> str:
         """A table of the steps: number, name, kind, which steps they take, level of the result,
@@ -182,10 +191,13 @@ class Runner:
         max_bytes: int | None,
         prefetch: bool,
         progress: bool | Report | None,
+        remembers: bool = True,
     ) -> None:
+        """`remembers`: whether diagonals of maps that are not kept stay in the host's memory."""
         self.network, self.server, self.prefetch = network, server, prefetch
         self._kept: dict[int, dict[Block, EncodedMap]] = {}
         """The maps by the numbers of their steps."""
+        self._diagonals: dict[int, dict[Block, LinearMap]] | None = {} if remembers else None
         left = math.inf if max_bytes is None else max_bytes
         maps = {i: step for i, step in enumerate(network.steps) if isinstance(step, MapStep)}
         # What the maps that follow take if they are compact: two words for a coefficient.
@@ -196,10 +208,11 @@ class Runner:
         with reports(progress, "maps") as report:
             for done, number in enumerate(maps, 1):
                 later -= compact_bytes[number]
+                blocks = network.linear_maps(number) if left > 0 else {}
                 for compact, room in ((False, left - later), (True, left)):
                     if room <= 0:
                         continue
-                    encoded = network.encoded(server, number, compact)
+                    encoded = network.encoded(server, number, blocks, compact)
                     nbytes = sum(each.nbytes for each in encoded.values())
                     if nbytes <= room:
                         self._kept[number] = encoded
@@ -287,7 +300,12 @@ class Runner:
         missing = [number for number in numbers if number not in self._kept]
 
         def encode(number: int) -> dict[Block, EncodedMap]:
-            return self.network.encoded(self.server, number)
+            blocks = None if self._diagonals is None else self._diagonals.get(number)
+            if blocks is None:
+                blocks = self.network.linear_maps(number)
+                if self._diagonals is not None:
+                    self._diagonals[number] = blocks
+            return self.network.encoded(self.server, number, blocks)
 
         if not (self.prefetch and missing):
             yield (self._kept.get(number) or encode(number) for number in numbers)

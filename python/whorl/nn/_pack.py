@@ -117,35 +117,41 @@ def _turns(entries: Entries, source: Layout, target: Layout) -> tuple[Indices, I
     are added up afterwards: so a few long rows take as many diagonals as there are rows (Halevi,
     Shoup, CRYPTO 2014, §4.3, for matrices that are wider than high).
     """
-    to, row = np.divmod(target.places[entries.rows], target.period)
-    of, column = np.divmod(source.places[entries.columns], source.period)
-    block = to * source.parts + of
+    row, column = target.places[entries.rows], source.places[entries.columns]
+    block = np.zeros_like(row)
+    if source.parts > 1 or target.parts > 1:
+        block = row // target.period * source.parts + column // source.period
+        row, column = row & (target.period - 1), column & (source.period - 1)
+    # Periods are powers of two.
     if fold_of(source, target):
-        turn = (column - row) % target.period
-        return block, turn, (column - turn) % source.period
-    return block, (column - row) % source.period, row
+        turn = (column - row) & (target.period - 1)
+        return block, turn, (column - turn) & (source.period - 1)
+    return block, (column - row) & (source.period - 1), row
 
 
 def diagonals(entries: Entries, source: Layout, target: Layout) -> dict[Block, Diagonals]:
     """The diagonals of a map from one layout to another, by blocks. Blocks of zeros are left out,
-    but the first one of a part without others."""
-    block, turn, slot = _turns(entries, source, target)
+    but one for a part of the result that has no other."""
+    number, turn, slot = _turns(entries, source, target)
     period = max(source.period, target.period)
-    order = np.argsort(block, kind="stable")
-    ends = np.searchsorted(block[order], np.arange(target.parts * source.parts + 1))
     out: dict[Block, Diagonals] = {}
-    for to in range(target.parts):
-        for of in range(source.parts):
-            number = to * source.parts + of
-            own = order[ends[number] : ends[number + 1]]
-            if len(own):
-                indices, which = np.unique(turn[own], return_inverse=True)
-                values = np.zeros((len(indices), period))
-                np.add.at(values, (which, slot[own]), entries.values[own])
-                out[to, of] = Diagonals(indices, values, period)
-        if not any((to, of) in out for of in range(source.parts)):
-            out[to, 0] = Diagonals(np.zeros(1, dtype=np.int64), np.zeros((1, period)), period)
+    for to, of in np.ndindex(target.parts, source.parts):
+        own = number == to * source.parts + of if source.parts * target.parts > 1 else slice(None)
+        made = _diagonals(turn[own], slot[own], entries.values[own], period)
+        is_last = of == source.parts - 1 and not any(block[0] == to for block in out)
+        if len(made.indices) or is_last:
+            out[to, of] = made
     return out
+
+
+def _diagonals(turn: Indices, slot: Indices, entries: Numbers, period: int) -> Diagonals:
+    """Those of one block, by the diagonal and the slot of each entry."""
+    used = np.zeros(period, dtype=bool)
+    used[turn] = True
+    which = np.cumsum(used) - 1
+    sums = np.bincount(which[turn] * period + slot, entries, used.sum() * period)
+    values = sums.astype(np.float64, copy=False).reshape(-1, period)
+    return Diagonals(np.flatnonzero(used), values, period)
 
 
 def count_diagonals(entries: Entries, source: Layout, target: Layout) -> list[int]:

@@ -13,7 +13,7 @@ import pytest
 import whorl
 from nn.networks import LEAST_RING, RandomNetwork, client, server_of, small_parameters
 from whorl import ckks, nn
-from whorl.nn._steps import RefreshStep
+from whorl.nn._steps import MapStep, RefreshStep
 
 
 def check(seed: int, large: bool = False) -> int:
@@ -75,6 +75,23 @@ def test_images_larger_than_a_ciphertext(tmp_path: Path) -> None:
     assert one.to_host().to_bytes() == whole[1].to_host().to_bytes()
     several = again.on(server, max_bytes=2**23, prefetch=True)(given)
     assert several.to_host().to_bytes() == whole.to_host().to_bytes()
+
+
+def test_diagonals_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For maps that are encoded in each run."""
+    net, x = large_network(small_parameters(LEAST_RING))
+    made: list[str] = []
+    usual = MapStep.linear_maps
+    monkeypatch.setattr(MapStep, "linear_maps", lambda self: made.append(self.name) or usual(self))
+    server, given = server_of(net), net.ends.encrypt(client(LEAST_RING), x[:1])
+    runner = net.on(server, max_bytes=0)
+    assert runner.nbytes == 0 and made == []
+    first, second = runner(given), runner(given)
+    names = [step.name for step in net.steps if isinstance(step, MapStep)]
+    assert made == names
+    assert first.to_host().to_bytes() == second.to_host().to_bytes()
+    net.run(server, given)
+    assert made == 2 * names
 
 
 def test_what_encodes_ahead_raises_in_its_step() -> None:
