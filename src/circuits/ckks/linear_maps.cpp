@@ -354,13 +354,13 @@ double most_of(const LinearMap& map) {
   return std::sqrt(most);
 }
 
-/// The first primes of a level whose product is at least four times `most`, or all: integers up to
-/// `most` in size are far from half of it.
+/// The first primes of a level whose product is at least four times `most`, at least one, or all:
+/// integers up to `most` in size are far from half of it.
 ring::Basis few_primes(const Parameters& p, unsigned level, double most) {
   ring::Basis out;
   double bits = 0;
   for (const unsigned i : p.primes(level)) {
-    if (bits >= std::log2(most) + 2) break;
+    if (!out.empty() && bits >= std::log2(most) + 2) break;
     out.insert(i);
     bits += std::log2(static_cast<double>(p.literal().chain[i]));
   }

@@ -266,7 +266,18 @@ TEST(CkksLinearMaps, CompactPlaintextsGiveTheSameBits) {
         if (each.period == 32) EXPECT_EQ(compact.bytes(), whole.bytes());
       }
   }
-  // Values that need all primes.
+  // Values that need no prime, none at all, and all of them.
+  for (const double factor : {0.0, 1e-30}) {
+    LinearMap tiny = map;
+    for (auto& [k, values] : tiny.diagonals)
+      for (Complex& z : values) z *= factor;
+    const Party party({40}, rotations_of(map));
+    const Array x = party.upload(Complexes(512, 0.1));
+    const EncodedMap whole = encode(party.server, tiny, 2),
+                     compact = encode(party.server, tiny, 2, {.compact = true});
+    EXPECT_TRUE(same_words(party.server.download(apply(party.server, x, compact)),
+                           party.server.download(apply(party.server, x, whole))));
+  }
   LinearMap large = map;
   for (Complex& z : large.diagonals[0]) z *= std::exp2(18);
   const Party party({40}, rotations_of(map));
