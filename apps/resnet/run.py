@@ -217,8 +217,8 @@ def arguments_of(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--map-bytes",
         type=int,
-        help="how much memory of the device encoded maps may take; default: any on a GPU, 0 on a "
-        "CPU, which encodes them in each run",
+        help="how much memory of the device encoded maps may take; default: 9 GB on a GPU, "
+        "which then keeps most of them compact, and 0 on a CPU, which encodes them in each run",
     )
     arguments = parser.parse_args(argv)
     gpu = on_gpu(arguments.device)

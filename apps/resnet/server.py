@@ -20,6 +20,9 @@ from whorl.server.ckks import Ciphertexts, Server
 
 ROOM = 3 * 10**9
 """Bytes of keys that lie ready on a CPU, where `--key-bytes` says nothing else."""
+MAPS = 9 * 10**9
+"""Bytes of encoded maps that a GPU keeps where `--map-bytes` says nothing else: with keys, arrays
+and what bootstraps take the server has about 22 GB of the device."""
 
 
 def serve(
@@ -31,12 +34,14 @@ def serve(
     map_bytes: int | None,
 ) -> None:
     """Runs the network on the pictures in `folder`, all of them together. Without numbers of bytes
-    GPUs keep all keys and maps, and CPUs some keys and no map."""
+    GPUs keep all keys and maps of 9 GB, and CPUs some keys and no map."""
     started = time.perf_counter()
     net = nn.load(folder / "network.whorlnn")
     if not on_gpu(device):
         key_bytes = ROOM if key_bytes is None else key_bytes
         map_bytes = map_bytes or 0
+    elif map_bytes is None:
+        map_bytes = MAPS
     path = folder / "keys.whorl"
     server = Server(path, device=device, threads=threads, key_bytes=key_bytes or 0)
     pictures = server.upload(Ciphertexts.load(folder / "query.whorl"))
