@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from .._core.literal import as_integer
 from .._core.paths import PathName, as_path
+from .._core.progress import Report
 from .._core.saved import file_named, limit
+from .._core.text import shown
 from ..ckks._parameters import Parameters
 from ..errors import IoError, OversizedError
 from ._compile import compile_graph
 from ._ends import Ends
 from ._file import MOST_BYTES
-from ._graph import Graph
+from ._graph import Graph, reals
 from ._network import Network
 from ._read import read
 from ._saved import ends_from, network_from
@@ -32,6 +32,7 @@ def compile(
     images: int = 1,
     max_key_bytes: int | None = None,
     parameters: Parameters | None = None,
+    progress: bool | Report | None = None,
 ) -> Network:
     """A network that runs on ciphertexts, of a model that was trained in clear.
 
@@ -61,25 +62,35 @@ def compile(
             more, maps are cut into steps with fewer rotations, which takes a little more time.
         parameters: of CKKS; default: the smallest that serve, with bootstraps where they are
             needed.
+        progress: True for bars, or a callable that is called with (done, total): for layouts, and
+            then for steps.
 
     `ParameterError` for numbers out of range, for examples that the polynomials lead out of the
     ranges (up to 32 ciphertexts of them are tried), for a network that no parameters carry, and for
-    keys above `max_key_bytes`. `ShapeError` for examples of another shape and for tensors that do
-    not fit a ciphertext. `EncodingError` for numbers that are not finite.
+    keys above `max_key_bytes`. `ShapeError` for examples of another shape, for tensors of more than
+    64 ciphertexts, and with `images` above 1 for those that do not fit one. `EncodingError` for
+    numbers that are not finite, and for ranges between which weights do not fit a plaintext.
     """
-    graph = model if isinstance(model, Graph) else read(model, np.shape(examples)[1:])
+    if parameters is not None and not isinstance(parameters, Parameters):
+        raise TypeError(
+            f"parameters: {shown(parameters)} is a {type(parameters).__name__}, not "
+            "`ckks.Parameters`: take ckks.parameters(...)"
+        )
+    given = reals(examples, "examples")
+    graph = model if isinstance(model, Graph) else read(model, given.shape[1:])
     limit_of_keys = (
         None if max_key_bytes is None else as_integer("max_key_bytes", max_key_bytes, 0, 2**63)
     )
     return compile_graph(
         graph,
-        examples,
+        given,
         seen=seen,
         margin=margin,
         precision=precision,
         images=images,
         max_key_bytes=limit_of_keys,
         parameters=parameters,
+        progress=progress,
     )
 
 

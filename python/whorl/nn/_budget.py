@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from .._core.progress import Report
 from ..ckks._parameters import Parameters
 from ..ckks._parameters import parameters as small
 from ..ckks._server import Server
 from ..ckks._tracer import TracingServer
-from ..errors import ParameterError
+from ..errors import EncodingError, ParameterError
 from ._graph import Numbers
 from ._keys import choose_keys
-from ._steps import NO_ERROR, MapStep, PolynomialStep, Step
+from ._steps import NO_ERROR, MapStep, PolynomialStep, Step, last_uses
 
 MARGIN = 2.0
 """What is found in examples, times this, is stated."""
@@ -35,9 +36,14 @@ class Costs:
     """The level of each result."""
 
 
-def costs(steps: Sequence[Step], shape: tuple[int, ...], parameters: Parameters) -> Costs:
-    """Runs the steps without ciphertexts, on an input of that shape. `NoiseError` if they do not
-    fit the parameters."""
+def costs(
+    steps: Sequence[Step],
+    shape: tuple[int, ...],
+    parameters: Parameters,
+    report: Report | None = None,
+) -> Costs:
+    """Runs the steps without ciphertexts, on an input of that shape; `report` counts them.
+    `NoiseError` if they do not fit the parameters."""
     server = TracingServer(parameters, False)
     out = [server.fresh("real", shape, 1.0, False)]
     errors = [out[0].error]
@@ -47,17 +53,27 @@ def costs(steps: Sequence[Step], shape: tuple[int, ...], parameters: Parameters)
     def encode(step: MapStep, level: int) -> Any:
         blocks = step.linear_maps()
         maps.extend((level, made.rotations) for made in blocks.values())
-        # Keys for higher levels add no more noise than those of the map's own.
-        return {
-            block: server.encode(made, level, low_rotations=True) for block, made in blocks.items()
-        }
+        try:
+            # Keys for higher levels add no more noise than those of the map's own.
+            return {
+                block: server.encode(made, level, low_rotations=True)
+                for block, made in blocks.items()
+            }
+        except EncodingError as error:
+            raise EncodingError(
+                f"{step.name}: the examples' values become {step.factor:.3g} times as large by "
+                f"their ranges here, and its weights do not fit a plaintext ({error}): take "
+                "examples that reach the sizes of all inputs, or scale the layers"
+            ) from None
 
     measure = _Measure(parameters)
-    for step in steps[1:]:
+    for number, step in enumerate(steps[1:], 1):
         exact = (server.with_error(out[i], NO_ERROR) for i in step.inputs)
         made = step.run(server, encode, *exact)
         errors.append(measure(step) if isinstance(step, PolynomialStep) else made.error)
         out.append(server.with_bound(made, step.bound))
+        if report:
+            report(number, len(steps) - 1)
     asked, refreshed = server._core.run.asked(), server._core.refreshed_slots
     rotations, low_rotations = choose_keys(maps, parameters, asked.rotations, refreshed)
     return Costs(
@@ -128,16 +144,19 @@ def budget(
     largest slope of every polynomial; over many layers that is far above what errors are.
     """
     random = np.random.default_rng(seed)
-    clear = [examples]
-    noisy = [np.repeat(examples[None], DRAWS, axis=0)]
-    noisy[0] = noisy[0] + random.normal(0, errors[0], noisy[0].shape)
-    out = [_with_error(steps[0], clear[0], noisy[0])]
-    for step, error in zip(steps[1:], errors[1:], strict=True):
-        clear.append(step.clear(*(clear[i] for i in step.inputs)))
-        _check_bound(step, clear[-1])
-        made = step.clear(*(noisy[i] for i in step.inputs))
-        noisy.append(made + random.normal(0, error, made.shape))
-        out.append(_with_error(step, clear[-1], noisy[-1]))
+    last = last_uses(steps)
+    first = np.repeat(examples[None], DRAWS, axis=0)
+    tensors = {0: (examples, first + random.normal(0, errors[0], first.shape))}
+    out = [_with_error(steps[0], *tensors[0])]
+    for number, (step, error) in enumerate(zip(steps[1:], errors[1:], strict=True), 1):
+        clear, made = (
+            step.clear(*each) for each in zip(*(tensors[i] for i in step.inputs), strict=True)
+        )
+        _check_bound(step, clear)
+        tensors[number] = clear, made + random.normal(0, error, made.shape)
+        out.append(_with_error(step, *tensors[number]))
+        for i in {i for i in step.inputs if last[i] == number}:
+            del tensors[i]  # its memory is free
     return tuple(out)
 
 

@@ -10,6 +10,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
+from .._core.literal import as_integer
 from .._core.text import shown
 from ..errors import ParameterError, ShapeError
 from ._graph import (
@@ -41,7 +42,8 @@ class Builder:
     """
 
     def __init__(self, shape: Sequence[int]) -> None:
-        self.nodes: list[Node] = [Input(name="input", inputs=(), shape=tuple(shape))]
+        own = tuple(as_integer("shape: an axis", n, 1, 2**31) for n in shape)
+        self.nodes: list[Node] = [Input(name="input", inputs=(), shape=own)]
         self._moved: dict[int, tuple[Indices, Indices]] = {}
         self._scalars: dict[int, tuple[int, float, float]] = {}
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._core.literal import as_integer, as_real
+from .._core.progress import Report, reports
 from .._core.text import of_bytes
 from ..ckks._functions import SignStages
 from ..ckks._parameters import Parameters
@@ -27,7 +28,7 @@ from ._steps import MapStep, PolynomialStep, ProductStep, Step, SumStep
 MOST_SLOTS = 2**15
 """Slots of the rings that networks are planned for."""
 MOST_EXAMPLES = 32
-"""Ciphertexts that errors are simulated on."""
+"""Ciphertexts that errors are simulated on, of the largest tensor."""
 
 
 def compile_graph(
@@ -40,6 +41,7 @@ def compile_graph(
     images: int,
     max_key_bytes: int | None,
     parameters: Parameters | None,
+    progress: bool | Report | None,
 ) -> Network:
     """The network of a graph; `compile` has the arguments."""
     given = graph
@@ -51,7 +53,9 @@ def compile_graph(
     together = as_integer("images", images, 1, MOST_SLOTS)
     if together & (together - 1):
         raise ParameterError(f"images: {together} is not a power of two")
-    packing = Packing(graph, (parameters.slots if parameters else MOST_SLOTS) // together)
+    most = (parameters.slots if parameters else MOST_SLOTS) // together
+    with reports(progress, "layouts") as report:
+        packing = Packing(graph, most, report=report)
     if together > 1:
         _check_fits(graph, packing, together)
     scales = scales_of(graph, fitted)
@@ -67,7 +71,8 @@ def compile_graph(
     for few_rotations in (False, True):
         steps = pack(graph, fitted, packing, scales, together, few_rotations)
         placed, chosen = planned(steps, slots, parameters)
-        found = costs(placed, shape, chosen)
+        with reports(progress, "steps") as report:
+            found = costs(placed, shape, chosen, report)
         size = chosen.key_size(**found.keys)
         if max_key_bytes is None or size <= max_key_bytes:
             break
@@ -78,7 +83,8 @@ def compile_graph(
             "a larger precision takes fewer levels, and so smaller keys"
         )
     ends = Ends(chosen, found.keys, together, first, result)
-    some = ends.packed(_spread(examples, MOST_EXAMPLES * together))
+    most_parts = max(step.parts for step in placed)
+    some = ends.packed(_spread(examples, max(1, MOST_EXAMPLES // most_parts) * together))
     budgeted = budget(placed, found.errors, some)
     result = dataclasses.replace(result, error=budgeted[-1].error * result.scale)
     ends = dataclasses.replace(ends, output=result)

@@ -13,7 +13,7 @@ from .._core.text import shown
 from ..ckks._parameters import Parameters
 from ..errors import EncodingError, IoError, ShapeError
 from ._file import Writer
-from ._graph import Indices, Numbers, Shape
+from ._graph import Indices, Numbers, Shape, reals
 
 
 def write(path: PathName, data: bytes) -> None:
@@ -69,8 +69,9 @@ class Ends:
     def packed(self, x: Any) -> Numbers:
         """Inputs (batch, *shape) as vectors of slots, a row for each ciphertext, for
         `Client.encrypt`: (rows, slots), or (rows, parts, slots) where an input takes several
-        ciphertexts. `ShapeError` for another shape; the last row is filled up with zeros."""
-        values = np.asarray(x, dtype=np.float64)
+        ciphertexts. `ShapeError` for another shape, `TypeError` and `EncodingError` for what are no
+        finite real numbers; the last row is filled up with zeros."""
+        values = reals(x, "x")
         if values.ndim == 0 or values.shape[1:] != self.input.shape or len(values) == 0:
             raise ShapeError(
                 f"x: shape {shown(values.shape)} is not (batch, "
@@ -85,9 +86,18 @@ class Ends:
         return together.reshape(shape) / self.input.scale
 
     def unpacked(self, slots: Any, count: int | None = None) -> Numbers:
-        """The results (batch, *shape) in decrypted vectors of slots; `count`: of the batch."""
+        """The results (batch, *shape) in decrypted vectors of slots; `count`: of the batch.
+        `ShapeError` for vectors of another shape."""
         given = np.asarray(slots, dtype=np.float64)
-        rows = given.reshape(-1, self.output.parts * given.shape[-1] // self.images, self.images)
+        parts = self.output.parts
+        own = given.shape[-2:] if parts > 1 else (1, *given.shape[-1:])
+        if len(own) < 2 or own[0] != parts or own[1] % (self.output.period * self.images):
+            of_parts = f"{parts}, " if parts > 1 else ""
+            raise ShapeError(
+                f"slots: shape {shown(given.shape)} is not that of results, (batch, {of_parts}"
+                f"{self.output.period * self.images})"
+            )
+        rows = given.reshape(-1, parts * given.shape[-1] // self.images, self.images)
         each = rows.swapaxes(1, 2).reshape(-1, rows.shape[1])
         values = each[:, self.output.places] * self.output.scale
         return values.reshape(len(values), *self.output.shape)[:count]

@@ -14,10 +14,14 @@ from ..ckks._functions import SignStages, minimax_sign
 from ..ckks._polynomials import Polynomial, approximate
 from ..errors import EncodingError, ParameterError
 from ._builder import numbers
-from ._graph import Function, Graph, Numbers, Reshaped
+from ._graph import Affine, Function, Graph, Node, Numbers, Product, Reshaped, Sum
 
 HEADROOM = 1 + 2.0**-6
 MOST_MARGIN = 2**20
+ROUNDED = 1 + 2.0**-30
+"""Sums of doubles are off by less."""
+LARGEST = 400
+"""Scales lie between 2^-LARGEST and 2^LARGEST, so that a double holds their squares."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,7 +36,7 @@ class Range:
     seen: float
     """The largest absolute value among the examples, and what `compile` was told of others."""
     proven: bool
-    """Whether it follows from the range of the operand; otherwise it is what the examples have,
+    """Whether it follows from the ranges of the operands; otherwise it is what the examples have,
     times the margin, and an input that leads outside makes the result wrong."""
 
 
@@ -84,10 +88,30 @@ def fit(
                 most, function = _polynomial(node, before.scale, precision)
                 ranges.append(Range(most, most, seen, proven=True))
         else:
-            most = (seen or 1.0) * margin
-            ranges.append(Range(most, most * HEADROOM, seen, proven=False))
+            most, limit = (seen or 1.0) * margin, _proven(node, [ranges[i] for i in node.inputs])
+            proven = 0 < limit <= most
+            most = limit if proven else most
+            ranges.append(Range(most, most * HEADROOM, seen, proven))
+        scale = ranges[-1].scale
+        if not 2.0**-LARGEST < scale < 2.0**LARGEST:
+            raise EncodingError(
+                f"{node.name}: its values go up to {scale:.3g}, and tensors of a network lie "
+                f"between 2^-{LARGEST} and 2^{LARGEST}: scale the inputs or the layers"
+            )
         functions.append(function)
     return Fit(tuple(ranges), tuple(functions))
+
+
+def _proven(node: Node, operands: Sequence[Range]) -> float:
+    """What no value can be above if those of the operands are within their ranges."""
+    if isinstance(node, Affine):
+        sums = node.row_sums() * operands[0].most
+        return float((sums if node.bias is None else sums + np.abs(node.bias)).max()) * ROUNDED
+    if isinstance(node, Sum):
+        return sum(each.most for each in operands) * ROUNDED
+    if isinstance(node, Product):
+        return math.prod(each.most for each in operands) * ROUNDED
+    return math.inf
 
 
 def largest_of_others(graph: Graph, seen: Sequence[float]) -> Numbers:

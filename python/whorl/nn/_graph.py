@@ -9,12 +9,22 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from .._core.numbers import real_or_complex
 from .._core.text import shown
-from ..errors import ShapeError
+from ..errors import EncodingError, ShapeError
 
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 Indices: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 Shape: TypeAlias = tuple[int, ...]
+
+
+def reals(values: Any, field: str) -> Numbers:
+    """`values` as doubles. `TypeError`, `EncodingError` or `ShapeError` for what is no array of
+    finite real numbers."""
+    array = real_or_complex(values, field)
+    if array.dtype.kind == "c":
+        raise EncodingError(f"{field}: networks take real numbers, and complex ones were given")
+    return array
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,6 +71,12 @@ class Affine(Node):
     def entries(self) -> Entries:
         """The matrix, of flattened tensors."""
         raise NotImplementedError
+
+    def row_sums(self) -> Numbers:
+        """For each value of the result at least the sum of the absolute entries of its row."""
+        entries = self.entries()
+        sums = np.bincount(entries.rows, np.abs(entries.values), self.size)
+        return sums.astype(np.float64, copy=False)
 
     @property
     def stride(self) -> tuple[int, int]:
@@ -118,6 +134,11 @@ class Windows(Affine):
     groups: int
     image: Shape
     """What the operand has: (channels, height, width)."""
+
+    def row_sums(self) -> Numbers:
+        """Those of whole windows; at borders they are smaller."""
+        sums = np.abs(self.weight).sum(axis=(1, 2, 3))
+        return np.asarray(np.repeat(sums, self.shape[1] * self.shape[2]))
 
     @property
     def stride(self) -> tuple[int, int]:
@@ -241,7 +262,7 @@ class Graph:
 
     def tensors(self, x: Any) -> list[Numbers]:
         """The result of each node for a batch. `ShapeError` for values of another shape."""
-        given = np.asarray(x, dtype=np.float64)
+        given = reals(x, "x")
         shape = self.nodes[0].shape
         if given.shape[1:] != shape:
             raise ShapeError(

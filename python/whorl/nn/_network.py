@@ -8,27 +8,30 @@ import itertools
 import math
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
 from .._core.array import concatenate
+from .._core.literal import as_integer
 from .._core.paths import PathName
 from .._core.progress import Report, reports
-from .._core.text import counted, of_bytes
+from .._core.text import counted, of_bytes, shown
 from ..ckks._linear_maps import EncodedMap, LinearMap
 from ..ckks._parameters import Parameters
 from ..ckks._server import EncryptedArray, Server
+from ..ckks._tracer import TracingServer
+from ..errors import ShapeError
 from . import _show
 from ._ends import Ends, write
 from ._fit import Fit
 from ._graph import Graph, Numbers, Shape
 from ._keys import serves
-from ._outside import RangeWarning, outside, told
+from ._outside import RangeWarning, told, watched
 from ._pack import Block, Grid
-from ._steps import MapStep, RefreshStep, Step
+from ._steps import MapStep, RefreshStep, Step, last_uses
 from ._written import network_bytes
 
 
@@ -69,28 +72,23 @@ class Network:
 
         A `RangeWarning` says how many of them lead a tensor out of its range.
         """
-        tensors, count = self._tensors(x), len(np.asarray(x))
-        found = self._outside(tensors, count)
+        result, found = self._watched(x)
+        count = len(np.asarray(x))
         if found:
             warnings.warn(told(found, count), RangeWarning, stacklevel=2)
-        return self.ends.unpacked(tensors[-1], count)
+        return self.ends.unpacked(result, count)
 
     def outside(self, x: Any) -> dict[str, Numbers]:
         """Where inputs (batch, *shape) in clear lead tensors out of the ranges that the network is
         fitted to. For each such step, by its name in `summary`, the largest value for each input,
-        relative to the range: above 1 the polynomials behind it may have any value.
+        relative to the range. Above 1 a polynomial behind it may have any value, and results have
+        larger errors than are stated.
         """
-        return self._outside(self._tensors(x), len(np.asarray(x)))
+        return self._watched(x)[1]
 
-    def _outside(self, tensors: Sequence[Numbers], count: int) -> dict[str, Numbers]:
-        return outside(self.steps, _show.names(self.steps), tensors, self.ends.images, count)
-
-    def _tensors(self, x: Any) -> list[Numbers]:
-        """The slots of each step's result in clear."""
-        out: list[Numbers] = [self.ends.packed(x)]
-        for step in self.steps[1:]:
-            out.append(step.clear(*(out[i] for i in step.inputs)))
-        return out
+    def _watched(self, x: Any) -> tuple[Numbers, dict[str, Numbers]]:
+        given, names = self.ends.packed(x), _show.names(self.steps)
+        return watched(self.steps, names, given, self.ends.images, len(np.asarray(x)))
 
     def on(
         self,
@@ -102,13 +100,13 @@ class Network:
     ) -> Runner:
         """The network on a server, with its maps encoded: `net.on(server)(x)`.
 
-        `max_bytes`: how much memory of the device encoded maps may take; default: any. As many as
-        there is room for are kept whole, the others compact (`Server.encode`), which takes an
-        eighth of the memory or so, and more time in each run. Maps that do not fit even so are
-        encoded in each run, which takes longer; their diagonals stay in the host's memory.
-        `prefetch`: whether such a map is encoded while the steps before it run, which takes its
-        memory earlier; default: on GPUs. `progress`: True for a bar, or a callable that is called
-        with (done, total).
+        `max_bytes`: how much memory of the device the maps that are kept may take; default: any. As
+        many as there is room for are kept whole, the others compact (`Server.encode`), which takes
+        an eighth of the memory or so, and more time in each run. Maps that do not fit even so are
+        encoded in each run, which takes longer; their diagonals stay in the host's memory. One of
+        them is on the device at a time, beside `max_bytes`. `prefetch`: whether the next one is
+        encoded while the steps before it run, so that there are two; default: on GPUs.
+        `progress`: True for a bar, or a callable that is called with (done, total).
         """
         ahead = server.device != "cpu" if prefetch is None else prefetch
         return Runner(self, server, max_bytes, ahead, progress)
@@ -177,6 +175,10 @@ class Network:
         )
 
 
+def _bytes(blocks: Mapping[Block, EncodedMap]) -> int:
+    return sum(each.nbytes for each in blocks.values())
+
+
 class Runner:
     """A network on a server. `Network.on` makes it.
 
@@ -198,7 +200,9 @@ class Runner:
         self._kept: dict[int, dict[Block, EncodedMap]] = {}
         """The maps by the numbers of their steps."""
         self._diagonals: dict[int, dict[Block, LinearMap]] | None = {} if remembers else None
-        left = math.inf if max_bytes is None else max_bytes
+        most = None if max_bytes is None else as_integer("max_bytes", max_bytes, 0, 2**63)
+        left = math.inf if most is None else most
+        dry = TracingServer(network.parameters, False)
         maps = {i: step for i, step in enumerate(network.steps) if isinstance(step, MapStep)}
         # What the maps that follow take if they are compact: two words for a coefficient.
         compact_bytes = {
@@ -212,19 +216,16 @@ class Runner:
                 for compact, room in ((False, left - later), (True, left)):
                     if room <= 0:
                         continue
-                    encoded = network.encoded(server, number, blocks, compact)
-                    nbytes = sum(each.nbytes for each in encoded.values())
-                    if nbytes <= room:
-                        self._kept[number] = encoded
-                        left -= nbytes
-                        break
+                    # How much it takes is known without a device.
+                    if room < math.inf and room < _bytes(
+                        network.encoded(dry, number, blocks, compact)
+                    ):
+                        continue
+                    self._kept[number] = network.encoded(server, number, blocks, compact)
+                    left -= _bytes(self._kept[number])
+                    break
                 if report:
                     report(done, len(maps))
-
-    @property
-    def _axes(self) -> int:
-        """Axes of one input: one if it takes several ciphertexts."""
-        return int(self.network.ends.input.parts > 1)
 
     @property
     def _most_parts(self) -> int:
@@ -234,14 +235,14 @@ class Runner:
     @property
     def nbytes(self) -> int:
         """Bytes of the maps that stay on each device."""
-        return sum(each.nbytes for blocks in self._kept.values() for each in blocks.values())
+        return sum(map(_bytes, self._kept.values()))
 
     def __call__(self, x: Any, progress: bool | Report | None = None) -> EncryptedArray:
         """The results for encrypted inputs, as `Ends.encrypt` makes them. A list of them that
         takes more ciphertexts than `Server.best_batch` runs in turns, one after the other, so that
         their work fits the devices."""
         given = self.server.upload(x)
-        rows = given.shape[0] if given.ndim == self._axes + 1 else 1
+        rows = self._check(given)
         turns = min(rows, -(-rows * self._most_parts // self.server.best_batch))
         with reports(progress, "steps") as report:
             if turns == 1:
@@ -254,7 +255,7 @@ class Runner:
         self, x: EncryptedArray, report: Report | None, turn: int, turns: int
     ) -> EncryptedArray:
         steps, server = self.network.steps, self.server
-        last = {i: number for number, step in enumerate(steps) for i in step.inputs}
+        last = last_uses(steps)
         out: list[Any] = [x]
         with self._maps() as maps:
             for number, step in enumerate(steps[1:], 1):
@@ -290,6 +291,24 @@ class Runner:
         for name, before, after in zip(itertools.cycle(names), at, at[1:], strict=False):
             times[name] += after - before
         return times
+
+    def _check(self, x: EncryptedArray) -> int:
+        """How many inputs they are; `ShapeError` for what `Ends.encrypt` does not give."""
+        end, images = self.network.ends.input, self.network.ends.images
+        own = (end.parts,) if end.parts > 1 else ()
+        rows = x.shape[: x.ndim - len(own)]
+        if len(rows) > 1 or x.shape[len(rows) :] != own:
+            axes = ", ".join(["batch", *map(str, own)])
+            raise ShapeError(
+                f"x: ciphertexts of shape {shown(x.shape)} are not those of inputs, ({axes}): take "
+                "what `Ends.encrypt` gives"
+            )
+        if (x.packing, x.length) != ("real", end.period * images):
+            raise ShapeError(
+                f"x: vectors of {counted(x.length, 'value')}, {x.packing}, are not inputs, which "
+                f"have {end.period * images}, real: take what `Ends.encrypt` gives"
+            )
+        return rows[0] if rows else 1
 
     @contextlib.contextmanager
     def _maps(self) -> Iterator[Iterator[dict[Block, EncodedMap]]]:

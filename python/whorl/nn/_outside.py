@@ -8,7 +8,7 @@ import numpy as np
 
 from .._core.text import counted
 from ._graph import Numbers
-from ._steps import PolynomialStep, RefreshStep, Step
+from ._steps import RefreshStep, Step, simulated
 
 MOST = 1 + 2.0**-20
 """Values in slots are divided by their range; polynomials are for -1 … 1, and may round."""
@@ -18,24 +18,25 @@ class RangeWarning(UserWarning):
     """Inputs lead tensors of a network out of the ranges that it is fitted to."""
 
 
-def outside(
-    steps: Sequence[Step], names: Sequence[str], tensors: Sequence[Numbers], images: int, count: int
-) -> dict[str, Numbers]:
-    """The largest value for each of the first `count` inputs, relative to the range, of each step
-    where one is outside: where a polynomial or a bootstrap takes it, or where it is the result.
-    Sums, maps and products stay right there."""
-    taken = {
-        i for step in steps if isinstance(step, (PolynomialStep, RefreshStep)) for i in step.inputs
-    }
+def watched(
+    steps: Sequence[Step], names: Sequence[str], given: Numbers, images: int, count: int
+) -> tuple[Numbers, dict[str, Numbers]]:
+    """The slots of the result in clear; and the largest value for each of the first `count` inputs,
+    relative to the range, of each step where one is outside.
+
+    There a polynomial or a bootstrap that takes it may give any value; what maps, sums and products
+    make of it has larger errors than are stated.
+    """
     out: dict[str, Numbers] = {}
-    for number in sorted(taken | {len(steps) - 1}):
-        if isinstance(steps[number], RefreshStep):
+    values = given
+    for step, name, values in zip(steps, names, simulated(steps, given), strict=True):
+        if isinstance(step, RefreshStep):
             continue  # its operand is there
-        values = tensors[number]
-        largest = np.abs(values.reshape(len(values), -1, images)).max(axis=1).reshape(-1)[:count]
+        each = np.abs(values.reshape(len(values), -1, images)).max(axis=1).reshape(-1)[:count]
+        largest = each / max(1.0, step.bound)  # a term has the scale of its sum, and may be larger
         if not (largest <= MOST).all():
-            out[names[number]] = largest
-    return out
+            out[name] = largest
+    return values, out
 
 
 def told(found: Mapping[str, Numbers], count: int) -> str:
@@ -43,8 +44,8 @@ def told(found: Mapping[str, Numbers], count: int) -> str:
     wrong = np.any([~(each <= MOST) for each in found.values()], axis=0)
     name, largest = next(iter(found.items()))
     return (
-        f"{wrong.sum()} of {counted(count, 'input')} lead tensors out of their ranges, first at "
-        f"{name} ({largest.max():.3g} times its range): on ciphertexts their results may be wrong, "
-        "and nobody can see it. `Network.outside` names all steps; compile the network with such "
-        "examples, or with a larger margin"
+        f"of {counted(count, 'input')}, {wrong.sum()} lead to tensors out of their ranges, first "
+        f"at {name} ({np.nanmax(largest):.3g} times its range): on ciphertexts their results may "
+        "be wrong, and nobody can see it. `Network.outside` names all steps; compile the network "
+        "with such examples, or with a larger margin"
     )

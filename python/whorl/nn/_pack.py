@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from .._core.progress import Report
 from ..errors import ShapeError
 from ._graph import Affine, Entries, Graph, Indices, Input, Node, Numbers, Reshaped, Shape
 
@@ -37,24 +38,25 @@ class Grid:
     gap: tuple[int, int] = (1, 1)
     share: tuple[int, int] = (1, 1)
 
-    def places(self, shape: Shape) -> Indices:
-        """The slot of each value of an image of (channels, height, width)."""
+    def places(self, shape: Shape, most: int) -> Indices:
+        """The slot of each value of an image of (channels, height, width), in ciphertexts of `most`
+        slots."""
         down, right = self.share
         each = down * right
         c, y, x = np.ogrid[: shape[0], : shape[1], : shape[2]]
         row = y * self.gap[0] + c % each // right
         column = x * self.gap[1] + c % right
-        out = c // each * self.plane + row * self.width + column
+        out = c // each * self.plane(most) + row * self.width + column
         return np.asarray(out.reshape(-1), dtype=np.int64)
 
-    @property
-    def plane(self) -> int:
-        """Slots of a plane, a power of two."""
-        return power_of_two(self.height * self.width)
+    def plane(self, most: int) -> int:
+        """Slots of a plane: a power of two, or whole ciphertexts of `most` slots."""
+        size = self.height * self.width
+        return min(power_of_two(size), -(-size // most) * most)
 
-    def length(self, channels: int) -> int:
+    def length(self, channels: int, most: int) -> int:
         """Slots that an image of some channels takes."""
-        return self.plane * -(-channels // (self.share[0] * self.share[1]))
+        return self.plane(most) * -(-channels // (self.share[0] * self.share[1]))
 
     def shares(self) -> Iterator[Grid]:
         """All ways to fill the gaps by powers of two."""
@@ -173,14 +175,21 @@ class Packing:
     """The layouts of a graph's tensors. Images of one shape have one grid, so that sums meet; which
     channels share a plane is chosen so that the maps take few rotations."""
 
-    def __init__(self, graph: Graph, most: int, grids: dict[Shape, Grid] | None = None) -> None:
-        """`most`: slots that a ciphertext has for a tensor; `grids`: those of an earlier packing.
-        `ShapeError` if a tensor takes more than `MOST_PARTS` ciphertexts."""
+    def __init__(
+        self,
+        graph: Graph,
+        most: int,
+        grids: dict[Shape, Grid] | None = None,
+        report: Report | None = None,
+    ) -> None:
+        """`most`: slots that a ciphertext has for a tensor; `grids`: those of an earlier packing;
+        `report` counts shapes of images. `ShapeError` if a tensor takes more than `MOST_PARTS`
+        ciphertexts."""
         self.graph, self.most = graph, most
         self._entries = functools.cache(self._entries_of)
         self.grids = self._first_grids() if grids is None else grids
         if grids is None:
-            self._improve()
+            self._improve(report)
         self.layouts = self._layouts(self.grids)
         self.longest = max(each.period for each in self.layouts)
 
@@ -213,18 +222,22 @@ class Packing:
         }
 
     def _fullest(self, grid: Grid, channels: int) -> Grid:
-        return min(grid.shares(), key=lambda each: each.length(channels))
+        return min(grid.shares(), key=lambda each: each.length(channels, self.most))
 
-    def _improve(self) -> None:
+    def _improve(self, report: Report | None) -> None:
         """Tries other shares, a shape at a time, until none takes fewer rotations."""
         best = self._cost(self.grids)
-        better = True
+        better, done = True, 0
         while better:
             better = False
             for shape, grid in self.grids.items():
+                if report and done < len(self.grids):  # later rounds are short
+                    done += 1
+                    report(done, len(self.grids))
                 for other in grid.shares():
-                    room = max(self.most, self._fullest(grid, shape[0]).length(shape[0]))
-                    if other == self.grids[shape] or other.length(shape[0]) > room:
+                    fullest = self._fullest(grid, shape[0])
+                    room = max(self.most, fullest.length(shape[0], self.most))
+                    if other == self.grids[shape] or other.length(shape[0], self.most) > room:
                         continue
                     tried = {**self.grids, shape: other}
                     cost = self._cost(tried)
@@ -262,8 +275,8 @@ class Packing:
                 out.append(out[node.inputs[0]])
             elif node.shape in grids:
                 grid = grids[node.shape]
-                length = grid.length(node.shape[0])
-                out.append(Layout.of(grid.places(node.shape), length, self.most, grid))
+                length = grid.length(node.shape[0], self.most)
+                out.append(Layout.of(grid.places(node.shape, self.most), length, self.most, grid))
             else:
                 out.append(Layout.of(np.arange(node.size), node.size, self.most))
             self._check(node, out[-1])

@@ -33,11 +33,12 @@ def with_refreshes(
     refreshes: Sequence[tuple[int, int]],
     slots: int,
     parameters: Parameters,
-) -> tuple[Step, ...]:
-    """The steps with bootstraps that are given: (step, operand's step). `ParameterError` for those
-    that are out of order, or that levels do not allow."""
+) -> tuple[tuple[Step, ...], list[int]]:
+    """The steps with bootstraps that are given, (step, operand's step), and the level that each
+    result has at least. `ParameterError` for those that are out of order, or that levels do not
+    allow."""
     placed = _lib.with_refreshes(_as_planned(steps), refreshes, parameters._core)
-    return _in_order(steps, placed, slots)
+    return _in_order(steps, placed, slots), [each.level for each in placed]
 
 
 def _as_planned(steps: Sequence[Step]) -> list[_lib.Step]:

@@ -65,6 +65,7 @@ def _graph(reader: Reader) -> Graph:
             "its input"
         )
     nodes: list[Node] = []
+    entries = 0
     for number, each in enumerate(fields):
         kind = each.text("is")
         if kind not in _NODES or (kind == "Input") != (number == 0):
@@ -75,9 +76,19 @@ def _graph(reader: Reader) -> Graph:
             raise RangeError(f"{each.name}: {len(inputs)} inputs are not what {kind} has")
         _refuse_unless(math.prod(each.shape("shape")) <= MOST_VALUES, each)
         made = _NODES[kind](reader, each, [nodes[i].shape for i in inputs])
+        entries += _entries_of(made, each.shape("shape"))
+        _refuse_unless(entries <= MOST_ENTRIES, each)
         made |= {"name": each.text("name"), "inputs": tuple(inputs), "shape": each.shape("shape")}
         nodes.append(KINDS[kind](**made))
     return Graph(tuple(nodes))
+
+
+def _entries_of(made: dict[str, Any], shape: Shape) -> int:
+    """How many entries the matrix of a node has at most."""
+    weights = made.get("weight")
+    if weights is None:
+        return int(made["matrix"].values.size) if "matrix" in made else 0
+    return int(weights.size) * (math.prod(shape[1:]) if weights.ndim == 4 else 1)
 
 
 def _refuse_unless(holds: bool, fields: Fields) -> None:
@@ -148,7 +159,6 @@ def _windows(reader: Reader, fields: Fields, shapes: list[Shape]) -> dict[str, A
     )
     _refuse_unless(shape == (len(weight), *due), fields)
     _refuse_unless(weight.shape[1] * groups == image[0] and len(weight) % groups == 0, fields)
-    _refuse_unless(weight.size * math.prod(shape[1:]) <= MOST_ENTRIES, fields)
     return {
         "weight": weight,
         "step": step,
@@ -259,7 +269,7 @@ def _network(reader: Reader, allow_insecure: bool) -> Network:
 
     refreshes = reader.header.items("refreshes", refresh)
     slots = packing.longest * ends.images
-    placed = with_refreshes(steps, refreshes, slots, ends.parameters)
+    placed, least = with_refreshes(steps, refreshes, slots, ends.parameters)
     facts = reader.header.items("steps", Fields)
     if len(facts) != len(placed):
         raise RangeError(f"{len(facts)} errors meet {len(placed)} steps")
@@ -269,7 +279,10 @@ def _network(reader: Reader, allow_insecure: bool) -> Network:
         if not error > 0:
             raise RangeError(f"{fields.name}.error: {error:g} is not positive")
         done.append(dataclasses.replace(step, error=error))
-    levels = tuple(fields.whole("level", 0, ends.parameters.depth) for fields in facts)
+    levels = tuple(
+        fields.whole("level", level, ends.parameters.depth)
+        for fields, level in zip(facts, least, strict=True)
+    )
     return Network(graph, fitted, tuple(done), ends, packing.grids, levels)
 
 
@@ -286,6 +299,8 @@ def _ends_of(reader: Reader, fields: Fields, allow_insecure: bool) -> Ends:
         raise FormatError("ends.parameters: these are no hexadecimal digits") from None
     parameters = Parameters.from_bytes(frame, allow_insecure=allow_insecure)
     images = fields.whole("images", 1, parameters.slots)
+    if images & (images - 1):
+        raise RangeError(f"ends.images: {images} is not a power of two")
     return Ends(
         parameters,
         _keys_of(Fields(fields.get("keys"), "keys"), parameters.top),

@@ -27,12 +27,15 @@ NAMED = 48
 
 def names(steps: Sequence[Step]) -> list[str]:
     """The names of steps; those that several have get a number."""
-    seen: Counter[str] = Counter()
-    out = []
+    used: Counter[str] = Counter()
+    out: dict[str, None] = {}
     for step in steps:
-        seen[step.name] += 1
-        out.append(f"{step.name} ({seen[step.name]})" if seen[step.name] > 1 else step.name)
-    return out
+        name = step.name
+        while name in out:
+            used[step.name] += 1
+            name = f"{step.name} ({used[step.name] + 1})"
+        out[name] = None
+    return list(out)
 
 
 def work(steps: Sequence[Step], levels: Sequence[int]) -> list[float]:

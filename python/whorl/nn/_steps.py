@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -69,6 +69,23 @@ class Step:
         return server.with_more_error(out, self.error)
 
 
+def last_uses(steps: Sequence[Step]) -> dict[int, int]:
+    """The last step that takes the result of each one that is taken."""
+    return {i: number for number, step in enumerate(steps) for i in step.inputs}
+
+
+def simulated(steps: Sequence[Step], given: Numbers) -> Iterator[Numbers]:
+    """The result of each step in clear, in order. None is kept after its last use."""
+    last = last_uses(steps)
+    out: dict[int, Numbers] = {0: given}
+    yield given
+    for number, step in enumerate(steps[1:], 1):
+        out[number] = step.clear(*(out[i] for i in step.inputs))
+        for i in {i for i in step.inputs if last[i] == number}:
+            del out[i]
+        yield out[number]
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class MapStep(Step):
     """A linear map of tensors, and a bias. Slot p of image i of `images` is slot p·images + i of a
@@ -115,7 +132,7 @@ class MapStep(Step):
             for k, row in zip(made.indices, made.values, strict=True)
         }
         period = made.period * self.images
-        return ckks_diagonals(turns, period, few_rotations=self.few_rotations)
+        return ckks_diagonals(turns or {0: 0.0}, period, few_rotations=self.few_rotations)
 
     @property
     def fold(self) -> int:

@@ -94,6 +94,8 @@ def test_hostile_headers_are_refused(net: nn.Network) -> None:
         {"ends": {**fields["ends"], "output": other}},
         {"ends": {**fields["ends"], "input": fields["ends"]["output"]}},
         {"refreshes": [[1, 0]] * 1000},
+        {"ends": {**fields["ends"], "images": 3}},
+        {"steps": [{**each, "level": 0} for each in fields["steps"]]},
     ]
     for changed in hostile:
         with pytest.raises(whorl.FormatError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import warnings
 from collections.abc import Callable
@@ -92,6 +93,15 @@ def test_diagonals_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert first.to_host().to_bytes() == second.to_host().to_bytes()
     net.run(server, given)
     assert made == 2 * names
+
+
+def test_compilation_shows_progress() -> None:
+    told: list[tuple[int, int]] = []
+    net, _ = large_network(small_parameters(LEAST_RING), progress=lambda *at: told.append(at))
+    steps = len(net.steps) - 1
+    layouts = told[: len(told) - steps]
+    assert layouts == [(i + 1, len(layouts)) for i in range(len(net.grids))]
+    assert told[len(layouts) :] == [(i + 1, steps) for i in range(steps)]
 
 
 def test_what_encodes_ahead_raises_in_its_step() -> None:
@@ -306,12 +316,99 @@ def test_the_simulation_says_which_inputs_leave_the_ranges(images: int) -> None:
         net.simulate(1.2 * x)
     assert net.outside(1.2 * x) == {}
     given = np.array([[0.5, 0.5], [0.9, 0.6], [0.0, 0.0], [1.0, 1.0], [0.9, -0.9]])
-    with pytest.warns(nn.RangeWarning, match=r"2 of 5 inputs .* first at sum \(1\.5. times"):
+    with pytest.warns(nn.RangeWarning, match=r"of 5 inputs, 3 .* first at input \(1\.58 times"):
         net.simulate(given)
     found = net.outside(given)
-    assert next(iter(found)) == "sum"
+    assert list(found)[:2] == ["input", "sum"]
+    assert [name for name, each in found.items() if each[2] > 0.5] == []
     expected = np.abs(given.sum(axis=1)) / net.fit.ranges[1].scale
     assert np.allclose(found["sum"], expected)
+
+
+def test_factors_that_plaintexts_round_are_seen_too() -> None:
+    """No polynomial takes the tensor that is out of its range."""
+    b = nn.Builder((2,))
+    x = np.random.default_rng(1).uniform(-1, 1, (50, 1)) * [1, 1]
+    x[:, 1] += np.random.default_rng(2).uniform(-1e-6, 1e-6, 50)
+    square = b.function("square", b.linear("apart", 0, [[1, -1]]), "polynomial", (0, 0, 1))
+    first = b.linear("first", 0, [[1.0, 0.0]])
+    net = nn.compile(b.graph(b.sum("sum", first, square)), x, parameters=small_parameters())
+    with pytest.warns(nn.RangeWarning, match=r"of 1 input, 1 .* apart"):
+        net.simulate([[0.5, 0.1]])
+
+
+def test_inputs_of_another_shape_are_refused() -> None:
+    net, x = large_network(small_parameters(LEAST_RING))
+    runner, who = net.on(server_of(net), max_bytes=0), client(LEAST_RING)
+    given = net.ends.encrypt(who, x[:4])
+    message = r"x: ciphertexts of shape .* are not those of inputs, \(batch, 6\)"
+    twice = ckks.concatenate([given[:2], given[:2]], axis=1)
+    for wrong in (given[:, 0], given[0, 0], given[:, :5], twice, given[:, None]):
+        with pytest.raises(whorl.ShapeError, match=message):
+            runner(wrong)
+    slots = net.ends.packed(x[:1])
+    for other in (slots[..., :8], slots + 1j):
+        wrong = who.encrypt(other, bound=2.0)
+        with pytest.raises(whorl.ShapeError, match=r"values, .* are not inputs, which have 512"):
+            runner(wrong)
+    with pytest.raises(whorl.ParameterError, match="max_bytes: -1 is outside"):
+        net.on(server_of(net), max_bytes=-1)
+    ends = dataclasses.replace(net.ends, output=net.ends.input)
+    good = np.zeros((2, 6, 512))
+    assert ends.unpacked(good).shape == (2, 3, 32, 32)
+    for wrong_slots in (good[:, 0], good[:, :5], good[..., :8], good[0, 0]):
+        with pytest.raises(whorl.ShapeError, match=r"that of results, \(batch, 6, 512\)"):
+            ends.unpacked(wrong_slots)
+
+
+def test_what_cannot_be_compiled_is_named() -> None:
+    b = nn.Builder((2,))
+    graph = b.graph(b.linear("apart", 0, [[1, -1]]))
+    x = np.random.default_rng(1).uniform(-1, 1, (50, 1)) * [1, 1]
+    close = x + [0, 1e-13] * np.random.default_rng(2).uniform(-1, 1, (50, 1))
+    with pytest.raises(whorl.EncodingError, match=r"apart: the examples' values become .* times"):
+        nn.compile(graph, close, parameters=small_parameters())
+    with pytest.raises(whorl.EncodingError, match=r"input: its values go up to .* 2\^400"):
+        nn.compile(graph, 1e-200 * x, parameters=small_parameters())
+    with pytest.raises(whorl.EncodingError, match="examples: networks take real numbers"):
+        nn.compile(graph, x + 1j)
+    with pytest.raises(TypeError, match=r"'W128_L16_B16' is a str.* take ckks.parameters"):
+        nn.compile(graph, x, parameters="W128_L16_B16")  # type: ignore[arg-type]
+    for shape in ((-1, 4), (0,)):
+        with pytest.raises(whorl.ParameterError, match="shape: an axis"):
+            nn.Builder(shape)
+
+
+def test_ranges_that_follow_from_operands_are_proven() -> None:
+    b = nn.Builder((1, 4, 4))
+    smooth = b.function("smooth", 0, "sigmoid")
+    pool = b.average("pool", smooth, (2, 2), (2, 2))
+    both = b.sum("both", b.function("bent", pool, "tanh"), pool)
+    wide = b.windows("wide", pool, 9 * np.ones((1, 1, 1, 1)))
+    x = np.random.default_rng(1).uniform(-1, 1, (50, 1, 4, 4))
+    net = nn.compile(b.graph(b.product("product", both, wide)), x, parameters=small_parameters())
+    found = {node.name: each for node, each in zip(net.graph.nodes, net.fit.ranges, strict=True)}
+    assert all(found[name].proven for name in ("pool", "both", "wide", "product"))
+    most = found["smooth"].most
+    assert most <= found["pool"].most <= 1.001 * most
+    assert found["wide"].most == pytest.approx(9 * found["pool"].most)
+    assert found["both"].most == pytest.approx(found["bent"].most + found["pool"].most)
+    assert not found["input"].proven
+
+
+def test_layers_of_zeros_and_tiny_weights_may_be_compact() -> None:
+    b = nn.Builder((2, 34, 34))
+    conv = b.windows("conv", 0, weights(2, 2, 3, 3), padding=(1, 1))
+    tiny = b.windows("tiny", conv, 1e-30 * weights(2, 2, 3, 3), padding=(1, 1))
+    none = b.windows("none", conv, np.zeros((2, 2, 1, 1)))
+    graph = b.graph(b.sum("sum", conv, tiny, none))
+    x = np.random.default_rng(1).uniform(-1, 1, (10, 2, 34, 34))
+    net = nn.compile(graph, x, parameters=small_parameters(LEAST_RING))
+    server, given = server_of(net), net.ends.encrypt(client(LEAST_RING), x[:1])
+    whole = net.on(server)
+    compact = net.on(server, max_bytes=whole.nbytes // 2)
+    assert 0 < compact.nbytes <= whole.nbytes // 2
+    assert compact(given).to_host().to_bytes() == whole(given).to_host().to_bytes()
 
 
 def test_spoilt_results_are_refused() -> None:

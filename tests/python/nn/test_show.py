@@ -37,6 +37,16 @@ def test_a_summary_has_a_line_for_each_step() -> None:
     assert "same (2)" in lines[-1]
 
 
+def test_each_step_has_a_name_of_its_own() -> None:
+    b = nn.Builder((4,))
+    x = 0
+    for name in ("a", "a (2)", "a", "a"):
+        x = b.function(name, x, "polynomial", (0, 0, 1))
+    net = nn.compile(b.graph(x), np.eye(4), parameters=small_parameters())
+    lines = [row.split("  ")[1].strip() for row in rows(net)]
+    assert lines == ["input", "a", "a (2)", "a (3)", "a (4)"]
+
+
 def test_steps_are_timed() -> None:
     net = network(small_parameters())
     runner = net.on(server_of(net))
