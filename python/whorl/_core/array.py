@@ -16,6 +16,7 @@ import numpy as np
 
 from ..errors import ShapeError
 from .part import Made, OnDevice, Part
+from .refused import AS_OPERATORS, kind_of, refused_operators
 from .saved import Saved
 from .text import Shown, of_bytes, shown
 
@@ -31,26 +32,16 @@ def _as_operator(self: Any, ufunc: Any, method: str, *inputs: Any, **options: An
     """What NumPy leaves to arrays of ciphertexts: its functions that are operators, and the
     operators of its own arrays. `np.add(x, y)` is `x + y`."""
     known = method == "__call__" and not options
-    name = _OPERATORS.get(ufunc.__name__) if known else None
+    name = AS_OPERATORS.get(ufunc.__name__) if known else None
     if name and isinstance(inputs[0], Array):
         return getattr(operator, name)(*inputs)
-    reflected = f"__r{name.strip('_')}__" if name else ""
-    if hasattr(inputs[-1], reflected):
-        return getattr(inputs[-1], reflected)(inputs[0])
+    if name and isinstance(inputs[-1], Array):
+        return getattr(inputs[-1], f"__r{name.strip('_')}__")(inputs[0])
     if "out" in options:
         raise _not_taken(ufunc, self, "no array of numbers holds them: write a = a + x, not a += x")
-    raise _not_taken(ufunc, self, _instead(ufunc.__name__ if known else "", self))
-
-
-_OPERATORS = {
-    **{"add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv", "power": "pow"},
-    **{"matmul": "matmul", "negative": "neg", "positive": "pos", "invert": "invert"},
-    **{"bitwise_and": "and_", "bitwise_or": "or_", "bitwise_xor": "xor"},
-    **{"equal": "eq", "not_equal": "eq", "less": "eq", "less_equal": "eq"},
-    **{"greater": "eq", "greater_equal": "eq"},
-}
-"""Functions of NumPy, and the operator that each is, as the module `operator` names it. All
-comparisons raise alike."""
+    if method != "__call__":
+        raise _not_taken(ufunc, self, f"{ALL_THERE_IS}, and np.{ufunc.__name__}.{method} is none")
+    raise _not_taken(ufunc, self, _instead(ufunc, self))
 
 
 _SAME_METHODS = frozenset(
@@ -65,19 +56,29 @@ _JOINING = frozenset(
 """Functions of NumPy that make one array of several."""
 
 
+ALL_THERE_IS = "ciphertexts have the operators and methods of their class"
+
+
 def _not_taken(function: Any, array: Any, instead: str, options: Sequence[str] = ()) -> TypeError:
     given = f" with {', '.join(options)}" if options else ""
-    return TypeError(f"np.{function.__name__} does not take {array._kind()}{given}: {instead}")
+    return TypeError(f"{_named(function)} does not take {array._kind()}{given}: {instead}")
 
 
-def _instead(name: str, array: Array) -> str:
-    """What is written in place of NumPy's function `name`."""
+def _named(function: Any) -> str:
+    """A function as users write it, which need not be NumPy's own."""
+    name = str(function.__name__)
+    return f"np.{name}" if hasattr(np, name) else name
+
+
+def _instead(function: Any, array: Array) -> str:
+    """What is written in place of NumPy's function."""
+    name = function.__name__
     if name in _JOINING:
         package = _package(array)
         return f"{package}.stack and {package}.concatenate join ciphertexts"
     method = getattr(type(array), name, None)
     if not inspect.isfunction(method):
-        return "ciphertexts have the operators and methods of their class"
+        return array._in_place_of(kind_of(function), _named(function))
     _, *inputs = inspect.signature(method).parameters.values()
     needed = (each for each in inputs if each.default is each.empty)
     names = ", ".join(str(each.replace(annotation=each.empty)) for each in needed)
@@ -191,14 +192,18 @@ class Array(Shown):
     # ---- as an array
 
     def __len__(self) -> int:
-        if not self._shape:
-            raise TypeError(f"a 0-d {type(self).__name__} has no len()")
+        self._check_axis("len()")
         return self._shape[0]
 
     def __iter__(self: A) -> Iterator[A]:
-        if not self._shape:
-            raise TypeError(f"a 0-d {type(self).__name__} has no axis to iterate over")
+        self._check_axis("axis to iterate over")
         return (self[i] for i in range(len(self)))
+
+    def _check_axis(self, wanted: str) -> None:
+        if not self._shape:
+            raise TypeError(
+                f"a 0-d {type(self).__name__} has no {wanted}: {self._in_place_of('axis')}"
+            )
 
     def __getitem__(self: A, key: Any) -> A:
         """NumPy's indexing: integers, slices, ..., None, masks and arrays of integers.
@@ -211,6 +216,10 @@ class Array(Shown):
             raise IndexError("index: it has masked entries; leave them out, as .compressed()")
         try:
             found = self._positions()[key]
+        except IndexError as error:
+            if self._shape:
+                raise
+            raise IndexError(f"{error}: {self._in_place_of('axis')}") from None
         except (OverflowError, ValueError):
             raise IndexError(f"index: {shown(key)} is none") from None
         return self._take(np.asarray(found))
@@ -252,17 +261,13 @@ class Array(Shown):
 
     # ---- what they cannot do
 
-    def __eq__(self, other: object) -> NoReturn:
-        parameters = self._made_under()
-        raise TypeError(
-            f"ciphertexts of {parameters._scheme} cannot be compared by operators; "
-            f"{parameters._comparison}; or decrypt them"
-        )
-
-    __req__ = __lt__ = __le__ = __gt__ = __ge__ = __eq__
+    def _in_place_of(self, kind: str, function: str = "f") -> str:
+        """What is written in place of an operation of that kind, such as `function`."""
+        told: str = self._made_under()._instead.get(kind, ALL_THERE_IS)
+        return told.format(function=function)
 
     def __bool__(self) -> NoReturn:
-        raise TypeError("a ciphertext has no truth value; decrypt it")
+        raise TypeError(f"{self._kind()} has no truth value: {self._in_place_of('choice')}")
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         package = _package(self)
@@ -281,7 +286,7 @@ class Array(Shown):
                 return found(*inputs[1:], **options)
             if not callable(found) and len(inputs) == 1 and not options:
                 return found
-        raise _not_taken(function, self, _instead(function.__name__, self), list(options))
+        raise _not_taken(function, self, _instead(function, self), list(options))
 
     __array_ufunc__ = _LeftToNumPy()
     # pandas leaves operators to what is above its own classes, which have up to 4000.
@@ -343,14 +348,12 @@ class HostArray(Array, Saved, Made):
             f"<{type(self).__name__} of shape {self.shape}{self._about()}, key {self.key_id[:8]}…>"
         )
 
-    def _no_operator(self, *others: object) -> Any:
-        if others and isinstance(others[0], DeviceArray):
-            return NotImplemented  # it has the operator
-        raise TypeError("operators need a server: write server.upload(a) first")
-
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __pow__ = __neg__ = _no_operator
-    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = _no_operator
-    __truediv__ = __rtruediv__ = __matmul__ = __rmatmul__ = __pos__ = _no_operator
+    def _in_place_of(self, kind: str, function: str = "f") -> str:
+        told = super()._in_place_of(kind, function)
+        if kind in ("axis", "number"):
+            return told
+        first = "operators need a server: write server.upload(a) first"
+        return first if told == ALL_THERE_IS else f"{first}. Then: {told}"
 
 
 def _kept(core: Any, each: int) -> Shape:
@@ -426,6 +429,15 @@ class DeviceCiphertexts(DeviceArray[S], Generic[S, H]):
         """Waits for the array, and copies it to the host's memory."""
         host: H = self._server.download(self)
         return host
+
+
+def _left_to(array: Array, other: object) -> bool:
+    """Encrypted arrays have the operators of what is combined with them."""
+    return isinstance(other, DeviceCiphertexts) and not isinstance(array, DeviceCiphertexts)
+
+
+for _name, _method in refused_operators(_left_to).items():
+    setattr(Array, _name, _method)
 
 
 def is_masked(values: Any) -> bool:

@@ -6,6 +6,7 @@ import numbers
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar, cast
 
 from ..errors import ParameterError
@@ -168,9 +169,10 @@ class CheckedParameters(Shown, Saved):
 
     _most = 1 << 20
     _scheme: ClassVar[str] = ""
-    _comparison: ClassVar[str] = "it has no comparison"
-    """What compares ciphertexts, for messages."""
     """Its name, for people."""
+    _instead: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """What is written in place of operations that ciphertexts lack, by their kinds
+    (`_core/refused.py`). "{function}" stands for a function of numbers."""
     _literal_type: ClassVar[Any]
     _fields: ClassVar[Mapping[str, Check]]
     """All fields of a literal, and how each is checked."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
-from typing import Any, Concatenate, Generic, NoReturn, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
 import numpy as np
 
@@ -89,9 +89,6 @@ class RingArray(DeviceCiphertexts[S, H], Generic[S, H]):
         return cast(R, self._server.multiply(self, other))
 
     __rmul__ = __mul__
-
-    def __rtruediv__(self, _: Any) -> NoReturn:
-        raise TypeError("nothing is divided by ciphertexts; CKKS has x.inverse(low, high, error)")
 
     def __neg__(self: R) -> R:
         return cast(R, self._server.negate(self))

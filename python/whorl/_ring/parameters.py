@@ -10,6 +10,16 @@ from .._core.literal import Check, CheckedParameters, as_integer, list_of
 from .._core.part import Part
 from ..errors import ParameterError
 
+INSTEAD = {
+    "bits": "of values 0 and 1, a * b is a & b, a + b - a * b is a | b, (a - b)**2 is a ^ b, and "
+    "1 - a is ~a; FHEW/TFHE has gates",
+    "product": "write x.dot(y), or x @ matrix",
+    "total": "write x.sum()",
+    "axis": "the values of a vector are no axis; x.length is their number, and client.decrypt "
+    "gives them",
+}
+"""`CheckedParameters._instead`, of vectors in any scheme."""
+
 
 class RingLiteral(TypedDict, total=False):
     """Fields of literals of both schemes."""

@@ -12,8 +12,9 @@ import numpy as np
 from .._core.array import DeviceCiphertexts, HostArray, Shape, is_masked, no_ciphertexts
 from .._core.base_server import BaseServer
 from .._core.entries import refuse_unreadable
+from .._core.literal import as_integer
 from .._core.saved import Keys
-from ..errors import MissingKeyError
+from ..errors import MissingKeyError, ParameterError
 from .arrays import RingArray
 from .parameters import as_rotation
 
@@ -87,6 +88,13 @@ class RingServer(BaseServer[K, H, D], Generic[K, H, D]):
         x = self.upload(a)
         wanted = np.array([as_distance("distances", each) for each in distances], dtype=np.int64)
         return [self._wrap(each, x.shape) for each in self._core.rotate_many(x._core, wanted)]
+
+    def _exponent(self, exponent: Any) -> int:
+        """An exponent 0 … 2^16; `ParameterError` for another one."""
+        try:
+            return as_integer("exponent", exponent, 0, MAX_POWER)
+        except ParameterError as error:
+            raise ParameterError(f"{error}: {self._parameters._instead['power']}") from None
 
     def _power(self, a: D | H, exponent: int) -> D:
         """a to a positive power, by ⌈log2 exponent⌉ products in sequence."""

@@ -13,6 +13,11 @@ from .._ring import parameters as ring
 from .._server import bgv as _lib
 
 MAX_MODULUS = 2**31
+
+NO_QUOTIENTS = (
+    "integers modulo t are not divided: multiply by the inverse, pow(d, -1, t), if d has one, or "
+    "divide what is decrypted; FHEW/TFHE has tables of any function, x.apply(Lut(…))"
+)
 """Plaintext moduli are below it."""
 
 
@@ -50,9 +55,24 @@ class Parameters(ring.RingParameters):
     _core: _lib.Parameters
     _literal: _lib.ParameterLiteral
     _scheme = "BGV"
-    _comparison = (
-        "BGV has no comparison: servers of CKKS have greater(x, y, …), and those of FHEW/TFHE "
-        "eval_sign(x - y)"
+    _instead = MappingProxyType(
+        ring.INSTEAD
+        | {
+            **dict.fromkeys(
+                ("comparison", "sign", "absolute"),
+                "BGV has no comparison: CKKS has x.greater(y, stages), x.maximum(y, stages) and "
+                "x.absolute(stages), and FHEW/TFHE has (x - y).eval_sign(); or decrypt first",
+            ),
+            "choice": "where s is 1 or 0, b + s * (a - b) is a or b; or decrypt first",
+            **dict.fromkeys(("whole", "quotient"), NO_QUOTIENTS),
+            "shift": f"x * 2**k is x << k; nothing is shifted to the right, since {NO_QUOTIENTS}",
+            "power": "where t is prime, x ** (t - 2) is 1/x modulo t; a table of FHEW/TFHE, "
+            "x.apply(Lut(…)), has any power",
+            "function": "BGV has sums and products of integers: CKKS has "
+            "x.evaluate(ckks.approximate({function}, low, high, error=e)), and FHEW/TFHE has "
+            "tables, x.apply(Lut(…))",
+            "number": "decrypt first, by client.decrypt(x)",
+        }
     )
     _reader, _literal_type = _lib.Parameters, _lib.ParameterLiteral
     _required = ("N", "t", "chain", "special")

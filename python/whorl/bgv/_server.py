@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple, NoReturn, TypeAlias, Union
+from typing import Any, NamedTuple, TypeAlias, Union
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,7 @@ from .._core.literal import as_integer, as_real, as_text
 from .._core.part import OnDevice, Part
 from .._core.text import shown
 from .._ring.arrays import RingArray, of_server
-from .._ring.server import MAX_POWER, RingServer, as_distance, is_alone, needing, repeated_rows
+from .._ring.server import RingServer, as_distance, is_alone, needing, repeated_rows
 from .._server import bgv as _lib
 from ..errors import DeviceError, EncodingError, ShapeError
 from . import _bounds as bounds_of
@@ -138,9 +138,8 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, "EncryptedArray"]):
 
         `ParameterError` for another exponent.
         """
-        if as_integer("exponent", exponent, 0, MAX_POWER):
-            return self._power(a, int(exponent))
-        return self.add(self.multiply(a, 0), 1)
+        wanted = self._exponent(exponent)
+        return self._power(a, wanted) if wanted else self.add(self.multiply(a, 0), 1)
 
     # ---- moving slots
 
@@ -355,12 +354,6 @@ class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
         """`Server.multiply`."""
         return self._server.multiply(self, other, relinearise)
 
-    def __truediv__(self, _: Any) -> NoReturn:
-        raise TypeError(
-            "integers modulo t are not divided: multiply by the inverse, pow(d, -1, t), if d has "
-            "one, or divide what is decrypted"
-        )
-
     def __matmul__(self, other: Operand | Matrix) -> EncryptedArray:
         return self._server.matmul(self, other)
 
@@ -406,6 +399,12 @@ class Plaintexts(DeviceArray["Server"]):
     @property
     def _each(self) -> int:
         return self._core.each
+
+    def _in_place_of(self, kind: str, function: str = "f") -> str:
+        return (
+            "plaintexts are operands of encrypted arrays, as x + m: compute on the numbers, and "
+            "encode the result"
+        )
 
     def _details(self) -> list[tuple[str, str]]:
         chosen = self.parameters

@@ -146,6 +146,12 @@ def _as_rotation(field: str, value: Any) -> tuple[str, int, int]:
     return as_text(field, kind), as_word(field, group), raised_by
 
 
+_TABLE = (
+    "write x.apply(Lut(x.parameters, [f(m) for m in range(x.p)], padding=x.padding)), with f of "
+    "one int"
+)
+
+
 class Parameters(CheckedParameters):
     """Validated, immutable parameters; `parameters` makes them.
 
@@ -162,7 +168,23 @@ class Parameters(CheckedParameters):
     _core: _lib.Parameters
     _literal: _lib.ParameterLiteral
     _scheme = "FHEW/TFHE"
-    _comparison = "the server's eval_sign(x - y) is 1 where x < y"
+    _instead = MappingProxyType(
+        {
+            "comparison": "(x - y).eval_sign() is 1 where x < y, server.xnor(x, y) is 1 where bits "
+            "are equal, and server.mux(s, x, y) is x where the bit s is 1; or decrypt first",
+            "choice": "server.mux(s, a, b) is a where the bit s is 1, else b; or decrypt first",
+            "sign": "x.eval_sign() is 1 where x is negative",
+            **dict.fromkeys(("absolute", "power", "quotient", "whole"), _TABLE),
+            "shift": "write x * 2**k for x << k, and x.eval_floor(k) for x >> k",
+            "bits": "write & | ^ ~ or server.gate, of bits",
+            "product": "bits are multiplied by x & y, and server.linear(weights, arrays) has "
+            "products with integers; BGV and CKKS multiply numbers",
+            "total": "write server.linear([1] * len(x), list(x)) for the sum",
+            "axis": "it is a single ciphertext; x.reshape(1) has an axis",
+            "function": f"{_TABLE}: {{function}}, scaled and rounded",
+            "number": "decrypt first, by client.decrypt(x)",
+        }
+    )
     _reader = _lib.Parameters
     _literal_type = _lib.ParameterLiteral
     _fields = MappingProxyType(

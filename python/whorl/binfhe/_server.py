@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, Union
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._core.array import concatenate
+from .._core.array import Array, concatenate
 from .._core.entries import at, entries_of
 from .._core.integers import as_index, as_modulus, refuse, whole_numbers
 from .._core.literal import as_integer, as_text
@@ -520,6 +520,10 @@ class EncryptedArray(Uploaded["Server"]):
         return self._server._combined(-1, self, 1, other)
 
     def __mul__(self, factor: int) -> EncryptedArray:
+        given: object = factor
+        if isinstance(given, Array):
+            instead = self._in_place_of("product")
+            raise TypeError(f"factor: an integer is needed, not {given._kind()}: {instead}")
         return self._server.linear([as_index(factor, "factor")], [self])
 
     __rmul__ = __mul__

@@ -90,6 +90,9 @@ def _bootstrap_of(shape: _lib.BootstrapLiteral | None) -> BootstrapLiteral | Non
     return cast(BootstrapLiteral, {field: getattr(shape, field) for field in _BOOTSTRAP})
 
 
+_STAGES = "with stages = ckks.minimax_sign(epsilon, error)"
+
+
 class Parameters(ring.RingParameters):
     """Validated, immutable parameters; `parameters` makes them.
 
@@ -107,7 +110,25 @@ class Parameters(ring.RingParameters):
     _core: _lib.Parameters
     _literal: _lib.ParameterLiteral
     _scheme = "CKKS"
-    _comparison = "the server's greater(x, y, …) is 1 where x > y"
+    _instead = MappingProxyType(
+        ring.INSTEAD
+        | {
+            "comparison": "x.greater(y, stages) is 1 where x > y, x.maximum(y, stages) is the "
+            f"larger one, and x.minimum(y, stages) the smaller one, {_STAGES}; or decrypt first",
+            "choice": "where s is x.greater(y, stages), which is 1 or 0, b + s * (a - b) is a or "
+            "b; or decrypt first",
+            "sign": f"write x.sign(stages), {_STAGES}",
+            "absolute": f"write x.absolute(stages), {_STAGES}",
+            "whole": "CKKS has no integers: FHEW/TFHE has tables of them, x.apply(Lut(…))",
+            "shift": "write x * 2**k or x / 2**k",
+            "power": "x.inverse(low, high, error) is 1/x, and other powers of values in low … high "
+            "are x.evaluate(ckks.approximate(f, low, high, error=e)), with f of one float",
+            "quotient": "write x.inverse(low, high, error) for 1 / x",
+            "function": "write x.evaluate(ckks.approximate({function}, low, high, error=e)) for "
+            "values in low … high",
+            "number": "decrypt first, by client.decrypt(x, raw=True)",
+        }
+    )
     _reader, _literal_type = _lib.Parameters, _lib.ParameterLiteral
     _required = ("N", "chain", "levels", "special")
     _fields = MappingProxyType(

@@ -16,9 +16,9 @@ from .._core.numbers import Numbers, as_complex, one_number, real_or_complex
 from .._core.part import Part
 from .._core.text import shown
 from .._ring.arrays import as_rows, of_server
-from .._ring.server import MAX_POWER, is_alone, needing, repeated_rows
+from .._ring.server import is_alone, needing, repeated_rows
 from .._server import ckks as _lib
-from ..errors import EncodingError, ParameterError, ShapeError
+from ..errors import EncodingError, ShapeError
 from ._applying import Applying
 from ._ciphertexts import Ciphertexts, Uploaded
 from ._functions import SignStages
@@ -123,13 +123,7 @@ class Server(Applying["EncryptedArray"], Refreshing["EncryptedArray"]):
 
         `ParameterError` for another exponent. (OpenFHE: EvalPoly of a monomial.)
         """
-        try:
-            wanted = as_integer("exponent", exponent, 0, MAX_POWER)
-        except ParameterError as error:
-            raise ParameterError(
-                f"{error}: x.inverse(low, high, error) is 1/x, and x.evaluate takes polynomials "
-                "of ckks.approximate for other powers"
-            ) from None
+        wanted = self._exponent(exponent)
         if wanted:
             return self._power(a, wanted)
         return self.with_bound(self.add(self.multiply(a, 0), 1), 1)

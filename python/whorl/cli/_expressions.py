@@ -54,8 +54,8 @@ def _power(base: Any, exponent: Any) -> Any:
     return base**exponent
 
 
-_NO_OPERATOR = ("unsupported operand type", "bad operand type", "not supported between")
-"""What Python says of operands that do not have an operator."""
+_NO_OPERATOR = ("unsupported operand type", "bad operand type", " has no operator ")
+"""What Python says of operands that do not have an operator, and what encrypted arrays do."""
 
 
 def _operate(

@@ -250,7 +250,7 @@ REFUSED: dict[str, tuple[type[Exception], str, Callable[[Any], Any]]] = {
     "too large a number": (whorl.NoiseError, "do not fit level", lambda a: a + 1e60),
     "too large to hold": (whorl.NoiseError, "do not fit level", lambda a: a.lower(0) * 2**40),
     "ciphertexts below": (TypeError, "cannot be divided", lambda a: a / a),
-    "compared": (TypeError, "cannot be compared", lambda a: a == a),
+    "compared": (TypeError, "has no operator ==", lambda a: a == a),
 }
 
 

@@ -191,7 +191,7 @@ def test_functions_that_are_refused(deep: Here) -> None:
         ("polynomial(x)", "coefficients", 1),
         ("x + polynomial(2, 1)", "ciphertexts are needed, not int", 2),
         ("logarithm(x)", "logarithm is no function here", 2),
-        ("x < 3", "the server's greater(x, y, …) is 1 where x > y", 2),
+        ("x < 3", "these ciphertexts do not have this operator; there are", 2),
         ("replicate(x, 7)", "to the end of", 1),
     ):
         said = deep("eval", text, "x=x.whorl", "-o", "q.whorl", "--device", "cpu", code=code)

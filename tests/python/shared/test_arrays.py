@@ -52,7 +52,7 @@ def test_what_they_cannot_do(each_kit: Any) -> None:
         with pytest.raises(TypeError, match="decrypt it first"):
             np.asarray(array)
         for compare in (operator.eq, operator.ne, operator.lt):
-            with pytest.raises(TypeError, match="compared"):
+            with pytest.raises(TypeError, match="has no operator"):
                 compare(array, array)
         with pytest.raises(TypeError, match="made by"):
             type(array)()
