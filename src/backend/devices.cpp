@@ -97,6 +97,13 @@ std::string best(const std::vector<DeviceKind>& kinds) {
   throw DeviceError("there is no device at all");
 }
 
+/// What is added to an error about a device: the names that there are, if devices of the kind can
+/// be used; or what can be used in their place.
+std::string remedy(const DeviceKind& kind, const std::string& names) {
+  if (std::ranges::any_of(kind.list(), &DeviceInfo::usable)) return names;
+  return "; device \"cpu\" is always there, and whorl::list_devices says what others lack";
+}
+
 }  // namespace
 
 void register_devices(DeviceKind kind) {
@@ -124,7 +131,9 @@ std::vector<std::shared_ptr<const Device>> make_devices(const std::string& name,
     try {
       return kind.make(wanted, options);
     } catch (const DeviceError& error) {
-      throw DeviceError(error.what() + accepted);
+      const std::string why = error.what(), named = "device \"" + wanted + '"';
+      throw DeviceError((why.starts_with(named) ? "" : named + ": ") + why +
+                        remedy(kind, accepted));
     }
   }
   throw DeviceError("device \"" + name + "\" does not exist" + accepted);

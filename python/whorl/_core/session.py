@@ -46,6 +46,7 @@ def devices() -> list[DeviceInfo]:
 
 _IN_PYTHON = (
     (r"; in C\+\+ name a library .*? and build Whorl again", ""),
+    ("whorl::list_devices says what others lack", "`whorl doctor` says what others lack"),
     (
         r"build it with `make -C rtl/sim -f library.mk`, and set WHORL_RTL_CORE to its path",
         "it needs a checkout, where `make -C rtl/sim -f library.mk` builds it, and WHORL_RTL_CORE "

@@ -13,6 +13,27 @@ TEST(BackendDevice, NamesAndThreads) {
             std::string::npos);
 }
 
+TEST(BackendDevice, NamesHelpOnlyWhereDevicesCanBeUsed) {
+  std::vector<DeviceInfo> there{{"gone", "", false, "no driver", 0, 0}};
+  const auto kind = [&](bool usable) {
+    there[0].usable = usable;
+    return DeviceKind{
+        "gone", "\"gone\"",
+        [](const std::string&, const DeviceOptions&) -> std::vector<std::shared_ptr<const Device>> {
+          throw DeviceError("no driver is found: install one");
+        },
+        [there] { return there; }, [] { return std::string(); }};
+  };
+  register_devices(kind(false));
+  EXPECT_EQ(test::message_of<DeviceError>([] { make_device("gone:1"); }),
+            "device \"gone:1\": no driver is found: install one; device \"cpu\" is always there, "
+            "and whorl::list_devices says what others lack");
+  register_devices(kind(true));
+  test::expect_message<DeviceError>(
+      [] { make_device("gone:1"); },
+      {"device \"gone:1\": no driver is found: install one; names are", "\"gone\""});
+}
+
 /// A kind whose devices are the CPU's, named `name`; it is the best there is, or none of it is.
 DeviceKind kind_of_tests(const std::string& prefix, const std::string& name, bool best) {
   return {prefix, '"' + prefix + '"',

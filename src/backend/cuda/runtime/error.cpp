@@ -1,30 +1,24 @@
 #include "backend/cuda/runtime/error.h"
 
+#include "backend/cuda/runtime/driver.h"
 #include "whorl/error.h"
 
 namespace whorl::backend::cuda {
 
 namespace {
 
-std::string version_text(int version) {
-  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-}
-
-/// The runtime reports a driver that is not there as one that is too old.
-std::string driver_advice() {
+/// What keeps every GPU away, and the remedy; "" for other errors. The runtime reports a driver
+/// that is not there as one that is too old.
+std::string obstacle(cudaError_t code) {
+  if (code == cudaErrorNoDevice) return gpu_problem();
+  if (code != cudaErrorInsufficientDriver) return "";
   int driver = 0;
-  if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0)
-    return "; no NVIDIA driver is installed";
-  return "; the driver is for CUDA " + version_text(driver) + ", at least " +
-         version_text(CUDART_VERSION) + " is needed";
+  if (cudaDriverGetVersion(&driver) != cudaSuccess) driver = 0;
+  return driver_problem(driver, CUDART_VERSION);
 }
 
 std::string advice(cudaError_t code) {
   switch (code) {
-    case cudaErrorInsufficientDriver:
-      return driver_advice();
-    case cudaErrorNoDevice:
-      return "; no GPU, or CUDA_VISIBLE_DEVICES hides it";
     case cudaErrorNoKernelImageForDevice:
       return "; this build has no kernel for the GPU's architecture";
     case cudaErrorIllegalAddress:
@@ -53,6 +47,8 @@ void check(cudaError_t code, const std::string& call) {
   const std::string message =
       "cuda: " + call + ": " + cudaGetErrorString(code) + " (" + cudaGetErrorName(code) + ")";
   if (code == cudaErrorMemoryAllocation) throw OutOfMemoryError(message);
+  if (const std::string why = obstacle(code); !why.empty())
+    throw DeviceError(why + " (" + message + ")");
   throw DeviceError(message + advice(code));
 }
 
