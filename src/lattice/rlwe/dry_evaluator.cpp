@@ -115,9 +115,12 @@ Array DryEvaluator::scale(const Array& a, std::int64_t by) const {
 }
 Array DryEvaluator::combination(std::span<const Array> arrays,
                                 std::span<const std::vector<std::uint64_t>>,
-                                std::span<const std::uint64_t>, const ring::Basis& basis) const {
+                                std::span<const std::uint64_t> constant,
+                                const ring::Basis& basis) const {
+  std::vector<Array> terms(arrays.begin(), arrays.end());
+  if (!constant.empty()) terms.push_back(of(Shape{1, basis, 1, Form::evaluation}));
   return of(arrays[0], arrays[0].parts(), basis, count_of("combination", arrays, {}),
-            sum_of(arrays));
+            sum_of(terms));
 }
 
 Array DryEvaluator::transform(const Array& a, Form form) const {

@@ -94,12 +94,7 @@ Array Server::multiply_plain(const Array& a, const Plaintexts& b) const {
 }
 Array Server::add_scalar(const Array& a, std::int64_t value) const {
   state().check(a);
-  const Plaintexts m = state().plaintexts_for(
-      a, state().constant(a, state().account.residue(value)), a.info_.factor);
-  return state().fleet->again([&] {
-    return state().array(state().account.add_constant(a.info_, m.storage_->norm),
-                         state().evaluator->add_plain(*a.residues_, state().residues(m)));
-  });
+  return state().add_scalar(a, state().account.residue(value));
 }
 Array Server::multiply_scalar(const Array& a, std::int64_t value) const {
   state().check(a);

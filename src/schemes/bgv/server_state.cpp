@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "math/memory.h"
+#include "math/modulus.h"
 #include "whorl/error.h"
 
 namespace whorl::bgv {
@@ -228,13 +229,30 @@ Array ServerState::add(const Array& a, std::span<const std::int64_t> values, std
   return add_encoded(a, encoded_for(a, values, length, a.info_.factor), subtract);
 }
 
-ServerState::Encoded ServerState::constant(const Array& a, std::int64_t value) const {
-  const std::size_t N = parameters.N();
-  if (!account.has_zeros(a.info_)) {
-    Encoded out{Coefficients(N), a.info_.length};
-    out.coefficients[0] = value;
-    return out;
+Array ServerState::add_scalar(const Array& a, std::int64_t value) const {
+  if (account.has_zeros(a.info_)) {
+    const Plaintexts m = plaintexts_for(a, beside_zeros(a, value), a.info_.factor);
+    return fleet->again([&] {
+      return array(account.add_constant(a.info_, m.storage_->norm),
+                   evaluator->add_plain(residues(a), residues(m)));
+    });
   }
+  // A constant polynomial is the same number modulo each prime, in every place.
+  const Coefficients constant = account.with_factor({value}, a.info_.factor);
+  const std::vector<std::uint64_t> one(a.info_.limbs, 1);
+  std::vector<std::uint64_t> each;
+  for (unsigned i = 0; i < a.info_.limbs; ++i)
+    each.push_back(
+        math::Modulus<std::uint64_t>(parameters.literal().chain[i]).from_signed(constant[0]));
+  const rlwe::Array& x = residues(a);
+  return fleet->again([&] {
+    return array(account.add_constant(a.info_, log2_norm(constant)),
+                 evaluator->combination({&x, 1}, {&one, 1}, each, x.basis()));
+  });
+}
+
+ServerState::Encoded ServerState::beside_zeros(const Array& a, std::int64_t value) const {
+  const std::size_t N = parameters.N();
   const Coefficients values(static_cast<std::size_t>(a.info_.length), value);
   Encoded out =
       encode(values, encoder.rows(values.size(), values.size(), Packing::slots), Packing::slots);

@@ -121,9 +121,11 @@ struct ServerState : RingServerState<Parameters>, std::enable_shared_from_this<S
   Array add(const Array& a, const Plaintexts& m, bool subtract) const;
   Array add(const Array& a, std::span<const std::int64_t> values, std::size_t length,
             bool subtract) const;
-  /// An integer as a plaintext: the constant polynomial, which has it in all slots; or, where zeros
-  /// are behind the values, that of the values alone.
-  Encoded constant(const Array& a, std::int64_t value) const;
+  /// The sum with an integer that is reduced modulo t. It goes to all slots, as a constant
+  /// polynomial, or where zeros are behind the values to the values alone.
+  Array add_scalar(const Array& a, std::int64_t value) const;
+  /// An integer as a plaintext of the values alone, zeros behind them.
+  Encoded beside_zeros(const Array& a, std::int64_t value) const;
   Array multiply_plain(const Array& x, const Plaintexts& m) const;
 };
 
