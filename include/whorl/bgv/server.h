@@ -32,7 +32,8 @@ class Array : public RingArray<CiphertextInfo> {
 };
 
 /// Plaintexts on a server's devices, each a row of N values. They are encoded and uploaded once,
-/// and serve many ciphertexts of any level. Copies share the memory. Lifetime and threads are as
+/// and serve many ciphertexts of any level, also those of other servers of the session with the
+/// same parameters: plaintexts have no key. Copies share the memory. Lifetime and threads are as
 /// for Array.
 class Plaintexts {
  public:

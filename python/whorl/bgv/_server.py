@@ -18,7 +18,7 @@ from .._core.text import shown
 from .._ring.arrays import RingArray, of_server
 from .._ring.server import RingServer, as_distance, is_alone, needing, repeated_rows
 from .._server import bgv as _lib
-from ..errors import DeviceError, EncodingError, ShapeError
+from ..errors import EncodingError, ShapeError
 from . import _bounds as bounds_of
 from ._bounds import Bounds
 from ._ciphertexts import Accounted, Ciphertexts
@@ -73,7 +73,8 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, "EncryptedArray"]):
         `values` and `packing` as for `Client.encrypt`. They are encoded and uploaded once, not in
         each operation, and serve arrays of every level. They take 4 or 8 bytes (one word) for each
         of the N values and each prime of the chain. If they are added to an array whose `factor` is
-        not 1, they are encoded again. (OpenFHE: MakePackedPlaintext, which its EvalAdd and EvalMult
+        not 1, they are encoded again. Other servers of the session with the same parameters take
+        them too, whatever their key. (OpenFHE: MakePackedPlaintext, which its EvalAdd and EvalMult
         take.)
         """
         vectors, shape, length = as_vectors(values, self._parameters, "values")
@@ -84,9 +85,10 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, "EncryptedArray"]):
         """A matrix of integers, of shape (rows, columns), prepared for many products `x @ matrix`.
 
         Its diagonals are encoded and uploaded once, except those that are zero. There are at most
-        as many as the smaller side has values, rounded up to a power of two. `ShapeError` unless
-        there are two axes, and for more than N columns. N rows are encoded at a time: longer
-        vectors take several ciphertexts, each with a part of the matrix.
+        as many as the smaller side has values, rounded up to a power of two. It serves other
+        servers as plaintexts of `encode` do. `ShapeError` unless there are two axes, and for more
+        than N columns. N rows are encoded at a time: longer vectors take several ciphertexts, each
+        with a part of the matrix.
         """
         matrix, N = as_matrix(values, self._parameters, "matrix"), self._parameters.N
         blocks = (matrix[first : first + N] for first in range(0, len(matrix), N))
@@ -223,8 +225,6 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, "EncryptedArray"]):
             if entries_of(b, "matrix").ndim == 1:
                 return self.dot(a, b)
             b = self.encode_matrix(b)
-        if b._server is not self:
-            raise DeviceError("matmul: the matrix is another server's: prepare it on this one")
         x = self.upload(a)
         if b._core[0].rows:
             return self._times(x, b)
@@ -289,8 +289,6 @@ class Server(RingServer[EvaluationKeys, Ciphertexts, "EncryptedArray"]):
     ) -> tuple[EncryptedArray, tuple[_lib.Plaintexts] | tuple[Values, int], Shape]:
         """Like `_meet`, with plaintexts. Those not on the device are values and a length."""
         if isinstance(values, Plaintexts):
-            if values._server is not self:
-                raise DeviceError("plaintext: it is another server's: encode it on this one")
             shape = np.broadcast_shapes(a.shape, values.shape)
             x = _matching(spread(a, shape), values._each)
             return x, (spread(values, shape)._core,), shape

@@ -13,7 +13,7 @@ from .._core.numbers import Numbers
 from .._core.text import counted, shown
 from .._ring.server import RingServer, needing
 from .._server import ckks as _lib
-from ..errors import DeviceError, NoiseError, ParameterError, ShapeError
+from ..errors import NoiseError, ParameterError, ShapeError
 from ._ciphertexts import Ciphertexts, EncryptedArray, Uploaded
 from ._keys import EvaluationKeys
 from ._linear_maps import EncodedMap, LinearMap, linear_map
@@ -49,6 +49,8 @@ class Applying(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         compact: bool = False,
     ) -> EncodedMap | EncodedMatrixProduct:
         """A linear map, or what products of encrypted matrices take, as plaintexts on the device.
+
+        Other servers of the session with the same parameters take them too, whatever their key.
 
         Args:
             map: by `ckks.linear_map` or `ckks.diagonals`; or a `ckks.MatrixProduct`.
@@ -106,7 +108,6 @@ class Applying(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         x = self.upload(a)
         if not isinstance(map, EncodedMap):
             raise TypeError(f"map: a LinearMap or an EncodedMap is needed, not {shown(map)}")
-        self._check_own("map", map)
         with needing("a linear map", "rotations=map.rotations"):
             return self._on(x, self._core.apply, map._core)
 
@@ -144,7 +145,7 @@ class Applying(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         shape is encoded for the level of a and b in this call; `encode` does it once for many. It
         takes about 2·rows + side rotations, and 2·rows products of ciphertexts, which are
         relinearised once. `ShapeError` for vectors of other lengths, `DeviceError` for a product
-        that is encoded on another server. (Jiang, Kim, Lauter, Song, CCS 2018, with a level less.)
+        of another session. (Jiang, Kim, Lauter, Song, CCS 2018, with a level less.)
         """
         if product is None or isinstance(product, MatrixProduct):
 
@@ -159,7 +160,6 @@ class Applying(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
             raise TypeError(
                 f"product: a MatrixProduct is needed, encoded or not, not {type(product).__name__}"
             )
-        self._check_own("product", product)
         with needing("a product of matrices", "rotations=product.rotations"):
             core = self._core.multiply_matrices(x._core, y._core, product._core)
             return self._wrap(core, shape)
@@ -173,10 +173,6 @@ class Applying(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         """What `work` makes of arrays of one shape by several calls. A plan counts them as one."""
         arrays, _ = self._meet(*operands)
         return work(*arrays)
-
-    def _check_own(self, name: str, encoded: EncodedMap | EncodedMatrixProduct) -> None:
-        if encoded._server is not self:
-            raise DeviceError(f"{name}: it is encoded on another server: encode it on this one")
 
 
 def _check_levels(what: str, depth: int, *operands: Uploaded[Any]) -> None:

@@ -85,6 +85,13 @@ std::vector<Plaintexts> encode_map(const Server& server, const Storage& to, std:
   return out;
 }
 
+/// Throws unless this server takes the diagonals.
+void check_own(const Access::State& state, const Storage& of) {
+  for (const std::vector<Plaintexts>& map : of.maps)
+    for (const Plaintexts& diagonal : map)
+      if (diagonal.count() != 0) state.check(diagonal);
+}
+
 void check_slots(const Access::State& state, const Array& x) {
   state.check(x);
   if (x.info().packing != Packing::slots)
@@ -125,7 +132,6 @@ std::vector<Array> apply(const Server& server, const Array& x, const Storage& of
       maps.push_back({babies, giants, [&of, &state, map](auto i, auto b) {
                         const Plaintexts& diagonal = of.diagonal(map, i, b);
                         if (diagonal.count() == 0) return rlwe::Array();
-                        state.check(diagonal);
                         return state.residues(diagonal);
                       }});
     const rlwe::Array in = state.residues(x);
@@ -212,6 +218,7 @@ Array multiply(const Server& server, const Array& x, const SlotMap& matrix) {
   if (!of.layout) throw ShapeError("multiply: diagonals were given instead of a matrix");
   const Access::State& state = Access::of(server);
   check_slots(state, x);
+  check_own(state, of);
   const MatrixLayout& layout = *of.layout;
   const CiphertextInfo& info = x.info();
   const std::uint64_t N = server.parameters().N(), length = length_of(server, info.length);
@@ -242,6 +249,7 @@ std::vector<Array> multiply_maps(const Server& server, const Array& x, const Slo
   if (of.layout) throw ShapeError("multiply_maps: a matrix was given instead of diagonals");
   const Access::State& state = Access::of(server);
   check_slots(state, x);
+  check_own(state, of);
   state.account.rotate(x.info());  // refuses vectors over several ciphertexts
   return state.fleet->together(
       [&] { return apply(server, server.relinearise(state.with_zeros(x)), of); });

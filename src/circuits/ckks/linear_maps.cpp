@@ -467,6 +467,8 @@ Array apply(const Server& server, const Array& x, const EncodedMap& map) {
     state.check_slots("a linear map", x);
   else
     state.check_alone("a linear map", x);
+  for (const rlwe::Array& plain : of.plains)
+    if (plain) state.check_residues(&plain);
   if (of.columns != 0 && of.columns != x.info().length)
     throw ShapeError("vectors of " + std::to_string(x.info().length) + " values meet a matrix of " +
                      std::to_string(of.columns) + " columns");

@@ -221,6 +221,8 @@ Array multiply_matrices(const Server& server, const Array& a, const Array& b,
                         const EncodedMatrixProduct& product) {
   const Storage& of = EncodedMatrixProductAccess::storage(product);
   const MatrixProduct& shape = of.shape;
+  const Access::State& state = Access::of(server);
+  for (const rlwe::Array& ones : of.columns) state.check_residues(&ones);
   check_operand(server, "the first operand", a, shape.a_length(), of);
   check_operand(server, "the second operand", b, shape.b_length(), of);
   if (a.info().count != b.info().count && a.info().count != 1 && b.info().count != 1)
@@ -229,7 +231,6 @@ Array multiply_matrices(const Server& server, const Array& a, const Array& b,
                      ": the numbers must be equal, or one of them must be 1");
   // Every value of the result is a sum of `side` products.
   const double bound = std::exp2(a.info().bound + b.info().bound);
-  const Access::State& state = Access::of(server);
   return state.fleet->together([&] {
     const TurnedColumns second(server, server.lower(server.relinearise(b), of.level), of);
     const Array first = apply(server, a, of.sigma);

@@ -106,7 +106,7 @@ void Evaluator::check(const char* what, const Array& a) const {
 
 void Evaluator::check_own(const char* what, const Array& a) const {
   if (!a) throw ShapeError(std::string(what) + ": the array is empty");
-  if (!shares(a.evaluator()))
+  if (!takes(a))
     throw DeviceError(std::string(what) + ": an array of another server was given to " +
                       fleet_->name());
 }

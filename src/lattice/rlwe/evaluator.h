@@ -35,11 +35,11 @@ struct Owner {
   bool operator==(const Owner&) const = default;
 };
 
-/// Operands must be this evaluator's, or those of one that shares() its arrays (DeviceError), and
-/// in evaluation form unless a method says otherwise. Plaintexts that are stored by their period
-/// are factors only (ShapeError). They have equal counts; a single ciphertext is combined with each
-/// member of the other operand. Several threads may call an evaluator at once; calls that belong
-/// together are made inside run::Fleet::together.
+/// Operands must be arrays that it takes() (DeviceError), in evaluation form unless a method says
+/// otherwise. Plaintexts that are stored by their period are factors only (ShapeError). They have
+/// equal counts; a single ciphertext is combined with each member of the other operand. Several
+/// threads may call an evaluator at once; calls that belong together are made inside
+/// run::Fleet::together.
 ///
 /// Batches lie on the fleet's devices as run::Fleet::pieces splits them. After a device has failed,
 /// pieces that lie elsewhere are moved. If a device fails, the operation is repeated on the other
@@ -63,6 +63,13 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   /// Whether it takes arrays of the other: on one fleet, those of one owner are alike.
   bool shares(const Evaluator& other) const {
     return this == &other || (fleet_ == other.fleet_ && owner_ && owner_ == other.owner_);
+  }
+  /// The same of an array. One of a single part is a plaintext, which has no key: those of other
+  /// keys are taken too.
+  bool takes(const Array& a) const {
+    const Evaluator& other = a.evaluator();
+    return shares(other) || (a.parts() == 1 && fleet_ == other.fleet_ && owner_ && other.owner_ &&
+                             owner_->parameters == other.owner_->parameters);
   }
   std::uint32_t N() const { return N_; }
   /// The first `limbs` primes of the chain; ParameterError for none, or more than there are.
@@ -263,7 +270,7 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   static const std::shared_ptr<const Storage>& storage_of(const Array& a) { return a.storage_; }
 
   // Checks of operands, in words of the caller's.
-  /// ShapeError for an empty array, DeviceError for one that is not shared.
+  /// ShapeError for an empty array, DeviceError for one that it does not take.
   void check_own(const char* what, const Array& a) const;
   /// ShapeError too for one that is stored by its period.
   void check(const char* what, const Array& a) const;

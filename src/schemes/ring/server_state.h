@@ -68,16 +68,20 @@ struct RingServerState {
   std::shared_ptr<const lattice::rlwe::Evaluator> evaluator;
 
   /// ShapeError for no array, DeviceError for one of another session, KeyMismatchError or
-  /// ParameterMismatchError for one of another owner.
+  /// ParameterMismatchError for one of another owner. Plaintexts have parameters and no key.
   void check_residues(const lattice::rlwe::Array* a) const {
     if (!a) throw ShapeError("an empty array was given to a server");
+    if (evaluator->takes(*a)) return;
     const lattice::rlwe::Evaluator& other = a->evaluator();
-    if (evaluator->shares(other)) return;
-    const std::string given = "an array of another server was given to " + session->name;
+    const bool plain = a->parts() == 1;
+    const std::string given = (plain ? "plaintexts of another server were given to "
+                                     : "an array of another server was given to ") +
+                              session->name;
     if (&other.fleet() != fleet.get() || !other.owner())
-      throw DeviceError(
-          given + ": download it there, and upload it here, or give both servers one session");
-    if (other.owner()->key == key_id)
+      throw DeviceError(given + ": " +
+                        (plain ? "encode them here" : "download it there, and upload it here") +
+                        ", or give both servers one session");
+    if (plain || other.owner()->key == key_id)
       throw ParameterMismatchError(given + ", whose parameters are others: \"" +
                                    parameters.literal().name + "\"");
     throw KeyMismatchError(given + ": it is of key " + math::short_id(other.owner()->key) +

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import whorl
 import whorl.server
-from support import ROOT, BgvKit, CkksKit, Kit
+from support import ROOT, BgvKit, CkksKit, Kit, make_bgv_kit
 from whorl import OutOfMemoryError, ParameterError, Session, bgv, binfhe, ckks
 from whorl._core.session import device_name, in_python
 
@@ -136,6 +136,59 @@ def test_servers_of_one_key_take_each_others_arrays(
             server.add(a, a)
     with pytest.raises(whorl.errors.DeviceError, match="give both servers one session"):
         scheme.stack([a, elsewhere.upload(x)])
+
+
+def test_plaintexts_serve_every_key_of_their_parameters(toy_bgv: BgvKit, toy_ckks: CkksKit) -> None:
+    """What one server encoded, another of the session takes, with the bits of its own."""
+    session = Session("cpu")
+    clients = toy_bgv.client, bgv.Client(toy_bgv.parameters)
+    rotations = bgv.rotations_for(toy_bgv.parameters, (3, 2))
+    server, lender = (
+        bgv.Server(each.evaluation_keys(2, **rotations), session=session) for each in clients
+    )
+    x = server.upload(toy_bgv.client.encrypt([[1, 2, 3], [4, 5, 6]]))
+    values, matrix = [[7, 8, 9], [1, 0, 1]], [[1, 2], [3, 4], [5, 6]]
+    for lent, own in (
+        (x * lender.encode(values), x * server.encode(values)),
+        (x - lender.encode(values)[1], x - server.encode(values)[1]),
+        (x @ lender.encode_matrix(matrix), x @ server.encode_matrix(matrix)),
+    ):
+        assert lent.server is server and lent.to_host().to_bytes() == own.to_host().to_bytes()
+
+    swap = ckks.diagonals({0: [0.5, 1], 1: [1, 2]}, 2)
+    product = ckks.MatrixProduct(2)
+    reals, tenant = (
+        ckks.Server(
+            each.evaluation_keys(4, rotations=[*swap.rotations, *product.rotations]),
+            session=session,
+        )
+        for each in (toy_ckks.client, ckks.Client(toy_ckks.parameters))
+    )
+    y = reals.upload(toy_ckks.client.encrypt([0.5, 0.25]))
+    z = reals.upload(toy_ckks.client.encrypt([0.5, 0.25, 0.125, 1]))
+    mapped, multiplied = tenant.encode(swap), tenant.encode(product)
+    assert (mapped @ y).to_host().to_bytes() == (reals.encode(swap) @ y).to_host().to_bytes()
+    with_own = z.matmul(z, reals.encode(product))
+    assert z.matmul(z, multiplied).to_host().to_bytes() == with_own.to_host().to_bytes()
+
+    elsewhere = bgv.Server(toy_bgv.client.evaluation_keys(2, **rotations), device="cpu")
+    narrow = make_bgv_kit(t=40961)
+    narrower = bgv.Server(narrow.client.evaluation_keys(2), session=session)
+    for other, error, told in (
+        (elsewhere, whorl.errors.DeviceError, "encode them here, or give both servers one session"),
+        (narrower, whorl.errors.ParameterMismatchError, "whose parameters are others"),
+    ):
+        for work in (
+            lambda m: x + m.encode(values),
+            lambda m: x * m.encode(values),
+            lambda m: x @ m.encode_matrix(matrix),
+        ):
+            with pytest.raises(error, match=f"plaintexts of another server.*{told}"):
+                work(other)
+    apart = ckks.Server(toy_ckks.keys, device="cpu")
+    for call in (lambda: apart.encode(swap) @ y, lambda: z.matmul(z, apart.encode(product))):
+        with pytest.raises(whorl.errors.DeviceError, match="encode them here"):
+            call()
 
 
 def test_refusals(kit: Kit, toy_bgv: BgvKit) -> None:

@@ -244,6 +244,37 @@ TEST(Session, ServersOfOneKeyTakeEachOthersArrays) {
   }
 }
 
+TEST(Session, PlaintextsServeEveryKeyOfTheirParameters) {
+  using Operation = bgv::Array (bgv::Server::*)(const bgv::Array&, const bgv::Plaintexts&) const;
+  const bgv::Parameters p = test::bgv_insecure({1024, 65537, 30, 4, 2});
+  const bgv::Client client(p), other(p), narrow(test::bgv_insecure({1024, 12289, 30, 4, 2}));
+  const SessionOptions options{.device = test::tested_device, .threads = 2};
+  const Session session(options);
+  const bgv::Server server(client.evaluation_keys({}), session),
+      narrower(narrow.evaluation_keys({}), session),
+      elsewhere(client.evaluation_keys({}), Session(options));
+  const std::vector<std::int64_t> values{4, 5, 6};
+  std::optional<bgv::Server> lender(std::in_place, other.evaluation_keys({}), session);
+  const bgv::Plaintexts lent = lender->encode(values), own = server.encode(values);
+  lender.reset();  // plaintexts keep what they need
+  const bgv::Array a = server.upload(client.encrypt({1, 2, 3})), low = server.mod_switch(a, 2);
+  ASSERT_NE(low.info().factor, 1u);
+  for (const auto operation : {static_cast<Operation>(&bgv::Server::add_plain),
+                               static_cast<Operation>(&bgv::Server::sub_plain),
+                               static_cast<Operation>(&bgv::Server::multiply_plain)}) {
+    for (const bgv::Array& x : {a, low})
+      for (const bgv::Plaintexts& m : {lent, server.take(lent, std::vector<std::uint32_t>{0})})
+        EXPECT_TRUE(words(server.download((server.*operation)(x, m))) ==
+                    words(server.download((server.*operation)(x, own))));
+    test::expect_message<ParameterMismatchError>(
+        [&] { (server.*operation)(a, narrower.encode(values)); },
+        {"plaintexts of another server", "whose parameters are others"});
+    test::expect_message<DeviceError>(
+        [&] { (server.*operation)(a, elsewhere.encode(values)); },
+        {"plaintexts of another server", "encode them here, or give both servers one session"});
+  }
+}
+
 TEST(Session, Refusals) {
   test::Random random;
   const BgvTenant tenant(random);
