@@ -10,7 +10,7 @@ import inspect
 import math
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar, Generic, NoReturn, TypeVar, cast
+from typing import Any, ClassVar, Generic, NoReturn, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -24,7 +24,7 @@ Shape = tuple[int, ...]
 Positions = np.ndarray[Any, np.dtype[np.intp]]
 A = TypeVar("A", bound="Array")
 H = TypeVar("H", bound="HostArray")
-S = TypeVar("S", bound=Any)
+S = TypeVar("S", bound="Serving")
 D = TypeVar("D", bound="DeviceArray[Any]")
 
 
@@ -368,6 +368,16 @@ def _kept(core: Any, each: int) -> Shape:
     if len(saved) == 1:
         return () if core.count == each else (core.count // each,)
     return saved[:-1]
+
+
+class Serving(Protocol):
+    """What arrays on a device ask of their server."""
+
+    _core: Any
+    _parameters: Any
+
+    def download(self, a: Any, /) -> Any:
+        """The array in the host's memory."""
 
 
 class DeviceArray(Array, OnDevice, Generic[S]):

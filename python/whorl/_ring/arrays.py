@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, cast
 
 import numpy as np
 
-from .._core.array import DeviceCiphertexts, HostArray, Shape
+from .._core.array import DeviceCiphertexts, HostArray, Serving, Shape
 from .._core.numbers import Numbers
 from .._core.part import Part
 from ..errors import ShapeError
 from .keys import MAX_BYTES
 
-S = TypeVar("S", bound=Any)
+S = TypeVar("S", bound="RingServing")
 H = TypeVar("H", bound=HostArray)
 R = TypeVar("R", bound="RingArray[Any, Any]")
 P = ParamSpec("P")
@@ -51,6 +51,20 @@ class RingCiphertexts(HostArray):
         "Residues (parts, primes that are left, ciphertexts, N) in evaluation form, uint32 or "
         "uint64, read-only.",
     )
+
+
+class RingServing(Serving, Protocol):
+    """What arrays of encrypted vectors ask of their server."""
+
+    def add(self, a: Any, b: Any, /) -> Any: ...
+    def sub(self, a: Any, b: Any, /) -> Any: ...
+    def negate(self, a: Any, /) -> Any: ...
+    def multiply(self, a: Any, b: Any, /) -> Any: ...
+    def power(self, a: Any, exponent: int, /) -> Any: ...
+    def dot(self, a: Any, b: Any, /) -> Any: ...
+    def relinearise(self, a: Any, /) -> Any: ...
+    def rotate(self, a: Any, distance: int, /) -> Any: ...
+    def rotate_many(self, a: Any, distances: Iterable[int], /) -> Any: ...
 
 
 class RingArray(DeviceCiphertexts[S, H], Generic[S, H]):

@@ -5,13 +5,11 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
-from .._core.array import DeviceCiphertexts, HostArray
+from .._core.array import DeviceCiphertexts, HostArray, S
 from .._core.part import Part
 from .._server import binfhe as _lib
 from ._messages import Words
 from ._parameters import Parameters
-
-S = TypeVar("S", bound=Any)
 
 
 class Encoded:

@@ -6,11 +6,9 @@ import math
 from typing import Any, Generic, TypeVar
 
 from .._core.part import Part
-from .._ring.arrays import RingAccounted, RingArray, RingCiphertexts
+from .._ring.arrays import RingAccounted, RingArray, RingCiphertexts, S
 from .._server import ckks as _lib
 from ._parameters import Parameters
-
-S = TypeVar("S", bound=Any)
 
 
 class Accounted(RingAccounted):
