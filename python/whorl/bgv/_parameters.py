@@ -13,12 +13,11 @@ from .._ring import parameters as ring
 from .._server import bgv as _lib
 
 MAX_MODULUS = 2**31
-
+"""Plaintext moduli are below it."""
 NO_QUOTIENTS = (
     "integers modulo t are not divided: multiply by the inverse, pow(d, -1, t), if d has one, or "
     "divide what is decrypted; FHEW/TFHE has tables of any function, x.apply(Lut(…))"
 )
-"""Plaintext moduli are below it."""
 
 
 class ParameterLiteral(ring.RingLiteral, total=False):
