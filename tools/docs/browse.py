@@ -3,7 +3,7 @@
 usage: browse.py [--pictures FOLDER] [--chromium PATH] [PLACE ...]
 
 Looks at these places of pages (gpu/ portal/) alone; without any at all pages, search and plots.
-Needs playwright and axe-playwright-python (the extra `docs-check`), and Chromium.
+Needs playwright and axe-playwright-python (the group `docs-check`), and Chromium.
 """
 
 from __future__ import annotations
@@ -49,6 +49,13 @@ QUESTIONS = {
     "division": ("ckks/", "choosing/"),
     "how fast is it": ("portal/", ""),
     "GPU not found": ("gpu/", "building/"),
+    "matrix multiplication": ("jobs/", "recipes/", "ckks/", "bgv/"),
+    "sort": ("recipes/",),
+    "max of two values": ("jobs/", "recipes/"),
+    "if statement": ("recipes/",),
+    "how many multiplications can I do": ("start-here/",),
+    "how long does compiling take": ("getting-started/", "building/"),
+    "server and client in different processes": ("jobs/",),
 }
 """What newcomers type, and which pages answer it."""
 
@@ -78,16 +85,18 @@ def served(folder: Path) -> Iterator[str]:
 def found(page: Page, question: str, base: str) -> list[str]:
     """The first three pages that the site's search gives."""
     page.goto(base)
+    links: list[str] = []
     for _ in range(30):  # what is typed before the page's script listens is lost
         page.fill("[data-md-component=search-query]", "")
         page.fill("[data-md-component=search-query]", question)
         with contextlib.suppress(TimeoutError):
             page.wait_for_selector(".md-search-result__item", timeout=4000)
+            page.wait_for_timeout(400)  # the list is made anew while one types
+            links = page.eval_on_selector_all(
+                ".md-search-result__item > a", "all => all.slice(0, 3).map((a) => a.href)"
+            )
+        if links:
             break
-    page.wait_for_timeout(400)
-    links = page.eval_on_selector_all(
-        ".md-search-result__item > a", "all => all.slice(0, 3).map((a) => a.href)"
-    )
     return [link.removeprefix(base).partition("?")[0].partition("#")[0] for link in links]
 
 

@@ -9,13 +9,14 @@ from site_pages import ROOT
 WORDS = {
     "index.md": "licence license",
     "getting-started.md": "install installation setup begin first program hello python version "
-    "platform platforms supported linux windows macos arm",
-    "building.md": "install compile build cmake pip",
+    "platform platforms supported linux windows macos arm compiling minutes",
+    "building.md": "install compile compiling build building cmake pip",
     "start-here.md": "scheme which choose beginner introduction homomorphic FHE large size bytes "
-    "memory keys",
+    "memory keys multiplications depth",
     "choosing.md": "scheme which choose device library",
-    "recipes.md": "compare comparison adder example snippet 64 bit integers",
-    "jobs.md": "example program job",
+    "recipes.md": "compare comparison adder example snippet 64 bit integers sort sorting max "
+    "maximum min minimum condition branch statement matrix multiplication",
+    "jobs.md": "example program job matrix multiplication max maximum process processes",
     "glossary.md": "glossary word meaning what",
     "project/packaging.md": "wheel conda image docker pip licence license",
     "gpu.md": "GPU CUDA NVIDIA",
@@ -25,8 +26,9 @@ WORDS = {
     "python-api.md": "save file array",
     "file-format.md": "file save load bytes",
     "algorithm.md": "bootstrapping bootstrap",
-    "ckks.md": "bootstrapping real complex approximate floating float decimal division",
-    "bgv.md": "integers exact vector",
+    "ckks.md": "bootstrapping real complex approximate floating float decimal division max maximum "
+    "matrix multiplication",
+    "bgv.md": "integers exact vector matrix multiplications",
     "noise.md": "noise refused NoiseError failure wrong error message",
     "parameters.md": "parameters set level bits",
     "security.md": "secure security safe checklist",
