@@ -5,7 +5,7 @@
 # repeats a run; without it all benches and tests have other random numbers each time. Ends with a
 # line that begins with `rtl:`.
 #
-# usage: rtl/test.sh [quick|full] [VENV] [JOBS]    VENV has the packages of the extra `rtl` of
+# usage: rtl/test.sh [quick|full] [VENV] [JOBS]    VENV has the packages of the group `rtl` of
 #                                                  pyproject.toml (tools/setup.sh test)
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit

@@ -1,4 +1,5 @@
-"""Print what pip needs for the build, the package and the given extras, from pyproject.toml.
+"""Print what pip needs for the build, the package and the given extras and groups of dependencies,
+from pyproject.toml.
 
 `pip install .[extra]` would build the module as well; set-up wants the packages first and apart.
 """
@@ -12,12 +13,13 @@ else:
     from pip._vendor import tomli as tomllib
 
 
-def requirements(pyproject: Path, extras: list[str]) -> list[str]:
-    """Build, run-time and extra requirements, in the order of the file."""
+def requirements(pyproject: Path, names: list[str]) -> list[str]:
+    """Build and run-time requirements, and those of extras and groups, in this order."""
     data = tomllib.loads(pyproject.read_text(encoding="utf-8"))
+    named = data["project"]["optional-dependencies"] | data["dependency-groups"]
     found = [*data["build-system"]["requires"], *data["project"]["dependencies"]]
-    for extra in extras:
-        found += data["project"]["optional-dependencies"][extra]
+    for name in names:
+        found += named[name]
     return found
 
 

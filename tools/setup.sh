@@ -162,20 +162,21 @@ check_versions() {
 
 # --- virtual environment -----------------------------------------------------------------------
 
-# The interpreter's version and what pyproject.toml asks pip for, with the extras that are named.
+# The interpreter's version and what pyproject.toml asks pip for, with the extras and groups
+# that are named.
 wanted() {
   "$venv/bin/python" --version 2>/dev/null || return 0
   "$venv/bin/python" tools/requirements.py "$@"
 }
 
 make_venv() {
-  local goal_packages=test extras=(test rtl) python requirements
+  local goal_packages=test names=(test rtl) python requirements
   # What suffices for the tests suffices for the demo.
   if [[ "$goal" == demo ]] && ! fresh venv-test "$(wanted test rtl)"; then
     goal_packages=apps
-    extras=(apps)
+    names=(apps)
   fi
-  if [[ -x "$venv/bin/pip" ]] && fresh "venv-$goal_packages" "$(wanted "${extras[@]}")"; then
+  if [[ -x "$venv/bin/pip" ]] && fresh "venv-$goal_packages" "$(wanted "${names[@]}")"; then
     say "Python environment $venv: up to date"
     return
   fi
@@ -192,10 +193,10 @@ make_venv() {
   "$venv/bin/python" -m pip install -q --disable-pip-version-check --upgrade pip
   mapfile -t requirements < <("$venv/bin/python" tools/requirements.py)
   "$venv/bin/python" -m pip install -q --disable-pip-version-check "${requirements[@]}"
-  mapfile -t requirements < <("$venv/bin/python" tools/requirements.py "${extras[@]}")
+  mapfile -t requirements < <("$venv/bin/python" tools/requirements.py "${names[@]}")
   {
     "$venv/bin/python" -m pip install -q --disable-pip-version-check "${requirements[@]}" &&
-      wanted "${extras[@]}" >"$stamps/venv-$goal_packages"
+      wanted "${names[@]}" >"$stamps/venv-$goal_packages"
   } &
   fetching=$!
 }
@@ -208,7 +209,7 @@ finish_fetching() {
 }
 
 # What builds the documentation site, and looks at it: packages only, apart from those of the tests.
-make_docs_venv() { # extras of pyproject.toml
+make_docs_venv() { # groups of pyproject.toml
   local python requirements
   venv=build/docs-venv
   if [[ -x "$venv/bin/mkdocs" ]] && fresh "venv-$goal" "$(wanted "$@")"; then

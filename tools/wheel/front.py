@@ -31,11 +31,10 @@ def version() -> str:
 
 
 def metadata() -> str:
-    """pyproject.toml of the front: no C++, and the other parts by version."""
+    """pyproject.toml of the front: no C++, and the compiled part by version."""
     text = (ROOT / "pyproject.toml").read_text("utf-8")
-    exact = f"=={version()}"
-    text = replaced(text, r"^dependencies = \[", f'dependencies = ["whorl-fhe-runtime{exact}", ')
-    text = replaced(text, r'"whorl-fhe-cuda13"', f'"whorl-fhe-cuda13{exact}"')
+    runtime = f"whorl-fhe-runtime=={version()}"
+    text = replaced(text, r"^dependencies = \[", f'dependencies = ["{runtime}", ')
     text = replaced(text, r'^dynamic = \["version"\]', f'version = "{version()}"')
     text = replaced(
         text,
