@@ -10,7 +10,19 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 # What scripts themselves need.
-PLAIN = ("bash", "dirname", "env", "find", "grep", "mkdir", "nproc", "paste", "sed", "sort")
+PLAIN = (
+    "bash",
+    "dirname",
+    "env",
+    "find",
+    "grep",
+    "mkdir",
+    "nproc",
+    "paste",
+    "sed",
+    "sort",
+    "uname",
+)
 
 
 @pytest.fixture
@@ -104,6 +116,36 @@ def test_the_demo_builds_cuda_where_it_is_of_use(bin_folder: Path, tmp_path: Pat
     pretend(bin_folder, "nvidia-smi", "echo 8.9")
     cache.unlink()
     assert chosen("demo") == "89-real"
+
+
+def test_wheels_are_built_once_for_the_pythons_that_are_found(bin_folder: Path) -> None:
+    """3.12 and newer share a module. What is not found is said."""
+
+    def found() -> tuple[list[str], str]:
+        status, said = run(bin_folder, "wheel/build.sh", "pythons")
+        assert status == 0
+        lines = said.splitlines()
+        return [line for line in lines if line.startswith("python")], said
+
+    def install(minor: int) -> None:
+        version = f"(3, {minor})"
+        pretend(bin_folder, f"python3.{minor}", f'case "$2" in *"{version}"*) ;; *) exit 1 ;; esac')
+
+    nothing = "not found, and so without a wheel of whorl-fhe-runtime: python3."
+    pythons, said = found()
+    assert not pythons and said.count(nothing) == 3
+    assert f"{nothing}12 python3.13 python3.14\n" in said
+    install(13)
+    install(14)
+    pythons, said = found()
+    assert pythons == ["python3.13"] and f"{nothing}11\n" in said and "3.12" not in said
+    install(12)
+    assert found()[0] == ["python3.12"]
+    install(10)
+    install(11)
+    assert found()[1] == "python3.10\npython3.11\npython3.12\n"
+    status, said = run(bin_folder, "wheel/build.sh", "pythons", WHORL_WHEEL_PYTHONS="a b")
+    assert (status, said) == (0, "a\nb\n")
 
 
 def test_the_gpu_bundle_has_the_kernels_once(bin_folder: Path, tmp_path: Path) -> None:

@@ -4,10 +4,13 @@
 #
 # usage: tools/wheel/build.sh [front|runtime|cuda13|aarch64|sdist …]   if none is named: front,
 #                                                                      runtime and sdist
+#        tools/wheel/build.sh pythons    only says which interpreters the runtime would be built for
 #
 # Wheels go to build/wheels. WHORL_WHEEL_PYTHONS="python3.10 python3.12" names the interpreters that
-# the runtime is built for: the first of 3.10, 3.11 and 3.12 or newer that are found; the wheel of
-# 3.12 serves all after it. WHORL_CUDA_ARCHITECTURES are those of the backend for GPUs: by default
+# the runtime is built for: by default 3.10, 3.11, and the first of 3.12 and newer, as far as they
+# are found; the wheel of 3.12 serves all after it, whichever of them compiles it. The sdists are
+# those of whorl-fhe, which has everything but the backend for GPUs, and of whorl-fhe-runtime, which
+# pip compiles where no wheel serves. whorl-fhe-cuda13 has none: it would need nvcc and an hour. WHORL_CUDA_ARCHITECTURES are those of the backend for GPUs: by default
 # four: a chip takes 22 MB, all of them 89, and a wheel may have 100. Code for 8.0 serves 8.9. They
 # take an hour and more on two cores. aarch64 is the runtime of CPython 3.11 for AArch64, by a cross
 # compiler (tools/wheel/aarch64.sh says what it needs).
@@ -19,7 +22,6 @@ parts=("$@")
 build=build/wheel
 wheels=build/wheels
 old="$PWD/$build/old-symbols"
-mkdir -p "$build" "$wheels"
 # What the wheels may ask of a system; tools/wheel/old_symbols.py sees to it.
 platform="manylinux_2_28_$(uname -m)"
 
@@ -96,19 +98,36 @@ environment() {
   echo "$folder/bin/python"
 }
 
-pythons() {
-  local name version found=()
-  for version in 3.10 3.11 3.12 3.13 3.14; do
-    # The wheel of 3.12 serves newer ones.
-    [[ "$version" == 3.1[012] || "${found[*]}" != *3.12* ]] || continue
+# The first interpreter of these versions. Where there is none, stderr says so.
+python_of() {
+  local name version
+  for version in "$@"; do
     for name in "python$version" /opt/python/cp${version/./}-cp${version/./}/bin/python; do
       "$name" -c "import sys; sys.exit(sys.version_info[:2] != (${version/./, }))" 2>/dev/null &&
-        found+=("$name") && break
+        echo "$name" && return
     done
   done
-  echo "${WHORL_WHEEL_PYTHONS:-${found[*]}}"
+  echo "not found, and so without a wheel of whorl-fhe-runtime: ${*/#/python}" >&2
 }
 
+# Interpreters that the runtime is built for, and on stderr which versions were not found.
+pythons() {
+  if [[ -n "${WHORL_WHEEL_PYTHONS:-}" ]]; then
+    local named
+    read -ra named <<<"$WHORL_WHEEL_PYTHONS"
+    printf '%s\n' "${named[@]}"
+    return
+  fi
+  python_of 3.10
+  python_of 3.11
+  python_of 3.12 3.13 3.14 # one module for all of them
+}
+
+if [[ "${parts[*]}" == pythons ]]; then
+  pythons
+  exit
+fi
+mkdir -p "$build" "$wheels"
 make_tools
 rm -rf "$build/raw"
 link_for_old_systems
@@ -117,8 +136,9 @@ wanted front && ! wanted runtime && [[ ! -d "$build/runtime/python/whorl/_server
   { echo "error: the front takes its stubs from the runtime: name both" >&2; exit 1; }
 if wanted runtime; then
   rm -f "$wheels"/whorl_fhe_runtime-*
-  [[ -n "$(pythons)" ]] || { echo "error: there is no Python to build for" >&2; exit 1; }
-  for python in $(pythons); do
+  mapfile -t found < <(pythons)
+  ((${#found[@]})) || { echo "error: there is no Python to build for" >&2; exit 1; }
+  for python in "${found[@]}"; do
     say "whorl-fhe-runtime for $("$python" --version)"
     build_wheel runtime "$build/runtime" "$(environment "$python")"
   done
@@ -144,7 +164,10 @@ if wanted aarch64; then
 fi
 if wanted sdist; then
   say "sdist"
-  "$build/tools/bin/python" -m build -q --sdist --no-isolation -o "$wheels" .
+  python3 tools/wheel/runtime.py "$build/runtime-sdist"
+  for folder in . "$build/runtime-sdist"; do
+    "$build/tools/bin/python" -m build -q --sdist --no-isolation -o "$wheels" "$folder"
+  done
 fi
 say "sizes"
 python3 tools/wheel/sizes.py "$wheels"
