@@ -19,6 +19,28 @@ def version() -> str:
     return found[1]
 
 
+def licences(pyproject: Path) -> list[str]:
+    """Identifiers of the licence expression, all of which hold; the expression is a valid one."""
+    stated = re.search(r'^license = "(.*)"', pyproject.read_text("utf-8"), re.MULTILINE)
+    assert stated
+    expressions = pytest.importorskip("packaging.licenses")
+    assert expressions.canonicalize_license_expression(stated[1]) == stated[1]
+    return stated[1].split(" AND ")
+
+
+def third_party(distribution: str) -> dict[str, str]:
+    """What a distribution's wheels carry of others, and the identifier of its licence."""
+    text = (ROOT / "packaging" / "THIRD_PARTY").read_text("utf-8")
+    parts = re.findall(r"^(\S[^:\n]*): (.*?)\n  (.*?)(?=^\S|\Z)", text, re.MULTILINE | re.DOTALL)
+    found = {}
+    for name, where, licence in parts:
+        identifiers = re.findall(r"^  SPDX: (.+)$", licence, re.MULTILINE)
+        assert len(identifiers) == 1, name
+        if distribution in where:
+            found[name] = identifiers[0]
+    return found
+
+
 @pytest.fixture
 def front(tmp_path: Path) -> Path:
     """The project of whorl-fhe, as tools/wheel/front.py lays it out."""
@@ -83,10 +105,12 @@ def test_data_of_others_have_a_licence_in_the_wheels(front: Path) -> None:
     assert (front / "DATA_LICENCES").read_text("utf-8") == text
     found = re.findall(r"^  (CC BY[-\w. ]*\d)(?=,)|^  (BSD \d-Clause)(?=:)", text, re.MULTILINE)
     of_data = {(creative or other).replace(" ", "-") for creative, other in found}
-    stated = re.search(r'^license = "(.*)"', (front / "pyproject.toml").read_text(), re.MULTILINE)
-    assert stated and set(stated[1].split(" AND ")) == {"Apache-2.0", *of_data}
+    assert licences(front / "pyproject.toml") == sorted({"Apache-2.0", *of_data})
+    # pip compiles modules, which have nanobind inside, and libraries of the system beside them.
+    whole_licences = licences(ROOT / "pyproject.toml")
+    assert whole_licences == sorted({"Apache-2.0", *of_data, "BSD-3-Clause", "MIT"})
     recipe = (ROOT / "packaging" / "conda" / "recipe.yaml").read_text("utf-8")
-    assert f"  license: {stated[1]}\n" in recipe
+    assert f"  license: {' AND '.join(whole_licences)}\n" in recipe
     assert 'license-files = ["LICENSE", "DATA_LICENCES"]' in (front / "pyproject.toml").read_text()
     whole = (ROOT / "pyproject.toml").read_text("utf-8")
     line = 'license-files = ["LICENSE", "packaging/DATA_LICENCES", "packaging/THIRD_PARTY"]'
@@ -137,10 +161,59 @@ def test_parts_are_named_and_licensed_as_the_whole_is(part: str) -> None:
     text = (folder / "pyproject.toml").read_text("utf-8")
     whole = (ROOT / "pyproject.toml").read_text("utf-8")
     assert f'name = "whorl-fhe-{part}"' in text
-    assert 'license = "Apache-2.0"' in text  # the applications' data are not in it
+    assert 'license-files = ["LICENSE", "THIRD_PARTY"]' in text
+    carried = third_party(f"whorl-fhe-{part}")
+    # What the build of each part links, as CMake names it.
+    linked = {"libsodium", "Highway", "libstdc++ and GCC's start files"}
+    linked |= {"nanobind", "robin-map"} if part == "runtime" else {"CUDA runtime"}
+    assert set(carried) == linked
+    assert licences(folder / "pyproject.toml") == sorted({"Apache-2.0", *carried.values()})
+    third = (folder / "THIRD_PARTY").read_bytes()
+    assert third == (ROOT / "packaging" / "THIRD_PARTY").read_bytes()
     line = 'requires-python = ">=3.10"'
     assert line in text and line in whole
     assert (folder / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+
+
+def test_everything_that_is_linked_has_a_licence() -> None:
+    """What CMake finds for the library and for the modules; threads and dl are of the C library."""
+    texts = [path.read_text("utf-8") for path in (ROOT / "cmake").glob("Whorl[DLP]*.cmake")]
+    found = set(re.findall(r"PkgConfig::whorl_(\w+)|CUDA::(\w+)", "\n".join(texts)))
+    names = {pkg or cuda for pkg, cuda in found}
+    named = {"hwy": "Highway", "sodium": "libsodium", "cudart_static": "CUDA runtime"}
+    assert names == set(named)
+    both = third_party("whorl-fhe-runtime") | third_party("whorl-fhe-cuda13")
+    assert set(named.values()) < set(both)
+
+
+def test_the_sdist_of_the_runtime_has_what_its_build_reads(tmp_path: Path) -> None:
+    """All that the modules are made of, and nothing of tests, pages, applications and CUDA."""
+    script = ROOT / "tools" / "wheel" / "runtime.py"
+    subprocess.run([sys.executable, script, tmp_path / "sdist"], check=True)
+    there = {
+        path.relative_to(tmp_path / "sdist").as_posix()
+        for path in (tmp_path / "sdist").rglob("*")
+        if path.is_file()
+    }
+    folders = {path.partition("/")[0] for path in there}
+    assert folders == {
+        *("CMakeLists.txt", "LICENSE", "README.md", "THIRD_PARTY", "pyproject.toml"),
+        *("cmake", "include", "python", "src", "whorl_runtime"),
+    }
+    listed = subprocess.run(
+        ["git", "ls-files", "include", "src", "python/src", "python/whorl/errors.py", "cmake"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    wanted = {path for path in listed if not path.startswith("src/backend/cuda/")}
+    sources = ("cmake/", "include/", "python/", "src/")
+    assert {path for path in there if path.startswith(sources)} == wanted
+    text = (tmp_path / "sdist" / "pyproject.toml").read_text("utf-8")
+    assert "../" not in text and "cibuildwheel" not in text
+    build = (ROOT / "tools" / "wheel" / "build.sh").read_text("utf-8")
+    assert 'tools/wheel/runtime.py "$build/runtime-sdist"' in build
 
 
 def test_the_conda_recipe_has_the_version() -> None:

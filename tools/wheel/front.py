@@ -15,11 +15,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def replaced(text: str, pattern: str, by: str) -> str:
-    """`text` with the one place that matches the pattern replaced."""
-    text, count = re.subn(pattern, lambda _: by, text, flags=re.MULTILINE | re.DOTALL)
-    if count != 1:
-        raise SystemExit(f"error: there are {count} places like {pattern!r}, not one")
+def replaced(text: str, pattern: str, by: str, count: int = 1) -> str:
+    """`text` with the places that match the pattern replaced, of which there are `count`."""
+    text, found = re.subn(pattern, lambda _: by, text, flags=re.MULTILINE | re.DOTALL)
+    if found != count:
+        raise SystemExit(f"error: there are {found} places like {pattern!r}, not {count}")
     return text
 
 
@@ -43,6 +43,7 @@ def metadata() -> str:
         'wheel.py-api = "py3"\nwheel.platlib = false\n\n',
     )
     text = replaced(text, r"^license-files = .*?$", 'license-files = ["LICENSE", "DATA_LICENCES"]')
+    text = replaced(text, r" AND BSD-3-Clause| AND MIT", "", count=2)  # what the modules hold
     return replaced(text, r'"scikit-build-core>=1.0", "nanobind>=3.1"', '"scikit-build-core>=0.10"')
 
 
