@@ -74,7 +74,7 @@ types() {
     return 1
   }
   mypy || status=1
-  MYPYPATH=apps:tools/params:tools/docs mypy "${loose[@]}" apps tools || status=1
+  MYPYPATH=apps:tools/params:tools/docs:tools/wheel mypy "${loose[@]}" apps tools || status=1
   MYPYPATH=bench mypy "${loose[@]}" --exclude '_worker\.py$' bench || status=1
   MYPYPATH=tests/python:apps:tools/params:tools/docs mypy "${loose[@]}" --no-warn-unreachable \
     tests || status=1
