@@ -442,8 +442,11 @@ class DeviceCiphertexts(DeviceArray[S], Generic[S, H]):
 
 
 def _left_to(array: Array, other: object) -> bool:
-    """Encrypted arrays have the operators of what is combined with them."""
-    return isinstance(other, DeviceCiphertexts) and not isinstance(array, DeviceCiphertexts)
+    """Arrays on devices have the operators, those of ciphertexts before others."""
+    return any(
+        isinstance(other, kind) and not isinstance(array, kind)
+        for kind in (DeviceArray, DeviceCiphertexts)
+    )
 
 
 for _name, _method in refused_operators(_left_to).items():

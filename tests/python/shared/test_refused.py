@@ -157,7 +157,7 @@ def test_plaintexts_are_operands_only(toy_bgv: BgvKit) -> None:
         with pytest.raises(TypeError, match="operands of encrypted arrays"):
             work()
     x = toy_bgv.client.encrypt([5, 6])
-    with pytest.raises(TypeError, match=re.escape("write server.upload(a) first")):
+    with pytest.raises(TypeError, match="operands of encrypted arrays"):
         x + m
     assert toy_bgv.client.decrypt(m + toy_bgv.server.upload(x))[:2].tolist() == [6, 8]
 
