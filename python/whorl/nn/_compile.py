@@ -17,8 +17,8 @@ from ..ckks._polynomials import Polynomial
 from ..errors import ParameterError, ShapeError
 from ._budget import budget, costs
 from ._ends import End, Ends
-from ._fit import Fit, fit, largest_of_others
-from ._graph import Affine, Entries, Function, Graph, Input, Node, Product, Reshaped, Sum
+from ._fit import Fit, fit, largest_of_others, scales_of, square_of
+from ._graph import Affine, Entries, Graph, Input, Node, Product, Reshaped, Sum
 from ._merge import merged
 from ._network import Network
 from ._pack import Packing
@@ -106,35 +106,6 @@ def _spread(examples: Any, most: int) -> Any:
     return np.asarray(examples)[:: max(1, -(-len(examples) // most))]
 
 
-# ---- scales
-
-
-def scales_of(graph: Graph, fitted: Fit) -> list[float]:
-    """What each tensor is divided by: its range, so that values are at most 1. A map that only a
-    sum uses gives its result at the sum's scale; a sum has the scale of an operand that no map
-    makes, where its own range allows it. So most sums take no level."""
-    scales = [each.scale for each in fitted.ranges]
-    users = graph.users()
-    for number, node in enumerate(graph.nodes):
-        if isinstance(node, Reshaped) or isinstance(fitted.functions[number], SignStages):
-            scales[number] = scales[node.inputs[0]]
-        if isinstance(node, Product):
-            scales[number] = scales[node.inputs[0]] * scales[node.inputs[1]]
-        if square := _square(node):
-            scales[number] = square * scales[node.inputs[0]] ** 2
-        if not isinstance(node, Sum):
-            continue
-        free = [
-            i for i in node.inputs if isinstance(graph.nodes[i], Affine) and users[i] == [number]
-        ]
-        kept = [scales[i] for i in node.inputs if i not in free]
-        if kept and max(kept) >= scales[number]:
-            scales[number] = max(kept)
-        for i in free:
-            scales[i] = scales[number]
-    return scales
-
-
 # ---- steps
 
 
@@ -180,7 +151,7 @@ def pack(
             )
         elif isinstance(node, Product):
             step = ProductStep(name=node.name, inputs=inputs, bound=bound, parts=parts)
-        elif _square(node):
+        elif square_of(node):
             bound = steps[inputs[0]].bound ** 2
             step = ProductStep(name=node.name, inputs=inputs * 2, bound=bound, parts=parts)
         elif isinstance(node, Sum):
@@ -196,13 +167,6 @@ def pack(
         steps.append(step)
         number_of.append(len(steps) - 1)
     return steps
-
-
-def _square(node: Node) -> float:
-    """The factor a of a·x², or 0 for other nodes. As a product, whose scale has the factor, it
-    takes one level; as a polynomial it takes two."""
-    powers = node.coefficients if isinstance(node, Function) else ()
-    return max(0.0, powers[2]) if len(powers) == 3 and not any(powers[:2]) else 0.0
 
 
 def _together(

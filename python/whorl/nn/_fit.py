@@ -69,6 +69,7 @@ def fit(
     if len(tensors[0]) == 0:
         raise ParameterError("examples: there is none")
     more = np.zeros(len(tensors)) if others is None else others
+    users, scales = graph.users(), list[float]()
     ranges: list[Range] = []
     functions: list[Polynomial | SignStages | None] = []
     for node, tensor, other in zip(graph.nodes, tensors, more, strict=True):
@@ -79,27 +80,75 @@ def fit(
         if isinstance(node, Reshaped):
             ranges.append(ranges[node.inputs[0]])
         elif isinstance(node, Function):
-            before = ranges[node.inputs[0]]
+            before, scale = ranges[node.inputs[0]], scales[node.inputs[0]]
             if node.function == "relu":
                 function = minimax_sign(precision, precision)
                 most = before.most * (1 + function.error / 2)
-                ranges.append(Range(most, before.scale, seen, proven=True))
+                ranges.append(Range(most, scale, seen, proven=True))
             else:
-                most, function = _polynomial(node, before.scale, precision)
+                most, function = _polynomial(node, scale, precision)
                 ranges.append(Range(most, most, seen, proven=True))
         else:
             most, limit = (seen or 1.0) * margin, _proven(node, [ranges[i] for i in node.inputs])
             proven = 0 < limit <= most
             most = limit if proven else most
             ranges.append(Range(most, most * HEADROOM, seen, proven))
-        scale = ranges[-1].scale
-        if not 2.0**-LARGEST < scale < 2.0**LARGEST:
+        functions.append(function)
+        scales.append(ranges[-1].scale)
+        _settle(graph, users, scales, function)
+        if not 2.0**-LARGEST < scales[-1] < 2.0**LARGEST:
             raise EncodingError(
-                f"{node.name}: its values go up to {scale:.3g}, and tensors of a network lie "
+                f"{node.name}: its values go up to {scales[-1]:.3g}, and tensors of a network lie "
                 f"between 2^-{LARGEST} and 2^{LARGEST}: scale the inputs or the layers"
             )
-        functions.append(function)
     return Fit(tuple(ranges), tuple(functions))
+
+
+def scales_of(graph: Graph, fitted: Fit) -> list[float]:
+    """What each tensor is divided by, so that values are at most 1: its range's scale, or what
+    `_settle` makes of it. Polynomials are fitted to the scales of their operands."""
+    users, scales = graph.users(), list[float]()
+    for each, function in zip(fitted.ranges, fitted.functions, strict=True):
+        scales.append(each.scale)
+        _settle(graph, users, scales, function)
+    return scales
+
+
+def _settle(
+    graph: Graph,
+    users: Sequence[Sequence[int]],
+    scales: list[float],
+    function: Polynomial | SignStages | None,
+) -> None:
+    """Gives the last of the scales what its node's operands say, and a sum's terms what the sum
+    says.
+
+    A map that only a sum uses gives its result at the sum's scale; a sum has the scale of an
+    operand that no map makes, where its own range allows it. So most sums take no level.
+    """
+    number = len(scales) - 1
+    node = graph.nodes[number]
+    if isinstance(node, Reshaped) or isinstance(function, SignStages):
+        scales[number] = scales[node.inputs[0]]
+    if isinstance(node, Product):
+        scales[number] = scales[node.inputs[0]] * scales[node.inputs[1]]
+    if square := square_of(node):
+        scales[number] = square * scales[node.inputs[0]] ** 2
+    if not isinstance(node, Sum):
+        return
+    free = [i for i in node.inputs if isinstance(graph.nodes[i], Affine) and users[i] == [number]]
+    kept = [scales[i] for i in node.inputs if i not in free]
+    if kept and max(kept) >= scales[number]:
+        scales[number] = max(kept)
+    for i in free:
+        scales[i] = scales[number]
+
+
+def square_of(node: Node) -> float:
+    """The factor a of a·x², or 0 for other nodes. As a product, whose scale has the factor, it
+    takes one level; as a polynomial it takes two."""
+    powers = node.coefficients if isinstance(node, Function) else ()
+    return max(0.0, powers[2]) if len(powers) == 3 and not any(powers[:2]) else 0.0
 
 
 def _proven(node: Node, operands: Sequence[Range]) -> float:

@@ -73,7 +73,7 @@ class Affine(Node):
         raise NotImplementedError
 
     def row_sums(self) -> Numbers:
-        """For each value of the result at least the sum of the absolute entries of its row."""
+        """Sums of the absolute entries of each value's row, or more."""
         entries = self.entries()
         sums = np.bincount(entries.rows, np.abs(entries.values), self.size)
         return sums.astype(np.float64, copy=False)

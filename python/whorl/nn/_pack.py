@@ -113,7 +113,7 @@ def fold_of(source: Layout, target: Layout) -> int:
 
 
 def _turns(entries: Entries, source: Layout, target: Layout) -> tuple[Indices, Indices, Indices]:
-    """Of each entry its block, as a number, its diagonal there, and its slot in that.
+    """Finds of each entry its block, as a number, its diagonal there, and its slot in that.
 
     A result that is shorter than the operand is made in parts, all over the operand's slots, which
     are added up afterwards: so a few long rows take as many diagonals as there are rows (Halevi,

@@ -14,10 +14,10 @@ from ..ckks._functions import SignStages
 from ..ckks._parameters import Parameters
 from ..ckks._polynomials import Polynomial
 from ..errors import FormatError, NoiseError, ParameterError, RangeError, ShapeError
-from ._compile import pack, scales_of
+from ._compile import pack
 from ._ends import End, Ends
 from ._file import Fields, Reader, real, whole
-from ._fit import Fit, Range
+from ._fit import Fit, Range, scales_of
 from ._graph import FUNCTIONS, KINDS, Entries, Function, Graph, Node, Shape
 from ._network import Network
 from ._pack import MOST_PARTS, Grid, Packing

@@ -97,7 +97,7 @@ class WordEvaluator final : public Evaluator {
                     std::size_t step, backend::Slice<const double> polynomials) const;
   /// The first of each `repeats` values, which are equal.
   Buffer by_period(const Site& site, Buffer values, std::size_t repeats) const;
-  /// Of the ring in which values are computed that repeat so often.
+  /// The dimension of the ring in which values are computed that repeat so often.
   std::uint32_t dimension(unsigned log_repeats) const;
   /// Returns the plan of degree N, which is made once.
   const ring::FftPlan& fft_plan(std::uint32_t N) const;

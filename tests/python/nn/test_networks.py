@@ -411,6 +411,39 @@ def test_layers_of_zeros_and_tiny_weights_may_be_compact() -> None:
     assert compact(given).to_host().to_bytes() == whole(given).to_host().to_bytes()
 
 
+def function_of_a_product(b: nn.Builder) -> int:
+    one = b.function("one", b.linear("half", 0, np.eye(4) / 2), "tanh")
+    return b.product(
+        "product", one, b.function("other", b.linear("twice", 0, 2 * np.eye(4)), "tanh")
+    )
+
+
+def function_of_a_sum(b: nn.Builder) -> int:
+    smooth = b.function("smooth", b.linear("twice", 0, 2 * np.eye(4)), "tanh")
+    return b.sum("sum", smooth, b.linear("back", 0, -0.9 * np.eye(4)))
+
+
+def function_of_a_square(b: nn.Builder) -> int:
+    return b.function("square", b.linear("half", 0, np.eye(4) / 2), "polynomial", (0, 0, 0.3))
+
+
+@pytest.mark.parametrize(
+    "operand", [function_of_a_product, function_of_a_sum, function_of_a_square]
+)
+@pytest.mark.parametrize("function", ["tanh", "sigmoid", "relu", "gelu"])
+def test_functions_have_the_scale_of_their_operand(
+    function: str, operand: Callable[[nn.Builder], int]
+) -> None:
+    b = nn.Builder((4,))
+    graph = b.graph(b.function("function", operand(b), function))
+    x = np.random.default_rng(1).uniform(-1, 1, (40, 4))
+    net = nn.compile(graph, x, precision=2**-11, parameters=small_parameters())
+    clear = graph(x)
+    assert np.abs(net.simulate(x) - clear).max() < 0.004 * max(1, np.abs(clear).max())
+    got = net.ends.decrypt(client(), net.run(server_of(net), net.ends.encrypt(client(), x[:1])))
+    assert np.abs(got - net.simulate(x[:1])).max() < 6 * net.ends.output.error + 1e-12
+
+
 def test_spoilt_results_are_refused() -> None:
     """The sum of two inputs is small in all examples, and not in what is encrypted."""
     b = nn.Builder((2,))
