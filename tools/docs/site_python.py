@@ -8,6 +8,7 @@ MODULES = {
     "whorl.bgv": "BGV in Python: whorl.bgv",
     "whorl.ckks": "CKKS in Python: whorl.ckks",
     "whorl.nn": "Networks in Python: whorl.nn",
+    "whorl.circuit": "Circuits of gates in Python: whorl.circuit",
 }
 BESIDE = {"whorl": ("whorl.errors",), "whorl.nn": ("whorl.ml",)}
 """Modules that stand on the page of another one."""

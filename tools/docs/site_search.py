@@ -22,6 +22,7 @@ WORDS = {
     "gpu.md": "GPU CUDA NVIDIA",
     "networks.md": "neural network convolution relu model inference torch",
     "networks-without-bootstraps.md": "neural network square activation levels fast MNIST",
+    "circuits.md": "circuit netlist Verilog BLIF yosys synthesis HDL gates adder ALU compile",
     "cli.md": "command shell terminal save file",
     "python-api.md": "save file array",
     "file-format.md": "file save load bytes",
