@@ -1,7 +1,7 @@
 """The network of apps/digits on encrypted digits: a ciphertext alone, and batches of ciphertexts.
 
     .venv/bin/python bench/cnn.py [--device cuda] [--runs 9] [--ciphertexts 1 16 64] [--threads 0]
-        [--digits FILE] [--record FILE] [--commit ID]
+        [--digits FILE] [--energy 1] [--record FILE] [--commit ID]
 
 Client and server are one process here. A run is what the server does from encrypted images to
 encrypted logits, with a wait at the end; maps are encoded before, and stay on the device. Keys,
@@ -10,8 +10,9 @@ images, and `seconds_an_image` is the median over them; `cpu_seconds` is what a 
 CPU, which other work on it changes less. Before anything is recorded all test images
 of the file run in batches of that size, and logits are compared with those of the network in clear:
 no difference may be above what the application states. The file is the application's with 256
-images, or one that `apps/digits/pack.py FOLDER --test 10000 --to FILE` made of MNIST.
-Records belong in bench/results/<device>/networks.jsonl.
+images, or one that `apps/digits/pack.py FOLDER --test 10000 --to FILE` made of MNIST. On a GPU
+cnn_energy is the joules of an image, by runs that are repeated for `--energy` seconds. Records
+belong in bench/results/<device>/networks.jsonl.
 """
 
 import argparse
@@ -23,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from common.energy import add_energy
 from common.records import ROOT, append, device_fields, stamped
 from common.waits import timed
 
@@ -63,6 +65,7 @@ def main() -> None:
     options.add_argument("--ciphertexts", type=int, nargs="+", default=[1, 16, 64])
     options.add_argument("--threads", type=int, default=0)
     options.add_argument("--digits", type=Path, default=digits.PACKED, help="as pack.py makes it")
+    options.add_argument("--energy", type=float, default=1, help="seconds; 0: not measured")
     options.add_argument("--record", type=Path)
     options.add_argument("--commit", default="")
     given = options.parse_args()
@@ -82,8 +85,9 @@ def main() -> None:
         found = compare(net, runner, client, data, batch)
         print(", ".join(f"{name} {value:g}" for name, value in found.items()), flush=True)
         x = server.upload(net.ends.encrypt(client, np.resize(data.test, (batch, 1, 28, 28))))
+        run = partial(runner, x)
         host = time.process_time()
-        times = timed(server, partial(runner, x), given.runs)
+        times = timed(server, run, given.runs)
         host = (time.process_time() - host) / (given.runs + 1)
         middle = statistics.median(times)
         print(f"{1e3 * middle:.3f} ms for {batch}, {1e3 * middle / batch:.4f} ms an image")
@@ -107,7 +111,9 @@ def main() -> None:
             **found,
             **device_fields(server.devices),
         )
-        append(given.record, {**line, "commit": given.commit or line["commit"]})
+        line["commit"] = given.commit or line["commit"]
+        append(given.record, line)
+        add_energy(given.record, line, server, run, given.energy)
 
 
 if __name__ == "__main__":

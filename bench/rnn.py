@@ -1,7 +1,7 @@
 """The recurrent network of apps/sentiment on 32 encrypted sentences: seconds, and accuracy.
 
     .venv/bin/python bench/rnn.py FOLDER [--device cuda] [--runs 9] [--threads 1]
-        [--steps 32 --steps 200] [--sentences 1000] [--record FILE] [--commit ID]
+        [--steps 32 --steps 200] [--sentences 1000] [--energy 1] [--record FILE] [--commit ID]
 
 FOLDER has rt-polarity.pos and rt-polarity.neg (Pang, Lee, ACL 2005). Client and server are one
 process here, and nothing goes through files. A run is what the server does from encrypted words,
@@ -10,18 +10,22 @@ decryption are left out. Each record is of 32 sentences: `rnn32` reads their las
 `rnn200` 200 words of sentences that follow one another. Before anything is recorded, each score of
 `--sentences` sentences of the test (for 200 words: of 32 texts) is compared with that of the same
 polynomials in clear: none may be off by more than six of the deviations that the plan states. The
-record of 32 words has the accuracies: encrypted, in clear, and with tanh in clear. Records belong
-in bench/results/<device>/networks.jsonl.
+record of 32 words has the accuracies: encrypted, in clear, and with tanh in clear. On a GPU
+rnn32_energy and rnn200_energy are the joules of a sentence, by runs that are repeated for
+`--energy` seconds. Records belong in bench/results/<device>/networks.jsonl.
 """
 
 import argparse
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from common.energy import add_energy
 from common.records import ROOT, append, device_fields, stamped
+from common.waits import timed
 
 sys.path.append(str(ROOT / "apps"))
 
@@ -68,18 +72,6 @@ class Bench:
             )
         return scores, largest
 
-    def timed(self, vectors: Floats, runs: int) -> list[float]:
-        """Seconds of each run but the first."""
-        query, times = self.query(vectors), []
-        for _ in range(runs + 1):
-            self._server.synchronise()
-            begun = time.perf_counter()
-            result = self.network.run(query)
-            self._server.synchronise()
-            times.append(time.perf_counter() - begun)
-            del result
-        return times[1:]
-
 
 def accuracies(table: Table, data: Sentences, scores: Floats) -> dict[str, Any]:
     """Members of a record: the shares of sentences that are judged as their labels do."""
@@ -109,6 +101,7 @@ def main() -> None:
     options.add_argument("--runs", type=int, default=9)
     options.add_argument("--steps", type=int, action="append", help="default: 32 and 200")
     options.add_argument("--sentences", type=int, default=words.TEST, help="compared, of the test")
+    options.add_argument("--energy", type=float, default=1, help="seconds; 0: not measured")
     options.add_argument("--record", type=Path)
     options.add_argument("--commit", default="")
     given = options.parse_args()
@@ -137,7 +130,8 @@ def main() -> None:
         judged = test[: len(scores)]
         more = accuracies(table, judged, scores) if steps == model.STEPS else {}
         print(f"{len(scores)} scores differ by up to {largest:.2g}; {more}", flush=True)
-        times = bench.timed(vectors[: layout.sentences], given.runs)
+        run = partial(bench.network.run, bench.query(vectors[: layout.sentences]))
+        times = timed(server, run, given.runs)
         print(f"{sorted(times)[len(times) // 2]:.3f} s for {layout.sentences}", flush=True)
         line = stamped(
             "networks",
@@ -158,7 +152,9 @@ def main() -> None:
             **more,
             **device_fields(server.devices),
         )
-        append(given.record, {**line, "commit": given.commit or line["commit"]})
+        line["commit"] = given.commit or line["commit"]
+        append(given.record, line)
+        add_energy(given.record, line, server, run, given.energy)
 
 
 if __name__ == "__main__":
