@@ -143,8 +143,10 @@ def latest(lines: Iterable[Record]) -> list[Record]:
     """The last record of each thing, in the order in which things first appear."""
     runs: dict[str, dict[str, Record]] = {}
     for line in lines:
-        # Threads count where they compute; those of a GPU's host do not.
+        # Threads count where they compute; those of a GPU's host do not. Calls whose energy is
+        # measured are as many as there is time for.
         what = (*WHAT, *MORE, *(("threads",) if line.get("device") == "cpu" else ()))
+        what = tuple(m for m in what if m != "calls" or line.get("unit") != "J")
         thing, part = (json.dumps([line.get(m) for m in ms]) for ms in (what, LISTED))
         run = runs.setdefault(thing, {})
         if run and next(iter(run.values())).get("commit") != line.get("commit"):
