@@ -3,13 +3,16 @@
 // usage: bench_ckks_bootstrap [--depth 13] [--scale-bits 40] [--dnum 4] [--slots 32768] [--real]
 //                             [--set NAME] [--device cpu|cuda:0] [--threads 1] [--batch N]
 //                             [--repeats 1] [--in-a-row 1] [--iterations 1] [--kernels]
-//                             [--energy SECONDS] [--quick] [--only OP,OP…] [--record FILE]
-//                             [--commit ID]
+//                             [--energy SECONDS] [--quick] [--only OP,OP…] [--name NAME]
+//                             [--record FILE] [--commit ID]
 //
 // OP: bootstrap, the steps slots_to_coeffs, mod_raise, coeffs_to_slots, split (real and imaginary
 // parts), eval_mod (but for the last doubling) and join (from there on), bootstrap_bits, and
 // bootstrap_row_bits. With --iterations 2 the operations of whole bootstraps
 // are called bootstrap_x2, bootstrap_bits_x2 and bootstrap_row_bits_x2, and steps are not timed.
+// --name is what records of the time of a whole bootstrap, its kernels and its energy say in place
+// of "bootstrap": packed_bootstrap (--set tensorfhe/packed-bootstrap --batch 32) or bootstrap_256
+// (--slots 256).
 // Data lies on the device; times are of a batch, each with the wait for it. The bits are those of
 // the worst slot of `repeats` batches of random values and of constants, -log2 of the absolute
 // error, of fresh ciphertexts. bootstrap_row_bits, with --in-a-row, are those after each bootstrap
@@ -31,6 +34,7 @@ struct Options : CkksOptions {
   unsigned repeats = 1, in_a_row = 1, iterations = 1;
   std::uint64_t slots = 32768;
   bool real = false;
+  std::string name = "bootstrap";
 };
 
 std::string in_words(const Parameters& p, const Options& options) {
@@ -49,6 +53,7 @@ int run(CommandLine& line) {
       .add("--repeats", options.repeats, "batches whose precision is measured")
       .add("--in-a-row", options.in_a_row, "bootstraps one after the other")
       .add("--iterations", options.iterations, "of a bootstrap, which add bits")
+      .add("--name", options.name, "what records call a whole bootstrap")
       .parse();
   const Parameters p = !options.set.empty() ? Parameters::named(options.set)
                                             : Parameters::choose({.depth = options.depth,
@@ -166,16 +171,17 @@ int run(CommandLine& line) {
   if (options.iterations > 1) calls.resize(1);
   for (const auto& [op, call] : calls) {
     if (!options.wants(op)) continue;
+    const std::string name = op == calls.front().first ? options.name + suffix : op;
     const Effort effort{
         .fewest = 3, .most = 100, .seconds = options.quick ? 0.2 : 1, .enough = 5, .slow = 5};
-    Record record = record_of(op);
+    Record record = record_of(name);
     const auto wait = [&] { server.synchronise(); };
     record.set(measure(effort, {call, wait, 1, options.clock()}));
     record.more = {{"clock", options.clock_name()},
                    {"key_bytes", static_cast<std::uint64_t>(server.key_bytes())},
                    {"plaintext_bytes", static_cast<std::uint64_t>(maps.bytes())}};
     records.add(record);
-    options.add_watched(records, record_of, op, call, wait);
+    options.add_watched(records, record_of, name, call, wait);
   }
   return 0;
 }

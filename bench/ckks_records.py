@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from common.records import Record, milliseconds, pick, records_of
+from common.records import Record, latest, milliseconds, pick, records_of
 
 GPUS = ("h200", "h100")
 PAIRS = ("h200x2", "h100x2")
@@ -81,6 +81,22 @@ def commits(device: str, name: str) -> list[str]:
     return sorted({line["commit"] for line in records_of(device, name)})
 
 
+BOOTSTRAPS = ("packed_bootstrap", "bootstrap_256")
+"""Names of whole bootstraps, by `bench_ckks_bootstrap --name`."""
+
+
+def operations_of(device: str, name: str) -> list[Record]:
+    """Records of a file in which a whole bootstrap is called so by any name: `params` tell its
+    shape."""
+    lines = []
+    for line in records_of(device, name):
+        op = line["op"]
+        for known in BOOTSTRAPS:
+            op = op.replace(known, "bootstrap")
+        lines.append({**line, "op": op})
+    return latest(lines)
+
+
 def shape_of(params: str) -> Shape:
     """The shape that the member `params` states."""
     found = re.search(r"N=(\d+), limbs (?:\d+ of )?(\d+) \+ (\d+)", params)
@@ -115,7 +131,7 @@ class Measured:
         self._latest: dict[Key, Record] = {}
         self.files = [name for name in ("ckks", "ckks_bootstrap") if records_of(device, name)]
         for name in self.files:
-            for record in records_of(device, name):
+            for record in operations_of(device, name):
                 if is_full(record["params"]):
                     self._latest[self._key(record)] = record
         self.commits = sorted({record["commit"] for record in self._latest.values()})
@@ -220,7 +236,7 @@ class Pair(NamedTuple):
 
 def pairs(device: str) -> list[Pair]:
     found: dict[tuple[str, int], dict[int, Record]] = {}
-    for record in records_of(device, "ckks_bootstrap"):
+    for record in operations_of(device, "ckks_bootstrap"):
         if record["op"] == "bootstrap" and is_full(record["params"]):
             of = found.setdefault((record["params"], record["batch"]), {})
             of[record["device_count"]] = record

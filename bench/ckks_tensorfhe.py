@@ -7,7 +7,17 @@ its text says of them is quoted.
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ckks_records import BEST, DEVICES, SETS, Shape, Workload, is_full, joules_of, shape_of
+from ckks_records import (
+    BEST,
+    DEVICES,
+    SETS,
+    Shape,
+    Workload,
+    is_full,
+    joules_of,
+    operations_of,
+    shape_of,
+)
 from common.records import Record, milliseconds, pick, records_of
 from common.tables import in_words, kept, percent, table, whole
 from whorl import ckks
@@ -96,7 +106,7 @@ class TensorFhe:
         self.workload = Workload(device)
         self.lines = records_of(device, "tensorfhe")
         self.networks = records_of(device, "networks")
-        self.operations = records_of(device, "ckks") + records_of(device, "ckks_bootstrap")
+        self.operations = operations_of(device, "ckks") + operations_of(device, "ckks_bootstrap")
 
     def find(self, op: str, N: int, limbs: int, batch: int | None, **more: str) -> Record | None:
         """Without a batch, of any."""
@@ -413,7 +423,10 @@ def workloads(devices: list[TensorFhe]) -> list[str]:
         *about_packed(devices),
     ]
     if not refreshed:
-        lines += missing("`bench_ckks_bootstrap --set tensorfhe/packed-bootstrap --batch 32`")
+        lines += missing(
+            "`bench_ckks_bootstrap --name packed_bootstrap --set tensorfhe/packed-bootstrap "
+            "--batch 32 --energy 1`"
+        )
     if not any(of.workload.whole() for of in devices):
         lines += missing(
             "logistic regression on 16,384 samples an iteration, by `bench/ckks_workload.py "

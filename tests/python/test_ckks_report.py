@@ -329,6 +329,20 @@ def test_packed_bootstrapping_reaches_table_10(rows_of: Rows) -> None:
     assert not any(row.startswith("*No record yet") and "packed" in row for row in rows)
 
 
+def test_bootstraps_have_names(rows_of: Rows) -> None:
+    """The last record counts, whether it has one or not."""
+    lines = [
+        record("bootstrap", PACKED, 6.4, batch=32),
+        record("packed_bootstrap", PACKED, 3.2, batch=32),
+        record("bootstrap_energy", PACKED, 60.0, batch=32, watts=500.0, unit="J"),
+        record("packed_bootstrap_energy", PACKED, 50.0, batch=32, watts=500.0, unit="J"),
+        record("bootstrap_256", PACKED.replace("slots 32768", "slots 256"), 1.6, batch=32),
+    ]
+    rows = rows_of({"h100/ckks_bootstrap": lines})
+    row = "| H100: packed bootstrapping, 32 ciphertexts | 3.2 | 50 |"
+    assert [each for each in rows if "H100: packed" in each] == [row]
+
+
 def test_stalls_stand_beside_those_of_the_paper(rows_of: Rows) -> None:
     waits = {
         "selected": 0.3,
