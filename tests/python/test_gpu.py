@@ -1,5 +1,6 @@
 """The package on a GPU: same results as on the CPU. Skipped where there is none to use."""
 
+import functools
 import gc
 import threading
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 import whorl
 from nn.networks import RandomNetwork, client
 from support import make_bgv_kit, make_ckks_kit, make_kit
-from whorl import bgv, binfhe, ckks
+from whorl import bgv, binfhe, ckks, nn
 
 GPUS = [d.name for d in whorl.devices() if d.name.startswith("cuda") and d.usable]
 pytestmark = pytest.mark.skipif(not GPUS, reason="no GPU to test on")
@@ -123,13 +124,34 @@ def test_gates() -> None:
         assert np.array_equal(kit.client.decrypt(server.xor(x, y)), a ^ b)
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_networks_have_the_cpus_bits(seed: int) -> None:
-    random = RandomNetwork(seed)
+@functools.cache
+def compiled(seed: int, large: bool) -> tuple[nn.Network, ckks.EvaluationKeys, ckks.Ciphertexts]:
+    """A network, keys for it, and three inputs."""
+    random = RandomNetwork(seed, large)
     net = random.compiled()
-    encrypted = net.ends.encrypt(client(), random.examples[:3])
-    keys = client().evaluation_keys(**net.keys)
+    owner = client(net.parameters.N)
+    keys = owner.evaluation_keys(**net.keys)
+    return net, keys, net.ends.encrypt(owner, random.examples[:3])
+
+
+@pytest.mark.parametrize(
+    ("room", "prefetch"), [(None, False), (0.5, False), (0.0, False), (0.0, True)]
+)
+@pytest.mark.parametrize(
+    ("seed", "large"), [*((seed, False) for seed in range(6)), (1, True), (4, True), (10, True)]
+)
+def test_networks_have_the_cpus_bits(
+    seed: int, large: bool, room: float | None, prefetch: bool
+) -> None:
+    """Tensors of large networks take several ciphertexts. `room`: the share of its maps that a
+    device has memory for; where it is half, those that have no room whole are compact."""
+    net, keys, encrypted = compiled(seed, large)
+    assert (max(step.parts for step in net.steps) > 1) == large
     servers = [ckks.Server(keys, device=name) for name in ("cpu", GPUS[0])]
-    results = [net.run(server, encrypted) for server in servers]
-    cpu, gpu = (result.to_host().data for result in results)
+    whole = net.on(servers[0]).nbytes
+    most = None if room is None else int(room * whole)
+    runners = [net.on(server, most, prefetch=prefetch) for server in servers]
+    assert all((each.nbytes > 0) == (room != 0) for each in runners)
+    assert room is None or runners[0].nbytes < whole
+    cpu, gpu = (runner(encrypted).to_host().data for runner in runners)
     assert np.array_equal(cpu, gpu)
