@@ -69,6 +69,16 @@ def test_things_take_the_place_of_the_batch(energy: ModuleType, tmp_path: Path) 
     assert kept(path)["median"] == pytest.approx(3 / 14)
 
 
+def test_a_later_energy_takes_the_place_of_an_older_one(energy: ModuleType) -> None:
+    """However many calls each has; calls of other records tell things apart."""
+    from common.records import latest
+
+    lines = [{**BLANK, "op": "work_energy", "unit": "J", "calls": calls} for calls in (3, 5)]
+    assert latest(lines) == lines[1:]
+    times = [{**line, "unit": "s"} for line in lines]
+    assert latest(times) == times
+
+
 def test_a_cpu_and_no_seconds_have_no_record(energy: ModuleType, tmp_path: Path) -> None:
     cpu, path = Gpu("cpu (AVX3, 2 threads)"), tmp_path / "a.jsonl"
     energy.add_energy(path, BLANK, cpu, cpu.work, counter=cpu.counter)
