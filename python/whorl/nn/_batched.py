@@ -22,6 +22,7 @@ HINTS = {
     "softmax": "let the model return what softmax is applied to",
     "(layer|group|instance)_*norm": "batch normalisation, whose statistics are known, can be",
     "abs|clamp|clip|minimum|maximum": "relu can be",
+    "gru": "LSTM or RNN can be",
 }
 """What can be done instead of an operation whose name matches."""
 

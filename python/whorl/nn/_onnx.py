@@ -6,7 +6,7 @@ import functools
 import math
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -14,7 +14,9 @@ import numpy as np
 from .._core.text import shown
 from ..errors import Error, ParameterError, ShapeError
 from ._batched import BATCH, HINTS, Batched, Tensor
-from ._graph import Graph
+from ._graph import FUNCTIONS, Graph
+from ._onnx_recurrent import recurrent
+from ._recurrent import Operations
 
 if TYPE_CHECKING:
     import onnx
@@ -78,7 +80,7 @@ class _Reader:
 
     def graph(self) -> Graph:
         for node in self.model.graph.node:
-            self.name = node.name or node.output[0]
+            self.name = next(filter(None, (node.name, *node.output)), node.op_type)
             try:
                 self._read(node)
             except Error as error:
@@ -147,14 +149,25 @@ class _Reader:
         value = self.constant(what, value)
         return None if value is None else np.atleast_1d(value).astype(int).tolist()
 
+    def shape(self, x: Any) -> tuple[int, ...]:
+        return self.batched.shape(x) if isinstance(x, Tensor) else np.shape(x)
+
     def move(self, x: Tensor, how: Callable[[Any], Any]) -> Tensor:
         return self.batched.move(self.name, x, how)
 
     def or_zeros(self, x: Tensor | None, *operands: Any) -> Any:
         if x is not None:
             return x
-        shapes = [self.batched.shape(v) if isinstance(v, Tensor) else np.shape(v) for v in operands]
-        return np.zeros(np.broadcast_shapes(*shapes))
+        return np.zeros(np.broadcast_shapes(*map(self.shape, operands)))
+
+    def joined(self, operands: Sequence[Any], how: Callable[[list[Any]], Any]) -> Tensor | None:
+        """What a function makes of arrays, if it does no more than to join them."""
+        tensors = [x for x in operands if isinstance(x, Tensor)]
+        places = iter(self.batched.places(tensors))
+        if any(np.any(x) for x in operands if not isinstance(x, Tensor)):
+            self.refuse("constants other than 0 cannot be joined with encrypted values")
+        each = [next(places) if isinstance(x, Tensor) else np.full(x.shape, -1) for x in operands]
+        return self.batched.moved(self.name, tensors, how(each))
 
 
 # ---- operations: the reader, attributes, and operands
@@ -180,6 +193,8 @@ def _sub(r: _Reader, a: Attributes, x: Any, y: Any) -> Any:
 def _mul(r: _Reader, a: Attributes, x: Any, y: Any) -> Any:
     if isinstance(x, Tensor) and isinstance(y, Tensor):
         return r.batched.product(r.name, x, y)
+    if not isinstance(x, Tensor) and not isinstance(y, Tensor):
+        return x * y
     x, y = (x, y) if isinstance(x, Tensor) else (y, x)
     return r.or_zeros(r.batched.affine(r.name, x, y, 0.0), x, y)
 
@@ -337,12 +352,7 @@ def _unsqueeze(r: _Reader, a: Attributes, x: Any, axes: Any = None) -> Any:
 
 
 def _joined(r: _Reader, a: Attributes, *operands: Any) -> Any:
-    tensors = [x for x in operands if isinstance(x, Tensor)]
-    places = iter(r.batched.places(tensors))
-    if any(np.any(x) for x in operands if not isinstance(x, Tensor)):
-        r.refuse("constants other than 0 cannot be joined with encrypted values")
-    each = [next(places) if isinstance(x, Tensor) else np.full(x.shape, -1) for x in operands]
-    return r.batched.moved(r.name, tensors, np.concatenate(each, a["axis"]))
+    return r.joined(operands, lambda each: np.concatenate(each, a["axis"]))
 
 
 def _slice(
@@ -421,6 +431,22 @@ def _dropout(r: _Reader, a: Attributes, x: Any, ratio: Any = None, training: Any
     return x
 
 
+def _recurrent(kind: str) -> Callable[..., Any]:
+    def call(r: _Reader, a: Attributes, *operands: Any) -> Any:
+        def linear(x: Any, weight: Any, bias: Any) -> Any:
+            if isinstance(x, Tensor):
+                return r.batched.linear(r.name, x, weight, bias)
+            return x @ weight.T + (0.0 if bias is None else bias)
+
+        def function(name: str, x: Any) -> Any:
+            return _function(name)(r, a, x) if isinstance(x, Tensor) else FUNCTIONS[name](x)
+
+        add, multiply = functools.partial(_add, r, a), functools.partial(_mul, r, a)
+        return recurrent(r, kind, Operations(linear, add, multiply, function), a, *operands)
+
+    return call
+
+
 OPERATIONS: dict[str, Callable[..., Any]] = {
     "Add": _add,
     "Sub": _sub,
@@ -456,5 +482,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "Identity": lambda r, a, x: x,
     "Cast": _cast,
     "Dropout": _dropout,
+    "LSTM": _recurrent("LSTM"),
+    "RNN": _recurrent("RNN"),
     "Shape": lambda r, a, x: np.asarray(r.batched.shape(x)[a.get("start", 0) : a.get("end")]),
 }

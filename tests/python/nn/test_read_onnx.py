@@ -10,66 +10,9 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 import whorl
+from nn.onnx_models import DOUBLE, Model, check, kinds, onnx
 from whorl.nn._graph import Function, Linear, Product, Windows
 from whorl.nn._onnx import read_onnx
-
-onnx = pytest.importorskip("onnx", reason="onnx is not installed (pip install 'whorl-fhe[nn]')")
-from onnx.reference import ReferenceEvaluator  # noqa: E402
-
-DOUBLE = onnx.TensorProto.DOUBLE
-
-
-class Model:
-    """Nodes one after the other, in doubles. Arrays among their operands become constants."""
-
-    def __init__(self, *shape: int, batch: int | str = "N", opset: int = 20) -> None:
-        self.shape, self.batch, self.opset = shape, batch, opset
-        self.nodes: list[Any] = []
-        self.constants: list[Any] = []
-        self.last = "x"
-
-    def then(self, kind: str, *operands: Any, first: Any = None, **attributes: Any) -> "Model":
-        """A node that takes the last result, or `first`, and more."""
-        named = []
-        for operand in (self.last if first is None else first, *operands):
-            if not isinstance(operand, str):
-                self.constants.append(
-                    onnx.numpy_helper.from_array(np.asarray(operand), f"c{len(self.constants)}")
-                )
-                operand = self.constants[-1].name
-            named.append(operand)
-        self.last = f"t{len(self.nodes)}"
-        name = f"{kind.lower()}{len(self.nodes)}"
-        self.nodes.append(onnx.helper.make_node(kind, named, [self.last], name=name, **attributes))
-        return self
-
-    def made(self) -> Any:
-        graph = onnx.helper.make_graph(
-            self.nodes,
-            "model",
-            [onnx.helper.make_tensor_value_info("x", DOUBLE, [self.batch, *self.shape])],
-            [onnx.helper.make_tensor_value_info(self.last, DOUBLE, [])],
-            self.constants,
-        )
-        opsets = [onnx.helper.make_opsetid("", self.opset)]
-        return onnx.helper.make_model(graph, opset_imports=opsets)
-
-
-def check(model: Model, generator: np.random.Generator) -> Any:
-    made = model.made()
-    graph = read_onnx(made)
-    batch = model.batch if isinstance(model.batch, int) else 3
-    x = generator.normal(size=(batch, *model.shape))
-    (expected,) = ReferenceEvaluator(made).run(None, {"x": x})
-    # The reference has an erf of its own, and constants in single precision.
-    rough = any(node.op_type in ("Erf", "Gelu") for node in made.graph.node)
-    np.testing.assert_allclose(graph(x), expected, rtol=1e-9, atol=1e-5 if rough else 1e-9)
-    return graph
-
-
-def kinds(graph: Any) -> list[type]:
-    return [type(node) for node in graph.nodes[1:]]
-
 
 SHAPES: dict[str, Any] = {
     "Conv stride": (
