@@ -159,8 +159,9 @@ def test_one_time_without_a_size(generator: np.random.Generator) -> None:
     assert {node.name for node in graph.nodes} >= {"h"}  # after its first result
 
 
-def test_a_recurrent_layer_is_compiled(generator: np.random.Generator) -> None:
-    model = Recurrent(generator, times=2).layer("RNN", direction="bidirectional").join("y")
+@pytest.mark.parametrize("layer", ["RNN", "LSTM"])
+def test_a_recurrent_layer_is_compiled(layer: str, generator: np.random.Generator) -> None:
+    model = Recurrent(generator, times=2).layer(layer, direction="bidirectional").join("y")
     x = generator.normal(size=(40, 2, INPUTS))
     net = nn.compile(model.made(), x, precision=2**-7, parameters=small_parameters())
     clear = net.graph(x)
