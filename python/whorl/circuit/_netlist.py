@@ -156,7 +156,8 @@ def grouped(netlist: Netlist, nets: dict[str, int]) -> list[Port]:
     for name, net in nets.items():
         base, bracket, index = name.removesuffix("]").rpartition("[")
         number = index if bracket and name.endswith("]") and base else ""
-        if number.isascii() and number.isdigit() and len(number) < 10 and base not in nets:
+        counts = number.isascii() and number.isdigit() and len(number) < 10
+        if counts and str(int(number)) == number and base not in nets:
             vectors.setdefault(base, {})[int(number)] = net
         else:
             vectors[name] = {-1: net}

@@ -176,6 +176,15 @@ def test_vectors() -> None:
     assert values["v[1]"] and not values["z"]
 
 
+def test_numbers_with_leading_zeros_are_names() -> None:
+    lines = ".inputs a[0] a[1] a[01]\n.outputs y[1] y[01] y[0]\n.names a[1] y[1]\n1 1\n"
+    text = lines + ".names a[01] y[01]\n1 1\n.names a[0] y[0]\n0 1\n.end\n"
+    made = loads(text, "zeros.blif")
+    assert made.inputs == {"a": 2, "a[01]": 1} and made.outputs == {"y": 2, "y[01]": 1}
+    found = made({"a": [0, 1], "a[01]": 0})
+    assert found["y"].tolist() == [True, True] and not found["y[01]"]
+
+
 def test_a_deep_circuit_exhausts_nothing() -> None:
     """A chain of 5,000 layers: no function calls itself for each."""
     count = 5_000
