@@ -129,7 +129,7 @@ def pack(
             inputs = _together(
                 node, number, inputs, packing, fitted, scales, images, few_rotations, steps
             )
-        bound = fitted.ranges[number].most / scales[number]
+        bound = _bound(fitted.ranges[number].most, scales[number])
         parts = packing.layouts[number].parts
         function = fitted.functions[number]
         step: Step
@@ -163,7 +163,8 @@ def pack(
             )
         else:
             assert isinstance(function, SignStages)
-            step = _relu(node.name, inputs[0], bound, function, steps)
+            by = scales[node.inputs[0]] / scales[number]
+            step = _relu(node.name, inputs[0], bound, by, function, steps)
         steps.append(step)
         number_of.append(len(steps) - 1)
     return steps
@@ -192,7 +193,7 @@ def _together(
             MapStep(
                 name=f"{node.name}.moved",
                 inputs=(step,),
-                bound=fitted.ranges[operand].most / scales[operand],
+                bound=_bound(fitted.ranges[operand].most, scales[operand]),
                 parts=target.parts,
                 entries=Entries(every, every, np.ones(node.size)),
                 source=source,
@@ -207,13 +208,21 @@ def _together(
     return tuple(out)
 
 
-def _relu(name: str, x: int, bound: float, stages: SignStages, steps: list[Step]) -> Step:
-    """x·(sign(x)/2 + 1/2). The stages of the sign are steps of their own before it, so that each
-    has an error, and bootstraps may come between."""
+def _bound(most: float, scale: float) -> float:
+    """The largest value at a scale; what roundings of the range make of 1 is 1."""
+    return 1.0 if 1 < most / scale <= 1 + 2.0**-20 else most / scale
+
+
+def _relu(
+    name: str, x: int, bound: float, by: float, stages: SignStages, steps: list[Step]
+) -> Step:
+    """x·(sign(x)/2 + 1/2), times the factor `by` that brings it to its scale: at most 1, and less
+    where the sign's error could lead out of -1 … 1. The stages of the sign are steps of their own
+    before it, so that each has an error, and bootstraps may come between."""
     sign, halves = x, 1.0
     for number, stage in enumerate(stages.stages, 1):
         if number == len(stages.stages):
-            halves = 0.5
+            halves = by / 2
         steps.append(
             PolynomialStep(
                 name=f"{name}.sign{number}",
@@ -224,4 +233,4 @@ def _relu(name: str, x: int, bound: float, stages: SignStages, steps: list[Step]
             )
         )
         sign = len(steps) - 1
-    return ProductStep(name=name, inputs=(x, sign), bound=bound, parts=steps[x].parts, shift=0.5)
+    return ProductStep(name=name, inputs=(x, sign), bound=bound, parts=steps[x].parts, shift=by / 2)

@@ -20,6 +20,10 @@ HEADROOM = 1 + 2.0**-6
 MOST_MARGIN = 2**20
 ROUNDED = 1 + 2.0**-30
 """Sums of doubles are off by less."""
+MOST_OF_A_SUM = 2.0
+"""How far a sum's scale may be above that of its range, so that it takes no level."""
+FINEST_RELU = 2.0**-24
+"""The least `precision` of a relu."""
 LARGEST = 400
 """Scales lie between 2^-LARGEST and 2^LARGEST, so that a double holds their squares."""
 
@@ -31,8 +35,8 @@ class Range:
     most: float
     """No absolute value is larger."""
     scale: float
-    """What the values are divided by. It is a little larger than `most` where errors must not lead
-    out of -1 … 1."""
+    """What the values are divided by, if no operand says otherwise (`scales_of`). It is a little
+    larger than `most` where errors must not lead out of -1 … 1."""
     seen: float
     """The largest absolute value among the examples, and what `compile` was told of others."""
     proven: bool
@@ -47,8 +51,9 @@ class Fit:
 
     ranges: tuple[Range, ...]
     functions: tuple[Polynomial | SignStages | None, ...]
-    """For each node a polynomial of x/scale on -1 … 1, divided by the scale of the result; the
-    stages of a relu; None where the node is no function."""
+    """For each node a polynomial on -1 … 1 of its operand, divided by the operand's scale, itself
+    divided by the scale of the result; the stages of a relu; None where the node is no function.
+    `scales_of` has the scales."""
 
 
 def fit(
@@ -82,9 +87,13 @@ def fit(
         elif isinstance(node, Function):
             before, scale = ranges[node.inputs[0]], scales[node.inputs[0]]
             if node.function == "relu":
+                if precision < FINEST_RELU:
+                    raise ParameterError(
+                        f"{node.name}: precision: {precision:.3g} is below 2^-24, a relu's finest"
+                    )
                 function = minimax_sign(precision, precision)
                 most = before.most * (1 + function.error / 2)
-                ranges.append(Range(most, scale, seen, proven=True))
+                ranges.append(Range(most, max(scale, most), seen, proven=True))
             else:
                 most, function = _polynomial(node, scale, precision)
                 ranges.append(Range(most, most, seen, proven=True))
@@ -95,7 +104,7 @@ def fit(
             ranges.append(Range(most, most * HEADROOM, seen, proven))
         functions.append(function)
         scales.append(ranges[-1].scale)
-        _settle(graph, users, scales, function)
+        _settle(graph, users, scales)
         if not 2.0**-LARGEST < scales[-1] < 2.0**LARGEST:
             raise EncodingError(
                 f"{node.name}: its values go up to {scales[-1]:.3g}, and tensors of a network lie "
@@ -105,30 +114,27 @@ def fit(
 
 
 def scales_of(graph: Graph, fitted: Fit) -> list[float]:
-    """What each tensor is divided by, so that values are at most 1: its range's scale, or what
-    `_settle` makes of it. Polynomials are fitted to the scales of their operands."""
+    """What each tensor is divided by: its range's scale, or what `_settle` makes of it. Values are
+    then at most 1, but for terms of a sum. Polynomials are fitted to the scales of their operands.
+    """
     users, scales = graph.users(), list[float]()
-    for each, function in zip(fitted.ranges, fitted.functions, strict=True):
+    for each in fitted.ranges:
         scales.append(each.scale)
-        _settle(graph, users, scales, function)
+        _settle(graph, users, scales)
     return scales
 
 
-def _settle(
-    graph: Graph,
-    users: Sequence[Sequence[int]],
-    scales: list[float],
-    function: Polynomial | SignStages | None,
-) -> None:
+def _settle(graph: Graph, users: Sequence[Sequence[int]], scales: list[float]) -> None:
     """Gives the last of the scales what its node's operands say, and a sum's terms what the sum
     says.
 
     A map that only a sum uses gives its result at the sum's scale; a sum has the scale of an
-    operand that no map makes, where its own range allows it. So most sums take no level.
+    operand that no map makes, where its own range is not above it, and not far below, where
+    functions of the sum would be less precise. So most sums take no level.
     """
     number = len(scales) - 1
     node = graph.nodes[number]
-    if isinstance(node, Reshaped) or isinstance(function, SignStages):
+    if isinstance(node, Reshaped):
         scales[number] = scales[node.inputs[0]]
     if isinstance(node, Product):
         scales[number] = scales[node.inputs[0]] * scales[node.inputs[1]]
@@ -138,7 +144,7 @@ def _settle(
         return
     free = [i for i in node.inputs if isinstance(graph.nodes[i], Affine) and users[i] == [number]]
     kept = [scales[i] for i in node.inputs if i not in free]
-    if kept and max(kept) >= scales[number]:
+    if kept and scales[number] <= max(kept) <= MOST_OF_A_SUM * scales[number]:
         scales[number] = max(kept)
     for i in free:
         scales[i] = scales[number]

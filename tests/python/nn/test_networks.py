@@ -14,6 +14,7 @@ import pytest
 import whorl
 from nn.networks import LEAST_RING, RandomNetwork, client, server_of, small_parameters
 from whorl import ckks, nn
+from whorl.nn._saved import network_from
 from whorl.nn._steps import MapStep, RefreshStep
 
 
@@ -442,6 +443,43 @@ def test_functions_have_the_scale_of_their_operand(
     assert np.abs(net.simulate(x) - clear).max() < 0.004 * max(1, np.abs(clear).max())
     got = net.ends.decrypt(client(), net.run(server_of(net), net.ends.encrypt(client(), x[:1])))
     assert np.abs(got - net.simulate(x[:1])).max() < 6 * net.ends.output.error + 1e-12
+    assert max(step.bound for step in net.steps) <= 1 or function_of_a_sum is operand
+    again = network_from(net.to_bytes(), None, True)
+    assert np.array_equal(again.simulate(x), net.simulate(x))
+
+
+@pytest.mark.parametrize("precision", [2**-4, 2**-9])
+def test_a_relu_is_never_above_its_range(precision: float) -> None:
+    """At the end of a network too, where its polynomials are above it by their error."""
+    b = nn.Builder((4,))
+    smooth = b.function("smooth", b.linear("four", 0, 4 * np.eye(4)), "tanh")
+    graph = b.graph(b.function("relu", smooth, "relu"))
+    x = np.random.default_rng(1).uniform(-1, 1, (40, 4))
+    net = nn.compile(graph, x, precision=precision, parameters=small_parameters())
+    ends = np.concatenate([x, np.full((1, 4), 1.0)])
+    assert net.outside(ends) == {}
+    assert np.abs(net.simulate(ends)).max() <= net.ends.output.scale
+    assert np.abs(net.simulate(ends) - graph(ends)).max() <= precision * 1.5
+    network_from(net.to_bytes(), None, True)
+
+
+@pytest.mark.parametrize("function", ["silu", "gelu", "relu", "tanh"])
+def test_functions_of_sums_that_nearly_cancel_are_precise(function: str) -> None:
+    """The sum's scale is its own there, and not that of its large terms."""
+    b = nn.Builder((4,))
+    bent = b.function("bent", b.linear("up", 0, 64 * np.eye(4)), "polynomial", (0, 1, 1e-4))
+    near = b.sum("near", bent, b.linear("down", 0, -63.5 * np.eye(4)))
+    graph = b.graph(b.function("function", near, function))
+    x = np.random.default_rng(1).uniform(-1, 1, (40, 4))
+    net = nn.compile(graph, x, precision=2**-11, parameters=small_parameters())
+    assert np.abs(net.simulate(x) - graph(x)).max() <= 2**-11 * np.abs(graph(x)).max()
+
+
+def test_relus_have_a_finest_precision() -> None:
+    b = nn.Builder((4,))
+    graph = b.graph(b.function("ramp", 0, "relu"))
+    with pytest.raises(whorl.ParameterError, match=r"ramp: precision: 1\.49e-08 is below 2\^-24"):
+        nn.compile(graph, np.eye(4), precision=2**-26, parameters=small_parameters())
 
 
 def test_spoilt_results_are_refused() -> None:
