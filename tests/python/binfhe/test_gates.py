@@ -4,6 +4,7 @@ import itertools
 import operator
 import threading
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -117,7 +118,7 @@ def test_operators(kit: Kit) -> None:
 
 
 def test_operators_need_a_server(kit: Kit) -> None:
-    a = kit.client.encrypt([0, 1])
+    a: Any = kit.client.encrypt([0, 1])
     with pytest.raises(TypeError, match="upload"):
         operator.invert(a)
     other = Server(kit.keys, device="cpu")

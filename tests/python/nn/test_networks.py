@@ -84,7 +84,12 @@ def test_diagonals_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     net, x = large_network(small_parameters(LEAST_RING))
     made: list[str] = []
     usual = MapStep.linear_maps
-    monkeypatch.setattr(MapStep, "linear_maps", lambda self: made.append(self.name) or usual(self))
+
+    def noted(step: MapStep) -> Any:
+        made.append(step.name)
+        return usual(step)
+
+    monkeypatch.setattr(MapStep, "linear_maps", noted)
     server, given = server_of(net), net.ends.encrypt(client(LEAST_RING), x[:1])
     runner = net.on(server, max_bytes=0)
     assert runner.nbytes == 0 and made == []

@@ -152,11 +152,11 @@ def test_one_vector_has_no_axis(arrays: dict[str, Any]) -> None:
 
 
 def test_plaintexts_are_operands_only(toy_bgv: BgvKit) -> None:
-    m = toy_bgv.server.encode([1, 2])
+    m: Any = toy_bgv.server.encode([1, 2])
     for work in (lambda: m + 1, lambda: -m, lambda: 2 * m, lambda: np.exp(m), lambda: m < m):
         with pytest.raises(TypeError, match="operands of encrypted arrays"):
             work()
-    x = toy_bgv.client.encrypt([5, 6])
+    x: Any = toy_bgv.client.encrypt([5, 6])
     with pytest.raises(TypeError, match="operands of encrypted arrays"):
         x + m
     assert toy_bgv.client.decrypt(m + toy_bgv.server.upload(x))[:2].tolist() == [6, 8]
