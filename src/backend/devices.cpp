@@ -97,11 +97,11 @@ std::string best(const std::vector<DeviceKind>& kinds) {
   throw DeviceError("there is no device at all");
 }
 
-/// What is added to an error about a device: the names that there are, if devices of the kind can
-/// be used; or what can be used in their place.
+/// What is added to an error about a device: the names that there are, and where no device of the
+/// kind can be used, what can in their place.
 std::string remedy(const DeviceKind& kind, const std::string& names) {
   if (std::ranges::any_of(kind.list(), &DeviceInfo::usable)) return names;
-  return "; device \"cpu\" is always there, and whorl::list_devices says what others lack";
+  return "; device \"cpu\" is always there, and whorl::list_devices says what others lack" + names;
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ TEST(BackendDevice, NamesAndThreads) {
             std::string::npos);
 }
 
-TEST(BackendDevice, NamesHelpOnlyWhereDevicesCanBeUsed) {
+TEST(BackendDevice, TheCpuIsNamedWhereNoOtherDeviceCanBeUsed) {
   std::vector<DeviceInfo> there{{"gone", "", false, "no driver", 0, 0}};
   const auto kind = [&](bool usable) {
     there[0].usable = usable;
@@ -25,9 +25,11 @@ TEST(BackendDevice, NamesHelpOnlyWhereDevicesCanBeUsed) {
         [there] { return there; }, [] { return std::string(); }};
   };
   register_devices(kind(false));
-  EXPECT_EQ(test::message_of<DeviceError>([] { make_device("gone:1"); }),
-            "device \"gone:1\": no driver is found: install one; device \"cpu\" is always there, "
-            "and whorl::list_devices says what others lack");
+  test::expect_message<DeviceError>(
+      [] { make_device("gone:1"); },
+      {"device \"gone:1\": no driver is found: install one; device \"cpu\" is always there, "
+       "and whorl::list_devices says what others lack; names are",
+       "\"gone\""});
   register_devices(kind(true));
   test::expect_message<DeviceError>(
       [] { make_device("gone:1"); },
