@@ -56,15 +56,32 @@ class RingCiphertexts(HostArray):
 class RingServing(Serving, Protocol):
     """What arrays of encrypted vectors ask of their server."""
 
-    def add(self, a: Any, b: Any, /) -> Any: ...
-    def sub(self, a: Any, b: Any, /) -> Any: ...
-    def negate(self, a: Any, /) -> Any: ...
-    def multiply(self, a: Any, b: Any, /) -> Any: ...
-    def power(self, a: Any, exponent: int, /) -> Any: ...
-    def dot(self, a: Any, b: Any, /) -> Any: ...
-    def relinearise(self, a: Any, /) -> Any: ...
-    def rotate(self, a: Any, distance: int, /) -> Any: ...
-    def rotate_many(self, a: Any, distances: Iterable[int], /) -> Any: ...
+    def add(self, a: Any, b: Any, /) -> Any:
+        """The sum."""
+
+    def sub(self, a: Any, b: Any, /) -> Any:
+        """The difference."""
+
+    def negate(self, a: Any, /) -> Any:
+        """0 - a."""
+
+    def multiply(self, a: Any, b: Any, /) -> Any:
+        """The product, value by value."""
+
+    def power(self, a: Any, exponent: int, /) -> Any:
+        """A power of each value."""
+
+    def dot(self, a: Any, b: Any, /) -> Any:
+        """The sum of the products of values."""
+
+    def relinearise(self, a: Any, /) -> Any:
+        """The same in two parts."""
+
+    def rotate(self, a: Any, distance: int, /) -> Any:
+        """Values moved by a distance."""
+
+    def rotate_many(self, a: Any, distances: Iterable[int], /) -> Any:
+        """Values moved by each distance."""
 
 
 class RingArray(DeviceCiphertexts[S, H], Generic[S, H]):
