@@ -54,8 +54,10 @@ def compile(
             of `net.graph`. So ranges may come from data that cannot be passed on. Errors are found
             on `examples`.
         margin: ranges are so many times the largest absolute value among the examples, 1 or more.
-        precision: how close polynomials are to functions, relative to the largest result, 2^-30 …
-            1/2. A relu differs by at most half of it, relative to the range.
+        precision: how close polynomials are to functions, relative to the largest result over
+            the operand's scale, 2^-30 … 1/2. A relu differs by at most half of it, relative to that
+            scale, and takes 2^-24 or more. The scale is the range, that of a sum up to twice its
+            range, and that of a product the product of its factors' scales, which may be far above.
         images: how many inputs a ciphertext holds, a power of two. All of them are computed in the
             time of one.
         max_key_bytes: the most that the keys may take in files; default: any number. If they take

@@ -65,7 +65,8 @@ def fit(
 ) -> Fit:
     """Fits ranges with a margin, and polynomials to within `precision` of the range of their
     results. `others` are the largest absolute values that further examples have at the nodes.
-    `EncodingError` for examples that are no finite numbers, or lead to some."""
+    `EncodingError` for examples that are no finite numbers, or lead to some, and for values far
+    outside of what doubles hold the squares of."""
     if not 1 <= margin <= MOST_MARGIN:
         raise ParameterError(f"margin: {margin:g} is outside 1 … {MOST_MARGIN}")
     if not 2**-30 <= precision <= 0.5:
