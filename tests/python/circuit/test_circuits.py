@@ -116,6 +116,12 @@ def test_what_yosys_wrote(name: str) -> None:
     check_alu(load(DATA / name))
 
 
+def test_the_example_of_the_docs_takes_what_they_say() -> None:
+    alu = load(DATA / "alu4_simple.v")
+    assert "mux" not in alu.gates and (sum(alu.gates.values()), alu.depth) == (44, 9)
+    assert (alu.tables(3).gates, alu.tables(3).depth) == ({"table": 28}, 6)
+
+
 def check_alu(alu: Circuit) -> None:
     """That it is the one of alu4.v."""
     assert alu.inputs == {"a": 4, "b": 4, "op": 2}
