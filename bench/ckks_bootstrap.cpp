@@ -158,13 +158,13 @@ int run(CommandLine& line) {
   const BootstrapSteps steps(server, EncodedBootstrapAccess::storage(maps));
   const Array lowest = steps.scale_down(x);
   const auto coefficients = steps.slots_to_coeffs(lowest), raised = steps.mod_raise(coefficients),
-             slots = steps.coeffs_to_slots(raised);
+             slots = steps.coeffs_to_slots(raised, x.info());
   const Array angles = steps.real_and_imaginary(slots, x.info()), cosines = steps.eval_mod(angles);
   std::vector<std::pair<std::string, std::function<void()>>> calls{
       {"bootstrap" + suffix, [&] { refreshed(x); }},
       {"slots_to_coeffs", [&] { steps.slots_to_coeffs(steps.scale_down(x)); }},
       {"mod_raise", [&] { steps.mod_raise(coefficients); }},
-      {"coeffs_to_slots", [&] { steps.coeffs_to_slots(raised); }},
+      {"coeffs_to_slots", [&] { steps.coeffs_to_slots(raised, x.info()); }},
       {"real_and_imaginary", [&] { steps.real_and_imaginary(slots, x.info()); }},
       {"eval_mod", [&] { steps.eval_mod(angles); }},
       {"eval_mod_end", [&] { steps.eval_mod_end(cosines, lowest.info()); }}};

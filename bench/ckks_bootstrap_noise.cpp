@@ -212,7 +212,7 @@ Array measured(const Server& server, const EncodedBootstrap& maps, const Reader&
   }
   add("ModRaise");
 
-  const rlwe::Array in_slots = steps.coeffs_to_slots(raised);
+  const rlwe::Array in_slots = steps.coeffs_to_slots(raised, x.info());
   const Complexes halves = reader.slots(in_slots, p.scale(result_level(p) + shape.sine()));
   for (std::size_t i = 0; i < slots; ++i) {
     const Value half = real ? halves[i].real() : halves[i];

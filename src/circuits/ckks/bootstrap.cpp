@@ -134,6 +134,49 @@ std::vector<std::set<std::int64_t>> diagonals_of(std::uint64_t slots, unsigned m
   return out;
 }
 
+/// Rotations whose images are added up, in steps, for the sum of all images that agree with a
+/// polynomial of N coefficients where its slots repeat. A step adds up to four images, which are
+/// hoisted: two doublings in one take 3 keys in place of 2, and half the transforms.
+std::vector<std::vector<std::int64_t>> trace_steps(std::uint64_t slots, std::uint64_t all) {
+  std::vector<std::vector<std::int64_t>> out;
+  for (std::uint64_t turn = slots, images = 0; turn < all; turn *= images) {
+    images = std::min<std::uint64_t>(all / turn, 4);
+    out.emplace_back();
+    for (std::uint64_t i = 1; i < images; ++i)
+      out.back().push_back(static_cast<std::int64_t>(i * turn));
+  }
+  return out;
+}
+
+/// The map of vectors that repeat: behind its results are those divided by i, whose real parts are
+/// the imaginary ones.
+LinearMap with_imaginary_parts(const LinearMap& map) {
+  const auto n = static_cast<std::int64_t>(map.period);
+  LinearMap out{2 * map.period, 2 * map.period, 0, {}};
+  for (const auto& [k, values] : map.diagonals) {
+    std::vector<Complex>& both = out.diagonals[k > n / 2 ? k + n : k];
+    both = values;
+    for (const Complex& z : values) both.push_back(z * Complex(0, -1));
+  }
+  return out;
+}
+
+/// Whether both take the same keys.
+bool turn_alike(const LinearMap& a, const LinearMap& b) {
+  const auto rotations = [](const LinearMap& map) {
+    std::set<std::int64_t> diagonals;
+    for (const auto& [k, values] : map.diagonals) diagonals.insert(k);
+    return rotations_of_diagonals(map.period, diagonals);
+  };
+  return rotations(a) == rotations(b);
+}
+
+bool is_odd(const Polynomial& p) {
+  for (std::size_t k = 0; k < p.coefficients.size(); k += 2)
+    if (p.coefficients[k] != 0) return false;
+  return p.degree() >= 3;
+}
+
 /// log2 of what an input's scale is multiplied by.
 constexpr unsigned input_bits = 6;
 
@@ -165,8 +208,8 @@ void request_bootstrap(KeyRequest& request, const Parameters& p, std::uint64_t s
                                    : request.rotations,
       Direction::slots_to_coeffs, shape.slots_to_coeffs);
   add(request.rotations, Direction::coeffs_to_slots, shape.coeffs_to_slots);
-  for (std::uint64_t k = slots; k < p.slots(); k *= 2)
-    request.rotations.push_back(static_cast<std::int64_t>(k));
+  for (const auto& step : trace_steps(slots, p.slots()))
+    request.rotations.insert(request.rotations.end(), step.begin(), step.end());
 }
 
 std::uint64_t EncodedBootstrap::slots() const {
@@ -177,6 +220,12 @@ std::size_t EncodedBootstrap::bytes() const {
   std::size_t sum = 0;
   for (const auto* maps : {&of.slots_to_coeffs, &of.real_slots_to_coeffs, &of.coeffs_to_slots})
     for (const EncodedMap& map : *maps) sum += map.bytes();
+  if (of.one) sum += of.one.bytes();
+  if (of.side_by_side) {
+    sum += of.side_by_side->last.bytes();
+    for (const auto& [c, turn] : of.side_by_side->turns) sum += turn.residues.bytes();
+    for (const auto& less : of.side_by_side->less) sum += less.residues.bytes();
+  }
   return sum;
 }
 
@@ -244,13 +293,58 @@ EncodedBootstrap encode_bootstrap(const Server& server, std::uint64_t slots,
   const double factor =
       static_cast<double>(slots) / (static_cast<double>(p.slots()) * 2 * shape.range);
   const unsigned sine_level = result_level(p) + shape.sine();
-  out.coeffs_to_slots = encoded(transform(slots, shape.coeffs_to_slots, Direction::coeffs_to_slots,
-                                          std::pow(factor, 1.0 / shape.coeffs_to_slots)),
-                                p.top(), q, std::log2(p.scale(sine_level)), {});
+  std::vector<LinearMap> coeffs_to_slots =
+      transform(slots, shape.coeffs_to_slots, Direction::coeffs_to_slots,
+                std::pow(factor, 1.0 / shape.coeffs_to_slots));
+  const LinearMap last = coeffs_to_slots.back();
+  const double log2_sine = std::log2(p.scale(sine_level));
+  out.coeffs_to_slots = encoded(std::move(coeffs_to_slots), p.top(), q, log2_sine, {});
 
-  // 4. EvalMod, and its error without noise.
+  // 4. What the sum of images takes as its plaintext.
+  if (slots < p.slots()) {
+    std::vector<std::int64_t> one(p.N());
+    one[0] = 1;
+    out.one = Access::of(server).evaluator->lift_by_period(
+        one, basis_of(p, p.top()) | layout_of(p.literal(), {}).special);
+  }
+
+  // 5. EvalMod, and its error without noise.
   out.cosine = cosine_polynomial(shape);
   if (shape.arcsine != 0) out.arcsine = arcsine_polynomial(shape);
+
+  // 6. What real and imaginary parts side by side take.
+  const bool arcsine = shape.arcsine != 0;
+  const LinearMap both_parts = with_imaginary_parts(last);
+  if (slots < p.slots() && turn_alike(last, both_parts) && (arcsine || is_odd(out.cosine))) {
+    const double step = (log2_sine - q) / shape.coeffs_to_slots;
+    const Access::State& state = Access::of(server);
+    CiphertextInfo angles;
+    angles.length = 2 * slots;
+    const auto encoded_row = [&](double first, const Complex& second, double scale,
+                                 unsigned level) {
+      std::vector<Complex> row(2 * slots, first);
+      std::fill(row.begin() + static_cast<std::ptrdiff_t>(slots), row.end(), second);
+      return state.encoded(angles, row, 0, scale, level);
+    };
+    EncodedBootstrapAccess::Storage::SideBySide both;
+    both.last = encode_for(server, both_parts, sine_level + 1,
+                           {p.ratio(sine_level + 1) * std::exp2(step)}, [] {});
+    const unsigned turned = arcsine ? doubled_level(p) : sine_level;
+    Complex f = arcsine ? Complex(0, 1)
+                        : std::polar(1.0, std::numbers::pi / 2 / std::exp2(shape.doublings));
+    for (const double c : turned_factors(arcsine ? out.arcsine : out.cosine))
+      both.turns.emplace(c, encoded_row(c, c * f, p.scale(turned), turned));
+    for (unsigned level = doubled_level(p) + shape.doublings; level-- > doubled_level(p);) {
+      if (arcsine) break;
+      f *= f;
+      // The last doubling does not come to its level's scale.
+      const double square = p.scale(level + 1) * p.scale(level + 1) / 2 / p.ratio(level + 1);
+      both.less.push_back(
+          encoded_row(-1, -f, level == doubled_level(p) ? square : p.scale(level), level));
+    }
+    out.side_by_side = std::move(both);
+  }
+
   // Far from 0 the fit is coarser. Multiples that are beyond once in 2^20 bootstraps would be most
   // of the error that is stated.
   unsigned most = shape.range > 2 ? shape.range - 2 : 1;
@@ -290,14 +384,19 @@ rlwe::Array BootstrapSteps::mod_raise(const rlwe::Array& coefficients) const {
   rlwe::Array x = switched(coefficients, SwitchRole::to_sparse);
   x = evaluator_.extend(x, account_.basis(p_.top()), ring::Lift::exact);
   x = switched(x, SwitchRole::from_sparse);
-  // The sum of the images that agree with x where its slots repeat.
-  for (std::uint64_t k = with_.slots; k < p_.slots(); k *= 2)
-    x = evaluator_.add(x, image(x, state_.rotation(p_.slots(), static_cast<std::int64_t>(k))));
+  for (const auto& step : trace_steps(with_.slots, p_.slots())) {
+    rlwe::Evaluator::LinearMap sum{{1}, {1}, [&](std::size_t, std::size_t) { return with_.one; }};
+    for (const std::int64_t k : step) sum.babies.push_back(state_.rotation(p_.slots(), k));
+    x = evaluator_.linear_map(x, sum, state_.keys, x.basis(), State::no_plain_modulus);
+  }
   return x;
 }
 
-rlwe::Array BootstrapSteps::coeffs_to_slots(const rlwe::Array& raised) const {
-  return through(raised, with_.coeffs_to_slots);
+rlwe::Array BootstrapSteps::coeffs_to_slots(const rlwe::Array& raised,
+                                            const CiphertextInfo& info) const {
+  const std::span<const EncodedMap> maps = with_.coeffs_to_slots;
+  if (!side_by_side(info)) return through(raised, maps);
+  return mapped(server_, through(raised, maps.first(maps.size() - 1)), with_.side_by_side->last);
 }
 
 Array BootstrapSteps::real_and_imaginary(const rlwe::Array& slots,
@@ -311,6 +410,7 @@ Array BootstrapSteps::real_and_imaginary(const rlwe::Array& slots,
   const rlwe::Array conjugate = image(slots, conjugation_exponent(p_));
   const Array real = parts(info.count, evaluator_.add(slots, conjugate));
   if (info.packing == Packing::real) return around_center(real);
+  if (side_by_side(info)) return around_center(State::with_length(real, 2 * with_.slots));
   // conj(z) - z is -2i times the imaginary part.
   const Array imaginary =
       server_.multiply_by_i(parts(info.count, evaluator_.sub(conjugate, slots)));
@@ -319,13 +419,20 @@ Array BootstrapSteps::real_and_imaginary(const rlwe::Array& slots,
 }
 
 Array BootstrapSteps::cosine(const Array& angles) const {
+  const Array y = turns_cosine(angles)
+                      ? evaluate_turned(server_, angles, turned(angles), with_.cosine)
+                      : evaluate(server_, angles, with_.cosine);
   // A polynomial that has a smaller degree than it may takes fewer levels.
-  return server_.lower(server_.with_bound(evaluate(server_, angles, with_.cosine), 1),
-                       doubled_level(p_) + shape_.doublings);
+  return server_.lower(server_.with_bound(y, 1), doubled_level(p_) + shape_.doublings);
 }
 
 Array BootstrapSteps::double_angle(const Array& cosine) const {
-  return server_.with_bound(state_.double_angle(cosine, Doubling::of_scale), 1);
+  const Storage::Encoded* less = nullptr;
+  if (turns_cosine(cosine)) {
+    const unsigned before = doubled_level(p_) + shape_.doublings - cosine.info().level;
+    less = &with_.side_by_side->less.at(before);
+  }
+  return server_.with_bound(state_.double_angle(cosine, Doubling::of_scale, less), 1);
 }
 
 Array BootstrapSteps::eval_mod(const Array& angles) const {
@@ -335,8 +442,10 @@ Array BootstrapSteps::eval_mod(const Array& angles) const {
 }
 
 Array BootstrapSteps::sines(const Array& cosines, const CiphertextInfo& lowest) const {
+  const bool both = are_side_by_side(cosines);
   const auto joined = [&](const Array& y) {
     if (lowest.packing == Packing::real) return y;
+    if (both) return with_sum_of_halves(y);
     std::vector<std::uint32_t> real(lowest.count), imaginary(lowest.count);
     for (std::uint32_t i = 0; i < lowest.count; ++i) {
       real[i] = 2 * i;
@@ -347,14 +456,29 @@ Array BootstrapSteps::sines(const Array& cosines, const CiphertextInfo& lowest) 
   if (with_.arcsine.coefficients.empty()) {
     const std::complex<double> one =
         lowest.packing == Packing::real ? 1 : std::complex<double>(1, 1);
+    if (both)
+      return joined(state_.add(State::with_scale(server_.square(cosines), 0.5),
+                               with_.side_by_side->less.back()));
     const Array square = server_.square(cosines, {.relinearised = false, .rescaled = false});
     // At half the scale y² stands for 2y².
     return server_.add_scalar(
         state_.relinearised_and_rescaled(joined(State::with_scale(square, 0.5))), -one);
   }
-  return joined(
-      server_.lower(server_.with_bound(evaluate(server_, double_angle(cosines), with_.arcsine), 1),
-                    result_level(p_)));
+  const Array sine = double_angle(cosines);
+  const Array y = both ? evaluate_turned(server_, sine, turned(sine), with_.arcsine)
+                       : evaluate(server_, sine, with_.arcsine);
+  return joined(server_.lower(server_.with_bound(y, 1), result_level(p_)));
+}
+
+Turned BootstrapSteps::turned(const Array& x) const {
+  return [&](double c) { return state_.multiply_plain(x, with_.side_by_side->turns.at(c), true); };
+}
+
+Array BootstrapSteps::with_sum_of_halves(const Array& y) const {
+  const rlwe::Array& x = State::residues(y);
+  const std::uint32_t g = state_.rotation(p_.slots(), static_cast<std::int64_t>(with_.slots));
+  return State::with_length(
+      State::array(account_.automorphism(y.info()), evaluator_.add(x, image(x, g))), with_.slots);
 }
 
 Array BootstrapSteps::eval_mod_end(const Array& cosines, const CiphertextInfo& lowest) const {
@@ -419,7 +543,7 @@ Array refreshed(const Server& server, const Array& given, const EncodedBootstrap
     const rlwe::Array raised = steps.mod_raise(coefficients);
     next();
     // 4. CoeffsToSlots.
-    const rlwe::Array slots = steps.coeffs_to_slots(raised);
+    const rlwe::Array slots = steps.coeffs_to_slots(raised, info);
     next();
     // 5. EvalMod of the real and the imaginary parts.
     const Array cosines = steps.eval_mod(steps.real_and_imaginary(slots, info));

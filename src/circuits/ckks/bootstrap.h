@@ -2,16 +2,18 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "circuits/ckks/polynomials.h"
 #include "circuits/common/encoded.h"
 #include "lattice/rlwe/evaluator.h"
 #include "schemes/ckks/account.h"
 #include "schemes/ckks/server_state.h"
 #include "whorl/circuits/ckks/bootstrap.h"
 #include "whorl/circuits/ckks/linear_maps.h"
-#include "whorl/circuits/ckks/polynomials.h"
 
 namespace whorl::ckks {
 
@@ -23,8 +25,22 @@ struct EncodedBootstrap::Storage {
   /// With coefficients_last this is the first map of SlotsToCoeffs for real values, of which half
   /// of the coefficients serves.
   std::vector<EncodedMap> real_slots_to_coeffs;
+  /// The constant 1, over all primes of keys; empty if no images are added up.
+  lattice::rlwe::Array one;
   Polynomial cosine, arcsine;
   Account::SineError error;
+
+  using Encoded = Access::State::Encoded;
+  /// Where complex values repeat, one ciphertext of twice the slots holds their real parts and,
+  /// behind them, their imaginary parts: one sine serves both. The latter must come out times i. So
+  /// the cosine is multiplied by a root f of 1 and i, 2·(f·c)² is f²·(2c² + …), and after the last
+  /// doubling f^(2^doublings) is there. With an arcsine the factor enters there.
+  struct SideBySide {
+    EncodedMap last;                  ///< map of CoeffsToSlots
+    std::map<double, Encoded> turns;  ///< c·f of the numbers c that the polynomial takes
+    std::vector<Encoded> less;        ///< -f², -f⁴, …, for each doubling what stands for -1
+  };
+  std::optional<SideBySide> side_by_side;
 };
 
 using EncodedBootstrapAccess = circuits::EncodedAccess<EncodedBootstrap>;
@@ -45,11 +61,13 @@ class BootstrapSteps {
   /// Raises coefficients to all primes, under the sparse secret, for which few multiples of the
   /// modulus are added; then brings them to the ring of the vector's slots.
   lattice::rlwe::Array mod_raise(const lattice::rlwe::Array& coefficients) const;
-  /// The coefficients t, divided by twice the polynomial's range, in slots.
-  lattice::rlwe::Array coeffs_to_slots(const lattice::rlwe::Array& raised) const;
+  /// The coefficients t, divided by twice the polynomial's range, in slots; side by side with what
+  /// has their imaginary parts as its real parts, where this serves. `info` is that of the values.
+  lattice::rlwe::Array coeffs_to_slots(const lattice::rlwe::Array& raised,
+                                       const CiphertextInfo& info) const;
   /// The angles of EvalMod: real parts of t, less cosine_center, divided by the range; of complex
-  /// values the imaginary parts too, each after its real part, so that both lie on one device.
-  /// `info` is that of the values.
+  /// values the imaginary parts too: side by side, or in ciphertexts of their own, each after its
+  /// real part, so that both lie on one device. `info` is that of the values.
   Array real_and_imaginary(const lattice::rlwe::Array& slots, const CiphertextInfo& info) const;
   /// EvalMod's polynomial: a cosine of a part of the angle.
   Array cosine(const Array& angles) const;
@@ -65,12 +83,24 @@ class BootstrapSteps {
 
  private:
   using State = Access::State;
+  using Storage = EncodedBootstrapAccess::Storage;
 
   bool last() const { return shape_.coefficients_last != 0; }
+  /// Whether real and imaginary parts of such values lie side by side.
+  bool side_by_side(const CiphertextInfo& values) const {
+    return with_.side_by_side && values.packing == Packing::complex;
+  }
+  /// Whether they do so in these angles or what was made of them.
+  bool are_side_by_side(const Array& angles) const { return angles.info().length > with_.slots; }
   lattice::rlwe::Array through(lattice::rlwe::Array x, std::span<const EncodedMap> maps) const;
   lattice::rlwe::Array image(const lattice::rlwe::Array& x, std::uint32_t g) const;
   /// Switches x to another secret. MissingKeyError if the client made no key for it.
   lattice::rlwe::Array switched(const lattice::rlwe::Array& x, SwitchRole role) const;
+  /// Whether these cosines, or their angles, are or will be multiplied by roots of 1 and i.
+  bool turns_cosine(const Array& x) const { return are_side_by_side(x) && shape_.arcsine == 0; }
+  Turned turned(const Array& x) const;
+  /// The second half of the slots added to the first one.
+  Array with_sum_of_halves(const Array& y) const;
   /// The values at their scale, at result_level().
   Array sines(const Array& cosines, const CiphertextInfo& lowest) const;
 

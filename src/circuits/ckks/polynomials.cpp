@@ -1,4 +1,4 @@
-#include "whorl/circuits/ckks/polynomials.h"
+#include "circuits/ckks/polynomials.h"
 
 #include <algorithm>
 #include <bit>
@@ -72,20 +72,36 @@ class Evaluation {
     powers_.emplace(1, std::move(x));
   }
 
+  /// Takes f·x in place of x in odd powers, for a polynomial of these alone.
+  void turn(const Turned& turned) {
+    power(2);
+    turned_ = turned;
+    powers_.insert_or_assign(1, turned(1));
+  }
+
   /// The polynomial, of that depth, which is at least bit_width(degree). Of a constant nothing of x
   /// is left but its shape.
   Array run(const Coefficients& coefficients, unsigned depth) {
     if (depth == 0) return plus(server_.multiply_integer(power(1), 0), coefficients[0]);
+    if constexpr (!in_rows)
+      if (turned_ && depth == 1) return turned_(coefficients[1]);
     Sum sum{{}, {}, {}, nothing(coefficients[0])};
     add(coefficients, depth, sum);
     return finished(sum, depth);
   }
 
  private:
-  /// x^(a+b), or T_a·T_b of the halves of k.
+  /// a + b = k: halves. Of an odd k the even one is a power of two where odd powers are turned,
+  /// since others would be made of odd ones.
+  std::pair<unsigned, unsigned> parts_of(unsigned k) const {
+    const unsigned half = k / 2, even = half + half % 2;
+    if (!turned_ || k % 2 == 0 || std::has_single_bit(even)) return {k - half, half};
+    return {std::bit_floor(k), k - std::bit_floor(k)};
+  }
+  /// x^k, or T_a·T_b of its parts.
   const Array& product(unsigned k) {
     if (const auto found = products_.find(k); found != products_.end()) return found->second;
-    const unsigned a = (k + 1) / 2, b = k / 2;
+    const auto [a, b] = parts_of(k);
     Array made = a == b ? server_.square(power(a)) : meeting(power(a), power(b));
     if (chebyshev_) made = server_.with_bound(made, 1);
     return products_.emplace(k, std::move(made)).first->second;
@@ -104,12 +120,17 @@ class Evaluation {
     if (k == 3)  // T_3 = (2·T_2 - 1)·T_1
       made = meeting(state_.multiply_add(power(2), 2, -1), power(1));
     else if (k % 2 == 1)
-      made = server_.sub(server_.multiply_integer(product(k), 2), power(1));
+      made = server_.sub(server_.multiply_integer(product(k), 2), power(difference(k)));
     else if (products_.contains(k))
       made = state_.multiply_add(product(k), 2, -1);
     else  // doubled before it is rounded: T_n has up to n²/4 times the error of T_2, for x near 0
       made = state_.double_angle(power(k / 2), Doubling::of_residues);
     return powers_.emplace(k, server_.with_bound(made, 1)).first->second;
+  }
+  /// The k' of T_k' = 2·T_a·T_b - T_k.
+  unsigned difference(unsigned k) const {
+    const auto [a, b] = parts_of(k);
+    return a - b;
   }
   const Array& at(unsigned k, unsigned depth) {
     const auto [found, is_new] = lowered_.try_emplace({k, depth});
@@ -166,13 +187,13 @@ class Evaluation {
   }
 
   /// Adds c_0 + c_1·T_1 + …. Of a T_k that is nowhere a factor the product is taken as it is:
-  /// c·T_k = 2c·T_a·T_b - c·T_(a-b).
+  /// c·T_k = 2c·T_a·T_b - c·T_(a-b), where a - b is below k.
   void add_linear(Coefficients c, Sum& sum) {
     for (unsigned k = degree_of(c); k >= 1; --k) {
       if (is_zero(c[k])) continue;
       const bool raw = chebyshev_ && k > 3 && 2 * k >= baby_ && !powers_.contains(k);
       sum.arrays.push_back(raw ? product(k) : power(k));
-      if (raw) c[k % 2] -= c[k];
+      if (raw) c[difference(k)] -= c[k];
       sum.weights.push_back(c[k]);
       if (raw) sum.weights.back() *= 2;
     }
@@ -206,6 +227,7 @@ class Evaluation {
   bool chebyshev_;
   unsigned level_, baby_;
   std::size_t length_;
+  Turned turned_;
   std::map<unsigned, Array> powers_, products_;
   std::map<std::pair<unsigned, unsigned>, Array> lowered_;
 };
@@ -418,6 +440,21 @@ Array evaluate(const Server& server, const Array& x, const Polynomial& p) {
   std::vector<double> coefficients = p.coefficients;
   if (coefficients.empty()) coefficients.push_back(0);
   return evaluated(server, x, p, coefficients, 0, ends_of(p));
+}
+
+Array evaluate_turned(const Server& server, const Array& x, const Turned& turned,
+                      const Polynomial& p) {
+  Evaluation<double> evaluation(server, server.with_bound(server.relinearise(x), 1), p.basis,
+                                p.coefficients, 0);
+  evaluation.turn(turned);
+  return evaluation.run(p.coefficients, p.depth());
+}
+
+std::vector<double> turned_factors(const Polynomial& p) {
+  const unsigned degree = p.degree();
+  if (!std::has_single_bit(degree + 1)) return {1};
+  const double doublings = p.basis == Polynomial::Basis::chebyshev ? depth_of(degree) - 1 : 0;
+  return {1, std::exp2(doublings) * p.coefficients[degree]};
 }
 
 Array evaluate(const Server& server, const Array& x, const PolynomialVector& v) {

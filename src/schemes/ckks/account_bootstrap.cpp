@@ -52,13 +52,13 @@ Account::Info Account::bootstrap(const Info& a, const SineError& sine) const {
   out.level = depth;
   out.scale = parameters_.scale(depth);
   std::vector<double> errors;
+  const double log2_slots = std::log2(static_cast<double>(a.slots()));
   if (result == depth) {
     errors = errors_after_mod_raise(0);
     errors.push_back(noise_.low_key_switch() + 1 - log2_N / 2 - (q - r));
     errors.push_back(raised - log2_N / 2 - q + r);
     errors.push_back(sine.fit);
   } else {
-    const double log2_slots = std::log2(static_cast<double>(a.slots()));
     errors = errors_after_mod_raise(log2_slots / 2);
     // The coefficients of the vector's slots are left.
     const double kept = (log2_slots + 1 - log2_N) / 2;
@@ -69,6 +69,9 @@ Account::Info Account::bootstrap(const Info& a, const SineError& sine) const {
                        log2_slots / 2 * (level - depth) / (result - depth));
     errors.push_back(sine.fit + log2_slots / 2);
   }
+  // The halves of a ciphertext that holds real and imaginary parts side by side are added.
+  if (a.packing == Packing::complex && a.slots() < parameters_.slots())
+    errors.push_back(errors_after_mod_raise(0).back() + (result == depth ? 0 : log2_slots / 2));
   errors.push_back(sine.straightness);
   for (const double error : errors) out.error = log2_sum(out.error, error);
   return fits("bootstrap", out);

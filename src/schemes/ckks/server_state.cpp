@@ -292,16 +292,18 @@ Array ServerState::product_plus(const Array& a, const Array& b, const Array* add
   });
 }
 
-Array ServerState::double_angle(const Array& a, Doubling by) const {
+Array ServerState::double_angle(const Array& a, Doubling by, const Encoded* less) const {
   check(a);
   const Account::Two square = account.multiply(a.info_, a.info_, true);
   const Info info = account.double_angle(square.result, by);
-  const std::vector<std::uint64_t> less_1 = residues_of(-info.scale, info.level);
-  const Array out = fleet->together([&] {
+  std::vector<std::uint64_t> less_1;
+  if (!less) less_1 = residues_of(-info.scale, info.level);
+  Array out = fleet->together([&] {
     const rlwe::Array x = prepared(a, square.a);
     return relinearised_product(info, x, x, {by == Doubling::of_residues, less_1}, true);
   });
-  return by == Doubling::of_scale ? with_info(out, account.with_canonical_scale(out.info_)) : out;
+  if (by == Doubling::of_scale) out = with_info(out, account.with_canonical_scale(out.info_));
+  return less ? add(out, *less) : out;
 }
 
 Array ServerState::relinearised_product(const Info& product, const rlwe::Array& a,
@@ -451,13 +453,22 @@ Array ServerState::multiply_plain(const Array& a, std::span<const Complex> value
                                   std::size_t length, bool rescale) const {
   check(a);
   if (rescale) Account::check_level(a.info_.level);
-  const Encoded m = encoded(a.info_, values, length, account.plain_scale(a.info_), a.info_.level);
+  return multiply_plain(
+      a, encoded(a.info_, values, length, account.plain_scale(a.info_), a.info_.level), rescale);
+}
+
+Array ServerState::multiply_plain(const Array& a, const Encoded& m, bool rescale) const {
   const Info info = account.multiply_plain(a.info_, m.known);
   if (rescale) static_cast<void>(account.rescale(info));
   return fleet->together([&] {
     const Array out = array(info, evaluator->multiply_plain(residues(a), m.residues));
     return rescale ? rescaled(out) : out;
   });
+}
+
+Array ServerState::add(const Array& a, const Encoded& m) const {
+  const Info info = account.add_plain(a.info_, m.known);
+  return fleet->again([&] { return array(info, evaluator->add_plain(residues(a), m.residues)); });
 }
 
 Array ServerState::add_scalar(const Array& a, Complex value) const {

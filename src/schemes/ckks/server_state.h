@@ -156,6 +156,10 @@ struct ServerState : RingServerState<Parameters> {
             bool subtract) const;
   Array multiply_plain(const Array& a, std::span<const Complex> values, std::size_t length,
                        bool rescale) const;
+  /// The same with what was encoded for it.
+  Array multiply_plain(const Array& a, const Encoded& m, bool rescale) const;
+  /// a + m, which was encoded at the scale of `a`.
+  Array add(const Array& a, const Encoded& m) const;
   /// Its plaintext has one coefficient, or two.
   Array add_scalar(const Array& a, Complex value) const;
   /// by·a + value, in one pass.
@@ -163,8 +167,9 @@ struct ServerState : RingServerState<Parameters> {
   /// a·b + added, neither relinearised nor rescaled; null: nothing is added.
   Array product_plus(const Array& a, const Array& b, const Array* added) const;
   /// 2·a² - 1 of real numbers, relinearised and rescaled: the cosine of twice an angle. Halving the
-  /// scale takes `a` at its level's canonical scale, and the result has that of its own.
-  Array double_angle(const Array& a, Doubling by) const;
+  /// scale takes `a` at its level's canonical scale, and the result has that of its own. `less`:
+  /// what is added in place of -1, encoded at the scale of the result.
+  Array double_angle(const Array& a, Doubling by, const Encoded* less = nullptr) const;
   /// `a`, with the primes of that level and perhaps more: then it needs no division.
   Array reaching(const Array& a, unsigned level) const;
   /// `a` at that level. If the level's primes are among its own, nothing is divided, and the scale

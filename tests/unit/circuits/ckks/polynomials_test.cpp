@@ -1,4 +1,4 @@
-#include "whorl/circuits/ckks/polynomials.h"
+#include "circuits/ckks/polynomials.h"
 
 #include "support/ckks_party.h"
 #include "support/test.h"
@@ -52,6 +52,35 @@ TEST(CkksPolynomials, OtherIntervalsAndMonomials) {
   party.expect(points(-1, 1), 1, {{0.5, 0.15012, 0, -0.0015930}, Polynomial::Basis::monomial});
   party.expect(points(-1, 1), 1, {{0, 0, 0, 0, 0, 0, 0, 1}, Polynomial::Basis::monomial});
   party.expect(points(-1, 1), 1, {{0.25}});
+}
+
+/// f·p(x) with another f in each slot, of polynomials in both bases.
+TEST(CkksPolynomials, OddOnesTimesNumbersOfSlots) {
+  using Complex = std::complex<double>;
+  const Party party(6);
+  const std::vector<double> x = points(-1, 1);
+  std::vector<Complex> f;
+  for (std::size_t i = 0; i < x.size(); ++i) f.push_back(std::polar(1.0, static_cast<double>(i)));
+  const Array a = party.encrypt(x, 1);
+  for (unsigned degree = 3; degree < 64; degree += 2)
+    for (const auto basis : {Polynomial::Basis::chebyshev, Polynomial::Basis::monomial}) {
+      SCOPED_TRACE(testing::Message() << "degree " << degree);
+      Polynomial p{std::vector<double>(degree + 1), basis};
+      for (unsigned k = 1; k <= degree; k += 2) p.coefficients[k] = std::sin(k) / degree;
+      std::vector<double> asked;
+      const Turned turned = [&](double c) {
+        asked.push_back(c);
+        std::vector<Complex> row = f;
+        for (Complex& z : row) z *= c;
+        return party.server.multiply_plain(a, row, row.size(), true);
+      };
+      const Array y = evaluate_turned(party.server, a, turned, p);
+      EXPECT_EQ(y.info().level, a.info().level - p.depth());
+      EXPECT_EQ(asked, turned_factors(p));
+      const auto got = party.client.decrypt_raw(party.server.download(y));
+      for (std::size_t i = 0; i < x.size(); ++i)
+        EXPECT_LT(std::abs(got[i] - f[i] * p(x[i])), 1e-4) << x[i];
+    }
 }
 
 TEST(CkksPolynomials, ProductsOfThreePartsAreRelinearisedFirst) {
