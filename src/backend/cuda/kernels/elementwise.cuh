@@ -12,8 +12,9 @@
 
 namespace whorl::backend::cuda {
 
-/// Limbs of one launch: their constants travel in the kernel's parameters (4 KB).
-inline constexpr unsigned limbs_a_launch = 64;
+/// Limbs of one launch: their constants travel in the kernel's parameters (4 KB). Both parts of a
+/// ciphertext with 48 primes are one launch.
+inline constexpr unsigned limbs_a_launch = 96;
 inline constexpr unsigned elementwise_threads = 256;
 
 template <class Word>
