@@ -259,9 +259,10 @@ __device__ __forceinline__ void store_part(const TensorArguments<Word>& t, std::
   }
   store_vector<Word>(t.out + part * t.part + at, x);
 }
-/// Two parts each. Grid: pieces of a row, limbs. Bound by memory: 7 words a value, and one for each
-/// part that is added.
-template <class Word>
+/// Two parts times two, or times one: a plaintext. Grid: pieces of a row, limbs. Bound by memory: 7
+/// or 5 words a value, and one for each part that is added. All are loaded before they are
+/// multiplied.
+template <class Word, unsigned b_parts>
 __global__ void __launch_bounds__(rns_threads)
     multiply_pairs(const __grid_constant__ TensorArguments<Word> t) {
   join_chain();
@@ -273,24 +274,24 @@ __global__ void __launch_bounds__(rns_threads)
   const std::size_t at = blockIdx.y * t.row + in_row;
   const Word* const b = place_in_b(t, in_row);
   const RnsModulus<Word> m = modulus_of(t);
-  const Vector a0 = *reinterpret_cast<const Vector*>(t.a + at),
-               a1 = *reinterpret_cast<const Vector*>(t.a + t.part + at),
-               b0 = *reinterpret_cast<const Vector*>(b),
-               b1 = *reinterpret_cast<const Vector*>(b + t.b_part);
-  Vector out[3];
+  Vector x[2], y[b_parts], out[b_parts + 1];
+#pragma unroll
+  for (unsigned i = 0; i < 2; ++i) x[i] = *reinterpret_cast<const Vector*>(t.a + i * t.part + at);
+#pragma unroll
+  for (unsigned j = 0; j < b_parts; ++j) y[j] = *reinterpret_cast<const Vector*>(b + j * t.b_part);
 #pragma unroll
   for (unsigned k = 0; k < width; ++k) {
-    ProductSum<Word> sum[3];
-    sum[0].add(a0.word[k], b0.word[k]);
-    sum[1].add(a0.word[k], b1.word[k]);
-    sum[1].add(a1.word[k], b0.word[k]);
-    sum[2].add(a1.word[k], b1.word[k]);
+    ProductSum<Word> sum[b_parts + 1];
 #pragma unroll
-    for (unsigned i = 0; i < 3; ++i) out[i].word[k] = finish_product<Word>(sum[i], m);
+    for (unsigned i = 0; i < 2; ++i)
+#pragma unroll
+      for (unsigned j = 0; j < b_parts; ++j) sum[i + j].add(x[i].word[k], y[j].word[k]);
+#pragma unroll
+    for (unsigned i = 0; i <= b_parts; ++i) out[i].word[k] = finish_product<Word>(sum[i], m);
     out[0].word[k] = add_mod<Word>(out[0].word[k], t.constant[blockIdx.y], m.q);
   }
 #pragma unroll
-  for (unsigned i = 0; i < 3; ++i) store_part<Word>(t, i, at, out[i], m.q);
+  for (unsigned i = 0; i <= b_parts; ++i) store_part<Word>(t, i, at, out[i], m.q);
 }
 
 /// Any parts. The same grid.

@@ -288,7 +288,9 @@ void tensor(const Stream& stream, const CudaRnsTables<Word>& tables, const ring:
                              {}};
   std::ranges::copy(end.constant, t.constant);
   const dim3 grid(pieces(row, rns_width<Word>), limbs);
-  const auto kernel = a_parts == 2 && b_parts == 2 ? multiply_pairs<Word> : multiply_parts<Word>;
+  const auto kernel = a_parts != 2 || b_parts > 2 ? multiply_parts<Word>
+                      : b_parts == 2              ? multiply_pairs<Word, 2>
+                                                  : multiply_pairs<Word, 1>;
   launch_chained(stream, "multiply_parts", kernel, {grid, rns_threads}, t);
 }
 
