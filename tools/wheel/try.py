@@ -1,6 +1,8 @@
 """Tries an installed package: fails if an answer is wrong, or if its import takes too long.
 
-usage: try.py [gate]        gate: one gate and nothing else
+usage: try.py [gate | cuda]     gate: one gate and nothing else
+                             cuda: on a GPU too: a gate, 16,384 of them, the CPU's bits of a
+                             product, and a bootstrap of 128 bits of security (2 GB of keys)
 """
 
 import platform
@@ -41,3 +43,35 @@ if "gate" not in sys.argv[1:]:
     else:
         raise AssertionError("there is no set named none")
     print(*(f"{device.name}: {device.why}" for device in whorl.devices()), sep="\n")
+
+if "cuda" in sys.argv[1:]:
+    import numpy as np
+    from whorl import bgv, binfhe, ckks
+
+    device = binfhe.Server(gates.evaluation_keys(), device="cuda")
+    assert gates.decrypt(device.nand(gates.encrypt([0, 1]), gates.encrypt([1, 1]))).tolist() == [
+        1,
+        0,
+    ]
+    print(f"a gate on {device.devices}: {time.perf_counter() - began:.1f} s after the import began")
+    random = np.random.default_rng(0)
+    one, other = random.integers(0, 2, (2, 16384))
+    results = device.nand(gates.encrypt(one), gates.encrypt(other))
+    assert (gates.decrypt(results) == 1 - (one & other)).all()
+
+    parameters = bgv.parameters(depth=5)
+    client = bgv.Client(parameters)
+    keys, z = client.evaluation_keys(), client.encrypt(np.arange(100))
+    products = [
+        (lambda v: (v * v + v).to_host().data)(bgv.Server(keys, device=name).upload(z))
+        for name in ("cpu", "cuda")
+    ]
+    assert np.array_equal(*products)
+
+    owner = ckks.Client(ckks.parameters("W128_L13_B20"))
+    refresher = ckks.Server(owner.evaluation_keys(bootstrap=[256]), device="cuda")
+    values = random.uniform(-0.7, 0.7, 256) + 1j * random.uniform(-0.7, 0.7, 256)
+    low = refresher.upload(owner.encrypt(values, bound=1)).lower(3)
+    refreshed = low.bootstrap()
+    assert abs(owner.decrypt(refreshed, raw=True) - values).max() < 2.0**-20
+    print("16,384 gates, a product and a bootstrap on a GPU are right")
