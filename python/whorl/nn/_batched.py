@@ -42,15 +42,17 @@ class Batched:
     """A `Builder` whose tensors have an axis of the batch. Errors are the builder's; those that
     are raised here do not know the name of the operation, which the readers add."""
 
-    def __init__(self, shape: Sequence[int]) -> None:
+    def __init__(self, shape: Sequence[int], batch: int = BATCH) -> None:
         if not shape or min(shape) < 1:
             raise ShapeError(f"shape: {shown(tuple(shape))} has no values for each sample")
         self.builder = Builder(shape)
+        self.batch = batch
+        """Samples that a batch has while the model is read."""
 
     def shape(self, x: Tensor) -> Shape:
         """The shape of a tensor, with the axis of the batch."""
         own = self.builder.nodes[x.node].shape
-        return (*own[: x.batch], BATCH, *own[x.batch :])
+        return (*own[: x.batch], self.batch, *own[x.batch :])
 
     def graph(self, x: Tensor) -> Graph:
         """The graph whose result is a tensor."""
@@ -73,7 +75,8 @@ class Batched:
         for x, size in zip(operands, sizes, strict=True):
             own = self.builder.nodes[x.node].shape
             each = start + np.arange(size).reshape(own)
-            out.append(np.stack([each + i * sum(sizes) for i in range(BATCH)], axis=x.batch))
+            samples = [each + i * sum(sizes) for i in range(self.batch)]
+            out.append(np.stack(samples, axis=x.batch))
             start += size
         return out
 
@@ -85,14 +88,17 @@ class Batched:
             return None
         total = sum(self.builder.nodes[x.node].size for x in operands)
         for axis, length in enumerate(codes.shape):
-            if length == BATCH:
-                first, second = np.take(codes, 0, axis), np.take(codes, 1, axis)
-                if np.array_equal(np.where(first < 0, -1, first + total), second):
+            if length == self.batch:
+                first, *others = np.moveaxis(codes, axis, 0)
+                if all(
+                    np.array_equal(np.where(first < 0, -1, first + i * total), other)
+                    for i, other in enumerate(others, 1)
+                ):
                     nodes = [x.node for x in operands]
                     return Tensor(self.builder.moved(name, nodes, first, first.shape), axis)
         raise ShapeError(
             f"{name}: a tensor of shape {shown(codes.shape)} mixes the samples of a batch of "
-            f"{BATCH}; their axis has to stay as it is"
+            f"{self.batch}; their axis has to stay as it is"
         )
 
     def move(self, name: str, x: Tensor, how: Callable[[Indices], Indices]) -> Tensor:
@@ -114,7 +120,8 @@ class Batched:
             return np.broadcast_shapes(*shapes)
         except ValueError:
             raise ShapeError(
-                f"{name}: shapes {' and '.join(map(shown, shapes))} differ, for a batch of {BATCH}"
+                f"{name}: shapes {' and '.join(map(shown, shapes))} differ, for a batch of "
+                f"{self.batch}"
             ) from None
 
     # ---- arithmetic
@@ -140,8 +147,8 @@ class Batched:
 
     def _constant(self, name: str, x: Tensor, constant: Any) -> Any:
         values = np.broadcast_to(np.asarray(constant, dtype=np.float64), self.shape(x))
-        first, second = np.take(values, 0, x.batch), np.take(values, 1, x.batch)
-        if not np.array_equal(first, second, equal_nan=True):
+        first, *others = np.moveaxis(values, x.batch, 0)
+        if not all(np.array_equal(first, other, equal_nan=True) for other in others):
             raise ShapeError(f"{name}: a constant differs from sample to sample of the batch")
         return first
 

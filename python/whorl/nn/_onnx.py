@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 
 Attributes: TypeAlias = dict[str, Any]
 
+OWN_DOMAINS = ("", "ai.onnx")
+"""What operators of ONNX itself are called."""
+LEAST_OPSET = 7
+"""The first version whose operators broadcast as numpy does."""
+
 
 def read_onnx(model: onnx.ModelProto | bytes | str | os.PathLike[str]) -> Graph:
     """The graph of an ONNX model: the object, its bytes, or the path of its file.
@@ -48,15 +53,41 @@ def read_onnx(model: onnx.ModelProto | bytes | str | os.PathLike[str]) -> Graph:
         raise
     except Exception as error:  # of protobuf, or of onnx's checker
         raise ParameterError(f"model: not a valid ONNX model: {error}") from error
-    return _Reader(model).graph()
+    reader = _Reader(model, BATCH)
+    graph = reader.graph()
+    if reader.asks_for_shapes:
+        _compare(graph, _Reader(model, BATCH + 1).graph())
+    return graph
+
+
+def _compare(graph: Graph, other: Graph) -> None:
+    """`ParameterError` if graphs that were read for batches of two sizes differ: shapes that a
+    model asks for may get into its numbers."""
+    x = np.random.default_rng(0).normal(size=(1, *graph.nodes[0].shape))
+    with np.errstate(all="ignore"):
+        one, two = graph.tensors(x), other.tensors(x)[-1]
+    largest = max(float(np.abs(tensor).max()) for tensor in one)
+    if one[-1].shape != two.shape or np.abs(one[-1] - two).max() > 1e-9 * largest:
+        raise ParameterError("model: its result depends on the size of the batch")
 
 
 class _Reader:
-    def __init__(self, model: onnx.ModelProto) -> None:
+    def __init__(self, model: onnx.ModelProto, batch: int) -> None:
         from onnx import numpy_helper
 
         self.model = model
         self.name = "model"
+        self.results = 1
+        """How many results the node has that is read."""
+        self.asks_for_shapes = False
+        """Whether the model takes the shape of a tensor, with the batch."""
+        versions = [each.version for each in model.opset_import if each.domain in OWN_DOMAINS]
+        if min(versions, default=LEAST_OPSET) < LEAST_OPSET:
+            raise ParameterError(
+                f"model: its operators are of version {min(versions)}; they have to be of version "
+                f"{LEAST_OPSET} or above, where they broadcast as numpy does: convert it with "
+                "onnx.version_converter"
+            )
         self.values: dict[str, Any] = {
             each.name: numpy_helper.to_array(each) for each in model.graph.initializer
         }
@@ -75,7 +106,7 @@ class _Reader:
             )
         self.declared = sizes[0]
         """Samples of a batch, if the model fixes them; otherwise 0."""
-        self.batched = Batched(sizes[1:])
+        self.batched = Batched(sizes[1:], batch)
         self.values[inputs[0].name] = Tensor(0)
 
     def graph(self) -> Graph:
@@ -98,7 +129,7 @@ class _Reader:
         if lost:
             self.refuse(f"the second result {lost[0]} of a node is not supported")
         given = [self.values[name] if name else None for name in node.input]
-        known = node.domain in ("", "ai.onnx")
+        known, self.results = node.domain in OWN_DOMAINS, len(node.output)
         if not any(isinstance(each, Tensor) for each in given):
             out = self._folded(node)
         elif node.op_type not in OPERATIONS or not known:
@@ -331,7 +362,7 @@ def _reshape(r: _Reader, a: Attributes, x: Any, shape: Any) -> Any:
             r.refuse(f"shape {sizes} copies an axis that a tensor of shape {shown(own)} lacks")
         sizes = [n or own[i] for i, n in enumerate(sizes)]
     if r.declared and sizes[:1] == [r.declared]:
-        sizes[0] = BATCH
+        sizes[0] = r.batched.batch
     return r.move(x, lambda places: places.reshape(sizes))
 
 
@@ -386,7 +417,7 @@ def _split(r: _Reader, a: Attributes, x: Any, split: Any = None) -> Any:
     sizes = r.whole("split", a.get("split") if split is None else split)
     length = r.batched.shape(x)[axis]
     if sizes is None:
-        each = -(-length // a.get("num_outputs", 2))
+        each = -(-length // a.get("num_outputs", r.results))
         sizes = [min(each, length - start) for start in range(0, length, each)]
     ends = np.cumsum(sizes)
     parts = [np.arange(end - n, end) for n, end in zip(sizes, ends, strict=True)]
@@ -429,6 +460,11 @@ def _dropout(r: _Reader, a: Attributes, x: Any, ratio: Any = None, training: Any
     if training is not None and np.any(r.constant("training_mode", training)):
         r.refuse("it is in training mode; export the model for inference")
     return x
+
+
+def _shape(r: _Reader, a: Attributes, x: Any) -> Any:
+    r.asks_for_shapes = True
+    return np.asarray(r.batched.shape(x)[a.get("start", 0) : a.get("end")])
 
 
 def _recurrent(kind: str) -> Callable[..., Any]:
@@ -484,5 +520,5 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "Dropout": _dropout,
     "LSTM": _recurrent("LSTM"),
     "RNN": _recurrent("RNN"),
-    "Shape": lambda r, a, x: np.asarray(r.batched.shape(x)[a.get("start", 0) : a.get("end")]),
+    "Shape": _shape,
 }

@@ -161,6 +161,16 @@ def test_parts_of_a_split(generator: np.random.Generator) -> None:
     check(model.then("Concat", "a", first="b", axis=1), generator)
 
 
+@pytest.mark.parametrize(("opset", "length"), [(13, 6), (18, 6), (18, 7)])
+def test_equal_parts_of_a_split(opset: int, length: int, generator: np.random.Generator) -> None:
+    """As many as there are results, some of which nothing takes."""
+    for taken in ("a", "b", "c"):
+        model = Model(length, opset=opset)
+        more = {"num_outputs": 3} if opset >= 18 else {}
+        model.nodes.append(onnx.helper.make_node("Split", ["x"], ["a", "b", "c"], axis=1, **more))
+        check(model.then("Relu", first=taken), generator)
+
+
 def test_gelu_and_silu_by_their_parts(generator: np.random.Generator) -> None:
     half, one, root = np.float64(0.5), np.float64(1), np.float64(np.sqrt(2))
     late = (
@@ -199,6 +209,21 @@ def test_a_batch_that_the_model_fixes(batch: int, generator: np.random.Generator
 def test_attributes_of_old_versions(opset: int, generator: np.random.Generator) -> None:
     model = Model(2, 1, 4, opset=opset).then("Squeeze", axes=[2]).then("Unsqueeze", axes=[3])
     check(model.then("ReduceMean", axes=[2], keepdims=0).then("Dropout", ratio=0.5), generator)
+
+
+def test_operators_that_broadcast_in_another_way_are_refused() -> None:
+    """Those of old versions say by an attribute to which axis a constant belongs."""
+    model = Model(3, 3, 3, opset=6).then("Add", np.arange(3.0), broadcast=1, axis=1)
+    with pytest.raises(whorl.ParameterError, match="of version 6; they have to be of version 7"):
+        read_onnx(model.made())
+
+
+def test_the_size_of_the_batch_gets_into_no_number(generator: np.random.Generator) -> None:
+    model = Model(2, 6).then("Shape", start=0, end=1).then("Cast", to=DOUBLE)
+    with pytest.raises(whorl.ParameterError, match="depends on the size of the batch"):
+        read_onnx(model.then("Mul", "x").made())
+    zeros = Model(2, 6).then("Shape").then("Expand", "t0", first=np.zeros(1)).then("Add", "x")
+    check(zeros, generator)
 
 
 def test_bytes_and_files(tmp_path: Path, generator: np.random.Generator) -> None:
