@@ -222,13 +222,14 @@ class Batched:
         return Tensor(self.builder.average(name, self._first(name, x), *how, **more))
 
     def average_to(self, name: str, x: Tensor, size: Sequence[int | None]) -> Tensor:
-        """Means of the equal windows that leave a size; None leaves an axis as it is."""
+        """Means of the windows that leave a size; None leaves an axis as it is. Where the size does
+        not divide the image, windows overlap, as torch's do."""
         image = self.shape(x)[2:]
         wanted = [own if n is None else n for own, n in zip(image, size, strict=True)]
-        if any(n < 1 or own % n for own, n in zip(image, wanted, strict=True)):
-            raise ShapeError(
-                f"{name}: {shown(image)} does not fall into {shown(tuple(wanted))} equal windows"
-            )
+        if any(n < 1 for n in wanted):
+            raise ShapeError(f"{name}: {shown(tuple(wanted))} windows leave nothing")
+        if any(own % n for own, n in zip(image, wanted, strict=True)):
+            return Tensor(self.builder.adapted(name, self._first(name, x), wanted))
         kernel = [own // n for own, n in zip(image, wanted, strict=True)]
         return self.average(name, x, kernel, kernel)
 

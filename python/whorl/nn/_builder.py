@@ -223,6 +223,24 @@ class Builder:
         return self.affine(name, out, full / np.maximum(inside, 1).reshape(node.shape), 0.0)
 
     def summed(self, name: str, x: int, axes: Sequence[int], factor: float) -> int:
+    def adapted(self, name: str, x: int, size: Sequence[int]) -> int:
+        """Means of windows of any size, channel by channel: window i of m along an axis of n goes
+        from ⌊i·n/m⌋ to ⌈(i + 1)·n/m⌉."""
+        channels, *image = self.nodes[x].shape
+        means: Numbers = np.ones((1, 1))
+        for length, windows in zip(image, size, strict=True):
+            made = np.kron(means, _window_means(length, windows))
+            means = np.asarray(made, dtype=np.float64)
+        row, column = np.nonzero(means)
+        start = np.arange(channels)[:, None]
+        outputs, inputs = means.shape
+        entries = Entries(
+            (start * outputs + row).reshape(-1),
+            (start * inputs + column).reshape(-1),
+            np.tile(means[row, column], channels),
+        )
+        return self._sparse(name, x, entries, (channels, *size))
+
         """Sums along axes, which leave the shape, times a factor."""
         shape = self.nodes[x].shape
         kept = tuple(n for i, n in enumerate(shape) if i not in axes)
@@ -460,6 +478,14 @@ def _collected(columns: Numbers, places: Indices, size: int) -> Numbers:
 
 def _widened(kernel: Numbers, axis: int, gap: int, before: int, after: int) -> Numbers:
     """A kernel without gaps and with zeros at one side, so that equal padding does what unequal
+def _window_means(length: int, windows: int) -> Numbers:
+    """The matrix of means of windows along an axis."""
+    out = np.zeros((windows, length))
+    for i, row in enumerate(out):
+        row[i * length // windows : -(-(i + 1) * length // windows)] = 1
+    return np.asarray(out / out.sum(axis=1, keepdims=True))
+
+
     padding does."""
     dense = list(kernel.shape)
     dense[axis] = gap * (kernel.shape[axis] - 1) + 1

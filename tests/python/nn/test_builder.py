@@ -1,10 +1,12 @@
 """Graphs that readers build: which maps become one, and that none changes what another takes."""
 
+import math
 from typing import Any
 
 import numpy as np
 import pytest
 import whorl
+from whorl.nn._batched import Batched, Tensor
 from whorl.nn._builder import Builder
 from whorl.nn._graph import Function, Linear, Product, Sparse, Sum, Windows
 from whorl.nn._read import read
@@ -146,3 +148,22 @@ def test_refusals_name_what_is_wrong() -> None:
 def test_a_model_of_no_known_kind_is_refused() -> None:
     with pytest.raises(TypeError, match=r"model: a dict is no torch\.nn\.Module"):
         read({}, (3,))
+
+
+@pytest.mark.parametrize(("shape", "size"), [((3, 7, 5), (3, 4)), ((2, 7), (4,)), ((2, 3), (5,))])
+def test_windows_that_do_not_divide_an_image_overlap(
+    shape: tuple[int, ...], size: tuple[int, ...]
+) -> None:
+    """As those of torch's adaptive pooling do."""
+    batched = Batched(shape)
+    graph = batched.graph(batched.average_to("pool", Tensor(0), size))
+    x = np.random.default_rng(1).normal(size=(2, *shape))
+    expected = np.empty((2, shape[0], *size))
+    for place in np.ndindex(*size):
+        window = tuple(
+            slice(math.floor(i * n / m), math.ceil((i + 1) * n / m))
+            for i, n, m in zip(place, shape[1:], size, strict=True)
+        )
+        axes = tuple(range(2, x.ndim))
+        expected[(..., *place)] = x[(slice(None), slice(None), *window)].mean(axis=axes)
+    np.testing.assert_allclose(graph(x), expected, rtol=1e-12)

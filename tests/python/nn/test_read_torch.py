@@ -162,6 +162,9 @@ FUNCTIONS = {
     "conv2d": (lambda x: F.conv2d(x, torch.ones(2, 3, 2, 2), stride=2), (3, 6, 6)),
     "avg_pool2d": (lambda x: F.avg_pool2d(x, x.size(3)), (3, 6, 6)),
     "adaptive": (lambda x: F.adaptive_avg_pool2d(x, 2), (3, 6, 6)),
+    "adaptive overlapping": (lambda x: F.adaptive_avg_pool2d(x, (3, None)), (3, 7, 5)),
+    "adaptive line": (lambda x: F.adaptive_avg_pool1d(x, 4), (3, 7)),
+    "adaptive larger": (lambda x: F.adaptive_avg_pool1d(x, 5), (3, 3)),
     "batch_norm": (lambda x: F.batch_norm(x, torch.zeros(3), torch.ones(3) * 2), (3, 6)),
     "square": (lambda x: torch.square(x) + x.pow(3), (5,)),
     "types": (lambda x: x.to(torch.float64).double() + torch.zeros_like(x), (5,)),
@@ -411,7 +414,7 @@ MISFITS = {
     "turned linear": (lambda x: F.linear(x.T, torch.ones(2, 2)), "the last axis .* is the batch"),
     "batches": (lambda x: x[:, None] + x[None, :], "differ|the batch is axis"),
     "view": (lambda x: x.view(-1, 7), "view: shape .* is invalid"),
-    "windows": (lambda x: F.adaptive_avg_pool1d(x[:, None], 2), "into .* equal windows"),
+    "windows": (lambda x: F.adaptive_avg_pool1d(x[:, None], 0), "windows leave nothing"),
     "constant": (lambda x: x + torch.arange(2).view(2, 1), "differs from sample to sample"),
 }
 
