@@ -14,6 +14,7 @@ from .._core.literal import as_integer
 from .._core.text import shown
 from ..errors import ParameterError, ShapeError
 from ._graph import (
+    FUNCTIONS,
     Affine,
     Entries,
     Function,
@@ -222,7 +223,6 @@ class Builder:
         inside = np.bincount(image.entries().rows, minlength=node.size)
         return self.affine(name, out, full / np.maximum(inside, 1).reshape(node.shape), 0.0)
 
-    def summed(self, name: str, x: int, axes: Sequence[int], factor: float) -> int:
     def adapted(self, name: str, x: int, size: Sequence[int]) -> int:
         """Means of windows of any size, channel by channel: window i of m along an axis of n goes
         from ⌊i·n/m⌋ to ⌈(i + 1)·n/m⌉."""
@@ -241,6 +241,7 @@ class Builder:
         )
         return self._sparse(name, x, entries, (channels, *size))
 
+    def summed(self, name: str, x: int, axes: Sequence[int], factor: float) -> int:
         """Sums along axes, which leave the shape, times a factor."""
         shape = self.nodes[x].shape
         kept = tuple(n for i, n in enumerate(shape) if i not in axes)
@@ -365,14 +366,22 @@ class Builder:
 
     def function(self, name: str, x: int, function: str, coefficients: Any = ()) -> int:
         """A function of each value, by its name in `FUNCTIONS`; a `polynomial` has coefficients of
-        1, x, x², …"""
+        1, x, x², …; `ParameterError` for another name, and for a polynomial without any."""
+        powers = numbers(name, "coefficients", coefficients)
+        known = [*FUNCTIONS, "polynomial"]
+        needed = function == "polynomial"
+        if function not in known or powers.ndim != 1 or needed != bool(powers.size):
+            raise ParameterError(
+                f"{name}: {shown(function)} with coefficients of shape {shown(powers.shape)}: it "
+                f"has to be one of {', '.join(known)}, of which the last one alone has coefficients"
+            )
         return self.add(
             Function(
                 name=name,
                 inputs=(x,),
                 shape=self.nodes[x].shape,
                 function=function,
-                coefficients=tuple(map(float, numbers(name, "coefficients", coefficients))),
+                coefficients=tuple(map(float, powers)),
             )
         )
 
@@ -469,6 +478,14 @@ def numbers(name: str, what: str, values: Any) -> Numbers:
     return out
 
 
+def _window_means(length: int, windows: int) -> Numbers:
+    """The matrix of means of windows along an axis."""
+    out = np.zeros((windows, length))
+    for i, row in enumerate(out):
+        row[i * length // windows : -(-(i + 1) * length // windows)] = 1
+    return np.asarray(out / out.sum(axis=1, keepdims=True))
+
+
 def _collected(columns: Numbers, places: Indices, size: int) -> Numbers:
     """A matrix of `size` columns: the sums of those that are given for each place."""
     out = np.zeros((size, len(columns)))
@@ -478,14 +495,6 @@ def _collected(columns: Numbers, places: Indices, size: int) -> Numbers:
 
 def _widened(kernel: Numbers, axis: int, gap: int, before: int, after: int) -> Numbers:
     """A kernel without gaps and with zeros at one side, so that equal padding does what unequal
-def _window_means(length: int, windows: int) -> Numbers:
-    """The matrix of means of windows along an axis."""
-    out = np.zeros((windows, length))
-    for i, row in enumerate(out):
-        row[i * length // windows : -(-(i + 1) * length // windows)] = 1
-    return np.asarray(out / out.sum(axis=1, keepdims=True))
-
-
     padding does."""
     dense = list(kernel.shape)
     dense[axis] = gap * (kernel.shape[axis] - 1) + 1

@@ -53,7 +53,10 @@ def compile_graph(
     together = as_integer("images", images, 1, MOST_SLOTS)
     if together & (together - 1):
         raise ParameterError(f"images: {together} is not a power of two")
-    most = (parameters.slots if parameters else MOST_SLOTS) // together
+    room = parameters.slots if parameters else MOST_SLOTS
+    if together > room:
+        raise ParameterError(f"images: {together} are more than the {room} slots of a ciphertext")
+    most = room // together
     with reports(progress, "layouts") as report:
         packing = Packing(graph, most, report=report)
     if together > 1:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.literal import as_integer
 from .._core.paths import PathName, as_path
 from .._core.text import shown
 from ..ckks._parameters import Parameters
@@ -87,7 +88,7 @@ class Ends:
 
     def unpacked(self, slots: Any, count: int | None = None) -> Numbers:
         """The results (batch, *shape) in decrypted vectors of slots; `count`: of the batch.
-        `ShapeError` for vectors of another shape."""
+        `ShapeError` for vectors of another shape, `ParameterError` for a count above theirs."""
         given = np.asarray(slots, dtype=np.float64)
         parts = self.output.parts
         own = given.shape[-2:] if parts > 1 else (1, *given.shape[-1:])
@@ -99,8 +100,9 @@ class Ends:
             )
         rows = given.reshape(-1, parts * given.shape[-1] // self.images, self.images)
         each = rows.swapaxes(1, 2).reshape(-1, rows.shape[1])
-        values = each[:, self.output.places] * self.output.scale
-        return values.reshape(len(values), *self.output.shape)[:count]
+        most = len(each) if count is None else as_integer("count", count, 1, len(each))
+        values = each[:most, self.output.places] * self.output.scale
+        return values.reshape(len(values), *self.output.shape)
 
     def encrypt(self, client: Any, x: Any) -> Any:
         """Encrypts inputs (batch, *shape), by a `Client` or a `PublicKey`; a ciphertext for

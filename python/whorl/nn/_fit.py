@@ -190,10 +190,16 @@ def _polynomial(node: Function, scale: float, precision: float) -> tuple[float, 
     def scaled(u: float) -> float:
         return float(node.of(np.asarray(scale * u))) / largest
 
-    if node.function == "polynomial":
-        found = approximate(scaled, -1, 1, degree=max(1, len(node.coefficients) - 1))
-    else:
-        found = approximate(scaled, -1, 1, error=precision)
+    try:
+        if node.function == "polynomial":
+            found = approximate(scaled, -1, 1, degree=max(1, len(node.coefficients) - 1))
+        else:
+            found = approximate(scaled, -1, 1, error=precision)
+    except ParameterError as error:
+        raise ParameterError(
+            f"{node.name}: {node.function} on ±{scale:.3g}: {error}; scale the layer before it, or "
+            "take a larger precision"
+        ) from error
     # It may be a little larger than the function, and than at the points.
     over = max(1.0, float(np.abs(np.asarray(found(points))).max()) * (1 + 2**-20))
     return largest * over, Polynomial(found.coefficients / over, "chebyshev", -1, 1)

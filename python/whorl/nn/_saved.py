@@ -59,9 +59,9 @@ def _check_kind(reader: Reader, wanted: str) -> None:
 def _graph(reader: Reader) -> Graph:
     """The nodes again. `RangeError` for shapes that do not follow from one another."""
     fields = reader.header.items("nodes", Fields)
-    if not 2 <= len(fields) <= MOST_NODES or fields[0].text("is") != "Input":
+    if not 1 <= len(fields) <= MOST_NODES or fields[0].text("is") != "Input":
         raise RangeError(
-            f"a network has {len(fields)} nodes; 2 … {MOST_NODES} are read, and the first one is "
+            f"a network has {len(fields)} nodes; 1 … {MOST_NODES} are read, and the first one is "
             "its input"
         )
     nodes: list[Node] = []

@@ -167,3 +167,12 @@ def test_windows_that_do_not_divide_an_image_overlap(
         axes = tuple(range(2, x.ndim))
         expected[(..., *place)] = x[(slice(None), slice(None), *window)].mean(axis=axes)
     np.testing.assert_allclose(graph(x), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("function", "coefficients"),
+    [("sine", ()), ("polynomial", ()), ("polynomial", [[1.0, 2.0]]), ("tanh", [1.0])],
+)
+def test_functions_that_there_are_not_are_named(function: str, coefficients: Any) -> None:
+    with pytest.raises(whorl.ParameterError, match=f"bend: '{function}' with .* one of relu, "):
+        Builder((4,)).function("bend", 0, function, coefficients)

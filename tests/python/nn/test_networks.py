@@ -367,6 +367,17 @@ def test_inputs_of_another_shape_are_refused() -> None:
             ends.unpacked(wrong_slots)
 
 
+def test_a_network_may_be_its_input_alone() -> None:
+    net = nn.compile(nn.Builder((3,)).graph(0), np.eye(3), images=4, parameters=small_parameters())
+    again = network_from(net.to_bytes(), None, True)
+    result = again.run(server_of(net), net.ends.encrypt(client(), np.eye(3)))
+    got = net.ends.decrypt(client(), result, 3)
+    assert np.abs(got - np.eye(3)).max() < 6 * net.ends.output.error
+    for count in (-1, 0, 5):
+        with pytest.raises(whorl.ParameterError, match=f"count: {count} is outside 1 … 4"):
+            net.ends.decrypt(client(), result, count)
+
+
 def test_what_cannot_be_compiled_is_named() -> None:
     b = nn.Builder((2,))
     graph = b.graph(b.linear("apart", 0, [[1, -1]]))
@@ -485,6 +496,21 @@ def test_relus_have_a_finest_precision() -> None:
     graph = b.graph(b.function("ramp", 0, "relu"))
     with pytest.raises(whorl.ParameterError, match=r"ramp: precision: 1\.49e-08 is below 2\^-24"):
         nn.compile(graph, np.eye(4), precision=2**-26, parameters=small_parameters())
+
+
+def test_functions_that_no_polynomial_approximates_are_named() -> None:
+    b = nn.Builder((1,))
+    graph = b.graph(b.function("step", b.linear("steep", 0, [[1e4]]), "tanh"))
+    message = r"step: tanh on ±1\.27e\+04: .* differs from the function by .*; scale the layer"
+    with pytest.raises(whorl.ParameterError, match=message):
+        nn.compile(graph, np.ones((1, 1)), parameters=small_parameters())
+
+
+def test_more_images_than_slots_are_refused() -> None:
+    b = nn.Builder((1,))
+    graph = b.graph(b.linear("linear", 0, [[1.0]]))
+    with pytest.raises(whorl.ParameterError, match="images: 2048 are more than the 1024 slots"):
+        nn.compile(graph, np.ones((1, 1)), images=2048, parameters=small_parameters())
 
 
 def test_spoilt_results_are_refused() -> None:
