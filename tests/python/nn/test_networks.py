@@ -40,6 +40,16 @@ def test_networks_are_within_their_error_of_the_simulation(seed: int) -> None:
     check(seed)
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_the_simulation_is_near_the_model(seed: int) -> None:
+    """What is packed wrong would be wrong on ciphertexts and in the simulation alike."""
+    random = RandomNetwork(seed, large=seed % 2 == 0)
+    net = random._compiled(1, 2**-11)
+    x = random.random.uniform(-0.8, 0.8, (5, *random.graph.nodes[0].shape))
+    difference = np.abs(net.simulate(x) - random.graph(x)).max()
+    assert difference <= 2**-7 * net.ends.output.scale
+
+
 def test_tensors_take_several_ciphertexts() -> None:
     assert max(check(seed, large=True) for seed in range(12)) == 4
 
