@@ -103,6 +103,19 @@ class Client : public RingClient<Parameters, struct ClientState> {
   /// one. ParameterError unless `spent` is finite and not negative.
   void add_released(const Released& elsewhere) const;
 
+  /// Whether this key serves lanes (whorl/circuits/ckks/lanes.h): no slot of its secret is larger
+  /// than four times the root of their mean square, so that no slot's error is. Of 250 keys one
+  /// does not. Others may know the answer.
+  bool serves_lanes() const;
+  /// Decrypts the bits of lanes, which others may see: they do not depend on errors. Every value is
+  /// rounded, and all are refused if one is farther from 0 and 1 than 1/8, which no server that
+  /// keeps to the protocol brings about. A refusal depends on errors, so that it must not be told
+  /// to anybody who chooses ciphertexts; this object and its copies decrypt no bits afterwards.
+  /// EncodingError for what Lanes::finish does not give: another packing, level or scale, or more
+  /// than two parts. NoiseError for a refusal. Other errors as of decrypt_raw.
+  std::vector<std::uint8_t> decrypt_bits(const Ciphertexts& ciphertexts,
+                                         const Progress& progress = {}) const;
+
   /// Returns a key for those who may only encrypt. (OpenFHE: KeyPair's publicKey; Lattigo:
   /// KeyGenerator.GenPublicKeyNew.)
   PublicKey public_key() const;
@@ -112,6 +125,9 @@ class Client : public RingClient<Parameters, struct ClientState> {
   EvaluationKeys evaluation_keys(const KeyRequest& request, unsigned threads = 0,
                                  const Progress& progress = {}) const;
 };
+
+/// A client whose key serves lanes.
+Client lane_client(const Parameters& parameters);
 
 /// Encrypts under a public key, with the arguments and errors of Client::encrypt. (OpenFHE:
 /// Encrypt; Lattigo: rlwe.NewEncryptor of a public key.)

@@ -230,7 +230,7 @@ std::size_t EncodedBootstrap::bytes() const {
 }
 
 EncodedBootstrap encode_bootstrap(const Server& server, std::uint64_t slots,
-                                  const Progress& progress) {
+                                  const Progress& progress, Multiples multiples) {
   const Parameters& p = server.parameters();
   const BootstrapLiteral& shape = checked_shape(p, slots);
   EncodedBootstrapAccess::Storage out;
@@ -309,7 +309,7 @@ EncodedBootstrap encode_bootstrap(const Server& server, std::uint64_t slots,
   }
 
   // 5. EvalMod, and its error without noise.
-  out.cosine = cosine_polynomial(shape);
+  out.cosine = cosine_polynomial(shape, multiples);
   if (shape.arcsine != 0) out.arcsine = arcsine_polynomial(shape);
 
   // 6. What real and imaginary parts side by side take.
@@ -573,6 +573,42 @@ Array corrected(const Server& server, const Array& x, const Array& y, const Enco
 }
 
 }  // namespace
+
+Array bootstrap_pairs(const Server& server, const Array& x, const EncodedBootstrap& with) {
+  const auto& of = EncodedBootstrapAccess::storage(with);
+  check_bootstrap(server, x);
+  const CiphertextInfo& info = x.info();
+  if (info.packing != Packing::real || info.count % 2 != 0 || info.slots() != of.slots)
+    throw ShapeError("bootstrap: " + std::to_string(info.count) + " vectors of " +
+                     std::to_string(info.slots()) + " slots are no pairs of real ones of " +
+                     std::to_string(of.slots));
+  if (server.parameters().literal().bootstrap->coefficients_last != 0)
+    throw ParameterError("bootstrap: pairs want parameters with coefficients_last = 0");
+  const run::Fleet& fleet = *Access::of(server).fleet;
+  return fleet.together([&] {
+    const BootstrapSteps steps(server, of, BootstrapSteps::Parts::apart);
+    std::vector<std::uint32_t> first, second;
+    for (std::uint32_t i = 0; i < info.count; i += 2) {
+      first.push_back(i);
+      second.push_back(i + 1);
+    }
+    const Array both =
+        server.add(server.take(x, first), server.multiply_by_i(server.take(x, second)));
+    const Array lowest = steps.scale_down(both);
+    const rlwe::Array raised = steps.mod_raise(steps.slots_to_coeffs(lowest));
+    const CiphertextInfo& pair = both.info();
+    const Array cosines =
+        steps.eval_mod(steps.real_and_imaginary(steps.coeffs_to_slots(raised, pair), pair));
+    // Parts stay in the order of the vectors.
+    CiphertextInfo each = lowest.info();
+    each.packing = Packing::real;
+    each.count = info.count;
+    each.bound = info.bound;
+    each.low = info.low;
+    each.high = info.high;
+    return steps.eval_mod_end(cosines, each);
+  });
+}
 
 Array bootstrap(const Server& server, const Array& x, const EncodedBootstrap& with,
                 unsigned iterations) {

@@ -49,8 +49,12 @@ using EncodedBootstrapAccess = circuits::EncodedAccess<EncodedBootstrap>;
 /// of the small modulus.
 class BootstrapSteps {
  public:
-  BootstrapSteps(const Server& server, const EncodedBootstrapAccess::Storage& with)
-      : server_(server), with_(with) {}
+  /// What becomes of real and imaginary parts at the end.
+  enum class Parts { joined, apart };
+
+  BootstrapSteps(const Server& server, const EncodedBootstrapAccess::Storage& with,
+                 Parts parts = Parts::joined)
+      : server_(server), with_(with), parts_(parts) {}
 
   /// Brings what is to be refreshed to the lowest level for it and 2^6 times the scale there, so
   /// that the roundings of SlotsToCoeffs are small; with coefficients_last to level 0 and
@@ -88,7 +92,7 @@ class BootstrapSteps {
   bool last() const { return shape_.coefficients_last != 0; }
   /// Whether real and imaginary parts of such values lie side by side.
   bool side_by_side(const CiphertextInfo& values) const {
-    return with_.side_by_side && values.packing == Packing::complex;
+    return with_.side_by_side && values.packing == Packing::complex && parts_ == Parts::joined;
   }
   /// Whether they do so in these angles or what was made of them.
   bool are_side_by_side(const Array& angles) const { return angles.info().length > with_.slots; }
@@ -106,11 +110,17 @@ class BootstrapSteps {
 
   const Server& server_;
   const EncodedBootstrapAccess::Storage& with_;
+  const Parts parts_;
   const State& state_ = Access::of(server_);
   const lattice::rlwe::Evaluator& evaluator_ = *state_.evaluator;
   const Account& account_ = state_.account;
   const Parameters& p_ = state_.parameters;
   const BootstrapLiteral& shape_ = *p_.literal().bootstrap;
 };
+
+/// bootstrap() of an even number of real vectors: two of them in one complex bootstrap, which takes
+/// two thirds of the time. ShapeError for an odd number, and for vectors of other slots than those
+/// of the maps; ParameterError with coefficients_last.
+Array bootstrap_pairs(const Server& server, const Array& x, const EncodedBootstrap& with);
 
 }  // namespace whorl::ckks

@@ -71,12 +71,12 @@ std::vector<double> taylor_cosine(const BootstrapLiteral& shape) {
 
 enum class Powers { all, of_cosines_parity };
 
-Polynomial fitted_cosine(const BootstrapLiteral& shape, Powers powers) {
+Polynomial fitted_cosine(const BootstrapLiteral& shape, Multiples of, Powers powers) {
   const bool all_powers = powers == Powers::all;
   const Cosine cosine(shape);
   const Real K = shape.range, r = std::exp2(static_cast<Real>(shape.log2_ratio));
   // Large multiples are rare: a fifth of the range is some standard deviations.
-  const Real spread = K / 5, least = 1e-4L;
+  const Real spread = K / 5, least = of == Multiples::likely ? 1e-4L : 1e-2L;
   const unsigned lowest = cosine.odd && !all_powers ? 1 : 0, step = all_powers ? 1 : 2;
   const std::size_t columns = (shape.degree - lowest) / step + 1;
   std::vector<std::vector<Real>> rows;
@@ -111,12 +111,12 @@ Polynomial fitted_cosine(const BootstrapLiteral& shape, Powers powers) {
 
 }  // namespace
 
-Polynomial cosine_polynomial(const BootstrapLiteral& shape) {
+Polynomial cosine_polynomial(const BootstrapLiteral& shape, Multiples of) {
   if (shape.series == 1) return {taylor_cosine(shape), Polynomial::Basis::monomial, -1, 1};
   // Half the powers take fewer products, and serve unless the degree is small for the range.
-  Polynomial half = fitted_cosine(shape, Powers::of_cosines_parity),
-             all = fitted_cosine(shape, Powers::all);
-  const unsigned likely = shape.range / 2;
+  Polynomial half = fitted_cosine(shape, of, Powers::of_cosines_parity),
+             all = fitted_cosine(shape, of, Powers::all);
+  const unsigned likely = of == Multiples::likely ? shape.range / 2 : shape.range - 1;
   return error_of_sine(shape, half, likely) <= 2 * error_of_sine(shape, all, likely) ? half : all;
 }
 

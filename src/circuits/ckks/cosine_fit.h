@@ -1,6 +1,7 @@
 // The polynomial of CKKS bootstrapping: a cosine near the integers (docs/adr/0005).
 #pragma once
 
+#include "whorl/circuits/ckks/bootstrap.h"
 #include "whorl/circuits/ckks/polynomials.h"
 #include "whorl/ckks/parameters.h"
 
@@ -14,7 +15,7 @@ inline constexpr double cosine_center = 0.25;
 /// values and slopes at the integers, for t = I + m/r, where |m| <= 1 and r = 2^log2_ratio; it has
 /// all powers where half of them would double the error. Monomial basis: Taylor's series at t =
 /// 1/4.
-Polynomial cosine_polynomial(const BootstrapLiteral& shape);
+Polynomial cosine_polynomial(const BootstrapLiteral& shape, Multiples of = Multiples::likely);
 
 /// The arcsine's series of shape.arcsine's degree, which is not 0.
 Polynomial arcsine_polynomial(const BootstrapLiteral& shape);

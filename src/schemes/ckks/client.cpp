@@ -1,6 +1,7 @@
 #include "whorl/ckks/client.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <string>
 #include <type_traits>
@@ -25,6 +26,7 @@ struct ClientState : RingClientState<Account, Encoder> {
 
   NoiseModel noise;
   mutable Ledger ledger;
+  mutable std::atomic<bool> refused = false;  ///< bits that were far from 0 and 1
 };
 
 namespace {
@@ -205,6 +207,57 @@ void Client::add_released(const Released& elsewhere) const {
     throw ParameterError("spent = " + math::text_of(elsewhere.spent) +
                          " is not a finite number of at least 0");
   state_->ledger.add(elsewhere);
+}
+
+bool Client::serves_lanes() const {
+  const std::span<const std::int32_t> secret = secret_key().coefficients();
+  math::WipedVector<double> coefficients(secret.size());
+  std::ranges::copy(secret, coefficients.span().begin());
+  math::WipedVector<Complex> slots(secret.size() / 2);
+  state_->encoder.decode(coefficients.span(), Packing::complex, 1, slots.span());
+  double most = 0;
+  for (const Complex& z : slots.span()) most = std::max(most, std::norm(z));
+  // Coefficients are -1, 0 and 1, equally likely.
+  return most <= 16 * 2.0 / 3 * static_cast<double>(secret.size());
+}
+
+Client lane_client(const Parameters& parameters) {
+  while (true)
+    if (Client client(parameters); client.serves_lanes()) return client;
+}
+
+std::vector<std::uint8_t> Client::decrypt_bits(const Ciphertexts& c,
+                                               const Progress& progress) const {
+  check_ciphertexts<Account>(secret_key(), c);
+  if (c.info.packing != Packing::real || c.info.parts != 2 || c.info.level != 0 ||
+      c.info.scale != parameters().scale(0))
+    throw EncodingError(
+        "bits are decrypted of what finish gives: real numbers in two parts, at level 0 and its "
+        "scale; these have " +
+        std::to_string(c.info.parts) + " parts, level " + std::to_string(c.info.level) +
+        " and scale 2^" + math::text_of(std::log2(c.info.scale)));
+  if (state_->refused)
+    throw NoiseError(
+        "bits of this key were refused before: who chose those ciphertexts may have learned from "
+        "it, so make a new key");
+  return math::with_memory_for("decrypted bits", [&] {
+    const std::vector<Complex> values =
+        decoded(state_->secret, state_->encoder, c, -1000, progress, [](std::span<double>) {});
+    std::vector<std::uint8_t> bits(values.size());
+    double worst = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double x = values[i].real(), bit = x >= 0.5 ? 1 : 0;
+      bits[i] = static_cast<std::uint8_t>(bit);
+      worst = std::max(worst, std::abs(x - bit));
+    }
+    if (!(worst <= 0.125)) {
+      state_->refused = true;
+      throw NoiseError(
+          "a value is farther than 1/8 from 0 and 1: it is no result of lanes under this key, or "
+          "one that went wrong. Tell nobody who chooses ciphertexts, and make a new key");
+    }
+    return bits;
+  });
 }
 
 PublicKey Client::public_key() const {

@@ -29,11 +29,16 @@ class EncodedBootstrap {
   std::shared_ptr<const Storage> storage_;
 };
 
+/// Where EvalMod's polynomial is close to the sine: at multiples of the modulus that are likely, or
+/// at all alike, for results that must not be wrong even once (Lanes). Then the usual error is some
+/// two bits larger, and the largest one is smaller.
+enum class Multiples { likely, all };
+
 /// Encodes the maps for vectors of so many slots, once for many bootstraps; progress counts their
 /// diagonals. Errors as of request_bootstrap. (OpenFHE: EvalBootstrapSetup; Lattigo:
 /// bootstrapping.NewEvaluator.)
 EncodedBootstrap encode_bootstrap(const Server& server, std::uint64_t slots,
-                                  const Progress& progress = {});
+                                  const Progress& progress = {}, Multiples of = Multiples::likely);
 
 /// Throws what bootstrap() throws of a server without the keys to the sparse secret, and of the
 /// packing, the bound and the level of x: before maps are encoded for it.

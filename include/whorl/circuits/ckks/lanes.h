@@ -1,0 +1,124 @@
+// Exact bits in the slots of CKKS ciphertexts. A lane is a slot of a real vector that holds 0 or 1,
+// less a small error, so that gates on all lanes are sums and products (Drucker, Moshkowich,
+// Pelleg, Shaul, BLEACH, J. Cryptology 2024). docs/lanes.md says why results are exact.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "whorl/circuits/ckks/bootstrap.h"
+#include "whorl/ckks/server.h"
+
+namespace whorl::ckks {
+
+/// A batch of ciphertexts whose slots hold bits. Copies share one state: what a Lanes does to keep
+/// the bits readable, it does for all of them.
+class LaneArray {
+ public:
+  /// Level, length, and what else is public. The error is a 48th of error().
+  CiphertextInfo info() const;
+  /// No lane of any ciphertext is farther from its bit, but with the probability that
+  /// Lanes::log2_failure() states.
+  double error() const;
+  std::size_t bytes() const;
+
+ private:
+  friend class Lanes;
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+struct LanesOptions {
+  /// log2 of the largest probability that any lane of any operation comes out wrong.
+  double most_log2_failure = -64;
+};
+
+/// What Lanes has done.
+struct LaneCounts {
+  std::uint64_t bootstraps = 0;  ///< ciphertexts that were refreshed; two together count twice
+  std::uint64_t cleanings = 0;   ///< ciphertexts
+  std::uint64_t products = 0;    ///< ciphertexts, those of cleanings too
+};
+
+/// Logic on lanes, by the operations of a server that has the keys of relinearisation and of a
+/// bootstrap. Each operation follows a bound of the errors, in which deviations are added as if all
+/// errors had one direction. Before an operation whose result would be too far from bits, operands
+/// are cleaned by 3x² - 2x³ (Cheon, Kim, Kim, Lee, Lee, ASIACRYPT 2019); before one that has no
+/// level left they are refreshed, two ciphertexts in one complex bootstrap. Both change the state
+/// of the operands, so that they are done once.
+///
+/// Operands have equal counts, or one is a single ciphertext, and equal lengths (ShapeError).
+/// Several threads may call it at once.
+class Lanes {
+ public:
+  /// `maps`: for vectors of as many lanes as the arrays will have, best with Multiples::all.
+  /// ParameterError for parameters
+  /// with coefficients_last, and for bootstraps too coarse for bits: with the message are the
+  /// errors.
+  Lanes(const Server& server, const EncodedBootstrap& maps, const LanesOptions& options = {});
+
+  /// Takes encrypted bits in. The client has encrypted 0 and 1 with Bounds(0, 1) under a key that
+  /// serves lanes (Client::serves_lanes). EncodingError for another packing or other bounds;
+  /// ShapeError for another length than that of the maps.
+  LaneArray take_in(const Array& bits) const;
+
+  LaneArray bit_not(const LaneArray& a) const;
+  LaneArray bit_and(const LaneArray& a, const LaneArray& b) const;
+  LaneArray bit_or(const LaneArray& a, const LaneArray& b) const;
+  LaneArray bit_xor(const LaneArray& a, const LaneArray& b) const;
+  /// `a` where `choice` is 1, `b` where it is 0: one product.
+  LaneArray select(const LaneArray& choice, const LaneArray& a, const LaneArray& b) const;
+  /// The sum and the carry of three bits: two products.
+  std::array<LaneArray, 2> full_add(const LaneArray& a, const LaneArray& b,
+                                    const LaneArray& c) const;
+  /// Moves lanes to the left, round within the vector. MissingKeyError names a rotation that has no
+  /// key.
+  LaneArray rotate(const LaneArray& a, std::int64_t lanes) const;
+
+  LaneArray take(const LaneArray& a, std::span<const std::uint32_t> indices) const;
+  LaneArray concatenate(std::span<const LaneArray> arrays) const;
+
+  /// Brings errors down, where that is possible, and levels up, at once for all arrays.
+  void clean(std::span<const LaneArray> arrays) const;
+  void refresh(std::span<const LaneArray> arrays) const;
+
+  /// The bits for the client, at level 0 whatever was computed: Client::decrypt_bits takes no
+  /// other.
+  Array finish(const LaneArray& a) const;
+
+  /// log2 of a bound of the probability that a lane of any result so far is wrong.
+  double log2_failure() const;
+  LaneCounts counts() const;
+  /// The largest error that operations leave.
+  double limit() const { return limit_; }
+  const Server& server() const { return server_; }
+
+ private:
+  using State = LaneArray::State;
+  struct Counters;
+
+  static Array values_of(const LaneArray& a);
+  LaneArray lanes_of(Array values) const;
+  /// `exact` is the result of operands without errors; theirs make at most one of `error`.
+  LaneArray result(const Array& exact, double error, std::uint64_t products) const;
+  /// Cleans and refreshes operands until they have `levels` levels, and together no error above
+  /// limit().
+  void prepare(std::span<const LaneArray> operands, unsigned levels) const;
+  Array cleaned(const Array& x) const;
+  Array refreshed(const Array& x) const;
+  /// NoiseError if this much more would fail too often.
+  void count(std::uint64_t bootstraps, std::uint64_t cleanings, std::uint64_t products,
+             std::uint64_t lanes) const;
+
+  Server server_;
+  EncodedBootstrap maps_;
+  LanesOptions options_;
+  double fit_, limit_;
+  std::shared_ptr<Counters> counters_;
+};
+
+}  // namespace whorl::ckks

@@ -1,0 +1,367 @@
+#include "whorl/circuits/ckks/lanes.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "circuits/ckks/bootstrap.h"
+#include "circuits/ckks/cosine_fit.h"
+#include "math/text.h"
+#include "schemes/ckks/server_state.h"
+#include "whorl/error.h"
+
+namespace whorl::ckks {
+
+namespace {
+
+/// A slot's error is below so many deviations, but with probability 2^-104: 11.8 deviations of a
+/// Gaussian, and 4 times as many in the slot where a key that serves lanes has its largest value
+/// (lanes.md).
+constexpr double deviations = 48, log2_beyond_deviations = -104;
+/// Roundings whose deviations are added up in a product with what brings its operands to one level,
+/// and in a bootstrap: each must stay below `deviations`.
+constexpr double roundings_of_product = 8, roundings_of_bootstrap = 256;
+/// The levels of 3x² - 2x³.
+constexpr unsigned cleaning_levels = 2;
+/// States that an operand has no error.
+constexpr double no_error = 0x1p-190;
+
+double error_of(const CiphertextInfo& info) { return deviations * std::exp2(info.error); }
+
+/// States bounds that bits and their error leave.
+Array of_bits(const Server& server, const Array& x) {
+  const double error = error_of(x.info());
+  return server.with_bound(x, {-error, 1 + error});
+}
+Array without_error(const Server& server, const Array& x) { return server.with_error(x, no_error); }
+
+/// 1 - x.
+Array complement(const Server& server, const Array& x) {
+  return server.add_scalar(server.negate(x), 1);
+}
+
+std::vector<std::uint32_t> range(std::size_t first, std::size_t end) {
+  std::vector<std::uint32_t> out;
+  for (std::size_t i = first; i < end; ++i) out.push_back(static_cast<std::uint32_t>(i));
+  return out;
+}
+
+}  // namespace
+
+struct LaneArray::State {
+  explicit State(Array of) : values(std::move(of)) {}
+
+  mutable std::mutex changing;
+  Array values;
+};
+
+struct Lanes::Counters {
+  std::atomic<std::uint64_t> bootstraps = 0, cleanings = 0, products = 0;
+  std::atomic<double> roundings = 0;  ///< of lanes
+};
+
+CiphertextInfo LaneArray::info() const {
+  const std::lock_guard lock(state_->changing);
+  return state_->values.info();
+}
+double LaneArray::error() const { return error_of(info()); }
+std::size_t LaneArray::bytes() const {
+  const std::lock_guard lock(state_->changing);
+  return Access::State::residues(state_->values).bytes();
+}
+
+Lanes::Lanes(const Server& server, const EncodedBootstrap& maps, const LanesOptions& options)
+    : server_(server), maps_(maps), options_(options), counters_(std::make_shared<Counters>()) {
+  const Parameters& p = server.parameters();
+  static_cast<void>(p.least_bootstrap_level());  // throws without bootstrapping
+  const BootstrapLiteral& shape = *p.literal().bootstrap;
+  if (shape.coefficients_last != 0)
+    throw ParameterError(
+        "lanes want parameters whose bootstraps move slots to coefficients first: "
+        "coefficients_last = 0");
+  if (!(options.most_log2_failure < 0))
+    throw ParameterError("most_log2_failure = " + math::text_of(options.most_log2_failure) +
+                         " is not below 0");
+  // The fit's error at every multiple of the modulus that the sine is made for.
+  const auto& of = EncodedBootstrapAccess::storage(maps);
+  fit_ = error_of_sine(shape, of.cosine, shape.range - 1);
+  CiphertextInfo halves;
+  halves.packing = Packing::real;
+  halves.count = 1;
+  halves.length = maps.slots();
+  halves.error = log2_negligible;
+  halves.bound = -1;
+  const double floor = error_of(Access::of(server).account.bootstrap(halves, of.error)) + fit_;
+  // Cleaning leaves 3e² of an error e, which should not be more than a bootstrap leaves anyway.
+  limit_ = std::sqrt(floor / 3);
+  const unsigned levels = p.depth() - p.least_bootstrap_level();
+  if (4 * floor > limit_ || levels < cleaning_levels + 2)
+    throw ParameterError("a bootstrap with errors of up to 2^" + math::text_of(std::log2(floor)) +
+                         " and " + std::to_string(levels) +
+                         " levels does not serve bits: errors below 2^-6 and 4 levels are needed");
+}
+
+Array Lanes::values_of(const LaneArray& a) {
+  if (!a.state_) throw ShapeError("lanes: an array that is empty was given");
+  const std::lock_guard lock(a.state_->changing);
+  return a.state_->values;
+}
+
+LaneArray Lanes::lanes_of(Array values) const {
+  LaneArray out;
+  out.state_ = std::make_shared<State>(of_bits(server_, values));
+  return out;
+}
+
+LaneArray Lanes::result(const Array& exact, double error, std::uint64_t products) const {
+  const Array values = error > 0 ? server_.with_more_error(exact, error / deviations) : exact;
+  counters_->products += products;
+  return lanes_of(values);
+}
+
+void Lanes::count(std::uint64_t bootstraps, std::uint64_t cleanings, std::uint64_t products,
+                  std::uint64_t lanes) const {
+  const double more =
+      static_cast<double>(lanes) * (roundings_of_bootstrap * static_cast<double>(bootstraps) +
+                                    roundings_of_product * static_cast<double>(products));
+  counters_->bootstraps += bootstraps;
+  counters_->cleanings += cleanings;
+  counters_->products += products;
+  counters_->roundings += more;
+  if (log2_failure() <= options_.most_log2_failure) return;
+  counters_->bootstraps -= bootstraps;
+  counters_->cleanings -= cleanings;
+  counters_->products -= products;
+  counters_->roundings -= more;
+  throw NoiseError("lanes: with " + std::to_string(bootstraps) + " more bootstraps and " +
+                   std::to_string(products) +
+                   " more products some lane would be wrong with a probability above 2^" +
+                   math::text_of(options_.most_log2_failure) +
+                   ": state a larger most_log2_failure, take parameters whose bootstraps fail less "
+                   "often, or open a new server");
+}
+
+double Lanes::log2_failure() const {
+  const double raised =
+      static_cast<double>(counters_->bootstraps) * std::exp2(server_.parameters().log2_failure());
+  return std::log2(raised + counters_->roundings * std::exp2(log2_beyond_deviations));
+}
+
+LaneCounts Lanes::counts() const {
+  return {counters_->bootstraps, counters_->cleanings, counters_->products};
+}
+
+LaneArray Lanes::take_in(const Array& bits) const {
+  server_.check(bits);
+  const CiphertextInfo& info = bits.info();
+  if (info.packing != Packing::real)
+    throw EncodingError("lanes hold bits as real numbers in slots; encrypt them with packing real");
+  if (const Bounds known = info.bounds(); known.low < 0 || known.high > 1)
+    throw EncodingError("lanes hold 0 and 1, and these values lie between " +
+                        math::text_of(known.low) + " and " + math::text_of(known.high) +
+                        ": encrypt them with the bounds 0 and 1");
+  if (info.slots() != maps_.slots())
+    throw ShapeError("vectors of " + std::to_string(info.length) + " lanes meet the maps of " +
+                     std::to_string(maps_.slots()) + " slots");
+  count(0, 0, 0, info.count * info.slots());
+  return lanes_of(server_.relinearise(bits));
+}
+
+// ---- keeping bits readable
+
+Array Lanes::cleaned(const Array& x) const {
+  const CiphertextInfo& info = x.info();
+  count(0, info.count, 2 * info.count, info.slots());
+  const double e = error_of(info);
+  const Array exact = without_error(server_, x), square = server_.square(exact),
+              rest = server_.add_scalar(server_.multiply_integer(exact, -2), 3);
+  const Array cleaned = server_.multiply(square, rest);
+  return of_bits(server_, server_.with_more_error(cleaned, e * e * (3 + 2 * e) / deviations));
+}
+
+Array Lanes::refreshed(const Array& x) const {
+  const CiphertextInfo& info = x.info();
+  count(info.count, 0, 0, info.slots());
+  const Array halves = server_.add_scalar(x, -0.5);
+  const std::size_t pairs = info.count / 2 * 2;
+  std::vector<Array> out;
+  if (pairs > 0)
+    out.push_back(bootstrap_pairs(
+        server_, pairs == info.count ? halves : server_.take(halves, range(0, pairs)), maps_));
+  if (pairs < info.count)
+    out.push_back(bootstrap(
+        server_, pairs == 0 ? halves : server_.take(halves, range(pairs, info.count)), maps_));
+  const Array all = out.size() == 1 ? out[0] : server_.concatenate(out);
+  return of_bits(server_, server_.add_scalar(server_.with_more_error(all, fit_ / deviations), 0.5));
+}
+
+void Lanes::clean(std::span<const LaneArray> arrays) const {
+  const unsigned least = server_.parameters().least_bootstrap_level();
+  for (const LaneArray& a : arrays) {
+    const Array x = values_of(a);
+    if (x.info().level < least + cleaning_levels) continue;
+    Array y = cleaned(x);
+    const std::lock_guard lock(a.state_->changing);
+    a.state_->values = std::move(y);
+  }
+}
+
+void Lanes::refresh(std::span<const LaneArray> arrays) const {
+  std::vector<State*> states;
+  std::vector<Array> parts;
+  for (const LaneArray& a : arrays) {
+    const Array x = values_of(a);
+    if (std::ranges::find(states, a.state_.get()) != states.end()) continue;
+    states.push_back(a.state_.get());
+    parts.push_back(x);
+  }
+  if (parts.empty()) return;
+  const Array all = refreshed(parts.size() == 1 ? parts[0] : server_.concatenate(parts));
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const std::size_t end = first + parts[i].info().count;
+    Array own = parts.size() == 1 ? all : server_.take(all, range(first, end));
+    const std::lock_guard lock(states[i]->changing);
+    states[i]->values = std::move(own);
+    first = end;
+  }
+}
+
+void Lanes::prepare(std::span<const LaneArray> operands, unsigned levels) const {
+  const unsigned least = server_.parameters().least_bootstrap_level();
+  const std::uint64_t slots = maps_.slots();
+  for (const LaneArray& a : operands) {
+    server_.check(values_of(a));
+    if (a.info().slots() != slots)
+      throw ShapeError("lanes: arrays of " + std::to_string(a.info().slots()) + " and " +
+                       std::to_string(slots) + " lanes meet");
+  }
+  // Each round lifts what lacks levels, or cleans what has the largest error.
+  for (unsigned round = 0; round < 16; ++round) {
+    const auto refresh_below = [&](unsigned level) {
+      std::vector<LaneArray> low;
+      for (const LaneArray& a : operands)
+        if (a.info().level < level) low.push_back(a);
+      refresh(low);
+    };
+    refresh_below(least + levels);
+    double sum = 0;
+    unsigned left = server_.parameters().depth(), highest = 0;
+    const LaneArray* worst = nullptr;
+    for (const LaneArray& a : operands) {
+      if (!worst || a.error() > worst->error()) worst = &a;
+      sum += a.error();
+      left = std::min(left, a.info().level);
+      highest = std::max(highest, a.info().level);
+    }
+    const double largest = worst->error();
+    const bool due = sum * (1 + sum) > limit_;
+    // What is about to be refreshed would draw what has been refreshed down to its level.
+    const unsigned cleanable = least + levels + cleaning_levels;
+    if (left < cleanable && (due ? worst->info().level < cleanable : highest > 2 * cleanable)) {
+      refresh_below(cleanable);
+      continue;
+    }
+    // The result lies below the lowest operand. So cleaning costs no level of what is so far above
+    // it, and is done where it takes most of the sum away.
+    if (due) left = std::min(left, worst->info().level - cleaning_levels);
+    std::vector<LaneArray> dirty;
+    for (const LaneArray& a : operands) {
+      const bool twice = std::ranges::any_of(
+          dirty, [&](const LaneArray& other) { return other.state_ == a.state_; });
+      const bool gains = a.error() > std::max(8 * limit_ * limit_, largest / 4);
+      if (!twice && gains && a.info().level >= left + cleaning_levels) dirty.push_back(a);
+    }
+    clean(dirty);
+    if (!due) return;
+  }
+  throw NoiseError("lanes: operands stay farther from bits than 2^" +
+                   math::text_of(std::log2(limit_)) +
+                   " after cleaning: take parameters with a larger scale or more levels");
+}
+
+// ---- gates. Of operands within their errors of bits, f is within the sum of its slopes times
+// these, and of the products of two and of three of them with the mixed slopes, of f at bits.
+
+LaneArray Lanes::bit_not(const LaneArray& a) const {
+  return lanes_of(complement(server_, values_of(a)));
+}
+
+LaneArray Lanes::bit_and(const LaneArray& a, const LaneArray& b) const {
+  const std::array operands{a, b};
+  prepare(operands, 1);
+  const Array x = values_of(a), y = values_of(b);
+  const double e = error_of(x.info()), f = error_of(y.info());
+  const std::size_t most = std::max(x.info().count, y.info().count);
+  count(0, 0, most, maps_.slots());
+  return result(server_.multiply(without_error(server_, x), without_error(server_, y)),
+                e + f + e * f, 0);
+}
+
+LaneArray Lanes::bit_or(const LaneArray& a, const LaneArray& b) const {
+  return bit_not(bit_and(bit_not(a), bit_not(b)));
+}
+
+LaneArray Lanes::bit_xor(const LaneArray& a, const LaneArray& b) const {
+  const std::array operands{a, b};
+  prepare(operands, 1);
+  const Array x = values_of(a), y = values_of(b);
+  const double e = error_of(x.info()), f = error_of(y.info());
+  count(0, 0, std::max(x.info().count, y.info().count), maps_.slots());
+  // x + y·(1 - 2x).
+  const Array one = without_error(server_, x), other = without_error(server_, y);
+  const Array sign = server_.add_scalar(server_.multiply_integer(one, -2), 1);
+  return result(server_.add(one, server_.multiply(other, sign)), e + f + 2 * e * f, 0);
+}
+
+LaneArray Lanes::select(const LaneArray& choice, const LaneArray& a, const LaneArray& b) const {
+  const std::array operands{choice, a, b};
+  prepare(operands, 1);
+  const Array s = values_of(choice), x = values_of(a), y = values_of(b);
+  const double d = error_of(s.info()), e = error_of(x.info()), f = error_of(y.info());
+  count(0, 0, std::max({s.info().count, x.info().count, y.info().count}), maps_.slots());
+  const Array one = without_error(server_, x), other = without_error(server_, y);
+  const Array product = server_.multiply(without_error(server_, s), server_.sub(one, other));
+  return result(server_.add(other, product), d + std::max(e, f) + d * (e + f), 0);
+}
+
+std::array<LaneArray, 2> Lanes::full_add(const LaneArray& a, const LaneArray& b,
+                                         const LaneArray& c) const {
+  const std::array operands{a, b, c};
+  prepare(operands, 2);
+  const Array x = values_of(a), y = values_of(b), z = values_of(c);
+  const double d = error_of(x.info()), e = error_of(y.info()), f = error_of(z.info());
+  count(0, 0, 2 * std::max({x.info().count, y.info().count, z.info().count}), maps_.slots());
+  const Array p = without_error(server_, x), q = without_error(server_, y),
+              r = without_error(server_, z);
+  const Array both = server_.multiply(p, q),
+              odd = server_.sub(server_.add(p, q), server_.multiply_integer(both, 2)),
+              with_carry = server_.multiply(r, odd);
+  const double sum = d + e + f, pairs = d * e + d * f + e * f, triple = d * e * f;
+  return {result(server_.sub(server_.add(odd, r), server_.multiply_integer(with_carry, 2)),
+                 sum + 2 * pairs + 4 * triple, 0),
+          result(server_.add(both, with_carry), sum + pairs + 2 * triple, 0)};
+}
+
+LaneArray Lanes::rotate(const LaneArray& a, std::int64_t lanes) const {
+  const Array x = values_of(a);
+  count(0, 0, x.info().count, maps_.slots());
+  return lanes_of(server_.rotate(x, lanes));
+}
+
+LaneArray Lanes::take(const LaneArray& a, std::span<const std::uint32_t> indices) const {
+  return lanes_of(server_.take(values_of(a), indices));
+}
+
+LaneArray Lanes::concatenate(std::span<const LaneArray> arrays) const {
+  std::vector<Array> values;
+  for (const LaneArray& a : arrays) values.push_back(values_of(a));
+  return lanes_of(server_.concatenate(values));
+}
+
+Array Lanes::finish(const LaneArray& a) const { return server_.lower(values_of(a), 0); }
+
+}  // namespace whorl::ckks

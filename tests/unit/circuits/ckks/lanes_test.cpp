@@ -1,0 +1,342 @@
+#include "whorl/circuits/ckks/lanes.h"
+
+#include <thread>
+
+#include "circuits/ckks/bootstrap.h"
+#include "support/ckks_party.h"
+#include "support/test.h"
+
+namespace whorl::ckks {
+namespace {
+
+using Bits = std::vector<std::uint8_t>;
+
+/// The primes of what is chosen, in a smaller ring, which is not secure.
+Parameters small_ring(unsigned depth, std::uint32_t N = 1024) {
+  ParameterLiteral literal =
+      Parameters::choose({.depth = depth, .scale_bits = 40, .bootstrap = true}).literal();
+  literal.N = N;
+  return Parameters::create(literal, true);
+}
+
+/// A client and lanes on the tested device.
+struct Party {
+  explicit Party(const Parameters& parameters, std::uint64_t lanes,
+                 const LanesOptions& options = {}, std::vector<std::int64_t> rotations = {})
+      : client(lane_client(parameters)),
+        server(client.evaluation_keys(request(parameters, lanes, std::move(rotations))),
+               {.device = test::tested_device, .threads = 1}),
+        lanes(server, encode_bootstrap(server, lanes), options) {}
+
+  static KeyRequest request(const Parameters& p, std::uint64_t lanes,
+                            std::vector<std::int64_t> rotations) {
+    KeyRequest out;
+    out.rotations = std::move(rotations);
+    request_bootstrap(out, p, lanes);
+    return out;
+  }
+  LaneArray encrypt(const Bits& bits, std::size_t length) const {
+    const std::vector<double> values(bits.begin(), bits.end());
+    return lanes.take_in(
+        server.upload(client.encrypt(values, {.length = length, .bound = Bounds(0, 1)})));
+  }
+  Bits decrypt(const LaneArray& a) const {
+    const Array low = lanes.finish(a);
+    const Ciphertexts host = server.download(low);
+    const Bits bits = client.decrypt_bits(host);
+    // What the array says of its errors is true.
+    const auto raw = client.decrypt_raw(host);
+    for (std::size_t i = 0; i < bits.size(); ++i)
+      EXPECT_LE(std::abs(raw[i].real() - bits[i]), 48 * std::exp2(low.info().error));
+    EXPECT_LT(a.error(), 2 * lanes.limit());
+    return bits;
+  }
+
+  Client client;
+  Server server;
+  Lanes lanes;
+};
+
+template <class F>
+Bits each(const Bits& a, const Bits& b, const F& f) {
+  Bits out;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    out.push_back(static_cast<std::uint8_t>(f(a[i], b[i])));
+  return out;
+}
+
+Bits random_bits(std::mt19937_64& random, std::size_t count) {
+  Bits out(count);
+  for (auto& bit : out) bit = random() & 1;
+  return out;
+}
+
+TEST(CkksLanes, GatesOfAllInputs) {
+  const Party party(small_ring(5), 512);
+  const Bits a = {0, 0, 0, 0, 1, 1, 1, 1}, b = {0, 0, 1, 1, 0, 0, 1, 1},
+             c = {0, 1, 0, 1, 0, 1, 0, 1};
+  Bits all[3];
+  for (std::size_t i = 0; i < 512; ++i) {
+    all[0].push_back(a[i % 8]);
+    all[1].push_back(b[i % 8]);
+    all[2].push_back(c[i % 8]);
+  }
+  const LaneArray x = party.encrypt(all[0], 512), y = party.encrypt(all[1], 512),
+                  z = party.encrypt(all[2], 512);
+  const Lanes& lanes = party.lanes;
+  const auto expect = [&](const LaneArray& got, const auto& f) {
+    const Bits bits = party.decrypt(got);
+    ASSERT_EQ(bits.size(), 512u);
+    for (std::size_t i = 0; i < bits.size(); ++i)
+      EXPECT_EQ(bits[i], f(a[i % 8], b[i % 8], c[i % 8])) << i;
+  };
+  expect(lanes.bit_not(x), [](int p, int, int) { return 1 - p; });
+  expect(lanes.bit_and(x, y), [](int p, int q, int) { return p & q; });
+  expect(lanes.bit_or(x, y), [](int p, int q, int) { return p | q; });
+  expect(lanes.bit_xor(x, y), [](int p, int q, int) { return p ^ q; });
+  expect(lanes.bit_xor(x, x), [](int, int, int) { return 0; });
+  expect(lanes.select(x, y, z), [](int p, int q, int r) { return p ? q : r; });
+  const auto [sum, carry] = lanes.full_add(x, y, z);
+  expect(sum, [](int p, int q, int r) { return (p + q + r) % 2; });
+  expect(carry, [](int p, int q, int r) { return (p + q + r) / 2; });
+  EXPECT_EQ(party.lanes.counts().bootstraps, 0u);
+}
+
+/// Random gates on a pool of arrays, some of one ciphertext and some of three, in all slots and in
+/// a part of them.
+TEST(CkksLanes, RandomPrograms) {
+  std::mt19937_64 random(3);
+  for (const std::uint64_t length : {512u, 64u, 48u}) {
+    SCOPED_TRACE(length);
+    const std::uint64_t slots = std::bit_ceil(length);
+    const Party party(small_ring(9), slots);
+    const Lanes& lanes = party.lanes;
+    std::vector<std::pair<LaneArray, Bits>> pool;
+    const auto add = [&](std::size_t count) {
+      const Bits bits = random_bits(random, count * length);
+      pool.emplace_back(party.encrypt(bits, length), bits);
+    };
+    add(3);
+    add(3);
+    add(1);
+    const auto spread = [&](const Bits& x, std::size_t size) {
+      Bits out;
+      while (out.size() < size) out.insert(out.end(), x.begin(), x.end());
+      return out;
+    };
+    for (unsigned i = 0; i < 60; ++i) {
+      const auto& [x, p] = pool[random() % pool.size()];
+      const auto& [y, q] = pool[random() % pool.size()];
+      const auto& [z, r] = pool[random() % pool.size()];
+      const std::size_t size = std::max(p.size(), q.size()), all = std::max(size, r.size());
+      const Bits a = spread(p, all), b = spread(q, all), c = spread(r, all);
+      const auto gate = [&](LaneArray made, const auto& f) {
+        pool.emplace_back(std::move(made), each(spread(p, size), spread(q, size), f));
+      };
+      switch (random() % 6) {
+        case 0:
+          gate(lanes.bit_and(x, y), [](int u, int v) { return u & v; });
+          break;
+        case 1:
+          gate(lanes.bit_or(x, y), [](int u, int v) { return u | v; });
+          break;
+        case 2:
+        case 3:
+          gate(lanes.bit_xor(x, y), [](int u, int v) { return u ^ v; });
+          break;
+        case 4: {
+          Bits want = each(a, b, [](int u, int v) { return u ^ v; });
+          for (std::size_t k = 0; k < all; ++k) want[k] = a[k] ? b[k] : c[k];
+          pool.emplace_back(lanes.select(x, y, z), want);
+          break;
+        }
+        default: {
+          auto made = lanes.full_add(x, y, z);
+          Bits sum(all), carry(all);
+          for (std::size_t k = 0; k < all; ++k) {
+            sum[k] = (a[k] + b[k] + c[k]) % 2;
+            carry[k] = (a[k] + b[k] + c[k]) / 2;
+          }
+          pool.emplace_back(made[0], sum);
+          pool.emplace_back(made[1], carry);
+        }
+      }
+      if (pool.size() > 9) pool.erase(pool.begin() + static_cast<std::ptrdiff_t>(random() % 3));
+    }
+    for (const auto& [made, want] : pool) EXPECT_EQ(party.decrypt(made), want);
+    EXPECT_GT(lanes.counts().bootstraps, 0u);
+    EXPECT_GT(lanes.counts().cleanings, 0u);
+    EXPECT_LT(lanes.log2_failure(), -64);
+  }
+}
+
+/// The error of a long chain comes to rest.
+TEST(CkksLanes, ErrorsDoNotGrowWithTheProgram) {
+  std::mt19937_64 random(4);
+  const Party party(small_ring(13), 512);
+  Bits p = random_bits(random, 1024), q = random_bits(random, 1024);
+  LaneArray x = party.encrypt(p, 512), y = party.encrypt(q, 512);
+  double most = 0;
+  for (unsigned i = 0; i < 150; ++i) {
+    const LaneArray z = i % 2 == 0 ? party.lanes.bit_xor(x, y) : party.lanes.bit_or(x, y);
+    const Bits r = each(p, q, [&](int u, int v) { return i % 2 == 0 ? u ^ v : u | v; });
+    if (i >= 50) most = std::max(most, z.error());
+    x = y;
+    p = q;
+    y = z;
+    q = r;
+    if (i % 7 == 0) {  // else all would soon be 1
+      q = random_bits(random, 1024);
+      y = party.encrypt(q, 512);
+    }
+  }
+  EXPECT_EQ(party.decrypt(y), q);
+  EXPECT_LE(most, party.lanes.limit());
+}
+
+TEST(CkksLanes, RotationsAndBatches) {
+  const Party party(small_ring(5), 64, {}, {1, 3});
+  std::mt19937_64 random(5);
+  const Bits bits = random_bits(random, 3 * 64);
+  const LaneArray x = party.encrypt(bits, 64);
+  Bits want(bits.size());
+  for (std::size_t i = 0; i < bits.size(); ++i) want[i] = bits[i / 64 * 64 + (i + 3) % 64];
+  EXPECT_EQ(party.decrypt(party.lanes.rotate(x, 3)), want);
+  EXPECT_THROW(static_cast<void>(party.lanes.rotate(x, 5)), MissingKeyError);
+  const std::array<std::uint32_t, 2> indices{2, 0};
+  const LaneArray some = party.lanes.take(x, indices);
+  const std::array both{some, x};
+  const Bits joined = party.decrypt(party.lanes.concatenate(both));
+  EXPECT_TRUE(std::equal(joined.begin() + 64, joined.begin() + 128, bits.begin()));
+  EXPECT_TRUE(std::equal(joined.begin() + 128, joined.end(), bits.begin()));
+}
+
+/// Copies share what was done for one of them.
+TEST(CkksLanes, ArraysAreRefreshedOnce) {
+  const Party party(small_ring(5), 64);
+  std::mt19937_64 random(6);
+  const Bits bits = random_bits(random, 2 * 64);
+  const LaneArray x = party.encrypt(bits, 64), copy = x;
+  const std::array both{x, copy};
+  party.lanes.refresh(both);
+  EXPECT_EQ(party.lanes.counts().bootstraps, 2u);
+  EXPECT_EQ(copy.info().level, party.server.parameters().depth());
+  const double before = x.error();
+  party.lanes.clean(std::span(&x, 1));
+  EXPECT_LT(copy.error(), before);
+  EXPECT_EQ(party.decrypt(copy), bits);
+}
+
+TEST(CkksLanes, PairsAreRefreshedAsEachAlone) {
+  const Parameters p = small_ring(5);
+  for (const std::uint64_t slots : {512u, 64u}) {
+    const Party party(p, slots);
+    std::mt19937_64 random(7);
+    std::vector<double> values(4 * slots);
+    for (double& x : values) x = static_cast<double>(random() % 2001) / 1000 - 1;
+    const Array x =
+        party.server.lower(party.server.upload(party.client.encrypt(values, {.length = slots})),
+                           p.least_bootstrap_level());
+    const EncodedBootstrap maps = encode_bootstrap(party.server, slots);
+    const Array y = bootstrap_pairs(party.server, x, maps);
+    EXPECT_EQ(y.info().count, 4u);
+    EXPECT_EQ(y.info().packing, Packing::real);
+    EXPECT_EQ(y.info().level, p.depth());
+    const auto got = party.client.decrypt_raw(party.server.download(y));
+    double worst = 0;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      worst = std::max(worst, std::abs(got[i].real() - values[i]));
+    EXPECT_LT(worst, test::largest_error(y));
+    const std::array<std::uint32_t, 3> odd{0, 1, 2};
+    EXPECT_THROW(static_cast<void>(bootstrap_pairs(party.server, party.server.take(x, odd), maps)),
+                 ShapeError);
+  }
+}
+
+TEST(CkksLanes, ADryRunCountsAndStatesTheSame) {
+  const Parameters p = small_ring(6);
+  const Party party(p, 64);
+  const DryRun run(p);
+  const Lanes dry(run.server(), encode_bootstrap(run.server(), 64));
+  const auto program = [](const Lanes& lanes, LaneArray x, LaneArray y) {
+    for (unsigned i = 0; i < 12; ++i) {
+      auto both = lanes.full_add(x, y, lanes.bit_not(x));
+      x = both[0];
+      y = lanes.bit_xor(both[1], y);
+    }
+    return lanes.finish(y);
+  };
+  std::mt19937_64 random(8);
+  const Bits bits = random_bits(random, 3 * 64);
+  const Array got = program(party.lanes, party.encrypt(bits, 64), party.encrypt(bits, 64));
+  const Array fresh = run.fresh(Packing::real, 3, 64, Bounds(0, 1), true);
+  const Array planned = program(dry, dry.take_in(fresh), dry.take_in(fresh));
+  EXPECT_EQ(planned.info().error, got.info().error);
+  EXPECT_EQ(planned.info().level, got.info().level);
+  EXPECT_EQ(dry.log2_failure(), party.lanes.log2_failure());
+  EXPECT_EQ(dry.counts().bootstraps, party.lanes.counts().bootstraps);
+  EXPECT_EQ(dry.counts().cleanings, party.lanes.counts().cleanings);
+  EXPECT_EQ(dry.counts().products, party.lanes.counts().products);
+}
+
+TEST(CkksLanes, Refusals) {
+  const Parameters p = small_ring(5);
+  const Party party(p, 64);
+  const std::vector<double> values(64, 0.5);
+  const auto upload = [&](const Bounds& bound, Packing packing = Packing::real) {
+    return party.server.upload(
+        party.client.encrypt(values, {.length = 64, .bound = bound}, packing));
+  };
+  EXPECT_THROW(static_cast<void>(party.lanes.take_in(upload(1))), EncodingError);
+  EXPECT_THROW(static_cast<void>(party.lanes.take_in(upload(1, Packing::coefficients))),
+               EncodingError);
+  const std::vector<double> longer(128, 0.5);
+  EXPECT_THROW(static_cast<void>(party.lanes.take_in(party.server.upload(
+                   party.client.encrypt(longer, {.length = 128, .bound = Bounds(0, 1)})))),
+               ShapeError);
+  EXPECT_THROW(static_cast<void>(party.lanes.bit_not({})), ShapeError);
+  // Probabilities.
+  EXPECT_THROW(Lanes(party.server, encode_bootstrap(party.server, 64), {.most_log2_failure = 1}),
+               ParameterError);
+  const Lanes strict(party.server, encode_bootstrap(party.server, 64),
+                     {.most_log2_failure = p.log2_failure() + 0.5});
+  const Bits bits(128, 1);
+  const LaneArray x = party.encrypt(bits, 64);
+  EXPECT_THROW(strict.refresh(std::span(&x, 1)), NoiseError);
+  // Other shapes of bootstraps.
+  ParameterLiteral literal = p.literal();
+  literal.bootstrap->coefficients_last = 1;
+  // Decryption: what finish gives, and nothing else.
+  const Array high =
+      party.server.upload(party.client.encrypt(values, {.length = 64, .bound = Bounds(0, 1)}));
+  EXPECT_THROW(static_cast<void>(party.client.decrypt_bits(party.server.download(high))),
+               EncodingError);
+  EXPECT_EQ(party.decrypt(x), bits);
+  EXPECT_THROW(static_cast<void>(
+                   party.client.decrypt_bits(party.server.download(party.server.lower(high, 0)))),
+               NoiseError);
+  // From then on, nothing at all.
+  EXPECT_THROW(
+      static_cast<void>(party.client.decrypt_bits(party.server.download(party.lanes.finish(x)))),
+      NoiseError);
+}
+
+TEST(CkksLanes, SeveralThreadsShareArrays) {
+  const Party party(small_ring(5), 64);
+  std::mt19937_64 random(9);
+  const Bits bits = random_bits(random, 2 * 64);
+  const LaneArray x = party.encrypt(bits, 64);
+  std::vector<std::thread> threads;
+  std::array<Bits, 3> got;
+  for (Bits& own : got)
+    threads.emplace_back([&] {
+      LaneArray y = x;
+      for (unsigned i = 0; i < 8; ++i) y = party.lanes.bit_xor(x, party.lanes.bit_not(y));
+      own = party.decrypt(y);
+    });
+  for (auto& thread : threads) thread.join();
+  for (const Bits& own : got) EXPECT_EQ(own, bits);
+}
+
+}  // namespace
+}  // namespace whorl::ckks
