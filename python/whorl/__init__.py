@@ -12,7 +12,8 @@ array([1, 1, 1, 0])
 
 `whorl.binfhe` has FHEW/TFHE: gates and look-up tables. `whorl.bgv` has BGV: exact arithmetic on
 encrypted vectors of integers. `whorl.ckks` has CKKS: approximate arithmetic on encrypted vectors of
-real or complex numbers. `whorl.nn` runs networks on them. `whorl.circuit` runs circuits of gates,
+real or complex numbers. `whorl.lanes` has exact gates on thousands of bits at once. `whorl.nn` runs
+networks on encrypted vectors. `whorl.circuit` runs circuits of gates,
 read from files, on bits of FHEW/TFHE. `whorl.client` and `whorl.server` are the two halves of the
 package; each has all schemes. A server's process imports only `whorl.server`, which has no name
 that makes, loads or uses a secret key. Every failure raises a subclass of `whorl.Error`.
@@ -24,7 +25,7 @@ TYPE_CHECKING = False  # type checkers take it for true; typing itself is import
 if TYPE_CHECKING:
     from typing import Any
 
-    from . import bgv, binfhe, circuit, ckks, client, errors, ml, nn, server
+    from . import bgv, binfhe, circuit, ckks, client, errors, lanes, ml, nn, server
     from ._core.saved import allow_insecure_pickles
     from ._core.session import DeviceInfo, Session, devices
     from ._server import cpu_target
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
         "client",
         "cpu_target",
         "devices",
+        "lanes",
         "ml",
         "nn",
         "server",
@@ -69,7 +71,7 @@ _add_compiled(__path__)  # noqa: F405
 
 # Everything is imported at first use: `import whorl.server` does not bring the client in, and the
 # command is ready for Ctrl-C before anything that takes time.
-_packages = ("bgv", "binfhe", "circuit", "ckks", "client", "errors", "ml", "nn", "server")
+_packages = ("bgv", "binfhe", "circuit", "ckks", "client", "errors", "lanes", "ml", "nn", "server")
 _names = {
     "DeviceInfo": "_core.session",
     "Session": "_core.session",

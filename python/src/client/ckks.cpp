@@ -68,6 +68,14 @@ void bind_ckks_client(nb::module_& module) {
                 without_gil([&] { return client.decrypt_raw(batch, allow_spent, polling()); }));
           },
           "batch"_a, "allow_spent"_a)
+      .def("serves_lanes",
+           [](const Client& client) { return without_gil([&] { return client.serves_lanes(); }); })
+      .def(
+          "decrypt_bits",
+          [](const Client& client, const ckks::Ciphertexts& batch) {
+            return as_numpy(without_gil([&] { return client.decrypt_bits(batch, polling()); }));
+          },
+          "batch"_a)
       .def(
           "release",
           [](const Client& client, const ckks::Ciphertexts& batch, double queries, double bits,

@@ -160,11 +160,14 @@ void bind_ckks_server(nb::module_& module) {
       .def("check_bootstrap", calling_with<Server>(&ckks::check_bootstrap), "a"_a)
       .def(
           "encode_bootstrap",
-          [](const Server& server, std::uint64_t slots, const Report& report) {
-            return without_gil(
-                [&] { return ckks::encode_bootstrap(server, slots, reporting(report)); });
+          [](const Server& server, std::uint64_t slots, const Report& report, bool all_multiples) {
+            return without_gil([&] {
+              return ckks::encode_bootstrap(
+                  server, slots, reporting(report),
+                  all_multiples ? ckks::Multiples::all : ckks::Multiples::likely);
+            });
           },
-          "slots"_a, "progress"_a.none())
+          "slots"_a, "progress"_a.none(), "all_multiples"_a = false)
       .def("bootstrap", calling_with<Server>(&ckks::bootstrap), "a"_a, "maps"_a, "iterations"_a)
       .def("sign", calling_with<Server>(&ckks::sign), "a"_a, "stages"_a)
       .def("absolute", calling_with<Server>(&ckks::absolute), "a"_a, "stages"_a)

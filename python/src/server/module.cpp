@@ -26,6 +26,7 @@ NB_MODULE(_server, module) {
   auto ckks = module.def_submodule("ckks");
   bind_ckks_data(ckks);
   bind_ckks_server(ckks);
+  bind_ckks_lanes(ckks);
   bind_ckks_circuits(ckks);
   auto networks = module.def_submodule("networks");
   bind_networks(networks);

@@ -10,16 +10,21 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
-from .._core.array import Shape, concatenate
+from .._core.array import Array, Shape, concatenate
 from .._core.text import shown
+from ..binfhe._ciphertexts import Encoded
 from ..binfhe._lut import Lut
 from ..binfhe._parameters import Parameters
 from ..binfhe._plan import Fresh, plan
 from ..binfhe._server import EncryptedArray, Server
+from ..ckks._ciphertexts import Ciphertexts as LaneCiphertexts
 from ..errors import EncodingError, NoiseError
+from ..lanes._server import LaneArray
+from ..lanes._server import Server as LaneServer
 from ._schedule import Numbers
 
 A = TypeVar("A")
+X = TypeVar("X", bound=Array)
 COSTS: Mapping[str, int] = {"and": 1, "xor": 1, "xor3": 1, "majority": 1, "mux": 2}
 """Bootstraps of the gates of bits of p = 4."""
 Clear = np.ndarray[Any, np.dtype[np.bool_]]
@@ -168,15 +173,62 @@ class _BinfheBits:
     def invert(self, a: EncryptedArray, where: Numbers) -> EncryptedArray:
         if not self._padding:
             return self._server.xor(a, _along(where, a.ndim))
-        kept, changed = np.flatnonzero(where == 0), np.flatnonzero(where)
-        both = concatenate([a[kept], self._server.not_(a[changed])])
-        return both[np.argsort(np.concatenate([kept, changed]))]
+        return _inverted(a, where, self._server.not_)
 
     def take(self, a: EncryptedArray, index: Numbers) -> EncryptedArray:
         return a[index]
 
     def join(self, arrays: Sequence[EncryptedArray]) -> EncryptedArray:
         return concatenate(arrays)
+
+
+class _LaneBits:
+    """Arrays of a server of lanes. Gates are products, of which sums and carries take two."""
+
+    costs: ClassVar[Mapping[str, int]] = {"and": 1, "xor": 1, "xor3": 2, "majority": 2, "mux": 1}
+
+    def __init__(self, server: LaneServer, like: LaneArray) -> None:
+        self._server = server
+        self._zero = server.constant(like.ravel()[:1].reshape(()), False)
+
+    def zero(self, shape: Shape) -> LaneArray:
+        return self._zero.broadcast_to(shape)
+
+    def and_(self, a: LaneArray, b: LaneArray) -> LaneArray:
+        return a & b
+
+    def xor(self, a: LaneArray, b: LaneArray) -> LaneArray:
+        return a ^ b
+
+    def xor3(self, a: LaneArray, b: LaneArray, c: LaneArray) -> LaneArray:
+        return a ^ b ^ c
+
+    def majority(self, a: LaneArray, b: LaneArray, c: LaneArray) -> LaneArray:
+        return self._server.full_add(a, b, c)[1]
+
+    def mux(self, select: LaneArray, a: LaneArray, b: LaneArray) -> LaneArray:
+        return self._server.where(select, a, b)
+
+    def table(self, inputs: Sequence[LaneArray], tables: Sequence[int]) -> LaneArray:
+        raise NotImplementedError  # gates compute everything
+
+    def invert(self, a: LaneArray, where: Numbers) -> LaneArray:
+        return _inverted(a, where, self._server.not_)
+
+    def take(self, a: LaneArray, index: Numbers) -> LaneArray:
+        return a[index]
+
+    def join(self, arrays: Sequence[LaneArray]) -> LaneArray:
+        return concatenate(arrays)
+
+
+def _inverted(a: X, where: Numbers, invert: Callable[[X], X]) -> X:
+    """An array of which `invert` is applied to the gates where this is 1."""
+    kept, changed = np.flatnonzero(where == 0), np.flatnonzero(where)
+    if not len(changed):
+        return a
+    both = concatenate([a[kept], invert(a[changed])]) if len(kept) else invert(a[changed])
+    return both[np.argsort(np.concatenate([kept, changed]))]
 
 
 CLEAR: Bits[Clear] = _ClearBits()
@@ -210,11 +262,30 @@ def _noisiest(costs: Mapping[str, int], *inputs: EncryptedArray) -> list[Encrypt
     return made
 
 
-def bits_of(server: Any, first: Any) -> Bits[Any]:
-    """The bits that a server computes with; `first` is one of the inputs."""
+def bits_of(server: Any, inputs: Mapping[str, Any]) -> Bits[Any]:
+    """The bits that a server computes with, and the inputs are. `TypeError` for inputs that are not
+    ciphertexts of its kind, `EncodingError` for several encodings."""
+
+    def check(kinds: Any) -> None:
+        for name, each in inputs.items():
+            if not isinstance(each, kinds):
+                raise TypeError(f"{name}: ciphertexts are needed, not {type(each).__name__}")
+
+    first = next(iter(inputs.values()))
     if isinstance(server, Server):
+        check(Encoded)
+        encodings = {(each.p, each.padding) for each in inputs.values()}
+        if len(encodings) > 1:
+            raise EncodingError(
+                f"inputs: p and padding are {shown(sorted(encodings))}; all must have the same"
+            )
         return _BinfheBits(server, first.p, first.padding)
-    raise TypeError(f"server: a Server of whorl.binfhe is needed, not {shown(server)}")
+    if isinstance(server, LaneServer):
+        check((LaneArray, LaneCiphertexts))
+        return _LaneBits(server, server.upload(first))
+    raise TypeError(
+        f"server: a Server of whorl.binfhe or whorl.lanes is needed, not {shown(server)}"
+    )
 
 
 def _along(values: Any, ndim: int) -> Any:

@@ -11,10 +11,8 @@ from .._core.array import Shape
 from .._core.integers import as_index, refuse, whole_numbers
 from .._core.progress import Report, reports
 from .._core.text import Shown, counted, shown
-from ..binfhe._ciphertexts import Encoded
 from ..binfhe._messages import as_bits
-from ..binfhe._server import EncryptedArray, Server
-from ..errors import EncodingError, ParameterError, ShapeError
+from ..errors import ParameterError, ShapeError
 from ._bits import CLEAR, COSTS, Bits, Clear, bits_of
 from ._graph import Graph
 from ._netlist import Port
@@ -93,17 +91,18 @@ class Circuit(Shown):
         return self._evaluate(CLEAR, self._schedule(COSTS), arrays, None)
 
     def run(
-        self, server: Server, inputs: Mapping[str, Any], progress: bool | Report | None = None
-    ) -> dict[str, EncryptedArray]:
+        self, server: Any, inputs: Mapping[str, Any], progress: bool | Report | None = None
+    ) -> dict[str, Any]:
         """The circuit on encrypted bits.
 
         `inputs`: for each input `Ciphertexts`, or an `EncryptedArray`, of a shape as for the
         circuit in clear. All have the same encoding. With p = 4, `Client.encrypt`'s default, gates
         are evaluated; with p = 4, 8 or 16 and `padding=True` tables of 2, 3 or 4 inputs. All gates
         of a kind in a layer, for the whole batch, are one call of the server. Outputs that are
-        constant are trivial encryptions, which anyone can read. `progress`: True for a bar on
-        terminals and in notebooks, or a callable that is called as progress(done, total), in gates.
-        Ctrl-C stops the call.
+        constant are trivial encryptions, which anyone can read. A `whorl.lanes.Server` takes arrays
+        of vectors of lanes in place of arrays of bits, and evaluates gates on all lanes at once.
+        `progress`: True for a bar on terminals and in notebooks, or a callable that is called as
+        progress(done, total), in gates. Ctrl-C stops the call.
 
         Nothing checks that inputs are bits: encrypt 0 and 1 only. Errors as in clear; also
         `EncodingError` for other encodings, `TypeError` for what is not encrypted, and those of the
@@ -111,17 +110,9 @@ class Circuit(Shown):
         """
         self._check_names(inputs)
         given = [inputs[port.name] for port in self._inputs]
-        for port, each in zip(self._inputs, given, strict=True):
-            if not isinstance(each, Encoded):
-                raise TypeError(f"{port.name}: ciphertexts are needed, not {type(each).__name__}")
         if not given:
             raise ParameterError(f"{self._name}: the circuit has no inputs; evaluate it in clear")
-        encodings = {(each.p, each.padding) for each in given}
-        if len(encodings) > 1:
-            raise EncodingError(
-                f"inputs: p and padding are {shown(sorted(encodings))}; all must have the same"
-            )
-        bits = bits_of(server, given[0])
+        bits = bits_of(server, {port.name: inputs[port.name] for port in self._inputs})
         arrays = [server.upload(each) for each in given]
         plan = self._schedule(bits.costs)
         with reports(progress, "gates") as report:

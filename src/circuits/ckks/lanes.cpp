@@ -352,6 +352,11 @@ LaneArray Lanes::rotate(const LaneArray& a, std::int64_t lanes) const {
   return lanes_of(server_.rotate(x, lanes));
 }
 
+LaneArray Lanes::constant(const LaneArray& like, bool bit) const {
+  const Array zero = server_.multiply_integer(without_error(server_, values_of(like)), 0);
+  return lanes_of(bit ? server_.add_scalar(zero, 1) : zero);
+}
+
 LaneArray Lanes::take(const LaneArray& a, std::span<const std::uint32_t> indices) const {
   return lanes_of(server_.take(values_of(a), indices));
 }

@@ -79,6 +79,8 @@ class Lanes {
   /// key.
   LaneArray rotate(const LaneArray& a, std::int64_t lanes) const;
 
+  /// As many ciphertexts as `like`, with this bit in all lanes.
+  LaneArray constant(const LaneArray& like, bool bit) const;
   LaneArray take(const LaneArray& a, std::span<const std::uint32_t> indices) const;
   LaneArray concatenate(std::span<const LaneArray> arrays) const;
 

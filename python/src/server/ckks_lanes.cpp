@@ -1,0 +1,56 @@
+// CKKS: exact bits in slots.
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <tuple>
+
+#include "common/calls.h"
+#include "parts.h"
+#include "whorl/circuits/ckks/lanes.h"
+
+namespace whorl::python {
+
+using ckks::LaneArray;
+using ckks::Lanes;
+
+void bind_ckks_lanes(nb::module_& module) {
+  nb::class_<LaneArray> array(module, "LaneArray");
+  array.def_prop_ro("count", [](const LaneArray& a) { return a.info().count; })
+      .def_prop_ro("length", [](const LaneArray& a) { return a.info().length; })
+      .def_prop_ro("level", [](const LaneArray& a) { return a.info().level; })
+      .def_prop_ro("error", &LaneArray::error)
+      .def_prop_ro("nbytes", &LaneArray::bytes);
+
+  nb::class_<Lanes>(module, "Lanes")
+      .def_static(
+          "create",
+          [](const ckks::Server& server, const ckks::EncodedBootstrap& maps,
+             double most_log2_failure) {
+            return without_gil([&] { return Lanes(server, maps, {most_log2_failure}); });
+          },
+          "server"_a, "maps"_a, "most_log2_failure"_a)
+      .def_prop_ro("limit", &Lanes::limit)
+      .def_prop_ro("log2_failure", &Lanes::log2_failure)
+      .def_prop_ro("counts",
+                   [](const Lanes& lanes) {
+                     const ckks::LaneCounts counts = lanes.counts();
+                     return std::tuple(counts.bootstraps, counts.cleanings, counts.products);
+                   })
+      .def("take_in", calling(&Lanes::take_in), "bits"_a)
+      .def("bit_not", calling(&Lanes::bit_not), "a"_a)
+      .def("bit_and", calling(&Lanes::bit_and), "a"_a, "b"_a)
+      .def("bit_or", calling(&Lanes::bit_or), "a"_a, "b"_a)
+      .def("bit_xor", calling(&Lanes::bit_xor), "a"_a, "b"_a)
+      .def("select", calling(&Lanes::select), "choice"_a, "a"_a, "b"_a)
+      .def("full_add", calling(&Lanes::full_add), "a"_a, "b"_a, "c"_a)
+      .def("rotate", calling(&Lanes::rotate), "a"_a, "lanes"_a)
+      .def("constant", calling(&Lanes::constant), "like"_a, "bit"_a)
+      .def("take", calling(&Lanes::take), "a"_a, "index"_a)
+      .def("concatenate", calling(&Lanes::concatenate), "arrays"_a)
+      .def("clean", calling(&Lanes::clean), "arrays"_a)
+      .def("refresh", calling(&Lanes::refresh), "arrays"_a)
+      .def("finish", calling(&Lanes::finish), "a"_a);
+}
+
+}  // namespace whorl::python

@@ -1,0 +1,16 @@
+"""Exact logic on thousands of encrypted bits at once, in the slots of CKKS ciphertexts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .._core.on_demand import client_on_demand
+from . import _public
+from ._public import *  # noqa: F403
+
+__all__ = ["Client"]
+__all__ += _public.__all__
+
+__getattr__, __dir__ = client_on_demand(__name__, __all__)
+if TYPE_CHECKING:
+    from ._client import Client

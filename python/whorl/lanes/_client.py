@@ -1,0 +1,96 @@
+"""The client's half of lanes: its key serves them, and it rounds what it decrypts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .. import ckks
+from .._core.paths import PathName
+from .._core.progress import Report
+from ..ckks._client import Client as CkksClient
+from ..errors import EncodingError, ParameterError
+from ._server import LaneArray
+
+
+class Client(CkksClient):
+    """Holds a secret key that serves lanes; encrypts and decrypts bits.
+
+    A key serves lanes if all its slots are of usual size. One of 250 does not, and is thrown away.
+    `save` and `load` are those of `whorl.ckks.Client`.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, parameters: ckks.Parameters) -> None:
+        super().__init__(parameters)
+        while not self._core.serves_lanes():
+            super().__init__(parameters)
+
+    @classmethod
+    def load(cls, path: PathName, passphrase: str | bytes, *given: Any, **options: Any) -> Client:
+        """Reads a file that `save` wrote; `ParameterError` for a key that does not serve lanes.
+
+        Arguments and other errors are those of `whorl.ckks.Client.load`.
+        """
+        client: Client = super().load(path, passphrase, *given, **options)
+        if not client._core.serves_lanes():
+            raise ParameterError(
+                f"{os.fsdecode(path)}: this key does not serve lanes, since a slot of it is too large; "
+                "lanes.Client(parameters) makes one that does"
+            )
+        return client
+
+    def evaluation_keys(  # type: ignore[override]
+        self,
+        lanes: int | None = None,
+        rotations: Iterable[int] = (),
+        threads: int = 0,
+        progress: bool | Report | None = None,
+    ) -> ckks.EvaluationKeys:
+        """Generates the keys that a `lanes.Server` needs: of products and of bootstraps.
+
+        Args:
+            lanes: how many bits each vector has; default: N/2. The least power of two that is not
+                below it counts (`ShapeError` above N/2).
+            rotations: distances by which lanes are moved.
+            threads, progress: as for `whorl.ckks.Client.evaluation_keys`.
+
+        `ParameterError` for parameters without bootstrapping.
+        """
+        slots = self.parameters.N // 2 if lanes is None else lanes
+        return super().evaluation_keys(
+            bootstrap=[slots], rotations=rotations, threads=threads, progress=progress
+        )
+
+    def encrypt(self, bits: ArrayLike) -> ckks.Ciphertexts:  # type: ignore[override]
+        """Encrypts vectors of bits: shape (..., k) gives an array of shape (...) of k lanes each.
+
+        `EncodingError` for values other than 0, 1, True and False.
+        """
+        values = np.asarray(bits)
+        if values.dtype != np.bool_ and not np.isin(values, (0, 1)).all():
+            raise EncodingError("bits: a value is neither 0 nor 1")
+        return super().encrypt(values.astype(np.float64), bound=(0.0, 1.0), packing="real")
+
+    def decrypt(  # type: ignore[override]
+        self, lanes: LaneArray | ckks.Ciphertexts
+    ) -> np.ndarray[Any, np.dtype[np.uint8]]:
+        """The bits, which others may see: they do not depend on errors.
+
+        Takes arrays of a `lanes.Server`, or what `LaneArray.to_host` gave. Shape as that of the
+        array, and an axis of lanes.
+
+        All are refused (`NoiseError`) if one value is farther than 1/8 from 0 and 1. No server that
+        keeps to the protocol brings that about but with the probability that it states. A refusal
+        depends on errors: tell nobody who chooses ciphertexts, and make a new key. This client
+        decrypts no bits afterwards. `EncodingError` for ciphertexts in a state that `to_host` does
+        not give; other errors as of `whorl.ckks.Client.decrypt`.
+        """
+        host = lanes.to_host() if isinstance(lanes, LaneArray) else self._on_host(lanes)
+        bits = self._core.decrypt_bits(host._core)
+        return bits.reshape(*host.shape, host.length)

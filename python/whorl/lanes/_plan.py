@@ -1,0 +1,92 @@
+"""What a function of lanes costs, and how unlikely it is to go wrong, before there are keys."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import ckks
+from .._core.array import Shape
+from .._core.literal import as_integer
+from .._server import ckks as _lib
+from ._server import LaneArray, Server
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """What `plan` found out. Counts are of vectors of lanes."""
+
+    bootstraps: int
+    cleanings: int
+    products: int
+    log2_failure: float
+    """log2 of a bound of the probability that any lane of any result is wrong."""
+    error: float
+    """The largest error of a result; a client refuses values beyond 1/8."""
+
+
+class _DryServer(Server):
+    """A server without keys and devices."""
+
+    __slots__ = ("_run",)
+
+    def __init__(self, parameters: ckks.Parameters, lanes: int, most_log2_failure: float) -> None:
+        self._run = _lib.DryRun(parameters._core)
+        server = self._run.server
+        slots = 1 << (lanes - 1).bit_length()
+        self._core = _lib.Lanes.create(
+            server, server.encode_bootstrap(slots, None, True), float(most_log2_failure)
+        )
+        self._server, self._lanes, self._parameters = _Nowhere(), slots, parameters
+
+    def fresh(self, shape: Shape, lanes: int, secret_key: bool) -> LaneArray:
+        """Bits as a client encrypts them."""
+        count = 1
+        for length in shape:
+            count *= length
+        array = self._run.fresh("real", count, lanes, 0.0, 1.0, secret_key)
+        return self._wrap(self._core.take_in(array), shape)
+
+
+class _Nowhere:
+    """What a dry server says of its devices."""
+
+    device, devices, key_id, key_bytes = "no device: a plan", (), "0" * 32, 0
+
+
+def plan(
+    function: Callable[..., Any],
+    shapes: Sequence[Shape],
+    parameters: ckks.Parameters,
+    lanes: int | None = None,
+    *,
+    most_log2_failure: float = -64.0,
+    secret_key: bool = False,
+) -> Plan:
+    """Runs a function of arrays of lanes without ciphertexts, and says what it takes.
+
+    Args:
+        function: takes a `LaneArray` for each shape, and returns one or several. It may use the
+            server of its arguments (`x.server`).
+        shapes: of the arrays of vectors; () for a single vector.
+        parameters: with bootstrapping.
+        lanes: of each vector; default: N/2.
+        most_log2_failure: `NoiseError` if the function fails more often.
+        secret_key: whether inputs are encrypted under the secret key, whose errors are smaller.
+
+    The same function gives the same counts and errors on a `lanes.Server` that was opened for it.
+    """
+    slots = parameters.N // 2
+    count = slots if lanes is None else as_integer("lanes", lanes, 1, slots)
+    server = _DryServer(parameters, count, most_log2_failure)
+    results = function(*(server.fresh(tuple(shape), count, secret_key) for shape in shapes))
+    arrays = [results] if isinstance(results, LaneArray) else list(results)
+    errors = [server._core.finish(each._core).error for each in arrays]
+    return Plan(
+        server.bootstraps,
+        server.cleanings,
+        server.products,
+        server.log2_failure,
+        max((48 * 2.0**error for error in errors), default=0.0),
+    )

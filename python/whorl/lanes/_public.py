@@ -1,0 +1,20 @@
+"""All names of the package but `Client`: what a server has of lanes."""
+
+from .._core.array import concatenate, stack
+from ..ckks._parameters import parameters
+from ._integers import add, equal, less
+from ._plan import Plan, plan
+from ._server import LaneArray, Server
+
+__all__ = [
+    "LaneArray",
+    "Plan",
+    "Server",
+    "add",
+    "concatenate",
+    "equal",
+    "less",
+    "parameters",
+    "plan",
+    "stack",
+]

@@ -1,0 +1,265 @@
+"""The server's half of lanes: gates on bits that stay on its device."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import Any, NoReturn, TypeAlias, Union
+
+import numpy as np
+
+from .. import ckks
+from .._core.array import DeviceCiphertexts, Shape, no_ciphertexts
+from .._core.base_server import spread
+from .._core.literal import as_integer, as_real
+from .._core.part import Part
+from .._core.paths import PathName
+from .._core.progress import Report, reports
+from .._core.session import Session
+from .._ring.server import as_distance, needing
+from .._server import ckks as _lib
+from ..errors import ParameterError
+
+Bits: TypeAlias = Union["LaneArray", ckks.Ciphertexts]
+
+
+class LaneArray(DeviceCiphertexts["Server", ckks.Ciphertexts]):
+    """Encrypted bits on the device of a server: an array of any shape of vectors of lanes.
+
+    `&`, `|`, `^` and `~` act on all lanes at once, and shapes broadcast as in NumPy. Indexing,
+    `reshape`, `transpose`, `concatenate` and `stack` are NumPy's, over the vectors: the lanes
+    inside one are no axis.
+    """
+
+    __slots__ = ()
+
+    lanes = Part[int]("_core.length", "How many bits each vector has.")
+    level = Part[int](
+        "_core.level",
+        "How many products are left, above `parameters.least_bootstrap_level`, until it is "
+        "refreshed.",
+    )
+    error = Part[float](
+        "_core.error",
+        "No lane is farther from its bit, but with the probability `Server.log2_failure`.",
+    )
+    nbytes = Part[int]("_core.nbytes", "Bytes on the device.")
+
+    def to_host(self) -> ckks.Ciphertexts:
+        """What a client decrypts, in the host's memory: at level 0, whatever was computed."""
+        return self._server.download(self)
+
+    def __and__(self, other: Bits) -> LaneArray:
+        return self._server.and_(self, other)
+
+    def __or__(self, other: Bits) -> LaneArray:
+        return self._server.or_(self, other)
+
+    def __xor__(self, other: Bits) -> LaneArray:
+        return self._server.xor(self, other)
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
+    def __invert__(self) -> LaneArray:
+        return self._server.not_(self)
+
+    def rotate(self, distance: int) -> LaneArray:
+        """`Server.rotate`."""
+        return self._server.rotate(self, distance)
+
+    def _details(self) -> list[tuple[str, str]]:
+        return [
+            ("lanes of each", f"{self.lanes:,}"),
+            ("level", f"{self.level} of {self._server.parameters.depth}"),
+            ("error", self._error()),
+        ]
+
+    def _about(self) -> str:
+        return f", {self.lanes:,} lanes, level {self.level}, error at most {self._error()}"
+
+    def _error(self) -> str:
+        return f"2^{math.log2(self.error):.1f}"
+
+
+class Server:
+    """Evaluates gates on arrays of encrypted bits with evaluation keys only.
+
+    Each gate follows a bound of the errors. Where a result would be too far from bits, operands are
+    cleaned before, by 3x² - 2x³; where no level is left they are refreshed, two vectors in one
+    bootstrap. Both are done for an array once, however many gates take it.
+
+    Operands of a gate are arrays of this server, or `Ciphertexts` of a `lanes.Client`, which it
+    takes in. Several Python threads may call it.
+    """
+
+    __slots__ = ("_core", "_lanes", "_parameters", "_server")
+
+    _core: _lib.Lanes
+
+    def __init__(
+        self,
+        keys: ckks.EvaluationKeys | PathName,
+        device: str | None = None,
+        threads: int = 0,
+        allow_insecure: bool = False,
+        key_bytes: int = 0,
+        session: Session | None = None,
+        *,
+        lanes: int | None = None,
+        most_log2_failure: float = -64.0,
+        progress: bool | Report | None = None,
+    ) -> None:
+        """Opens the devices and encodes the maps of bootstraps.
+
+        Args:
+            keys, device, threads, allow_insecure, key_bytes, session: as for `whorl.ckks.Server`.
+            lanes: how many bits each vector has, rounded up to a power of two; default: the largest
+                number that the keys refresh.
+            most_log2_failure: log2 of the largest probability that any lane of any result of this
+                server is wrong. A gate that would exceed it raises `NoiseError` before the work.
+            progress: True for a bar while maps are encoded, or a callable, as for
+                `prepare_bootstrap`.
+
+        Raises what `whorl.ckks.Server` raises. `ParameterError` for keys without bootstraps, for
+        parameters whose bootstraps are too coarse for bits, and unless `most_log2_failure` is below
+        0. `MissingKeyError` if the keys do not refresh so many lanes.
+        """
+        if isinstance(keys, (str, bytes, os.PathLike)):
+            keys = ckks.EvaluationKeys.load(keys, allow_insecure)
+        server = ckks.Server(keys, device, threads, allow_insecure, key_bytes, session)
+        held = keys.bootstrap
+        if not held:
+            raise ParameterError(
+                "keys: they refresh nothing; lanes.Client.evaluation_keys() makes keys that do"
+            )
+        slots = (
+            max(held)
+            if lanes is None
+            else 1 << (as_integer("lanes", lanes, 1, 2**24) - 1).bit_length()
+        )
+        with reports(progress, "maps of a bootstrap") as report:
+            maps = server._core.encode_bootstrap(slots, report, True)
+        self._open(server, maps, slots, most_log2_failure)
+
+    def _open(self, server: Any, maps: Any, slots: int, most_log2_failure: float) -> None:
+        most = as_real("most_log2_failure", most_log2_failure)
+        self._core = _lib.Lanes.create(server._core, maps, most)
+        self._server, self._lanes = server, slots
+        self._parameters = server.parameters
+
+    parameters = Part[ckks.Parameters]("_parameters", "Parameters of the keys.")
+    device = Part[str]("_server.device", "Where it computes: `cuda:0 (NVIDIA H200)`.")
+    devices = Part[tuple[str, ...]]("_server.devices", "The name of each device.")
+    key_id = Part[str]("_server.key_id", "Label of the keys, 32 hexadecimal digits.")
+    key_bytes = Part[int]("_server.key_bytes", "Bytes that keys take on the devices now.")
+    lanes = Part[int]("_lanes", "How many lanes a vector has at most.")
+    limit = Part[float]("_core.limit", "The largest error that gates leave.")
+    log2_failure = Part[float](
+        "_core.log2_failure",
+        "log2 of a bound of the probability that a lane of any result so far is wrong; -inf before "
+        "the first.",
+    )
+    bootstraps = Part[int]("_core.counts", "Vectors that were refreshed so far.", lambda c: c[0])
+    cleanings = Part[int]("_core.counts", "Vectors that were cleaned so far.", lambda c: c[1])
+    products = Part[int](
+        "_core.counts", "Products of vectors so far, with those of cleanings.", lambda c: c[2]
+    )
+
+    def __repr__(self) -> str:
+        name = self._parameters.name or "unnamed"
+        return f"<Server of {self.lanes:,} lanes on {self.device}, {name}, key {self.key_id[:8]}…>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a server holds a device and cannot be pickled; send its EvaluationKeys")
+
+    def synchronise(self) -> None:
+        """Waits until all work so far is done."""
+        self._server.synchronise()
+
+    # ---- to and from the device
+
+    def upload(self, bits: Bits) -> LaneArray:
+        """The bits on the device. An array of this server is returned unchanged.
+
+        `EncodingError` for ciphertexts that hold no bits, `ShapeError` for other numbers of lanes;
+        other errors as of `whorl.ckks.Server.upload`.
+        """
+        if isinstance(bits, LaneArray):
+            if bits._server is not self:
+                raise ParameterError("bits: an array of another lanes.Server was given")
+            return bits
+        if not isinstance(bits, ckks.Ciphertexts):
+            raise no_ciphertexts(self._parameters, bits)
+        array = self._server.upload(bits)
+        return self._wrap(self._core.take_in(array._core), array.shape)
+
+    def download(self, a: LaneArray) -> ckks.Ciphertexts:
+        """What a client decrypts, in the host's memory (`LaneArray.to_host`)."""
+        x = self.upload(a)
+        core = self._server._core.download(self._core.finish(x._core))
+        return ckks.Ciphertexts._wrap(core, x.shape, self._parameters)
+
+    def _wrap(self, core: Any, shape: Shape) -> LaneArray:
+        return LaneArray._wrap(core, self, shape)
+
+    def _meet(self, *operands: Bits) -> tuple[list[LaneArray], Shape]:
+        arrays = [self.upload(operand) for operand in operands]
+        shape = np.broadcast_shapes(*(array.shape for array in arrays))
+        return [spread(array, shape) for array in arrays], shape
+
+    # ---- gates
+
+    def not_(self, a: Bits) -> LaneArray:
+        """¬a; `~a`. It takes no level."""
+        x = self.upload(a)
+        return self._wrap(self._core.bit_not(x._core), x.shape)
+
+    def and_(self, a: Bits, b: Bits) -> LaneArray:
+        """a ∧ b; `a & b`."""
+        (x, y), shape = self._meet(a, b)
+        return self._wrap(self._core.bit_and(x._core, y._core), shape)
+
+    def or_(self, a: Bits, b: Bits) -> LaneArray:
+        """a ∨ b; `a | b`."""
+        (x, y), shape = self._meet(a, b)
+        return self._wrap(self._core.bit_or(x._core, y._core), shape)
+
+    def xor(self, a: Bits, b: Bits) -> LaneArray:
+        """a ⊕ b; `a ^ b`."""
+        (x, y), shape = self._meet(a, b)
+        return self._wrap(self._core.bit_xor(x._core, y._core), shape)
+
+    def where(self, choice: Bits, a: Bits, b: Bits) -> LaneArray:
+        """In each lane a where the choice is 1, else b, by one product."""
+        (s, x, y), shape = self._meet(choice, a, b)
+        return self._wrap(self._core.select(s._core, x._core, y._core), shape)
+
+    def full_add(self, a: Bits, b: Bits, c: Bits) -> tuple[LaneArray, LaneArray]:
+        """The sum and the carry of three bits, by two products: a ⊕ b ⊕ c, and the majority."""
+        (x, y, z), shape = self._meet(a, b, c)
+        total, carry = self._core.full_add(x._core, y._core, z._core)
+        return self._wrap(total, shape), self._wrap(carry, shape)
+
+    def rotate(self, a: Bits, distance: int) -> LaneArray:
+        """Moves lanes to the left by `distance`, round within the vector.
+
+        `MissingKeyError` without the key, which `evaluation_keys(rotations=[distance])` makes.
+        """
+        x, by = self.upload(a), as_distance("distance", distance)
+        with needing("a rotation", f"rotations=[{by}]"):
+            return self._wrap(self._core.rotate(x._core, by), x.shape)
+
+    def constant(self, like: Bits, bit: bool) -> LaneArray:
+        """An array of the shape of `like` with this bit in all lanes."""
+        x = self.upload(like)
+        return self._wrap(self._core.constant(x._core, bool(bit)), x.shape)
+
+    # ---- what it does by itself
+
+    def clean(self, *arrays: LaneArray) -> None:
+        """Brings errors down now, by two levels and two products; gates do so when it is due."""
+        self._core.clean([self.upload(a)._core for a in arrays])
+
+    def refresh(self, *arrays: LaneArray) -> None:
+        """Bootstraps all of them now, at once; gates do so when no level is left."""
+        self._core.refresh([self.upload(a)._core for a in arrays])

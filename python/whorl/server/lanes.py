@@ -1,0 +1,3 @@
+"""Lanes without their client."""
+
+from ..lanes._public import *  # noqa: F403

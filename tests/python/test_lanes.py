@@ -1,0 +1,246 @@
+"""Exact bits in the slots of CKKS ciphertexts."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import whorl
+from whorl import circuit, ckks, lanes
+
+LANES = 64
+
+
+@functools.cache
+def parameters(depth: int = 9) -> ckks.Parameters:
+    """Those that are chosen, in a smaller ring, which is not secure."""
+    literal = {**ckks.parameters(depth, bootstrap=True).literal(), "N": 1024, "name": "toy"}
+    return ckks.parameters(literal=literal, allow_insecure=True)
+
+
+@functools.cache
+def party() -> tuple[lanes.Client, lanes.Server]:
+    client = lanes.Client(parameters())
+    keys = client.evaluation_keys(LANES, rotations=[1])
+    return client, lanes.Server(keys, device="cpu")
+
+
+def random_bits(seed: int, *shape: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    return np.random.default_rng(seed).integers(0, 2, (*shape, LANES)).astype(np.bool_)
+
+
+def test_gates_of_all_lanes() -> None:
+    client, server = party()
+    a, b, c = random_bits(1, 2), random_bits(2, 2), random_bits(3)
+    x, y, z = (server.upload(client.encrypt(bits)) for bits in (a, b, c))
+    total, carry = server.full_add(x, y, z)
+    found = {
+        "and": x & y,
+        "or": x | y,
+        "xor": x ^ y,
+        "not": ~x,
+        "broadcast": z & y,
+        "where": server.where(x, y, z),
+        "sum": total,
+        "carry": carry,
+        "rotate": x.rotate(1),
+        "ones": server.constant(x, True),
+        "zeros": server.constant(x, False),
+        "ciphertexts": x & client.encrypt(b),
+    }
+    wanted = {
+        "and": a & b,
+        "or": a | b,
+        "xor": a ^ b,
+        "not": ~a,
+        "broadcast": c & b,
+        "where": np.where(a, b, c),
+        "sum": a ^ b ^ c,
+        "carry": a & b | (a | b) & c,
+        "rotate": np.roll(a, -1, axis=-1),
+        "ones": np.ones_like(a),
+        "zeros": np.zeros_like(a),
+        "ciphertexts": a & b,
+    }
+    for name, array in found.items():
+        bits = client.decrypt(array)
+        assert bits.dtype == np.uint8
+        assert np.array_equal(bits, wanted[name]), name
+
+
+def test_numpys_shapes() -> None:
+    client, server = party()
+    a = random_bits(4, 2, 3)
+    x = server.upload(client.encrypt(a))
+    assert (x.shape, x.lanes, x[1].shape, x.T.shape) == ((2, 3), LANES, (3,), (3, 2))
+    assert np.array_equal(client.decrypt(x[:, 1]), a[:, 1])
+    joined = lanes.concatenate([x, client.encrypt(a[:1])])
+    assert np.array_equal(client.decrypt(joined), np.concatenate([a, a[:1]]))
+    assert np.array_equal(client.decrypt(lanes.stack([x[0], x[1]])), a)
+    assert "64 lanes" in repr(x)
+    assert "64 lanes" in repr(server)
+    with pytest.raises(TypeError, match="number"):
+        np.asarray(x)
+
+
+def as_bits(values: Any, bits: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """The lowest bit first, along the first axis."""
+    return (np.asarray(values) >> np.arange(bits).reshape(-1, 1) & 1).astype(np.bool_)
+
+
+def as_numbers(bits: Any) -> Any:
+    return (bits.astype(np.int64) << np.arange(len(bits)).reshape(-1, 1)).sum(axis=0)
+
+
+@pytest.mark.parametrize("bits", [1, 5, 8])
+def test_integers(bits: int) -> None:
+    client, server = party()
+    random = np.random.default_rng(bits)
+    a, b = random.integers(0, 2**bits, (2, LANES))
+    b[:8] = a[:8]
+    x, y = (server.upload(client.encrypt(as_bits(each, bits))) for each in (a, b))
+    assert np.array_equal(as_numbers(client.decrypt(lanes.add(x, y))), a + b)
+    assert np.array_equal(client.decrypt(lanes.less(x, y)), a < b)
+    assert np.array_equal(client.decrypt(lanes.equal(x, y)), a == b)
+    with pytest.raises(whorl.ShapeError, match="first axis"):
+        lanes.add(x, lanes.concatenate([y, y[:1]]))
+
+
+def test_circuits() -> None:
+    """With shared, inverted and constant outputs, an adder and a mux."""
+    text = """
+        .model some
+        .inputs a b c s
+        .outputs sum carry chosen one nor same
+        .names a b c sum
+        100 1
+        010 1
+        001 1
+        111 1
+        .names a b c carry
+        11- 1
+        1-1 1
+        -11 1
+        .names s a b chosen
+        11- 1
+        0-1 1
+        .names one
+        1
+        .names a b nor
+        00 1
+        .names a same
+        1 1
+        .end
+    """
+    made = circuit.loads(text)
+    client, server = party()
+    bits = {name: random_bits(i, 3, 1) for i, name in enumerate("abcs")}
+    inputs = {name: client.encrypt(each) for name, each in bits.items()}
+    found = made.run(server, {**inputs, "a": server.upload(inputs["a"])})
+    wanted = made({name: np.moveaxis(each, -2, -1) for name, each in bits.items()})
+    assert found.keys() == wanted.keys()
+    for name, array in found.items():
+        assert array.shape == (3, 1), name
+        assert np.array_equal(client.decrypt(array), np.moveaxis(wanted[name], -1, -2)), name
+    with pytest.raises(TypeError, match="b: ciphertexts"):
+        made.run(server, {**inputs, "b": bits["b"]})
+    with pytest.raises(TypeError, match=r"whorl\.lanes"):
+        made.run(ckks.Server(client.evaluation_keys(LANES)), inputs)
+
+
+def test_a_plan_says_what_is_done() -> None:
+    def program(x: lanes.LaneArray, y: lanes.LaneArray) -> lanes.LaneArray:
+        for _ in range(12):
+            x, y = x ^ y, x | ~y
+        return x
+
+    client, _ = party()
+    plan = lanes.plan(program, [(3,), (3,)], parameters(), LANES, secret_key=True)
+    server = lanes.Server(client.evaluation_keys(LANES), device="cpu")
+    a, b = random_bits(5, 3), random_bits(6, 3)
+    z = program(*(server.upload(client.encrypt(bits)) for bits in (a, b)))
+    assert (server.bootstraps, server.cleanings) == (plan.bootstraps, plan.cleanings)
+    assert plan.bootstraps > 0
+    assert server.products == plan.products
+    assert server.log2_failure == plan.log2_failure < -64
+    assert z.error <= server.limit
+    for _ in range(12):
+        a, b = a ^ b, a | ~b
+    assert np.array_equal(client.decrypt(z), a)
+    with pytest.raises(whorl.NoiseError, match="most_log2_failure"):
+        lanes.plan(program, [(3,), (3,)], parameters(), LANES, most_log2_failure=-100)
+
+
+def test_what_is_sent_is_saved(tmp_path: Path) -> None:
+    client, server = party()
+    a = random_bits(7, 2)
+    client.encrypt(a).save(tmp_path / "a.whorl")
+    x = server.upload(ckks.Ciphertexts.load(tmp_path / "a.whorl", allow_insecure=True))
+    (~x).to_host().save(tmp_path / "b.whorl")
+    back = ckks.Ciphertexts.load(tmp_path / "b.whorl", allow_insecure=True)
+    assert back.level == 0
+    assert np.array_equal(client.decrypt(back), ~a)
+    client.save(tmp_path / "key.whorl", "secret")
+    again = lanes.Client.load(tmp_path / "key.whorl", "secret", allow_insecure=True)
+    assert np.array_equal(again.decrypt(back), ~a)
+    client.evaluation_keys(LANES).save(tmp_path / "keys.whorl")
+    other = lanes.Server(tmp_path / "keys.whorl", device="cpu", allow_insecure=True)
+    assert np.array_equal(client.decrypt(~other.upload(client.encrypt(a))), ~a)
+
+
+def test_refusals() -> None:
+    client, server = party()
+    with pytest.raises(whorl.EncodingError, match="neither 0 nor 1"):
+        client.encrypt([0, 1, 2])
+    plain = ckks.Client.encrypt(client, [0.5] * LANES)
+    with pytest.raises(whorl.EncodingError, match="bounds 0 and 1"):
+        server.upload(plain)
+    with pytest.raises(whorl.ShapeError, match="lanes"):
+        server.upload(client.encrypt([0, 1]))
+    with pytest.raises(whorl.MissingKeyError, match="rotations"):
+        server.upload(client.encrypt(random_bits(1))).rotate(7)
+    with pytest.raises(whorl.ParameterError, match="refresh nothing"):
+        lanes.Server(ckks.Client.evaluation_keys(client), device="cpu")
+    with pytest.raises(whorl.ParameterError, match="below 0"):
+        lanes.Server(client.evaluation_keys(LANES), device="cpu", most_log2_failure=1.0)
+    with pytest.raises(TypeError, match="pickled"):
+        server.__reduce__()
+    with pytest.raises(whorl.EncodingError, match="level 0"):
+        client.decrypt(client.encrypt(random_bits(1)))
+
+
+def test_a_refusal_retires_the_key() -> None:
+    client = lanes.Client(parameters())
+    maker = ckks.Server(client.evaluation_keys(LANES), device="cpu")
+    half = maker.upload(ckks.Client.encrypt(client, [0.5] * LANES, bound=(0, 1))).lower(0)
+    right = maker.upload(client.encrypt(random_bits(1))).lower(0)
+    assert np.array_equal(client.decrypt(right.to_host()), random_bits(1))
+    with pytest.raises(whorl.NoiseError, match="farther than 1/8"):
+        client.decrypt(half.to_host())
+    with pytest.raises(whorl.NoiseError, match="refused before"):
+        client.decrypt(right.to_host())
+
+
+def test_what_is_decrypted_tells_nothing_of_the_key() -> None:
+    """Li and Micciancio (EUROCRYPT 2021): of raw values a ciphertext's error follows, and then the
+    secret is a linear equation. Of bits only what was computed follows."""
+    client, server = party()
+    bits = random_bits(8)
+    host = server.upload(client.encrypt(bits)).to_host()
+    raw = ckks.Client.decrypt(client, host, raw=True)
+    error = raw - bits
+    assert 0 < np.abs(error).max() < 2**-10  # which an attacker would solve for the secret with
+    seen = client.decrypt(host)
+    assert np.array_equal(seen, bits)
+    assert not np.any(seen - bits)  # nothing is left to solve with
+
+
+def test_the_halves_have_lanes() -> None:
+    from whorl import client as clients
+    from whorl import server as servers
+
+    assert not hasattr(servers.lanes, "Client")
+    assert clients.lanes.Client is lanes.Client
