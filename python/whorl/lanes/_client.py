@@ -40,8 +40,8 @@ class Client(CkksClient):
         client: Client = super().load(path, passphrase, *given, **options)
         if not client._core.serves_lanes():
             raise ParameterError(
-                f"{os.fsdecode(path)}: this key does not serve lanes, since a slot of it is too large; "
-                "lanes.Client(parameters) makes one that does"
+                f"{os.fsdecode(path)}: this key does not serve lanes, since a slot of it is too "
+                "large; lanes.Client(parameters) makes one that does"
             )
         return client
 
