@@ -29,7 +29,7 @@ def less(x: LaneArray, y: LaneArray) -> LaneArray:
             slice(1, bits, 2),
             slice(bits - bits % 2, bits),
         )
-        upper = smaller[high] | (same[high] & smaller[low])
+        upper = x.server.where(same[high], smaller[low], smaller[high])
         both = same[high] & same[low]
         if bits % 2:
             upper, both = concatenate([upper, smaller[rest]]), concatenate([both, same[rest]])

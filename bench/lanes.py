@@ -1,0 +1,175 @@
+"""Exact gates on bits in the slots of CKKS ciphertexts, and numbers made of them, a second.
+
+    .venv/bin/python bench/lanes.py [--device cuda] [--set W128_L13_B20] [--batch 16] [--layers 40]
+        [--numbers 2] [--runs 3] [--only OP …] [--energy 1] [--record FILE] [--commit ID]
+
+Arrays are of `batch` vectors of N/2 lanes. A run of `lanes_gate` is a program of so many layers of
+AND, OR and XOR on three arrays, which goes on from where the last one ended; what is cleaned and
+refreshed on the way is in its time. `lanes_adder` is the same of sums and carries. `lanes_add64`
+and `lanes_cmp64` are sums and comparisons of numbers of 64 bits in `numbers` vectors, whose
+operands are fresh; results stay at the level at which they come out. All have the unit 1/s, of
+lanes.
+`lanes_layer` is one gate of one vector and `lanes_bootstrap` the refresh of one, in seconds. Every
+result of a program is compared with NumPy's before it is recorded; encryption, decryption and keys
+are left out. `pfail_log2` is of all that was done for the record. Records belong in
+bench/results/<device>/lanes.jsonl.
+"""
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from common.energy import add_energy
+from common.records import append, device_fields, stamped
+from common.waits import timed
+from whorl import ckks, lanes
+
+Clear = np.ndarray[Any, np.dtype[np.bool_]]
+
+
+class Bench:
+    """A client, a server, and what records say of them."""
+
+    def __init__(self, given: argparse.Namespace) -> None:
+        self.given = given
+        self.parameters = ckks.parameters(given.set, allow_insecure=given.insecure)
+        self.client = lanes.Client(self.parameters)
+        keys = self.client.evaluation_keys()
+        self.server = lanes.Server(keys, device=given.device, threads=given.threads)
+        self.random = np.random.default_rng(1)
+
+    def fresh(self, *shape: int) -> tuple[lanes.LaneArray, Clear]:
+        """Random bits, encrypted and in clear."""
+        bits = self.random.integers(0, 2, (*shape, self.server.lanes)).astype(np.bool_)
+        return self.server.upload(self.client.encrypt(bits)), bits
+
+    def check(self, array: lanes.LaneArray, bits: Clear) -> None:
+        if not np.array_equal(self.client.decrypt(array), bits):
+            raise SystemExit("lanes: a bit is wrong")
+
+    def record(self, op: str, call: Callable[[], Any], each: float, batch: int) -> None:
+        """Times `call`, which computes so many things; 0: its seconds are recorded."""
+        before = [getattr(self.server, name) for name in ("bootstraps", "cleanings", "products")]
+        times = timed(self.server, call, self.given.runs)
+        after = [getattr(self.server, name) for name in ("bootstraps", "cleanings", "products")]
+        done = [(b - a) / (len(times) + 1) for a, b in zip(before, after, strict=True)]
+        values = [each / seconds for seconds in times] if each else times
+        line = stamped(
+            "lanes",
+            op,
+            "ckks",
+            self.parameters.name,
+            values,
+            unit="1/s" if each else "s",
+            batch=batch,
+            transfers="excluded",
+            threads=self.given.threads,
+            security_bits=self.parameters.security_bits,
+            pfail_log2=self.server.log2_failure,
+            N=self.parameters.N,
+            bootstraps=done[0],
+            cleanings=done[1],
+            products=done[2],
+            **device_fields(self.server.devices),
+        )
+        line["commit"] = self.given.commit or line["commit"]
+        append(self.given.record, line)
+        print(f"{op}: {line['median']:.4g} {line['unit']}, {done} a run", flush=True)
+        add_energy(self.given.record, line, self.server, call, self.given.energy)
+
+    # ---- what is timed
+
+    def gates(self) -> None:
+        state = [self.fresh(self.given.batch) for _ in range(3)]
+
+        def program() -> None:
+            for layer in range(self.given.layers):
+                (x, a), (y, b), (z, c) = state
+                state[:] = [(x ^ y, a ^ b), (y | z, b | c), (z & ~x, c & ~a)]
+                if layer % 4 == 3:  # or all bits would soon be equal
+                    state[2] = (state[2][0] ^ y, state[2][1] ^ b)
+
+        made = 3 * self.given.layers + self.given.layers // 4
+        lanes_of_all = made * self.given.batch * self.server.lanes
+        self.record("lanes_gate", program, lanes_of_all, self.given.batch)
+        for array, bits in state:
+            self.check(array, bits)
+
+    def adders(self) -> None:
+        state = [self.fresh(self.given.batch) for _ in range(3)]
+
+        def program() -> None:
+            for _ in range(self.given.layers):
+                (x, a), (y, b), (z, c) = state
+                total, carry = self.server.full_add(x, y, z)
+                state[:] = [(y, b), (total, a ^ b ^ c), (carry, a & b | (a | b) & c)]
+
+        each = self.given.layers * self.given.batch * self.server.lanes
+        self.record("lanes_adder", program, each, self.given.batch)
+        for array, bits in state:
+            self.check(array, bits)
+
+    def numbers(self) -> None:
+        count = self.given.numbers
+        (x, a), (y, b) = self.fresh(64, count), self.fresh(64, count)
+        total = lanes.add(x, y)
+        carry = np.zeros_like(a[0])
+        wanted = []
+        for p, q in zip(a, b, strict=True):
+            wanted.append(p ^ q ^ carry)
+            carry = p & q | (p | q) & carry
+        self.check(total, np.stack([*wanted, carry]))
+        smaller = np.zeros_like(a[0])
+        for p, q in zip(a, b, strict=True):
+            smaller = np.where(p == q, smaller, q)
+        self.check(lanes.less(x, y), smaller)
+        each = count * self.server.lanes
+
+        def again(function: Callable[..., Any]) -> Callable[[], Any]:
+            # What is cleaned of operands would be there the next time.
+            pairs = iter(
+                [
+                    (self.fresh(64, count)[0], self.fresh(64, count)[0])
+                    for _ in range(self.given.runs + 1)
+                ]
+            )
+            return lambda: function(*next(pairs))
+
+        energy, self.given.energy = self.given.energy, 0.0
+        self.record("lanes_add64", again(lanes.add), each, count)
+        self.record("lanes_cmp64", again(lanes.less), each, count)
+        self.given.energy = energy
+
+    def single(self) -> None:
+        (x, a), (y, b) = self.fresh(), self.fresh()
+        self.check(x & y, a & b)
+        self.record("lanes_layer", lambda: x & y, 0, 1)
+        self.record("lanes_bootstrap", lambda: self.server.refresh(x), 0, 1)
+        self.check(x, a)
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--device", default="cuda")
+    options.add_argument("--threads", type=int, default=1)
+    options.add_argument("--set", default="W128_L13_B20")
+    options.add_argument("--insecure", action="store_true")
+    options.add_argument("--batch", type=int, default=16)
+    options.add_argument("--layers", type=int, default=40)
+    options.add_argument("--numbers", type=int, default=2)
+    options.add_argument("--runs", type=int, default=3)
+    options.add_argument("--only", nargs="+", default=[], help="gates, adders, numbers, single")
+    options.add_argument("--energy", type=float, default=1, help="seconds; 0: not measured")
+    options.add_argument("--record", type=Path)
+    options.add_argument("--commit", default="")
+    given = options.parse_args()
+    bench = Bench(given)
+    for part in (bench.single, bench.gates, bench.adders, bench.numbers):
+        if not given.only or part.__name__ in given.only:
+            part()
+
+
+if __name__ == "__main__":
+    main()
