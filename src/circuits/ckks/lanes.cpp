@@ -104,10 +104,14 @@ Lanes::Lanes(const Server& server, const EncodedBootstrap& maps, const LanesOpti
                          " levels does not serve bits: errors below 2^-6 and 4 levels are needed");
 }
 
-Array Lanes::values_of(const LaneArray& a) {
+Array Lanes::held(const LaneArray& a) {
   if (!a.state_) throw ShapeError("lanes: an array that is empty was given");
   const std::lock_guard lock(a.state_->changing);
   return a.state_->values;
+}
+
+Array Lanes::values_of(const LaneArray& a) const {
+  return a.inverted_ ? complement(server_, held(a)) : held(a);
 }
 
 LaneArray Lanes::lanes_of(Array values) const {
@@ -201,7 +205,7 @@ Array Lanes::refreshed(const Array& x) const {
 void Lanes::clean(std::span<const LaneArray> arrays) const {
   const unsigned least = server_.parameters().least_bootstrap_level();
   for (const LaneArray& a : arrays) {
-    const Array x = values_of(a);
+    const Array x = held(a);
     if (x.info().level < least + cleaning_levels) continue;
     Array y = cleaned(x);
     const std::lock_guard lock(a.state_->changing);
@@ -213,7 +217,7 @@ void Lanes::refresh(std::span<const LaneArray> arrays) const {
   std::vector<State*> states;
   std::vector<Array> parts;
   for (const LaneArray& a : arrays) {
-    const Array x = values_of(a);
+    const Array x = held(a);
     if (std::ranges::find(states, a.state_.get()) != states.end()) continue;
     states.push_back(a.state_.get());
     parts.push_back(x);
@@ -234,7 +238,7 @@ void Lanes::prepare(std::span<const LaneArray> operands, unsigned levels) const 
   const unsigned least = server_.parameters().least_bootstrap_level();
   const std::uint64_t slots = maps_.slots();
   for (const LaneArray& a : operands) {
-    server_.check(values_of(a));
+    server_.check(held(a));
     if (a.info().slots() != slots)
       throw ShapeError("lanes: arrays of " + std::to_string(a.info().slots()) + " and " +
                        std::to_string(slots) + " lanes meet");
@@ -287,7 +291,10 @@ void Lanes::prepare(std::span<const LaneArray> operands, unsigned levels) const 
 // these, and of the products of two and of three of them with the mixed slopes, of f at bits.
 
 LaneArray Lanes::bit_not(const LaneArray& a) const {
-  return lanes_of(complement(server_, values_of(a)));
+  server_.check(held(a));
+  LaneArray out = a;
+  out.inverted_ = !a.inverted_;
+  return out;
 }
 
 LaneArray Lanes::bit_and(const LaneArray& a, const LaneArray& b) const {

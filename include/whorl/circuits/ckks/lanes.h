@@ -15,8 +15,8 @@
 
 namespace whorl::ckks {
 
-/// A batch of ciphertexts whose slots hold bits. Copies share one state: what a Lanes does to keep
-/// the bits readable, it does for all of them.
+/// A batch of ciphertexts whose slots hold bits. Copies, and what bit_not() gives, share one state:
+/// what a Lanes does to keep the bits readable, it does for all of them.
 class LaneArray {
  public:
   /// Level, length, and what else is public. The error is a 48th of error().
@@ -30,6 +30,7 @@ class LaneArray {
   friend class Lanes;
   struct State;
   std::shared_ptr<State> state_;
+  bool inverted_ = false;  ///< its bits are not those of the state
 };
 
 struct LanesOptions {
@@ -103,7 +104,9 @@ class Lanes {
   using State = LaneArray::State;
   struct Counters;
 
-  static Array values_of(const LaneArray& a);
+  /// The ciphertexts of the state, and of the array.
+  static Array held(const LaneArray& a);
+  Array values_of(const LaneArray& a) const;
   LaneArray lanes_of(Array values) const;
   /// `exact` is the result of operands without errors; theirs make at most one of `error`.
   LaneArray result(const Array& exact, double error, std::uint64_t products) const;
