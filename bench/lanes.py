@@ -8,7 +8,7 @@ AND, OR and XOR on three arrays, which goes on from where the last one ended; wh
 refreshed on the way is in its time. `lanes_adder` is the same of sums and carries. `lanes_add64`
 and `lanes_cmp64` are sums and comparisons of numbers of 64 bits in `numbers` vectors, whose
 operands are fresh; results stay at the level at which they come out. All have the unit 1/s, of
-lanes.
+lanes. `lanes_table` is a chain of random permutations of 2, 4 and 8 bits, whose p is in `params`.
 `lanes_layer` is one gate of one vector and `lanes_bootstrap` the refresh of one, in seconds. Every
 result of a program is compared with NumPy's before it is recorded; encryption, decryption and keys
 are left out. `pfail_log2` is of all that was done for the record. Records belong in
@@ -49,7 +49,9 @@ class Bench:
         if not np.array_equal(self.client.decrypt(array), bits):
             raise SystemExit("lanes: a bit is wrong")
 
-    def record(self, op: str, call: Callable[[], Any], each: float, batch: int) -> None:
+    def record(
+        self, op: str, call: Callable[[], Any], each: float, batch: int, more: str = ""
+    ) -> None:
         """Times `call`, which computes so many things; 0: its seconds are recorded."""
         before = [getattr(self.server, name) for name in ("bootstraps", "cleanings", "products")]
         times = timed(self.server, call, self.given.runs)
@@ -60,7 +62,7 @@ class Bench:
             "lanes",
             op,
             "ckks",
-            self.parameters.name,
+            f"{self.parameters.name}, {more}" if more else self.parameters.name,
             values,
             unit="1/s" if each else "s",
             batch=batch,
@@ -110,6 +112,22 @@ class Bench:
         self.record("lanes_adder", program, each, self.given.batch)
         for array, bits in state:
             self.check(array, bits)
+
+    def tables(self) -> None:
+        """Random tables of 2, 4 and 8 bits, one after the other."""
+        for bits in (2, 4, 8):
+            count, chain = max(self.given.batch // bits, 1), max(12 // bits, 1)
+            array, clear = self.fresh(bits, count)
+            state = [array, (clear << np.arange(bits)[:, None, None]).sum(axis=0)]
+
+            def program() -> None:
+                for _ in range(chain):  # noqa: B023
+                    table = self.random.permutation(1 << bits)  # noqa: B023
+                    state[:] = [self.server.lookup(state[0], table), table[state[1]]]  # noqa: B023
+
+            each = chain * count * self.server.lanes
+            self.record("lanes_table", program, each, count, f"p = {1 << bits}")
+            self.check(state[0], (state[1] >> np.arange(bits)[:, None, None] & 1).astype(np.bool_))
 
     def numbers(self) -> None:
         count = self.given.numbers
@@ -166,7 +184,7 @@ def main() -> None:
     options.add_argument("--commit", default="")
     given = options.parse_args()
     bench = Bench(given)
-    for part in (bench.single, bench.gates, bench.adders, bench.numbers):
+    for part in (bench.single, bench.gates, bench.adders, bench.tables, bench.numbers):
         if not given.only or part.__name__ in given.only:
             part()
 

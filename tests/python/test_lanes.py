@@ -109,6 +109,24 @@ def test_integers(bits: int) -> None:
         lanes.add(x, lanes.concatenate([y, y[:1]]))
 
 
+@pytest.mark.parametrize("bits", [1, 2, 4, 8])
+def test_tables(bits: int) -> None:
+    client, server = party()
+    random = np.random.default_rng(bits)
+    numbers, table = random.integers(0, 2**bits, LANES), random.integers(0, 20, 2**bits)
+    x = server.upload(client.encrypt(as_bits(numbers, bits)))
+    found = client.decrypt(server.lookup(x, table))
+    assert found.shape == (int(table.max()).bit_length(), LANES)
+    assert np.array_equal(as_numbers(found), table[numbers])
+    zeros = server.lookup(x[:, None], np.zeros(2**bits, dtype=int))
+    assert zeros.shape == (1, 1) and not client.decrypt(zeros).any()
+    for wrong in (table[:-1], [*table[:-1], -1], [0.5] * 2**bits):
+        with pytest.raises((whorl.ParameterError, whorl.EncodingError, TypeError)):
+            server.lookup(x, wrong)
+    with pytest.raises(whorl.ShapeError, match="axis of bits"):
+        server.lookup(x[0], table)
+
+
 def test_circuits() -> None:
     """With shared, inverted and constant outputs, an adder and a mux."""
     text = """

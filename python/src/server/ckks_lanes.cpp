@@ -44,6 +44,13 @@ void bind_ckks_lanes(nb::module_& module) {
       .def("bit_xor", calling(&Lanes::bit_xor), "a"_a, "b"_a)
       .def("select", calling(&Lanes::select), "choice"_a, "a"_a, "b"_a)
       .def("full_add", calling(&Lanes::full_add), "a"_a, "b"_a, "c"_a)
+      .def(
+          "lookup",
+          [](const Lanes& lanes, const std::vector<LaneArray>& inputs,
+             const std::vector<std::vector<std::uint8_t>>& tables) {
+            return without_gil([&] { return lanes.lookup(inputs, tables); });
+          },
+          "inputs"_a, "tables"_a)
       .def("rotate", calling(&Lanes::rotate), "a"_a, "lanes"_a)
       .def("constant", calling(&Lanes::constant), "like"_a, "bit"_a)
       .def("take", calling(&Lanes::take), "a"_a, "index"_a)

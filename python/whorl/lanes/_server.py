@@ -7,10 +7,12 @@ import os
 from typing import Any, NoReturn, TypeAlias, Union
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .. import ckks
 from .._core.array import DeviceCiphertexts, Shape, no_ciphertexts
 from .._core.base_server import spread
+from .._core.integers import whole_numbers
 from .._core.literal import as_integer, as_real
 from .._core.part import Part
 from .._core.paths import PathName
@@ -18,7 +20,7 @@ from .._core.progress import Report, reports
 from .._core.session import Session
 from .._ring.server import as_distance, needing
 from .._server import ckks as _lib
-from ..errors import ParameterError
+from ..errors import ParameterError, ShapeError
 
 Bits: TypeAlias = Union["LaneArray", ckks.Ciphertexts]
 
@@ -239,6 +241,34 @@ class Server:
         (x, y, z), shape = self._meet(a, b, c)
         total, carry = self._core.full_add(x._core, y._core, z._core)
         return self._wrap(total, shape), self._wrap(carry, shape)
+
+    def lookup(self, x: Bits, table: ArrayLike) -> LaneArray:
+        """table[x] in each lane.
+
+        Args:
+            x: 1 to 8 bits along the first axis, the lowest one first.
+            table: 2^k integers of at least 0, for k bits.
+
+        The result has the bits of the entries along its first axis, as many as the largest entry
+        has (at least one). A table is a polynomial of degree 1 in each bit: 4 bits take two levels
+        and 8 take three. `ParameterError` for other numbers of bits or entries, `ShapeError` for an
+        array without a first axis.
+        """
+        array = self.upload(x)
+        if not array.shape:
+            raise ShapeError("lookup: a single vector has no axis of bits; x[None] has")
+        values, bits = whole_numbers(table, "table").reshape(-1), array.shape[0]
+        if bits > 8 or values.size != 1 << bits:
+            raise ParameterError(
+                f"lookup: {bits} bits and {values.size} entries; 1 to 8 bits want 2^bits entries"
+            )
+        if values.min() < 0 or values.max() >= 2**31:
+            raise ParameterError("lookup: an entry is outside 0 … 2^31 - 1")
+        width = max(int(values.max()).bit_length(), 1)
+        tables = [(values >> j & 1).tolist() for j in range(width)]
+        made = self._core.lookup([array[i]._core for i in range(bits)], tables)
+        core = self._core.concatenate(made) if width > 1 else made[0]
+        return self._wrap(core, (width, *array.shape[1:]))
 
     def rotate(self, a: Bits, distance: int) -> LaneArray:
         """Moves lanes to the left by `distance`, round within the vector.

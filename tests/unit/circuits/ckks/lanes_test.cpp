@@ -194,6 +194,47 @@ TEST(CkksLanes, ErrorsDoNotGrowWithTheProgram) {
   EXPECT_LE(most, party.lanes.limit());
 }
 
+/// Every function of two bits, random ones of up to eight, and constants.
+TEST(CkksLanes, Tables) {
+  const Party party(small_ring(6), 512);
+  std::mt19937_64 random(11);
+  for (const std::size_t inputs : {1u, 2u, 3u, 4u, 5u, 8u}) {
+    SCOPED_TRACE(inputs);
+    std::vector<Bits> bits;
+    std::vector<LaneArray> arrays;
+    for (std::size_t k = 0; k < inputs; ++k) {
+      bits.push_back(random_bits(random, 2 * 512));
+      arrays.push_back(party.encrypt(bits.back(), 512));
+    }
+    std::vector<Bits> tables;
+    const std::size_t entries = std::size_t{1} << inputs;
+    for (unsigned i = 0; i < (inputs <= 2 ? 1u << entries : 4u); ++i) {
+      tables.push_back(random_bits(random, entries));
+      if (inputs <= 2)
+        for (std::size_t k = 0; k < entries; ++k) tables.back()[k] = i >> k & 1;
+    }
+    tables.emplace_back(entries, 1);
+    const std::vector<LaneArray> got = party.lanes.lookup(arrays, tables);
+    ASSERT_EQ(got.size(), tables.size());
+    for (std::size_t t = 0; t < tables.size(); ++t) {
+      Bits want(2 * 512);
+      for (std::size_t j = 0; j < want.size(); ++j) {
+        std::size_t index = 0;
+        for (std::size_t k = 0; k < inputs; ++k) index |= std::size_t{bits[k][j]} << k;
+        want[j] = tables[t][index];
+      }
+      EXPECT_EQ(party.decrypt(got[t]), want) << t;
+    }
+  }
+  const LaneArray x = party.encrypt(Bits(512, 1), 512);
+  const std::vector<LaneArray> two{x, x};
+  EXPECT_THROW(static_cast<void>(party.lanes.lookup(two, std::vector<Bits>{{0, 1, 0}})),
+               ParameterError);
+  EXPECT_THROW(static_cast<void>(party.lanes.lookup(two, std::vector<Bits>{{0, 1, 2, 0}})),
+               ParameterError);
+  EXPECT_THROW(static_cast<void>(party.lanes.lookup({}, std::vector<Bits>{})), ParameterError);
+}
+
 TEST(CkksLanes, RotationsAndBatches) {
   const Party party(small_ring(5), 64, {}, {1, 3});
   std::mt19937_64 random(5);
