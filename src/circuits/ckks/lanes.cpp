@@ -23,9 +23,9 @@ namespace {
 /// Gaussian, and 4 times as many in the slot where a key that serves lanes has its largest value
 /// (lanes.md).
 constexpr double deviations = 48, log2_beyond_deviations = -104;
-/// Roundings whose deviations are added up in a product with what brings its operands to one level,
-/// and in a bootstrap: each must stay below `deviations`.
-constexpr double roundings_of_product = 8, roundings_of_bootstrap = 256;
+/// Roundings whose deviations are added up in an operation, with what brings its operands to one
+/// level, and in a bootstrap: each must stay below `deviations`.
+constexpr double roundings_of_operation = 8, roundings_of_bootstrap = 256;
 /// The levels of 3x² - 2x³.
 constexpr unsigned cleaning_levels = 2;
 /// States that an operand has no error.
@@ -117,22 +117,22 @@ Array Lanes::values_of(const LaneArray& a) const {
 }
 
 LaneArray Lanes::lanes_of(Array values) const {
+  const CiphertextInfo& info = values.info();
+  counters_->roundings += roundings_of_operation * static_cast<double>(info.count * info.slots());
   LaneArray out;
   out.state_ = std::make_shared<State>(of_bits(server_, values));
   return out;
 }
 
-LaneArray Lanes::result(const Array& exact, double error, std::uint64_t products) const {
-  const Array values = error > 0 ? server_.with_more_error(exact, error / deviations) : exact;
-  counters_->products += products;
-  return lanes_of(values);
+LaneArray Lanes::result(const Array& exact, double error) const {
+  return lanes_of(error > 0 ? server_.with_more_error(exact, error / deviations) : exact);
 }
 
 void Lanes::count(std::uint64_t bootstraps, std::uint64_t cleanings, std::uint64_t products,
                   std::uint64_t lanes) const {
   const double more =
       static_cast<double>(lanes) * (roundings_of_bootstrap * static_cast<double>(bootstraps) +
-                                    roundings_of_product * static_cast<double>(products));
+                                    roundings_of_operation * static_cast<double>(products));
   counters_->bootstraps += bootstraps;
   counters_->cleanings += cleanings;
   counters_->products += products;
@@ -172,7 +172,6 @@ LaneArray Lanes::take_in(const Array& bits) const {
   if (info.slots() != maps_.slots())
     throw ShapeError("vectors of " + std::to_string(info.length) + " lanes meet the maps of " +
                      std::to_string(maps_.slots()) + " slots");
-  count(0, 0, 0, info.count * info.slots());
   return lanes_of(server_.relinearise(bits));
 }
 
@@ -307,7 +306,7 @@ LaneArray Lanes::bit_and(const LaneArray& a, const LaneArray& b) const {
   const std::size_t most = std::max(x.info().count, y.info().count);
   count(0, 0, most, maps_.slots());
   return result(server_.multiply(without_error(server_, x), without_error(server_, y)),
-                e + f + e * f, 0);
+                e + f + e * f);
 }
 
 LaneArray Lanes::bit_or(const LaneArray& a, const LaneArray& b) const {
@@ -323,7 +322,7 @@ LaneArray Lanes::bit_xor(const LaneArray& a, const LaneArray& b) const {
   // x + y·(1 - 2x).
   const Array one = without_error(server_, x), other = without_error(server_, y);
   const Array sign = server_.add_scalar(server_.multiply_integer(one, -2), 1);
-  return result(server_.add(one, server_.multiply(other, sign)), e + f + 2 * e * f, 0);
+  return result(server_.add(one, server_.multiply(other, sign)), e + f + 2 * e * f);
 }
 
 LaneArray Lanes::select(const LaneArray& choice, const LaneArray& a, const LaneArray& b) const {
@@ -334,7 +333,7 @@ LaneArray Lanes::select(const LaneArray& choice, const LaneArray& a, const LaneA
   count(0, 0, std::max({s.info().count, x.info().count, y.info().count}), maps_.slots());
   const Array one = without_error(server_, x), other = without_error(server_, y);
   const Array product = server_.multiply(without_error(server_, s), server_.sub(one, other));
-  return result(server_.add(other, product), d + std::max(e, f) + d * (e + f), 0);
+  return result(server_.add(other, product), d + std::max(e, f) + d * (e + f));
 }
 
 std::array<LaneArray, 2> Lanes::full_add(const LaneArray& a, const LaneArray& b,
@@ -351,8 +350,8 @@ std::array<LaneArray, 2> Lanes::full_add(const LaneArray& a, const LaneArray& b,
               with_carry = server_.multiply(r, odd);
   const double sum = d + e + f, pairs = d * e + d * f + e * f, triple = d * e * f;
   return {result(server_.sub(server_.add(odd, r), server_.multiply_integer(with_carry, 2)),
-                 sum + 2 * pairs + 4 * triple, 0),
-          result(server_.add(both, with_carry), sum + pairs + 2 * triple, 0)};
+                 sum + 2 * pairs + 4 * triple),
+          result(server_.add(both, with_carry), sum + pairs + 2 * triple)};
 }
 
 namespace {
@@ -477,15 +476,13 @@ std::vector<LaneArray> Lanes::lookup(std::span<const LaneArray> inputs,
       continue;
     }
     if (all[0] != 0) sum = server_.add_scalar(*sum, static_cast<double>(all[0]));
-    out.push_back(result(*sum, outer - inner, 0));
+    out.push_back(result(*sum, outer - inner));
   }
   return out;
 }
 
 LaneArray Lanes::rotate(const LaneArray& a, std::int64_t lanes) const {
-  const Array x = values_of(a);
-  count(0, 0, x.info().count, maps_.slots());
-  return lanes_of(server_.rotate(x, lanes));
+  return lanes_of(server_.rotate(values_of(a), lanes));
 }
 
 LaneArray Lanes::constant(const LaneArray& like, bool bit) const {
@@ -503,6 +500,8 @@ LaneArray Lanes::concatenate(std::span<const LaneArray> arrays) const {
   return lanes_of(server_.concatenate(values));
 }
 
-Array Lanes::finish(const LaneArray& a) const { return server_.lower(values_of(a), 0); }
+Array Lanes::finish(const LaneArray& a) const {
+  return values_of(lanes_of(server_.lower(values_of(a), 0)));
+}
 
 }  // namespace whorl::ckks

@@ -116,7 +116,7 @@ class Lanes {
   Array values_of(const LaneArray& a) const;
   LaneArray lanes_of(Array values) const;
   /// `exact` is the result of operands without errors; theirs make at most one of `error`.
-  LaneArray result(const Array& exact, double error, std::uint64_t products) const;
+  LaneArray result(const Array& exact, double error) const;
   /// Cleans and refreshes operands until they have `levels` levels, and together no error above
   /// limit().
   void prepare(std::span<const LaneArray> operands, unsigned levels) const;
