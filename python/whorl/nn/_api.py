@@ -60,8 +60,8 @@ def compile(
             range, and that of a product the product of its factors' scales, which may be far above.
         images: how many inputs a ciphertext holds, a power of two. All of them are computed in the
             time of one.
-        max_key_bytes: the most that the keys may take in files; default: any number. If they take
-            more, maps are cut into steps with fewer rotations, which takes a little more time.
+        max_key_bytes: the most that the file of the keys may take; default: any number. If it is
+            larger, maps are cut into steps with fewer rotations, which takes a little more time.
         parameters: of CKKS; default: the smallest that serve, with bootstraps where they are
             needed.
         progress: True for bars, or a callable that is called with (done, total): for layouts, and

@@ -19,6 +19,7 @@ from ._budget import budget, costs
 from ._ends import End, Ends
 from ._fit import Fit, fit, largest_of_others, scales_of, square_of
 from ._graph import Affine, Entries, Graph, Input, Node, Product, Reshaped, Sum
+from ._keys import file_size
 from ._merge import merged
 from ._network import Network
 from ._pack import Packing
@@ -76,7 +77,7 @@ def compile_graph(
         placed, chosen = planned(steps, slots, parameters)
         with reports(progress, "steps") as report:
             found = costs(placed, shape, chosen, report)
-        size = chosen.key_size(**found.keys)
+        size = file_size(chosen, found.keys)
         if max_key_bytes is None or size <= max_key_bytes:
             break
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from .._server import networks as _lib
 from ..ckks._parameters import Parameters, as_request
@@ -35,3 +36,14 @@ def choose_keys(
     asked = [(level, list(turns)) for level, turns in maps]
     more, low = _lib.choose_keys(asked, parameters._core, held)
     return sorted(usual.union(more)), dict(reversed(low.items()))
+
+
+def file_size(parameters: Parameters, keys: Mapping[str, Any]) -> int:
+    """Bytes of the file of the keys that `Client.evaluation_keys` makes with these arguments.
+
+    Beside the keys it has what a file of parameters has, their number in 8 bytes, and zeros, so
+    that what follows the 40 bytes about each key is aligned at 64 (docs/file-format.md).
+    """
+    frame = len(parameters.to_bytes()) + 8
+    before = frame - 32 + 40 * parameters.key_count(**keys)  # a digest of 32 bytes comes last
+    return parameters.key_size(**keys) + frame + -before % 64

@@ -28,7 +28,7 @@ from . import _show
 from ._ends import Ends, write
 from ._fit import Fit
 from ._graph import Graph, Numbers, Shape
-from ._keys import serves
+from ._keys import file_size, serves
 from ._outside import RangeWarning, told, watched
 from ._pack import Block, Grid
 from ._steps import MapStep, RefreshStep, Step, last_uses
@@ -64,8 +64,8 @@ class Network:
 
     @property
     def key_bytes(self) -> int:
-        """Bytes of the keys in files."""
-        return self.parameters.key_size(**self.keys)
+        """Bytes of the file of the keys."""
+        return file_size(self.parameters, self.keys)
 
     def simulate(self, x: Any) -> Numbers:
         """The same polynomials and maps in clear, for inputs (batch, *shape).

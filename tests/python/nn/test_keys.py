@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import whorl
 from nn.networks import client, server_of, small_parameters
 from whorl import nn
-from whorl.nn._keys import choose_keys, serves
+from whorl.nn._keys import choose_keys, file_size, serves
 
 Maps = list[tuple[int, set[int]]]
 ALL = 32
@@ -86,6 +88,25 @@ def test_fewer_keys_are_taken_where_they_must_be_small() -> None:
     assert np.array_equal(few.simulate(x), net.simulate(x))
     with pytest.raises(whorl.ParameterError, match="max_key_bytes"):
         network(few.key_bytes // 2)
+
+
+def test_a_limit_is_that_of_the_file(tmp_path: Path) -> None:
+    few = network(network().key_bytes - 1)
+    for net in (network(few.key_bytes), network()):
+        client().evaluation_keys(**net.keys).save(tmp_path / "keys")
+        assert (tmp_path / "keys").stat().st_size == net.key_bytes
+    assert network(few.key_bytes).key_bytes == few.key_bytes
+    with pytest.raises(whorl.ParameterError, match="max_key_bytes"):
+        network(few.key_bytes - 1)
+
+
+@pytest.mark.parametrize("count", range(9))
+def test_sizes_of_files_have_their_frame(count: int) -> None:
+    """Zeros before the keys depend on their number."""
+    asked: dict[str, Any] = {"relinearise": 2 + count % 3, "rotations": range(count // 2)}
+    asked["low_rotations"] = {3: range(1, count + 1 - count // 2)}
+    made = client().evaluation_keys(**asked)
+    assert file_size(small_parameters(), asked) == len(made.to_bytes())
 
 
 def test_linear_maps_before_dense_layers_are_merged() -> None:
