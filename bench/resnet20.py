@@ -11,7 +11,9 @@ are encoded before, and stay on the device. Keys, encryption and decryption are 
 anything is recorded, logits are compared with those of the network in clear: no difference may be
 above 0.1, and classes agree wherever the two largest logits are 0.2 apart. On a GPU
 resnet20_energy is the joules of an image, by runs that are repeated for `--energy` seconds. With
-`--map-bytes` maps that have no room whole are compact. Records belong in
+`--map-bytes` maps that have no room whole are compact. `device_bytes` is what is taken of a GPU's
+memory with maps and keys: after a run of one image, and for a batch after the comparison and its
+runs. Let no other process use the GPU. Records belong in
 bench/results/<device>/networks.jsonl.
 """
 
@@ -24,7 +26,7 @@ from typing import Any
 
 import numpy as np
 from common.energy import add_energy
-from common.records import ROOT, append, device_fields, stamped
+from common.records import ROOT, append, device_fields, memory_fields, stamped
 from common.waits import timed
 from whorl import ckks, nn
 
@@ -87,6 +89,10 @@ def main() -> None:
     begun = time.perf_counter()
     runner = net.on(server, given.map_bytes)
     print(f"maps of {runner.nbytes / 1e9:.1f} GB, in {time.perf_counter() - begun:.1f} s")
+    # Before larger batches, whose memory the process keeps.
+    runner(net.ends.encrypt(client, images[:1]))
+    server.synchronise()
+    taken = memory_fields(server.devices)
     begun = time.perf_counter()
     difference, agree = compare(net, runner, client, images[EXAMPLES:], given.batch[0])
     print(f"compared in {time.perf_counter() - begun:.1f} s")
@@ -95,6 +101,8 @@ def main() -> None:
         x = server.upload(net.ends.encrypt(client, images[:batch]))
         times = timed(server, partial(runner, x), given.runs)
         print(f"{sorted(times)[given.runs // 2]:.3f} s for {batch}", flush=True)
+        if batch > 1:
+            taken = memory_fields(server.devices)
         line = stamped(
             "networks",
             "resnet20",
@@ -108,6 +116,7 @@ def main() -> None:
             bootstraps=net.bootstraps,
             key_bytes=net.key_bytes,
             map_bytes=runner.nbytes,
+            **taken,
             compared=given.compared,
             agreeing=agree,
             largest_difference=difference,

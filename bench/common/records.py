@@ -77,6 +77,16 @@ def device_fields(devices: Sequence[str]) -> dict[str, Any]:
     return {"device": first if first == "cpu" else name, "device_count": len(devices)}
 
 
+def memory_fields(devices: Sequence[str]) -> dict[str, int]:
+    """The bytes that are taken on a server's `devices`, by the CUDA runtime: of all processes, with
+    what this one keeps for later. Nothing of CPUs, and where the runtime does not say it."""
+    import whorl
+
+    names = {each.partition(" ")[0] for each in devices}
+    gpus = [d for d in whorl.devices() if d.name in names and d.name != "cpu" and d.free_memory]
+    return {"device_bytes": sum(d.memory - d.free_memory for d in gpus)} if gpus else {}
+
+
 def against(
     peer: str, version: str | None, ours: list[float], theirs: list[float]
 ) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+import whorl
 from whorl import ckks
 
 Lines = list[dict[str, Any]]
@@ -69,6 +70,21 @@ def test_products_with_matrices(tool: Callable[..., ModuleType], run: Run) -> No
 def test_a_cpu_has_no_energy(tool: Callable[..., ModuleType], run: Run) -> None:
     lines = run(tool("linear_maps"), "--side", "8", "--depths", "1", counter=False)
     assert [line["op"] for line in lines] == ["matvec8", "matvec8_encoded"]
+
+
+def test_memory_is_that_of_a_servers_gpus(
+    tool: Callable[..., ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fields = tool("common.records").memory_fields
+    assert fields(("cpu (EPYC)",)) == {}
+    taken = {"cpu": (90, 40), "cuda:0": (1000, 400), "cuda:1": (1000, 950), "cuda:2": (1000, 0)}
+    infos = [
+        whorl.DeviceInfo(name, "", True, "", memory, free) for name, (memory, free) in taken.items()
+    ]
+    monkeypatch.setattr(whorl, "devices", lambda: infos)
+    assert fields(("cpu (EPYC)",)) == fields(("cuda:2 (unknown)",)) == {}
+    assert fields(("cuda:0 (NVIDIA H200)",)) == {"device_bytes": 600}
+    assert fields(("cuda:0 (NVIDIA H200)", "cuda:1 (NVIDIA H200)")) == {"device_bytes": 650}
 
 
 def test_digits(tool: Callable[..., ModuleType], run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
