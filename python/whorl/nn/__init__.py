@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from ._api import compile, load, load_ends
 from ._builder import Builder
+from ._difference import PrecisionWarning
 from ._ends import End, Ends
 from ._graph import Graph
 from ._network import Network
@@ -29,6 +30,7 @@ __all__ = [
     "Ends",
     "Graph",
     "Network",
+    "PrecisionWarning",
     "RangeWarning",
     "compile",
     "load",

@@ -72,6 +72,9 @@ def compile(
     keys above `max_key_bytes`. `ShapeError` for examples of another shape, for tensors of more than
     64 ciphertexts, and with `images` above 1 for those that do not fit one. `EncodingError` for
     numbers that are not finite, and for ranges between which weights do not fit a plaintext.
+
+    A `PrecisionWarning` says that the polynomials lead a channel of the examples' results further
+    from the model's than 1/16 of its largest value; `Network.difference` has the difference.
     """
     if parameters is not None and not isinstance(parameters, Parameters):
         raise TypeError(

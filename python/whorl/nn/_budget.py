@@ -135,8 +135,8 @@ def _no_maps(*_: object) -> Any:
 
 def budget(
     steps: Sequence[Step], errors: Sequence[float], examples: Numbers, seed: int = 1
-) -> tuple[Step, ...]:
-    """The steps with the errors of their results.
+) -> tuple[tuple[Step, ...], Numbers]:
+    """The steps with the errors of their results; and the last result of the examples in clear.
 
     Each step adds a normal error of its own deviation to what it is given, in clear, on the
     examples; the deviation of a result from that without errors is stated, of the worst slot and
@@ -157,7 +157,7 @@ def budget(
         out.append(_with_error(step, *tensors[number]))
         for i in {i for i in step.inputs if last[i] == number}:
             del tensors[i]  # its memory is free
-    return tuple(out)
+    return tuple(out), tensors[len(steps) - 1][0]
 
 
 def _check_bound(step: Step, clear: Numbers) -> None:

@@ -16,6 +16,7 @@ from ..ckks._parameters import Parameters
 from ..ckks._polynomials import Polynomial
 from ..errors import ParameterError, ShapeError
 from ._budget import budget, costs
+from ._difference import difference
 from ._ends import End, Ends
 from ._fit import Fit, fit, largest_of_others, scales_of, square_of
 from ._graph import Affine, Entries, Graph, Input, Node, Product, Reshaped, Sum
@@ -88,11 +89,12 @@ def compile_graph(
         )
     ends = Ends(chosen, found.keys, together, first, result)
     most_parts = max(step.parts for step in placed)
-    some = ends.packed(_spread(examples, max(1, MOST_EXAMPLES // most_parts) * together))
-    budgeted = budget(placed, found.errors, some)
+    some = _spread(examples, max(1, MOST_EXAMPLES // most_parts) * together)
+    budgeted, slots_out = budget(placed, found.errors, ends.packed(some))
+    off = difference(ends.unpacked(slots_out, len(some)), graph(some), stacklevel=3)
     result = dataclasses.replace(result, error=budgeted[-1].error * result.scale)
     ends = dataclasses.replace(ends, output=result)
-    return Network(graph, fitted, budgeted, ends, packing.grids, found.levels)
+    return Network(graph, fitted, budgeted, ends, packing.grids, found.levels, off)
 
 
 def _check_fits(graph: Graph, packing: Packing, together: int) -> None:

@@ -46,6 +46,9 @@ class Network:
     grids: dict[Shape, Grid]
     levels: tuple[int, ...]
     """The level of each step's result."""
+    difference: float | None = None
+    """The largest difference of a result from the model's, both in clear, on up to 32 ciphertexts
+    of the examples. Files do not have it: None where the network was loaded."""
 
     @property
     def parameters(self) -> Parameters:
@@ -139,12 +142,19 @@ class Network:
 
     def summary(self, seconds: Mapping[str, float] | None = None) -> str:
         """A table of the steps: number, name, kind, which steps they take, level of the result,
-        error (relative to the tensor's scale), and work: key switches times rows of residues.
+        error (relative to the tensor's scale), and work: key switches times rows of residues. Below
+        it stands `difference`, if it is known.
 
         `seconds`: what `Runner.profile` measured; it is a column too. `ParameterError` if it is of
         another network.
         """
-        return _show.summary(self.steps, self.levels, seconds)
+        table = _show.summary(self.steps, self.levels, seconds)
+        if self.difference is None:
+            return table
+        return (
+            f"{table}\non the examples, results differ from the model's by up to "
+            f"{self.difference:.2g}; the largest is {self.fit.ranges[-1].seen:.3g}"
+        )
 
     def show(self, seconds: Mapping[str, float] | None = None, path: PathName | None = None) -> Any:
         """A matplotlib figure: the steps in order with the levels of their results, bootstraps

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import warnings
 from typing import Any
 
 import numpy as np
@@ -230,10 +231,12 @@ class RandomNetwork:
         raise refused
 
     def _compiled(self, images: int, precision: float) -> nn.Network:
-        return nn.compile(
-            self.graph,
-            self.examples,
-            precision=precision,
-            images=images,
-            parameters=self.parameters,
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", nn.PrecisionWarning)  # the first one is coarse
+            return nn.compile(
+                self.graph,
+                self.examples,
+                precision=precision,
+                images=images,
+                parameters=self.parameters,
+            )

@@ -35,6 +35,8 @@ def test_files_carry_networks(seed: int, tmp_path: Path) -> None:
     assert ends.to_bytes() == net.ends.to_bytes()
     assert np.array_equal(again.simulate(network.examples), net.simulate(network.examples))
     assert again.keys == net.keys and again.levels == net.levels
+    assert again.difference is None and net.difference is not None
+    assert again.summary() == net.summary().rpartition("\n")[0]
 
 
 def test_insecure_parameters_want_consent(net: nn.Network, tmp_path: Path) -> None:

@@ -546,3 +546,39 @@ def test_a_polynomial_may_be_zero() -> None:
     net = nn.compile(graph, np.ones((2, 4)), parameters=small_parameters())
     result = net.run(server_of(net), net.ends.encrypt(client(), np.ones((1, 4))))
     assert np.abs(net.ends.decrypt(client(), result, 1)).max() < 1e-6
+
+
+def test_networks_know_how_far_they_are_from_the_model() -> None:
+    b = nn.Builder((2, 4))
+    smooth = b.function("tanh", b.linear("sum", 0, weights(3, 8)), "tanh")
+    examples = np.random.default_rng(3).uniform(-1, 1, (90, 2, 4))
+    for graph in (b.graph(smooth), b.graph(b.linear("last", smooth, weights(2, 3)))):
+        net = nn.compile(graph, examples, images=2, parameters=small_parameters())
+        off = np.abs(net.simulate(examples) - graph(examples)).max()
+        # The first 64 or less of 90 examples are tried, spread over all.
+        assert net.difference is not None and 0.5 * off <= net.difference <= off <= 2**-8
+        assert f"by up to {net.difference:.2g}; the largest is" in net.summary()
+    b = nn.Builder((3,))
+    exact = b.graph(b.linear("last", b.product("square", 0, 0), weights(2, 3)))
+    net = nn.compile(exact, examples[:, 0, :3], parameters=small_parameters())
+    assert net.difference is not None and net.difference < 1e-12
+
+
+def unequal(factor: float) -> nn.Network:
+    """A relu of two channels, one of which is `factor` times as large as the other."""
+    b = nn.Builder((2, 3))
+    scaled = b.scaled("scaled", 0, [factor, 1.0], [0.0, 0.0])
+    examples = np.random.default_rng(4).uniform(-1, 1, (40, 2, 3))
+    return nn.compile(
+        b.graph(b.function("relu", scaled, "relu")), examples, parameters=small_parameters()
+    )
+
+
+def test_channels_that_polynomials_spoil_are_named() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        unequal(4)
+    with pytest.warns(nn.PrecisionWarning, match=r"results\[:, 1\] differ .* 0\.9") as caught:
+        net = unequal(1000)
+    assert caught[0].filename == __file__
+    assert net.difference is not None and net.difference > 1 / 16
