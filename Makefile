@@ -48,7 +48,7 @@ test:  ## C++ tests, the accelerator's, lint, Python tests
 	@tools/setup.sh test
 	@tools/test.sh
 
-test-full:  ## the same with clang, sanitizers, fuzzing, clang-tidy and slow tests
+test-full:  ## the same with clang, sanitizers, fuzzing, clang-tidy, slow tests and torch
 	@tools/setup.sh test
 	@tools/test.sh full
 

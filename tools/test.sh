@@ -5,7 +5,8 @@
 # Parts are run through part(), which the next line tells shellcheck.
 # shellcheck disable=SC2317
 #
-# usage: tools/test.sh [full|gpu]        full: also sanitizers, clang, long fuzzing, slow tests;
+# usage: tools/test.sh [full|gpu]        full: also sanitizers, clang, long fuzzing, slow tests,
+#                                        for which it fetches torch;
 #                                        gpu: the tests of the CUDA backend, on a GPU
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
@@ -74,6 +75,19 @@ run_gpu() {
   return "$status"
 }
 
+# What tests of models of torch need: from PyTorch's own index, which has it without CUDA, or else
+# from pip's.
+supply_torch() {
+  local requirements pip=("$venv/bin/python" -m pip install -q --disable-pip-version-check)
+  mapfile -t requirements < <("$venv/bin/python" tools/requirements.py torch)
+  "${pip[@]}" --index-url https://download.pytorch.org/whl/cpu "${requirements[@]}" ||
+    { echo "trying pip's own index" && "${pip[@]}" "${requirements[@]}"; }
+  "$venv/bin/python" -c 'import torch; print("torch:", torch.__version__)' || {
+    echo "torch: not installed, so pytest leaves out the tests of its models; pip says why above"
+    return 1
+  }
+}
+
 preset() { # configure, build and test one preset
   local name="$1"
   cmake --preset "$name" >"$logs/configure-$name.log" || {
@@ -134,6 +148,7 @@ if [[ "$mode" == full ]]; then
   part timing-clang 'constant time:' tests/constant_time/run.sh build/clang
   part rtl 'rtl:' rtl/test.sh full "$venv" "$jobs"
   part lint 'lint:' tools/lint.sh
+  part torch 'torch:' supply_torch
   part pytest '(passed|failed|error).* in ' run_pytest -m ""
 else
   part rtl 'rtl:' rtl/test.sh quick "$venv" "$jobs"
