@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import whorl
 from nn.networks import RandomNetwork
+from nn.torch_page import RESULTS, SAVED
 from whorl import nn
 from whorl.nn._file import DIGEST
 from whorl.nn._saved import ends_from, network_from
@@ -64,6 +65,20 @@ def test_other_files_are_refused(net: nn.Network, tmp_path: Path) -> None:
         nn.load(path, allow_insecure=True, max_bytes=len(data) - 1)
     with pytest.raises(whorl.IoError):
         nn.load(tmp_path / "absent")
+
+
+def test_a_saved_model_of_torch_runs_without_torch() -> None:
+    """The network of docs/networks.md; `torch_page.py` saves it."""
+    net = nn.load(SAVED)
+    with np.load(RESULTS) as found:
+        x, expected = found["inputs"].astype(np.float64), found["results"]
+    client = whorl.ckks.Client(net.parameters)
+    server = whorl.ckks.Server(client.evaluation_keys(**net.keys), device="cpu")
+    got = net.ends.decrypt(client, net.run(server, net.ends.encrypt(client, x)), len(x))
+    assert np.abs(got - expected).max() <= 6 * net.ends.output.error + 1e-5
+    again = nn.compile(net.graph, x, images=8)
+    assert again.levels == net.levels
+    assert np.abs(again.simulate(x) - expected).max() < 1e-5
 
 
 def resealed(data: bytes) -> bytes:

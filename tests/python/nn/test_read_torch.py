@@ -1,4 +1,4 @@
-"""Models of torch as graphs, beside the models themselves. `make test-full` has torch."""
+"""Models of torch as graphs, beside the models themselves. `make test-full` brings torch."""
 
 import functools
 import math
@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import whorl
 import whorl.nn
-from support import ROOT
+from nn.torch_page import SAVED, results_of, run_page
 from whorl.nn._graph import Function, Linear, Product, Sparse, Sum, Windows
 
 torch = pytest.importorskip(
-    "torch", reason="torch is not installed (539 MB; make test-full has it)"
+    "torch", reason="torch is not installed (539 MB; make test-full brings it)"
 )
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
@@ -504,13 +504,13 @@ def test_a_model_is_left_as_it_was() -> None:
 
 
 def test_the_model_of_the_page_is_read() -> None:
-    """The block of docs/networks.md that needs torch, with torch's own kind of floats."""
-    page = (ROOT / "docs" / "networks.md").read_text(encoding="utf-8")
-    (code,) = re.findall(
-        r"^```python no-run\n(import torch\n.*?)^```$", page, re.DOTALL | re.MULTILINE
-    )
-    torch.set_default_dtype(torch.float32)
-    names: dict[str, Any] = {"nn": whorl.nn, "random": np.random.default_rng(1)}
-    exec(compile(code, "networks.md", "exec"), names)
-    assert names["torch_net"].levels == (3, 2, 1, 0)
-    assert names["torch_net"].bootstraps == 0
+    """With torch's own kind of floats; and what is saved of it is its network."""
+    names = run_page()
+    net = names["torch_net"]
+    assert net.levels == (3, 2, 1, 0) and net.bootstraps == 0
+    x = np.random.default_rng(3).uniform(0, 1, (5, 1, 8, 8))
+    np.testing.assert_allclose(net.simulate(x), results_of(names["digits"], x), atol=1e-5)
+    saved = whorl.nn.load(SAVED)
+    assert [(type(each), each.shape, each.inputs) for each in saved.graph.nodes] == [
+        (type(each), each.shape, each.inputs) for each in net.graph.nodes
+    ]
