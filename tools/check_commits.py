@@ -31,8 +31,9 @@ VERBS = frozenset(
     introduce invert join keep know label lead leave let lift limit link lint list load lock log
     look lower make map mark match measure mend merge model move multiply name narrow negate
     normalise note offer omit open order pack parse part pass pay permit pin place plan plot
-    point precompute prefer prepare prevent print promise propagate prove provide prune publish put
-    quote raise read rebuild recompute record reduce refactor refuse regenerate register reject
+    point pool precompute prefer prepare prevent print promise propagate prove provide prune publish
+    put quote raise read rebuild recompute record reduce refactor refresh refuse regenerate register
+    reject
     release remove rename reorder repair repeat replace report require reset resize resolve
     restore restrict resume retry return reuse revert revise rewrite rotate round run sample
     save say scale search seed send separate serve set share shorten show shrink simplify skip

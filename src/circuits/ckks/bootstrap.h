@@ -45,6 +45,16 @@ struct EncodedBootstrap::Storage {
 
 using EncodedBootstrapAccess = circuits::EncodedAccess<EncodedBootstrap>;
 
+/// log2 of what an input's scale is multiplied by.
+inline constexpr unsigned input_bits = 6;
+/// Rotations whose images are added up, in steps, for the sum of all images that agree with a
+/// polynomial of N coefficients where its slots repeat. A step adds up to four images, which are
+/// hoisted: two doublings in one take 3 keys in place of 2, and half the transforms.
+std::vector<std::vector<std::int64_t>> trace_steps(std::uint64_t slots, std::uint64_t all);
+/// The literal's bootstrap; ShapeError for a number of slots that cannot be, ParameterError without
+/// bootstrapping.
+const BootstrapLiteral& checked_shape(const Parameters& parameters, std::uint64_t slots);
+
 /// From ModRaise to CoeffsToSlots the account knows nothing: coefficients are values plus multiples
 /// of the small modulus.
 class BootstrapSteps {

@@ -65,15 +65,13 @@ struct Lanes::Counters {
   std::atomic<double> roundings = 0;  ///< of lanes
 };
 
-CiphertextInfo LaneArray::info() const {
+Array LaneArray::held() const {
+  if (!state_) throw ShapeError("lanes: an array that is empty was given");
   const std::lock_guard lock(state_->changing);
-  return state_->values.info();
+  return state_->values;
 }
 double LaneArray::error() const { return error_of(info()); }
-std::size_t LaneArray::bytes() const {
-  const std::lock_guard lock(state_->changing);
-  return Access::State::residues(state_->values).bytes();
-}
+std::size_t LaneArray::bytes() const { return Access::State::residues(held()).bytes(); }
 
 Lanes::Lanes(const Server& server, const EncodedBootstrap& maps, const LanesOptions& options)
     : server_(server), maps_(maps), options_(options), counters_(std::make_shared<Counters>()) {
@@ -90,13 +88,10 @@ Lanes::Lanes(const Server& server, const EncodedBootstrap& maps, const LanesOpti
   // The fit's error at every multiple of the modulus that the sine is made for.
   const auto& of = EncodedBootstrapAccess::storage(maps);
   fit_ = error_of_sine(shape, of.cosine, shape.range - 1);
-  CiphertextInfo halves;
-  halves.packing = Packing::real;
-  halves.count = 1;
-  halves.length = maps.slots();
-  halves.error = log2_negligible;
-  halves.bound = -1;
-  const double floor = error_of(Access::of(server).account.bootstrap(halves, of.error)) + fit_;
+  const Account& account = Access::of(server).account;
+  const CiphertextInfo halves =
+      account.with_error(account.fresh(Packing::real, 1, maps.slots(), 0.5, false), no_error);
+  const double floor = error_of(account.bootstrap(halves, of.error)) + fit_;
   // Cleaning leaves 3e² of an error e, which should not be more than a bootstrap leaves anyway.
   limit_ = std::sqrt(floor / 3);
   const unsigned levels = p.depth() - p.least_bootstrap_level();
@@ -106,14 +101,8 @@ Lanes::Lanes(const Server& server, const EncodedBootstrap& maps, const LanesOpti
                          " levels does not serve bits: errors below 2^-6 and 4 levels are needed");
 }
 
-Array Lanes::held(const LaneArray& a) {
-  if (!a.state_) throw ShapeError("lanes: an array that is empty was given");
-  const std::lock_guard lock(a.state_->changing);
-  return a.state_->values;
-}
-
 Array Lanes::values_of(const LaneArray& a) const {
-  return a.inverted_ ? complement(server_, held(a)) : held(a);
+  return a.inverted_ ? complement(server_, a.held()) : a.held();
 }
 
 LaneArray Lanes::lanes_of(Array values) const {
@@ -206,7 +195,7 @@ Array Lanes::refreshed(const Array& x) const {
 void Lanes::clean(std::span<const LaneArray> arrays) const {
   const unsigned least = server_.parameters().least_bootstrap_level();
   for (const LaneArray& a : arrays) {
-    const Array x = held(a);
+    const Array x = a.held();
     if (x.info().level < least + cleaning_levels) continue;
     Array y = cleaned(x);
     const std::lock_guard lock(a.state_->changing);
@@ -218,7 +207,7 @@ void Lanes::refresh(std::span<const LaneArray> arrays) const {
   std::vector<State*> states;
   std::vector<Array> parts;
   for (const LaneArray& a : arrays) {
-    const Array x = held(a);
+    const Array x = a.held();
     if (std::ranges::find(states, a.state_.get()) != states.end()) continue;
     states.push_back(a.state_.get());
     parts.push_back(x);
@@ -239,7 +228,7 @@ void Lanes::prepare(std::span<const LaneArray> operands, unsigned levels) const 
   const unsigned least = server_.parameters().least_bootstrap_level();
   const std::uint64_t slots = maps_.slots();
   for (const LaneArray& a : operands) {
-    server_.check(held(a));
+    server_.check(a.held());
     if (a.info().slots() != slots)
       throw ShapeError("lanes: arrays of " + std::to_string(a.info().slots()) + " and " +
                        std::to_string(slots) + " lanes meet");
@@ -292,7 +281,7 @@ void Lanes::prepare(std::span<const LaneArray> operands, unsigned levels) const 
 // these, and of the products of two and of three of them with the mixed slopes, of f at bits.
 
 LaneArray Lanes::bit_not(const LaneArray& a) const {
-  server_.check(held(a));
+  server_.check(a.held());
   LaneArray out = a;
   out.inverted_ = !a.inverted_;
   return out;

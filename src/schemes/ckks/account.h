@@ -190,6 +190,9 @@ class Account : public PreparedResults<CiphertextInfo, Preparation> {
   struct SineError {
     double straightness = 0, fit = 0;
   };
+  /// Real vectors, of which `pairs` has two in each ciphertext, as they are there; `each` is what
+  /// was known of them before.
+  static Info of_pairs(const Info& pairs, const Info& each);
   /// The same values at the highest level of users.
   Info bootstrap(const Info& a, const SineError& sine) const;
   /// What a second iteration refreshes (META-BTS: Bae, Cheon, Cho, Kim, Kim, CCS 2022): the

@@ -17,6 +17,15 @@ Account::Info Account::coeffs_to_slots(const Info& refreshed, std::size_t count)
   return automorphism(with_canonical_scale(out));
 }
 
+Account::Info Account::of_pairs(const Info& pairs, const Info& each) {
+  Info out = each;
+  out.parts = pairs.parts;
+  out.level = pairs.level;
+  out.scale = pairs.scale;
+  out.error = pairs.error;
+  return out;
+}
+
 std::vector<double> Account::errors_after_mod_raise(double log2_more) const {
   const BootstrapLiteral& shape = *parameters_.literal().bootstrap;
   const unsigned result = result_level(parameters_), doubled = doubled_level(parameters_),

@@ -20,7 +20,7 @@ namespace whorl::ckks {
 class LaneArray {
  public:
   /// Level, length, and what else is public. The error is a 48th of error().
-  CiphertextInfo info() const;
+  CiphertextInfo info() const { return held().info(); }
   /// No lane of any ciphertext is farther from its bit, but with the probability that
   /// Lanes::log2_failure() states.
   double error() const;
@@ -29,6 +29,10 @@ class LaneArray {
  private:
   friend class Lanes;
   struct State;
+
+  /// The ciphertexts of the state; ShapeError of an array that is empty.
+  Array held() const;
+
   std::shared_ptr<State> state_;
   bool inverted_ = false;  ///< its bits are not those of the state
 };
@@ -111,8 +115,7 @@ class Lanes {
   using State = LaneArray::State;
   struct Counters;
 
-  /// The ciphertexts of the state, and of the array.
-  static Array held(const LaneArray& a);
+  /// The ciphertexts that hold the array's own bits.
   Array values_of(const LaneArray& a) const;
   LaneArray lanes_of(Array values) const;
   /// `exact` is the result of operands without errors; theirs make at most one of `error`.
