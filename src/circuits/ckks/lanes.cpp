@@ -30,6 +30,8 @@ constexpr double roundings_of_operation = 8, roundings_of_bootstrap = 256;
 constexpr unsigned cleaning_levels = 2;
 /// States that an operand has no error.
 constexpr double no_error = 0x1p-190;
+/// A client refuses values that are farther from bits (Client::decrypt_bits).
+constexpr double largest_read = 0.125;
 
 double error_of(const CiphertextInfo& info) { return deviations * std::exp2(info.error); }
 
@@ -107,6 +109,10 @@ Array Lanes::values_of(const LaneArray& a) const {
 
 LaneArray Lanes::lanes_of(Array values) const {
   const CiphertextInfo& info = values.info();
+  if (const double error = error_of(info); error > largest_read)
+    throw NoiseError("lanes: values that may be 2^" + math::text_of(std::log2(error)) +
+                     " from bits are not decrypted, as 1/8 is the most: clean or refresh operands "
+                     "before, or take parameters with a larger scale");
   counters_->roundings += roundings_of_operation * static_cast<double>(info.count * info.slots());
   LaneArray out;
   out.state_ = std::make_shared<State>(of_bits(server_, values));
@@ -161,6 +167,10 @@ LaneArray Lanes::take_in(const Array& bits) const {
   if (info.slots() != maps_.slots())
     throw ShapeError("vectors of " + std::to_string(info.length) + " lanes meet the maps of " +
                      std::to_string(maps_.slots()) + " slots");
+  if (info.vector != 0)
+    throw ShapeError("lanes: vectors of " + std::to_string(info.vector) +
+                     " bits take several ciphertexts each; cut them into vectors of at most " +
+                     std::to_string(maps_.slots()));
   return lanes_of(server_.relinearise(bits));
 }
 
@@ -199,7 +209,8 @@ void Lanes::clean(std::span<const LaneArray> arrays) const {
     if (x.info().level < least + cleaning_levels) continue;
     Array y = cleaned(x);
     const std::lock_guard lock(a.state_->changing);
-    a.state_->values = std::move(y);
+    // Another thread may have cleaned or refreshed it meanwhile.
+    if (a.state_->values.info().level == x.info().level) a.state_->values = std::move(y);
   }
 }
 
@@ -224,7 +235,7 @@ void Lanes::refresh(std::span<const LaneArray> arrays) const {
   }
 }
 
-void Lanes::prepare(std::span<const LaneArray> operands, unsigned levels) const {
+std::vector<Array> Lanes::prepare(std::span<const LaneArray> operands, unsigned levels) const {
   const unsigned least = server_.parameters().least_bootstrap_level();
   const std::uint64_t slots = maps_.slots();
   for (const LaneArray& a : operands) {
@@ -266,11 +277,18 @@ void Lanes::prepare(std::span<const LaneArray> operands, unsigned levels) const 
     for (const LaneArray& a : operands) {
       const bool twice = std::ranges::any_of(
           dirty, [&](const LaneArray& other) { return other.state_ == a.state_; });
-      const bool gains = a.error() > std::max(8 * limit_ * limit_, largest / 4);
+      const bool gains = (due && a.state_ == worst->state_) ||
+                         a.error() > std::max(8 * limit_ * limit_, largest / 4);
       if (!twice && gains && a.info().level >= left + cleaning_levels) dirty.push_back(a);
     }
     clean(dirty);
-    if (!due) return;
+    if (due) continue;
+    // Other threads may clean operands after this, and may just have done so.
+    std::vector<Array> ready;
+    for (const LaneArray& a : operands) ready.push_back(values_of(a));
+    if (std::ranges::all_of(ready,
+                            [&](const Array& x) { return x.info().level >= least + levels; }))
+      return ready;
   }
   throw NoiseError("lanes: operands stay farther from bits than 2^" +
                    math::text_of(std::log2(limit_)) +
@@ -289,8 +307,8 @@ LaneArray Lanes::bit_not(const LaneArray& a) const {
 
 LaneArray Lanes::bit_and(const LaneArray& a, const LaneArray& b) const {
   const std::array operands{a, b};
-  prepare(operands, 1);
-  const Array x = values_of(a), y = values_of(b);
+  const std::vector<Array> ready = prepare(operands, 1);
+  const Array &x = ready[0], &y = ready[1];
   const double e = error_of(x.info()), f = error_of(y.info());
   const std::size_t most = std::max(x.info().count, y.info().count);
   count(0, 0, most, maps_.slots());
@@ -304,8 +322,8 @@ LaneArray Lanes::bit_or(const LaneArray& a, const LaneArray& b) const {
 
 LaneArray Lanes::bit_xor(const LaneArray& a, const LaneArray& b) const {
   const std::array operands{a, b};
-  prepare(operands, 1);
-  const Array x = values_of(a), y = values_of(b);
+  const std::vector<Array> ready = prepare(operands, 1);
+  const Array &x = ready[0], &y = ready[1];
   const double e = error_of(x.info()), f = error_of(y.info());
   count(0, 0, std::max(x.info().count, y.info().count), maps_.slots());
   // x + y·(1 - 2x).
@@ -316,8 +334,8 @@ LaneArray Lanes::bit_xor(const LaneArray& a, const LaneArray& b) const {
 
 LaneArray Lanes::select(const LaneArray& choice, const LaneArray& a, const LaneArray& b) const {
   const std::array operands{choice, a, b};
-  prepare(operands, 1);
-  const Array s = values_of(choice), x = values_of(a), y = values_of(b);
+  const std::vector<Array> ready = prepare(operands, 1);
+  const Array &s = ready[0], &x = ready[1], &y = ready[2];
   const double d = error_of(s.info()), e = error_of(x.info()), f = error_of(y.info());
   count(0, 0, std::max({s.info().count, x.info().count, y.info().count}), maps_.slots());
   const Array one = without_error(server_, x), other = without_error(server_, y);
@@ -328,8 +346,8 @@ LaneArray Lanes::select(const LaneArray& choice, const LaneArray& a, const LaneA
 std::array<LaneArray, 2> Lanes::full_add(const LaneArray& a, const LaneArray& b,
                                          const LaneArray& c) const {
   const std::array operands{a, b, c};
-  prepare(operands, 2);
-  const Array x = values_of(a), y = values_of(b), z = values_of(c);
+  const std::vector<Array> ready = prepare(operands, 2);
+  const Array &x = ready[0], &y = ready[1], &z = ready[2];
   const double d = error_of(x.info()), e = error_of(y.info()), f = error_of(z.info());
   count(0, 0, 2 * std::max({x.info().count, y.info().count, z.info().count}), maps_.slots());
   const Array p = without_error(server_, x), q = without_error(server_, y),
@@ -407,11 +425,9 @@ std::vector<LaneArray> Lanes::lookup(std::span<const LaneArray> inputs,
   const std::size_t low = inputs.size() / 2, high = inputs.size() - low;
   // Monomials of a half, and the products of both halves.
   const auto levels = static_cast<unsigned>(std::bit_width(high - 1)) + (low > 0 ? 1 : 0);
-  prepare(inputs, levels);
   std::vector<Array> exact;
   double outer = 1, inner = 1;
-  for (const LaneArray& a : inputs) {
-    const Array x = values_of(a);
+  for (const Array& x : prepare(inputs, levels)) {
     const double e = error_of(x.info());
     // Weights of 0 and 1 at x: their sizes add up to 1 + 2e at most, where the right one has 1 + e.
     outer *= 1 + 2 * e;
@@ -471,7 +487,10 @@ std::vector<LaneArray> Lanes::lookup(std::span<const LaneArray> inputs,
 }
 
 LaneArray Lanes::rotate(const LaneArray& a, std::int64_t lanes) const {
-  return lanes_of(server_.rotate(values_of(a), lanes));
+  // Each rotation adds an error.
+  const Array x = values_of(a);
+  const bool due = error_of(x.info()) > limit_;
+  return lanes_of(server_.rotate(due ? prepare(std::span(&a, 1), 0)[0] : x, lanes));
 }
 
 LaneArray Lanes::constant(const LaneArray& like, bool bit) const {

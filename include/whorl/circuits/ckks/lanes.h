@@ -57,6 +57,7 @@ struct LaneCounts {
 /// of the operands, so that they are done once.
 ///
 /// Operands have equal counts, or one is a single ciphertext, and equal lengths (ShapeError).
+/// Results that may be farther than 1/8 from bits, which a client refuses, are NoiseErrors.
 /// Several threads may call it at once.
 class Lanes {
  public:
@@ -68,7 +69,7 @@ class Lanes {
 
   /// Takes encrypted bits in. The client has encrypted 0 and 1 with Bounds(0, 1) under a key that
   /// serves lanes (Client::serves_lanes). EncodingError for another packing or other bounds;
-  /// ShapeError for another length than that of the maps.
+  /// ShapeError for another length than that of the maps, and for vectors over several ciphertexts.
   LaneArray take_in(const Array& bits) const;
 
   LaneArray bit_not(const LaneArray& a) const;
@@ -121,8 +122,8 @@ class Lanes {
   /// `exact` is the result of operands without errors; theirs make at most one of `error`.
   LaneArray result(const Array& exact, double error) const;
   /// Cleans and refreshes operands until they have `levels` levels, and together no error above
-  /// limit().
-  void prepare(std::span<const LaneArray> operands, unsigned levels) const;
+  /// limit(). Returns their ciphertexts, which other threads do not change any more.
+  std::vector<Array> prepare(std::span<const LaneArray> operands, unsigned levels) const;
   Array cleaned(const Array& x) const;
   Array refreshed(const Array& x) const;
   /// NoiseError if this much more would fail too often.

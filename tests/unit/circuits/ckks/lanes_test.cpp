@@ -1,5 +1,6 @@
 #include "whorl/circuits/ckks/lanes.h"
 
+#include <algorithm>
 #include <thread>
 
 #include "circuits/ckks/bootstrap.h"
@@ -335,6 +336,11 @@ TEST(CkksLanes, Refusals) {
   EXPECT_THROW(static_cast<void>(party.lanes.take_in(party.server.upload(
                    party.client.encrypt(longer, {.length = 128, .bound = Bounds(0, 1)})))),
                ShapeError);
+  const std::vector<double> many(3 * p.slots(), 1);
+  const Party full(p, p.slots());
+  EXPECT_THROW(static_cast<void>(full.lanes.take_in(full.server.upload(
+                   full.client.encrypt(many, {.length = many.size(), .bound = Bounds(0, 1)})))),
+               ShapeError);
   EXPECT_THROW(static_cast<void>(party.lanes.bit_not({})), ShapeError);
   // Probabilities.
   EXPECT_THROW(Lanes(party.server, encode_bootstrap(party.server, 64), {.most_log2_failure = 1}),
@@ -360,6 +366,69 @@ TEST(CkksLanes, Refusals) {
   EXPECT_THROW(
       static_cast<void>(party.client.decrypt_bits(party.server.download(party.lanes.finish(x)))),
       NoiseError);
+}
+
+TEST(CkksLanes, ErrorsOutsideGatesAreFollowedToo) {
+  const Party party(small_ring(5), 64, {}, {1});
+  std::mt19937_64 random(12);
+  const Bits bits = random_bits(random, 64);
+  // Inputs with larger errors.
+  const auto with_error = [&](double error) {
+    const std::vector<double> values(bits.begin(), bits.end());
+    const Array given =
+        party.server.upload(party.client.encrypt(values, {.length = 64, .bound = Bounds(0, 1)}));
+    return party.lanes.take_in(party.server.with_more_error(given, error / 48));
+  };
+  EXPECT_THROW(static_cast<void>(with_error(0.2)), NoiseError);
+  const LaneArray turned = party.lanes.rotate(with_error(0.1), 1);
+  EXPECT_LT(turned.error(), party.lanes.limit());
+  Bits want = bits;
+  std::ranges::rotate(want, want.begin() + 1);
+  EXPECT_EQ(party.decrypt(turned), want);
+}
+
+TEST(CkksLanes, ABitAndItsInverseAreRefreshedOnce) {
+  const Party party(small_ring(5), 64);
+  std::mt19937_64 random(13);
+  const Bits p = random_bits(random, 64), q = random_bits(random, 64);
+  LaneArray x = party.encrypt(p, 64);
+  const LaneArray y = party.encrypt(q, 64);
+  while (x.info().level > party.server.parameters().least_bootstrap_level())
+    x = party.lanes.bit_and(x, x);
+  const std::uint64_t before = party.lanes.counts().bootstraps;
+  for (unsigned i = 0; i < 3; ++i) {
+    EXPECT_EQ(party.decrypt(party.lanes.bit_or(x, y)),
+              each(p, q, [](int u, int v) { return u | v; }));
+    EXPECT_EQ(party.decrypt(party.lanes.bit_and(party.lanes.bit_not(x), y)),
+              each(p, q, [](int u, int v) { return (1 - u) & v; }));
+  }
+  EXPECT_EQ(party.lanes.counts().bootstraps, before + 1);
+}
+
+/// Some clean and refresh what others take: all results keep the levels that a refresh wants.
+TEST(CkksLanes, ThreadsChangeWhatOthersTake) {
+  const Party party(small_ring(5), 64);
+  const unsigned least = party.server.parameters().least_bootstrap_level();
+  std::mt19937_64 random(10);
+  const Bits p = random_bits(random, 64), q = random_bits(random, 64);
+  const Bits want = each(p, q, [](int u, int v) { return u ^ v; });
+  const LaneArray y = party.encrypt(q, 64);
+  for (unsigned round = 0; round < 8; ++round) {
+    LaneArray x = party.encrypt(p, 64);
+    while (x.info().level > least + 2) x = party.lanes.bit_and(x, x);
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < 2; ++i) {
+      threads.emplace_back([&] { party.lanes.clean(std::span(&x, 1)); });
+      threads.emplace_back([&] {
+        for (unsigned k = 0; k < 3; ++k) {
+          const LaneArray z = party.lanes.bit_xor(x, y);
+          EXPECT_GE(z.info().level, least);
+          EXPECT_EQ(party.decrypt(z), want);
+        }
+      });
+    }
+    for (auto& thread : threads) thread.join();
+  }
 }
 
 TEST(CkksLanes, SeveralThreadsShareArrays) {
