@@ -230,6 +230,37 @@ def test_refusals() -> None:
         client.decrypt(client.encrypt(random_bits(1)))
 
 
+def test_numbers_of_lanes() -> None:
+    client, _ = party()
+    server = lanes.Server(client.evaluation_keys(48), device="cpu", lanes=33)
+    assert server.lanes == 64
+    bits = np.random.default_rng(9).integers(0, 2, (2, 48))
+    x = server.upload(client.encrypt(bits))
+    server.refresh(x)
+    assert np.array_equal(client.decrypt(x[0] & x[1]), bits[0] & bits[1])
+    with pytest.raises(whorl.MissingKeyError, match=r"evaluation_keys\(lanes=128\)"):
+        lanes.Server(client.evaluation_keys(64), device="cpu", lanes=65)
+    with pytest.raises(whorl.ShapeError, match="slots = 1024"):
+        client.evaluation_keys(513)
+
+
+def test_plans_have_no_ciphertexts() -> None:
+    client, _ = party()
+    bits = client.encrypt(random_bits(1))
+
+    def planned(function: Any) -> lanes.Plan:
+        return lanes.plan(function, [()], parameters(), LANES)
+
+    with pytest.raises(TypeError, match="shapes"):
+        planned(lambda x: x & bits)
+    with pytest.raises(TypeError, match="return the array"):
+        planned(lambda x: x.to_host())
+    for result in (None, {"x": 1}, 5):
+        with pytest.raises(TypeError, match="function: it must return"):
+            planned(lambda x, result=result: result)
+    assert planned(lambda x: [x.server.synchronise(), x & x][1:]).products == 1
+
+
 def test_a_refusal_retires_the_key() -> None:
     client = lanes.Client(parameters())
     maker = ckks.Server(client.evaluation_keys(LANES), device="cpu")

@@ -14,7 +14,7 @@ from .._core.paths import PathName
 from .._core.progress import Report
 from ..ckks._client import Client as CkksClient
 from ..errors import EncodingError, ParameterError
-from ._server import LaneArray
+from ._server import LaneArray, slots_of
 
 
 class Client(CkksClient):
@@ -62,7 +62,7 @@ class Client(CkksClient):
 
         `ParameterError` for parameters without bootstrapping.
         """
-        slots = self.parameters.N // 2 if lanes is None else lanes
+        slots = self.parameters.N // 2 if lanes is None else slots_of(lanes)
         return super().evaluation_keys(
             bootstrap=[slots], rotations=rotations, threads=threads, progress=progress
         )

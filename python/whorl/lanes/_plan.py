@@ -9,8 +9,9 @@ from typing import Any
 from .. import ckks
 from .._core.array import Shape
 from .._core.literal import as_integer
+from .._core.text import shown
 from .._server import ckks as _lib
-from ._server import LaneArray, Server
+from ._server import Bits, LaneArray, Server, slots_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +35,7 @@ class _DryServer(Server):
     def __init__(self, parameters: ckks.Parameters, lanes: int, most_log2_failure: float) -> None:
         self._run = _lib.DryRun(parameters._core)
         server = self._run.server
-        slots = 1 << (lanes - 1).bit_length()
+        slots = slots_of(lanes)
         self._core = _lib.Lanes.create(
             server, server.encode_bootstrap(slots, None, True), float(most_log2_failure)
         )
@@ -47,6 +48,17 @@ class _DryServer(Server):
             count *= length
         array = self._run.fresh("real", count, lanes, 0.0, 1.0, secret_key)
         return self._wrap(self._core.take_in(array), shape)
+
+    def upload(self, bits: Bits) -> LaneArray:
+        if isinstance(bits, ckks.Ciphertexts):
+            raise TypeError("a plan takes no ciphertexts: give their shape in `shapes`")
+        return super().upload(bits)
+
+    def download(self, a: LaneArray) -> ckks.Ciphertexts:
+        raise TypeError("a plan has no ciphertexts to send: return the array from the function")
+
+    def synchronise(self) -> None:
+        """There is nothing to wait for."""
 
 
 class _Nowhere:
@@ -81,7 +93,12 @@ def plan(
     count = slots if lanes is None else as_integer("lanes", lanes, 1, slots)
     server = _DryServer(parameters, count, most_log2_failure)
     results = function(*(server.fresh(tuple(shape), count, secret_key) for shape in shapes))
-    arrays = [results] if isinstance(results, LaneArray) else list(results)
+    arrays = [results] if isinstance(results, LaneArray) else results
+    if not isinstance(arrays, (list, tuple)) or not all(isinstance(x, LaneArray) for x in arrays):
+        raise TypeError(
+            "function: it must return a LaneArray, or a list or tuple of them, not "
+            f"{shown(results)}"
+        )
     errors = [server._core.finish(each._core).error for each in arrays]
     return Plan(
         server.bootstraps,

@@ -18,11 +18,17 @@ from .._core.part import Part
 from .._core.paths import PathName
 from .._core.progress import Report, reports
 from .._core.session import Session
+from .._core.text import shown
 from .._ring.server import as_distance, needing
 from .._server import ckks as _lib
-from ..errors import ParameterError, ShapeError
+from ..errors import MissingKeyError, ParameterError, ShapeError
 
 Bits: TypeAlias = Union["LaneArray", ckks.Ciphertexts]
+
+
+def slots_of(lanes: int) -> int:
+    """The slots of vectors of so many lanes: a power of two."""
+    return 1 << (as_integer("lanes", lanes, 1, 2**24) - 1).bit_length()
 
 
 class LaneArray(DeviceCiphertexts["Server", ckks.Ciphertexts]):
@@ -134,11 +140,12 @@ class Server:
             raise ParameterError(
                 "keys: they refresh nothing; lanes.Client.evaluation_keys() makes keys that do"
             )
-        slots = (
-            max(held)
-            if lanes is None
-            else 1 << (as_integer("lanes", lanes, 1, 2**24) - 1).bit_length()
-        )
+        slots = max(held) if lanes is None else slots_of(lanes)
+        if slots not in held:
+            raise MissingKeyError(
+                f"keys: they refresh vectors of {shown(sorted(held))} lanes, and not of {slots}: "
+                f"ask the client for evaluation_keys(lanes={slots})"
+            )
         with reports(progress, "maps of a bootstrap") as report:
             maps = server._core.encode_bootstrap(slots, report, True)
         self._open(server, maps, slots, most_log2_failure)
