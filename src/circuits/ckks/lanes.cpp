@@ -440,7 +440,8 @@ std::vector<LaneArray> Lanes::lookup(std::span<const LaneArray> inputs,
       throw ShapeError("lookup: inputs of " + std::to_string(ciphertexts) + " and " +
                        std::to_string(x.info().count) + " ciphertexts; they must be equal");
   const std::size_t of_low = std::size_t{1} << low, of_high = std::size_t{1} << high;
-  count(0, 0, ciphertexts * (of_low + of_high + tables.size() * (of_low - 1)), maps_.slots());
+  const std::size_t of_monomials = of_low + of_high - inputs.size() - 2;
+  count(0, 0, ciphertexts * (of_monomials + tables.size() * (of_low - 1)), maps_.slots());
   std::vector<Array> lows = monomials(server_, std::span(exact).first(low)),
                      highs = monomials(server_, std::span(exact).subspan(low));
   unsigned level = server_.parameters().depth();
