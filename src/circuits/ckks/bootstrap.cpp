@@ -192,6 +192,36 @@ void check_bootstrap(const Server& server, const Array& x) {
 
 namespace {
 
+/// All steps, of vectors of the maps' slots; `pairs`: of the real vectors whose pairs these are,
+/// and which come out.
+Array through_steps(const Server& server, const EncodedBootstrapAccess::Storage& of, const Array& x,
+                    const CiphertextInfo* pairs = nullptr) {
+  const run::Fleet& fleet = *Access::of(server).fleet;
+  const CiphertextInfo& info = x.info();
+  const BootstrapSteps steps(server, of,
+                             pairs ? BootstrapSteps::Parts::apart : BootstrapSteps::Parts::joined);
+  std::size_t done = 0;
+  const auto next = [&] { fleet.stop_if_asked(++done, 6, "steps of a bootstrap"); };
+  // 1. To the lowest level.
+  const Array lowest = steps.scale_down(x);
+  next();
+  // 2. SlotsToCoeffs, unless it comes last.
+  const rlwe::Array coefficients = steps.slots_to_coeffs(lowest);
+  next();
+  // 3. ModRaise.
+  const rlwe::Array raised = steps.mod_raise(coefficients);
+  next();
+  // 4. CoeffsToSlots.
+  const rlwe::Array slots = steps.coeffs_to_slots(raised, info);
+  next();
+  // 5. EvalMod of the real and the imaginary parts.
+  const Array cosines = steps.eval_mod(steps.real_and_imaginary(slots, info));
+  next();
+  // 6. EvalMod's end, where the parts are joined; SlotsToCoeffs, if it comes last.
+  return steps.eval_mod_end(cosines,
+                            pairs ? Account::of_pairs(lowest.info(), *pairs) : lowest.info());
+}
+
 Array refreshed(const Server& server, const Array& given, const EncodedBootstrap& with) {
   const auto& of = EncodedBootstrapAccess::storage(with);
   check_bootstrap(server, given);
@@ -201,29 +231,8 @@ Array refreshed(const Server& server, const Array& given, const EncodedBootstrap
   // Slots hold vectors repeated, so that a vector is a longer one too.
   const bool longer = given.info().slots() < of.slots;
   const Array x = longer ? Access::State::with_length(given, of.slots) : given;
-  const CiphertextInfo& info = x.info();
-  const run::Fleet& fleet = *Access::of(server).fleet;
-  return fleet.together([&] {
-    const BootstrapSteps steps(server, of);
-    std::size_t done = 0;
-    const auto next = [&] { fleet.stop_if_asked(++done, 6, "steps of a bootstrap"); };
-    // 1. To the lowest level.
-    const Array lowest = steps.scale_down(x);
-    next();
-    // 2. SlotsToCoeffs, unless it comes last.
-    const rlwe::Array coefficients = steps.slots_to_coeffs(lowest);
-    next();
-    // 3. ModRaise.
-    const rlwe::Array raised = steps.mod_raise(coefficients);
-    next();
-    // 4. CoeffsToSlots.
-    const rlwe::Array slots = steps.coeffs_to_slots(raised, info);
-    next();
-    // 5. EvalMod of the real and the imaginary parts.
-    const Array cosines = steps.eval_mod(steps.real_and_imaginary(slots, info));
-    next();
-    // 6. EvalMod's end, where the parts are joined; SlotsToCoeffs, if it comes last.
-    const Array y = steps.eval_mod_end(cosines, lowest.info());
+  return Access::of(server).fleet->together([&] {
+    const Array y = through_steps(server, of, x);
     return longer ? Access::State::with_length(y, given.info().length) : y;
   });
 }
@@ -258,9 +267,7 @@ Array bootstrap_pairs(const Server& server, const Array& x, const EncodedBootstr
                      std::to_string(of.slots));
   if (server.parameters().literal().bootstrap->coefficients_last != 0)
     throw ParameterError("bootstrap: pairs want parameters with coefficients_last = 0");
-  const run::Fleet& fleet = *Access::of(server).fleet;
-  return fleet.together([&] {
-    const BootstrapSteps steps(server, of, BootstrapSteps::Parts::apart);
+  return Access::of(server).fleet->together([&] {
     std::vector<std::uint32_t> first, second;
     for (std::uint32_t i = 0; i < info.count; i += 2) {
       first.push_back(i);
@@ -268,14 +275,8 @@ Array bootstrap_pairs(const Server& server, const Array& x, const EncodedBootstr
     }
     const Array both =
         server.add(server.take(x, first), server.multiply_by_i(server.take(x, second)));
-    const Array lowest = steps.scale_down(both);
-    const rlwe::Array raised = steps.mod_raise(steps.slots_to_coeffs(lowest));
-    const CiphertextInfo& pair = both.info();
-    const Array cosines =
-        steps.eval_mod(steps.real_and_imaginary(steps.coeffs_to_slots(raised, pair), pair));
     // Parts stay in the order of the vectors.
-    const CiphertextInfo each = Account::of_pairs(lowest.info(), info);
-    return steps.eval_mod_end(cosines, each);
+    return through_steps(server, of, both, &info);
   });
 }
 
