@@ -529,7 +529,7 @@ def test_keys_of_gigabytes_are_announced(
     monkeypatch.setattr(run.Exchange, "run", lambda *_, **__: {})
     arguments = run.arguments_of(["--device", "cpu", "--workdir", str(tmp_path)])
     run.train(model.mini_batches(data, 0)[:4], Schedule(4), arguments)
-    assert "note: keys take 2549.1 MB in each folder" in capsys.readouterr().err
+    assert "note: keys take 2734.7 MB in each folder" in capsys.readouterr().err
 
 
 def test_bad_arguments_are_refused() -> None:

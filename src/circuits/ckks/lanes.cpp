@@ -93,7 +93,9 @@ Lanes::Lanes(const Server& server, const EncodedBootstrap& maps, const LanesOpti
   const Account& account = Access::of(server).account;
   const CiphertextInfo halves =
       account.with_error(account.fresh(Packing::real, 1, maps.slots(), 0.5, false), no_error);
-  const double floor = error_of(account.bootstrap(halves, of.error)) + fit_;
+  const double floor = error_of(account.bootstrap(halves, of.error, Roundings::all)) + fit_;
+  // What bootstraps state leaves out all roundings but the largest ones.
+  fit_ = floor - error_of(account.bootstrap(halves, of.error));
   // Cleaning leaves 3e² of an error e, which should not be more than a bootstrap leaves anyway.
   limit_ = std::sqrt(floor / 3);
   const unsigned levels = p.depth() - p.least_bootstrap_level();
@@ -113,7 +115,7 @@ LaneArray Lanes::lanes_of(Array values) const {
     throw NoiseError("lanes: values that may be 2^" + math::text_of(std::log2(error)) +
                      " from bits are not decrypted, as 1/8 is the most: clean or refresh operands "
                      "before, or take parameters with a larger scale");
-  counters_->roundings += roundings_of_operation * static_cast<double>(info.count * info.slots());
+  count(0, 0, 0, info.count * info.slots());
   LaneArray out;
   out.state_ = std::make_shared<State>(of_bits(server_, values));
   return out;
@@ -127,7 +129,7 @@ void Lanes::count(std::uint64_t bootstraps, std::uint64_t cleanings, std::uint64
                   std::uint64_t lanes) const {
   const double more =
       static_cast<double>(lanes) * (roundings_of_bootstrap * static_cast<double>(bootstraps) +
-                                    roundings_of_operation * static_cast<double>(products));
+                                    roundings_of_operation * static_cast<double>(products + 1));
   counters_->bootstraps += bootstraps;
   counters_->cleanings += cleanings;
   counters_->products += products;

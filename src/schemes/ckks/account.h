@@ -54,6 +54,10 @@ inline std::string more_levels_than(unsigned level) {
 /// levels that a bootstrap's parameters have for that.
 enum class Doubling { of_residues, of_scale };
 
+/// Which roundings of EvalMod's levels count in the error of a bootstrap: those of the level where
+/// they are largest, which is what is seen, or all of them, added up.
+enum class Roundings { largest, all };
+
 class Account : public PreparedResults<CiphertextInfo, Preparation> {
  public:
   using Info = CiphertextInfo;
@@ -194,7 +198,7 @@ class Account : public PreparedResults<CiphertextInfo, Preparation> {
   /// was known of them before.
   static Info of_pairs(const Info& pairs, const Info& each);
   /// The same values at the highest level of users.
-  Info bootstrap(const Info& a, const SineError& sine) const;
+  Info bootstrap(const Info& a, const SineError& sine, Roundings of = Roundings::largest) const;
   /// What a second iteration refreshes (META-BTS: Bae, Cheon, Cho, Kim, Kim, CCS 2022): the
   /// difference of x and its bootstrap, times 2^bits. The difference holds the error of the
   /// bootstrap as values of at most 1; its own error is that of x and of the roundings that bring
@@ -254,7 +258,7 @@ class Account : public PreparedResults<CiphertextInfo, Preparation> {
     return a.scale == parameters_.scale(a.level) * parameters_.scale(a.level);
   }
   /// Returns log2 of the errors of CoeffsToSlots and EvalMod, and adds `log2_more` to each.
-  std::vector<double> errors_after_mod_raise(double log2_more) const;
+  std::vector<double> errors_after_mod_raise(double log2_more, Roundings of) const;
   double scale_after_rescaling(const Info& a) const;
   /// Brings it to that scale at that level. EncodingError names the scales if the integer that
   /// leads there is below 2^24.

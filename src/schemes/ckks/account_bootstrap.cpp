@@ -26,7 +26,7 @@ Account::Info Account::of_pairs(const Info& pairs, const Info& each) {
   return out;
 }
 
-std::vector<double> Account::errors_after_mod_raise(double log2_more) const {
+std::vector<double> Account::errors_after_mod_raise(double log2_more, Roundings of) const {
   const BootstrapLiteral& shape = *parameters_.literal().bootstrap;
   const unsigned result = result_level(parameters_), doubled = doubled_level(parameters_),
                  argument = result + shape.sine();
@@ -39,8 +39,9 @@ std::vector<double> Account::errors_after_mod_raise(double log2_more) const {
   double of_polynomial = log2_negligible;
   for (unsigned level = result + 1; level < argument; ++level) {
     const unsigned later = level < doubled ? 0 : std::min(level - doubled, shape.doublings);
-    of_polynomial = std::max(
-        of_polynomial, rounding(level) + 2 + 1.8 * later + r - std::log2(2 * std::numbers::pi));
+    const double here = rounding(level) + 2 + 1.8 * later + r - std::log2(2 * std::numbers::pi);
+    of_polynomial =
+        of == Roundings::all ? log2_sum(of_polynomial, here) : std::max(of_polynomial, here);
   }
   return {rounding(argument) + 1 + std::log2(static_cast<double>(shape.range)) + r, of_polynomial,
           rounding(result)};
@@ -49,7 +50,7 @@ std::vector<double> Account::errors_after_mod_raise(double log2_more) const {
 // With SlotsToCoeffs first, coefficients hold the values from the lowest levels on, and a slot's
 // error is sqrt(N) of a coefficient's. With it last, the sine's values are coefficients of the
 // message, of which a slot is a sum. All terms are relative to values of size 1.
-Account::Info Account::bootstrap(const Info& a, const SineError& sine) const {
+Account::Info Account::bootstrap(const Info& a, const SineError& sine, Roundings of) const {
   const BootstrapLiteral& shape = *parameters_.literal().bootstrap;
   const double log2_N = std::log2(static_cast<double>(parameters_.N())), r = shape.log2_ratio,
                q = parameters_.log2_Q(0);
@@ -63,12 +64,12 @@ Account::Info Account::bootstrap(const Info& a, const SineError& sine) const {
   std::vector<double> errors;
   const double log2_slots = std::log2(static_cast<double>(a.slots()));
   if (result == depth) {
-    errors = errors_after_mod_raise(0);
+    errors = errors_after_mod_raise(0, of);
     errors.push_back(noise_.low_key_switch() + 1 - log2_N / 2 - (q - r));
     errors.push_back(raised - log2_N / 2 - q + r);
     errors.push_back(sine.fit);
   } else {
-    errors = errors_after_mod_raise(log2_slots / 2);
+    errors = errors_after_mod_raise(log2_slots / 2, of);
     // The coefficients of the vector's slots are left.
     const double kept = (log2_slots + 1 - log2_N) / 2;
     errors.push_back(raised - q + r + kept);
@@ -80,7 +81,7 @@ Account::Info Account::bootstrap(const Info& a, const SineError& sine) const {
   }
   // The halves of a ciphertext that holds real and imaginary parts side by side are added.
   if (a.packing == Packing::complex && a.slots() < parameters_.slots())
-    errors.push_back(errors_after_mod_raise(0).back() + (result == depth ? 0 : log2_slots / 2));
+    errors.push_back(errors_after_mod_raise(0, of).back() + (result == depth ? 0 : log2_slots / 2));
   errors.push_back(sine.straightness);
   for (const double error : errors) out.error = log2_sum(out.error, error);
   return fits("bootstrap", out);

@@ -209,6 +209,22 @@ void Client::add_released(const Released& elsewhere) const {
   state_->ledger.add(elsewhere);
 }
 
+namespace {
+
+/// serves_lanes(), of a secret.
+bool has_usual_slots(std::span<const std::int32_t> secret, const Encoder& encoder) {
+  math::WipedVector<double> coefficients(secret.size());
+  std::ranges::copy(secret, coefficients.span().begin());
+  math::WipedVector<Complex> slots(secret.size() / 2);
+  encoder.decode(coefficients.span(), Packing::complex, 1, slots.span());
+  double most = 0;
+  for (const Complex& z : slots.span()) most = std::max(most, std::norm(z));
+  // Coefficients are -1, 0 and 1, equally likely.
+  return most <= 16 * 2.0 / 3 * static_cast<double>(secret.size());
+}
+
+}  // namespace
+
 bool Client::serves_lanes() const {
   const std::span<const std::int32_t> secret = secret_key().coefficients();
   math::WipedVector<double> coefficients(secret.size());
@@ -236,12 +252,19 @@ std::vector<std::uint8_t> Client::decrypt_bits(const Ciphertexts& c,
         "scale; these have " +
         std::to_string(c.info.parts) + " parts, level " + std::to_string(c.info.level) +
         " and scale 2^" + math::text_of(std::log2(c.info.scale)));
-  if (state_->refused)
-    throw NoiseError(
-        "bits of this key were refused before: who chose those ciphertexts may have learned from "
-        "it, so make a new key");
+  if (!serves_lanes())
+    throw ParameterError(
+        "bits are decrypted under a key that serves lanes, which lane_client makes; a slot of this "
+        "one is too large");
+  const auto check_not_refused = [&] {
+    if (state_->refused)
+      throw NoiseError(
+          "bits of this key were refused before: who chose those ciphertexts may have learned from "
+          "it, so make a new key");
+  };
+  check_not_refused();
   return math::with_memory_for("decrypted bits", [&] {
-    const std::vector<Complex> values =
+    std::vector<Complex> values =
         decoded(state_->secret, state_->encoder, c, -1000, progress, [](std::span<double>) {});
     std::vector<std::uint8_t> bits(values.size());
     double worst = 0;
@@ -250,6 +273,8 @@ std::vector<std::uint8_t> Client::decrypt_bits(const Ciphertexts& c,
       bits[i] = static_cast<std::uint8_t>(bit);
       worst = std::max(worst, std::abs(x - bit));
     }
+    math::detail::wipe(values.data(), values.size() * sizeof(Complex));
+    check_not_refused();  // another thread may have met some meanwhile
     if (!(worst <= 0.125)) {
       state_->refused = true;
       throw NoiseError(

@@ -137,7 +137,7 @@ def test_refusals(kit: Kit) -> None:
         with pytest.raises(error, match=message):
             circuit.run(kit.server, wrong)
     with pytest.raises(TypeError, match=r"server: a Server of whorl\.binfhe or whorl\.lanes is"):
-        circuit.run(None, {"a": one, "b": one})  # type: ignore[arg-type]
+        circuit.run(None, {"a": one, "b": one})
     with pytest.raises(TypeError, match="progress: a bool or a callable"):
         circuit.run(kit.server, {"a": one, "b": one}, progress=3)  # type: ignore[arg-type]
     weak = binfhe.parameters("W128_P64")

@@ -133,7 +133,8 @@ class Lanes {
   Server server_;
   EncodedBootstrap maps_;
   LanesOptions options_;
-  double fit_, limit_;
+  double fit_;  ///< what a bootstrap's error lacks as it states it, for the worst lane
+  double limit_;
   std::shared_ptr<Counters> counters_;
 };
 
