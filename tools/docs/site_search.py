@@ -23,7 +23,7 @@ WORDS = {
     "networks.md": "neural network convolution relu model inference torch",
     "networks-without-bootstraps.md": "neural network square activation levels fast MNIST",
     "circuits.md": "circuit netlist Verilog BLIF yosys synthesis HDL gates adder ALU compile",
-    "lanes.md": "bits exact SIMD batch gates thousands lanes logic CKKS boolean",
+    "lanes.md": "bits exact SIMD batch gates thousands lanes logic CKKS boolean AES transciphering",
     "cli.md": "command shell terminal save file",
     "python-api.md": "save file array",
     "file-format.md": "file save load bytes",

@@ -53,6 +53,7 @@ void bind_ckks_lanes(nb::module_& module) {
           "inputs"_a, "tables"_a)
       .def("rotate", calling(&Lanes::rotate), "a"_a, "lanes"_a)
       .def("constant", calling(&Lanes::constant), "like"_a, "bit"_a)
+      .def("known", calling(&Lanes::known), "like"_a, "bits"_a)
       .def("take", calling(&Lanes::take), "a"_a, "index"_a)
       .def("concatenate", calling(&Lanes::concatenate), "arrays"_a)
       .def("clean", calling(&Lanes::clean), "arrays"_a)

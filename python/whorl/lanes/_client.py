@@ -13,8 +13,8 @@ from .. import ckks
 from .._core.paths import PathName
 from .._core.progress import Report
 from ..ckks._client import Client as CkksClient
-from ..errors import EncodingError, ParameterError
-from ._server import LaneArray, slots_of
+from ..errors import ParameterError
+from ._server import LaneArray, as_lanes, slots_of
 
 
 class Client(CkksClient):
@@ -72,9 +72,7 @@ class Client(CkksClient):
 
         `EncodingError` for values other than 0, 1, True and False.
         """
-        values = np.asarray(bits)
-        if values.dtype != np.bool_ and not np.isin(values, (0, 1)).all():
-            raise EncodingError("bits: a value is neither 0 nor 1")
+        values = as_lanes(bits)
         return super().encrypt(values.astype(np.float64), bound=(0.0, 1.0), packing="real")
 
     def decrypt(  # type: ignore[override]

@@ -2,6 +2,7 @@
 
 from .._core.array import concatenate, stack
 from ..ckks._parameters import parameters
+from ._aes import aes128
 from ._integers import add, equal, less
 from ._plan import Plan, plan
 from ._server import LaneArray, Server
@@ -11,6 +12,7 @@ __all__ = [
     "Plan",
     "Server",
     "add",
+    "aes128",
     "concatenate",
     "equal",
     "less",

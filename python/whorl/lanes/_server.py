@@ -21,7 +21,7 @@ from .._core.session import Session
 from .._core.text import shown
 from .._ring.server import as_distance, needing
 from .._server import ckks as _lib
-from ..errors import MissingKeyError, ParameterError, ShapeError
+from ..errors import EncodingError, MissingKeyError, ParameterError, ShapeError
 
 Bits: TypeAlias = Union["LaneArray", ckks.Ciphertexts]
 
@@ -29,6 +29,14 @@ Bits: TypeAlias = Union["LaneArray", ckks.Ciphertexts]
 def slots_of(lanes: int) -> int:
     """The slots of vectors of so many lanes: a power of two."""
     return 1 << (as_integer("lanes", lanes, 1, 2**24) - 1).bit_length()
+
+
+def as_lanes(bits: ArrayLike) -> np.ndarray[Any, np.dtype[Any]]:
+    """`EncodingError` for values other than 0, 1, True and False."""
+    values = np.asarray(bits)
+    if values.dtype != np.bool_ and not np.isin(values, (0, 1)).all():
+        raise EncodingError("bits: a value is neither 0 nor 1")
+    return values
 
 
 class LaneArray(DeviceCiphertexts["Server", ckks.Ciphertexts]):
@@ -290,6 +298,18 @@ class Server:
         """An array of the shape of `like` with this bit in all lanes."""
         x = self.upload(like)
         return self._wrap(self._core.constant(x._core, bool(bit)), x.shape)
+
+    def known(self, like: Bits, bits: ArrayLike) -> LaneArray:
+        """Bits that everybody knows, of shape (..., lanes), as an array that meets encrypted ones.
+
+        It hides nothing. `like` is any array of this server, whose level it gets. `EncodingError`
+        for values other than 0 and 1, `ShapeError` for other numbers of lanes.
+        """
+        x, values = self.upload(like), as_lanes(bits)
+        if values.ndim == 0 or values.shape[-1] != x.lanes:
+            raise ShapeError(f"bits: shape {values.shape} has no last axis of {x.lanes} lanes")
+        flat = np.ascontiguousarray(values, dtype=np.uint8).reshape(-1)
+        return self._wrap(self._core.known(x._core, flat), values.shape[:-1])
 
     # ---- what it does by itself
 

@@ -501,6 +501,22 @@ LaneArray Lanes::constant(const LaneArray& like, bool bit) const {
   return lanes_of(bit ? server_.add_scalar(zero, 1) : zero);
 }
 
+LaneArray Lanes::known(const LaneArray& like, std::span<const std::uint8_t> bits) const {
+  const Array x = without_error(server_, values_of(like));
+  const std::size_t length = x.info().length;
+  if (bits.empty() || bits.size() % length != 0)
+    throw ShapeError("lanes: " + std::to_string(bits.size()) + " known bits are no rows of " +
+                     std::to_string(length));
+  for (const std::uint8_t& bit : bits)
+    if (bit > 1)
+      throw ParameterError("lanes: the known bit at index " + std::to_string(&bit - bits.data()) +
+                           " is " + std::to_string(bit));
+  const std::vector<std::complex<double>> values(bits.begin(), bits.end());
+  const std::uint32_t first = 0;
+  const Array zero = server_.multiply_integer(server_.take(x, std::span(&first, 1)), 0);
+  return lanes_of(server_.add_plain(zero, values, length));
+}
+
 LaneArray Lanes::take(const LaneArray& a, std::span<const std::uint32_t> indices) const {
   return lanes_of(server_.take(values_of(a), indices));
 }

@@ -94,6 +94,10 @@ class Lanes {
 
   /// As many ciphertexts as `like`, with this bit in all lanes.
   LaneArray constant(const LaneArray& like, bool bit) const;
+  /// Bits that everybody knows, as an array that meets encrypted ones of the length and level of
+  /// `like`: rows of as many bits as its vectors have lanes. It hides nothing. ShapeError for bits
+  /// that are no rows, ParameterError for numbers other than 0 and 1.
+  LaneArray known(const LaneArray& like, std::span<const std::uint8_t> bits) const;
   LaneArray take(const LaneArray& a, std::span<const std::uint32_t> indices) const;
   LaneArray concatenate(std::span<const LaneArray> arrays) const;
 
