@@ -22,9 +22,9 @@ def aes128(key: LaneArray, blocks: LaneArray) -> LaneArray:
         blocks: shape (8, 16, ...), in the same order.
 
     The result has the shape of `blocks`. In counter mode blocks are counters, which
-    `Server.known` makes of what everybody knows, and the result ^ a ciphertext is its plaintext, as
-    lanes: so a client sends AES's ciphertexts, which are as short as the data, and a server computes
-    on what is in them (transciphering). `ShapeError` for other shapes.
+    `Server.known` makes of what everybody knows, and the result ^ a ciphertext is its plaintext,
+    as lanes. So a client sends AES's ciphertexts, which are as short as the data, and a server
+    computes on what is in them (transciphering). `ShapeError` for other shapes.
     """
     if key.shape != (BITS, BYTES) or blocks.shape[:2] != (BITS, BYTES):
         raise ShapeError(
@@ -47,7 +47,7 @@ def aes128(key: LaneArray, blocks: LaneArray) -> LaneArray:
 
         def row(distance: int, of: LaneArray) -> LaneArray:
             """The byte of each column that lies so many rows below."""
-            return of[:, np.arange(BYTES) // 4 * 4 + (rows + distance) % 4]  # noqa: B023
+            return of[:, np.arange(BYTES) // 4 * 4 + (rows + distance) % 4]
 
         # MixColumns and AddRoundKey: the sum of six bits.
         first, second = twice ^ row(1, twice), row(1, once) ^ row(2, once)
