@@ -10,7 +10,7 @@ import pytest
 import whorl
 from nn.networks import RandomNetwork, client
 from support import make_bgv_kit, make_ckks_kit, make_kit
-from whorl import bgv, binfhe, ckks, nn
+from whorl import bgv, binfhe, ckks, lanes, nn
 
 GPUS = [d.name for d in whorl.devices() if d.name.startswith("cuda") and d.usable]
 pytestmark = pytest.mark.skipif(not GPUS, reason="no GPU to test on")
@@ -33,6 +33,27 @@ def test_ckks_has_the_cpus_bits(scale_bits: int, word_bits: int) -> None:
         return [array.to_host().data for array in arrays]
 
     servers = [ckks.Server(kit.keys, device=name) for name in ("cpu", GPUS[0])]
+    for one, other in zip(*map(results, servers), strict=True):
+        assert np.array_equal(one, other)
+
+
+def test_lanes_have_the_cpus_bits() -> None:
+    """Gates, tables and what they clean and refresh on the way."""
+    literal = {**ckks.parameters(9, bootstrap=True).literal(), "N": 1024, "name": "toy"}
+    owner = lanes.Client(ckks.parameters(literal=literal, allow_insecure=True))
+    keys = owner.evaluation_keys(64)
+    bits = np.random.default_rng(0).integers(0, 2, (2, 4, 3, 64))
+    inputs = [owner.encrypt(each) for each in bits]
+
+    def results(server: lanes.Server) -> list[Any]:
+        x, y = map(server.upload, inputs)
+        arrays = [lanes.add(x, y), lanes.less(x, y), server.lookup(x, range(15, -1, -1))]
+        for _ in range(40):
+            x, y = x ^ y, x | ~y
+        assert server.bootstraps > 0 and server.cleanings > 0
+        return [array.to_host().data for array in [*arrays, x]]
+
+    servers = [lanes.Server(keys, device=name) for name in ("cpu", GPUS[0])]
     for one, other in zip(*map(results, servers), strict=True):
         assert np.array_equal(one, other)
 
