@@ -62,11 +62,11 @@ if "cuda" in sys.argv[1:]:
     parameters = bgv.parameters(depth=5)
     client = bgv.Client(parameters)
     keys, z = client.evaluation_keys(), client.encrypt(np.arange(100))
-    residues = [
+    on_cpu, on_gpu = (
         (lambda v: (v * v + v).to_host().data)(bgv.Server(keys, device=name).upload(z))
         for name in ("cpu", "cuda")
-    ]
-    assert np.array_equal(*residues)
+    )
+    assert np.array_equal(on_cpu, on_gpu)
 
     owner = ckks.Client(ckks.parameters("W128_L13_B20"))
     refresher = ckks.Server(owner.evaluation_keys(bootstrap=[256]), device="cuda")
