@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import whorl
 from whorl import circuit, ckks, lanes
+from whorl.circuit._bits import _LaneBits
 
 LANES = 64
 
@@ -246,6 +247,20 @@ def test_circuits() -> None:
         made.run(server, {**inputs, "b": bits["b"]})
     with pytest.raises(TypeError, match=r"whorl\.lanes"):
         made.run(ckks.Server(client.evaluation_keys(LANES)), inputs)
+
+
+def test_tables_of_circuits() -> None:
+    """Another table for each gate."""
+    client, server = party()
+    a = random_bits(3, 3, 2, 2)
+    inputs = [server.upload(client.encrypt(each)) for each in a]
+    tables = [0b10010110, 0b11101000]
+    found = _LaneBits(server, inputs[0]).table(inputs, tables)
+    wanted = [
+        np.array(tables[i] >> (a[0, i] + 2 * a[1, i] + 4 * a[2, i]) & 1, dtype=np.uint8)
+        for i in range(2)
+    ]
+    assert np.array_equal(client.decrypt(found), wanted)
 
 
 def test_a_plan_says_what_is_done() -> None:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
-from .._core.array import Array, Shape, concatenate
+from .._core.array import Array, Shape, concatenate, stack
 from .._core.text import shown
 from ..binfhe._ciphertexts import Encoded
 from ..binfhe._lut import Lut
@@ -210,7 +210,13 @@ class _LaneBits:
         return self._server.where(select, a, b)
 
     def table(self, inputs: Sequence[LaneArray], tables: Sequence[int]) -> LaneArray:
-        raise NotImplementedError  # gates compute everything
+        entries = np.arange(1 << len(inputs))
+        gates = (stack([x[i] for x in inputs]) for i in range(len(tables)))
+        made = [
+            self._server.lookup(x, each >> entries & 1)
+            for x, each in zip(gates, tables, strict=True)
+        ]
+        return concatenate(made)
 
     def invert(self, a: LaneArray, where: Numbers) -> LaneArray:
         return _inverted(a, where, self._server.not_)
