@@ -51,18 +51,23 @@ struct BootstrapLiteral {
   /// 1: slots are moved to coefficients after the sine, not before (OpenFHE's and Lattigo's
   /// default; OpenFHE calls 0 StCFirst).
   std::uint32_t coefficients_last = 0;
+  /// 0: real numbers are refreshed. 1 … 5: bits are, up to so many in a coefficient, by Lanes alone.
+  /// Then EvalMod is exp(2πit), of which a polynomial of degree 2^bits - 1 makes each bit
+  /// (docs/lanes.md). log2_ratio is 0, and there is no other series, no arcsine and no
+  /// coefficients_last.
+  std::uint32_t bits = 0;
   bool operator==(const BootstrapLiteral&) const = default;
 
   /// What a sine is multiplied by to give its argument's value. With δ = 2π/2^log2_ratio it is
   /// (1 + δ²/8)/δ: of all multiples this one has the least maximal error on ±1, δ²/24. With
   /// coefficients_last it is (1 + δ²/12)/δ: then the errors of messages of one coefficient and of
-  /// many small ones are equal, δ²/12. With an arcsine it is 1/δ.
+  /// many small ones are equal, δ²/12. With an arcsine it is 1/δ. With bits it is 1.
   double sine_factor() const;
 
-  /// Levels of the polynomial, of the doublings and of the arcsine.
+  /// Levels of EvalMod: the polynomial, the doublings, and what comes after them.
   unsigned sine() const;
-  /// Levels of the arcsine alone, the last ones of the sine's.
-  unsigned arcsine_levels() const;
+  /// Levels of the arcsine, or of the polynomials for bits.
+  unsigned after_doublings() const;
   /// Levels between those that users see and the sine's.
   unsigned after_sine() const { return coefficients_last == 0 ? 0 : slots_to_coeffs; }
   /// Levels above those that users see.

@@ -44,7 +44,7 @@ void bind_parameter_types(nb::module_& module) {
   bind_fields(shape, "weight", &B::weight, "range", &B::range, "slots_to_coeffs",
               &B::slots_to_coeffs, "coeffs_to_slots", &B::coeffs_to_slots, "degree", &B::degree,
               "doublings", &B::doublings, "log2_ratio", &B::log2_ratio, "series", &B::series,
-              "arcsine", &B::arcsine, "coefficients_last", &B::coefficients_last);
+              "arcsine", &B::arcsine, "coefficients_last", &B::coefficients_last, "bits", &B::bits);
 
   nb::class_<ParameterLiteral> literal(module, "ParameterLiteral");
   literal.def(nb::init<>());

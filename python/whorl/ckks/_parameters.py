@@ -55,6 +55,10 @@ class BootstrapLiteral(TypedDict, total=False):
     coefficients_last: int
     """1: slots are moved to coefficients after the sine, not before (OpenFHE's and Lattigo's
     default; OpenFHE's StCFirst is 0). Default 0."""
+    bits: int
+    """0: real numbers are refreshed. 1 … 5: bits are, up to so many in a coefficient, by
+    `whorl.lanes` alone; then `log2_ratio` is 0, and there is no other series, no arcsine and no
+    `coefficients_last`. Default 0."""
 
 
 class ParameterLiteral(ring.RingLiteral, total=False):

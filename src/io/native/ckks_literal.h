@@ -22,7 +22,8 @@ struct StructFields<ckks::BootstrapLiteral> {
       Field{7, "bootstrap.log2_ratio", &Shape::log2_ratio},
       Field{8, "bootstrap.series", &Shape::series},
       Field{9, "bootstrap.arcsine", &Shape::arcsine},
-      Field{10, "bootstrap.coefficients_last", &Shape::coefficients_last}};
+      Field{10, "bootstrap.coefficients_last", &Shape::coefficients_last},
+      Field{11, "bootstrap.bits", &Shape::bits}};
 };
 
 /// Levels are pairs of u32: terminals, mains.

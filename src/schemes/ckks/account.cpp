@@ -399,7 +399,8 @@ double Account::scale_after_rescaling(const Info& a) const {
   // On the levels of a bootstrap's doublings squares have half the scale.
   const auto& bootstrap = parameters_.literal().bootstrap;
   const unsigned from = bootstrap ? doubled_level(parameters_) : 0;
-  const bool doubling = bootstrap && a.level > from && a.level <= from + bootstrap->doublings;
+  const bool doubling =
+      bootstrap && bootstrap->bits == 0 && a.level > from && a.level <= from + bootstrap->doublings;
   if (canonical_square(a) && !doubling) return parameters_.scale(a.level - 1);
   return a.scale / parameters_.ratio(a.level);
 }

@@ -199,6 +199,15 @@ class Account : public PreparedResults<CiphertextInfo, Preparation> {
   static Info of_pairs(const Info& pairs, const Info& each);
   /// The same values at the highest level of users.
   Info bootstrap(const Info& a, const SineError& sine, Roundings of = Roundings::largest) const;
+  /// log2 of deviations in a bootstrap of bits: of t = m/2^k, a part of the modulus; of z =
+  /// exp(2πi·t); and of what polynomials for bits add, of which a power of z that is off counts
+  /// `root` times, and all coefficients together are `sum` at most.
+  struct BitNoise {
+    double turn = 0, root = 0, bit = 0;
+  };
+  BitNoise bit_noise(unsigned bits, double root, double sum) const;
+  /// One bit each of the numbers, at the highest level of users, with that error.
+  Info refreshed_bit(const Info& numbers, double error) const;
   /// What a second iteration refreshes (META-BTS: Bae, Cheon, Cho, Kim, Kim, CCS 2022): the
   /// difference of x and its bootstrap, times 2^bits. The difference holds the error of the
   /// bootstrap as values of at most 1; its own error is that of x and of the roundings that bring

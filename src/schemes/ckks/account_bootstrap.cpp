@@ -1,5 +1,6 @@
 // The facts about a CKKS ciphertext in a bootstrap. docs/ckks-noise.md derives the errors.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numbers>
 
@@ -10,7 +11,9 @@ namespace whorl::ckks {
 
 Account::Info Account::coeffs_to_slots(const Info& refreshed, std::size_t count) const {
   Info out = without_error(with_log2_bound(refreshed, 0));
-  out.packing = Packing::real;
+  // An exponential's argument is i times that.
+  const bool real = parameters_.literal().bootstrap->bits == 0;
+  out.packing = real ? Packing::real : Packing::complex;
   out.count = count;
   out.parts = 2;
   out.level = result_level(parameters_) + parameters_.literal().bootstrap->sine();
@@ -84,6 +87,55 @@ Account::Info Account::bootstrap(const Info& a, const SineError& sine, Roundings
     errors.push_back(errors_after_mod_raise(0, of).back() + (result == depth ? 0 : log2_slots / 2));
   errors.push_back(sine.straightness);
   for (const double error : errors) out.error = log2_sum(out.error, error);
+  return fits("bootstrap", out);
+}
+
+// docs/lanes.md derives these.
+Account::BitNoise Account::bit_noise(unsigned bits, double root, double sum) const {
+  const BootstrapLiteral& shape = *parameters_.literal().bootstrap;
+  const unsigned doubled = doubled_level(parameters_),
+                 argument = doubled + shape.doublings +
+                            static_cast<unsigned>(std::bit_width(shape.degree));
+  const auto rounding = [&](unsigned level) {
+    return noise_.key_switch(level) - std::log2(parameters_.scale(level));
+  };
+  const double log2_N = std::log2(static_cast<double>(parameters_.N())), q = parameters_.log2_Q(0);
+  BitNoise out{log2_negligible, log2_negligible, log2_negligible};
+  const auto add = [](double& to, double log2_times, double error) {
+    to = log2_sum(to, log2_times + error);
+  };
+  // 1. To the lowest level and its scale; SlotsToCoeffs and ModRaise, of coefficients; the maps of
+  // CoeffsToSlots, of which each scale is above that of the angle's part.
+  const unsigned least = parameters_.least_bootstrap_level();
+  add(out.turn, 0, rounding(least));
+  add(out.turn, 1 - log2_N / 2 - q, noise_.low_key_switch());
+  add(out.turn, -log2_N / 2 - q,
+      log2_sum(noise_.to_sparse_key_switch(), noise_.key_switch(parameters_.top())));
+  add(out.turn, 1 + std::log2(static_cast<double>(shape.range) * shape.coeffs_to_slots),
+      rounding(argument));
+  // 2. The polynomial: with w for the angle at the end of the range, a power T_n that is off by e
+  // makes exp(i·w·u) off by up to 2·(w/n)²·e, and each of its sums by 3. A doubling squares z.
+  const double w = 2 * std::numbers::pi * shape.range / std::exp2(shape.doublings);
+  for (unsigned i = 1; argument - i >= doubled + shape.doublings; ++i)
+    add(out.root, std::log2(2 * std::pow(w / std::exp2(i), 2) + 3) + shape.doublings,
+        rounding(argument - i));
+  for (unsigned i = 1; i <= shape.doublings; ++i)
+    add(out.root, shape.doublings - i, rounding(doubled + shape.doublings - i));
+  // 3. Polynomials for bits: a power z^n, n = 2^i, that is off by e makes them off by root/n·e; the
+  // others and the sums count as coefficients. The conjugate is one more key switch.
+  for (unsigned i = 1; i <= bits; ++i)
+    add(out.bit, std::log2(root / std::exp2(i) + 2 * sum + 1), rounding(doubled - i));
+  add(out.bit, 1, rounding(parameters_.depth()));
+  return out;
+}
+
+Account::Info Account::refreshed_bit(const Info& numbers, double error) const {
+  Info out = with_log2_bound(numbers, 0);
+  out.packing = Packing::real;
+  out.parts = 2;
+  out.level = parameters_.depth();
+  out.scale = parameters_.scale(out.level);
+  out.error = std::log2(error);
   return fits("bootstrap", out);
 }
 

@@ -9,6 +9,8 @@ namespace whorl::ckks {
 inline constexpr unsigned most_primes = 80;
 inline constexpr unsigned most_special = 48;
 inline constexpr double least_log2_ratio = 6;
+/// BootstrapLiteral::bits
+inline constexpr unsigned most_bits = 5;
 
 inline constexpr RingRules rules{"CKKS: ", most_primes, most_special, 24};
 

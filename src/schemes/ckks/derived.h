@@ -35,9 +35,9 @@ inline ring::Basis basis_of(const Parameters& parameters, unsigned level) {
 inline unsigned result_level(const Parameters& p) {
   return p.depth() + p.literal().bootstrap->after_sine();
 }
-/// The level of the sine itself, after all doublings; an arcsine is taken of it.
+/// The level of the sine itself, after all doublings; an arcsine is taken of it, or bits.
 inline unsigned doubled_level(const Parameters& p) {
-  return result_level(p) + p.literal().bootstrap->arcsine_levels();
+  return result_level(p) + p.literal().bootstrap->after_doublings();
 }
 /// Returns, for coefficients_last, what a ciphertext at level 0's scale is multiplied by, so that
 /// its modulus is at least 2^log2_ratio times its scale, and as near to it as can be.

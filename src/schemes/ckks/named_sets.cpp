@@ -201,7 +201,9 @@ std::function<ParameterLiteral()> chosen(const Requirements& requirements) {
 
 const std::vector<NamedSet>& named_sets() {
   static const std::vector<NamedSet> sets{
-      // Security, levels between bootstraps, bits of the worst slot after one.
+      // Security, levels between bootstraps, bits of the worst slot after one. BITS: the bits that
+      // a
+      // coefficient holds.
       {"W128_L13_B20", chosen({.depth = 13, .dnum = 4, .bootstrap = true})},
       {"W128_L12_B21", chosen({.depth = 12, .scale_bits = 45, .dnum = 4, .bootstrap = true})},
       {"W128_L16_B16", chosen({.depth = 16, .scale_bits = 35, .dnum = 4, .bootstrap = true})},
@@ -225,6 +227,17 @@ const std::vector<NamedSet>& named_sets() {
                                .dnum = 4,
                                .bootstrap = true,
                                .arcsine = 7})},
+      // Bits, so many in a coefficient, for lanes; the second one has N = 2^15.
+      {"W128_BITS5_L13", [] { return for_bits({.scale_bits = 40, .lift = 4}); }},
+      {"W128_BITS1_L4",
+       [] {
+         return for_bits({.N = 32768,
+                          .bits = 1,
+                          .levels = 4,
+                          .scale_bits = 35,
+                          .slots_to_coeffs = 2,
+                          .coeffs_to_slots = 2});
+       }},
       // Cheddar (Choi, Kim, Ahn, ASPLOS 2026).
       {"cheddar/40", cheddar_40},
       {"cheddar/35", cheddar_35},

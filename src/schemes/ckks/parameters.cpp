@@ -29,14 +29,15 @@ struct Parameters::State : Common {
 const Parameters::State& Parameters::state() const { return static_cast<const State&>(*state_); }
 
 unsigned BootstrapLiteral::sine() const {
-  return static_cast<unsigned>(std::bit_width(degree)) + doublings + arcsine_levels();
+  return static_cast<unsigned>(std::bit_width(degree)) + doublings + after_doublings();
 }
 
-unsigned BootstrapLiteral::arcsine_levels() const {
-  return static_cast<unsigned>(std::bit_width(arcsine));
+unsigned BootstrapLiteral::after_doublings() const {
+  return bits != 0 ? bits : static_cast<unsigned>(std::bit_width(arcsine));
 }
 
 double BootstrapLiteral::sine_factor() const {
+  if (bits != 0) return 1;
   const double angle = 2 * std::numbers::pi / std::exp2(log2_ratio);
   if (arcsine != 0) return 1 / angle;
   return (1 + angle * angle / (coefficients_last == 0 ? 8 : 12)) / angle;
@@ -71,7 +72,14 @@ void check_bootstrap(const ParameterLiteral& p) {
     rules.reject("bootstrap.arcsine = " + std::to_string(b.arcsine) +
                  " is neither 0 nor an odd degree of 3 … 15");
   rules.check_range("bootstrap.coefficients_last", b.coefficients_last, 0, 1);
-  rules.check_real("bootstrap.log2_ratio", b.log2_ratio, least_log2_ratio, 20);
+  rules.check_range("bootstrap.bits", b.bits, 0, most_bits);
+  if (b.bits == 0)
+    rules.check_real("bootstrap.log2_ratio", b.log2_ratio, least_log2_ratio, 20);
+  else if (b.log2_ratio != 0 || b.series != 0 || b.arcsine != 0 || b.coefficients_last != 0)
+    rules.reject("bootstrap.bits = " + std::to_string(b.bits) +
+                 " wants log2_ratio = series = arcsine = coefficients_last = 0, which are " +
+                 math::text_of(b.log2_ratio) + ", " + std::to_string(b.series) + ", " +
+                 std::to_string(b.arcsine) + " and " + std::to_string(b.coefficients_last));
   const unsigned below = b.slots_to_coeffs - b.after_sine();
   if (p.levels.size() <= b.above() + below)
     rules.reject("there are " + std::to_string(p.levels.size()) + " levels; bootstrapping needs " +
@@ -104,6 +112,8 @@ Digest digest_of(const ParameterLiteral& p) {
   const Digest served =
       b.series == 0 ? fitted
                     : math::digest_of(std::string_view("whorl ckks bootstrap 2"), fitted, b.series);
+  if (b.bits != 0)
+    return math::digest_of(std::string_view("whorl ckks bootstrap 4"), served, b.bits);
   if (b.arcsine == 0 && b.coefficients_last == 0) return served;
   return math::digest_of(std::string_view("whorl ckks bootstrap 3"), served, b.arcsine,
                          b.coefficients_last);
@@ -140,7 +150,7 @@ Parameters Parameters::create(ParameterLiteral literal, bool allow_insecure) {
   const std::size_t depth = literal.levels.size() - 1 - (bootstrap ? bootstrap->above() : 0);
   // Levels of the maps to coefficients, of the sine's result, and of the cosine's.
   const std::size_t result = depth + (bootstrap ? bootstrap->after_sine() : 0),
-                    cosine = result + (bootstrap ? bootstrap->arcsine_levels() : 0);
+                    cosine = result + (bootstrap ? bootstrap->after_doublings() : 0);
   long double before = 0, scale = std::exp2(static_cast<long double>(literal.log2_scale)), step = 1;
   const auto modulus = [&](std::size_t level) {
     const auto [terminals, mains] = literal.levels[level];
@@ -166,7 +176,8 @@ Parameters Parameters::create(ParameterLiteral literal, bool allow_insecure) {
     if (l > 0) {
       level.ratio = static_cast<double>(Q / before);
       // A cosine's square is doubled, by half the scale.
-      if (bootstrap && l > cosine && l <= cosine + bootstrap->doublings) scale *= 2;
+      if (bootstrap && bootstrap->bits == 0 && l > cosine && l <= cosine + bootstrap->doublings)
+        scale *= 2;
       scale = l > depth && l <= result ? scale * step : std::sqrt(scale * (Q / before));
       if (level.ratio < 65536)
         rules.reject("the modulus of level " + std::to_string(l) + " is 2^" +
@@ -314,20 +325,29 @@ std::string Parameters::describe() const {
   std::string text = out;
   if (literal().bootstrap) {
     const BootstrapLiteral& b = *literal().bootstrap;
+    const std::string failure = std::isinf(log2_failure())
+                                    ? "no multiple of the modulus is beyond the range"
+                                    : "a refresh fails with a probability of at most " +
+                                          math::power_of_two_above(log2_failure());
+    const char* function = b.bits == 0 ? "sine" : "exponential";
+    const std::string values = b.bits == 0 ? "2^-" + math::text_of(b.log2_ratio)
+                                           : std::to_string(b.bits) + " bits",
+                      after = b.bits != 0 ? "polynomials of degree " +
+                                                std::to_string((1u << b.bits) - 1) + " for bits"
+                              : b.arcsine == 0 ? "no arcsine"
+                                               : "arcsine of degree " + std::to_string(b.arcsine);
     std::snprintf(
         out, sizeof out,
         "bootstrapping from level %u and above, slots to coefficients %s: %u level%s to "
-        "coefficients, %u for the sine, %u to slots; values are 2^-%g of the modulus\n"
-        "sine: %s of degree %u for multiples of the modulus below %u, %u doubling%s, %s\n"
+        "coefficients, %u for the %s, %u to slots; values are %s of the modulus\n"
+        "%s: %s of degree %u for multiples of the modulus below %u, %u doubling%s, %s\n"
         "sparse secret of weight %u, at least %s bits of security, by the hybrid attack with meet "
-        "in the middle; a refresh fails with a probability of at most %s\n",
+        "in the middle; %s\n",
         least_bootstrap_level(), b.coefficients_last == 0 ? "first" : "last", b.slots_to_coeffs,
-        b.slots_to_coeffs == 1 ? "" : "s", b.sine(), b.coeffs_to_slots, b.log2_ratio,
-        b.series == 0 ? "fitted polynomial" : "Taylor's series", b.degree, b.range, b.doublings,
-        b.doublings == 1 ? "" : "s",
-        b.arcsine == 0 ? "no arcsine" : ("arcsine of degree " + std::to_string(b.arcsine)).c_str(),
-        b.weight, math::bits_below(sparse_security_bits()).c_str(),
-        math::power_of_two_above(log2_failure()).c_str());
+        b.slots_to_coeffs == 1 ? "" : "s", b.sine(), function, b.coeffs_to_slots, values.c_str(),
+        function, b.series == 0 ? "fitted polynomial" : "Taylor's series", b.degree, b.range,
+        b.doublings, b.doublings == 1 ? "" : "s", after.c_str(), b.weight,
+        math::bits_below(sparse_security_bits()).c_str(), failure.c_str());
     text += out;
   }
   return text;

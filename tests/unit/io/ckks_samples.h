@@ -14,7 +14,7 @@
 namespace whorl::io::samples {
 
 /// Insecure and small: N = 1024, words of 32 bits, the same with levels whose primes are no prefix
-/// of the chain, words of 64 bits, and bootstrapping.
+/// of the chain, words of 64 bits, and bootstrapping of real numbers and of bits.
 inline std::vector<ckks::ParameterLiteral> ckks_literals() {
   const auto make = [](const char* name, double log2_scale, std::vector<std::uint64_t> chain,
                        unsigned terminals, std::vector<ckks::LevelPrimes> levels,
@@ -47,13 +47,20 @@ inline std::vector<ckks::ParameterLiteral> ckks_literals() {
                                                .doublings = 1,
                                                .log2_ratio = 8,
                                                .series = 1};
+  auto of_bits = refreshed;
+  of_bits.name = "of bits";
+  of_bits.chain = primes(30, 8);
+  of_bits.levels.push_back({0, 8});
+  of_bits.bootstrap->log2_ratio = 0;
+  of_bits.bootstrap->series = 0;
+  of_bits.bootstrap->bits = 1;
   // Fresh ciphertexts of the second have all primes but the second terminal one.
   return {make("tiny", 20, primes(30, 1), 0, {{0, 1}}, primes(31, 1)),
           make("several", 30, joined(primes(25, 2), primes(30, 4)), 2,
                {{1, 1}, {0, 3}, {2, 2}, {1, 4}}, primes(31, 2)),
           make("wide Größe", 40, joined(primes(55, 1), primes(50, 2)), 1, {{1, 0}, {1, 1}, {1, 2}},
                primes(60, 3)),
-          refreshed};
+          refreshed, of_bits};
 }
 
 inline ckks::Parameters ckks_parameters(const ckks::ParameterLiteral& literal) {
@@ -118,7 +125,8 @@ inline std::size_t ckks_literal_bytes(const ckks::ParameterLiteral& l) {
                     .field(b->log2_ratio, usual.log2_ratio)
                     .field(b->series, usual.series)
                     .field(b->arcsine, usual.arcsine)
-                    .field(b->coefficients_last, usual.coefficients_last);
+                    .field(b->coefficients_last, usual.coefficients_last)
+                    .field(b->bits, usual.bits);
   }
   return TaggedBytes()
       .field(l.N, absent.N)

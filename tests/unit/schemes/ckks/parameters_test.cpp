@@ -1,4 +1,8 @@
 #include "whorl/ckks/parameters.h"
+
+#include <cmath>
+
+#include "schemes/ckks/named_sets.h"
 #include "support/test.h"
 
 namespace whorl::ckks {
@@ -42,6 +46,36 @@ TEST(CkksParameters, DescriptionsSayHowBootstrapsWork) {
   const Parameters none = Parameters::choose({.depth = 2});
   EXPECT_EQ(none.describe().find("bootstrap"), std::string::npos);
   EXPECT_EQ(none.describe().find("sine"), std::string::npos);
+}
+
+TEST(CkksParameters, BootstrapsOfBits) {
+  const ParameterLiteral literal = for_bits({.bits = 4, .levels = 6});
+  const Parameters p = Parameters::create(literal, true);
+  EXPECT_EQ(p.depth() - p.least_bootstrap_level(), 6u);
+  expect_said(p,
+              "3 levels to coefficients, 12 for the exponential, 4 to slots; values are 4 bits of "
+              "the modulus\nexponential: fitted polynomial of degree 31");
+  expect_said(p, "polynomials of degree 15 for bits\n");
+  expect_said(p, "no multiple of the modulus is beyond the range\n");
+  EXPECT_TRUE(std::isinf(p.log2_failure()));
+  // Scales are those that were asked for, but for what primes leave.
+  for (unsigned level = p.least_bootstrap_level(); level <= p.depth(); ++level)
+    EXPECT_NEAR(std::log2(p.scale(level)), 40, 1);
+  // Each of these belongs to real numbers.
+  const auto refused = [&](const auto& change) {
+    ParameterLiteral other = literal;
+    change(*other.bootstrap);
+    EXPECT_THROW(static_cast<void>(Parameters::create(other, true)), ParameterError);
+  };
+  refused([](BootstrapLiteral& b) { b.bits = 6; });
+  refused([](BootstrapLiteral& b) { b.log2_ratio = 8; });
+  refused([](BootstrapLiteral& b) { b.series = 1; });
+  refused([](BootstrapLiteral& b) { b.arcsine = 3; });
+  refused([](BootstrapLiteral& b) { b.coefficients_last = 1; });
+  refused([](BootstrapLiteral& b) { b.bits = 0; });
+  ParameterLiteral other = literal;
+  other.bootstrap->bits = 3;
+  EXPECT_NE(Parameters::create(other, true).digest(), p.digest());
 }
 
 }  // namespace
