@@ -3,6 +3,8 @@
 // CoeffsToSlots, the inverse map, brings the sums back to slots. EvalMod takes the multiples off by
 // a sine. With coefficients_last SlotsToCoeffs comes after the others.
 #include <array>
+#include <cmath>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,7 +48,10 @@ Array BootstrapSteps::scale_down(const Array& x) const {
   const std::int64_t by = last() ? raised_by(p_) : 1 << input_bits;
   const Array two = server_.relinearise(x);
   if (two.info().level > level) return state_.lower(two, level, static_cast<double>(by));
-  return scaled_up(server_, server_.lower(two, level), by);
+  if (shape_.bits == 0) return scaled_up(server_, server_.lower(two, level), by);
+  // Numbers of bits have a multiple of the level's scale already.
+  const auto above = static_cast<std::int64_t>(std::round(two.info().scale / p_.scale(level)));
+  return scaled_up(server_, two, by / above);
 }
 
 rlwe::Array BootstrapSteps::slots_to_coeffs(const Array& lowest) const {
@@ -168,7 +173,7 @@ Array BootstrapSteps::eval_mod_end(const Array& cosines, const CiphertextInfo& l
   return State::array(account_.bootstrap(lowest, with_.error), y);
 }
 
-void check_bootstrap(const Server& server, const Array& x) {
+void check_refresh(const Server& server, const Array& x) {
   const CiphertextInfo& info = x.info();
   const Access::State& state = Access::of(server);
   state.check_packed("bootstrap", x);
@@ -190,6 +195,31 @@ void check_bootstrap(const Server& server, const Array& x) {
                      ", from which slots can be moved to coefficients: refresh it earlier");
 }
 
+void check_bootstrap(const Server& server, const Array& x) {
+  check_refresh(server, x);
+  if (const unsigned bits = server.parameters().literal().bootstrap->bits; bits != 0)
+    throw ParameterError("bootstrap: these parameters refresh bits, " + std::to_string(bits) +
+                         " in a coefficient, and no real numbers: use lanes, or parameters with "
+                         "bootstrap.bits = 0");
+}
+
+BootstrapSteps::Raised BootstrapSteps::raise(const Array& x,
+                                             const std::function<void()>& next) const {
+  // 1. To the lowest level.
+  const Array lowest = scale_down(x);
+  next();
+  // 2. SlotsToCoeffs, unless it comes last.
+  const rlwe::Array coefficients = slots_to_coeffs(lowest);
+  next();
+  // 3. ModRaise.
+  const rlwe::Array raised = mod_raise(coefficients);
+  next();
+  // 4. CoeffsToSlots.
+  Raised out{lowest.info(), coeffs_to_slots(raised, x.info())};
+  next();
+  return out;
+}
+
 namespace {
 
 /// All steps, of vectors of the maps' slots; `pairs`: of the real vectors whose pairs these are,
@@ -202,24 +232,12 @@ Array through_steps(const Server& server, const EncodedBootstrapAccess::Storage&
                              pairs ? BootstrapSteps::Parts::apart : BootstrapSteps::Parts::joined);
   std::size_t done = 0;
   const auto next = [&] { fleet.stop_if_asked(++done, 6, "steps of a bootstrap"); };
-  // 1. To the lowest level.
-  const Array lowest = steps.scale_down(x);
-  next();
-  // 2. SlotsToCoeffs, unless it comes last.
-  const rlwe::Array coefficients = steps.slots_to_coeffs(lowest);
-  next();
-  // 3. ModRaise.
-  const rlwe::Array raised = steps.mod_raise(coefficients);
-  next();
-  // 4. CoeffsToSlots.
-  const rlwe::Array slots = steps.coeffs_to_slots(raised, info);
-  next();
+  const auto [lowest, slots] = steps.raise(x, next);
   // 5. EvalMod of the real and the imaginary parts.
   const Array cosines = steps.eval_mod(steps.real_and_imaginary(slots, info));
   next();
   // 6. EvalMod's end, where the parts are joined; SlotsToCoeffs, if it comes last.
-  return steps.eval_mod_end(cosines,
-                            pairs ? Account::of_pairs(lowest.info(), *pairs) : lowest.info());
+  return steps.eval_mod_end(cosines, pairs ? Account::of_pairs(lowest, *pairs) : lowest);
 }
 
 Array refreshed(const Server& server, const Array& given, const EncodedBootstrap& with) {
@@ -257,6 +275,15 @@ Array corrected(const Server& server, const Array& x, const Array& y, const Enco
 
 }  // namespace
 
+Array paired(const Server& server, const Array& x) {
+  std::vector<std::uint32_t> first, second;
+  for (std::uint32_t i = 0; i < x.info().count; i += 2) {
+    first.push_back(i);
+    second.push_back(i + 1);
+  }
+  return server.add(server.take(x, first), server.multiply_by_i(server.take(x, second)));
+}
+
 Array bootstrap_pairs(const Server& server, const Array& x, const EncodedBootstrap& with) {
   const auto& of = EncodedBootstrapAccess::storage(with);
   check_bootstrap(server, x);
@@ -268,15 +295,8 @@ Array bootstrap_pairs(const Server& server, const Array& x, const EncodedBootstr
   if (server.parameters().literal().bootstrap->coefficients_last != 0)
     throw ParameterError("bootstrap: pairs want parameters with coefficients_last = 0");
   return Access::of(server).fleet->together([&] {
-    std::vector<std::uint32_t> first, second;
-    for (std::uint32_t i = 0; i < info.count; i += 2) {
-      first.push_back(i);
-      second.push_back(i + 1);
-    }
-    const Array both =
-        server.add(server.take(x, first), server.multiply_by_i(server.take(x, second)));
     // Parts stay in the order of the vectors.
-    return through_steps(server, of, both, &info);
+    return through_steps(server, of, paired(server, x), &info);
   });
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -29,6 +30,9 @@ struct EncodedBootstrap::Storage {
   lattice::rlwe::Array one;
   Polynomial cosine, arcsine;
   Account::SineError error;
+  /// Of parameters for bits, in place of the three above (exponential_polynomial()).
+  Polynomial exponential;
+  double exponential_error = 0;
 
   using Encoded = Access::State::Encoded;
   /// Where complex values repeat, one ciphertext of twice the slots holds their real parts and,
@@ -83,6 +87,18 @@ class BootstrapSteps {
   /// values the imaginary parts too: side by side, or in ciphertexts of their own, each after its
   /// real part, so that both lie on one device. `info` is that of the values.
   Array real_and_imaginary(const lattice::rlwe::Array& slots, const CiphertextInfo& info) const;
+  /// All of these steps. `next` is called after each.
+  struct Raised {
+    CiphertextInfo lowest;  ///< of the first step's end
+    lattice::rlwe::Array slots;
+  };
+  Raised raise(const Array& x, const std::function<void()>& next) const;
+  /// i times t divided by the range, of each vector's numbers alike, for an exponential.
+  Array imaginary_angles(const lattice::rlwe::Array& slots, const CiphertextInfo& info) const;
+  /// exp(2πi·t) of these.
+  Array exponential(const Array& angles) const;
+  /// 1/2 - 2·Im p, as bits of numbers with that error.
+  Array bit(const Array& p, const CiphertextInfo& numbers, double error) const;
   /// EvalMod's polynomial: a cosine of a part of the angle.
   Array cosine(const Array& angles) const;
   /// The cosine of twice the angle.
@@ -128,9 +144,24 @@ class BootstrapSteps {
   const BootstrapLiteral& shape_ = *p_.literal().bootstrap;
 };
 
+/// What check_bootstrap() throws of bits too.
+void check_refresh(const Server& server, const Array& x);
+/// Every second vector beside the one before it, as its imaginary part.
+Array paired(const Server& server, const Array& x);
 /// bootstrap() of an even number of real vectors: two of them in one complex bootstrap, which takes
 /// two thirds of the time. ShapeError for an odd number, and for vectors of other slots than those
 /// of the maps; ParameterError with coefficients_last.
 Array bootstrap_pairs(const Server& server, const Array& x, const EncodedBootstrap& with);
+
+/// The bits of numbers: vectors of (Σ_j 2^j·x_j + 1/2)/2^bits for bits x_j, stated to lie within
+/// 0 … 1. Result j has the x_j of all vectors at Parameters::depth(). Its error is error_of_bits()
+/// divided by `deviations`. Errors as of bootstrap(); ParameterError for more bits than the
+/// parameters are made for.
+std::vector<Array> bootstrap_bits(const Server& server, const Array& numbers, unsigned bits,
+                                  const EncodedBootstrap& with, double deviations);
+/// The largest error of such a bit, where Σ_j 2^j·x_j is off by up to `given`, and errors stay
+/// below so many deviations.
+double error_of_bits(const Server& server, const EncodedBootstrap& with, unsigned bits,
+                     double given, double deviations);
 
 }  // namespace whorl::ckks

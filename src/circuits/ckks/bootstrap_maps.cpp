@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "circuits/ckks/bit_fit.h"
 #include "circuits/ckks/bootstrap.h"
 #include "circuits/ckks/cosine_fit.h"
 #include "circuits/ckks/maps.h"
@@ -292,6 +293,11 @@ EncodedBootstrap encode_bootstrap(const Server& server, std::uint64_t slots,
   }
 
   // 5. EvalMod, and its error without noise.
+  if (shape.bits != 0) {
+    out.exponential = exponential_polynomial(shape);
+    out.exponential_error = error_of_exponential(shape, out.exponential);
+    return EncodedBootstrapAccess::wrap(std::move(out));
+  }
   out.cosine = cosine_polynomial(shape, multiples);
   if (shape.arcsine != 0) out.arcsine = arcsine_polynomial(shape);
 

@@ -5,41 +5,13 @@
 #include <cstddef>
 #include <numbers>
 
+#include "circuits/ckks/least_squares.h"
+
 namespace whorl::ckks {
 
 namespace {
 
-using Real = long double;
 constexpr Real pi = std::numbers::pi_v<Real>;
-
-/// The x of least |A·x - b|, for A of full rank, with rows of `columns` numbers and b as the last
-/// one: Householder's reflections.
-std::vector<Real> least_squares(std::vector<std::vector<Real>> rows, std::size_t columns) {
-  for (std::size_t k = 0; k < columns; ++k) {
-    Real norm = 0;
-    for (std::size_t i = k; i < rows.size(); ++i) norm += rows[i][k] * rows[i][k];
-    norm = rows[k][k] > 0 ? -std::sqrt(norm) : std::sqrt(norm);
-    std::vector<Real> v(rows.size());
-    for (std::size_t i = k; i < rows.size(); ++i) v[i] = rows[i][k];
-    v[k] -= norm;
-    Real square = 0;
-    for (const Real each : v) square += each * each;
-    if (square == 0) continue;
-    for (std::size_t j = k; j <= columns; ++j) {
-      Real along = 0;
-      for (std::size_t i = k; i < rows.size(); ++i) along += v[i] * rows[i][j];
-      along *= 2 / square;
-      for (std::size_t i = k; i < rows.size(); ++i) rows[i][j] -= along * v[i];
-    }
-  }
-  std::vector<Real> x(columns);
-  for (std::size_t k = columns; k-- > 0;) {
-    Real sum = rows[k][columns];
-    for (std::size_t j = k + 1; j < columns; ++j) sum -= rows[k][j] * x[j];
-    x[k] = rows[k][k] == 0 ? 0 : sum / rows[k][k];
-  }
-  return x;
-}
 
 /// What the cosine is of u = t - 1/4. From two doublings on a quarter turn is added to its angle:
 /// doubling an angle multiplies errors by 8/|sin(angle)| in three steps, and at I = 0, the most

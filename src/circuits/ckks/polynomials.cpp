@@ -57,15 +57,19 @@ template <class Coefficient>
 class Evaluation {
  public:
   using Coefficients = std::vector<Coefficient>;
+  /// Of an imaginary argument i·u powers are i^k·T_k(u), where these are polynomials of real
+  /// coefficients: i^(a+b)·T_(a+b) = 2·(i^a·T_a)·(i^b·T_b) - (-1)^b·i^(a-b)·T_(a-b).
+  enum class Argument { real, imaginary };
   static constexpr bool in_rows = std::is_same_v<Coefficient, Rows>;
 
   /// It serves polynomials like this one; rows have that length. A block of twice the baby steps
   /// costs a rescaling and a product, which are cheaper than the relinearisations of more baby
   /// steps. Of a polynomial that has a parity a block has half the powers.
   Evaluation(const Server& server, Array x, Polynomial::Basis basis, const Coefficients& like,
-             std::size_t length)
+             std::size_t length, Argument argument = Argument::real)
       : server_(server),
         chebyshev_(basis == Polynomial::Basis::chebyshev),
+        imaginary_(argument == Argument::imaginary),
         level_(x.info().level),
         baby_((has_parity(like) ? 2u : 1u) << std::bit_width(degree_of(like)) / 2),
         length_(length) {
@@ -118,15 +122,18 @@ class Evaluation {
     // T_(a+b) = 2·T_a·T_b - T_(a-b), and no T_k exceeds 1 on the interval.
     Array made;
     if (k == 3)  // T_3 = (2·T_2 - 1)·T_1
-      made = meeting(state_.multiply_add(power(2), 2, -1), power(1));
+      made = meeting(state_.multiply_add(power(2), 2, -sign(1)), power(1));
     else if (k % 2 == 1)
-      made = server_.sub(server_.multiply_integer(product(k), 2), power(difference(k)));
-    else if (products_.contains(k))
-      made = state_.multiply_add(product(k), 2, -1);
+      made = state_.add(server_.multiply_integer(product(k), 2), power(difference(k)),
+                        sign(parts_of(k).second) > 0);
+    else if (products_.contains(k) || sign(k / 2) < 0)
+      made = state_.multiply_add(product(k), 2, -sign(k / 2));
     else  // doubled before it is rounded: T_n has up to n²/4 times the error of T_2, for x near 0
       made = state_.double_angle(power(k / 2), Doubling::of_residues);
     return powers_.emplace(k, server_.with_bound(made, 1)).first->second;
   }
+  /// What T_(a-b) is multiplied by in 2·T_a·T_b - T_(a-b).
+  double sign(unsigned b) const { return imaginary_ && b % 2 == 1 ? -1 : 1; }
   /// The k' of T_k' = 2·T_a·T_b - T_k.
   unsigned difference(unsigned k) const {
     const auto [a, b] = parts_of(k);
@@ -193,7 +200,7 @@ class Evaluation {
       if (is_zero(c[k])) continue;
       const bool raw = chebyshev_ && k > 3 && 2 * k >= baby_ && !powers_.contains(k);
       sum.arrays.push_back(raw ? product(k) : power(k));
-      if (raw) c[difference(k)] -= c[k];
+      if (raw) c[difference(k)] -= sign(parts_of(k).second) * c[k];
       sum.weights.push_back(c[k]);
       if (raw) sum.weights.back() *= 2;
     }
@@ -209,7 +216,7 @@ class Evaluation {
     Coefficients q(c.begin() + n, c.begin() + degree + 1), r(c.begin(), c.begin() + n);
     if (chebyshev_)
       for (unsigned i = 1; i < q.size(); ++i) {
-        r[n - i] -= q[i];  // T_(n+i) = 2·T_n·T_i - T_(n-i)
+        r[n - i] -= sign(i) * q[i];  // T_(n+i) = 2·T_n·T_i - T_(n-i)
         q[i] *= 2;
       }
     if (degree_of(q) == 0) {
@@ -224,7 +231,7 @@ class Evaluation {
 
   const Server& server_;
   const Access::State& state_ = Access::of(server_);
-  bool chebyshev_;
+  bool chebyshev_, imaginary_;
   unsigned level_, baby_;
   std::size_t length_;
   Turned turned_;
@@ -448,6 +455,23 @@ Array evaluate_turned(const Server& server, const Array& x, const Turned& turned
                                 p.coefficients, 0);
   evaluation.turn(turned);
   return evaluation.run(p.coefficients, p.depth());
+}
+
+Array evaluate_imaginary(const Server& server, const Array& x, const Polynomial& p) {
+  using Of = Evaluation<double>;
+  return Of(server, server.with_bound(x, 1), p.basis, p.coefficients, 0, Of::Argument::imaginary)
+      .run(p.coefficients, p.depth());
+}
+
+std::vector<Array> evaluate_all(const Server& server, const Array& x,
+                                std::span<const std::vector<double>> polynomials) {
+  const std::vector<double>& longest =
+      *std::ranges::max_element(polynomials, {}, degree_of<double>);
+  Evaluation<double> evaluation(server, x, Polynomial::Basis::monomial, longest, 0);
+  std::vector<Array> out;
+  for (const std::vector<double>& each : polynomials)
+    out.push_back(evaluation.run(each, depth_of(degree_of(longest))));
+  return out;
 }
 
 std::vector<double> turned_factors(const Polynomial& p) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "whorl/circuits/ckks/polynomials.h"
@@ -19,5 +20,14 @@ Array evaluate_turned(const Server& server, const Array& x, const Turned& turned
 /// The numbers c with which evaluate_turned() asks: 1, and what the highest power is multiplied by
 /// where that needs all levels.
 std::vector<double> turned_factors(const Polynomial& p);
+
+/// sum_k c_k·i^k·T_k(u) of x = i·u, for u within -1 … 1 and the coefficients c of p in Chebyshev's
+/// basis, at p's depth. Nothing is checked.
+Array evaluate_imaginary(const Server& server, const Array& x, const Polynomial& p);
+
+/// Polynomials of x with these coefficients of 1, x, x² …, all at the depth of the largest degree.
+/// They share the powers. Nothing is checked.
+std::vector<Array> evaluate_all(const Server& server, const Array& x,
+                                std::span<const std::vector<double>> polynomials);
 
 }  // namespace whorl::ckks
