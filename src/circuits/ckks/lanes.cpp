@@ -87,22 +87,36 @@ Lanes::Lanes(const Server& server, const EncodedBootstrap& maps, const LanesOpti
   if (!(options.most_log2_failure < 0))
     throw ParameterError("most_log2_failure = " + math::text_of(options.most_log2_failure) +
                          " is not below 0");
-  // The fit's error at every multiple of the modulus that the sine is made for.
-  const auto& of = EncodedBootstrapAccess::storage(maps);
-  fit_ = error_of_sine(shape, of.cosine, shape.range - 1);
-  const Account& account = Access::of(server).account;
-  const CiphertextInfo halves =
-      account.with_error(account.fresh(Packing::real, 1, maps.slots(), 0.5, false), no_error);
-  const double floor = error_of(account.bootstrap(halves, of.error, Roundings::all)) + fit_;
-  // What bootstraps state leaves out all roundings but the largest ones.
-  fit_ = floor - error_of(account.bootstrap(halves, of.error));
+  const double floor = shape.bits == 0 ? floor_of_sine() : error_of_bits(shape.bits, 0);
   // Cleaning leaves 3e² of an error e, which should not be more than a bootstrap leaves anyway.
   limit_ = std::sqrt(floor / 3);
+  entry_ = shape.bits == 0 ? limit_ : 1;
+  while (shape.bits != 0 && error_of_bits(shape.bits, entry_) > 2 * floor) entry_ /= 1.0625;
   const unsigned levels = p.depth() - p.least_bootstrap_level();
-  if (4 * floor > limit_ || levels < cleaning_levels + 2)
+  const unsigned needed = shape.bits == 0 ? cleaning_levels + 2 : 2;
+  if (4 * floor > limit_ || levels < needed)
     throw ParameterError("a bootstrap with errors of up to 2^" + math::text_of(std::log2(floor)) +
                          " and " + std::to_string(levels) +
-                         " levels does not serve bits: errors below 2^-6 and 4 levels are needed");
+                         " levels does not serve bits: errors below 2^-6 and " +
+                         std::to_string(needed) + " levels are needed");
+}
+
+double Lanes::floor_of_sine() {
+  const BootstrapLiteral& shape = *server_.parameters().literal().bootstrap;
+  // The fit's error at every multiple of the modulus that the sine is made for.
+  const auto& of = EncodedBootstrapAccess::storage(maps_);
+  const double fit = error_of_sine(shape, of.cosine, shape.range - 1);
+  const Account& account = Access::of(server_).account;
+  const CiphertextInfo halves =
+      account.with_error(account.fresh(Packing::real, 1, maps_.slots(), 0.5, false), no_error);
+  const double floor = error_of(account.bootstrap(halves, of.error, Roundings::all)) + fit;
+  // What bootstraps state leaves out all roundings but the largest ones.
+  fit_ = floor - error_of(account.bootstrap(halves, of.error));
+  return floor;
+}
+
+double Lanes::error_of_bits(unsigned bits, double error) const {
+  return ckks::error_of_bits(server_, maps_, bits, (std::exp2(bits) - 1) * error, deviations);
 }
 
 Array Lanes::values_of(const LaneArray& a) const {
@@ -190,6 +204,8 @@ Array Lanes::cleaned(const Array& x) const {
 
 Array Lanes::refreshed(const Array& x) const {
   const CiphertextInfo& info = x.info();
+  if (const unsigned bits = server_.parameters().literal().bootstrap->bits; bits != 0)
+    return refreshed_bits(x, bits);
   count(info.count, 0, 0, info.slots());
   const Array halves = server_.add_scalar(x, -0.5);
   const std::size_t pairs = info.count / 2 * 2;
@@ -202,6 +218,70 @@ Array Lanes::refreshed(const Array& x) const {
         server_, pairs == 0 ? halves : server_.take(halves, range(pairs, info.count)), maps_));
   const Array all = out.size() == 1 ? out[0] : server_.concatenate(out);
   return of_bits(server_, server_.add_scalar(server_.with_more_error(all, fit_ / deviations), 0.5));
+}
+
+Array Lanes::refreshed_bits(const Array& given, unsigned most) const {
+  const unsigned least = server_.parameters().least_bootstrap_level();
+  const bool cleans =
+      error_of(given.info()) > entry_ && given.info().level >= least + cleaning_levels;
+  const Array x = cleans ? cleaned(given) : given;
+  const CiphertextInfo& info = x.info();
+  count(info.count, 0, 0, info.slots());
+  // 1. Fewer bits in a coefficient where errors would reach them.
+  const double e = error_of(info);
+  while (most > 1 && error_of_bits(most, e) > 2 * error_of_bits(most, 0)) --most;
+  const std::size_t numbers = (info.count + most - 1) / most;
+  const auto bits = static_cast<unsigned>((info.count + numbers - 1) / numbers);
+  // 2. Σ_j 2^j·x_j of `bits` vectors each; the last vector may be in several.
+  std::optional<Array> sum;
+  for (unsigned j = bits; j-- > 0;) {
+    std::vector<std::uint32_t> indices;
+    for (std::size_t i = 0; i < numbers; ++i)
+      indices.push_back(static_cast<std::uint32_t>(std::min(i * bits + j, info.count - 1)));
+    const Array bit = info.count == 1 ? x : server_.take(x, indices);
+    sum = sum ? server_.add(server_.multiply_integer(*sum, 2), bit) : bit;
+  }
+  const std::vector<Array> out = bits_of(*sum, bits);
+  // 3. Vector i·bits + j is vector i of result j.
+  if (out.size() == 1) return of_bits(server_, out[0]);
+  std::vector<std::uint32_t> indices;
+  for (std::size_t v = 0; v < info.count; ++v)
+    indices.push_back(static_cast<std::uint32_t>(v % bits * numbers + v / bits));
+  return of_bits(server_, server_.take(server_.concatenate(out), indices));
+}
+
+std::vector<Array> Lanes::bits_of(const Array& numbers, unsigned bits) const {
+  const Array halves = server_.add_scalar(numbers, 0.5);
+  const Array parts = Access::State::with_scale(halves, std::exp2(bits));
+  return bootstrap_bits(server_, server_.with_bound(parts, {0, 1}), bits, maps_, deviations);
+}
+
+std::vector<LaneArray> Lanes::count_ones(std::span<const LaneArray> arrays) const {
+  const unsigned most = server_.parameters().literal().bootstrap->bits,
+                 least = server_.parameters().least_bootstrap_level();
+  const auto bits = static_cast<unsigned>(std::bit_width(arrays.size()));
+  if (arrays.empty() || bits > most)
+    throw ParameterError("count_ones: " + std::to_string(arrays.size()) +
+                         " arrays; there must be " +
+                         (most == 0 ? "parameters for bits, which these are not"
+                                    : "1 … " + std::to_string((1u << most) - 1) +
+                                          " for bootstrap.bits = " + std::to_string(most)));
+  // 1. Errors add up as those of as many bits in a coefficient do.
+  for (const LaneArray& a : arrays) {
+    server_.check(a.held());
+    if (a.info().count != arrays[0].info().count)
+      throw ShapeError("count_ones: arrays of " + std::to_string(arrays[0].info().count) + " and " +
+                       std::to_string(a.info().count) + " ciphertexts; they must be equal");
+    if (a.error() > entry_ && a.info().level >= least + cleaning_levels) clean(std::span(&a, 1));
+    if (a.error() > entry_) refresh(std::span(&a, 1));
+  }
+  std::optional<Array> sum;
+  for (const LaneArray& a : arrays) sum = sum ? server_.add(*sum, values_of(a)) : values_of(a);
+  count(sum->info().count, 0, 0, maps_.slots());
+  // 2. Its bits.
+  std::vector<LaneArray> out;
+  for (const Array& bit : bits_of(*sum, bits)) out.push_back(lanes_of(bit));
+  return out;
 }
 
 void Lanes::clean(std::span<const LaneArray> arrays) const {
@@ -237,6 +317,16 @@ void Lanes::refresh(std::span<const LaneArray> arrays) const {
   }
 }
 
+bool Lanes::is_due(double error, unsigned left) const {
+  if (error * (1 + error) > limit_) return true;
+  // Every level may double it. Cleaning takes it to 3e², by two levels; later may be too late.
+  const auto at_refresh = [](double e, unsigned levels) {
+    return std::ldexp(e, static_cast<int>(levels));
+  };
+  return left >= cleaning_levels && at_refresh(error, left) > entry_ &&
+         at_refresh(3 * error * error, left - cleaning_levels) > entry_;
+}
+
 std::vector<Array> Lanes::prepare(std::span<const LaneArray> operands, unsigned levels) const {
   const unsigned least = server_.parameters().least_bootstrap_level();
   const std::uint64_t slots = maps_.slots();
@@ -265,7 +355,7 @@ std::vector<Array> Lanes::prepare(std::span<const LaneArray> operands, unsigned 
       highest = std::max(highest, a.info().level);
     }
     const double largest = worst->error();
-    const bool due = sum * (1 + sum) > limit_;
+    const bool due = is_due(sum, left - levels - least);
     // What is about to be refreshed would draw what has been refreshed down to its level.
     const unsigned cleanable = least + levels + cleaning_levels;
     if (left < cleanable && (due ? worst->info().level < cleanable : highest > 2 * cleanable)) {

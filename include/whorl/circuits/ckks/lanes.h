@@ -88,6 +88,11 @@ class Lanes {
   /// inputs or entries, and for entries other than 0 and 1.
   std::vector<LaneArray> lookup(std::span<const LaneArray> inputs,
                                 std::span<const std::vector<std::uint8_t>> tables) const;
+  /// The bits of how many of the arrays have a 1 in each lane, the lowest one first, refreshed: the
+  /// arrays are added up, without products, and go through one bootstrap, by parameters for bits.
+  /// With BootstrapLiteral::bits = k up to 2^k - 1 arrays of equal counts; ParameterError for
+  /// others.
+  std::vector<LaneArray> count_ones(std::span<const LaneArray> arrays) const;
   /// Moves lanes to the left, round within the vector. MissingKeyError names a rotation that has no
   /// key.
   LaneArray rotate(const LaneArray& a, std::int64_t lanes) const;
@@ -130,6 +135,17 @@ class Lanes {
   std::vector<Array> prepare(std::span<const LaneArray> operands, unsigned levels) const;
   Array cleaned(const Array& x) const;
   Array refreshed(const Array& x) const;
+  /// The same with up to `most` vectors in one.
+  Array refreshed_bits(const Array& x, unsigned most) const;
+  /// The bits of whole numbers below 2^bits, by one bootstrap.
+  std::vector<Array> bits_of(const Array& numbers, unsigned bits) const;
+  /// Whether operands whose result may have that error, so many levels above those of a refresh,
+  /// must be cleaned now.
+  bool is_due(double error, unsigned left) const;
+  /// The largest error that a bootstrap leaves, and fit_.
+  double floor_of_sine();
+  /// What is left of an error of each of so many bits in a coefficient.
+  double error_of_bits(unsigned bits, double error) const;
   /// NoiseError if this much more would fail too often.
   void count(std::uint64_t bootstraps, std::uint64_t cleanings, std::uint64_t products,
              std::uint64_t lanes) const;
@@ -137,8 +153,9 @@ class Lanes {
   Server server_;
   EncodedBootstrap maps_;
   LanesOptions options_;
-  double fit_;  ///< what a bootstrap's error lacks as it states it, for the worst lane
+  double fit_ = 0;  ///< what a bootstrap's error lacks as it states it, for the worst lane
   double limit_;
+  double entry_;  ///< the largest error that a refresh makes no larger
   std::shared_ptr<Counters> counters_;
 };
 

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "circuits/ckks/bootstrap.h"
+#include "schemes/ckks/named_sets.h"
 #include "support/ckks_party.h"
 #include "support/test.h"
 
@@ -17,6 +18,13 @@ Parameters small_ring(unsigned depth, std::uint32_t N = 1024) {
   ParameterLiteral literal =
       Parameters::choose({.depth = depth, .scale_bits = 40, .bootstrap = true}).literal();
   literal.N = N;
+  return Parameters::create(literal, true);
+}
+
+/// A set whose bootstraps are made for bits, in such a ring.
+Parameters small_bits(const BitSet& set) {
+  ParameterLiteral literal = for_bits(set);
+  literal.N = 1024;
   return Parameters::create(literal, true);
 }
 
@@ -107,10 +115,18 @@ TEST(CkksLanes, GatesOfAllInputs) {
 /// a part of them.
 TEST(CkksLanes, RandomPrograms) {
   std::mt19937_64 random(3);
-  for (const std::uint64_t length : {512u, 64u, 48u}) {
-    SCOPED_TRACE(length);
+  const std::vector<std::pair<Parameters, std::uint64_t>> all_kinds{
+      {small_ring(9), 512},
+      {small_ring(9), 64},
+      {small_ring(9), 48},
+      {small_bits({.bits = 5, .levels = 9}), 512},
+      {small_bits({.bits = 3, .levels = 7, .scale_bits = 36}), 48},
+      {small_bits({.bits = 1, .levels = 4, .scale_bits = 35}), 512}};
+  std::uint64_t cleanings = 0;
+  for (const auto& [parameters, length] : all_kinds) {
+    SCOPED_TRACE(parameters.literal().name + " " + std::to_string(length));
     const std::uint64_t slots = std::bit_ceil(length);
-    const Party party(small_ring(9), slots);
+    const Party party(parameters, slots);
     const Lanes& lanes = party.lanes;
     std::vector<std::pair<LaneArray, Bits>> pool;
     const auto add = [&](std::size_t count) {
@@ -166,9 +182,75 @@ TEST(CkksLanes, RandomPrograms) {
     }
     for (const auto& [made, want] : pool) EXPECT_EQ(party.decrypt(made), want);
     EXPECT_GT(lanes.counts().bootstraps, 0u);
-    EXPECT_GT(lanes.counts().cleanings, 0u);
     EXPECT_LT(lanes.log2_failure(), -64);
+    cleanings += lanes.counts().cleanings;
   }
+  EXPECT_GT(cleanings, 0u);
+}
+
+/// As many vectors as fill coefficients, fewer and more, stay in their order; and errors that are
+/// too large for many bits in a coefficient.
+TEST(CkksLanes, RefreshesAnyNumberOfVectors) {
+  std::mt19937_64 random(8);
+  const Party party(small_bits({.bits = 5, .levels = 9}), 64);
+  for (const std::size_t count : {1u, 2u, 5u, 6u, 10u, 11u, 23u}) {
+    SCOPED_TRACE(count);
+    const Bits bits = random_bits(random, count * 64), more = random_bits(random, count * 64);
+    LaneArray x = party.encrypt(bits, 64);
+    const LaneArray y = party.encrypt(more, 64);
+    const std::array arrays{x, y};
+    const std::uint64_t before = party.lanes.counts().bootstraps;
+    party.lanes.refresh(arrays);
+    EXPECT_EQ(party.lanes.counts().bootstraps, before + 2 * count);
+    EXPECT_EQ(party.decrypt(x), bits);
+    EXPECT_EQ(party.decrypt(y), more);
+    // Down to the last level, with all errors that come together on the way.
+    Bits want = bits;
+    for (unsigned i = 0; i < 8; ++i) {
+      x = party.lanes.bit_xor(x, y);
+      want = each(want, more, [](int u, int v) { return u ^ v; });
+    }
+    party.lanes.refresh(std::span(&x, 1));
+    EXPECT_EQ(x.info().level, party.server.parameters().depth());
+    EXPECT_EQ(party.decrypt(x), want);
+  }
+}
+
+TEST(CkksLanes, CountsOnes) {
+  std::mt19937_64 random(9);
+  const Party party(small_bits({.bits = 4, .levels = 7}), 64);
+  for (const std::size_t arrays : {1u, 2u, 3u, 7u, 8u, 15u}) {
+    SCOPED_TRACE(arrays);
+    std::vector<LaneArray> all;
+    std::vector<unsigned> want(3 * 64);
+    for (std::size_t i = 0; i < arrays; ++i) {
+      // Some are inverses, some were refreshed, and some have errors of several gates.
+      Bits bits = random_bits(random, 3 * 64);
+      LaneArray x = party.encrypt(bits, 64);
+      for (unsigned gates = 0; i % 3 == 1 && gates < 6; ++gates) {
+        const Bits other = random_bits(random, 3 * 64);
+        x = party.lanes.bit_xor(x, party.encrypt(other, 64));
+        bits = each(bits, other, [](int u, int v) { return u ^ v; });
+      }
+      if (i % 4 == 2) party.lanes.refresh(std::span(&x, 1));
+      all.push_back(i % 2 == 0 ? x : party.lanes.bit_not(x));
+      for (std::size_t k = 0; k < want.size(); ++k) want[k] += i % 2 == 0 ? bits[k] : 1u - bits[k];
+    }
+    const std::vector<LaneArray> found = party.lanes.count_ones(all);
+    ASSERT_EQ(found.size(), std::bit_width(arrays));
+    for (std::size_t j = 0; j < found.size(); ++j) {
+      EXPECT_EQ(found[j].info().level, party.server.parameters().depth());
+      const Bits bits = party.decrypt(found[j]);
+      for (std::size_t k = 0; k < want.size(); ++k) EXPECT_EQ(bits[k], want[k] >> j & 1);
+    }
+  }
+  const LaneArray x = party.encrypt(Bits(64, 1), 64);
+  EXPECT_THROW(static_cast<void>(party.lanes.count_ones(std::vector<LaneArray>(16, x))),
+               ParameterError);
+  EXPECT_THROW(static_cast<void>(party.lanes.count_ones({})), ParameterError);
+  const Party plain(small_ring(5), 64);
+  const std::vector<LaneArray> one{plain.encrypt(Bits(64, 1), 64)};
+  EXPECT_THROW(static_cast<void>(plain.lanes.count_ones(one)), ParameterError);
 }
 
 /// The error of a long chain comes to rest.
