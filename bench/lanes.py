@@ -1,6 +1,6 @@
 """Exact gates on bits in the slots of CKKS ciphertexts, and numbers made of them, a second.
 
-    .venv/bin/python bench/lanes.py [--device cuda] [--set W128_L13_B20] [--batch 16] [--layers 40]
+    .venv/bin/python bench/lanes.py [--device cuda] [--set W128_BITS5_L13] [--batch 16] [--layers 40]
         [--numbers 2] [--runs 3] [--only OP …] [--energy 1] [--record FILE] [--commit ID]
 
 Arrays are of `batch` vectors of N/2 lanes. A run of `lanes_gate` is a program of so many layers of
@@ -172,7 +172,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--device", default="cuda")
     options.add_argument("--threads", type=int, default=1)
-    options.add_argument("--set", default="W128_L13_B20")
+    options.add_argument("--set", default="W128_BITS5_L13")
     options.add_argument("--insecure", action="store_true")
     options.add_argument("--batch", type=int, default=16)
     options.add_argument("--layers", type=int, default=40)

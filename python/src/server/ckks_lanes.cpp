@@ -51,6 +51,12 @@ void bind_ckks_lanes(nb::module_& module) {
             return without_gil([&] { return lanes.lookup(inputs, tables); });
           },
           "inputs"_a, "tables"_a)
+      .def(
+          "count_ones",
+          [](const Lanes& lanes, const std::vector<LaneArray>& arrays) {
+            return without_gil([&] { return lanes.count_ones(arrays); });
+          },
+          "arrays"_a)
       .def("rotate", calling(&Lanes::rotate), "a"_a, "lanes"_a)
       .def("constant", calling(&Lanes::constant), "like"_a, "bit"_a)
       .def("known", calling(&Lanes::known), "like"_a, "bits"_a)

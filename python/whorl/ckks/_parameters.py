@@ -268,8 +268,9 @@ class Parameters(ring.RingParameters):
             return ""
         order = "last" if shape["coefficients_last"] else "first"
         arcsine = f", arcsine of degree {shape['arcsine']}" if shape["arcsine"] else ""
+        bits = f", for {shape['bits']} bits a coefficient" if shape["bits"] else ""
         level = self.least_bootstrap_level
-        return f"from level {level}, slots to coefficients {order}{arcsine}"
+        return f"from level {level}, slots to coefficients {order}{arcsine}{bits}"
 
     def __repr__(self) -> str:
         return (

@@ -285,6 +285,25 @@ class Server:
         core = self._core.concatenate(made) if width > 1 else made[0]
         return self._wrap(core, (width, *array.shape[1:]))
 
+    def count_ones(self, x: Bits) -> LaneArray:
+        """The bits of the number of ones among the bits along the first axis, in each lane.
+
+        Args:
+            x: up to 2^k - 1 bits along the first axis, where the parameters' bootstraps are made
+                for k bits (`parameters.bootstrap["bits"]`).
+
+        The result has the bits of the number along its first axis, the lowest one first, refreshed.
+        The bits are added up without products, and one bootstrap takes the sum apart: two sums in
+        one, where there are more. `ParameterError` for other numbers of bits, `ShapeError` for an
+        array without a first axis.
+        """
+        array = self.upload(x)
+        if not array.shape:
+            raise ShapeError("count_ones: a single vector has no axis of bits; x[None] has")
+        made = self._core.count_ones([array[i]._core for i in range(array.shape[0])])
+        core = self._core.concatenate(made) if len(made) > 1 else made[0]
+        return self._wrap(core, (len(made), *array.shape[1:]))
+
     def rotate(self, a: Bits, distance: int) -> LaneArray:
         """Moves lanes to the left by `distance`, round within the vector.
 

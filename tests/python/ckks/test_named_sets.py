@@ -1,9 +1,11 @@
 """Named sets: their contents, which no change of the library may change."""
 
+import re
+
 import numpy as np
 import pytest
 import whorl
-from whorl import ckks
+from whorl import ckks, lanes
 from whorl.ckks._tracer import TracingServer
 
 DIGESTS = {
@@ -65,8 +67,9 @@ def test_own_sets_keep_their_names_word() -> None:
         if not name.startswith("W128"):
             continue
         p = ckks.parameters(name)
-        levels = int(name.split("_")[1].removeprefix("L"))
-        assert p.depth - p.least_bootstrap_level == levels
+        words = dict(re.findall(r"_([A-Z]+)(\d+)", name))
+        assert p.depth - p.least_bootstrap_level == int(words["L"])
+        assert p.bootstrap is not None and p.bootstrap["bits"] == int(words.get("BITS", 0))
         assert p.security_bits >= 128 and p.sparse_security_bits >= 128
 
 
@@ -160,9 +163,14 @@ BITS = {
 }
 
 
+# Sets whose bootstraps are made for bits.
+FOR_BITS = {"W128_BITS5_L13", "W128_BITS1_L4"}
+
+
 def test_all_sets_that_bootstrap_are_tested() -> None:
     sets = {name: ckks.parameters(name, allow_insecure=True) for name in ckks.parameter_sets()}
-    assert set(BITS) == {name for name, p in sets.items() if p.bootstrap is not None}
+    assert set(BITS) == {name for name, p in sets.items() if p.bootstrap and not p.bootstrap["bits"]}
+    assert FOR_BITS == {name for name, p in sets.items() if p.bootstrap and p.bootstrap["bits"]}
 
 
 @pytest.mark.parametrize("name", BITS)
@@ -178,3 +186,18 @@ def test_sets_refresh(name: str) -> None:
     low = server.upload(client.encrypt(values)).lower(small.least_bootstrap_level)
     got = ckks.precision(client.decrypt(low.bootstrap(), raw=True), values).absolute.min
     assert got >= BITS[name]
+
+
+@pytest.mark.parametrize("name", sorted(FOR_BITS))
+def test_sets_for_bits_refresh(name: str) -> None:
+    """In a ring of N = 2048 with the same primes: bits are as near as the bound says."""
+    p = ckks.parameters(name)
+    small = ckks.parameters(literal={**p.literal(), "N": 2048}, allow_insecure=True)
+    client = lanes.Client(small)
+    server = lanes.Server(client.evaluation_keys(), device="cpu", threads=1)
+    bits = np.random.default_rng(3).integers(0, 2, (12, small.slots))
+    arrays = server.upload(client.encrypt(bits))
+    server.refresh(arrays)
+    assert server.bootstraps == 12 and server.log2_failure < -64
+    assert arrays.level == small.depth and arrays.error <= server.limit
+    assert np.array_equal(client.decrypt(arrays), bits)
