@@ -110,22 +110,42 @@ def test_integers(bits: int) -> None:
         lanes.add(x, lanes.concatenate([y, y[:1]]))
 
 
-@pytest.mark.parametrize("bits", [1, 2, 4, 8])
+@pytest.mark.parametrize("bits", [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16])
 def test_tables(bits: int) -> None:
+    """All entries, where vectors have so many lanes together; random ones above."""
     client, server = party()
     random = np.random.default_rng(bits)
-    numbers, table = random.integers(0, 2**bits, LANES), random.integers(0, 20, 2**bits)
-    x = server.upload(client.encrypt(as_bits(numbers, bits)))
+    vectors = max(2**bits // LANES, 1) if bits <= 10 else 1
+    numbers = np.arange(vectors * LANES) % 2**bits
+    if bits > 10:
+        numbers = random.integers(0, 2**bits, LANES)
+        numbers[:2] = 0, 2**bits - 1
+    table = random.integers(0, 20, 2**bits)
+    table[0] = 19
+    x = server.upload(client.encrypt(as_bits(numbers, bits).reshape(bits, vectors, LANES)))
     found = client.decrypt(server.lookup(x, table))
-    assert found.shape == (int(table.max()).bit_length(), LANES)
-    assert np.array_equal(as_numbers(found), table[numbers])
-    zeros = server.lookup(x[:, None], np.zeros(2**bits, dtype=int))
+    assert found.shape == (5, vectors, LANES)
+    assert np.array_equal(as_numbers(found.reshape(5, -1)), table[numbers])
+
+
+def test_tables_are_checked() -> None:
+    client, server = party()
+    x = server.upload(client.encrypt(random_bits(1, 2)))
+    zeros = server.lookup(x[:, None], [0, 0, 0, 0])
     assert zeros.shape == (1, 1) and not client.decrypt(zeros).any()
-    for wrong in (table[:-1], [*table[:-1], -1], [0.5] * 2**bits):
-        with pytest.raises((whorl.ParameterError, whorl.EncodingError, TypeError)):
-            server.lookup(x, wrong)
+    for table, part in (
+        ([1, 2, 3], "the table has 3 entries, and 2 bits want 4"),
+        ([1, 2, 3, -1], "entry 3 is -1, outside 0 … 2\\^31 - 1: look larger entries up in parts"),
+        ([1, 2, 2**31, 0], "entry 2 is 2147483648, outside"),
+    ):
+        with pytest.raises(whorl.ParameterError, match=part):
+            server.lookup(x, table)
+    with pytest.raises(TypeError, match="integers are needed"):
+        server.lookup(x, [0.5, 0, 1, 0])
     with pytest.raises(whorl.ShapeError, match="axis of bits"):
-        server.lookup(x[0], table)
+        server.lookup(x[0], [0, 1])
+    with pytest.raises(whorl.ParameterError, match=r"17 bits .* outside 1 … 16.*Server\.where"):
+        server.lookup(x[[0] * 17], [0] * 2**17)
 
 
 def aes_in_clear(key: bytes, block: bytes) -> bytes:
