@@ -2,35 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import whorl
+from lane_values import LANES, as_bits, as_numbers, parameters, party, random_bits
 from whorl import circuit, ckks, lanes
 from whorl.circuit._bits import _LaneBits
-
-LANES = 64
-
-
-@functools.cache
-def parameters(depth: int = 9) -> ckks.Parameters:
-    """Those that are chosen, in a smaller ring, which is not secure."""
-    literal = {**ckks.parameters(depth, bootstrap=True).literal(), "N": 1024, "name": "toy"}
-    return ckks.parameters(literal=literal, allow_insecure=True)
-
-
-@functools.cache
-def party() -> tuple[lanes.Client, lanes.Server]:
-    client = lanes.Client(parameters())
-    keys = client.evaluation_keys(LANES, rotations=[1])
-    return client, lanes.Server(keys, device="cpu")
-
-
-def random_bits(seed: int, *shape: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    return np.random.default_rng(seed).integers(0, 2, (*shape, LANES)).astype(np.bool_)
 
 
 def test_gates_of_all_lanes() -> None:
@@ -85,29 +65,6 @@ def test_numpys_shapes() -> None:
     assert "64 lanes" in repr(server)
     with pytest.raises(TypeError, match="number"):
         np.asarray(x)
-
-
-def as_bits(values: Any, bits: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """The lowest bit first, along the first axis."""
-    return (np.asarray(values) >> np.arange(bits).reshape(-1, 1) & 1).astype(np.bool_)
-
-
-def as_numbers(bits: Any) -> Any:
-    return (bits.astype(np.int64) << np.arange(len(bits)).reshape(-1, 1)).sum(axis=0)
-
-
-@pytest.mark.parametrize("bits", [1, 5, 8])
-def test_integers(bits: int) -> None:
-    client, server = party()
-    random = np.random.default_rng(bits)
-    a, b = random.integers(0, 2**bits, (2, LANES))
-    b[:8] = a[:8]
-    x, y = (server.upload(client.encrypt(as_bits(each, bits))) for each in (a, b))
-    assert np.array_equal(as_numbers(client.decrypt(lanes.add(x, y))), a + b)
-    assert np.array_equal(client.decrypt(lanes.less(x, y)), a < b)
-    assert np.array_equal(client.decrypt(lanes.equal(x, y)), a == b)
-    with pytest.raises(whorl.ShapeError, match="first axis"):
-        lanes.add(x, lanes.concatenate([y, y[:1]]))
 
 
 @pytest.mark.parametrize("bits", [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16])
