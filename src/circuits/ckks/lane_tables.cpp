@@ -20,6 +20,11 @@ constexpr std::size_t most_inputs = 16;
 /// With so many inputs some minterms are differences of others, which saves a third of the
 /// products. With more it would save a tenth, and errors would be three times as large.
 constexpr std::size_t most_of_differences = 4;
+/// With so many inputs sums of minterms take more than products. They are made of sums of any of
+/// `block` minterms, which all rows share; and at the lowest level that leaves one cleaning, so
+/// that a refresh of the results is less than what is saved.
+constexpr std::size_t least_large = 12, block = 4;
+constexpr unsigned levels_left = 2;
 /// What a product and a relinearisation with a rescaling take, in products without them.
 constexpr std::size_t cost_of_product = 4, cost_of_end = 3;
 
@@ -61,10 +66,10 @@ unsigned levels_of_minterms(std::size_t inputs) {
 /// of h the table is row h. As minterms add up to 1, it is a base row, and for each other one the
 /// sum of the minterms of its highs times what it has more than the base row.
 struct Rows {
-  Table base;                                        ///< the most frequent one
+  Table base;                                        ///< the most frequent one; of large tables 0
   std::map<Table, std::vector<std::uint32_t>> more;  ///< the highs of each other row
 
-  Rows(const Table& table, std::size_t low) {
+  Rows(const Table& table, std::size_t low, bool large) {
     const std::size_t length = std::size_t{1} << low;
     for (std::size_t h = 0; h * length < table.size(); ++h) {
       const auto first = table.begin() + static_cast<std::ptrdiff_t>(h * length);
@@ -73,8 +78,8 @@ struct Rows {
     }
     const auto most =
         std::ranges::max_element(more, {}, [](const auto& each) { return each.second.size(); });
-    base = most->first;
-    more.erase(most);
+    base = large ? Table(length) : most->first;
+    more.erase(base);
   }
 
   std::vector<std::int64_t> difference(const Table& row) const {
@@ -94,14 +99,17 @@ struct Rows {
 
 /// How many inputs are the low ones, of all ways that take the fewest levels.
 struct Split {
-  std::size_t low = 0, products = 0, cost = 0;
+  std::size_t low = 0;
+  bool large = false;
+  std::size_t products = 0, cost = 0;
   std::vector<Rows> rows;  ///< of each table
 
-  Split(std::size_t inputs, std::size_t low_, std::span<const Table> tables) : low(low_) {
+  Split(std::size_t inputs, std::size_t low_, std::span<const Table> tables)
+      : low(low_), large(inputs >= least_large) {
     products = products_of_minterms(low) + products_of_minterms(inputs - low);
     cost = cost_of_product * products;
     for (const Table& table : tables) {
-      const std::size_t more = rows.emplace_back(table, low).products();
+      const std::size_t more = rows.emplace_back(table, low, large).products();
       products += more;
       cost += more > 0 ? more + cost_of_end : 0;
     }
@@ -216,6 +224,32 @@ Minterms minterms_of(const Server& server, std::span<const Array> inputs,
   return out;
 }
 
+/// The sum of each choice of `block` minterms that stand together, the bits of an index; a sum of
+/// any minterms is that of one for each block.
+std::vector<Array> sums_of_blocks(const Server& server, std::span<const Array> minterms) {
+  std::vector<Array> out;
+  for (std::size_t first = 0; first < minterms.size(); first += block) {
+    const std::size_t start = out.size();
+    out.push_back(minterms[first]);  // stands for nothing
+    for (std::size_t choice = 1; choice < std::size_t{1} << block; ++choice) {
+      const Array& x = minterms[first + static_cast<std::size_t>(std::countr_zero(choice))];
+      const std::size_t rest = choice & (choice - 1);
+      out.push_back(rest == 0 ? x : server.add(out[start + rest], x));
+    }
+  }
+  return out;
+}
+/// Which of these make up a row.
+std::vector<std::int64_t> choices_of(const Table& row) {
+  std::vector<std::int64_t> out(row.size() / block << block);
+  for (std::size_t b = 0; b < row.size() / block; ++b) {
+    std::size_t choice = 0;
+    for (std::size_t i = 0; i < block; ++i) choice |= std::size_t{row[b * block + i]} << i;
+    if (choice > 0) out[(b << block) + choice] = 1;
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<LaneArray> Lanes::lookup(std::span<const LaneArray> inputs,
@@ -226,12 +260,15 @@ std::vector<LaneArray> Lanes::lookup(std::span<const LaneArray> inputs,
       throw ShapeError("lookup: inputs of " + std::to_string(inputs[0].info().count) + " and " +
                        std::to_string(a.info().count) + " ciphertexts; they must be equal");
   const Split split = Split::best(inputs.size(), tables);
-  const std::vector<Array> ready = prepare(inputs, Split::levels(inputs.size(), split.low));
+  const unsigned levels = Split::levels(inputs.size(), split.low);
+  const std::vector<Array> ready = prepare(inputs, levels);
   const std::size_t ciphertexts = ready[0].info().count;
   count(0, 0, ciphertexts * split.products, maps_.slots());
   // 1. The inputs at one level, as if they had no errors: minterms at x have sizes that add up to
   // the product of 1 + 2e at most, where the right one has that of 1 + e. The others are the error.
   unsigned level = server_.parameters().depth();
+  if (split.large)
+    level = std::min(level, server_.parameters().least_bootstrap_level() + levels + levels_left);
   for (const Array& x : ready) level = std::min(level, x.info().level);
   std::vector<Array> exact;
   std::vector<double> errors;
@@ -257,6 +294,8 @@ std::vector<LaneArray> Lanes::lookup(std::span<const LaneArray> inputs,
   high.lower(server_, level);
   // Of base + Σ more·highs, whose roundings add up as those of all minterms do.
   const double rounded = low.error * (1 + high.size) + high.error * (low.size + low.error);
+  const std::vector<Array> blocks =
+      split.large ? sums_of_blocks(server_, low.all) : std::vector<Array>();
   std::vector<Array> both = low.all;
   both.insert(both.end(), high.all.begin(), high.all.end());
 
@@ -277,10 +316,11 @@ std::vector<LaneArray> Lanes::lookup(std::span<const LaneArray> inputs,
         continue;
       }
       next();
-      const Array product =
-          server_.multiply(high.narrowed(server_, *weighted(server_, high.all, some)),
-                           low.narrowed(server_, *weighted(server_, low.all, more)),
-                           {.relinearised = false, .rescaled = false});
+      const Array product = server_.multiply(
+          high.narrowed(server_, *weighted(server_, high.all, some)),
+          low.narrowed(server_, split.large ? *weighted(server_, blocks, choices_of(row))
+                                            : *weighted(server_, low.all, more)),
+          {.relinearised = false, .rescaled = false});
       products = products ? server_.add(*products, product) : product;
     }
     // 5. Their sum.
