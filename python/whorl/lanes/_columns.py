@@ -9,8 +9,8 @@ from ..errors import ShapeError
 from ._integers import server_of, under_bits
 from ._server import LaneArray, Server
 
-ROWS = 16
-"""Rows of products that are made at once: more of them take memory, fewer take more bootstraps."""
+AT_ONCE = 8
+"""Columns whose products are made together: more of them take memory, fewer take longer."""
 LEAST_COUNTED = 7
 """So many bits of a column go through a bootstrap that counts them; fewer take products."""
 
@@ -33,15 +33,16 @@ def multiply(x: LaneArray, y: LaneArray) -> LaneArray:
             raise ShapeError(f"multiply: shape {each.shape} has no first axis of bits")
     wide, short = (x, y) if x.shape[0] >= y.shape[0] else (y, x)
     bits, rows, ndim = wide.shape[0], short.shape[0], max(x.ndim, y.ndim)
-    wide = wide.reshape(1, *under_bits(wide.shape, ndim))
-    short = short.reshape(rows, *under_bits((1, *short.shape[1:]), ndim))
+    wide = wide.reshape(under_bits(wide.shape, ndim))
+    short = short.reshape(under_bits(short.shape, ndim))
     columns: Columns = [[] for _ in range(bits + rows)]
-    for first in range(0, rows, ROWS):
-        some = short[first : first + ROWS]
-        made = wide & some
-        for j in range(some.shape[0]):
-            for i in range(bits):
-                columns[first + j + i].append(made[j, i])
+    for first in range(0, bits + rows, AT_ONCE):
+        for j in range(rows):
+            low, high = max(first - j, 0), min(first + AT_ONCE - j, bits)
+            if low < high:
+                made = wide[low:high] & short[j]
+                for i in range(low, high):
+                    columns[i + j].append(made[i - low])
         _reduce(server, columns, 2)
     return _sum_of_two(server, columns)
 
@@ -72,20 +73,19 @@ def _reduce(server: Server, columns: Columns, most: int) -> None:
     """Counts bits until no column has more than so many. Carries beyond the last one are zeros."""
     counted = _counted(server)
     while any(len(column) > most for column in columns):
-        groups: list[tuple[int, list[LaneArray]]] = []
+        # What is joined comes to the lowest level: groups are of bits of one level, as far as there
+        # are such bits, and all groups of a size and a level are one call.
+        groups: dict[tuple[int, int], list[tuple[int, list[LaneArray]]]] = {}
         for i, column in enumerate(columns):
             if len(column) <= most:
                 continue
-            if counted >= LEAST_COUNTED <= len(column):
-                size = min(counted, len(column))
-            else:
-                size = 3
+            size = min(counted, len(column)) if counted >= LEAST_COUNTED <= len(column) else 3
+            column.sort(key=lambda bit: -bit.level)
             while len(column) >= size:
-                groups.append((i, column[:size]))
+                level = column[size - 1].level
+                groups.setdefault((size, level), []).append((i, column[:size]))
                 del column[:size]
-        for size in {len(group) for _, group in groups}:
-            alike = [(i, group) for i, group in groups if len(group) == size]
-            # All groups of a size at once.
+        for (size, _), alike in groups.items():
             arrays = [stack([group[k] for _, group in alike]) for k in range(size)]
             for weight, bits in enumerate(_count(server, arrays)):
                 for place, (i, _) in enumerate(alike):
