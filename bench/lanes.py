@@ -7,8 +7,10 @@ Arrays are of `batch` vectors of N/2 lanes. A run of `lanes_gate` is a program o
 AND, OR and XOR on three arrays, which goes on from where the last one ended; what is cleaned and
 refreshed on the way is in its time. `lanes_adder` is the same of sums and carries. `lanes_add64`
 and `lanes_cmp64` are sums and comparisons of numbers of 64 bits in `numbers` vectors, whose
-operands are fresh; results stay at the level at which they come out. All have the unit 1/s, of
-lanes. `lanes_table` is a chain of random permutations of 2, 4 and 8 bits, whose p is in `params`.
+operands are fresh; results stay at the level at which they come out. So it is of `lanes_mul64`,
+products of 128 bits, of `lanes_sort`, 8 numbers of 8 bits in order, and of `lanes_aes`, the AES-128
+of counters that everybody knows under an encrypted key. All have the unit 1/s, of lanes.
+`lanes_table` is a chain of random permutations of 2, 4 and 8 bits, whose p is in `params`.
 `lanes_layer` is one gate of one vector and `lanes_bootstrap` the refresh of one, in seconds. Every
 result of a program is compared with NumPy's before it is recorded; encryption, decryption and keys
 are left out. `pfail_log2` is of all that was done for the record. Records belong in
@@ -27,6 +29,40 @@ from common.waits import timed
 from whorl import ckks, lanes
 
 Clear = np.ndarray[Any, np.dtype[np.bool_]]
+
+
+def as_numbers(bits: Clear) -> np.ndarray[Any, np.dtype[np.object_]]:
+    """Integers of any size, of bits along the first axis."""
+    return sum(row.astype(np.object_) << i for i, row in enumerate(bits.astype(np.uint8)))
+
+
+def aes_in_clear(
+    key: np.ndarray[Any, np.dtype[Any]], blocks: np.ndarray[Any, np.dtype[Any]]
+) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """AES-128 (FIPS 197) of bytes along the last axis."""
+
+    def doubled(x: Any) -> Any:
+        return (x << 1 ^ np.where(x & 0x80, 0x1B, 0)) & 0xFF
+
+    exponents = [1]
+    for _ in range(254):
+        exponents.append(exponents[-1] ^ int(doubled(exponents[-1])))
+    inverse = {0: 0, **{x: exponents[-i % 255] for i, x in enumerate(exponents)}}
+    turned = [[inverse[x] << i | inverse[x] >> 8 - i for i in range(5)] for x in range(256)]
+    box = np.bitwise_xor.reduce(np.array(turned), axis=1) & 0xFF ^ 0x63
+    rows = np.arange(16) % 4
+    word_key, constant, state = np.array(key).reshape(4, 4), 1, blocks ^ key
+    for round in range(1, 11):
+        words = [word_key[0] ^ box[np.roll(word_key[3], -1)] ^ [constant, 0, 0, 0]]
+        for word in word_key[1:]:
+            words.append(words[-1] ^ word)
+        word_key, constant = np.array(words), int(doubled(constant))
+        state = box[state][..., (np.arange(16) + 4 * rows) % 16]
+        if round < 10:
+            below = [state[..., np.arange(16) // 4 * 4 + (rows + i) % 4] for i in range(4)]
+            state = doubled(below[0] ^ below[1]) ^ below[1] ^ below[2] ^ below[3]
+        state = state ^ word_key.reshape(16)
+    return state.astype(np.uint8)
 
 
 class Bench:
@@ -160,12 +196,52 @@ class Bench:
         self.record("lanes_cmp64", again(lanes.less), each, count)
         self.given.energy = energy
 
+    def products(self) -> None:
+        count = self.given.numbers
+        (x, a), (y, b) = self.fresh(64, count), self.fresh(64, count)
+        product = as_numbers(a) * as_numbers(b)
+        wanted = np.stack([(product >> i & 1).astype(np.bool_) for i in range(128)])
+        self.check(lanes.multiply(x, y), wanted)
+        each = count * self.server.lanes
+        self.record("lanes_mul64", lambda: lanes.multiply(x, y), each, count)
+
+    def sorts(self) -> None:
+        count = self.given.numbers
+        x, a = self.fresh(8, 8, count)
+        wanted = np.sort(as_numbers(a).astype(np.int64), axis=0)
+        self.check(
+            lanes.sort(x), (wanted >> np.arange(8)[:, None, None, None] & 1).astype(np.bool_)
+        )
+        each = count * self.server.lanes
+        self.record("lanes_sort", lambda: lanes.sort(x), each, count, "8 numbers of 8 bits")
+
+    def aes(self) -> None:
+        key = self.random.integers(0, 256, 16)
+        blocks = self.random.integers(0, 256, (self.given.numbers, self.server.lanes, 16))
+
+        def as_lanes(values: Clear) -> Clear:
+            """Shape (8, 16, vectors, lanes), of bytes along the last axis."""
+            bits = values[..., None].astype(np.uint8) >> np.arange(8, dtype=np.uint8) & 1
+            return np.moveaxis(bits, (-1, -2), (0, 1)).astype(np.bool_)
+
+        secret = self.server.upload(
+            self.client.encrypt(as_lanes(np.broadcast_to(key, (self.server.lanes, 16))))
+        )
+        counters = self.server.known(secret[0, 0], as_lanes(blocks))
+        self.check(lanes.aes128(secret, counters), as_lanes(aes_in_clear(key, blocks)))
+        count = self.given.numbers
+        each = count * self.server.lanes
+        self.record("lanes_aes", lambda: lanes.aes128(secret, counters), each, count)
+
     def single(self) -> None:
         (x, a), (y, b) = self.fresh(), self.fresh()
         self.check(x & y, a & b)
         self.record("lanes_layer", lambda: x & y, 0, 1)
         self.record("lanes_bootstrap", lambda: self.server.refresh(x), 0, 1)
         self.check(x, a)
+
+
+PARTS = ("single", "gates", "adders", "tables", "numbers", "products", "sorts", "aes")
 
 
 def main() -> None:
@@ -178,15 +254,15 @@ def main() -> None:
     options.add_argument("--layers", type=int, default=40)
     options.add_argument("--numbers", type=int, default=2)
     options.add_argument("--runs", type=int, default=3)
-    options.add_argument("--only", nargs="+", default=[], help="gates, adders, numbers, single")
+    options.add_argument("--only", nargs="+", default=[], help=", ".join(PARTS))
     options.add_argument("--energy", type=float, default=1, help="seconds; 0: not measured")
     options.add_argument("--record", type=Path)
     options.add_argument("--commit", default="")
     given = options.parse_args()
     bench = Bench(given)
-    for part in (bench.single, bench.gates, bench.adders, bench.tables, bench.numbers):
-        if not given.only or part.__name__ in given.only:
-            part()
+    for part in PARTS:
+        if not given.only or part in given.only:
+            getattr(bench, part)()
 
 
 if __name__ == "__main__":

@@ -2,35 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import whorl
+from lane_values import LANES, as_bits, as_numbers, parameters, party, random_bits
 from whorl import circuit, ckks, lanes
 from whorl.circuit._bits import _LaneBits
-
-LANES = 64
-
-
-@functools.cache
-def parameters(depth: int = 9) -> ckks.Parameters:
-    """Those that are chosen, in a smaller ring, which is not secure."""
-    literal = {**ckks.parameters(depth, bootstrap=True).literal(), "N": 1024, "name": "toy"}
-    return ckks.parameters(literal=literal, allow_insecure=True)
-
-
-@functools.cache
-def party() -> tuple[lanes.Client, lanes.Server]:
-    client = lanes.Client(parameters())
-    keys = client.evaluation_keys(LANES, rotations=[1])
-    return client, lanes.Server(keys, device="cpu")
-
-
-def random_bits(seed: int, *shape: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    return np.random.default_rng(seed).integers(0, 2, (*shape, LANES)).astype(np.bool_)
 
 
 def test_gates_of_all_lanes() -> None:
@@ -87,45 +67,42 @@ def test_numpys_shapes() -> None:
         np.asarray(x)
 
 
-def as_bits(values: Any, bits: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """The lowest bit first, along the first axis."""
-    return (np.asarray(values) >> np.arange(bits).reshape(-1, 1) & 1).astype(np.bool_)
-
-
-def as_numbers(bits: Any) -> Any:
-    return (bits.astype(np.int64) << np.arange(len(bits)).reshape(-1, 1)).sum(axis=0)
-
-
-@pytest.mark.parametrize("bits", [1, 5, 8])
-def test_integers(bits: int) -> None:
-    client, server = party()
-    random = np.random.default_rng(bits)
-    a, b = random.integers(0, 2**bits, (2, LANES))
-    b[:8] = a[:8]
-    x, y = (server.upload(client.encrypt(as_bits(each, bits))) for each in (a, b))
-    assert np.array_equal(as_numbers(client.decrypt(lanes.add(x, y))), a + b)
-    assert np.array_equal(client.decrypt(lanes.less(x, y)), a < b)
-    assert np.array_equal(client.decrypt(lanes.equal(x, y)), a == b)
-    with pytest.raises(whorl.ShapeError, match="first axis"):
-        lanes.add(x, lanes.concatenate([y, y[:1]]))
-
-
-@pytest.mark.parametrize("bits", [1, 2, 4, 8])
+@pytest.mark.parametrize("bits", [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16])
 def test_tables(bits: int) -> None:
+    """All entries, where vectors have so many lanes together; random ones above."""
     client, server = party()
     random = np.random.default_rng(bits)
-    numbers, table = random.integers(0, 2**bits, LANES), random.integers(0, 20, 2**bits)
-    x = server.upload(client.encrypt(as_bits(numbers, bits)))
+    vectors = max(2**bits // LANES, 1) if bits <= 10 else 1
+    numbers = np.arange(vectors * LANES) % 2**bits
+    if bits > 10:
+        numbers = random.integers(0, 2**bits, LANES)
+        numbers[:2] = 0, 2**bits - 1
+    table = random.integers(0, 20, 2**bits)
+    table[0] = 19
+    x = server.upload(client.encrypt(as_bits(numbers, bits).reshape(bits, vectors, LANES)))
     found = client.decrypt(server.lookup(x, table))
-    assert found.shape == (int(table.max()).bit_length(), LANES)
-    assert np.array_equal(as_numbers(found), table[numbers])
-    zeros = server.lookup(x[:, None], np.zeros(2**bits, dtype=int))
+    assert found.shape == (5, vectors, LANES)
+    assert np.array_equal(as_numbers(found.reshape(5, -1)), table[numbers])
+
+
+def test_tables_are_checked() -> None:
+    client, server = party()
+    x = server.upload(client.encrypt(random_bits(1, 2)))
+    zeros = server.lookup(x[:, None], [0, 0, 0, 0])
     assert zeros.shape == (1, 1) and not client.decrypt(zeros).any()
-    for wrong in (table[:-1], [*table[:-1], -1], [0.5] * 2**bits):
-        with pytest.raises((whorl.ParameterError, whorl.EncodingError, TypeError)):
-            server.lookup(x, wrong)
+    for table, part in (
+        ([1, 2, 3], "the table has 3 entries, and 2 bits want 4"),
+        ([1, 2, 3, -1], "entry 3 is -1, outside 0 … 2\\^31 - 1: look larger entries up in parts"),
+        ([1, 2, 2**31, 0], "entry 2 is 2147483648, outside"),
+    ):
+        with pytest.raises(whorl.ParameterError, match=part):
+            server.lookup(x, table)
+    with pytest.raises(TypeError, match="integers are needed"):
+        server.lookup(x, [0.5, 0, 1, 0])
     with pytest.raises(whorl.ShapeError, match="axis of bits"):
-        server.lookup(x[0], table)
+        server.lookup(x[0], [0, 1])
+    with pytest.raises(whorl.ParameterError, match=r"17 bits .* outside 1 … 16.*Server\.where"):
+        server.lookup(x[[0] * 17], [0] * 2**17)
 
 
 def aes_in_clear(key: bytes, block: bytes) -> bytes:

@@ -18,7 +18,7 @@ from . import _sets as sets
 from ._output import out, pairs, table
 
 app = typer.Typer(
-    help="Measure gates, look-up tables, key generation, BGV, CKKS.", no_args_is_help=True
+    help="Measure gates, look-up tables, key generation, BGV, CKKS, lanes.", no_args_is_help=True
 )
 
 GPU_BATCH = 16384

@@ -29,9 +29,11 @@ Opened = tuple[Any, Any, Work]
 """A server, its keys, and what is timed on it."""
 
 
-def chosen_ops(given: Sequence[str] | None, known: Sequence[str]) -> list[str]:
+def chosen_ops(
+    given: Sequence[str] | None, known: Sequence[str], default: Sequence[str]
+) -> list[str]:
     """Operations in lower case; `ValueError` for an unknown one."""
-    names = [name.lower() for name in given or ["mult_relin", "rotate"]]
+    names = [name.lower() for name in given or default]
     for name in names:
         if name not in known:
             raise ValueError(f"op: {name!r} is not one of {', '.join(known)}")
@@ -59,24 +61,31 @@ def _seconds(work: Callable[[], object], server: Any) -> float:
 
 
 def _measure(
-    scheme: str, op: str, server: Any, work: Work, batch: int, runs: int, threads: int
+    bench: str, scheme: str, op: str, server: Any, work: Work, batch: int, runs: int, threads: int
 ) -> list[dict[str, Any]]:
-    """Latency of a single ciphertext; and throughput of a batch, if there is one."""
+    """Latency of a single ciphertext; and throughput of a batch, if there is one: of ciphertexts,
+    or of the lanes in them."""
     device = ("cpu", 1) if op in ON_CLIENT else shared.hardware([server.device])
     records = []
     for count in (1, batch) if batch > 1 and op != "keygen" else (1,):
         once = partial(_seconds, work(op, count), server)
         seconds = shared.repeated(once, runs, f"{op}, {count}")
-        values = seconds if count == 1 else [count / each for each in seconds]
+        values = seconds if count == 1 else [count * _each(server) / each for each in seconds]
         records.append(
             shared.make_record(
-                *(scheme, op, scheme, server.parameters, device, threads, count),
+                *(bench, op, scheme, server.parameters, device, threads, count),
                 "included" if op == "end_to_end" else "excluded",
                 "s" if count == 1 else "1/s",
                 values,
+                getattr(server, "log2_failure", None),
             )
         )
     return records
+
+
+def _each(server: Any) -> int:
+    """What a ciphertext counts as in throughputs."""
+    return getattr(server, "lanes", 1)
 
 
 def _headline(server: Any, keys: Any, batch: int, runs: int) -> None:
@@ -93,16 +102,21 @@ def _headline(server: Any, keys: Any, batch: int, runs: int) -> None:
 
 
 def command(
-    scheme: str, on_server: Collection[str]
+    bench_name: str,
+    on_server: Collection[str],
+    scheme: str = "",
+    default: Sequence[str] = ("mult_relin", "rotate"),
 ) -> Callable[[Callable[..., Opened]], Callable[..., None]]:
     """Decorates what opens a server for operations, a device and threads, and makes a bench of it.
+    The scheme is that of its name, unless it is given; `default` are its operations.
 
     The bench has its docstring, and its keyword-only arguments as options beside those of all
     benches. It measures operations, prints a table or records, and appends records to a file.
     """
     known = [*on_server, *AROUND]
     some = typer.Option(
-        help=f"{', '.join(known)}; default: mult_relin, rotate.", autocompletion=one_of(*known)
+        help=f"{', '.join(known)}; default: {', '.join(default)}.",
+        autocompletion=one_of(*known),
     )
 
     def made(opened: Callable[..., Opened]) -> Callable[..., None]:
@@ -116,16 +130,19 @@ def command(
             record: shared.Record = None,
             **own: Any,
         ) -> None:
-            names = chosen_ops(op, known)
+            names = chosen_ops(op, known, default)
             server, keys, work = opened(names, device, threads, **own)
             if not as_json:
                 _headline(server, keys, batch, runs)
             records, rows = [], []
             cores = threads or len(os.sched_getaffinity(0))
             for name in names:
-                one, *many = found = _measure(scheme, name, server, work, batch, runs, cores)
+                one, *many = found = _measure(
+                    bench_name, scheme or bench_name, name, server, work, batch, runs, cores
+                )
                 records += found
-                rate = shared.rate_spread(many[0]) if many else f"{1 / one['median']:.1f} /s"
+                alone = f"{_each(server) / one['median']:.1f} /s"
+                rate = shared.rate_spread(many[0]) if many else alone
                 rows.append([name, shared.spread(one), rate])
             if not as_json:
                 table(["operation", "one", "a second"], rows)

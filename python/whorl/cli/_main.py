@@ -14,7 +14,18 @@ import typer
 
 from .. import __version__
 from ..errors import Error
-from . import _bench, _bench_bgv, _bench_ckks, _demo, _doctor, _info, _interrupt, _params, _rtl
+from . import (
+    _bench,
+    _bench_bgv,
+    _bench_ckks,
+    _bench_lanes,
+    _demo,
+    _doctor,
+    _info,
+    _interrupt,
+    _params,
+    _rtl,
+)
 from ._bgv import BGV
 from ._binfhe import BINFHE
 from ._ckks import CKKS
@@ -36,6 +47,7 @@ app.command("doctor")(_doctor.doctor)
 app.command("info")(_info.info)
 _bench.app.command("bgv")(_bench_bgv.bgv)
 _bench.app.command("ckks")(_bench_ckks.ckks)
+_bench.app.command("lanes")(_bench_lanes.lanes)
 app.add_typer(_bench.app, name="bench")
 app.command("demo", context_settings=_demo.SETTINGS)(_demo.demo)
 app.add_typer(_rtl.app, name="rtl")

@@ -3,9 +3,11 @@
 from .._core.array import concatenate, stack
 from ..ckks._parameters import parameters
 from ._aes import aes128
-from ._integers import add, equal, less
+from ._columns import multiply, popcount
+from ._integers import add, equal, less, maximum, minimum, subtract
 from ._plan import Plan, plan
 from ._server import LaneArray, Server
+from ._sort import sort
 
 __all__ = [
     "LaneArray",
@@ -16,7 +18,13 @@ __all__ = [
     "concatenate",
     "equal",
     "less",
+    "maximum",
+    "minimum",
+    "multiply",
     "parameters",
     "plan",
+    "popcount",
+    "sort",
     "stack",
+    "subtract",
 ]

@@ -24,6 +24,8 @@ from .._server import ckks as _lib
 from ..errors import EncodingError, MissingKeyError, ParameterError, ShapeError
 
 Bits: TypeAlias = Union["LaneArray", ckks.Ciphertexts]
+MOST_INPUTS = 16
+"""Bits of an index of a table."""
 
 
 def slots_of(lanes: int) -> int:
@@ -261,24 +263,36 @@ class Server:
         """table[x] in each lane.
 
         Args:
-            x: 1 to 8 bits along the first axis, the lowest one first.
-            table: 2^k integers of at least 0, for k bits.
+            x: 1 to 16 bits along the first axis, the lowest one first.
+            table: 2^k integers of 0 … 2^31 - 1, for k bits.
 
         The result has the bits of the entries along its first axis, as many as the largest entry
-        has (at least one). A table is a polynomial of degree 1 in each bit: 4 bits take two levels
-        and 8 take three. `ParameterError` for other numbers of bits or entries, `ShapeError` for an
-        array without a first axis.
+        has (at least one). A table of k bits is a sum of products of minterms, and takes ⌈log2 k⌉
+        levels (`docs/lanes.md` has the products). `ParameterError` for other numbers of bits or
+        entries, and for entries outside that range; `ShapeError` for an array without a first axis.
         """
         array = self.upload(x)
         if not array.shape:
             raise ShapeError("lookup: a single vector has no axis of bits; x[None] has")
         values, bits = whole_numbers(table, "table").reshape(-1), array.shape[0]
-        if bits > 8 or values.size != 1 << bits:
+        if not 1 <= bits <= MOST_INPUTS:
             raise ParameterError(
-                f"lookup: {bits} bits and {values.size} entries; 1 to 8 bits want 2^bits entries"
+                f"lookup: {bits} bits along the first axis are outside 1 … {MOST_INPUTS}: look "
+                f"parts of a larger table up by {MOST_INPUTS} bits, and choose among the results "
+                "by the others (Server.where)"
             )
-        if values.min() < 0 or values.max() >= 2**31:
-            raise ParameterError("lookup: an entry is outside 0 … 2^31 - 1")
+        if values.size != 1 << bits:
+            raise ParameterError(
+                f"lookup: the table has {values.size} entries, and {bits} bits want {1 << bits}: "
+                "give one for each number that they may be"
+            )
+        outside = np.flatnonzero((values < 0) | (values >= 2**31))
+        if outside.size:
+            wrong, entry = outside[0], int(values[outside[0]])
+            raise ParameterError(
+                f"lookup: entry {wrong} is {shown(entry)}, outside 0 … 2^31 - 1: look larger "
+                "entries up in parts, each a table of its own"
+            )
         width = max(int(values.max()).bit_length(), 1)
         tables = [(values >> j & 1).tolist() for j in range(width)]
         made = self._core.lookup([array[i]._core for i in range(bits)], tables)

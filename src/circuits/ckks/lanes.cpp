@@ -11,6 +11,7 @@
 
 #include "circuits/ckks/bootstrap.h"
 #include "circuits/ckks/cosine_fit.h"
+#include "circuits/ckks/lane_errors.h"
 #include "math/text.h"
 #include "schemes/ckks/server_state.h"
 #include "whorl/error.h"
@@ -19,28 +20,13 @@ namespace whorl::ckks {
 
 namespace {
 
-/// A slot's error is below so many deviations, but with probability 2^-104: 11.8 deviations of a
-/// Gaussian, and 4 times as many in the slot where a key that serves lanes has its largest value
-/// (lanes.md).
-constexpr double deviations = 48, log2_beyond_deviations = -104;
 /// Roundings whose deviations are added up in an operation, with what brings its operands to one
 /// level, and in a bootstrap: each must stay below `deviations`.
 constexpr double roundings_of_operation = 8, roundings_of_bootstrap = 256;
 /// The levels of 3x² - 2x³.
 constexpr unsigned cleaning_levels = 2;
-/// States that an operand has no error.
-constexpr double no_error = 0x1p-190;
 /// A client refuses values that are farther from bits (Client::decrypt_bits).
 constexpr double largest_read = 0.125;
-
-double error_of(const CiphertextInfo& info) { return deviations * std::exp2(info.error); }
-
-/// States bounds that bits and their error leave.
-Array of_bits(const Server& server, const Array& x) {
-  const double error = error_of(x.info());
-  return server.with_bound(x, {-error, 1 + error});
-}
-Array without_error(const Server& server, const Array& x) { return server.with_error(x, no_error); }
 
 /// 1 - x.
 Array complement(const Server& server, const Array& x) {
@@ -451,132 +437,6 @@ std::array<LaneArray, 2> Lanes::full_add(const LaneArray& a, const LaneArray& b,
   return {result(server_.sub(server_.add(odd, r), server_.multiply_integer(with_carry, 2)),
                  sum + 2 * pairs + 4 * triple),
           result(server_.add(both, with_carry), sum + pairs + 2 * triple)};
-}
-
-namespace {
-
-constexpr std::size_t most_inputs = 8;
-
-void check_tables(std::size_t inputs, std::span<const std::vector<std::uint8_t>> tables) {
-  if (inputs < 1 || inputs > most_inputs)
-    throw ParameterError("lookup: " + std::to_string(inputs) + " inputs are outside 1 … " +
-                         std::to_string(most_inputs));
-  for (const auto& table : tables) {
-    const std::string name = "lookup: table " + std::to_string(&table - tables.data());
-    if (table.size() != std::size_t{1} << inputs)
-      throw ParameterError(name + " has " + std::to_string(table.size()) + " entries, and " +
-                           std::to_string(inputs) + " inputs want " +
-                           std::to_string(std::size_t{1} << inputs));
-    for (const std::uint8_t& bit : table)
-      if (bit > 1)
-        throw ParameterError(name + " has the entry " + std::to_string(bit) + " at index " +
-                             std::to_string(&bit - table.data()) + ", which is neither 0 nor 1");
-  }
-}
-
-/// Coefficients of the monomials of the polynomial that has these values at bits (Möbius).
-std::vector<std::int64_t> coefficients_of(const std::vector<std::uint8_t>& table) {
-  std::vector<std::int64_t> out(table.begin(), table.end());
-  for (std::size_t bit = 1; bit < out.size(); bit *= 2)
-    for (std::size_t i = 0; i < out.size(); ++i)
-      if (i & bit) out[i] -= out[i - bit];
-  return out;
-}
-
-/// The products of the inputs whose bits an index has, from 1 on, at one level: the lowest one.
-std::vector<Array> monomials(const Server& server, std::span<const Array> inputs) {
-  std::vector<Array> out(std::size_t{1} << inputs.size());
-  for (std::size_t i = 1; i < out.size(); ++i) {
-    // Halves of its inputs, so that depth is least.
-    std::size_t half = 0;
-    for (int left = std::popcount(i) / 2; left > 0; --left) half |= std::bit_floor(i & ~half);
-    out[i] = half == 0 ? inputs[static_cast<std::size_t>(std::countr_zero(i))]
-                       : server.multiply(out[half], out[i & ~half]);
-  }
-  return out;
-}
-
-/// sum_i weights_i·arrays_i + weights_0, if a weight but the first is not 0.
-std::optional<Array> weighted(const Server& server, std::span<const Array> arrays,
-                              std::span<const std::int64_t> weights) {
-  std::optional<Array> sum;
-  for (std::size_t i = 1; i < weights.size(); ++i) {
-    if (weights[i] == 0) continue;
-    const Array term = weights[i] == 1 ? arrays[i] : server.multiply_integer(arrays[i], weights[i]);
-    sum = sum ? server.add(*sum, term) : term;
-  }
-  if (sum && weights[0] != 0) sum = server.add_scalar(*sum, static_cast<double>(weights[0]));
-  return sum;
-}
-
-}  // namespace
-
-std::vector<LaneArray> Lanes::lookup(std::span<const LaneArray> inputs,
-                                     std::span<const std::vector<std::uint8_t>> tables) const {
-  check_tables(inputs.size(), tables);
-  const std::size_t low = inputs.size() / 2, high = inputs.size() - low;
-  // Monomials of a half, and the products of both halves.
-  const auto levels = static_cast<unsigned>(std::bit_width(high - 1)) + (low > 0 ? 1 : 0);
-  std::vector<Array> exact;
-  double outer = 1, inner = 1;
-  for (const Array& x : prepare(inputs, levels)) {
-    const double e = error_of(x.info());
-    // Weights of 0 and 1 at x: their sizes add up to 1 + 2e at most, where the right one has 1 + e.
-    outer *= 1 + 2 * e;
-    inner *= 1 + e;
-    exact.push_back(without_error(server_, x));
-  }
-  const std::size_t ciphertexts = exact[0].info().count;
-  for (const Array& x : exact)
-    if (x.info().count != ciphertexts)
-      throw ShapeError("lookup: inputs of " + std::to_string(ciphertexts) + " and " +
-                       std::to_string(x.info().count) + " ciphertexts; they must be equal");
-  const std::size_t of_low = std::size_t{1} << low, of_high = std::size_t{1} << high;
-  const std::size_t of_monomials = of_low + of_high - inputs.size() - 2;
-  count(0, 0, ciphertexts * (of_monomials + tables.size() * (of_low - 1)), maps_.slots());
-  std::vector<Array> lows = monomials(server_, std::span(exact).first(low)),
-                     highs = monomials(server_, std::span(exact).subspan(low));
-  unsigned level = server_.parameters().depth();
-  for (const auto* all : {&lows, &highs})
-    for (const Array& x : std::span(*all).subspan(1)) level = std::min(level, x.info().level);
-  for (auto* all : {&lows, &highs})
-    for (Array& x : std::span(*all).subspan(1)) x = server_.lower(x, level);
-
-  std::vector<LaneArray> out;
-  for (const auto& table : tables) {
-    const std::vector<std::int64_t> all = coefficients_of(table);
-    // 1. What is no product: monomials of one half.
-    std::vector<std::int64_t> of_highs(of_high), of_lows(of_low);
-    for (std::size_t i = 1; i < of_high; ++i) of_highs[i] = all[i * of_low];
-    std::optional<Array> sum = weighted(server_, highs, of_highs), products;
-    // 2. Each monomial of the low half times a sum of those of the high one.
-    for (std::size_t i = 1; i < of_low; ++i) {
-      std::vector<std::int64_t> weights(of_high);
-      for (std::size_t j = 0; j < of_high; ++j) weights[j] = all[j * of_low + i];
-      const std::optional<Array> by = weighted(server_, highs, weights);
-      if (!by) {
-        of_lows[i] = weights[0];
-        continue;
-      }
-      const Array product =
-          server_.multiply(lows[i], *by, {.relinearised = false, .rescaled = false});
-      products = products ? server_.add(*products, product) : product;
-    }
-    if (const std::optional<Array> rest = weighted(server_, lows, of_lows))
-      sum = sum ? server_.add(*sum, *rest) : *rest;
-    // 3. Their sum, and the constant.
-    if (products) {
-      const Array value = server_.rescale(server_.relinearise(*products));
-      sum = sum ? server_.add(value, *sum) : value;
-    }
-    if (!sum) {
-      out.push_back(constant(inputs[0], all[0] != 0));
-      continue;
-    }
-    if (all[0] != 0) sum = server_.add_scalar(*sum, static_cast<double>(all[0]));
-    out.push_back(result(*sum, outer - inner));
-  }
-  return out;
 }
 
 LaneArray Lanes::rotate(const LaneArray& a, std::int64_t lanes) const {

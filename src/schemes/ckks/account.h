@@ -102,6 +102,9 @@ class Account : public PreparedResults<CiphertextInfo, Preparation> {
   /// stay.
   Info restrict(Info a, unsigned level) const;
   Info multiply_integer(const Info& a, std::int64_t by) const;
+  /// sum_i weights_i·arrays_i + constant, of arrays of one level and scale.
+  Info sum_of_multiples(std::span<const Info> arrays, std::span<const std::int64_t> weights,
+                        double constant) const;
   Info multiply_by_i(const Info& a) const;
   /// 2·a² - 1, the cosine of twice an angle, of a product a² that is not rescaled.
   Info double_angle(const Info& square, Doubling by) const;

@@ -514,6 +514,26 @@ Array ServerState::restricted(const Array& a, unsigned level) const {
   });
 }
 
+Array ServerState::sum_of_multiples(std::span<const Array> arrays,
+                                    std::span<const std::int64_t> weights, double constant) const {
+  std::vector<Info> known;
+  std::vector<rlwe::Array> operands;
+  for (const Array& a : arrays) {
+    check(a);
+    known.push_back(a.info_);
+    operands.push_back(residues(a));
+  }
+  const Info info = account.sum_of_multiples(known, weights, constant);
+  std::vector<std::vector<std::uint64_t>> residues;
+  for (const std::int64_t by : weights)
+    residues.push_back(residues_of(static_cast<double>(by), info.level));
+  const std::vector<std::uint64_t> added = residues_of(constant * info.scale, info.level);
+  return fleet->again([&] {
+    return array(info,
+                 evaluator->combination(operands, residues, added, account.basis(info.level)));
+  });
+}
+
 Array ServerState::linear_combination(std::span<const Array> arrays,
                                       std::span<const double> coefficients, double constant,
                                       unsigned level, bool rescale) const {

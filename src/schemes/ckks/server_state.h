@@ -175,6 +175,10 @@ struct ServerState : RingServerState<Parameters> {
   /// `a` at that level. If the level's primes are among its own, nothing is divided, and the scale
   /// stays what it was.
   Array restricted(const Array& a, unsigned level) const;
+  /// sum_i weights_i·arrays_i + constant in one pass, of arrays of one level, scale and number of
+  /// parts.
+  Array sum_of_multiples(std::span<const Array> arrays, std::span<const std::int64_t> weights,
+                         double constant) const;
   /// sum_i coefficients_i·arrays_i + constant at `level` and the square of its scale, or rescaled
   /// from there. The arrays have two parts, and at least that level.
   Array linear_combination(std::span<const Array> arrays, std::span<const double> coefficients,

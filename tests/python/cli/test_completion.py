@@ -90,6 +90,8 @@ def shells(tmp_path_factory: pytest.TempPathFactory) -> Shells:
         ("whorl eval --device c", ["cpu", "cuda", "cuda:all"]),
         ("whorl bench run --op lut", ["lut4"]),
         ("whorl bench bgv --op rot", ["rotate", "rotate_many"]),
+        ("whorl bench lanes --op tab", ["table16", "table2", "table4", "table8"]),
+        ("whorl bench lanes --set W128_L13", ["W128_L13_B17", "W128_L13_B20"]),
         (
             "whorl bench ckks --op m",
             ["mult", "mult_integer", "mult_plain", "mult_relin", "mult_relin_rescale", "matrix"],

@@ -81,11 +81,12 @@ class Lanes {
   /// The sum and the carry of three bits: two products.
   std::array<LaneArray, 2> full_add(const LaneArray& a, const LaneArray& b,
                                     const LaneArray& c) const;
-  /// Functions of 1 to 8 bits in each lane, of equal counts: tables[j][i] is bit j of the result
-  /// where the inputs are the bits of i, the lowest one first. A function of k bits is a polynomial
-  /// of degree 1 in each; the monomials of both halves of the inputs are made once for all tables,
-  /// and a table is a sum of their products, relinearised once. ParameterError for other numbers of
-  /// inputs or entries, and for entries other than 0 and 1.
+  /// Functions of 1 to 16 bits in each lane, of equal counts: tables[j][i] is bit j of the result
+  /// where the inputs are the bits of i, the lowest one first. A minterm is 1 for one number, and a
+  /// table is a sum of minterms of the high inputs times sums of those of the low ones (baby steps
+  /// and giant steps). Minterms are made once for all tables, those of 16 inputs by 556 products,
+  /// and each table is relinearised once. It takes ⌈log2 k⌉ levels for k inputs. ParameterError for
+  /// other numbers of inputs or entries, and for entries other than 0 and 1.
   std::vector<LaneArray> lookup(std::span<const LaneArray> inputs,
                                 std::span<const std::vector<std::uint8_t>> tables) const;
   /// The bits of how many of the arrays have a 1 in each lane, the lowest one first, refreshed: the

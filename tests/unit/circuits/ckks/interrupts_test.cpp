@@ -4,6 +4,7 @@
 #include "support/named_devices.h"
 #include "support/test.h"
 #include "whorl/circuits/ckks/bootstrap.h"
+#include "whorl/circuits/ckks/lanes.h"
 #include "whorl/circuits/ckks/linear_maps.h"
 #include "whorl/circuits/ckks/matrices.h"
 #include "whorl/ckks.h"
@@ -56,6 +57,15 @@ TEST(CkksInterrupts, TheHostAsksBetweenPlaintextsAndSteps) {
   const EncodedBootstrap maps = encode_bootstrap(server, slots);
   expect_stops(interrupts, 5, [&] { static_cast<void>(bootstrap(server, x, maps)); });
   expect_stops(interrupts, 15, [&] { static_cast<void>(encode_bootstrap(server, slots)); });
+  // 2·4 products of minterms, and one of each row but the most frequent.
+  const Lanes lanes(server, maps);
+  const std::vector<double> bits(slots, 1);
+  const LaneArray one = lanes.take_in(server.upload(client.encrypt(bits, {.bound = Bounds(0, 1)})));
+  std::vector<std::uint8_t> table(64);
+  for (std::uint8_t& bit : table) bit = random() & 1;
+  expect_stops(interrupts, 2 * 4 + 6, [&] {
+    static_cast<void>(lanes.lookup(std::vector<LaneArray>(6, one), {&table, 1}));
+  });
 }
 
 }  // namespace

@@ -4,81 +4,13 @@
 #include <thread>
 
 #include "circuits/ckks/bootstrap.h"
-#include "schemes/ckks/named_sets.h"
-#include "support/ckks_party.h"
+#include "support/ckks_lanes.h"
 #include "support/test.h"
 
 namespace whorl::ckks {
 namespace {
 
-using Bits = std::vector<std::uint8_t>;
-
-/// The primes of what is chosen, in a smaller ring, which is not secure.
-Parameters small_ring(unsigned depth, std::uint32_t N = 1024) {
-  ParameterLiteral literal =
-      Parameters::choose({.depth = depth, .scale_bits = 40, .bootstrap = true}).literal();
-  literal.N = N;
-  return Parameters::create(literal, true);
-}
-
-/// A set whose bootstraps are made for bits, in such a ring.
-Parameters small_bits(const BitSet& set) {
-  ParameterLiteral literal = for_bits(set);
-  literal.N = 1024;
-  return Parameters::create(literal, true);
-}
-
-/// A client and lanes on the tested device.
-struct Party {
-  explicit Party(const Parameters& parameters, std::uint64_t lanes,
-                 const LanesOptions& options = {}, std::vector<std::int64_t> rotations = {})
-      : client(lane_client(parameters)),
-        server(client.evaluation_keys(request(parameters, lanes, std::move(rotations))),
-               {.device = test::tested_device, .threads = 1}),
-        lanes(server, encode_bootstrap(server, lanes), options) {}
-
-  static KeyRequest request(const Parameters& p, std::uint64_t lanes,
-                            std::vector<std::int64_t> rotations) {
-    KeyRequest out;
-    out.rotations = std::move(rotations);
-    request_bootstrap(out, p, lanes);
-    return out;
-  }
-  LaneArray encrypt(const Bits& bits, std::size_t length) const {
-    const std::vector<double> values(bits.begin(), bits.end());
-    return lanes.take_in(
-        server.upload(client.encrypt(values, {.length = length, .bound = Bounds(0, 1)})));
-  }
-  Bits decrypt(const LaneArray& a) const {
-    const Array low = lanes.finish(a);
-    const Ciphertexts host = server.download(low);
-    const Bits bits = client.decrypt_bits(host);
-    // What the array says of its errors is true.
-    const auto raw = client.decrypt_raw(host);
-    for (std::size_t i = 0; i < bits.size(); ++i)
-      EXPECT_LE(std::abs(raw[i].real() - bits[i]), 48 * std::exp2(low.info().error));
-    EXPECT_LT(a.error(), 2 * lanes.limit());
-    return bits;
-  }
-
-  Client client;
-  Server server;
-  Lanes lanes;
-};
-
-template <class F>
-Bits each(const Bits& a, const Bits& b, const F& f) {
-  Bits out;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    out.push_back(static_cast<std::uint8_t>(f(a[i], b[i])));
-  return out;
-}
-
-Bits random_bits(std::mt19937_64& random, std::size_t count) {
-  Bits out(count);
-  for (auto& bit : out) bit = random() & 1;
-  return out;
-}
+using Party = LaneParty;
 
 TEST(CkksLanes, GatesOfAllInputs) {
   const Party party(small_ring(5), 512);
@@ -275,47 +207,6 @@ TEST(CkksLanes, ErrorsDoNotGrowWithTheProgram) {
   }
   EXPECT_EQ(party.decrypt(y), q);
   EXPECT_LE(most, party.lanes.limit());
-}
-
-/// Every function of two bits, random ones of up to eight, and constants.
-TEST(CkksLanes, Tables) {
-  const Party party(small_ring(6), 512);
-  std::mt19937_64 random(11);
-  for (const std::size_t inputs : {1u, 2u, 3u, 4u, 5u, 8u}) {
-    SCOPED_TRACE(inputs);
-    std::vector<Bits> bits;
-    std::vector<LaneArray> arrays;
-    for (std::size_t k = 0; k < inputs; ++k) {
-      bits.push_back(random_bits(random, 2 * 512));
-      arrays.push_back(party.encrypt(bits.back(), 512));
-    }
-    std::vector<Bits> tables;
-    const std::size_t entries = std::size_t{1} << inputs;
-    for (unsigned i = 0; i < (inputs <= 2 ? 1u << entries : 4u); ++i) {
-      tables.push_back(random_bits(random, entries));
-      if (inputs <= 2)
-        for (std::size_t k = 0; k < entries; ++k) tables.back()[k] = i >> k & 1;
-    }
-    tables.emplace_back(entries, 1);
-    const std::vector<LaneArray> got = party.lanes.lookup(arrays, tables);
-    ASSERT_EQ(got.size(), tables.size());
-    for (std::size_t t = 0; t < tables.size(); ++t) {
-      Bits want(2 * 512);
-      for (std::size_t j = 0; j < want.size(); ++j) {
-        std::size_t index = 0;
-        for (std::size_t k = 0; k < inputs; ++k) index |= std::size_t{bits[k][j]} << k;
-        want[j] = tables[t][index];
-      }
-      EXPECT_EQ(party.decrypt(got[t]), want) << t;
-    }
-  }
-  const LaneArray x = party.encrypt(Bits(512, 1), 512);
-  const std::vector<LaneArray> two{x, x};
-  EXPECT_THROW(static_cast<void>(party.lanes.lookup(two, std::vector<Bits>{{0, 1, 0}})),
-               ParameterError);
-  EXPECT_THROW(static_cast<void>(party.lanes.lookup(two, std::vector<Bits>{{0, 1, 2, 0}})),
-               ParameterError);
-  EXPECT_THROW(static_cast<void>(party.lanes.lookup({}, std::vector<Bits>{})), ParameterError);
 }
 
 TEST(CkksLanes, RotationsAndBatches) {
