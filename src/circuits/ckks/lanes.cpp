@@ -11,6 +11,7 @@
 
 #include "circuits/ckks/bootstrap.h"
 #include "circuits/ckks/cosine_fit.h"
+#include "circuits/ckks/lane_errors.h"
 #include "math/text.h"
 #include "schemes/ckks/server_state.h"
 #include "whorl/error.h"
@@ -19,28 +20,13 @@ namespace whorl::ckks {
 
 namespace {
 
-/// A slot's error is below so many deviations, but with probability 2^-104: 11.8 deviations of a
-/// Gaussian, and 4 times as many in the slot where a key that serves lanes has its largest value
-/// (lanes.md).
-constexpr double deviations = 48, log2_beyond_deviations = -104;
 /// Roundings whose deviations are added up in an operation, with what brings its operands to one
 /// level, and in a bootstrap: each must stay below `deviations`.
 constexpr double roundings_of_operation = 8, roundings_of_bootstrap = 256;
 /// The levels of 3x² - 2x³.
 constexpr unsigned cleaning_levels = 2;
-/// States that an operand has no error.
-constexpr double no_error = 0x1p-190;
 /// A client refuses values that are farther from bits (Client::decrypt_bits).
 constexpr double largest_read = 0.125;
-
-double error_of(const CiphertextInfo& info) { return deviations * std::exp2(info.error); }
-
-/// States bounds that bits and their error leave.
-Array of_bits(const Server& server, const Array& x) {
-  const double error = error_of(x.info());
-  return server.with_bound(x, {-error, 1 + error});
-}
-Array without_error(const Server& server, const Array& x) { return server.with_error(x, no_error); }
 
 /// 1 - x.
 Array complement(const Server& server, const Array& x) {

@@ -122,6 +122,7 @@ class Lanes {
   const Server& server() const { return server_; }
 
  private:
+  friend struct LanesAccess;
   using State = LaneArray::State;
   struct Counters;
 
