@@ -1,0 +1,90 @@
+#include "whorl/bridges/client.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "bridges/packing.h"
+#include "lattice/rlwe/secret.h"
+#include "math/memory.h"
+#include "math/modulus.h"
+#include "math/random.h"
+#include "math/secret.h"
+#include "schemes/ckks/derived.h"
+
+namespace whorl::bridges {
+
+namespace rlwe = lattice::rlwe;
+
+namespace {
+
+/// Encryptions of the LWE key's coefficients, (primes, n, dimension): LweKeys::b.
+WordArray packing_bodies(const Packing& packing, const binfhe::Client& from,
+                         std::span<const std::int32_t> secret, double sigma, const Seed& seed,
+                         unsigned threads, const Progress& progress) {
+  const std::span<const std::int32_t> lwe = from.secret_key().lwe();
+  const std::size_t n = lwe.size(), rows = packing.primes.size(), N = packing.dimension;
+  const rlwe::AnyPlan plan =
+      rlwe::make_plan(packing.dimension, packing.primes, {}, static_cast<unsigned>(rows));
+  // 1. Of zeros.
+  const WordArray zeros =
+      rlwe::Secret(plan, secret, sigma)
+          .encrypt(
+              ring::Basis::range(0, static_cast<unsigned>(rows)), 1, seed, n,
+              [](std::size_t, std::span<std::int64_t> m) { std::ranges::fill(m, 0); }, progress,
+              threads);
+  // 2. A constant polynomial has equal values.
+  const std::vector<std::uint64_t> factor =
+      packing_factor(packing.primes, packed_modulus(from.parameters()));
+  return std::visit(
+      [&]<class Word>(const std::shared_ptr<const ring::RnsPlan<Word>>& primes) {
+        const std::size_t size = rows * n * N;
+        const auto out = math::unfilled<Word>(size);
+        const Word* at = zeros.as<Word>().data();
+        Word* to = out.get();
+        for (std::size_t l = 0; l < rows; ++l) {
+          const math::Modulus<Word>& q = primes->moduli()[l];
+          for (std::size_t j = 0; j < n; ++j) {
+            const Word s = q.mul(static_cast<Word>(factor[l]), q.from_signed(lwe[j]));
+            for (std::size_t i = 0; i < N; ++i) *to++ = q.add(*at++, s);
+          }
+        }
+        return WordArray(out, out.get(), size, sizeof(Word));
+      },
+      plan);
+}
+
+}  // namespace
+
+LweKeys lwe_keys(const ckks::Client& to, const binfhe::Client& from, unsigned threads,
+                 const Progress& progress) {
+  const ckks::Parameters& p = to.parameters();
+  const Packing packing(p);
+  return math::with_memory_for("keys of LWE ciphertexts", [&]() -> LweKeys {
+    const math::SecretVector<std::int32_t> secret = rlwe::random_ternary_secret(packing.dimension);
+    const double sigma = p.literal().sigma;
+    const Seed seed = math::random_seed();
+    WordArray b = packing_bodies(packing, from, secret.span(), sigma, seed, threads, progress);
+    // The ring's secret, as a polynomial of the CKKS key's ring.
+    math::SecretVector<std::int32_t> wide(p.N());
+    for (std::size_t i = 0; i < secret.span().size(); ++i)
+      wide[i * (p.N() / packing.dimension)] = secret[i];
+    const rlwe::Secret own(any_plan_of(p), to.secret_key().coefficients(), sigma),
+        inner(own.plan(), wide.span(), sigma);
+    rlwe::SwitchKeyData key = own.switch_key(ckks::layout_of(p.literal(), {SwitchRole::to_sparse}),
+                                             {1, 1}, 1, threads, {}, &inner);
+    return {p,    to.key_id(),  from.parameters(), from.key_id(),
+            seed, std::move(b), key.seed,          std::move(key.b)};
+  });
+}
+
+std::size_t lwe_key_bytes(const ckks::Parameters& to, const binfhe::Parameters& from) {
+  const Packing packing(to);
+  const ring::KeyLayout layout = ckks::layout_of(to.literal(), {SwitchRole::to_sparse});
+  return packing.words(from) * to.word_bytes() + 32 +
+         rlwe::switch_key_bytes(to.N(), static_cast<unsigned>(layout.digits.size()),
+                                layout.rows().size(), to.word_bytes()) -
+         8;
+}
+
+}  // namespace whorl::bridges
