@@ -2,8 +2,7 @@
 
 math -> ring -> backend -> run -> lattice -> schemes -> circuits -> bridges -> networks -> io ->
 python, and below all of them the public headers that belong to no layer (errors, plain buffers).
-Beyond the
-order:
+Beyond the order:
 
 - public headers include public or system headers only and name no device;
 - the folders of src/lattice do not use one another, nor do those of src/schemes, of src/circuits

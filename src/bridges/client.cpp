@@ -18,7 +18,7 @@ namespace rlwe = lattice::rlwe;
 
 namespace {
 
-/// Encryptions of the LWE key's coefficients, (primes, n, dimension): LweKeys::b.
+/// Encryptions of the LWE key's coefficients, (n, primes, dimension): LweInputKeys::b.
 WordArray packing_bodies(const Packing& packing, const binfhe::Client& from,
                          std::span<const std::int32_t> secret, double sigma, const Seed& seed,
                          unsigned threads, const Progress& progress) {
@@ -40,15 +40,14 @@ WordArray packing_bodies(const Packing& packing, const binfhe::Client& from,
       [&]<class Word>(const std::shared_ptr<const ring::RnsPlan<Word>>& primes) {
         const std::size_t size = rows * n * N;
         const auto out = math::unfilled<Word>(size);
-        const Word* at = zeros.as<Word>().data();
-        Word* to = out.get();
-        for (std::size_t l = 0; l < rows; ++l) {
-          const math::Modulus<Word>& q = primes->moduli()[l];
-          for (std::size_t j = 0; j < n; ++j) {
+        for (std::size_t j = 0; j < n; ++j)
+          for (std::size_t l = 0; l < rows; ++l) {
+            const math::Modulus<Word>& q = primes->moduli()[l];
             const Word s = q.mul(static_cast<Word>(factor[l]), q.from_signed(lwe[j]));
-            for (std::size_t i = 0; i < N; ++i) *to++ = q.add(*at++, s);
+            const Word* const zero = zeros.as<Word>().data() + (l * n + j) * N;
+            Word* const to = out.get() + (j * rows + l) * N;
+            for (std::size_t i = 0; i < N; ++i) to[i] = q.add(zero[i], s);
           }
-        }
         return WordArray(out, out.get(), size, sizeof(Word));
       },
       plan);
@@ -56,11 +55,11 @@ WordArray packing_bodies(const Packing& packing, const binfhe::Client& from,
 
 }  // namespace
 
-LweKeys lwe_keys(const ckks::Client& to, const binfhe::Client& from, unsigned threads,
-                 const Progress& progress) {
+LweInputKeys lwe_input_keys(const ckks::Client& to, const binfhe::Client& from, unsigned threads,
+                            const Progress& progress) {
   const ckks::Parameters& p = to.parameters();
   const Packing packing(p);
-  return math::with_memory_for("keys of LWE ciphertexts", [&]() -> LweKeys {
+  return math::with_memory_for("keys of LWE ciphertexts", [&]() -> LweInputKeys {
     const math::SecretVector<std::int32_t> secret = rlwe::random_ternary_secret(packing.dimension);
     const double sigma = p.literal().sigma;
     const Seed seed = math::random_seed();
@@ -78,7 +77,7 @@ LweKeys lwe_keys(const ckks::Client& to, const binfhe::Client& from, unsigned th
   });
 }
 
-std::size_t lwe_key_bytes(const ckks::Parameters& to, const binfhe::Parameters& from) {
+std::size_t lwe_input_key_bytes(const ckks::Parameters& to, const binfhe::Parameters& from) {
   const Packing packing(to);
   const ring::KeyLayout layout = ckks::layout_of(to.literal(), {SwitchRole::to_sparse});
   return packing.words(from) * to.word_bytes() + 32 +

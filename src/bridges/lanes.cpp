@@ -49,7 +49,7 @@ struct Coefficients {
 }  // namespace
 
 struct LweInput::State {
-  State(const ckks::Lanes& of, const LweKeys& keys, const Progress& progress)
+  State(const ckks::Lanes& of, const LweInputKeys& keys, const Progress& progress)
       : lanes(of),
         lwe(keys.lwe_parameters),
         lwe_key_id(keys.lwe_key_id),
@@ -146,7 +146,7 @@ LweRows LweInput::State::rows_of(const binfhe::Ciphertexts& c, const Coefficient
   return out;
 }
 
-LweInput::LweInput(const ckks::Lanes& lanes, const LweKeys& keys, const Progress& progress)
+LweInput::LweInput(const ckks::Lanes& lanes, const LweInputKeys& keys, const Progress& progress)
     : state_(math::with_memory_for("keys of LWE ciphertexts", [&] {
         return std::make_shared<const State>(lanes, keys, progress);
       })) {}

@@ -28,7 +28,7 @@ decltype(auto) with_words_of(const ckks::Parameters& parameters, const Body& bod
 
 }  // namespace
 
-Packer::Packer(const ckks::Server& server, const LweKeys& keys, const Progress& progress)
+Packer::Packer(const ckks::Server& server, const LweInputKeys& keys, const Progress& progress)
     : server_(server),
       n_(keys.lwe_parameters.n()),
       modulus_(packed_modulus(keys.lwe_parameters)),
@@ -42,26 +42,29 @@ Packer::Packer(const ckks::Server& server, const LweKeys& keys, const Progress& 
                      " bytes; they must have " + std::to_string(words) + " of " +
                      std::to_string(p.word_bytes()));
   const auto report = [&](std::size_t done) {
-    if (progress && !progress(done, 2))
-      throw InterruptedError("stopped after " + std::to_string(done) +
-                             " of 2 halves of keys of LWE ciphertexts");
+    if (progress && !progress(done, n_))
+      throw InterruptedError("stopped after " + std::to_string(done) + " of " + std::to_string(n_) +
+                             " keys of LWE ciphertexts");
   };
   report(0);
-  keys_[0] = uploaded(keys.b);
-  report(1);
   with_words_of(p, [&]<class Word>(Word) {
-    std::vector<Word> uniform(words);
-    rlwe::ciphertexts_uniform<Word>(
-        packing_.dimension, packing_.primes,
-        ring::Basis::range(0, static_cast<unsigned>(packing_.primes.size())), keys.seed, n_, {},
-        uniform);
-    keys_[1] = uploaded(WordArray(std::move(uniform)));
+    const std::size_t each = packing_.primes.size() * packing_.dimension;
+    const ring::Basis all = ring::Basis::range(0, packing_.basis.size());
+    const Word* const bodies = keys.b.as<Word>().data();
+    for (std::uint32_t j = 0; j < n_; ++j) {
+      keys_[0].push_back(
+          uploaded(WordArray(keys.b.owner(), bodies + j * each, each, sizeof(Word))));
+      std::vector<Word> uniform(each);
+      rlwe::ciphertexts_uniform<Word>(packing_.dimension, packing_.primes, all, keys.seed, 1,
+                                      std::span(&j, 1), uniform);
+      keys_[1].push_back(uploaded(WordArray(std::move(uniform))));
+      report(j + 1);
+    }
   });
   out_of_subring_ =
       state().evaluator->prepare({1, 1, keys.switch_seed, keys.switch_b,
                                   ckks::layout_of(p.literal(), {SwitchRole::to_sparse})},
                                  state().session->budget);
-  report(2);
 }
 
 std::size_t Packer::bytes() const {
@@ -71,26 +74,11 @@ std::size_t Packer::bytes() const {
   return sum;
 }
 
-std::vector<rlwe::Array> Packer::uploaded(const WordArray& words) const {
+rlwe::Array Packer::uploaded(const WordArray& words) const {
   const rlwe::Evaluator& evaluator = *state().evaluator;
-  const std::size_t primes = packing_.primes.size(), row = packing_.dimension;
   const auto log_repeats =
       static_cast<unsigned>(std::countr_zero(evaluator.N() / packing_.dimension));
-  const rlwe::Shape shape{1, packing_.basis, 1, rlwe::Form::evaluation, log_repeats};
-  std::vector<rlwe::Array> out;
-  with_words_of(server_.parameters(), [&]<class Word>(Word) {
-    const std::span<const Word> from = words.as<Word>();
-    for (std::size_t j = 0; j < n_; ++j) {
-      std::vector<Word> one;
-      one.reserve(primes * row);
-      for (std::size_t l = 0; l < primes; ++l) {
-        const auto values = from.subspan((l * n_ + j) * row, row);
-        one.insert(one.end(), values.begin(), values.end());
-      }
-      out.push_back(evaluator.upload(WordArray(std::move(one)), shape));
-    }
-  });
-  return out;
+  return evaluator.upload(words, {1, packing_.basis, 1, rlwe::Form::evaluation, log_repeats});
 }
 
 rlwe::Array Packer::column(const LweRows& rows, std::size_t each, std::size_t j) const {

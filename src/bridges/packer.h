@@ -23,7 +23,7 @@ struct LweRows {
 class Packer {
  public:
   /// Errors as of LweInput.
-  Packer(const ckks::Server& server, const LweKeys& keys, const Progress& progress);
+  Packer(const ckks::Server& server, const LweInputKeys& keys, const Progress& progress);
 
   const Packing& packing() const { return packing_; }
   std::size_t bytes() const;
@@ -36,8 +36,8 @@ class Packer {
   using State = ckks::Access::State;
 
   const State& state() const { return ckks::Access::of(server_); }
-  /// Plaintexts of each row of (primes, n, dimension), by their period.
-  std::vector<lattice::rlwe::Array> uploaded(const WordArray& words) const;
+  /// A plaintext of (primes, dimension) values, by its period.
+  lattice::rlwe::Array uploaded(const WordArray& words) const;
   /// Column j as plaintexts of `each` coefficients.
   lattice::rlwe::Array column(const LweRows& rows, std::size_t each, std::size_t j) const;
 

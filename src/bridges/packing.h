@@ -25,7 +25,7 @@ struct Packing {
   std::uint32_t dimension = 0;        ///< n: the least as secure as the parameters, or as 128 bits
   double security_bits = 0;
 
-  /// Words of LweKeys::b and of LweKeys::switch_b.
+  /// Words of LweInputKeys::b and of LweInputKeys::switch_b.
   std::size_t words(const binfhe::Parameters& lwe) const {
     return primes.size() * lwe.n() * dimension;
   }

@@ -11,10 +11,10 @@ namespace whorl::bridges {
 /// Makes the keys that take LWE ciphertexts of `from` into lanes of `to`, on `threads` threads (0:
 /// all cores; at most 1024, else ParameterError). Progress counts coefficients of the LWE key.
 /// ParameterError unless the bootstraps of `to` are made for bits.
-LweKeys lwe_keys(const ckks::Client& to, const binfhe::Client& from, unsigned threads = 0,
-                 const Progress& progress = {});
+LweInputKeys lwe_input_keys(const ckks::Client& to, const binfhe::Client& from,
+                            unsigned threads = 0, const Progress& progress = {});
 
 /// Bytes of these, without making them.
-std::size_t lwe_key_bytes(const ckks::Parameters& to, const binfhe::Parameters& from);
+std::size_t lwe_input_key_bytes(const ckks::Parameters& to, const binfhe::Parameters& from);
 
 }  // namespace whorl::bridges

@@ -20,14 +20,14 @@ namespace whorl::bridges {
 /// LWE key, in a ring that is as small as is secure at the modulus of the CKKS key's lowest level
 /// and a special prime, under a secret of their own that nobody keeps; and that secret under the
 /// CKKS key.
-struct LweKeys {
+struct LweInputKeys {
   ckks::Parameters parameters;
   KeyId key_id;  ///< of the CKKS key
   binfhe::Parameters lwe_parameters;
   KeyId lwe_key_id;
-  /// Bodies (primes, n, ring dimension), in evaluation form: row (l, j) of an encryption of
-  /// s_j·QP/q', modulo prime l, where q' is the modulus that ciphertexts are rounded to. Its
-  /// uniform half is ciphertext_uniform's of the seed.
+  /// Bodies (n, primes, ring dimension), in evaluation form: an encryption of s_j·QP/q' for each
+  /// coefficient of the LWE key, where q' is the modulus that ciphertexts are rounded to. The
+  /// uniform half of row l of it is expand_uniform(seed, j·primes + l).
   Seed seed;
   WordArray b;
   /// A switching key as that to the sparse secret is, from the ring's secret to the CKKS key.
@@ -46,7 +46,7 @@ class LweInput {
   /// KeyMismatchError for keys of other parameters or another CKKS key, ShapeError or RangeError
   /// for keys of a wrong size or with residues out of range, ParameterError for parameters whose
   /// bootstraps are not made for bits.
-  LweInput(const ckks::Lanes& lanes, const LweKeys& keys, const Progress& progress = {});
+  LweInput(const ckks::Lanes& lanes, const LweInputKeys& keys, const Progress& progress = {});
 
   /// The messages of a whole number of vectors, ciphertext i in lane i modulo lanes of its vector.
   /// They are below 2^bits, as those of gates are with bits = 1; array j of the result has bit j of

@@ -83,7 +83,8 @@ constexpr NamedType known_types[] = {
     {FrameType::ckks_secret_key, "CKKS secret key", true},
     {FrameType::ckks_evaluation_keys, "CKKS evaluation keys"},
     {FrameType::ckks_ciphertexts, "CKKS ciphertexts"},
-    {FrameType::ckks_public_key, "CKKS public key", true}};
+    {FrameType::ckks_public_key, "CKKS public key", true},
+    {FrameType::lwe_input_keys, "keys that take LWE ciphertexts into lanes"}};
 
 const NamedType* find_type(FrameType type) {
   const auto* const found = std::find_if(std::begin(known_types), std::end(known_types),

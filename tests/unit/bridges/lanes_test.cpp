@@ -40,7 +40,7 @@ struct Party {
         lwe(of),
         server(keys_of(client, slots), {.device = test::tested_device, .threads = 1}),
         lanes(server, ckks::encode_bootstrap(server, slots)),
-        keys(lwe_keys(client, lwe)),
+        keys(lwe_input_keys(client, lwe)),
         input(lanes, keys) {}
 
   std::vector<std::uint8_t> decrypt(const ckks::LaneArray& a) const {
@@ -57,7 +57,7 @@ struct Party {
   binfhe::Client lwe;
   ckks::Server server;
   ckks::Lanes lanes;
-  LweKeys keys;
+  LweInputKeys keys;
   LweInput input;
 };
 
@@ -249,10 +249,10 @@ TEST(LweLanes, WrongKeysAreRefused) {
   const binfhe::Parameters set = binfhe::Parameters::named("W128_P64");
   const Party party(small_bits(2), set, 64);
   const ckks::Client other = ckks::lane_client(party.client.parameters());
-  EXPECT_THROW(LweInput(party.lanes, lwe_keys(other, party.lwe)), KeyMismatchError);
+  EXPECT_THROW(LweInput(party.lanes, lwe_input_keys(other, party.lwe)), KeyMismatchError);
   const ckks::Client more = ckks::lane_client(small_bits(3));
-  EXPECT_THROW(LweInput(party.lanes, lwe_keys(more, party.lwe)), ParameterMismatchError);
-  LweKeys keys = party.keys;
+  EXPECT_THROW(LweInput(party.lanes, lwe_input_keys(more, party.lwe)), ParameterMismatchError);
+  LweInputKeys keys = party.keys;
   keys.lwe_parameters = binfhe::Parameters::named("W128_P128");  // of another n
   EXPECT_THROW(LweInput(party.lanes, keys), ShapeError);
   keys = party.keys;
@@ -266,13 +266,13 @@ TEST(LweLanes, WrongKeysAreRefused) {
                InterruptedError);
   // Bootstraps of real numbers do not take them.
   const auto real = ckks::Parameters::choose({.depth = 3, .scale_bits = 40, .bootstrap = true});
-  EXPECT_THROW(lwe_key_bytes(real, set), ParameterError);
+  EXPECT_THROW(lwe_input_key_bytes(real, set), ParameterError);
 }
 
 TEST(LweLanes, KeysHaveTheSizeThatIsTold) {
   const binfhe::Parameters set = binfhe::Parameters::named("W128_P64");
   const Party party(small_bits(2), set, 64);
-  EXPECT_EQ(lwe_key_bytes(party.client.parameters(), set), party.keys.bytes());
+  EXPECT_EQ(lwe_input_key_bytes(party.client.parameters(), set), party.keys.bytes());
   EXPECT_GT(party.input.bytes(), 0u);
   // In a secure ring, a subring of 2^12 coefficients is secure.
   const ckks::Parameters large =
@@ -280,7 +280,7 @@ TEST(LweLanes, KeysHaveTheSizeThatIsTold) {
   const Packing packing(large);
   EXPECT_EQ(packing.dimension, 4096u);
   EXPECT_GT(packing.security_bits, 128);
-  EXPECT_LT(lwe_key_bytes(large, set), 32u << 20);
+  EXPECT_LT(lwe_input_key_bytes(large, set), 32u << 20);
 }
 
 }  // namespace
