@@ -42,7 +42,7 @@ TEST_F(IoBridges, KeysComeBack) {
   }
   EXPECT_EQ(info(frame).type, FrameType::lwe_input_keys);
   EXPECT_EQ(info(frame).key_id, client.key_id());
-  EXPECT_EQ(type_name(FrameType::lwe_input_keys), "keys that take LWE ciphertexts into lanes");
+  EXPECT_EQ(type_name(FrameType::lwe_input_keys), "CKKS keys for LWE input");
 }
 
 TEST_F(IoBridges, BadBytesAreRefused) {
