@@ -16,6 +16,7 @@
 #include "whorl/binfhe/lut.h"
 #include "whorl/binfhe/parameters.h"
 #include "whorl/bridges/lanes.h"
+#include "whorl/bridges/lwe_output.h"
 #include "whorl/ckks/ciphertexts.h"
 #include "whorl/ckks/parameters.h"
 #include "whorl/common.h"
@@ -43,6 +44,7 @@ enum class FrameType : std::uint16_t {
   ckks_ciphertexts = 35,
   ckks_public_key = 36,
   lwe_input_keys = 48,
+  lwe_output_keys = 49,
   first_foreign = 0x8000
 };
 
@@ -97,7 +99,7 @@ inline constexpr bool is_saved =
     is_one_of<T, binfhe::Parameters, binfhe::Ciphertexts, binfhe::EvaluationKeys, binfhe::Lut,
               bgv::Parameters, bgv::Ciphertexts, bgv::EvaluationKeys, bgv::PublicKey,
               ckks::Parameters, ckks::Ciphertexts, ckks::EvaluationKeys, ckks::PublicKey,
-              bridges::LweInputKeys>;
+              bridges::LweInputKeys, bridges::LweOutputKeys>;
 template <class T>
 concept Saved = is_saved<T>;
 

@@ -4,11 +4,14 @@
 #include <memory>
 #include <utility>
 
+#include "bridges/output.h"
 #include "bridges/packing.h"
+#include "lattice/lwe/keys.h"
 #include "lattice/rlwe/secret.h"
 #include "math/memory.h"
 #include "math/modulus.h"
 #include "math/random.h"
+#include "math/sampling.h"
 #include "math/secret.h"
 #include "schemes/ckks/derived.h"
 
@@ -53,6 +56,15 @@ WordArray packing_bodies(const Packing& packing, const binfhe::Client& from,
       plan);
 }
 
+/// A polynomial of the subring in the ring of N coefficients.
+math::SecretVector<std::int32_t> widened(const math::SecretVector<std::int32_t>& secret,
+                                         std::size_t N) {
+  math::SecretVector<std::int32_t> out(N);
+  const std::size_t n = secret.span().size();
+  for (std::size_t i = 0; i < n; ++i) out[i * (N / n)] = secret[i];
+  return out;
+}
+
 }  // namespace
 
 LweInputKeys lwe_input_keys(const ckks::Client& to, const binfhe::Client& from, unsigned threads,
@@ -64,26 +76,40 @@ LweInputKeys lwe_input_keys(const ckks::Client& to, const binfhe::Client& from, 
     const double sigma = p.literal().sigma;
     const Seed seed = math::random_seed();
     WordArray b = packing_bodies(packing, from, secret.span(), sigma, seed, threads, progress);
-    // The ring's secret, as a polynomial of the CKKS key's ring.
-    math::SecretVector<std::int32_t> wide(p.N());
-    for (std::size_t i = 0; i < secret.span().size(); ++i)
-      wide[i * (p.N() / packing.dimension)] = secret[i];
+    const math::SecretVector<std::int32_t> wide = widened(secret, p.N());
     const rlwe::Secret own(any_plan_of(p), to.secret_key().coefficients(), sigma),
         inner(own.plan(), wide.span(), sigma);
-    rlwe::SwitchKeyData key = own.switch_key(ckks::layout_of(p.literal(), {SwitchRole::to_sparse}),
-                                             {1, 1}, 1, threads, {}, &inner);
+    rlwe::SwitchKeyData key = own.switch_key(packing.switching, {1, 1}, 1, threads, {}, &inner);
     return {p,    to.key_id(),  from.parameters(), from.key_id(),
             seed, std::move(b), key.seed,          std::move(key.b)};
   });
 }
 
+LweOutputKeys lwe_output_keys(const ckks::Client& from, const binfhe::Client& to, unsigned threads,
+                              const Progress& progress) {
+  const ckks::Parameters& p = from.parameters();
+  const Packing packing(p);
+  return math::with_memory_for("keys for LWE output", [&]() -> LweOutputKeys {
+    const math::SecretVector<std::int32_t> secret = rlwe::random_ternary_secret(packing.dimension);
+    const double sigma = p.literal().sigma;
+    const math::SecretVector<std::int32_t> wide = widened(secret, p.N());
+    const rlwe::Secret own(any_plan_of(p), from.secret_key().coefficients(), sigma),
+        inner(own.plan(), wide.span(), sigma);
+    rlwe::SwitchKeyData key = inner.switch_key(packing.switching, {1, 1}, 1, threads, {}, &own);
+    const backend::SwitchShape shape = output_switch(packing, to.parameters());
+    const Seed seed = math::random_seed();
+    WordArray b = lattice::switch_key_bodies(
+        secret.span(), to.secret_key().lwe(), shape.Q_ks, shape.gadget, shape.table,
+        math::GaussianSampler(to.parameters().literal().sigma_lwe), seed, threads, progress);
+    return {p,    from.key_id(), to.parameters(), to.key_id(), key.seed, std::move(key.b),
+            seed, std::move(b)};
+  });
+}
+
 std::size_t lwe_input_key_bytes(const ckks::Parameters& to, const binfhe::Parameters& from) {
   const Packing packing(to);
-  const ring::KeyLayout layout = ckks::layout_of(to.literal(), {SwitchRole::to_sparse});
-  return packing.words(from) * to.word_bytes() + 32 +
-         rlwe::switch_key_bytes(to.N(), static_cast<unsigned>(layout.digits.size()),
-                                layout.rows().size(), to.word_bytes()) -
-         8;
+  return packing.words(from) * to.word_bytes() + packing.primes.size() * to.N() * to.word_bytes() +
+         64;
 }
 
 }  // namespace whorl::bridges

@@ -8,7 +8,6 @@
 
 #include "backend/contract/lwe.h"
 #include "lattice/rlwe/uniform.h"
-#include "schemes/ckks/derived.h"
 #include "schemes/owner.h"
 #include "whorl/error.h"
 
@@ -61,10 +60,8 @@ Packer::Packer(const ckks::Server& server, const LweInputKeys& keys, const Progr
       report(j + 1);
     }
   });
-  out_of_subring_ =
-      state().evaluator->prepare({1, 1, keys.switch_seed, keys.switch_b,
-                                  ckks::layout_of(p.literal(), {SwitchRole::to_sparse})},
-                                 state().session->budget);
+  out_of_subring_ = state().evaluator->prepare(
+      {1, 1, keys.switch_seed, keys.switch_b, packing_.switching}, state().session->budget);
 }
 
 std::size_t Packer::bytes() const {

@@ -32,6 +32,7 @@ Packing::Packing(const ckks::Parameters& parameters) {
   lowest = ckks::basis_of(parameters, 0);
   const auto special = static_cast<unsigned>(p.chain.size());
   basis = lowest | ring::Basis{special};
+  switching = {lowest, {lowest}, ring::Basis{special}};
   lowest.for_each([&](unsigned i) { primes.push_back(p.chain[i]); });
   primes.push_back(p.special[0]);
   // No weaker than what it leads to.
@@ -77,18 +78,10 @@ double packing_error(const ckks::Parameters& parameters, const binfhe::Parameter
   const double keys = coefficients * n * modulus * modulus / 12 * p.sigma * p.sigma *
                       std::exp2(-2 * log2_all),
                division = (1 + ternary * n) / 12 * std::exp2(-2 * log2_low);
-  // 2. The switch out of the subring: digits uniform in ±D/2 meet errors, and a division.
-  const ring::KeyLayout layout = ckks::layout_of(p, {SwitchRole::to_sparse});
-  double log2_P = 0, digits = 0;
-  layout.special.for_each(
-      [&](unsigned i) { log2_P += std::log2(static_cast<double>(p.special[i - p.chain.size()])); });
-  for (const ring::Basis& digit : layout.digits) {
-    double bits = -log2_P;
-    digit.for_each([&](unsigned i) { bits += std::log2(static_cast<double>(p.chain[i])); });
-    digits += std::exp2(2 * bits);
-  }
-  const double out =
-      (N / 12 * p.sigma * p.sigma * digits + (1 + ternary * N) / 12) * std::exp2(-2 * log2_low);
+  // 2. The switch out of the subring: a digit uniform in ±Q/2 meets errors, and a division.
+  const double log2_P = std::log2(static_cast<double>(packing.primes.back())),
+               out = N / 12 * p.sigma * p.sigma * std::exp2(-2 * log2_P) +
+                     (1 + ternary * N) / 12 * std::exp2(-2 * log2_low);
   // 3. Where ciphertexts are rounded to q'; and the factor, which is off by 1/2, of a phase that is
   // not reduced.
   const bool gaussian = lwe.literal().lwe_secret == binfhe::SecretDistribution::gaussian;

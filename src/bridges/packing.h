@@ -22,7 +22,9 @@ struct Packing {
   ring::Basis lowest;                 ///< the primes of level 0
   ring::Basis basis;                  ///< these and the first special one
   std::vector<std::uint64_t> primes;  ///< of `basis`
-  std::uint32_t dimension = 0;        ///< n: the least as secure as the parameters, or as 128 bits
+  /// The layout of switching keys between the CKKS key and secrets of the subring, one digit.
+  ring::KeyLayout switching;
+  std::uint32_t dimension = 0;  ///< n: the least as secure as the parameters, or as 128 bits
   double security_bits = 0;
 
   /// Words of LweInputKeys::b and of LweInputKeys::switch_b.

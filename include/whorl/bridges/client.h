@@ -3,6 +3,7 @@
 
 #include "whorl/binfhe/client.h"
 #include "whorl/bridges/lanes.h"
+#include "whorl/bridges/lwe_output.h"
 #include "whorl/ckks/client.h"
 #include "whorl/common.h"
 
@@ -14,7 +15,11 @@ namespace whorl::bridges {
 LweInputKeys lwe_input_keys(const ckks::Client& to, const binfhe::Client& from,
                             unsigned threads = 0, const Progress& progress = {});
 
-/// Bytes of these, without making them.
+/// Makes the keys that give lanes of `from` out as LWE ciphertexts of `to`.
+LweOutputKeys lwe_output_keys(const ckks::Client& from, const binfhe::Client& to,
+                              unsigned threads = 0, const Progress& progress = {});
+
+/// Bytes of LweInputKeys, without making them.
 std::size_t lwe_input_key_bytes(const ckks::Parameters& to, const binfhe::Parameters& from);
 
 }  // namespace whorl::bridges

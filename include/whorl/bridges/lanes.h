@@ -30,7 +30,8 @@ struct LweInputKeys {
   /// uniform half of row l of it is expand_uniform(seed, j·primes + l).
   Seed seed;
   WordArray b;
-  /// A switching key as that to the sparse secret is, from the ring's secret to the CKKS key.
+  /// A switching key of one digit over the same primes, (primes, N), from the ring's secret to the
+  /// CKKS key.
   Seed switch_seed;
   WordArray switch_b;
 

@@ -8,6 +8,7 @@ namespace whorl::io {
 namespace {
 
 using bridges::LweInputKeys;
+using bridges::LweOutputKeys;
 using samples::aligned;
 using samples::insecure;
 using samples::loading;
@@ -69,6 +70,30 @@ TEST_F(IoBridges, BadBytesAreRefused) {
   EXPECT_EQ(loading<LweInputKeys>(dump(ring)), "TypeMismatch");
   EXPECT_EQ(loading<ckks::EvaluationKeys>(frame), "TypeMismatch");
   EXPECT_THROW(load<LweInputKeys>(frame), ParameterError);
+}
+
+TEST_F(IoBridges, KeysForOutputComeBack) {
+  const LweOutputKeys out = bridges::lwe_output_keys(client, lwe);
+  const Bytes bytes = dump(out);
+  const auto back = load<LweOutputKeys>(bytes, insecure());
+  EXPECT_EQ(back.parameters, ring);
+  EXPECT_EQ(back.key_id, client.key_id());
+  EXPECT_EQ(back.lwe_parameters, parameters);
+  EXPECT_EQ(back.lwe_key_id, lwe.key_id());
+  EXPECT_EQ(back.seed, out.seed);
+  EXPECT_EQ(back.switch_seed, out.switch_seed);
+  samples::expect_same_words(back.b, out.b);
+  samples::expect_same_words(back.switch_b, out.switch_b);
+  EXPECT_EQ(dump(back), bytes);
+  EXPECT_EQ(loading<LweInputKeys>(bytes), "TypeMismatch");
+  for (std::size_t size = 0; size < bytes.size(); size += 1 + size / 8)
+    EXPECT_EQ(loading<LweOutputKeys>(std::span(bytes).first(size)), "Truncated") << size;
+  const std::size_t switch_b = aligned(literals_end() + 16 + 64),
+                    b = aligned(switch_b + out.switch_b.bytes());
+  EXPECT_EQ(loading<LweOutputKeys>(patched(bytes, switch_b, std::uint32_t{0xffffffff})), "Range");
+  EXPECT_EQ(loading<LweOutputKeys>(patched(bytes, b, std::uint16_t{0xffff})), "Range");
+  EXPECT_EQ(loading<LweOutputKeys>(samples::with_payload_bytes(bytes, bytes.size() - 96 + 2)),
+            "Oversized");
 }
 
 /// What cannot be loaded is not saved.
