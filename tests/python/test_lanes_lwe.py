@@ -30,7 +30,10 @@ def gates() -> binfhe.Client:
 def party() -> tuple[lanes.Client, lanes.Server]:
     client = lanes.Client(parameters())
     server = lanes.Server(
-        client.evaluation_keys(LANES), device="cpu", lwe_input=client.lwe_input_keys(gates())
+        client.evaluation_keys(LANES),
+        device="cpu",
+        lwe_input=client.lwe_input_keys(gates()),
+        lwe_output=client.lwe_output_keys(gates()),
     )
     return client, server
 
@@ -68,8 +71,35 @@ def test_results_of_gates_go_on_in_lanes() -> None:
     assert np.array_equal(client.decrypt(found ^ server.from_lwe(x)), (a & b) ^ a)
 
 
+def test_gates_go_on_with_lanes() -> None:
+    client, server = party()
+    of_gates = binfhe.Server(gates().evaluation_keys(), device="cpu")
+    a, b = np.random.default_rng(4).integers(0, 2, (2, 2, LANES))
+    x, y = (server.upload(client.encrypt(bits)) for bits in (a, b))
+    c, d = server.to_lwe(x ^ y), server.to_lwe(~x)
+    assert c.shape == (2, LANES)
+    assert c.largest == 1
+    assert np.array_equal(
+        gates().decrypt(of_gates.upload(c) & of_gates.upload(d)), (a ^ b) & ~a & 1
+    )
+    padded = server.to_lwe(client.encrypt(a[0]), p=2, padding=True)
+    assert np.array_equal(gates().decrypt(padded), a[0])
+    # There and back.
+    assert np.array_equal(client.decrypt(server.from_lwe(c)), a ^ b)
+    with pytest.raises(whorl.EncodingError):
+        server.to_lwe(x, p=6)
+    with pytest.raises(whorl.ParameterError, match="p"):
+        server.to_lwe(x, p=1)
+    without = lanes.Server(client.evaluation_keys(LANES), device="cpu")
+    with pytest.raises(whorl.MissingKeyError, match="lwe_output"):
+        without.to_lwe(client.encrypt(a))
+
+
 def test_keys_travel(tmp_path: Path) -> None:
     client, _ = party()
+    out = client.lwe_output_keys(gates())
+    assert out.lwe_key_id == gates().key_id
+    out.save(tmp_path / "out")
     keys = client.lwe_input_keys(gates())
     assert keys.key_id == client.key_id
     assert keys.lwe_key_id == gates().key_id
@@ -84,8 +114,10 @@ def test_keys_travel(tmp_path: Path) -> None:
         device="cpu",
         allow_insecure=True,
         lwe_input=tmp_path / "keys",
+        lwe_output=tmp_path / "out",
     )
     bits = np.ones(LANES, np.int64)
+    assert np.array_equal(gates().decrypt(server.to_lwe(client.encrypt(bits))), bits)
     assert np.array_equal(client.decrypt(server.from_lwe(gates().encrypt(bits))), bits)
     with pytest.raises(whorl.ParameterError):
         lanes.LweInputKeys.load(tmp_path / "keys")

@@ -15,6 +15,14 @@ void bind_bridges_client(nb::module_& module) {
                 [&] { return bridges::lwe_input_keys(to, from, threads, reporting(report)); });
           },
           "to"_a, "lwe"_a, "threads"_a, "progress"_a.none())
+      .def(
+          "lwe_output_keys",
+          [](const ckks::Client& from, const binfhe::Client& to, unsigned threads,
+             const Report& report) {
+            return without_gil(
+                [&] { return bridges::lwe_output_keys(from, to, threads, reporting(report)); });
+          },
+          "source"_a, "lwe"_a, "threads"_a, "progress"_a.none())
       .def("lwe_input_key_bytes", &bridges::lwe_input_key_bytes, "to"_a, "lwe"_a);
 }
 

@@ -16,8 +16,14 @@ from .._core.paths import PathName
 from .._core.progress import Report, reports
 from ..ckks._client import Client as CkksClient
 from ..errors import ParameterError
-from ._lwe import LweInputKeys
+from ._lwe import LweInputKeys, LweOutputKeys
 from ._server import LaneArray, as_lanes, slots_of
+
+
+def _core_of(lwe: binfhe.Client) -> Any:
+    if not isinstance(lwe, binfhe.Client):
+        raise TypeError(f"lwe: a binfhe.Client is needed, not {type(lwe).__name__}")
+    return lwe._core
 
 
 class Client(CkksClient):
@@ -87,11 +93,25 @@ class Client(CkksClient):
 
         `ParameterError` for parameters whose bootstraps are not made for bits.
         """
-        if not isinstance(lwe, binfhe.Client):
-            raise TypeError(f"lwe: a binfhe.Client is needed, not {type(lwe).__name__}")
-        with reports(progress, "keys for LWE ciphertexts") as report:
+        with reports(progress, "keys for LWE input") as report:
             return LweInputKeys(
-                _bridges.lwe_input_keys(self._core, lwe._core, as_threads(threads), report)
+                _bridges.lwe_input_keys(self._core, _core_of(lwe), as_threads(threads), report)
+            )
+
+    def lwe_output_keys(
+        self,
+        lwe: binfhe.Client,
+        threads: int = 0,
+        progress: bool | Report | None = None,
+    ) -> LweOutputKeys:
+        """Generates the keys with which a server gives lanes out as LWE ciphertexts of `lwe`.
+
+        They hide this key behind the LWE key, which must be as secure: docs/lanes-lwe.md. Arguments
+        and errors are those of `lwe_input_keys`.
+        """
+        with reports(progress, "keys for LWE output") as report:
+            return LweOutputKeys(
+                _bridges.lwe_output_keys(self._core, _core_of(lwe), as_threads(threads), report)
             )
 
     def encrypt(self, bits: ArrayLike) -> ckks.Ciphertexts:  # type: ignore[override]

@@ -41,3 +41,17 @@ class LweInputKeys(LweKeys):
     _core: _lib.LweInputKeys
     _reader = _lib.LweInputKeys
     _made_by = "lanes.Client.lwe_input_keys()"
+
+
+class LweOutputKeys(LweKeys):
+    """Keys with which a `lanes.Server` gives lanes out as LWE ciphertexts of a `binfhe.Client`.
+
+    `lanes.Client.lwe_output_keys` makes them. They hold nothing secret: they may be saved, sent and
+    pickled.
+    """
+
+    __slots__ = ()
+
+    _core: _lib.LweOutputKeys
+    _reader = _lib.LweOutputKeys
+    _made_by = "lanes.Client.lwe_output_keys()"

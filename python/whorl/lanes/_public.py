@@ -4,13 +4,14 @@ from .._core.array import concatenate, stack
 from ..ckks._parameters import parameters
 from ._aes import aes128
 from ._integers import add, equal, less
-from ._lwe import LweInputKeys
+from ._lwe import LweInputKeys, LweOutputKeys
 from ._plan import Plan, plan
 from ._server import LaneArray, Server
 
 __all__ = [
     "LaneArray",
     "LweInputKeys",
+    "LweOutputKeys",
     "Plan",
     "Server",
     "add",

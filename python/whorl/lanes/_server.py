@@ -23,7 +23,7 @@ from .._ring.server import as_distance, needing
 from .._server import bridges as _bridges
 from .._server import ckks as _lib
 from ..errors import EncodingError, MissingKeyError, ParameterError, ShapeError
-from ._lwe import LweInputKeys
+from ._lwe import LweInputKeys, LweOutputKeys
 
 Bits: TypeAlias = Union["LaneArray", ckks.Ciphertexts]
 
@@ -110,10 +110,20 @@ class Server:
     takes in. Several Python threads may call it.
     """
 
-    __slots__ = ("_core", "_lanes", "_lwe_input", "_parameters", "_server")
+    __slots__ = (
+        "_core",
+        "_lanes",
+        "_lwe_input",
+        "_lwe_output",
+        "_lwe_parameters",
+        "_parameters",
+        "_server",
+    )
 
     _core: _lib.Lanes
     _lwe_input: _bridges.LweInput | None
+    _lwe_output: _bridges.LweOutput | None
+    _lwe_parameters: binfhe.Parameters | None
 
     def __init__(
         self,
@@ -127,6 +137,7 @@ class Server:
         lanes: int | None = None,
         most_log2_failure: float = -64.0,
         lwe_input: LweInputKeys | PathName | None = None,
+        lwe_output: LweOutputKeys | PathName | None = None,
         progress: bool | Report | None = None,
     ) -> None:
         """Opens the devices and encodes the maps of bootstraps.
@@ -137,14 +148,15 @@ class Server:
                 number that the keys refresh.
             most_log2_failure: log2 of the largest probability that any lane of any result of this
                 server is wrong. A gate that would exceed it raises `NoiseError` before the work.
-            lwe_input: keys for `from_lwe`, or their file; None: there are none.
+            lwe_input, lwe_output: keys for `from_lwe` and for `to_lwe`, or their files; None: there
+                are none.
             progress: True for a bar while maps are encoded, or a callable, as for
                 `prepare_bootstrap`.
 
         Raises what `whorl.ckks.Server` raises. `ParameterError` for keys without bootstraps, for
         parameters whose bootstraps are too coarse for bits, and unless `most_log2_failure` is below
         0. `MissingKeyError` if the keys do not refresh so many lanes. `KeyMismatchError` or
-        `ParameterMismatchError` for `lwe_input` of another client of lanes.
+        `ParameterMismatchError` for `lwe_input` and `lwe_output` of another client of lanes.
         """
         if isinstance(keys, (str, bytes, os.PathLike)):
             keys = ckks.EvaluationKeys.load(keys, allow_insecure)
@@ -163,17 +175,22 @@ class Server:
         with reports(progress, "maps of a bootstrap") as report:
             maps = server._core.encode_bootstrap(slots, report, True)
         self._open(server, maps, slots, most_log2_failure)
-        if lwe_input is None:
-            return
         if isinstance(lwe_input, (str, bytes, os.PathLike)):
             lwe_input = LweInputKeys.load(lwe_input, allow_insecure)
-        with reports(progress, "keys for LWE ciphertexts") as report:
-            self._lwe_input = _bridges.LweInput.create(self._core, lwe_input._core, report)
+        if isinstance(lwe_output, (str, bytes, os.PathLike)):
+            lwe_output = LweOutputKeys.load(lwe_output, allow_insecure)
+        if lwe_input is not None:
+            with reports(progress, "keys for LWE input") as report:
+                self._lwe_input = _bridges.LweInput.create(self._core, lwe_input._core, report)
+        if lwe_output is not None:
+            self._lwe_output = _bridges.LweOutput.create(self._core, lwe_output._core)
+            self._lwe_parameters = lwe_output.lwe_parameters
 
     def _open(self, server: Any, maps: Any, slots: int, most_log2_failure: float) -> None:
         most = as_real("most_log2_failure", most_log2_failure)
         self._core = _lib.Lanes.create(server._core, maps, most)
-        self._server, self._lanes, self._lwe_input = server, slots, None
+        self._server, self._lanes = server, slots
+        self._lwe_input = self._lwe_output = self._lwe_parameters = None
         self._parameters = server.parameters
 
     parameters = Part[ckks.Parameters]("_parameters", "Parameters of the keys.")
@@ -267,6 +284,31 @@ class Server:
             return self._wrap(found[0], shape[:-1])
         core = self._core.concatenate(found) if count > 1 else found[0]
         return self._wrap(core, (count, *shape[:-1]))
+
+    def to_lwe(self, a: Bits, p: int = 4, padding: bool = False) -> binfhe.Ciphertexts:
+        """Gives lanes out as LWE ciphertexts, which a `binfhe.Server` goes on with.
+
+        Args:
+            a: an array of shape (...).
+            p, padding: as for `binfhe.Client.encrypt`.
+
+        Returns messages 0 and 1 of shape (..., lanes), of the `binfhe.Client` that `lwe_output` was
+        made with. Their `noise` may be above that of a bootstrap, so that gates fail more often;
+        they tell. The array is cleaned and refreshed as far as its errors would count.
+
+        `MissingKeyError` without `lwe_output`; `EncodingError` for a p that the parameters do not
+        carry, or that gives no power of two of sectors; `NoiseError` for one with which messages
+        would be wrong too often.
+        """
+        if self._lwe_output is None:
+            raise MissingKeyError(
+                "to_lwe: the server has no keys for LWE ciphertexts: give it "
+                "lwe_output=client.lwe_output_keys(binfhe_client)"
+            )
+        x = self.upload(a)
+        sectors = as_integer("p", p, 2, 2**24), bool(padding)
+        core = self._lwe_output.give_out(x._core, *sectors)
+        return binfhe.Ciphertexts._wrap(core, (*x.shape, self._lanes), self._lwe_parameters)
 
     def _wrap(self, core: Any, shape: Shape) -> LaneArray:
         return LaneArray._wrap(core, self, shape)
