@@ -138,7 +138,8 @@ LweRows LweInput::State::rows_of(const binfhe::Ciphertexts& c, const Coefficient
     }
   };
   constexpr std::size_t piece = 64;
-  backend::parallel_for((all + piece - 1) / piece, {backend::available_cores(), {}},
+  backend::parallel_for((all + piece - 1) / piece,
+                        {backend::threads_or_cores(lanes.server().threads()), {}},
                         [&](std::size_t p) {
                           for (std::size_t i = p * piece; i < std::min((p + 1) * piece, all); ++i)
                             one(i / lanes_of_each, i % lanes_of_each);
