@@ -126,6 +126,17 @@ TEST(LweLanes, MessagesOfSeveralBitsComeIn) {
   }
 }
 
+/// Ciphertexts are rounded where q is large, and errors are larger where it is small; binary keys
+/// and ternary ones.
+TEST(LweLanes, AllModuliComeIn) {
+  for (const char* const name : {"W128_P64_RTL_M2", "openfhe_1_5/STD128", "xiao/STD128"}) {
+    SCOPED_TRACE(name);
+    const Party party(small_bits(2), binfhe::Parameters::named(name, true), 64);
+    const auto messages = random_messages(3 * 64, 2);
+    expect_messages(party, party.input.take_in(party.lwe.encrypt(messages)), messages);
+  }
+}
+
 /// What is far from its message still comes in by the step, and lanes clean it.
 TEST(LweLanes, WorstErrorsOfBootstrapsComeIn) {
   const Party party(small_bits(5), binfhe::Parameters::named("W128_P64"), 512);
