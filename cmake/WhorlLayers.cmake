@@ -1,6 +1,6 @@
 # One target a layer: whorl_math, whorl_ring, …, each of which sees the headers of its own layer and of
 # those before it, public ones too, and no others. A step back does not compile.
-set(whorl_layers math ring backend run lattice schemes circuits networks io)
+set(whorl_layers math ring backend run lattice schemes circuits bridges networks io)
 
 # Public headers that belong to no layer, and what each layer adds to them.
 set(whorl_public_base
@@ -9,6 +9,7 @@ set(whorl_public_base
 set(whorl_public_schemes bgv bgv.h binfhe binfhe.h ckks ckks.h ring_parameters.h ring_server.h
                          secret_key.h)
 set(whorl_public_circuits circuits)
+set(whorl_public_bridges bridges)
 set(whorl_public_networks networks)
 set(whorl_public_io io.h io_secret.h)
 

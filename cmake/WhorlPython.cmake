@@ -58,8 +58,8 @@ foreach(part server client)
   set_target_properties(_${part} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${whorl_package}")
   install(TARGETS _${part} LIBRARY DESTINATION "${WHORL_PYTHON_PACKAGE}" COMPONENT python)
 endforeach()
-whorl_add_stubs(_server "" bgv binfhe ckks networks rtl)
-whorl_add_stubs(_client _server bgv binfhe ckks)
+whorl_add_stubs(_server "" bgv binfhe bridges ckks networks rtl)
+whorl_add_stubs(_client _server bgv binfhe bridges ckks)
 
 # The command `whorl demo` runs the applications, as processes.
 if(WHORL_PYTHON_PACKAGE STREQUAL "whorl")

@@ -1,8 +1,8 @@
 """Enforce the direction of dependencies: no file may use a layer above its own.
 
-math -> ring -> backend -> run -> lattice -> schemes -> circuits -> networks -> io -> python, and
-below all of them the public headers that belong to no layer (errors, plain buffers). Beyond the
-order:
+math -> ring -> backend -> run -> lattice -> schemes -> circuits -> bridges -> networks -> io ->
+python, and below all of them the public headers that belong to no layer (errors, plain buffers).
+Beyond the order:
 
 - public headers include public or system headers only and name no device;
 - the folders of src/lattice do not use one another, nor do those of src/schemes, of src/circuits
@@ -29,8 +29,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 LAYERS = (
-    "base", "math", "ring", "backend", "run", "lattice", "schemes", "circuits", "networks", "io",
-    "python",
+    "base", "math", "ring", "backend", "run", "lattice", "schemes", "circuits", "bridges",
+    "networks", "io", "python",
 )  # fmt: skip
 RANK = {layer: rank for rank, layer in enumerate(LAYERS)}
 SCHEMES = ("binfhe", "bgv", "ckks")

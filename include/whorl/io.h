@@ -15,6 +15,8 @@
 #include "whorl/binfhe/ciphertexts.h"
 #include "whorl/binfhe/lut.h"
 #include "whorl/binfhe/parameters.h"
+#include "whorl/bridges/lanes.h"
+#include "whorl/bridges/lwe_output.h"
 #include "whorl/ckks/ciphertexts.h"
 #include "whorl/ckks/parameters.h"
 #include "whorl/common.h"
@@ -41,6 +43,8 @@ enum class FrameType : std::uint16_t {
   ckks_evaluation_keys = 34,
   ckks_ciphertexts = 35,
   ckks_public_key = 36,
+  lwe_input_keys = 48,
+  lwe_output_keys = 49,
   first_foreign = 0x8000
 };
 
@@ -94,7 +98,8 @@ template <class T>
 inline constexpr bool is_saved =
     is_one_of<T, binfhe::Parameters, binfhe::Ciphertexts, binfhe::EvaluationKeys, binfhe::Lut,
               bgv::Parameters, bgv::Ciphertexts, bgv::EvaluationKeys, bgv::PublicKey,
-              ckks::Parameters, ckks::Ciphertexts, ckks::EvaluationKeys, ckks::PublicKey>;
+              ckks::Parameters, ckks::Ciphertexts, ckks::EvaluationKeys, ckks::PublicKey,
+              bridges::LweInputKeys, bridges::LweOutputKeys>;
 template <class T>
 concept Saved = is_saved<T>;
 

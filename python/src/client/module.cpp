@@ -15,4 +15,6 @@ NB_MODULE(_client, module) {
   bind_bgv_client(bgv);
   auto ckks = module.def_submodule("ckks");
   bind_ckks_client(ckks);
+  auto bridges = module.def_submodule("bridges");
+  bind_bridges_client(bridges);
 }

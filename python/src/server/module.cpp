@@ -28,6 +28,8 @@ NB_MODULE(_server, module) {
   bind_ckks_server(ckks);
   bind_ckks_lanes(ckks);
   bind_ckks_circuits(ckks);
+  auto bridges = module.def_submodule("bridges");
+  bind_bridges(bridges);
   auto networks = module.def_submodule("networks");
   bind_networks(networks);
   module.def("version", [] { return std::string(whorl::version()); });

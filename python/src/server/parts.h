@@ -16,6 +16,7 @@ void bind_ckks_data(nb::module_& module);
 void bind_ckks_circuits(nb::module_& module);
 void bind_ckks_server(nb::module_& module);
 void bind_ckks_lanes(nb::module_& module);
+void bind_bridges(nb::module_& module);
 void bind_networks(nb::module_& module);
 
 }  // namespace whorl::python

@@ -9,12 +9,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import ckks
+from .. import binfhe, ckks
+from .._client import bridges as _bridges
+from .._core.literal import as_threads
 from .._core.paths import PathName
-from .._core.progress import Report
+from .._core.progress import Report, reports
 from ..ckks._client import Client as CkksClient
 from ..errors import ParameterError
+from ._lwe import LweInputKeys, LweOutputKeys
 from ._server import LaneArray, as_lanes, slots_of
+
+
+def _core_of(lwe: binfhe.Client) -> Any:
+    if not isinstance(lwe, binfhe.Client):
+        raise TypeError(f"lwe: a binfhe.Client is needed, not {type(lwe).__name__}")
+    return lwe._core
 
 
 class Client(CkksClient):
@@ -66,6 +75,44 @@ class Client(CkksClient):
         return super().evaluation_keys(
             bootstrap=[slots], rotations=rotations, threads=threads, progress=progress
         )
+
+    def lwe_input_keys(
+        self,
+        lwe: binfhe.Client,
+        threads: int = 0,
+        progress: bool | Report | None = None,
+    ) -> LweInputKeys:
+        """Generates the keys with which a server takes LWE ciphertexts of `lwe` into lanes.
+
+        They take some 20 MB, and hide the LWE key behind this one; docs/lanes-lwe.md has the
+        security.
+
+        Args:
+            lwe: the client of FHEW/TFHE whose ciphertexts will come.
+            threads, progress: as for `evaluation_keys`.
+
+        `ParameterError` for parameters whose bootstraps are not made for bits.
+        """
+        with reports(progress, "keys for LWE input") as report:
+            return LweInputKeys(
+                _bridges.lwe_input_keys(self._core, _core_of(lwe), as_threads(threads), report)
+            )
+
+    def lwe_output_keys(
+        self,
+        lwe: binfhe.Client,
+        threads: int = 0,
+        progress: bool | Report | None = None,
+    ) -> LweOutputKeys:
+        """Generates the keys with which a server gives lanes out as LWE ciphertexts of `lwe`.
+
+        They hide this key behind the LWE key, which must be as secure: docs/lanes-lwe.md. Arguments
+        and errors are those of `lwe_input_keys`.
+        """
+        with reports(progress, "keys for LWE output") as report:
+            return LweOutputKeys(
+                _bridges.lwe_output_keys(self._core, _core_of(lwe), as_threads(threads), report)
+            )
 
     def encrypt(self, bits: ArrayLike) -> ckks.Ciphertexts:  # type: ignore[override]
         """Encrypts vectors of bits: shape (..., k) gives an array of shape (...) of k lanes each.

@@ -5,12 +5,15 @@ from ..ckks._parameters import parameters
 from ._aes import aes128
 from ._columns import multiply, popcount
 from ._integers import add, equal, less, maximum, minimum, subtract
+from ._lwe import LweInputKeys, LweOutputKeys
 from ._plan import Plan, plan
 from ._server import LaneArray, Server
 from ._sort import sort
 
 __all__ = [
     "LaneArray",
+    "LweInputKeys",
+    "LweOutputKeys",
     "Plan",
     "Server",
     "add",

@@ -9,7 +9,7 @@ from typing import Any, NoReturn, TypeAlias, Union
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import ckks
+from .. import binfhe, ckks
 from .._core.array import DeviceCiphertexts, Shape, no_ciphertexts
 from .._core.base_server import spread
 from .._core.integers import whole_numbers
@@ -20,8 +20,10 @@ from .._core.progress import Report, reports
 from .._core.session import Session
 from .._core.text import shown
 from .._ring.server import as_distance, needing
+from .._server import bridges as _bridges
 from .._server import ckks as _lib
 from ..errors import EncodingError, MissingKeyError, ParameterError, ShapeError
+from ._lwe import LweInputKeys, LweOutputKeys
 
 Bits: TypeAlias = Union["LaneArray", ckks.Ciphertexts]
 MOST_INPUTS = 16
@@ -110,9 +112,20 @@ class Server:
     takes in. Several Python threads may call it.
     """
 
-    __slots__ = ("_core", "_lanes", "_parameters", "_server")
+    __slots__ = (
+        "_core",
+        "_lanes",
+        "_lwe_input",
+        "_lwe_output",
+        "_lwe_parameters",
+        "_parameters",
+        "_server",
+    )
 
     _core: _lib.Lanes
+    _lwe_input: _bridges.LweInput | None
+    _lwe_output: _bridges.LweOutput | None
+    _lwe_parameters: binfhe.Parameters | None
 
     def __init__(
         self,
@@ -125,6 +138,8 @@ class Server:
         *,
         lanes: int | None = None,
         most_log2_failure: float = -64.0,
+        lwe_input: LweInputKeys | PathName | None = None,
+        lwe_output: LweOutputKeys | PathName | None = None,
         progress: bool | Report | None = None,
     ) -> None:
         """Opens the devices and encodes the maps of bootstraps.
@@ -135,12 +150,15 @@ class Server:
                 number that the keys refresh.
             most_log2_failure: log2 of the largest probability that any lane of any result of this
                 server is wrong. A gate that would exceed it raises `NoiseError` before the work.
+            lwe_input, lwe_output: keys for `from_lwe` and for `to_lwe`, or their files; None: there
+                are none.
             progress: True for a bar while maps are encoded, or a callable, as for
                 `prepare_bootstrap`.
 
         Raises what `whorl.ckks.Server` raises. `ParameterError` for keys without bootstraps, for
         parameters whose bootstraps are too coarse for bits, and unless `most_log2_failure` is below
-        0. `MissingKeyError` if the keys do not refresh so many lanes.
+        0. `MissingKeyError` if the keys do not refresh so many lanes. `KeyMismatchError` or
+        `ParameterMismatchError` for `lwe_input` and `lwe_output` of another client of lanes.
         """
         if isinstance(keys, (str, bytes, os.PathLike)):
             keys = ckks.EvaluationKeys.load(keys, allow_insecure)
@@ -159,11 +177,22 @@ class Server:
         with reports(progress, "maps of a bootstrap") as report:
             maps = server._core.encode_bootstrap(slots, report, True)
         self._open(server, maps, slots, most_log2_failure)
+        if isinstance(lwe_input, (str, bytes, os.PathLike)):
+            lwe_input = LweInputKeys.load(lwe_input, allow_insecure)
+        if isinstance(lwe_output, (str, bytes, os.PathLike)):
+            lwe_output = LweOutputKeys.load(lwe_output, allow_insecure)
+        if lwe_input is not None:
+            with reports(progress, "keys for LWE input") as report:
+                self._lwe_input = _bridges.LweInput.create(self._core, lwe_input._core, report)
+        if lwe_output is not None:
+            self._lwe_output = _bridges.LweOutput.create(self._core, lwe_output._core)
+            self._lwe_parameters = lwe_output.lwe_parameters
 
     def _open(self, server: Any, maps: Any, slots: int, most_log2_failure: float) -> None:
         most = as_real("most_log2_failure", most_log2_failure)
         self._core = _lib.Lanes.create(server._core, maps, most)
         self._server, self._lanes = server, slots
+        self._lwe_input = self._lwe_output = self._lwe_parameters = None
         self._parameters = server.parameters
 
     parameters = Part[ckks.Parameters]("_parameters", "Parameters of the keys.")
@@ -217,6 +246,71 @@ class Server:
         x = self.upload(a)
         core = self._server._core.download(self._core.finish(x._core))
         return ckks.Ciphertexts._wrap(core, x.shape, self._parameters)
+
+    def from_lwe(
+        self, ciphertexts: binfhe.Ciphertexts | binfhe.EncryptedArray, bits: int | None = None
+    ) -> LaneArray:
+        """Takes LWE ciphertexts of FHEW/TFHE into lanes, by one bootstrap.
+
+        Args:
+            ciphertexts: messages of shape (..., lanes), with as many lanes as the server has, of
+                the `binfhe.Client` that `lwe_input` was made with.
+            bits: how many bits each message has; None: messages are bits, as gates take them.
+
+        Returns an array of shape (...), or (bits, ...) with the lowest bits first. Where the
+        encoding has room for several messages, and their errors are small, they go through a
+        bootstrap together.
+
+        `MissingKeyError` without `lwe_input`. `KeyMismatchError` or `ParameterMismatchError` for
+        ciphertexts of another client; `EncodingError` for sectors (p, or 2p with padding) that are
+        no power of two or fewer than 2^bits, and for messages that may be larger; `ShapeError` for
+        other numbers of lanes; `NoiseError` if errors are too large for lanes.
+        """
+        if self._lwe_input is None:
+            raise MissingKeyError(
+                "from_lwe: the server has no keys for LWE ciphertexts: give it "
+                "lwe_input=client.lwe_input_keys(binfhe_client)"
+            )
+        if isinstance(ciphertexts, binfhe.EncryptedArray):
+            ciphertexts = ciphertexts.to_host()
+        if not isinstance(ciphertexts, binfhe.Ciphertexts):
+            raise TypeError(
+                f"ciphertexts: those of whorl.binfhe are needed, not {type(ciphertexts).__name__}"
+            )
+        shape = ciphertexts.shape
+        if not shape or shape[-1] != self._lanes:
+            raise ShapeError(f"ciphertexts: shape {shape} has no last axis of {self._lanes} lanes")
+        count = 1 if bits is None else as_integer("bits", bits, 1, 16)
+        found = self._lwe_input.take_in(ciphertexts._core, count)
+        if bits is None:
+            return self._wrap(found[0], shape[:-1])
+        core = self._core.concatenate(found) if count > 1 else found[0]
+        return self._wrap(core, (count, *shape[:-1]))
+
+    def to_lwe(self, a: Bits, p: int = 4, padding: bool = False) -> binfhe.Ciphertexts:
+        """Gives lanes out as LWE ciphertexts, which a `binfhe.Server` goes on with.
+
+        Args:
+            a: an array of shape (...).
+            p, padding: as for `binfhe.Client.encrypt`.
+
+        Returns messages 0 and 1 of shape (..., lanes), of the `binfhe.Client` that `lwe_output` was
+        made with. Their `noise` may be above that of a bootstrap, so that gates fail more often;
+        they tell. The array is cleaned and refreshed as far as its errors would count.
+
+        `MissingKeyError` without `lwe_output`; `EncodingError` for a p that the parameters do not
+        carry, or that gives no power of two of sectors; `NoiseError` for one with which messages
+        would be wrong too often.
+        """
+        if self._lwe_output is None:
+            raise MissingKeyError(
+                "to_lwe: the server has no keys for LWE ciphertexts: give it "
+                "lwe_output=client.lwe_output_keys(binfhe_client)"
+            )
+        x = self.upload(a)
+        sectors = as_integer("p", p, 2, 2**24), bool(padding)
+        core = self._lwe_output.give_out(x._core, *sectors)
+        return binfhe.Ciphertexts._wrap(core, (*x.shape, self._lanes), self._lwe_parameters)
 
     def _wrap(self, core: Any, shape: Shape) -> LaneArray:
         return LaneArray._wrap(core, self, shape)

@@ -1,6 +1,7 @@
 // Bootstrapping of bits: several in each coefficient, and all come out clean (docs/lanes.md).
 #include <array>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -45,26 +46,49 @@ Array BootstrapSteps::bit(const Array& p, const CiphertextInfo& numbers, double 
 
 namespace {
 
-/// The bits of numbers, all of them alone or all in pairs; `numbers` says what is known of them.
-std::vector<Array> refreshed_bits(const Server& server, const Array& x,
-                                  const CiphertextInfo& numbers, unsigned bits, double error,
-                                  const EncodedBootstrapAccess::Storage& of) {
-  const Access::State& state = Access::of(server);
-  const BootstrapSteps steps(server, of, BootstrapSteps::Parts::apart);
-  std::size_t done = 0;
-  const auto next = [&] { state.fleet->stop_if_asked(++done, 6, "steps of a bootstrap"); };
-  const rlwe::Array slots = steps.raise(x, next).slots;
+using Next = std::function<void()>;
+
+/// The bits of coefficients that are in slots; `values` and `numbers` say what is known of these,
+/// and of the numbers that they are.
+std::vector<Array> bits_in_slots(const BootstrapSteps& steps, const Server& server,
+                                 const rlwe::Array& slots, const CiphertextInfo& values,
+                                 const CiphertextInfo& numbers, BitPolynomials polynomials,
+                                 double error, const Next& next) {
   // 5. EvalMod of the real and the imaginary parts.
-  const Array z = steps.exponential(steps.imaginary_angles(slots, x.info()));
+  const Array z = steps.exponential(steps.imaginary_angles(slots, values));
   next();
   // 6. Polynomials for the bits: 1/2 - Im p, and -2·Im p = i·(p - conj(p)).
-  std::vector<std::vector<double>> polynomials = bit_polynomials(bits);
   for (auto& polynomial : polynomials)
     for (double& c : polynomial) c /= 2;
   std::vector<Array> out;
   for (const Array& p : evaluate_all(server, z, polynomials))
     out.push_back(steps.bit(server.lower(p, server.parameters().depth()), numbers, error));
   return out;
+}
+
+Next asking(const Access::State& state) {
+  return [&state, done = std::size_t{0}]() mutable {
+    state.fleet->stop_if_asked(++done, 6, "steps of a bootstrap");
+  };
+}
+
+/// The bits of numbers, all of them alone or all in pairs; `numbers` says what is known of them.
+std::vector<Array> refreshed_bits(const Server& server, const Array& x,
+                                  const CiphertextInfo& numbers, unsigned bits, double error,
+                                  const EncodedBootstrapAccess::Storage& of) {
+  const BootstrapSteps steps(server, of, BootstrapSteps::Parts::apart);
+  const Next next = asking(Access::of(server));
+  const rlwe::Array slots = steps.raise(x, next).slots;
+  return bits_in_slots(steps, server, slots, x.info(), numbers, bit_polynomials(bits), error, next);
+}
+
+/// ParameterError for more bits than the parameters are made for.
+void check_bits(const Server& server, unsigned bits) {
+  const unsigned most = server.parameters().literal().bootstrap->bits;
+  if (bits < 1 || bits > most)
+    throw ParameterError("bootstrap of bits: " + std::to_string(bits) +
+                         " in a coefficient, and the parameters are made for " +
+                         (most == 0 ? "real numbers" : "1 … " + std::to_string(most)));
 }
 
 }  // namespace
@@ -74,11 +98,7 @@ std::vector<Array> bootstrap_bits(const Server& server, const Array& numbers, un
   const auto& of = EncodedBootstrapAccess::storage(with);
   check_refresh(server, numbers);
   const CiphertextInfo& info = numbers.info();
-  const unsigned most = server.parameters().literal().bootstrap->bits;
-  if (bits < 1 || bits > most)
-    throw ParameterError("bootstrap of bits: " + std::to_string(bits) +
-                         " in a coefficient, and the parameters are made for " +
-                         (most == 0 ? "real numbers" : "1 … " + std::to_string(most)));
+  check_bits(server, bits);
   if (info.packing != Packing::real || info.slots() != of.slots)
     throw ShapeError("bootstrap of bits: vectors of " + std::to_string(info.slots()) +
                      " slots are no real ones of " + std::to_string(of.slots));
@@ -107,16 +127,59 @@ std::vector<Array> bootstrap_bits(const Server& server, const Array& numbers, un
   });
 }
 
+std::vector<Array> bits_of_coefficients(const Server& server, const rlwe::Array& coefficients,
+                                        const BitPolynomials& polynomials,
+                                        const EncodedBootstrap& with, double error) {
+  const auto& of = EncodedBootstrapAccess::storage(with);
+  const Account& account = Access::of(server).account;
+  const std::size_t count = coefficients.count();
+  const CiphertextInfo values = account.fresh(Packing::complex, count, of.slots, 1, false),
+                       numbers = account.fresh(Packing::real, 2 * count, of.slots, 1, false);
+  const BootstrapSteps steps(server, of, BootstrapSteps::Parts::apart);
+  return Access::of(server).fleet->together([&] {
+    const Next next = asking(Access::of(server));
+    const rlwe::Array raised = steps.mod_raise(coefficients);
+    next();
+    const rlwe::Array slots = steps.coeffs_to_slots(raised, values);
+    next();
+    return bits_in_slots(steps, server, slots, values, numbers, polynomials, error, next);
+  });
+}
+
+namespace {
+
+/// A bound of what roundings add to bits by polynomials with these slopes.
+struct BitRoundings {
+  BitRoundings(const Server& server, const EncodedBootstrap& with, unsigned bits,
+               const BitSlopes& slopes, double deviations) {
+    const Account::BitNoise noise =
+        Access::of(server).account.bit_noise(bits, slopes.root, slopes.sum);
+    const double points = std::exp2(bits),
+                 root = EncodedBootstrapAccess::storage(with).exponential_error +
+                        deviations * std::exp2(noise.root);
+    turn = deviations * std::exp2(noise.turn);
+    rest = slopes.root * root * std::pow(1 + root, points) + deviations * std::exp2(noise.bit);
+  }
+
+  double turn;  ///< of the coefficient, as a part of the modulus
+  double rest;  ///< of the bit, besides
+};
+
+}  // namespace
+
 double error_of_bits(const Server& server, const EncodedBootstrap& with, unsigned bits,
                      double given, double deviations) {
-  const auto& of = EncodedBootstrapAccess::storage(with);
   const BitSlopes& slopes = slopes_of_bits(bits);
-  const Account::BitNoise noise =
-      Access::of(server).account.bit_noise(bits, slopes.root, slopes.sum);
-  const double points = std::exp2(bits), turn = given + points * deviations * std::exp2(noise.turn),
-               root = of.exponential_error + deviations * std::exp2(noise.root);
-  return slopes.curvature * turn * turn + slopes.root * root * std::pow(1 + root, points) +
-         deviations * std::exp2(noise.bit);
+  const BitRoundings roundings(server, with, bits, slopes, deviations);
+  const double turn = given + std::exp2(bits) * roundings.turn;
+  return slopes.curvature * turn * turn + roundings.rest;
+}
+
+double error_of_step(const Server& server, const EncodedBootstrap& with, double given,
+                     double deviations) {
+  const unsigned bits = server.parameters().literal().bootstrap->bits;
+  const BitRoundings roundings(server, with, bits, slopes_of_step(bits), deviations);
+  return error_of_step(bits, given + 2 * roundings.turn) + roundings.rest;
 }
 
 }  // namespace whorl::ckks

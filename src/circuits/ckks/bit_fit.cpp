@@ -69,9 +69,9 @@ double error_of_exponential(const BootstrapLiteral& shape, const Polynomial& exp
   return worst;
 }
 
-std::vector<std::vector<double>> bit_polynomials(unsigned bits) {
+BitPolynomials bit_polynomials(unsigned bits) {
   const unsigned M = 1u << bits;
-  std::vector<std::vector<double>> out;
+  BitPolynomials out;
   for (unsigned j = 0; j < bits; ++j) {
     std::vector<double> c(M);
     for (unsigned n = M >> (j + 1); n < M; n += M >> j) {
@@ -86,12 +86,37 @@ std::vector<std::vector<double>> bit_polynomials(unsigned bits) {
   return out;
 }
 
+// The derivative of what the polynomial gives is cos(2πt)^K, K = 2^bits - 1: a sum of odd harmonics
+// with binomial coefficients, of which each is divided by its number.
+std::vector<double> step_polynomial(unsigned bits) {
+  const unsigned K = (1u << bits) - 1;
+  std::vector<double> c(K + 1);
+  double binomial = 1, at_quarter = 0;
+  for (unsigned j = 0; j <= K / 2; ++j) {
+    const unsigned n = K - 2 * j;
+    c[n] = binomial / n;
+    at_quarter += n % 4 == 1 ? c[n] : -c[n];
+    binomial *= static_cast<double>(K - j) / (j + 1);
+  }
+  for (double& each : c) each *= 0.5 / at_quarter;
+  return c;
+}
+
+double error_of_step(unsigned bits, double off) {
+  if (off >= 0.5) return 1;
+  const std::vector<double> c = step_polynomial(bits);
+  double sum = 0;
+  for (std::size_t n = 1; n < c.size(); n += 2)
+    sum += c[n] * std::sin(std::numbers::pi * static_cast<double>(n) * (0.5 - off));
+  return std::max(0.0, 0.5 - sum);
+}
+
 namespace {
 
-BitSlopes computed_slopes(unsigned bits) {
+BitSlopes computed_slopes(unsigned bits, const BitPolynomials& polynomials) {
   const double step = 2 * std::numbers::pi / (1u << bits);
   BitSlopes out;
-  for (const auto& polynomial : bit_polynomials(bits)) {
+  for (const auto& polynomial : polynomials) {
     double second = 0, first = 0, sum = 0;
     for (std::size_t n = 1; n < polynomial.size(); ++n) {
       const auto k = static_cast<double>(n);
@@ -111,10 +136,13 @@ BitSlopes computed_slopes(unsigned bits) {
 const BitSlopes& slopes_of_bits(unsigned bits) {
   static const std::vector<BitSlopes> all = [] {
     std::vector<BitSlopes> out;
-    for (unsigned each = 0; each <= most_bits; ++each) out.push_back(computed_slopes(each));
+    for (unsigned each = 0; each <= most_bits; ++each)
+      out.push_back(computed_slopes(each, bit_polynomials(each)));
     return out;
   }();
   return all.at(bits);
 }
+
+BitSlopes slopes_of_step(unsigned bits) { return computed_slopes(bits, {step_polynomial(bits)}); }
 
 }  // namespace whorl::ckks

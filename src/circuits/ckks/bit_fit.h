@@ -16,11 +16,20 @@ Polynomial exponential_polynomial(const BootstrapLiteral& shape);
 /// The largest distance of its power 2^doublings from exp(2πi·t), for all these t.
 double error_of_exponential(const BootstrapLiteral& shape, const Polynomial& exponential);
 
+/// Coefficients of polynomials of z = exp(2πi·t), of which bits are 1/2 - Im p(z).
+using BitPolynomials = std::vector<std::vector<double>>;
+
 /// Polynomials of z = exp(2πi·(m + 1/2)/2^k), m = 0 … 2^k - 1: bit j of m is 1/2 - Im p_j(z). On
 /// the circle they are Fejér's means of the bit as it repeats, so that each has its exact values
 /// and slope 0 at all m (Fejér, Math. Ann. 58, 1904; as an interpolation: Jackson 1930). Real
 /// coefficients of z^n, where n = 1, 3, 5 … times 2^(k-1-j).
-std::vector<std::vector<double>> bit_polynomials(unsigned bits);
+BitPolynomials bit_polynomials(unsigned bits);
+/// One of degree 2^bits - 1, of a single bit with large errors: t = (m + 1/2 + e)/2 for m = 0
+/// and 1. It goes from one value to the other as steeply as can be, and is as flat at e = 0: all
+/// its derivatives up to the degree are 0 there.
+std::vector<double> step_polynomial(unsigned bits);
+/// The largest error of its bit where |e| is at most `off`.
+double error_of_step(unsigned bits, double off);
 
 /// How far off bits of such polynomials may be.
 struct BitSlopes {
@@ -29,5 +38,7 @@ struct BitSlopes {
   double sum = 0;        ///< of absolute coefficients
 };
 const BitSlopes& slopes_of_bits(unsigned bits);
+/// Those of the step; its curvature is not what its error follows.
+BitSlopes slopes_of_step(unsigned bits);
 
 }  // namespace whorl::ckks

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "circuits/ckks/bit_fit.h"
 #include "circuits/ckks/polynomials.h"
 #include "circuits/common/encoded.h"
 #include "lattice/rlwe/evaluator.h"
@@ -159,9 +160,21 @@ Array bootstrap_pairs(const Server& server, const Array& x, const EncodedBootstr
 /// parameters are made for.
 std::vector<Array> bootstrap_bits(const Server& server, const Array& numbers, unsigned bits,
                                   const EncodedBootstrap& with, double deviations);
+/// The same of numbers that are coefficients at level 0 already, (Σ_j 2^j·x_j + 1/2)/2^bits of the
+/// modulus: with n slots 2n of them, in the powers of X^(N/2n). Coefficient i < n comes to slot
+/// bitrev(i) of vector 2c of ciphertext c, and coefficient n + i to that of vector 2c + 1. The
+/// polynomials are bit_polynomials() or step_polynomial(), of no more bits than the parameters are
+/// made for, and their results have that error.
+std::vector<Array> bits_of_coefficients(const Server& server,
+                                        const lattice::rlwe::Array& coefficients,
+                                        const BitPolynomials& polynomials,
+                                        const EncodedBootstrap& with, double error);
 /// The largest error of such a bit, where Σ_j 2^j·x_j is off by up to `given`, and errors stay
 /// below so many deviations.
 double error_of_bits(const Server& server, const EncodedBootstrap& with, unsigned bits,
                      double given, double deviations);
+/// The same of one bit by the step_polynomial() of all bits that the parameters are made for.
+double error_of_step(const Server& server, const EncodedBootstrap& with, double given,
+                     double deviations);
 
 }  // namespace whorl::ckks

@@ -83,7 +83,9 @@ constexpr NamedType known_types[] = {
     {FrameType::ckks_secret_key, "CKKS secret key", true},
     {FrameType::ckks_evaluation_keys, "CKKS evaluation keys"},
     {FrameType::ckks_ciphertexts, "CKKS ciphertexts"},
-    {FrameType::ckks_public_key, "CKKS public key", true}};
+    {FrameType::ckks_public_key, "CKKS public key", true},
+    {FrameType::lwe_input_keys, "CKKS keys for LWE input"},
+    {FrameType::lwe_output_keys, "CKKS keys for LWE output"}};
 
 const NamedType* find_type(FrameType type) {
   const auto* const found = std::find_if(std::begin(known_types), std::end(known_types),

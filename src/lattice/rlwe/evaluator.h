@@ -93,8 +93,10 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
 
   // ---- to and from the host
 
-  /// Residues (parts, basis, count, N). ShapeError for another number or width of words, RangeError
-  /// names residue, row and prime of one that is not below its prime.
+  /// Residues (parts, basis, count, N), or with log_repeats of plaintexts that are factors only,
+  /// (basis, count, N >> log_repeats): the values of polynomials in X^(2^log_repeats), which are
+  /// those of the smaller ring (ring::RnsPlan::in_ring). ShapeError for another number or width of
+  /// words, RangeError names residue, row and prime of one that is not below its prime.
   virtual Array upload(const WordArray& words, const Shape& shape) const = 0;
   /// Polynomials (count, N) of small integers, as plaintexts over `basis`.
   Array lift(std::span<const std::int64_t> polynomials, const ring::Basis& basis) const {

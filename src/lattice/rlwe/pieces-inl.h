@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <map>
 #include <mutex>
 #include <numeric>
@@ -60,14 +61,16 @@ auto WordEvaluator<Word>::draft(const Shape& shape, Pieces pieces) const
 template <class Word>
 Array WordEvaluator<Word>::upload(const WordArray& words, const Shape& shape) const {
   plan_->check_basis("upload", shape.basis);
-  const std::size_t N = plan_->N(), each = shape.rows() * N;
   if (shape.parts == 0 || shape.count == 0)
     throw ShapeError("upload: parts = " + std::to_string(shape.parts) +
                      " and count = " + std::to_string(shape.count) + " must both be at least 1");
-  if (shape.log_repeats != 0)
+  if (shape.log_repeats != 0 && (shape.parts != 1 || shape.form != Form::evaluation ||
+                                 shape.log_repeats >= std::bit_width(plan_->N() / least_transform)))
     throw ShapeError("upload: log_repeats = " + std::to_string(shape.log_repeats) +
-                     "; only lift_by_period and interpolate_by_period make arrays that are stored "
-                     "by their period");
+                     ": only plaintexts in evaluation form, of at least " +
+                     std::to_string(least_transform) + " values, are stored by their period");
+  const std::uint32_t N = plan_->N() >> shape.log_repeats;
+  const std::size_t each = shape.rows() * N;
   if (words.word_bytes() != sizeof(Word) || words.size() / each != shape.count ||
       words.size() % each != 0)
     throw ShapeError("upload: there are " + std::to_string(words.size()) + " words of " +
@@ -84,7 +87,8 @@ Array WordEvaluator<Word>::upload(const WordArray& words, const Shape& shape) co
                          std::to_string(at / row) + " is not below its prime " + std::to_string(q));
     throw RangeError("a residue that was not below its prime was changed during the upload");
   };
-  return placed(shape, &words, [&](const Site& here, std::size_t begin) {
+  return placed(shape, &words, [&](const Site& whole, std::size_t begin) {
+    const Site here = in_ring(whole, N);
     Buffer to = here.polynomials(shape.rows());
     upload_rows(here, from, begin, to.slice());
     if (!here.ring().all_below(primes, std::as_const(to).slice())) refuse();
@@ -110,7 +114,7 @@ template <class Word>
 void WordEvaluator<Word>::remember(const WordArray& words, Residues& made) const {
   if (fleet().size() == 1) return;
   made.source = words.owner();
-  const std::size_t N = plan_->N();
+  const std::size_t N = plan_->N() >> made.shape.log_repeats;
   for (std::size_t i = 0; i < made.pieces.size(); ++i) {
     const auto [begin, count] = made.pieces[i].range;
     made.buffers[i].remember(

@@ -123,6 +123,7 @@ class Lanes {
   const Server& server() const { return server_; }
 
  private:
+  friend struct LanesAccess;
   using State = LaneArray::State;
   struct Counters;
 

@@ -64,6 +64,36 @@ TEST(CkksBits, ExponentialReachesTheWholeRange) {
   EXPECT_LT(error_of_exponential(shape, exponential_polynomial(shape)), 0x1p-9);
 }
 
+/// The step has both values where errors are small, and no larger errors than are told elsewhere.
+TEST(CkksBits, StepBearsLargeErrors) {
+  for (unsigned bits = 1; bits <= 5; ++bits) {
+    const std::vector<double> p = step_polynomial(bits);
+    EXPECT_EQ(p.size(), std::size_t{1} << bits);
+    const BitSlopes slopes = slopes_of_step(bits);
+    for (unsigned m = 0; m < 2; ++m)
+      for (int i = -31; i <= 31; ++i) {
+        const double off = i / 64.0;
+        const auto z = std::polar(1.0, std::numbers::pi * (m + 0.5 + off));
+        const double found = 0.5 - value_of(p, z).imag(), told = error_of_step(bits, std::abs(off));
+        EXPECT_NEAR(std::abs(found - m), told, 1e-9);
+        EXPECT_LT(told, 0.5);
+        for (int k = 0; k < 8; ++k) {
+          const auto beside = z + std::polar(1e-4, std::numbers::pi / 4 * k);
+          EXPECT_LE(std::abs(0.5 - value_of(p, beside).imag() - m),
+                    told + slopes.root * 1e-4 * std::pow(1 + 1e-4, p.size()));
+        }
+      }
+    // Each doubling of the degree bears more.
+    EXPECT_LT(error_of_step(bits, 1e-3), 3e-6);
+    if (bits > 1) {
+      EXPECT_LT(error_of_step(bits, 0.4), 0.8 * error_of_step(bits - 1, 0.4));
+    }
+  }
+  EXPECT_LT(error_of_step(5, 0.4), 0.04);
+  EXPECT_LT(error_of_step(5, 0.2), 1e-6);
+  EXPECT_EQ(error_of_step(5, 0.5), 1);
+}
+
 Parameters small_set(const BitSet& set, std::uint32_t N = 1024) {
   ParameterLiteral literal = for_bits(set);
   literal.N = N;

@@ -340,6 +340,32 @@ TYPED_TEST(RlweSums, PeriodicPlaintextsAreTheSameFactors) {
     EXPECT_THROW(e->join(std::vector<Array>{m, m}), ShapeError);
     EXPECT_THROW(e->lift_by_period(rig.integers(2, 1), wide), ShapeError);
     EXPECT_THROW(e->upload(words, {2, basis, 5, Form::evaluation, 2}), ShapeError);
+    EXPECT_THROW(e->upload(words, {1, basis, 5, Form::coefficient, 2}), ShapeError);
+    EXPECT_THROW(e->upload(words, {1, basis, 5, Form::evaluation, 8}), ShapeError);
+    // Values of the smaller ring are such a factor too.
+    const unsigned k = 2;
+    const auto small = std::make_shared<const ring::RnsPlan<TypeParam>>(
+        rig.plan->in_ring(static_cast<std::uint32_t>(rig.N() >> k)));
+    const auto ntts = ring::host_ntts<TypeParam>(small);
+    std::vector<TypeParam> values;
+    for (const unsigned l : wide.indices()) {
+      std::vector<TypeParam> row;
+      for (std::size_t j = 0; j < rig.N(); j += std::size_t{1} << k)
+        row.push_back(small->moduli()[l].from_signed(polynomials[k][j]));
+      ntts[l].forward(row);
+      values.insert(values.end(), row.begin(), row.end());
+    }
+    const Array uploaded =
+        e->upload(WordArray(std::move(values)), {1, wide, 1, Form::evaluation, k});
+    expect_same(e->download(e->multiply_plain(a, uploaded)),
+                e->download(e->multiply_plain(a, all[k])), "a product with uploaded values");
+    EXPECT_THROW(e->upload(WordArray(std::vector<TypeParam>(uploaded.shape().words(rig.N()) - 1)),
+                           uploaded.shape()),
+                 ShapeError);
+    EXPECT_THROW(e->upload(WordArray(std::vector<TypeParam>(uploaded.shape().words(rig.N()),
+                                                            static_cast<TypeParam>(-1))),
+                           uploaded.shape()),
+                 RangeError);
   }
 }
 

@@ -1,0 +1,74 @@
+// From LWE ciphertexts of FHEW/TFHE to lanes of CKKS. Bits that a client has sent as LWE
+// ciphertexts, or that gates of FHEW/TFHE gave, are put into the coefficients of ring ciphertexts,
+// and a bootstrap for bits takes them from there into lanes. docs/lanes-lwe.md says how, and why
+// results are exact. Client keys make what is needed: whorl/bridges/client.h.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "whorl/binfhe/ciphertexts.h"
+#include "whorl/circuits/ckks/lanes.h"
+#include "whorl/ckks/ciphertexts.h"
+#include "whorl/common.h"
+#include "whorl/word_array.h"
+
+namespace whorl::bridges {
+
+/// What a server needs to take LWE ciphertexts of one key into lanes of another. They encrypt the
+/// LWE key, in a ring that is as small as is secure at the modulus of the CKKS key's lowest level
+/// and a special prime, under a secret of their own that nobody keeps; and that secret under the
+/// CKKS key.
+struct LweInputKeys {
+  ckks::Parameters parameters;
+  KeyId key_id;  ///< of the CKKS key
+  binfhe::Parameters lwe_parameters;
+  KeyId lwe_key_id;
+  /// Bodies (n, primes, ring dimension), in evaluation form: an encryption of s_j·QP/q' for each
+  /// coefficient of the LWE key, where q' is the modulus that ciphertexts are rounded to. The
+  /// uniform half of row l of it is expand_uniform(seed, j·primes + l).
+  Seed seed;
+  WordArray b;
+  /// A switching key of one digit over the same primes, (primes, N), from the ring's secret to the
+  /// CKKS key.
+  Seed switch_seed;
+  WordArray switch_b;
+
+  /// Bytes of bodies and seeds, as they are sent, without the frame.
+  std::size_t bytes() const { return b.bytes() + switch_b.bytes() + 64; }
+};
+
+/// Takes LWE ciphertexts into lanes. Copies share what is on the devices. Several threads may call
+/// it at once.
+class LweInput {
+ public:
+  /// Puts the keys on the devices of the server of `lanes`. ParameterMismatchError or
+  /// KeyMismatchError for keys of other parameters or another CKKS key, ShapeError or RangeError
+  /// for keys of a wrong size or with residues out of range, ParameterError for parameters whose
+  /// bootstraps are not made for bits.
+  LweInput(const ckks::Lanes& lanes, const LweInputKeys& keys, const Progress& progress = {});
+
+  /// The messages of a whole number of vectors, ciphertext i in lane i modulo lanes of its vector.
+  /// They are below 2^bits, as those of gates are with bits = 1; array j of the result has bit j of
+  /// all vectors. Several ciphertexts go through a coefficient of one bootstrap where their
+  /// encoding has room for all bits, and their errors are small enough.
+  ///
+  /// ParameterMismatchError or KeyMismatchError for ciphertexts of another client; EncodingError if
+  /// the encoding's sectors are no power of two or fewer than 2^bits, or if messages may be larger;
+  /// ShapeError for a part of a vector; NoiseError if a message might be wrong, but with the
+  /// probability that Lanes::log2_failure() states of all.
+  std::vector<ckks::LaneArray> take_in(const binfhe::Ciphertexts& ciphertexts,
+                                       unsigned bits = 1) const;
+
+  const binfhe::Parameters& lwe_parameters() const;
+  const KeyId& lwe_key_id() const;
+  /// Bytes of the keys on each device.
+  std::size_t bytes() const;
+
+ private:
+  struct State;
+  std::shared_ptr<const State> state_;
+};
+
+}  // namespace whorl::bridges

@@ -1,0 +1,63 @@
+// From FHEW/TFHE to lanes of CKKS and back: keys, and what a server does with them.
+#include "whorl/bridges/lanes.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include "common/calls.h"
+#include "common/files.h"
+#include "parts.h"
+#include "whorl/bridges/lwe_output.h"
+
+namespace whorl::python {
+
+using bridges::LweInput;
+using bridges::LweInputKeys;
+using bridges::LweOutput;
+using bridges::LweOutputKeys;
+
+namespace {
+
+/// Keys of a class, which say whose LWE ciphertexts they are for.
+template <class Keys>
+void bind_lwe_keys(nb::module_& module, const char* name) {
+  nb::class_<Keys> keys(module, name);
+  bind_origin(keys);
+  keys.def_prop_ro("nbytes", &Keys::bytes)
+      .def_prop_ro("lwe_parameters", [](const Keys& k) { return k.lwe_parameters; })
+      .def_prop_ro("lwe_key_id", [](const Keys& k) { return as_bytes(k.lwe_key_id); });
+  bind_files(keys);
+}
+
+}  // namespace
+
+void bind_bridges(nb::module_& module) {
+  bind_lwe_keys<LweInputKeys>(module, "LweInputKeys");
+  bind_lwe_keys<LweOutputKeys>(module, "LweOutputKeys");
+
+  nb::class_<LweInput>(module, "LweInput")
+      .def_static(
+          "create",
+          [](const ckks::Lanes& lanes, const LweInputKeys& with, const Report& report) {
+            return without_gil([&] { return LweInput(lanes, with, reporting(report)); });
+          },
+          "lanes"_a, "keys"_a, "progress"_a.none())
+      .def_prop_ro("nbytes", &LweInput::bytes)
+      .def("take_in", calling(&LweInput::take_in), "ciphertexts"_a, "bits"_a);
+
+  nb::class_<LweOutput>(module, "LweOutput")
+      .def_static(
+          "create",
+          [](const ckks::Lanes& lanes, const LweOutputKeys& with) {
+            return without_gil([&] { return LweOutput(lanes, with); });
+          },
+          "lanes"_a, "keys"_a)
+      .def(
+          "give_out",
+          [](const LweOutput& output, const ckks::LaneArray& lanes, std::uint32_t p, bool padding) {
+            return without_gil([&] { return output.give_out(lanes, {p, padding}); });
+          },
+          "lanes"_a, "p"_a, "padding"_a);
+}
+
+}  // namespace whorl::python

@@ -1,0 +1,114 @@
+// The payloads of the frames of keys between schemes; docs/file-format.md has the bytes.
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "bridges/output.h"
+#include "bridges/packing.h"
+#include "io/native/binfhe_literal.h"
+#include "io/native/ckks_literal.h"
+#include "io/native/files.h"
+
+namespace whorl::io {
+
+namespace {
+
+using bridges::LweInputKeys;
+using bridges::LweOutputKeys;
+
+/// The CKKS parameters come first, as those of the frame.
+void write_lwe_party(const binfhe::Parameters& lwe, const KeyId& key, PayloadWriter& out) {
+  write_literal(lwe, out.fields());
+  out.fields().bytes(key);
+}
+std::pair<binfhe::Parameters, KeyId> read_lwe_party(PayloadReader& in) {
+  auto lwe = binfhe::Parameters::create(read_literal<binfhe::Parameters>(in.fields()),
+                                        in.options().allow_insecure);
+  const auto key = in.fields().array<16>("LWE key id");
+  return {std::move(lwe), key};
+}
+
+/// Bodies of a switching key between the CKKS key and a secret of the subring.
+WordRule switch_rule(const ckks::Parameters& p, const bridges::Packing& packing) {
+  return {packing.primes.size(), p.N(), p.word_bytes(), packing.primes, "switch_b"};
+}
+
+}  // namespace
+
+template <>
+struct Codec<LweInputKeys> {
+  static constexpr FrameKind kind{.type = FrameType::lwe_input_keys};
+
+  static void write(const LweInputKeys& value, PayloadWriter& out) {
+    write_lwe_party(value.lwe_parameters, value.lwe_key_id, out);
+    out.fields().bytes(value.seed);
+    out.fields().bytes(value.switch_seed);
+    const bridges::Packing packing(value.parameters);
+    out.align();
+    out.words(value.b, rule(value.parameters, packing, value.lwe_parameters));
+    out.align();
+    out.words(value.switch_b, switch_rule(value.parameters, packing));
+  }
+
+  static LweInputKeys read(PayloadReader& in, const ckks::Parameters& parameters) {
+    auto [lwe, lwe_key] = read_lwe_party(in);
+    const auto seed = in.fields().array<32>("seed"),
+               switch_seed = in.fields().array<32>("switch_seed");
+    const bridges::Packing packing(parameters);
+    in.align();
+    const TakenWords b = in.take(rule(parameters, packing, lwe));
+    in.align();
+    const TakenWords switch_b = in.take(switch_rule(parameters, packing));
+    in.finish();
+    return {parameters, in.header().key_id, std::move(lwe), lwe_key,
+            seed,       in.words(b),        switch_seed,    in.words(switch_b)};
+  }
+
+ private:
+  static WordRule rule(const ckks::Parameters& p, const bridges::Packing& packing,
+                       const binfhe::Parameters& lwe) {
+    return {checked_product(lwe.n(), packing.primes.size(), "b"), packing.dimension, p.word_bytes(),
+            packing.primes, "b"};
+  }
+};
+
+template <>
+struct Codec<LweOutputKeys> {
+  static constexpr FrameKind kind{.type = FrameType::lwe_output_keys};
+
+  static void write(const LweOutputKeys& value, PayloadWriter& out) {
+    write_lwe_party(value.lwe_parameters, value.lwe_key_id, out);
+    out.fields().bytes(value.switch_seed);
+    out.fields().bytes(value.seed);
+    const bridges::Packing packing(value.parameters);
+    out.align();
+    out.words(value.switch_b, switch_rule(value.parameters, packing));
+    out.align();
+    out.words(value.b, rule(packing, value.lwe_parameters));
+  }
+
+  static LweOutputKeys read(PayloadReader& in, const ckks::Parameters& parameters) {
+    auto [lwe, lwe_key] = read_lwe_party(in);
+    const auto switch_seed = in.fields().array<32>("switch_seed"),
+               seed = in.fields().array<32>("seed");
+    const bridges::Packing packing(parameters);
+    in.align();
+    const TakenWords switch_b = in.take(switch_rule(parameters, packing));
+    in.align();
+    const TakenWords b = in.take(rule(packing, lwe));
+    in.finish();
+    return {parameters,  in.header().key_id, std::move(lwe), lwe_key,
+            switch_seed, in.words(switch_b), seed,           in.words(b)};
+  }
+
+ private:
+  static WordRule rule(const bridges::Packing& packing, const binfhe::Parameters& lwe) {
+    const backend::SwitchShape shape = bridges::output_switch(packing, lwe);
+    return {bridges::output_rows(shape), 1, word_bytes_for(shape.Q_ks), {shape.Q_ks}, "b"};
+  }
+};
+
+WHORL_INSTANTIATE_FILES(LweInputKeys);
+WHORL_INSTANTIATE_FILES(LweOutputKeys);
+
+}  // namespace whorl::io
