@@ -388,30 +388,32 @@ class CpuRns final : public RnsOps<Word>, private FusedRns<Word> {
                          Word* out) const override {
     const std::vector<unsigned> primes = basis.indices();
     const std::size_t N = tables.plan().N(), rows = primes.size(), B = sums.columns,
-                      K = sums.inputs, stretch = std::min<std::size_t>(N, 256),
-                      stretches = N / stretch, columns = std::min(B, count);
-    parallel_for(parts * rows * columns * stretches,
-                 host_.on().workers_for(parts * rows * count * K * N), [&](std::size_t task) {
+                      K = sums.inputs, stretch = 128, stretches = N / stretch,
+                      columns = std::min(B, count);
+    const Resources on = host_.on();
+    parallel_for(parts * rows * columns * stretches, on.workers_for(parts * rows * count * K * N),
+                 [&](std::size_t task) {
                    const std::size_t at = task % stretches * stretch,
                                      column = task / stretches % columns,
                                      slab = task / stretches / columns, row = slab % rows,
-                                     b = (sums.first + column) % B;
-                   const math::Montgomery<Word>& q = own(tables).montgomery[primes[row]];
-                   std::vector<Summand<Word>> summands(K);
-                   for (std::size_t k = 0; k < K; ++k)
-                     summands[k] = {sums.x + ((slab * K + k) * B + b) * N, nullptr, nullptr, 0};
-                   // Those of one column are B results apart.
-                   for (std::size_t i = column; i < count; i += B) {
-                     const std::size_t j = (sums.first + i) / B;
-                     const Word* const weights = sums.weights + row * sums.stride + j * K;
-                     for (std::size_t k = 0; k < K; ++k)
-                       summands[k].weight = q.to_montgomery(weights[k]);
-                     const Word constant = slab < rows && sums.constants != nullptr
-                                               ? sums.constants[row * sums.outputs + j]
-                                               : Word{0};
-                     rns_kernels<Word>().sum_scaled(q, summands, constant, false,
-                                                    out + (slab * count + i) * N, at, stretch);
-                   }
+                                     place = sums.first + column;
+                   // Results of one column are B results apart.
+                   const std::size_t j = place / B, outputs = (count - column + B - 1) / B;
+                   const auto kept = scratch<Word>(on, K * stretch);
+                   rns_kernels<Word>().multiply_matrix(
+                       own(tables).montgomery[primes[row]],
+                       {.x = sums.x + (slab * K * B + place % B) * N + at,
+                        .inputs = K,
+                        .x_stride = B * N,
+                        .weights = sums.weights + row * sums.stride + j * K,
+                        .constants = slab < rows && sums.constants != nullptr
+                                         ? sums.constants + row * sums.outputs + j
+                                         : nullptr,
+                        .outputs = outputs,
+                        .out_stride = B * N,
+                        .out = out + (slab * count + column) * N + at,
+                        .scratch = kept.get()},
+                       stretch);
                  });
   }
 

@@ -23,7 +23,7 @@ void check_finite(const char* name, std::span<const double> numbers) {
 }  // namespace
 
 Array ServerState::weighted_sums(const Array& a, std::span<const double> weights,
-                                 std::size_t inputs, std::span<const double> constants,
+                                 std::size_t inputs, std::span<const double> added,
                                  bool rescale) const {
   check(a);
   if (rescale) Account::check_level(a.info_.level);
@@ -36,11 +36,11 @@ Array ServerState::weighted_sums(const Array& a, std::span<const double> weights
                      " weights are not rows of a matrix with " + std::to_string(inputs) +
                      " columns, one for each input");
   const std::size_t outputs = weights.size() / inputs;
-  if (!constants.empty() && constants.size() != outputs)
-    throw ShapeError("weighted_sums: there are " + std::to_string(constants.size()) +
+  if (!added.empty() && added.size() != outputs)
+    throw ShapeError("weighted_sums: there are " + std::to_string(added.size()) +
                      " constants for " + std::to_string(outputs) + " rows of the matrix");
   check_finite("weights", weights);
-  check_finite("constants", constants);
+  check_finite("constants", added);
   if (outputs > most_ciphertexts / (a.info_.count / inputs))
     throw ShapeError("weighted_sums: " + std::to_string(outputs) + " times " +
                      std::to_string(a.info_.count / inputs) +
@@ -54,10 +54,10 @@ Array ServerState::weighted_sums(const Array& a, std::span<const double> weights
                         math::text_of(std::log2(by)) +
                         " is above 2^61: make them smaller, and multiply the result by an "
                         "integer, which is exact and takes no level");
-  const Info sums = account.weighted_sums(a.info_, weights, inputs, constants, by);
+  const Info sums = account.weighted_sums(a.info_, weights, inputs, added, by);
   if (rescale) static_cast<void>(account.rescale(sums));
   std::vector<std::uint64_t> residues_of_constants;
-  for (const double constant : constants)
+  for (const double constant : added)
     for (const std::uint64_t residue : residues_of(constant * product, a.info_.level))
       residues_of_constants.push_back(residue);
   return fleet->together([&] {
