@@ -50,10 +50,11 @@ def test_bounds_and_errors_are_those_of_the_largest_row(toy_ckks: CkksKit) -> No
     kit = toy_ckks
     x = np.array([[1.0, 0.0], [0.5, 1.0], [0.0, 0.25]])
     a = kit.server.upload(kit.client.encrypt(x)).with_bound((0, 1))
-    weights, bias = [[1, -2, 0.5], [3, 1, 2], [0, 0, 0]], [1, 0, -4]
+    weights = np.array([[1, -2, 0.5], [3, 1, 2], [0, 0, 0]])
+    bias = [1, 0, -4]
     got = kit.server.weighted_sums(weights, a, bias)
     assert np.allclose(got.bounds, (-4, 6), rtol=1e-9)
-    check(kit, got, np.array(weights) @ x + np.array(bias)[:, None])
+    check(kit, got, weights @ x + np.array(bias)[:, None])
     alone = kit.server.weighted_sums(weights, a, bias, rescale=False)
     assert 6 * a.error <= alone.error <= 6 * a.error * 1.01 + 2.0**-35
 
