@@ -291,17 +291,20 @@ Array WordEvaluator<Word>::weighted_sums(const Array& a, std::span<const double>
     for (std::size_t j = 0; j < M; ++j)
       static_cast<void>(residues_of("weighted_sums", a.basis(),
                                     constants.subspan(j * a.basis().size(), a.basis().size())));
-  // No device holds more of the inputs at once than of a piece.
-  const std::size_t at_once = std::max<std::size_t>(1, this->most_ / B);
-  Array out;
-  for (std::size_t first = 0; first < inputs; first += at_once) {
-    const std::size_t count = std::min(at_once, inputs - first);
-    const Array some =
-        some_weighted_sums(a, weights, scale, inputs, first, count,
-                           first == 0 ? constants : std::span<const std::uint64_t>());
-    out = first == 0 ? some : this->add(out, some);
-  }
-  return out;
+  // No device holds more of the inputs at once than a product of a piece takes.
+  const std::size_t all = this->most_ * this->product_rows_ / a.shape().rows(),
+                    at_once = std::max<std::size_t>(1, all / B);
+  return this->fleet().again([&] {
+    Array out;
+    for (std::size_t first = 0; first < inputs; first += at_once) {
+      const std::size_t count = std::min(at_once, inputs - first);
+      const Array some =
+          some_weighted_sums(a, weights, scale, inputs, first, count,
+                             first == 0 ? constants : std::span<const std::uint64_t>());
+      out = first == 0 ? some : this->add(out, some);
+    }
+    return out;
+  });
 }
 
 template <class Word>
