@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from common.idx import Bytes, images_and_labels
+from common.training import Adam, Floats, Named, entropy, framed, moved
 
 from digits.digits import scaled
 from digits.model import (
@@ -29,7 +29,6 @@ from digits.model import (
     KERNEL,
     PACKED,
     PADDING,
-    SIDE,
     SMALL,
     STRIDE,
     graph,
@@ -37,10 +36,6 @@ from digits.model import (
 )
 
 BATCH, EPOCHS, RATE, DECAY, WARM = 128, 16, 2e-3, 1e-4, 300
-FIRST, SECOND = 0.9, 0.999  # how long Adam's means of gradients and of their squares remember
-
-Floats = npt.NDArray[np.float32]
-Named = dict[str, Floats]
 
 
 def first_weights(random: np.random.Generator) -> Named:
@@ -79,12 +74,7 @@ def gradients(w: Named, images: Floats, labels: Bytes, relu: bool = False) -> tu
     second, second_slope = activated(flat @ w["dense"] + w["dense_bias"], relu)
     logits = second @ w["out"] + w["out_bias"]
 
-    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-    shares = powers / powers.sum(axis=1, keepdims=True)
-    loss = -float(np.log(shares[np.arange(count), labels] + 1e-9).mean())
-    of_logits = shares
-    of_logits[np.arange(count), labels] -= 1
-    of_logits /= count
+    loss, of_logits = entropy(logits, labels)
     of_dense = of_logits @ w["out"].T * second_slope
     of_conv = (of_dense @ w["dense"].T).reshape(-1, CHANNELS) * first_slope
     return loss, {
@@ -97,37 +87,20 @@ def gradients(w: Named, images: Floats, labels: Bytes, relu: bool = False) -> tu
     }
 
 
-def moved(images: Bytes, random: np.random.Generator) -> Floats:
-    """Images of 0 … 1, moved by up to a pixel; `images` have a frame of one."""
-    down, right = random.integers(0, 3, (2, len(images), 1))
-    rows, columns = (at + np.arange(SIDE) for at in (down, right))
-    each = np.arange(len(images))[:, None, None]
-    return images[each, rows[:, :, None], columns[:, None, :]].astype(np.float32) / 255
-
-
 def train(images: Bytes, labels: Bytes, epochs: int, seed: int, relu: bool) -> Named:
     """The trained weights."""
     random = np.random.default_rng(seed)
     w = first_weights(random)
-    mean, square = ({name: np.zeros_like(x) for name, x in w.items()} for _ in range(2))
-    framed = np.pad(images, ((0, 0), (1, 1), (1, 1)))
-    steps, step = epochs * (len(labels) // BATCH), 0
+    steps = epochs * (len(labels) // BATCH)
+    adam = Adam(w, steps=steps, rate=RATE, warm=WARM, decay=DECAY)
+    seen = framed(images)
     for epoch in range(epochs):
         losses = []
         order = random.permutation(len(labels))
         for batch in order[: len(order) // BATCH * BATCH].reshape(-1, BATCH):
-            loss, found = gradients(w, moved(framed[batch], random), labels[batch], relu)
+            loss, found = gradients(w, moved(seen[batch], random), labels[batch], relu)
             losses.append(loss)
-            step += 1
-            length = np.sqrt(sum(float((g * g).sum()) for g in found.values()))
-            rate = RATE * min(1, step / WARM) * (1 + np.cos(np.pi * step / steps)) / 2
-            for name, g in found.items():
-                g = g / max(1.0, length)
-                mean[name] += (1 - FIRST) * (g - mean[name])
-                square[name] += (1 - SECOND) * (g * g - square[name])
-                spread = np.sqrt(square[name] / (1 - SECOND**step)) + 1e-8
-                decay = DECAY * w[name] if w[name].ndim > 1 else 0
-                w[name] -= rate * (mean[name] / (1 - FIRST**step) / spread + decay)
+            adam.step(found)
         print(f"epoch {epoch + 1}: loss {np.mean(losses):.4f}", flush=True)
     return w
 

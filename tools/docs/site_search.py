@@ -47,6 +47,7 @@ WORDS = {
     "from-lattigo.md": "Lattigo Go multiparty threshold",
     "applications/sign.md": "compare comparison greater less round",
     "applications/resnet.md": "image picture recognise classify network ResNet",
+    "applications/mnist.md": "MNIST many images batch dense layer network",
     "applications/lookup.md": "private retrieval database",
     "applications/sentiment.md": "text sentence classify recurrent RNN LSTM",
     "tutorials/gates.md": "gate bits Boolean vote",

@@ -122,6 +122,15 @@ class Server : public RingServer<Parameters, CiphertextInfo, struct ServerState>
   Array multiply_integer(const Array& a, std::int64_t value) const;
   Array multiply_by_i(const Array& a) const;
 
+  /// A matrix W (M, K) of real numbers, `weights` row by row, times `a` as K inputs of equal
+  /// batches, one after another: M batches, of the sums over k of W_jk·a_k. A constant for each of
+  /// the M, if there are any, is added to all its values (of coefficients: to the first one). It
+  /// takes a level, and no key. ShapeError for other numbers of ciphertexts, weights or constants;
+  /// EncodingError for numbers that are not finite, and for weights that are too large. (OpenFHE:
+  /// EvalLinearWSum, of one output.)
+  Array weighted_sums(const Array& a, std::span<const double> weights, std::size_t inputs,
+                      std::span<const double> constants = {}, bool rescaled = true) const;
+
   /// Rotates the values of each vector to the left by `slots` (negative: to the right), with the
   /// vector's period. ShapeError unless the vector's length is a power of two, EncodingError for
   /// coefficients; MissingKeyError names a rotation that has no key. (OpenFHE: EvalRotate,

@@ -118,6 +118,15 @@ void bind_ckks_server(nb::module_& module) {
       .def("multiply_plain", calling(&Server::multiply_plain), "a"_a, "values"_a, "length"_a,
            "rescaled"_a)
       .def("multiply_scalar", calling(&Server::multiply_scalar), "a"_a, "value"_a, "rescaled"_a)
+      .def(
+          "weighted_sums",
+          [](const Server& server, const Array& a, const Input<double>& weights, std::size_t inputs,
+             const Input<double>& constants, bool rescaled) {
+            const auto numbers = as_span(weights), added = as_span(constants);
+            return without_gil(
+                [&] { return server.weighted_sums(a, numbers, inputs, added, rescaled); });
+          },
+          "a"_a, "weights"_a, "inputs"_a, "constants"_a, "rescaled"_a)
       .def("multiply_integer", calling(&Server::multiply_integer), "a"_a, "value"_a)
       .def("multiply_by_i", calling(&Server::multiply_by_i), "a"_a)
       .def("conjugate", calling(&Server::conjugate), "a"_a)

@@ -1,4 +1,4 @@
-"""What a server does with linear maps, and with matrices that are encrypted."""
+"""What a server does with linear maps, with sums of ciphertexts, and with encrypted matrices."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections.abc import Callable
 from typing import Any, overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from .._core.integers import refuse
 from .._core.literal import as_integer, as_real
-from .._core.numbers import Numbers
+from .._core.numbers import Numbers, real_or_complex
 from .._core.text import counted, shown
 from .._ring.server import RingServer, needing
 from .._server import ckks as _lib
@@ -22,7 +24,8 @@ from ._parameters import Parameters
 
 
 class Applying(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
-    """The part of a `Server` that applies linear maps and multiplies matrices."""
+    """The part of a `Server` that applies linear maps, adds up ciphertexts with weights, and
+    multiplies matrices."""
 
     __slots__ = ()
 
@@ -127,6 +130,61 @@ class Applying(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
             self.add, (self.apply(x, linear_map(m)) for x, m in zip(parts, blocks, strict=True))
         )
 
+    def weighted_sums(
+        self,
+        weights: ArrayLike,
+        a: EncryptedArray | Ciphertexts,
+        bias: ArrayLike | None = None,
+        rescale: bool = True,
+    ) -> EncryptedArray:
+        """`weights @ a` over the first axis of an array: sums of its ciphertexts, value by value.
+
+        `matrix @ x` is another product: it acts on the values inside each ciphertext. Here each
+        value of a ciphertext belongs to another row of data, and a ciphertext to a column of it: a
+        dense layer of a network on as many inputs as there are slots. It needs no key, takes no
+        rotation, and takes one level (`NoiseError` if there is none).
+
+        Args:
+            weights: real numbers of shape (M, K), not encrypted.
+            a: ciphertexts of shape (K, ...).
+            bias: M real numbers; number j is added to all values of the result's row j (with
+                coefficients to the constant one).
+            rescale: whether the result is divided to the level below. If not, several such sums can
+                be added and divided once (`rescale`).
+
+        The result has shape (M, ...). Every ciphertext of it has the bounds and the error of the
+        row in which they are largest. `ShapeError` for other shapes and for an empty matrix;
+        `EncodingError` for numbers that are not finite, and for weights that times the scale are
+        above 2^61. (OpenFHE: EvalLinearWSum, of one row.)
+
+        >>> from whorl.ckks import Client, Server, parameters
+        >>> client = Client(parameters(depth=1))
+        >>> server = Server(client.evaluation_keys(), device="cpu")
+        >>> x = client.encrypt([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]])
+        >>> y = server.weighted_sums([[1, 1, 1], [-1, 0, 1]], x, bias=[0, 0.5])
+        >>> client.decrypt(y, raw=True).round(4)
+        array([[0.9, 1.2],
+               [0.9, 0.9]])
+        """
+        matrix, x = _real(weights, "weights"), self.upload(a)
+        if matrix.ndim != 2 or matrix.size == 0:
+            raise ShapeError(
+                f"weights: shape {matrix.shape}; a matrix is needed, (M, K), of one number or more"
+            )
+        rows, columns = matrix.shape
+        if not x.shape or x.shape[0] != columns:
+            raise ShapeError(
+                f"weights: {columns} columns meet ciphertexts of shape {x.shape}; the first axis "
+                "must be as long"
+            )
+        added = np.zeros(0) if bias is None else _real(bias, "bias")
+        if bias is not None and added.shape != (rows,):
+            raise ShapeError(
+                f"bias: shape {added.shape}; one number is needed for each of {rows} rows"
+            )
+        core = self._core.weighted_sums(x._core, matrix.reshape(-1), columns, added, bool(rescale))
+        return self._wrap(core, (rows, *x.shape[1:]))
+
     def matmul(
         self,
         a: EncryptedArray | Ciphertexts,
@@ -173,6 +231,15 @@ class Applying(RingServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         """What `work` makes of arrays of one shape by several calls. A plan counts them as one."""
         arrays, _ = self._meet(*operands)
         return work(*arrays)
+
+
+def _real(values: ArrayLike, field: str) -> Numbers:
+    """Real numbers as doubles, one after another."""
+    numbers = real_or_complex(values, field)
+    if numbers.dtype.kind == "c":
+        refuse(numbers, numbers.imag != 0, field, "not real")
+        numbers = numbers.real
+    return np.asarray(numbers, order="C")
 
 
 def _check_levels(what: str, depth: int, *operands: Uploaded[Any]) -> None:

@@ -66,7 +66,7 @@ def _counted(server: Server) -> int:
     """The most bits that a bootstrap counts."""
     bootstrap = server.parameters.literal()["bootstrap"]
     bits = int(bootstrap.get("bits", 0)) if bootstrap else 0
-    return (1 << bits) - 1 if hasattr(server, "count_ones") else 0
+    return (1 << bits) - 1
 
 
 def _reduce(server: Server, columns: Columns, most: int) -> None:
@@ -97,7 +97,7 @@ def _count(server: Server, arrays: Sequence[LaneArray]) -> Sequence[LaneArray]:
     """The bits of how many are 1."""
     if len(arrays) == 3:
         return server.full_add(*arrays)
-    return list(server.count_ones(arrays))  # type: ignore[attr-defined]
+    return list(server.count_ones(stack(arrays)))
 
 
 def _sum_of_two(server: Server, columns: Columns) -> LaneArray:

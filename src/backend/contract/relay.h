@@ -135,6 +135,11 @@ class RelayRns : public RnsOps<Word> {
                        std::span<const Word> constant, bool onto, Word* out) const override {
     behind_.run_combination(tables, basis, parts, batch, terms, constant, onto, out);
   }
+  void run_weighted_sums(const Tables& tables, const ring::Basis& basis, std::size_t parts,
+                         std::size_t count, const CheckedSums<Word>& sums,
+                         Word* out) const override {
+    behind_.run_weighted_sums(tables, basis, parts, count, sums, out);
+  }
   void run_rounding(const Tables& tables, const ring::Basis& basis, double scale, std::uint32_t n,
                     std::uint32_t step, std::size_t batch, const double* in,
                     Word* out) const override {

@@ -300,6 +300,43 @@ void RnsOps<Word>::combine(const Tables& tables, const ring::Basis& basis, std::
 }
 
 template <class Word>
+void RnsOps<Word>::weighted_sums(const Tables& tables, const ring::Basis& basis, std::size_t parts,
+                                 const WeightedSums<Word>& sums, Output out) const {
+  constexpr const char* what = "weighted_sums";
+  this->check(out);
+  this->check(sums.x, sums.weights);
+  this->check_owner("RNS tables", tables);
+  const ring::RnsPlan<Word>& plan = tables.plan();
+  plan.check_basis(what, basis);
+  if (sums.inputs == 0) throw ShapeError("weighted_sums: there is no input");
+  const std::size_t rows = basis.size(), K = sums.inputs;
+  const std::size_t count = batch_of("weighted_sums: output", out.size, parts * rows, plan.N()),
+                    B = batch_of("weighted_sums: x", sums.x.size, parts * rows * K, plan.N());
+  if (sums.first >= std::max<std::size_t>(B, 1))
+    throw ShapeError("weighted_sums: first = " + std::to_string(sums.first) +
+                     " is not below the batch of the inputs, " + std::to_string(B));
+  if (count == 0) return;
+  if (B == 0) throw ShapeError("weighted_sums: the inputs are empty");
+  const std::size_t M = (sums.first + count + B - 1) / B, stride = sums.weights.size / rows;
+  if (sums.weights.size % rows != 0 || stride / K < M)
+    throw ShapeError("weighted_sums: " + std::to_string(sums.weights.size) + " weights are not " +
+                     std::to_string(rows) + " rows of " + std::to_string(M) + " times " +
+                     std::to_string(K) + " or more");
+  if (sums.constants.size != 0) {
+    this->check(sums.constants);
+    this->check_size("constants of weighted_sums", sums.constants.size, rows * M);
+    check_apart("weighted_sums: constants", sums.constants, out);
+  }
+  check_apart("weighted_sums: x", sums.x, out);
+  check_apart("weighted_sums: weights", sums.weights, out);
+  run_weighted_sums(
+      tables, basis, parts, count,
+      {sums.x.data, sums.weights.data, sums.constants.size == 0 ? nullptr : sums.constants.data,
+       stride, K, B, sums.first, M},
+      out.data);
+}
+
+template <class Word>
 void RnsOps<Word>::round(const Tables& tables, const ring::Basis& basis, double scale,
                          std::uint32_t n, std::uint32_t step, Slice<const double> in,
                          Output out) const {

@@ -149,6 +149,13 @@ class RnsOps : public Family {
     combine(tables, basis, parts, terms, {}, onto, out);
   }
 
+  /// out (parts, basis, count, N): of y_j = sum_k W_jk·x_k, polynomials (parts, basis, M, B, N),
+  /// those from `first` on of each row; the constant of row j is added to part 0 of y_j. M is the
+  /// number of rows of W that they need. Weights and constants must be below their primes: `round`
+  /// makes them so, with n = N and step 1.
+  void weighted_sums(const Tables& tables, const ring::Basis& basis, std::size_t parts,
+                     const WeightedSums<Word>& sums, Output out) const;
+
   /// in (B, n) reals, the coefficients of 1, Y, …, Y^(n-1), Y = X^(N/n); out (basis, B, N),
   /// coefficient form: for the powers of X that `step` divides, the integer next to scale·x modulo
   /// each prime, and 0 for the others. n and step are powers of two, N/n <= step <= N. scale·x is
@@ -191,6 +198,9 @@ class RnsOps : public Family {
   virtual void run_combination(const Tables& tables, const ring::Basis& basis, std::size_t parts,
                                std::size_t batch, std::span<const CheckedScaling<Word>> terms,
                                std::span<const Word> constant, bool onto, Word* out) const = 0;
+  virtual void run_weighted_sums(const Tables& tables, const ring::Basis& basis, std::size_t parts,
+                                 std::size_t count, const CheckedSums<Word>& sums,
+                                 Word* out) const = 0;
   virtual void run_rounding(const Tables& tables, const ring::Basis& basis, double scale,
                             std::uint32_t n, std::uint32_t step, std::size_t batch,
                             const double* in, Word* out) const = 0;

@@ -177,6 +177,24 @@ struct CheckedScaling {
   bool one = false;  ///< x has a batch of 1
 };
 
+/// What RnsOps::weighted_sums adds up: a matrix W (M, K) of residues times ciphertexts x (K, B).
+template <class Word>
+struct WeightedSums {
+  Slice<const Word> x;          ///< (parts, rows, K, B, N)
+  Slice<const Word> weights;    ///< (rows, M·K words or more), reduced: W row by row, at the start
+  Slice<const Word> constants;  ///< (rows, M), reduced; none: 0
+  std::size_t inputs = 1;       ///< K
+  std::size_t first = 0;        ///< of the (M, B) results that which comes first; below B
+};
+/// The same, as a device gets it.
+template <class Word>
+struct CheckedSums {
+  const Word *x, *weights, *constants;  ///< constants: null if there are none
+  std::size_t stride;                   ///< words of weights from one row to the next
+  std::size_t inputs, columns, first;   ///< columns: B
+  std::size_t outputs;                  ///< M: rows of W that the results need
+};
+
 struct Division {
   ring::Basis from, to;
   std::uint64_t t = 1;

@@ -382,6 +382,41 @@ class CpuRns final : public RnsOps<Word>, private FusedRns<Word> {
              });
   }
 
+  /// Inputs are read a stretch at a time, for all outputs while they are in a cache.
+  void run_weighted_sums(const Tables& tables, const ring::Basis& basis, std::size_t parts,
+                         std::size_t count, const CheckedSums<Word>& sums,
+                         Word* out) const override {
+    const std::vector<unsigned> primes = basis.indices();
+    const std::size_t N = tables.plan().N(), rows = primes.size(), B = sums.columns,
+                      K = sums.inputs, stretch = 128, stretches = N / stretch,
+                      columns = std::min(B, count);
+    const Resources on = host_.on();
+    parallel_for(parts * rows * columns * stretches, on.workers_for(parts * rows * count * K * N),
+                 [&](std::size_t task) {
+                   const std::size_t at = task % stretches * stretch,
+                                     column = task / stretches % columns,
+                                     slab = task / stretches / columns, row = slab % rows,
+                                     place = sums.first + column;
+                   // Results of one column are B results apart.
+                   const std::size_t j = place / B, outputs = (count - column + B - 1) / B;
+                   const auto kept = scratch<Word>(on, K * stretch);
+                   rns_kernels<Word>().multiply_matrix(
+                       own(tables).montgomery[primes[row]],
+                       {.x = sums.x + (slab * K * B + place % B) * N + at,
+                        .inputs = K,
+                        .x_stride = B * N,
+                        .weights = sums.weights + row * sums.stride + j * K,
+                        .constants = slab < rows && sums.constants != nullptr
+                                         ? sums.constants + row * sums.outputs + j
+                                         : nullptr,
+                        .outputs = outputs,
+                        .out_stride = B * N,
+                        .out = out + (slab * count + column) * N + at,
+                        .scratch = kept.get()},
+                       stretch);
+                 });
+  }
+
   void run_rounding(const Tables& tables, const ring::Basis& basis, double scale, std::uint32_t n,
                     std::uint32_t step, std::size_t batch, const double* in,
                     Word* out) const override {

@@ -456,6 +456,53 @@ void divide_one_block(const NttTables<Word>& t, std::size_t block, Word* data,
                         : divide_block_of<Word, ring::Reduction::full>(t, block, data, end, ahead);
 }
 
+/// `many` outputs from number j on, of x that lies a vector of each input after the other.
+template <std::size_t many, class Word>
+void multiply_rows(const math::Montgomery<Word>& m, const MatrixOnRows<Word>& product,
+                   std::size_t j, std::size_t count) {
+  const Dw<Word> d;
+  const SumModulus<Word> modulus(m.modulus().value(), m.inverse());
+  const Vw<Word> square = hn::Set(d, m.r_squared());
+  const Terms chunk = SumModulus<Word>::terms(m.modulus().value(), m.modulus().value());
+  const std::size_t K = product.inputs;
+  const Word* const weights = product.weights + j * K;
+  for (std::size_t at = 0; at < count; at += kWords<Word>) {
+    const Word* const x = product.scratch + at * K;
+    ProductSum<Word> sum[many];
+    sum_terms(
+        K, chunk,
+        [&](std::size_t k) HWY_ATTR {
+          const Vw<Word> v = hn::LoadU(d, x + k * kWords<Word>);
+          for (std::size_t i = 0; i < many; ++i)
+            sum[i].add_same(v, hn::Set(d, weights[i * K + k]), modulus);
+        },
+        [&]() HWY_ATTR {
+          for (std::size_t i = 0; i < many; ++i) sum[i].correct(modulus);
+        });
+    for (std::size_t i = 0; i < many; ++i) {
+      const Vw<Word> product_of =
+          mul_montgomery(sum[i].reduce(modulus), square, modulus.q, modulus.inverse);
+      const Word more = product.constants == nullptr ? Word{0} : product.constants[j + i];
+      hn::StoreU(add_mod(product_of, hn::Set(d, more), modulus.q), d,
+                 product.out + (j + i) * product.out_stride + at);
+    }
+  }
+}
+template <class Word>
+void multiply_matrix(const math::Montgomery<Word>& m, const MatrixOnRows<Word>& product,
+                     std::size_t count) {
+  const Dw<Word> d;
+  // Rows that are a power of two apart would share a few sets of the caches.
+  for (std::size_t k = 0; k < product.inputs; ++k)
+    for (std::size_t at = 0; at < count; at += kWords<Word>)
+      hn::StoreU(hn::LoadU(d, product.x + k * product.x_stride + at), d,
+                 product.scratch + at * product.inputs + k * kWords<Word>);
+  constexpr std::size_t many = 4;
+  std::size_t j = 0;
+  for (; j + many <= product.outputs; j += many) multiply_rows<many>(m, product, j, count);
+  for (; j < product.outputs; ++j) multiply_rows<1>(m, product, j, count);
+}
+
 template <class Word>
 constexpr RnsKernels<Word> rns_table_of{.conversion_digits = digits_of<Word>,
                                         .conversion_quotients = quotients_of<Word>,
@@ -467,7 +514,8 @@ constexpr RnsKernels<Word> rns_table_of{.conversion_digits = digits_of<Word>,
                                         .permute = permute<Word>,
                                         .key_products = key_sums<Word>,
                                         .sum_products = sum_by_values<Word>,
-                                        .sum_scaled = sum_terms_of<Factors::weights, Word>};
+                                        .sum_scaled = sum_terms_of<Factors::weights, Word>,
+                                        .multiply_matrix = multiply_matrix<Word>};
 constexpr ByWord<RnsKernels> rns_table{rns_table_of<std::uint32_t>, rns_table_of<std::uint64_t>};
 const ByWord<RnsKernels>& rns_kernels_by_word() { return rns_table; }
 

@@ -80,6 +80,18 @@ struct Summand {
   unsigned log_repeats = 0;
 };
 
+/// A matrix times some rows of x: out[j] = sum_k weights[j·inputs + k]·x[k] + constants[j], each
+/// x[k] and out[j] being so many words behind the one before it.
+template <class Word>
+struct MatrixOnRows {
+  const Word* x;
+  std::size_t inputs, x_stride;
+  const Word *weights, *constants;  ///< reduced; constants: null if there are none
+  std::size_t outputs, out_stride;
+  Word* out;
+  Word* scratch;  ///< inputs times as many words as a call makes
+};
+
 /// The kernels for one size of words. `count` is a multiple of 64 throughout.
 template <class Word>
 struct RnsKernels {
@@ -122,6 +134,9 @@ struct RnsKernels {
   /// The same of x[k]·weight[k], and of a constant.
   void (*sum_scaled)(const math::Montgomery<Word>& q, std::span<const Summand<Word>> terms,
                      Word constant, bool onto, Word* out, std::size_t at, std::size_t count);
+  /// The first `count` words of each output of a matrix.
+  void (*multiply_matrix)(const math::Montgomery<Word>& q, const MatrixOnRows<Word>& product,
+                          std::size_t count);
 };
 
 /// The kernels for this processor.

@@ -130,6 +130,17 @@ class CudaRns final : public RnsOps<Word>, private FusedRns<Word> {
     cuda::combine<Word>(stream_, own(tables), basis, parts, batch, all, constant, onto, to.data());
     to.write_back();
   }
+  void run_weighted_sums(const Tables& tables, const ring::Basis& basis, std::size_t parts,
+                         std::size_t count, const CheckedSums<Word>& sums,
+                         Word* out) const override {
+    const Aligned<const Word> x(stream_, sums.x,
+                                parts * words(tables, basis, sums.inputs * sums.columns));
+    CheckedSums<Word> aligned = sums;
+    aligned.x = x.data();
+    const Aligned<Word> to(stream_, out, parts * words(tables, basis, count));
+    cuda::weighted_sums<Word>(stream_, own(tables), basis, parts, count, aligned, to.data());
+    to.write_back();
+  }
   void run_rounding(const Tables& tables, const ring::Basis& basis, double scale, std::uint32_t n,
                     std::uint32_t step, std::size_t batch, const double* in,
                     Word* out) const override {

@@ -214,6 +214,100 @@ Array WordEvaluator<Word>::combination(std::span<const Array> arrays,
 }
 
 template <class Word>
+auto WordEvaluator<Word>::everywhere(const Array& a, std::size_t first, std::size_t count,
+                                     const Pieces& pieces) const -> Everywhere {
+  Everywhere out{held(a), {}};
+  Pieces lanes;
+  for (const run::Piece& piece : pieces)
+    if (out.piece_of_lane.try_emplace(piece.lane, lanes.size()).second)
+      lanes.push_back({piece.lane, {lanes.size() * count, count}});
+  const Pieces& has = out.held->pieces;
+  const bool is_there =
+      count == a.count() && lanes.size() == 1 && has.size() == 1 && has[0].lane == lanes[0].lane;
+  if (is_there) return out;
+  Shape shape = a.shape();
+  shape.count = lanes.size() * count;
+  std::vector<Item> origins;
+  origins.reserve(shape.count);
+  for (std::size_t i = 0; i < shape.count; ++i)
+    origins.push_back({0, static_cast<std::uint32_t>(first + i % count)});
+  const Held source = out.held;
+  out.held = gather(shape, std::span(&source, 1), origins, std::move(lanes));
+  return out;
+}
+
+template <class Word>
+Array WordEvaluator<Word>::some_weighted_sums(const Array& a, std::span<const double> weights,
+                                              double scale, std::size_t inputs, std::size_t first,
+                                              std::size_t count,
+                                              std::span<const std::uint64_t> constants) const {
+  const std::size_t B = a.count() / inputs, rows = a.basis().size(), N = plan_->N();
+  const Shape shape{a.parts(), a.basis(), weights.size() / inputs * B, a.form()};
+  return in_pieces(shape.count, [&](Pieces pieces) {
+    const auto out = draft(shape, std::move(pieces));
+    const Everywhere x = everywhere(a, first * B, count * B, out->pieces);
+    const auto one = [&](const Site& site) {
+      const run::Piece& piece = out->pieces[site.piece];
+      const std::size_t from = piece.range.begin / B, to = (piece.range.begin + site.count - 1) / B,
+                        outputs = to - from + 1;
+      // The rows of the matrix that the piece needs, as polynomials of residues.
+      std::vector<double> reals((outputs * count + N - 1) / N * N);
+      for (std::size_t j = 0; j < outputs; ++j)
+        std::copy_n(weights.data() + (from + j) * inputs + first, count, reals.data() + j * count);
+      auto numbers = site.queue.template allocate<double>(reals.size());
+      site.queue.template upload<double>(reals, numbers.slice());
+      Buffer residues = site.queue.template allocate<Word>(rows * reals.size());
+      site.rns().round(site.tables, shape.basis, scale, static_cast<std::uint32_t>(N), 1,
+                       std::as_const(numbers).slice(), residues.slice());
+      Buffer added;
+      if (!constants.empty()) {
+        std::vector<Word> words(rows * outputs);
+        for (std::size_t r = 0; r < rows; ++r)
+          for (std::size_t j = 0; j < outputs; ++j)
+            words[r * outputs + j] = static_cast<Word>(constants[(from + j) * rows + r]);
+        added = site.queue.template allocate<Word>(words.size());
+        site.queue.template upload<Word>(words, added.slice());
+      }
+      const Buffer all = x.held->buffers[x.piece_of_lane.at(piece.lane)].on(site.lane);
+      Buffer result = site.polynomials(shape.rows());
+      site.rns().weighted_sums(site.tables, shape.basis, shape.parts,
+                               {all.slice(), std::as_const(residues).slice(),
+                                constants.empty() ? ConstSlice{} : std::as_const(added).slice(),
+                                count, piece.range.begin % B},
+                               result.slice());
+      out->buffers[site.piece] = Stored(site.lane, std::move(result));
+    };
+    work(std::span(&out, 1), out->pieces, std::array<Held, 0>{}, one);
+    return this->wrap(out);
+  });
+}
+
+template <class Word>
+Array WordEvaluator<Word>::weighted_sums(const Array& a, std::span<const double> weights,
+                                         double scale, std::size_t inputs,
+                                         std::span<const std::uint64_t> constants) const {
+  const auto [B, M] = this->check_sums(a, weights.size(), inputs, constants.size());
+  if (!constants.empty())
+    for (std::size_t j = 0; j < M; ++j)
+      static_cast<void>(residues_of("weighted_sums", a.basis(),
+                                    constants.subspan(j * a.basis().size(), a.basis().size())));
+  // No device holds more of the inputs at once than a product of a piece takes.
+  const std::size_t all = this->most_ * this->product_rows_ / a.shape().rows(),
+                    at_once = std::max<std::size_t>(1, all / B);
+  return this->fleet().again([&] {
+    Array out;
+    for (std::size_t first = 0; first < inputs; first += at_once) {
+      const std::size_t count = std::min(at_once, inputs - first);
+      const Array some =
+          some_weighted_sums(a, weights, scale, inputs, first, count,
+                             first == 0 ? constants : std::span<const std::uint64_t>());
+      out = first == 0 ? some : this->add(out, some);
+    }
+    return out;
+  });
+}
+
+template <class Word>
 Array WordEvaluator<Word>::scaled(const Array& a, const std::vector<Word>& each) const {
   const auto primes = moduli(a.basis(), a.parts());
   std::vector<Word> scalars;

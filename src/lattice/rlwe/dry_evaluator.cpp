@@ -123,6 +123,15 @@ Array DryEvaluator::combination(std::span<const Array> arrays,
             sum_of(terms));
 }
 
+Array DryEvaluator::weighted_sums(const Array& a, std::span<const double> weights, double,
+                                  std::size_t inputs,
+                                  std::span<const std::uint64_t> constants) const {
+  const auto [B, M] = check_sums(a, weights.size(), inputs, constants.size());
+  Trail trail = trail_of(a);
+  trail.sums += std::log2(static_cast<double>(inputs));
+  return of(a, a.parts(), a.basis(), M * B, trail);
+}
+
 Array DryEvaluator::transform(const Array& a, Form form) const {
   return of(Shape{a.parts(), a.basis(), a.count(), form}, trail_of(a));
 }

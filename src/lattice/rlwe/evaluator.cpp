@@ -126,6 +126,26 @@ void Evaluator::check_evaluation(const char* what, const Array& a) const {
     throw ShapeError(std::string(what) + ": the array has coefficients; transform it first");
 }
 
+std::pair<std::size_t, std::size_t> Evaluator::check_sums(const Array& a, std::size_t weights,
+                                                          std::size_t inputs,
+                                                          std::size_t constants) const {
+  check("weighted_sums", a);
+  if (constants != 0) check_evaluation("weighted_sums with constants", a);
+  if (inputs == 0 || a.count() % inputs != 0)
+    throw ShapeError("weighted_sums: " + std::to_string(a.count()) + " ciphertexts are not " +
+                     std::to_string(inputs) + " inputs of equal batches");
+  if (weights == 0 || weights % inputs != 0)
+    throw ShapeError("weighted_sums: " + std::to_string(weights) +
+                     " weights are not rows of a matrix with " + std::to_string(inputs) +
+                     " columns");
+  const std::size_t outputs = weights / inputs;
+  if (constants != 0 && constants != outputs * a.basis().size())
+    throw ShapeError("weighted_sums: there are " + std::to_string(constants) + " residues for " +
+                     std::to_string(outputs) + " constants; there must be " +
+                     std::to_string(a.basis().size()) + " for each");
+  return {a.count() / inputs, outputs};
+}
+
 void Evaluator::check_basis(const char* what, const ring::Basis& got, const ring::Basis& want) {
   if (got != want)
     throw ShapeError(std::string(what) + ": both arrays must have the same primes, but one has " +

@@ -150,6 +150,13 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
                     const ring::Basis& basis) const {
     return combination(arrays, weights, {}, basis);
   }
+  /// A matrix W (M, K) times ciphertexts (K, B), in this order: (M, B) of them, sum_k W_jk·a_k. The
+  /// numbers of W, row by row, are multiplied by `scale` and rounded (backend::RnsOps::round);
+  /// scale·|w| must be below 2^63. `constants` (M, primes) are residues modulo each prime that are
+  /// added to part 0 of row j, which must be in evaluation form; or there are none.
+  virtual Array weighted_sums(const Array& a, std::span<const double> weights, double scale,
+                              std::size_t inputs,
+                              std::span<const std::uint64_t> constants) const = 0;
   /// Operations with plaintexts, which are arrays of one part over the primes of `a` and perhaps
   /// more.
   Array add_plain(const Array& a, const Array& m) const { return add_or_sub_plain(a, m, false); }
@@ -280,6 +287,9 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   /// ShapeError unless there are arrays, and one of the others for each, which the names say.
   static void check_each(const char* what, std::size_t arrays, std::size_t others,
                          const char* name_of_others, const char* name_of_one);
+  /// Checks operands of weighted_sums; returns B and M.
+  std::pair<std::size_t, std::size_t> check_sums(const Array& a, std::size_t weights,
+                                                 std::size_t inputs, std::size_t constants) const;
   static void check_basis(const char* what, const ring::Basis& got, const ring::Basis& want);
   /// The larger of equal counts, or of which one is 1.
   static std::size_t common_count(const char* what, const Array& a, const Array& b);

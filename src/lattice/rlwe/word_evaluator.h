@@ -217,6 +217,17 @@ class WordEvaluator final : public Evaluator {
   std::vector<Word> residues_of(const char* what, const ring::Basis& basis,
                                 std::span<const std::uint64_t> residues) const;
   Array scaled(const Array& a, const std::vector<Word>& each) const;
+  /// weighted_sums() of the inputs from number `first` on, so many of them.
+  Array some_weighted_sums(const Array& a, std::span<const double> weights, double scale,
+                           std::size_t inputs, std::size_t first, std::size_t count,
+                           std::span<const std::uint64_t> constants) const;
+  /// Items of an array as one piece on each lane of `pieces`, and where that is, lane by lane.
+  struct Everywhere {
+    Held held;
+    std::map<std::size_t, std::size_t> piece_of_lane;
+  };
+  Everywhere everywhere(const Array& a, std::size_t first, std::size_t count,
+                        const Pieces& pieces) const;
   /// Products of polynomials of the piece's count, or of which one is a single.
   void multiply(const Site& site, const ring::Basis& basis, const View& a, ConstSlice b,
                 unsigned b_parts, std::size_t b_count, const backend::TensorEnd<Word>& end,

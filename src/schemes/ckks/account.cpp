@@ -21,9 +21,6 @@ std::string power(double log2) {
   return out;
 }
 
-/// Doubles keep values to 2^-53: what scales that are rounded to doubles add to an error.
-constexpr double log2_of_rounding = -52;
-
 /// How many values a product has: slots as the longer operand, coefficients up to the sum of both
 /// degrees.
 std::uint64_t length_of_product(const CiphertextInfo& product, std::uint64_t a, std::uint64_t b,
@@ -34,8 +31,6 @@ std::uint64_t length_of_product(const CiphertextInfo& product, std::uint64_t a, 
 
 /// Larger values, times their scale, are no doubles.
 constexpr double most_bound = 800;
-
-double log2_size(double x) { return std::max(log2_negligible, std::log2(std::abs(x))); }
 
 /// log2 of the smaller of what is known and what a caller states.
 double smaller(const char* what, double known_log2, double stated) {

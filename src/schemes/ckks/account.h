@@ -3,6 +3,7 @@
 // gives the facts about the result. docs/ckks-noise.md has the reasons.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <span>
@@ -19,6 +20,10 @@ namespace whorl::ckks {
 /// log2 of a negligible bound or error: smaller ones are stated as this, and so is the bound of
 /// zeros.
 inline constexpr double log2_negligible = -200;
+/// Doubles keep values to 2^-53: what scales that are rounded to doubles add to an error.
+inline constexpr double log2_of_rounding = -52;
+/// log2 of the size of a number.
+inline double log2_size(double x) { return std::max(log2_negligible, std::log2(std::abs(x))); }
 
 /// A large integer of at most 53 leading bits: head·2^shift.
 struct Multiplier {
@@ -142,6 +147,11 @@ class Account : public PreparedResults<CiphertextInfo, Preparation> {
   /// Batches of the host's memory as one: they have one packing, level, scale, length and number of
   /// parts.
   static Info join_batches(std::span<const Info> batches);
+  /// A matrix of numbers at scale `by`, row by row, times so many inputs of `a`, and a constant for
+  /// each row, or none, at the square of the level's scale: what holds for all rows. EncodingError
+  /// for numbers that are not finite.
+  Info weighted_sums(const Info& a, std::span<const double> weights, std::size_t inputs,
+                     std::span<const double> constants, double by) const;
   /// Values that are released: log2 of their error, and of the noise that is added to hide it.
   static Info released(Info a, double error, double noise);
 

@@ -188,6 +188,9 @@ struct ServerState : RingServerState<Parameters> {
   Array linear_combination(std::span<const Array> arrays,
                            std::span<const std::vector<Complex>> coefficients, std::size_t length,
                            unsigned level, bool rescale) const;
+  /// A matrix times inputs, as Server::weighted_sums has it (weighted_sums.cpp).
+  Array weighted_sums(const Array& a, std::span<const double> weights, std::size_t inputs,
+                      std::span<const double> constants, bool rescale) const;
   /// by·a + value, for an integer, and any number of parts.
   lattice::rlwe::Array with_constant(const lattice::rlwe::Array& a, double by, Complex value,
                                      double scale, unsigned level) const;

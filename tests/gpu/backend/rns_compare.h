@@ -145,6 +145,40 @@ void compare_sums(const RnsPair<Word>& both, const ring::RnsPlan<Word>& plan,
       }
 }
 
+/// Matrices times `inputs` batches: of few outputs and of many, which have tiles of their own; of
+/// inputs that fill no tile; all results, and those from within a row on; with constants.
+template <class Word>
+void compare_matrices(const RnsPair<Word>& both, const ring::RnsPlan<Word>& plan,
+                      const ring::Basis& basis, std::size_t batch, std::size_t parts,
+                      Random& random) {
+  for (const std::size_t outputs : {1, 16, 17, 64, 150})
+    for (const std::size_t inputs : {1, 16, 41}) {
+      SCOPED_TRACE(std::to_string(outputs) + " by " + std::to_string(inputs));
+      const std::size_t stride = outputs * inputs + random.below(3), first = random.below(batch),
+                        results = outputs * batch - first;
+      const auto x = random_rows(plan, basis, parts, inputs * batch, random);
+      std::vector<Word> weights, constants;
+      for (const auto& q : plan.moduli_of(basis)) {
+        for (std::size_t i = 0; i < stride; ++i)
+          weights.push_back(random.below(4) == 0 ? q.value() - 1
+                                                 : static_cast<Word>(random.below(q.value())));
+        for (std::size_t j = 0; j < outputs; ++j)
+          constants.push_back(static_cast<Word>(random.below(q.value())));
+      }
+      for (const bool adds : {false, true})
+        both.same([&](const RnsOn<Word>& on) {
+          const auto in = put(on.queue, x), by = put(on.queue, weights),
+                     more = put(on.queue, constants);
+          auto out = on.queue.template allocate<Word>(parts * basis.size() * results * plan.N());
+          on.ops.weighted_sums(*on.tables, basis, parts,
+                               {in.slice(), by.slice(),
+                                more.slice().part(0, adds ? constants.size() : 0), inputs, first},
+                               out.slice());
+          return get(on.queue, out);
+        });
+    }
+}
+
 /// With nothing added, and with 1 … parts parts: in place, and at X^g.
 template <class Word>
 void compare_division(const RnsPair<Word>& both, const ring::RnsPlan<Word>& plan,

@@ -62,6 +62,20 @@ TEST_F(GpuRns, Products) {
   products<U64>(two, random);
 }
 
+// Of moduli below 2^30 and of larger ones, which are corrected more often.
+TEST_F(GpuRns, Matrices) {
+  const auto compare = [&]<class Word>(unsigned most_bits) {
+    const auto plan = random_rns_plan<Word>(512, 3, 1, 1, random, most_bits);
+    const RnsPair<Word> both(two, plan);
+    for (const ring::Basis& basis : {ring::Basis{0, 1, 2}, ring::Basis{1, 3}})
+      for (const std::size_t batch : {1u, 3u})
+        compare_matrices(both, *plan, basis, batch, 1 + batch % 2, random);
+  };
+  compare.template operator()<U32>(30);
+  compare.template operator()<U32>(31);
+  compare.template operator()<U64>(61);
+}
+
 // About as many transforms as are few; more rows than a launch takes, from one limb to many.
 TEST_F(GpuRns, TransformsThatAreJustFew) {
   const U32 N = 1 << 13;

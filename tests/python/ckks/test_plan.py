@@ -48,6 +48,9 @@ CASES = {
     "coefficients": Case(lambda f: f * f, [Values(5, packing="coefficients")], 1),
     "comparison": Case(lambda x, y: x.maximum(y, STAGES), [Values(8), Values(8)], STAGES.depth + 2),
     "matrix": Case(lambda x: MATRIX @ x, [Values((2, 8))], 1),
+    "weighted sums": Case(
+        lambda x: x.server.weighted_sums(MATRIX[:, :3], x * x, np.ones(5)), [Values((3, 2, 4))], 2
+    ),
     "polynomial": Case(lambda x: x.evaluate(POLYNOMIAL), [Values(4, bound=2)], 4),
     "power": Case(lambda x: x**9, [Values(4)], 4),
     "polynomials of slots": Case(

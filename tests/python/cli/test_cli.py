@@ -444,11 +444,11 @@ def test_demo_without_the_source_tree(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_demo_lists_the_applications() -> None:
     shell = Shell(Path(__file__).resolve().parents[3])
     assert (
-        "nosuch is not among digits, logistic, lookup, resnet, rtl, sentiment, sign, tree"
+        "nosuch is not among digits, logistic, lookup, mnist, resnet, rtl, sentiment, sign, tree"
         in shell("demo", "nosuch", code=2)
     )
     listed = shell("demo", "--list").splitlines()
-    names = ("digits", "logistic", "lookup", "resnet", "rtl", "sentiment", "sign", "tree")
+    names = ("digits", "logistic", "lookup", "mnist", "resnet", "rtl", "sentiment", "sign", "tree")
     assert [line.split()[:3] for line in listed] == [["whorl", "demo", name] for name in names]
     assert all(len(line.split()) > 6 for line in listed), listed  # each says what it does
 

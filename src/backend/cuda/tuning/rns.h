@@ -25,4 +25,10 @@ inline constexpr unsigned turned_terms_a_launch = 32;
 /// Its stages of digits and keys in shared memory: one is used, the others are on their way.
 inline constexpr unsigned turned_stages = 5;
 
+/// Outputs of a matrix that a thread makes of a vector of columns: not measured, but as many as
+/// leave room for two blocks a multiprocessor. Matrices of few outputs have smaller tiles.
+template <class Word>
+inline constexpr unsigned outputs_a_thread = sizeof(Word) == 4 ? 8 : 4;
+inline constexpr unsigned few_outputs_a_thread = 2, most_few_outputs = 16;
+
 }  // namespace whorl::backend::cuda::tuning

@@ -142,6 +142,80 @@ TYPED_TEST(BackendRnsSums, Tensors) {
   });
 }
 
+/// Matrices of one to many rows and columns, also more than a tile, of a batch; from the first
+/// result on and from within a row; with constants and without.
+TYPED_TEST(BackendRnsSums, Matrices) {
+  using Word = TypeParam;
+  test::Random random;
+  struct Shape {
+    std::size_t M, K;
+  };
+  const Shape shapes[] = {{1, 1}, {3, 2}, {2, 40}, {17, 16}, {70, 3}};
+  on_each_queue<Word>([&](const Queue& queue, const RnsOps<Word>& ops) {
+    for (const auto& [M, K] : shapes)
+      for (const bool adds : {false, true}) {
+        Case<Word> c(K + 1, random);  // the last term is the constant
+        c.onto = false;
+        const std::size_t B = c.batch, rows = c.basis.size(), N = c.N(),
+                          stride = M * K + random.below(5), end = (M - 1) * B + 1 + random.below(B),
+                          first = random.below(std::min(B, end)), count = end - first;
+        SCOPED_TRACE(c.describe() + ", " + std::to_string(M) + " by " + std::to_string(K) +
+                     ", results " + std::to_string(first) + " … " +
+                     std::to_string(first + count - 1));
+        const auto tables = ops.prepare(c.plan);
+        const auto moduli = c.plan->moduli_of(c.basis);
+        const auto x = c.residues(c.basis, c.parts, K * B, random);
+        std::vector<Word> weights, constants;
+        const bool largest = random.below(2);
+        const auto below = [&](Word q) {
+          return largest ? q - 1 : static_cast<Word>(random.below(q));
+        };
+        for (const auto& q : moduli) {
+          for (std::size_t i = 0; i < stride; ++i) weights.push_back(below(q.value()));
+          for (std::size_t j = 0; adds && j < M; ++j) constants.push_back(below(q.value()));
+        }
+        const Placed<Word> held_x(queue, x, random), held_w(queue, weights, random),
+            held_c(queue, constants, random);
+        Placed<Word> out(queue, std::vector<Word>(c.parts * rows * count * N), random);
+        const WeightedSums<Word> sums{held_x.slice, held_w.slice, held_c.slice, K, first};
+        ops.weighted_sums(*tables, c.basis, c.parts, sums, out.slice);
+        std::vector<Word> expected(out.slice.size);
+        for (std::size_t at = 0; at < expected.size(); ++at) {
+          const std::size_t slab = at / (count * N), row = slab % rows, i = at / N % count + first,
+                            j = i / B, b = i % B;
+          const auto& q = moduli[row];
+          if (adds && slab < rows) expected[at] = constants[row * M + j];
+          for (std::size_t k = 0; k < K; ++k)
+            expected[at] = q.add(expected[at], q.mul(weights[row * stride + j * K + k],
+                                                     x[((slab * K + k) * B + b) * N + at % N]));
+        }
+        ASSERT_TRUE(get<Word>(queue, out.slice) == expected);
+        const auto refused = [&](WeightedSums<Word> bad) {
+          EXPECT_THROW(ops.weighted_sums(*tables, c.basis, c.parts, bad, out.slice), ShapeError);
+        };
+        WeightedSums<Word> bad = sums;
+        bad.inputs = 0;
+        refused(bad);
+        bad = sums;
+        bad.first = B;
+        refused(bad);
+        bad = sums;
+        bad.weights = bad.weights.part(0, rows * (M * K - 1));
+        refused(bad);
+        bad = sums;
+        bad.x = bad.x.part(0, bad.x.size - 1);
+        refused(bad);
+        bad = sums;
+        bad.x = std::as_const(out.buffer).slice().part(0, 0);
+        refused(bad);
+        if (constants.size() < 2) continue;  // without the only one there are none
+        bad = sums;
+        bad.constants = bad.constants.part(0, bad.constants.size - 1);
+        refused(bad);
+      }
+  });
+}
+
 TYPED_TEST(BackendRnsSums, Combinations) {
   using Word = TypeParam;
   test::Random random;

@@ -39,6 +39,11 @@ TEST_F(Failures, EveryOperationIsDoneAgain) {
          const Evaluator::LinearMap map{{3, 1}, {1}, [&](auto, auto) { return m; }};
          return Arrays{e.linear_map(x, map, keys, x.basis(), 1)};
        }},
+      {"weighted_sums",
+       [](const auto& e, const Array& x, const Keys&) {
+         const std::vector<double> weights = {1, -2, 3, 4, 5, -6};
+         return Arrays{e.weighted_sums(x, weights, 10, 2, {})};
+       }},
       {"take",
        [](const auto& e, const Array& x, const Keys&) {
          return Arrays{e.take(x, std::vector<std::uint32_t>{3, 0, 3, 2})};

@@ -62,6 +62,65 @@ TYPED_TEST(RlweSums, MapsWithoutGiantStepsAreHoistedTwice) {
   }
 }
 
+/// A matrix times ciphertexts has the bits of a combination of them for each row: on one device and
+/// several, in one piece and in many, whose ends are within a row, and of inputs that are too many
+/// for a piece.
+TYPED_TEST(RlweSums, WeightedSumsAreCombinations) {
+  auto rig = RlweRig<TypeParam>::mixed(4, 1, 1);
+  const ring::Basis basis{0, 2, 3};
+  const auto moduli = rig.plan->moduli_of(basis);
+  struct Case {
+    std::size_t M, K, B;
+  };
+  for (const auto& [devices, most] :
+       {std::pair<std::size_t, std::size_t>{1, 512}, {1, 7}, {2, 512}, {3, 7}}) {
+    const auto e = rig.evaluator(StrainedFleet(devices, most).fleet);
+    for (const auto& [M, K, B] : {Case{1, 1, 1}, {5, 1, 1}, {1, 6, 1}, {4, 3, 3}, {30, 40, 2}})
+      for (const unsigned parts : {1u, 2u, 3u}) {
+        SCOPED_TRACE(std::to_string(devices) + " devices, " + std::to_string(M) + " by " +
+                     std::to_string(K) + " by " + std::to_string(B));
+        const Shape shape{parts, basis, K * B};
+        const Array a = e->upload(rig.residues(shape), shape);
+        const double scale = 1000;
+        std::vector<double> weights(M * K);
+        for (double& w : weights) w = static_cast<double>(rig.random.below(1000000)) / 1e5 - 5;
+        std::vector<std::uint64_t> constants;
+        for (std::size_t j = 0; j < M; ++j)
+          for (const auto& q : moduli) constants.push_back(rig.random.below(q.value()));
+        std::vector<Array> inputs, due, plain;
+        for (std::size_t k = 0; k < K; ++k) {
+          std::vector<std::uint32_t> of;
+          for (std::size_t b = 0; b < B; ++b) of.push_back(static_cast<std::uint32_t>(k * B + b));
+          inputs.push_back(e->take(a, of));
+        }
+        for (std::size_t j = 0; j < M; ++j) {
+          std::vector<std::vector<std::uint64_t>> by(K);
+          for (std::size_t k = 0; k < K; ++k)
+            for (const auto& q : moduli)
+              by[k].push_back(q.from_signed(std::llrint(weights[j * K + k] * scale)));
+          const auto constant = std::span(constants).subspan(j * moduli.size(), moduli.size());
+          due.push_back(e->combination(inputs, by, constant, basis));
+          plain.push_back(e->combination(inputs, by, basis));
+        }
+        const Array got = e->weighted_sums(a, weights, scale, K, constants);
+        EXPECT_EQ(got.count(), M * B);
+        expect_same(e->download(got), e->download(e->join(due)), "with constants");
+        expect_same(e->download(e->weighted_sums(a, weights, scale, K, {})),
+                    e->download(e->join(plain)), "without");
+      }
+    const Array a = e->upload(rig.residues({2, basis, 6}), {2, basis, 6});
+    const std::vector<double> weights(6, 1.0);
+    const std::vector<std::uint64_t> two(2 * moduli.size(), 1), large(2 * moduli.size(), ~0ull);
+    EXPECT_THROW(e->weighted_sums(a, weights, 1, 0, {}), ShapeError);
+    EXPECT_THROW(e->weighted_sums(a, weights, 1, 4, {}), ShapeError);
+    EXPECT_THROW(e->weighted_sums(a, std::span(weights).first(5), 1, 3, {}), ShapeError);
+    EXPECT_THROW(e->weighted_sums(a, {}, 1, 3, {}), ShapeError);
+    EXPECT_THROW(e->weighted_sums(a, weights, 1, 3, std::span(two).first(5)), ShapeError);
+    EXPECT_THROW(e->weighted_sums(a, weights, 1, 3, large), RangeError);
+    EXPECT_EQ(e->weighted_sums(a, weights, 1, 3, two).count(), 4u);
+  }
+}
+
 /// Sums with plaintexts have the bits of what they stand for: restrict, multiply and add.
 TYPED_TEST(RlweSums, SumsOfProductsAreRestrictedMultipliedAndAdded) {
   auto rig = RlweRig<TypeParam>::mixed(6, 2, 2);

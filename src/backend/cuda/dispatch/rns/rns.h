@@ -218,5 +218,10 @@ template <class Word>
 void combine(const Stream& stream, const CudaRnsTables<Word>& tables, const ring::Basis& basis,
              std::size_t parts, std::size_t batch, std::span<const CheckedScaling<Word>> terms,
              std::span<const Word> constant, bool onto, Word* out);
+// In rns_matrix.cu.
+template <class Word>
+void weighted_sums(const Stream& stream, const CudaRnsTables<Word>& tables,
+                   const ring::Basis& basis, std::size_t parts, std::size_t count,
+                   const CheckedSums<Word>& sums, Word* out);
 
 }  // namespace whorl::backend::cuda
