@@ -78,7 +78,9 @@ std::vector<Array> refreshed_bits(const Server& server, const Array& x,
                                   const EncodedBootstrapAccess::Storage& of) {
   const BootstrapSteps steps(server, of, BootstrapSteps::Parts::apart);
   const Next next = asking(Access::of(server));
-  const rlwe::Array slots = steps.raise(x, next).slots;
+  const Array lowest = steps.scale_down(x);
+  next();
+  const rlwe::Array slots = steps.raise(lowest, x.info(), next);
   return bits_in_slots(steps, server, slots, x.info(), numbers, bit_polynomials(bits), error, next);
 }
 

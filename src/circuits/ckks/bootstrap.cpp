@@ -203,11 +203,8 @@ void check_bootstrap(const Server& server, const Array& x) {
                          "bootstrap.bits = 0");
 }
 
-BootstrapSteps::Raised BootstrapSteps::raise(const Array& x,
-                                             const std::function<void()>& next) const {
-  // 1. To the lowest level.
-  const Array lowest = scale_down(x);
-  next();
+rlwe::Array BootstrapSteps::raise(const Array& lowest, const CiphertextInfo& info,
+                                  const std::function<void()>& next) const {
   // 2. SlotsToCoeffs, unless it comes last.
   const rlwe::Array coefficients = slots_to_coeffs(lowest);
   next();
@@ -215,7 +212,7 @@ BootstrapSteps::Raised BootstrapSteps::raise(const Array& x,
   const rlwe::Array raised = mod_raise(coefficients);
   next();
   // 4. CoeffsToSlots.
-  Raised out{lowest.info(), coeffs_to_slots(raised, x.info())};
+  rlwe::Array out = coeffs_to_slots(raised, info);
   next();
   return out;
 }
@@ -232,12 +229,16 @@ Array through_steps(const Server& server, const EncodedBootstrapAccess::Storage&
                              pairs ? BootstrapSteps::Parts::apart : BootstrapSteps::Parts::joined);
   std::size_t done = 0;
   const auto next = [&] { fleet.stop_if_asked(++done, 6, "steps of a bootstrap"); };
-  const auto [lowest, slots] = steps.raise(x, next);
+  // 1. To the lowest level.
+  const Array lowest = steps.scale_down(x);
+  next();
+  const rlwe::Array slots = steps.raise(lowest, info, next);
   // 5. EvalMod of the real and the imaginary parts.
   const Array cosines = steps.eval_mod(steps.real_and_imaginary(slots, info));
   next();
   // 6. EvalMod's end, where the parts are joined; SlotsToCoeffs, if it comes last.
-  return steps.eval_mod_end(cosines, pairs ? Account::of_pairs(lowest, *pairs) : lowest);
+  return steps.eval_mod_end(cosines,
+                            pairs ? Account::of_pairs(lowest.info(), *pairs) : lowest.info());
 }
 
 Array refreshed(const Server& server, const Array& given, const EncodedBootstrap& with) {

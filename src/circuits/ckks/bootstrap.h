@@ -31,7 +31,7 @@ struct EncodedBootstrap::Storage {
   lattice::rlwe::Array one;
   Polynomial cosine, arcsine;
   Account::SineError error;
-  /// Of parameters for bits, in place of the three above (exponential_polynomial()).
+  /// Parameters for bits have this in place of the three above (exponential_polynomial()).
   Polynomial exponential;
   double exponential_error = 0;
 
@@ -88,12 +88,10 @@ class BootstrapSteps {
   /// values the imaginary parts too: side by side, or in ciphertexts of their own, each after its
   /// real part, so that both lie on one device. `info` is that of the values.
   Array real_and_imaginary(const lattice::rlwe::Array& slots, const CiphertextInfo& info) const;
-  /// All of these steps. `next` is called after each.
-  struct Raised {
-    CiphertextInfo lowest;  ///< of the first step's end
-    lattice::rlwe::Array slots;
-  };
-  Raised raise(const Array& x, const std::function<void()>& next) const;
+  /// All steps from slots_to_coeffs() to coeffs_to_slots(), of what scale_down() gave. `info` is
+  /// that of the values. `next` is called after each.
+  lattice::rlwe::Array raise(const Array& lowest, const CiphertextInfo& info,
+                             const std::function<void()>& next) const;
   /// i times t divided by the range, of each vector's numbers alike, for an exponential.
   Array imaginary_angles(const lattice::rlwe::Array& slots, const CiphertextInfo& info) const;
   /// exp(2πi·t) of these.

@@ -57,8 +57,8 @@ template <class Coefficient>
 class Evaluation {
  public:
   using Coefficients = std::vector<Coefficient>;
-  /// Of an imaginary argument i·u powers are i^k·T_k(u), where these are polynomials of real
-  /// coefficients: i^(a+b)·T_(a+b) = 2·(i^a·T_a)·(i^b·T_b) - (-1)^b·i^(a-b)·T_(a-b).
+  /// Powers of an imaginary argument i·u are i^k·T_k(u), and coefficients are real:
+  /// i^(a+b)·T_(a+b) = 2·(i^a·T_a)·(i^b·T_b) - (-1)^b·i^(a-b)·T_(a-b).
   enum class Argument { real, imaginary };
   static constexpr bool in_rows = std::is_same_v<Coefficient, Rows>;
 

@@ -169,7 +169,9 @@ FOR_BITS = {"W128_BITS5_L13", "W128_BITS1_L4"}
 
 def test_all_sets_that_bootstrap_are_tested() -> None:
     sets = {name: ckks.parameters(name, allow_insecure=True) for name in ckks.parameter_sets()}
-    assert set(BITS) == {name for name, p in sets.items() if p.bootstrap and not p.bootstrap["bits"]}
+    assert set(BITS) == {
+        name for name, p in sets.items() if p.bootstrap and not p.bootstrap["bits"]
+    }
     assert FOR_BITS == {name for name, p in sets.items() if p.bootstrap and p.bootstrap["bits"]}
 
 
