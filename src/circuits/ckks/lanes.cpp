@@ -398,16 +398,25 @@ LaneArray Lanes::bit_or(const LaneArray& a, const LaneArray& b) const {
   return bit_not(bit_and(bit_not(a), bit_not(b)));
 }
 
+namespace {
+
+/// x ⊕ y - 1/2 = (2x - 1)·(1/2 - y). No operand is added to the product, which would have to come
+/// to its level.
+Array centred_xor(const Server& server, const Array& x, const Array& y) {
+  const Access::State& state = Access::of(server);
+  return server.multiply(state.multiply_add(x, 2, -1), state.multiply_add(y, -1, 0.5));
+}
+
+}  // namespace
+
 LaneArray Lanes::bit_xor(const LaneArray& a, const LaneArray& b) const {
   const std::array operands{a, b};
   const std::vector<Array> ready = prepare(operands, 1);
   const Array &x = ready[0], &y = ready[1];
   const double e = error_of(x.info()), f = error_of(y.info());
   count(0, 0, std::max(x.info().count, y.info().count), maps_.slots());
-  // x + y·(1 - 2x).
-  const Array one = without_error(server_, x), other = without_error(server_, y);
-  const Array sign = server_.add_scalar(server_.multiply_integer(one, -2), 1);
-  return result(server_.add(one, server_.multiply(other, sign)), e + f + 2 * e * f);
+  const Array half = centred_xor(server_, without_error(server_, x), without_error(server_, y));
+  return result(server_.add_scalar(half, 0.5), e + f + 2 * e * f);
 }
 
 LaneArray Lanes::select(const LaneArray& choice, const LaneArray& a, const LaneArray& b) const {
@@ -417,8 +426,14 @@ LaneArray Lanes::select(const LaneArray& choice, const LaneArray& a, const LaneA
   const double d = error_of(s.info()), e = error_of(x.info()), f = error_of(y.info());
   count(0, 0, std::max({s.info().count, x.info().count, y.info().count}), maps_.slots());
   const Array one = without_error(server_, x), other = without_error(server_, y);
-  const Array product = server_.multiply(without_error(server_, s), server_.sub(one, other));
-  return result(server_.add(other, product), d + std::max(e, f) + d * (e + f));
+  // The other one is added before the product is rescaled.
+  const Access::State& state = Access::of(server_);
+  const Array difference = server_.sub(one, other);
+  const unsigned level = std::min(s.info().level, difference.info().level);
+  const std::array weight{1.0};
+  const Array added = state.linear_combination(std::span(&other, 1), weight, 0, level, false),
+              sum = state.product_plus(without_error(server_, s), difference, &added);
+  return result(state.relinearised_and_rescaled(sum), d + std::max(e, f) + d * (e + f));
 }
 
 std::array<LaneArray, 2> Lanes::full_add(const LaneArray& a, const LaneArray& b,
@@ -430,13 +445,15 @@ std::array<LaneArray, 2> Lanes::full_add(const LaneArray& a, const LaneArray& b,
   count(0, 0, 2 * std::max({x.info().count, y.info().count, z.info().count}), maps_.slots());
   const Array p = without_error(server_, x), q = without_error(server_, y),
               r = without_error(server_, z);
-  const Array both = server_.multiply(p, q),
-              odd = server_.sub(server_.add(p, q), server_.multiply_integer(both, 2)),
-              with_carry = server_.multiply(r, odd);
+  // With t = (x ⊕ y - 1/2)·(1/2 - z) the sum is 1/2 + 2t, and the carry (x + y + z)/2 - 1/4 - t.
+  const Access::State& state = Access::of(server_);
+  const Array t = server_.multiply(centred_xor(server_, p, q), state.multiply_add(r, -1, 0.5));
+  const std::array<Array, 3> bits{p, q, r};
+  const std::array halves{0.5, 0.5, 0.5};
+  const Array half = state.linear_combination(bits, halves, -0.25, t.info().level + 1, true);
   const double sum = d + e + f, pairs = d * e + d * f + e * f, triple = d * e * f;
-  return {result(server_.sub(server_.add(odd, r), server_.multiply_integer(with_carry, 2)),
-                 sum + 2 * pairs + 4 * triple),
-          result(server_.add(both, with_carry), sum + pairs + 2 * triple)};
+  return {result(state.multiply_add(t, 2, 0.5), sum + 2 * pairs + 4 * triple),
+          result(server_.sub(half, t), sum + pairs + 2 * triple)};
 }
 
 LaneArray Lanes::rotate(const LaneArray& a, std::int64_t lanes) const {

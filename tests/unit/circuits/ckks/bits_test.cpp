@@ -145,7 +145,9 @@ TEST(CkksBits, NumbersComeOutAsTheirBits) {
                 for (std::size_t i = 0; i < numbers.size(); ++i)
                   worst = std::max(worst, std::abs(raw[i].real() - (numbers[i] >> j & 1)));
                 EXPECT_LE(worst, bound);
-                if (error > 0) EXPECT_GT(bits * worst, bound / 64);
+                if (error > 0) {
+                  EXPECT_GT(bits * worst, bound / 64);
+                }
               }
             }
           }
