@@ -10,7 +10,9 @@ and `lanes_cmp64` are sums and comparisons of numbers of 64 bits in `numbers` ve
 operands are fresh; results stay at the level at which they come out. So it is of `lanes_mul64`,
 products of 128 bits, of `lanes_sort`, 8 numbers of 8 bits in order, and of `lanes_aes`, the AES-128
 of counters that everybody knows under an encrypted key. All have the unit 1/s, of lanes.
-`lanes_table` is a chain of random permutations of 2, 4 and 8 bits, whose p is in `params`.
+`lanes_table` is a chain of random tables from 2, 4 and 8 bits to as many, whose p is in `params`.
+`lanes_from_lwe` takes fresh bits of FHEW/TFHE (W128_P64) in, from the host's memory, two in each
+coefficient; `lanes_count` counts ones among 31 bits.
 `lanes_layer` is one gate of one vector and `lanes_bootstrap` the refresh of one, in seconds. Every
 result of a program is compared with NumPy's before it is recorded; encryption, decryption and keys
 are left out. `pfail_log2` is of all that was done for the record. Records belong in
@@ -26,7 +28,7 @@ import numpy as np
 from common.energy import add_energy
 from common.records import append, device_fields, stamped
 from common.waits import timed
-from whorl import ckks, lanes
+from whorl import binfhe, ckks, lanes
 
 Clear = np.ndarray[Any, np.dtype[np.bool_]]
 
@@ -73,8 +75,16 @@ class Bench:
         self.parameters = ckks.parameters(given.set, allow_insecure=given.insecure)
         self.client = lanes.Client(self.parameters)
         keys = self.client.evaluation_keys()
-        self.server = lanes.Server(keys, device=given.device, threads=given.threads)
+        self.gates = binfhe.Client(binfhe.parameters("W128_P64"))
+        more = {"lwe_input": self.client.lwe_input_keys(self.gates)} if self.wants("lwe") else {}
+        self.server = lanes.Server(keys, device=given.device, threads=given.threads, **more)
         self.random = np.random.default_rng(1)
+
+    def wants(self, part: str) -> bool:
+        """Whether a part is asked for, which parameters for real numbers may not have."""
+        shape = self.parameters.bootstrap
+        serves = part not in ("lwe", "counts") or (shape is not None and shape["bits"] > 1)
+        return serves and (not self.given.only or part in self.given.only)
 
     def fresh(self, *shape: int) -> tuple[lanes.LaneArray, Clear]:
         """Random bits, encrypted and in clear."""
@@ -86,7 +96,13 @@ class Bench:
             raise SystemExit("lanes: a bit is wrong")
 
     def record(
-        self, op: str, call: Callable[[], Any], each: float, batch: int, more: str = ""
+        self,
+        op: str,
+        call: Callable[[], Any],
+        each: float,
+        batch: int,
+        more: str = "",
+        transfers: str = "excluded",
     ) -> None:
         """Times `call`, which computes so many things; 0: its seconds are recorded."""
         before = [getattr(self.server, name) for name in ("bootstraps", "cleanings", "products")]
@@ -102,7 +118,7 @@ class Bench:
             values,
             unit="1/s" if each else "s",
             batch=batch,
-            transfers="excluded",
+            transfers=transfers,
             threads=self.given.threads,
             security_bits=self.parameters.security_bits,
             pfail_log2=self.server.log2_failure,
@@ -158,7 +174,7 @@ class Bench:
 
             def program() -> None:
                 for _ in range(chain):  # noqa: B023
-                    table = self.random.permutation(1 << bits)  # noqa: B023
+                    table = self.random.integers(0, 1 << bits, 1 << bits)  # noqa: B023
                     state[:] = [self.server.lookup(state[0], table), table[state[1]]]  # noqa: B023
 
             each = chain * count * self.server.lanes
@@ -195,6 +211,22 @@ class Bench:
         self.record("lanes_add64", again(lanes.add), each, count)
         self.record("lanes_cmp64", again(lanes.less), each, count)
         self.given.energy = energy
+
+    def counts(self) -> None:
+        x, a = self.fresh(31, self.given.batch)
+        wanted = (a.sum(axis=0) >> np.arange(5)[:, None, None] & 1).astype(np.bool_)
+        self.check(self.server.count_ones(x), wanted)
+        each = self.given.batch * self.server.lanes
+        self.record("lanes_count", lambda: self.server.count_ones(x), each, self.given.batch)
+
+    def lwe(self) -> None:
+        count = self.given.batch
+        bits = self.random.integers(0, 2, (count, self.server.lanes))
+        given = self.gates.encrypt(bits)
+        self.check(self.server.from_lwe(given), bits.astype(np.bool_))
+        each = count * self.server.lanes
+        call = lambda: self.server.from_lwe(given)  # noqa: E731
+        self.record("lanes_from_lwe", call, each, count, "W128_P64", "included")
 
     def products(self) -> None:
         count = self.given.numbers
@@ -241,7 +273,7 @@ class Bench:
         self.check(x, a)
 
 
-PARTS = ("single", "gates", "adders", "tables", "numbers", "products", "sorts", "aes")
+PARTS = "single gates adders tables numbers counts lwe products sorts aes".split()
 
 
 def main() -> None:
@@ -261,7 +293,7 @@ def main() -> None:
     given = options.parse_args()
     bench = Bench(given)
     for part in PARTS:
-        if not given.only or part in given.only:
+        if bench.wants(part):
             getattr(bench, part)()
 
 
