@@ -20,9 +20,10 @@ LONGEST = 72
 VERBS = frozenset(
     """
     accept adapt add adjust agree align allow answer apply ask assert attach avoid begin bind
-    bootstrap bound break bring build bump cache calculate call cap carry catch centre change check
-    choose clarify classify clean clear close collect combine compare compile complete compute configure connect
-    convert copy correct count cover create cut decide declare decode default define delay
+    bootstrap bound break bring build bump cache calculate call cap carry catch centre change
+    check choose clarify classify clean clear close collect combine compare compile complete compute
+    configure connect convert copy correct count cover create cut decide declare decode default
+    define delay
     delete deny deprecate derive describe detect disable distinguish divide do document draw
     drop emit enable encode end enforce ensure estimate evaluate exclude expect explain export
     expose extend extract factor fail fetch fill filter find finish fit fix flag fold follow

@@ -60,7 +60,7 @@ TEST(CkksParameters, BootstrapsOfBits) {
   EXPECT_TRUE(std::isinf(p.log2_failure()));
   // Scales are those that were asked for, but for what primes leave.
   for (unsigned level = p.least_bootstrap_level(); level <= p.depth(); ++level)
-    EXPECT_NEAR(std::log2(p.scale(level)), 40, 1);
+    EXPECT_NEAR(std::log2(p.scale(level)), 40, 2);
   // Each of these belongs to real numbers.
   const auto refused = [&](const auto& change) {
     ParameterLiteral other = literal;
