@@ -1,7 +1,8 @@
 """Exact gates on bits in the slots of CKKS ciphertexts, and numbers made of them, a second.
 
-    .venv/bin/python bench/lanes.py [--device cuda] [--set W128_BITS5_L13] [--batch 16] [--layers 40]
-        [--numbers 2] [--runs 3] [--only OP …] [--energy 1] [--record FILE] [--commit ID]
+    .venv/bin/python bench/lanes.py [--device cuda] [--set W128_BITS5_L13] [--batch 16]
+        [--layers 40] [--numbers 2] [--runs 3] [--only PART …] [--energy 1] [--record FILE]
+        [--commit ID]
 
 Arrays are of `batch` vectors of N/2 lanes. A run of `lanes_gate` is a program of so many layers of
 AND, OR and XOR on three arrays, which goes on from where the last one ended; what is cleaned and
@@ -35,7 +36,8 @@ Clear = np.ndarray[Any, np.dtype[np.bool_]]
 
 def as_numbers(bits: Clear) -> np.ndarray[Any, np.dtype[np.object_]]:
     """Integers of any size, of bits along the first axis."""
-    return sum(row.astype(np.object_) << i for i, row in enumerate(bits.astype(np.uint8)))
+    rows = [row.astype(np.object_) << i for i, row in enumerate(bits.astype(np.uint8))]
+    return np.asarray(sum(rows), dtype=np.object_)
 
 
 def aes_in_clear(
@@ -64,7 +66,7 @@ def aes_in_clear(
             below = [state[..., np.arange(16) // 4 * 4 + (rows + i) % 4] for i in range(4)]
             state = doubled(below[0] ^ below[1]) ^ below[1] ^ below[2] ^ below[3]
         state = state ^ word_key.reshape(16)
-    return state.astype(np.uint8)
+    return np.asarray(state, dtype=np.uint8)
 
 
 class Bench:
@@ -75,9 +77,11 @@ class Bench:
         self.parameters = ckks.parameters(given.set, allow_insecure=given.insecure)
         self.client = lanes.Client(self.parameters)
         keys = self.client.evaluation_keys()
-        self.gates = binfhe.Client(binfhe.parameters("W128_P64"))
-        more = {"lwe_input": self.client.lwe_input_keys(self.gates)} if self.wants("lwe") else {}
-        self.server = lanes.Server(keys, device=given.device, threads=given.threads, **more)
+        self.sender = binfhe.Client(binfhe.parameters("W128_P64"))
+        lwe_keys = self.client.lwe_input_keys(self.sender) if self.wants("lwe") else None
+        self.server = lanes.Server(
+            keys, device=given.device, threads=given.threads, lwe_input=lwe_keys
+        )
         self.random = np.random.default_rng(1)
 
     def wants(self, part: str) -> bool:
@@ -222,7 +226,7 @@ class Bench:
     def lwe(self) -> None:
         count = self.given.batch
         bits = self.random.integers(0, 2, (count, self.server.lanes))
-        given = self.gates.encrypt(bits)
+        given = self.sender.encrypt(bits)
         self.check(self.server.from_lwe(given), bits.astype(np.bool_))
         each = count * self.server.lanes
         call = lambda: self.server.from_lwe(given)  # noqa: E731
@@ -251,7 +255,7 @@ class Bench:
         key = self.random.integers(0, 256, 16)
         blocks = self.random.integers(0, 256, (self.given.numbers, self.server.lanes, 16))
 
-        def as_lanes(values: Clear) -> Clear:
+        def as_lanes(values: np.ndarray[Any, np.dtype[Any]]) -> Clear:
             """Shape (8, 16, vectors, lanes), of bytes along the last axis."""
             bits = values[..., None].astype(np.uint8) >> np.arange(8, dtype=np.uint8) & 1
             return np.moveaxis(bits, (-1, -2), (0, 1)).astype(np.bool_)

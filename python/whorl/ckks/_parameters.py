@@ -256,10 +256,15 @@ class Parameters(ring.RingParameters):
         return [
             ("N", f"{self.N:,} ({self.slots:,} slots)"),
             ("depth", str(self.depth)),
-            ("scale", f"2^{math.log2(self.scale(0)):.1f}"),
+            ("scale", f"2^{self._log2_scale():.1f}"),
             ("Q, P", self._sizes(self.log2_Q(self.top))),
             ("bootstraps", self._bootstraps() or "none"),
         ]
+
+    def _log2_scale(self) -> float:
+        """Of the level whose scale stands for all: the lowest ones of sets for bits have less."""
+        bits = self.bootstrap is not None and self.bootstrap["bits"]
+        return math.log2(self.scale(self.depth if bits else 0))
 
     def _bootstraps(self) -> str:
         """The level at which ciphertexts are refreshed, and how; empty if they cannot be."""
@@ -276,7 +281,7 @@ class Parameters(ring.RingParameters):
         return (
             f"<Parameters {self.name or 'unnamed'}: N={self.N}, {self.slots} slots, depth "
             f"{self.depth}{', bootstrapping' if self.bootstrap else ''}, scale "
-            f"2^{math.log2(self.scale(0)):.1f}, {self._sizes(self.log2_Q(self.top))}, "
+            f"2^{self._log2_scale():.1f}, {self._sizes(self.log2_Q(self.top))}, "
             f"{self.digits} digits; {at_least_bits(self.security_bits)} bits of security>"
         )
 

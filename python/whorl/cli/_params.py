@@ -35,11 +35,12 @@ def _summary(chosen: Parameters) -> dict[str, Any]:
 def _summary_of_ckks(chosen: ckks.Parameters) -> dict[str, Any]:
     refreshed = chosen.bootstrap is not None
     least = chosen.least_bootstrap_level if refreshed else 0
+    failure = chosen.log2_failure if refreshed else -math.inf
     return {
         "name": chosen.name,
         "N": chosen.N,
         "depth": chosen.depth - least,
-        "scale_bits": round(math.log2(chosen.scale(0)), 1),
+        "scale_bits": round(chosen._log2_scale(), 1),
         "limbs": chosen.limbs,
         "special": len(chosen.special),
         "log2_QP": round(chosen.log2_Q(chosen.top) + chosen.log2_P, 1),
@@ -47,7 +48,7 @@ def _summary_of_ckks(chosen: ckks.Parameters) -> dict[str, Any]:
         "bootstrap": refreshed,
         "security_bits": round(chosen.security_bits, 1),
         "sparse_security_bits": round(chosen.sparse_security_bits, 1) if refreshed else None,
-        "pfail_log2": round(chosen.log2_failure, 1) if refreshed else None,
+        "pfail_log2": round(failure, 1) if math.isfinite(failure) else None,
     }
 
 
@@ -79,7 +80,13 @@ _CELLS: dict[str, dict[str, Callable[[Row], str]]] = {
         "sparse key": lambda row: (
             at_least_bits(row["sparse_security_bits"]) if row["bootstrap"] else "–"
         ),
-        "failure": lambda row: at_most_chance(row["pfail_log2"]) if row["bootstrap"] else "–",
+        "failure": lambda row: (
+            "–"
+            if not row["bootstrap"]
+            else "0"
+            if row["pfail_log2"] is None
+            else at_most_chance(row["pfail_log2"])
+        ),
     },
 }
 """Columns of the tables, and their cells of a summary."""
