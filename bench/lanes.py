@@ -11,7 +11,8 @@ and `lanes_cmp64` are sums and comparisons of numbers of 64 bits in `numbers` ve
 operands are fresh; results stay at the level at which they come out. So it is of `lanes_mul64`,
 products of 128 bits, of `lanes_sort`, 8 numbers of 8 bits in order, and of `lanes_aes`, the AES-128
 of counters that everybody knows under an encrypted key. All have the unit 1/s, of lanes.
-`lanes_table` is a chain of random tables from 2, 4 and 8 bits to as many, whose p is in `params`.
+`lanes_table` is a chain of random tables, whose p is in `params`: permutations of 4 and 8 bits, and
+any functions of 2 bits, whose chain soon has the same value in all lanes.
 `lanes_from_lwe` takes fresh bits of FHEW/TFHE (W128_P64) in, from the host's memory, two in each
 coefficient; `lanes_count` counts ones among 31 bits.
 `lanes_layer` is one gate of one vector and `lanes_bootstrap` the refresh of one, in seconds. Every
@@ -99,6 +100,10 @@ class Bench:
         if not np.array_equal(self.client.decrypt(array), bits):
             raise SystemExit("lanes: a bit is wrong")
 
+    def check_all(self, pairs: list[tuple[lanes.LaneArray, Clear]]) -> None:
+        for array, bits in pairs:
+            self.check(array, bits)
+
     def record(
         self,
         op: str,
@@ -107,12 +112,15 @@ class Bench:
         batch: int,
         more: str = "",
         transfers: str = "excluded",
+        check: Callable[[], None] = lambda: None,
     ) -> None:
-        """Times `call`, which computes so many things; 0: its seconds are recorded."""
+        """Times `call`, which computes so many things; 0: its seconds are recorded. `check` looks
+        at what all calls so far gave."""
         before = [getattr(self.server, name) for name in ("bootstraps", "cleanings", "products")]
         times = timed(self.server, call, self.given.runs)
         after = [getattr(self.server, name) for name in ("bootstraps", "cleanings", "products")]
         done = [(b - a) / (len(times) + 1) for a, b in zip(before, after, strict=True)]
+        check()
         values = [each / seconds for seconds in times] if each else times
         line = stamped(
             "lanes",
@@ -136,6 +144,7 @@ class Bench:
         append(self.given.record, line)
         print(f"{op}: {line['median']:.4g} {line['unit']}, {done} a run", flush=True)
         add_energy(self.given.record, line, self.server, call, self.given.energy)
+        check()
 
     # ---- what is timed
 
@@ -151,9 +160,9 @@ class Bench:
 
         made = 3 * self.given.layers + self.given.layers // 4
         lanes_of_all = made * self.given.batch * self.server.lanes
-        self.record("lanes_gate", program, lanes_of_all, self.given.batch)
-        for array, bits in state:
-            self.check(array, bits)
+        self.record(
+            "lanes_gate", program, lanes_of_all, self.given.batch, check=lambda: self.check_all(state)
+        )
 
     def adders(self) -> None:
         state = [self.fresh(self.given.batch) for _ in range(3)]
@@ -165,9 +174,9 @@ class Bench:
                 state[:] = [(y, b), (total, a ^ b ^ c), (carry, a & b | (a | b) & c)]
 
         each = self.given.layers * self.given.batch * self.server.lanes
-        self.record("lanes_adder", program, each, self.given.batch)
-        for array, bits in state:
-            self.check(array, bits)
+        self.record(
+            "lanes_adder", program, each, self.given.batch, check=lambda: self.check_all(state)
+        )
 
     def tables(self) -> None:
         """Random tables of 2, 4 and 8 bits, one after the other."""
@@ -178,12 +187,20 @@ class Bench:
 
             def program() -> None:
                 for _ in range(chain):  # noqa: B023
-                    table = self.random.integers(0, 1 << bits, 1 << bits)  # noqa: B023
+                    table = (  # each permutation of two bits is affine
+                        self.random.permutation(1 << bits)  # noqa: B023
+                        if bits > 2  # noqa: B023
+                        else self.random.integers(0, 4, 4)
+                    )
                     state[:] = [self.server.lookup(state[0], table), table[state[1]]]  # noqa: B023
 
             each = chain * count * self.server.lanes
-            self.record("lanes_table", program, each, count, f"p = {1 << bits}")
-            self.check(state[0], (state[1] >> np.arange(bits)[:, None, None] & 1).astype(np.bool_))
+
+            def check() -> None:
+                places = np.arange(bits)[:, None, None]  # noqa: B023
+                self.check(state[0], (state[1] >> places & 1).astype(np.bool_))  # noqa: B023
+
+            self.record("lanes_table", program, each, count, f"p = {1 << bits}", check=check)
 
     def numbers(self) -> None:
         count = self.given.numbers
@@ -227,9 +244,9 @@ class Bench:
         count = self.given.batch
         bits = self.random.integers(0, 2, (count, self.server.lanes))
         given = self.sender.encrypt(bits)
-        self.check(self.server.from_lwe(given), bits.astype(np.bool_))
+        self.check(self.server.from_lwe(given, bits=1)[0], bits.astype(np.bool_))
         each = count * self.server.lanes
-        call = lambda: self.server.from_lwe(given)  # noqa: E731
+        call = lambda: self.server.from_lwe(given, bits=1)  # noqa: E731
         self.record("lanes_from_lwe", call, each, count, "W128_P64", "included")
 
     def products(self) -> None:

@@ -14,6 +14,7 @@
 #include "circuits/ckks/lanes_access.h"
 #include "math/memory.h"
 #include "math/text.h"
+#include "ring/ntt_plan.h"
 #include "schemes/binfhe/account.h"
 #include "schemes/owner.h"
 #include "whorl/error.h"
@@ -25,9 +26,6 @@ using ckks::LanesAccess;
 
 namespace {
 
-/// A Gaussian is beyond them with a probability of 2^-104, as an error of a lane is beyond its
-/// bound.
-constexpr double tail = 11.8;
 /// What is left of an error after a bootstrap of several ciphertexts a coefficient, or by the
 /// cheaper polynomial of one: a cleaning then leaves less than 2^-8.
 constexpr double largest_usual = 1.0 / 32;
@@ -62,13 +60,15 @@ struct LweInput::State {
 
   std::size_t slots() const { return LanesAccess::maps(lanes).slots(); }
   /// Throws what take_in() throws of encoding, messages and noise.
-  Coefficients coefficients_of(const binfhe::Ciphertexts& c, unsigned bits) const;
-  /// Rows for 2·slots coefficients of a ring ciphertext, in their order there.
-  LweRows rows_of(const binfhe::Ciphertexts& c, const Coefficients& as) const;
+  Coefficients coefficients_of(const binfhe::Ciphertexts& c, std::optional<unsigned> stated) const;
+  /// For 2·slots coefficients of each ring ciphertext, in their order there.
+  LweColumns columns_of(const binfhe::Ciphertexts& c, const Coefficients& as) const;
 };
 
-Coefficients LweInput::State::coefficients_of(const binfhe::Ciphertexts& c, unsigned bits) const {
+Coefficients LweInput::State::coefficients_of(const binfhe::Ciphertexts& c,
+                                              std::optional<unsigned> stated) const {
   const ckks::Server& server = lanes.server();
+  const unsigned bits = stated.value_or(1);
   const unsigned most = server.parameters().literal().bootstrap->bits;
   const std::uint64_t sectors = c.encoding.sectors();
   if (bits < 1 || bits > most)
@@ -88,13 +88,16 @@ Coefficients LweInput::State::coefficients_of(const binfhe::Ciphertexts& c, unsi
   const double q = static_cast<double>(lwe.q()), number = static_cast<double>(sectors),
                sigma = lwe.literal().sigma_lwe,
                variance = c.seed ? sigma * sigma : c.noise * binfhe::unit_of_noise(lwe),
-               own = tail * std::sqrt(variance) / q * number,
-               packing = packing_error(server.parameters(), lwe, tail);
+               own = ckks::gaussian_deviations * std::sqrt(variance) / q * number,
+               packing = packing_error(server.parameters(), lwe, ckks::gaussian_deviations);
   const auto log2_sectors = static_cast<unsigned>(std::countr_zero(sectors));
   const ckks::EncodedBootstrap& maps = LanesAccess::maps(lanes);
   Coefficients best{.bits = bits};
   double weights = 0;
-  for (unsigned together = 1; together * bits <= std::min(log2_sectors, most); ++together) {
+  // A message that is larger than is said would change others beside it.
+  const bool holds = stated || (c.largest && *c.largest < std::uint64_t{1} << bits);
+  const unsigned most_together = holds ? std::min(log2_sectors, most) / bits : 1;
+  for (unsigned together = 1; together <= most_together; ++together) {
     Coefficients as{.bits = bits, .together = together};
     weights += std::exp2((together - 1) * bits);
     as.lowest = sectors >> as.all();
@@ -117,33 +120,41 @@ Coefficients LweInput::State::coefficients_of(const binfhe::Ciphertexts& c, unsi
   return best;
 }
 
-LweRows LweInput::State::rows_of(const binfhe::Ciphertexts& c, const Coefficients& as) const {
+LweColumns LweInput::State::columns_of(const binfhe::Ciphertexts& c, const Coefficients& as) const {
   const std::size_t row = c.row(), lanes_of_each = slots(), vectors = c.count / lanes_of_each,
                     numbers = (vectors + as.together - 1) / as.together,
                     all = (numbers + 1) / 2 * 2 * lanes_of_each;
   const auto log2_slots = static_cast<unsigned>(std::countr_zero(lanes_of_each));
+  // Moduli are powers of two, so that nothing is lost where sums wrap around.
   const std::uint64_t q = lwe.q(), to = packed_modulus(lwe), down = q / to;
-  LweRows out{std::vector<std::uint32_t>(all * row)};
-  const auto one = [&](std::size_t number, std::size_t lane) {
-    std::size_t place = 0;  // the bits of the lane, reversed
-    for (unsigned k = 0; k < log2_slots; ++k) place |= (lane >> k & 1) << (log2_slots - 1 - k);
-    std::uint32_t* const at = out.words.data() + (number * lanes_of_each + place) * row;
-    for (std::size_t k = 0; k < row; ++k) {
-      std::uint64_t sum = k + 1 == row ? as.half : 0;
-      for (unsigned i = 0; i < as.together && number * as.together + i < vectors; ++i)
-        sum +=
-            c[(number * as.together + i) * lanes_of_each + lane][k] * (as.lowest << (i * as.bits));
-      // Moduli are powers of two, so that nothing is lost where this wraps around.
-      at[k] = static_cast<std::uint32_t>((sum % q + down / 2) / down % to);
+  const auto shift = static_cast<unsigned>(std::countr_zero(down));
+  const auto mask = static_cast<std::uint32_t>(to - 1);
+  LweColumns out{all, std::vector<std::uint32_t>(all * row)};
+  // A few coefficients at a time: rows are read and columns are written in one piece each.
+  constexpr std::size_t piece = 16;
+  const auto some = [&](std::size_t first) {
+    const std::size_t count = std::min(piece, all - first);
+    std::vector<std::uint64_t> sums(count * row);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t number = (first + i) / lanes_of_each,
+                        lane = ring::bit_reverse(
+                            static_cast<std::uint32_t>((first + i) % lanes_of_each), log2_slots);
+      std::uint64_t* const sum = sums.data() + i * row;
+      for (unsigned m = 0; m < as.together && number * as.together + m < vectors; ++m) {
+        const auto message = c[(number * as.together + m) * lanes_of_each + lane];
+        const std::uint64_t weight = as.lowest << (m * as.bits);
+        for (std::size_t k = 0; k < row; ++k) sum[k] += message[k] * weight;
+      }
+      sum[row - 1] += as.half;
     }
+    for (std::size_t k = 0; k < row; ++k)
+      for (std::size_t i = 0; i < count; ++i)
+        out.words[k * all + first + i] =
+            static_cast<std::uint32_t>((sums[i * row + k] + down / 2) >> shift) & mask;
   };
-  constexpr std::size_t piece = 64;
   backend::parallel_for((all + piece - 1) / piece,
                         {backend::threads_or_cores(lanes.server().threads()), {}},
-                        [&](std::size_t p) {
-                          for (std::size_t i = p * piece; i < std::min((p + 1) * piece, all); ++i)
-                            one(i / lanes_of_each, i % lanes_of_each);
-                        });
+                        [&](std::size_t p) { some(p * piece); });
   return out;
 }
 
@@ -156,7 +167,8 @@ const binfhe::Parameters& LweInput::lwe_parameters() const { return state_->lwe;
 const KeyId& LweInput::lwe_key_id() const { return state_->lwe_key_id; }
 std::size_t LweInput::bytes() const { return state_->packer.bytes(); }
 
-std::vector<LaneArray> LweInput::take_in(const binfhe::Ciphertexts& c, unsigned bits) const {
+std::vector<LaneArray> LweInput::take_in(const binfhe::Ciphertexts& c,
+                                         std::optional<unsigned> stated) const {
   const State& s = *state_;
   check_owner(c.parameters, c.key_id, "server of lanes", s.lwe, s.lwe_key_id);
   binfhe::check_words(c);
@@ -166,13 +178,14 @@ std::vector<LaneArray> LweInput::take_in(const binfhe::Ciphertexts& c, unsigned 
     throw ShapeError(std::to_string(c.count) +
                      " LWE ciphertexts are no whole number of vectors of " + std::to_string(slots) +
                      " lanes");
-  const Coefficients as = s.coefficients_of(c, bits);
+  const Coefficients as = s.coefficients_of(c, stated);
+  const unsigned bits = as.bits;
   const ckks::Server& server = s.lanes.server();
   LanesAccess::count(s.lanes, vectors * bits);
   return math::with_memory_for("LWE ciphertexts", [&] {
     // 1. The bits of the numbers that several messages are.
     const std::vector<ckks::Array> found =
-        ckks::bits_of_coefficients(server, s.packer.packed(s.rows_of(c, as), 2 * slots),
+        ckks::bits_of_coefficients(server, s.packer.packed(s.columns_of(c, as), 2 * slots),
                                    as.by_step ? ckks::BitPolynomials{ckks::step_polynomial(
                                                     server.parameters().literal().bootstrap->bits)}
                                               : ckks::bit_polynomials(as.all()),

@@ -22,6 +22,7 @@
 #include "lattice/rlwe/keys.h"
 #include "math/memory.h"
 #include "math/text.h"
+#include "ring/ntt_plan.h"
 #include "run/keys.h"
 #include "schemes/binfhe/account.h"
 #include "schemes/binfhe/derived.h"
@@ -39,7 +40,7 @@ namespace {
 
 /// The part of a bootstrapped ciphertext's variance that errors of lanes may have.
 constexpr double part_of_lanes = 1.0 / 16;
-constexpr double tail = 11.8, most_log2_failure = -64;
+constexpr double most_log2_failure = -64;
 /// Ciphertexts that are taken out of polynomials at once.
 constexpr std::size_t at_once = 1024;
 
@@ -61,11 +62,12 @@ struct LweOutput::State {
 
   const ckks::Access::State& server() const { return ckks::Access::of(lanes.server()); }
   std::size_t slots() const { return LanesAccess::maps(lanes).slots(); }
-  /// Cleans and refreshes until there are levels, and errors are at most that, or stay.
-  void prepare(const ckks::LaneArray& a, double most) const;
+  /// The bits, cleaned and refreshed until there are levels, and errors are at most that, or stay.
+  /// Other threads do not change it any more.
+  ckks::Array prepared(const ckks::LaneArray& a, double most, std::uint64_t sectors) const;
   /// Polynomials of two vectors each under the subring's secret, (2, ciphertexts, N) coefficients;
   /// a bit is that part of the modulus.
-  WordArray polynomials(const ckks::LaneArray& a, std::uint64_t sectors) const;
+  WordArray polynomials(const ckks::Array& bits, std::uint64_t sectors) const;
   /// The work on rows under the subring's secret.
   lwe::Work work() const;
 };
@@ -107,24 +109,34 @@ LweOutput::State::State(const ckks::Lanes& of, const LweOutputKeys& keys)
       });
 }
 
-void LweOutput::State::prepare(const ckks::LaneArray& a, double most) const {
-  const unsigned least = lanes.server().parameters().least_bootstrap_level();
+ckks::Array LweOutput::State::prepared(const ckks::LaneArray& a, double most,
+                                       std::uint64_t sectors) const {
+  // At the lowest level for a refresh no more sectors can be told apart.
+  const unsigned least = lanes.server().parameters().least_bootstrap_level() +
+                         (sectors > std::uint64_t{1} << ckks::input_bits ? 1 : 0);
+  ckks::Array x = LanesAccess::values(lanes, a);
   for (unsigned round = 0; round < 4; ++round) {
-    const unsigned level = a.info().level;
-    if (level >= least && a.error() <= most) return;
+    const unsigned level = x.info().level;
+    if (level >= least && ckks::error_of(x.info()) <= most) break;
     if (level >= least + 2)
       lanes.clean(std::span(&a, 1));
     else
       lanes.refresh(std::span(&a, 1));
+    x = LanesAccess::values(lanes, a);
   }
+  if (x.info().level < least)
+    throw NoiseError(
+        "lanes that are given out lack levels after four refreshes, since another "
+        "thread cleans them meanwhile: give out a copy");
+  return x;
 }
 
-WordArray LweOutput::State::polynomials(const ckks::LaneArray& a, std::uint64_t sectors) const {
+WordArray LweOutput::State::polynomials(const ckks::Array& bits, std::uint64_t sectors) const {
   const ckks::Server& on = lanes.server();
   const rlwe::Evaluator& ring = *server().evaluator;
   return server().fleet->together([&] {
     // 1. Bits as such parts of 1, in pairs; the last vector may be in two.
-    ckks::Array x = LanesAccess::values(lanes, a);
+    ckks::Array x = bits;
     if (x.info().count % 2 != 0) {
       std::vector<std::uint32_t> indices(x.info().count + 1);
       std::iota(indices.begin(), indices.end(), 0u);
@@ -194,12 +206,14 @@ binfhe::Ciphertexts LweOutput::give_out(const ckks::LaneArray& a, binfhe::Encodi
   // 1. Errors, in units of q.
   const double q = static_cast<double>(s.to.q()), of_bit = q / static_cast<double>(sectors),
                unit = binfhe::unit_of_noise(s.to);
-  s.prepare(a, tail * std::sqrt(part_of_lanes * unit) / of_bit);
+  const ckks::Array x =
+      s.prepared(a, ckks::gaussian_deviations * std::sqrt(part_of_lanes * unit) / of_bit, sectors);
   const ckks::BitSlopes& slopes = ckks::slopes_of_bits(1);
   const double turn = s.server().account.bit_noise(1, slopes.root, slopes.sum).turn;
-  const double variance = square(a.error() / tail * of_bit) +
-                          square(ckks::deviations / tail * std::exp2(turn) * q) +
-                          output_variance(p, s.to);
+  const double variance =
+      square(ckks::error_of(x.info()) / ckks::gaussian_deviations * of_bit) +
+      square(ckks::deviations / ckks::gaussian_deviations * std::exp2(turn) * q) +
+      output_variance(p, s.to);
   if (binfhe::decryption_failure_log2(s.to, variance, encoding) > most_log2_failure)
     throw NoiseError("lanes that are given out with errors of a deviation of " +
                      math::text_of(std::sqrt(variance)) + " at q = " + std::to_string(s.to.q()) +
@@ -207,8 +221,8 @@ binfhe::Ciphertexts LweOutput::give_out(const ckks::LaneArray& a, binfhe::Encodi
                      " sectors may decrypt wrongly: take fewer sectors, or another set");
   return math::with_memory_for("LWE ciphertexts", [&] {
     // 2. Polynomials, and each coefficient that holds a lane.
-    const std::size_t vectors = a.info().count, slots = s.slots(), count = vectors * slots;
-    const WordArray words = s.polynomials(a, sectors);
+    const std::size_t vectors = x.info().count, slots = s.slots(), count = vectors * slots;
+    const WordArray words = s.polynomials(x, sectors);
     binfhe::Ciphertexts out{s.to, s.lwe_key_id, encoding, count, {}, {}, {}};
     out.noise = std::max(variance / unit, binfhe::least_noise(s.to));
     out.largest = 1;
@@ -225,9 +239,7 @@ binfhe::Ciphertexts LweOutput::give_out(const ckks::LaneArray& a, binfhe::Encodi
         const std::size_t some = std::min(at_once, count - first);
         for (std::size_t i = 0; i < some; ++i) {
           const std::size_t vector = (first + i) / slots, lane = (first + i) % slots;
-          std::size_t place = 0;  // the bits of the lane, reversed
-          for (unsigned k = 0; k < log2_slots; ++k)
-            place |= (lane >> k & 1) << (log2_slots - 1 - k);
+          const std::size_t place = ring::bit_reverse(static_cast<std::uint32_t>(lane), log2_slots);
           const std::size_t at = vector / 2 * N;
           extract<Word>(all.subspan(at, N), all.subspan(half + at, N), modulus,
                         (vector % 2 * slots + place) * (N / (2 * slots)),

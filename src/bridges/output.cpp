@@ -14,7 +14,6 @@ namespace whorl::bridges {
 
 namespace {
 
-constexpr double ternary = 2.0 / 3.0;  ///< mean square of the subring's secret
 /// The part of a bootstrapped ciphertext's variance that a key switch may have.
 constexpr double part_of_switch = 0.5;
 

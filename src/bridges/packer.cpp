@@ -78,18 +78,19 @@ rlwe::Array Packer::uploaded(const WordArray& words) const {
   return evaluator.upload(words, {1, packing_.basis, 1, rlwe::Form::evaluation, log_repeats});
 }
 
-rlwe::Array Packer::column(const LweRows& rows, std::size_t each, std::size_t j) const {
+rlwe::Array Packer::column(const LweColumns& columns, std::size_t each, std::size_t j) const {
   const rlwe::Evaluator& evaluator = *state().evaluator;
-  const std::size_t N = evaluator.N(), row = n_ + 1, gap = N / each,
-                    count = rows.words.size() / row / each;
-  const std::uint64_t prime = packing_.primes[0];
+  const std::size_t N = evaluator.N(), gap = N / each, count = columns.count / each;
+  const std::uint32_t* const in = columns.words.data() + j * columns.count;
   // Centred, modulo one prime; its other residues are made on the device.
   const WordArray words = with_words_of(server_.parameters(), [&]<class Word>(Word) {
+    // Ciphertext i belongs to X^(gap·(i mod each)) of polynomial i / each, which is word gap·i.
     std::vector<Word> out(count * N);
+    const auto half = static_cast<Word>(modulus_ / 2),
+               negative = static_cast<Word>(packing_.primes[0] - modulus_);
     for (std::size_t i = 0; i < count * each; ++i) {
-      const std::uint64_t x = rows.words[i * row + j];
-      out[i / each * N + i % each * gap] =
-          static_cast<Word>(x < modulus_ / 2 ? x : prime - (modulus_ - x));
+      const Word x = in[i];
+      out[i * gap] = x < half ? x : x + negative;
     }
     return WordArray(std::move(out));
   });
@@ -99,7 +100,7 @@ rlwe::Array Packer::column(const LweRows& rows, std::size_t each, std::size_t j)
                           ring::Lift::exact);
 }
 
-rlwe::Array Packer::packed(const LweRows& rows, std::size_t each) const {
+rlwe::Array Packer::packed(const LweColumns& all, std::size_t each) const {
   const rlwe::Evaluator& evaluator = *state().evaluator;
   const auto down = [&](const rlwe::Array& x) {
     return evaluator.divide(x, packing_.lowest, State::no_plain_modulus);
@@ -111,7 +112,7 @@ rlwe::Array Packer::packed(const LweRows& rows, std::size_t each) const {
       state().fleet->stop_if_asked(first, n_, "coefficients of LWE ciphertexts");
       const std::size_t some = std::min(at_once, n_ - first);
       std::vector<rlwe::Array> columns;
-      for (std::size_t j = first; j < first + some; ++j) columns.push_back(column(rows, each, j));
+      for (std::size_t j = first; j < first + some; ++j) columns.push_back(column(all, each, j));
       for (std::size_t k = 0; k < 2; ++k) {
         const rlwe::Array sum = evaluator.sum_of_products(
             columns, std::span(keys_[k]).subspan(first, some), packing_.basis);
@@ -120,7 +121,7 @@ rlwe::Array Packer::packed(const LweRows& rows, std::size_t each) const {
     }
     // 2. b·QP/q' less that, divided by the special prime.
     const rlwe::Array b =
-        evaluator.scale(column(rows, each, n_), packing_factor(packing_.primes, modulus_));
+        evaluator.scale(column(all, each, n_), packing_factor(packing_.primes, modulus_));
     const rlwe::Array c0 = down(evaluator.sub(b, sums[0])), c1 = down(evaluator.negate(sums[1]));
     // 3. Out of the subring.
     const rlwe::Array digits = evaluator.digits(c1, 0, out_of_subring_->layout());

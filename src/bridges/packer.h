@@ -15,8 +15,9 @@
 
 namespace whorl::bridges {
 
-/// LWE ciphertexts: rows (a_1 … a_n, b) modulo packed_modulus().
-struct LweRows {
+/// LWE ciphertexts (a_1 … a_n, b) modulo packed_modulus(), by columns: all a_1, all a_2, …, all b.
+struct LweColumns {
+  std::size_t count = 0;  ///< ciphertexts
   std::vector<std::uint32_t> words;
 };
 
@@ -28,9 +29,9 @@ class Packer {
   const Packing& packing() const { return packing_; }
   std::size_t bytes() const;
 
-  /// Ring ciphertexts of level 0, of `each` rows each: row i mod `each` is the coefficient of
-  /// X^(N/each·i), as a part of the modulus.
-  lattice::rlwe::Array packed(const LweRows& rows, std::size_t each) const;
+  /// Ring ciphertexts of level 0, of `each` LWE ciphertexts each: number i mod `each` is the
+  /// coefficient of X^(N/each·i), as a part of the modulus.
+  lattice::rlwe::Array packed(const LweColumns& all, std::size_t each) const;
 
  private:
   using State = ckks::Access::State;
@@ -39,7 +40,7 @@ class Packer {
   /// A plaintext of (primes, dimension) values, by its period.
   lattice::rlwe::Array uploaded(const WordArray& words) const;
   /// Column j as plaintexts of `each` coefficients.
-  lattice::rlwe::Array column(const LweRows& rows, std::size_t each, std::size_t j) const;
+  lattice::rlwe::Array column(const LweColumns& columns, std::size_t each, std::size_t j) const;
 
   ckks::Server server_;
   std::size_t n_;  ///< coefficients of the LWE key

@@ -71,7 +71,7 @@ double packing_error(const ckks::Parameters& parameters, const binfhe::Parameter
                      double deviations) {
   const Packing packing(parameters);
   const ckks::ParameterLiteral& p = parameters.literal();
-  const double n = packing.dimension, N = p.N, coefficients = lwe.n(), ternary = 2.0 / 3.0,
+  const double n = packing.dimension, N = p.N, coefficients = lwe.n(),
                modulus = static_cast<double>(packed_modulus(lwe)),
                log2_all = math::log2_of_product(packing.primes), log2_low = parameters.log2_Q(0);
   // 1. The keys' errors, and the division by the special prime, whose rounding meets the secret.

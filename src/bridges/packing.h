@@ -11,6 +11,8 @@
 
 namespace whorl::bridges {
 
+inline constexpr double ternary = 2.0 / 3.0;  ///< mean square of a ternary secret's coefficients
+
 /// LWE ciphertexts (a, b) of N coefficients are one ring ciphertext: sum_i b_i·X^i - sum_j A_j·K_j,
 /// where A_j has the a_ij as coefficients and K_j encrypts s_j, each times Q·P/q'. It is divided by
 /// P, the special prime, as a key switch is. The K_j are in a subring of polynomials in X^(N/n), in

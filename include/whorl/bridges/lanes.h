@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "whorl/binfhe/ciphertexts.h"
@@ -50,16 +51,18 @@ class LweInput {
   LweInput(const ckks::Lanes& lanes, const LweInputKeys& keys, const Progress& progress = {});
 
   /// The messages of a whole number of vectors, ciphertext i in lane i modulo lanes of its vector.
-  /// They are below 2^bits, as those of gates are with bits = 1; array j of the result has bit j of
-  /// all vectors. Several ciphertexts go through a coefficient of one bootstrap where their
-  /// encoding has room for all bits, and their errors are small enough.
+  /// They are below 2^bits; none: they are bits, as those of gates are. Array j of the result has
+  /// bit j of all vectors. Several ciphertexts go through a coefficient of one bootstrap where
+  /// their encoding has room for all bits, and their errors are small enough. That asks for
+  /// messages which are known to be so small, or of which `bits` says so: if it is not true, lanes
+  /// of other vectors come out wrong too.
   ///
   /// ParameterMismatchError or KeyMismatchError for ciphertexts of another client; EncodingError if
   /// the encoding's sectors are no power of two or fewer than 2^bits, or if messages may be larger;
   /// ShapeError for a part of a vector; NoiseError if a message might be wrong, but with the
   /// probability that Lanes::log2_failure() states of all.
   std::vector<ckks::LaneArray> take_in(const binfhe::Ciphertexts& ciphertexts,
-                                       unsigned bits = 1) const;
+                                       std::optional<unsigned> bits = {}) const;
 
   const binfhe::Parameters& lwe_parameters() const;
   const KeyId& lwe_key_id() const;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from .. import ckks
 from .._core.array import Shape
@@ -40,6 +40,7 @@ class _DryServer(Server):
             server, server.encode_bootstrap(slots, None, True), float(most_log2_failure)
         )
         self._server, self._lanes, self._parameters = _Nowhere(), slots, parameters
+        self._lwe_input = self._lwe_output = self._lwe_parameters = None
 
     def fresh(self, shape: Shape, lanes: int, secret_key: bool) -> LaneArray:
         """Bits as a client encrypts them."""
@@ -56,6 +57,12 @@ class _DryServer(Server):
 
     def download(self, a: LaneArray) -> ckks.Ciphertexts:
         raise TypeError("a plan has no ciphertexts to send: return the array from the function")
+
+    def from_lwe(self, ciphertexts: Any, bits: int | None = None) -> LaneArray:
+        raise TypeError("a plan takes no LWE ciphertexts: give the shapes of lanes in `shapes`")
+
+    def to_lwe(self, a: Bits, p: int = 4, padding: bool = False) -> NoReturn:
+        raise TypeError("a plan gives no LWE ciphertexts out: return the array from the function")
 
     def synchronise(self) -> None:
         """There is nothing to wait for."""

@@ -38,6 +38,8 @@ def slots_of(lanes: int) -> int:
 def as_lanes(bits: ArrayLike) -> np.ndarray[Any, np.dtype[Any]]:
     """`EncodingError` for values other than 0, 1, True and False."""
     values = np.asarray(bits)
+    if np.iscomplexobj(values):
+        raise EncodingError("bits: complex numbers were given; they are 0 and 1")
     if values.dtype != np.bool_ and not np.isin(values, (0, 1)).all():
         raise EncodingError("bits: a value is neither 0 nor 1")
     return values
@@ -181,6 +183,12 @@ class Server:
             lwe_input = LweInputKeys.load(lwe_input, allow_insecure)
         if isinstance(lwe_output, (str, bytes, os.PathLike)):
             lwe_output = LweOutputKeys.load(lwe_output, allow_insecure)
+        for name, given, kind in (
+            ("lwe_input", lwe_input, LweInputKeys),
+            ("lwe_output", lwe_output, LweOutputKeys),
+        ):
+            if given is not None and not isinstance(given, kind):
+                raise TypeError(f"{name}: {kind.__name__} are needed, not {type(given).__name__}")
         if lwe_input is not None:
             with reports(progress, "keys for LWE input") as report:
                 self._lwe_input = _bridges.LweInput.create(self._core, lwe_input._core, report)
@@ -255,7 +263,10 @@ class Server:
         Args:
             ciphertexts: messages of shape (..., lanes), with as many lanes as the server has, of
                 the `binfhe.Client` that `lwe_input` was made with.
-            bits: how many bits each message has; None: messages are bits, as gates take them.
+            bits: how many bits each message has; None: messages are bits, as gates take them. With
+                a number several messages of which nothing is known go through a bootstrap together,
+                as far as there is room: if one is larger than that, lanes of other vectors come out
+                wrong too.
 
         Returns an array of shape (...), or (bits, ...) with the lowest bits first. Where the
         encoding has room for several messages, and their errors are small, they go through a
@@ -280,9 +291,9 @@ class Server:
         shape = ciphertexts.shape
         if not shape or shape[-1] != self._lanes:
             raise ShapeError(f"ciphertexts: shape {shape} has no last axis of {self._lanes} lanes")
-        count = 1 if bits is None else as_integer("bits", bits, 1, 16)
+        count = None if bits is None else as_integer("bits", bits, 1, 16)
         found = self._lwe_input.take_in(ciphertexts._core, count)
-        if bits is None:
+        if count is None:
             return self._wrap(found[0], shape[:-1])
         core = self._core.concatenate(found) if count > 1 else found[0]
         return self._wrap(core, (count, *shape[:-1]))

@@ -51,6 +51,10 @@ Array BootstrapSteps::scale_down(const Array& x) const {
   if (shape_.bits == 0) return scaled_up(server_, server_.lower(two, level), by);
   // Numbers of bits have a multiple of the level's scale already.
   const auto above = static_cast<std::int64_t>(std::round(two.info().scale / p_.scale(level)));
+  if (above < 1 || by % above != 0)
+    throw ParameterError("numbers of bits at the lowest level for a refresh have " +
+                         std::to_string(above) + " times its scale, which must divide " +
+                         std::to_string(by) + "; give them at a level above");
   return scaled_up(server_, two, by / above);
 }
 

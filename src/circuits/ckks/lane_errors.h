@@ -10,7 +10,7 @@ namespace whorl::ckks {
 /// A slot's error is below so many deviations, but with probability 2^-104: 11.8 deviations of a
 /// Gaussian, and 4 times as many in the slot where a key that serves lanes has its largest value
 /// (lanes.md).
-inline constexpr double deviations = 48, log2_beyond_deviations = -104;
+inline constexpr double gaussian_deviations = 11.8, deviations = 48, log2_beyond_deviations = -104;
 /// States that an operand has no error.
 inline constexpr double no_error = 0x1p-190;
 

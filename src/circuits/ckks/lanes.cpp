@@ -272,9 +272,12 @@ std::vector<LaneArray> Lanes::count_ones(std::span<const LaneArray> arrays) cons
 
 void Lanes::clean(std::span<const LaneArray> arrays) const {
   const unsigned least = server_.parameters().least_bootstrap_level();
+  std::vector<const State*> done;
   for (const LaneArray& a : arrays) {
     const Array x = a.held();
-    if (x.info().level < least + cleaning_levels) continue;
+    const bool again = std::ranges::find(done, a.state_.get()) != done.end();
+    if (again || x.info().level < least + cleaning_levels) continue;
+    done.push_back(a.state_.get());
     Array y = cleaned(x);
     const std::lock_guard lock(a.state_->changing);
     // Another thread may have cleaned or refreshed it meanwhile.

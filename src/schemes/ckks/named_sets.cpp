@@ -202,8 +202,7 @@ std::function<ParameterLiteral()> chosen(const Requirements& requirements) {
 const std::vector<NamedSet>& named_sets() {
   static const std::vector<NamedSet> sets{
       // Security, levels between bootstraps, bits of the worst slot after one. BITS: the bits that
-      // a
-      // coefficient holds.
+      // a coefficient holds.
       {"W128_L13_B20", chosen({.depth = 13, .dnum = 4, .bootstrap = true})},
       {"W128_L12_B21", chosen({.depth = 12, .scale_bits = 45, .dnum = 4, .bootstrap = true})},
       {"W128_L16_B16", chosen({.depth = 16, .scale_bits = 35, .dnum = 4, .bootstrap = true})},

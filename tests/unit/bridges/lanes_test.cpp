@@ -3,7 +3,9 @@
 
 #include <bit>
 #include <cmath>
+#include <optional>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "bridges/packer.h"
@@ -105,12 +107,28 @@ TEST(LweLanes, BitsComeInAloneAndTogether) {
           SCOPED_TRACE(testing::Message() << bits << " bits, " << slots << " lanes, " << vectors
                                           << " vectors, p = " << p);
           const auto messages = random_messages(vectors * slots, 2);
-          const auto found = party.input.take_in(party.lwe.encrypt(messages, {p, false}));
-          ASSERT_EQ(found.size(), 1u);
-          EXPECT_EQ(found[0].info().count, vectors);
-          expect_messages(party, found, messages);
+          const binfhe::Ciphertexts c = party.lwe.encrypt(messages, {p, false});
+          // Nothing is known of fresh messages; they share coefficients if they are said to be
+          // bits.
+          for (const std::optional<unsigned> said : {std::optional<unsigned>(), {1u}}) {
+            const auto found = party.input.take_in(c, said);
+            ASSERT_EQ(found.size(), 1u);
+            EXPECT_EQ(found[0].info().count, vectors);
+            expect_messages(party, found, messages);
+          }
         }
     }
+}
+
+/// Messages that are no bits make their own lanes wrong, and no others.
+TEST(LweLanes, MessagesThatAreNoBitsStayAlone) {
+  const Party party(small_bits(5), binfhe::Parameters::named("W128_P64"), 512);
+  std::vector<std::uint32_t> messages = random_messages(2 * 512, 2);
+  for (std::size_t i = 0; i < 512; ++i) messages[i] = 2 + i % 2;
+  const auto found = party.input.take_in(party.lwe.encrypt(messages));
+  const std::uint32_t second = 1;
+  const auto bits = party.decrypt(party.lanes.take(found[0], std::span(&second, 1)));
+  for (std::size_t i = 0; i < 512; ++i) ASSERT_EQ(bits[i], messages[512 + i]);
 }
 
 TEST(LweLanes, MessagesOfSeveralBitsComeIn) {
@@ -177,8 +195,8 @@ TEST(LweLanes, PackingAddsTheStatedError) {
     const ckks::Parameters& p = party.client.parameters();
     const std::uint64_t q = set.q(), to = packed_modulus(set);
     const binfhe::Ciphertexts c = party.lwe.encrypt(random_messages(1024, 2));
-    // 1. Rounded rows, and exact phases as parts of q.
-    LweRows rows;
+    // 1. Rounded columns, and exact phases as parts of q.
+    LweColumns columns{c.count, std::vector<std::uint32_t>(c.count * c.row())};
     std::vector<double> exact;
     const auto secret = party.lwe.secret_key().lwe();
     for (std::size_t i = 0; i < c.count; ++i) {
@@ -188,13 +206,14 @@ TEST(LweLanes, PackingAddsTheStatedError) {
                           ((phase % static_cast<std::int64_t>(q)) + static_cast<std::int64_t>(q)) %
                           static_cast<std::int64_t>(q)) /
                       static_cast<double>(q));
-      for (const std::uint32_t x : c[i])
-        rows.words.push_back(static_cast<std::uint32_t>((x + q / to / 2) / (q / to) % to));
+      for (std::size_t k = 0; k < c.row(); ++k)
+        columns.words[k * c.count + i] =
+            static_cast<std::uint32_t>((c[i][k] + q / to / 2) / (q / to) % to);
     }
     // 2. The ring ciphertext's phase as parts of its modulus.
     const Packer packer(party.server, party.keys, {});
     const auto& evaluator = *ckks::Access::of(party.server).evaluator;
-    const lattice::rlwe::Array packed = packer.packed(rows, 1024);
+    const lattice::rlwe::Array packed = packer.packed(columns, 1024);
     const lattice::rlwe::Secret key(any_plan_of(p), party.client.secret_key().coefficients(),
                                     p.literal().sigma);
     const double modulus = std::exp2(p.log2_Q(0));

@@ -1,4 +1,5 @@
 // Lanes of CKKS that are given out as LWE ciphertexts of FHEW/TFHE.
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -87,6 +88,25 @@ TEST(LweOutput, BitsGoOutWithTheStatedNoise) {
           EXPECT_LT(c.noise, 1);
         }
     }
+}
+
+/// From each level, the lowest one too, where numbers of bits have more than their scale.
+TEST(LweOutput, ManySectorsGoOutFromAllLevels) {
+  const Party party(small_bits(2), "W128_P128", 512);
+  const auto bits = random_bits(2 * 512);
+  ckks::LaneArray a = party.encrypt(bits, 512);
+  const unsigned least = party.server.parameters().least_bootstrap_level();
+  for (unsigned level = a.info().level; level >= least; --level) {
+    ASSERT_EQ(a.info().level, level);
+    for (const binfhe::Encoding encoding : {binfhe::Encoding{32, true}, {64, true}, {128, false}}) {
+      SCOPED_TRACE(testing::Message() << "level " << level << ", p = " << encoding.p);
+      // What is refreshed for it is a copy.
+      const std::array<std::uint32_t, 2> both{0, 1};
+      const auto found = party.output.give_out(party.lanes.take(a, both), encoding);
+      EXPECT_EQ(party.lwe.decrypt(found), bits);
+    }
+    if (level > least) a = party.lanes.bit_and(a, a);
+  }
 }
 
 TEST(LweOutput, GatesGoOn) {

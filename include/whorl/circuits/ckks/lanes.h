@@ -107,7 +107,7 @@ class Lanes {
   LaneArray take(const LaneArray& a, std::span<const std::uint32_t> indices) const;
   LaneArray concatenate(std::span<const LaneArray> arrays) const;
 
-  /// Brings errors down, where that is possible, and levels up, at once for all arrays.
+  /// Brings errors down, where that is possible, and levels up: the latter of all arrays at once.
   void clean(std::span<const LaneArray> arrays) const;
   void refresh(std::span<const LaneArray> arrays) const;
 
