@@ -51,8 +51,8 @@ struct BootstrapLiteral {
   /// 1: slots are moved to coefficients after the sine, not before (OpenFHE's and Lattigo's
   /// default; OpenFHE calls 0 StCFirst).
   std::uint32_t coefficients_last = 0;
-  /// 0: real numbers are refreshed. 1 … 5: bits are, up to so many in a coefficient, by Lanes alone.
-  /// Then EvalMod is exp(2πit), of which a polynomial of degree 2^bits - 1 makes each bit
+  /// 0: real numbers are refreshed. 1 … 5: bits are, up to so many in a coefficient, by Lanes
+  /// alone. Then EvalMod is exp(2πit), of which a polynomial of degree 2^bits - 1 makes each bit
   /// (docs/lanes.md). log2_ratio is 0, and there is no other series, no arcsine and no
   /// coefficients_last.
   std::uint32_t bits = 0;

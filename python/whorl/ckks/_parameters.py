@@ -262,7 +262,7 @@ class Parameters(ring.RingParameters):
         ]
 
     def _log2_scale(self) -> float:
-        """Of the level whose scale stands for all: the lowest ones of sets for bits have less."""
+        """log2 of the scale of one level for all: the lowest ones of sets for bits have less."""
         bits = self.bootstrap is not None and self.bootstrap["bits"]
         return math.log2(self.scale(self.depth if bits else 0))
 

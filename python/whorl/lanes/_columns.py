@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from .._core.array import stack
 from ..errors import ShapeError
-from ._integers import server_of, under_bits
+from ._integers import lift, server_of, under_bits
 from ._server import LaneArray, Server
 
 AT_ONCE = 8
@@ -31,6 +31,7 @@ def multiply(x: LaneArray, y: LaneArray) -> LaneArray:
     for each in (x, y):
         if not each.shape or not each.shape[0]:
             raise ShapeError(f"multiply: shape {each.shape} has no first axis of bits")
+    lift(x, y)
     wide, short = (x, y) if x.shape[0] >= y.shape[0] else (y, x)
     bits, rows, ndim = wide.shape[0], short.shape[0], max(x.ndim, y.ndim)
     wide = wide.reshape(under_bits(wide.shape, ndim))

@@ -197,5 +197,16 @@ def _pair(x: LaneArray, y: LaneArray) -> tuple[LaneArray, LaneArray]:
         raise ShapeError(
             f"numbers of shapes {x.shape} and {y.shape} have other bits along the first axis"
         )
+    lift(x, y)
     ndim = max(x.ndim, y.ndim)
     return x.reshape(under_bits(x.shape, ndim)), y.reshape(under_bits(y.shape, ndim))
+
+
+def lift(*numbers: LaneArray) -> None:
+    """Refreshes numbers that have no levels left: gates would refresh copies of their bits, a bit
+    at a time, and again at the next call."""
+    server = server_of(*numbers)
+    least = server.parameters.least_bootstrap_level + 2
+    low = [number for number in numbers if number.level < least]
+    if low:
+        server.refresh(*low)
