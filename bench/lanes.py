@@ -23,6 +23,7 @@ bench/results/<device>/lanes.jsonl.
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -161,7 +162,11 @@ class Bench:
         made = 3 * self.given.layers + self.given.layers // 4
         lanes_of_all = made * self.given.batch * self.server.lanes
         self.record(
-            "lanes_gate", program, lanes_of_all, self.given.batch, check=lambda: self.check_all(state)
+            "lanes_gate",
+            program,
+            lanes_of_all,
+            self.given.batch,
+            check=partial(self.check_all, state),
         )
 
     def adders(self) -> None:
@@ -175,7 +180,7 @@ class Bench:
 
         each = self.given.layers * self.given.batch * self.server.lanes
         self.record(
-            "lanes_adder", program, each, self.given.batch, check=lambda: self.check_all(state)
+            "lanes_adder", program, each, self.given.batch, check=partial(self.check_all, state)
         )
 
     def tables(self) -> None:
