@@ -20,11 +20,13 @@
 #include "lattice/lwe/rotation_method.h"
 #include "math/random.h"
 #include "math/sampling.h"
+#include "schemes/ckks/named_sets.h"
 #include "support/bgv_sets.h"
 #include "support/binfhe_sets.h"
 #include "support/ckks_sets.h"
 #include "whorl/bgv/client.h"
 #include "whorl/binfhe/client.h"
+#include "whorl/bridges/client.h"
 #include "whorl/ckks/client.h"
 
 using whorl::Seed;
@@ -204,6 +206,19 @@ void ckks_set(const test::CkksShape& shape) {
     expect_secret(made.b, "a switching key");
 }
 
+void between_schemes(const binfhe::Parameters& parameters) {
+  ckks::ParameterLiteral literal = ckks::for_bits({.bits = 1, .levels = 4});
+  literal.N = 1024;
+  const ckks::Client client(ckks::Parameters::create(literal, true));
+  const binfhe::Client lwe(parameters);
+  const bridges::LweInputKeys in = bridges::lwe_input_keys(client, lwe, 1);
+  expect_secret(in.b, "a key for LWE input");
+  expect_secret(in.switch_b, "a switching key");
+  const bridges::LweOutputKeys out = bridges::lwe_output_keys(client, lwe, 1);
+  expect_secret(out.b, "a key for LWE output");
+  expect_secret(out.switch_b, "a switching key");
+}
+
 /// What the others must not do: run.sh expects that it is found.
 void leak() {
   math::PrivateStream stream("a leak");
@@ -234,6 +249,7 @@ int main(int count, char** arguments) {
   for (const whorl::test::CkksShape& shape :
        {whorl::test::CkksShape{45}, whorl::test::CkksShape{50, 64, 2}})
     whorl::ckks_set(shape);
+  whorl::between_schemes(whorl::test::varied_sets()[0]);
   if (RUNNING_ON_VALGRIND == 0) std::puts("not under valgrind: nothing was looked for");
   std::printf("%d wrong results\n", wrong);
   return wrong == 0 ? 0 : 3;
