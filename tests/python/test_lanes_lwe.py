@@ -95,6 +95,12 @@ def test_gates_go_on_with_lanes() -> None:
         without.to_lwe(client.encrypt(a))
 
 
+def test_lanes_that_fill_no_vector_go_out_alone() -> None:
+    client, server = party()
+    bits = np.random.default_rng(4).integers(0, 2, (2, LANES - 1))
+    assert np.array_equal(gates().decrypt(server.to_lwe(client.encrypt(bits))), bits)
+
+
 def test_keys_travel(tmp_path: Path) -> None:
     client, _ = party()
     out = client.lwe_output_keys(gates())

@@ -305,9 +305,9 @@ class Server:
             a: an array of shape (...).
             p, padding: as for `binfhe.Client.encrypt`.
 
-        Returns messages 0 and 1 of shape (..., lanes), of the `binfhe.Client` that `lwe_output` was
-        made with. Their `noise` may be above that of a bootstrap, so that gates fail more often;
-        they tell. The array is cleaned and refreshed as far as its errors would count.
+        Returns messages 0 and 1 of shape (..., a.lanes), of the `binfhe.Client` that `lwe_output`
+        was made with. Their `noise` may be above that of a bootstrap, so that gates fail more
+        often; they tell. The array is cleaned and refreshed as far as its errors would count.
 
         `MissingKeyError` without `lwe_output`; `EncodingError` for a p that the parameters do not
         carry, or that gives no power of two of sectors; `NoiseError` for one with which messages
@@ -321,7 +321,8 @@ class Server:
         x = self.upload(a)
         sectors = as_integer("p", p, 2, 2**24), bool(padding)
         core = self._lwe_output.give_out(x._core, *sectors)
-        return binfhe.Ciphertexts._wrap(core, (*x.shape, self._lanes), self._lwe_parameters)
+        found = binfhe.Ciphertexts._wrap(core, (*x.shape, self._lanes), self._lwe_parameters)
+        return found if x.lanes == self._lanes else found[..., : x.lanes]
 
     def _wrap(self, core: Any, shape: Shape) -> LaneArray:
         return LaneArray._wrap(core, self, shape)
