@@ -6,10 +6,12 @@
 //                             [--energy SECONDS] [--quick] [--only OP,OP…] [--name NAME]
 //                             [--record FILE] [--commit ID]
 //
-// OP: bootstrap, the steps slots_to_coeffs, mod_raise, coeffs_to_slots, split (real and imaginary
-// parts), eval_mod (but for the last doubling) and join (from there on), bootstrap_bits, and
-// bootstrap_row_bits. With --iterations 2 the operations of whole bootstraps
-// are called bootstrap_x2, bootstrap_bits_x2 and bootstrap_row_bits_x2, and steps are not timed.
+// OP: bootstrap, the steps slots_to_coeffs, mod_raise, coeffs_to_slots, real_and_imaginary,
+// eval_mod (but for the last doubling) and eval_mod_end (from there on), bootstrap_bits, and
+// bootstrap_row_bits. A set for bits has as many bits in each coefficient as it is made for; its
+// steps end with exponential and bits, and no precision is measured. With --iterations 2 the
+// operations of whole bootstraps are called bootstrap_x2, bootstrap_bits_x2 and
+// bootstrap_row_bits_x2, and steps are not timed.
 // --name is what records of the time of a whole bootstrap, its kernels and its energy say in place
 // of "bootstrap": packed_bootstrap (--set tensorfhe/packed-bootstrap --batch 32) or bootstrap_256
 // (--slots 256).
@@ -101,8 +103,19 @@ int run(CommandLine& line) {
   // What is timed must be right.
   const std::string suffix =
       options.iterations > 1 ? "_x" + std::to_string(options.iterations) : "";
+  const unsigned bits = p.literal().bootstrap->bits;
   const auto refreshed = [&](const Array& x) {
-    return bootstrap(server, x, maps, options.iterations);
+    return bits == 0 ? bootstrap(server, x, maps, options.iterations)
+                     : bootstrap_bits(server, x, bits, maps, 48)[0];
+  };
+  /// Two vectors of numbers of so many bits for each ciphertext, as parts of 2^bits.
+  const auto random_numbers = [&] {
+    std::vector<double> numbers(2 * options.batch * options.slots);
+    for (double& each : numbers)
+      each =
+          std::ldexp(static_cast<double>(random() >> (64 - bits)) + 0.5, -static_cast<int>(bits));
+    return server.upload(client.encrypt(
+        numbers, {.length = static_cast<std::size_t>(options.slots), .bound = Bounds(0, 1)}));
   };
   const auto error_of = [&](const Array& y, const Values& x) {
     const auto got = client.decrypt_raw(server.download(y));
@@ -123,7 +136,7 @@ int run(CommandLine& line) {
   const auto add_bits = [&](const std::string& what, std::size_t runs, double worst) {
     records.add(bits_of("bootstrap_bits" + suffix, what, runs, worst));
   };
-  if (options.wants("bootstrap_bits")) {
+  if (bits == 0 && options.wants("bootstrap_bits")) {
     double worst = 0;
     for (unsigned i = 0; i < options.repeats; ++i)
       worst = std::max(worst, worst_of(random_values()));
@@ -138,7 +151,7 @@ int run(CommandLine& line) {
     add_bits("1 in the first slot", options.batch, worst_of(single));
   }
 
-  if (options.in_a_row > 1 && options.wants("bootstrap_row_bits")) {
+  if (bits == 0 && options.in_a_row > 1 && options.wants("bootstrap_row_bits")) {
     const auto add_row = [&](const std::string& what, const Values& values) {
       Array y = upload(values);
       for (unsigned k = 1; k <= options.in_a_row; ++k) {
@@ -154,20 +167,34 @@ int run(CommandLine& line) {
       add_row("constant " + number(z), Values(options.batch * options.slots, z));
   }
 
-  const Array x = server.lower(upload(random_values()), low_level);
-  const BootstrapSteps steps(server, EncodedBootstrapAccess::storage(maps));
+  const BootstrapSteps steps(
+      server, EncodedBootstrapAccess::storage(maps),
+      bits == 0 ? BootstrapSteps::Parts::joined : BootstrapSteps::Parts::apart);
+  const Array given =
+                  server.lower(bits == 0 ? upload(random_values()) : random_numbers(), low_level),
+              x = bits == 0 ? given : paired(server, given);
   const Array lowest = steps.scale_down(x);
   const auto coefficients = steps.slots_to_coeffs(lowest), raised = steps.mod_raise(coefficients),
              slots = steps.coeffs_to_slots(raised, x.info());
-  const Array angles = steps.real_and_imaginary(slots, x.info()), cosines = steps.eval_mod(angles);
   std::vector<std::pair<std::string, std::function<void()>>> calls{
-      {"bootstrap" + suffix, [&] { refreshed(x); }},
+      {"bootstrap" + suffix, [&] { refreshed(given); }},
       {"slots_to_coeffs", [&] { steps.slots_to_coeffs(steps.scale_down(x)); }},
       {"mod_raise", [&] { steps.mod_raise(coefficients); }},
-      {"coeffs_to_slots", [&] { steps.coeffs_to_slots(raised, x.info()); }},
-      {"real_and_imaginary", [&] { steps.real_and_imaginary(slots, x.info()); }},
-      {"eval_mod", [&] { steps.eval_mod(angles); }},
-      {"eval_mod_end", [&] { steps.eval_mod_end(cosines, lowest.info()); }}};
+      {"coeffs_to_slots", [&] { steps.coeffs_to_slots(raised, x.info()); }}};
+  Array angles, turned;
+  if (bits == 0) {
+    angles = steps.real_and_imaginary(slots, x.info());
+    turned = steps.eval_mod(angles);
+    calls.emplace_back("real_and_imaginary", [&] { steps.real_and_imaginary(slots, x.info()); });
+    calls.emplace_back("eval_mod", [&] { steps.eval_mod(angles); });
+    calls.emplace_back("eval_mod_end", [&] { steps.eval_mod_end(turned, lowest.info()); });
+  } else {
+    angles = steps.imaginary_angles(slots, x.info());
+    turned = steps.exponential(angles);
+    calls.emplace_back("real_and_imaginary", [&] { steps.imaginary_angles(slots, x.info()); });
+    calls.emplace_back("exponential", [&] { steps.exponential(angles); });
+    calls.emplace_back("bits", [&] { steps.bits(turned, x.info(), bit_polynomials(bits), 1); });
+  }
   if (options.iterations > 1) calls.resize(1);
   for (const auto& [op, call] : calls) {
     if (!options.wants(op)) continue;

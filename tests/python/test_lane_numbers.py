@@ -133,7 +133,7 @@ def test_vectors_broadcast() -> None:
 
 
 def test_bootstraps_count_where_they_can() -> None:
-    literal = {**ckks.parameters("W128_BITS5_L13").literal(), "N": 1024, "name": "toy"}
+    literal = {**ckks.parameters("W128_BITS5_L10").literal(), "N": 1024, "name": "toy"}
     client = lanes.Client(ckks.parameters(literal=literal, allow_insecure=True))
     server = lanes.Server(client.evaluation_keys(LANES), device="cpu")
     rows = np.random.default_rng(1).integers(0, 2, (40, LANES))

@@ -15,7 +15,7 @@ LANES = 64
 
 
 @functools.cache
-def parameters(name: str = "W128_BITS5_L13") -> ckks.Parameters:
+def parameters(name: str = "W128_BITS5_L10") -> ckks.Parameters:
     """A set for bits in a smaller ring, which is not secure."""
     literal = {**ckks.parameters(name).literal(), "N": 1024, "name": "toy"}
     return ckks.parameters(literal=literal, allow_insecure=True)

@@ -9,6 +9,7 @@
 
 #include "circuits/ckks/bit_fit.h"
 #include "circuits/ckks/bootstrap.h"
+#include "circuits/ckks/harmonics.h"
 #include "schemes/ckks/derived.h"
 #include "schemes/ckks/server_state.h"
 #include "whorl/error.h"
@@ -36,12 +37,21 @@ Array BootstrapSteps::exponential(const Array& angles) const {
   return z;
 }
 
-Array BootstrapSteps::bit(const Array& p, const CiphertextInfo& numbers, double error) const {
-  const rlwe::Array& x = State::residues(p);
-  const rlwe::Array twice = evaluator_.sub(x, image(x, conjugation_exponent(p_)));
-  const Array imaginary = server_.multiply_by_i(State::array(p.info(), twice));
-  return server_.add_scalar(
-      State::array(account_.refreshed_bit(numbers, error), State::residues(imaginary)), 0.5);
+// -2·Im p = i·(p - conj(p)), of half the polynomial.
+std::vector<Array> BootstrapSteps::bits(const Array& exponential, const CiphertextInfo& numbers,
+                                        BitPolynomials polynomials, double error) const {
+  for (auto& polynomial : polynomials)
+    for (double& c : polynomial) c /= 2;
+  std::vector<Array> out;
+  for (const Array& each : evaluate_harmonics(server_, exponential, polynomials)) {
+    const Array p = server_.lower(each, p_.depth());
+    const rlwe::Array& x = State::residues(p);
+    const rlwe::Array twice = evaluator_.sub(x, image(x, conjugation_exponent(p_)));
+    const Array imaginary = server_.multiply_by_i(State::array(p.info(), twice));
+    out.push_back(server_.add_scalar(
+        State::array(account_.refreshed_bit(numbers, error), State::residues(imaginary)), 0.5));
+  }
+  return out;
 }
 
 namespace {
@@ -57,13 +67,8 @@ std::vector<Array> bits_in_slots(const BootstrapSteps& steps, const Server& serv
   // 5. EvalMod of the real and the imaginary parts.
   const Array z = steps.exponential(steps.imaginary_angles(slots, values));
   next();
-  // 6. Polynomials for the bits: 1/2 - Im p, and -2·Im p = i·(p - conj(p)).
-  for (auto& polynomial : polynomials)
-    for (double& c : polynomial) c /= 2;
-  std::vector<Array> out;
-  for (const Array& p : evaluate_all(server, z, polynomials))
-    out.push_back(steps.bit(server.lower(p, server.parameters().depth()), numbers, error));
-  return out;
+  // 6. Polynomials for the bits.
+  return steps.bits(z, numbers, std::move(polynomials), error);
 }
 
 Next asking(const Access::State& state) {

@@ -96,8 +96,9 @@ class BootstrapSteps {
   Array imaginary_angles(const lattice::rlwe::Array& slots, const CiphertextInfo& info) const;
   /// exp(2πi·t) of these.
   Array exponential(const Array& angles) const;
-  /// 1/2 - 2·Im p, as bits of numbers with that error.
-  Array bit(const Array& p, const CiphertextInfo& numbers, double error) const;
+  /// Bits that polynomials of an exponential give, 1/2 - 2·Im p, of numbers with that error.
+  std::vector<Array> bits(const Array& exponential, const CiphertextInfo& numbers,
+                          BitPolynomials polynomials, double error) const;
   /// EvalMod's polynomial: a cosine of a part of the angle.
   Array cosine(const Array& angles) const;
   /// The cosine of twice the angle.

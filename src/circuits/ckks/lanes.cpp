@@ -308,11 +308,13 @@ void Lanes::refresh(std::span<const LaneArray> arrays) const {
 
 bool Lanes::is_due(double error, unsigned left) const {
   if (error * (1 + error) > limit_) return true;
+  // What is neither clean nor can be cleaned would have a coefficient for itself in a refresh.
+  if (left < cleaning_levels) return error > entry_;
   // Every level may double it. Cleaning takes it to 3e², by two levels; later may be too late.
   const auto at_refresh = [](double e, unsigned levels) {
     return std::ldexp(e, static_cast<int>(levels));
   };
-  return left >= cleaning_levels && at_refresh(error, left) > entry_ &&
+  return at_refresh(error, left) > entry_ &&
          at_refresh(3 * error * error, left - cleaning_levels) > entry_;
 }
 

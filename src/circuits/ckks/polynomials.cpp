@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <compare>
 #include <complex>
 #include <map>
 #include <numbers>
@@ -106,15 +107,15 @@ class Evaluation {
   const Array& product(unsigned k) {
     if (const auto found = products_.find(k); found != products_.end()) return found->second;
     const auto [a, b] = parts_of(k);
-    Array made = a == b ? server_.square(power(a)) : meeting(power(a), power(b));
+    Array made = a == b ? server_.square(power(a)) : meeting(power(a), b);
     if (chebyshev_) made = server_.with_bound(made, 1);
     return products_.emplace(k, std::move(made)).first->second;
   }
-  /// a·b. The operand of the higher level need not come to the other's scale: nothing is added to
-  /// the product but with weights.
-  Array meeting(const Array& a, const Array& b) {
-    const unsigned level = std::min(a.info().level, b.info().level);
-    return server_.multiply(state_.restricted(a, level), state_.restricted(b, level));
+  /// a·x^k, or a·T_k, where `a` lies at the lower level. The other operand need not come to its
+  /// scale: nothing is added to the product but with weights.
+  Array meeting(const Array& a, unsigned k) {
+    const unsigned level = a.info().level;
+    return server_.multiply(a, state_.restricted(reaching({k, false}, level), level));
   }
   const Array& power(unsigned k) {
     if (const auto found = powers_.find(k); found != powers_.end()) return found->second;
@@ -122,7 +123,7 @@ class Evaluation {
     // T_(a+b) = 2·T_a·T_b - T_(a-b), and no T_k exceeds 1 on the interval.
     Array made;
     if (k == 3)  // T_3 = (2·T_2 - 1)·T_1
-      made = meeting(state_.multiply_add(power(2), 2, -sign(1)), power(1));
+      made = meeting(state_.multiply_add(power(2), 2, -sign(1)), 1);
     else if (k % 2 == 1)
       made = state_.add(server_.multiply_integer(product(k), 2), power(difference(k)),
                         sign(parts_of(k).second) > 0);
@@ -145,11 +146,24 @@ class Evaluation {
     return found->second;
   }
 
+  /// power(k), or product(k) as it is.
+  struct Term {
+    unsigned k;
+    bool raw;
+    auto operator<=>(const Term&) const = default;
+  };
+  /// It with the primes of that level; divided once for all sums there.
+  const Array& reaching(const Term& term, unsigned level) {
+    const auto [found, is_new] = reaching_.try_emplace({term, level});
+    if (is_new) found->second = state_.reaching(term.raw ? product(term.k) : power(term.k), level);
+    return found->second;
+  }
+
   /// Terms at one level, at the square of its scale: products of ciphertexts, which are neither
   /// relinearised nor rescaled, and products with numbers.
   struct Sum {
     std::vector<std::pair<Array, Array>> products;
-    std::vector<Array> arrays;
+    std::vector<Term> terms;
     Coefficients weights;
     Coefficient constant;
   };
@@ -158,21 +172,23 @@ class Evaluation {
     const unsigned level = level_ - depth + 1;
     if (sum.products.empty()) return combined(sum, level, true);
     std::optional<Array> all;
-    if (!sum.arrays.empty()) all = combined(sum, level, false);
+    if (!sum.terms.empty()) all = combined(sum, level, false);
     for (const auto& [a, b] : sum.products) all = state_.product_plus(a, b, all ? &*all : nullptr);
     const Array value = state_.relinearised_and_rescaled(*all);
-    return in_rows || sum.arrays.empty() ? with_constant(value, sum.constant) : value;
+    return in_rows || sum.terms.empty() ? with_constant(value, sum.constant) : value;
   }
   /// The arrays times their weights, with the constant; of rows it is added to what was rescaled
   /// only, since plaintexts do not reach the square of a scale.
   Array combined(const Sum& sum, unsigned level, bool rescale) {
+    std::vector<Array> arrays;
+    for (const Term& term : sum.terms) arrays.push_back(reaching(term, level));
     if constexpr (in_rows) {
       std::vector<std::vector<std::complex<double>>> weights;
       for (const Rows& each : sum.weights) weights.emplace_back(std::begin(each), std::end(each));
-      const Array value = state_.linear_combination(sum.arrays, weights, length_, level, rescale);
+      const Array value = state_.linear_combination(arrays, weights, length_, level, rescale);
       return rescale ? with_constant(value, sum.constant) : value;
     } else {
-      return state_.linear_combination(sum.arrays, sum.weights, sum.constant, level, rescale);
+      return state_.linear_combination(arrays, sum.weights, sum.constant, level, rescale);
     }
   }
   Array with_constant(const Array& a, const Coefficient& constant) {
@@ -199,7 +215,7 @@ class Evaluation {
     for (unsigned k = degree_of(c); k >= 1; --k) {
       if (is_zero(c[k])) continue;
       const bool raw = chebyshev_ && k > 3 && 2 * k >= baby_ && !powers_.contains(k);
-      sum.arrays.push_back(raw ? product(k) : power(k));
+      sum.terms.push_back({k, raw});
       if (raw) c[difference(k)] -= sign(parts_of(k).second) * c[k];
       sum.weights.push_back(c[k]);
       if (raw) sum.weights.back() *= 2;
@@ -220,7 +236,7 @@ class Evaluation {
         q[i] *= 2;
       }
     if (degree_of(q) == 0) {
-      sum.arrays.push_back(power(n));
+      sum.terms.push_back({n, false});
       sum.weights.push_back(q[0]);
     } else {
       const Array factor = run(q, depth - 1);
@@ -237,6 +253,7 @@ class Evaluation {
   Turned turned_;
   std::map<unsigned, Array> powers_, products_;
   std::map<std::pair<unsigned, unsigned>, Array> lowered_;
+  std::map<std::pair<Term, unsigned>, Array> reaching_;
 };
 
 /// Whether the interval is mapped to -1 … 1 first, which takes a level.
@@ -461,17 +478,6 @@ Array evaluate_imaginary(const Server& server, const Array& x, const Polynomial&
   using Of = Evaluation<double>;
   return Of(server, server.with_bound(x, 1), p.basis, p.coefficients, 0, Of::Argument::imaginary)
       .run(p.coefficients, p.depth());
-}
-
-std::vector<Array> evaluate_all(const Server& server, const Array& x,
-                                std::span<const std::vector<double>> polynomials) {
-  const std::vector<double>& longest =
-      *std::ranges::max_element(polynomials, {}, degree_of<double>);
-  Evaluation<double> evaluation(server, x, Polynomial::Basis::monomial, longest, 0);
-  std::vector<Array> out;
-  for (const std::vector<double>& each : polynomials)
-    out.push_back(evaluation.run(each, depth_of(degree_of(longest))));
-  return out;
 }
 
 std::vector<double> turned_factors(const Polynomial& p) {

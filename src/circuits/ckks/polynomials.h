@@ -25,9 +25,4 @@ std::vector<double> turned_factors(const Polynomial& p);
 /// basis, at p's depth. Nothing is checked.
 Array evaluate_imaginary(const Server& server, const Array& x, const Polynomial& p);
 
-/// Polynomials of x with these coefficients of 1, x, x² …, all at the depth of the largest degree.
-/// They share the powers. Nothing is checked.
-std::vector<Array> evaluate_all(const Server& server, const Array& x,
-                                std::span<const std::vector<double>> polynomials);
-
 }  // namespace whorl::ckks

@@ -121,10 +121,14 @@ Account::BitNoise Account::bit_noise(unsigned bits, double root, double sum) con
         rounding(argument - i));
   for (unsigned i = 1; i <= shape.doublings; ++i)
     add(out.root, shape.doublings - i, rounding(doubled + shape.doublings - i));
-  // 3. Polynomials for bits: a power z^n, n = 2^i, that is off by e makes them off by root/n·e; the
-  // others and the sums count as coefficients. The conjugate is one more key switch.
-  for (unsigned i = 1; i <= bits; ++i)
-    add(out.bit, std::log2(root / std::exp2(i) + 2 * sum + 1), rounding(doubled - i));
+  // 3. Polynomials for bits (circuits/ckks/harmonics.h): a power z^n, n = 2^i, that is off by e
+  // makes them off by root/n·e. What other powers round at a level, what is lowered there for these
+  // and for the sums of powers counts as coefficients. Eight sums meet the last products.
+  const unsigned depth = depth_of_harmonics((1u << bits) - 1);
+  for (unsigned i = 1; i <= depth; ++i)
+    add(out.bit,
+        std::log2(i == depth ? 1 : root / std::exp2(i) + 3 * sum + (i + 1 == depth ? 8 : 0)),
+        rounding(doubled - i));
   add(out.bit, 1, rounding(parameters_.depth()));
   return out;
 }

@@ -32,8 +32,8 @@ std::vector<double> ratios_of(const BitSet& set, const BootstrapLiteral& shape, 
     below = (below + main) / 2;
   }
   for (unsigned l = 0; l <= set.levels; ++l) reach(set.scale_bits);
-  for (unsigned l = 0; l < shape.bits; ++l) reach(set.scale_bits + set.lift);
-  const unsigned evaluated = shape.sine() - shape.bits;
+  for (unsigned l = 0; l < shape.after_doublings(); ++l) reach(set.scale_bits + set.lift);
+  const unsigned evaluated = shape.sine() - shape.after_doublings();
   for (unsigned l = evaluated; l-- > 0;)
     reach(set.scale_bits + set.lift + taper[std::min<std::size_t>(l, std::size(taper) - 1)]);
   return out;
@@ -46,6 +46,8 @@ ParameterLiteral for_bits(const BitSet& set) {
   BootstrapLiteral shape;
   shape.range = 17;  // no sum of 33 numbers of at most 1/2 is beyond
   shape.bits = set.bits;
+  shape.degree = set.degree;
+  shape.doublings = set.doublings;
   shape.log2_ratio = 0;
   shape.slots_to_coeffs = set.slots_to_coeffs;
   shape.coeffs_to_slots = set.coeffs_to_slots;

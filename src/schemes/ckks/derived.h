@@ -42,6 +42,10 @@ inline unsigned doubled_level(const Parameters& p) {
 /// Returns, for coefficients_last, what a ciphertext at level 0's scale is multiplied by, so that
 /// its modulus is at least 2^log2_ratio times its scale, and as near to it as can be.
 std::int64_t raised_by(const Parameters& p);
+/// Levels of polynomials of z^n, n up to that degree below 32 (circuits/ckks/harmonics.h).
+constexpr unsigned depth_of_harmonics(unsigned degree) {
+  return degree <= 1 ? 1 : degree <= 3 ? 3 : degree <= 7 ? 4 : 6;
+}
 /// log2 of a bound of the probability that some of N multiples of the modulus are at least `range`
 /// (Irwin and Hall's distribution).
 double log2_beyond(const ParameterLiteral& literal, double range);

@@ -227,7 +227,8 @@ const std::vector<NamedSet>& named_sets() {
                                .bootstrap = true,
                                .arcsine = 7})},
       // Bits, so many in a coefficient, for lanes; the second one has N = 2^15.
-      {"W128_BITS5_L13", [] { return for_bits({.scale_bits = 40, .lift = 4}); }},
+      {"W128_BITS5_L10",
+       [] { return for_bits({.scale_bits = 40, .lift = 6, .degree = 15, .doublings = 5}); }},
       {"W128_BITS1_L4",
        [] {
          return for_bits({.N = 32768,

@@ -21,9 +21,10 @@ const std::vector<NamedSet>& named_sets();
 struct BitSet {
   std::uint32_t N = 65536;
   unsigned bits = 5;     ///< in a coefficient
-  unsigned levels = 13;  ///< of users, between bootstraps
+  unsigned levels = 10;  ///< of users, between bootstraps
   double scale_bits = 40;
   double lift = 0;      ///< bits by which the scales of bootstraps are above that
+  unsigned degree = 31, doublings = 3;  ///< of EvalMod
   unsigned digits = 4;  ///< of key switching
   unsigned slots_to_coeffs = 3, coeffs_to_slots = 4;
 };

@@ -33,7 +33,8 @@ unsigned BootstrapLiteral::sine() const {
 }
 
 unsigned BootstrapLiteral::after_doublings() const {
-  return bits != 0 ? bits : static_cast<unsigned>(std::bit_width(arcsine));
+  return bits != 0 ? depth_of_harmonics((1u << bits) - 1)
+                   : static_cast<unsigned>(std::bit_width(arcsine));
 }
 
 double BootstrapLiteral::sine_factor() const {

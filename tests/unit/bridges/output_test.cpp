@@ -141,7 +141,7 @@ TEST(LweOutput, WrongKeysAndEncodingsAreRefused) {
   keys.switch_b = keys.b;
   EXPECT_THROW(LweOutput(party.lanes, keys), ShapeError);
   // In a secure ring the keys are small.
-  const ckks::Parameters large = ckks::Parameters::named("W128_BITS5_L13");
+  const ckks::Parameters large = ckks::Parameters::named("W128_BITS5_L10");
   const backend::SwitchShape shape = output_switch(Packing(large), party.lwe.parameters());
   EXPECT_EQ(shape.N, 4096u);
   EXPECT_LE(shape.gadget.digits(), 8u);

@@ -62,6 +62,8 @@ TEST(CkksBits, ExponentialReachesTheWholeRange) {
   EXPECT_GT(error_of_exponential(shape, exponential_polynomial(shape)), 0x1p-5);
   shape.doublings = 4;
   EXPECT_LT(error_of_exponential(shape, exponential_polynomial(shape)), 0x1p-9);
+  shape.doublings = 5;
+  EXPECT_LT(error_of_exponential(shape, exponential_polynomial(shape)), 0x1p-27);
 }
 
 /// The step has both values where errors are small, and no larger errors than are told elsewhere.
@@ -105,7 +107,9 @@ Parameters small_set(const BitSet& set, std::uint32_t N = 1024) {
 TEST(CkksBits, NumbersComeOutAsTheirBits) {
   std::mt19937_64 random(1);
   for (const unsigned most : {1u, 3u, 5u}) {
-    const Parameters p = small_set({.bits = most, .levels = 4, .lift = most == 3 ? 4.0 : 0.0});
+    const Parameters p =
+        most == 5 ? small_set({.levels = 4, .lift = 6, .degree = 15, .doublings = 5})
+                  : small_set({.bits = most, .levels = 4, .lift = most == 3 ? 4.0 : 0.0});
     const Client client = lane_client(p);
     for (const std::uint64_t slots : {512u, 64u, 1u}) {
       KeyRequest request;
