@@ -53,7 +53,7 @@ TEST(CkksParameters, BootstrapsOfBits) {
   const Parameters p = Parameters::create(literal, true);
   EXPECT_EQ(p.depth() - p.least_bootstrap_level(), 6u);
   expect_said(p,
-              "3 levels to coefficients, 12 for the exponential, 4 to slots; values are 4 bits of "
+              "3 levels to coefficients, 14 for the exponential, 4 to slots; values are 4 bits of "
               "the modulus\nexponential: fitted polynomial of degree 31");
   expect_said(p, "polynomials of degree 15 for bits\n");
   expect_said(p, "no multiple of the modulus is beyond the range\n");
