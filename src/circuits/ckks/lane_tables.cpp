@@ -169,6 +169,21 @@ std::optional<Array> weighted(const Server& server, std::span<const Array> array
   return Access::of(server).sum_of_multiples(some, by, constant);
 }
 
+/// The same at `level` and the square of its scale; nothing, not even the constant, if all are 0.
+std::optional<Array> squared(const Server& server, std::span<const Array> arrays,
+                             std::span<const std::int64_t> weights, double constant,
+                             unsigned level) {
+  std::vector<Array> some;
+  std::vector<double> by;
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    if (weights[i] == 0) continue;
+    some.push_back(arrays[i]);
+    by.push_back(static_cast<double>(weights[i]));
+  }
+  if (some.empty()) return std::nullopt;
+  return Access::of(server).linear_combination(some, by, constant, level, false);
+}
+
 /// The inputs state no errors and lie at one level; `errors` are theirs. `next` is called before
 /// each product.
 Minterms minterms_of(const Server& server, std::span<const Array> inputs,
@@ -301,34 +316,35 @@ std::vector<LaneArray> Lanes::lookup(std::span<const LaneArray> inputs,
 
   std::vector<LaneArray> out;
   for (const Rows& rows : split.rows) {
-    // 3. What is no product: the base row, and rows that differ from it by a constant.
-    const bool constant = Rows::is_constant(rows.base);
+    // 3. What is no product: the base row, and rows that differ from it by a constant. Beside
+    // products it is added at the square of the scale, so that all is divided once.
+    const bool constant = Rows::is_constant(rows.base), multiplies = rows.products() > 0;
     std::vector<std::int64_t> flat(both.size());
     for (std::size_t l = 0; !constant && l < low.all.size(); ++l) flat[l] = rows.base[l];
+    for (const auto& [row, highs] : rows.more)
+      if (const std::vector<std::int64_t> more = rows.difference(row); Rows::is_constant(more))
+        for (const std::uint32_t h : highs) flat[low.all.size() + h] = more[0];
+    const double one = constant ? rows.base[0] : 0;
+    const bool is_added = std::ranges::any_of(flat, [](std::int64_t w) { return w != 0; });
+    std::optional<Array> sum =
+        multiplies ? squared(server_, both, flat, one, level) : weighted(server_, both, flat, one);
     // 4. Sums of minterms of the high half times what their rows have more.
-    std::optional<Array> products;
+    const Access::State& state = Access::of(server_);
     for (const auto& [row, highs] : rows.more) {
       const std::vector<std::int64_t> more = rows.difference(row);
+      if (Rows::is_constant(more)) continue;
       std::vector<std::int64_t> some(high.all.size());
       for (const std::uint32_t h : highs) some[h] = 1;
-      if (Rows::is_constant(more)) {
-        for (const std::uint32_t h : highs) flat[low.all.size() + h] = more[0];
-        continue;
-      }
       next();
-      const Array product = server_.multiply(
+      sum = state.product_plus(
           high.narrowed(server_, *weighted(server_, high.all, some)),
           low.narrowed(server_, split.large ? *weighted(server_, blocks, choices_of(row))
                                             : *weighted(server_, low.all, more)),
-          {.relinearised = false, .rescaled = false});
-      products = products ? server_.add(*products, product) : product;
+          sum ? &*sum : nullptr);
     }
-    // 5. Their sum.
-    const double one = constant ? rows.base[0] : 0;
-    std::optional<Array> sum = weighted(server_, both, flat, one);
-    if (products) {
-      const Array value = server_.rescale(server_.relinearise(*products));
-      sum = sum ? server_.add(value, *sum) : one == 0 ? value : server_.add_scalar(value, one);
+    if (multiplies) {
+      sum = state.relinearised_and_rescaled(*sum);
+      if (!is_added && one != 0) sum = server_.add_scalar(*sum, one);
     }
     out.push_back(sum ? result(*sum, rounded + outer - inner)
                       : this->constant(inputs[0], one != 0));
