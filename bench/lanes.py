@@ -5,8 +5,9 @@
         [--commit ID]
 
 Arrays are of `batch` vectors of N/2 lanes. A run of `lanes_gate` is a program of so many layers of
-an AND, an OR and an XOR on three arrays, which goes on from where the last one ended; what is cleaned and
-refreshed on the way is in its time. `lanes_adder` is the same of sums and carries. `lanes_add64`
+an AND, an OR and an XOR on three arrays, which goes on from where the last one ended; what is
+cleaned and refreshed on the way is in its time. `lanes_adder` is the same of sums and carries.
+`lanes_add64`
 and `lanes_cmp64` are sums and comparisons of numbers of 64 bits in `numbers` vectors, whose
 operands are fresh; results stay at the level at which they come out. So it is of `lanes_mul64`,
 products of 128 bits, of `lanes_sort`, 8 numbers of 8 bits in order, and of `lanes_aes`, the AES-128

@@ -13,6 +13,8 @@ AT_ONCE = 8
 """Columns whose products are made together: more of them take memory, fewer take longer."""
 LEAST_COUNTED = 7
 """So many bits of a column go through a bootstrap that counts them; fewer take products."""
+ADDER_LEVELS = 2
+"""What a full adder takes."""
 
 Columns = list[list[LaneArray]]
 """Bits of weight 2^i in list i."""
@@ -24,8 +26,8 @@ def multiply(x: LaneArray, y: LaneArray) -> LaneArray:
     n·m products are added up by columns of bits of one weight: full adders make a sum and a carry
     of three bits (Wallace, IEEE Trans. Electronic Computers 1964), by two products, until each
     column has two bits; a sum of two numbers is the end. With parameters whose bootstraps hold k
-    bits in a coefficient, columns of 7 bits and more are counted by bootstraps, up to 2^k - 1 bits
-    in one. `ShapeError` for arrays without an axis of bits.
+    bits in a coefficient, columns of 7 to 2^k - 1 bits are counted by a bootstrap. `ShapeError` for
+    arrays without an axis of bits.
     """
     server = server_of(x, y)
     for each in (x, y):
@@ -44,7 +46,7 @@ def multiply(x: LaneArray, y: LaneArray) -> LaneArray:
                 made = wide[low:high] & short[j]
                 for i in range(low, high):
                     columns[i + j].append(made[i - low])
-        _reduce(server, columns, 2)
+        _reduce(server, columns, 2, adds_first=True)
     return _sum_of_two(server, columns)
 
 
@@ -70,9 +72,15 @@ def _counted(server: Server) -> int:
     return (1 << bits) - 1
 
 
-def _reduce(server: Server, columns: Columns, most: int) -> None:
-    """Counts bits until no column has more than so many. Carries beyond the last one are zeros."""
+def _reduce(server: Server, columns: Columns, most: int, adds_first: bool = False) -> None:
+    """Counts bits until no column has more than so many. Carries beyond the last one are zeros.
+
+    A bootstrap that counts takes as long as some sixty full adders and saves 26 bits at most. So
+    where there are many columns, more bits than it counts are added by products before, as long as
+    they have levels.
+    """
     counted = _counted(server)
+    least = server.parameters.least_bootstrap_level + 2 * ADDER_LEVELS
     while any(len(column) > most for column in columns):
         # What is joined comes to the lowest level: groups are of bits of one level, as far as there
         # are such bits, and all groups of a size and a level are one call.
@@ -80,9 +88,11 @@ def _reduce(server: Server, columns: Columns, most: int) -> None:
         for i, column in enumerate(columns):
             if len(column) <= most:
                 continue
-            size = min(counted, len(column)) if counted >= LEAST_COUNTED <= len(column) else 3
             column.sort(key=lambda bit: -bit.level)
-            while len(column) >= size:
+            adds = adds_first and len(column) > counted and column[2].level >= least
+            counts = not adds and counted >= LEAST_COUNTED <= len(column)
+            size = min(counted, len(column)) if counts else 3
+            while len(column) >= size and (not adds or column[2].level >= least):
                 level = column[size - 1].level
                 groups.setdefault((size, level), []).append((i, column[:size]))
                 del column[:size]
