@@ -95,4 +95,61 @@ LweOps::Matrix LweOps::check_matrix(std::uint64_t q, std::size_t row,
   return {q, row, batch, matrix, constants};
 }
 
+LweOps::Coefficients LweOps::check_polynomials(const LwePolynomials& rule, std::size_t first,
+                                               std::size_t columns, std::size_t in,
+                                               std::size_t out) {
+  constexpr const char* what = "lwe_to_polynomials";
+  const auto refuse = [](const std::string& why) {
+    throw ParameterError("lwe_to_polynomials: " + why);
+  };
+  if (!std::has_single_bit(rule.q) || !std::has_single_bit(rule.to) || rule.to < 2 ||
+      rule.to > rule.q)
+    refuse("moduli " + std::to_string(rule.q) + " and " + std::to_string(rule.to) +
+           " are no powers of two, of which the second is in 2 … the first");
+  if (!std::has_single_bit(rule.length) || !std::has_single_bit(rule.N) || rule.N / 2 < rule.length)
+    refuse("vectors of " + std::to_string(rule.length) +
+           " rows and polynomials of N = " + std::to_string(rule.N) +
+           " coefficients; both must be powers of two, and N at least twice as many");
+  if (rule.weights.empty() || rule.weights.size() > rule.most_weights)
+    refuse(std::to_string(rule.weights.size()) + " weights; there must be 1 … " +
+           std::to_string(rule.most_weights));
+  if (rule.primes.empty() || rule.primes.size() > rule.most_primes)
+    refuse(std::to_string(rule.primes.size()) + " primes; there must be 1 … " +
+           std::to_string(rule.most_primes));
+  for (const std::uint64_t prime : rule.primes)
+    if (prime < rule.to)
+      refuse("a prime of " + std::to_string(prime) + " is below " + std::to_string(rule.to));
+  if (first > rule.row || columns > rule.row - first)
+    throw ShapeError("lwe_to_polynomials: columns " + std::to_string(first) + " … " +
+                     std::to_string(first + columns) + " of rows of " + std::to_string(rule.row));
+  const std::size_t vectors = rows_of(what, in, rule.row * rule.length);
+  if (columns == 0) {
+    check_size("lwe_to_polynomials: output", out, 0);
+    return {first, 0, vectors, 0};
+  }
+  const std::size_t batch =
+      rows_of("lwe_to_polynomials: output", out, columns * rule.primes.size() * rule.N);
+  if (vectors > 2 * batch * rule.weights.size())
+    throw ShapeError("lwe_to_polynomials: " + std::to_string(vectors) + " vectors do not fit " +
+                     std::to_string(batch) + " polynomials, which take " +
+                     std::to_string(2 * rule.weights.size()) + " each");
+  return {first, columns, vectors, batch};
+}
+
+void LweOps::expand(const LweExpansion& rule, Slice<const std::uint32_t> numbers,
+                    Slice<const std::uint32_t> bodies, Slice<std::uint32_t> out) const {
+  check(numbers, bodies, out);
+  if (!std::has_single_bit(rule.q) || rule.q < 2)
+    throw ParameterError("lwe_expand: modulus " + std::to_string(rule.q) +
+                         " is no power of two from 2 on");
+  check_word<std::uint32_t>("lwe_expand", rule.q - 1);
+  const std::size_t count = rows_of("lwe_expand: output", out.size, rule.row);
+  check_size("lwe_expand: bodies", bodies.size, count);
+  if (numbers.size != 0) check_size("lwe_expand: numbers", numbers.size, count);
+  check_apart("lwe_expand: numbers", numbers, out);
+  check_apart("lwe_expand: bodies", bodies, out);
+  if (count)
+    run_expansion(rule, count, numbers.size == 0 ? nullptr : numbers.data, bodies.data, out.data);
+}
+
 }  // namespace whorl::backend

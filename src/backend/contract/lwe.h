@@ -1,5 +1,5 @@
-// LWE ciphertexts, rows (a_1 … a_n, b): sums, rounding to another modulus, key switching. Words of
-// 32 or 64 bits; keys also of 16.
+// LWE ciphertexts, rows (a_1 … a_n, b): sums, rounding to another modulus, key switching, and what
+// becomes of them in polynomials. Words of 32 or 64 bits; keys also of 16.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,7 @@
 
 #include "backend/contract/family.h"
 #include "math/modulus.h"
+#include "math/random.h"
 #include "ring/gadget.h"
 
 namespace whorl::backend {
@@ -36,6 +37,27 @@ struct SwitchShape {
 
 class SwitchKey : public PreparedKey<SwitchShape> {
   using PreparedKey::PreparedKey;
+};
+
+/// How rows become coefficients of polynomials: LweOps::to_polynomials.
+struct LwePolynomials {
+  std::uint64_t q = 0;                 ///< of the rows: a power of two
+  std::uint64_t to = 0;                ///< what sums are rounded to: a power of two, 2 … q
+  std::size_t row = 0;                 ///< n + 1
+  std::uint32_t length = 1;            ///< rows of a vector, a power of two
+  std::vector<std::uint64_t> weights;  ///< of the vectors of a sum, modulo q
+  std::uint64_t constant = 0;          ///< is added to the last element of each sum
+  std::uint32_t N = 0;                 ///< a power of two, at least 2·length
+  std::vector<std::uint64_t> primes;   ///< at least `to` each
+
+  static constexpr std::size_t most_weights = 16, most_primes = 64;
+};
+/// Masks of fresh ciphertexts that travel as a seed: LweOps::expand.
+struct LweExpansion {
+  math::Seed seed;
+  std::uint64_t q = 0;      ///< a power of two, up to 2^32
+  std::size_t row = 0;      ///< n + 1
+  std::uint64_t first = 0;  ///< the number of the first ciphertext where no numbers are given
 };
 
 /// Words of a size known at run time.
@@ -140,6 +162,27 @@ class LweOps : public Family {
     check_word<Word>("lwe_matrix", q - 1);
     if (shape.batch) run_matrix(shape, view(in), view(out));
   }
+  /// in (V, L, row), V vectors of L rows; out (columns, primes, B, N), in coefficient form. Sum u,
+  /// u < 2B, is sum_m weights[m]·in[u·M + m] + (0, …, 0, constant) modulo q, where M is the number
+  /// of weights, and vectors from V on are 0. Polynomial b of column c has element first + c of row
+  /// bitrev(j) of sum 2b + h, times to/q, rounded (halves up) and centred, as its coefficient of
+  /// X^(N/2L·(h·L + j)), h = 0 or 1; other coefficients are 0. `out` lies apart from `in`.
+  template <class In, class Out>
+  void to_polynomials(const LwePolynomials& rule, std::size_t first, std::size_t columns,
+                      Slice<const In> in, Slice<Out> out) const {
+    check(in, out);
+    const Coefficients all = check_polynomials(rule, first, columns, in.size, out.size);
+    check_word<In>("lwe_to_polynomials: input", rule.q - 1);
+    for (const std::uint64_t prime : rule.primes)
+      check_word<Out>("lwe_to_polynomials: output", prime - 1);
+    check_apart("lwe_to_polynomials: input", in, out);
+    if (columns && all.batch) run_to_polynomials(rule, all, view(in), view(out));
+  }
+  /// out (B, row): row i is (expand_uniform(seed, number, q) in words of 32 bits, bodies[i]), where
+  /// its number is numbers[i], or first + i if there are no numbers (math/random.h). `out` lies
+  /// apart from the inputs.
+  void expand(const LweExpansion& rule, Slice<const std::uint32_t> numbers,
+              Slice<const std::uint32_t> bodies, Slice<std::uint32_t> out) const;
 
  protected:
   struct Rounding {
@@ -158,6 +201,10 @@ class LweOps : public Family {
     std::span<const std::uint64_t> constants;  ///< R
     std::size_t inputs() const { return entries.size() / constants.size(); }
   };
+  /// Columns first … first + columns - 1 of `batch` polynomials each, of `vectors` vectors.
+  struct Coefficients {
+    std::size_t first, columns, vectors, batch;
+  };
   virtual void run_modulus_switch(const Rounding& rounding, std::size_t count, ConstWords in,
                                   Words out) const = 0;
   virtual std::unique_ptr<SwitchKey> make_switch_key(const SwitchShape& shape,
@@ -168,6 +215,12 @@ class LweOps : public Family {
                           std::span<const ConstWords> in, std::uint64_t constant, std::size_t count,
                           Words out) const = 0;
   virtual void run_matrix(const Matrix& matrix, ConstWords in, Words out) const = 0;
+  virtual void run_to_polynomials(const LwePolynomials& rule, const Coefficients& of, ConstWords in,
+                                  Words out) const = 0;
+  /// `numbers`: null if there are none.
+  virtual void run_expansion(const LweExpansion& rule, std::size_t count,
+                             const std::uint32_t* numbers, const std::uint32_t* bodies,
+                             std::uint32_t* out) const = 0;
 
  private:
   friend class RelayLwe;
@@ -189,6 +242,8 @@ class LweOps : public Family {
   static Matrix check_matrix(std::uint64_t q, std::size_t row, std::span<const std::int64_t> matrix,
                              std::span<const std::uint64_t> constants, std::size_t in,
                              std::size_t out);
+  static Coefficients check_polynomials(const LwePolynomials& rule, std::size_t first,
+                                        std::size_t columns, std::size_t in, std::size_t out);
 };
 
 }  // namespace whorl::backend

@@ -200,6 +200,14 @@ class RelayLwe : public LweOps {
   void run_matrix(const Matrix& matrix, ConstWords in, Words out) const override {
     behind_.run_matrix(matrix, in, out);
   }
+  void run_to_polynomials(const LwePolynomials& rule, const Coefficients& of, ConstWords in,
+                          Words out) const override {
+    behind_.run_to_polynomials(rule, of, in, out);
+  }
+  void run_expansion(const LweExpansion& rule, std::size_t count, const std::uint32_t* numbers,
+                     const std::uint32_t* bodies, std::uint32_t* out) const override {
+    behind_.run_expansion(rule, count, numbers, bodies, out);
+  }
 
  private:
   const LweOps& behind_;

@@ -40,6 +40,13 @@ template <class In, class Out>
 void switch_modulus_row(std::uint64_t from, std::uint64_t to, unsigned centre,
                         std::span<const In> in, std::span<Out> out);
 
+/// Coefficients begin … begin + count - 1 of the 2L of each polynomial, polynomial after
+/// polynomial, as LweOps::to_polynomials has them: columns `first` … of rows of `vectors` vectors.
+template <class In, class Out>
+void write_coefficients(const LwePolynomials& rule, std::size_t first, std::size_t columns,
+                        std::size_t vectors, std::size_t batch, std::size_t begin,
+                        std::size_t count, const In* in, Out* out);
+
 template <class Word>
 std::unique_ptr<SwitchKey> prepare_switch_key(const SwitchShape& shape,
                                               const SwitchRows<Word>& rows, const Workers& workers);

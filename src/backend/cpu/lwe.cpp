@@ -1,4 +1,5 @@
 // LWE ciphertexts on the CPU.
+#include <algorithm>
 #include <type_traits>
 
 #include "backend/cpu/cpu_device.h"
@@ -67,6 +68,41 @@ class CpuLwe final : public LweOps {
         sums.row(rows, K, r * K, i % m.batch * m.row, m.row, m.constants[r] % m.q,
                  static_cast<Word*>(out.data) + i * m.row);
       });
+    });
+  }
+  void run_to_polynomials(const LwePolynomials& rule, const Coefficients& of, ConstWords in,
+                          Words out) const override {
+    // A few coefficients at a time: rows are read and columns are written in one piece each.
+    constexpr std::size_t piece = 16;
+    const std::size_t all = 2 * of.batch * rule.length,
+                      values = piece * of.columns * (rule.weights.size() + rule.primes.size());
+    with_word_bytes(in.bytes, [&]<class In>(In) {
+      with_word_bytes(out.bytes, [&]<class Out>(Out) {
+        host_.each((all + piece - 1) / piece, values, [&](std::size_t p) {
+          write_coefficients(rule, of.first, of.columns, of.vectors, of.batch, p * piece,
+                             std::min(piece, all - p * piece), static_cast<const In*>(in.data),
+                             static_cast<Out*>(out.data));
+        });
+      });
+    });
+  }
+  void run_expansion(const LweExpansion& rule, std::size_t count, const std::uint32_t* numbers,
+                     const std::uint32_t* bodies, std::uint32_t* out) const override {
+    // Keystreams of consecutive numbers go through vectors together.
+    constexpr std::size_t piece = 16;
+    const std::size_t n = rule.row - 1;
+    host_.each((count + piece - 1) / piece, piece * rule.row, [&](std::size_t p) {
+      const std::size_t begin = p * piece, some = std::min(piece, count - begin);
+      std::uint32_t* const rows = out + begin * rule.row;
+      if (numbers == nullptr)
+        math::expand_uniform_rows<std::uint32_t>(rule.seed, rule.first + begin, rule.q,
+                                                 {rows, some, n, rule.row});
+      for (std::size_t i = 0; i < some; ++i) {
+        std::uint32_t* const row = rows + i * rule.row;
+        if (numbers != nullptr)
+          math::expand_uniform<std::uint32_t>(rule.seed, numbers[begin + i], rule.q, {row, n});
+        row[n] = bodies[begin + i];
+      }
     });
   }
 

@@ -65,6 +65,19 @@ class CudaLwe final : public LweOps {
       }
     });
   }
+  void run_to_polynomials(const LwePolynomials& rule, const Coefficients& of, ConstWords in,
+                          Words out) const override {
+    with_word_bytes(in.bytes, [&]<class In>(In) {
+      with_word_bytes(out.bytes, [&]<class Out>(Out) {
+        cuda::lwe_to_polynomials(stream_, rule, of.first, of.columns, of.vectors, of.batch,
+                                 static_cast<const In*>(in.data), static_cast<Out*>(out.data));
+      });
+    });
+  }
+  void run_expansion(const LweExpansion& rule, std::size_t count, const std::uint32_t* numbers,
+                     const std::uint32_t* bodies, std::uint32_t* out) const override {
+    cuda::lwe_expand(stream_, rule, count, numbers, bodies, out);
+  }
 
  private:
   const Stream& stream_;

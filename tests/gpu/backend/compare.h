@@ -318,6 +318,47 @@ void compare_matrix(const Two& two, std::size_t row, std::size_t rows, std::size
   });
 }
 
+/// Columns `first` … of `vectors` vectors, as many polynomials as take them.
+template <class In, class Out>
+void compare_polynomials(const Two& two, backend::LwePolynomials rule, std::size_t vectors,
+                         std::size_t first, std::size_t columns, Random& random) {
+  SCOPED_TRACE("q = " + std::to_string(rule.q) + " to " + std::to_string(rule.to) + ", " +
+               std::to_string(vectors) + " vectors of " + std::to_string(rule.length) +
+               " rows of " + std::to_string(rule.row) + ", " + std::to_string(rule.weights.size()) +
+               " together, N = " + std::to_string(rule.N) + ", columns " + std::to_string(first) +
+               " + " + std::to_string(columns) + ", words of " + std::to_string(8 * sizeof(In)) +
+               " and " + std::to_string(8 * sizeof(Out)) + " bits");
+  for (auto& weight : rule.weights) weight = random.word();
+  rule.constant = random.word();
+  for (auto& prime : rule.primes) prime = (1ULL << 30) - random.below(1ULL << 20);
+  const auto data = random.residues<In>(vectors * rule.length * rule.row, rule.q);
+  const std::size_t each = 2 * rule.weights.size(), batch = (vectors + each - 1) / each;
+  expect_same(two, [&](const backend::Queue& queue) {
+    const auto in = put(queue, data);
+    auto out = queue.allocate<Out>(columns * rule.primes.size() * batch * rule.N);
+    queue.lwe().to_polynomials(rule, first, columns, in.slice(), out.slice());
+    return get(queue, out);
+  });
+}
+
+inline void compare_expansion(const Two& two, std::uint64_t q, std::size_t n, std::size_t count,
+                              Random& random) {
+  SCOPED_TRACE("q = " + std::to_string(q) + ", " + std::to_string(count) +
+               " rows of n = " + std::to_string(n));
+  const math::Seed seed = random.bytes<32>();
+  const auto bodies = random.residues<std::uint32_t>(count, q);
+  for (const bool numbered : {false, true}) {
+    const auto numbers = random.numbers(numbered ? count : 0, 1ULL << 32);
+    const std::uint64_t first = random.below(1ULL << 33);
+    expect_same(two, [&](const backend::Queue& queue) {
+      const auto names = put(queue, numbers), b = put(queue, bodies);
+      auto out = queue.allocate<std::uint32_t>(count * (n + 1));
+      queue.lwe().expand({seed, q, n + 1, first}, names.slice(), b.slice(), out.slice());
+      return get(queue, out);
+    });
+  }
+}
+
 /// From one place of a buffer to another, which need not begin at 16 bytes.
 template <class Word>
 void compare_copy(const Two& two, std::size_t count, Random& random) {

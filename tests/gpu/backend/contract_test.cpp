@@ -113,6 +113,40 @@ TEST_F(GpuContract, MatrixOfRandomShapes) {
   }
 }
 
+TEST_F(GpuContract, RowsAsCoefficientsOfPolynomials) {
+  const auto shape = [](U64 q, U64 to, std::size_t row, U32 length, std::size_t together, U32 N,
+                        std::size_t primes) {
+    return backend::LwePolynomials{
+        q, to, row, length, std::vector<U64>(together), 0, N, std::vector<U64>(primes)};
+  };
+  for (int i = 0; i < 40; ++i) {
+    const auto length = static_cast<U32>(1U << random.below(10));
+    const std::size_t row = 1 + random.below(1400), together = 1 + random.below(16),
+                      vectors = 1 + random.below(3 * together),
+                      columns = 1 + random.below(std::min<std::size_t>(row, 100)),
+                      first = i % 2 ? row - columns : random.below(row - columns + 1);
+    const U64 q = 1ULL << (4 + random.below(29)), to = std::min<U64>(q, 2ULL << random.below(22));
+    const auto rule =
+        shape(q, to, row, length, together, 2 * length << random.below(4), 1 + random.below(3));
+    compare_polynomials<U32, U32>(two, rule, vectors, first, columns, random);
+    compare_polynomials<U32, U64>(two, rule, vectors, first, columns, random);
+    compare_polynomials<U64, U32>(two, rule, vectors, first, columns, random);
+    compare_polynomials<U64, U64>(two, rule, vectors, first, columns, random);
+    if (HasFatalFailure()) return;
+  }
+  // What lanes ask for, at the end of the rows, and an odd number of vectors.
+  compare_polynomials<U32, U32>(two, shape(1 << 16, 1 << 16, 645, 1 << 13, 2, 1 << 14, 2), 7, 640,
+                                5, random);
+  compare_polynomials<U32, U32>(two, shape(1ULL << 32, 1 << 22, 2049, 1 << 11, 5, 1 << 12, 2), 11,
+                                2017, 32, random);
+}
+
+TEST_F(GpuContract, RowsFromSeeds) {
+  for (const std::size_t n : {0u, 1u, 15u, 16u, 17u, 644u, 2048u})
+    for (const std::size_t count : {std::size_t{1}, 1 + random.below(2000)})
+      compare_expansion(two, 1ULL << (1 + random.below(32)), n, count, random);
+}
+
 TEST_F(GpuContract, CopyFromAnyPlaceToAny) {
   for (int i = 0; i < 20; ++i) {
     compare_copy<U32>(two, random.below(100000), random);

@@ -56,4 +56,15 @@ void lwe_linear(const Stream& stream, std::uint64_t q, std::size_t row,
                 std::type_identity_t<std::span<const Word* const>> in, std::uint64_t constant,
                 std::size_t count, Word* out);
 
+// In lwe_polynomials.cu.
+
+/// Columns first … first + columns - 1 of `vectors` vectors as `batch` polynomials each.
+template <class In, class Out>
+void lwe_to_polynomials(const Stream& stream, const LwePolynomials& rule, std::size_t first,
+                        std::size_t columns, std::size_t vectors, std::size_t batch, const In* in,
+                        Out* out);
+/// `numbers`: null if there are none.
+void lwe_expand(const Stream& stream, const LweExpansion& rule, std::size_t count,
+                const std::uint32_t* numbers, const std::uint32_t* bodies, std::uint32_t* out);
+
 }  // namespace whorl::backend::cuda

@@ -1,0 +1,12 @@
+// Numbers of the kernels that bring LWE ciphertexts into polynomials: not measured. Tiles are as
+// wide as a warp, and as long as gives each thread some loads on their way at once.
+#pragma once
+
+namespace whorl::backend::cuda::tuning {
+
+/// Columns of rows that a block reads together, and coefficients that it writes together.
+inline constexpr unsigned polynomial_columns = 32, polynomial_coefficients = 64;
+/// Blocks of 64 bytes of keystreams that a block of threads makes, one a thread.
+inline constexpr unsigned keystream_blocks = 128;
+
+}  // namespace whorl::backend::cuda::tuning
