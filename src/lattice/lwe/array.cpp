@@ -16,16 +16,22 @@ Rows::Rows(const backend::Queue& queue, const Form& form, std::size_t count)
              [&]<class Word>(Word) { buffer<Word>() = queue.allocate<Word>(count * form.row()); });
 }
 
+Rows Rows::part(run::Range range) && {
+  first_ += range.begin * form_.row();
+  count_ = range.count;
+  return std::move(*this);
+}
+
 std::vector<Rows> Rows::split(std::size_t parts) && {
   std::vector<Rows> out;
   const std::size_t each = count_ / parts;
   for (std::size_t p = 0; p < parts; ++p) {
-    Rows& part = out.emplace_back(Rows());
+    Rows part;
     part.form_ = form_;
-    part.first_ = first_ + p * each * form_.row();
-    part.count_ = each;
+    part.first_ = first_;
     part.narrow_ = narrow_;
     part.wide_ = wide_;
+    out.push_back(std::move(part).part({p * each, each}));
   }
   return out;
 }

@@ -77,6 +77,8 @@ class Rows {
   backend::Slice<const Word> slice(run::Range range) const {
     return slice<Word>().part(range.begin * form_.row(), range.count * form_.row());
   }
+  /// Some of the rows, which share the memory.
+  Rows part(run::Range range) &&;
   /// Cuts the rows into `parts` of equal count, which share the memory.
   std::vector<Rows> split(std::size_t parts) &&;
 

@@ -122,8 +122,8 @@ std::vector<Rows> Evaluator::place(const run::Lane& lane, const Stages& stages,
       views.push_back(part.rows(array->form(), lane));
       ranges.push_back({both.begin - from.begin, both.count});
     }
-    const bool whole = views.size() == 1 && ranges[0].count == views[0].count();
-    out.push_back(whole ? std::move(views[0]) : stages.join(pointers(views), ranges));
+    out.push_back(views.size() == 1 ? std::move(views[0]).part(ranges[0])
+                                    : stages.join(pointers(views), ranges));
   }
   return out;
 }
@@ -295,6 +295,33 @@ Array Evaluator::join(std::span<const Array> in) const {
                for (const Rows* rows : operands) ranges.push_back({0, rows->count()});
                return one(stages.join(operands, ranges));
              })[0];
+}
+
+// ---- rows where other work needs them
+
+std::vector<Rows> Evaluator::placed(
+    std::span<const run::Piece> pieces,
+    const std::function<Rows(const Stages& stages, std::size_t piece)>& make) const {
+  std::vector<std::optional<Rows>> made(pieces.size());
+  fleet_->each(pieces, true, [&](std::size_t k) {
+    const run::Lane& lane = *fleet_->lane(pieces[k].lane);
+    run::with_room(
+        lane, [] { return false; }, [&] { made[k].emplace(make(Stages(lane.queue()), k)); });
+  });
+  std::vector<Rows> out;
+  for (auto& rows : made) out.push_back(std::move(*rows));
+  return out;
+}
+
+std::vector<Rows> Evaluator::placed(const Array& in, std::span<const run::Piece> pieces) const {
+  const Array* inputs[] = {&in};
+  check(inputs);
+  check_not_lost(inputs);
+  std::vector<Operands> operands;
+  for (const run::Piece& piece : pieces) operands.push_back(gather(piece, {{&in, piece.range}}));
+  return placed(pieces, [&](const Stages& stages, std::size_t k) {
+    return std::move(place(*fleet_->lane(pieces[k].lane), stages, operands[k])[0]);
+  });
 }
 
 // ---- batches of the host

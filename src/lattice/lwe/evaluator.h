@@ -64,6 +64,16 @@ class Evaluator {
   /// One after another, of one form.
   Array join(std::span<const Array> in) const;
 
+  // ---- rows where other work needs them, in memory of each piece's lane
+
+  /// make(stages, number of the piece), under the lane's hold, again where memory was short.
+  std::vector<Rows> placed(
+      std::span<const run::Piece> pieces,
+      const std::function<Rows(const Stages& stages, std::size_t piece)>& make) const;
+  /// The rows of an array that the pieces say. They are copied only where a piece's rows lie in
+  /// several pieces of the array, or on another device.
+  std::vector<Rows> placed(const Array& in, std::span<const run::Piece> pieces) const;
+
   // ---- batches of the host
 
   /// Does work on `count` rows of the host, in pieces that take `memory` bytes of device memory for

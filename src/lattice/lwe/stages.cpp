@@ -50,6 +50,21 @@ Rows Stages::upload(const Form& form, std::size_t count, const void* words) cons
   return out;
 }
 
+Rows Stages::expand(const Form& form, const math::Seed& seed, std::uint64_t first,
+                    std::span<const std::uint32_t> numbers,
+                    std::span<const std::uint32_t> bodies) const {
+  const auto there = [&](std::span<const std::uint32_t> words) {
+    auto buffer = queue_.allocate<std::uint32_t>(words.size());
+    queue_.upload(words, buffer.slice());
+    return buffer;
+  };
+  const auto of_numbers = there(numbers), of_bodies = there(bodies);
+  Rows out(queue_, form, bodies.size());
+  queue_.lwe().expand({seed, form.modulus, form.row(), first}, of_numbers.slice(),
+                      of_bodies.slice(), out.slice<std::uint32_t>());
+  return out;
+}
+
 void Stages::download(const Rows& rows, void* words) const {
   with_words(rows.form(), [&]<class Word>(Word) {
     const auto slice = rows.slice<Word>();

@@ -185,6 +185,13 @@ Array DryEvaluator::sum_of_products(std::span<const Array> arrays, std::span<con
   count(&RingCosts::plain_products, arrays.size() * times);
   return of(arrays[0], arrays[0].parts(), basis, times, with_product(sum_of(arrays), 1));
 }
+Array DryEvaluator::sums_of_made_products(std::size_t count, const ring::Basis& basis,
+                                          const std::function<Writer(std::span<const run::Piece>)>&,
+                                          std::span<const std::vector<Array>> plains) const {
+  for (const std::vector<Array>& part : plains)
+    this->count(&RingCosts::plain_products, part.size() * count);
+  return of(Shape{static_cast<unsigned>(plains.size()), basis, count, Form::evaluation});
+}
 Array DryEvaluator::tensor(const Array& a, const Array& b, const ProductEnd&) const {
   const std::size_t times = common_count("multiply", a, b);
   count(&RingCosts::products, times);

@@ -11,8 +11,10 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "backend/contract/slice.h"
 #include "lattice/rlwe/array.h"
 #include "lattice/rlwe/plan.h"
 #include "lattice/rlwe/switch_key.h"
@@ -187,6 +189,18 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   /// perhaps more, whose residues are not read. The arrays have equal parts.
   virtual Array sum_of_products(std::span<const Array> arrays, std::span<const Array> plains,
                                 const ring::Basis& basis) const = 0;
+  /// Writes polynomials `which` of piece number `piece` of a batch of B: (which, basis, B, N) in
+  /// coefficient form. Its work is enqueued, on the queue of the piece's lane.
+  using Words = std::variant<backend::Slice<std::uint32_t>, backend::Slice<std::uint64_t>>;
+  using Writer = std::function<void(std::size_t piece, const backend::Queue& queue,
+                                    run::Range which, const Words& out)>;
+  /// sum_k plains[p][k]·x_k for each p, in an array of as many parts over `basis`. The x_k, `count`
+  /// polynomials each, are made where they are multiplied, some at a time: `writer` says how for
+  /// the pieces of the batch, and is called again where these become others. Plaintexts are single.
+  virtual Array sums_of_made_products(
+      std::size_t count, const ring::Basis& basis,
+      const std::function<Writer(std::span<const run::Piece> pieces)>& writer,
+      std::span<const std::vector<Array>> plains) const = 0;
   /// What is done to a product in the same pass: it is doubled, a constant is added (a residue for
   /// each prime, in order, or none), and an array, over its basis, of its count and no more parts.
   struct ProductEnd {

@@ -121,6 +121,59 @@ Array WordEvaluator<Word>::sum_of_products(std::span<const Array> arrays,
   });
 }
 
+template <class Word>
+Array WordEvaluator<Word>::sums_of_made_products(
+    std::size_t count, const ring::Basis& basis,
+    const std::function<Writer(std::span<const run::Piece>)>& writer,
+    std::span<const std::vector<Array>> plains) const {
+  const char* const what = "sums_of_made_products";
+  constexpr std::size_t most_made = 32;  // enough for a launch, and their words in a cache
+  plan_->check_basis(what, basis);
+  if (plains.empty() || plains[0].empty() || count == 0)
+    throw ShapeError(std::string(what) + ": there is nothing to add up");
+  const std::size_t all = plains[0].size(), rows = basis.size(),
+                    at_once = std::clamp<std::size_t>(this->product_rows_ / rows, 1, most_made);
+  for (const std::vector<Array>& part : plains) {
+    this->check_each(what, all, part.size(), "plaintexts", "plaintext");
+    for (const Array& m : part) {
+      this->check_own(what, m);
+      if (m.parts() != 1 || m.count() != 1 || m.form() != Form::evaluation ||
+          !m.basis().includes(basis))
+        throw ShapeError(std::string(what) + ": a plaintext of " + std::to_string(m.count()) +
+                         " polynomials over primes " + m.basis().describe() +
+                         "; there must be one, in evaluation form, over " + basis.describe());
+    }
+  }
+  const Shape shape{static_cast<unsigned>(plains.size()), basis, count, Form::evaluation};
+  return in_pieces(count, [&](Pieces pieces) {
+    const auto out = draft(shape, std::move(pieces));
+    const Writer write = writer(out->pieces);
+    std::vector<std::vector<Held>> factors;
+    for (const std::vector<Array>& part : plains) {
+      auto& held = factors.emplace_back();
+      for (const Array& m : part) held.push_back(aligned(m, out->pieces, count));
+    }
+    work(std::span(&out, 1), out->pieces, std::array<Held, 0>{}, [&](const Site& site) {
+      const std::size_t polynomial = rows * site.count * site.N;
+      Buffer made = site.polynomials(std::min(at_once, all) * rows);
+      Sum sum{*this, site, basis, 1, plains.size()};
+      for (std::size_t first = 0; first < all; first += at_once) {
+        this->fleet().stop_if_asked(first, all, "polynomials of a sum");
+        const std::size_t some = std::min(at_once, all - first);
+        const Slice xs = made.slice().part(0, some * polynomial);
+        write(site.piece, site.queue, {first, some}, xs);
+        site.rns().ntt(site.tables, basis, some, xs);
+        for (std::uint32_t p = 0; p < plains.size(); ++p)
+          for (std::size_t k = 0; k < some; ++k)
+            sum.add(1, xs.part(k * polynomial, polynomial), 1, *factors[p][first + k], p);
+        sum.finish();
+      }
+      out->buffers[site.piece] = Stored(site.lane, std::move(sum.buffer));
+    });
+    return this->wrap(out);
+  });
+}
+
 // ---- in baby and giant steps (Halevi, Shoup, CRYPTO 2018, §4), hoisted twice (Bossuat, Mouchet,
 // Troncoso-Pastoriza, Hubaux, EUROCRYPT 2021, algorithm 6)
 
