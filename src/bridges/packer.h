@@ -4,10 +4,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
+#include "backend/contract/lwe.h"
 #include "bridges/packing.h"
+#include "lattice/lwe/array.h"
 #include "lattice/rlwe/keys.h"
 #include "schemes/ckks/server_state.h"
 #include "whorl/bridges/lanes.h"
@@ -15,11 +19,22 @@
 
 namespace whorl::bridges {
 
-/// LWE ciphertexts (a_1 … a_n, b) modulo packed_modulus(), by columns: all a_1, all a_2, …, all b.
-struct LweColumns {
-  std::size_t count = 0;  ///< ciphertexts
-  std::vector<std::uint32_t> words;
+/// Numbers that vectors of LWE ciphertexts become: weights.size() vectors each, one after the
+/// other, times the weights, and `half` added.
+struct LweNumbers {
+  std::size_t first = 0, vectors = 0;  ///< of a batch: the first, and how many
+  std::uint32_t lanes = 1;             ///< ciphertexts of a vector, a power of two
+  std::vector<std::uint64_t> weights = {1};
+  std::uint64_t half = 0;
+
+  /// Ring ciphertexts, of two numbers each.
+  std::size_t rings() const {
+    const std::size_t each = 2 * weights.size();
+    return (vectors + each - 1) / each;
+  }
 };
+/// The rows of a batch of LWE ciphertexts that each piece says, in memory of its lane.
+using LweRows = std::function<std::vector<lattice::lwe::Rows>(std::span<const run::Piece> pieces)>;
 
 class Packer {
  public:
@@ -29,9 +44,10 @@ class Packer {
   const Packing& packing() const { return packing_; }
   std::size_t bytes() const;
 
-  /// Ring ciphertexts of level 0, of `each` LWE ciphertexts each: number i mod `each` is the
-  /// coefficient of X^(N/each·i), as a part of the modulus.
-  lattice::rlwe::Array packed(const LweColumns& all, std::size_t each) const;
+  /// Ring ciphertexts of level 0. Lane i of numbers 2c and 2c + 1 is in ciphertext c, as a part of
+  /// the modulus: the coefficients of X^(gap·bitrev(i)) and X^(gap·(lanes + bitrev(i))), where gap
+  /// is N/(2·lanes).
+  lattice::rlwe::Array packed(const LweNumbers& numbers, const LweRows& rows) const;
 
  private:
   using State = ckks::Access::State;
@@ -39,14 +55,13 @@ class Packer {
   const State& state() const { return ckks::Access::of(server_); }
   /// A plaintext of (primes, dimension) values, by its period.
   lattice::rlwe::Array uploaded(const WordArray& words) const;
-  /// Column j as plaintexts of `each` coefficients.
-  lattice::rlwe::Array column(const LweColumns& columns, std::size_t each, std::size_t j) const;
+  backend::LwePolynomials rule(const LweNumbers& numbers) const;
 
   ckks::Server server_;
-  std::size_t n_;  ///< coefficients of the LWE key
-  std::uint64_t modulus_;
+  binfhe::Parameters lwe_;
   Packing packing_;
-  std::array<std::vector<lattice::rlwe::Array>, 2> keys_;  ///< both parts, of each coefficient
+  /// What columns a_1 … a_n, b are multiplied by, for both parts.
+  std::array<std::vector<lattice::rlwe::Array>, 2> factors_;
   std::shared_ptr<const lattice::rlwe::Key> out_of_subring_;
 };
 

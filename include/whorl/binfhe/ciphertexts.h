@@ -29,10 +29,10 @@ struct Ciphertexts {
   Encoding encoding;
   std::size_t count = 0;
   std::vector<std::uint32_t> data;
-  /// The seed that the a's are expanded from, so that files hold the seed and the b's only. Only
-  /// fresh encryptions, and parts of them, have one. Row i of `a` is expand_uniform(seed,
-  /// numbers[i]) mod q, or expand_uniform(seed, i) if `numbers` is empty. Code that changes `data`
-  /// must clear the seed.
+  /// The seed that the a's are expanded from, so that files hold the seed and the b's only, and a
+  /// server that takes them into lanes sends no more to its devices. Only fresh encryptions, and
+  /// parts of them, have one. Row i of `a` is expand_uniform(seed, numbers[i]) mod q, or
+  /// expand_uniform(seed, i) if `numbers` is empty. Code that changes `data` must clear the seed.
   std::optional<Seed> seed;
   /// Shape of the array, row-major; the product of its axes is `count`. No value means (count,).
   std::optional<Shape> shape{};

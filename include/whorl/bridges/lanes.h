@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "whorl/binfhe/ciphertexts.h"
+#include "whorl/binfhe/server.h"
 #include "whorl/circuits/ckks/lanes.h"
 #include "whorl/ckks/ciphertexts.h"
 #include "whorl/common.h"
@@ -61,7 +62,16 @@ class LweInput {
   /// the encoding's sectors are no power of two or fewer than 2^bits, or if messages may be larger;
   /// ShapeError for a part of a vector; NoiseError if a message might be wrong, but with the
   /// probability that Lanes::log2_failure() states of all.
+  ///
+  /// Words are taken modulo q. Of ciphertexts with a seed the bodies go to the devices, which
+  /// expand the seed there; MismatchError if the mask of the first of a piece does not come from
+  /// it.
   std::vector<ckks::LaneArray> take_in(const binfhe::Ciphertexts& ciphertexts,
+                                       std::optional<unsigned> bits = {}) const;
+  /// The same of an array. It stays on the devices if those are the server's own, opened by one
+  /// Session; otherwise its server downloads it. DeviceError if that does not exist any more, or if
+  /// a part of the array is lost with a device.
+  std::vector<ckks::LaneArray> take_in(const binfhe::Array& array,
                                        std::optional<unsigned> bits = {}) const;
 
   const binfhe::Parameters& lwe_parameters() const;

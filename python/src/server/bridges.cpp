@@ -43,7 +43,14 @@ void bind_bridges(nb::module_& module) {
           },
           "lanes"_a, "keys"_a, "progress"_a.none())
       .def_prop_ro("nbytes", &LweInput::bytes)
-      .def("take_in", calling(&LweInput::take_in), "ciphertexts"_a, "bits"_a.none());
+      .def("take_in",
+           calling(nb::overload_cast<const binfhe::Ciphertexts&, std::optional<unsigned>>(
+               &LweInput::take_in, nb::const_)),
+           "ciphertexts"_a, "bits"_a.none())
+      .def("take_in",
+           calling(nb::overload_cast<const binfhe::Array&, std::optional<unsigned>>(
+               &LweInput::take_in, nb::const_)),
+           "array"_a, "bits"_a.none());
 
   nb::class_<LweOutput>(module, "LweOutput")
       .def_static(

@@ -262,7 +262,9 @@ class Server:
 
         Args:
             ciphertexts: messages of shape (..., lanes), with as many lanes as the server has, of
-                the `binfhe.Client` that `lwe_input` was made with.
+                the `binfhe.Client` that `lwe_input` was made with. Fresh ones go to the device as a
+                seed and a word each. An array of a `binfhe.Server` on the same `Session` stays on
+                the device; one of another session goes through the host.
             bits: how many bits each message has; None: messages are bits, as gates take them. With
                 a number several messages of which nothing is known go through a bootstrap together,
                 as far as there is room: if one is larger than that, lanes of other vectors come out
@@ -275,16 +277,15 @@ class Server:
         `MissingKeyError` without `lwe_input`. `KeyMismatchError` or `ParameterMismatchError` for
         ciphertexts of another client; `EncodingError` for sectors (p, or 2p with padding) that are
         no power of two or fewer than 2^bits, and for messages that may be larger; `ShapeError` for
-        other numbers of lanes; `NoiseError` if errors are too large for lanes.
+        other numbers of lanes; `NoiseError` if errors are too large for lanes; `DeviceError` for an
+        array of another session whose server is closed.
         """
         if self._lwe_input is None:
             raise MissingKeyError(
                 "from_lwe: the server has no keys for LWE ciphertexts: give it "
                 "lwe_input=client.lwe_input_keys(binfhe_client)"
             )
-        if isinstance(ciphertexts, binfhe.EncryptedArray):
-            ciphertexts = ciphertexts.to_host()
-        if not isinstance(ciphertexts, binfhe.Ciphertexts):
+        if not isinstance(ciphertexts, (binfhe.Ciphertexts, binfhe.EncryptedArray)):
             raise TypeError(
                 f"ciphertexts: those of whorl.binfhe are needed, not {type(ciphertexts).__name__}"
             )

@@ -76,20 +76,10 @@ void read_words(ByteSpan bytes, std::uint64_t modulus, std::span<std::uint32_t> 
 
 /// Whoever altered `data` and kept the seed would find other ciphertexts in the file.
 void check_seed(const Ciphertexts& value, const Interrupt& interrupt) {
-  if (!value.numbers.empty() && value.numbers.size() != value.count)
-    throw ShapeError("numbers names " + std::to_string(value.numbers.size()) +
-                     " ciphertexts of a seed's batch; it must name " + std::to_string(value.count));
-  std::vector<std::uint32_t> expected(value.parameters.n());
+  binfhe::check_numbers(value);
   const std::size_t row_bytes = value.row() * sizeof(std::uint32_t);
   in_pieces(value.count, row_bytes, interrupt, [&](std::size_t first, std::size_t some) {
-    for (std::size_t i = first; i < first + some; ++i) {
-      const std::size_t number = value.numbers.empty() ? i : value.numbers[i];
-      lattice::lwe::ciphertext_uniform(*value.seed, number, value.parameters.q(), expected);
-      const auto row = value[i];
-      if (!std::equal(expected.begin(), expected.end(), row.begin()))
-        throw MismatchError("seed: the a of ciphertext " + std::to_string(i) +
-                            " does not come from the seed; whoever changes data must clear seed");
-    }
+    for (std::size_t i = first; i < first + some; ++i) binfhe::check_mask(value, i);
   });
 }
 

@@ -4,7 +4,9 @@
 #include <bit>
 #include <cmath>
 #include <tuple>
+#include <vector>
 
+#include "lattice/lwe/uniform.h"
 #include "math/text.h"
 #include "schemes/binfhe/named_sets.h"
 #include "whorl/error.h"
@@ -121,6 +123,21 @@ void check_words(const Ciphertexts& c) {
     throw ShapeError(std::to_string(c.count) + " ciphertexts need " +
                      std::to_string(c.count * c.row()) + " words, not " +
                      std::to_string(c.data.size()));
+}
+
+void check_numbers(const Ciphertexts& c) {
+  if (c.seed && !c.numbers.empty() && c.numbers.size() != c.count)
+    throw ShapeError("numbers names " + std::to_string(c.numbers.size()) +
+                     " ciphertexts of a seed's batch; it must name " + std::to_string(c.count));
+}
+
+void check_mask(const Ciphertexts& c, std::size_t i) {
+  std::vector<std::uint32_t> expected(c.parameters.n());
+  lattice::lwe::ciphertext_uniform(*c.seed, c.numbers.empty() ? i : c.numbers[i], c.parameters.q(),
+                                   expected);
+  if (!std::equal(expected.begin(), expected.end(), c[i].begin()))
+    throw MismatchError("seed: the a of ciphertext " + std::to_string(i) +
+                        " does not come from the seed; whoever changes data must clear seed");
 }
 
 void check_allowed(double allow_failure) {

@@ -29,6 +29,10 @@ double least_noise(const Parameters& parameters);
 void check_noise(const Ciphertexts& ciphertexts);
 /// ShapeError unless the batch has as many words as its ciphertexts take.
 void check_words(const Ciphertexts& ciphertexts);
+/// ShapeError unless `numbers` is empty, or has one for each ciphertext; they are read with a seed.
+void check_numbers(const Ciphertexts& ciphertexts);
+/// MismatchError unless the mask of ciphertext i comes from the seed that there is.
+void check_mask(const Ciphertexts& ciphertexts, std::size_t i);
 
 /// A rotation that decides with a margin of q/(2·margin_sectors).
 double gate_failure_log2(const Parameters& parameters, const NoiseEstimate& estimate, double noise,

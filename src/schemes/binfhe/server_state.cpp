@@ -131,6 +131,12 @@ std::shared_ptr<const Server::State> Array::State::open_server() const {
   return open;
 }
 
+Ciphertexts Array::State::without_words() const {
+  Ciphertexts out{parameters, key_id, encoding, rows.count(), {}, {}, {}};
+  set_origin(out, origin);
+  return out;
+}
+
 Server::State::State(const EvaluationKeys& keys, std::shared_ptr<const run::SessionState> on,
                      const ServerOptions& options, std::shared_ptr<Failures> counted)
     : parameters(keys.parameters),
@@ -253,8 +259,7 @@ Array Server::State::upload(const Ciphertexts& ciphertexts,
 
 Ciphertexts Server::State::download(const Array& array) const {
   check(array);
-  Ciphertexts out = empty(encoding_of(array), array.count());
-  set_origin(out, origin(array));
+  Ciphertexts out = array.state_->without_words();
   math::with_memory_for("ciphertexts", [&] { math::make_room(out.data, out.count * out.row()); });
   evaluator.download(array.state_->rows, out.data.data());
   return out;

@@ -31,6 +31,8 @@ struct Array::State {
 
   /// DeviceError if the server does not exist any more.
   std::shared_ptr<const Server::State> open_server() const;
+  /// What download() gives, but for the words.
+  Ciphertexts without_words() const;
 };
 
 /// EncodingError where input `k` is known to be no bit: a gate would give wrong results.
@@ -185,6 +187,7 @@ struct Server::State : std::enable_shared_from_this<State> {
 struct Access {
   using State = Server::State;
   static const State& of(const Server& server) { return *server.state_; }
+  static const Array::State& of(const Array& array) { return *array.state_; }
 };
 
 }  // namespace whorl::binfhe

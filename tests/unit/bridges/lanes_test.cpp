@@ -10,9 +10,12 @@
 
 #include "bridges/packer.h"
 #include "bridges/packing.h"
+#include "lattice/lwe/evaluator.h"
 #include "lattice/rlwe/secret.h"
 #include "schemes/binfhe/account.h"
+#include "schemes/binfhe/plan.h"
 #include "schemes/ckks/named_sets.h"
+#include "support/counting_device.h"
 #include "support/test.h"
 #include "whorl/binfhe/server.h"
 #include "whorl/bridges/client.h"
@@ -37,10 +40,12 @@ ckks::EvaluationKeys keys_of(const ckks::Client& client, std::uint64_t lanes) {
 
 /// A client of both schemes, and lanes that take LWE ciphertexts, on the tested device.
 struct Party {
-  Party(const ckks::Parameters& p, const binfhe::Parameters& of, std::uint64_t slots)
+  Party(const ckks::Parameters& p, const binfhe::Parameters& of, std::uint64_t slots,
+        const char* device = test::tested_device)
       : client(ckks::lane_client(p)),
         lwe(of),
-        server(keys_of(client, slots), {.device = test::tested_device, .threads = 1}),
+        session({.device = device, .threads = 1}),
+        server(keys_of(client, slots), session),
         lanes(server, ckks::encode_bootstrap(server, slots)),
         keys(lwe_input_keys(client, lwe)),
         input(lanes, keys) {}
@@ -57,6 +62,7 @@ struct Party {
 
   ckks::Client client;
   binfhe::Client lwe;
+  Session session;
   ckks::Server server;
   ckks::Lanes lanes;
   LweInputKeys keys;
@@ -185,6 +191,98 @@ TEST(LweLanes, ResultsOfGatesComeIn) {
   expect_messages(party, party.input.take_in(z), expected);
 }
 
+/// The words of what a client gets, of which there are 32 bits each.
+std::vector<std::uint32_t> words_of(const Party& party, const std::vector<ckks::LaneArray>& found) {
+  std::vector<std::uint32_t> out;
+  for (const ckks::LaneArray& array : found) {
+    const ckks::Ciphertexts host = party.server.download(party.lanes.finish(array));
+    const auto words = host.data.as<std::uint32_t>();
+    out.insert(out.end(), words.begin(), words.end());
+  }
+  return out;
+}
+
+/// Fresh ciphertexts are expanded on the device: all of a batch, some, and in another order. The
+/// results are those of the words.
+TEST(LweLanes, SeedsGiveWhatTheirWordsGive) {
+  const Party party(small_bits(2), binfhe::Parameters::named("W128_P64"), 64);
+  const binfhe::Ciphertexts all = party.lwe.encrypt(random_messages(5 * 64, 2));
+  std::vector<std::uint32_t> backwards(all.count);
+  std::iota(backwards.rbegin(), backwards.rend(), 0u);
+  const std::span<const std::uint32_t> some = std::span(backwards).subspan(64, 128);
+  for (const binfhe::Ciphertexts& c :
+       {all, binfhe::take(all, backwards), binfhe::take(all, some)}) {
+    ASSERT_TRUE(c.seed);
+    binfhe::Ciphertexts words = c;
+    words.seed.reset();
+    words.numbers.clear();
+    words.noise = binfhe::fresh_noise(c.parameters);
+    EXPECT_EQ(words_of(party, party.input.take_in(c, 1)),
+              words_of(party, party.input.take_in(words, 1)));
+  }
+  binfhe::Ciphertexts wrong = all;
+  wrong.numbers = {1, 2};
+  EXPECT_THROW(party.input.take_in(wrong), ShapeError);
+  wrong = all;
+  ++wrong.data[0];  // whose mask does not come from the seed
+  EXPECT_THROW(party.input.take_in(wrong), MismatchError);
+}
+
+/// More vectors than are refreshed at once, of which the last fill no ring ciphertext.
+TEST(LweLanes, ManyVectorsComeInByPieces) {
+  const Party party(small_bits(2), binfhe::Parameters::named("W128_P64"), 64);
+  for (const std::size_t vectors : {16u, 19u, 37u}) {
+    SCOPED_TRACE(vectors);
+    const auto messages = random_messages(vectors * 64, 2);
+    const auto found = party.input.take_in(party.lwe.encrypt(messages), 1);
+    EXPECT_EQ(found[0].info().count, vectors);
+    expect_messages(party, found, messages);
+  }
+}
+
+const char* counting_device(const std::shared_ptr<test::Traffic>& traffic) {
+  test::register_relay<test::CountingQueue>("counting", traffic);
+  return "counting";
+}
+
+/// Arrays on the devices of the server do not leave them; others go through the host.
+TEST(LweLanes, ArraysComeInWhereTheyAre) {
+  const auto traffic = std::make_shared<test::Traffic>();
+  const binfhe::Parameters set = binfhe::Parameters::named("W128_P64");
+  const Party party(small_bits(4), set, 64, counting_device(traffic));
+  const binfhe::EvaluationKeys keys = party.lwe.evaluation_keys(1);
+  const binfhe::Server near(keys, party.session), far(keys, {.device = "cpu", .threads = 1});
+  const auto messages = random_messages(3 * 64, 2);
+  const binfhe::Ciphertexts fresh = party.lwe.encrypt(messages);
+  const binfhe::Array a = near.upload(fresh);
+  const auto expected = words_of(party, party.input.take_in(near.download(a)));
+  const std::size_t in = traffic->in, out = traffic->out;
+  const auto found = party.input.take_in(a);
+  EXPECT_EQ(traffic->out, out);
+  EXPECT_LT(traffic->in - in, a.bytes() / 16);
+  EXPECT_EQ(words_of(party, found), expected);
+  EXPECT_EQ(words_of(party, party.input.take_in(far.upload(fresh))), expected);
+  // Results of gates, of which it is known that they are bits, and a part of them.
+  const binfhe::Array both = near.and_(a, a);
+  expect_messages(party, party.input.take_in(both), messages);
+  std::vector<std::uint32_t> second(64);
+  std::iota(second.begin(), second.end(), 64u);
+  expect_messages(party, party.input.take_in(near.take(both, second)),
+                  {messages.begin() + 64, messages.begin() + 128});
+  // Messages without noise.
+  expect_messages(party, party.input.take_in(near.trivial_array(messages)), messages);
+  // What is refused of ciphertexts is refused of arrays.
+  EXPECT_THROW(party.input.take_in(near.take(both, std::span(second).first(63))), ShapeError);
+  EXPECT_THROW(party.input.take_in(a, 0), ParameterError);
+  const binfhe::Client other(set);
+  const binfhe::Server of_other(other.evaluation_keys(1), party.session);
+  EXPECT_THROW(party.input.take_in(of_other.upload(other.encrypt(messages))), KeyMismatchError);
+  auto closed = std::make_unique<binfhe::Server>(keys, SessionOptions{.device = "cpu"});
+  const binfhe::Array left = closed->upload(fresh);
+  closed.reset();
+  EXPECT_THROW(party.input.take_in(left), DeviceError);
+}
+
 /// The coefficients are the phases of the LWE ciphertexts, and what differs is within what is
 /// stated, but not far below.
 TEST(LweLanes, PackingAddsTheStatedError) {
@@ -193,27 +291,28 @@ TEST(LweLanes, PackingAddsTheStatedError) {
     const binfhe::Parameters set = binfhe::Parameters::named(name);
     const Party party(small_bits(2), set, 512);
     const ckks::Parameters& p = party.client.parameters();
-    const std::uint64_t q = set.q(), to = packed_modulus(set);
+    const std::uint64_t q = set.q();
     const binfhe::Ciphertexts c = party.lwe.encrypt(random_messages(1024, 2));
-    // 1. Rounded columns, and exact phases as parts of q.
-    LweColumns columns{c.count, std::vector<std::uint32_t>(c.count * c.row())};
-    std::vector<double> exact;
+    // 1. Exact phases as parts of q; lane i is at X^bitrev(i).
+    std::vector<double> exact(c.count);
     const auto secret = party.lwe.secret_key().lwe();
     for (std::size_t i = 0; i < c.count; ++i) {
       std::int64_t phase = c[i][set.n()];
       for (std::size_t j = 0; j < set.n(); ++j) phase -= std::int64_t{c[i][j]} * secret[j];
-      exact.push_back(static_cast<double>(
-                          ((phase % static_cast<std::int64_t>(q)) + static_cast<std::int64_t>(q)) %
-                          static_cast<std::int64_t>(q)) /
-                      static_cast<double>(q));
-      for (std::size_t k = 0; k < c.row(); ++k)
-        columns.words[k * c.count + i] =
-            static_cast<std::uint32_t>((c[i][k] + q / to / 2) / (q / to) % to);
+      const std::size_t place =
+          i / 512 * 512 + ring::bit_reverse(static_cast<std::uint32_t>(i % 512), 9);
+      exact[place] = static_cast<double>(test::reduce(phase, q)) / static_cast<double>(q);
     }
     // 2. The ring ciphertext's phase as parts of its modulus.
     const Packer packer(party.server, party.keys, {});
     const auto& evaluator = *ckks::Access::of(party.server).evaluator;
-    const lattice::rlwe::Array packed = packer.packed(columns, 1024);
+    const lattice::lwe::Evaluator rows(ckks::Access::of(party.server).fleet, nullptr, 4 * c.row());
+    const lattice::rlwe::Array packed =
+        packer.packed({0, 2, 512}, [&](std::span<const run::Piece> pieces) {
+          return rows.placed(pieces, [&](const lattice::lwe::Stages& stages, std::size_t) {
+            return stages.upload(binfhe::form_of(set), c.count, c.data.data());
+          });
+        });
     const lattice::rlwe::Secret key(any_plan_of(p), party.client.secret_key().coefficients(),
                                     p.literal().sigma);
     const double modulus = std::exp2(p.log2_Q(0));
