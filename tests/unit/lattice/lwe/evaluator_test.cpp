@@ -249,6 +249,50 @@ TEST_F(LweFailures, AllDevices) {
   EXPECT_EQ(words_of(evaluator, a), of(many));
 }
 
+/// Rows of an array on any lanes: within a piece of it, from several, from another device.
+TEST(LweEvaluator, RowsAreHadWhereTheyAreNeeded) {
+  LweRig<std::uint32_t> rig(27);
+  for (const std::size_t devices : {1u, 2u, 3u}) {
+    const StrainedFleet strained(devices, 3);
+    const run::Fleet& fleet = *strained.fleet;
+    const Evaluator evaluator(strained.fleet, nullptr, 1 << 14);
+    const Form form{1024, 30, Under::lwe, 4};
+    for (const std::size_t count : {1u, 20u}) {
+      const auto words = rig.random.residues<std::uint32_t>(count * form.row(), form.modulus);
+      const Array array = evaluator.upload(form, count, words.data());
+      for (int i = 0; i < 20; ++i) {
+        std::vector<run::Piece> pieces(1 + rig.random.below(4));
+        for (auto& [lane, range] : pieces) {
+          lane = rig.random.below(devices);
+          range.begin = rig.random.below(count);
+          range.count = 1 + rig.random.below(count - range.begin);
+        }
+        const std::vector<Rows> found = evaluator.placed(array, pieces);
+        ASSERT_EQ(found.size(), pieces.size());
+        for (std::size_t k = 0; k < pieces.size(); ++k) {
+          const auto [begin, some] = pieces[k].range;
+          const run::Lane& lane = *fleet.lane(pieces[k].lane);
+          const auto held = lane.hold();
+          std::vector<std::uint32_t> got(some * form.row());
+          ASSERT_EQ(found[k].count(), some);
+          Stages(lane.queue()).download(found[k], got.data());
+          EXPECT_EQ(got, test::part(words, begin * form.row(), some * form.row()));
+        }
+      }
+    }
+  }
+  // Another's array is refused, and a lost one named.
+  const StrainedFleet two(2);
+  const Evaluator evaluator(two.fleet, nullptr, 1 << 14),
+      other(StrainedFleet(1).fleet, nullptr, 1 << 14);
+  const std::vector<std::uint32_t> words(4 * 31);
+  const Array array = evaluator.upload({1024, 30, Under::lwe, 4}, 4, words.data());
+  const run::Piece all{0, {0, 4}};
+  EXPECT_THROW(other.placed(array, std::span(&all, 1)), DeviceError);
+  two.fleet->mark_failed(1, "unplugged");
+  EXPECT_THROW(evaluator.placed(array, std::span(&all, 1)), DeviceError);
+}
+
 TEST(LweEvaluator, SinglesAreBroughtToOtherDevicesOnce) {
   LweRig<std::uint32_t> rig(27);
   const auto [traffic, fleet] = test::CountingFleet(2);

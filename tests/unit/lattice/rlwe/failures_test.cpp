@@ -44,6 +44,27 @@ TEST_F(Failures, EveryOperationIsDoneAgain) {
          const std::vector<double> weights = {1, -2, 3, 4, 5, -6};
          return Arrays{e.weighted_sums(x, weights, 10, 2, {})};
        }},
+      {"sums_of_made_products",
+       [&](const auto& e, const Array&, const Keys&) {
+         const std::vector<Array> plains(40, e.upload(plain, {1, rig.plan->all(), 1}));
+         const auto writer = [&](std::span<const run::Piece> pieces) -> Evaluator::Writer {
+           return [&, of = std::vector(pieces.begin(), pieces.end())](
+                      std::size_t piece, const backend::Queue& queue, run::Range which,
+                      const Evaluator::Words& out) {
+             const auto to = std::get<backend::Slice<std::uint32_t>>(out);
+             const std::size_t count = of[piece].range.count, each = to.size / count / which.count;
+             for (std::size_t k = 0; k < which.count; ++k)
+               for (std::size_t r = 0; r < full.size(); ++r)
+                 for (std::size_t i = 0; i < count; ++i)
+                   queue.fill<std::uint32_t>(
+                       static_cast<std::uint32_t>(100 * (which.begin + k) + of[piece].range.begin +
+                                                  i),
+                       to.part(((k * full.size() + r) * count + i) * rig.N(), rig.N()));
+             EXPECT_EQ(each, full.size() * rig.N());
+           };
+         };
+         return Arrays{e.sums_of_made_products(4, full, writer, std::span(&plains, 1))};
+       }},
       {"take",
        [](const auto& e, const Array& x, const Keys&) {
          return Arrays{e.take(x, std::vector<std::uint32_t>{3, 0, 3, 2})};

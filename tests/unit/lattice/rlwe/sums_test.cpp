@@ -158,6 +158,83 @@ TYPED_TEST(RlweSums, SumsOfProductsAreRestrictedMultipliedAndAdded) {
     }
 }
 
+/// Polynomials that are made on the way have the bits of uploaded ones: transformed, multiplied and
+/// added, also by what is stored by its period.
+TYPED_TEST(RlweSums, SumsOfMadeProductsAreTransformedMultipliedAndAdded) {
+  using Word = TypeParam;
+  auto rig = RlweRig<Word>::mixed(4, 1, 2, 1024);
+  const ring::Basis high = rig.plan->all(), basis{1, 3};
+  const std::size_t rows = basis.size(), N = rig.N();
+  for (const std::size_t devices : {1u, 2u})
+    for (const auto& [count, all] : {std::pair<std::size_t, std::size_t>{3, 70}, {1, 1}, {5, 33}}) {
+      SCOPED_TRACE(testing::Message() << devices << " devices, " << all << " of " << count);
+      const StrainedFleet fleet(devices, 2);
+      const auto e = rig.evaluator(fleet.fleet);
+      const Shape made{1, basis, count, Form::coefficient};
+      std::vector<WordArray> words;
+      std::vector<std::vector<Array>> plains(2);
+      std::vector<Array> due(2);
+      for (std::size_t k = 0; k < all; ++k) {
+        words.push_back(rig.residues(made));
+        const Array x = e->transform(e->upload(words[k], made), Form::evaluation);
+        for (std::size_t p = 0; p < 2; ++p) {
+          Shape shape{1, k % 3 == 0 ? basis : high, 1};
+          if (k % 2 == 1) {  // a factor by its period has so many residues
+            shape.log_repeats = 2;
+            std::vector<Word> some;
+            for (const auto& q : rig.plan->moduli_of(shape.basis))
+              for (std::size_t i = 0; i < N / 4; ++i)
+                some.push_back(static_cast<Word>(rig.random.below(q.value())));
+            plains[p].push_back(e->upload(WordArray(std::move(some)), shape));
+          } else {
+            plains[p].push_back(e->upload(rig.residues(shape), shape));
+          }
+          const Array term =
+              e->sum_of_products(std::span(&x, 1), std::span(&plains[p][k], 1), basis);
+          due[p] = k == 0 ? term : e->add(due[p], term);
+        }
+      }
+      const auto writer = [&](std::span<const run::Piece> pieces) -> Evaluator::Writer {
+        return [&, ranges = std::vector(pieces.begin(), pieces.end())](
+                   std::size_t piece, const backend::Queue& queue, run::Range which,
+                   const Evaluator::Words& out) {
+          const auto [begin, some] = ranges[piece].range;
+          std::vector<Word> here;
+          for (std::size_t k = which.begin; k < which.begin + which.count; ++k)
+            for (std::size_t r = 0; r < rows; ++r) {
+              const auto row =
+                  words[k].template as<Word>().subspan((r * count + begin) * N, some * N);
+              here.insert(here.end(), row.begin(), row.end());
+            }
+          queue.upload(std::span<const Word>(here), std::get<backend::Slice<Word>>(out));
+        };
+      };
+      const Array got = e->sums_of_made_products(count, basis, writer, plains);
+      EXPECT_EQ(got.parts(), 2u);
+      EXPECT_EQ(got.basis(), basis);
+      std::vector<Word> expected;
+      for (const Array& part : due) {
+        const WordArray each = e->download(part);
+        expected.insert(expected.end(), each.as<Word>().begin(), each.as<Word>().end());
+      }
+      expect_same(e->download(got), WordArray(std::move(expected)), "made");
+      const auto refused = [&](const auto& change) {
+        std::vector<std::vector<Array>> bad = plains;
+        change(bad);
+        EXPECT_THROW(e->sums_of_made_products(count, basis, writer, bad), ShapeError);
+      };
+      refused([](auto& bad) { bad.clear(); });
+      refused([](auto& bad) { bad[0].clear(); });
+      refused([](auto& bad) { bad[1].pop_back(); });
+      refused([&](auto& bad) { bad[0][0] = e->restrict(bad[0][0], ring::Basis{1}); });
+      refused([&](auto& bad) { bad[1][0] = e->transform(bad[1][0], Form::coefficient); });
+      refused([&](auto& bad) { bad[1][0] = e->take(bad[1][0], std::vector<std::uint32_t>{0, 0}); });
+      EXPECT_THROW(e->sums_of_made_products(0, basis, writer, plains), ShapeError);
+      const auto other = rig.evaluator(StrainedFleet(1).fleet);
+      EXPECT_THROW(other->sums_of_made_products(count, basis, writer, plains), DeviceError);
+    }
+}
+
 /// Sums with weights have the bits of what they stand for: restrict, scale and add.
 TYPED_TEST(RlweSums, CombinationsAreRestrictedScaledAndAdded) {
   auto rig = RlweRig<TypeParam>::mixed(6, 2, 2);
