@@ -11,6 +11,8 @@
 #include "math/primes.h"
 #include "math/sampling.h"
 #include "schemes/ckks/derived.h"
+#include "whorl/bridges/lanes.h"
+#include "whorl/bridges/lwe_output.h"
 #include "whorl/error.h"
 
 namespace whorl::bridges {
@@ -44,6 +46,14 @@ Packing::Packing(const ckks::Parameters& parameters) {
     if (security_bits >= wanted || dimension == p.N) return;
   }
 }
+
+double security_between(const ckks::Parameters& parameters, const binfhe::Parameters& lwe) {
+  return std::min(
+      {parameters.security_bits(), lwe.security().bits(), Packing(parameters).security_bits});
+}
+
+double LweInputKeys::security_bits() const { return security_between(parameters, lwe_parameters); }
+double LweOutputKeys::security_bits() const { return security_between(parameters, lwe_parameters); }
 
 std::uint64_t packed_modulus(const binfhe::Parameters& lwe) {
   return std::min(lwe.q(), std::uint64_t{1} << most_log2_modulus);

@@ -35,6 +35,10 @@ struct Packing {
   }
 };
 
+/// Estimated security of keys between the two schemes: the least of the keys that they lead between
+/// and of the subring's secret, which hides the one or the other.
+double security_between(const ckks::Parameters& parameters, const binfhe::Parameters& lwe);
+
 /// What LWE ciphertexts are rounded to, so that their coefficients are far below a prime.
 std::uint64_t packed_modulus(const binfhe::Parameters& lwe);
 

@@ -61,14 +61,44 @@ def test_messages_of_several_bits() -> None:
     assert np.array_equal(client.decrypt(alone)[0], numbers % 2)
 
 
-def test_results_of_gates_go_on_in_lanes() -> None:
+@pytest.mark.parametrize("shared", [True, False])
+def test_results_of_gates_go_on_in_lanes(shared: bool) -> None:
     client, server = party()
-    of_gates = binfhe.Server(gates().evaluation_keys(), device="cpu")
+    if shared:
+        session = whorl.Session(device="cpu")
+        server = lanes.Server(
+            client.evaluation_keys(LANES),
+            session=session,
+            lwe_input=client.lwe_input_keys(gates()),
+        )
+        of_gates = binfhe.Server(gates().evaluation_keys(), session=session)
+    else:
+        of_gates = binfhe.Server(gates().evaluation_keys(), device="cpu")
     a, b = np.random.default_rng(3).integers(0, 2, (2, LANES))
     x, y = (of_gates.upload(gates().encrypt(bits)) for bits in (a, b))
     found = server.from_lwe(x & y)
+    assert found.shape == ()
     assert found.error > server.limit
     assert np.array_equal(client.decrypt(found ^ server.from_lwe(x)), (a & b) ^ a)
+    both = of_gates.upload(gates().encrypt(np.stack([a, b])))
+    assert np.array_equal(client.decrypt(server.from_lwe(both, bits=1)[0]), np.stack([a, b]))
+    with pytest.raises(whorl.ShapeError, match="64 lanes"):
+        server.from_lwe(x[1:])
+    with pytest.raises(whorl.EncodingError, match="sectors"):
+        server.from_lwe(x, bits=3)
+
+
+def test_keys_say_how_secure_they_are() -> None:
+    # The smallest of three estimates: of this ring, which is not secure, of a secure one, and of an
+    # LWE key that is not.
+    client, _ = party()
+    for keys in (client.lwe_input_keys(gates()), client.lwe_output_keys(gates())):
+        assert keys.security_bits == client.parameters.security_bits < 128
+    secure = lanes.Client(ckks.parameters("W128_BITS5_L10"))
+    assert gates().parameters.security_bits >= 128
+    assert 128 <= secure.lwe_input_keys(gates()).security_bits <= gates().parameters.security_bits
+    toy = binfhe.Client(binfhe.parameters("openfhe_1_5/TOY", allow_insecure=True))
+    assert secure.lwe_input_keys(toy).security_bits == toy.parameters.security_bits < 100
 
 
 def test_gates_go_on_with_lanes() -> None:

@@ -39,6 +39,9 @@ struct LweInputKeys {
 
   /// Bytes of bodies and seeds, as they are sent, without the frame.
   std::size_t bytes() const { return b.bytes() + switch_b.bytes() + 64; }
+  /// Estimated security in bits of what is encrypted beside these keys: the least of the LWE key's,
+  /// the CKKS key's, and that of the secret that nobody keeps (docs/lanes-lwe.md, "Security").
+  double security_bits() const;
 };
 
 /// Takes LWE ciphertexts into lanes. Copies share what is on the devices. Several threads may call

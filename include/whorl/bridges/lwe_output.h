@@ -29,6 +29,8 @@ struct LweOutputKeys {
 
   /// Bytes of bodies and seeds, as they are sent, without the frame.
   std::size_t bytes() const { return b.bytes() + switch_b.bytes() + 64; }
+  /// Returns what LweInputKeys::security_bits() does.
+  double security_bits() const;
 };
 
 /// Gives lanes out as LWE ciphertexts. Copies share what is on the devices. Several threads may

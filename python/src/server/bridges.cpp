@@ -24,6 +24,7 @@ void bind_lwe_keys(nb::module_& module, const char* name) {
   nb::class_<Keys> keys(module, name);
   bind_origin(keys);
   keys.def_prop_ro("nbytes", &Keys::bytes)
+      .def_prop_ro("security_bits", &Keys::security_bits)
       .def_prop_ro("lwe_parameters", [](const Keys& k) { return k.lwe_parameters; })
       .def_prop_ro("lwe_key_id", [](const Keys& k) { return as_bytes(k.lwe_key_id); });
   bind_files(keys);

@@ -16,6 +16,7 @@
 #include "schemes/binfhe/plan.h"
 #include "schemes/ckks/named_sets.h"
 #include "support/counting_device.h"
+#include "support/named_devices.h"
 #include "support/test.h"
 #include "whorl/binfhe/server.h"
 #include "whorl/bridges/client.h"
@@ -240,6 +241,24 @@ TEST(LweLanes, ManyVectorsComeInByPieces) {
   }
 }
 
+/// Several devices share the vectors; if one fails while they come in, the others do its part.
+TEST(LweLanes, SeveralDevicesTakeThemIn) {
+  const test::NamedStrains devices(2);
+  const Party party(small_bits(2), binfhe::Parameters::named("W128_P64"), 64, test::named_devices);
+  const auto messages = random_messages(21 * 64, 2);
+  const binfhe::Ciphertexts seeded = party.lwe.encrypt(messages);
+  binfhe::Ciphertexts words = seeded;
+  words.seed.reset();
+  words.noise = binfhe::fresh_noise(words.parameters);
+  for (const binfhe::Ciphertexts& c : {seeded, words})
+    expect_messages(party, party.input.take_in(c, 1), messages);
+  const binfhe::Server gates(party.lwe.evaluation_keys(1), party.session, {.least_share = 1});
+  expect_messages(party, party.input.take_in(gates.upload(words), 1), messages);
+  devices.strains[1]->calls_left = 2;
+  expect_messages(party, party.input.take_in(seeded, 1), messages);
+  EXPECT_EQ(party.session.failed_devices().size(), 1u);
+}
+
 const char* counting_device(const std::shared_ptr<test::Traffic>& traffic) {
   test::register_relay<test::CountingQueue>("counting", traffic);
   return "counting";
@@ -410,6 +429,24 @@ TEST(LweLanes, KeysHaveTheSizeThatIsTold) {
   EXPECT_EQ(packing.dimension, 4096u);
   EXPECT_GT(packing.security_bits, 128);
   EXPECT_LT(lwe_input_key_bytes(large, set), 32u << 20);
+}
+
+/// The weakest of three secrets counts: a ring that is small, an LWE key that is, or the subring.
+TEST(LweLanes, KeysSayHowSecureTheyAre) {
+  const binfhe::Parameters set = binfhe::Parameters::named("W128_P64"),
+                           toy = binfhe::Parameters::named("openfhe_1_5/TOY", true);
+  const Party party(small_bits(2), set, 64);
+  EXPECT_EQ(party.keys.security_bits(), party.client.parameters().security_bits());
+  EXPECT_EQ(lwe_output_keys(party.client, party.lwe).security_bits(), party.keys.security_bits());
+  EXPECT_LT(party.keys.security_bits(), 100);
+  const ckks::Parameters large =
+      ckks::Parameters::create(ckks::for_bits({.bits = 5, .levels = 7, .scale_bits = 36}), true);
+  LweInputKeys keys{large, {}, toy, {}, {}, {}, {}, {}};
+  EXPECT_EQ(keys.security_bits(), toy.security().bits());
+  keys.lwe_parameters = set;
+  EXPECT_GE(keys.security_bits(), std::min(128.0, large.security_bits()));
+  EXPECT_LE(keys.security_bits(), set.security().bits());
+  EXPECT_LE(keys.security_bits(), Packing(large).security_bits);
 }
 
 }  // namespace
