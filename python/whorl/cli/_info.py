@@ -90,6 +90,11 @@ _READERS = {
     "ciphertexts": "Ciphertexts",
 }
 """What a type of files is called behind its scheme -> class that reads it."""
+_BETWEEN = {
+    "CKKS keys for LWE input": "LweInputKeys",
+    "CKKS keys for LWE output": "LweOutputKeys",
+}
+"""Type of a file of keys between schemes -> class of `whorl.lanes` that reads it."""
 _REFLECTIONS = {
     "BGV evaluation keys": ("exchange of rows", "swap_rows"),
     "CKKS evaluation keys": ("conjugation", "conjugate"),
@@ -101,6 +106,10 @@ _SHOWN = 12
 
 def _contents(path: Path, kind: str, **limits: int | None) -> list[tuple[str, str]]:
     """What a file holds; nothing of a secret key or a table. `Error` if it is damaged."""
+    if kind in _BETWEEN:
+        reader = getattr(importlib.import_module("whorl.lanes"), _BETWEEN[kind])
+        facts: list[tuple[str, str]] = reader.load(path, allow_insecure=True, **limits)._facts()
+        return facts
     scheme, _, what = kind.partition(" ")
     if scheme not in _SCHEMES or what not in _READERS:
         return []

@@ -436,6 +436,26 @@ def test_info_tells_what_keys_serve(shell: Shell) -> None:
     assert shown["largest p"] == "4"
 
 
+def test_info_tells_where_keys_between_schemes_lead(shell: Shell) -> None:
+    literal = {**whorl.ckks.parameters("W128_BITS1_L4").literal(), "N": 1024, "name": "small"}
+    chosen = whorl.ckks.parameters(literal=literal, allow_insecure=True)
+    client, gates = whorl.lanes.Client(chosen), whorl.binfhe.Client(parameters("W128_P64"))
+    for keys in (client.lwe_input_keys(gates), client.lwe_output_keys(gates)):
+        keys.save(shell.folder / "between")
+        shown = told_of(shell, "between")
+        assert shown["type"] in ("CKKS keys for LWE input", "CKKS keys for LWE output")
+        assert shown["key id"] == client.key_id
+        assert shown["N"] == "1,024 (512 slots)"
+        assert shown["LWE key id"] == gates.key_id
+        assert shown["LWE parameters"] == f"W128_P64, digest {gates.parameters.digest}"
+        assert shown["LWE"].startswith("n = 644, ")
+        assert shown["security"] == f"{chosen.security_bits:.1f} bits"
+    damaged = bytearray((shell.folder / "between").read_bytes())
+    damaged[-40] ^= 1
+    (shell.folder / "between").write_bytes(damaged)
+    assert "CorruptionError" in shell("info", "between", code=1)
+
+
 def test_outputs_do_not_replace_what_is_used(keyed: Shell) -> None:
     keyed(*KEYGEN, "--force", "--overwrite-secret")
     keyed("encrypt", "1", "-o", "x", *PHRASE)
