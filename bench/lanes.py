@@ -1,21 +1,23 @@
 """Exact gates on bits in the slots of CKKS ciphertexts, and numbers made of them, a second.
 
     .venv/bin/python bench/lanes.py [--device cuda] [--set W128_BITS5_L10] [--batch 16]
-        [--layers 40] [--numbers 2] [--runs 3] [--only PART …] [--energy 1] [--record FILE]
-        [--commit ID]
+        [--layers 40] [--numbers 2] [--runs 3] [--threads 1] [--only PART …]
+        [--lwe-set W128_P64] [--lwe-p 4 8] [--energy 1] [--record FILE] [--commit ID]
 
 Arrays are of `batch` vectors of N/2 lanes. A run of `lanes_gate` is a program of so many layers of
 an AND, an OR and an XOR on three arrays, which goes on from where the last one ended; what is
 cleaned and refreshed on the way is in its time. `lanes_adder` is the same of sums and carries.
-`lanes_add64`
-and `lanes_cmp64` are sums and comparisons of numbers of 64 bits in `numbers` vectors, whose
-operands are fresh; results stay at the level at which they come out. So it is of `lanes_mul64`,
-products of 128 bits, of `lanes_sort`, 8 numbers of 8 bits in order, and of `lanes_aes`, the AES-128
-of counters that everybody knows under an encrypted key. All have the unit 1/s, of lanes.
+`lanes_add64` and `lanes_cmp64` are sums and comparisons of numbers of 64 bits in `numbers` vectors,
+whose operands are fresh; results stay at the level at which they come out. So it is of
+`lanes_mul64`, products of 128 bits, of `lanes_sort`, 8 numbers of 8 bits in order, and of
+`lanes_aes`, the AES-128 of counters that everybody knows under an encrypted key. All have the unit
+1/s, of lanes.
 `lanes_table` is a chain of random tables, whose p is in `params`: permutations of 4 and 8 bits, and
 any functions of 2 bits, whose chain soon has the same value in all lanes.
-`lanes_from_lwe` takes fresh bits of FHEW/TFHE (W128_P64) in, from the host's memory, two in each
-coefficient; `lanes_count` counts ones among 31 bits.
+`lanes_from_lwe` takes fresh bits of FHEW/TFHE in, of `--lwe-set`, with each p of `--lwe-p`: the
+larger p, the more bits share a coefficient (two with p = 4, three with p = 8, and five with p = 32
+and W128_P128). They come from a seed and the bodies in the host's memory, from all words there, and
+from an array on the device; `params` says which. `lanes_count` counts ones among 31 bits.
 `lanes_layer` is one gate of one vector and `lanes_bootstrap` the refresh of one, in seconds. Every
 result of a program is compared with NumPy's before it is recorded; encryption, decryption and keys
 are left out. `pfail_log2` is of all that was done for the record. Records belong in
@@ -32,7 +34,7 @@ import numpy as np
 from common.energy import add_energy
 from common.records import append, device_fields, stamped
 from common.waits import timed
-from whorl import binfhe, ckks, lanes
+from whorl import Session, binfhe, ckks, lanes
 
 Clear = np.ndarray[Any, np.dtype[np.bool_]]
 
@@ -80,11 +82,10 @@ class Bench:
         self.parameters = ckks.parameters(given.set, allow_insecure=given.insecure)
         self.client = lanes.Client(self.parameters)
         keys = self.client.evaluation_keys()
-        self.sender = binfhe.Client(binfhe.parameters("W128_P64"))
+        self.sender = binfhe.Client(binfhe.parameters(given.lwe_set))
         lwe_keys = self.client.lwe_input_keys(self.sender) if self.wants("lwe") else None
-        self.server = lanes.Server(
-            keys, device=given.device, threads=given.threads, lwe_input=lwe_keys
-        )
+        self.session = Session(device=given.device, threads=given.threads)
+        self.server = lanes.Server(keys, session=self.session, lwe_input=lwe_keys)
         self.random = np.random.default_rng(1)
 
     def wants(self, part: str) -> bool:
@@ -266,12 +267,25 @@ class Bench:
 
     def lwe(self) -> None:
         count = self.given.batch
-        bits = self.random.integers(0, 2, (count, self.server.lanes))
-        given = self.sender.encrypt(bits)
-        self.check(self.server.from_lwe(given, bits=1)[0], bits.astype(np.bool_))
-        each = count * self.server.lanes
-        call = lambda: self.server.from_lwe(given, bits=1)  # noqa: E731
-        self.record("lanes_from_lwe", call, each, count, "W128_P64", "included")
+        gates = binfhe.Server(self.sender.evaluation_keys(), session=self.session)
+        for p in self.given.lwe_p:
+            bits = self.random.integers(0, 2, (count, self.server.lanes))
+            seeded = self.sender.encrypt(bits, p=p)
+            array = gates.upload(seeded)
+            for what, given, transfers in (
+                ("a seed and bodies of the host", seeded, "included"),
+                ("words of the host", array.to_host(), "included"),
+                ("the device", array, "excluded"),
+            ):
+                self.check(self.server.from_lwe(given, bits=1)[0], bits.astype(np.bool_))
+                self.record(
+                    "lanes_from_lwe",
+                    partial(self.server.from_lwe, given, bits=1),
+                    count * self.server.lanes,
+                    count,
+                    f"{self.given.lwe_set}, p = {p}, from {what}",
+                    transfers,
+                )
 
     def products(self) -> None:
         count = self.given.numbers
@@ -330,6 +344,8 @@ def main() -> None:
     options.add_argument("--numbers", type=int, default=2)
     options.add_argument("--runs", type=int, default=3)
     options.add_argument("--only", nargs="+", default=[], help=", ".join(PARTS))
+    options.add_argument("--lwe-set", default="W128_P64")
+    options.add_argument("--lwe-p", type=int, nargs="+", default=[4, 8])
     options.add_argument("--energy", type=float, default=1, help="seconds; 0: not measured")
     options.add_argument("--record", type=Path)
     options.add_argument("--commit", default="")
