@@ -209,22 +209,6 @@ void Client::add_released(const Released& elsewhere) const {
   state_->ledger.add(elsewhere);
 }
 
-namespace {
-
-/// serves_lanes(), of a secret.
-bool has_usual_slots(std::span<const std::int32_t> secret, const Encoder& encoder) {
-  math::WipedVector<double> coefficients(secret.size());
-  std::ranges::copy(secret, coefficients.span().begin());
-  math::WipedVector<Complex> slots(secret.size() / 2);
-  encoder.decode(coefficients.span(), Packing::complex, 1, slots.span());
-  double most = 0;
-  for (const Complex& z : slots.span()) most = std::max(most, std::norm(z));
-  // Coefficients are -1, 0 and 1, equally likely.
-  return most <= 16 * 2.0 / 3 * static_cast<double>(secret.size());
-}
-
-}  // namespace
-
 bool Client::serves_lanes() const {
   const std::span<const std::int32_t> secret = secret_key().coefficients();
   math::WipedVector<double> coefficients(secret.size());
