@@ -105,64 +105,14 @@ def test_tables_are_checked() -> None:
         server.lookup(x[[0] * 17], [0] * 2**17)
 
 
-def aes_in_clear(key: bytes, block: bytes) -> bytes:
-    """AES-128 as FIPS 197 writes it, on bytes."""
-
-    def times(a: int, b: int) -> int:
-        result = 0
-        while b:
-            result ^= a if b & 1 else 0
-            a, b = a << 1 ^ (0x11B if a & 0x80 else 0), b >> 1
-        return result
-
-    inverses = [next((y for y in range(256) if times(x, y) == 1), 0) for x in range(256)]
-    box = [
-        sum(
-            (
-                (i >> b ^ i >> (b + 4) % 8 ^ i >> (b + 5) % 8 ^ i >> (b + 6) % 8 ^ i >> (b + 7) % 8)
-                & 1
-            )
-            << b
-            for b in range(8)
-        )
-        ^ 0x63
-        for i in inverses
-    ]
-    words, constant = [list(key[i : i + 4]) for i in range(0, 16, 4)], 1
-    while len(words) < 44:
-        word = list(words[-1])
-        if len(words) % 4 == 0:
-            word = [box[x] for x in word[1:] + word[:1]]
-            word[0] ^= constant
-            constant = times(constant, 2)
-        words.append([x ^ y for x, y in zip(word, words[-4], strict=True)])
-    keys = [[x for word in words[i : i + 4] for x in word] for i in range(0, 44, 4)]
-    state = [x ^ y for x, y in zip(block, keys[0], strict=True)]
-    for round in range(1, 11):
-        state = [box[x] for x in state]
-        state = [state[(i + 4 * (i % 4)) % 16] for i in range(16)]
-        if round < 10:
-            mixed = []
-            for c in range(0, 16, 4):
-                a = state[c : c + 4]
-                mixed += [
-                    times(a[r], 2) ^ times(a[(r + 1) % 4], 3) ^ a[(r + 2) % 4] ^ a[(r + 3) % 4]
-                    for r in range(4)
-                ]
-            state = mixed
-        state = [x ^ y for x, y in zip(state, keys[round], strict=True)]
-    return bytes(state)
-
-
-def test_aes_in_counter_mode() -> None:
+def test_aes_in_counter_mode(tool: Any) -> None:
     """A client sends AES's ciphertexts and its key as lanes; the server has the text as lanes."""
-    key = bytes.fromhex("2b7e151628aed2a6abf7158809cf4f3c")
-    block = bytes.fromhex("3243f6a8885a308d313198a2e0370734")
-    assert aes_in_clear(key, block).hex() == "3925841d02dc09fbdc118597196a0b32"  # FIPS 197, App. B
-    random = np.random.default_rng(9)
-    counters = [block, *(random.bytes(16) for _ in range(LANES - 1))]
-    text = random.integers(0, 256, (LANES, 16)).astype(np.uint8)
-    stream = np.array([list(aes_in_clear(key, each)) for each in counters], dtype=np.uint8)
+    key = np.frombuffer(bytes.fromhex("2b7e151628aed2a6abf7158809cf4f3c"), np.uint8)
+    counters = np.random.default_rng(9).integers(0, 256, (LANES, 16)).astype(np.uint8)
+    counters[0] = list(bytes.fromhex("3243f6a8885a308d313198a2e0370734"))
+    text = np.random.default_rng(10).integers(0, 256, (LANES, 16)).astype(np.uint8)
+    stream = tool("common.aes").aes_in_clear(key, counters)
+    assert bytes(stream[0]).hex() == "3925841d02dc09fbdc118597196a0b32"  # FIPS 197, appendix B
 
     def lanes_of(blocks: Any) -> Any:
         """Shape (8, 16, lanes)."""
@@ -170,8 +120,8 @@ def test_aes_in_counter_mode() -> None:
         return np.unpackbits(each[..., None], axis=-1, bitorder="little").transpose(2, 1, 0)
 
     client, server = party()
-    secret = server.upload(client.encrypt(lanes_of([list(key)] * LANES)))
-    known = server.known(secret[0, 0], lanes_of([list(each) for each in counters]))
+    secret = server.upload(client.encrypt(lanes_of([key] * LANES)))
+    known = server.known(secret[0, 0], lanes_of(counters))
     found = lanes.aes128(secret, known)
     assert np.array_equal(client.decrypt(found), lanes_of(stream))
     plain = found ^ server.known(secret[0, 0], lanes_of(text ^ stream))
