@@ -17,7 +17,8 @@ any functions of 2 bits, whose chain soon has the same value in all lanes.
 `lanes_from_lwe` takes fresh bits of FHEW/TFHE in, of `--lwe-set`, with each p of `--lwe-p`: the
 larger p, the more bits share a coefficient (two with p = 4, three with p = 8, and five with p = 32
 and W128_P128). They come from a seed and the bodies in the host's memory, from all words there, and
-from an array on the device; `params` says which. `lanes_count` counts ones among 31 bits.
+from an array on the device; `params` says which. `lanes_compact` takes bits in
+that were encrypted compactly; `lanes_count` counts ones among 31 bits.
 `lanes_layer` is one gate of one vector and `lanes_bootstrap` the refresh of one, in seconds. Every
 result of a program is compared with NumPy's before it is recorded; encryption, decryption and keys
 are left out. `pfail_log2` is of all that was done for the record. Records belong in
@@ -63,7 +64,8 @@ class Bench:
     def wants(self, part: str) -> bool:
         """Whether a part is asked for, which parameters for real numbers may not have."""
         shape = self.parameters.bootstrap
-        serves = part not in ("lwe", "counts") or (shape is not None and shape["bits"] > 1)
+        least = {"lwe": 2, "counts": 2, "compact": 1}.get(part, 0)
+        serves = (shape["bits"] if shape else 0) >= least
         return serves and (not self.given.only or part in self.given.only)
 
     def fresh(self, *shape: int) -> tuple[lanes.LaneArray, Clear]:
@@ -259,6 +261,15 @@ class Bench:
                     transfers,
                 )
 
+    def compact(self) -> None:
+        count = self.given.batch
+        bits = self.random.integers(0, 2, (count, self.server.lanes))
+        given = self.client.encrypt(bits, compact=True)
+        self.check(self.server.upload(given), bits.astype(np.bool_))
+        each = count * self.server.lanes
+        call = lambda: self.server.upload(given)  # noqa: E731
+        self.record("lanes_compact", call, each, count, transfers="included")
+
     def products(self) -> None:
         count = self.given.numbers
         (x, a), (y, b) = self.fresh(64, count), self.fresh(64, count)
@@ -302,7 +313,7 @@ class Bench:
         self.check(x, a)
 
 
-PARTS = "single gates adders tables numbers counts lwe products sorts aes".split()
+PARTS = "single gates adders tables numbers counts lwe compact products sorts aes".split()
 
 
 def main() -> None:

@@ -18,6 +18,7 @@
 #include "whorl/bridges/lanes.h"
 #include "whorl/bridges/lwe_output.h"
 #include "whorl/ckks/ciphertexts.h"
+#include "whorl/ckks/compact_bits.h"
 #include "whorl/ckks/parameters.h"
 #include "whorl/common.h"
 
@@ -43,6 +44,7 @@ enum class FrameType : std::uint16_t {
   ckks_evaluation_keys = 34,
   ckks_ciphertexts = 35,
   ckks_public_key = 36,
+  ckks_compact_bits = 37,
   lwe_input_keys = 48,
   lwe_output_keys = 49,
   first_foreign = 0x8000
@@ -99,7 +101,7 @@ inline constexpr bool is_saved =
     is_one_of<T, binfhe::Parameters, binfhe::Ciphertexts, binfhe::EvaluationKeys, binfhe::Lut,
               bgv::Parameters, bgv::Ciphertexts, bgv::EvaluationKeys, bgv::PublicKey,
               ckks::Parameters, ckks::Ciphertexts, ckks::EvaluationKeys, ckks::PublicKey,
-              bridges::LweInputKeys, bridges::LweOutputKeys>;
+              ckks::CompactBits, bridges::LweInputKeys, bridges::LweOutputKeys>;
 template <class T>
 concept Saved = is_saved<T>;
 

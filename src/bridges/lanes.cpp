@@ -204,7 +204,8 @@ std::vector<LaneArray> LweInput::State::take_in(const binfhe::Ciphertexts& c,
       some.vectors = std::min(at_once, vectors - first);
       const std::vector<ckks::Array> of_some =
           ckks::bits_of_coefficients(on, packer.packed(some, rows), polynomials,
-                                     LanesAccess::maps(lanes), as.error / ckks::deviations);
+                                     LanesAccess::maps(lanes), as.error / ckks::deviations,
+                                     slots());
       for (unsigned j = 0; j < as.all(); ++j) parts[j].push_back(of_some[j]);
     }
     std::vector<ckks::Array> found;

@@ -206,11 +206,15 @@ void ckks_set(const test::CkksShape& shape) {
     expect_secret(made.b, "a switching key");
 }
 
-void between_schemes(const binfhe::Parameters& parameters) {
+void lanes_and_between_schemes(const binfhe::Parameters& parameters) {
   ckks::ParameterLiteral literal = ckks::for_bits({.bits = 1, .levels = 4});
   literal.N = 1024;
   const ckks::Client client(ckks::Parameters::create(literal, true));
   const binfhe::Client lwe(parameters);
+  std::vector<std::uint8_t> bits(3 * 500);
+  for (std::size_t i = 0; i < bits.size(); ++i) bits[i] = i % 3 == 0;
+  make_secret(std::span(bits));
+  expect_secret(client.encrypt_bits(bits, 500).data, "compact bits");
   const bridges::LweInputKeys in = bridges::lwe_input_keys(client, lwe, 1);
   expect_secret(in.b, "a key for LWE input");
   expect_secret(in.switch_b, "a switching key");
@@ -249,7 +253,7 @@ int main(int count, char** arguments) {
   for (const whorl::test::CkksShape& shape :
        {whorl::test::CkksShape{45}, whorl::test::CkksShape{50, 64, 2}})
     whorl::ckks_set(shape);
-  whorl::between_schemes(whorl::test::varied_sets()[0]);
+  whorl::lanes_and_between_schemes(whorl::test::varied_sets()[0]);
   if (RUNNING_ON_VALGRIND == 0) std::puts("not under valgrind: nothing was looked for");
   std::printf("%d wrong results\n", wrong);
   return wrong == 0 ? 0 : 3;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "whorl/ckks/ciphertexts.h"
+#include "whorl/ckks/compact_bits.h"
 #include "whorl/ckks/parameters.h"
 #include "whorl/common.h"
 #include "whorl/secret_key.h"
@@ -70,6 +71,14 @@ class Client : public RingClient<Parameters, struct ClientState> {
   /// The same of real numbers, in slots or as coefficients (EncodingError for Packing::complex).
   Ciphertexts encrypt(std::span<const double> values, const EncryptOptions& options = {},
                       Packing packing = Packing::real) const;
+
+  /// Encrypts vectors of so many bits compactly, for lanes (whorl/circuits/ckks/lanes.h): up to
+  /// BootstrapLiteral::bits vectors in the coefficients of half a ciphertext of level 0, which is
+  /// sent as its seed and 2 bytes a coefficient. ShapeError unless bits are a whole number of
+  /// vectors, RangeError for lengths above N/2, EncodingError for numbers other than 0 and 1,
+  /// ParameterError for parameters whose bootstraps are not made for bits.
+  CompactBits encrypt_bits(std::span<const std::uint8_t> bits, std::size_t length,
+                           const Progress& progress = {}) const;
 
   /// Decrypts the numbers of each vector. The numbers carry the errors of the ciphertext,
   /// from which whoever also knows the ciphertexts can compute the secret key (Li and Micciancio,

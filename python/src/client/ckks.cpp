@@ -5,6 +5,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <cmath>
 #include <complex>
@@ -61,6 +62,17 @@ void bind_ckks_client(nb::module_& module) {
       .def("encrypt", encrypting<Client, Complex>(), "values"_a, "length"_a, "low"_a, "high"_a)
       .def("encrypt_real", encrypting<Client, double, const std::string&>(), "values"_a, "length"_a,
            "low"_a, "high"_a, "packing"_a)
+      .def(
+          "encrypt_bits",
+          [](const Client& client, const Input<std::uint8_t>& bits, std::size_t length,
+             const Shape& shape) {
+            return without_gil([&] {
+              ckks::CompactBits out = client.encrypt_bits(as_span(bits), length, polling());
+              if (shape != Shape{out.count}) out.shape = shape;
+              return out;
+            });
+          },
+          "bits"_a, "length"_a, "shape"_a)
       .def(
           "decrypt_raw",
           [](const Client& client, const ckks::Ciphertexts& batch, bool allow_spent) {

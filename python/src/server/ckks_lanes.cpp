@@ -3,18 +3,32 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstdint>
 #include <tuple>
+#include <vector>
 
 #include "common/calls.h"
+#include "common/files.h"
 #include "parts.h"
 #include "whorl/circuits/ckks/lanes.h"
 
 namespace whorl::python {
 
+using ckks::CompactBits;
 using ckks::LaneArray;
 using ckks::Lanes;
 
 void bind_ckks_lanes(nb::module_& module) {
+  nb::class_<CompactBits> compact(module, "CompactBits");
+  bind_origin(compact);
+  compact.def_prop_ro("nbytes", &CompactBits::bytes)
+      .def_prop_ro("length", [](const CompactBits& c) { return c.length; })
+      .def_prop_ro("shape", [](const CompactBits& c) {
+        using Sizes = nb::typed<nb::tuple, std::size_t, nb::ellipsis>;
+        return Sizes(nb::tuple(nb::cast(c.shape.value_or(Shape{c.count}))));
+      });
+  bind_files(compact);
+
   nb::class_<LaneArray> array(module, "LaneArray");
   array.def_prop_ro("count", [](const LaneArray& a) { return a.info().count; })
       .def_prop_ro("length", [](const LaneArray& a) { return a.info().length; })
@@ -37,7 +51,9 @@ void bind_ckks_lanes(nb::module_& module) {
                      const ckks::LaneCounts counts = lanes.counts();
                      return std::tuple(counts.bootstraps, counts.cleanings, counts.products);
                    })
-      .def("take_in", calling(&Lanes::take_in), "bits"_a)
+      .def("take_in", calling<Lanes, LaneArray, const ckks::Array&>(&Lanes::take_in), "bits"_a)
+      .def("take_in_compact", calling<Lanes, LaneArray, const CompactBits&>(&Lanes::take_in),
+           "bits"_a)
       .def("bit_not", calling(&Lanes::bit_not), "a"_a)
       .def("bit_and", calling(&Lanes::bit_and), "a"_a, "b"_a)
       .def("bit_or", calling(&Lanes::bit_or), "a"_a, "b"_a)

@@ -3,6 +3,7 @@
 from ..ckks import Ciphertexts as Ciphertexts
 from ..ckks import EvaluationKeys as EvaluationKeys
 from ..ckks import Parameters as Parameters
+from ..lanes import CompactBits as CompactBits
 from ..lanes import LweInputKeys as LweInputKeys
 from ..lanes import LweOutputKeys as LweOutputKeys
 from ..lanes import Plan as Plan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +15,8 @@ from .._core.literal import as_threads
 from .._core.paths import PathName
 from .._core.progress import Report, reports
 from ..ckks._client import Client as CkksClient
-from ..errors import ParameterError
+from ..errors import ParameterError, ShapeError
+from ._compact import CompactBits
 from ._lwe import LweInputKeys, LweOutputKeys
 from ._server import LaneArray, as_lanes, slots_of
 
@@ -114,13 +115,34 @@ class Client(CkksClient):
                 _bridges.lwe_output_keys(self._core, _core_of(lwe), as_threads(threads), report)
             )
 
-    def encrypt(self, bits: ArrayLike) -> ckks.Ciphertexts:  # type: ignore[override]
+    @overload  # type: ignore[override]
+    def encrypt(self, bits: ArrayLike, compact: Literal[False] = False) -> ckks.Ciphertexts: ...
+    @overload
+    def encrypt(self, bits: ArrayLike, compact: Literal[True]) -> CompactBits: ...
+    def encrypt(self, bits: ArrayLike, compact: bool = False) -> ckks.Ciphertexts | CompactBits:
         """Encrypts vectors of bits: shape (..., k) gives an array of shape (...) of k lanes each.
 
-        `EncodingError` for values other than 0, 1, True and False.
+        Args:
+            bits: 0, 1, True and False (`EncodingError` for others).
+            compact: whether they are encrypted in coefficients of the lowest level. They are then
+                shorter on their way, 0.4 bytes a bit in place of 152 with `W128_BITS5_L10`, and
+                cost the server a bootstrap. They fill coefficients by as many vectors as
+                `parameters.bootstrap["bits"]` says, so that a multiple of this number of vectors is
+                shortest. `ParameterError` for parameters whose bootstraps are not made for bits,
+                `ShapeError` for a single bit, none, and more than N/2 lanes.
         """
         values = as_lanes(bits)
+        if compact:
+            return self._compact(values)
         return super().encrypt(values.astype(np.float64), bound=(0.0, 1.0), packing="real")
+
+    def _compact(self, values: np.ndarray[Any, np.dtype[Any]]) -> CompactBits:
+        if values.ndim == 0 or values.size == 0 or values.shape[-1] > self.parameters.N // 2:
+            raise ShapeError(
+                f"bits: shape {values.shape} has no vectors of 1 … {self.parameters.N // 2} lanes"
+            )
+        flat = np.ascontiguousarray(values, dtype=np.uint8).reshape(-1)
+        return CompactBits(self._core.encrypt_bits(flat, values.shape[-1], values.shape[:-1]))
 
     def decrypt(  # type: ignore[override]
         self, lanes: LaneArray | ckks.Ciphertexts

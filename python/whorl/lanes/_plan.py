@@ -11,6 +11,7 @@ from .._core.array import Shape
 from .._core.literal import as_integer
 from .._core.text import shown
 from .._server import ckks as _lib
+from ._compact import CompactBits
 from ._server import Bits, LaneArray, Server, slots_of
 
 
@@ -50,8 +51,8 @@ class _DryServer(Server):
         array = self._run.fresh("real", count, lanes, 0.0, 1.0, secret_key)
         return self._wrap(self._core.take_in(array), shape)
 
-    def upload(self, bits: Bits) -> LaneArray:
-        if isinstance(bits, ckks.Ciphertexts):
+    def upload(self, bits: Bits | CompactBits) -> LaneArray:
+        if isinstance(bits, (ckks.Ciphertexts, CompactBits)):
             raise TypeError("a plan takes no ciphertexts: give their shape in `shapes`")
         return super().upload(bits)
 

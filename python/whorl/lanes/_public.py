@@ -4,6 +4,7 @@ from .._core.array import concatenate, stack
 from ..ckks._parameters import parameters
 from ._aes import aes128
 from ._columns import multiply, popcount
+from ._compact import CompactBits
 from ._integers import add, equal, less, maximum, minimum, subtract
 from ._lwe import LweInputKeys, LweOutputKeys
 from ._plan import Plan, plan
@@ -11,6 +12,7 @@ from ._server import LaneArray, Server
 from ._sort import sort
 
 __all__ = [
+    "CompactBits",
     "LaneArray",
     "LweInputKeys",
     "LweOutputKeys",

@@ -23,6 +23,7 @@ from .._ring.server import as_distance, needing
 from .._server import bridges as _bridges
 from .._server import ckks as _lib
 from ..errors import EncodingError, MissingKeyError, ParameterError, ShapeError
+from ._compact import CompactBits
 from ._lwe import LweInputKeys, LweOutputKeys
 
 Bits: TypeAlias = Union["LaneArray", ckks.Ciphertexts]
@@ -234,16 +235,19 @@ class Server:
 
     # ---- to and from the device
 
-    def upload(self, bits: Bits) -> LaneArray:
+    def upload(self, bits: Bits | CompactBits) -> LaneArray:
         """The bits on the device. An array of this server is returned unchanged.
 
-        `EncodingError` for ciphertexts that hold no bits, `ShapeError` for other numbers of lanes;
-        other errors as of `whorl.ckks.Server.upload`.
+        Compact bits become lanes by one bootstrap, which all vectors of a call share as far as they
+        share coefficients. `EncodingError` for ciphertexts that hold no bits, `ShapeError` for
+        other numbers of lanes; other errors as of `whorl.ckks.Server.upload`.
         """
         if isinstance(bits, LaneArray):
             if bits._server is not self:
                 raise ParameterError("bits: an array of another lanes.Server was given")
             return bits
+        if isinstance(bits, CompactBits):
+            return self._wrap(self._core.take_in_compact(bits._core), bits.shape)
         if not isinstance(bits, ckks.Ciphertexts):
             raise no_ciphertexts(self._parameters, bits)
         array = self._server.upload(bits)

@@ -136,12 +136,13 @@ std::vector<Array> bootstrap_bits(const Server& server, const Array& numbers, un
 
 std::vector<Array> bits_of_coefficients(const Server& server, const rlwe::Array& coefficients,
                                         const BitPolynomials& polynomials,
-                                        const EncodedBootstrap& with, double error) {
+                                        const EncodedBootstrap& with, double error,
+                                        std::uint64_t length) {
   const auto& of = EncodedBootstrapAccess::storage(with);
   const Account& account = Access::of(server).account;
   const std::size_t count = coefficients.count();
   const CiphertextInfo values = account.fresh(Packing::complex, count, of.slots, 1, false),
-                       numbers = account.fresh(Packing::real, 2 * count, of.slots, 1, false);
+                       numbers = account.fresh(Packing::real, 2 * count, length, 1, false);
   const BootstrapSteps steps(server, of, BootstrapSteps::Parts::apart);
   return Access::of(server).fleet->together([&] {
     const Next next = asking(Access::of(server));

@@ -163,11 +163,12 @@ std::vector<Array> bootstrap_bits(const Server& server, const Array& numbers, un
 /// modulus: with n slots 2n of them, in the powers of X^(N/2n). Coefficient i < n comes to slot
 /// bitrev(i) of vector 2c of ciphertext c, and coefficient n + i to that of vector 2c + 1. The
 /// polynomials are bit_polynomials() or step_polynomial(), of no more bits than the parameters are
-/// made for, and their results have that error.
+/// made for, and their results have that error. `length` of the slots are a vector's values.
 std::vector<Array> bits_of_coefficients(const Server& server,
                                         const lattice::rlwe::Array& coefficients,
                                         const BitPolynomials& polynomials,
-                                        const EncodedBootstrap& with, double error);
+                                        const EncodedBootstrap& with, double error,
+                                        std::uint64_t length);
 /// The largest error of such a bit, where Σ_j 2^j·x_j is off by up to `given`, and errors stay
 /// below so many deviations.
 double error_of_bits(const Server& server, const EncodedBootstrap& with, unsigned bits,

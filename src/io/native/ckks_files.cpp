@@ -8,6 +8,7 @@
 #include "io/native/files.h"
 #include "io/native/rlwe_codec.h"
 #include "schemes/ckks/account.h"
+#include "schemes/ckks/compact_bits.h"
 #include "schemes/ckks/derived.h"
 
 namespace whorl::io {
@@ -16,6 +17,7 @@ namespace {
 
 using ckks::CiphertextInfo;
 using ckks::Ciphertexts;
+using ckks::CompactBits;
 using ckks::EvaluationKeys;
 using ckks::Parameters;
 using ckks::PublicKey;
@@ -97,6 +99,42 @@ struct Codec<Ciphertexts> {
 };
 
 template <>
+struct Codec<CompactBits> {
+  static constexpr FrameKind kind{.type = FrameType::ckks_compact_bits};
+
+  static void write(const CompactBits& value, PayloadWriter& out) {
+    const ckks::CompactLayout layout(value.parameters, value.count, value.length);
+    out.fields().value(static_cast<std::uint64_t>(value.count));
+    out.fields().value(value.length);
+    out.fields().bytes(value.seed);
+    out.shape(value.shape, value.count);
+    out.align();
+    out.words(value.data, rule(layout));
+  }
+
+  static CompactBits read(PayloadReader& in, const Parameters& parameters) {
+    const auto count = in.fields().value<std::uint64_t>("count"),
+               length = in.fields().value<std::uint64_t>("length");
+    const auto seed = in.fields().array<32>("seed");
+    const ckks::CompactLayout layout(parameters, count, length);
+    auto shape = in.shape(count);
+    in.align();
+    const TakenWords words = in.take(rule(layout));
+    // A server makes ring ciphertexts of them.
+    const WordRule expanded =
+        residue_rule(parameters, {2, layout.basis, layout.ciphertexts()}, "compact bits");
+    in.finish(count, expanded.bytes(), true);
+    return {parameters,      in.header().key_id, static_cast<std::size_t>(count), length, seed,
+            in.words(words), std::move(shape)};
+  }
+
+ private:
+  static WordRule rule(const ckks::CompactLayout& layout) {
+    return {layout.numbers, layout.slots, 2, {std::uint64_t{1} << ckks::compact_word_bits}, "data"};
+  }
+};
+
+template <>
 struct Codec<Parameters> : ParametersCodec<Parameters, FrameType::ckks_parameters> {};
 template <>
 struct Codec<PublicKey> : PublicKeyCodec<PublicKey, FrameType::ckks_public_key, fresh_primes> {};
@@ -107,6 +145,7 @@ struct Codec<EvaluationKeys>
 WHORL_INSTANTIATE_FILES(Parameters);
 WHORL_INSTANTIATE_FILES(Ciphertexts);
 WHORL_INSTANTIATE_FILES(PublicKey);
+WHORL_INSTANTIATE_FILES(CompactBits);
 WHORL_INSTANTIATE_FILES(EvaluationKeys);
 
 }  // namespace whorl::io

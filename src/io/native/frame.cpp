@@ -84,6 +84,7 @@ constexpr NamedType known_types[] = {
     {FrameType::ckks_evaluation_keys, "CKKS evaluation keys"},
     {FrameType::ckks_ciphertexts, "CKKS ciphertexts"},
     {FrameType::ckks_public_key, "CKKS public key", true},
+    {FrameType::ckks_compact_bits, "CKKS compact bits"},
     {FrameType::lwe_input_keys, "CKKS keys for LWE input"},
     {FrameType::lwe_output_keys, "CKKS keys for LWE output"}};
 

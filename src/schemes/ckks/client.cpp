@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <string>
 #include <type_traits>
@@ -9,7 +10,9 @@
 #include "math/memory.h"
 #include "math/sampling.h"
 #include "math/text.h"
+#include "ring/ntt_plan.h"
 #include "schemes/ckks/account.h"
+#include "schemes/ckks/compact_bits.h"
 #include "schemes/ckks/derived.h"
 #include "schemes/ckks/encoder.h"
 #include "schemes/ckks/noise.h"
@@ -119,6 +122,65 @@ Ciphertexts encrypt(const PublicKey& key, std::span<const double> values,
                     const EncryptOptions& options, Packing packing) {
   return with_complex(values, packing, [&](std::span<const Complex> numbers) {
     return encrypted(key, numbers, options, packing);
+  });
+}
+
+CompactBits Client::encrypt_bits(std::span<const std::uint8_t> given, std::size_t length,
+                                 const Progress& progress) const {
+  const Parameters& p = parameters();
+  if (length == 0 || given.empty() || given.size() % length != 0)
+    throw ShapeError("compact bits: " + std::to_string(given.size()) +
+                     " bits are no vectors of length " + std::to_string(length));
+  Encoder::check_bits(given);
+  const std::size_t count = given.size() / length;
+  const CompactLayout as(p, count, length);
+  const std::size_t n = as.slots;
+  const auto log2_slots = static_cast<unsigned>(std::countr_zero(as.slots));
+  /// number(u, i), the coefficient's, or 0 behind the last vector.
+  const auto number = [&](std::size_t u, std::size_t i) {
+    const std::size_t lane = ring::bit_reverse(static_cast<std::uint32_t>(i), log2_slots);
+    // Behind a vector's bits come its first ones once more.
+    const std::size_t at = lane < length ? lane : lane - length;
+    std::uint64_t m = 0;
+    for (unsigned j = 0; j < as.bits && u * as.bits + j < count; ++j)
+      m |= std::uint64_t{given[(u * as.bits + j) * length + at]} << j;
+    return m;
+  };
+  return math::with_memory_for("compact bits", [&]() -> CompactBits {
+    // 1. (m + 1/2)/2^bits of the modulus, encrypted at level 0.
+    const Seed seed = math::random_seed();
+    const WordArray both = state_->secret.encrypt(
+        as.basis, 1, seed, as.ciphertexts(),
+        [&](std::size_t c, std::span<std::int64_t> coefficients) {
+          for (std::size_t half = 0; half < 2 && 2 * c + half < as.numbers; ++half)
+            for (std::size_t i = 0; i < n; ++i)
+              coefficients[as.gap * (half * n + i)] = static_cast<std::int64_t>(
+                  static_cast<unsigned __int128>(2 * number(2 * c + half, i) + 1) * as.modulus >>
+                  (as.bits + 1));
+        },
+        progress);
+    // 2. c_0 as a polynomial, whose coefficients that hold bits are rounded to words. What is
+    // rounded away, and all others, nobody needs.
+    const rlwe::HostBatch c_0{
+        as.basis, 1, as.ciphertexts(),
+        WordArray(both.owner(), both.data(), both.size() / 2, both.word_bytes())};
+    const double ratio = std::exp2(compact_word_bits) / static_cast<double>(as.modulus);
+    std::vector<std::uint16_t> words(as.numbers * n);
+    static_cast<void>(state_->secret.phases_modulo(
+        c_0, std::uint64_t{1} << compact_log2_modulus, 1,
+        [&](std::size_t c, std::span<std::uint64_t> residues) {
+          for (std::size_t half = 0; half < 2 && 2 * c + half < as.numbers; ++half)
+            for (std::size_t i = 0; i < n; ++i) {
+              constexpr unsigned above = 64 - compact_log2_modulus;
+              const auto x =
+                  static_cast<std::int64_t>(residues[as.gap * (half * n + i)] << above) >> above;
+              // Above 0, so that it is rounded down.
+              const double parts = static_cast<double>(x) * ratio + 0x1p16 + 0.5;
+              words[(2 * c + half) * n + i] =
+                  static_cast<std::uint16_t>(static_cast<std::int64_t>(parts));
+            }
+        }));
+    return {p, key_id(), count, length, seed, WordArray(std::move(words))};
   });
 }
 

@@ -45,6 +45,12 @@ std::string shown(const std::complex<double>& z) {
 
 }  // namespace
 
+void Encoder::check_bits(std::span<const std::uint8_t> bits) {
+  unsigned bad = 0;
+  for (const std::uint8_t bit : bits) bad |= bit >> 1;
+  if (bad != 0) throw EncodingError("bits: a value is neither 0 nor 1");
+}
+
 void Encoder::check_values(std::span<const std::complex<double>> values, const Bounds& bound) {
   // Comparisons with not-a-number are false, so that the sum of the bad ones counts these too.
   const double most = bound.most(), square = most * most * (1 + 0x1p-40), slack = most * 0x1p-41;

@@ -24,6 +24,9 @@ class Encoder {
   /// values that are right.
   static void check_values(std::span<const std::complex<double>> values, const Bounds& bound);
 
+  /// EncodingError for numbers other than 0 and 1; the time does not depend on those.
+  static void check_bits(std::span<const std::uint8_t> bits);
+
   /// round(scale·m) of the polynomial that has these values in its slots, repeated with the least
   /// period that is a power of two, with copies of the first ones behind them; or of these
   /// coefficients. |scale·value| must be below 2^61.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "whorl/circuits/ckks/bootstrap.h"
+#include "whorl/ckks/compact_bits.h"
 #include "whorl/ckks/server.h"
 
 namespace whorl::ckks {
@@ -71,6 +72,11 @@ class Lanes {
   /// serves lanes (Client::serves_lanes). EncodingError for another packing or other bounds;
   /// ShapeError for another length than that of the maps, and for vectors over several ciphertexts.
   LaneArray take_in(const Array& bits) const;
+  /// The same of compact bits, by one bootstrap of all: Client::encrypt_bits has made them, under a
+  /// key that serves lanes. KeyMismatchError or ParameterMismatchError for those of another client;
+  /// ShapeError for another number of lanes than that of the maps, and for words that do not belong
+  /// to such vectors.
+  LaneArray take_in(const CompactBits& bits) const;
 
   LaneArray bit_not(const LaneArray& a) const;
   LaneArray bit_and(const LaneArray& a, const LaneArray& b) const;
