@@ -1,4 +1,4 @@
-"""Lanes that travel: bits that clients send compactly."""
+"""Lanes that travel: bits that clients send compactly, and results that servers store."""
 
 from __future__ import annotations
 
@@ -101,3 +101,39 @@ def test_wrong_compact_bits_are_refused() -> None:
         lanes.plan(lambda x: x & client.encrypt(bits, compact=True), [()], parameters(), LANES)
     with pytest.raises(TypeError, match="CompactBits"):
         client.decrypt(client.encrypt(bits, compact=True))  # type: ignore[arg-type]
+
+
+def test_results_are_stored(tmp_path: Path) -> None:
+    client, server = party()
+    a, b = np.random.default_rng(4).integers(0, 2, (2, 2, 3, LANES))
+    x, y = (server.upload(client.encrypt(bits)) for bits in (a, b))
+    z = ~(x ^ y)
+    z.stored().save(tmp_path / "z.whorl")
+    keys = client.evaluation_keys(LANES)
+    later = lanes.Server(keys, device="cpu")
+    back = later.upload(ckks.Ciphertexts.load(tmp_path / "z.whorl", allow_insecure=True))
+    assert (back.shape, back.lanes, back.level) == ((2, 3), LANES, z.level)
+    assert z.error <= back.error < 1.05 * z.error  # that of NOT's constant besides
+    assert np.array_equal(client.decrypt(back & back[0]), (1 - a ^ b) & (1 - a ^ b)[0])
+    least = parameters().least_bootstrap_level
+    small = z.stored(level=least)
+    assert len(small.to_bytes()) < len(z.stored().to_bytes()) / 3
+    with whorl.allow_insecure_pickles():
+        again = later.upload(pickle.loads(pickle.dumps(small)))
+    assert again.level == least
+    assert np.array_equal(client.decrypt(again ^ back), np.zeros_like(a))
+    assert later.bootstraps > 0
+
+
+def test_what_is_not_stored_is_refused() -> None:
+    client, server = party()
+    x = server.upload(client.encrypt(np.ones(LANES, np.int64)))
+    for level in (parameters().least_bootstrap_level - 1, x.level + 1):
+        with pytest.raises(whorl.ParameterError, match="level"):
+            x.stored(level)
+    with pytest.raises(whorl.EncodingError, match="level 0"):
+        client.decrypt(x.stored())
+    with pytest.raises(whorl.EncodingError, match=r"store"):
+        server.upload(x.to_host())
+    with pytest.raises(TypeError, match="a plan"):
+        lanes.plan(lambda y: y.stored(), [()], parameters(), LANES)

@@ -1,9 +1,11 @@
 // CKKS: exact bits in slots.
 #include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -80,7 +82,8 @@ void bind_ckks_lanes(nb::module_& module) {
       .def("concatenate", calling(&Lanes::concatenate), "arrays"_a)
       .def("clean", calling(&Lanes::clean), "arrays"_a)
       .def("refresh", calling(&Lanes::refresh), "arrays"_a)
-      .def("finish", calling(&Lanes::finish), "a"_a);
+      .def("finish", calling(&Lanes::finish), "a"_a)
+      .def("store", calling(&Lanes::store), "a"_a, "level"_a.none());
 }
 
 }  // namespace whorl::python

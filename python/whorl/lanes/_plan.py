@@ -59,6 +59,9 @@ class _DryServer(Server):
     def download(self, a: LaneArray) -> ckks.Ciphertexts:
         raise TypeError("a plan has no ciphertexts to send: return the array from the function")
 
+    def store(self, a: Bits, level: int | None = None) -> ckks.Ciphertexts:
+        raise TypeError("a plan has no ciphertexts to store: return the array from the function")
+
     def from_lwe(self, ciphertexts: Any, bits: int | None = None) -> LaneArray:
         raise TypeError("a plan takes no LWE ciphertexts: give the shapes of lanes in `shapes`")
 

@@ -72,6 +72,10 @@ class LaneArray(DeviceCiphertexts["Server", ckks.Ciphertexts]):
         """What a client decrypts, in the host's memory: at level 0, whatever was computed."""
         return self._server.download(self)
 
+    def stored(self, level: int | None = None) -> ckks.Ciphertexts:
+        """`Server.store`."""
+        return self._server.store(self, level)
+
     def __and__(self, other: Bits) -> LaneArray:
         return self._server.and_(self, other)
 
@@ -257,6 +261,24 @@ class Server:
         """What a client decrypts, in the host's memory (`LaneArray.to_host`)."""
         x = self.upload(a)
         core = self._server._core.download(self._core.finish(x._core))
+        return ckks.Ciphertexts._wrap(core, x.shape, self._parameters)
+
+    def store(self, a: Bits, level: int | None = None) -> ckks.Ciphertexts:
+        """The array in the host's memory, to be saved: `upload` of a server with the same keys
+        takes it later.
+
+        Args:
+            level: it is lowered to this level, from `parameters.least_bootstrap_level` on, which
+                makes it smaller; a gate then refreshes it first. None: it stays at its own.
+
+        It keeps its error, and what is stored must be kept as the server's memory is: whoever
+        changes it can state another one. `log2_failure` of the server that loads it does not count
+        what was done before. Clients decrypt what `download` gives. `ParameterError` for a level
+        below that or above the array's own.
+        """
+        x = self.upload(a)
+        to = None if level is None else as_integer("level", level, 0, 2**16)
+        core = self._server._core.download(self._core.store(x._core, to))
         return ckks.Ciphertexts._wrap(core, x.shape, self._parameters)
 
     def from_lwe(

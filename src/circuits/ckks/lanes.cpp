@@ -160,12 +160,21 @@ LaneCounts Lanes::counts() const {
 LaneArray Lanes::take_in(const Array& bits) const {
   server_.check(bits);
   const CiphertextInfo& info = bits.info();
+  const Parameters& p = server_.parameters();
   if (info.packing != Packing::real)
     throw EncodingError("lanes hold bits as real numbers in slots; encrypt them with packing real");
-  if (const Bounds known = info.bounds(); known.low < 0 || known.high > 1)
+  // Stored bits are stated to be off by their error.
+  const double off = error_of(info) + 0x1p-40;
+  if (const Bounds known = info.bounds(); known.low < -off || known.high > 1 + off)
     throw EncodingError("lanes hold 0 and 1, and these values lie between " +
                         math::text_of(known.low) + " and " + math::text_of(known.high) +
                         ": encrypt them with the bounds 0 and 1");
+  if (info.level < p.least_bootstrap_level() || info.scale != p.scale(info.level))
+    throw EncodingError("lanes have a level of at least " +
+                        std::to_string(p.least_bootstrap_level()) +
+                        " and its scale; these have level " + std::to_string(info.level) +
+                        " and scale 2^" + math::text_of(std::log2(info.scale)) +
+                        ": what finish() gives is for clients, and store() gives what is taken");
   if (info.slots() != maps_.slots())
     throw ShapeError("vectors of " + std::to_string(info.length) + " lanes meet the maps of " +
                      std::to_string(maps_.slots()) + " slots");
@@ -173,7 +182,12 @@ LaneArray Lanes::take_in(const Array& bits) const {
     throw ShapeError("lanes: vectors of " + std::to_string(info.vector) +
                      " bits take several ciphertexts each; cut them into vectors of at most " +
                      std::to_string(maps_.slots()));
-  return lanes_of(server_.relinearise(bits));
+  const Array two = server_.relinearise(bits);
+  // No operation leaves less than an encryption does.
+  const double fresh =
+      Access::of(server_).account.fresh(Packing::real, 1, maps_.slots(), 1, false).error;
+  const double missing = std::exp2(fresh) - std::exp2(two.info().error);
+  return lanes_of(missing > 0 ? server_.with_more_error(two, missing) : two);
 }
 
 // ---- keeping bits readable
@@ -501,6 +515,17 @@ LaneArray Lanes::concatenate(std::span<const LaneArray> arrays) const {
 
 Array Lanes::finish(const LaneArray& a) const {
   return values_of(lanes_of(server_.lower(values_of(a), 0)));
+}
+
+Array Lanes::store(const LaneArray& a, std::optional<unsigned> level) const {
+  const Array x = values_of(a);
+  const unsigned least = server_.parameters().least_bootstrap_level(), own = x.info().level,
+                 to = level.value_or(own);
+  if (to < least || to > own)
+    throw ParameterError("store: level " + std::to_string(to) + " is outside " +
+                         std::to_string(least) + " … " + std::to_string(own) +
+                         ", from where bits can be refreshed up to their own");
+  return values_of(lanes_of(server_.lower(x, to)));
 }
 
 }  // namespace whorl::ckks

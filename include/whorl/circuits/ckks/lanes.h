@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -69,8 +70,11 @@ class Lanes {
   Lanes(const Server& server, const EncodedBootstrap& maps, const LanesOptions& options = {});
 
   /// Takes encrypted bits in. The client has encrypted 0 and 1 with Bounds(0, 1) under a key that
-  /// serves lanes (Client::serves_lanes). EncodingError for another packing or other bounds;
-  /// ShapeError for another length than that of the maps, and for vectors over several ciphertexts.
+  /// serves lanes (Client::serves_lanes), or store() gave them. Errors that are stated to be below
+  /// those of a fresh encryption count as these. EncodingError for another packing, for values that
+  /// are no bits with their error by the bounds, and for a scale or a level that lanes do not have,
+  /// as results of finish(); ShapeError for another length than that of the maps, and for vectors
+  /// over several ciphertexts.
   LaneArray take_in(const Array& bits) const;
   /// The same of compact bits, by one bootstrap of all: Client::encrypt_bits has made them, under a
   /// key that serves lanes. KeyMismatchError or ParameterMismatchError for those of another client;
@@ -120,6 +124,11 @@ class Lanes {
   /// The bits for the client, at level 0 whatever was computed: Client::decrypt_bits takes no
   /// other.
   Array finish(const LaneArray& a) const;
+
+  /// The bits with all that is known of them, for a server that goes on with them later: take_in()
+  /// takes them. At a lower level, from Parameters::least_bootstrap_level on, they are smaller.
+  /// ParameterError for other levels than these up to their own. Clients do not decrypt them.
+  Array store(const LaneArray& a, std::optional<unsigned> level = {}) const;
 
   /// log2 of a bound of the probability that a lane of any result so far is wrong.
   double log2_failure() const;

@@ -421,5 +421,71 @@ TEST(CkksLanes, SeveralThreadsShareArrays) {
   for (const Bits& own : got) EXPECT_EQ(own, bits);
 }
 
+/// What a server has stored another one with the keys goes on with, with all that is known of it.
+TEST(CkksLanes, StoredArraysGoOn) {
+  std::mt19937_64 random(10);
+  for (const Parameters& p : {small_ring(7), small_bits({.bits = 3, .levels = 7})}) {
+    const Party party(p, 64, {}, {1});
+    const Bits a = random_bits(random, 3 * 64), b = random_bits(random, 3 * 64);
+    const LaneArray x = party.encrypt(a, 64), y = party.encrypt(b, 64);
+    const Server later(party.client.evaluation_keys(Party::request(p, 64, {})),
+                       {.device = test::tested_device, .threads = 1});
+    const Lanes lanes(later, encode_bootstrap(later, 64));
+    const unsigned least = p.least_bootstrap_level();
+    for (const LaneArray& z :
+         {x, party.lanes.bit_xor(x, y), party.lanes.bit_not(party.lanes.bit_xor(x, y)),
+          party.lanes.constant(x, true)}) {
+      const Bits want = party.decrypt(z);
+      for (const std::optional<unsigned> level : {std::optional<unsigned>(), {least}}) {
+        const Array kept = party.lanes.store(z, level);
+        const Ciphertexts host = party.server.download(kept);
+        EXPECT_THROW(static_cast<void>(party.client.decrypt_bits(host)), EncodingError);
+        const LaneArray back = lanes.take_in(later.upload(host));
+        EXPECT_EQ(back.info().level, level.value_or(z.info().level));
+        EXPECT_GE(back.error(), level ? 0 : z.error());
+        EXPECT_LE(back.error(), z.error() + 0x1p-12);
+        const auto decrypted = [&](const LaneArray& of) {
+          return party.client.decrypt_bits(later.download(lanes.finish(of)));
+        };
+        EXPECT_EQ(decrypted(lanes.bit_not(back)),
+                  each(want, want, [](int u, int) { return 1 - u; }));
+        EXPECT_EQ(decrypted(lanes.bit_xor(back, back)), Bits(3 * 64, 0));
+      }
+      EXPECT_THROW(static_cast<void>(party.lanes.store(z, least - 1)), ParameterError);
+      EXPECT_THROW(static_cast<void>(party.lanes.store(z, z.info().level + 1)), ParameterError);
+    }
+  }
+}
+
+/// A file that states less than can be is believed as far as a fresh encryption is.
+TEST(CkksLanes, StoredArraysStateWhatCanBe) {
+  std::mt19937_64 random(11);
+  const Parameters p = small_bits({.bits = 3, .levels = 7});
+  const Party party(p, 64);
+  const Bits a = random_bits(random, 64);
+  const LaneArray fresh = party.encrypt(a, 64), x = party.lanes.bit_xor(fresh, fresh);
+  const Ciphertexts host = party.server.download(party.lanes.store(x));
+  const auto taken = [&](Ciphertexts c) { return party.lanes.take_in(party.server.upload(c)); };
+  Ciphertexts c = host;
+  EXPECT_EQ(taken(c).error(), x.error());
+  c.info.error = -190;
+  EXPECT_DOUBLE_EQ(taken(c).error(), fresh.error());
+  c = host;
+  c.info.bound = std::log2(1.01);
+  c.info.high = 1.01;
+  EXPECT_THROW(static_cast<void>(taken(c)), EncodingError);
+  c = host;
+  c.info.error = std::log2(0.2 / 48);
+  EXPECT_THROW(static_cast<void>(taken(c)), NoiseError);
+  c = host;
+  c.info.scale *= 2;
+  EXPECT_THROW(static_cast<void>(taken(c)), EncodingError);
+  c = host;
+  c.info.level += 1;
+  EXPECT_THROW(static_cast<void>(taken(c)), Error);
+  EXPECT_THROW(static_cast<void>(taken(party.server.download(party.lanes.finish(x)))),
+               EncodingError);
+}
+
 }  // namespace
 }  // namespace whorl::ckks
