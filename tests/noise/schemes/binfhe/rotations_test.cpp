@@ -1,5 +1,6 @@
 // Noise of every method of blind rotation, and how often gates by it fail, against the formulas.
 #include "noise/schemes/binfhe/measure.h"
+#include "support/binomial.h"
 #include "support/test.h"
 
 namespace whorl {
@@ -150,34 +151,6 @@ INSTANTIATE_TEST_SUITE_P(
              (std::get<1>(s.param) == Transform::ntt ? "_ntt" : "_fft");
     });
 
-/// P(X <= k) of a binomial distribution.
-double binomial_below(std::size_t k, std::size_t trials, double p) {
-  double sum = 0;
-  for (std::size_t i = 0; i <= k; ++i) {
-    const double log = std::lgamma(trials + 1.0) - std::lgamma(i + 1.0) -
-                       std::lgamma(static_cast<double>(trials - i) + 1.0) +
-                       static_cast<double>(i) * std::log(p) +
-                       static_cast<double>(trials - i) * std::log1p(-p);
-    sum += std::exp(log);
-  }
-  return sum;
-}
-/// The interval of Clopper and Pearson (1934) for `count` of `trials`, of confidence 1 - alpha.
-std::pair<double, double> interval(std::size_t count, std::size_t trials, double alpha) {
-  const auto where = [&](const auto& above) {
-    double low = 0, high = 1;
-    for (int i = 0; i < 60; ++i) {
-      const double middle = (low + high) / 2;
-      (above(middle) ? high : low) = middle;
-    }
-    return low;
-  };
-  const double least = count == 0 ? 0 : where([&](double p) {
-    return 1 - binomial_below(count - 1, trials, p) > alpha / 2;
-  });
-  return {least, where([&](double p) { return binomial_below(count, trials, p) < alpha / 2; })};
-}
-
 class RotationFailures : public testing::TestWithParam<Case> {};
 
 /// One digit of 14 bits, or P far below Q; sigma_ring makes NAND fail as often as is wanted.
@@ -226,7 +199,7 @@ TEST_P(RotationFailures, OfNandAreAsOftenAsParametersSay) {
     const auto got = client.decrypt(server.gate(Gate::nand, both, Encoding{2, false}));
     for (std::size_t i = 0; i < runs; ++i) failures += got[i] != 1 - x[i] * y[i];
   }
-  const auto [least, most] = interval(failures, kKeys * runs, 1e-8);
+  const auto [least, most] = test::clopper_pearson(failures, kKeys * runs, 1e-8);
   std::printf("%s: %zu failures of %zu, between %.4f and %.4f; %.4f expected\n", c.name, failures,
               kKeys * runs, least, most, expected);
   EXPECT_GE(expected, least);
