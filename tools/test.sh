@@ -132,6 +132,8 @@ if [[ "$mode" == full ]]; then
     "$build/tests/whorl_tests_property_circuits" 10000 "$jobs"
   part binfhe-circuits 'PASSED|FAILED' tools/circuits.sh binfhe \
     "$build/tests/whorl_tests_property_circuits" 10000 "$jobs"
+  part lane-programs 'PASSED|FAILED' "$venv/bin/python" tests/python/lane_programs.py \
+    --programs 100000 --processes "$jobs"
   part warnings 'error:|no warnings' warnings
   part clang 'tests passed|tests failed' preset clang
   part shared 'tests passed|tests failed' preset shared
