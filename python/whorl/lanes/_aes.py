@@ -11,6 +11,9 @@ from ..errors import ShapeError
 from ._server import LaneArray
 
 BITS, BYTES, ROUNDS = 8, 16, 10
+KEY_LEVELS = 7
+"""Those of a round's key: of the table in a round and of all sums but the last, or it would draw
+the state down."""
 
 
 def aes128(key: LaneArray, blocks: LaneArray) -> LaneArray:
@@ -38,6 +41,9 @@ def aes128(key: LaneArray, blocks: LaneArray) -> LaneArray:
     constant = 1
     for round in range(1, ROUNDS + 1):
         key, constant = _next_key(key, constant), _doubled(constant)
+        # Gates would refresh a copy of it for each block.
+        if key.level < server.parameters.least_bootstrap_level + KEY_LEVELS:
+            server.refresh(key)
         turned = key.reshape(BITS, BYTES, *more)
         if round == ROUNDS:
             return server.lookup(state, sbox)[:, shifted] ^ turned
