@@ -140,6 +140,10 @@ class RelayRns : public RnsOps<Word> {
                          Word* out) const override {
     behind_.run_weighted_sums(tables, basis, parts, count, sums, out);
   }
+  void run_masked_tensors(const Tables& tables, const ring::Basis& basis, std::size_t batch,
+                          const CheckedMasks<Word>& of) const override {
+    behind_.run_masked_tensors(tables, basis, batch, of);
+  }
   void run_rounding(const Tables& tables, const ring::Basis& basis, double scale, std::uint32_t n,
                     std::uint32_t step, std::size_t batch, const double* in,
                     Word* out) const override {

@@ -337,6 +337,55 @@ void RnsOps<Word>::weighted_sums(const Tables& tables, const ring::Basis& basis,
 }
 
 template <class Word>
+void RnsOps<Word>::masked_tensors(const Tables& tables, const ring::Basis& basis,
+                                  const MaskedTensors<Word>& of,
+                                  std::span<const Output> out) const {
+  constexpr const char* what = "masked_tensors";
+  this->check_owner("RNS tables", tables);
+  const ring::RnsPlan<Word>& plan = tables.plan();
+  plan.check_basis(what, basis);
+  const std::size_t H = of.high.size(), L = of.low.size(), most = MaskedTensors<Word>::most;
+  if (H < 1 || H > most || L < 1 || L > most)
+    throw ParameterError("masked_tensors: there are " + std::to_string(H) + " high arrays and " +
+                         std::to_string(L) + " low ones; of each there must be 1 … " +
+                         std::to_string(most));
+  if (of.masks.size() != out.size() * H)
+    throw ShapeError("masked_tensors: there are " + std::to_string(of.masks.size()) +
+                     " masks for " + std::to_string(out.size()) + " outputs of " +
+                     std::to_string(H) + " masks each");
+  for (std::size_t i = 0; i < of.masks.size(); ++i)
+    if (of.masks[i] >> L != 0)
+      throw ParameterError("masked_tensors: mask " + std::to_string(i % H) + " of output " +
+                           std::to_string(i / H) + " is " + std::to_string(of.masks[i]) +
+                           ", and there are " + std::to_string(L) +
+                           " low arrays: it must be below " + std::to_string(std::size_t{1} << L));
+  const std::size_t rows = basis.size(),
+                    batch = batch_of("masked_tensors: high 0", of.high[0].size, 2 * rows, plan.N());
+  const auto pointers = [&](const char* name, std::span<const Input> arrays) {
+    std::vector<const Word*> all;
+    for (const Input& in : arrays) {
+      this->check(in);
+      check_rows(name, in.size, 2 * rows, batch, plan.N());
+      for (const Output& to : out) check_apart(name, in, to);
+      all.push_back(in.data);
+    }
+    return all;
+  };
+  std::vector<Word*> to;
+  for (const Output& each : out) {
+    this->check(each);
+    check_rows("masked_tensors: output", each.size, 3 * rows, batch, plan.N());
+    for (const Output& other : out.first(to.size()))
+      check_apart("masked_tensors: output", Input(each), other);
+    to.push_back(each.data);
+  }
+  const std::vector<const Word*> high = pointers("masked_tensors: high", of.high),
+                                 low = pointers("masked_tensors: low", of.low);
+  if (batch != 0 && !to.empty())
+    run_masked_tensors(tables, basis, batch, {high, low, of.masks, to});
+}
+
+template <class Word>
 void RnsOps<Word>::round(const Tables& tables, const ring::Basis& basis, double scale,
                          std::uint32_t n, std::uint32_t step, Slice<const double> in,
                          Output out) const {

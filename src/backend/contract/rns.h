@@ -156,6 +156,13 @@ class RnsOps : public Family {
   void weighted_sums(const Tables& tables, const ring::Basis& basis, std::size_t parts,
                      const WeightedSums<Word>& sums, Output out) const;
 
+  /// Products of ciphertexts of two parts with sums of others, in evaluation form, added up: with
+  /// arrays (2, basis, B, N) out_j (3, basis, B, N) = sum_h tensor(high_h, the sum of those low_l
+  /// whose bit l is set in mask (j, h)). ParameterError for more than MaskedTensors::most arrays,
+  /// and for a bit that stands for none.
+  void masked_tensors(const Tables& tables, const ring::Basis& basis, const MaskedTensors<Word>& of,
+                      std::span<const Output> out) const;
+
   /// in (B, n) reals, the coefficients of 1, Y, …, Y^(n-1), Y = X^(N/n); out (basis, B, N),
   /// coefficient form: for the powers of X that `step` divides, the integer next to scale·x modulo
   /// each prime, and 0 for the others. n and step are powers of two, N/n <= step <= N. scale·x is
@@ -201,6 +208,8 @@ class RnsOps : public Family {
   virtual void run_weighted_sums(const Tables& tables, const ring::Basis& basis, std::size_t parts,
                                  std::size_t count, const CheckedSums<Word>& sums,
                                  Word* out) const = 0;
+  virtual void run_masked_tensors(const Tables& tables, const ring::Basis& basis, std::size_t batch,
+                                  const CheckedMasks<Word>& of) const = 0;
   virtual void run_rounding(const Tables& tables, const ring::Basis& basis, double scale,
                             std::uint32_t n, std::uint32_t step, std::size_t batch,
                             const double* in, Word* out) const = 0;

@@ -195,6 +195,21 @@ struct CheckedSums {
   std::size_t outputs;                  ///< M: rows of W that the results need
 };
 
+/// What RnsOps::masked_tensors adds up: products of ciphertexts high_h with sums of others.
+template <class Word>
+struct MaskedTensors {
+  static constexpr std::size_t most = 16;
+  std::span<const Slice<const Word>> high, low;  ///< 1 … most of each, (2, rows, B, N)
+  std::span<const std::uint16_t> masks;          ///< (outputs, H): bit l is set: low_l is in a sum
+};
+/// The same, as a device gets it.
+template <class Word>
+struct CheckedMasks {
+  std::span<const Word*const> high, low;
+  std::span<const std::uint16_t> masks;
+  std::span<Word* const> out;  ///< (3, rows, B, N) each
+};
+
 struct Division {
   ring::Basis from, to;
   std::uint64_t t = 1;

@@ -417,6 +417,19 @@ class CpuRns final : public RnsOps<Word>, private FusedRns<Word> {
                  });
   }
 
+  void run_masked_tensors(const Tables& tables, const ring::Basis& basis, std::size_t batch,
+                          const CheckedMasks<Word>& of) const override {
+    const std::vector<unsigned> primes = basis.indices();
+    const std::size_t N = tables.plan().N(), rows = primes.size() * batch;
+    const std::size_t products = of.masks.size() + of.low.size();
+    each_row(rows, N, host_.on().workers_for(rows * products * N),
+             [&](std::size_t i, std::size_t at, std::size_t count) {
+               rns_kernels<Word>().masked_tensors(
+                   own(tables).montgomery[primes[i / batch]],
+                   {of.high, of.low, of.masks, of.out, i * N + at, rows * N}, count);
+             });
+  }
+
   void run_rounding(const Tables& tables, const ring::Basis& basis, double scale, std::uint32_t n,
                     std::uint32_t step, std::size_t batch, const double* in,
                     Word* out) const override {

@@ -390,6 +390,82 @@ void multiply_matrix(const math::Montgomery<Word>& m, const MatrixOnRows<Word>& 
   for (; j < product.outputs; ++j) multiply_rows<1>(m, product, j, count);
 }
 
+/// Sums of `groups` times four low arrays are one of sixteen for each group, which all masks share.
+template <std::size_t groups, class Word>
+void masked_tensors_of(const math::Montgomery<Word>& m, const MaskedRows<Word>& of,
+                       std::size_t count) {
+  const Dw<Word> d;
+  constexpr std::size_t W = kWords<Word>, subsets = 16, most = 16;
+  const SumModulus<Word> modulus(m.modulus().value(), m.inverse());
+  const Vw<Word> square = hn::Set(d, m.r_squared());
+  // The sum in the middle has two products for each of `high`.
+  const Terms products = SumModulus<Word>::terms(m.modulus().value(), m.modulus().value()),
+              chunk{products.first / 2, products.next / 2};
+  const std::size_t H = of.high.size(), L = of.low.size();
+  alignas(64) Word sums[groups * subsets * 2 * W], highs[most * 2 * W];
+  for (std::size_t j = of.at; j < of.at + count; j += W) {
+    const auto load = [&](const Word* from, std::size_t part) HWY_ATTR {
+      const Word* const place = from + part * of.part + j;
+      hwy::Prefetch(place + 64 / sizeof(Word));  // rows are more than hardware foresees
+      return hn::LoadU(d, place);
+    };
+    for (std::size_t part = 0; part < 2; ++part) {
+      for (std::size_t h = 0; h < H; ++h)
+        hn::Store(load(of.high[h], part), d, highs + (2 * h + part) * W);
+      for (std::size_t g = 0; g < groups; ++g) {
+        Word* const table = sums + (g * subsets * 2 + part) * W;
+        hn::Store(hn::Zero(d), d, table);
+        for (std::size_t bit = 0; bit < 4; ++bit) {
+          const std::size_t l = 4 * g + bit, half = std::size_t{1} << bit;
+          const Vw<Word> x = l < L ? load(of.low[l], part) : hn::Zero(d);
+          for (std::size_t i = 0; i < half; ++i)
+            hn::Store(add_mod(hn::Load(d, table + i * 2 * W), x, modulus.q), d,
+                      table + (half + i) * 2 * W);
+        }
+      }
+    }
+    for (std::size_t i = 0; i < of.out.size(); ++i) {
+      const std::uint16_t* const masks = of.masks.data() + i * H;
+      ProductSum<Word> sum[3];
+      sum_terms(
+          H, chunk,
+          [&](std::size_t h) HWY_ATTR {
+            const unsigned mask = masks[h];
+            if (mask == 0) return;
+            Vw<Word> s[2];
+            for (std::size_t part = 0; part < 2; ++part)
+              for (std::size_t g = 0; g < groups; ++g) {
+                const std::size_t subset = g * subsets + (mask >> 4 * g & (subsets - 1));
+                const Vw<Word> more = hn::Load(d, sums + (subset * 2 + part) * W);
+                s[part] = g == 0 ? more : add_mod(s[part], more, modulus.q);
+              }
+            const Vw<Word> a0 = hn::Load(d, highs + 2 * h * W),
+                           a1 = hn::Load(d, highs + (2 * h + 1) * W);
+            sum[0].add(a0, s[0], modulus);
+            sum[1].add(a0, s[1], modulus);
+            sum[1].add(a1, s[0], modulus);
+            sum[2].add(a1, s[1], modulus);
+          },
+          [&]() HWY_ATTR {
+            for (ProductSum<Word>& each : sum) each.correct(modulus);
+          });
+      for (std::size_t part = 0; part < 3; ++part)
+        hn::StoreU(mul_montgomery(sum[part].reduce(modulus), square, modulus.q, modulus.inverse), d,
+                   of.out[i] + part * of.part + j);
+    }
+  }
+}
+template <class Word>
+void masked_tensors(const math::Montgomery<Word>& m, const MaskedRows<Word>& of,
+                    std::size_t count) {
+  if (of.low.size() <= 4)
+    masked_tensors_of<1>(m, of, count);
+  else if (of.low.size() <= 8)
+    masked_tensors_of<2>(m, of, count);
+  else
+    masked_tensors_of<4>(m, of, count);
+}
+
 template <class Word>
 constexpr RnsKernels<Word> rns_table_of{.conversion_digits = digits_of<Word>,
                                         .conversion_quotients = quotients_of<Word>,
@@ -402,7 +478,8 @@ constexpr RnsKernels<Word> rns_table_of{.conversion_digits = digits_of<Word>,
                                         .key_products = key_sums<Word>,
                                         .sum_products = sum_by_values<Word>,
                                         .sum_scaled = sum_terms_of<Factors::weights, Word>,
-                                        .multiply_matrix = multiply_matrix<Word>};
+                                        .multiply_matrix = multiply_matrix<Word>,
+                                        .masked_tensors = masked_tensors<Word>};
 constexpr ByWord<RnsKernels> rns_table{rns_table_of<std::uint32_t>, rns_table_of<std::uint64_t>};
 const ByWord<RnsKernels>& rns_kernels_by_word() { return rns_table; }
 

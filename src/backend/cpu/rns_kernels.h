@@ -92,6 +92,15 @@ struct MatrixOnRows {
   Word* scratch;  ///< inputs times as many words as a call makes
 };
 
+/// Rows of CheckedMasks.
+template <class Word>
+struct MaskedRows {
+  std::span<const Word*const> high, low;
+  std::span<const std::uint16_t> masks;
+  std::span<Word* const> out;
+  std::size_t at, part;  ///< of the words that are made, and of one part to the next: words
+};
+
 /// The kernels for one size of words. `count` is a multiple of 64 throughout.
 template <class Word>
 struct RnsKernels {
@@ -137,6 +146,9 @@ struct RnsKernels {
   /// The first `count` words of each output of a matrix.
   void (*multiply_matrix)(const math::Montgomery<Word>& q, const MatrixOnRows<Word>& product,
                           std::size_t count);
+  /// `count` words of each part of the outputs.
+  void (*masked_tensors)(const math::Montgomery<Word>& q, const MaskedRows<Word>& of,
+                         std::size_t count);
 };
 
 /// The kernels for this processor.

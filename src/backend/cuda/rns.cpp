@@ -141,6 +141,10 @@ class CudaRns final : public RnsOps<Word>, private FusedRns<Word> {
     cuda::weighted_sums<Word>(stream_, own(tables), basis, parts, count, aligned, to.data());
     to.write_back();
   }
+  void run_masked_tensors(const Tables& tables, const ring::Basis& basis, std::size_t batch,
+                          const CheckedMasks<Word>& of) const override {
+    cuda::masked_tensors<Word>(stream_, own(tables), basis, batch, of);
+  }
   void run_rounding(const Tables& tables, const ring::Basis& basis, double scale, std::uint32_t n,
                     std::uint32_t step, std::size_t batch, const double* in,
                     Word* out) const override {

@@ -179,6 +179,56 @@ void compare_matrices(const RnsPair<Word>& both, const ring::RnsPlan<Word>& plan
     }
 }
 
+/// Products with sums that masks choose: of one low array to sixteen, of few outputs and of more
+/// than a launch makes; masks are 0, full, or any.
+template <class Word>
+void compare_masked(const RnsPair<Word>& both, const ring::RnsPlan<Word>& plan,
+                    const ring::Basis& basis, std::size_t batch, Random& random) {
+  for (const std::size_t lows : {1, 4, 6, 8, 11, 16})
+    for (const std::size_t highs : {1, 2, 7, 16})
+      for (const std::size_t outputs : {1, 8, 33}) {
+        SCOPED_TRACE(std::to_string(highs) + " by " + std::to_string(lows) + " to " +
+                     std::to_string(outputs));
+        std::vector<std::vector<Word>> values;
+        for (std::size_t i = 0; i < highs + lows; ++i) {
+          values.push_back(random_rows(plan, basis, 2, batch, random));
+          // At the largest residues sums come closest to overflow.
+          if (outputs == 8)
+            for (std::size_t at = 0; at < values[i].size(); ++at)
+              values[i][at] =
+                  plan.moduli_of(basis)[at / (batch * plan.N()) % basis.size()].value() - 1;
+        }
+        const std::size_t full = (std::size_t{1} << lows) - 1;
+        std::vector<std::uint16_t> masks;
+        for (std::size_t i = 0; i < outputs * highs; ++i) {
+          const std::size_t kind = outputs == 8 ? i / highs % 4 : random.below(4);
+          masks.push_back(static_cast<std::uint16_t>(kind == 0   ? full
+                                                     : kind == 1 ? 0
+                                                                 : random.below(full + 1)));
+        }
+        both.same([&](const RnsOn<Word>& on) {
+          std::vector<backend::Buffer<Word>> held, outs;
+          std::vector<backend::Slice<const Word>> in;
+          std::vector<backend::Slice<Word>> to;
+          for (const auto& each : values)
+            in.push_back(std::as_const(held.emplace_back(put(on.queue, each))).slice());
+          for (std::size_t j = 0; j < outputs; ++j)
+            to.push_back(outs.emplace_back(on.queue.template allocate<Word>(3 * basis.size() *
+                                                                            batch * plan.N()))
+                             .slice());
+          const std::span all(in);
+          on.ops.masked_tensors(*on.tables, basis, {all.first(highs), all.subspan(highs), masks},
+                                to);
+          std::vector<Word> out;
+          for (const auto& each : outs) {
+            const auto words = get(on.queue, each);
+            out.insert(out.end(), words.begin(), words.end());
+          }
+          return out;
+        });
+      }
+}
+
 /// With nothing added, and with 1 … parts parts: in place, and at X^g.
 template <class Word>
 void compare_division(const RnsPair<Word>& both, const ring::RnsPlan<Word>& plan,

@@ -76,6 +76,19 @@ TEST_F(GpuRns, Matrices) {
   compare.template operator()<U64>(61);
 }
 
+// Of moduli below 2^30 and of larger ones, whose sums are kept below them.
+TEST_F(GpuRns, MaskedTensors) {
+  const auto compare = [&]<class Word>(unsigned most_bits) {
+    const auto plan = random_rns_plan<Word>(512, 3, 1, 1, random, most_bits);
+    const RnsPair<Word> both(two, plan);
+    compare_masked(both, *plan, ring::Basis{0, 1, 2}, 1, random);
+    compare_masked(both, *plan, ring::Basis{1, 3}, 3, random);
+  };
+  compare.template operator()<U32>(30);
+  compare.template operator()<U32>(31);
+  compare.template operator()<U64>(61);
+}
+
 // About as many transforms as are few; more rows than a launch takes, from one limb to many.
 TEST_F(GpuRns, TransformsThatAreJustFew) {
   const U32 N = 1 << 13;

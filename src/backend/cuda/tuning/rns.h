@@ -31,4 +31,9 @@ template <class Word>
 inline constexpr unsigned outputs_a_thread = sizeof(Word) == 4 ? 8 : 4;
 inline constexpr unsigned few_outputs_a_thread = 2, most_few_outputs = 16;
 
+/// Threads of a block that multiplies sums which masks choose, of a coefficient each: not measured,
+/// but six blocks of 32 KB of shared memory are resident, and rows are multiples of them.
+template <class Word>
+inline constexpr unsigned masked_threads = sizeof(Word) == 4 ? 64 : 32;
+
 }  // namespace whorl::backend::cuda::tuning

@@ -216,6 +216,103 @@ TYPED_TEST(BackendRnsSums, Matrices) {
   });
 }
 
+/// Products with sums that masks choose: of every number of groups of low arrays and others that
+/// fill none, with empty masks, full ones and any; with more outputs than a launch takes, and none.
+TYPED_TEST(BackendRnsSums, MaskedTensors) {
+  using Word = TypeParam;
+  test::Random random;
+  struct Shape {
+    std::size_t H, L, J;
+  };
+  const Shape shapes[] = {{1, 1, 1},   {3, 2, 5},   {4, 4, 4},  {2, 6, 3}, {5, 8, 1},
+                          {16, 16, 8}, {13, 11, 2}, {2, 3, 70}, {16, 4, 0}};
+  on_each_queue<Word>([&](const Queue& queue, const RnsOps<Word>& ops) {
+    for (const auto& [H, L, J] : shapes) {
+      Case<Word> c(H, random);
+      const std::size_t rows = c.basis.size(), words = rows * c.batch * c.N();
+      SCOPED_TRACE(c.describe() + ", " + std::to_string(H) + " high, " + std::to_string(L) +
+                   " low, " + std::to_string(J) + " outputs");
+      const auto tables = ops.prepare(c.plan);
+      const auto moduli = c.plan->moduli_of(c.basis);
+      std::vector<std::vector<Word>> values;
+      std::vector<Placed<Word>> held, outs;
+      std::vector<Slice<const Word>> inputs;
+      for (std::size_t i = 0; i < H + L; ++i) {
+        values.push_back(c.residues(c.basis, 2, c.batch, random));
+        inputs.push_back(held.emplace_back(queue, values[i], random).slice);
+      }
+      std::vector<std::uint16_t> masks;
+      for (std::size_t i = 0; i < J * H; ++i) {
+        const std::size_t all = (std::size_t{1} << L) - 1, kind = i < H ? 1 : random.below(4);
+        masks.push_back(static_cast<std::uint16_t>(kind == 0   ? 0
+                                                   : kind == 1 ? all
+                                                               : random.below(all + 1)));
+      }
+      for (std::size_t i = (J - 1) * H; J > 1 && i < J * H; ++i) masks[i] = 0;
+      std::vector<Slice<Word>> to;
+      for (std::size_t j = 0; j < J; ++j)
+        to.push_back(outs.emplace_back(queue, std::vector<Word>(3 * words), random).slice);
+      const std::span<const Slice<const Word>> all(inputs);
+      const MaskedTensors<Word> of{all.first(H), all.subspan(H), masks};
+      ops.masked_tensors(*tables, c.basis, of, to);
+      for (std::size_t j = 0; j < J; ++j) {
+        std::vector<Word> expected(3 * words);
+        for (std::size_t at = 0; at < words; ++at) {
+          const auto& q = moduli[at / (c.batch * c.N())];
+          for (std::size_t h = 0; h < H; ++h) {
+            Word s[2] = {0, 0};
+            for (std::size_t l = 0; l < L; ++l)
+              for (std::size_t part = 0; part < 2; ++part)
+                if (masks[j * H + h] >> l & 1)
+                  s[part] = q.add(s[part], values[H + l][part * words + at]);
+            for (std::size_t a = 0; a < 2; ++a)
+              for (std::size_t b = 0; b < 2; ++b) {
+                Word& sum = expected[(a + b) * words + at];
+                sum = q.add(sum, q.mul(values[h][a * words + at], s[b]));
+              }
+          }
+        }
+        ASSERT_TRUE(get<Word>(queue, to[j]) == expected) << "output " << j;
+      }
+      if (J == 0) continue;
+      const auto refused = [&]<class Error>(const MaskedTensors<Word>& bad,
+                                            std::span<const Slice<Word>> at, Error*) {
+        EXPECT_THROW(ops.masked_tensors(*tables, c.basis, bad, at), Error);
+      };
+      ParameterError* const parameter = nullptr;
+      ShapeError* const shape = nullptr;
+      const std::vector<Slice<const Word>> many(17, inputs[0]);
+      const std::vector<std::uint16_t> of_many(J * many.size());
+      refused({many, of.low, of_many}, to, parameter);
+      refused({of.high, many, masks}, to, parameter);
+      refused({of.high, {}, masks}, to, parameter);
+      refused({{}, of.low, {}}, {}, parameter);
+      refused({of.high, of.low, std::span(masks).first(J * H - 1)}, to, shape);
+      std::vector<std::uint16_t> beyond = masks;
+      if (L < 16) {
+        beyond.back() = static_cast<std::uint16_t>(1u << L);
+        refused({of.high, of.low, beyond}, to, parameter);
+      }
+      std::vector<Slice<const Word>> bad = inputs;
+      bad[H] = bad[H].part(0, words);
+      refused({std::span(bad).first(H), std::span(bad).subspan(H), masks}, to, shape);
+      bad = inputs;
+      bad[0] = bad[0].part(0, 2 * words - 1);
+      refused({std::span(bad).first(H), std::span(bad).subspan(H), masks}, to, shape);
+      bad = inputs;
+      bad[H + L - 1] = Slice<const Word>(to[0]).part(words, 2 * words);
+      refused({std::span(bad).first(H), std::span(bad).subspan(H), masks}, to, shape);
+      std::vector<Slice<Word>> less = to;
+      less[J - 1] = less[J - 1].part(0, words);
+      refused(of, less, shape);
+      if (J > 1) {
+        less[J - 1] = less[0];
+        refused(of, less, shape);
+      }
+    }
+  });
+}
+
 TYPED_TEST(BackendRnsSums, Combinations) {
   using Word = TypeParam;
   test::Random random;

@@ -223,5 +223,9 @@ template <class Word>
 void weighted_sums(const Stream& stream, const CudaRnsTables<Word>& tables,
                    const ring::Basis& basis, std::size_t parts, std::size_t count,
                    const CheckedSums<Word>& sums, Word* out);
+// In rns_masked.cu. Its arrays may begin anywhere.
+template <class Word>
+void masked_tensors(const Stream& stream, const CudaRnsTables<Word>& tables,
+                    const ring::Basis& basis, std::size_t batch, const CheckedMasks<Word>& of);
 
 }  // namespace whorl::backend::cuda
