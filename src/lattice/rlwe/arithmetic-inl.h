@@ -308,6 +308,45 @@ Array WordEvaluator<Word>::weighted_sums(const Array& a, std::span<const double>
 }
 
 template <class Word>
+std::vector<Array> WordEvaluator<Word>::masked_tensors(std::span<const Array> high,
+                                                       std::span<const Array> low,
+                                                       std::span<const std::uint16_t> masks) const {
+  static_assert(Evaluator::most_masked == backend::MaskedTensors<Word>::most);
+  const std::size_t results = this->check_masked(high, low, masks);
+  const Shape shape{3, high[0].basis(), high[0].count()};
+  return in_pieces(shape.count, [&](const Pieces& pieces) {
+    std::vector<std::shared_ptr<Residues>> outs;
+    for (std::size_t j = 0; j < results; ++j) outs.push_back(draft(shape, pieces));
+    const auto there = [&](std::span<const Array> arrays) {
+      std::vector<Held> operands;
+      for (const Array& a : arrays) operands.push_back(aligned(a, pieces, shape.count));
+      return operands;
+    };
+    const std::vector<Held> highs = there(high), lows = there(low);
+    const auto one = [&](const Site& site) {
+      std::vector<View> views;
+      const auto slices = [&](std::span<const Held> operands) {
+        std::vector<ConstSlice> all;
+        for (const Held& each : operands) all.push_back(views.emplace_back(view(*each, site)).all);
+        return all;
+      };
+      const std::vector<ConstSlice> of_high = slices(highs), of_low = slices(lows);
+      std::vector<Buffer> made;
+      std::vector<Slice> to;
+      for (std::size_t j = 0; j < results; ++j)
+        to.push_back(made.emplace_back(site.polynomials(shape.rows())).slice());
+      site.rns().masked_tensors(site.tables, shape.basis, {of_high, of_low, masks}, to);
+      for (std::size_t j = 0; j < results; ++j)
+        outs[j]->buffers[site.piece] = Stored(site.lane, std::move(made[j]));
+    };
+    work(outs, pieces, std::array<Held, 0>{}, one);
+    std::vector<Array> arrays;
+    for (const auto& out : outs) arrays.push_back(this->wrap(out));
+    return arrays;
+  });
+}
+
+template <class Word>
 Array WordEvaluator<Word>::scaled(const Array& a, const std::vector<Word>& each) const {
   const auto primes = moduli(a.basis(), a.parts());
   std::vector<Word> scalars;

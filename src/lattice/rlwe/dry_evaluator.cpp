@@ -201,6 +201,26 @@ Array DryEvaluator::tensor(const Array& a, const Array& b, const ProductEnd&) co
   return of(a, a.parts() + b.parts() - 1, a.basis(), times, trail);
 }
 
+std::vector<Array> DryEvaluator::masked_tensors(std::span<const Array> high,
+                                                std::span<const Array> low,
+                                                std::span<const std::uint16_t> masks) const {
+  const std::size_t results = check_masked(high, low, masks), H = high.size();
+  std::vector<Array> out;
+  for (std::size_t j = 0; j < results; ++j) {
+    const auto products = static_cast<std::size_t>(
+        std::ranges::count_if(masks.subspan(j * H, H), [](auto mask) { return mask != 0; }));
+    count(&RingCosts::products, products * high[0].count());
+    // As tensor() has it, whose results are added up.
+    std::vector<Array> operands(high.begin(), high.end());
+    operands.insert(operands.end(), low.begin(), low.end());
+    Trail trail = sum_of(operands);
+    ++trail.depth;
+    trail.sums = std::log2(static_cast<double>(std::max<std::size_t>(products, 1)));
+    out.push_back(of(high[0], 3, high[0].basis(), high[0].count(), trail));
+  }
+  return out;
+}
+
 std::shared_ptr<const Key> DryEvaluator::prepare(const SwitchKeyData& data,
                                                  std::shared_ptr<run::KeyBudget> budget) const {
   return std::make_shared<const Key>(

@@ -146,6 +146,37 @@ std::pair<std::size_t, std::size_t> Evaluator::check_sums(const Array& a, std::s
   return {a.count() / inputs, outputs};
 }
 
+std::size_t Evaluator::check_masked(std::span<const Array> high, std::span<const Array> low,
+                                    std::span<const std::uint16_t> masks) const {
+  const char* const what = "masked_tensors";
+  const std::size_t H = high.size(), L = low.size();
+  if (H < 1 || H > most_masked || L < 1 || L > most_masked)
+    throw ParameterError("masked_tensors: there are " + std::to_string(H) + " high arrays and " +
+                         std::to_string(L) + " low ones; of each there must be 1 … " +
+                         std::to_string(most_masked));
+  if (masks.size() % H != 0)
+    throw ShapeError("masked_tensors: " + std::to_string(masks.size()) +
+                     " masks are not rows of one for each of " + std::to_string(H) +
+                     " high arrays");
+  for (const std::uint16_t& mask : masks)
+    if (mask >> L != 0)
+      throw ParameterError("masked_tensors: the mask at index " +
+                           std::to_string(&mask - masks.data()) + " is " + std::to_string(mask) +
+                           ", and there are " + std::to_string(L) +
+                           " low arrays: it must be below " + std::to_string(1u << L));
+  for (const std::span<const Array> arrays : {high, low})
+    for (const Array& a : arrays) {
+      check_evaluation(what, a);
+      check_basis(what, a.basis(), high[0].basis());
+      if (a.parts() != 2 || a.count() != high[0].count())
+        throw ShapeError("masked_tensors: an array of " + std::to_string(a.count()) +
+                         " ciphertexts of " + std::to_string(a.parts()) +
+                         " parts is given; all must have two parts, and " +
+                         std::to_string(high[0].count()) + " ciphertexts as the first one has");
+    }
+  return masks.size() / H;
+}
+
 void Evaluator::check_basis(const char* what, const ring::Basis& got, const ring::Basis& want) {
   if (got != want)
     throw ShapeError(std::string(what) + ": both arrays must have the same primes, but one has " +

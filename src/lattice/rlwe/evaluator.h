@@ -74,6 +74,8 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
                              owner_->parameters == other.owner_->parameters);
   }
   std::uint32_t N() const { return N_; }
+  /// The most arrays of each kind that masked_tensors takes, one for each bit of a mask.
+  static constexpr std::size_t most_masked = 16;
   /// The first `limbs` primes of the chain; ParameterError for none, or more than there are.
   ring::Basis level(unsigned limbs) const;
   ring::Basis special() const { return ring::Basis::range(limbs_, special_); }
@@ -212,6 +214,12 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   Array tensor(const Array& a, const Array& b) const { return tensor(a, b, {}); }
   virtual Array tensor(const Array& a, const Array& b, const ProductEnd& end) const = 0;
 
+  /// The products of `high` with sums of `low`, added up: result j is sum_h tensor(high_h, the sum
+  /// of those low_l whose bit l is set in mask (j, h)). There are masks (results, H), and 1 …
+  /// most_masked arrays of each, of two parts and one count.
+  virtual std::vector<Array> masked_tensors(std::span<const Array> high, std::span<const Array> low,
+                                            std::span<const std::uint16_t> masks) const = 0;
+
   // ---- key switching; divisions leave a multiple of t
 
   virtual std::shared_ptr<const Key> prepare(const SwitchKeyData& data,
@@ -304,6 +312,9 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   /// Checks operands of weighted_sums; returns B and M.
   std::pair<std::size_t, std::size_t> check_sums(const Array& a, std::size_t weights,
                                                  std::size_t inputs, std::size_t constants) const;
+  /// Checks operands of masked_tensors; returns the number of results.
+  std::size_t check_masked(std::span<const Array> high, std::span<const Array> low,
+                           std::span<const std::uint16_t> masks) const;
   static void check_basis(const char* what, const ring::Basis& got, const ring::Basis& want);
   /// The larger of equal counts, or of which one is 1.
   static std::size_t common_count(const char* what, const Array& a, const Array& b);

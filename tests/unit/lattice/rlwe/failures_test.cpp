@@ -65,6 +65,11 @@ TEST_F(Failures, EveryOperationIsDoneAgain) {
          };
          return Arrays{e.sums_of_made_products(4, full, writer, std::span(&plains, 1))};
        }},
+      {"masked_tensors",
+       [&](const auto& e, const Array& x, const Keys&) {
+         return e.masked_tensors(std::vector<Array>{x, e.upload(b, many)}, std::vector<Array>{x},
+                                 std::vector<std::uint16_t>{1, 0, 0, 1, 1, 1});
+       }},
       {"take",
        [](const auto& e, const Array& x, const Keys&) {
          return Arrays{e.take(x, std::vector<std::uint32_t>{3, 0, 3, 2})};

@@ -121,6 +121,69 @@ TYPED_TEST(RlweSums, WeightedSumsAreCombinations) {
   }
 }
 
+/// Products with sums that masks choose have the bits of tensor and add: on one device and several,
+/// in one piece and in many, of operands that are cut like the results and of others.
+TYPED_TEST(RlweSums, MaskedTensorsAreSumsOfTensors) {
+  auto rig = RlweRig<TypeParam>::mixed(4, 1, 1);
+  const ring::Basis basis{0, 2, 3};
+  struct Case {
+    std::size_t H, L, J, B;
+  };
+  for (const auto& [devices, most] :
+       {std::pair<std::size_t, std::size_t>{1, 512}, {1, 2}, {2, 512}, {3, 2}}) {
+    const auto e = rig.evaluator(StrainedFleet(devices, most).fleet);
+    for (const auto& [H, L, J, B] :
+         {Case{1, 1, 1, 1}, {3, 5, 2, 1}, {4, 4, 3, 5}, {16, 16, 2, 7}}) {
+      SCOPED_TRACE(std::to_string(devices) + " devices, " + std::to_string(H) + " by " +
+                   std::to_string(L) + " to " + std::to_string(J) + " of " + std::to_string(B));
+      const Shape shape{2, basis, B};
+      std::vector<Array> all;
+      for (std::size_t i = 0; i < H + L; ++i) all.push_back(e->upload(rig.residues(shape), shape));
+      const std::span<const Array> high = std::span(all).first(H), low = std::span(all).subspan(H);
+      std::vector<std::uint16_t> masks;
+      for (std::size_t i = 0; i < J * H; ++i)
+        masks.push_back(static_cast<std::uint16_t>(i == 0 ? (std::size_t{1} << L) - 1
+                                                          : rig.random.below(std::size_t{1} << L)));
+      const std::vector<Array> got = e->masked_tensors(high, low, masks);
+      ASSERT_EQ(got.size(), J);
+      for (std::size_t j = 0; j < J; ++j) {
+        Array due;
+        for (std::size_t h = 0; h < H; ++h) {
+          Array sum;
+          for (std::size_t l = 0; l < L; ++l)
+            if (masks[j * H + h] >> l & 1) sum = sum ? e->add(sum, low[l]) : low[l];
+          if (!sum) continue;
+          const Array product = e->tensor(high[h], sum);
+          due = due ? e->add(due, product) : product;
+        }
+        EXPECT_EQ(got[j].parts(), 3u);
+        EXPECT_EQ(got[j].count(), B);
+        expect_same(e->download(got[j]), e->download(due), "result " + std::to_string(j));
+      }
+    }
+    const Array x = e->upload(rig.residues({2, basis, 2}), {2, basis, 2}),
+                other = e->upload(rig.residues({2, basis, 3}), {2, basis, 3}),
+                three = e->tensor(x, x), fewer = e->restrict(x, ring::Basis{0, 2}),
+                coefficients = e->transform(x, Form::coefficient);
+    const std::vector<Array> one{x}, two{x, x}, many(17, x);
+    const std::vector<std::uint16_t> none, mask{1}, large{2}, of_many(17);
+    EXPECT_EQ(e->masked_tensors(one, two, none).size(), 0u);
+    EXPECT_THROW(e->masked_tensors({}, one, none), ParameterError);
+    EXPECT_THROW(e->masked_tensors(one, {}, mask), ParameterError);
+    EXPECT_THROW(e->masked_tensors(many, one, of_many), ParameterError);
+    EXPECT_THROW(e->masked_tensors(one, many, mask), ParameterError);
+    EXPECT_THROW(e->masked_tensors(one, one, large), ParameterError);
+    EXPECT_THROW(e->masked_tensors(two, one, mask), ShapeError);
+    for (const Array& bad : {other, three, fewer, coefficients}) {
+      EXPECT_THROW(e->masked_tensors(one, std::vector<Array>{bad}, mask), ShapeError);
+      EXPECT_THROW(e->masked_tensors(std::vector<Array>{x, bad}, one, none), ShapeError);
+    }
+    const auto stranger = rig.evaluator(StrainedFleet(1).fleet);
+    const Array theirs = stranger->upload(rig.residues({2, basis, 2}), {2, basis, 2});
+    EXPECT_THROW(e->masked_tensors(one, std::vector<Array>{theirs}, mask), DeviceError);
+  }
+}
+
 /// Sums with plaintexts have the bits of what they stand for: restrict, multiply and add.
 TYPED_TEST(RlweSums, SumsOfProductsAreRestrictedMultipliedAndAdded) {
   auto rig = RlweRig<TypeParam>::mixed(6, 2, 2);
