@@ -152,6 +152,11 @@ class Account : public PreparedResults<CiphertextInfo, Preparation> {
   /// for numbers that are not finite.
   Info weighted_sums(const Info& a, std::span<const double> weights, std::size_t inputs,
                      std::span<const double> constants, double by) const;
+  /// Products of `high` with sums of `low`, added up, before they are rescaled. All have one level,
+  /// packing, length and count, and two parts, and those of each one scale (ShapeError); in each
+  /// slot absolute values of all of `high`, and of all of `low`, add up to no more than stated.
+  Info masked_tensors(std::span<const Info> high, double high_sum, std::span<const Info> low,
+                      double low_sum) const;
   /// Values that are released: log2 of their error, and of the noise that is added to hide it.
   static Info released(Info a, double error, double noise);
 

@@ -59,6 +59,29 @@ Account::Info Account::weighted_sums(const Info& a, std::span<const double> weig
   return fits("weighted sums", out);
 }
 
+Account::Info Account::masked_tensors(std::span<const Info> high, double high_sum,
+                                      std::span<const Info> low, double low_sum) const {
+  // One value for all: sum_h x_h·s_h of sums s_h is at most the sum of |x_h| times the largest
+  // |s_h|.
+  const auto one_of = [&](std::span<const Info> arrays, double sum) {
+    Info out = with_log2_bound(arrays[0], std::log2(sum));
+    for (const Info& a : arrays) {
+      if (a.level != high[0].level || a.scale != arrays[0].scale || a.packing != high[0].packing ||
+          a.length != high[0].length || a.vector != high[0].vector || a.count != high[0].count ||
+          a.parts != 2)
+        throw ShapeError("masked_tensors: " + std::to_string(a.count) + " ciphertexts of " +
+                         std::to_string(a.parts) + " parts at level " + std::to_string(a.level) +
+                         " meet " + std::to_string(high[0].count) + " at level " +
+                         std::to_string(high[0].level) +
+                         "; levels, scales and batches must be equal, and parts two");
+      out.error = std::max(out.error, a.error);
+    }
+    out.error += std::log2(static_cast<double>(arrays.size()));
+    return out;
+  };
+  return multiply(one_of(high, high_sum), one_of(low, low_sum)).result;
+}
+
 Account::Info Account::released(Info a, double error, double noise) {
   a.error = log2_sum(error, noise);
   return a;

@@ -191,6 +191,13 @@ struct ServerState : RingServerState<Parameters> {
   /// A matrix times inputs, as Server::weighted_sums has it (weighted_sums.cpp).
   Array weighted_sums(const Array& a, std::span<const double> weights, std::size_t inputs,
                       std::span<const double> constants, bool rescale) const;
+  /// Products of `high` with sums of `low` that masks (results, high) choose, added up as
+  /// rlwe::Evaluator::masked_tensors has it, neither relinearised nor rescaled. In each slot the
+  /// absolute values of all of `high` add up to high_sum at most, and those of `low` to low_sum
+  /// (masked_tensors.cpp).
+  std::vector<Array> masked_tensors(std::span<const Array> high, double high_sum,
+                                    std::span<const Array> low, double low_sum,
+                                    std::span<const std::uint16_t> masks) const;
   /// by·a + value, for an integer, and any number of parts.
   lattice::rlwe::Array with_constant(const lattice::rlwe::Array& a, double by, Complex value,
                                      double scale, unsigned level) const;
