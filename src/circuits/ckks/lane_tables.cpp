@@ -25,8 +25,12 @@ constexpr std::size_t most_of_differences = 4;
 /// that a refresh of the results is less than what is saved.
 constexpr std::size_t least_large = 12, block = 4;
 constexpr unsigned levels_left = 2;
-/// What a product and a relinearisation with a rescaling take, in products without them.
-constexpr std::size_t cost_of_product = 4, cost_of_end = 3;
+/// With up to so many inputs in each half, whose minterms are up to 16, all rows are multiplied and
+/// added up in one pass, for so many tables at once.
+constexpr std::size_t most_fused_inputs = 4, outputs_at_once = 16;
+/// What a product and a relinearisation with a rescaling take, in products without them; and how
+/// many of one pass take as long as one alone.
+constexpr std::size_t cost_of_product = 4, cost_of_end = 3, fused_in_one = 8;
 
 using Table = std::vector<std::uint8_t>;
 
@@ -65,11 +69,14 @@ unsigned levels_of_minterms(std::size_t inputs) {
 /// A table by rows: entry h·2^low + l is entry l of row h, and where the high inputs are the bits
 /// of h the table is row h. As minterms add up to 1, it is a base row, and for each other one the
 /// sum of the minterms of its highs times what it has more than the base row.
+/// In one pass it is the sum of all rows, each times the minterm of its highs; but a table that
+/// takes no product the other way is made that way.
 struct Rows {
   Table base;                                        ///< the most frequent one; of large tables 0
   std::map<Table, std::vector<std::uint32_t>> more;  ///< the highs of each other row
+  std::vector<std::uint16_t> masks;  ///< in one pass: entries that are 1, of each row; else none
 
-  Rows(const Table& table, std::size_t low, bool large) {
+  Rows(const Table& table, std::size_t low, bool large, bool fused) {
     const std::size_t length = std::size_t{1} << low;
     for (std::size_t h = 0; h * length < table.size(); ++h) {
       const auto first = table.begin() + static_cast<std::ptrdiff_t>(h * length);
@@ -80,6 +87,10 @@ struct Rows {
         std::ranges::max_element(more, {}, [](const auto& each) { return each.second.size(); });
     base = large ? Table(length) : most->first;
     more.erase(base);
+    if (!fused || products() == 0) return;
+    masks.resize(table.size() / length);
+    for (std::size_t i = 0; i < table.size(); ++i)
+      masks[i / length] |= static_cast<std::uint16_t>(table[i] << i % length);
   }
 
   std::vector<std::int64_t> difference(const Table& row) const {
@@ -88,6 +99,8 @@ struct Rows {
     return out;
   }
   std::size_t products() const {
+    if (!masks.empty())
+      return masks.size() - static_cast<std::size_t>(std::ranges::count(masks, 0));
     return static_cast<std::size_t>(std::ranges::count_if(
         more, [&](const auto& each) { return !is_constant(difference(each.first)); }));
   }
@@ -100,18 +113,20 @@ struct Rows {
 /// How many inputs are the low ones, of all ways that take the fewest levels.
 struct Split {
   std::size_t low = 0;
-  bool large = false;
+  bool large = false, fused = false;
   std::size_t products = 0, cost = 0;
   std::vector<Rows> rows;  ///< of each table
 
   Split(std::size_t inputs, std::size_t low_, std::span<const Table> tables)
-      : low(low_), large(inputs >= least_large) {
+      : low(low_),
+        large(inputs >= least_large),
+        fused(low > 0 && low <= most_fused_inputs && inputs - low <= most_fused_inputs) {
     products = products_of_minterms(low) + products_of_minterms(inputs - low);
     cost = cost_of_product * products;
     for (const Table& table : tables) {
-      const std::size_t more = rows.emplace_back(table, low, large).products();
+      const std::size_t more = rows.emplace_back(table, low, large, fused).products();
       products += more;
-      cost += more > 0 ? more + cost_of_end : 0;
+      cost += more == 0 ? 0 : cost_of_end + (fused ? (more - 1) / fused_in_one + 1 : more);
     }
   }
   static unsigned levels(std::size_t inputs, std::size_t low) {
@@ -122,7 +137,9 @@ struct Split {
     const unsigned least = levels(inputs, out.low);
     for (std::size_t low = 0; low < inputs; ++low)
       if (low != inputs / 2 && levels(inputs, low) <= least)
-        if (Split other(inputs, low, tables); other.cost < out.cost) out = std::move(other);
+        if (Split other(inputs, low, tables);
+            std::pair(other.cost, other.products) < std::pair(out.cost, out.products))
+          out = std::move(other);
     return out;
   }
 };
@@ -298,7 +315,10 @@ std::vector<LaneArray> Lanes::lookup(std::span<const LaneArray> inputs,
   // 2. The minterms of both halves.
   const run::Fleet& fleet = *Access::of(server_).fleet;
   std::size_t done = 0;
-  const auto next = [&] { fleet.stop_if_asked(done++, split.products, "products of a table"); };
+  const auto next = [&](std::size_t products = 1) {
+    fleet.stop_if_asked(done, split.products, "products of a table");
+    done += products;
+  };
   const std::span<const Array> all = exact;
   const std::span<const double> all_errors = errors;
   Minterms low = minterms_of(server_, all.first(split.low), all_errors.first(split.low), next),
@@ -307,29 +327,48 @@ std::vector<LaneArray> Lanes::lookup(std::span<const LaneArray> inputs,
   if (split.low > 0) level = std::min(level, low.level());
   low.lower(server_, level);
   high.lower(server_, level);
-  // Of base + Σ more·highs, whose roundings add up as those of all minterms do.
-  const double rounded = low.error * (1 + high.size) + high.error * (low.size + low.error);
+  // Of Σ_h high_h·s_h, where s_h adds up some of `low`: high minterms are off by some η_h and sums
+  // by at most low.error, which makes Σ |high_h|·low.error + Σ |η_h|·(|s_h| + low.error), and their
+  // absolute values add up to their sizes. A base row adds low.error.
+  const double rounded =
+      low.error * (high.size + (split.fused ? 0 : 1)) + high.error * (low.size + low.error);
   const std::vector<Array> blocks =
       split.large ? sums_of_blocks(server_, low.all) : std::vector<Array>();
   std::vector<Array> both = low.all;
   both.insert(both.end(), high.all.begin(), high.all.end());
+  const Access::State& state = Access::of(server_);
 
-  std::vector<LaneArray> out;
-  for (const Rows& rows : split.rows) {
-    // 3. What is no product: the base row, and rows that differ from it by a constant. Beside
-    // products it is added at the square of the scale, so that all is divided once.
-    const bool constant = Rows::is_constant(rows.base), multiplies = rows.products() > 0;
+  // 3. Rows in one pass: the sums of some tables from number `first` on, the first of them last.
+  const auto sums_from = [&](std::size_t first) {
+    std::vector<std::uint16_t> masks;
+    std::size_t products = 0, outputs = 0;
+    for (std::size_t t = first; t < tables.size() && outputs < outputs_at_once; ++t) {
+      const Rows& rows = split.rows[t];
+      if (rows.masks.empty()) continue;
+      masks.insert(masks.end(), rows.masks.begin(), rows.masks.end());
+      products += rows.products();
+      ++outputs;
+    }
+    next(products);
+    std::vector<Array> sums = state.masked_tensors(high.all, high.size + high.error, low.all,
+                                                   low.size + low.error, masks);
+    std::ranges::reverse(sums);
+    return sums;
+  };
+  // 4. Rows one by one. It returns nothing for a table that is 0 everywhere, or 1.
+  const auto sum_by_rows = [&](const Rows& rows, bool constant, double one) {
+    // What is no product: the base row, and rows that differ from it by a constant. Beside products
+    // it is added at the square of the scale, so that all is divided once.
+    const bool multiplies = rows.products() > 0;
     std::vector<std::int64_t> flat(both.size());
     for (std::size_t l = 0; !constant && l < low.all.size(); ++l) flat[l] = rows.base[l];
     for (const auto& [row, highs] : rows.more)
       if (const std::vector<std::int64_t> more = rows.difference(row); Rows::is_constant(more))
         for (const std::uint32_t h : highs) flat[low.all.size() + h] = more[0];
-    const double one = constant ? rows.base[0] : 0;
     const bool is_added = std::ranges::any_of(flat, [](std::int64_t w) { return w != 0; });
     std::optional<Array> sum =
         multiplies ? squared(server_, both, flat, one, level) : weighted(server_, both, flat, one);
-    // 4. Sums of minterms of the high half times what their rows have more.
-    const Access::State& state = Access::of(server_);
+    // Sums of minterms of the high half times what their rows have more.
     for (const auto& [row, highs] : rows.more) {
       const std::vector<std::int64_t> more = rows.difference(row);
       if (Rows::is_constant(more)) continue;
@@ -346,6 +385,22 @@ std::vector<LaneArray> Lanes::lookup(std::span<const LaneArray> inputs,
       sum = state.relinearised_and_rescaled(*sum);
       if (!is_added && one != 0) sum = server_.add_scalar(*sum, one);
     }
+    return sum;
+  };
+
+  std::vector<LaneArray> out;
+  std::vector<Array> sums;  // of the next tables that are made in one pass
+  for (std::size_t t = 0; t < tables.size(); ++t) {
+    const Rows& rows = split.rows[t];
+    if (!rows.masks.empty()) {
+      if (sums.empty()) sums = sums_from(t);
+      out.push_back(result(state.relinearised_and_rescaled(sums.back()), rounded + outer - inner));
+      sums.pop_back();
+      continue;
+    }
+    const bool constant = Rows::is_constant(rows.base);
+    const double one = constant ? rows.base[0] : 0;
+    const std::optional<Array> sum = sum_by_rows(rows, constant, one);
     out.push_back(sum ? result(*sum, rounded + outer - inner)
                       : this->constant(inputs[0], one != 0));
   }

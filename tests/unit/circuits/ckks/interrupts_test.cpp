@@ -57,15 +57,22 @@ TEST(CkksInterrupts, TheHostAsksBetweenPlaintextsAndSteps) {
   const EncodedBootstrap maps = encode_bootstrap(server, slots);
   expect_stops(interrupts, 5, [&] { static_cast<void>(bootstrap(server, x, maps)); });
   expect_stops(interrupts, 15, [&] { static_cast<void>(encode_bootstrap(server, slots)); });
-  // 2·4 products of minterms, and one of each row but the most frequent.
   const Lanes lanes(server, maps);
   const std::vector<double> bits(slots, 1);
   const LaneArray one = lanes.take_in(server.upload(client.encrypt(bits, {.bound = Bounds(0, 1)})));
-  std::vector<std::uint8_t> table(64);
-  for (std::uint8_t& bit : table) bit = random() & 1;
-  expect_stops(interrupts, 2 * 4 + 6, [&] {
-    static_cast<void>(lanes.lookup(std::vector<LaneArray>(6, one), {&table, 1}));
-  });
+  const auto look_up = [&](std::size_t inputs, std::size_t count) {
+    std::vector<std::vector<std::uint8_t>> tables(
+        count, std::vector<std::uint8_t>(std::size_t{1} << inputs));
+    for (auto& table : tables)
+      for (std::uint8_t& bit : table) bit = random() & 1;
+    return [&lanes, tables, arrays = std::vector<LaneArray>(inputs, one)] {
+      static_cast<void>(lanes.lookup(arrays, tables));
+    };
+  };
+  // After the first of 2·4 products of minterms, and before each pass for 16 tables.
+  expect_stops(interrupts, 7 + 2, look_up(6, 17));
+  // The same of 48, and one for each of 16 rows but the most frequent.
+  expect_stops(interrupts, 47 + 15, look_up(9, 1));
 }
 
 }  // namespace

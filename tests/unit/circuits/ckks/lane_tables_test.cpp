@@ -112,6 +112,38 @@ TEST(CkksLaneTables, TablesOfManyBits) {
   }
 }
 
+/// More tables than one pass makes, and between them some that take no product: bits of the index,
+/// their sum with others, and constants.
+TEST(CkksLaneTables, TablesInSeveralPasses) {
+  std::mt19937_64 random(15);
+  const LaneParty party(small_ring(6), 256);
+  for (const std::size_t inputs : {5u, 8u}) {
+    const std::size_t entries = std::size_t{1} << inputs;
+    std::vector<std::size_t> values;
+    for (std::size_t i = 0; i < 256; ++i) values.push_back(i % entries);
+    Tables tables;
+    // 22 products of minterms of 8 bits; of 5 those of (3, 2), or of all where tables are many.
+    std::size_t products = inputs == 8 ? 22 : 5;
+    for (std::size_t t = 0; t < (inputs == 8 ? 40 : 9); ++t) {
+      Bits table(entries, t % 2);
+      for (std::size_t i = 0; i < entries && t % 4 > 1; ++i) table[i] = i >> t % inputs & 1;
+      if (t % 2 == 0 || t % 8 == 7)
+        for (std::size_t i = 0; i < entries; ++i)
+          table[i] = i / 16 % 4 == 3 || random() % 2;  // rows of 1 among them
+      tables.push_back(table);
+      const std::size_t length = inputs == 8 ? 16 : 8;
+      const bool multiplies = t % 2 == 0 || t % 8 == 7;
+      for (std::size_t i = 0; i < entries && multiplies; i += length)
+        products += std::any_of(table.begin() + static_cast<std::ptrdiff_t>(i),
+                                table.begin() + static_cast<std::ptrdiff_t>(i + length),
+                                [](auto bit) { return bit == 1; });
+    }
+    const std::uint64_t before = party.lanes.counts().products;
+    Indices(party, values, inputs, 256).expect(party, tables);
+    EXPECT_EQ(party.lanes.counts().products - before, products);
+  }
+}
+
 /// The stated error holds where inputs are as far from bits as they may be.
 TEST(CkksLaneTables, InputsThatAreOff) {
   std::mt19937_64 random(13);
@@ -164,6 +196,7 @@ TEST(CkksLaneTables, ADryRunCountsAndStatesTheSame) {
     EXPECT_EQ(got[t].info().level, stated[t].info().level);
   }
   EXPECT_EQ(dry.counts().products, party.lanes.counts().products);
+  EXPECT_EQ(dry.counts().products, run.costs().products);
   EXPECT_EQ(dry.log2_failure(), party.lanes.log2_failure());
 }
 
