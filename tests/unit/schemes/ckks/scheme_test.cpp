@@ -269,6 +269,42 @@ TEST(Ckks, WhatDoesNotFitIsNamed) {
   EXPECT_NE(said(30, -20).find("a larger depth"), std::string::npos);
 }
 
+/// What is known of them is what is known of one product of the sums.
+TEST(Ckks, ProductsWithChosenSums) {
+  const Account account(test::ckks_insecure({.depth = 2}));
+  CiphertextInfo x = account.fresh(Packing::real, 3, 4, 1, true), off = x;
+  off.error += 5;
+  const std::vector<CiphertextInfo> high(16, x), low{x, off, x, x};
+  const CiphertextInfo got = account.masked_tensors(high, 1.5, low, 3);
+  EXPECT_EQ(got.parts, 3u);
+  EXPECT_EQ(got.level, x.level);
+  EXPECT_EQ(got.count, 3u);
+  EXPECT_EQ(got.scale, x.scale * x.scale);
+  EXPECT_NEAR(std::exp2(got.bound), 4.5, 1e-9);
+  // Of every mask: sum_h (|x_h|·sum of the low errors + the high error·|sum|), and both errors.
+  const double of_high = 16 * std::exp2(x.error), of_low = 4 * std::exp2(off.error);
+  EXPECT_NEAR(got.error, std::log2(1.5 * of_low + 3 * of_high + of_high * of_low), 1e-9);
+  const auto refused = [&](const CiphertextInfo& bad) {
+    EXPECT_THROW(static_cast<void>(account.masked_tensors(high, 1, std::array{bad}, 1)),
+                 ShapeError);
+    EXPECT_THROW(static_cast<void>(account.masked_tensors(std::array{x, bad}, 1, low, 1)),
+                 ShapeError);
+  };
+  CiphertextInfo bad = x;
+  bad.count = 2;
+  refused(bad);
+  bad = x;
+  --bad.level;
+  refused(bad);
+  bad = x;
+  bad.parts = 3;
+  refused(bad);
+  bad = x;
+  bad.scale *= 2;
+  EXPECT_THROW(static_cast<void>(account.masked_tensors(std::array{x, bad}, 1, low, 1)),
+               ShapeError);
+}
+
 TEST(Ckks, ProductsWithoutALevelSaySo) {
   const Party party(test::ckks_insecure({.depth = 1}));
   const Server& s = party.server;
