@@ -47,7 +47,13 @@ def test_lanes_have_the_cpus_bits() -> None:
 
     def results(server: lanes.Server) -> list[Any]:
         x, y = map(server.upload, inputs)
-        arrays = [lanes.add(x, y), lanes.less(x, y), server.lookup(x, range(15, -1, -1))]
+        arrays = [
+            lanes.add(x, y),
+            lanes.less(x, y),
+            server.lookup(x, range(15, -1, -1)),
+            server.lookup(x, np.arange(16) ** 2 % 17),
+            server.lookup(lanes.concatenate([x, y]), np.arange(256) ** 3 % 257 % 256),
+        ]
         for _ in range(40):
             x, y = x ^ y, x | ~y
         assert server.bootstraps > 0 and server.cleanings > 0
