@@ -193,7 +193,8 @@ int run(CommandLine& line) {
     turned = steps.exponential(angles);
     calls.emplace_back("real_and_imaginary", [&] { steps.imaginary_angles(slots, x.info()); });
     calls.emplace_back("exponential", [&] { steps.exponential(angles); });
-    calls.emplace_back("bits", [&] { steps.bits(turned, x.info(), bit_polynomials(bits), 1); });
+    calls.emplace_back(
+        "bits", [&] { steps.tables(turned, x.info(), bit_tasks(bit_polynomials(bits), 1)); });
   }
   if (options.iterations > 1) calls.resize(1);
   for (const auto& [op, call] : calls) {

@@ -1,8 +1,11 @@
-// Bootstrapping of bits: several in each coefficient, and all come out clean (docs/lanes.md).
+// Bootstrapping of whole numbers: their bits, or functions of them, come out clean (docs/lanes.md,
+// docs/lanes-integers.md).
 #include <array>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +13,7 @@
 #include "circuits/ckks/bit_fit.h"
 #include "circuits/ckks/bootstrap.h"
 #include "circuits/ckks/harmonics.h"
+#include "circuits/ckks/table_fit.h"
 #include "schemes/ckks/derived.h"
 #include "schemes/ckks/server_state.h"
 #include "whorl/error.h"
@@ -37,19 +41,61 @@ Array BootstrapSteps::exponential(const Array& angles) const {
   return z;
 }
 
-// -2·Im p = i·(p - conj(p)), of half the polynomial.
-std::vector<Array> BootstrapSteps::bits(const Array& exponential, const CiphertextInfo& numbers,
-                                        BitPolynomials polynomials, double error) const {
-  for (auto& polynomial : polynomials)
-    for (double& c : polynomial) c /= 2;
-  std::vector<Array> out;
-  for (const Array& each : evaluate_harmonics(server_, exponential, polynomials)) {
-    const Array p = server_.lower(each, p_.depth());
-    const rlwe::Array& x = State::residues(p);
-    const rlwe::Array twice = evaluator_.sub(x, image(x, conjugation_exponent(p_)));
-    const Array imaginary = server_.multiply_by_i(State::array(p.info(), twice));
-    out.push_back(server_.add_scalar(
-        State::array(account_.refreshed_bit(numbers, error), State::residues(imaginary)), 0.5));
+Array BootstrapSteps::twice_real(const Array& w, const CiphertextInfo& numbers, double error,
+                                 double largest) const {
+  const rlwe::Array& x = State::residues(w);
+  CiphertextInfo info = numbers;
+  info.count = w.info().count;
+  return State::array(account_.refreshed_message(info, error, largest),
+                      evaluator_.add(x, image(x, conjugation_exponent(p_))));
+}
+
+std::vector<Array> BootstrapSteps::tables(const Array& z, const CiphertextInfo& numbers,
+                                          std::span<const TableTask> tasks) const {
+  // Tables of the same vectors share the powers of z.
+  std::map<std::vector<std::uint32_t>, std::vector<std::size_t>> groups;
+  for (std::size_t i = 0; i < tasks.size(); ++i) groups[tasks[i].vectors].push_back(i);
+  std::vector<Array> out(tasks.size());
+  for (const auto& [vectors, members] : groups) {
+    // Re A + Im B = w + conj(w) of w = A/2 - i·B/2.
+    std::vector<std::vector<double>> halves;
+    const auto add = [&](std::vector<double> of_task, double by) {
+      for (double& c : of_task) c *= by;
+      if (!of_task.empty()) halves.push_back(std::move(of_task));
+    };
+    for (const std::size_t i : members) {
+      add(tasks[i].polynomial.cosines, 0.5);
+      add(tasks[i].polynomial.sines, -0.5);
+    }
+    const Array own = vectors.empty() ? z : server_.take(z, vectors);
+    const std::vector<Array> evaluated =
+        halves.empty() ? std::vector<Array>{} : evaluate_harmonics(server_, own, halves);
+    std::size_t used = 0;
+    for (const std::size_t i : members) {
+      const TablePolynomial& table = tasks[i].polynomial;
+      std::optional<Array> w;
+      if (!table.cosines.empty()) w = evaluated[used++];
+      if (!table.sines.empty()) {
+        const Array turned = server_.multiply_by_i(evaluated[used++]);
+        w = w ? server_.add(*w, turned) : turned;
+      }
+      if (!w) w = server_.multiply_integer(own, 0);
+      const Array values =
+          twice_real(server_.lower(*w, p_.depth()), numbers, tasks[i].error, tasks[i].largest);
+      out[i] = server_.add_scalar(values, table.constant);
+    }
+  }
+  return out;
+}
+
+std::vector<TableTask> bit_tasks(const BitPolynomials& polynomials, double error) {
+  std::vector<TableTask> out;
+  for (const std::vector<double>& p : polynomials) {
+    TableTask task;
+    task.error = error;
+    task.largest = task.polynomial.constant = 0.5;
+    for (const double c : p) task.polynomial.sines.push_back(-c);
+    out.push_back(std::move(task));
   }
   return out;
 }
@@ -58,35 +104,36 @@ namespace {
 
 using Next = std::function<void()>;
 
-/// The bits of coefficients that are in slots; `values` and `numbers` say what is known of these,
-/// and of the numbers that they are.
-std::vector<Array> bits_in_slots(const BootstrapSteps& steps, const Server& server,
-                                 const rlwe::Array& slots, const CiphertextInfo& values,
-                                 const CiphertextInfo& numbers, BitPolynomials polynomials,
-                                 double error, const Next& next) {
-  // 5. EvalMod of the real and the imaginary parts.
-  const Array z = steps.exponential(steps.imaginary_angles(slots, values));
-  next();
-  // 6. Polynomials for the bits.
-  return steps.bits(z, numbers, std::move(polynomials), error);
-}
-
 Next asking(const Access::State& state) {
   return [&state, done = std::size_t{0}]() mutable {
     state.fleet->stop_if_asked(++done, 6, "steps of a bootstrap");
   };
 }
 
-/// The bits of numbers, all of them alone or all in pairs; `numbers` says what is known of them.
-std::vector<Array> refreshed_bits(const Server& server, const Array& x,
-                                  const CiphertextInfo& numbers, unsigned bits, double error,
-                                  const EncodedBootstrapAccess::Storage& of) {
+/// exp(2πi·t) of real vectors t, that of vector i in ciphertext i.
+Array exponentials(const Server& server, const Array& numbers,
+                   const EncodedBootstrapAccess::Storage& of) {
+  const CiphertextInfo& info = numbers.info();
   const BootstrapSteps steps(server, of, BootstrapSteps::Parts::apart);
-  const Next next = asking(Access::of(server));
-  const Array lowest = steps.scale_down(x);
-  next();
-  const rlwe::Array slots = steps.raise(lowest, x.info(), next);
-  return bits_in_slots(steps, server, slots, x.info(), numbers, bit_polynomials(bits), error, next);
+  // Two vectors in each ciphertext; the last one alone if their number is odd.
+  const std::size_t pairs = info.count / 2 * 2;
+  std::vector<Array> out;
+  for (const auto& [first, end] :
+       {std::pair<std::size_t, std::size_t>{0, pairs}, {pairs, info.count}}) {
+    if (first == end) continue;
+    std::vector<std::uint32_t> indices(end - first);
+    std::iota(indices.begin(), indices.end(), static_cast<std::uint32_t>(first));
+    const Array part = end - first == info.count ? numbers : server.take(numbers, indices);
+    const Array x = first < pairs ? paired(server, part) : part;
+    const Next next = asking(Access::of(server));
+    const Array lowest = steps.scale_down(x);
+    next();
+    const rlwe::Array slots = steps.raise(lowest, x.info(), next);
+    // 5. EvalMod of the real and the imaginary parts.
+    out.push_back(steps.exponential(steps.imaginary_angles(slots, x.info())));
+    next();
+  }
+  return out.size() == 1 ? out[0] : server.concatenate(out);
 }
 
 /// ParameterError for more bits than the parameters are made for.
@@ -102,35 +149,24 @@ void check_bits(const Server& server, unsigned bits) {
 
 std::vector<Array> bootstrap_bits(const Server& server, const Array& numbers, unsigned bits,
                                   const EncodedBootstrap& with, double deviations) {
+  check_bits(server, bits);
+  const double given = deviations * std::exp2(numbers.info().error + bits),
+               error = error_of_bits(server, with, bits, given, deviations) / deviations;
+  return bootstrap_tables(server, numbers, bit_tasks(bit_polynomials(bits), error), with);
+}
+
+std::vector<Array> bootstrap_tables(const Server& server, const Array& numbers,
+                                    std::span<const TableTask> tasks,
+                                    const EncodedBootstrap& with) {
   const auto& of = EncodedBootstrapAccess::storage(with);
   check_refresh(server, numbers);
   const CiphertextInfo& info = numbers.info();
-  check_bits(server, bits);
   if (info.packing != Packing::real || info.slots() != of.slots)
     throw ShapeError("bootstrap of bits: vectors of " + std::to_string(info.slots()) +
                      " slots are no real ones of " + std::to_string(of.slots));
-  const double given = deviations * std::exp2(info.error + bits),
-               error = error_of_bits(server, with, bits, given, deviations) / deviations;
   return Access::of(server).fleet->together([&] {
-    // Two vectors in each ciphertext; the last one alone if their number is odd.
-    const std::size_t pairs = info.count / 2 * 2;
-    std::vector<Array> out;
-    for (const auto& [first, end] :
-         {std::pair<std::size_t, std::size_t>{0, pairs}, {pairs, info.count}}) {
-      if (first == end) continue;
-      std::vector<std::uint32_t> indices(end - first);
-      std::iota(indices.begin(), indices.end(), static_cast<std::uint32_t>(first));
-      const Array part = end - first == info.count ? numbers : server.take(numbers, indices);
-      const std::vector<Array> bit_arrays = refreshed_bits(
-          server, first < pairs ? paired(server, part) : part, part.info(), bits, error, of);
-      for (std::size_t j = 0; j < bits; ++j) {
-        if (first == 0)
-          out.push_back(bit_arrays[j]);
-        else
-          out[j] = server.concatenate(std::array{out[j], bit_arrays[j]});
-      }
-    }
-    return out;
+    return BootstrapSteps(server, of, BootstrapSteps::Parts::apart)
+        .tables(exponentials(server, numbers, of), info, tasks);
   });
 }
 
@@ -150,27 +186,32 @@ std::vector<Array> bits_of_coefficients(const Server& server, const rlwe::Array&
     next();
     const rlwe::Array slots = steps.coeffs_to_slots(raised, values);
     next();
-    return bits_in_slots(steps, server, slots, values, numbers, polynomials, error, next);
+    const Array z = steps.exponential(steps.imaginary_angles(slots, values));
+    next();
+    return steps.tables(z, numbers, bit_tasks(polynomials, error));
   });
 }
 
 namespace {
 
-/// A bound of what roundings add to bits by polynomials with these slopes.
-struct BitRoundings {
-  BitRoundings(const Server& server, const EncodedBootstrap& with, unsigned bits,
-               const BitSlopes& slopes, double deviations) {
-    const Account::BitNoise noise =
-        Access::of(server).account.bit_noise(bits, slopes.root, slopes.sum);
+/// A bound of what roundings add to values of polynomials with these slopes: of all together, and
+/// of those that are evaluated each for itself.
+struct TableRoundings {
+  TableRoundings(const Server& server, const EncodedBootstrap& with, unsigned bits,
+                 const BitSlopes& all, std::span<const BitSlopes> parts, double deviations) {
+    const Account& account = Access::of(server).account;
+    const Account::BitNoise noise = account.bit_noise(bits, 0, 0);
     const double points = std::exp2(bits),
                  root = EncodedBootstrapAccess::storage(with).exponential_error +
                         deviations * std::exp2(noise.root);
     turn = deviations * std::exp2(noise.turn);
-    rest = slopes.root * root * std::pow(1 + root, points) + deviations * std::exp2(noise.bit);
+    rest = all.root * root * std::pow(1 + root, points);
+    for (const BitSlopes& part : parts)
+      rest += deviations * std::exp2(account.bit_noise(bits, part.root, part.sum).bit);
   }
 
   double turn;  ///< of the coefficient, as a part of the modulus
-  double rest;  ///< of the bit, besides
+  double rest;  ///< of the value, besides
 };
 
 }  // namespace
@@ -178,15 +219,27 @@ struct BitRoundings {
 double error_of_bits(const Server& server, const EncodedBootstrap& with, unsigned bits,
                      double given, double deviations) {
   const BitSlopes& slopes = slopes_of_bits(bits);
-  const BitRoundings roundings(server, with, bits, slopes, deviations);
+  const TableRoundings roundings(server, with, bits, slopes, std::span(&slopes, 1), deviations);
   const double turn = given + std::exp2(bits) * roundings.turn;
   return slopes.curvature * turn * turn + roundings.rest;
+}
+
+double error_of_table(const Server& server, const EncodedBootstrap& with, unsigned bits,
+                      const TablePolynomial& table, double given, double deviations) {
+  const TableSlopes slopes = slopes_of(table, std::size_t{1} << bits);
+  std::vector<BitSlopes> parts;
+  for (const BitSlopes& each : {slopes.cosines, slopes.sines})
+    if (each.sum != 0) parts.push_back(each);
+  const TableRoundings roundings(server, with, bits, slopes.all, parts, deviations);
+  const double turn = given + std::exp2(bits) * roundings.turn;
+  return slopes.all.curvature * turn * turn + roundings.rest + table.lost;
 }
 
 double error_of_step(const Server& server, const EncodedBootstrap& with, double given,
                      double deviations) {
   const unsigned bits = server.parameters().literal().bootstrap->bits;
-  const BitRoundings roundings(server, with, bits, slopes_of_step(bits), deviations);
+  const BitSlopes slopes = slopes_of_step(bits);
+  const TableRoundings roundings(server, with, bits, slopes, std::span(&slopes, 1), deviations);
   return error_of_step(bits, given + 2 * roundings.turn) + roundings.rest;
 }
 

@@ -10,6 +10,7 @@
 
 #include "circuits/ckks/bit_fit.h"
 #include "circuits/ckks/polynomials.h"
+#include "circuits/ckks/table_fit.h"
 #include "circuits/common/encoded.h"
 #include "lattice/rlwe/evaluator.h"
 #include "schemes/ckks/account.h"
@@ -60,6 +61,16 @@ std::vector<std::vector<std::int64_t>> trace_steps(std::uint64_t slots, std::uin
 /// bootstrapping.
 const BootstrapLiteral& checked_shape(const Parameters& parameters, std::uint64_t slots);
 
+/// A function of whole numbers, of some of the vectors; its values lie within constant ± largest,
+/// and `error` is their deviation as it is stated.
+struct TableTask {
+  TablePolynomial polynomial;
+  std::vector<std::uint32_t> vectors = {};  ///< empty: all
+  double error = 0, largest = 1;
+};
+/// Bits as such functions, of all vectors: 1/2 - Im p of the polynomials p.
+std::vector<TableTask> bit_tasks(const BitPolynomials& polynomials, double error);
+
 /// From ModRaise to CoeffsToSlots the account knows nothing: coefficients are values plus multiples
 /// of the small modulus.
 class BootstrapSteps {
@@ -96,9 +107,9 @@ class BootstrapSteps {
   Array imaginary_angles(const lattice::rlwe::Array& slots, const CiphertextInfo& info) const;
   /// exp(2πi·t) of these.
   Array exponential(const Array& angles) const;
-  /// Bits that polynomials of an exponential give, 1/2 - 2·Im p, of numbers with that error.
-  std::vector<Array> bits(const Array& exponential, const CiphertextInfo& numbers,
-                          BitPolynomials polynomials, double error) const;
+  /// Tables of an exponential, at Parameters::depth(); `numbers` says what vectors they are of.
+  std::vector<Array> tables(const Array& exponential, const CiphertextInfo& numbers,
+                            std::span<const TableTask> tasks) const;
   /// EvalMod's polynomial: a cosine of a part of the angle.
   Array cosine(const Array& angles) const;
   /// The cosine of twice the angle.
@@ -131,6 +142,9 @@ class BootstrapSteps {
   Turned turned(const Array& x) const;
   /// The second half of the slots added to the first one.
   Array with_sum_of_halves(const Array& y) const;
+  /// 2·Re w, of a size up to `largest` and with that error.
+  Array twice_real(const Array& w, const CiphertextInfo& numbers, double error,
+                   double largest) const;
   /// The values at their scale, at result_level().
   Array sines(const Array& cosines, const CiphertextInfo& lowest) const;
 
@@ -159,7 +173,12 @@ Array bootstrap_pairs(const Server& server, const Array& x, const EncodedBootstr
 /// parameters are made for.
 std::vector<Array> bootstrap_bits(const Server& server, const Array& numbers, unsigned bits,
                                   const EncodedBootstrap& with, double deviations);
-/// The same of numbers that are coefficients at level 0 already, (Σ_j 2^j·x_j + 1/2)/2^bits of the
+/// Tables of vectors of (m + 1/2)/2^bits by one bootstrap, whose polynomials are for as many
+/// entries. Result j is that of task j, at Parameters::depth(). A multiple of 1 in a number is no
+/// matter. Errors as of bootstrap().
+std::vector<Array> bootstrap_tables(const Server& server, const Array& numbers,
+                                    std::span<const TableTask> tasks, const EncodedBootstrap& with);
+/// The bits of numbers that are coefficients at level 0 already, (Σ_j 2^j·x_j + 1/2)/2^bits of the
 /// modulus: with n slots 2n of them, in the powers of X^(N/2n). Coefficient i < n comes to slot
 /// bitrev(i) of vector 2c of ciphertext c, and coefficient n + i to that of vector 2c + 1. The
 /// polynomials are bit_polynomials() or step_polynomial(), of no more bits than the parameters are
@@ -173,6 +192,9 @@ std::vector<Array> bits_of_coefficients(const Server& server,
 /// below so many deviations.
 double error_of_bits(const Server& server, const EncodedBootstrap& with, unsigned bits,
                      double given, double deviations);
+/// The same of a table of 2^bits entries, of numbers that are off by up to `given`.
+double error_of_table(const Server& server, const EncodedBootstrap& with, unsigned bits,
+                      const TablePolynomial& table, double given, double deviations);
 /// The same of one bit by the step_polynomial() of all bits that the parameters are made for.
 double error_of_step(const Server& server, const EncodedBootstrap& with, double given,
                      double deviations);

@@ -133,8 +133,8 @@ Account::BitNoise Account::bit_noise(unsigned bits, double root, double sum) con
   return out;
 }
 
-Account::Info Account::refreshed_bit(const Info& numbers, double error) const {
-  Info out = with_log2_bound(numbers, 0);
+Account::Info Account::refreshed_message(const Info& numbers, double error, double largest) const {
+  Info out = with_log2_bound(numbers, log2_size(largest));
   out.packing = Packing::real;
   out.parts = 2;
   out.level = parameters_.depth();
