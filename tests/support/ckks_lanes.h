@@ -1,6 +1,7 @@
 // A client and lanes for tests, in rings that are small and not secure.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <random>
@@ -72,6 +73,34 @@ struct LaneParty {
       EXPECT_LE(std::abs(raw[i].real() - bits[i]), 48 * std::exp2(low.info().error));
     EXPECT_LT(a.error(), 2 * lanes.limit());
     return bits;
+  }
+
+  /// Vectors of integers 0 … p - 1.
+  LaneArray encrypt_integers(const Bits& messages, unsigned p, std::size_t length) const {
+    const std::vector<double> values(messages.begin(), messages.end());
+    return lanes.take_in(
+        server.upload(client.encrypt(values, {.length = length, .bound = Bounds(0, p - 1.0)})));
+  }
+  /// What they are modulo p, of any p. `seen`, if there is one, gets the largest part of its error
+  /// that was seen.
+  Bits decrypt_integers(const LaneArray& a, double* seen = nullptr) const {
+    const unsigned p = a.messages().p;
+    if (p == 2) return decrypt(a);
+    const Array low = lanes.finish(a);
+    const Ciphertexts host = server.download(low);
+    const Bits found = client.decrypt_integers(host, p);
+    const auto raw = client.decrypt_raw(host);
+    const LaneMessages messages = a.messages();
+    double worst = 0;
+    for (const auto& z : raw) {
+      const double whole = std::floor(z.real() + 0.5);
+      worst = std::max(worst, std::abs(z.real() - whole));
+      EXPECT_GE(whole, static_cast<double>(messages.low));
+      EXPECT_LE(whole, static_cast<double>(messages.high));
+    }
+    EXPECT_LE(worst, 48 * std::exp2(low.info().error));
+    if (seen) *seen = std::max(*seen, worst / (48 * std::exp2(low.info().error)));
+    return found;
   }
 
   Client client;

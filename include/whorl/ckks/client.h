@@ -124,6 +124,11 @@ class Client : public RingClient<Parameters, struct ClientState> {
   /// than two parts. NoiseError for a refusal. Other errors as of decrypt_raw.
   std::vector<std::uint8_t> decrypt_bits(const Ciphertexts& ciphertexts,
                                          const Progress& progress = {}) const;
+  /// The same of integers modulo p, which come out as 0 … p - 1: a value is refused if it is
+  /// farther from a whole number than 1/8. ParameterError for a p that lanes under these parameters
+  /// do not have.
+  std::vector<std::uint8_t> decrypt_integers(const Ciphertexts& ciphertexts, unsigned p,
+                                             const Progress& progress = {}) const;
 
   /// Returns a key for those who may only encrypt. (OpenFHE: KeyPair's publicKey; Lattigo:
   /// KeyGenerator.GenPublicKeyNew.)

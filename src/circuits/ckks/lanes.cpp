@@ -4,6 +4,7 @@
 #include <atomic>
 #include <bit>
 #include <cmath>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -23,14 +24,19 @@ namespace {
 /// Roundings whose deviations are added up in an operation, with what brings its operands to one
 /// level, and in a bootstrap: each must stay below `deviations`.
 constexpr double roundings_of_operation = 8, roundings_of_bootstrap = 256;
-/// The levels of 3x² - 2x³.
-constexpr unsigned cleaning_levels = 2;
-/// A client refuses values that are farther from bits (Client::decrypt_bits).
+/// A client refuses values that are farther from messages (Client::decrypt_bits).
 constexpr double largest_read = 0.125;
 
 /// 1 - x.
 Array complement(const Server& server, const Array& x) {
   return server.add_scalar(server.negate(x), 1);
+}
+
+/// ParameterError for integers where bits are needed.
+void check_bits(const LaneArray& a) {
+  if (const unsigned p = a.messages().p; p != 2)
+    throw ParameterError("lanes: bits are needed, and this array has integers modulo " +
+                         std::to_string(p) + ": take their bits first");
 }
 
 std::vector<std::uint32_t> range(std::size_t first, std::size_t end) {
@@ -42,10 +48,11 @@ std::vector<std::uint32_t> range(std::size_t first, std::size_t end) {
 }  // namespace
 
 struct LaneArray::State {
-  explicit State(Array of) : values(std::move(of)) {}
+  State(Array of, const LaneMessages& as) : values(std::move(of)), messages(as) {}
 
   mutable std::mutex changing;
   Array values;
+  LaneMessages messages;
 };
 
 struct Lanes::Counters {
@@ -57,6 +64,11 @@ Array LaneArray::held() const {
   if (!state_) throw ShapeError("lanes: an array that is empty was given");
   const std::lock_guard lock(state_->changing);
   return state_->values;
+}
+LaneMessages LaneArray::messages() const {
+  if (!state_) throw ShapeError("lanes: an array that is empty was given");
+  const std::lock_guard lock(state_->changing);
+  return state_->messages;
 }
 double LaneArray::error() const { return error_of(info()); }
 std::size_t LaneArray::bytes() const { return Access::State::residues(held()).bytes(); }
@@ -76,8 +88,10 @@ Lanes::Lanes(const Server& server, const EncodedBootstrap& maps, const LanesOpti
   const double floor = shape.bits == 0 ? floor_of_sine() : error_of_bits(shape.bits, 0);
   // Cleaning leaves 3e² of an error e, which should not be more than a bootstrap leaves anyway.
   limit_ = std::sqrt(floor / 3);
-  entry_ = shape.bits == 0 ? limit_ : 1;
-  while (shape.bits != 0 && error_of_bits(shape.bits, entry_) > 2 * floor) entry_ /= 1.0625;
+  entry_ = shape.bits == 0 ? limit_ : largest_entry(shape.bits);
+  // Of integers the bits are off by as much as all together.
+  for (unsigned bits = 0; bits <= shape.bits; ++bits)
+    integer_limits_.push_back(bits < 2 ? limit_ : largest_entry(bits) * (std::exp2(bits) - 1));
   const unsigned levels = p.depth() - p.least_bootstrap_level();
   const unsigned needed = shape.bits == 0 ? cleaning_levels + 2 : 2;
   if (4 * floor > limit_ || levels < needed)
@@ -105,24 +119,32 @@ double Lanes::error_of_bits(unsigned bits, double error) const {
   return ckks::error_of_bits(server_, maps_, bits, (std::exp2(bits) - 1) * error, deviations);
 }
 
+double Lanes::largest_entry(unsigned bits) const {
+  const double floor = error_of_bits(bits, 0);
+  double out = 1;
+  while (error_of_bits(bits, out) > 2 * floor) out /= 1.0625;
+  return out;
+}
+
 Array Lanes::values_of(const LaneArray& a) const {
   return a.inverted_ ? complement(server_, a.held()) : a.held();
 }
 
-LaneArray Lanes::lanes_of(Array values) const {
+LaneArray Lanes::lanes_of(Array values, const LaneMessages& messages) const {
   const CiphertextInfo& info = values.info();
   if (const double error = error_of(info); error > largest_read)
-    throw NoiseError("lanes: values that may be 2^" + math::text_of(std::log2(error)) +
-                     " from bits are not decrypted, as 1/8 is the most: clean or refresh operands "
-                     "before, or take parameters with a larger scale");
+    throw NoiseError("lanes: values that may be 2^" + math::text_of(std::log2(error)) + " from " +
+                     (messages.p == 2 ? "bits" : "integers") +
+                     " are not decrypted, as 1/8 is the most: clean or refresh operands before, or "
+                     "take parameters with a larger scale");
   count(0, 0, 0, info.count * info.slots());
   LaneArray out;
-  out.state_ = std::make_shared<State>(of_bits(server_, values));
+  out.state_ = std::make_shared<State>(of_messages(server_, values, messages), messages);
   return out;
 }
 
-LaneArray Lanes::result(const Array& exact, double error) const {
-  return lanes_of(error > 0 ? server_.with_more_error(exact, error / deviations) : exact);
+LaneArray Lanes::result(const Array& exact, double error, const LaneMessages& messages) const {
+  return lanes_of(error > 0 ? server_.with_more_error(exact, error / deviations) : exact, messages);
 }
 
 void Lanes::count(std::uint64_t bootstraps, std::uint64_t cleanings, std::uint64_t products,
@@ -157,18 +179,26 @@ LaneCounts Lanes::counts() const {
   return {counters_->bootstraps, counters_->cleanings, counters_->products};
 }
 
-LaneArray Lanes::take_in(const Array& bits) const {
-  server_.check(bits);
-  const CiphertextInfo& info = bits.info();
+LaneArray Lanes::take_in(const Array& messages) const {
+  server_.check(messages);
+  const CiphertextInfo& info = messages.info();
   const Parameters& p = server_.parameters();
   if (info.packing != Packing::real)
     throw EncodingError("lanes hold bits as real numbers in slots; encrypt them with packing real");
-  // Stored bits are stated to be off by their error.
-  const double off = error_of(info) + 0x1p-40;
-  if (const Bounds known = info.bounds(); known.low < -off || known.high > 1 + off)
-    throw EncodingError("lanes hold 0 and 1, and these values lie between " +
-                        math::text_of(known.low) + " and " + math::text_of(known.high) +
-                        ": encrypt them with the bounds 0 and 1");
+  // What is stored is stated to be off by its error.
+  const double off = error_of(info) + 0x1p-40, most = std::exp2(p.literal().bootstrap->bits);
+  const Bounds known = info.bounds();
+  LaneMessages as;
+  while (as.p < most && known.high > as.p - 1 + off) as = reduced(2 * as.p);
+  const double beyond = known.high - static_cast<double>(as.high);
+  if (known.low < -off || beyond > off || (as.p != 2 && beyond < -off))
+    throw EncodingError(
+        "lanes hold 0 and 1, " +
+        (most > 2 ? "or integers modulo p, a power of two up to " + math::text_of(most) + ", "
+                  : "") +
+        "and these values lie between " + math::text_of(known.low) + " and " +
+        math::text_of(known.high) + ": encrypt them with the bounds 0 and 1" +
+        (most > 2 ? ", or 0 and p - 1" : ""));
   if (info.level < p.least_bootstrap_level() || info.scale != p.scale(info.level))
     throw EncodingError("lanes have a level of at least " +
                         std::to_string(p.least_bootstrap_level()) +
@@ -182,12 +212,12 @@ LaneArray Lanes::take_in(const Array& bits) const {
     throw ShapeError("lanes: vectors of " + std::to_string(info.vector) +
                      " bits take several ciphertexts each; cut them into vectors of at most " +
                      std::to_string(maps_.slots()));
-  const Array two = server_.relinearise(bits);
+  const Array two = server_.relinearise(messages);
   // No operation leaves less than an encryption does.
   const double fresh =
       Access::of(server_).account.fresh(Packing::real, 1, maps_.slots(), 1, false).error;
   const double missing = std::exp2(fresh) - std::exp2(two.info().error);
-  return lanes_of(missing > 0 ? server_.with_more_error(two, missing) : two);
+  return lanes_of(missing > 0 ? server_.with_more_error(two, missing) : two, as);
 }
 
 // ---- keeping bits readable
@@ -251,9 +281,7 @@ Array Lanes::refreshed_bits(const Array& given, unsigned most) const {
 }
 
 std::vector<Array> Lanes::bits_of(const Array& numbers, unsigned bits) const {
-  const Array halves = server_.add_scalar(numbers, 0.5);
-  const Array parts = Access::State::with_scale(halves, std::exp2(bits));
-  return bootstrap_bits(server_, server_.with_bound(parts, {0, 1}), bits, maps_, deviations);
+  return bootstrap_bits(server_, as_turns(server_, numbers, bits), bits, maps_, deviations);
 }
 
 std::vector<LaneArray> Lanes::count_ones(std::span<const LaneArray> arrays) const {
@@ -269,6 +297,7 @@ std::vector<LaneArray> Lanes::count_ones(std::span<const LaneArray> arrays) cons
   // 1. Errors add up as those of as many bits in a coefficient do.
   for (const LaneArray& a : arrays) {
     server_.check(a.held());
+    check_bits(a);
     if (a.info().count != arrays[0].info().count)
       throw ShapeError("count_ones: arrays of " + std::to_string(arrays[0].info().count) + " and " +
                        std::to_string(a.info().count) + " ciphertexts; they must be equal");
@@ -290,7 +319,7 @@ void Lanes::clean(std::span<const LaneArray> arrays) const {
   for (const LaneArray& a : arrays) {
     const Array x = a.held();
     const bool again = std::ranges::find(done, a.state_.get()) != done.end();
-    if (again || x.info().level < least + cleaning_levels) continue;
+    if (again || a.messages().p != 2 || x.info().level < least + cleaning_levels) continue;
     done.push_back(a.state_.get());
     Array y = cleaned(x);
     const std::lock_guard lock(a.state_->changing);
@@ -300,23 +329,35 @@ void Lanes::clean(std::span<const LaneArray> arrays) const {
 }
 
 void Lanes::refresh(std::span<const LaneArray> arrays) const {
-  std::vector<State*> states;
-  std::vector<Array> parts;
+  // Those of one p together: messages are read first, which hold for what is read later too.
+  struct Group {
+    LaneMessages messages;
+    std::vector<State*> states;
+    std::vector<Array> parts;
+  };
+  std::map<unsigned, Group> groups;
   for (const LaneArray& a : arrays) {
+    const LaneMessages messages = a.messages();
     const Array x = a.held();
-    if (std::ranges::find(states, a.state_.get()) != states.end()) continue;
-    states.push_back(a.state_.get());
-    parts.push_back(x);
+    Group& group = groups.try_emplace(messages.p, Group{messages, {}, {}}).first->second;
+    if (std::ranges::find(group.states, a.state_.get()) != group.states.end()) continue;
+    group.messages = both(group.messages, messages);
+    group.states.push_back(a.state_.get());
+    group.parts.push_back(x);
   }
-  if (parts.empty()) return;
-  const Array all = refreshed(parts.size() == 1 ? parts[0] : server_.concatenate(parts));
-  std::size_t first = 0;
-  for (std::size_t i = 0; i < states.size(); ++i) {
-    const std::size_t end = first + parts[i].info().count;
-    Array own = parts.size() == 1 ? all : server_.take(all, range(first, end));
-    const std::lock_guard lock(states[i]->changing);
-    states[i]->values = std::move(own);
-    first = end;
+  for (const auto& [p, group] : groups) {
+    const auto& [messages, states, parts] = group;
+    const Array joined = parts.size() == 1 ? parts[0] : server_.concatenate(parts),
+                all = p == 2 ? refreshed(joined) : refreshed_integers(joined, messages);
+    std::size_t first = 0;
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      const std::size_t end = first + parts[i].info().count;
+      Array own = parts.size() == 1 ? all : server_.take(all, range(first, end));
+      const std::lock_guard lock(states[i]->changing);
+      states[i]->values = std::move(own);
+      states[i]->messages = {p, 0, std::int64_t{p} - 1};
+      first = end;
+    }
   }
 }
 
@@ -337,6 +378,7 @@ std::vector<Array> Lanes::prepare(std::span<const LaneArray> operands, unsigned 
   const std::uint64_t slots = maps_.slots();
   for (const LaneArray& a : operands) {
     server_.check(a.held());
+    check_bits(a);
     if (a.info().slots() != slots)
       throw ShapeError("lanes: arrays of " + std::to_string(a.info().slots()) + " and " +
                        std::to_string(slots) + " lanes meet");
@@ -397,6 +439,7 @@ std::vector<Array> Lanes::prepare(std::span<const LaneArray> operands, unsigned 
 
 LaneArray Lanes::bit_not(const LaneArray& a) const {
   server_.check(a.held());
+  check_bits(a);
   LaneArray out = a;
   out.inverted_ = !a.inverted_;
   return out;
@@ -438,21 +481,27 @@ LaneArray Lanes::bit_xor(const LaneArray& a, const LaneArray& b) const {
   return result(server_.add_scalar(half, 0.5), e + f + 2 * e * f);
 }
 
+Array chosen(const Server& server, const Array& choice, const Array& one, const Array& other) {
+  // The other one is added before the product is rescaled.
+  const Access::State& state = Access::of(server);
+  const Array difference = server.sub(one, other);
+  const unsigned level = std::min(choice.info().level, difference.info().level);
+  const std::array weight{1.0};
+  const Array added = state.linear_combination(std::span(&other, 1), weight, 0, level, false),
+              sum = state.product_plus(choice, difference, &added);
+  return state.relinearised_and_rescaled(sum);
+}
+
 LaneArray Lanes::select(const LaneArray& choice, const LaneArray& a, const LaneArray& b) const {
+  if (a.messages().p != 2 || b.messages().p != 2) return select_integers(choice, a, b);
   const std::array operands{choice, a, b};
   const std::vector<Array> ready = prepare(operands, 1);
   const Array &s = ready[0], &x = ready[1], &y = ready[2];
   const double d = error_of(s.info()), e = error_of(x.info()), f = error_of(y.info());
   count(0, 0, std::max({s.info().count, x.info().count, y.info().count}), maps_.slots());
-  const Array one = without_error(server_, x), other = without_error(server_, y);
-  // The other one is added before the product is rescaled.
-  const Access::State& state = Access::of(server_);
-  const Array difference = server_.sub(one, other);
-  const unsigned level = std::min(s.info().level, difference.info().level);
-  const std::array weight{1.0};
-  const Array added = state.linear_combination(std::span(&other, 1), weight, 0, level, false),
-              sum = state.product_plus(without_error(server_, s), difference, &added);
-  return result(state.relinearised_and_rescaled(sum), d + std::max(e, f) + d * (e + f));
+  return result(chosen(server_, without_error(server_, s), without_error(server_, x),
+                       without_error(server_, y)),
+                d + std::max(e, f) + d * (e + f));
 }
 
 std::array<LaneArray, 2> Lanes::full_add(const LaneArray& a, const LaneArray& b,
@@ -477,55 +526,79 @@ std::array<LaneArray, 2> Lanes::full_add(const LaneArray& a, const LaneArray& b,
 
 LaneArray Lanes::rotate(const LaneArray& a, std::int64_t lanes) const {
   // Each rotation adds an error.
+  const LaneMessages messages = a.messages();
   const Array x = values_of(a);
-  const bool due = error_of(x.info()) > limit_;
-  return lanes_of(server_.rotate(due ? prepare(std::span(&a, 1), 0)[0] : x, lanes));
+  if (error_of(x.info()) <= limit(messages.p)) return lanes_of(server_.rotate(x, lanes), messages);
+  if (messages.p == 2)
+    return lanes_of(server_.rotate(prepare(std::span(&a, 1), 0)[0], lanes), messages);
+  refresh(std::span(&a, 1));
+  return lanes_of(server_.rotate(values_of(a), lanes), messages);
 }
 
-LaneArray Lanes::constant(const LaneArray& like, bool bit) const {
+LaneArray Lanes::constant(const LaneArray& like, unsigned message) const {
+  const LaneMessages as = reduced(like.messages().p);
+  if (message >= as.p)
+    throw ParameterError("lanes: the constant " + std::to_string(message) + " is outside 0 … " +
+                         std::to_string(as.high));
   const Array zero = server_.multiply_integer(without_error(server_, values_of(like)), 0);
-  return lanes_of(bit ? server_.add_scalar(zero, 1) : zero);
+  return lanes_of(message != 0 ? server_.add_scalar(zero, message) : zero, as);
 }
 
-LaneArray Lanes::known(const LaneArray& like, std::span<const std::uint8_t> bits) const {
+LaneArray Lanes::known(const LaneArray& like, std::span<const std::uint8_t> messages) const {
+  const LaneMessages as = reduced(like.messages().p);
   const Array x = without_error(server_, values_of(like));
   const std::size_t length = x.info().length;
-  if (bits.empty() || bits.size() % length != 0)
-    throw ShapeError("lanes: " + std::to_string(bits.size()) + " known bits are no rows of " +
+  if (messages.empty() || messages.size() % length != 0)
+    throw ShapeError("lanes: " + std::to_string(messages.size()) + " known " +
+                     (as.p == 2 ? "bits" : "integers") + " are no rows of " +
                      std::to_string(length));
-  for (const std::uint8_t& bit : bits)
-    if (bit > 1)
-      throw ParameterError("lanes: the known bit at index " + std::to_string(&bit - bits.data()) +
-                           " is " + std::to_string(bit));
-  const std::vector<std::complex<double>> values(bits.begin(), bits.end());
+  for (const std::uint8_t& message : messages)
+    if (message >= as.p)
+      throw ParameterError("lanes: the known " + std::string(as.p == 2 ? "bit" : "integer") +
+                           " at index " + std::to_string(&message - messages.data()) + " is " +
+                           std::to_string(message));
+  const std::vector<std::complex<double>> values(messages.begin(), messages.end());
   const std::uint32_t first = 0;
   const Array zero = server_.multiply_integer(server_.take(x, std::span(&first, 1)), 0);
-  return lanes_of(server_.add_plain(zero, values, length));
+  return lanes_of(server_.add_plain(zero, values, length), as);
 }
 
 LaneArray Lanes::take(const LaneArray& a, std::span<const std::uint32_t> indices) const {
-  return lanes_of(server_.take(values_of(a), indices));
+  const LaneMessages messages = a.messages();
+  return lanes_of(server_.take(values_of(a), indices), messages);
 }
 
 LaneArray Lanes::concatenate(std::span<const LaneArray> arrays) const {
   std::vector<Array> values;
-  for (const LaneArray& a : arrays) values.push_back(values_of(a));
-  return lanes_of(server_.concatenate(values));
+  LaneMessages messages;
+  for (const LaneArray& a : arrays) {
+    const LaneMessages own = a.messages();
+    if (!values.empty() && own.p != messages.p)
+      throw ParameterError("lanes: messages modulo " + std::to_string(messages.p) + " and " +
+                           std::to_string(own.p) + " are no array together");
+    messages = values.empty() ? own : both(messages, own);
+    values.push_back(values_of(a));
+  }
+  return lanes_of(server_.concatenate(values), messages);
 }
 
 Array Lanes::finish(const LaneArray& a) const {
-  return values_of(lanes_of(server_.lower(values_of(a), 0)));
+  const LaneMessages messages = a.messages();
+  return values_of(lanes_of(server_.lower(values_of(a), messages.p == 2 ? 0 : 1), messages));
 }
 
 Array Lanes::store(const LaneArray& a, std::optional<unsigned> level) const {
+  // Bounds say what p is.
+  const LaneMessages messages = reduced(a.messages().p);
+  if (a.messages().low < 0 || a.messages().high > messages.high) refresh(std::span(&a, 1));
   const Array x = values_of(a);
   const unsigned least = server_.parameters().least_bootstrap_level(), own = x.info().level,
                  to = level.value_or(own);
   if (to < least || to > own)
     throw ParameterError("store: level " + std::to_string(to) + " is outside " +
                          std::to_string(least) + " … " + std::to_string(own) +
-                         ", from where bits can be refreshed up to their own");
-  return values_of(lanes_of(server_.lower(x, to)));
+                         ", from where they can be refreshed up to their own");
+  return values_of(lanes_of(server_.lower(x, to), messages));
 }
 
 }  // namespace whorl::ckks

@@ -29,7 +29,7 @@ struct ClientState : RingClientState<Account, Encoder> {
 
   NoiseModel noise;
   mutable Ledger ledger;
-  mutable std::atomic<bool> refused = false;  ///< bits that were far from 0 and 1
+  mutable std::atomic<bool> refused = false;  ///< lanes that were far from messages
 };
 
 namespace {
@@ -288,47 +288,75 @@ Client lane_client(const Parameters& parameters) {
     if (Client client(parameters); client.serves_lanes()) return client;
 }
 
-std::vector<std::uint8_t> Client::decrypt_bits(const Ciphertexts& c,
-                                               const Progress& progress) const {
-  check_ciphertexts<Account>(secret_key(), c);
-  if (c.info.packing != Packing::real || c.info.parts != 2 || c.info.level != 0 ||
-      c.info.scale != parameters().scale(0))
+namespace {
+
+/// Messages of lanes modulo p, at the level at which Lanes::finish leaves them; `usual`: whether
+/// the key serves lanes.
+std::vector<std::uint8_t> decrypted_lanes(const ClientState& state, const Ciphertexts& c,
+                                          unsigned p, bool usual, const Progress& progress) {
+  const unsigned level = p == 2 ? 0 : 1;
+  const std::string what = p == 2 ? "bits" : "integers";
+  if (c.info.packing != Packing::real || c.info.parts != 2 || c.info.level != level ||
+      c.info.scale != c.parameters.scale(level))
     throw EncodingError(
-        "bits are decrypted of what finish gives: real numbers in two parts, at level 0 and its "
-        "scale; these have " +
-        std::to_string(c.info.parts) + " parts, level " + std::to_string(c.info.level) +
-        " and scale 2^" + math::text_of(std::log2(c.info.scale)));
-  if (!serves_lanes())
-    throw ParameterError(
-        "bits are decrypted under a key that serves lanes, which lane_client makes; a slot of this "
-        "one is too large");
+        what + " are decrypted of what finish gives: real numbers in two parts, at level " +
+        std::to_string(level) + " and its scale; these have " + std::to_string(c.info.parts) +
+        " parts, level " + std::to_string(c.info.level) + " and scale 2^" +
+        math::text_of(std::log2(c.info.scale)));
+  if (!usual)
+    throw ParameterError(what +
+                         " are decrypted under a key that serves lanes, which lane_client makes; a "
+                         "slot of this one is too large");
   const auto check_not_refused = [&] {
-    if (state_->refused)
+    if (state.refused)
       throw NoiseError(
-          "bits of this key were refused before: who chose those ciphertexts may have learned from "
-          "it, so make a new key");
+          "lanes of this key were refused before: who chose those ciphertexts may have learned "
+          "from it, so make a new key");
   };
   check_not_refused();
-  return math::with_memory_for("decrypted bits", [&] {
+  return math::with_memory_for("decrypted lanes", [&] {
     std::vector<Complex> values =
-        decoded(state_->secret, state_->encoder, c, -1000, progress, [](std::span<double>) {});
-    std::vector<std::uint8_t> bits(values.size());
+        decoded(state.secret, state.encoder, c, -1000, progress, [](std::span<double>) {});
+    std::vector<std::uint8_t> messages(values.size());
     double worst = 0;
     for (std::size_t i = 0; i < values.size(); ++i) {
-      const double x = values[i].real(), bit = x >= 0.5 ? 1 : 0;
-      bits[i] = static_cast<std::uint8_t>(bit);
-      worst = std::max(worst, std::abs(x - bit));
+      const double x = values[i].real(), whole = std::floor(x + 0.5),
+                   message = p == 2 ? std::clamp(whole, 0.0, 1.0) : whole;
+      messages[i] = static_cast<std::uint8_t>(static_cast<std::int64_t>(message) & (p - 1));
+      worst = std::max(worst, std::abs(x - message));
     }
     math::detail::wipe(values.data(), values.size() * sizeof(Complex));
     check_not_refused();  // another thread may have met some meanwhile
     if (!(worst <= 0.125)) {
-      state_->refused = true;
-      throw NoiseError(
-          "a value is farther than 1/8 from 0 and 1: it is no result of lanes under this key, or "
-          "one that went wrong. Tell nobody who chooses ciphertexts, and make a new key");
+      state.refused = true;
+      throw NoiseError("a value is farther than 1/8 from " +
+                       std::string(p == 2 ? "0 and 1" : "a whole number") +
+                       ": it is no result of lanes under this key, or one that went wrong. Tell "
+                       "nobody who chooses ciphertexts, and make a new key");
     }
-    return bits;
+    return messages;
   });
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> Client::decrypt_bits(const Ciphertexts& c,
+                                               const Progress& progress) const {
+  check_ciphertexts<Account>(secret_key(), c);
+  return decrypted_lanes(*state_, c, 2, serves_lanes(), progress);
+}
+
+std::vector<std::uint8_t> Client::decrypt_integers(const Ciphertexts& c, unsigned p,
+                                                   const Progress& progress) const {
+  check_ciphertexts<Account>(secret_key(), c);
+  const auto& bootstrap = parameters().literal().bootstrap;
+  const unsigned most = bootstrap ? 1u << bootstrap->bits : 1;
+  if (p < 4 || p > most || !std::has_single_bit(p))
+    throw ParameterError(
+        "integers modulo " + std::to_string(p) +
+        " are none of lanes under these parameters, which have " +
+        (most < 4 ? "bits alone" : "p = 4 … " + std::to_string(most) + ", a power of two"));
+  return decrypted_lanes(*state_, c, p, serves_lanes(), progress);
 }
 
 PublicKey Client::public_key() const {
