@@ -89,6 +89,13 @@ void bind_ckks_client(nb::module_& module) {
           },
           "batch"_a)
       .def(
+          "decrypt_integers",
+          [](const Client& client, const ckks::Ciphertexts& batch, unsigned p) {
+            return as_numpy(
+                without_gil([&] { return client.decrypt_integers(batch, p, polling()); }));
+          },
+          "batch"_a, "p"_a)
+      .def(
           "release",
           [](const Client& client, const ckks::Ciphertexts& batch, double queries, double bits,
              const std::optional<ExpectedInfo>& expect) {

@@ -1,9 +1,10 @@
-// CKKS: exact bits in slots.
+// CKKS: exact bits and integers in slots.
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <tuple>
@@ -35,6 +36,7 @@ void bind_ckks_lanes(nb::module_& module) {
   array.def_prop_ro("count", [](const LaneArray& a) { return a.info().count; })
       .def_prop_ro("length", [](const LaneArray& a) { return a.info().length; })
       .def_prop_ro("level", [](const LaneArray& a) { return a.info().level; })
+      .def_prop_ro("p", [](const LaneArray& a) { return a.messages().p; })
       .def_prop_ro("error", &LaneArray::error)
       .def_prop_ro("nbytes", &LaneArray::bytes);
 
@@ -46,14 +48,14 @@ void bind_ckks_lanes(nb::module_& module) {
             return without_gil([&] { return Lanes(server, maps, {most_log2_failure}); });
           },
           "server"_a, "maps"_a, "most_log2_failure"_a)
-      .def_prop_ro("limit", &Lanes::limit)
+      .def_prop_ro("limit", [](const Lanes& lanes) { return lanes.limit(); })
       .def_prop_ro("log2_failure", &Lanes::log2_failure)
       .def_prop_ro("counts",
                    [](const Lanes& lanes) {
                      const ckks::LaneCounts counts = lanes.counts();
                      return std::tuple(counts.bootstraps, counts.cleanings, counts.products);
                    })
-      .def("take_in", calling<Lanes, LaneArray, const ckks::Array&>(&Lanes::take_in), "bits"_a)
+      .def("take_in", calling<Lanes, LaneArray, const ckks::Array&>(&Lanes::take_in), "messages"_a)
       .def("take_in_compact", calling<Lanes, LaneArray, const CompactBits&>(&Lanes::take_in),
            "bits"_a)
       .def("bit_not", calling(&Lanes::bit_not), "a"_a)
@@ -76,8 +78,33 @@ void bind_ckks_lanes(nb::module_& module) {
           },
           "arrays"_a)
       .def("rotate", calling(&Lanes::rotate), "a"_a, "lanes"_a)
-      .def("constant", calling(&Lanes::constant), "like"_a, "bit"_a)
-      .def("known", calling(&Lanes::known), "like"_a, "bits"_a)
+      .def("integers", calling(&Lanes::integers), "bits"_a, "p"_a)
+      .def("bits", calling(&Lanes::bits), "a"_a)
+      .def("add", calling(&Lanes::add), "a"_a, "b"_a)
+      .def("subtract", calling(&Lanes::subtract), "a"_a, "b"_a)
+      .def("multiply_add", calling(&Lanes::multiply_add), "a"_a, "by"_a, "value"_a)
+      .def("modulo", calling(&Lanes::modulo), "a"_a, "p"_a)
+      .def("multiply", calling(&Lanes::multiply), "a"_a, "b"_a)
+      .def("join", calling(&Lanes::join), "a"_a, "b"_a)
+      .def(
+          "apply",
+          [](const Lanes& lanes, const LaneArray& a, const std::vector<ckks::LaneTable>& tables,
+             const std::vector<std::uint32_t>& vectors, const std::vector<std::uint32_t>& which,
+             unsigned p) {
+            return without_gil([&] {
+              std::vector<ckks::LaneLookup> where;
+              for (std::size_t i = 0; i < std::min(vectors.size(), which.size()); ++i)
+                where.push_back({vectors[i], which[i]});
+              return lanes.apply(a, tables, where, p);
+            });
+          },
+          "a"_a, "tables"_a, "vectors"_a, "which"_a, "p"_a)
+      .def("less", calling(&Lanes::less), "a"_a, "b"_a)
+      .def("equal", calling(&Lanes::equal), "a"_a, "b"_a)
+      .def("minimum", calling(&Lanes::minimum), "a"_a, "b"_a)
+      .def("maximum", calling(&Lanes::maximum), "a"_a, "b"_a)
+      .def("constant", calling(&Lanes::constant), "like"_a, "message"_a)
+      .def("known", calling(&Lanes::known), "like"_a, "messages"_a)
       .def("take", calling(&Lanes::take), "a"_a, "index"_a)
       .def("concatenate", calling(&Lanes::concatenate), "arrays"_a)
       .def("clean", calling(&Lanes::clean), "arrays"_a)

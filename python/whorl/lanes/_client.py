@@ -18,7 +18,8 @@ from ..ckks._client import Client as CkksClient
 from ..errors import ParameterError, ShapeError
 from ._compact import CompactBits
 from ._lwe import LweInputKeys, LweOutputKeys
-from ._server import LaneArray, as_lanes, slots_of
+from ._modular import as_messages, as_modulus
+from ._server import LaneArray, slots_of
 
 
 def _core_of(lwe: binfhe.Client) -> Any:
@@ -28,7 +29,7 @@ def _core_of(lwe: binfhe.Client) -> Any:
 
 
 class Client(CkksClient):
-    """Holds a secret key that serves lanes; encrypts and decrypts bits.
+    """Holds a secret key that serves lanes; encrypts and decrypts bits, and integers modulo p.
 
     A key serves lanes if all its slots are of usual size. One of 250 does not, and is thrown away.
     `save` and `load` are those of `whorl.ckks.Client`.
@@ -116,25 +117,40 @@ class Client(CkksClient):
             )
 
     @overload  # type: ignore[override]
-    def encrypt(self, bits: ArrayLike, compact: Literal[False] = False) -> ckks.Ciphertexts: ...
+    def encrypt(
+        self, bits: ArrayLike, compact: Literal[False] = False, p: int = 2
+    ) -> ckks.Ciphertexts: ...
     @overload
-    def encrypt(self, bits: ArrayLike, compact: Literal[True]) -> CompactBits: ...
-    def encrypt(self, bits: ArrayLike, compact: bool = False) -> ckks.Ciphertexts | CompactBits:
-        """Encrypts vectors of bits: shape (..., k) gives an array of shape (...) of k lanes each.
+    def encrypt(self, bits: ArrayLike, compact: Literal[True], p: int = 2) -> CompactBits: ...
+    def encrypt(
+        self, bits: ArrayLike, compact: bool = False, p: int = 2
+    ) -> ckks.Ciphertexts | CompactBits:
+        """Encrypts vectors: shape (..., k) gives an array of shape (...) of k lanes each.
 
         Args:
-            bits: 0, 1, True and False (`EncodingError` for others).
-            compact: whether they are encrypted in coefficients of the lowest level. They are then
+            bits: 0, 1, True and False; integers 0 … p - 1 with another p (`EncodingError` for
+                others).
+            compact: whether bits are encrypted in coefficients of the lowest level. They are then
                 shorter on their way, 0.4 bytes a bit in place of 152 with `W128_BITS5_L10`, and
                 cost the server a bootstrap. They fill coefficients by as many vectors as
                 `parameters.bootstrap["bits"]` says, so that a multiple of this number of vectors is
                 shortest. `ParameterError` for parameters whose bootstraps are not made for bits,
-                `ShapeError` for a single bit, none, and more than N/2 lanes.
+                and for another p than 2; `ShapeError` for a single bit, none, and more than N/2
+                lanes.
+            p: a power of two, up to 2^k for parameters with `bootstrap["bits"] = k`
+                (`ParameterError`).
         """
-        values = as_lanes(bits)
+        modulus = self._modulus(p)
+        values = as_messages(bits, modulus)
         if compact:
+            if modulus != 2:
+                raise ParameterError(
+                    f"p = {modulus}: integers are not encrypted compactly; encrypt their bits, of "
+                    "which Server.integer makes integers"
+                )
             return self._compact(values)
-        return super().encrypt(values.astype(np.float64), bound=(0.0, 1.0), packing="real")
+        bound = (0.0, float(modulus - 1))
+        return super().encrypt(values.astype(np.float64), bound=bound, packing="real")
 
     def _compact(self, values: np.ndarray[Any, np.dtype[Any]]) -> CompactBits:
         if values.ndim == 0 or values.size == 0 or values.shape[-1] > self.parameters.N // 2:
@@ -145,19 +161,39 @@ class Client(CkksClient):
         return CompactBits(self._core.encrypt_bits(flat, values.shape[-1], values.shape[:-1]))
 
     def decrypt(  # type: ignore[override]
-        self, lanes: LaneArray | ckks.Ciphertexts
+        self, lanes: LaneArray | ckks.Ciphertexts, p: int | None = None
     ) -> np.ndarray[Any, np.dtype[np.uint8]]:
-        """The bits, which others may see: they do not depend on errors.
+        """The bits or integers, which others may see: they do not depend on errors.
 
-        Takes arrays of a `lanes.Server`, or what `LaneArray.to_host` gave. Shape as that of the
-        array, and an axis of lanes.
+        Args:
+            lanes: an array of a `lanes.Server`, or what `LaneArray.to_host` gave.
+            p: what integers are modulo. None: the p of a `LaneArray`, and 2 of ciphertexts.
 
-        All are refused (`NoiseError`) if one value is farther than 1/8 from 0 and 1. No server that
-        keeps to the protocol brings that about but with the probability that it states. A refusal
-        depends on errors: tell nobody who chooses ciphertexts, and make a new key. This client
-        decrypts no bits afterwards. `EncodingError` for ciphertexts in a state that `to_host` does
-        not give; other errors as of `whorl.ckks.Client.decrypt`.
+        Shape as that of the array, and an axis of lanes.
+
+        All are refused (`NoiseError`) if one value is farther than 1/8 from 0 and 1, or from a
+        whole number. No server that keeps to the protocol brings that about but with the
+        probability that it states. A refusal depends on errors: tell nobody who chooses
+        ciphertexts, and make a new key. This client decrypts no lanes afterwards. `EncodingError`
+        for ciphertexts in a state that `to_host` does not give for this p; `ParameterError` for a p
+        that there is not; other errors as of `whorl.ckks.Client.decrypt`.
         """
+        held = lanes.p if isinstance(lanes, LaneArray) else 2
+        modulus = self._modulus(held if p is None else p)
         host = lanes.to_host() if isinstance(lanes, LaneArray) else self._on_host(lanes)
-        bits = self._core.decrypt_bits(host._core)
-        return bits.reshape(*host.shape, host.length)
+        found = (
+            self._core.decrypt_bits(host._core)
+            if modulus == 2
+            else self._core.decrypt_integers(host._core, modulus)
+        )
+        return found.reshape(*host.shape, host.length)
+
+    def _modulus(self, p: int) -> int:
+        """`ParameterError` unless lanes under these parameters may be modulo p."""
+        bootstrap = self.parameters.literal()["bootstrap"]
+        most = 2 ** max(int(bootstrap.get("bits", 0)) if bootstrap else 0, 1)
+        modulus = as_modulus(p)
+        if modulus > most or modulus & (modulus - 1):
+            have = "bits alone" if most == 2 else f"p = 2, 4 … {most}, powers of two"
+            raise ParameterError(f"p = {modulus}: lanes under these parameters have {have}")
+        return modulus

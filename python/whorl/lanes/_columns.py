@@ -26,10 +26,12 @@ def multiply(x: LaneArray, y: LaneArray) -> LaneArray:
     n·m products are added up by columns of bits of one weight: full adders make a sum and a carry
     of three bits (Wallace, IEEE Trans. Electronic Computers 1964), by two products, until each
     column has two bits; a sum of two numbers is the end. With parameters whose bootstraps hold k
-    bits in a coefficient, columns of 7 to 2^k - 1 bits are counted by a bootstrap. `ShapeError` for
-    arrays without an axis of bits.
+    bits in a coefficient, columns of 7 to 2^k - 1 bits are counted by a bootstrap. Of integers
+    modulo p it is `x * y`. `ShapeError` for arrays without an axis of bits.
     """
     server = server_of(x, y)
+    if x.p != 2:
+        return x * y
     for each in (x, y):
         if not each.shape or not each.shape[0]:
             raise ShapeError(f"multiply: shape {each.shape} has no first axis of bits")

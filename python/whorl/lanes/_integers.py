@@ -54,8 +54,11 @@ def less(x: Number, y: Number) -> LaneArray:
             integers that broadcasts with the vectors of the other.
 
     Encrypted numbers take about 4n products, and a known one saves half of them. `ShapeError` for
-    numbers of other bits, `ParameterError` for a known one outside 0 … 2^n - 1.
+    numbers of other bits, `ParameterError` for a known one outside 0 … 2^n - 1. Integers modulo p
+    (`LaneArray.p`) have no axis of bits: for them it is `Server.less`.
     """
+    if server := _modular(x, y):
+        return server.less(x, y)
     a, b, bits = _numbers("less", x, y)
     smaller = _and(~a, b)
     if bits == 1:
@@ -80,8 +83,10 @@ def equal(x: Number, y: Number) -> LaneArray:
     """Whether x = y, by a tree of depth log2 n.
 
     Arguments and errors are those of `less`. Encrypted numbers take 2n - 1 products, and where one
-    is known n - 1.
+    is known n - 1. Of integers modulo p it is `Server.equal`.
     """
+    if server := _modular(x, y):
+        return server.equal(x, y)
     a, b, bits = _numbers("equal", x, y)
     same = _same(a, b)
     while bits > 1:
@@ -92,15 +97,33 @@ def equal(x: Number, y: Number) -> LaneArray:
 
 
 def maximum(x: LaneArray, y: LaneArray) -> LaneArray:
-    """The larger number in each lane; a comparison and a product a bit. Errors as of `add`."""
+    """The larger number in each lane; a comparison and a product a bit. Errors as of `add`.
+
+    Of integers modulo p it is `Server.maximum`.
+    """
+    if server := _modular(x, y):
+        return server.maximum(x, y)
     x, y = _pair(x, y)
     return x.server.where(less(x, y), y, x)
 
 
 def minimum(x: LaneArray, y: LaneArray) -> LaneArray:
-    """The smaller number in each lane; a comparison and a product a bit. Errors as of `add`."""
+    """The smaller number in each lane; a comparison and a product a bit. Errors as of `add`.
+
+    Of integers modulo p it is `Server.minimum`.
+    """
+    if server := _modular(x, y):
+        return server.minimum(x, y)
     x, y = _pair(x, y)
     return x.server.where(less(x, y), x, y)
+
+
+def _modular(*numbers: Any) -> Server | None:
+    """The server of integers modulo p, if one of both is an array of these."""
+    for each in numbers:
+        if isinstance(each, LaneArray) and each.p != 2:
+            return each.server
+    return None
 
 
 # ---- known numbers

@@ -11,7 +11,9 @@ from .._core.array import Shape
 from .._core.literal import as_integer
 from .._core.text import shown
 from .._server import ckks as _lib
+from ..errors import ParameterError
 from ._compact import CompactBits
+from ._modular import as_modulus
 from ._server import Bits, LaneArray, Server, slots_of
 
 
@@ -43,12 +45,12 @@ class _DryServer(Server):
         self._server, self._lanes, self._parameters = _Nowhere(), slots, parameters
         self._lwe_input = self._lwe_output = self._lwe_parameters = None
 
-    def fresh(self, shape: Shape, lanes: int, secret_key: bool) -> LaneArray:
-        """Bits as a client encrypts them."""
+    def fresh(self, shape: Shape, lanes: int, secret_key: bool, p: int) -> LaneArray:
+        """Bits or integers as a client encrypts them."""
         count = 1
         for length in shape:
             count *= length
-        array = self._run.fresh("real", count, lanes, 0.0, 1.0, secret_key)
+        array = self._run.fresh("real", count, lanes, 0.0, p - 1.0, secret_key)
         return self._wrap(self._core.take_in(array), shape)
 
     def upload(self, bits: Bits | CompactBits) -> LaneArray:
@@ -86,6 +88,7 @@ def plan(
     *,
     most_log2_failure: float = -64.0,
     secret_key: bool = False,
+    p: int | Sequence[int] = 2,
 ) -> Plan:
     """Runs a function of arrays of lanes without ciphertexts, and says what it takes.
 
@@ -97,13 +100,21 @@ def plan(
         lanes: of each vector; default: N/2.
         most_log2_failure: `NoiseError` if the function fails more often.
         secret_key: whether inputs are encrypted under the secret key, whose errors are smaller.
+        p: what inputs are modulo, all of them or each; 2: they are bits.
 
     The same function gives the same counts and errors on a `lanes.Server` that was opened for it.
     """
     slots = parameters.N // 2
     count = slots if lanes is None else as_integer("lanes", lanes, 1, slots)
     server = _DryServer(parameters, count, most_log2_failure)
-    results = function(*(server.fresh(tuple(shape), count, secret_key) for shape in shapes))
+    moduli = [p] * len(shapes) if isinstance(p, int) else list(p)
+    if len(moduli) != len(shapes):
+        raise ParameterError(f"p: {len(moduli)} moduli meet {len(shapes)} shapes")
+    inputs = [
+        server.fresh(tuple(shape), count, secret_key, as_modulus(each))
+        for shape, each in zip(shapes, moduli, strict=True)
+    ]
+    results = function(*inputs)
     arrays = [results] if isinstance(results, LaneArray) else results
     if not isinstance(arrays, (list, tuple)) or not all(isinstance(x, LaneArray) for x in arrays):
         raise TypeError(

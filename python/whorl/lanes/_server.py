@@ -1,4 +1,4 @@
-"""The server's half of lanes: gates on bits that stay on its device."""
+"""The server's half of lanes: gates on bits, and integers, that stay on its device."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ from .._core.text import shown
 from .._ring.server import as_distance, needing
 from .._server import bridges as _bridges
 from .._server import ckks as _lib
-from ..errors import EncodingError, MissingKeyError, ParameterError, ShapeError
+from ..errors import MissingKeyError, ParameterError, ShapeError
 from ._compact import CompactBits
 from ._lwe import LweInputKeys, LweOutputKeys
+from ._modular import ModularArray, ModularServer, as_messages
 
 Bits: TypeAlias = Union["LaneArray", ckks.Ciphertexts]
 MOST_INPUTS = 16
@@ -36,27 +37,19 @@ def slots_of(lanes: int) -> int:
     return 1 << (as_integer("lanes", lanes, 1, 2**24) - 1).bit_length()
 
 
-def as_lanes(bits: ArrayLike) -> np.ndarray[Any, np.dtype[Any]]:
-    """`EncodingError` for values other than 0, 1, True and False."""
-    values = np.asarray(bits)
-    if np.iscomplexobj(values):
-        raise EncodingError("bits: complex numbers were given; they are 0 and 1")
-    if values.dtype != np.bool_ and not np.isin(values, (0, 1)).all():
-        raise EncodingError("bits: a value is neither 0 nor 1")
-    return values
+class LaneArray(ModularArray, DeviceCiphertexts["Server", ckks.Ciphertexts]):
+    """Encrypted bits, or integers modulo p, on the device of a server: an array of any shape of
+    vectors of lanes.
 
-
-class LaneArray(DeviceCiphertexts["Server", ckks.Ciphertexts]):
-    """Encrypted bits on the device of a server: an array of any shape of vectors of lanes.
-
-    `&`, `|`, `^` and `~` act on all lanes at once, and shapes broadcast as in NumPy. Indexing,
-    `reshape`, `transpose`, `concatenate` and `stack` are NumPy's, over the vectors: the lanes
-    inside one are no axis.
+    `&`, `|`, `^` and `~` act on all lanes of bits at once, `+`, `-`, `*`, `%` and comparisons on
+    those of integers, and shapes broadcast as in NumPy. Indexing, `reshape`, `transpose`,
+    `concatenate` and `stack` are NumPy's, over the vectors: the lanes inside one are no axis.
     """
 
     __slots__ = ()
 
-    lanes = Part[int]("_core.length", "How many bits each vector has.")
+    p = Part[int]("_core.p", "What its integers are modulo; 2 of bits.")
+    lanes = Part[int]("_core.length", "How many lanes each vector has.")
     level = Part[int](
         "_core.level",
         "How many products are left, above `parameters.least_bootstrap_level`, until it is "
@@ -64,7 +57,8 @@ class LaneArray(DeviceCiphertexts["Server", ckks.Ciphertexts]):
     )
     error = Part[float](
         "_core.error",
-        "No lane is farther from its bit, but with the probability `Server.log2_failure`.",
+        "No lane is farther from its bit or integer, but with the probability "
+        "`Server.log2_failure`.",
     )
     nbytes = Part[int]("_core.nbytes", "Bytes on the device.")
 
@@ -97,19 +91,27 @@ class LaneArray(DeviceCiphertexts["Server", ckks.Ciphertexts]):
     def _details(self) -> list[tuple[str, str]]:
         return [
             ("lanes of each", f"{self.lanes:,}"),
+            ("hold", self._held()),
             ("level", f"{self.level} of {self._server.parameters.depth}"),
             ("error", self._error()),
         ]
 
     def _about(self) -> str:
-        return f", {self.lanes:,} lanes, level {self.level}, error at most {self._error()}"
+        return (
+            f", {self.lanes:,} lanes of {self._held()}, level {self.level}, error at most "
+            f"{self._error()}"
+        )
+
+    def _held(self) -> str:
+        return "bits" if self.p == 2 else f"integers modulo {self.p}"
 
     def _error(self) -> str:
         return f"2^{math.log2(self.error):.1f}"
 
 
-class Server:
-    """Evaluates gates on arrays of encrypted bits with evaluation keys only.
+class Server(ModularServer):
+    """Evaluates gates on arrays of encrypted bits, and functions of integers, with evaluation keys
+    only.
 
     Each gate follows a bound of the errors. Where a result would be too far from bits, operands are
     cleaned before, by 3x² - 2x³; where no level is left they are refreshed, two vectors in one
@@ -240,11 +242,12 @@ class Server:
     # ---- to and from the device
 
     def upload(self, bits: Bits | CompactBits) -> LaneArray:
-        """The bits on the device. An array of this server is returned unchanged.
+        """The bits or integers on the device. An array of this server is returned unchanged.
 
-        Compact bits become lanes by one bootstrap, which all vectors of a call share as far as they
-        share coefficients. `EncodingError` for ciphertexts that hold no bits, `ShapeError` for
-        other numbers of lanes; other errors as of `whorl.ckks.Server.upload`.
+        The bounds of ciphertexts, 0 and p - 1, say what p is. Compact bits become lanes by one
+        bootstrap, which all vectors of a call share as far as they share coefficients.
+        `EncodingError` for other bounds and packings, `ShapeError` for other numbers of lanes;
+        other errors as of `whorl.ckks.Server.upload`.
         """
         if isinstance(bits, LaneArray):
             if bits._server is not self:
@@ -382,7 +385,10 @@ class Server:
         return self._wrap(self._core.bit_xor(x._core, y._core), shape)
 
     def where(self, choice: Bits, a: Bits, b: Bits) -> LaneArray:
-        """In each lane a where the choice is 1, else b, by one product."""
+        """In each lane a where the choice, a bit, is 1, else b, by one product.
+
+        a and b are bits, or integers of one p.
+        """
         (s, x, y), shape = self._meet(choice, a, b)
         return self._wrap(self._core.select(s._core, x._core, y._core), shape)
 
@@ -460,29 +466,35 @@ class Server:
         with needing("a rotation", f"rotations=[{by}]"):
             return self._wrap(self._core.rotate(x._core, by), x.shape)
 
-    def constant(self, like: Bits, bit: bool) -> LaneArray:
-        """An array of the shape of `like` with this bit in all lanes."""
+    def constant(self, like: Bits, bit: int) -> LaneArray:
+        """An array of the shape and p of `like` with this bit, or integer, in all lanes."""
         x = self.upload(like)
-        return self._wrap(self._core.constant(x._core, bool(bit)), x.shape)
+        given = int(bit) if isinstance(bit, (bool, np.bool_)) else bit
+        message = as_integer("bit", given, 0, x.p - 1)
+        return self._wrap(self._core.constant(x._core, message), x.shape)
 
     def known(self, like: Bits, bits: ArrayLike) -> LaneArray:
-        """Bits that everybody knows, of shape (..., lanes), as an array that meets encrypted ones.
+        """Bits or integers that everybody knows, of shape (..., lanes), as an array that meets
+        encrypted ones.
 
-        It hides nothing. `like` is any array of this server, whose level it gets. `EncodingError`
-        for values other than 0 and 1, `ShapeError` for other numbers of lanes.
+        It hides nothing. `like` is any array of this server, whose level and p it gets.
+        `EncodingError` for values outside 0 … p - 1, `ShapeError` for other numbers of lanes.
         """
-        x, values = self.upload(like), as_lanes(bits)
+        x = self.upload(like)
+        values = as_messages(bits, x.p)
         if values.ndim == 0 or values.shape[-1] != x.lanes:
-            raise ShapeError(f"bits: shape {values.shape} has no last axis of {x.lanes} lanes")
+            name = "bits" if x.p == 2 else "integers"
+            raise ShapeError(f"{name}: shape {values.shape} has no last axis of {x.lanes} lanes")
         flat = np.ascontiguousarray(values, dtype=np.uint8).reshape(-1)
         return self._wrap(self._core.known(x._core, flat), values.shape[:-1])
 
     # ---- what it does by itself
 
     def clean(self, *arrays: LaneArray) -> None:
-        """Brings errors down now, by two levels and two products; gates do so when it is due."""
+        """Brings errors of bits down now, by two levels and two products; gates do so when it is
+        due."""
         self._core.clean([self.upload(a)._core for a in arrays])
 
     def refresh(self, *arrays: LaneArray) -> None:
-        """Bootstraps all of them now, at once; gates do so when no level is left."""
+        """Bootstraps all of them now, at once; operations do so when it is due."""
         self._core.refresh([self.upload(a)._core for a in arrays])

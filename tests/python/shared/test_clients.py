@@ -14,7 +14,7 @@ PUBLIC = {
     "bgv": {"encrypt", "decrypt", "noise_budget", "public_key"},
     "ckks": {
         *("encrypt", "encrypt_real", "decrypt_raw", "release", "released", "add_released"),
-        *("public_key", "decrypt_bits", "encrypt_bits", "serves_lanes"),
+        *("public_key", "decrypt_bits", "decrypt_integers", "encrypt_bits", "serves_lanes"),
     },
 }
 
