@@ -125,6 +125,26 @@ def test_tables(p: int) -> None:
     assert np.array_equal(decrypted(step & ~(x == 0)), ((a + 5) % p >= p // 2) & (a != 0))
 
 
+def test_tables_for_each_lane() -> None:
+    random = np.random.default_rng(7)
+    for p in MODULI:
+        a = integers(1, p, 2, 3)
+        tables = random.integers(0, 8, (5, p))
+        x = encrypted(a, p)
+        for shape in ((LANES,), (2, 3, LANES)):
+            which = random.integers(0, 5, shape)
+            found = x.apply(tables, p=8, which=which)
+            assert np.array_equal(decrypted(found), tables[which, a])
+    x = encrypted(integers(1, 4, 2), 4)
+    tables = [[0, 1, 2, 3]]
+    with pytest.raises(whorl.ShapeError, match=r"shape \(3,\) is neither \(64,\) nor \(2, 64\)"):
+        x.apply(tables, which=[0, 0, 0])
+    with pytest.raises(whorl.ParameterError, match="1 is outside 0 … 0"):
+        x.apply(tables, which=[1] * LANES)
+    with pytest.raises(whorl.ParameterError, match="one axis of tables"):
+        x.apply(tables[0], which=[0] * LANES)
+
+
 def test_tables_of_two_inputs() -> None:
     random = np.random.default_rng(5)
     _, server = party()

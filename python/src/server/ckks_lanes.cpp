@@ -99,6 +99,12 @@ void bind_ckks_lanes(nb::module_& module) {
             });
           },
           "a"_a, "tables"_a, "vectors"_a, "which"_a, "p"_a)
+      .def(
+          "apply_rows",
+          [](const Lanes& lanes, const LaneArray& a, const std::vector<ckks::LaneTable>& tables,
+             const std::vector<std::uint32_t>& which,
+             unsigned p) { return without_gil([&] { return lanes.apply(a, tables, which, p); }); },
+          "a"_a, "tables"_a, "which"_a, "p"_a)
       .def("less", calling(&Lanes::less), "a"_a, "b"_a)
       .def("equal", calling(&Lanes::equal), "a"_a, "b"_a)
       .def("minimum", calling(&Lanes::minimum), "a"_a, "b"_a)

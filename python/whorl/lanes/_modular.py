@@ -118,9 +118,11 @@ class ModularArray:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def apply(self: Any, table: ArrayLike, p: int | None = None) -> LaneArray:
+    def apply(
+        self: Any, table: ArrayLike, p: int | None = None, which: ArrayLike | None = None
+    ) -> LaneArray:
         """`Server.apply`."""
-        return self._server.apply(self, table, p)
+        return self._server.apply(self, table, p, which)
 
     def bits(self: Any) -> LaneArray:
         """`Server.bits`."""
@@ -183,7 +185,13 @@ class ModularServer:
         made = self._core.bits(array._core)
         return self._wrap(self._core.concatenate(made), (len(made), *array.shape))
 
-    def apply(self: Any, x: Lanes, table: ArrayLike, p: int | None = None) -> LaneArray:
+    def apply(
+        self: Any,
+        x: Lanes,
+        table: ArrayLike,
+        p: int | None = None,
+        which: ArrayLike | None = None,
+    ) -> LaneArray:
         """table[x] in each lane, by one bootstrap.
 
         Args:
@@ -192,17 +200,25 @@ class ModularServer:
                 vector, and broadcast with the shape of x: so all tables of one vector share its
                 bootstrap.
             p: what the results are modulo; 2: they are bits. None: x.p.
+            which: a table for each lane: shape (lanes,), or (..., lanes) with the shape of x, of
+                indices into the first axis of `table`, which has shape (tables, x.p) then.
 
-        Two vectors share a bootstrap. `ParameterError` for other numbers of entries, and for
-        entries outside 0 … p - 1.
+        Two vectors share a bootstrap, and four of p = 4 where bootstraps hold four bits.
+        `ParameterError` for other numbers of entries, and for entries outside 0 … p - 1, or
+        indices that are none; `ShapeError` for another shape of `which`.
         """
         array = self.upload(x)
         modulus = as_modulus(array.p if p is None else p)
         values = whole_numbers(table, "table")
-        if values.ndim == 0 or values.shape[-1] != array.p:
+        if (
+            values.ndim == 0
+            or values.shape[-1] != array.p
+            or (which is not None and values.ndim != 2)
+        ):
+            axes = "" if which is None else ", and one axis of tables before it"
             raise ParameterError(
                 f"apply: the table has shape {values.shape}, and integers modulo {array.p} want "
-                f"{array.p} entries along the last axis"
+                f"{array.p} entries along the last axis{axes}"
             )
         flat = values.reshape(-1)
         outside = np.flatnonzero((flat < 0) | (flat >= modulus))
@@ -211,11 +227,14 @@ class ModularServer:
                 f"apply: an entry is {shown(int(flat[outside[0]]))}, outside 0 … {modulus - 1}: "
                 "take it modulo p, or state a larger p"
             )
+        rows = flat.reshape(-1, array.p).astype(np.int64)
+        if which is not None:
+            places = self._places(array, which, len(rows))
+            core = self._core.apply_rows(array._core, rows.tolist(), places, modulus)
+            return self._wrap(core, array.shape)
         shape: Shape = np.broadcast_shapes(array.shape, values.shape[:-1])
-        rows, which = np.unique(
-            flat.reshape(-1, array.p).astype(np.int64), axis=0, return_inverse=True
-        )
-        tables = np.broadcast_to(which.reshape(values.shape[:-1]), shape)
+        rows, own = np.unique(rows, axis=0, return_inverse=True)
+        tables = np.broadcast_to(own.reshape(values.shape[:-1]), shape)
         vectors = np.broadcast_to(array._positions(), shape)
         core = self._core.apply(
             array._core,
@@ -269,6 +288,24 @@ class ModularServer:
         return self._pair("maximum", x, y)
 
     # ---- what operators call
+
+    def _places(self: Any, array: LaneArray, which: ArrayLike, tables: int) -> list[int]:
+        """Indices of so many tables, a row for all vectors or one for each."""
+        places = whole_numbers(which, "which")
+        if places.shape not in ((array.lanes,), (*array.shape, array.lanes)):
+            raise ShapeError(
+                f"which: shape {places.shape} is neither ({array.lanes},) nor "
+                f"{(*array.shape, array.lanes)}"
+            )
+        flat = places.reshape(-1)
+        outside = np.flatnonzero((flat < 0) | (flat >= tables))
+        if outside.size:
+            raise ParameterError(
+                f"which: {shown(int(flat[outside[0]]))} is outside 0 … {tables - 1}, the indices "
+                "of tables"
+            )
+        found: list[int] = flat.tolist()
+        return found
 
     def _multiply_add(self: Any, x: LaneArray, by: int, value: int) -> LaneArray:
         """by·x + value, for integers of any size."""

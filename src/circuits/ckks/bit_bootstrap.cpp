@@ -2,6 +2,7 @@
 // docs/lanes-integers.md).
 #include <array>
 #include <cmath>
+#include <complex>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -88,6 +89,26 @@ std::vector<Array> BootstrapSteps::tables(const Array& z, const CiphertextInfo& 
   return out;
 }
 
+// Re A + Im B = w + conj(w) of the sum w of (a_n/2 - i·b_n/2)·z^n. What plaintexts of these round
+// is less than an eighth of what bit_noise() counts for sums of products.
+Array BootstrapSteps::tables(const Array& z, const CiphertextInfo& numbers,
+                             const LaneTables& of) const {
+  const std::size_t powers = (std::size_t{1} << of.bits) - 1, length = numbers.length;
+  std::vector<std::vector<std::complex<double>>> rows(
+      powers, std::vector<std::complex<double>>(of.which.size()));
+  std::vector<std::complex<double>> constants(of.which.size());
+  for (std::size_t i = 0; i < of.which.size(); ++i) {
+    const TablePolynomial& table = of.polynomials[of.which[i]];
+    constants[i] = table.constant;
+    for (std::size_t n = 1; n <= powers; ++n)
+      rows[n - 1][i] = {n < table.cosines.size() ? table.cosines[n] / 2 : 0,
+                        n < table.sines.size() ? -table.sines[n] / 2 : 0};
+  }
+  const Array w = evaluate_rows(server_, z, rows, length);
+  return server_.add_plain(twice_real(server_.lower(w, p_.depth()), numbers, of.error, of.largest),
+                           constants, length);
+}
+
 std::vector<TableTask> bit_tasks(const BitPolynomials& polynomials, double error) {
   std::vector<TableTask> out;
   for (const std::vector<double>& p : polynomials) {
@@ -155,9 +176,12 @@ std::vector<Array> bootstrap_bits(const Server& server, const Array& numbers, un
   return bootstrap_tables(server, numbers, bit_tasks(bit_polynomials(bits), error), with);
 }
 
-std::vector<Array> bootstrap_tables(const Server& server, const Array& numbers,
-                                    std::span<const TableTask> tasks,
-                                    const EncodedBootstrap& with) {
+namespace {
+
+/// What bootstrap_tables() gives of any kind of tables.
+template <class Tables>
+auto tables_of(const Server& server, const Array& numbers, const Tables& tables,
+               const EncodedBootstrap& with) {
   const auto& of = EncodedBootstrapAccess::storage(with);
   check_refresh(server, numbers);
   const CiphertextInfo& info = numbers.info();
@@ -166,8 +190,20 @@ std::vector<Array> bootstrap_tables(const Server& server, const Array& numbers,
                      " slots are no real ones of " + std::to_string(of.slots));
   return Access::of(server).fleet->together([&] {
     return BootstrapSteps(server, of, BootstrapSteps::Parts::apart)
-        .tables(exponentials(server, numbers, of), info, tasks);
+        .tables(exponentials(server, numbers, of), info, tables);
   });
+}
+
+}  // namespace
+
+std::vector<Array> bootstrap_tables(const Server& server, const Array& numbers,
+                                    std::span<const TableTask> tasks,
+                                    const EncodedBootstrap& with) {
+  return tables_of(server, numbers, tasks, with);
+}
+Array bootstrap_tables(const Server& server, const Array& numbers, const LaneTables& tables,
+                       const EncodedBootstrap& with) {
+  return tables_of(server, numbers, tables, with);
 }
 
 std::vector<Array> bits_of_coefficients(const Server& server, const rlwe::Array& coefficients,

@@ -68,6 +68,14 @@ struct TableTask {
   std::vector<std::uint32_t> vectors = {};  ///< empty: all
   double error = 0, largest = 1;
 };
+/// Tables that differ from lane to lane: which one of the polynomials, of 2^bits entries, each lane
+/// has, in a row for all vectors or one for each. Error and `largest` are those of the worst one.
+struct LaneTables {
+  std::span<const TablePolynomial> polynomials;
+  unsigned bits = 1;
+  std::span<const std::uint32_t> which;
+  double error = 0, largest = 1;
+};
 /// Bits as such functions, of all vectors: 1/2 - Im p of the polynomials p.
 std::vector<TableTask> bit_tasks(const BitPolynomials& polynomials, double error);
 
@@ -110,6 +118,7 @@ class BootstrapSteps {
   /// Tables of an exponential, at Parameters::depth(); `numbers` says what vectors they are of.
   std::vector<Array> tables(const Array& exponential, const CiphertextInfo& numbers,
                             std::span<const TableTask> tasks) const;
+  Array tables(const Array& exponential, const CiphertextInfo& numbers, const LaneTables& of) const;
   /// EvalMod's polynomial: a cosine of a part of the angle.
   Array cosine(const Array& angles) const;
   /// The cosine of twice the angle.
@@ -178,6 +187,8 @@ std::vector<Array> bootstrap_bits(const Server& server, const Array& numbers, un
 /// matter. Errors as of bootstrap().
 std::vector<Array> bootstrap_tables(const Server& server, const Array& numbers,
                                     std::span<const TableTask> tasks, const EncodedBootstrap& with);
+Array bootstrap_tables(const Server& server, const Array& numbers, const LaneTables& tables,
+                       const EncodedBootstrap& with);
 /// The bits of numbers that are coefficients at level 0 already, (Σ_j 2^j·x_j + 1/2)/2^bits of the
 /// modulus: with n slots 2n of them, in the powers of X^(N/2n). Coefficient i < n comes to slot
 /// bitrev(i) of vector 2c of ciphertext c, and coefficient n + i to that of vector 2c + 1. The

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <complex>
 #include <cstddef>
 #include <map>
 #include <optional>
@@ -59,6 +60,13 @@ class Harmonics {
     return arrays.empty() && at(0) != 0 ? server_.add_scalar(value, at(0)) : value;
   }
 
+  /// The same of rows for the powers from z on.
+  Array sum(std::span<const std::vector<std::complex<double>>> rows, std::size_t length) {
+    std::vector<Array> powers;
+    for (unsigned n = 1; n <= rows.size(); ++n) powers.push_back(lowered(n, end_));
+    return state_.linear_combination(powers, rows, length, end_, true);
+  }
+
  private:
   /// z^n: a square, or the product with the largest power of two below it.
   const Array& power(unsigned n) {
@@ -106,6 +114,11 @@ std::vector<Array> evaluate_harmonics(const Server& server, const Array& z,
   std::vector<Array> out;
   for (const std::vector<double>& c : polynomials) out.push_back(harmonics.sum(c));
   return out;
+}
+
+Array evaluate_rows(const Server& server, const Array& z,
+                    std::span<const std::vector<std::complex<double>>> rows, std::size_t length) {
+  return Harmonics(server, z, static_cast<unsigned>(rows.size())).sum(rows, length);
 }
 
 }  // namespace whorl::ckks

@@ -1,6 +1,8 @@
 // Several polynomials of z = exp(i·x) at once, which share powers of z.
 #pragma once
 
+#include <complex>
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -15,5 +17,11 @@ namespace whorl::ckks {
 /// checked.
 std::vector<Array> evaluate_harmonics(const Server& server, const Array& z,
                                       std::span<const std::vector<double>> polynomials);
+
+/// The sum of rows[n]·z^(n + 1), of up to 31 rows of `length` numbers each: one for all
+/// ciphertexts, or one for each. It takes all powers of z, and the levels of a polynomial of that
+/// degree.
+Array evaluate_rows(const Server& server, const Array& z,
+                    std::span<const std::vector<std::complex<double>>> rows, std::size_t length);
 
 }  // namespace whorl::ckks

@@ -12,7 +12,7 @@
 
 #include "circuits/ckks/bootstrap.h"
 #include "circuits/ckks/cosine_fit.h"
-#include "circuits/ckks/lane_errors.h"
+#include "circuits/ckks/lane_integers.h"
 #include "math/text.h"
 #include "schemes/ckks/server_state.h"
 #include "whorl/error.h"
@@ -30,13 +30,6 @@ constexpr double largest_read = 0.125;
 /// 1 - x.
 Array complement(const Server& server, const Array& x) {
   return server.add_scalar(server.negate(x), 1);
-}
-
-/// ParameterError for integers where bits are needed.
-void check_bits(const LaneArray& a) {
-  if (const unsigned p = a.messages().p; p != 2)
-    throw ParameterError("lanes: bits are needed, and this array has integers modulo " +
-                         std::to_string(p) + ": take their bits first");
 }
 
 std::vector<std::uint32_t> range(std::size_t first, std::size_t end) {
@@ -297,7 +290,7 @@ std::vector<LaneArray> Lanes::count_ones(std::span<const LaneArray> arrays) cons
   // 1. Errors add up as those of as many bits in a coefficient do.
   for (const LaneArray& a : arrays) {
     server_.check(a.held());
-    check_bits(a);
+    Integers::check_bits(a);
     if (a.info().count != arrays[0].info().count)
       throw ShapeError("count_ones: arrays of " + std::to_string(arrays[0].info().count) + " and " +
                        std::to_string(a.info().count) + " ciphertexts; they must be equal");
@@ -378,7 +371,7 @@ std::vector<Array> Lanes::prepare(std::span<const LaneArray> operands, unsigned 
   const std::uint64_t slots = maps_.slots();
   for (const LaneArray& a : operands) {
     server_.check(a.held());
-    check_bits(a);
+    Integers::check_bits(a);
     if (a.info().slots() != slots)
       throw ShapeError("lanes: arrays of " + std::to_string(a.info().slots()) + " and " +
                        std::to_string(slots) + " lanes meet");
@@ -439,7 +432,7 @@ std::vector<Array> Lanes::prepare(std::span<const LaneArray> operands, unsigned 
 
 LaneArray Lanes::bit_not(const LaneArray& a) const {
   server_.check(a.held());
-  check_bits(a);
+  Integers::check_bits(a);
   LaneArray out = a;
   out.inverted_ = !a.inverted_;
   return out;

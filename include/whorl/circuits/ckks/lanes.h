@@ -155,6 +155,10 @@ class Lanes {
   /// out of range.
   LaneArray apply(const LaneArray& a, std::span<const LaneTable> tables,
                   std::span<const LaneLookup> where, unsigned p) const;
+  /// The same with a table of its own in each lane: `which` has indices of tables, a row of as many
+  /// as a vector has lanes for all vectors, or one for each (ShapeError).
+  LaneArray apply(const LaneArray& a, std::span<const LaneTable> tables,
+                  std::span<const std::uint32_t> which, unsigned p) const;
   /// Whether a < b, and whether a = b, as bits: a table of their difference. For `less` it must be
   /// an integer modulo 2p. Where that is none, it takes three tables and two gates.
   LaneArray less(const LaneArray& a, const LaneArray& b) const;

@@ -165,6 +165,37 @@ TEST(CkksLaneIntegers, ATableForEachVector) {
       EXPECT_EQ(got[i * length + k], tables[where[i].table][a[where[i].vector * length + k]]);
 }
 
+/// In a row for all vectors, and one for each; of lanes that fill their slots and others.
+TEST(CkksLaneIntegers, ATableForEachLane) {
+  std::mt19937_64 random(16);
+  const LaneParty& with = party();
+  double seen = 0;
+  for (const std::size_t lanes : {length, length - 16})
+    for (const unsigned p : {4u, 8u, 16u, 32u})
+      for (const unsigned to : {2u, 16u}) {
+        SCOPED_TRACE(std::to_string(p) + " to " + std::to_string(to));
+        const Integers a = random_integers(random, p, 3 * lanes);
+        const LaneArray x = with.encrypt_integers(a, p, lanes);
+        std::vector<LaneTable> tables(6);
+        for (LaneTable& table : tables) table = random_table(random, p, to);
+        for (const std::size_t rows : {1u, 3u}) {
+          std::vector<std::uint32_t> which(rows * lanes);
+          for (auto& each : which) each = static_cast<std::uint32_t>(random() % tables.size());
+          const Integers got = with.decrypt_integers(with.lanes.apply(x, tables, which, to), &seen);
+          for (std::size_t i = 0; i < a.size(); ++i)
+            EXPECT_EQ(got[i], tables[which[i % which.size()]][a[i]]) << i;
+        }
+      }
+  EXPECT_GT(seen, 0x1p-9);
+  const LaneArray x = with.encrypt_integers(Integers(2 * length, 3), 4, length);
+  const std::vector<LaneTable> tables{LaneTable(4, 1)};
+  const auto apply = [&](std::size_t size, std::uint32_t table) {
+    static_cast<void>(with.lanes.apply(x, tables, std::vector<std::uint32_t>(size, table), 4));
+  };
+  EXPECT_THROW(apply(length - 1, 0), ShapeError);
+  EXPECT_THROW(apply(length, 1), ParameterError);
+}
+
 /// Operands whose errors would be too large for one product are multiplied by their bits.
 TEST(CkksLaneIntegers, ProductsOfResultsOfTables) {
   std::mt19937_64 random(15);
@@ -586,7 +617,8 @@ TEST(CkksLaneIntegers, Refusals) {
   EXPECT_THROW(static_cast<void>(lanes.known(x, Integers(length, 16))), ParameterError);
   // Tables.
   const LaneTable table = random_table(random, 16, 16), shorter(8, 0), larger(16, 16);
-  const auto apply = [&](const LaneTable& with_table, std::vector<LaneLookup> where, unsigned p) {
+  const auto apply = [&](const LaneTable& with_table, const std::vector<LaneLookup>& where,
+                         unsigned p) {
     static_cast<void>(lanes.apply(x, std::span(&with_table, 1), where, p));
   };
   EXPECT_THROW(apply(shorter, {{0, 0}}, 16), ParameterError);
