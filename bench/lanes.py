@@ -13,7 +13,8 @@ whose operands are fresh; results stay at the level at which they come out. So i
 `lanes_aes`, the AES-128 of counters that everybody knows under an encrypted key. All have the unit
 1/s, of lanes.
 `lanes_table` is a chain of random tables, whose p is in `params`: permutations of 4 and 8 bits, and
-any functions of 2 bits, whose chain soon has the same value in all lanes.
+any functions of 2 bits, whose chain soon has the same value in all lanes. With `p = 4` and
+`p = 16, in the bootstrap` each vector holds integers, and tables are looked up by bootstraps.
 `lanes_from_lwe` takes fresh bits of FHEW/TFHE in, of `--lwe-set`, with each p of `--lwe-p`: the
 larger p, the more bits share a coefficient (two with p = 4, three with p = 8, and five with p = 32
 and W128_P128). They come from a seed and the bodies in the host's memory, from all words there, and
@@ -64,7 +65,7 @@ class Bench:
     def wants(self, part: str) -> bool:
         """Whether a part is asked for, which parameters for real numbers may not have."""
         shape = self.parameters.bootstrap
-        least = {"lwe": 2, "counts": 2, "compact": 1}.get(part, 0)
+        least = {"lwe": 2, "counts": 2, "integers": 2, "compact": 1}.get(part, 0)
         serves = (shape["bits"] if shape else 0) >= least
         return serves and (not self.given.only or part in self.given.only)
 
@@ -75,7 +76,7 @@ class Bench:
 
     def check(self, array: lanes.LaneArray, bits: Clear) -> None:
         if not np.array_equal(self.client.decrypt(array), bits):
-            raise SystemExit("lanes: a bit is wrong")
+            raise SystemExit("lanes: a bit or an integer is wrong")
 
     def check_all(self, pairs: list[tuple[lanes.LaneArray, Clear]]) -> None:
         for array, bits in pairs:
@@ -201,6 +202,28 @@ class Bench:
 
             self.record("lanes_table", program, each, count, f"p = {1 << bits}", check=check)
 
+    def integers(self) -> None:
+        """Permutations of integers modulo p, one after the other, each a bootstrap."""
+        shape = self.parameters.bootstrap
+        for p in (4, 16):
+            if shape is None or p > 2 ** shape["bits"]:
+                continue
+            count, chain = self.given.batch, 3
+            given = self.random.integers(0, p, (count, self.server.lanes))
+            state = [self.server.upload(self.client.encrypt(given, p=p)), given]
+
+            def program() -> None:
+                for _ in range(chain):  # noqa: B023
+                    table = self.random.permutation(p)  # noqa: B023
+                    state[:] = [state[0].apply(table), table[state[1]]]  # noqa: B023
+
+            def check() -> None:
+                self.check(state[0], state[1])  # noqa: B023
+
+            each = chain * count * self.server.lanes
+            more = f"p = {p}, in the bootstrap"
+            self.record("lanes_table", program, each, count, more, check=check)
+
     def numbers(self) -> None:
         count = self.given.numbers
         (x, a), (y, b) = self.fresh(64, count), self.fresh(64, count)
@@ -313,7 +336,7 @@ class Bench:
         self.check(x, a)
 
 
-PARTS = "single gates adders tables numbers counts lwe compact products sorts aes".split()
+PARTS = "single gates adders tables integers numbers counts lwe compact products sorts aes".split()
 
 
 def main() -> None:
