@@ -210,7 +210,7 @@ class Bench:
                 continue
             count, chain = self.given.batch, 3
             given = self.random.integers(0, p, (count, self.server.lanes))
-            state = [self.server.upload(self.client.encrypt(given, p=p)), given]
+            state: list[Any] = [self.server.upload(self.client.encrypt(given, p=p)), given]
 
             def program() -> None:
                 for _ in range(chain):  # noqa: B023

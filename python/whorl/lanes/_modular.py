@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any, TypeAlias, Union
+from typing import Any, Generic, SupportsIndex, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import ckks
-from .._core.array import Shape, concatenate
+from .._core.array import DeviceCiphertexts, Shape, concatenate
 from .._core.integers import whole_numbers
 from .._core.literal import as_integer
+from .._core.part import Part
 from .._core.text import shown
+from .._server import ckks as _lib
 from ..errors import EncodingError, ParameterError, ShapeError
 
-if TYPE_CHECKING:
-    from .._server import ckks as _lib
-    from ._server import LaneArray
-
-Lanes: TypeAlias = Union["LaneArray", ckks.Ciphertexts]
+S = TypeVar("S", bound=Any)
+A = TypeVar("A", bound="ModularArray[Any]")
 Known: TypeAlias = ArrayLike
 """Integers that everybody knows, one for each vector."""
 MOST_MODULUS = 2**16
@@ -58,77 +57,75 @@ def _is_number(other: Any) -> bool:
     return not isinstance(other, ckks.Ciphertexts) and not hasattr(other, "_core")
 
 
-class ModularArray:
+class ModularArray(DeviceCiphertexts[S, ckks.Ciphertexts], Generic[S]):
     """What a `LaneArray` of integers does: + - * with integers and arrays, % and comparisons."""
 
     __slots__ = ()
 
-    p: Any
-    _server: Any
+    p = Part[int]("_core.p", "What its integers are modulo; 2 of bits.")
+    lanes = Part[int]("_core.length", "How many lanes each vector has.")
 
-    def __add__(self: Any, other: Lanes | int) -> LaneArray:
+    def __add__(self: A, other: A | ckks.Ciphertexts | SupportsIndex) -> A:
         self._needs_integers("+", "a ^ b is their sum modulo 2, and lanes.add adds numbers of bits")
         if _is_number(other):
-            return self._server._multiply_add(self, 1, _whole("+", other))
-        return self._server._pair("add", self, other)
+            return self._by("_multiply_add", self, 1, _whole("+", other))
+        return self._by("_pair", "add", self, other)
 
-    def __sub__(self: Any, other: Lanes | int) -> LaneArray:
+    def __sub__(self: A, other: A | ckks.Ciphertexts | SupportsIndex) -> A:
         self._needs_integers("-", "lanes.subtract subtracts numbers of bits")
         if _is_number(other):
-            return self._server._multiply_add(self, 1, -_whole("-", other))
-        return self._server._pair("subtract", self, other)
+            return self._by("_multiply_add", self, 1, -_whole("-", other))
+        return self._by("_pair", "subtract", self, other)
 
-    def __rsub__(self: Any, other: Lanes | int) -> LaneArray:
+    def __rsub__(self: A, other: A | ckks.Ciphertexts | SupportsIndex) -> A:
         return -self + other
 
-    def __mul__(self: Any, other: Lanes | int) -> LaneArray:
+    def __mul__(self: A, other: A | ckks.Ciphertexts | SupportsIndex) -> A:
         self._needs_integers("*", "a & b is their product")
         if _is_number(other):
-            return self._server._multiply_add(self, _whole("*", other), 0)
-        return self._server._pair("multiply", self, other)
+            return self._by("_multiply_add", self, _whole("*", other), 0)
+        return self._by("_pair", "multiply", self, other)
 
     __radd__, __rmul__ = __add__, __mul__
 
-    def __neg__(self: Any) -> LaneArray:
+    def __neg__(self: A) -> A:
         self._needs_integers("-", "~a is 1 - a")
-        return self._server._multiply_add(self, -1, 0)
+        return self._by("_multiply_add", self, -1, 0)
 
-    def __mod__(self: Any, p: int) -> LaneArray:
+    def __mod__(self: A, p: int) -> A:
         """The same integers modulo a power of two that divides their p, 4 and more: free."""
         self._needs_integers("%", "they are modulo 2")
         return self._like(self._server._core.modulo(self._core, as_modulus(p)), self.shape)
 
-    def __lt__(self: Any, other: Lanes | Known) -> LaneArray:
-        return self._server.less(self, other)
+    def __lt__(self: A, other: A | ckks.Ciphertexts | Known) -> A:
+        return self._by("less", self, other)
 
-    def __gt__(self: Any, other: Lanes | Known) -> LaneArray:
-        return self._server.less(other, self)
+    def __gt__(self: A, other: A | ckks.Ciphertexts | Known) -> A:
+        return self._by("less", other, self)
 
-    def __le__(self: Any, other: Lanes | Known) -> LaneArray:
-        return ~self._server.less(other, self)
+    def __le__(self: A, other: A | ckks.Ciphertexts | Known) -> A:
+        return self._by("not_", self > other)
 
-    def __ge__(self: Any, other: Lanes | Known) -> LaneArray:
-        return ~self._server.less(self, other)
+    def __ge__(self: A, other: A | ckks.Ciphertexts | Known) -> A:
+        return self._by("not_", self < other)
 
-    def __eq__(self: Any, other: Lanes | Known) -> LaneArray:  # type: ignore[override]
-        return self._server.equal(self, other)
+    def __eq__(self: A, other: object) -> A:  # type: ignore[override]
+        return self._by("equal", self, other)
 
-    def __ne__(self: Any, other: Lanes | Known) -> LaneArray:  # type: ignore[override]
-        return ~self._server.equal(self, other)
+    def __ne__(self: A, other: object) -> A:  # type: ignore[override]
+        return self._by("not_", self == other)
 
     __hash__ = None  # type: ignore[assignment]
 
-    def apply(
-        self: Any, table: ArrayLike, p: int | None = None, which: ArrayLike | None = None
-    ) -> LaneArray:
+    def apply(self: A, table: ArrayLike, p: int | None = None, which: ArrayLike | None = None) -> A:
         """`Server.apply`."""
-        return self._server.apply(self, table, p, which)
+        return self._by("apply", self, table, p, which)
 
-    def bits(self: Any) -> LaneArray:
+    def bits(self: A) -> A:
         """`Server.bits`."""
-        return self._server.bits(self)
+        return self._by("bits", self)
 
-    def sum(self: Any, axis: int = 0) -> LaneArray:
+    def sum(self: A, axis: int = 0) -> A:
         """The sum of integers along an axis of vectors, modulo p.
 
         Sums take no level, and a bootstrap only where errors would add up to too much.
@@ -146,6 +143,11 @@ class ModularArray:
             rest = concatenate([sums, rest[2 * half :]]) if rest.shape[0] % 2 else sums
         return rest[0]
 
+    def _by(self: A, method: str, *given: Any) -> A:
+        """What a method of the server makes."""
+        made: A = getattr(self._server, method)(*given)
+        return made
+
     def _needs_integers(self, written: str, instead: str) -> None:
         if self.p == 2:
             raise TypeError(
@@ -153,14 +155,24 @@ class ModularArray:
             )
 
 
-class ModularServer:
+class ModularServer(Generic[A]):
     """The operations of a `Server` on integers modulo p, a power of two from 4 on."""
 
     __slots__ = ()
 
     _core: _lib.Lanes
 
-    def integer(self: Any, bits: Lanes, p: int | None = None) -> LaneArray:
+    def upload(self, bits: A | ckks.Ciphertexts) -> A:
+        """`Server.upload`."""
+        raise NotImplementedError
+
+    def _wrap(self, core: Any, shape: Shape) -> A:
+        raise NotImplementedError
+
+    def _meet(self, *operands: A | ckks.Ciphertexts) -> tuple[list[A], Shape]:
+        raise NotImplementedError
+
+    def integer(self, bits: A | ckks.Ciphertexts, p: int | None = None) -> A:
         """Integers modulo p of bits along the first axis, the lowest one first: free.
 
         Args:
@@ -179,19 +191,19 @@ class ModularServer:
         core = self._core.integers([array[i]._core for i in range(count)], modulus)
         return self._wrap(core, array.shape[1:])
 
-    def bits(self: Any, x: Lanes) -> LaneArray:
+    def bits(self, x: A | ckks.Ciphertexts) -> A:
         """The bits of integers, by one bootstrap: shape (log2 p, ...), the lowest one first."""
         array = self.upload(x)
         made = self._core.bits(array._core)
         return self._wrap(self._core.concatenate(made), (len(made), *array.shape))
 
     def apply(
-        self: Any,
-        x: Lanes,
+        self,
+        x: A | ckks.Ciphertexts,
         table: ArrayLike,
         p: int | None = None,
         which: ArrayLike | None = None,
-    ) -> LaneArray:
+    ) -> A:
         """table[x] in each lane, by one bootstrap.
 
         Args:
@@ -245,7 +257,13 @@ class ModularServer:
         )
         return self._wrap(core, shape)
 
-    def apply2(self: Any, x: Lanes, y: Lanes, table: ArrayLike, p: int | None = None) -> LaneArray:
+    def apply2(
+        self,
+        x: A | ckks.Ciphertexts,
+        y: A | ckks.Ciphertexts,
+        table: ArrayLike,
+        p: int | None = None,
+    ) -> A:
         """table[x, y] in each lane, by one bootstrap.
 
         Args:
@@ -267,7 +285,7 @@ class ModularServer:
         rows = np.swapaxes(values, -1, -2).reshape(*values.shape[:-2], a.p * b.p)
         return self.apply(joined, rows, a.p if p is None else p)
 
-    def less(self: Any, x: Lanes | Known, y: Lanes | Known) -> LaneArray:
+    def less(self, x: A | ckks.Ciphertexts | Known, y: A | ckks.Ciphertexts | Known) -> A:
         """Whether x < y, as bits, by one bootstrap.
 
         One of both may be known: an integer, or one for each vector, 0 … p - 1 (`ParameterError`).
@@ -275,21 +293,21 @@ class ModularServer:
         """
         return self._compare("less", np.less, x, y)
 
-    def equal(self: Any, x: Lanes | Known, y: Lanes | Known) -> LaneArray:
+    def equal(self, x: A | ckks.Ciphertexts | Known, y: A | ckks.Ciphertexts | Known) -> A:
         """Whether x = y; as `less`. `x == y` is written for it."""
         return self._compare("equal", np.equal, x, y)
 
-    def minimum(self: Any, x: Lanes, y: Lanes) -> LaneArray:
+    def minimum(self, x: A | ckks.Ciphertexts, y: A | ckks.Ciphertexts) -> A:
         """The smaller integer in each lane, by one bootstrap."""
         return self._pair("minimum", x, y)
 
-    def maximum(self: Any, x: Lanes, y: Lanes) -> LaneArray:
+    def maximum(self, x: A | ckks.Ciphertexts, y: A | ckks.Ciphertexts) -> A:
         """The larger integer in each lane, by one bootstrap."""
         return self._pair("maximum", x, y)
 
     # ---- what operators call
 
-    def _places(self: Any, array: LaneArray, which: ArrayLike, tables: int) -> list[int]:
+    def _places(self, array: A, which: ArrayLike, tables: int) -> list[int]:
         """Indices of so many tables, a row for all vectors or one for each."""
         places = whole_numbers(which, "which")
         if places.shape not in ((array.lanes,), (*array.shape, array.lanes)):
@@ -307,16 +325,16 @@ class ModularServer:
         found: list[int] = flat.tolist()
         return found
 
-    def _multiply_add(self: Any, x: LaneArray, by: int, value: int) -> LaneArray:
+    def _multiply_add(self, x: A, by: int, value: int) -> A:
         """by·x + value, for integers of any size."""
         p = x.p
         return self._wrap(self._core.multiply_add(x._core, by % p, value % p), x.shape)
 
-    def _pair(self: Any, name: str, x: Lanes, y: Lanes) -> LaneArray:
+    def _pair(self, name: str, x: A | ckks.Ciphertexts, y: A | ckks.Ciphertexts) -> A:
         (a, b), shape = self._meet(x, y)
         return self._wrap(getattr(self._core, name)(a._core, b._core), shape)
 
-    def _compare(self: Any, name: str, compare: Any, x: Any, y: Any) -> LaneArray:
+    def _compare(self, name: str, compare: Any, x: Any, y: Any) -> A:
         if not _is_number(x) and not _is_number(y):
             return self._pair(name, x, y)
         if _is_number(x) and _is_number(y):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import binfhe, ckks
-from .._core.array import DeviceCiphertexts, Shape, no_ciphertexts
+from .._core.array import Shape, no_ciphertexts
 from .._core.base_server import spread
 from .._core.integers import whole_numbers
 from .._core.literal import as_integer, as_real
@@ -37,7 +37,7 @@ def slots_of(lanes: int) -> int:
     return 1 << (as_integer("lanes", lanes, 1, 2**24) - 1).bit_length()
 
 
-class LaneArray(ModularArray, DeviceCiphertexts["Server", ckks.Ciphertexts]):
+class LaneArray(ModularArray["Server"]):
     """Encrypted bits, or integers modulo p, on the device of a server: an array of any shape of
     vectors of lanes.
 
@@ -48,8 +48,6 @@ class LaneArray(ModularArray, DeviceCiphertexts["Server", ckks.Ciphertexts]):
 
     __slots__ = ()
 
-    p = Part[int]("_core.p", "What its integers are modulo; 2 of bits.")
-    lanes = Part[int]("_core.length", "How many lanes each vector has.")
     level = Part[int](
         "_core.level",
         "How many products are left, above `parameters.least_bootstrap_level`, until it is "
@@ -109,7 +107,7 @@ class LaneArray(ModularArray, DeviceCiphertexts["Server", ckks.Ciphertexts]):
         return f"2^{math.log2(self.error):.1f}"
 
 
-class Server(ModularServer):
+class Server(ModularServer[LaneArray]):
     """Evaluates gates on arrays of encrypted bits, and functions of integers, with evaluation keys
     only.
 

@@ -45,9 +45,7 @@ Array BootstrapSteps::exponential(const Array& angles) const {
 Array BootstrapSteps::twice_real(const Array& w, const CiphertextInfo& numbers, double error,
                                  double largest) const {
   const rlwe::Array& x = State::residues(w);
-  CiphertextInfo info = numbers;
-  info.count = w.info().count;
-  return State::array(account_.refreshed_message(info, error, largest),
+  return State::array(account_.refreshed_message(numbers, x.count(), error, largest),
                       evaluator_.add(x, image(x, conjugation_exponent(p_))));
 }
 

@@ -224,9 +224,10 @@ class Account : public PreparedResults<CiphertextInfo, Preparation> {
     double turn = 0, root = 0, bit = 0;
   };
   BitNoise bit_noise(unsigned bits, double root, double sum) const;
-  /// What a table makes of the numbers, at the highest level of users: values of a size up to
-  /// `largest`, with that error.
-  Info refreshed_message(const Info& numbers, double error, double largest) const;
+  /// What a table makes of so many of the numbers, at the highest level of users: values of a size
+  /// up to `largest`, with that error.
+  Info refreshed_message(const Info& numbers, std::size_t count, double error,
+                         double largest) const;
   /// What a second iteration refreshes (META-BTS: Bae, Cheon, Cho, Kim, Kim, CCS 2022): the
   /// difference of x and its bootstrap, times 2^bits. The difference holds the error of the
   /// bootstrap as values of at most 1; its own error is that of x and of the roundings that bring

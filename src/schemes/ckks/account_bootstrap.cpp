@@ -133,8 +133,10 @@ Account::BitNoise Account::bit_noise(unsigned bits, double root, double sum) con
   return out;
 }
 
-Account::Info Account::refreshed_message(const Info& numbers, double error, double largest) const {
+Account::Info Account::refreshed_message(const Info& numbers, std::size_t count, double error,
+                                         double largest) const {
   Info out = with_log2_bound(numbers, log2_size(largest));
+  out.count = count;
   out.packing = Packing::real;
   out.parts = 2;
   out.level = parameters_.depth();
