@@ -1,7 +1,9 @@
 // Tables of integers in lanes, against those in clear.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
+#include "circuits/ckks/bootstrap.h"
 #include "circuits/ckks/table_fit.h"
 #include "support/lane_integers.h"
 #include "support/test.h"
@@ -135,6 +137,49 @@ TEST(CkksLaneFunctions, ATableForEachLane) {
   };
   EXPECT_THROW(apply(length - 1, 0), ShapeError);
   EXPECT_THROW(apply(length, 1), ParameterError);
+}
+
+/// Integers that are off by as much as is stated: no result is farther than the bound, and the
+/// worst one is not far from it.
+TEST(CkksLaneFunctions, ErrorsAreSquared) {
+  std::mt19937_64 random(17);
+  const LaneParty& with = integer_party();
+  const EncodedBootstrap maps = encode_bootstrap(with.server, length);
+  for (unsigned bits = 2; bits <= 5; ++bits)
+    for (const double off : {0.0625, 0.015625}) {
+      SCOPED_TRACE(std::to_string(bits) + " bits off by " + std::to_string(off));
+      const unsigned p = 1u << bits;
+      const Integers a = random_integers(random, p, 2 * length);
+      std::vector<double> values;
+      for (const std::uint8_t m : a)
+        values.push_back((m + 0.5 + (random() % 2 == 0 ? off : -off)) / p);
+      const Array x = with.server.upload(
+          with.client.encrypt(values, {.length = length, .bound = Bounds(0, 1)}));
+      std::vector<TableTask> tasks(4);
+      std::vector<std::vector<std::int64_t>> tables(4, std::vector<std::int64_t>(p));
+      std::vector<double> bounds;
+      for (std::size_t k = 0; k < tables.size(); ++k) {
+        for (std::int64_t m = 0; m < p; ++m)
+          tables[k][static_cast<std::size_t>(m)] = k == 0 ? m
+                                                   : k == 1
+                                                       ? m % 2
+                                                       : static_cast<std::int64_t>(random() % p);
+        tasks[k].polynomial = table_polynomial(tables[k]);
+        bounds.push_back(error_of_table(with.server, maps, bits, tasks[k].polynomial,
+                                        off + p * 48 * std::exp2(x.info().error), 48));
+        tasks[k].error = bounds[k] / 48;
+        tasks[k].largest = p;
+      }
+      const std::vector<Array> found = bootstrap_tables(with.server, x, tasks, maps);
+      for (std::size_t k = 0; k < tables.size(); ++k) {
+        const auto raw = with.client.decrypt_raw(with.server.download(found[k]));
+        double worst = 0;
+        for (std::size_t i = 0; i < a.size(); ++i)
+          worst = std::max(worst, std::abs(raw[i].real() - static_cast<double>(tables[k][a[i]])));
+        EXPECT_LE(worst, bounds[k]);
+        EXPECT_GE(worst, bounds[k] / 8);
+      }
+    }
 }
 
 /// 20 tables, one after the other: errors come to rest, and all of them are within the bound.
