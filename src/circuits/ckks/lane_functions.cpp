@@ -1,12 +1,16 @@
-// Functions of integers modulo p in lanes: tables and comparisons (docs/lanes-integers.md).
+// Functions by bootstraps: counts of bits, and tables and comparisons of integers modulo p
+// (docs/lanes-integers.md).
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "circuits/ckks/bootstrap.h"
+#include "circuits/ckks/lane_errors.h"
 #include "circuits/ckks/lane_integers.h"
 #include "circuits/ckks/table_fit.h"
 #include "whorl/error.h"
@@ -21,6 +25,9 @@ Array as_turns(const Server& server, const Array& numbers, unsigned bits) {
 }
 
 namespace {
+
+/// How often the error of clean bits bits that are counted may have.
+constexpr double most_worse = 8;
 
 /// The largest distance of entries from the constant.
 double largest_of(const std::vector<std::int64_t>& entries, const TablePolynomial& table) {
@@ -224,6 +231,44 @@ LaneArray Lanes::apply(const LaneArray& a, std::span<const LaneTable> tables,
   rows.polynomials = polynomials;
   return lanes_of(bootstrap_tables(server_, as_turns(server_, x.values, log2_of(own)), rows, maps_),
                   reduced(p));
+}
+
+std::vector<LaneArray> Lanes::count_ones(std::span<const LaneArray> arrays) const {
+  const unsigned most = server_.parameters().literal().bootstrap->bits,
+                 least = server_.parameters().least_bootstrap_level();
+  const auto bits = static_cast<unsigned>(std::bit_width(arrays.size()));
+  if (arrays.empty() || bits > most)
+    throw ParameterError("count_ones: " + std::to_string(arrays.size()) +
+                         " arrays; there must be " +
+                         (most == 0 ? "parameters for bits, which these are not"
+                                    : "1 … " + std::to_string((1u << most) - 1) +
+                                          " for bootstrap.bits = " + std::to_string(most)));
+  for (const LaneArray& a : arrays) {
+    server_.check(a.held());
+    Integers::check_bits(a);
+    if (a.info().count != arrays[0].info().count)
+      throw ShapeError("count_ones: arrays of " + std::to_string(arrays[0].info().count) + " and " +
+                       std::to_string(a.info().count) + " ciphertexts; they must be equal");
+  }
+  // 1. Errors add up. Cleaning takes as long as a bootstrap for so many bits, and is left out where
+  // the bits that come out are not much worse for that.
+  const auto error_left = [&](double given) {
+    return ckks::error_of_bits(server_, maps_, bits, given, deviations);
+  };
+  double given = 0;
+  for (const LaneArray& a : arrays) given += a.error();
+  if (error_left(given) > most_worse * error_left(0))
+    for (const LaneArray& a : arrays) {
+      if (a.error() > entry_ && a.info().level >= least + cleaning_levels) clean(std::span(&a, 1));
+      if (a.error() > entry_) refresh(std::span(&a, 1));
+    }
+  std::optional<Array> sum;
+  for (const LaneArray& a : arrays) sum = sum ? server_.add(*sum, values_of(a)) : values_of(a);
+  count(sum->info().count, 0, 0, maps_.slots());
+  // 2. Its bits.
+  std::vector<LaneArray> out;
+  for (const Array& bit : bits_of(*sum, bits)) out.push_back(lanes_of(bit));
+  return out;
 }
 
 LaneArray Lanes::less(const LaneArray& a, const LaneArray& b) const {

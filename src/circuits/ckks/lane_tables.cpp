@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstddef>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,6 +17,9 @@ namespace whorl::ckks {
 
 namespace {
 
+/// Inputs from which on a table is made by the bootstrap that they need before it anyway: fewer do
+/// not fill a coefficient.
+constexpr std::size_t least_of_bootstrap = 4;
 constexpr std::size_t most_inputs = 16;
 /// With so many inputs some minterms are differences of others, which saves a third of the
 /// products. With more it would save a tenth, and errors would be three times as large.
@@ -284,6 +288,38 @@ std::vector<std::int64_t> choices_of(const Table& row) {
 
 }  // namespace
 
+std::optional<std::vector<LaneArray>> Lanes::looked_up_by_bootstrap(
+    std::span<const LaneArray> inputs, std::span<const Table> tables, unsigned levels) const {
+  const unsigned least = server_.parameters().least_bootstrap_level(),
+                 most = server_.parameters().literal().bootstrap->bits;
+  if (inputs.size() < least_of_bootstrap || inputs.size() > most) return std::nullopt;
+  unsigned lowest = server_.parameters().depth();
+  for (const LaneArray& a : inputs) {
+    server_.check(a.held());
+    lowest = std::min(lowest, a.info().level);
+    if (a.messages().p != 2) return std::nullopt;
+    if (a.error() > entry_ && a.info().level < least + cleaning_levels) return std::nullopt;
+  }
+  if (lowest >= least + levels) return std::nullopt;
+  const std::size_t count = inputs[0].info().count;
+  const LaneArray numbers = integers(inputs, 1u << inputs.size());
+  std::vector<LaneTable> entries;
+  std::vector<LaneLookup> where;
+  for (const Table& table : tables) {
+    for (std::uint32_t v = 0; v < count; ++v)
+      where.push_back({v, static_cast<std::uint32_t>(entries.size())});
+    entries.emplace_back(table.begin(), table.end());
+  }
+  const LaneArray all = apply(numbers, entries, where, 2);
+  std::vector<LaneArray> out;
+  for (std::size_t j = 0; j < tables.size(); ++j) {
+    std::vector<std::uint32_t> own(count);
+    std::iota(own.begin(), own.end(), static_cast<std::uint32_t>(j * count));
+    out.push_back(take(all, own));
+  }
+  return out;
+}
+
 std::vector<LaneArray> Lanes::lookup(std::span<const LaneArray> inputs,
                                      std::span<const std::vector<std::uint8_t>> tables) const {
   check_tables(inputs.size(), tables);
@@ -293,6 +329,7 @@ std::vector<LaneArray> Lanes::lookup(std::span<const LaneArray> inputs,
                        std::to_string(a.info().count) + " ciphertexts; they must be equal");
   const Split split = Split::best(inputs.size(), tables);
   const unsigned levels = Split::levels(inputs.size(), split.low);
+  if (auto out = looked_up_by_bootstrap(inputs, tables, levels)) return *std::move(out);
   const std::vector<Array> ready = prepare(inputs, levels);
   const std::size_t ciphertexts = ready[0].info().count;
   count(0, 0, ciphertexts * split.products, maps_.slots());

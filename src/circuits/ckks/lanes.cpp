@@ -277,35 +277,6 @@ std::vector<Array> Lanes::bits_of(const Array& numbers, unsigned bits) const {
   return bootstrap_bits(server_, as_turns(server_, numbers, bits), bits, maps_, deviations);
 }
 
-std::vector<LaneArray> Lanes::count_ones(std::span<const LaneArray> arrays) const {
-  const unsigned most = server_.parameters().literal().bootstrap->bits,
-                 least = server_.parameters().least_bootstrap_level();
-  const auto bits = static_cast<unsigned>(std::bit_width(arrays.size()));
-  if (arrays.empty() || bits > most)
-    throw ParameterError("count_ones: " + std::to_string(arrays.size()) +
-                         " arrays; there must be " +
-                         (most == 0 ? "parameters for bits, which these are not"
-                                    : "1 … " + std::to_string((1u << most) - 1) +
-                                          " for bootstrap.bits = " + std::to_string(most)));
-  // 1. Errors add up as those of as many bits in a coefficient do.
-  for (const LaneArray& a : arrays) {
-    server_.check(a.held());
-    Integers::check_bits(a);
-    if (a.info().count != arrays[0].info().count)
-      throw ShapeError("count_ones: arrays of " + std::to_string(arrays[0].info().count) + " and " +
-                       std::to_string(a.info().count) + " ciphertexts; they must be equal");
-    if (a.error() > entry_ && a.info().level >= least + cleaning_levels) clean(std::span(&a, 1));
-    if (a.error() > entry_) refresh(std::span(&a, 1));
-  }
-  std::optional<Array> sum;
-  for (const LaneArray& a : arrays) sum = sum ? server_.add(*sum, values_of(a)) : values_of(a);
-  count(sum->info().count, 0, 0, maps_.slots());
-  // 2. Its bits.
-  std::vector<LaneArray> out;
-  for (const Array& bit : bits_of(*sum, bits)) out.push_back(lanes_of(bit));
-  return out;
-}
-
 void Lanes::clean(std::span<const LaneArray> arrays) const {
   const unsigned least = server_.parameters().least_bootstrap_level();
   std::vector<const State*> done;

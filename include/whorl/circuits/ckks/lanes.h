@@ -215,6 +215,11 @@ class Lanes {
   /// Cleans and refreshes operands until they have `levels` levels, and together no error above
   /// limit(). Returns their ciphertexts, which other threads do not change any more.
   std::vector<Array> prepare(std::span<const LaneArray> operands, unsigned levels) const;
+  /// lookup() by one bootstrap of numbers that have the inputs' bits, where these have too few
+  /// levels and so must be refreshed; nothing where they need not or do not fit.
+  std::optional<std::vector<LaneArray>> looked_up_by_bootstrap(
+      std::span<const LaneArray> inputs, std::span<const std::vector<std::uint8_t>> tables,
+      unsigned levels) const;
   LaneArray select_integers(const LaneArray& choice, const LaneArray& a, const LaneArray& b) const;
   Array cleaned(const Array& x) const;
   Array refreshed(const Array& x) const;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 #include "support/ckks_lanes.h"
 #include "whorl/circuits/ckks/lanes.h"
@@ -93,6 +94,46 @@ TEST(CkksLaneTables, EveryEntry) {
       EXPECT_EQ(indices.arrays[0].info().level - parity.info().level, std::bit_width(inputs - 1));
     }
   }
+}
+
+/// Chains of permutations: where inputs have no levels left, the bootstrap that they need is the
+/// table, and takes no product; all entries come out, of one vector and of three.
+TEST(CkksLaneTables, BootstrapsThatAreDueAreTables) {
+  std::mt19937_64 random(13);
+  const LaneParty party(small_bits({.levels = 4, .lift = 6, .degree = 15, .doublings = 5}), 64);
+  for (const std::size_t inputs : {4u, 5u})
+    for (const std::size_t vectors : {1u, 3u}) {
+      SCOPED_TRACE(std::to_string(inputs) + " inputs, " + std::to_string(vectors));
+      const std::size_t entries = std::size_t{1} << inputs;
+      std::vector<std::size_t> values;
+      for (std::size_t i = 0; i < vectors * 64; ++i) values.push_back(i % entries);
+      Indices indices(party, values, inputs, 64);
+      unsigned tables_by_bootstraps = 0;
+      for (unsigned step = 0; step < 9; ++step) {
+        std::vector<std::size_t> permuted(entries);
+        std::iota(permuted.begin(), permuted.end(), 0);
+        std::ranges::shuffle(permuted, random);
+        Tables tables(inputs, Bits(entries));
+        for (std::size_t j = 0; j < inputs; ++j)
+          for (std::size_t i = 0; i < entries; ++i) tables[j][i] = permuted[i] >> j & 1;
+        const LaneCounts before = party.lanes.counts();
+        indices.arrays = party.lanes.lookup(indices.arrays, tables);
+        const LaneCounts after = party.lanes.counts();
+        for (std::size_t& value : indices.values) value = permuted[value];
+        if (after.bootstraps > before.bootstraps &&
+            after.products - before.products == 2 * (after.cleanings - before.cleanings)) {
+          ++tables_by_bootstraps;
+          EXPECT_EQ(after.bootstraps - before.bootstraps, vectors);
+          EXPECT_EQ(indices.arrays[0].info().level, party.lanes.server().parameters().depth());
+        }
+        for (std::size_t j = 0; j < inputs; ++j) {
+          Bits want;
+          for (const std::size_t i : indices.values) want.push_back(i >> j & 1);
+          EXPECT_EQ(party.decrypt(indices.arrays[j]), want) << "step " << step << ", bit " << j;
+        }
+      }
+      EXPECT_GE(tables_by_bootstraps, 2u);
+    }
 }
 
 TEST(CkksLaneTables, TablesOfManyBits) {
