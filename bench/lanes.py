@@ -180,7 +180,7 @@ class Bench:
     def tables(self) -> None:
         """Random tables of 2, 4 and 8 bits, one after the other."""
         for bits in (2, 4, 8):
-            # So many tables are refreshed several times, and runs are alike.
+            # So many tables are refreshed more than once.
             count, chain = max(self.given.batch // bits, 1), 48 // bits
             array, clear = self.fresh(bits, count)
             state = [array, (clear << np.arange(bits)[:, None, None]).sum(axis=0)]

@@ -9,7 +9,7 @@ tables, permutations of `--table-bits` bits, for so many. Every `--round` second
 lanes are decrypted and compared with what NumPy computed meanwhile, on packed bits; lanes that
 differ are counted, and the program goes on from where it was. One record has all: `gates`,
 `tables`, `wrong`, `pfail_log2` of everything that the server did, and the seconds of all but
-comparisons. Records belong in bench/results/<device>/lanes.jsonl. A wrong lane makes the exit
+decryptions and comparisons, with what NumPy computes beside. Records belong in bench/results/<device>/lanes.jsonl. A wrong lane makes the exit
 status 1.
 """
 
@@ -82,12 +82,10 @@ class Soak:
         state: list[tuple[lanes.LaneArray, Words]] = [(x, packed(bits)) for x, bits in pairs]
 
         def step() -> int:
-            for layer in range(4):
+            for _ in range(4):
                 (x, a), (y, b), (z, c) = state
-                state[:] = [(x ^ y, a ^ b), (y | z, b | c), (z & ~x, c & ~a)]
-                if layer == 3:  # or all bits would soon be equal
-                    state[2] = (state[2][0] ^ y, state[2][1] ^ b)
-            return 13 * self.given.batch * self.server.lanes
+                state[:] = [(y & z, b & c), (x ^ y, a ^ b), (y | ~z, b | ~c)]
+            return 12 * self.given.batch * self.server.lanes
 
         def check() -> int:
             different = [packed(self.client.decrypt(x)) ^ a for x, a in state]

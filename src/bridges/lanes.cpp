@@ -69,7 +69,7 @@ struct LweInput::State {
   Coefficients coefficients_of(const binfhe::Ciphertexts& c, std::optional<unsigned> stated) const;
   LweNumbers numbers(std::size_t vectors, const Coefficients& as) const;
   /// Rows of ciphertexts of the host, on the lanes of the pieces.
-  std::vector<lwe::Rows> rows_of(const binfhe::Ciphertexts& c,
+  std::vector<lwe::Rows> rows_of(const binfhe::Ciphertexts& c, Masks masks,
                                  std::span<const run::Piece> pieces) const;
   /// `rows` gives the words; those of `c` are not looked at.
   std::vector<LaneArray> take_in(const binfhe::Ciphertexts& c, std::optional<unsigned> stated,
@@ -155,7 +155,7 @@ LweNumbers LweInput::State::numbers(std::size_t vectors, const Coefficients& as)
   return out;
 }
 
-std::vector<lwe::Rows> LweInput::State::rows_of(const binfhe::Ciphertexts& c,
+std::vector<lwe::Rows> LweInput::State::rows_of(const binfhe::Ciphertexts& c, Masks masks,
                                                 std::span<const run::Piece> pieces) const {
   const lwe::Form form = binfhe::form_of(lwe);
   const backend::Workers workers{backend::threads_or_cores(lanes.server().threads()), {}};
@@ -167,8 +167,10 @@ std::vector<lwe::Rows> LweInput::State::rows_of(const binfhe::Ciphertexts& c,
     std::vector<std::uint32_t> bodies(count);
     constexpr std::size_t piece = 4096;
     backend::parallel_for((count + piece - 1) / piece, workers, [&](std::size_t p) {
-      for (std::size_t i = p * piece; i < std::min(count, (p + 1) * piece); ++i)
+      for (std::size_t i = p * piece; i < std::min(count, (p + 1) * piece); ++i) {
         bodies[i] = c.data[(begin + i + 1) * c.row() - 1];
+        if (masks == Masks::unknown) binfhe::check_mask(c, begin + i);
+      }
     });
     std::span<const std::uint32_t> numbers = c.numbers;
     if (!numbers.empty()) numbers = numbers.subspan(begin, count);
@@ -202,10 +204,9 @@ std::vector<LaneArray> LweInput::State::take_in(const binfhe::Ciphertexts& c,
       LweNumbers some = all;
       some.first = first;
       some.vectors = std::min(at_once, vectors - first);
-      const std::vector<ckks::Array> of_some =
-          ckks::bits_of_coefficients(on, packer.packed(some, rows), polynomials,
-                                     LanesAccess::maps(lanes), as.error / ckks::deviations,
-                                     slots());
+      const std::vector<ckks::Array> of_some = ckks::bits_of_coefficients(
+          on, packer.packed(some, rows), polynomials, LanesAccess::maps(lanes),
+          as.error / ckks::deviations, slots());
       for (unsigned j = 0; j < as.all(); ++j) parts[j].push_back(of_some[j]);
     }
     std::vector<ckks::Array> found;
@@ -237,20 +238,21 @@ const binfhe::Parameters& LweInput::lwe_parameters() const { return state_->lwe;
 const KeyId& LweInput::lwe_key_id() const { return state_->lwe_key_id; }
 std::size_t LweInput::bytes() const { return state_->packer.bytes(); }
 
-std::vector<LaneArray> LweInput::take_in(const binfhe::Ciphertexts& c,
-                                         std::optional<unsigned> bits) const {
+std::vector<LaneArray> LweInput::take_in(const binfhe::Ciphertexts& c, std::optional<unsigned> bits,
+                                         Masks masks) const {
   binfhe::check_words(c);
   binfhe::check_numbers(c);
   binfhe::check_noise(c);
-  return state_->take_in(
-      c, bits, [&](std::span<const run::Piece> pieces) { return state_->rows_of(c, pieces); });
+  return state_->take_in(c, bits, [&](std::span<const run::Piece> pieces) {
+    return state_->rows_of(c, masks, pieces);
+  });
 }
 
 std::vector<LaneArray> LweInput::take_in(const binfhe::Array& a,
                                          std::optional<unsigned> bits) const {
   const auto& array = binfhe::Access::of(a);
   if (!state_->evaluator.fleet().same_devices(array.rows.fleet()))
-    return take_in(array.open_server()->download(a), bits);
+    return take_in(array.open_server()->download(a), bits, Masks::of_the_seed);
   return state_->take_in(array.without_words(), bits, [&](std::span<const run::Piece> pieces) {
     return state_->evaluator.placed(array.rows, pieces);
   });

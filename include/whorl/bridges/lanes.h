@@ -44,6 +44,9 @@ struct LweInputKeys {
   double security_bits() const;
 };
 
+/// Whether the masks of ciphertexts with a seed must be compared with it.
+enum class Masks { unknown, of_the_seed };
+
 /// Takes LWE ciphertexts into lanes. Copies share what is on the devices. Several threads may call
 /// it at once.
 class LweInput {
@@ -67,10 +70,13 @@ class LweInput {
   /// probability that Lanes::log2_failure() states of all.
   ///
   /// Words are taken modulo q. Of ciphertexts with a seed the bodies go to the devices, which
-  /// expand the seed there; MismatchError if the mask of the first of a piece does not come from
-  /// it.
+  /// expand the seed there; MismatchError if a mask does not come from it. The host compares them
+  /// all, which takes longer than the rest. With Masks::of_the_seed, where data is what encrypt()
+  /// or a file gave, it compares the first of each piece alone, and a mask that was changed behind
+  /// it makes lanes wrong.
   std::vector<ckks::LaneArray> take_in(const binfhe::Ciphertexts& ciphertexts,
-                                       std::optional<unsigned> bits = {}) const;
+                                       std::optional<unsigned> bits = {},
+                                       Masks masks = Masks::unknown) const;
   /// The same of an array. It stays on the devices if those are the server's own, opened by one
   /// Session; otherwise its server downloads it. DeviceError if that does not exist any more, or if
   /// a part of the array is lost with a device.

@@ -44,10 +44,13 @@ void bind_bridges(nb::module_& module) {
           },
           "lanes"_a, "keys"_a, "progress"_a.none())
       .def_prop_ro("nbytes", &LweInput::bytes)
-      .def("take_in",
-           calling(nb::overload_cast<const binfhe::Ciphertexts&, std::optional<unsigned>>(
-               &LweInput::take_in, nb::const_)),
-           "ciphertexts"_a, "bits"_a.none())
+      .def(
+          "take_in",
+          // Python changes no data of ciphertexts.
+          [](const LweInput& input, const binfhe::Ciphertexts& c, std::optional<unsigned> bits) {
+            return without_gil([&] { return input.take_in(c, bits, bridges::Masks::of_the_seed); });
+          },
+          "ciphertexts"_a, "bits"_a.none())
       .def("take_in",
            calling(nb::overload_cast<const binfhe::Array&, std::optional<unsigned>>(
                &LweInput::take_in, nb::const_)),

@@ -10,9 +10,9 @@
 
 namespace whorl::ckks {
 
-/// Polynomials of z with these coefficients of 1, z, z² …, of a degree below 32, each at
-/// depth_of_harmonics() of its own degree below z. |z| is 1, but for its error. With n = a + 4b +
-/// 16c a polynomial is the sum of all z^(a + 16c)·F, where F = Σ_b c_n·z^(4b) is a linear sum of
+/// Polynomials of z with these coefficients of 1, z, z² …, of a degree below 32, all at
+/// depth_of_harmonics() of the largest degree below z. |z| is 1, but for its error. With n = a + 4b
+/// + 16c a polynomial is the sum of all z^(a + 16c)·F, where F = Σ_b c_n·z^(4b) is a linear sum of
 /// three powers at most. So it takes one relinearisation beside those of powers. Nothing is
 /// checked.
 std::vector<Array> evaluate_harmonics(const Server& server, const Array& z,

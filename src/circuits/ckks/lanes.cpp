@@ -347,6 +347,13 @@ std::vector<Array> Lanes::prepare(std::span<const LaneArray> operands, unsigned 
       throw ShapeError("lanes: arrays of " + std::to_string(a.info().slots()) + " and " +
                        std::to_string(slots) + " lanes meet");
   }
+  const unsigned depth = server_.parameters().depth();
+  if (depth < least + levels)
+    throw NoiseError("lanes: an operation takes " + math::counted(levels, "level") +
+                     ", and refreshed arrays have " + std::to_string(depth - least) +
+                     ": take parameters with more levels");
+  // Whether a refresh leaves levels for a cleaning behind the operation.
+  const bool leaves = depth >= least + levels + cleaning_levels;
   // Each round lifts what lacks levels, or cleans what has the largest error.
   for (unsigned round = 0; round < 16; ++round) {
     const auto refresh_below = [&](unsigned level) {
@@ -357,7 +364,7 @@ std::vector<Array> Lanes::prepare(std::span<const LaneArray> operands, unsigned 
     };
     refresh_below(least + levels);
     double sum = 0;
-    unsigned left = server_.parameters().depth(), highest = 0;
+    unsigned left = depth, highest = 0;
     const LaneArray* worst = nullptr;
     for (const LaneArray& a : operands) {
       if (!worst || a.error() > worst->error()) worst = &a;
@@ -366,7 +373,9 @@ std::vector<Array> Lanes::prepare(std::span<const LaneArray> operands, unsigned 
       highest = std::max(highest, a.info().level);
     }
     const double largest = worst->error();
-    const bool due = is_due(sum, left - levels - least);
+    const unsigned behind = left - levels - least;
+    const bool helps = leaves || behind >= cleaning_levels || sum * (1 + sum) > limit_,
+               due = helps && is_due(sum, behind);
     // What is about to be refreshed would draw what has been refreshed down to its level.
     const unsigned cleanable = least + levels + cleaning_levels;
     if (left < cleanable && (due ? worst->info().level < cleanable : highest > 2 * cleanable)) {

@@ -123,13 +123,15 @@ Account::BitNoise Account::bit_noise(unsigned bits, double root, double sum) con
     add(out.root, shape.doublings - i, rounding(doubled + shape.doublings - i));
   // 3. Polynomials for bits (circuits/ckks/harmonics.h): a power z^n, n = 2^i, that is off by e
   // makes them off by root/n·e. What other powers round at a level, what is lowered there for these
-  // and for the sums of powers counts as coefficients. Eight sums meet the last products.
-  const unsigned depth = depth_of_harmonics((1u << bits) - 1);
+  // and for the sums of powers counts as coefficients. Up to eight sums meet the last products.
+  // What they and the result round is doubled with its conjugate, a key switch. Of fewer bits than
+  // the parameters are made for the result is lowered.
+  const unsigned depth = depth_of_harmonics((1u << bits) - 1), lowest = parameters_.depth();
   for (unsigned i = 1; i <= depth; ++i)
     add(out.bit,
-        std::log2(i == depth ? 1 : root / std::exp2(i) + 3 * sum + (i + 1 == depth ? 8 : 0)),
+        std::log2(i == depth ? 2 : root / std::exp2(i) + 3 * sum + (i + 1 == depth ? 16 : 0)),
         rounding(doubled - i));
-  add(out.bit, 1, rounding(parameters_.depth()));
+  add(out.bit, doubled - depth > lowest ? std::log2(3) : 0, rounding(lowest));
   return out;
 }
 

@@ -23,9 +23,9 @@ struct BitSet {
   unsigned bits = 5;     ///< in a coefficient
   unsigned levels = 10;  ///< of users, between bootstraps
   double scale_bits = 40;
-  double lift = 0;      ///< bits by which the scales of bootstraps are above that
+  double lift = 0;                      ///< bits by which the scales of bootstraps are above that
   unsigned degree = 31, doublings = 3;  ///< of EvalMod
-  unsigned digits = 4;  ///< of key switching
+  unsigned digits = 4;                  ///< of key switching
   unsigned slots_to_coeffs = 3, coeffs_to_slots = 4;
 };
 ParameterLiteral for_bits(const BitSet& set);

@@ -227,6 +227,12 @@ TEST(LweLanes, SeedsGiveWhatTheirWordsGive) {
   wrong = all;
   ++wrong.data[0];  // whose mask does not come from the seed
   EXPECT_THROW(party.input.take_in(wrong), MismatchError);
+  EXPECT_THROW(party.input.take_in(wrong, {}, Masks::of_the_seed), MismatchError);
+  // So it is of one in the middle, whose mask comes from another batch.
+  binfhe::Ciphertexts replaced = all;
+  const binfhe::Ciphertexts other = party.lwe.encrypt(random_messages(5 * 64, 2));
+  std::ranges::copy(other[7], replaced.data.begin() + static_cast<std::ptrdiff_t>(7 * other.row()));
+  EXPECT_THROW(party.input.take_in(replaced), MismatchError);
 }
 
 /// More vectors than are refreshed at once, of which the last fill no ring ciphertext.

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "circuits/ckks/bootstrap.h"
+#include "schemes/ckks/named_sets.h"
 #include "support/ckks_lanes.h"
 #include "support/test.h"
 
@@ -292,6 +293,43 @@ TEST(CkksLanes, ADryRunCountsAndStatesTheSame) {
   EXPECT_EQ(dry.counts().bootstraps, party.lanes.counts().bootstraps);
   EXPECT_EQ(dry.counts().cleanings, party.lanes.counts().cleanings);
   EXPECT_EQ(dry.counts().products, party.lanes.counts().products);
+}
+
+/// Sets whose refreshed arrays have no levels left for a cleaning behind an operation: refreshed
+/// operands are not refreshed again. What takes more levels than there are is refused at once.
+TEST(CkksLanes, FewLevelsServe) {
+  const auto set = [](unsigned bits, unsigned levels) {
+    ParameterLiteral literal = for_bits({.bits = bits, .levels = levels});
+    literal.N = 65536;
+    return Parameters::create(literal, true);
+  };
+  const auto bootstraps = [](const Parameters& p, std::size_t inputs, const auto& operation) {
+    const DryRun dry(p);
+    const Lanes lanes(dry.server(), encode_bootstrap(dry.server(), p.slots()));
+    std::vector<LaneArray> fresh;
+    for (std::size_t i = 0; i < inputs; ++i)
+      fresh.push_back(lanes.take_in(dry.fresh(Packing::real, 1, p.slots(), Bounds(0, 1), true)));
+    lanes.refresh(fresh);
+    const std::uint64_t before = lanes.counts().bootstraps;
+    operation(lanes, fresh);
+    return lanes.counts().bootstraps - before;
+  };
+  const auto looks_up = [](const Lanes& lanes, const std::vector<LaneArray>& x) {
+    const std::vector<std::uint8_t> table(std::size_t{1} << x.size(), 1);
+    std::vector<std::vector<std::uint8_t>> tables{table};
+    tables[0][3] = 0;
+    static_cast<void>(lanes.lookup(x, tables));
+  };
+  EXPECT_EQ(bootstraps(set(3, 3), 8, looks_up), 0u);
+  EXPECT_EQ(bootstraps(set(3, 4), 8, looks_up), 0u);
+  EXPECT_EQ(bootstraps(set(4, 4), 5, looks_up), 0u);
+  EXPECT_EQ(bootstraps(set(5, 2), 3,
+                       [](const Lanes& lanes, const std::vector<LaneArray>& x) {
+                         static_cast<void>(lanes.full_add(x[0], x[1], x[2]));
+                         static_cast<void>(lanes.select(x[0], x[1], x[2]));
+                       }),
+            0u);
+  EXPECT_THROW(bootstraps(set(5, 3), 16, looks_up), NoiseError);
 }
 
 TEST(CkksLanes, Refusals) {
