@@ -9,8 +9,8 @@ tables, permutations of `--table-bits` bits, for so many. Every `--round` second
 lanes are decrypted and compared with what NumPy computed meanwhile, on packed bits; lanes that
 differ are counted, and the program goes on from where it was. One record has all: `gates`,
 `tables`, `wrong`, `pfail_log2` of everything that the server did, and the seconds of all but
-decryptions and comparisons, with what NumPy computes beside. Records belong in bench/results/<device>/lanes.jsonl. A wrong lane makes the exit
-status 1.
+decryptions and comparisons, with what NumPy computes beside. Records belong in
+bench/results/<device>/lanes.jsonl. A wrong lane makes the exit status 1.
 """
 
 import argparse
