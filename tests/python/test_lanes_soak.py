@@ -27,10 +27,10 @@ def test_it_records_one_run(tool: Tool, monkeypatch: pytest.MonkeyPatch, tmp_pat
     run(tool, monkeypatch, "--gates", "2e5", "--tables", "4e3", "--record", str(path))
     (line,) = [json.loads(each) for each in path.read_text(encoding="utf-8").splitlines()]
     assert (line["op"], line["unit"], line["wrong"]) == ("lanes_soak", "s", 0)
-    # Whole steps: four layers of 13 gates, and tables of a bit in each lane of a vector.
-    assert 2e5 <= line["gates"] < 2e5 + 13 * 4 * 512
+    # Whole steps: four layers of three gates, and tables of a bit in each lane of a vector.
+    assert 2e5 <= line["gates"] < 2e5 + 12 * 4 * 512
     assert 4e3 <= line["tables"] < 4e3 + 512
-    assert line["gates"] % (13 * 4 * 512) == line["tables"] % 512 == 0
+    assert line["gates"] % (12 * 4 * 512) == line["tables"] % 512 == 0
     assert line["bootstraps"] > 0
     assert line["pfail_log2"] < -64
 
