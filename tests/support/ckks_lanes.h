@@ -36,10 +36,11 @@ inline Parameters small_bits(const BitSet& set) {
 /// A client and lanes on the tested device.
 struct LaneParty {
   explicit LaneParty(const Parameters& parameters, std::uint64_t slots,
-                     const LanesOptions& options = {}, std::vector<std::int64_t> rotations = {})
+                     const LanesOptions& options = {}, std::vector<std::int64_t> rotations = {},
+                     const char* device = test::tested_device)
       : client(lane_client(parameters)),
         server(client.evaluation_keys(request(parameters, slots, std::move(rotations))),
-               {.device = test::tested_device, .threads = 1}),
+               {.device = device, .threads = 1}),
         lanes(server, encode_bootstrap(server, slots), options) {}
 
   static KeyRequest request(const Parameters& p, std::uint64_t slots,

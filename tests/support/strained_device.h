@@ -17,6 +17,7 @@ struct Strain {
   std::size_t most = 512;  ///< batch_limit
   /// Memory that it hands out, and values that it copies, before each throws DeviceError.
   std::atomic<long> calls_left = LONG_MAX;
+  std::atomic<std::size_t> bytes_out = 0;  ///< that were copied to the host
 };
 
 class StrainedQueue final : public backend::Relay {
@@ -33,6 +34,7 @@ class StrainedQueue final : public backend::Relay {
   }
   void copy_out(const void* device, void* host, std::size_t bytes) const override {
     call();
+    strain_->bytes_out += bytes;
     Relay::copy_out(device, host, bytes);
   }
 

@@ -166,6 +166,12 @@ class Server : public RingServer<Parameters, CiphertextInfo, struct ServerState>
   Array take(const Array& a, std::span<const std::uint32_t> indices) const;
   /// Joins arrays of equal packing, length and parts to one batch, at the lowest of their levels.
   Array concatenate(std::span<const Array> arrays) const;
+  /// The same members in another order: the first of each array, the second of each, and so on.
+  /// ShapeError for unequal counts. On several devices nearly all stay where they are.
+  Array interleave(std::span<const Array> arrays) const;
+
+ private:
+  Array joined(std::span<const Array> arrays, bool interleaved) const;
 };
 
 /// Counts what a circuit needs. asked() leaves out the keys at the lowest levels and of the sparse

@@ -80,15 +80,16 @@ std::vector<Array> Lanes::Integers::tables(const Operand& x, std::span<const Tas
   if (count < 2 || p * p > largest_modulus() || !is_reduced(x.messages) ||
       x.error * (1 + p) > lanes.limit(p * p))
     return bootstrapped(x, tasks);
-  // 1. Vectors of the first half plus p times those of the second one, of which the last may be
-  // in several.
-  const std::size_t half = (count + 1) / 2;
-  std::vector<std::uint32_t> second;
-  for (std::size_t i = 0; i < half; ++i)
-    second.push_back(static_cast<std::uint32_t>(std::min(half + i, count - 1)));
-  const Operand both = operand(
-      reduced(p * p), server.add(part(x.values, 0, half),
-                                 server.multiply_integer(server.take(x.values, second), p)));
+  // 1. Vectors 2i plus p times vectors 2i + 1, of which the last may be in both: neighbours are on
+  // one device.
+  std::vector<std::uint32_t> even, odd;
+  for (std::size_t v = 0; v < count; v += 2) {
+    even.push_back(static_cast<std::uint32_t>(v));
+    odd.push_back(static_cast<std::uint32_t>(std::min(v + 1, count - 1)));
+  }
+  const Operand both =
+      operand(reduced(p * p), server.add(server.take(x.values, even),
+                                         server.multiply_integer(server.take(x.values, odd), p)));
   // 2. Each table of both, as functions of that number.
   std::vector<Task> halves;
   std::vector<std::vector<std::uint32_t>> orders;
@@ -98,27 +99,30 @@ std::vector<Array> Lanes::Integers::tables(const Operand& x, std::span<const Tas
         high{table_of(
             p * p, [&](std::int64_t m) { return task.entries[static_cast<std::size_t>(m / p)]; })};
     std::vector<std::uint32_t>& order = orders.emplace_back();
-    const std::size_t all = task.vectors.empty() ? count : task.vectors.size();
-    const auto vector = [&](std::size_t i) { return task.vectors.empty() ? i : task.vectors[i]; };
-    std::size_t lows = 0;
-    for (std::size_t i = 0; i < all; ++i) lows += vector(i) < half ? 1 : 0;
-    for (std::size_t i = 0; i < all; ++i) {
-      const std::size_t v = vector(i);
-      Task& of = v < half ? low : high;
-      order.push_back(static_cast<std::uint32_t>(of.vectors.size() + (v < half ? 0 : lows)));
-      of.vectors.push_back(static_cast<std::uint32_t>(v < half ? v : v - half));
+    const auto lows = static_cast<std::size_t>(
+        std::ranges::count_if(task.vectors, [](std::uint32_t v) { return v % 2 == 0; }));
+    for (const std::uint32_t v : task.vectors) {
+      Task& of = v % 2 == 0 ? low : high;
+      order.push_back(static_cast<std::uint32_t>(of.vectors.size() + v % 2 * lows));
+      of.vectors.push_back(v / 2);
     }
     halves.push_back(std::move(low));
     halves.push_back(std::move(high));
   }
   std::vector<Task> used;
-  for (const Task& task : halves)
-    if (!task.vectors.empty()) used.push_back(task);
+  for (std::size_t i = 0; i < halves.size(); ++i)
+    if (tasks[i / 2].vectors.empty() || !halves[i].vectors.empty()) used.push_back(halves[i]);
   const std::vector<Array> found = bootstrapped(both, used);
   // 3. In the order of the vectors.
   std::vector<Array> out;
   std::size_t next = 0;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
+    if (tasks[i].vectors.empty()) {
+      const Array in_turn = server.interleave(std::array{found[next], found[next + 1]});
+      next += 2;
+      out.push_back(count % 2 == 0 ? in_turn : part(in_turn, 0, count));
+      continue;
+    }
     std::vector<Array> parts;
     for (const Task& task : {halves[2 * i], halves[2 * i + 1]})
       if (!task.vectors.empty()) parts.push_back(found[next++]);

@@ -118,12 +118,19 @@ Lanes::Integers::Operand Lanes::Integers::sum(const LaneArray& a, const LaneArra
 
 Array Lanes::Integers::cleaned_bits(const Array& x, unsigned bits) const {
   lanes.count(x.info().count, 0, 0, lanes.maps_.slots());
-  return lanes.cleaned(server.concatenate(lanes.bits_of(x, bits)));
+  return lanes.cleaned(server.interleave(lanes.bits_of(x, bits)));
 }
 
 Array Lanes::Integers::part(const Array& x, std::size_t first, std::size_t count) const {
   std::vector<std::uint32_t> indices;
   for (std::size_t i = first; i < first + count; ++i)
+    indices.push_back(static_cast<std::uint32_t>(i));
+  return server.take(x, indices);
+}
+
+Array Lanes::Integers::each_of(const Array& x, std::size_t first, std::size_t step) const {
+  std::vector<std::uint32_t> indices;
+  for (std::size_t i = first; i < x.info().count; i += step)
     indices.push_back(static_cast<std::uint32_t>(i));
   return server.take(x, indices);
 }
@@ -142,8 +149,9 @@ LaneArray Lanes::Integers::product_of_bits(const LaneArray& a, const LaneArray& 
   const unsigned k = log2_of(p);
   for (const LaneArray& each : {a, b}) settled(each, p);
   const std::size_t count = std::max(a.info().count, b.info().count);
-  const Array all = cleaned_bits(
-      lanes.values_of(lanes.concatenate(std::array{spread(a, count), spread(b, count)})), k);
+  const Array all = cleaned_bits(server.interleave(std::array{lanes.values_of(spread(a, count)),
+                                                              lanes.values_of(spread(b, count))}),
+                                 k);
   const Access::State& state = Access::of(server);
   std::optional<Array> low, sum;
   double error = 0;
@@ -151,9 +159,9 @@ LaneArray Lanes::Integers::product_of_bits(const LaneArray& a, const LaneArray& 
     // The lowest k - j bits of a.
     const unsigned highest = k - 1 - j;
     const Array next =
-        server.multiply_integer(part(all, 2 * highest * count, count), std::int64_t{1} << highest);
+        server.multiply_integer(each_of(all, highest, 2 * k), std::int64_t{1} << highest);
     low = low ? server.add(*low, next) : next;
-    const Array bit = part(all, (2 * j + 1) * count, count);
+    const Array bit = each_of(all, k + j, 2 * k);
     const double weight = std::exp2(j), e = error_of(low->info()), f = error_of(bit.info());
     error += weight * (e + (std::exp2(k - j) - 1) * f + e * f);
     const Array scaled = server.multiply_integer(*low, std::int64_t{1} << j);
@@ -186,7 +194,7 @@ Array Lanes::refreshed_integers(const Array& x, const LaneMessages& messages) co
   const Array all = of.cleaned_bits(x, bits);
   std::optional<Array> sum;
   for (std::size_t j = bits; j-- > 0;) {
-    const Array bit = of.part(all, j * x.info().count, x.info().count);
+    const Array bit = of.each_of(all, j, bits);
     sum = sum ? server_.add(server_.multiply_integer(*sum, 2), bit) : bit;
   }
   return of_messages(server_, *sum, out);

@@ -68,7 +68,7 @@ struct Lanes::Integers {
   Operand sum(const LaneArray& a, const LaneArray& b, bool subtract, unsigned p) const;
   /// a·b by bits, whose errors are so small that those of a and b are not magnified.
   LaneArray product_of_bits(const LaneArray& a, const LaneArray& b, unsigned p) const;
-  /// Bits of all integers by one bootstrap, cleaned: those of weight 2^j one after another.
+  /// Bits of all integers by one bootstrap, cleaned: those of one vector after those of another.
   Array cleaned_bits(const Array& x, unsigned bits) const;
 
   /// A table of some vectors; none: of all.
@@ -110,6 +110,8 @@ struct Lanes::Integers {
     return a.info().count == count ? a : lanes.take(a, std::vector<std::uint32_t>(count, 0));
   }
   Array part(const Array& x, std::size_t first, std::size_t count) const;
+  /// Every `step`-th ciphertext from `first` on.
+  Array each_of(const Array& x, std::size_t first, std::size_t step) const;
 
   static std::int64_t size_of(const LaneMessages& m) { return std::max(-m.low, m.high); }
   static bool is_reduced(const LaneMessages& m) { return m.low >= 0 && m.high < m.p; }

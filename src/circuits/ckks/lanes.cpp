@@ -32,9 +32,9 @@ Array complement(const Server& server, const Array& x) {
   return server.add_scalar(server.negate(x), 1);
 }
 
-std::vector<std::uint32_t> range(std::size_t first, std::size_t end) {
+std::vector<std::uint32_t> range(std::size_t first, std::size_t end, std::size_t step = 1) {
   std::vector<std::uint32_t> out;
-  for (std::size_t i = first; i < end; ++i) out.push_back(static_cast<std::uint32_t>(i));
+  for (std::size_t i = first; i < end; i += step) out.push_back(static_cast<std::uint32_t>(i));
   return out;
 }
 
@@ -266,11 +266,9 @@ Array Lanes::refreshed_bits(const Array& given, unsigned most) const {
   }
   const std::vector<Array> out = bits_of(*sum, bits);
   // 3. Vector i·bits + j is vector i of result j.
-  if (out.size() == 1) return of_bits(server_, out[0]);
-  std::vector<std::uint32_t> indices;
-  for (std::size_t v = 0; v < info.count; ++v)
-    indices.push_back(static_cast<std::uint32_t>(v % bits * numbers + v / bits));
-  return of_bits(server_, server_.take(server_.concatenate(out), indices));
+  const Array all = out.size() == 1 ? out[0] : server_.interleave(out);
+  return of_bits(server_,
+                 all.info().count == info.count ? all : server_.take(all, range(0, info.count)));
 }
 
 std::vector<Array> Lanes::bits_of(const Array& numbers, unsigned bits) const {
@@ -311,14 +309,22 @@ void Lanes::refresh(std::span<const LaneArray> arrays) const {
   }
   for (const auto& [p, group] : groups) {
     const auto& [messages, states, parts] = group;
-    const Array joined = parts.size() == 1 ? parts[0] : server_.concatenate(parts),
+    // Vectors of equal arrays are joined in turn, so that several devices keep them.
+    const std::size_t count = parts[0].info().count;
+    const bool equal =
+        std::ranges::all_of(parts, [&](const Array& part) { return part.info().count == count; });
+    const Array joined = parts.size() == 1 ? parts[0]
+                         : equal           ? server_.interleave(parts)
+                                           : server_.concatenate(parts),
                 all = p == 2 ? refreshed(joined) : refreshed_integers(joined, messages);
     std::size_t first = 0;
     for (std::size_t i = 0; i < states.size(); ++i) {
       const std::size_t end = first + parts[i].info().count;
-      Array own = parts.size() == 1 ? all : server_.take(all, range(first, end));
+      const Array own = parts.size() == 1 ? all
+                        : equal ? server_.take(all, range(i, all.info().count, states.size()))
+                                : server_.take(all, range(first, end));
       const std::lock_guard lock(states[i]->changing);
-      states[i]->values = std::move(own);
+      states[i]->values = own;
       states[i]->messages = {p, 0, std::int64_t{p} - 1};
       first = end;
     }

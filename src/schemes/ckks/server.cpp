@@ -252,7 +252,9 @@ Array Server::take(const Array& a, std::span<const std::uint32_t> indices) const
   return ServerState::array(taken(a.info_, indices.size()),
                             state().evaluator->take(*a.residues_, indices));
 }
-Array Server::concatenate(std::span<const Array> arrays) const {
+Array Server::concatenate(std::span<const Array> arrays) const { return joined(arrays, false); }
+Array Server::interleave(std::span<const Array> arrays) const { return joined(arrays, true); }
+Array Server::joined(std::span<const Array> arrays, bool interleaved) const {
   if (arrays.empty()) throw ShapeError("concatenate: no array is given");
   std::vector<CiphertextInfo> infos;
   for (const Array& a : arrays) {
@@ -261,6 +263,9 @@ Array Server::concatenate(std::span<const Array> arrays) const {
       throw ShapeError("concatenate: the arrays have " + std::to_string(arrays[0].info_.parts) +
                        " and " + std::to_string(a.info_.parts) +
                        " parts, which must be equal: relinearise them first");
+    if (interleaved && a.info_.count != arrays[0].info_.count)
+      throw ShapeError("interleave: arrays of " + std::to_string(arrays[0].info_.count) + " and " +
+                       std::to_string(a.info_.count) + " ciphertexts; their counts must be equal");
     infos.push_back(a.info_);
   }
   const Account::Many all = state().account.concatenate(infos);
@@ -268,7 +273,9 @@ Array Server::concatenate(std::span<const Array> arrays) const {
     std::vector<lattice::rlwe::Array> each;
     for (std::size_t i = 0; i < arrays.size(); ++i)
       each.push_back(state().prepared(arrays[i], all.each[i]));
-    return ServerState::array(all.result, state().evaluator->join(each));
+    const lattice::rlwe::Evaluator& evaluator = *state().evaluator;
+    return ServerState::array(all.result,
+                              interleaved ? evaluator.interleave(each) : evaluator.join(each));
   });
 }
 

@@ -458,6 +458,19 @@ TEST(Ckks, BatchesInTheHostsMemory) {
   const Values all = party.values(joined);
   ASSERT_EQ(all.size(), 20u);
   EXPECT_NEAR(std::abs(all[12] - 2.0 * x[8]), 0, 1e-8);
+
+  // Vectors 2 and 0, and twice 0 and 2, in turn.
+  const Array first = party.server.take(party.server.upload(c), some),
+              second = party.server.multiply_integer(
+                  party.server.take(party.server.upload(c), std::vector<std::uint32_t>{0, 2}), 2);
+  const Values in_turn = party.values(party.server.interleave(std::vector<Array>{first, second}));
+  ASSERT_EQ(in_turn.size(), 16u);
+  const std::size_t vectors[] = {2, 0, 0, 2};
+  for (std::size_t i = 0; i < 16; ++i)
+    EXPECT_NEAR(std::abs(in_turn[i] - (1.0 + (i / 4) % 2) * x[4 * vectors[i / 4] + i % 4]), 0,
+                1e-8);
+  EXPECT_THROW(party.server.interleave(std::vector<Array>{first, joined}), ShapeError);
+  EXPECT_THROW(party.server.interleave(std::vector<Array>{}), ShapeError);
 }
 
 TEST(Ckks, ClientsTakeVectorsOverSeveralCiphertexts) {
