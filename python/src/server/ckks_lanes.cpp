@@ -77,6 +77,12 @@ void bind_ckks_lanes(nb::module_& module) {
             return without_gil([&] { return lanes.count_ones(arrays); });
           },
           "arrays"_a)
+      .def(
+          "multiply_numbers",
+          [](const Lanes& lanes, const std::vector<LaneArray>& a, const std::vector<LaneArray>& b) {
+            return without_gil([&] { return lanes.multiply_numbers(a, b); });
+          },
+          "a"_a, "b"_a)
       .def("rotate", calling(&Lanes::rotate), "a"_a, "lanes"_a)
       .def("integers", calling(&Lanes::integers), "bits"_a, "p"_a)
       .def("bits", calling(&Lanes::bits), "a"_a)

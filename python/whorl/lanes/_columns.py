@@ -1,8 +1,8 @@
-"""Sums of many bits: columns of bits of one weight, of which counters make fewer."""
+"""Products and counts of numbers of many bits: by sums in coefficients, or by full adders."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import numpy as np
 
 from .._core.array import stack
 from ..errors import ShapeError
@@ -11,10 +11,6 @@ from ._server import LaneArray, Server
 
 AT_ONCE = 8
 """Columns whose products are made together: more of them take memory, fewer take longer."""
-LEAST_COUNTED = 7
-"""So many bits of a column go through a bootstrap that counts them; fewer take products."""
-ADDER_LEVELS = 2
-"""What a full adder takes."""
 
 Columns = list[list[LaneArray]]
 """Bits of weight 2^i in list i."""
@@ -23,11 +19,11 @@ Columns = list[list[LaneArray]]
 def multiply(x: LaneArray, y: LaneArray) -> LaneArray:
     """x·y of n and m bits, as n + m bits; the other axes broadcast.
 
-    n·m products are added up by columns of bits of one weight: full adders make a sum and a carry
-    of three bits (Wallace, IEEE Trans. Electronic Computers 1964), by two products, until each
-    column has two bits; a sum of two numbers is the end. With parameters whose bootstraps hold k
-    bits in a coefficient, columns of 7 to 2^k - 1 bits are counted by a bootstrap. Of integers
-    modulo p it is `x * y`. `ShapeError` for arrays without an axis of bits.
+    With parameters whose bootstraps hold k bits in a coefficient, digits of up to k bits are
+    multiplied and added up as they are, by one level, and the bits of each sum, the lowest first,
+    come out of bootstraps: about (n + m)/k, one after another. With parameters for real numbers n·m
+    products of bits are added up by full adders (Wallace, IEEE Trans. Electronic Computers 1964).
+    Of integers modulo p it is `x * y`. `ShapeError` for arrays without an axis of bits.
     """
     server = server_of(x, y)
     if x.p != 2:
@@ -35,6 +31,15 @@ def multiply(x: LaneArray, y: LaneArray) -> LaneArray:
     for each in (x, y):
         if not each.shape or not each.shape[0]:
             raise ShapeError(f"multiply: shape {each.shape} has no first axis of bits")
+    if _has_bits(server):
+        shape = np.broadcast_shapes(x.shape[1:], y.shape[1:])
+        ndim = 1 + len(shape)
+        return server.multiply_numbers(
+            *(
+                each.reshape(under_bits(each.shape, ndim)).broadcast_to((each.shape[0], *shape))
+                for each in (x, y)
+            )
+        )
     lift(x, y)
     wide, short = (x, y) if x.shape[0] >= y.shape[0] else (y, x)
     bits, rows, ndim = wide.shape[0], short.shape[0], max(x.ndim, y.ndim)
@@ -48,69 +53,50 @@ def multiply(x: LaneArray, y: LaneArray) -> LaneArray:
                 made = wide[low:high] & short[j]
                 for i in range(low, high):
                     columns[i + j].append(made[i - low])
-        _reduce(server, columns, 2, adds_first=True)
+        _reduce(server, columns)
     return _sum_of_two(server, columns)
 
 
 def popcount(x: LaneArray) -> LaneArray:
     """How many of the n bits along the first axis are 1, as ⌊log2 n⌋ + 1 bits.
 
-    It takes about 2n products, by full adders, or bootstraps that count (`multiply`). `ShapeError`
-    for an array without an axis of bits.
+    It takes about 2n products, by full adders, or `server.count_ones`, where the parameters'
+    bootstraps are for bits. `ShapeError` for an array without an axis of bits.
     """
     server = server_of(x)
     if not x.shape or not x.shape[0]:
         raise ShapeError(f"popcount: shape {x.shape} has no first axis of bits")
+    if _has_bits(server):
+        return server.count_ones(x)
     columns: Columns = [[] for _ in range(x.shape[0].bit_length())]
     columns[0] = [x[i] for i in range(x.shape[0])]
-    _reduce(server, columns, 2)
+    _reduce(server, columns)
     return _sum_of_two(server, columns)
 
 
-def _counted(server: Server) -> int:
-    """The most bits that a bootstrap counts."""
+def _has_bits(server: Server) -> bool:
+    """Whether the parameters' bootstraps are for bits."""
     bootstrap = server.parameters.literal()["bootstrap"]
-    bits = int(bootstrap.get("bits", 0)) if bootstrap else 0
-    return (1 << bits) - 1
+    return bool(bootstrap and bootstrap.get("bits", 0))
 
 
-def _reduce(server: Server, columns: Columns, most: int, adds_first: bool = False) -> None:
-    """Counts bits until no column has more than so many. Carries beyond the last one are zeros.
-
-    A bootstrap that counts takes as long as some sixty full adders and saves 26 bits at most. So
-    where there are many columns, more bits than it counts are added by products before, as long as
-    they have levels.
-    """
-    counted = _counted(server)
-    least = server.parameters.least_bootstrap_level + 2 * ADDER_LEVELS
-    while any(len(column) > most for column in columns):
+def _reduce(server: Server, columns: Columns) -> None:
+    """Adds bits until no column has more than two. Carries beyond the last one are zeros."""
+    while any(len(column) > 2 for column in columns):
         # What is joined comes to the lowest level: groups are of bits of one level, as far as there
-        # are such bits, and all groups of a size and a level are one call.
-        groups: dict[tuple[int, int], list[tuple[int, list[LaneArray]]]] = {}
+        # are such bits, and all groups of a level are one call.
+        groups: dict[int, list[tuple[int, list[LaneArray]]]] = {}
         for i, column in enumerate(columns):
-            if len(column) <= most:
-                continue
             column.sort(key=lambda bit: -bit.level)
-            adds = adds_first and len(column) > counted and column[2].level >= least
-            counts = not adds and counted >= LEAST_COUNTED <= len(column)
-            size = min(counted, len(column)) if counts else 3
-            while len(column) >= size and (not adds or column[2].level >= least):
-                level = column[size - 1].level
-                groups.setdefault((size, level), []).append((i, column[:size]))
-                del column[:size]
-        for (size, _), alike in groups.items():
-            arrays = [stack([group[k] for _, group in alike]) for k in range(size)]
-            for weight, bits in enumerate(_count(server, arrays)):
+            while len(column) > 2:
+                groups.setdefault(column[2].level, []).append((i, column[:3]))
+                del column[:3]
+        for alike in groups.values():
+            a, b, c = (stack([group[k] for _, group in alike]) for k in range(3))
+            for weight, bits in enumerate(server.full_add(a, b, c)):
                 for place, (i, _) in enumerate(alike):
                     if i + weight < len(columns):
                         columns[i + weight].append(bits[place])
-
-
-def _count(server: Server, arrays: Sequence[LaneArray]) -> Sequence[LaneArray]:
-    """The bits of how many are 1."""
-    if len(arrays) == 3:
-        return server.full_add(*arrays)
-    return list(server.count_ones(stack(arrays)))
 
 
 def _sum_of_two(server: Server, columns: Columns) -> LaneArray:

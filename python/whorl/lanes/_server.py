@@ -439,14 +439,11 @@ class Server(ModularServer[LaneArray]):
     def count_ones(self, x: Bits) -> LaneArray:
         """The bits of the number of ones among the bits along the first axis, in each lane.
 
-        Args:
-            x: up to 2^k - 1 bits along the first axis, where the parameters' bootstraps are made
-                for k bits (`parameters.bootstrap["bits"]`).
-
         The result has the bits of the number along its first axis, the lowest one first, refreshed.
-        The bits are added up without products, and one bootstrap takes the sum apart: two sums in
-        one, where there are more. `ParameterError` for other numbers of bits, `ShapeError` for an
-        array without a first axis.
+        The bits are added up without products. A bootstrap takes k bits of the sum, where the
+        parameters' bootstraps are made for so many (`parameters.bootstrap["bits"]`), two sums in
+        one, where there are more; the next one takes k more. `ParameterError` for parameters for
+        real numbers, `ShapeError` for an array without a first axis.
         """
         array = self.upload(x)
         if not array.shape:
@@ -454,6 +451,23 @@ class Server(ModularServer[LaneArray]):
         made = self._core.count_ones([array[i]._core for i in range(array.shape[0])])
         core = self._core.concatenate(made) if len(made) > 1 else made[0]
         return self._wrap(core, (len(made), *array.shape[1:]))
+
+    def multiply_numbers(self, x: Bits, y: Bits) -> LaneArray:
+        """`lanes.multiply` by sums in coefficients, of numbers whose vectors have one shape.
+
+        `ParameterError` for parameters for real numbers and for numbers without bits, `ShapeError`
+        for other shapes.
+        """
+        a, b = self.upload(x), self.upload(y)
+        if not a.shape or a.shape[1:] != b.shape[1:] or not b.shape:
+            raise ShapeError(
+                f"multiply_numbers: shapes {a.shape} and {b.shape} must be equal but for the first "
+                "axis, of bits"
+            )
+        made = self._core.multiply_numbers(
+            *([each[i]._core for i in range(len(each))] for each in (a, b))
+        )
+        return self._wrap(self._core.concatenate(made), (len(made), *a.shape[1:]))
 
     def rotate(self, a: Bits, distance: int) -> LaneArray:
         """Moves lanes to the left by `distance`, round within the vector.

@@ -51,8 +51,6 @@ struct EncodedBootstrap::Storage {
 
 using EncodedBootstrapAccess = circuits::EncodedAccess<EncodedBootstrap>;
 
-/// log2 of what an input's scale is multiplied by.
-inline constexpr unsigned input_bits = 6;
 /// Rotations whose images are added up, in steps, for the sum of all images that agree with a
 /// polynomial of N coefficients where its slots repeat. A step adds up to four images, which are
 /// hoisted: two doublings in one take 3 keys in place of 2, and half the transforms.

@@ -239,26 +239,36 @@ EncodedBootstrap encode_bootstrap(const Server& server, std::uint64_t slots,
   };
   report();
 
-  // Scales go from `log2_scale` to `log2_target`, down from that level, in equal steps.
-  const auto encoded = [&](std::vector<LinearMap> maps, unsigned level, double log2_scale,
-                           double log2_target, SwitchKind kind) {
-    const double step = (log2_target - log2_scale) / static_cast<double>(maps.size());
+  // Each map changes the scale by so many bits, from that level down.
+  const auto in_steps = [&](const std::vector<LinearMap>& maps, unsigned level,
+                            std::span<const double> steps, SwitchKind kind) {
     std::vector<EncodedMap> each;
-    for (const LinearMap& map : maps) {
-      each.push_back(
-          encode_for(server, map, level, {p.ratio(level) * std::exp2(step), kind}, one_more));
-      --level;
-    }
+    for (std::size_t i = 0; i < maps.size(); ++i, --level)
+      each.push_back(encode_for(server, maps[i], level,
+                                {p.ratio(level) * std::exp2(steps[i]), kind}, one_more));
     return each;
+  };
+  // Scales go from `log2_scale` to `log2_target` in equal steps.
+  const auto encoded = [&](const std::vector<LinearMap>& maps, unsigned level, double log2_scale,
+                           double log2_target, SwitchKind kind) {
+    const std::vector<double> steps(maps.size(),
+                                    (log2_target - log2_scale) / static_cast<double>(maps.size()));
+    return in_steps(maps, level, steps, kind);
   };
 
   // 2. SlotsToCoeffs.
   const double q = p.log2_Q(0), in = q - shape.log2_ratio;
   std::vector<LinearMap> slots_to_coeffs =
       transform(slots, shape.slots_to_coeffs, Direction::slots_to_coeffs, 1);
-  if (shape.coefficients_last == 0) {
-    out.slots_to_coeffs = encoded(std::move(slots_to_coeffs), shape.slots_to_coeffs,
-                                  std::log2(p.scale(shape.slots_to_coeffs)) + input_bits, in,
+  const double given = std::log2(p.scale(shape.slots_to_coeffs)) + input_bits;
+  if (shape.bits != 0) {
+    std::vector<double> steps;
+    const std::vector<double> scales = scales_to_coefficients(p);
+    for (std::size_t i = 1; i < scales.size(); ++i) steps.push_back(scales[i] - scales[i - 1]);
+    out.slots_to_coeffs =
+        in_steps(slots_to_coeffs, shape.slots_to_coeffs, steps, slots_to_coeffs_kind(p.literal()));
+  } else if (shape.coefficients_last == 0) {
+    out.slots_to_coeffs = encoded(slots_to_coeffs, shape.slots_to_coeffs, given, in,
                                   slots_to_coeffs_kind(p.literal()));
   } else {
     // Values were refreshed as if their scale were 2^in; they are as much larger.
@@ -268,8 +278,7 @@ EncodedBootstrap encode_bootstrap(const Server& server, std::uint64_t slots,
     out.real_slots_to_coeffs =
         encoded({with_half_of_first(slots_to_coeffs[0])}, result_level(p), log2_scale,
                 log2_scale + (log2_target - log2_scale) / shape.slots_to_coeffs, {});
-    out.slots_to_coeffs =
-        encoded(std::move(slots_to_coeffs), result_level(p), log2_scale, log2_target, {});
+    out.slots_to_coeffs = encoded(slots_to_coeffs, result_level(p), log2_scale, log2_target, {});
   }
 
   // 3. CoeffsToSlots. Coefficients are t = I + m/r, times how many images the trace adds up. The
@@ -282,7 +291,7 @@ EncodedBootstrap encode_bootstrap(const Server& server, std::uint64_t slots,
                 std::pow(factor, 1.0 / shape.coeffs_to_slots));
   const LinearMap last = coeffs_to_slots.back();
   const double log2_sine = std::log2(p.scale(sine_level));
-  out.coeffs_to_slots = encoded(std::move(coeffs_to_slots), p.top(), q, log2_sine, {});
+  out.coeffs_to_slots = encoded(coeffs_to_slots, p.top(), q, log2_sine, {});
 
   // 4. What the sum of images takes as its plaintext.
   if (slots < p.slots()) {

@@ -35,8 +35,11 @@ inline LaneMessages both(const LaneMessages& a, const LaneMessages& b) {
 /// `one` where `choice` is 1, and `other` where it is 0.
 Array chosen(const Server& server, const Array& choice, const Array& one, const Array& other);
 /// (m + 1/2)/2^bits of whole numbers m, as bootstraps take them. The bounds are those of m modulo
-/// 2^bits: what a multiple of it adds is a whole number of turns.
+/// 2^bits: what a multiple of it adds is a whole number of turns. The error has the roundings of
+/// SlotsToCoeffs's plaintexts, which grow with m.
 Array as_turns(const Server& server, const Array& numbers, unsigned bits);
+/// What these roundings add to the errors of numbers up to `largest` in size.
+double error_of_maps(const Server& server, double largest);
 
 inline Array without_error(const Server& server, const Array& x) {
   return server.with_error(x, no_error);

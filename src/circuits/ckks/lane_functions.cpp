@@ -1,4 +1,4 @@
-// Functions by bootstraps: counts of bits, and tables and comparisons of integers modulo p
+// Functions by bootstraps: tables and comparisons of integers modulo p
 // (docs/lanes-integers.md).
 #include <algorithm>
 #include <array>
@@ -18,16 +18,22 @@
 namespace whorl::ckks {
 
 Array as_turns(const Server& server, const Array& numbers, unsigned bits) {
+  // Whole turns are taken off, so that numbers are as small as can be.
+  const Bounds bounds = numbers.info().bounds();
   const double points = std::exp2(bits),
-               turns = std::floor((numbers.info().bounds().low + 0.5) / points);
-  const Array halves = server.add_scalar(numbers, 0.5 - turns * points);
+               shift = 0.5 -
+                       points * std::round((bounds.low + bounds.high + 1 - points) / (2 * points)),
+               largest = std::max(std::abs(bounds.low + shift), std::abs(bounds.high + shift));
+  const Array halves = server.with_more_error(server.add_scalar(numbers, shift),
+                                              error_of_maps(server, largest) / deviations);
   return server.with_bound(Access::State::with_scale(halves, points), {0, 1});
 }
 
-namespace {
+double error_of_maps(const Server& server, double largest) {
+  return gaussian_deviations * largest * std::exp2(Access::of(server).account.map_rounding());
+}
 
-/// How often the error of clean bits bits that are counted may have.
-constexpr double most_worse = 8;
+namespace {
 
 /// The largest distance of entries from the constant.
 double largest_of(const std::vector<std::int64_t>& entries, const TablePolynomial& table) {
@@ -55,22 +61,24 @@ void check_tables(std::span<const LaneTable> tables, unsigned own, unsigned p) {
 
 }  // namespace
 
-double Lanes::Integers::table_error(const TablePolynomial& table, const Operand& x) const {
-  return error_of_table(server, lanes.maps_, log2_of(x.messages.p), table, x.error, deviations) /
+double Lanes::Integers::table_error(const TablePolynomial& table, const Array& turns,
+                                    unsigned p) const {
+  return error_of_table(server, lanes.maps_, log2_of(p), table, p * error_of(turns.info()),
+                        deviations) /
          deviations;
 }
 
 std::vector<Array> Lanes::Integers::bootstrapped(const Operand& x,
                                                  std::span<const Task> tasks) const {
+  const Array turns = as_turns(server, x.values, log2_of(x.messages.p));
   std::vector<TableTask> all;
   for (const Task& task : tasks) {
     TableTask made{table_polynomial(task.entries), task.vectors};
-    made.error = table_error(made.polynomial, x);
+    made.error = table_error(made.polynomial, turns, x.messages.p);
     made.largest = largest_of(task.entries, made.polynomial);
     all.push_back(std::move(made));
   }
-  return bootstrap_tables(server, as_turns(server, x.values, log2_of(x.messages.p)), all,
-                          lanes.maps_);
+  return bootstrap_tables(server, turns, all, lanes.maps_);
 }
 
 std::vector<Array> Lanes::Integers::tables(const Operand& x, std::span<const Task> tasks) const {
@@ -161,7 +169,7 @@ LaneArray Lanes::join(const LaneArray& a, const LaneArray& b) const {
   std::size_t count = a.info().count;
   Integers::check_counts(count, b.info().count);
   if (!Integers::is_reduced(a.messages())) refresh(std::span(&a, 1));
-  if (p * Integers::size_of(b.messages()) > Integers::largest) refresh(std::span(&b, 1));
+  if (p * Integers::size_of(b.messages()) > of.largest(all)) refresh(std::span(&b, 1));
   const std::array arrays{a, b};
   const std::array weights{1.0, static_cast<double>(p)};
   of.settled(arrays, weights, all);
@@ -224,55 +232,17 @@ LaneArray Lanes::apply(const LaneArray& a, std::span<const LaneTable> tables,
   of.settled(a, own);
   const Integers::Operand x = of.operand(a);
   this->count(count, 0, 0, maps_.slots());
+  const Array turns = as_turns(server_, x.values, log2_of(own));
   LaneTables rows{{}, log2_of(own), which, 0, 0};
   std::vector<TablePolynomial> polynomials;
   for (const LaneTable& table : tables) {
     const Integers::Entries entries(table.begin(), table.end());
     polynomials.push_back(table_polynomial(entries));
-    rows.error = std::max(rows.error, of.table_error(polynomials.back(), x));
+    rows.error = std::max(rows.error, of.table_error(polynomials.back(), turns, own));
     rows.largest = std::max(rows.largest, largest_of(entries, polynomials.back()));
   }
   rows.polynomials = polynomials;
-  return lanes_of(bootstrap_tables(server_, as_turns(server_, x.values, log2_of(own)), rows, maps_),
-                  reduced(p));
-}
-
-std::vector<LaneArray> Lanes::count_ones(std::span<const LaneArray> arrays) const {
-  const unsigned most = server_.parameters().literal().bootstrap->bits,
-                 least = server_.parameters().least_bootstrap_level();
-  const auto bits = static_cast<unsigned>(std::bit_width(arrays.size()));
-  if (arrays.empty() || bits > most)
-    throw ParameterError("count_ones: " + std::to_string(arrays.size()) +
-                         " arrays; there must be " +
-                         (most == 0 ? "parameters for bits, which these are not"
-                                    : "1 … " + std::to_string((1u << most) - 1) +
-                                          " for bootstrap.bits = " + std::to_string(most)));
-  for (const LaneArray& a : arrays) {
-    server_.check(a.held());
-    Integers::check_bits(a);
-    if (a.info().count != arrays[0].info().count)
-      throw ShapeError("count_ones: arrays of " + std::to_string(arrays[0].info().count) + " and " +
-                       std::to_string(a.info().count) + " ciphertexts; they must be equal");
-  }
-  // 1. Errors add up. Cleaning takes as long as a bootstrap for so many bits, and is left out where
-  // the bits that come out are not much worse for that.
-  const auto error_left = [&](double given) {
-    return ckks::error_of_bits(server_, maps_, bits, given, deviations);
-  };
-  double given = 0;
-  for (const LaneArray& a : arrays) given += a.error();
-  if (error_left(given) > most_worse * error_left(0))
-    for (const LaneArray& a : arrays) {
-      if (a.error() > entry_ && a.info().level >= least + cleaning_levels) clean(std::span(&a, 1));
-      if (a.error() > entry_) refresh(std::span(&a, 1));
-    }
-  std::optional<Array> sum;
-  for (const LaneArray& a : arrays) sum = sum ? server_.add(*sum, values_of(a)) : values_of(a);
-  count(sum->info().count, 0, 0, maps_.slots());
-  // 2. Its bits.
-  std::vector<LaneArray> out;
-  for (const Array& bit : bits_of(*sum, bits)) out.push_back(lanes_of(bit));
-  return out;
+  return lanes_of(bootstrap_tables(server_, turns, rows, maps_), reduced(p));
 }
 
 LaneArray Lanes::less(const LaneArray& a, const LaneArray& b) const {

@@ -104,7 +104,7 @@ Lanes::Integers::Operand Lanes::Integers::sum(const LaneArray& a, const LaneArra
   const std::array weights{1.0, 1.0};
   settled(arrays, weights, p);
   Operand x = operand(a), y = operand(b);
-  if (size_of(x.messages) + size_of(y.messages) > largest) {
+  if (size_of(x.messages) + size_of(y.messages) > largest(p)) {
     lanes.refresh(arrays);
     x = operand(a);
     y = operand(b);
@@ -261,7 +261,7 @@ LaneArray Lanes::multiply_add(const LaneArray& a, std::int64_t by, std::int64_t 
         of.table(a, Integers::table_of(modulus,
                                        [&](std::int64_t m) { return (factor * m + more) & mask; })),
         reduced(modulus));
-  if (std::abs(factor) * Integers::size_of(a.messages()) + more > Integers::largest)
+  if (std::abs(factor) * Integers::size_of(a.messages()) + more > of.largest(modulus))
     refresh(std::span(&a, 1));
   const auto x = of.operand(a);
   const Array values =
@@ -290,7 +290,7 @@ LaneArray Lanes::multiply(const LaneArray& a, const LaneArray& b) const {
                        static_cast<double>(Integers::size_of(m)) * y.error + x.error * y.error;
   const unsigned level = std::min(x.values.info().level, y.values.info().level);
   if (error > limit(p) || level <= of.least ||
-      Integers::size_of(m) * Integers::size_of(n) > Integers::largest)
+      Integers::size_of(m) * Integers::size_of(n) > of.largest(p))
     return of.product_of_bits(a, b, p);
   count(0, 0, std::max(x.values.info().count, y.values.info().count), maps_.slots());
   const auto [low, high] =

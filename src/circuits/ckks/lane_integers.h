@@ -20,9 +20,6 @@ struct Lanes::Integers {
   explicit Integers(const Lanes& of) : lanes(of) {}
 
   using Entries = std::vector<std::int64_t>;
-  /// Integers are refreshed before they are larger: then scales that are rounded to doubles change
-  /// none by more than 2^-30.
-  static constexpr std::int64_t largest = std::int64_t{1} << 20;
 
   const Lanes& lanes;
   const Server& server = lanes.server_;
@@ -43,6 +40,13 @@ struct Lanes::Integers {
     return operand(messages, lanes.values_of(a));
   }
 
+  /// Integers modulo p are refreshed before they are larger: then scales that are rounded to doubles
+  /// change none by more than 2^-30, and of the error that grows with them a bootstrap, which
+  /// squares errors, leaves about an eighth of limit(p).
+  std::int64_t largest(unsigned p) const {
+    const double most = std::sqrt(lanes.limit(p) / (8 * p)) / error_of_maps(server, 1);
+    return std::int64_t{1} << std::clamp(std::ilogb(most), 0, 20);
+  }
   unsigned largest_modulus() const { return 1u << server.parameters().literal().bootstrap->bits; }
   void check_modulus(unsigned p) const;
   /// The p of all of them. ParameterError for bits, and for several; ShapeError for counts that do
@@ -79,7 +83,7 @@ struct Lanes::Integers {
   /// Tables of integers by one bootstrap. Two integers share a coefficient where they fit.
   std::vector<Array> tables(const Operand& x, std::span<const Task> tasks) const;
   /// The error of a table, as it is stated.
-  double table_error(const TablePolynomial& table, const Operand& x) const;
+  double table_error(const TablePolynomial& table, const Array& turns, unsigned p) const;
   /// The same of a coefficient each.
   std::vector<Array> bootstrapped(const Operand& x, std::span<const Task> tasks) const;
   Array table(const Operand& x, Entries entries) const {

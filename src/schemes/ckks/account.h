@@ -224,6 +224,9 @@ class Account : public PreparedResults<CiphertextInfo, Preparation> {
     double turn = 0, root = 0, bit = 0;
   };
   BitNoise bit_noise(unsigned bits, double root, double sum) const;
+  /// log2 of the deviation that roundings of SlotsToCoeffs's plaintexts give to a coefficient, of
+  /// real vectors in pairs of values of size 1. It does not depend on a key.
+  double map_rounding() const;
   /// What a table makes of so many of the numbers, at the highest level of users: values of a size
   /// up to `largest`, with that error.
   Info refreshed_message(const Info& numbers, std::size_t count, double error,

@@ -108,7 +108,13 @@ Account::BitNoise Account::bit_noise(unsigned bits, double root, double sum) con
   // CoeffsToSlots, of which each scale is above that of the angle's part.
   const unsigned least = parameters_.least_bootstrap_level();
   add(out.turn, 0, rounding(least));
-  add(out.turn, 1 - log2_N / 2 - q, noise_.low_key_switch());
+  // A map of l layers of butterflies multiplies the square of a vector's norm by 2^l, all of them
+  // together by that of coefficients in slots, N.
+  const unsigned maps = shape.slots_to_coeffs,
+                 layers = (std::bit_width(parameters_.N()) - 2 + maps - 1) / maps;
+  const std::vector<double> scales = scales_to_coefficients(parameters_);
+  for (unsigned done = 1; done <= maps; ++done)
+    add(out.turn, (layers * (maps - done) - log2_N) / 2 - scales[done], noise_.low_key_switch());
   add(out.turn, -log2_N / 2 - q,
       log2_sum(noise_.to_sparse_key_switch(), noise_.key_switch(parameters_.top())));
   add(out.turn, 1 + std::log2(static_cast<double>(shape.range) * shape.coeffs_to_slots),
@@ -133,6 +139,19 @@ Account::BitNoise Account::bit_noise(unsigned bits, double root, double sum) con
         rounding(doubled - i));
   add(out.bit, doubled - depth > lowest ? std::log2(3) : 0, rounding(lowest));
   return out;
+}
+
+// A plaintext's coefficients are rounded by 1/12 in the mean square, so that one of its values has
+// N/12. A map with 2^(l+1) diagonals at scale p adds N/6·2^l/p² times the square of a value's size
+// to that of each slot, for pairs of real values twice as much, and to coefficients, with what maps
+// before it and behind it multiply and N divides, N/6/p².
+double Account::map_rounding() const {
+  const std::vector<double> scales = scales_to_coefficients(parameters_);
+  const auto maps = static_cast<unsigned>(scales.size() - 1);
+  double sum = -HUGE_VAL;
+  for (unsigned i = 0; i < maps; ++i)
+    sum = log2_sum(sum, -2 * (std::log2(parameters_.ratio(maps - i)) + scales[i + 1] - scales[i]));
+  return (std::log2(parameters_.N() / 6.0) + sum) / 2;
 }
 
 Account::Info Account::refreshed_message(const Info& numbers, std::size_t count, double error,

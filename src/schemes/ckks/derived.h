@@ -39,6 +39,13 @@ inline unsigned result_level(const Parameters& p) {
 inline unsigned doubled_level(const Parameters& p) {
   return result_level(p) + p.literal().bootstrap->after_doublings();
 }
+/// log2 of what the scale of a bootstrap's input is multiplied by.
+inline constexpr unsigned input_bits = 6;
+/// Returns log2 of scales in SlotsToCoeffs, of parameters for bits: before the first map and behind
+/// each. Plaintexts of all maps get one scale, so that none is rounded much more than another. But
+/// what a map itself rounds weighs more the more maps follow; so scales stay 1.5 bits above that of
+/// level 0 for each of these.
+std::vector<double> scales_to_coefficients(const Parameters& p);
 /// Returns, for coefficients_last, what a ciphertext at level 0's scale is multiplied by, so that
 /// its modulus is at least 2^log2_ratio times its scale, and as near to it as can be.
 std::int64_t raised_by(const Parameters& p);

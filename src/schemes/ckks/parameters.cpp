@@ -283,6 +283,20 @@ double log2_beyond(const ParameterLiteral& literal, double range) {
                   static_cast<double>(log2_tail) + 1 + std::log2(static_cast<double>(literal.N)));
 }
 
+std::vector<double> scales_to_coefficients(const Parameters& p) {
+  const unsigned maps = p.literal().bootstrap->slots_to_coeffs;
+  const double last = p.log2_Q(0);
+  std::vector<double> out{std::log2(p.scale(maps)) + input_bits};
+  for (unsigned left = maps; left-- > 0;) {
+    double ratios = 0;
+    for (unsigned level = left + 1; level > 0; --level) ratios += std::log2(p.ratio(level));
+    const double plaintext = (ratios + last - out.back()) / (left + 1);
+    out.push_back(
+        std::max(out.back() + plaintext - std::log2(p.ratio(left + 1)), last + 1.5 * left));
+  }
+  return out;
+}
+
 std::int64_t raised_by(const Parameters& p) {
   return std::max<std::int64_t>(
       1, static_cast<std::int64_t>(

@@ -117,10 +117,17 @@ class Lanes {
   std::vector<LaneArray> lookup(std::span<const LaneArray> inputs,
                                 std::span<const std::vector<std::uint8_t>> tables) const;
   /// The bits of how many of the arrays have a 1 in each lane, the lowest one first, refreshed: the
-  /// arrays are added up, without products, and go through one bootstrap, by parameters for bits.
-  /// With BootstrapLiteral::bits = k up to 2^k - 1 arrays of equal counts; ParameterError for
-  /// others.
+  /// arrays are added up, without products, and a bootstrap gives up to k bits of the sum, for
+  /// BootstrapLiteral::bits = k; those of the rest come after. ParameterError for parameters that
+  /// are not for bits, ShapeError for arrays of several counts.
   std::vector<LaneArray> count_ones(std::span<const LaneArray> arrays) const;
+  /// The n + m bits of the product of numbers of n and m bits, the lowest ones first, refreshed.
+  /// Digits of w bits are multiplied, which takes one level, and products of one weight added up. A
+  /// bootstrap gives w bits of such a sum, and the rest goes on to the next: about (n + m)/w
+  /// bootstraps, one after another. w is the largest up to BootstrapLiteral::bits that errors bear.
+  /// Errors as count_ones(); NoiseError if no w serves.
+  std::vector<LaneArray> multiply_numbers(std::span<const LaneArray> a,
+                                          std::span<const LaneArray> b) const;
   /// Moves lanes to the left, round within the vector. MissingKeyError names a rotation that has no
   /// key.
   LaneArray rotate(const LaneArray& a, std::int64_t lanes) const;
@@ -206,6 +213,7 @@ class Lanes {
   using State = LaneArray::State;
   struct Counters;
   struct Integers;  ///< what operations on integers share
+  struct Numbers;   ///< sums whose carries go on
 
   /// The ciphertexts that hold the array's own messages.
   Array values_of(const LaneArray& a) const;

@@ -178,8 +178,7 @@ TEST(CkksLanes, CountsOnes) {
     }
   }
   const LaneArray x = party.encrypt(Bits(64, 1), 64);
-  EXPECT_THROW(static_cast<void>(party.lanes.count_ones(std::vector<LaneArray>(16, x))),
-               ParameterError);
+  EXPECT_EQ(party.lanes.count_ones(std::vector<LaneArray>(16, x)).size(), 5u);
   EXPECT_THROW(static_cast<void>(party.lanes.count_ones({})), ParameterError);
   const Party plain(small_ring(5), 64);
   const std::vector<LaneArray> one{plain.encrypt(Bits(64, 1), 64)};

@@ -1,0 +1,301 @@
+// Numbers of many bits in lanes, by sums in coefficients: counts of ones, and products
+// (docs/lanes.md).
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "circuits/ckks/bootstrap.h"
+#include "circuits/ckks/lane_errors.h"
+#include "circuits/ckks/lane_integers.h"
+#include "math/text.h"
+#include "schemes/ckks/derived.h"
+#include "whorl/error.h"
+
+namespace whorl::ckks {
+
+namespace {
+
+/// The largest error of a bit that comes out; one cleaning makes 2^-10 of it.
+constexpr double most_error = 0x1p-6;
+/// How often the error of clean bits bits that are counted may have.
+constexpr double most_worse = 8;
+/// log2 of the integers that bring sums to the level of a bootstrap, which are rounded.
+constexpr double least_factor = 26;
+/// Levels of operands above that of a bootstrap: one for a product, and some for scales that grow
+/// by each digit.
+constexpr unsigned levels_of_products = 5;
+
+}  // namespace
+
+/// Sums Σ_c 2^(w·c)·x_c of integers x_c, whose bits are read w at a time, from the lowest ones on:
+/// a bootstrap gives the lowest w bits of t, and (t - these)/2^w goes to the next column.
+struct Lanes::Numbers {
+  explicit Numbers(const Lanes& of) : lanes(of) {}
+
+  const Lanes& lanes;
+  const Server& server = lanes.server_;
+  const Parameters& p = server.parameters();
+  const unsigned least = p.least_bootstrap_level();
+
+  /// An integer in each lane, in 0 … most.
+  struct Column {
+    Array value;
+    double most;
+  };
+
+  double error_of_digit(unsigned w, double most, double error) const {
+    const double turned = error + error_of_maps(server, most / 2 + std::exp2(w));
+    return ckks::error_of_bits(server, lanes.maps_, w, turned, deviations);
+  }
+
+  /// The largest error of a bit, of columns with such errors; infinite where it runs away.
+  double worst_bit(unsigned w, std::span<const double> most, double error) const {
+    const double base = std::exp2(w);
+    double left = 0, carried = 0, worst = 0;
+    for (std::size_t c = 0; c < most.size() || left >= 1; ++c) {
+      if (c < most.size()) {
+        left += most[c];
+        carried += error;
+      }
+      const double bit = error_of_digit(w, left, carried);
+      worst = std::max(worst, bit);
+      if (worst > most_error) return HUGE_VAL;
+      left = std::floor(left / base);
+      carried = (carried + (base - 1) * bit) / base;
+    }
+    return worst;
+  }
+
+  /// The largest w up to `most` whose bits come out well; 0: none.
+  unsigned largest_digit(unsigned most, std::span<const double> sizes, double error) const {
+    for (unsigned w = most; w > 0; --w)
+      if (std::isfinite(worst_bit(w, sizes, error))) return w;
+    return 0;
+  }
+  static unsigned checked_digit(unsigned w, const char* what) {
+    if (w == 0)
+      throw NoiseError(std::string(what) +
+                       ": sums would be too far from integers for their bits, though operands were "
+                       "cleaned: take parameters with a larger scale, or fewer bits");
+    return w;
+  }
+
+  /// The largest values of columns of a product of n and m bits in digits of w bits.
+  static std::vector<double> columns_of_product(unsigned w, std::size_t n, std::size_t m) {
+    const auto largest = [w](std::size_t bits, std::size_t i) {
+      return std::exp2(std::min<std::size_t>(w, bits - i * w)) - 1;
+    };
+    const std::size_t x = (n + w - 1) / w, y = (m + w - 1) / w;
+    std::vector<double> out(x + y - 1);
+    for (std::size_t i = 0; i < x; ++i)
+      for (std::size_t j = 0; j < y; ++j) out[i + j] += largest(n, i) * largest(m, j);
+    return out;
+  }
+  /// The largest error of a product's bit, where bits of operands have that error.
+  double worst_product(unsigned w, std::size_t n, std::size_t m, double error) const {
+    const double digit = std::exp2(w) - 1, off = digit * error,
+                 terms = static_cast<double>((std::min(n, m) + w - 1) / w);
+    return worst_bit(w, columns_of_product(w, n, m), terms * (2 * digit * off + off * off));
+  }
+
+  /// Whether t can be brought to the level of a bootstrap after so many more bits.
+  bool has_room(const Array& t, unsigned bits) const {
+    const CiphertextInfo& info = t.info();
+    const double factor = p.log2_Q(info.level) - p.log2_Q(least) + std::log2(p.scale(least)) +
+                          input_bits - std::log2(info.scale) - bits;
+    const double fits = p.log2_Q(info.level) - std::log2(info.scale) - bits - 24;
+    return info.level > least && std::min(factor - least_factor, fits) > 0;
+  }
+
+  /// The same integers, whose scale is 2^bits times as large.
+  Array lifted(Array x, unsigned bits) const {
+    for (unsigned step = 0; bits > 0; bits -= step) {
+      step = std::min(bits, 60u);
+      x = Access::State::with_scale(server.multiply_integer(x, std::int64_t{1} << step),
+                                    std::exp2(step));
+    }
+    return x;
+  }
+
+  std::vector<LaneArray> as_lanes(const std::vector<Array>& bits) const {
+    std::vector<LaneArray> out;
+    for (const Array& bit : bits) out.push_back(lanes.lanes_of(bit));
+    return out;
+  }
+  /// Σ_j 2^j·bit_j.
+  Array sum_of(std::span<const Array> bits) const {
+    Array sum = bits.back();
+    for (std::size_t j = bits.size() - 1; j-- > 0;)
+      sum = server.add(server.multiply_integer(sum, 2), bits[j]);
+    return sum;
+  }
+
+  /// The lowest `total` bits of the sum.
+  std::vector<Array> bits_of(std::span<const Column> columns, unsigned w, std::size_t total) const {
+    const double base = std::exp2(w);
+    std::vector<Array> out;
+    std::optional<Array> t;
+    double most = 0;
+    unsigned lift = 0;
+    for (std::size_t c = 0; out.size() < total; ++c) {
+      if (c < columns.size()) {
+        const auto& [value, own] = columns[c];
+        // 1. Where the scale cannot grow any more, what is left is made of its bits.
+        const auto rest = static_cast<unsigned>(std::bit_width(static_cast<std::uint64_t>(most)));
+        if (t && !has_room(*t, 2 * w + rest)) {
+          const Column left{*t, most};
+          t.reset();
+          if (rest > 0) t = sum_of(bits_of(std::span(&left, 1), w, rest));
+          lift = 0;
+        }
+        const Array x = lifted(value, lift);
+        t = t ? server.add(*t, x) : x;
+        most += own;
+      }
+      // 2. Its lowest bits.
+      const double error = error_of(t->info());
+      t = server.with_bound(*t, {-error, most + error});
+      lanes.count(t->info().count, 0, 0, lanes.maps_.slots());
+      const std::vector<Array> digit =
+          lanes.bits_of(*t, static_cast<unsigned>(std::min<std::size_t>(w, total - out.size())));
+      out.insert(out.end(), digit.begin(), digit.end());
+      if (out.size() == total) break;
+      // 3. The others, of which the lowest has the weight 1.
+      const Array low = sum_of(digit);
+      t = server.sub(*t, low.info().level == t->info().level ? lifted(low, lift) : low);
+      t = Access::State::with_scale(*t, base);
+      most = std::floor(most / base);
+      lift += w;
+    }
+    return out;
+  }
+};
+
+std::vector<LaneArray> Lanes::count_ones(std::span<const LaneArray> arrays) const {
+  const unsigned most = server_.parameters().literal().bootstrap->bits,
+                 least = server_.parameters().least_bootstrap_level();
+  if (arrays.empty() || most == 0)
+    throw ParameterError("count_ones: " + std::to_string(arrays.size()) +
+                         " arrays; there must be " +
+                         (most == 0 ? "parameters for bits, which these are not" : "one or more"));
+  for (const LaneArray& a : arrays) {
+    server_.check(a.held());
+    Integers::check_bits(a);
+    if (a.info().count != arrays[0].info().count)
+      throw ShapeError("count_ones: arrays of " + std::to_string(arrays[0].info().count) + " and " +
+                       std::to_string(a.info().count) + " ciphertexts; they must be equal");
+  }
+  const auto bits = static_cast<unsigned>(std::bit_width(arrays.size()));
+  const double all = static_cast<double>(arrays.size());
+  const Numbers of(*this);
+  // 1. Errors add up. Cleaning takes as long as a bootstrap for so many bits, and is left out where
+  // the bits that come out are not much worse for that.
+  const auto given = [&] {
+    double sum = 0;
+    for (const LaneArray& a : arrays) sum += a.error();
+    return sum;
+  };
+  const auto digit = [&] {
+    return of.largest_digit(std::min(most, bits), std::array{all}, given());
+  };
+  const auto error_left = [&](double error) {
+    return of.error_of_digit(std::min(most, bits), all, error);
+  };
+  if (error_left(given()) > most_worse * error_left(0) || digit() == 0)
+    for (const LaneArray& a : arrays) {
+      if (a.error() > entry_ && a.info().level >= least + cleaning_levels) clean(std::span(&a, 1));
+      if (a.error() > entry_) refresh(std::span(&a, 1));
+    }
+  if (bits > most) {
+    std::vector<LaneArray> low;
+    for (const LaneArray& a : arrays)
+      if (!of.has_room(a.held(), bits)) low.push_back(a);
+    refresh(low);
+  }
+  const unsigned w = bits <= most ? bits : of.checked_digit(digit(), "count_ones");
+  std::optional<Array> sum;
+  for (const LaneArray& a : arrays) sum = sum ? server_.add(*sum, values_of(a)) : values_of(a);
+  // 2. Its bits.
+  const Numbers::Column column{*sum, all};
+  return of.as_lanes(of.bits_of(std::span(&column, 1), w, bits));
+}
+
+std::vector<LaneArray> Lanes::multiply_numbers(std::span<const LaneArray> a,
+                                               std::span<const LaneArray> b) const {
+  const Numbers of(*this);
+  const unsigned most = server_.parameters().literal().bootstrap->bits;
+  if (a.empty() || b.empty() || most == 0)
+    throw ParameterError("multiply_numbers: " + std::to_string(a.size()) + " and " +
+                         std::to_string(b.size()) + " bits; " +
+                         (most == 0 ? "the parameters must be for bits, which these are not"
+                                    : "each number must have one or more"));
+  std::vector<LaneArray> all(a.begin(), a.end());
+  all.insert(all.end(), b.begin(), b.end());
+  for (const LaneArray& bit : all) {
+    server_.check(bit.held());
+    Integers::check_bits(bit);
+    if (bit.info().count != all[0].info().count)
+      throw ShapeError("multiply_numbers: bits of " + std::to_string(all[0].info().count) +
+                       " and " + std::to_string(bit.info().count) +
+                       " ciphertexts; they must be equal");
+  }
+  // 1. Bits that are as exact as digits want: a digit's error is its largest value times a bit's.
+  const auto with_levels = [&](unsigned levels) {
+    std::vector<LaneArray> low;
+    for (const LaneArray& bit : all)
+      if (bit.info().level < of.least + levels) low.push_back(bit);
+    refresh(low);
+  };
+  const auto digit = [&](double error) {
+    for (unsigned w = most; w > 0; --w)
+      if (std::isfinite(of.worst_product(w, a.size(), b.size(), error))) return w;
+    return 0u;
+  };
+  const auto largest_error = [&] {
+    double error = 0;
+    for (const LaneArray& bit : all) error = std::max(error, bit.error());
+    return error;
+  };
+  with_levels(levels_of_products);
+  if (const double error = largest_error(); digit(error) < digit(error / 16)) {
+    with_levels(levels_of_products + cleaning_levels);
+    clean(all);
+  }
+  const unsigned w = of.checked_digit(digit(largest_error()), "multiply_numbers");
+  // 2. Digits, and columns of their products.
+  unsigned level = server_.parameters().depth();
+  for (const LaneArray& bit : all) level = std::min(level, bit.info().level);
+  const auto digits_of = [&](std::span<const LaneArray> bits) {
+    std::vector<Array> out;
+    for (std::size_t first = 0; first < bits.size(); first += w) {
+      std::vector<Array> own;
+      for (std::size_t j = first; j < std::min(first + w, bits.size()); ++j)
+        own.push_back(server_.lower(values_of(bits[j]), level));
+      out.push_back(of.sum_of(own));
+    }
+    return out;
+  };
+  const std::vector<Array> x = digits_of(a), y = digits_of(b);
+  const Access::State& state = Access::of(server_);
+  const std::size_t count = x[0].info().count;
+  this->count(0, 0, x.size() * y.size() * count, maps_.slots());
+  const std::vector<double> sizes = Numbers::columns_of_product(w, a.size(), b.size());
+  std::vector<Numbers::Column> columns;
+  for (std::size_t c = 0; c < sizes.size(); ++c) {
+    std::optional<Array> sum;
+    for (std::size_t i = 0; i < x.size(); ++i)
+      if (i <= c && c - i < y.size())
+        sum = state.product_plus(x[i], y[c - i], sum ? &*sum : nullptr);
+    columns.push_back({state.relinearised_and_rescaled(*sum), sizes[c]});
+  }
+  return of.as_lanes(of.bits_of(columns, w, a.size() + b.size()));
+}
+
+}  // namespace whorl::ckks
