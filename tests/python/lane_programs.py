@@ -122,7 +122,9 @@ class Program:
         ]
         # What takes bootstraps is for few programs, and all programs are short but for these.
         if self.long:
-            names += ["refresh", "worn"] * 2 + ["count_ones", "compact"] * (self.on.bits > 0)
+            names += ["refresh", "worn"] * 2 + ["count_ones", "numbers", "compact"] * (
+                self.on.bits > 0
+            )
         for _ in range(
             int(self.random.integers(15, 30) if self.long else self.random.integers(3, 7))
         ):
@@ -208,10 +210,24 @@ class Program:
             self.add(found[i], (wanted >> i & 1).astype(np.bool_))
 
     def count_ones(self) -> None:
-        count, most = len(self.pick()[1]), (1 << self.on.bits) - 1
+        count, most = len(self.pick()[1]), 2 << self.on.bits
         pairs = [self.pick(count) for _ in range(int(self.random.integers(1, most + 1)))]
         found = self.on.server.count_ones(lanes.stack([x for x, _ in pairs]))
         wanted = np.sum([a for _, a in pairs], axis=0)
+        for i in range(found.shape[0]):
+            self.add(found[i], (wanted >> i & 1).astype(np.bool_))
+
+    def numbers(self) -> None:
+        """A sum or a product of numbers of several bits."""
+        count = len(self.pick()[1])
+        each, values = [], []
+        for _ in range(2):
+            pairs = [self.pick(count) for _ in range(int(self.random.integers(1, 8)))]
+            each.append(lanes.stack([x for x, _ in pairs]))
+            values.append(sum(a.astype(np.int64) << i for i, (_, a) in enumerate(pairs)))
+        adds = self.random.integers(2) == 0
+        found = lanes.total(each) if adds else lanes.multiply(*each)
+        wanted = values[0] + values[1] if adds else values[0] * values[1]
         for i in range(found.shape[0]):
             self.add(found[i], (wanted >> i & 1).astype(np.bool_))
 

@@ -142,6 +142,39 @@ def test_bootstraps_count_where_they_can() -> None:
     a, b = numbers(1, 9), numbers(2, 9)
     x, y = (server.upload(client.encrypt(as_bits(each, 9))) for each in (a, b))
     assert np.array_equal(as_numbers(client.decrypt(lanes.multiply(x, y))), a * b)
+    assert np.array_equal(as_numbers(client.decrypt(lanes.total([x, y, y]))), a + 2 * b)
+    both = server.upload(client.encrypt(as_bits(numbers(3, 4, 2), 4)))
+    found = as_numbers(client.decrypt(lanes.multiply(x, both)))
+    assert np.array_equal(found, a * numbers(3, 4, 2))
+    with pytest.raises(whorl.ShapeError, match="equal but for the first axis"):
+        server.multiply_numbers(x, both)
+    with pytest.raises(whorl.ShapeError, match="equal but for the first axis"):
+        server.sum_numbers([x, x[0]])
+    with pytest.raises(whorl.ParameterError, match="no number is given"):
+        server.sum_numbers([])
+
+
+@pytest.mark.parametrize("widths", [(1,), (3, 3), (2, 5, 1, 4), (3,) * 9])
+def test_totals(widths: tuple[int, ...]) -> None:
+    values = [numbers(i + 10 * bits, bits) for i, bits in enumerate(widths)]
+    each = [encrypted(a, bits) for a, bits in zip(values, widths, strict=True)]
+    found = decrypted(lanes.total(each))
+    assert found.shape == (max(widths) + (len(widths) - 1).bit_length(), LANES)
+    assert np.array_equal(as_numbers(found), np.sum(values, axis=0))
+
+
+def test_totals_broadcast_and_refuse() -> None:
+    a, b = numbers(1, 3, 2, 1), numbers(2, 2, 3)
+    x = encrypted(a, 3)
+    assert np.array_equal(as_numbers(decrypted(lanes.total([x, encrypted(b, 2)]))), a + b)
+    with pytest.raises(whorl.ShapeError, match="no first axis of bits"):
+        lanes.total([x, x[0, 0, 0]])
+    with pytest.raises(whorl.ParameterError, match="no number is given"):
+        lanes.total([])
+    with pytest.raises(whorl.ParameterError, match="must be for bits"):
+        party()[1].sum_numbers([x])
+    with pytest.raises(whorl.ParameterError, match="must be for bits"):
+        party()[1].multiply_numbers(x, x)
 
 
 @pytest.mark.parametrize(("bits", "count"), [(1, 1), (2, 2), (3, 3), (4, 5), (3, 8)])

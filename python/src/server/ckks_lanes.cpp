@@ -83,6 +83,12 @@ void bind_ckks_lanes(nb::module_& module) {
             return without_gil([&] { return lanes.multiply_numbers(a, b); });
           },
           "a"_a, "b"_a)
+      .def(
+          "sum_numbers",
+          [](const Lanes& lanes, const std::vector<std::vector<LaneArray>>& numbers) {
+            return without_gil([&] { return lanes.sum_numbers(numbers); });
+          },
+          "numbers"_a)
       .def("rotate", calling(&Lanes::rotate), "a"_a, "lanes"_a)
       .def("integers", calling(&Lanes::integers), "bits"_a, "p"_a)
       .def("bits", calling(&Lanes::bits), "a"_a)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from .._core.array import stack
-from ..errors import ShapeError
+from ..errors import ParameterError, ShapeError
 from ._integers import lift, server_of, under_bits
 from ._server import LaneArray, Server
 
@@ -32,14 +34,7 @@ def multiply(x: LaneArray, y: LaneArray) -> LaneArray:
         if not each.shape or not each.shape[0]:
             raise ShapeError(f"multiply: shape {each.shape} has no first axis of bits")
     if _has_bits(server):
-        shape = np.broadcast_shapes(x.shape[1:], y.shape[1:])
-        ndim = 1 + len(shape)
-        return server.multiply_numbers(
-            *(
-                each.reshape(under_bits(each.shape, ndim)).broadcast_to((each.shape[0], *shape))
-                for each in (x, y)
-            )
-        )
+        return server.multiply_numbers(*_alike(x, y))
     lift(x, y)
     wide, short = (x, y) if x.shape[0] >= y.shape[0] else (y, x)
     bits, rows, ndim = wide.shape[0], short.shape[0], max(x.ndim, y.ndim)
@@ -54,6 +49,32 @@ def multiply(x: LaneArray, y: LaneArray) -> LaneArray:
                 for i in range(low, high):
                     columns[i + j].append(made[i - low])
         _reduce(server, columns)
+    return _sum_of_two(server, columns)
+
+
+def total(numbers: Sequence[LaneArray]) -> LaneArray:
+    """The sum of m numbers of n bits, the longest ones, as n + ⌈log2 m⌉ bits; other axes broadcast.
+
+    With parameters whose bootstraps hold k bits in a coefficient, digits of up to k bits are added
+    up without products, and bits come out of n/k bootstraps, refreshed: one for each digit, however
+    many numbers there are. With parameters for real numbers full adders add them up. `ShapeError`
+    for arrays without an axis of bits, `ParameterError` for no number.
+    """
+    if not numbers:
+        raise ParameterError("total: no number is given")
+    server = server_of(*numbers)
+    for each in numbers:
+        if not each.shape or not each.shape[0]:
+            raise ShapeError(f"total: shape {each.shape} has no first axis of bits")
+    alike = _alike(*numbers)
+    if _has_bits(server):
+        return server.sum_numbers(alike)
+    bits = max(each.shape[0] for each in alike)
+    columns: Columns = [[] for _ in range(bits + (len(alike) - 1).bit_length())]
+    for each in alike:
+        for i in range(each.shape[0]):
+            columns[i].append(each[i])
+    _reduce(server, columns)
     return _sum_of_two(server, columns)
 
 
@@ -72,6 +93,15 @@ def popcount(x: LaneArray) -> LaneArray:
     columns[0] = [x[i] for i in range(x.shape[0])]
     _reduce(server, columns)
     return _sum_of_two(server, columns)
+
+
+def _alike(*numbers: LaneArray) -> list[LaneArray]:
+    """Numbers whose axes behind that of bits are broadcast."""
+    shape = np.broadcast_shapes(*(each.shape[1:] for each in numbers))
+    return [
+        each.reshape(under_bits(each.shape, 1 + len(shape))).broadcast_to((each.shape[0], *shape))
+        for each in numbers
+    ]
 
 
 def _has_bits(server: Server) -> bool:

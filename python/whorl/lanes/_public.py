@@ -3,7 +3,7 @@
 from .._core.array import concatenate, stack
 from ..ckks._parameters import parameters
 from ._aes import aes128
-from ._columns import multiply, popcount
+from ._columns import multiply, popcount, total
 from ._compact import CompactBits
 from ._integers import add, equal, less, maximum, minimum, subtract
 from ._lwe import LweInputKeys, LweOutputKeys
@@ -32,4 +32,5 @@ __all__ = [
     "sort",
     "stack",
     "subtract",
+    "total",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn, TypeAlias, Union
 
 import numpy as np
@@ -452,22 +453,35 @@ class Server(ModularServer[LaneArray]):
         core = self._core.concatenate(made) if len(made) > 1 else made[0]
         return self._wrap(core, (len(made), *array.shape[1:]))
 
-    def multiply_numbers(self, x: Bits, y: Bits) -> LaneArray:
-        """`lanes.multiply` by sums in coefficients, of numbers whose vectors have one shape.
+    def sum_numbers(self, numbers: Sequence[Bits]) -> LaneArray:
+        """`lanes.total` by sums in coefficients, of numbers whose vectors have one shape.
 
-        `ParameterError` for parameters for real numbers and for numbers without bits, `ShapeError`
-        for other shapes.
+        `ParameterError` for parameters for real numbers, for no number and for one without bits,
+        `ShapeError` for other shapes.
         """
-        a, b = self.upload(x), self.upload(y)
-        if not a.shape or a.shape[1:] != b.shape[1:] or not b.shape:
-            raise ShapeError(
-                f"multiply_numbers: shapes {a.shape} and {b.shape} must be equal but for the first "
-                "axis, of bits"
-            )
-        made = self._core.multiply_numbers(
-            *([each[i]._core for i in range(len(each))] for each in (a, b))
-        )
-        return self._wrap(self._core.concatenate(made), (len(made), *a.shape[1:]))
+        arrays = self._numbers("sum_numbers", numbers)
+        made = self._core.sum_numbers([list(self._bits(x)) for x in arrays])
+        return self._wrap(self._core.concatenate(made), (len(made), *arrays[0].shape[1:]))
+
+    def multiply_numbers(self, x: Bits, y: Bits) -> LaneArray:
+        """`lanes.multiply` in the same way; errors as `sum_numbers`."""
+        arrays = self._numbers("multiply_numbers", (x, y))
+        made = self._core.multiply_numbers(*(list(self._bits(x)) for x in arrays))
+        return self._wrap(self._core.concatenate(made), (len(made), *arrays[0].shape[1:]))
+
+    def _numbers(self, what: str, numbers: Sequence[Bits]) -> list[LaneArray]:
+        """Arrays whose first axes have bits, and whose others are equal."""
+        arrays = [self.upload(x) for x in numbers]
+        for x in arrays:
+            if not x.shape or x.shape[1:] != arrays[0].shape[1:]:
+                raise ShapeError(
+                    f"{what}: shapes {arrays[0].shape} and {x.shape} must be equal but for the "
+                    "first axis, of bits"
+                )
+        return arrays
+
+    def _bits(self, x: LaneArray) -> Iterator[Any]:
+        return (x[i]._core for i in range(x.shape[0]))
 
     def rotate(self, a: Bits, distance: int) -> LaneArray:
         """Moves lanes to the left by `distance`, round within the vector.

@@ -87,15 +87,19 @@ struct Lanes::Numbers {
     return w;
   }
 
+  /// The largest digits of w bits of a number of so many.
+  static std::vector<double> digits_of(unsigned w, std::size_t bits) {
+    std::vector<double> out;
+    for (std::size_t first = 0; first < bits; first += w)
+      out.push_back(std::exp2(std::min<std::size_t>(w, bits - first)) - 1);
+    return out;
+  }
   /// The largest values of columns of a product of n and m bits in digits of w bits.
   static std::vector<double> columns_of_product(unsigned w, std::size_t n, std::size_t m) {
-    const auto largest = [w](std::size_t bits, std::size_t i) {
-      return std::exp2(std::min<std::size_t>(w, bits - i * w)) - 1;
-    };
-    const std::size_t x = (n + w - 1) / w, y = (m + w - 1) / w;
-    std::vector<double> out(x + y - 1);
-    for (std::size_t i = 0; i < x; ++i)
-      for (std::size_t j = 0; j < y; ++j) out[i + j] += largest(n, i) * largest(m, j);
+    const std::vector<double> x = digits_of(w, n), y = digits_of(w, m);
+    std::vector<double> out(x.size() + y.size() - 1);
+    for (std::size_t i = 0; i < x.size(); ++i)
+      for (std::size_t j = 0; j < y.size(); ++j) out[i + j] += x[i] * y[j];
     return out;
   }
   /// The largest error of a product's bit, where bits of operands have that error.
@@ -122,6 +126,70 @@ struct Lanes::Numbers {
                                     std::exp2(step));
     }
     return x;
+  }
+
+  /// ParameterError and ShapeError for what are no numbers of bits of equal counts.
+  void check(const std::string& what, std::span<const std::vector<LaneArray>> numbers) const {
+    if (p.literal().bootstrap->bits == 0)
+      throw ParameterError(what + ": the parameters must be for bits, which these are not");
+    if (numbers.empty()) throw ParameterError(what + ": no number is given");
+    for (const auto& number : numbers) {
+      if (number.empty())
+        throw ParameterError(what + ": each number must have one bit or more, and one has none");
+      for (const LaneArray& bit : number) {
+        server.check(bit.held());
+        Integers::check_bits(bit);
+        if (bit.info().count != numbers[0][0].info().count)
+          throw ShapeError(what + ": bits of " + std::to_string(numbers[0][0].info().count) +
+                           " and " + std::to_string(bit.info().count) +
+                           " ciphertexts; they must be equal");
+      }
+    }
+  }
+  static unsigned lowest(std::span<const std::vector<LaneArray>> numbers) {
+    unsigned level = numbers[0][0].info().level;
+    for (const auto& number : numbers)
+      for (const LaneArray& bit : number) level = std::min(level, bit.info().level);
+    return level;
+  }
+
+  /// Brings bits to so many levels above a bootstrap's, and cleans them where digits can be larger
+  /// then: a digit's error is its largest value times a bit's. `worst` is the largest error of a
+  /// result's bit, of digits of w bits whose bits have some error. Returns w.
+  template <class F>
+  unsigned prepared(const char* what, std::span<const std::vector<LaneArray>> numbers,
+                    unsigned levels, const F& worst) const {
+    const auto digit = [&](double error) {
+      for (unsigned w = p.literal().bootstrap->bits; w > 0; --w)
+        if (std::isfinite(worst(w, error))) return w;
+      return 0u;
+    };
+    std::vector<LaneArray> all;
+    for (const auto& number : numbers) all.insert(all.end(), number.begin(), number.end());
+    const auto refresh_below = [&](unsigned level) {
+      std::vector<LaneArray> low;
+      for (const LaneArray& bit : all)
+        if (bit.info().level < level) low.push_back(bit);
+      lanes.refresh(low);
+    };
+    const auto error = [&] {
+      double most = 0;
+      for (const LaneArray& bit : all) most = std::max(most, bit.error());
+      return most;
+    };
+    refresh_below(least + levels);
+    if (digit(error()) < digit(error() / 16)) {
+      refresh_below(least + levels + cleaning_levels);
+      lanes.clean(all);
+    }
+    return checked_digit(digit(error()), what);
+  }
+  /// Digit i of w bits, at that level.
+  Array digit(std::span<const LaneArray> bits, std::size_t i, unsigned w, unsigned level) const {
+    std::vector<Array> own;
+    for (std::size_t j = i * w; j < std::min((i + 1) * w, bits.size()); ++j)
+      own.push_back(server.lower(lanes.values_of(bits[j]), level));
+    return sum_of(own);
   }
 
   std::vector<LaneArray> as_lanes(const std::vector<Array>& bits) const {
@@ -227,65 +295,57 @@ std::vector<LaneArray> Lanes::count_ones(std::span<const LaneArray> arrays) cons
   return of.as_lanes(of.bits_of(std::span(&column, 1), w, bits));
 }
 
+std::vector<LaneArray> Lanes::sum_numbers(std::span<const std::vector<LaneArray>> numbers) const {
+  const Numbers of(*this);
+  of.check("sum_numbers", numbers);
+  std::size_t bits = 0;
+  for (const auto& number : numbers) bits = std::max(bits, number.size());
+  const auto columns_of = [&](unsigned w) {
+    std::vector<double> most;
+    for (const auto& number : numbers) {
+      const std::vector<double> own = Numbers::digits_of(w, number.size());
+      most.resize(std::max(most.size(), own.size()));
+      for (std::size_t i = 0; i < own.size(); ++i) most[i] += own[i];
+    }
+    return most;
+  };
+  const unsigned w = of.prepared("sum_numbers", numbers, 1, [&](unsigned digit, double error) {
+    const double off = static_cast<double>(numbers.size()) * (std::exp2(digit) - 1) * error;
+    return of.worst_bit(digit, columns_of(digit), off);
+  });
+  const std::vector<double> sizes = columns_of(w);
+  std::vector<Numbers::Column> columns;
+  const unsigned level = Numbers::lowest(numbers);
+  for (std::size_t c = 0; c < sizes.size(); ++c) {
+    std::optional<Array> sum;
+    for (const auto& number : numbers)
+      if (c * w < number.size()) {
+        const Array digit = of.digit(number, c, w, level);
+        sum = sum ? server_.add(*sum, digit) : digit;
+      }
+    columns.push_back({*sum, sizes[c]});
+  }
+  return of.as_lanes(
+      of.bits_of(columns, w, bits + static_cast<std::size_t>(std::bit_width(numbers.size() - 1))));
+}
+
 std::vector<LaneArray> Lanes::multiply_numbers(std::span<const LaneArray> a,
                                                std::span<const LaneArray> b) const {
   const Numbers of(*this);
-  const unsigned most = server_.parameters().literal().bootstrap->bits;
-  if (a.empty() || b.empty() || most == 0)
-    throw ParameterError("multiply_numbers: " + std::to_string(a.size()) + " and " +
-                         std::to_string(b.size()) + " bits; " +
-                         (most == 0 ? "the parameters must be for bits, which these are not"
-                                    : "each number must have one or more"));
-  std::vector<LaneArray> all(a.begin(), a.end());
-  all.insert(all.end(), b.begin(), b.end());
-  for (const LaneArray& bit : all) {
-    server_.check(bit.held());
-    Integers::check_bits(bit);
-    if (bit.info().count != all[0].info().count)
-      throw ShapeError("multiply_numbers: bits of " + std::to_string(all[0].info().count) +
-                       " and " + std::to_string(bit.info().count) +
-                       " ciphertexts; they must be equal");
-  }
-  // 1. Bits that are as exact as digits want: a digit's error is its largest value times a bit's.
-  const auto with_levels = [&](unsigned levels) {
-    std::vector<LaneArray> low;
-    for (const LaneArray& bit : all)
-      if (bit.info().level < of.least + levels) low.push_back(bit);
-    refresh(low);
-  };
-  const auto digit = [&](double error) {
-    for (unsigned w = most; w > 0; --w)
-      if (std::isfinite(of.worst_product(w, a.size(), b.size(), error))) return w;
-    return 0u;
-  };
-  const auto largest_error = [&] {
-    double error = 0;
-    for (const LaneArray& bit : all) error = std::max(error, bit.error());
-    return error;
-  };
-  with_levels(levels_of_products);
-  if (const double error = largest_error(); digit(error) < digit(error / 16)) {
-    with_levels(levels_of_products + cleaning_levels);
-    clean(all);
-  }
-  const unsigned w = of.checked_digit(digit(largest_error()), "multiply_numbers");
-  // 2. Digits, and columns of their products.
-  unsigned level = server_.parameters().depth();
-  for (const LaneArray& bit : all) level = std::min(level, bit.info().level);
-  const auto digits_of = [&](std::span<const LaneArray> bits) {
-    std::vector<Array> out;
-    for (std::size_t first = 0; first < bits.size(); first += w) {
-      std::vector<Array> own;
-      for (std::size_t j = first; j < std::min(first + w, bits.size()); ++j)
-        own.push_back(server_.lower(values_of(bits[j]), level));
-      out.push_back(of.sum_of(own));
-    }
-    return out;
-  };
-  const std::vector<Array> x = digits_of(a), y = digits_of(b);
+  const std::array<std::vector<LaneArray>, 2> both{std::vector<LaneArray>(a.begin(), a.end()),
+                                                   std::vector<LaneArray>(b.begin(), b.end())};
+  of.check("multiply_numbers", both);
+  const unsigned w =
+      of.prepared("multiply_numbers", both, levels_of_products, [&](unsigned digit, double error) {
+        return of.worst_product(digit, a.size(), b.size(), error);
+      });
+  // Columns of products of digits.
+  const unsigned level = Numbers::lowest(both);
+  std::vector<Array> x, y;
+  for (std::size_t i = 0; i * w < a.size(); ++i) x.push_back(of.digit(a, i, w, level));
+  for (std::size_t i = 0; i * w < b.size(); ++i) y.push_back(of.digit(b, i, w, level));
   const Access::State& state = Access::of(server_);
-  const std::size_t count = x[0].info().count;
-  this->count(0, 0, x.size() * y.size() * count, maps_.slots());
+  this->count(0, 0, x.size() * y.size() * x[0].info().count, maps_.slots());
   const std::vector<double> sizes = Numbers::columns_of_product(w, a.size(), b.size());
   std::vector<Numbers::Column> columns;
   for (std::size_t c = 0; c < sizes.size(); ++c) {

@@ -121,11 +121,16 @@ class Lanes {
   /// BootstrapLiteral::bits = k; those of the rest come after. ParameterError for parameters that
   /// are not for bits, ShapeError for arrays of several counts.
   std::vector<LaneArray> count_ones(std::span<const LaneArray> arrays) const;
+  /// The bits of the sum of numbers, the lowest ones first, refreshed: as many as the longest
+  /// number has, and ⌈log2 n⌉ more for n numbers. Digits are added up as they are, as those of
+  /// multiply_numbers(). ParameterError for no number and for one without a bit, ShapeError for
+  /// several counts; NoiseError as there.
+  std::vector<LaneArray> sum_numbers(std::span<const std::vector<LaneArray>> numbers) const;
   /// The n + m bits of the product of numbers of n and m bits, the lowest ones first, refreshed.
   /// Digits of w bits are multiplied, which takes one level, and products of one weight added up. A
   /// bootstrap gives w bits of such a sum, and the rest goes on to the next: about (n + m)/w
   /// bootstraps, one after another. w is the largest up to BootstrapLiteral::bits that errors bear.
-  /// Errors as count_ones(); NoiseError if no w serves.
+  /// Errors as sum_numbers(); NoiseError if no w serves.
   std::vector<LaneArray> multiply_numbers(std::span<const LaneArray> a,
                                           std::span<const LaneArray> b) const;
   /// Moves lanes to the left, round within the vector. MissingKeyError names a rotation that has no

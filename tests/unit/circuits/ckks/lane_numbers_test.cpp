@@ -94,6 +94,34 @@ TEST(CkksLaneNumbers, CountsOfMoreOnesThanACoefficientHolds) {
   }
 }
 
+TEST(CkksLaneNumbers, Sums) {
+  std::mt19937_64 random(8);
+  const LaneParty party(small_bits(five), 64),
+      narrow(small_bits({.bits = 2, .levels = 7, .scale_bits = 40}), 64);
+  for (const auto& [on, widths] :
+       {std::pair<const LaneParty*, std::vector<unsigned>>{&party, {64, 64}},
+        {&party, {3}},
+        {&party, {9, 40, 1, 17, 33, 64, 64, 2, 5}},
+        {&narrow, {12, 7, 12}}}) {
+    SCOPED_TRACE(widths.size());
+    std::vector<std::vector<LaneArray>> numbers;
+    Numbers wanted(64);
+    for (const unsigned bits : widths) {
+      const Numbers own = random_numbers(random, 64, bits);
+      numbers.push_back(encrypted(*on, own, bits));
+      // Some have errors of gates.
+      LaneArray& worn = numbers.back().back();
+      for (unsigned gates = 0; gates < numbers.size() % 8; ++gates)
+        worn = on->lanes.bit_and(worn, worn);
+      for (std::size_t k = 0; k < 64; ++k) wanted[k] += own[k];
+    }
+    const std::vector<LaneArray> found = on->lanes.sum_numbers(numbers);
+    ASSERT_EQ(found.size(), *std::ranges::max_element(widths) +
+                                static_cast<unsigned>(std::bit_width(widths.size() - 1)));
+    expect(*on, found, wanted);
+  }
+}
+
 TEST(CkksLaneNumbers, Refuse) {
   const LaneParty party(small_bits(five), 64), plain(small_ring(9), 64);
   const Lanes& lanes = party.lanes;
@@ -103,6 +131,9 @@ TEST(CkksLaneNumbers, Refuse) {
   EXPECT_THROW(static_cast<void>(lanes.multiply_numbers(one, std::array{two})), ShapeError);
   EXPECT_THROW(static_cast<void>(lanes.multiply_numbers(one, std::array{lanes.integers(one, 4)})),
                ParameterError);
+  EXPECT_THROW(static_cast<void>(lanes.sum_numbers({})), ParameterError);
+  const std::array<std::vector<LaneArray>, 2> none{std::vector<LaneArray>{x}, {}};
+  EXPECT_THROW(static_cast<void>(lanes.sum_numbers(none)), ParameterError);
   const LaneArray real = plain.encrypt(Bits(64, 1), 64);
   EXPECT_THROW(static_cast<void>(plain.lanes.multiply_numbers(std::array{real}, std::array{real})),
                ParameterError);
