@@ -182,6 +182,7 @@ std::vector<LaneArray> LweInput::State::take_in(const binfhe::Ciphertexts& c,
                                                 std::optional<unsigned> stated,
                                                 const LweRows& rows) const {
   check_owner(c.parameters, c.key_id, "server of lanes", lwe, lwe_key_id);
+  binfhe::check_under_lwe_key("a server of lanes", c.under);
   const std::size_t vectors = c.count / slots();
   if (c.count == 0 || c.count % slots() != 0)
     throw ShapeError(std::to_string(c.count) +

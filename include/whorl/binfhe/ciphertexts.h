@@ -16,6 +16,12 @@ namespace whorl::binfhe {
 
 struct Origin;
 
+/// The secret key that ciphertexts are under. `lwe`: the LWE key, of n coefficients, modulo q; all
+/// operations take these. `ring`: the ring key, of N coefficients, modulo Q, as rotations leave
+/// their results: sums of these have the least noise, and gates and tables bring them to the LWE
+/// key first.
+enum class Under : std::uint8_t { lwe = 0, ring = 1 };
+
 /// The integers that messages stand for lie in low … high.
 struct MessageRange {
   std::int64_t low = 0, high = 0;
@@ -23,12 +29,13 @@ struct MessageRange {
 };
 
 /// `count` ciphertexts (a, b) in Z_q^(n+1), row-major (count, n+1), b last: b - <a, s> = m·q/p + e.
+/// Under the ring key Q and N stand in the place of q and n.
 struct Ciphertexts {
   Parameters parameters;
   KeyId key_id;
   Encoding encoding;
   std::size_t count = 0;
-  std::vector<std::uint32_t> data;
+  std::vector<std::uint32_t> data;  ///< the words, where they have 32 bits: see is_wide
   /// The seed that the a's are expanded from, so that files hold the seed and the b's only, and a
   /// server that takes them into lanes sends no more to its devices. Only fresh encryptions, and
   /// parts of them, have one. Row i of `a` is expand_uniform(seed, numbers[i]) mod q, or
@@ -36,8 +43,9 @@ struct Ciphertexts {
   std::optional<Seed> seed;
   /// Shape of the array, row-major; the product of its axes is `count`. No value means (count,).
   std::optional<Shape> shape{};
-  /// Variance of the errors, in units of the variance of a bootstrapped ciphertext (the larger
-  /// Parameters::noise().refreshed of the two transforms). Servers set it, and read it if there is
+  /// Variance of the errors, in units of the variance of a bootstrapped ciphertext under the same
+  /// key (the larger Parameters::noise().refreshed of the two transforms, or blind_rotation).
+  /// Servers set it, and read it if there is
   /// no seed. Code that changes `data` must set it.
   double noise = 1;
   /// The seed was drawn for a whole batch: numbers[i] is the place in that batch of ciphertext i.
@@ -60,8 +68,15 @@ struct Ciphertexts {
   /// The range that Server::with_range stated, or that follows from such ranges: message m stands
   /// for the only integer of the range that is m modulo p. No value: nobody stated one.
   std::optional<MessageRange> range{};
+  Under under = Under::lwe;
+  std::vector<std::uint64_t> wide{};  ///< the words in the place of `data`, where is_wide
 
-  std::size_t row() const { return parameters.n() + 1; }
+  /// Whether words have 64 bits: under the ring key, if Q is 2^31 or more.
+  bool is_wide() const { return under == Under::ring && ring_word_bytes(parameters.Q()) == 8; }
+  std::uint64_t modulus() const { return under == Under::lwe ? parameters.q() : parameters.Q(); }
+  std::uint32_t dimension() const { return under == Under::lwe ? parameters.n() : parameters.N(); }
+  std::size_t row() const { return std::size_t{dimension()} + 1; }
+  /// Ciphertext i, where words have 32 bits.
   std::span<const std::uint32_t> operator[](std::size_t i) const {
     return {data.data() + i * row(), row()};
   }
@@ -76,7 +91,8 @@ std::uint32_t largest_message(const Ciphertexts& ciphertexts);
 Ciphertexts take(const Ciphertexts& ciphertexts, std::span<const std::uint32_t> indices);
 /// Joins batches to one, in sequence. Parts of one fresh batch keep its seed. EncodingError if the
 /// encodings differ, or p integers do not hold all ranges; ShapeError if there is no batch;
-/// ParameterMismatchError or KeyMismatchError if parameters or keys differ.
+/// ParameterMismatchError or KeyMismatchError if parameters or keys differ, or some are under the
+/// ring key and others are not.
 Ciphertexts concatenate(std::span<const Ciphertexts* const> batches);
 
 /// The keys that a server gets: the b halves of the blind-rotation key and of the key-switching

@@ -37,12 +37,18 @@ class Client : public KeyHolder<Parameters, SecretKey> {
   /// or if the sectors of the encoding are more than q/256, and more than q/4 or 2N/4. NoiseError
   /// if a fresh ciphertext of this p decrypts to another message with a probability above
   /// `allow_failure`. `progress`, here and in the next two methods, is called during the work and
-  /// can stop it (InterruptedError).
+  /// can stop it (InterruptedError). `under` is the key that they are under: under the ring key
+  /// their errors have sigma_ring at Q, so that large sums of them keep little noise; in memory
+  /// they take N + 1 words of Q each, and in a file one.
+  Ciphertexts encrypt(std::span<const std::uint32_t> messages, Encoding encoding,
+                      double allow_failure, Under under, const Progress& progress = {}) const;
   Ciphertexts encrypt(std::span<const std::uint32_t> messages, Encoding encoding = {},
-                      double allow_failure = allowed_failure, const Progress& progress = {}) const;
+                      double allow_failure = allowed_failure, const Progress& progress = {}) const {
+    return encrypt(messages, encoding, allow_failure, Under::lwe, progress);
+  }
   Ciphertexts encrypt(std::initializer_list<std::uint32_t> messages, Encoding encoding = {},
-                      double allow_failure = allowed_failure) const {
-    return encrypt(std::span(messages.begin(), messages.size()), encoding, allow_failure);
+                      double allow_failure = allowed_failure, Under under = Under::lwe) const {
+    return encrypt(std::span(messages.begin(), messages.size()), encoding, allow_failure, under);
   }
   /// Messages in 0 … p-1. If a message has overflowed into its padding bit, it is reduced modulo p.
   /// KeyMismatchError or ParameterMismatchError if the ciphertexts have another key or other
@@ -50,8 +56,9 @@ class Client : public KeyHolder<Parameters, SecretKey> {
   std::vector<std::uint32_t> decrypt(const Ciphertexts& ciphertexts,
                                      const Progress& progress = {}) const;
   /// The error of each ciphertext, phase - m·q/sectors in (-q/2, q/2], where m is the message that
-  /// is expected. EncodingError if a message is not below p, or with padding not below 2p: p and
-  /// more are those whose padding bit is set. Errors are as secret as the key.
+  /// is expected; at Q where they are under the ring key. EncodingError if a message is not below
+  /// p, or with padding not below 2p: p and more are those whose padding bit is set. Errors are as
+  /// secret as the key.
   std::vector<std::int64_t> noise(const Ciphertexts& ciphertexts,
                                   std::span<const std::uint32_t> messages,
                                   const Progress& progress = {}) const;

@@ -132,6 +132,7 @@ struct NoiseEstimate {
   double switch_to_q = 0;        ///< of the rounding from Q_ks to q, at q
   double refreshed = 0;          ///< of a bootstrapped ciphertext, at q
   double constant = 0;           ///< the part of `refreshed` that is constant under one key
+  double rotation_constant = 0;  ///< the same part of `blind_rotation`, at Q
   double fresh = 0;              ///< of a fresh encryption, at q
   double rotation_rounding = 0;  ///< of the rounding from q to 2N before a blind rotation, at 2N
   /// These are as blind_rotation, by the key of each of small_modulus_gadgets.

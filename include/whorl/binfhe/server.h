@@ -63,8 +63,10 @@ class Array {
   std::size_t count() const;
   /// Bytes on the devices.
   std::size_t bytes() const;
+  /// The key that the ciphertexts are under.
+  Under under() const;
   /// An upper bound of the variance of the errors, in units of the variance of a bootstrapped
-  /// ciphertext.
+  /// ciphertext under the same key.
   double noise() const;
   /// The messages lie in 0 … largest(): p or more, up to 2p - 1, where the padding bit may be set.
   std::uint32_t largest() const;
@@ -158,7 +160,7 @@ class Server {
   /// xor and xnor of encrypted inputs also take sums: they tell whether all of them together are
   /// odd.
   Ciphertexts gate(Gate gate, std::span<const Ciphertexts* const> inputs,
-                   std::optional<Encoding> output = {}) const;
+                   std::optional<Encoding> output = {}, Under under = Under::lwe) const;
   // Gates by name, on Ciphertexts or on Arrays; bits keep their encoding.
 
   template <class Batch>
@@ -208,16 +210,19 @@ class Server {
   /// Negates bits, without a bootstrap or a key.
   Ciphertexts not_(const Ciphertexts& a) const;
   /// select ? a : b, in two blind rotations and one key switch. p is 4 or a larger even number.
-  Ciphertexts mux(const Ciphertexts& select, const Ciphertexts& a, const Ciphertexts& b) const;
+  Ciphertexts mux(const Ciphertexts& select, const Ciphertexts& a, const Ciphertexts& b,
+                  Under under = Under::lwe) const;
   /// Makes the noise of bits small again. `output` may change their encoding.
-  Ciphertexts bootstrap(const Ciphertexts& a, std::optional<Encoding> output = {}) const;
+  Ciphertexts bootstrap(const Ciphertexts& a, std::optional<Encoding> output = {},
+                        Under under = Under::lwe) const;
   /// Looks ciphertext i up in luts[index[i]]; with an empty index all are looked up in luts[0]. All
   /// tables have the same kind, input encoding and output encoding. EncodingError for tables with
   /// padding if the inputs' padding bit may be set (Array::largest). NoiseError if outputs of
   /// tables that are not exact may be off by more than `within`; without `within` the limit is
   /// Lut::error_bound().
   Ciphertexts apply(std::span<const Lut> luts, std::span<const std::uint32_t> index,
-                    const Ciphertexts& a, std::optional<std::uint32_t> within = {}) const;
+                    const Ciphertexts& a, std::optional<std::uint32_t> within = {},
+                    Under under = Under::lwe) const;
   /// How far outputs of a table that is not exact may be from f(m), around the circle of p', for
   /// the noise that `a` has. A larger distance has a probability of at most allow_failure().
   std::uint32_t error_bound(const Lut& lut, const Ciphertexts& a) const;
@@ -239,10 +244,16 @@ class Server {
                      std::span<const Ciphertexts* const> inputs, std::int32_t constant = 0,
                      bool modular = false, std::optional<std::uint32_t> largest = {}) const;
   /// Trivial encryptions of known messages, without noise or mask. Anyone can read them.
-  Ciphertexts trivial(std::span<const std::uint32_t> messages, Encoding encoding = {}) const;
-  Ciphertexts trivial(std::initializer_list<std::uint32_t> messages, Encoding encoding = {}) const {
-    return trivial(std::span(messages.begin(), messages.size()), encoding);
+  Ciphertexts trivial(std::span<const std::uint32_t> messages, Encoding encoding = {},
+                      Under under = Under::lwe) const;
+  Ciphertexts trivial(std::initializer_list<std::uint32_t> messages, Encoding encoding = {},
+                      Under under = Under::lwe) const {
+    return trivial(std::span(messages.begin(), messages.size()), encoding, under);
   }
+  /// The same messages under the LWE key, by one key switch each. What is under it already is
+  /// returned as it is. Errors of the input are scaled to q, and those of the key switch and of its
+  /// roundings added (docs/noise.md).
+  Ciphertexts to_lwe_key(const Ciphertexts& a) const;
 
   // ---- arrays on the devices; methods do the same as those above that have the same name
 
@@ -256,13 +267,15 @@ class Server {
   /// KeyMismatchError or ParameterMismatchError for one of another key or of other parameters.
   void check(const Array& array) const;
 
-  Array gate(Gate gate, std::span<const Array* const> inputs,
-             std::optional<Encoding> output = {}) const;
+  Array gate(Gate gate, std::span<const Array* const> inputs, std::optional<Encoding> output = {},
+             Under under = Under::lwe) const;
   Array not_(const Array& a) const;
-  Array mux(const Array& select, const Array& a, const Array& b) const;
-  Array bootstrap(const Array& a, std::optional<Encoding> output = {}) const;
+  Array mux(const Array& select, const Array& a, const Array& b, Under under = Under::lwe) const;
+  Array bootstrap(const Array& a, std::optional<Encoding> output = {},
+                  Under under = Under::lwe) const;
   Array apply(std::span<const Lut> luts, std::span<const std::uint32_t> index, const Array& a,
-              std::optional<std::uint32_t> within = {}) const;
+              std::optional<std::uint32_t> within = {}, Under under = Under::lwe) const;
+  Array to_lwe_key(const Array& a) const;
   std::uint32_t error_bound(const Lut& lut, const Array& a) const;
   Array linear(std::span<const std::int32_t> weights, std::span<const Array* const> inputs,
                std::int32_t constant = 0, bool modular = false,
@@ -275,9 +288,11 @@ class Server {
   /// range of more than p integers, one that contradicts what is known, and one with an end outside
   /// -MessageRange::most … most; ParameterError if `low` is above `high`.
   Array with_range(const Array& a, MessageRange range) const;
-  Array trivial_array(std::span<const std::uint32_t> messages, Encoding encoding = {}) const;
-  Array trivial_array(std::initializer_list<std::uint32_t> messages, Encoding encoding = {}) const {
-    return trivial_array(std::span(messages.begin(), messages.size()), encoding);
+  Array trivial_array(std::span<const std::uint32_t> messages, Encoding encoding = {},
+                      Under under = Under::lwe) const;
+  Array trivial_array(std::initializer_list<std::uint32_t> messages, Encoding encoding = {},
+                      Under under = Under::lwe) const {
+    return trivial_array(std::span(messages.begin(), messages.size()), encoding, under);
   }
 
   // Gates of which only one input is encrypted, and the others are known. They need no bootstrap,
@@ -287,7 +302,8 @@ class Server {
   // EncodingError for values out of range.
 
   /// ones[i] is the number of known inputs that are 1; for a gate of two inputs it is the other
-  /// bit.
+  /// bit. The result stays under the key of `a`, unless `output` is another encoding: then it is
+  /// bootstrapped, to the LWE key.
   Array gate(Gate gate, const Array& a, std::span<const std::uint32_t> ones,
              std::optional<Encoding> output = {}) const;
   Array gate(Gate gate, const Array& a, std::initializer_list<std::uint32_t> ones,
@@ -340,7 +356,7 @@ class DryRun {
   const Server& server() const { return server_; }
   /// Ciphertexts as a client encrypts them, all different. EncodingError for an encoding that the
   /// parameters do not carry.
-  Array fresh(Encoding encoding, std::size_t count) const;
+  Array fresh(Encoding encoding, std::size_t count, Under under = Under::lwe) const;
   /// What operations have cost so far.
   Costs costs() const;
   /// log2 of a bound on the probability that a rotation so far decided wrongly, or that one of

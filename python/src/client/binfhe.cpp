@@ -16,13 +16,14 @@ void bind_binfhe_client(nb::module_& module) {
       .def(
           "encrypt",
           [](const Client& client, const Input<std::uint32_t>& messages, EncodingPair encoding,
-             double allow_failure) {
+             double allow_failure, const std::string& under) {
+            const auto key = from_name<binfhe::Under>(under);
             return without_gil([&] {
               return client.encrypt(as_span(messages), Handed<binfhe::Encoding>::open(encoding),
-                                    allow_failure, polling());
+                                    allow_failure, key, polling());
             });
           },
-          "messages"_a, "encoding"_a, "allow_failure"_a)
+          "messages"_a, "encoding"_a, "allow_failure"_a, "under"_a)
       .def(
           "decrypt",
           [](const Client& client, const binfhe::Ciphertexts& batch) {

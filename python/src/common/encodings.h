@@ -1,4 +1,5 @@
-// Encodings of FHEW/TFHE's messages, which Python has as pairs (p, padding).
+// Encodings of FHEW/TFHE's messages, which Python has as pairs (p, padding), and the keys that
+// ciphertexts are under.
 #pragma once
 
 #include <nanobind/stl/optional.h>
@@ -12,6 +13,10 @@
 #include "whorl/binfhe/parameters.h"
 
 namespace whorl::python {
+
+template <>
+inline constexpr Choice<binfhe::Under, 2> choice<binfhe::Under>{
+    "under", {{{"lwe", binfhe::Under::lwe}, {"ring", binfhe::Under::ring}}}};
 
 using EncodingPair = std::pair<std::uint32_t, bool>;
 

@@ -54,7 +54,7 @@ void bind_dry_run(nb::module_& module) {
           },
           "parameters"_a, "transform"_a.none(), "allow_failure"_a)
       .def_prop_ro("server", &DryRun::server)
-      .def("fresh", calling(&DryRun::fresh), "encoding"_a, "count"_a)
+      .def("fresh", calling(&DryRun::fresh), "encoding"_a, "count"_a, "under"_a)
       .def("costs",
            [](const DryRun& run) {
              using C = binfhe::Costs;
@@ -70,7 +70,7 @@ void bind_binfhe_server(nb::module_& module) {
   nb::class_<Array> array(module, "Array");
   bind_properties(array, "encoding", &Array::encoding, "count", &Array::count, "noise",
                   &Array::noise, "largest", &Array::largest, "range", &Array::range, "nbytes",
-                  &Array::bytes);
+                  &Array::bytes, "under", &Array::under);
 
   auto server =
       bind_base_server<Server, Array, const std::shared_ptr<const binfhe::Ciphertexts>&>(module);
@@ -90,18 +90,20 @@ void bind_binfhe_server(nb::module_& module) {
              return result;
            })
       .def("gate", calling<Server, Array, Gate, std::span<const Array* const>>(&Server::gate),
-           "name"_a, "inputs"_a, "output"_a.none())
+           "name"_a, "inputs"_a, "output"_a.none(), "under"_a)
       .def("gate_of_known", calling<Server, Array, Gate, const Array&, Bits>(&Server::gate),
            "name"_a, "a"_a, "ones"_a, "output"_a.none())
       .def("not_", calling<Server, Array>(&Server::not_), "a"_a)
       .def("mux", calling<Server, Array, const Array&, const Array&>(&Server::mux), "select"_a,
-           "a"_a, "b"_a)
+           "a"_a, "b"_a, "under"_a)
       .def("mux_of_known", calling<Server, Array, const Array&, Bits>(&Server::mux), "select"_a,
            "a"_a, "b"_a)
       .def("mux_by_known", calling<Server, Array, Bits>(&Server::mux), "select"_a, "a"_a, "b"_a)
-      .def("bootstrap", calling<Server, Array>(&Server::bootstrap), "a"_a, "output"_a.none())
+      .def("bootstrap", calling<Server, Array>(&Server::bootstrap), "a"_a, "output"_a.none(),
+           "under"_a)
       .def("apply", calling<Server, Array>(&Server::apply), "luts"_a, "index"_a, "a"_a,
-           "within"_a = nb::none())
+           "within"_a.none(), "under"_a)
+      .def("to_lwe_key", calling<Server, Array>(&Server::to_lwe_key), "a"_a)
       .def("error_bound",
            calling<Server, std::uint32_t, const Lut&, const Array&>(&Server::error_bound), "lut"_a,
            "a"_a)
@@ -112,7 +114,7 @@ void bind_binfhe_server(nb::module_& module) {
            "modular"_a = false, "largest"_a = nb::none())
       .def("with_range", calling<Server, Array>(&Server::with_range), "a"_a, "range"_a)
       .def("trivial", calling<Server, Array, Bits>(&Server::trivial_array), "messages"_a,
-           "encoding"_a);
+           "encoding"_a, "under"_a);
 
   bind_dry_run(module);
 

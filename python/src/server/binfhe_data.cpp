@@ -2,9 +2,11 @@
 // look-up tables.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <tuple>
+#include <variant>
 
 #include "batches.h"
 #include "binfhe_choices.h"
@@ -54,10 +56,11 @@ void bind_literal(nb::module_& module) {
 
 Record noise_dict(const NoiseEstimate& noise) {
   using E = NoiseEstimate;
-  nb::dict result = add_members(
-      {}, noise, "blind_rotation", &E::blind_rotation, "switch_to_ks", &E::switch_to_ks,
-      "key_switch", &E::key_switch, "switch_to_q", &E::switch_to_q, "refreshed", &E::refreshed,
-      "constant", &E::constant, "fresh", &E::fresh, "rotation_rounding", &E::rotation_rounding);
+  nb::dict result = add_members({}, noise, "blind_rotation", &E::blind_rotation, "switch_to_ks",
+                                &E::switch_to_ks, "key_switch", &E::key_switch, "switch_to_q",
+                                &E::switch_to_q, "refreshed", &E::refreshed, "constant",
+                                &E::constant, "rotation_constant", &E::rotation_constant, "fresh",
+                                &E::fresh, "rotation_rounding", &E::rotation_rounding);
   result["small_modulus_rotations"] = nb::tuple(nb::cast(noise.small_modulus_rotations));
   return result;
 }
@@ -101,10 +104,15 @@ void bind_parameter_types(nb::module_& module) {
                   &P::key_switch_rows);
 }
 
+template <class Word>
+using WordRows = nb::ndarray<nb::numpy, const Word, nb::ndim<2>>;
+
 /// The words where they lie; `self` keeps them alive. Read-only, so that the seed stays true.
-nb::ndarray<nb::numpy, const std::uint32_t, nb::ndim<2>> words(nb::handle self) {
+std::variant<WordRows<std::uint32_t>, WordRows<std::uint64_t>> words(nb::handle self) {
   const auto& batch = nb::cast<const Ciphertexts&>(self);
-  return {batch.data.data(), {batch.count, batch.row()}, self};
+  if (batch.is_wide())
+    return WordRows<std::uint64_t>(batch.wide.data(), {batch.count, batch.row()}, self);
+  return WordRows<std::uint32_t>(batch.data.data(), {batch.count, batch.row()}, self);
 }
 
 void bind_lut(nb::module_& module) {
@@ -138,7 +146,7 @@ void bind_binfhe_data(nb::module_& module) {
   nb::class_<Ciphertexts> batch(module, "Ciphertexts");
   using C = Ciphertexts;
   bind_properties(batch, "encoding", &C::encoding, "count", &C::count, "noise", &C::noise,
-                  "largest", &binfhe::largest_message, "range", &C::range);
+                  "largest", &binfhe::largest_message, "range", &C::range, "under", &C::under);
   batch.def_prop_ro("data", &words);
   bind_batch(batch);
   bind_evaluation_keys<EvaluationKeys>(module);

@@ -5,6 +5,8 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+
 from .._core.array import DeviceCiphertexts, HostArray, S
 from .._core.part import Part
 from .._server import binfhe as _lib
@@ -24,9 +26,19 @@ class Encoded:
         "_core.encoding", "Whether a padding bit lies above the message.", itemgetter(1)
     )
 
+    under = Part[str](
+        "_core.under",
+        """The secret key that they are under: `lwe` (dimension n, modulo q) or `ring` (N, Q).
+
+        Gates and tables take both, and leave their results under the LWE key, or under the ring key
+        with `under="ring"`. `Server.to_lwe_key` brings them from the ring key to the LWE key.
+        """,
+    )
+
     noise = Part[float](
         "_core.noise",
-        """Variance of the errors, in units of that of a bootstrapped ciphertext; public.
+        """Variance of the errors, in units of that of a bootstrapped ciphertext under the same key;
+        public.
 
         Arrays on a device have an upper bound of it. `Client.noise` measures errors.
         """,
@@ -53,13 +65,16 @@ class Encoded:
 
     def _details(self) -> list[tuple[str, str]]:
         known = [("p", f"{self.p}{', padded' if self.padding else ''}")]
+        if self.under == "ring":
+            known.append(("under", "the ring key"))
         if self.range is not None:
             known.append(("range", "{:,} … {:,}".format(*self.range)))
         return known
 
     def _about(self) -> str:
         pad = ", padded" if self.padding else ""
-        return f", p={self.p}{pad}, {self.parameters.name or 'unnamed'}"
+        ring = ", under the ring key" if self.under == "ring" else ""
+        return f", p={self.p}{pad}{ring}, {self.parameters.name or 'unnamed'}"
 
 
 class Ciphertexts(Encoded, HostArray):
@@ -87,8 +102,11 @@ class Ciphertexts(Encoded, HostArray):
     parameters = Part[Parameters]("_parameters", "Parameters that they were made under.")
 
     @property
-    def data(self) -> Words:
-        """Words a_1 … a_n, b in Z_q: uint32 of shape `shape` + (n + 1,), read-only."""
+    def data(self) -> Words | np.ndarray[Any, np.dtype[np.uint64]]:
+        """Words a_1 … a_n, b in Z_q: uint32 of shape `shape` + (n + 1,), read-only.
+
+        Under the ring key a_1 … a_N, b in Z_Q: uint32 if Q is below 2^31, else uint64.
+        """
         words = self._core.data
         return words.reshape(*self._shape, words.shape[-1])
 

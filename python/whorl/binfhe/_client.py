@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from .._client import binfhe as _lib
 from .._core.integers import as_modulus, whole_numbers
 from .._core.keyholder import KeyHolder
+from .._core.literal import as_text
 from .._core.part import Part
 from .._core.progress import Report
 from ..errors import ShapeError
@@ -50,6 +51,7 @@ class Client(KeyHolder):
         padding: bool = False,
         *,
         allow_failure: float = ALLOWED_FAILURE,
+        under: str = "lwe",
     ) -> Ciphertexts:
         """Encrypts integers 0 … p-1, one ciphertext each, in an array of the same shape.
 
@@ -61,12 +63,17 @@ class Client(KeyHolder):
         Raises `NoiseError` if a fresh ciphertext of this p decrypts to another message with a
         probability above `allow_failure`, by default 2^-40; it names a p or a set that would serve.
         (OpenFHE: Encrypt.)
+
+        `under`: the secret key that the ciphertexts are under. `"ring"` is for large sums
+        (`Server.matmul`): errors are sigma_ring at Q, and a ciphertext takes N + 1 words of Q in
+        memory, and one in a file. Raises `ParameterError` for another name.
         """
         allowed = as_probability(allow_failure, "allow_failure")
         p = as_modulus(p, "p")
         encoding = p, as_bool("padding", padding)
         values = as_messages(messages, "messages", p)
-        batch = self._core.encrypt(values.reshape(-1), encoding, allowed)
+        key = as_text("under", under)
+        batch = self._core.encrypt(values.reshape(-1), encoding, allowed, key)
         return Ciphertexts._wrap(batch, values.shape, self._parameters)
 
     def decrypt(
@@ -91,6 +98,7 @@ class Client(KeyHolder):
     ) -> np.ndarray[Any, np.dtype[np.int64]]:
         """The error of each ciphertext, -q/2 … q/2, if it holds the `expected` message (broadcast).
 
+        Under the ring key Q stands in the place of q.
         Decryption succeeds while |error| < q / (2p), or q / (4p) with padding. Errors are as secret
         as the key: do not publish them. `EncodingError` for a message that is not in 0 … p-1.
         Arrays with a range take integers, as `decrypt` gives them.

@@ -12,6 +12,7 @@ from .._core.array import Shape
 from .._core.base_server import BaseServer, spread
 from .._core.entries import refuse_unreadable
 from .._core.integers import as_modulus
+from .._core.literal import as_text
 from .._core.text import counted, shown
 from .._server import binfhe as _lib
 from ._ciphertexts import Ciphertexts, Encoded, EncryptedArray, Uploaded
@@ -35,6 +36,7 @@ class Gates(BaseServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         *inputs: Bits,
         p_out: int | None = None,
         padding_out: bool | None = None,
+        under: str = "lwe",
     ) -> EncryptedArray:
         """A gate by name, in one bootstrap (OpenFHE: EvalBinGate).
 
@@ -43,6 +45,8 @@ class Gates(BaseServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         and3 and or3, and 8 for and4 and or4. All gates except xor and xnor also take a larger even
         p. If all their inputs are encrypted, xor and xnor also take sums: they tell whether all of
         them together are odd. The bits that come out have p = `p_out`, by default the inputs' p.
+        They are under the key `under`: `"lwe"`, or `"ring"` where no key switch follows the
+        rotation. If all inputs but one are known, they stay under the key of that input.
         Raises `ValueError` for another name, `TypeError` for another number of inputs or if none is
         encrypted, and `EncodingError` if a known input is neither 0 nor 1, or an encrypted one may
         be no bit.
@@ -71,14 +75,16 @@ class Gates(BaseServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
             core = self._core.gate_of_known(key, spread(x, shape)._core, _flat(ones, shape), output)
             return self._wrap(core, shape)
         arrays, shape = self._meet(*self._encrypted(key, first, inputs))
-        return self._wrap(self._core.gate(key, [each._core for each in arrays], output), shape)
+        cores = [each._core for each in arrays]
+        core = self._core.gate(key, cores, output, as_text("under", under))
+        return self._wrap(core, shape)
 
     def _encrypted(self, name: str, first: Encoded, inputs: Sequence[Bits]) -> list[Any]:
         """The inputs; known bits are trivial encryptions with the encoding of `first`."""
         return [
             each
             if is_encrypted(each)
-            else self.trivial(as_bits(each, name), first.p, first.padding)
+            else self.trivial(as_bits(each, name), first.p, first.padding, under=first.under)
             for each in inputs
         ]
 
@@ -130,10 +136,11 @@ class Gates(BaseServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         """¬a; free: no bootstrap, no added noise (OpenFHE: EvalNOT)."""
         return self._on(a, self._core.not_)
 
-    def mux(self, select: Bits, a: Bits, b: Bits) -> EncryptedArray:
+    def mux(self, select: Bits, a: Bits, b: Bits, *, under: str = "lwe") -> EncryptedArray:
         """select ? a : b, in two blind rotations and one key switch; p = 4 or larger even.
 
-        If `select` is known, or both a and b are known, no bootstrap is needed.
+        If `select` is known, or both a and b are known, no bootstrap is needed. Otherwise the
+        result is under the key `under`, as of `gate`.
         The result has the noise of two rotations. A gate on two such results fails more often (with
         W128_P64: 2^-56), unless `bootstrap` comes first.
         (OpenFHE: EvalBinGate(CMUX, {a, b, select}).)
@@ -152,7 +159,8 @@ class Gates(BaseServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
             core = self._core.mux_of_known(chosen, _flat(of_1, shape), _flat(of_0, shape))
             return self._wrap(core, shape)
         arrays, shape = self._meet(*self._encrypted("mux", first, (select, a, b)))
-        return self._wrap(self._core.mux(*(each._core for each in arrays)), shape)
+        x, y, z = (each._core for each in arrays)
+        return self._wrap(self._core.mux(x, y, z, as_text("under", under)), shape)
 
     cmux = mux
 
@@ -161,20 +169,48 @@ class Gates(BaseServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         a: EncryptedArray | Ciphertexts,
         p_out: int | None = None,
         padding_out: bool | None = None,
+        *,
+        under: str = "lwe",
     ) -> EncryptedArray:
-        """Makes the noise of bits small again; may change their p (OpenFHE: Bootstrap)."""
+        """Makes the noise of bits small again; may change their p (OpenFHE: Bootstrap).
+
+        The result is under the key `under`, as of `gate`.
+        """
         x = self.upload(a)
         output = _output(x, p_out, padding_out)
-        return self._wrap(self._core.bootstrap(x._core, output), x.shape)
+        return self._wrap(self._core.bootstrap(x._core, output, as_text("under", under)), x.shape)
 
-    def trivial(self, messages: ArrayLike, p: int = 4, padding: bool = False) -> EncryptedArray:
+    def to_lwe_key(self, a: EncryptedArray | Ciphertexts) -> EncryptedArray:
+        """The same messages under the LWE key, by one key switch each.
+
+        Ciphertexts that are under it already are returned as they are. Gates and tables do the same
+        with inputs under the ring key, once for each sum that is rotated; floors, signs, digits and
+        lanes do not. The noise is that of the input scaled from Q to q, and that of the key switch
+        and its roundings (docs/noise.md). Raises `NoiseError` if the result decrypts wrongly with a
+        probability above `allow_failure`.
+
+        >>> from whorl.binfhe import Client, Server, parameters
+        >>> client = Client(parameters("W128_P64"))
+        >>> server = Server(client.evaluation_keys(), device="cpu")
+        >>> x = server.gate("nand", client.encrypt([0, 1]), client.encrypt([1, 1]), under="ring")
+        >>> y = server.to_lwe_key(x)
+        >>> x.under, y.under, client.decrypt(x), client.decrypt(y)
+        ('ring', 'lwe', array([1, 0]), array([1, 0]))
+        """
+        return self._on(a, self._core.to_lwe_key)
+
+    def trivial(
+        self, messages: ArrayLike, p: int = 4, padding: bool = False, *, under: str = "lwe"
+    ) -> EncryptedArray:
         """Ciphertexts of known messages 0 … p-1, of the same shape, without noise or mask.
 
-        Anyone can read them: they are for constants. Errors as `Client.encrypt`'s.
+        Anyone can read them: they are for constants. `under`: the key of the ciphertexts that they
+        are added to. Errors as `Client.encrypt`'s.
         """
         encoding = as_modulus(p, "p"), as_bool("padding", padding)
         values = as_messages(messages, "messages", encoding[0])
-        return self._wrap(self._core.trivial(values.reshape(-1), encoding), values.shape)
+        core = self._core.trivial(values.reshape(-1), encoding, as_text("under", under))
+        return self._wrap(core, values.shape)
 
 
 def _output(a: Encoded, p: int | None, padding: bool | None) -> Output:

@@ -126,6 +126,8 @@ class NoiseEstimate:
     """The variance of a bootstrapped ciphertext, at q."""
     constant: float
     """What of `refreshed` is the same error in all bootstrapped ciphertexts under one key."""
+    rotation_constant: float
+    """What of `blind_rotation` is the same error under one key, at Q."""
     fresh: float
     """The variance of a fresh encryption, at q."""
     rotation_rounding: float

@@ -26,23 +26,25 @@ from ._server import EncryptedArray, Server
 class Fresh:
     """Encryptions of a shape, for `plan`.
 
-    `shape`, `p` and `padding` are those of the messages that `Client.encrypt` takes; a number k as
-    shape means k ciphertexts, and () a single one. `ShapeError` for a shape without ciphertexts,
-    `TypeError` for lengths that are not integers, and `EncodingError` for a p that is no modulus;
-    `plan` refuses one that the parameters do not carry.
+    `shape`, `p`, `padding` and `under` are those of the messages that `Client.encrypt` takes; a
+    number k as shape means k ciphertexts, and () a single one. `ShapeError` for a shape without
+    ciphertexts, `TypeError` for lengths that are not integers, and `EncodingError` for a p that is
+    no modulus; `plan` refuses one that the parameters do not carry, and another name of a key.
 
     >>> Fresh(8, p=16)
-    Fresh(shape=(8,), p=16, padding=False)
+    Fresh(shape=(8,), p=16, padding=False, under='lwe')
     """
 
     shape: int | Shape = ()
     p: int = 4
     padding: bool = False
+    under: str = "lwe"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", as_shape(self.shape) if self.shape != () else ())
         object.__setattr__(self, "p", as_modulus(self.p, "p"))
         object.__setattr__(self, "padding", as_bool("padding", self.padding))
+        object.__setattr__(self, "under", as_text("under", self.under))
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
@@ -143,13 +145,12 @@ def plan(
     arrays = [server.fresh(each) for each in listed_inputs(function, inputs, Fresh, _of_example)]
     results = server.results_in(function(*arrays))
     costs = run.costs()
-    word = 2 if parameters.q <= 1 << 16 else 4
     return Plan(
         costs={name: costs[name] for name in ("bootstraps", "key_switches", "sums")},
         failure_log2=run.failure_log2([each._core for each in results]),
         noise=tuple(each.noise for each in results),
         key_bytes=costs["key_bytes"],
-        input_bytes=sum(SEED_BYTES + word * each.size for each in arrays),
+        input_bytes=sum(SEED_BYTES + _sent_word(each) * each.size for each in arrays),
         output_bytes=sum(each.nbytes for each in results),
         _parameters=parameters,
     )
@@ -167,8 +168,16 @@ class _FollowingServer(Following, Server):
     def fresh(self, each: Fresh) -> EncryptedArray:
         """Encryptions, all different."""
         assert isinstance(each.shape, tuple)
-        core = self._run.fresh((each.p, each.padding), math.prod(each.shape))
+        core = self._run.fresh((each.p, each.padding), math.prod(each.shape), each.under)
         return EncryptedArray._wrap(core, self, each.shape)
+
+
+def _sent_word(fresh: EncryptedArray) -> int:
+    """Bytes of a word in files."""
+    of = fresh.parameters
+    if fresh.under == "lwe":
+        return 2 if of.q <= 1 << 16 else 4
+    return 2 if of.Q <= 1 << 16 else 4 if of.Q < 1 << 31 else 8
 
 
 def _of_example(given: Any, field: str) -> Fresh:

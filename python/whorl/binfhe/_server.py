@@ -166,7 +166,12 @@ class Server(Gates["EncryptedArray"]):
     # ---- tables
 
     def apply(
-        self, luts: Tables, ciphertexts: Encrypted, within: int | None = None
+        self,
+        luts: Tables,
+        ciphertexts: Encrypted,
+        within: int | None = None,
+        *,
+        under: str = "lwe",
     ) -> EncryptedArray:
         """Looks up each ciphertext in a table: one for all, or one for each (OpenFHE: EvalFunc).
 
@@ -181,6 +186,11 @@ class Server(Gates["EncryptedArray"]):
         which has more noise than that bound is for, or with an `allow_failure` below 2^-40.
         `error_bound` of the server says it before the call.
 
+        `under`: the key of the results. With `"ring"` no key switch follows the rotations, so that
+        sums of results are made at Q with the noise of rotations only; the next table switches the
+        key of each of its inputs first. So a sum and a table take one key switch, and not one for
+        each term. (The order "CJP21" of Bergerat et al., ePrint 2022/704.)
+
         >>> from whorl.binfhe import Client, Lut, parameters
         >>> params = parameters("W128_P64")
         >>> client = Client(params)
@@ -192,6 +202,7 @@ class Server(Gates["EncryptedArray"]):
         """
         if within is not None:
             within = as_modulus(within, "within")
+        key = as_text("under", under)
         x = self.upload(ciphertexts)
         tables = np.empty((), dtype=np.object_)
         if isinstance(luts, Lut):
@@ -214,10 +225,10 @@ class Server(Gates["EncryptedArray"]):
         distinct, x = self._placed(list(numbers), x)
         if len(distinct) == 1:
             nothing = np.empty(0, dtype=np.uint32)
-            core = self._core.apply([distinct[0]._core], nothing, x._core, within)
+            core = self._core.apply([distinct[0]._core], nothing, x._core, within, key)
             return self._wrap(core, shape)
         index = np.broadcast_to(indices.reshape(tables.shape), shape).reshape(-1)
-        return self._apply_kinds(distinct, index, x, within)
+        return self._apply_kinds(distinct, index, x, within, key)
 
     def _placed(self, luts: list[Lut], x: EncryptedArray) -> tuple[list[Lut], EncryptedArray]:
         """Tables and inputs that they take: with padding both are moved where the inputs' range is
@@ -234,6 +245,7 @@ class Server(Gates["EncryptedArray"]):
         index: np.ndarray[Any, np.dtype[np.uint32]],
         x: EncryptedArray,
         within: int | None,
+        under: str,
     ) -> EncryptedArray:
         """One call for each kind of table: kinds differ in the number of blind rotations."""
         kinds = np.array([lut.kind for lut in luts])
@@ -245,7 +257,7 @@ class Server(Gates["EncryptedArray"]):
             where = np.flatnonzero(np.isin(index, chosen))
             part = flat[where]
             tables = [luts[i]._core for i in chosen]
-            core = self._core.apply(tables, numbers[index[where]], part._core, within)
+            core = self._core.apply(tables, numbers[index[where]], part._core, within, under)
             parts.append(self._wrap(core, part.shape))
             places.append(where)
         return concatenate(parts)[np.argsort(np.concatenate(places))].reshape(x.shape)
@@ -443,7 +455,7 @@ class Server(Gates["EncryptedArray"]):
         values = known.astype(np.int64) - least
         if not (ranged or a.padding):
             values %= a.p
-        encrypted = self.trivial(values, a.p, a.padding)
+        encrypted = self.trivial(values, a.p, a.padding, under=a.under)
         if ranged:
             encrypted = encrypted.with_range(0, int(values.max()))
         return self.linear([weight, other], [a, encrypted], other * least)
@@ -483,14 +495,18 @@ class EncryptedArray(Uploaded["Server"]):
     # ---- operations, as the server's
 
     def bootstrap(
-        self, p_out: int | None = None, padding_out: bool | None = None
+        self, p_out: int | None = None, padding_out: bool | None = None, *, under: str = "lwe"
     ) -> EncryptedArray:
         """`Server.bootstrap`."""
-        return self._server.bootstrap(self, p_out, padding_out)
+        return self._server.bootstrap(self, p_out, padding_out, under=under)
 
-    def apply(self, luts: Any, within: int | None = None) -> EncryptedArray:
+    def apply(self, luts: Any, within: int | None = None, *, under: str = "lwe") -> EncryptedArray:
         """`Server.apply`."""
-        return self._server.apply(luts, self, within)
+        return self._server.apply(luts, self, within, under=under)
+
+    def to_lwe_key(self) -> EncryptedArray:
+        """`Server.to_lwe_key`."""
+        return self._server.to_lwe_key(self)
 
     def eval_floor(self, round_bits: int) -> EncryptedArray:
         """`Server.eval_floor`."""

@@ -58,10 +58,10 @@ struct Codec<Ciphertexts> {
     const auto seed = in.seed();
     check_info(parameters, info, seed.has_value());
     const ArrayFields array = in.array(info.count);
-    if (array.of_lwe() || array.of_reals())
+    if (array.of_lwe() || array.of_reals() || array.ring_key)
       throw FormatError(
-          "noise, sum, largest, as_bits, low and high are fields that BGV's ciphertexts do not "
-          "have");
+          "noise, sum, largest, as_bits, low, high and ring_key are fields that BGV's ciphertexts "
+          "do not have");
     info.length = array.length;
     info.rest = static_cast<bgv::Rest>(array.rest);
     check_info(parameters, info, seed.has_value());

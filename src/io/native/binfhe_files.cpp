@@ -46,8 +46,8 @@ Encoding read_encoding(ByteReader& in, const Parameters& parameters, const std::
 
 /// Words of the width in the file, `chunk_words` at a time, from or to every `stride`-th word of
 /// `data` starting at `offset`.
-template <class Word>
-void write_words(FrameWriter& frame, std::span<const std::uint32_t> data, std::size_t offset,
+template <class Word, class Held>
+void write_words(FrameWriter& frame, std::span<const Held> data, std::size_t offset,
                  std::size_t stride) {
   std::array<Word, chunk_words> chunk;
   for (std::size_t at = offset; at < data.size();) {
@@ -59,9 +59,9 @@ void write_words(FrameWriter& frame, std::span<const std::uint32_t> data, std::s
 }
 
 /// `begin`: how many words the file has before these.
-template <class Word>
-void read_words(ByteSpan bytes, std::uint64_t modulus, std::span<std::uint32_t> data,
-                std::size_t offset, std::size_t stride, std::size_t begin) {
+template <class Word, class Held>
+void read_words(ByteSpan bytes, std::uint64_t modulus, std::span<Held> data, std::size_t offset,
+                std::size_t stride, std::size_t begin) {
   std::array<Word, chunk_words> chunk;
   const std::size_t count = bytes.size() / sizeof(Word);
   for (std::size_t first = 0; first < count; first += chunk_words) {
@@ -70,14 +70,17 @@ void read_words(ByteSpan bytes, std::uint64_t modulus, std::span<std::uint32_t> 
     check_residues(std::span<const Word>(chunk.data(), filled), modulus, "ciphertexts",
                    begin + first);
     for (std::size_t k = 0; k < filled; ++k)
-      data[offset + (first + k) * stride] = static_cast<std::uint32_t>(chunk[k]);
+      data[offset + (first + k) * stride] = static_cast<Held>(chunk[k]);
   }
 }
+
+/// Returns the bytes of a word in memory.
+std::size_t word_bytes_of(const Ciphertexts& value) { return value.is_wide() ? 8 : 4; }
 
 /// Whoever altered `data` and kept the seed would find other ciphertexts in the file.
 void check_seed(const Ciphertexts& value, const Interrupt& interrupt) {
   binfhe::check_numbers(value);
-  const std::size_t row_bytes = value.row() * sizeof(std::uint32_t);
+  const std::size_t row_bytes = value.row() * word_bytes_of(value);
   in_pieces(value.count, row_bytes, interrupt, [&](std::size_t first, std::size_t some) {
     for (std::size_t i = first; i < first + some; ++i) binfhe::check_mask(value, i);
   });
@@ -104,21 +107,23 @@ struct Codec<Ciphertexts> {
   static constexpr FrameKind kind{.type = FrameType::binfhe_ciphertexts, .seeded = true};
 
   static void write(const Ciphertexts& value, PayloadWriter& out) {
-    const std::uint64_t q = value.parameters.q();
-    if (value.data.size() != checked_product(value.count, value.row(), "ciphertexts"))
-      throw ShapeError("data has " + std::to_string(value.data.size()) + " words; it must have " +
-                       std::to_string(value.count) + " times " + std::to_string(value.row()));
-    const std::span<const std::uint32_t> all(value.data);
-    in_pieces(all.size(), sizeof(std::uint32_t), out.interrupt(),
-              [&](std::size_t first, std::size_t some) {
-                check_residues(all.subspan(first, some), q, "data", first);
-              });
+    const std::uint64_t modulus = value.modulus();
+    checked_product(value.count, value.row(), "ciphertexts");
+    binfhe::check_words(value);
+    binfhe::with_words(value, [&]<class Held>(const std::vector<Held>& words) {
+      const std::span<const Held> all(words);
+      in_pieces(all.size(), sizeof(Held), out.interrupt(),
+                [&](std::size_t first, std::size_t some) {
+                  check_residues(all.subspan(first, some), modulus, "data", first);
+                });
+    });
     if (value.seed) check_seed(value, out.interrupt());
 
     write_encoding(out.fields(), value.encoding);
     out.fields().value(static_cast<std::uint64_t>(value.count));
     out.seed(value.seed);
     ArrayFields fields{out.shape_of(value.shape), runs_of(value.numbers)};
+    fields.ring_key = value.under == binfhe::Under::ring;
     if (!value.seed) {
       binfhe::check_noise(value);
       fields.noise = value.noise;
@@ -132,12 +137,14 @@ struct Codec<Ciphertexts> {
       }
     }
     out.array(std::move(fields), value.count);
-    const std::size_t words = value.seed ? value.count : value.data.size();
+    const std::size_t words = value.seed ? value.count : value.count * value.row();
     const std::size_t offset = value.seed ? value.row() - 1 : 0;
     const std::size_t stride = value.seed ? value.row() : 1;
-    with_word(word_bytes_for(q), [&]<class Word>(Word) {
+    with_word(word_bytes_for(modulus), [&]<class Word>(Word) {
       out.stream(words * sizeof(Word), [&value, offset, stride](FrameWriter& frame) {
-        write_words<Word>(frame, value.data, offset, stride);
+        binfhe::with_words(value, [&]<class Held>(const std::vector<Held>& held) {
+          write_words<Word, Held>(frame, held, offset, stride);
+        });
       });
     });
   }
@@ -167,50 +174,55 @@ struct Codec<Ciphertexts> {
     if (fields.as_bits && !(fields.largest && *fields.as_bits < *fields.largest))
       throw FormatError("as_bits is " + std::to_string(*fields.as_bits) +
                         "; it must be below largest, which must be there");
-    const std::uint64_t q = parameters.q();
-    const std::size_t row = std::size_t{parameters.n()} + 1;
-    const std::uint64_t words = checked_product(count, row, "ciphertexts");
-    const ByteSpan bytes = in.fields().skip(
-        checked_product(seed ? count : words, word_bytes_for(q), "ciphertexts"), "ciphertexts");
-    in.finish(count, checked_product(words, sizeof(std::uint32_t), "ciphertexts"),
-              seed.has_value());
-
-    std::vector<std::uint32_t> numbers = PayloadReader::numbers(fields, count);
-    std::vector<std::uint32_t> data;
-    reserve(data, words, "ciphertexts");
-    with_word(word_bytes_for(q), [&]<class Word>(Word) {
-      const std::size_t in_file = seed ? 1 : row;  // words of each ciphertext
-      in_pieces(
-          count, row * sizeof(std::uint32_t), in.options().interrupt,
-          [&](std::size_t first, std::size_t some) {
-            data.resize((first + some) * row);
-            const auto here = std::span(data).subspan(first * row);
-            const std::size_t begin = first * in_file;
-            read_words<Word>(bytes.subspan(begin * sizeof(Word), some * in_file * sizeof(Word)), q,
-                             here, row - in_file, seed ? row : 1, begin);
-            for (std::size_t i = 0; seed && i < some; ++i)
-              lattice::lwe::ciphertext_uniform(*seed,
-                                               numbers.empty() ? first + i : numbers[first + i], q,
-                                               here.subspan(i * row, row - 1));
-          });
-    });
+    const auto under = fields.ring_key ? binfhe::Under::ring : binfhe::Under::lwe;
     Ciphertexts value{parameters,
                       in.header().key_id,
                       encoding,
                       static_cast<std::size_t>(count),
-                      std::move(data),
+                      {},
                       seed,
                       fields.shape,
                       fields.noise,
-                      std::move(numbers),
+                      {},
                       fields.sum,
                       {},
                       fields.largest,
                       fields.as_bits,
-                      range};
+                      range,
+                      under};
+    const std::uint64_t modulus = value.modulus();
+    const std::size_t row = value.row();
+    const std::uint64_t words = checked_product(count, row, "ciphertexts");
+    const ByteSpan bytes = in.fields().skip(
+        checked_product(seed ? count : words, word_bytes_for(modulus), "ciphertexts"),
+        "ciphertexts");
+    in.finish(count, checked_product(words, word_bytes_of(value), "ciphertexts"), seed.has_value());
+
+    value.numbers = PayloadReader::numbers(fields, count);
+    const std::vector<std::uint32_t>& numbers = value.numbers;
+    const auto unpack = [&]<class Word, class Held>(Word, std::vector<Held>& data) {
+      const std::size_t in_file = seed ? 1 : row;  // words of each ciphertext
+      reserve(data, words, "ciphertexts");
+      in_pieces(
+          count, row * sizeof(Held), in.options().interrupt,
+          [&](std::size_t first, std::size_t some) {
+            data.resize((first + some) * row);
+            const auto here = std::span(data).subspan(first * row);
+            const std::size_t begin = first * in_file;
+            read_words<Word>(bytes.subspan(begin * sizeof(Word), some * in_file * sizeof(Word)),
+                             modulus, here, row - in_file, seed ? row : 1, begin);
+            for (std::size_t i = 0; seed && i < some; ++i)
+              lattice::lwe::ciphertext_uniform(*seed,
+                                               numbers.empty() ? first + i : numbers[first + i],
+                                               modulus, here.subspan(i * row, row - 1));
+          });
+    };
+    binfhe::with_words(value, [&](auto& data) {
+      with_word(word_bytes_for(modulus), [&](auto word) { unpack(word, data); });
+    });
     static_cast<void>(binfhe::largest_of(value));  // refuses what the encoding does not hold
     if (seed)
-      binfhe::set_fresh(value, binfhe::fresh_noise(parameters));
+      binfhe::set_fresh(value, binfhe::fresh_noise(parameters, under));
     else
       binfhe::check_noise(value);
     return value;

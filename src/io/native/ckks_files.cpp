@@ -77,10 +77,10 @@ struct Codec<Ciphertexts> {
     const auto seed = in.seed();
     check_info(parameters, info, seed.has_value());
     const ArrayFields array = in.array(info.count);
-    if (array.of_lwe())
+    if (array.of_lwe() || array.ring_key)
       throw FormatError(
-          "noise, sum, largest and as_bits are fields of arrays that CKKS's ciphertexts do not "
-          "have");
+          "noise, sum, largest, as_bits and ring_key are fields of arrays that CKKS's ciphertexts "
+          "do not have");
     if (array.rest != rest_of(info))
       throw FormatError("rest = " + std::to_string(array.rest) + ": behind vectors of " +
                         std::to_string(info.length) + " values " +

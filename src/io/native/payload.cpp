@@ -27,7 +27,8 @@ constexpr std::tuple array_fields{Field{1, "shape", &ArrayFields::shape, max_axe
                                   Field{7, "largest", &ArrayFields::largest},
                                   Field{8, "as_bits", &ArrayFields::as_bits},
                                   Field{9, "low", &ArrayFields::low},
-                                  Field{10, "high", &ArrayFields::high}};
+                                  Field{10, "high", &ArrayFields::high},
+                                  Field{11, "ring_key", &ArrayFields::ring_key}};
 
 template <class Exception>
 void check_shape(const Shape& shape, std::uint64_t count) {
@@ -129,10 +130,10 @@ std::optional<Seed> PayloadReader::seed() {
 std::optional<Shape> PayloadReader::shape(std::uint64_t count) {
   ArrayFields fields = array(count);
   if (!fields.numbers.empty() || fields.length != 0 || fields.rest != 0 || fields.of_lwe() ||
-      fields.of_reals())
+      fields.of_reals() || fields.ring_key)
     throw FormatError(what_ +
                       ": a field is set that they do not have (numbers, length, rest, noise, sum, "
-                      "largest, as_bits, low or high)");
+                      "largest, as_bits, low, high or ring_key)");
   return std::move(fields.shape);
 }
 

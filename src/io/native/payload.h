@@ -40,6 +40,7 @@ struct ArrayFields {
   bool sum = false;                  ///< the same
   std::optional<std::uint32_t> largest{}, as_bits{};  ///< the same
   std::optional<double> low{}, high{};  ///< between which values lie, where the scheme says it
+  bool ring_key = false;  ///< that the key is the one of rings, where the scheme has two
 
   bool of_lwe() const { return noise != 1 || sum || largest || as_bits; }
   bool of_reals() const { return low || high; }

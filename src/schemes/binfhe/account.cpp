@@ -83,19 +83,45 @@ bool rotates(const Parameters& parameters, Encoding encoding) {
   return encoding.p >= 2 && encoding.sectors() <= most_rotated_sectors(parameters);
 }
 
+double fresh_variance(const Parameters& parameters, Under under) {
+  const ParameterLiteral& literal = parameters.literal();
+  const double sigma = under == Under::lwe ? literal.sigma_lwe : literal.sigma_ring;
+  return sigma * sigma;
+}
+
+/// Returns how often a result with this noise decrypts wrongly.
+double failure_of_output(const Parameters& parameters, const NoiseEstimate& estimate,
+                         Encoding encoding, double noise, Under under) {
+  const double unit =
+      under == Under::lwe ? estimate.refreshed : unit_of_noise(parameters, Under::ring);
+  return decryption_failure_log2(parameters, noise * unit, encoding, 0, under);
+}
+
 }  // namespace
 
-double unit_of_noise(const Parameters& parameters) {
-  return std::max(parameters.noise(Transform::ntt).refreshed,
-                  parameters.noise(Transform::fft).refreshed);
+double unit_of_noise(const Parameters& parameters, Under under) {
+  const auto of = under == Under::lwe ? &NoiseEstimate::refreshed : &NoiseEstimate::blind_rotation;
+  return std::max(parameters.noise(Transform::ntt).*of, parameters.noise(Transform::fft).*of);
 }
 
-double fresh_noise(const Parameters& parameters) {
-  return parameters.literal().sigma_lwe * parameters.literal().sigma_lwe /
-         unit_of_noise(parameters);
+double fresh_noise(const Parameters& parameters, Under under) {
+  return fresh_variance(parameters, under) / unit_of_noise(parameters, under);
 }
 
-double least_noise(const Parameters& parameters) { return std::min(1.0, fresh_noise(parameters)); }
+double least_noise(const Parameters& parameters, Under under) {
+  return std::min(1.0, fresh_noise(parameters, under));
+}
+
+double encoding_offset(const Parameters& parameters, Encoding encoding, Under under) {
+  const bool exact = modulus_of(parameters, under) % encoding.sectors() == 0;
+  return exact ? 0 : 0.5 / std::sqrt(unit_of_noise(parameters, under));
+}
+
+void check_under_lwe_key(const std::string& what, Under under) {
+  if (under != Under::lwe)
+    throw KeyMismatchError(what + " takes ciphertexts under the LWE key, and these are " +
+                           describe(under) + ": to_lwe_key switches them");
+}
 
 void check_noise(const Ciphertexts& ciphertexts) {
   const double noise = ciphertexts.noise;
@@ -106,23 +132,33 @@ void check_noise(const Ciphertexts& ciphertexts) {
   };
   if (!(noise >= 0 && std::isfinite(noise))) refuse("0");
   if (noise != 0) {
-    const double least = least_noise(ciphertexts.parameters);
+    const double least = least_noise(ciphertexts.parameters, ciphertexts.under);
     if (noise < least) refuse(math::text_of(least) + ", which an encryption has");
     return;
   }
-  for (std::size_t i = 0; i < ciphertexts.count; ++i) {
-    const auto mask = ciphertexts[i].first(ciphertexts.parameters.n());
-    if (std::any_of(mask.begin(), mask.end(), [](std::uint32_t word) { return word != 0; }))
-      throw RangeError("noise: 0, but ciphertext " + std::to_string(i) +
-                       " has a mask, so that it has errors");
-  }
+  with_words(ciphertexts, [&](const auto& words) {
+    for (std::size_t i = 0; i < ciphertexts.count; ++i) {
+      const auto mask = std::span(words).subspan(i * ciphertexts.row(), ciphertexts.dimension());
+      if (std::any_of(mask.begin(), mask.end(), [](auto word) { return word != 0; }))
+        throw RangeError("noise: 0, but ciphertext " + std::to_string(i) +
+                         " has a mask, so that it has errors");
+    }
+  });
 }
 
 void check_words(const Ciphertexts& c) {
-  if (c.data.size() / c.row() != c.count || c.data.size() % c.row() != 0)
-    throw ShapeError(std::to_string(c.count) + " ciphertexts need " +
-                     std::to_string(c.count * c.row()) + " words, not " +
-                     std::to_string(c.data.size()));
+  const std::size_t unused = c.is_wide() ? c.data.size() : c.wide.size();
+  if (unused != 0)
+    throw ShapeError(std::string(c.is_wide() ? "data" : "wide") + " has " + std::to_string(unused) +
+                     " words; ciphertexts " + describe(c.under) + " modulo " +
+                     std::to_string(c.modulus()) + " have theirs in " +
+                     (c.is_wide() ? "wide" : "data"));
+  with_words(c, [&](const auto& words) {
+    if (words.size() / c.row() != c.count || words.size() % c.row() != 0)
+      throw ShapeError(std::to_string(c.count) + " ciphertexts need " +
+                       std::to_string(c.count * c.row()) + " words, not " +
+                       std::to_string(words.size()));
+  });
 }
 
 void check_numbers(const Ciphertexts& c) {
@@ -132,12 +168,14 @@ void check_numbers(const Ciphertexts& c) {
 }
 
 void check_mask(const Ciphertexts& c, std::size_t i) {
-  std::vector<std::uint32_t> expected(c.parameters.n());
-  lattice::lwe::ciphertext_uniform(*c.seed, c.numbers.empty() ? i : c.numbers[i], c.parameters.q(),
-                                   expected);
-  if (!std::equal(expected.begin(), expected.end(), c[i].begin()))
-    throw MismatchError("seed: the a of ciphertext " + std::to_string(i) +
-                        " does not come from the seed; whoever changes data must clear seed");
+  with_words(c, [&]<class Word>(const std::vector<Word>& words) {
+    std::vector<Word> expected(c.dimension());
+    lattice::lwe::ciphertext_uniform<Word>(*c.seed, c.numbers.empty() ? i : c.numbers[i],
+                                           c.modulus(), expected);
+    if (!std::equal(expected.begin(), expected.end(), words.data() + i * c.row()))
+      throw MismatchError("seed: the a of ciphertext " + std::to_string(i) +
+                          " does not come from the seed; whoever changes data must clear seed");
+  });
 }
 
 void check_allowed(double allow_failure) {
@@ -146,16 +184,18 @@ void check_allowed(double allow_failure) {
                          ": must be a probability above 0 and at most 1");
 }
 
-void check_fresh(const Parameters& parameters, Encoding encoding, double allow_failure) {
+void check_fresh(const Parameters& parameters, Encoding encoding, double allow_failure,
+                 Under under) {
   check_allowed(allow_failure);
   const double allowed_log2 = std::log2(allow_failure);
-  if (parameters.fresh_failure_log2(encoding) <= allowed_log2) return;
-  refuse_failure(
-      "decryption of a fresh ciphertext", parameters, {}, encoding,
-      [](const Parameters& under, const NoiseEstimate&, Encoding with) {
-        return carries(under, with) ? under.fresh_failure_log2(with) : never_log2;
-      },
-      allowed_log2);
+  const auto failure_log2 = [under](const Parameters& of, const NoiseEstimate&, Encoding with) {
+    return carries(of, with)
+               ? decryption_failure_log2(of, fresh_variance(of, under), with, 0, under)
+               : never_log2;
+  };
+  if (failure_log2(parameters, {}, encoding) <= allowed_log2) return;
+  refuse_failure("decryption of a fresh ciphertext", parameters, {}, encoding, failure_log2,
+                 allowed_log2);
 }
 
 Account::Account(const Parameters& parameters, Transform transform, double allow_failure)
@@ -166,10 +206,14 @@ Account::Account(const Parameters& parameters, Transform transform, double allow
   allow_failure_log2_ = std::log2(allow_failure);
   estimate_.refreshed = unit_of_noise(parameters);
   const double to_q = static_cast<double>(parameters.q()) / static_cast<double>(parameters.Q());
-  fresh_ = fresh_noise(parameters);
-  least_ = least_noise(parameters);
-  constant_ = std::min(1.0, estimate_.constant / estimate_.refreshed);
+  const double at_Q = unit_of_noise(parameters, Under::ring);
+  fresh_ = {fresh_noise(parameters), fresh_noise(parameters, Under::ring)};
+  constant_ = {std::min(1.0, estimate_.constant / estimate_.refreshed),
+               std::min(1.0, estimate_.rotation_constant / at_Q)};
+  // Of what was switched the rotation's errors may be the larger part.
+  constant_[0] = std::max(constant_[0], constant_[1]);
   mux_ = 1 + to_q * to_q * estimate_.blind_rotation / estimate_.refreshed;
+  rotation_ = to_q * to_q * at_Q / estimate_.refreshed;
 }
 
 void Account::refuse(const std::string& operation, Encoding encoding,
@@ -191,56 +235,57 @@ double Account::check_decision(std::string_view name, double weight, Encoding in
          });
 }
 
-void Account::check_output(Encoding output) const {
-  check_decryption("decryption of a bootstrapped ciphertext", output, bootstrapped());
+void Account::check_output(Encoding output, Under under) const {
+  check_decryption("decryption of a bootstrapped ciphertext", output, bootstrapped(), under);
 }
 
-double Account::check_gate(Gate gate, Encoding input, Encoding output, double noise) const {
+double Account::check_gate(Gate gate, Encoding input, Encoding output, double noise,
+                           Under under) const {
   const GateRule& rule = rule_of(gate);
   // XOR takes twice the sum: four times its variance, and a margin of q/4.
   const double sectors = rule.doubled ? 2 : static_cast<double>(input.sectors());
   const double failure_log2 =
       check_decision(rule.name, rule.doubled ? 4 : 1, input, least_sectors(rule), sectors, noise);
-  check_output(output);
+  check_output(output, under);
   return failure_log2;
 }
 
-double Account::check_bootstrap(Encoding input, Encoding output, double noise) const {
+double Account::check_bootstrap(Encoding input, Encoding output, double noise, Under under) const {
   const double failure_log2 =
       check_decision("bootstrap", 1, input, 2, static_cast<double>(input.sectors()), noise);
-  check_output(output);
+  check_output(output, under);
   return failure_log2;
 }
 
-double Account::check_mux(Encoding encoding, double noise) const {
+double Account::check_mux(Encoding encoding, double noise, Under under) const {
   // Either of two ANDs; the result has the noise of two rotations.
-  const auto ands = [&](const Parameters& under, const NoiseEstimate& estimate, Encoding with) {
-    return 1 + gate_failure_log2(under, estimate, noise, static_cast<double>(with.sectors()));
+  const auto ands = [&](const Parameters& of, const NoiseEstimate& estimate, Encoding with) {
+    return 1 + gate_failure_log2(of, estimate, noise, static_cast<double>(with.sectors()));
   };
-  const auto failure_log2 = [&](const Parameters& under, const NoiseEstimate& estimate,
+  const auto failure_log2 = [&](const Parameters& of, const NoiseEstimate& estimate,
                                 Encoding with) {
-    if (!rotates(under, with) || with.sectors() < 4 || with.sectors() % 2 != 0) return never_log2;
-    return std::min(never_log2, std::max(ands(under, estimate, with),
-                                         binfhe::decryption_failure_log2(
-                                             under, mux_ * estimate.refreshed, with)));
+    if (!rotates(of, with) || with.sectors() < 4 || with.sectors() % 2 != 0) return never_log2;
+    return std::min(never_log2,
+                    std::max(ands(of, estimate, with),
+                             failure_of_output(of, estimate, with, of_mux(under), under)));
   };
   if (!allows(failure_log2(parameters_, estimate_, encoding)))
     refuse("mux", encoding, failure_log2);
   return std::min(never_log2, ands(parameters_, estimate_, encoding));
 }
 
-double Account::check_look_up(const Lut& lut, double noise) const {
+double Account::check_look_up(const Lut& lut, double noise, Under under) const {
   const bool arbitrary = lut.kind() == LutKind::arbitrary;
-  const auto failure_log2 = [&](const Parameters& under, const NoiseEstimate& estimate,
+  const auto failure_log2 = [&](const Parameters& of, const NoiseEstimate& estimate,
                                 Encoding with) {
-    if (!rotates(under, with) || (arbitrary && with.p > under.N() / 4)) return never_log2;
-    return std::min(never_log2, lut_failure_log2(under, estimate, with, arbitrary, noise));
+    if (!rotates(of, with) || (arbitrary && with.p > of.N() / 4)) return never_log2;
+    return std::min(never_log2, lut_failure_log2(of, estimate, with, arbitrary, noise));
   };
   const double found = failure_log2(parameters_, estimate_, lut.input());
   if (!allows(found))
     refuse(arbitrary ? "a table of two rotations" : "a table of one rotation", lut.input(),
            failure_log2);
-  check_output(lut.output());
+  check_output(lut.output(), under);
   return found;
 }
 
@@ -282,8 +327,8 @@ double Account::approximate_failure_log2(std::span<const Lut> luts, double noise
   return passes;
 }
 
-double Account::decryption_failure_log2(Encoding encoding, double noise) const {
-  return binfhe::decryption_failure_log2(parameters_, noise * estimate_.refreshed, encoding);
+double Account::decryption_failure_log2(Encoding encoding, double noise, Under under) const {
+  return failure_of_output(parameters_, estimate_, encoding, noise, under);
 }
 
 FlooredErrors Account::check_floorings(const std::string& operation, Encoding input, double noise,
@@ -311,7 +356,7 @@ Allowed Account::check_floor(Encoding input, unsigned bits, double noise) const 
   const FlooredErrors errors =
       check_floorings("eval_floor", input, noise, floorings,
                       [](const FlooredErrors& found) { return found.failure_log2; });
-  return {errors.failure_log2, {std::max(least_, errors.result / estimate_.refreshed)}};
+  return {errors.failure_log2, {std::max(least(Under::lwe), errors.result / estimate_.refreshed)}};
 }
 
 Allowed Account::check_sign(Encoding input, Encoding output, double noise) const {
@@ -321,7 +366,7 @@ Allowed Account::check_sign(Encoding input, Encoding output, double noise) const
   const double variance =
       bootstrap_variance(parameters_, estimate_, parameters_.q(), floorings.end_key);
   const double of_unit = std::max(bootstrapped(), variance / estimate_.refreshed);
-  check_decryption("decryption of a sign", output, of_unit);
+  check_decryption("decryption of a sign", output, of_unit, Under::lwe);
   return {sign_failure_log2(errors), {of_unit}};
 }
 
@@ -331,21 +376,23 @@ Allowed Account::check_decomposition(Encoding input, double noise) const {
       check_floorings("eval_decomp", input, noise, sign_steps, sign_failure_log2);
   std::vector<double> digits = errors.dropped;
   digits.push_back(errors.result);
-  for (double& digit : digits) digit = std::max(least_, digit / estimate_.refreshed);
+  for (double& digit : digits) digit = std::max(least(Under::lwe), digit / estimate_.refreshed);
   return {sign_failure_log2(errors), digits};
 }
 
-void Account::check_sum(Encoding encoding, double noise) const {
-  check_decryption("decryption of this weighted sum", encoding, noise);
+void Account::check_sum(Encoding encoding, double noise, Under under) const {
+  check_decryption("decryption of this weighted sum", encoding, noise, under);
 }
 
-void Account::check_decryption(const std::string& operation, Encoding encoding,
-                               double noise) const {
-  const auto failure_log2 = [&](const Parameters& under, const NoiseEstimate& estimate,
+void Account::check_key_switch(Encoding encoding, double noise) const {
+  check_decryption("decryption behind a key switch", encoding, noise, Under::lwe);
+}
+
+void Account::check_decryption(const std::string& operation, Encoding encoding, double noise,
+                               Under under) const {
+  const auto failure_log2 = [&](const Parameters& of, const NoiseEstimate& estimate,
                                 Encoding with) {
-    return carries(under, with)
-               ? binfhe::decryption_failure_log2(under, noise * estimate.refreshed, with)
-               : never_log2;
+    return carries(of, with) ? failure_of_output(of, estimate, with, noise, under) : never_log2;
   };
   if (!allows(failure_log2(parameters_, estimate_, encoding)))
     refuse(operation, encoding, failure_log2);

@@ -2,6 +2,9 @@
 // that it allows.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <span>
@@ -15,15 +18,20 @@
 namespace whorl::binfhe {
 
 // log2 of failure probabilities; docs/noise.md derives them. `noise` is the variance of the
-// inputs' errors in units of a bootstrapped ciphertext's, `estimate` is of `parameters`.
+// inputs' errors in units of a bootstrapped ciphertext's under the same key, `estimate` is of
+// `parameters`.
 
-/// Variance of a bootstrapped ciphertext by the transform that has more: the unit of `noise`.
-double unit_of_noise(const Parameters& parameters);
+/// Variance of a bootstrapped ciphertext by the transform that has more: the unit of `noise`. Under
+/// the LWE key it is at q, under the ring key at Q: that of the rotation alone.
+double unit_of_noise(const Parameters& parameters, Under under = Under::lwe);
 /// Noise of fresh encryptions.
-double fresh_noise(const Parameters& parameters);
+double fresh_noise(const Parameters& parameters, Under under = Under::lwe);
 /// That of encryptions or of a bootstrap, whichever is smaller: ciphertexts with a mask state no
 /// less.
-double least_noise(const Parameters& parameters);
+double least_noise(const Parameters& parameters, Under under = Under::lwe);
+/// Half a unit of the modulus in the deviations that `noise` has the squares of, by which rounding
+/// a message to the modulus may be off at most; 0 where sectors are whole numbers of units.
+double encoding_offset(const Parameters& parameters, Encoding encoding, Under under);
 /// RangeError unless the noise is what ciphertexts can have: least_noise() at least, or 0 where no
 /// ciphertext has a mask.
 void check_noise(const Ciphertexts& ciphertexts);
@@ -42,14 +50,16 @@ double gate_failure_log2(const Parameters& parameters, const NoiseEstimate& esti
 double lut_failure_log2(const Parameters& parameters, const NoiseEstimate& estimate,
                         Encoding encoding, bool arbitrary, double noise,
                         std::uint32_t sectors_off = 0);
-/// A message that decrypts to one more than `sectors_off` sectors away; `variance` at q.
+/// A message that decrypts to one more than `sectors_off` sectors away; `variance` at q, or at Q
+/// under the ring key.
 double decryption_failure_log2(const Parameters& parameters, double variance, Encoding encoding,
-                               std::uint32_t sectors_off = 0);
+                               std::uint32_t sectors_off = 0, Under under = Under::lwe);
 
 /// ParameterError unless in (0, 1].
 void check_allowed(double allow_failure);
 /// NoiseError if fresh encryptions decrypt wrongly more often than `allow_failure`.
-void check_fresh(const Parameters& parameters, Encoding encoding, double allow_failure);
+void check_fresh(const Parameters& parameters, Encoding encoding, double allow_failure,
+                 Under under = Under::lwe);
 
 /// What an operation that is allowed does.
 struct Allowed {
@@ -67,21 +77,32 @@ class Account {
   Account(const Parameters& parameters, Transform transform, double allow_failure);
 
   double allow_failure() const { return allow_failure_; }
-  double fresh() const { return fresh_; }
+  double fresh(Under under = Under::lwe) const { return fresh_[index(under)]; }
+  /// What ciphertexts with errors have at least.
+  double least(Under under) const { return std::min(1.0, fresh(under)); }
   double bootstrapped() const { return 1; }
-  /// Two rotations and one key switch.
-  double of_mux() const { return mux_; }
+  /// Two rotations, and under the LWE key one key switch.
+  double of_mux(Under under = Under::lwe) const { return under == Under::lwe ? mux_ : 2; }
   /// What of a bootstrapped ciphertext's errors is the same for all under one key.
-  double constant() const { return constant_; }
+  double constant(Under under = Under::lwe) const { return constant_[index(under)]; }
+  /// What of a bootstrapped ciphertext's variance under the LWE key is the rotation's; the key
+  /// switch and its roundings have the rest.
+  double part_of_rotation() const { return rotation_; }
+  /// Noise under the LWE key of what has this noise under the ring key.
+  double switched(double noise) const { return rotation_ * noise + (1 - rotation_); }
 
-  // `noise`: of the inputs' sum.
+  // `noise`: of the inputs' sum, under the LWE key; `under`: of the results.
 
-  double check_gate(Gate gate, Encoding input, Encoding output, double noise) const;
-  double check_bootstrap(Encoding input, Encoding output, double noise) const;
-  double check_mux(Encoding encoding, double noise) const;
+  double check_gate(Gate gate, Encoding input, Encoding output, double noise,
+                    Under under = Under::lwe) const;
+  double check_bootstrap(Encoding input, Encoding output, double noise,
+                         Under under = Under::lwe) const;
+  double check_mux(Encoding encoding, double noise, Under under = Under::lwe) const;
   /// Checks the look-up of an exact table.
-  double check_look_up(const Lut& lut, double noise) const;
-  void check_sum(Encoding encoding, double noise) const;
+  double check_look_up(const Lut& lut, double noise, Under under = Under::lwe) const;
+  /// `noise`: under the key of the sum.
+  void check_sum(Encoding encoding, double noise, Under under = Under::lwe) const;
+  void check_key_switch(Encoding encoding, double noise) const;
   /// Returns how far the outputs of a table that is not exact are off at most, but for
   /// allow_failure.
   std::uint32_t error_bound(const Lut& lut, double noise) const;
@@ -93,7 +114,7 @@ class Account {
   double approximate_failure_log2(std::span<const Lut> luts, double noise,
                                   std::optional<std::uint32_t> within) const;
   /// log2 of the probability that a ciphertext decrypts to another message.
-  double decryption_failure_log2(Encoding encoding, double noise) const;
+  double decryption_failure_log2(Encoding encoding, double noise, Under under = Under::lwe) const;
 
   // Operations of large precision: `noise` is the input's own. That of the results is
   // least_noise() at least.
@@ -111,8 +132,10 @@ class Account {
                            const Failure& failure_log2) const;
   double check_decision(std::string_view name, double weight, Encoding input, std::uint64_t least,
                         double margin_sectors, double noise) const;
-  void check_output(Encoding output) const;
-  void check_decryption(const std::string& operation, Encoding encoding, double noise) const;
+  static std::size_t index(Under under) { return static_cast<std::size_t>(under); }
+  void check_output(Encoding output, Under under) const;
+  void check_decryption(const std::string& operation, Encoding encoding, double noise,
+                        Under under) const;
   using MakeFloorings = std::function<Floorings(const Parameters&, Encoding)>;
   using FlooringsFailure = std::function<double(const FlooredErrors&)>;
   FlooredErrors check_floorings(const std::string& operation, Encoding input, double noise,
@@ -121,7 +144,8 @@ class Account {
 
   Parameters parameters_;
   NoiseEstimate estimate_;
-  double allow_failure_, allow_failure_log2_, fresh_, least_, mux_, constant_;
+  double allow_failure_, allow_failure_log2_, mux_, rotation_;
+  std::array<double, 2> fresh_, constant_;
 };
 
 }  // namespace whorl::binfhe

@@ -92,11 +92,26 @@ void room_for_results(std::vector<T>& out, std::size_t count, const Progress& pr
   math::make_room(out, count, [&] { return progress && !progress(0, count); });
 }
 
-/// b - <a, s> mod q.
-std::uint64_t phase(const SecretKey& key, std::span<const std::uint32_t> ciphertext) {
-  const std::uint64_t q = key.parameters().q();
-  const std::size_t n = key.parameters().n();
-  return (ciphertext[n] - lattice::lwe_mask(ciphertext.first(n), key.lwe(), q)) & (q - 1);
+std::span<const std::int32_t> secret_of(const SecretKey& key, Under under) {
+  return under == Under::lwe ? key.lwe() : key.ring();
+}
+
+/// x mod modulus, a power of two or any below 2^60, without a division.
+std::uint64_t reduced(std::uint64_t x, std::uint64_t modulus) {
+  if (std::has_single_bit(modulus)) return x & (modulus - 1);
+  return math::Modulus<std::uint64_t>(modulus).reduce(x);
+}
+
+/// b - <a, s> of ciphertext i, modulo q, or Q under the ring key.
+std::uint64_t phase(const SecretKey& key, const Ciphertexts& ciphertexts, std::size_t i) {
+  return with_words(ciphertexts, [&]<class Word>(const std::vector<Word>& words) {
+    const std::size_t n = ciphertexts.dimension();
+    const std::uint64_t modulus = ciphertexts.modulus();
+    const std::span<const Word> row{words.data() + i * (n + 1), n + 1};
+    const std::uint64_t mask =
+        lattice::lwe_mask(row.first(n), secret_of(key, ciphertexts.under), modulus);
+    return reduced(row[n] + modulus - mask, modulus);
+  });
 }
 
 }  // namespace
@@ -127,36 +142,44 @@ std::span<const std::int32_t> SecretKey::lwe() const { return held().lwe.span();
 std::span<const std::int32_t> SecretKey::ring() const { return held().ring.span(); }
 
 Ciphertexts Client::encrypt(std::span<const std::uint32_t> messages, Encoding encoding,
-                            double allow_failure, const Progress& progress) const {
+                            double allow_failure, Under under, const Progress& progress) const {
   const Parameters& p = parameters();
   check_encoding(p, encoding);
   check_values(messages, encoding.p);
-  check_fresh(p, encoding, allow_failure);
+  check_fresh(p, encoding, allow_failure, under);
   return math::with_memory_for("fresh ciphertexts", [&] {
     Ciphertexts out{p, key_id(), encoding, messages.size(), {}, math::random_seed()};
-    set_fresh(out, fresh_noise(p));
-    // Filled with zeros and taken from the system piece by piece, as they are made.
-    out.data.reserve(out.count * out.row());
+    out.under = under;
+    set_fresh(out, fresh_noise(p, under));
+    const std::uint64_t modulus = out.modulus();
+    const std::span<const std::int32_t> secret = secret_of(secret_key(), under);
+    const std::size_t n = out.dimension(), row_words = out.row();
     math::WipedVector<std::int32_t> errors(std::min(out.count, period));
     math::PrivateStream stream("errors of fresh encryptions");
-    const math::GaussianSampler error(p.literal().sigma_lwe);
-    const std::size_t n = p.n();
-    const SecretEncoder encode_message(encoding, p.q());
-    for (std::size_t i = 0; i < out.count; ++i) {
-      if (i % period == 0) {
-        report(progress, i, out.count);
-        const std::size_t some = std::min(out.count - i, period);
-        out.data.resize((i + some) * out.row());
-        error.sample(stream, errors.span().first(some));
+    const math::GaussianSampler error(under == Under::lwe ? p.literal().sigma_lwe
+                                                          : p.literal().sigma_ring);
+    const SecretEncoder encode_message(encoding, modulus);
+    const std::uint64_t shift = ((std::uint64_t{1} << 32) / modulus + 1) * modulus;
+    with_words(out, [&]<class Word>(std::vector<Word>& words) {
+      // Filled with zeros and taken from the system piece by piece, as they are made.
+      words.reserve(out.count * row_words);
+      for (std::size_t i = 0; i < out.count; ++i) {
+        if (i % period == 0) {
+          report(progress, i, out.count);
+          const std::size_t some = std::min(out.count - i, period);
+          words.resize((i + some) * row_words);
+          error.sample(stream, errors.span().first(some));
+        }
+        const std::span<Word> row{words.data() + i * row_words, row_words};
+        lattice::lwe::ciphertext_uniform<Word>(*out.seed, i, modulus, row.first(n));
+        const std::uint64_t mask = lattice::lwe_mask<Word>(row.first(n), secret, modulus);
+        // The error plus a multiple of the modulus that makes it positive.
+        const std::uint64_t made_positive =
+            shift + static_cast<std::uint64_t>(std::int64_t{errors[i % period]});
+        row[n] =
+            static_cast<Word>(reduced(mask + encode_message(messages[i]) + made_positive, modulus));
       }
-      const std::span<std::uint32_t> row{out.data.data() + i * out.row(), out.row()};
-      lattice::lwe::ciphertext_uniform(*out.seed, i, p.q(), row.first(n));
-      const std::uint64_t mask =
-          lattice::lwe_mask<std::uint32_t>(row.first(n), secret_key().lwe(), p.q());
-      row[n] = static_cast<std::uint32_t>(
-          (mask + encode_message(messages[i]) + lattice::residue(errors[i % period], p.q())) &
-          (p.q() - 1));
-    }
+    });
     return out;
   });
 }
@@ -164,17 +187,14 @@ Ciphertexts Client::encrypt(std::span<const std::uint32_t> messages, Encoding en
 std::vector<std::uint32_t> Client::decrypt(const Ciphertexts& ciphertexts,
                                            const Progress& progress) const {
   check_owner(secret_key(), ciphertexts);
-  const std::uint64_t q = parameters().q(), sectors = ciphertexts.encoding.sectors();
+  const SecretDecoder decode(ciphertexts.encoding, ciphertexts.modulus());
   const std::uint32_t p = ciphertexts.encoding.p;
   const std::uint32_t keep = ciphertexts.encoding.padding ? p : 0;  // the padding bit's weight
   std::vector<std::uint32_t> out;
   math::with_memory_for("messages", [&] { room_for_results(out, ciphertexts.count, progress); });
   for (std::size_t i = 0; i < ciphertexts.count; ++i) {
     report(progress, i, ciphertexts.count);
-    // round(phase·sectors/q) mod sectors; q is a power of two, so that no division meets a secret.
-    const unsigned shift = static_cast<unsigned>(std::bit_width(q) - 1);
-    const std::uint64_t rounded = (phase(secret_key(), ciphertexts[i]) * sectors + q / 2) >> shift;
-    std::uint64_t message = math::subtract_once(rounded, sectors);
+    std::uint64_t message = decode(phase(secret_key(), ciphertexts, i));
     message -= keep & math::mask_of<std::uint64_t>(message >= p);
     out[i] = static_cast<std::uint32_t>(message);
   }
@@ -189,14 +209,14 @@ std::vector<std::int64_t> Client::noise(const Ciphertexts& ciphertexts,
     throw ShapeError(std::to_string(messages.size()) + " messages for " +
                      std::to_string(ciphertexts.count) + " ciphertexts");
   check_values(messages, ciphertexts.encoding.sectors(), ciphertexts.encoding.padding ? "2p" : "p");
-  const std::uint64_t q = parameters().q();
+  const std::uint64_t q = ciphertexts.modulus();
   const SecretEncoder encode_message(ciphertexts.encoding, q);
   std::vector<std::int64_t> out;
   math::with_memory_for("errors", [&] { room_for_results(out, ciphertexts.count, progress); });
   for (std::size_t i = 0; i < ciphertexts.count; ++i) {
     report(progress, i, ciphertexts.count);
     const std::uint64_t error =
-        (phase(secret_key(), ciphertexts[i]) - encode_message(messages[i])) & (q - 1);
+        reduced(phase(secret_key(), ciphertexts, i) + q - encode_message(messages[i]), q);
     out[i] = static_cast<std::int64_t>(error - (q & (0 - (((q / 2) - error) >> 63))));
   }
   return out;

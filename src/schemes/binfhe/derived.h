@@ -9,7 +9,9 @@
 
 #include "backend/contract/lwe.h"
 #include "lattice/lwe/rotation_method.h"
+#include "math/memory.h"
 #include "ring/gadget.h"
+#include "whorl/binfhe/ciphertexts.h"
 #include "whorl/binfhe/parameters.h"
 #include "whorl/error.h"
 #include "whorl/word_array.h"
@@ -44,29 +46,87 @@ inline std::uint64_t encode(std::uint64_t message, Encoding encoding, std::uint6
                                     modulus);
 }
 
-/// encode() modulo a power of two, for secret messages: no division, which takes a time of its
-/// operands'.
+/// encode() for secret messages: no division, which takes a time of its operands'.
 class SecretEncoder {
  public:
   SecretEncoder(Encoding encoding, std::uint64_t modulus)
-      : modulus_(modulus),
+      : whole_(modulus / encoding.sectors()),
+        rest_(modulus % encoding.sectors()),
         sectors_(encoding.sectors()),
         reciprocal_(~std::uint64_t{0} / (2 * sectors_)) {}
   /// The message must be below p, or with padding below 2p.
   std::uint64_t operator()(std::uint64_t message) const {
-    // message < sectors <= modulus/4 <= 2^30: below 2^64. The reciprocal's quotient is at most 2
-    // short.
-    const std::uint64_t x = 2 * message * modulus_ + sectors_, divisor = 2 * sectors_;
+    // message, rest < sectors <= modulus/4 and 2^30: below 2^62. The reciprocal's quotient is at
+    // most 2 short. The result is below the modulus, since a sector has 4 units or more.
+    const std::uint64_t x = 2 * message * rest_ + sectors_, divisor = 2 * sectors_;
     auto quotient =
         static_cast<std::uint64_t>((static_cast<unsigned __int128>(x) * reciprocal_) >> 64);
     for (int correction = 0; correction < 2; ++correction)
       quotient += 1 - ((x - quotient * divisor - divisor) >> 63);
-    return quotient & (modulus_ - 1);
+    return message * whole_ + quotient;
+  }
+
+ private:
+  std::uint64_t whole_, rest_, sectors_, reciprocal_;
+};
+
+/// round(phase·sectors/modulus) mod sectors of secret phases, halves up: no division either.
+class SecretDecoder {
+ public:
+  SecretDecoder(Encoding encoding, std::uint64_t modulus)
+      : modulus_(modulus),
+        sectors_(encoding.sectors()),
+        reciprocal_(static_cast<std::uint64_t>((static_cast<unsigned __int128>(sectors_) << 64) /
+                                               modulus)) {}
+  /// The phase must be below the modulus, which is below 2^60.
+  std::uint64_t operator()(std::uint64_t phase) const {
+    // The quotient of the product is exact, or 1 short.
+    auto quotient =
+        static_cast<std::uint64_t>((static_cast<unsigned __int128>(phase) * reciprocal_) >> 64);
+    std::uint64_t rest = phase * sectors_ - quotient * modulus_;  // below 2·modulus
+    const std::uint64_t more = 1 - ((rest - modulus_) >> 63);
+    rest -= modulus_ & (0 - more);
+    quotient += more + (1 - ((2 * rest - modulus_) >> 63));
+    return quotient - (sectors_ & (0 - (1 - ((quotient - sectors_) >> 63))));
   }
 
  private:
   std::uint64_t modulus_, sectors_, reciprocal_;
 };
+
+/// The vector of a batch that words of this width are in.
+template <class Word, class Batch>
+auto& words_of(Batch& batch) {
+  if constexpr (sizeof(Word) == 4)
+    return batch.data;
+  else
+    return batch.wide;
+}
+/// body(the words of a batch), in the width that they have.
+template <class Batch, class Body>
+decltype(auto) with_words(Batch& batch, const Body& body) {
+  return batch.is_wide() ? body(batch.wide) : body(batch.data);
+}
+
+/// Gives a new batch the words of its ciphertexts, zeros.
+template <class Word>
+void make_words(std::vector<Word>& words, const Ciphertexts& of) {
+  const std::size_t size = of.count * of.row();
+  if constexpr (sizeof(Word) == 4)
+    math::make_room(words, size);
+  else
+    math::make_room(words, size, {});
+}
+
+inline std::uint64_t modulus_of(const Parameters& parameters, Under under) {
+  return under == Under::lwe ? parameters.q() : parameters.Q();
+}
+/// "under the ring key".
+inline const char* describe(Under under) {
+  return under == Under::lwe ? "under the LWE key" : "under the ring key";
+}
+/// KeyMismatchError unless these are under the LWE key, which `what` needs.
+void check_under_lwe_key(const std::string& what, Under under);
 
 /// Units of Z_q in a sector of the operations of large precision: twice OpenFHE's beta.
 inline constexpr std::uint64_t large_sector = 256;

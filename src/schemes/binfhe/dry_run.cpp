@@ -50,19 +50,22 @@ DryRun::DryRun(const Parameters& parameters, const ServerOptions& options)
             std::shared_ptr<Failures>(counted_, &counted_->failures)));
       }()) {}
 
-Array DryRun::fresh(Encoding encoding, std::size_t count) const {
+Array DryRun::fresh(Encoding encoding, std::size_t count, Under under) const {
   Ciphertexts c{server_.parameters(), server_.key_id(), encoding, count, {}, Seed{}};
-  math::with_memory_for("ciphertexts", [&] { c.data.resize(count * c.row()); });
+  c.under = under;
   // Different ones, as encryptions are: what is known of errors goes by the words. None has the
   // negative words of another, since the first word is below q/2; nor is it 0, as of trivial ones.
-  const std::uint64_t q = c.parameters.q(), firsts = q / 2 - 1;
-  for (std::size_t i = 0; i < count; ++i) {
-    std::uint64_t number = counted_->fresh++;
-    c.data[i * c.row()] = static_cast<std::uint32_t>(1 + number % firsts);
-    number /= firsts;
-    for (std::size_t j = 1; number != 0 && j < c.row(); ++j, number /= q)
-      c.data[i * c.row() + j] = static_cast<std::uint32_t>(number % q);
-  }
+  const std::uint64_t q = c.modulus(), firsts = q / 2 - 1;
+  with_words(c, [&]<class Word>(std::vector<Word>& words) {
+    math::with_memory_for("ciphertexts", [&] { words.resize(count * c.row()); });
+    for (std::size_t i = 0; i < count; ++i) {
+      std::uint64_t number = counted_->fresh++;
+      words[i * c.row()] = static_cast<Word>(1 + number % firsts);
+      number /= firsts;
+      for (std::size_t j = 1; number != 0 && j < c.row(); ++j, number /= q)
+        words[i * c.row() + j] = static_cast<Word>(number % q);
+    }
+  });
   return server_.upload(c);
 }
 
@@ -71,7 +74,8 @@ double DryRun::failure_log2(std::span<const Array> results) const {
   double sum = counted_->failures.log2();
   for (const Array& result : results) {
     state.check(result);
-    const double each = state.account.decryption_failure_log2(result.encoding(), result.noise());
+    const double each =
+        state.account.decryption_failure_log2(result.encoding(), result.noise(), result.under());
     sum = lattice::sum_log2(sum, each + std::log2(static_cast<double>(result.count())));
   }
   return std::min(0.0, sum);

@@ -53,7 +53,7 @@ Array Server::State::make(const Array& x, std::size_t count, const Function& mad
   };
   if (only(Made::same)) return x;
   if (only(Made::opposite)) return not_(x);
-  std::vector<Array> from{trivial_array(std::array{0U, 1U}, encoding_of(x))};
+  std::vector<Array> from{trivial_array(std::array{0U, 1U}, encoding_of(x), under_of(x))};
   std::array<std::size_t, 4> starts{0, 1, 0, 0};
   for (const Made what : {Made::same, Made::opposite}) {
     if (!used[static_cast<std::size_t>(what)]) continue;
@@ -84,11 +84,11 @@ Array Server::State::gate(Gate gate, const Array& a, std::span<const std::uint32
     std::vector<std::uint32_t> bits(count);
     for (unsigned k = 0; k + 1 < rule.inputs; ++k) {
       for (std::size_t i = 0; i < count; ++i) bits[i] = k < known(i);
-      others.push_back(trivial_array(bits, encoding));
+      others.push_back(trivial_array(bits, encoding, under_of(a)));
     }
     std::vector<const Array*> inputs{&a};
     for (const Array& other : others) inputs.push_back(&other);
-    return this->gate<Array>(gate, inputs, output);
+    return this->gate<Array>(gate, inputs, output, Under::lwe);
   }
   const auto value = [&rule](std::uint32_t sum) {
     return (rule.doubled ? sum % 2 == 1 : sum >= rule.threshold) != rule.negated;
@@ -132,23 +132,25 @@ Array Server::State::mux(std::span<const std::uint32_t> select, const Array& a,
   return take(indexed(concatenate(std::array{a, b})), index);
 }
 
-Ciphertexts Server::State::trivial(std::span<const std::uint32_t> messages,
-                                   Encoding encoding) const {
+Ciphertexts Server::State::trivial(std::span<const std::uint32_t> messages, Encoding encoding,
+                                   Under under) const {
   check_encoding(parameters, encoding);
   check_values(messages, encoding.p);
-  Ciphertexts out = empty(encoding, messages.size());
-  math::with_memory_for("ciphertexts", [&] { math::make_room(out.data, out.count * out.row()); });
-  for (std::size_t i = 0; i < messages.size(); ++i)
-    out.data[i * out.row() + parameters.n()] =
-        static_cast<std::uint32_t>(encode(messages[i], encoding, parameters.q()));
+  Ciphertexts out = empty(encoding, messages.size(), under);
+  with_words(out, [&]<class Word>(std::vector<Word>& words) {
+    math::with_memory_for("ciphertexts", [&] { make_words(words, out); });
+    for (std::size_t i = 0; i < messages.size(); ++i)
+      words[(i + 1) * out.row() - 1] =
+          static_cast<Word>(encode(messages[i], encoding, out.modulus()));
+  });
   set_trivial(out, messages.empty() ? 0 : *std::max_element(messages.begin(), messages.end()));
   set_origin(out, origin(out));
   return out;
 }
 
-Array Server::State::trivial_array(std::span<const std::uint32_t> messages,
-                                   Encoding encoding) const {
-  const auto host = std::make_shared<const Ciphertexts>(trivial(messages, encoding));
+Array Server::State::trivial_array(std::span<const std::uint32_t> messages, Encoding encoding,
+                                   Under under) const {
+  const auto host = std::make_shared<const Ciphertexts>(trivial(messages, encoding, under));
   return upload(*host, host);
 }
 

@@ -34,7 +34,8 @@ bool same_errors(std::uint64_t a, std::uint64_t b) { return a != 0 && (a ^ b) <=
 
 /// Marks the mask; the marks of a ciphertext and of its negation differ in bit 0 alone. A trivial
 /// one has no mask: its message takes the place.
-std::uint64_t mark_of(std::span<const std::uint32_t> row, std::uint64_t q) {
+template <class Word>
+std::uint64_t mark_of(std::span<const Word> row, std::uint64_t q) {
   const auto mask = row.first(std::min(marked_words, row.size() - 1));
   // 0 and q/2 are their own negations, and do not tell which of the two this is.
   const auto first = std::find_if(mask.begin(), mask.end(), [&](auto word) {
@@ -43,8 +44,8 @@ std::uint64_t mark_of(std::span<const std::uint32_t> row, std::uint64_t q) {
   if (first == mask.end()) return mix(row.back()) | 3;
   const bool negate = *first > q / 2;
   std::uint64_t mark = 0;
-  for (const std::uint32_t word : mask)
-    mark = mark * mark_base + (negate ? (q - word) & (q - 1) : word);
+  for (const std::uint64_t word : mask)
+    mark = mark * mark_base + (negate && word != 0 ? q - word : word);
   return ((mix(mark) | 3) ^ 1) | (negate ? 1 : 0);
 }
 
@@ -223,7 +224,8 @@ void set_taken(Ciphertexts& taken, const Ciphertexts& of, std::span<const std::u
     taken.origin = std::make_shared<const Origin>(take(*of.origin, index));
 }
 
-void set_joined(Ciphertexts& joined, std::span<const Ciphertexts* const> batches, double fresh) {
+void set_joined(Ciphertexts& joined, std::span<const Ciphertexts* const> batches, double fresh,
+                double offset) {
   std::vector<Largest> known;
   bool has_origin = false;
   for (const Ciphertexts* batch : batches) {
@@ -237,14 +239,14 @@ void set_joined(Ciphertexts& joined, std::span<const Ciphertexts* const> batches
   std::vector<std::shared_ptr<const Origin>> held;
   std::vector<const Origin*> origins;
   for (const Ciphertexts* batch : batches) {
-    held.push_back(origin_of(*batch, fresh));
+    held.push_back(origin_of(*batch, fresh, offset));
     origins.push_back(held.back().get());
   }
   joined.origin = std::make_shared<const Origin>(join(origins, joined.encoding));
   joined.noise = joined.origin->noise;
 }
 
-std::shared_ptr<const Origin> origin_of(const Ciphertexts& batch, double fresh) {
+std::shared_ptr<const Origin> origin_of(const Ciphertexts& batch, double fresh, double offset) {
   // Whoever changed the batch may have kept what it came with.
   if (batch.origin && !batch.seed && batch.origin->noise == batch.noise &&
       count_of(*batch.origin) == batch.count)
@@ -257,12 +259,17 @@ std::shared_ptr<const Origin> origin_of(const Ciphertexts& batch, double fresh) 
   origin.largest = largest_of(batch);
   Numbers marks(batch.count);
   constexpr std::size_t ahead = 16;  // rows lie far apart
-  for (std::size_t i = 0; i < batch.count; ++i) {
-    if (i + ahead < batch.count) __builtin_prefetch(batch[i + ahead].data());
-    marks[i] = mark_of(batch[i], batch.parameters.q());
-  }
+  with_words(batch, [&]<class Word>(const std::vector<Word>& words) {
+    const std::size_t row = batch.row();
+    for (std::size_t i = 0; i < batch.count; ++i) {
+      if (i + ahead < batch.count) __builtin_prefetch(words.data() + (i + ahead) * row);
+      marks[i] = mark_of<Word>({words.data() + i * row, row}, batch.modulus());
+    }
+  });
   origin.values = shared(std::move(marks));
   const bool encrypted = batch.seed || origin.noise < 1;  // what is bootstrapped has 1 at least
+  // What is known of a sum's noise has it.
+  if (!batch.sum || batch.seed) origin.offset = offset;
   if (origin.noise > 0)
     origin.parts.push_back({1, origin.noise, batch.sum && !batch.seed ? Marks{} : origin.values,
                             encrypted ? ErrorPart::fresh : ErrorPart::loaded});
@@ -301,20 +308,43 @@ Marks mark_sum(std::span<const Term> terms, std::int32_t constant) {
   return shared(std::move(sums));
 }
 
+double offset_of(std::span<const Term> terms, double own) {
+  for (const Term& term : terms) own += std::abs(term.weight) * term.origin->offset;
+  return own;
+}
+
+double with_offset(double variance, double offset) {
+  const double deviation = std::sqrt(variance) + offset;
+  return offset == 0 ? variance : deviation * deviation;
+}
+
 Origin origin_of_sum(std::span<const Term> terms, std::int32_t constant, double noise,
-                     Largest largest) {
-  Origin sum{noise, largest, mark_sum(terms, constant), gather(terms)};
+                     double offset, Largest largest) {
+  Origin sum{noise, largest, mark_sum(terms, constant), gather(terms), offset};
   if (sum.parts.size() > most_parts) sum.parts = {{1, noise, {}, ErrorPart::made}};
   return sum;
 }
 
+Origin origin_of_switched(const Origin& origin, double part) {
+  Numbers marks(origin.values->size());
+  for (std::size_t i = 0; i < marks.size(); ++i) marks[i] = mix((*origin.values)[i], 1) | 1;
+  Origin out = origin;
+  out.noise = part * origin.noise + (1 - part);
+  out.offset *= std::sqrt(part);
+  out.values = shared(std::move(marks));
+  for (ErrorPart& each : out.parts) each.variance *= part;
+  out.parts.push_back({1, 1 - part, out.values, ErrorPart::made, next_batch()});
+  return out;
+}
+
 Origin origin_of_bootstrapped(Marks inputs, std::span<const std::uint64_t> tags,
-                              std::span<const std::uint32_t> index, double noise, Largest largest) {
+                              std::span<const std::uint32_t> index, double noise, Largest largest,
+                              double offset) {
   Numbers marks(inputs->size());
   for (std::size_t i = 0; i < marks.size(); ++i)
     marks[i] = mix((*inputs)[i], tags[index.empty() ? 0 : index[i]]) | 1;
   const Marks made = shared(std::move(marks));
-  return {noise, largest, made, {{1, noise, made, ErrorPart::made, next_batch()}}};
+  return {noise, largest, made, {{1, noise, made, ErrorPart::made, next_batch()}}, offset};
 }
 
 Origin origin_of_digit(Marks inputs, std::uint64_t tag, double noise, Largest largest) {
@@ -324,8 +354,11 @@ Origin origin_of_digit(Marks inputs, std::uint64_t tag, double noise, Largest la
 }
 
 Origin origin_of_mux(Marks values, const Origin& first, const Origin& second) {
-  Origin mux{
-      first.noise + second.noise, {1, 1}, std::move(values), {first.parts[0], second.parts[0]}};
+  Origin mux{first.noise + second.noise,
+             {1, 1},
+             std::move(values),
+             {first.parts[0], second.parts[0]},
+             first.offset + second.offset};
   for (ErrorPart& part : mux.parts) part.from |= ErrorPart::half_of_mux;
   return mux;
 }
@@ -393,6 +426,7 @@ Origin join(std::span<const Origin* const> origins, Encoding encoding) {
   std::size_t parts = 0;
   for (const Origin* origin : origins) {
     joined.noise = std::max(joined.noise, origin->noise);
+    joined.offset = std::max(joined.offset, origin->offset);
     largest.push_back(origin->largest);
     values.insert(values.end(), origin->values->begin(), origin->values->end());
     parts = std::max(parts, origin->parts.size());

@@ -46,6 +46,9 @@ struct Origin {
   /// are known again.
   Marks values;
   std::vector<ErrorPart> parts;  ///< independent where marks tell them apart
+  /// By how much rounding messages to the modulus may have moved phases, in units whose squares
+  /// those of `noise` are. Parts do not count it; it adds up with the weights' absolute values.
+  double offset = 0;
 
   /// Whether the errors are not those of fresh or bootstrapped ciphertexts, but sums.
   bool is_sum() const;
@@ -67,8 +70,10 @@ void set_origin(Ciphertexts& batch, std::shared_ptr<const Origin> origin);
 /// States the origin of `taken`, which has the rows of another batch at `index`, if that has one.
 void set_taken(Ciphertexts& taken, const Ciphertexts& of, std::span<const std::uint32_t> index);
 /// States what is known of `joined`, which has the rows of all batches; `fresh` is the noise of
-/// encryptions. No origin is stated where no batch brought one: words tell as much then.
-void set_joined(Ciphertexts& joined, std::span<const Ciphertexts* const> batches, double fresh);
+/// encryptions, `offset` that of their encoding. No origin is stated where no batch brought one:
+/// words tell as much then.
+void set_joined(Ciphertexts& joined, std::span<const Ciphertexts* const> batches, double fresh,
+                double offset);
 /// EncodingError, which begins with `what`, unless both ends are -MessageRange::most … most.
 void check_ends(const std::string& what, MessageRange range);
 /// What follows from a range; EncodingError, which begins with `what`, if p integers do not hold
@@ -78,18 +83,28 @@ Largest largest_within(const std::string& what, Encoding encoding, MessageRange 
 /// without one counts with 0 … any. If p integers do not hold it, they have none; but EncodingError
 /// if each array has one.
 Largest largest_of_joined(std::span<const Largest> all, Encoding encoding);
-/// What the batch came with, or by its words; `fresh` is the noise of encryptions.
-std::shared_ptr<const Origin> origin_of(const Ciphertexts& batch, double fresh);
+/// What the batch came with, or by its words; `fresh` is the noise of encryptions, `offset` that of
+/// an encoding.
+std::shared_ptr<const Origin> origin_of(const Ciphertexts& batch, double fresh, double offset);
 
 /// An upper bound on the variance of the weighted sum. `constant`: what of a bootstrapped
 /// ciphertext's variance is the same error in all of them.
 double variance_of(std::span<const Term> terms, double constant);
+/// The offset of the weighted sum; `own` is that of a constant which is added.
+double offset_of(std::span<const Term> terms, double own);
+/// A variance that stands for errors of this one beside an offset: (sqrt(variance) + offset)^2. An
+/// error of that deviation leaves any margin of at least its own deviation as often or more.
+double with_offset(double variance, double offset);
 Origin origin_of_sum(std::span<const Term> terms, std::int32_t constant, double noise,
-                     Largest largest);
+                     double offset, Largest largest);
+/// Returns the origin of the same ciphertexts behind a key switch that leaves `part` of their
+/// variance: their errors, and those of the switch, which are 1 - part for each input.
+Origin origin_of_switched(const Origin& origin, double part);
 /// Returns the origin of the results of one operation, which `tag` stands for, on ciphertexts with
 /// these marks.
 Origin origin_of_bootstrapped(Marks inputs, std::span<const std::uint64_t> tags,
-                              std::span<const std::uint32_t> index, double noise, Largest largest);
+                              std::span<const std::uint32_t> index, double noise, Largest largest,
+                              double offset = 0);
 /// Returns the origin of a digit of messages that are taken apart: the lowest one has the input's
 /// own errors, so that nothing is known to be independent of any of them.
 Origin origin_of_digit(Marks inputs, std::uint64_t tag, double noise, Largest largest);

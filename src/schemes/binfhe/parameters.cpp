@@ -373,7 +373,8 @@ NoiseEstimate Parameters::noise(Transform transform) const {
   const double at_ks =
       Q_ks / Q * (Q_ks / Q) * out.blind_rotation + out.switch_to_ks + out.key_switch;
   out.refreshed = q / Q_ks * (q / Q_ks) * at_ks + out.switch_to_q;
-  out.constant = q / Q * (q / Q) * method.constant(at, rotation_ranges(p, 0)) +
+  out.rotation_constant = method.constant(at, rotation_ranges(p, 0));
+  out.constant = q / Q * (q / Q) * out.rotation_constant +
                  q / Q_ks * (q / Q_ks) *
                      lattice::key_switch_constant(switch_gadget(*this), p.N, p.sigma_lwe,
                                                   p.key_switch == KeySwitch::table, ring) +
@@ -417,9 +418,9 @@ double lut_failure_log2(const Parameters& parameters, const NoiseEstimate& estim
 }
 
 double decryption_failure_log2(const Parameters& parameters, double variance, Encoding encoding,
-                               std::uint32_t sectors_off) {
-  const double half_sector =
-      static_cast<double>(parameters.q()) / (2 * static_cast<double>(encoding.sectors()));
+                               std::uint32_t sectors_off, Under under) {
+  const double half_sector = static_cast<double>(modulus_of(parameters, under)) /
+                             (2 * static_cast<double>(encoding.sectors()));
   return lattice::failure_log2((2.0 * sectors_off + 1) * half_sector, variance);
 }
 

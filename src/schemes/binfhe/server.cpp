@@ -52,6 +52,7 @@ void check_keys(const EvaluationKeys& keys) {
 Encoding Array::encoding() const { return state_->encoding; }
 std::size_t Array::count() const { return state_->rows.count(); }
 std::size_t Array::bytes() const { return state_->rows.bytes(); }
+Under Array::under() const { return state_->under(); }
 double Array::noise() const { return state_->origin->noise; }
 std::uint32_t Array::largest() const { return state_->origin->largest.any; }
 
@@ -110,12 +111,12 @@ std::size_t Server::key_bytes() const {
 }
 
 Ciphertexts Server::gate(Gate gate, std::span<const Ciphertexts* const> inputs,
-                         std::optional<Encoding> output) const {
-  return state_->gate(gate, inputs, output);
+                         std::optional<Encoding> output, Under under) const {
+  return state_->gate(gate, inputs, output, under);
 }
-Array Server::gate(Gate gate, std::span<const Array* const> inputs,
-                   std::optional<Encoding> output) const {
-  return state_->gate(gate, inputs, output);
+Array Server::gate(Gate gate, std::span<const Array* const> inputs, std::optional<Encoding> output,
+                   Under under) const {
+  return state_->gate(gate, inputs, output, under);
 }
 Array Server::gate(Gate gate, const Array& a, std::span<const std::uint32_t> ones,
                    std::optional<Encoding> output) const {
@@ -130,7 +131,7 @@ Array Server::mux(std::span<const std::uint32_t> select, const Array& a, const A
 }
 Array Array::gate(Gate gate, const Array& other) const {
   const Array* inputs[] = {this, &other};
-  return state_->open_server()->gate(gate, std::span<const Array* const>(inputs), {});
+  return state_->open_server()->gate(gate, std::span<const Array* const>(inputs), {}, Under::lwe);
 }
 Array Array::gate(Gate gate, bool bit) const {
   const std::uint32_t bits[] = {bit};
@@ -139,27 +140,31 @@ Array Array::gate(Gate gate, bool bit) const {
 Array Array::operator~() const { return state_->open_server()->not_(*this); }
 Ciphertexts Server::not_(const Ciphertexts& a) const { return state_->not_(a); }
 Array Server::not_(const Array& a) const { return state_->not_(a); }
-Ciphertexts Server::mux(const Ciphertexts& select, const Ciphertexts& a,
-                        const Ciphertexts& b) const {
-  return state_->mux(select, a, b);
+Ciphertexts Server::mux(const Ciphertexts& select, const Ciphertexts& a, const Ciphertexts& b,
+                        Under under) const {
+  return state_->mux(select, a, b, under);
 }
-Array Server::mux(const Array& select, const Array& a, const Array& b) const {
-  return state_->mux(select, a, b);
+Array Server::mux(const Array& select, const Array& a, const Array& b, Under under) const {
+  return state_->mux(select, a, b, under);
 }
-Ciphertexts Server::bootstrap(const Ciphertexts& a, std::optional<Encoding> output) const {
-  return state_->bootstrap(a, output);
+Ciphertexts Server::bootstrap(const Ciphertexts& a, std::optional<Encoding> output,
+                              Under under) const {
+  return state_->bootstrap(a, output, under);
 }
-Array Server::bootstrap(const Array& a, std::optional<Encoding> output) const {
-  return state_->bootstrap(a, output);
+Array Server::bootstrap(const Array& a, std::optional<Encoding> output, Under under) const {
+  return state_->bootstrap(a, output, under);
 }
 Ciphertexts Server::apply(std::span<const Lut> luts, std::span<const std::uint32_t> index,
-                          const Ciphertexts& a, std::optional<std::uint32_t> within) const {
-  return state_->apply(luts, index, a, a.count, within);
+                          const Ciphertexts& a, std::optional<std::uint32_t> within,
+                          Under under) const {
+  return state_->apply(luts, index, a, a.count, within, under);
 }
 Array Server::apply(std::span<const Lut> luts, std::span<const std::uint32_t> index, const Array& a,
-                    std::optional<std::uint32_t> within) const {
-  return state_->apply(luts, index, a, a.count(), within);
+                    std::optional<std::uint32_t> within, Under under) const {
+  return state_->apply(luts, index, a, a.count(), within, under);
 }
+Ciphertexts Server::to_lwe_key(const Ciphertexts& a) const { return state_->to_lwe_key(a); }
+Array Server::to_lwe_key(const Array& a) const { return state_->to_lwe_key(a); }
 Ciphertexts Server::linear(std::span<const std::int32_t> weights,
                            std::span<const Ciphertexts* const> inputs, std::int32_t constant,
                            bool modular, std::optional<std::uint32_t> largest) const {
@@ -177,14 +182,16 @@ std::uint32_t Server::error_bound(const Lut& lut, const Array& a) const {
   return state_->error_bound(lut, a);
 }
 
-Ciphertexts Server::trivial(std::span<const std::uint32_t> messages, Encoding encoding) const {
-  return state_->trivial(messages, encoding);
+Ciphertexts Server::trivial(std::span<const std::uint32_t> messages, Encoding encoding,
+                            Under under) const {
+  return state_->trivial(messages, encoding, under);
 }
 Array Server::with_range(const Array& a, MessageRange range) const {
   return state_->with_range(a, range);
 }
-Array Server::trivial_array(std::span<const std::uint32_t> messages, Encoding encoding) const {
-  return state_->trivial_array(messages, encoding);
+Array Server::trivial_array(std::span<const std::uint32_t> messages, Encoding encoding,
+                            Under under) const {
+  return state_->trivial_array(messages, encoding, under);
 }
 
 Array Server::upload(const Ciphertexts& ciphertexts) const {

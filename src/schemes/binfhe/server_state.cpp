@@ -33,9 +33,9 @@ std::shared_ptr<const lattice::lwe::Keys> make_keys(const EvaluationKeys& keys, 
   return std::make_shared<const lattice::lwe::Keys>(budget, std::move(material));
 }
 
-/// Returns the origin of what one operation makes of each of the inputs.
-std::shared_ptr<const Origin> bootstrapped(std::span<const Term> inputs, std::uint64_t tag,
-                                           double noise, Largest largest) {
+/// Returns the origin of what an operation of large precision makes of the input.
+std::shared_ptr<const Origin> floored(std::span<const Term> inputs, std::uint64_t tag, double noise,
+                                      Largest largest) {
   const std::uint64_t tags[] = {tag};
   return std::make_shared<const Origin>(
       origin_of_bootstrapped(mark_sum(inputs), tags, {}, noise, largest));
@@ -61,60 +61,6 @@ void check_padding(std::string_view what, Encoding encoding, Largest largest) {
                         "sum largest=…, which you know its messages not to pass");
 }
 
-/// Values of a weighted sum, exact: those of many terms may pass 64 bits.
-struct SumRange {
-  using Number = __int128;
-  Number least, most;
-  bool within(std::uint32_t top) const { return least >= 0 && most <= top; }
-  /// The largest value, or `otherwise` if not all are in 0 … top.
-  std::uint32_t most_of(std::uint32_t top, std::uint64_t otherwise) const {
-    return static_cast<std::uint32_t>(within(top) ? static_cast<std::uint64_t>(most) : otherwise);
-  }
-};
-SumRange range_of_sum(std::span<const Term> terms, std::int32_t constant,
-                      std::uint32_t Largest::*largest) {
-  SumRange sum{constant, constant};
-  for (const Term& term : terms) {
-    const Largest& known = term.origin->largest;
-    const auto [low, high] = known.range.value_or(MessageRange{0, known.*largest});
-    const auto weight = static_cast<SumRange::Number>(term.weight);
-    sum.least += std::min(weight * low, weight * high);
-    sum.most += std::max(weight * low, weight * high);
-  }
-  return sum;
-}
-
-/// Returns the largest value of the sum; EncodingError if a padding bit has no room for all
-/// values.
-Largest largest_of_sum(std::span<const Term> terms, std::int32_t constant, Encoding encoding,
-                       bool modular, std::optional<std::uint32_t> stated) {
-  const std::uint32_t top = encoding.p - 1;
-  if (stated && *stated > top)
-    throw EncodingError("linear: largest = " + std::to_string(*stated) +
-                        " is not below p = " + std::to_string(encoding.p));
-  if (stated) return {*stated, *stated};
-  const SumRange sum = range_of_sum(terms, constant, &Largest::any);
-  const bool ranged = std::any_of(terms.begin(), terms.end(), [](const Term& term) {
-    return term.origin->largest.range.has_value();
-  });
-  constexpr SumRange::Number far = std::numeric_limits<std::int64_t>::max();
-  const MessageRange values{static_cast<std::int64_t>(std::clamp(sum.least, -far, far)),
-                            static_cast<std::int64_t>(std::clamp(sum.most, -far, far))};
-  if (ranged && !modular) return largest_within("linear", encoding, values);
-  if (encoding.padding && !sum.within(top) && !modular) {
-    throw EncodingError(
-        "linear: the sum may be " + std::to_string(values.low) + " … " +
-        std::to_string(values.high) + ", and " + describe(encoding) + " holds 0 … " +
-        std::to_string(top) +
-        ": take a larger p; or give the sum largest=…, which you know it not to pass, "
-        "or modular=True, if it is meant modulo p; or state by with_range "
-        "which integers the terms stand for");
-  }
-  const std::uint64_t all = encoding.sectors() - 1;
-  return {sum.most_of(top, all),
-          range_of_sum(terms, constant, &Largest::as_bits).most_of(top, all)};
-}
-
 }  // namespace
 
 void check_bits_of(std::string_view what, std::size_t k, std::uint32_t largest) {
@@ -133,6 +79,7 @@ std::shared_ptr<const Server::State> Array::State::open_server() const {
 
 Ciphertexts Array::State::without_words() const {
   Ciphertexts out{parameters, key_id, encoding, rows.count(), {}, {}, {}};
+  out.under = under();
   set_origin(out, origin);
   return out;
 }
@@ -164,7 +111,7 @@ void Server::State::check(const Ciphertexts& c) const {
 }
 
 std::shared_ptr<const Origin> Server::State::origin(const Ciphertexts& c) const {
-  return origin_of(c, account.fresh());
+  return origin_of(c, account.fresh(c.under), encoding_offset(parameters, c.encoding, c.under));
 }
 
 template <class Batch>
@@ -183,6 +130,11 @@ Encoding Server::State::check_together(std::string_view what, std::span<const Ba
       throw EncodingError("input " + std::to_string(k) + " has " +
                           describe(encoding_of(*inputs[k])) + ", but input 0 has " +
                           describe(encoding_of(*inputs[0])));
+    if (under_of(*inputs[k]) != under_of(*inputs[0]))
+      throw KeyMismatchError(std::string(what) + ": input " + std::to_string(k) + " is " +
+                             describe(under_of(*inputs[k])) + ", but input 0 is " +
+                             describe(under_of(*inputs[0])) +
+                             ": to_lwe_key brings all of them under the LWE key");
   }
   return encoding_of(*inputs[0]);
 }
@@ -219,25 +171,46 @@ Server::State::Operands Server::State::operands(std::span<const Batch* const> in
     all.held.push_back(origin(*inputs[k]));
     all.terms.push_back({weights.empty() ? 1.0 : weights[k], all.held.back().get()});
     all.most = std::max(all.most, all.held.back()->noise);
+    all.under = under_of(*inputs[k]);
   }
   return all;
 }
 
-double Server::State::rotated_noise(std::vector<Term> terms) const {
+double Server::State::rotated_noise(std::vector<Term> terms, Under under) const {
+  // Errors of the key switch come after the sum.
+  const auto rotated = [&](double noise) {
+    return under == Under::lwe ? noise : account.switched(noise);
+  };
   if (terms.size() == 1) {
     const double noise = terms[0].origin->noise;
-    return noise > 0 ? std::max(noise, account.bootstrapped()) : 0;
+    return noise > 0 ? rotated(std::max(noise, account.bootstrapped())) : 0;
   }
-  const double own = variance_of(terms, account.constant());
+  const double constant = account.constant(under);
+  const double own = with_offset(variance_of(terms, constant), offset_of(terms, 0));
   for (Term& term : terms)
     if (term.origin->noise > 0)
       term.weight *= std::sqrt(std::max(1.0, account.bootstrapped() / term.origin->noise));
   // Errors that inputs share with opposite signs cancel less where they count as they are.
-  return std::max(own, variance_of(terms, account.constant()));
+  return rotated(std::max(own, variance_of(terms, constant)));
 }
 
-Ciphertexts Server::State::empty(Encoding encoding, std::size_t count) const {
-  return {parameters, key_id, encoding, count, {}, {}, {}};
+std::shared_ptr<const Origin> Server::State::bootstrapped(std::span<const Term> inputs,
+                                                          std::span<const std::uint64_t> tags,
+                                                          std::span<const std::uint32_t> index,
+                                                          Largest largest, Encoding output,
+                                                          Under under) const {
+  return std::make_shared<const Origin>(origin_of_bootstrapped(
+      mark_sum(inputs), tags, index, account.bootstrapped(), largest, table_offset(output, under)));
+}
+
+double Server::State::table_offset(Encoding output, Under under) const {
+  return under == Under::lwe ? 0 : encoding_offset(parameters, output, under);
+}
+
+Ciphertexts Server::State::empty(Encoding encoding, std::size_t count, Under under) const {
+  Ciphertexts out{parameters, key_id, encoding, count, {}, {}, {}};
+  out.under = under;
+  return out;
 }
 
 Array Server::State::array(Encoding encoding, std::shared_ptr<const Origin> origin,
@@ -252,16 +225,20 @@ Array Server::State::upload(const Ciphertexts& ciphertexts,
                             std::shared_ptr<const Ciphertexts> host) const {
   check(ciphertexts);
   if (fleet->size() == 1) host = {};  // the caller has it, too
-  auto rows =
-      evaluator.upload(form_of(parameters), ciphertexts.count, ciphertexts.data.data(), host);
+  auto rows = with_words(ciphertexts, [&](const auto& words) {
+    return evaluator.upload(form_of(parameters, ciphertexts.under), ciphertexts.count, words.data(),
+                            host);
+  });
   return array(ciphertexts.encoding, origin(ciphertexts), std::move(rows), std::move(host));
 }
 
 Ciphertexts Server::State::download(const Array& array) const {
   check(array);
   Ciphertexts out = array.state_->without_words();
-  math::with_memory_for("ciphertexts", [&] { math::make_room(out.data, out.count * out.row()); });
-  evaluator.download(array.state_->rows, out.data.data());
+  with_words(out, [&](auto& words) {
+    math::with_memory_for("ciphertexts", [&] { make_words(words, out); });
+    evaluator.download(array.state_->rows, words.data());
+  });
   return out;
 }
 
@@ -286,30 +263,33 @@ Array Server::State::concatenate(std::span<const Array> arrays) const {
                evaluator.join(rows));
 }
 
-template <class MakeOrigin>
 Ciphertexts Server::State::run(const Plan& plan, const MakeOrigin& origin,
                                std::span<const Ciphertexts* const> inputs) const {
-  Ciphertexts out = empty(plan.output, inputs[0]->count);
+  Ciphertexts out = empty(plan.output, inputs[0]->count, plan.under);
   std::vector<lattice::lwe::HostRows> rows;
-  for (const Ciphertexts* input : inputs) rows.push_back({form_of(parameters), input->data.data()});
-  // Room is made when the first results are there, so that a GPU works meanwhile.
-  std::once_flag made;
-  const auto room = [&]() -> void* {
-    std::call_once(made, [&] { math::make_room(out.data, out.count * out.row()); });
-    return out.data.data();
-  };
-  evaluator.stream(out.count, plan.memory, rows, plan.rotates, plan.work, room);
+  for (const Ciphertexts* input : inputs)
+    with_words(*input, [&](const auto& words) {
+      rows.push_back({form_of(parameters, input->under), words.data()});
+    });
+  with_words(out, [&](auto& words) {
+    // Room is made when the first results are there, so that a GPU works meanwhile.
+    std::once_flag made;
+    const auto room = [&]() -> void* {
+      std::call_once(made, [&] { make_words(words, out); });
+      return words.data();
+    };
+    evaluator.stream(out.count, plan.memory, rows, plan.rotates, plan.work, room);
+  });
   if (failures) failures->add(plan.failure_log2, out.count);
   set_origin(out, origin());
   return out;
 }
 
-template <class MakeOrigin>
 Array Server::State::run(const Plan& plan, const MakeOrigin& origin,
                          std::span<const Array* const> inputs) const {
   std::vector<const lattice::lwe::Array*> rows;
   for (const Array* input : inputs) rows.push_back(&input->state_->rows);
-  const lattice::lwe::Form out[] = {form_of(parameters)};
+  const lattice::lwe::Form out[] = {form_of(parameters, plan.under)};
   auto made = evaluator.map(rows, out, plan.rotates, plan.work)[0];
   if (failures) failures->add(plan.failure_log2, made.count());
   return array(plan.output, origin(), std::move(made));
@@ -329,63 +309,73 @@ std::vector<Array> Server::State::run(const Array& a, const Outcome& outcome,
 
 template <class Batch>
 Batch Server::State::gate(Gate gate, std::span<const Batch* const> inputs,
-                          std::optional<Encoding> output) const {
+                          std::optional<Encoding> output, Under under) const {
   const GateRule& rule = rule_of(gate);
   const Encoding input = check_together(rule.name, inputs, rule.inputs);
-  Plan plan = plan_gate(parameters, gate, input, output);
   const Operands all = operands(inputs, {});
+  Plan plan = plan_gate(parameters, gate, input, output, {all.under, under});
   // Doubled sums tell whether they are odd, whatever they are.
   if (!rule.doubled) check_bits_of(rule.name, all.terms);
-  plan.failure_log2 = account.check_gate(gate, input, plan.output, rotated_noise(all.terms));
+  plan.failure_log2 =
+      account.check_gate(gate, input, plan.output, rotated_noise(all.terms, all.under), under);
   const auto origin = [&] {
-    return bootstrapped(all.terms, tag_of(rule, input), account.bootstrapped(), {1, 1});
+    const std::uint64_t tags[] = {tag_of(rule, input)};
+    return bootstrapped(all.terms, tags, {}, {1, 1}, plan.output, under);
   };
   return run(plan, origin, inputs);
 }
 
 template <class Batch>
-Batch Server::State::mux(const Batch& select, const Batch& a, const Batch& b) const {
+Batch Server::State::mux(const Batch& select, const Batch& a, const Batch& b, Under under) const {
   const Batch* inputs[] = {&select, &a, &b};
   const std::span<const Batch* const> all = inputs;
-  Plan plan = plan_mux(parameters, check_together("mux", all));
+  const Encoding encoding = check_together("mux", all);
   const Operands of = operands(all, {});
+  Plan plan = plan_mux(parameters, encoding, {of.under, under});
   check_bits_of("mux", of.terms);
   const Term s = of.terms[0], of_a = of.terms[1], of_b = of.terms[2];
   // What is rotated is the sum of select and a, or of its negation and b.
   plan.failure_log2 = account.check_mux(
-      plan.output, std::max(rotated_noise({s, of_a}), rotated_noise({{-1, s.origin}, of_b})));
+      plan.output,
+      std::max(rotated_noise({s, of_a}, of.under), rotated_noise({{-1, s.origin}, of_b}, of.under)),
+      under);
   const auto origin = [&] {
     const Term marked[] = {{3, s.origin}, {5, of_a.origin}, {7, of_b.origin}};
     const Term selected[] = {s, of_a}, other[] = {{-1, s.origin}, of_b};
     const std::uint64_t tags[] = {tag_of(rule_of(Gate::and_), plan.output)};
-    // The second has the key switch too.
-    return std::make_shared<const Origin>(origin_of_mux(
-        mark_sum(marked),
-        origin_of_bootstrapped(mark_sum(selected), tags, {}, account.of_mux() - 1, {1, 1}),
-        origin_of_bootstrapped(mark_sum(other, 1), tags, {}, account.bootstrapped(), {1, 1})));
+    // The second has the key switch too, where there is one.
+    const double offset = table_offset(encoding, under);
+    return std::make_shared<const Origin>(
+        origin_of_mux(mark_sum(marked),
+                      origin_of_bootstrapped(mark_sum(selected), tags, {},
+                                             account.of_mux(under) - 1, {1, 1}, offset),
+                      origin_of_bootstrapped(mark_sum(other, 1), tags, {}, account.bootstrapped(),
+                                             {1, 1}, offset)));
   };
   return run(plan, origin, all);
 }
 
 template <class Batch>
-Batch Server::State::bootstrap(const Batch& a, std::optional<Encoding> output) const {
+Batch Server::State::bootstrap(const Batch& a, std::optional<Encoding> output, Under under) const {
   const Batch* inputs[] = {&a};
   const std::span<const Batch* const> all = inputs;
   const Encoding input = check_together("bootstrap", all);
-  Plan plan = plan_bootstrap(parameters, input, output);
   const Operands of = operands(all, {});
+  Plan plan = plan_bootstrap(parameters, input, output, {of.under, under});
   check_bits_of("bootstrap", of.terms);
-  plan.failure_log2 = account.check_bootstrap(input, plan.output, rotated_noise(of.terms));
+  plan.failure_log2 =
+      account.check_bootstrap(input, plan.output, rotated_noise(of.terms, of.under), under);
   const auto origin = [&] {
-    return bootstrapped(of.terms, mix(1, input.sectors()), account.bootstrapped(), {1, 1});
+    const std::uint64_t tags[] = {mix(1, input.sectors())};
+    return bootstrapped(of.terms, tags, {}, {1, 1}, plan.output, under);
   };
   return run(plan, origin, all);
 }
 
 template <class Batch>
 Batch Server::State::apply(std::span<const Lut> luts, std::span<const std::uint32_t> index,
-                           const Batch& a, std::size_t count,
-                           std::optional<std::uint32_t> within) const {
+                           const Batch& a, std::size_t count, std::optional<std::uint32_t> within,
+                           Under under) const {
   check(a);
   check_tables(luts, index, encoding_of(a), count);
   const Batch* inputs[] = {&a};
@@ -394,9 +384,9 @@ Batch Server::State::apply(std::span<const Lut> luts, std::span<const std::uint3
   const auto exact = std::find_if(luts.begin(), luts.end(), [](const Lut& l) { return l.exact(); });
   const Operands of = operands(all, {});
   check_padding("apply", encoding_of(a), of.terms[0].origin->largest);
-  const double noise = rotated_noise(of.terms);
+  const double noise = rotated_noise(of.terms, of.under);
   double failure_log2 = -HUGE_VAL;
-  if (exact != luts.end()) failure_log2 = account.check_look_up(*exact, noise);
+  if (exact != luts.end()) failure_log2 = account.check_look_up(*exact, noise, under);
   account.check_approximate(luts, noise, within);
   if (failures && std::any_of(luts.begin(), luts.end(), [](const Lut& l) { return !l.exact(); }))
     failure_log2 = std::max(failure_log2, account.approximate_failure_log2(luts, noise, within));
@@ -413,16 +403,30 @@ Batch Server::State::apply(std::span<const Lut> luts, std::span<const std::uint3
       if (!lut.exact()) largest = static_cast<std::uint32_t>(lut.output().sectors() - 1);
     }
     // There is no range: only the program knows which integers the table's values stand for.
-    return std::make_shared<const Origin>(origin_of_bootstrapped(
-        mark_sum(of.terms), tags, index, account.bootstrapped(), {largest, largest}));
+    return bootstrapped(of.terms, tags, index, {largest, largest}, luts[0].output(), under);
   };
-  Plan plan = plan_apply(parameters, luts, index);
+  Plan plan = plan_apply(parameters, luts, index, {of.under, under});
   plan.failure_log2 = failure_log2;
   return run(plan, origin, all);
 }
 
+template <class Batch>
+Batch Server::State::to_lwe_key(const Batch& a) const {
+  check(a);
+  if (under_of(a) == Under::lwe) return a;
+  const Batch* inputs[] = {&a};
+  const Encoding encoding = encoding_of(a);
+  const auto of = this->origin(a);
+  account.check_key_switch(encoding, account.switched(of->noise));
+  const auto origin = [&] {
+    return std::make_shared<const Origin>(origin_of_switched(*of, account.part_of_rotation()));
+  };
+  return run(plan_key_switch(parameters, encoding), origin, std::span<const Batch* const>(inputs));
+}
+
 Outcome Server::State::of_floor(const Array& a, unsigned round_bits) const {
   check(a);
+  check_under_lwe_key("eval_floor", under_of(a));
   const Encoding input = encoding_of(a);
   check_floor("eval_floor", parameters, input, round_bits);
   const Encoding output = floored(input, round_bits);
@@ -434,13 +438,14 @@ Outcome Server::State::of_floor(const Array& a, unsigned round_bits) const {
   if (const auto& range = known.range)
     largest =
         largest_within("eval_floor", output, {range->low >> round_bits, range->high >> round_bits});
-  return {allowed.failure_log2,
-          {{output,
-            bootstrapped(terms, mix(2 + round_bits, input.sectors()), allowed.noise[0], largest)}}};
+  return {
+      allowed.failure_log2,
+      {{output, floored(terms, mix(2 + round_bits, input.sectors()), allowed.noise[0], largest)}}};
 }
 
 Outcome Server::State::of_sign(const Array& a, Encoding output) const {
   check(a);
+  check_under_lwe_key("eval_sign", under_of(a));
   const Encoding input = encoding_of(a);
   check_large("eval_sign", parameters, input);
   check_encoding(parameters, output);
@@ -456,11 +461,12 @@ Outcome Server::State::of_sign(const Array& a, Encoding output) const {
   }
   const Allowed allowed = account.check_sign(input, output, origin(a)->noise);
   return {allowed.failure_log2,
-          {{output, bootstrapped(terms, mix(0, input.sectors()), allowed.noise[0], {1, 1})}}};
+          {{output, floored(terms, mix(0, input.sectors()), allowed.noise[0], {1, 1})}}};
 }
 
 Outcome Server::State::of_decomposition(const Array& a) const {
   check(a);
+  check_under_lwe_key("eval_decomp", under_of(a));
   const Encoding input = encoding_of(a);
   check_large("eval_decomp", parameters, input);
   check_padding("eval_decomp", input, origin(a)->largest);
@@ -484,57 +490,23 @@ std::uint32_t Server::State::error_bound(const Lut& lut, const Batch& a) const {
   check_tables({&lut, 1}, {}, encoding_of(a), 0);
   const Operands of = operands(std::span<const Batch* const>(inputs), {});
   check_padding("error_bound", encoding_of(a), of.terms[0].origin->largest);
-  return account.error_bound(lut, rotated_noise(of.terms));
-}
-
-template <class Batch>
-Batch Server::State::linear(std::span<const std::int32_t> weights,
-                            std::span<const Batch* const> inputs, std::int32_t constant,
-                            bool modular, std::optional<std::uint32_t> stated) const {
-  if (inputs.empty() || weights.size() != inputs.size())
-    throw ShapeError("linear: " + std::to_string(weights.size()) + " weights for " +
-                     std::to_string(inputs.size()) +
-                     " inputs; there must be one for each input, and at least one input");
-  const Encoding input = check_together("linear", inputs);
-  const Operands all = operands(inputs, weights);
-  const Largest largest = largest_of_sum(all.terms, constant, input, modular, stated);
-  const double noise = variance_of(all.terms, account.constant());
-  if (noise > all.most) account.check_sum(input, noise);
-  const auto origin = [&] {
-    return std::make_shared<const Origin>(origin_of_sum(all.terms, constant, noise, largest));
-  };
-  return run(plan_linear(parameters, weights, constant, input), origin, inputs);
-}
-
-Array Server::State::with_range(const Array& a, MessageRange range) const {
-  check(a);
-  const Encoding encoding = encoding_of(a);
-  return array(encoding,
-               std::make_shared<const Origin>(binfhe::with_range(*origin(a), encoding, range)),
-               a.state_->rows, a.state_->host);
-}
-
-template <class Batch>
-Batch Server::State::not_(const Batch& a) const {
-  const std::int32_t weights[] = {-1};
-  const Batch* inputs[] = {&a};
-  check_bits_of("not", 0, as_bits_of(a));
-  return linear<Batch>(weights, inputs, 1, false, 1);
+  return account.error_bound(lut, rotated_noise(of.terms, of.under));
 }
 
 #define WHORL_INSTANTIATE_OPERATIONS(Batch)                                                        \
-  template Batch Server::State::gate(Gate, std::span<const Batch* const>, std::optional<Encoding>) \
-      const;                                                                                       \
-  template Batch Server::State::mux(const Batch&, const Batch&, const Batch&) const;               \
-  template Batch Server::State::bootstrap(const Batch&, std::optional<Encoding>) const;            \
+  template Encoding Server::State::check_together(std::string_view, std::span<const Batch* const>, \
+                                                  std::size_t) const;                              \
+  template Server::State::Operands Server::State::operands(std::span<const Batch* const>,          \
+                                                           std::span<const std::int32_t>) const;   \
+  template Batch Server::State::gate(Gate, std::span<const Batch* const>, std::optional<Encoding>, \
+                                     Under) const;                                                 \
+  template Batch Server::State::mux(const Batch&, const Batch&, const Batch&, Under) const;        \
+  template Batch Server::State::bootstrap(const Batch&, std::optional<Encoding>, Under) const;     \
   template Batch Server::State::apply(std::span<const Lut>, std::span<const std::uint32_t>,        \
-                                      const Batch&, std::size_t, std::optional<std::uint32_t>)     \
-      const;                                                                                       \
-  template std::uint32_t Server::State::error_bound(const Lut&, const Batch&) const;               \
-  template Batch Server::State::linear(std::span<const std::int32_t>,                              \
-                                       std::span<const Batch* const>, std::int32_t, bool,          \
-                                       std::optional<std::uint32_t>) const;                        \
-  template Batch Server::State::not_(const Batch&) const
+                                      const Batch&, std::size_t, std::optional<std::uint32_t>,     \
+                                      Under) const;                                                \
+  template Batch Server::State::to_lwe_key(const Batch&) const;                                    \
+  template std::uint32_t Server::State::error_bound(const Lut&, const Batch&) const
 
 WHORL_INSTANTIATE_OPERATIONS(Ciphertexts);
 WHORL_INSTANTIATE_OPERATIONS(Array);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -29,6 +30,7 @@ struct Array::State {
   lattice::lwe::Array rows;
   std::shared_ptr<const Ciphertexts> host = {};  ///< that it was uploaded from
 
+  Under under() const { return static_cast<Under>(rows.form().under); }
   /// DeviceError if the server does not exist any more.
   std::shared_ptr<const Server::State> open_server() const;
   /// What download() gives, but for the words.
@@ -88,7 +90,8 @@ struct Server::State : std::enable_shared_from_this<State> {
   void check_owner(const Parameters& of, const KeyId& key) const;
   void check(const Ciphertexts& c) const;
   void check(const Array& a) const { check_owner(a.state_->parameters, a.state_->key_id); }
-  /// Returns the inputs' encoding, which is one. `due` is their number, 0 for any from one on.
+  /// Returns the inputs' encoding, which is one, as their key is. `due` is their number, 0 for any
+  /// from one on.
   template <class Batch>
   Encoding check_together(std::string_view what, std::span<const Batch* const> inputs,
                           std::size_t due = 0) const;
@@ -99,6 +102,8 @@ struct Server::State : std::enable_shared_from_this<State> {
 
   static Encoding encoding_of(const Ciphertexts& c) { return c.encoding; }
   static Encoding encoding_of(const Array& a) { return a.state_->encoding; }
+  static Under under_of(const Ciphertexts& c) { return c.under; }
+  static Under under_of(const Array& a) { return a.state_->under(); }
   std::shared_ptr<const Origin> origin(const Ciphertexts& c) const;
   static std::shared_ptr<const Origin> origin(const Array& a) { return a.state_->origin; }
   static std::uint32_t as_bits_of(const Ciphertexts& c) { return largest_of(c).as_bits; }
@@ -109,18 +114,27 @@ struct Server::State : std::enable_shared_from_this<State> {
     std::vector<std::shared_ptr<const Origin>> held;
     std::vector<Term> terms;
     double most = 0;  ///< noise of an operand
+    Under under = Under::lwe;
   };
   /// All weights are 1 where there are none.
   template <class Batch>
   Operands operands(std::span<const Batch* const> inputs,
                     std::span<const std::int32_t> weights = {}) const;
-  /// Returns the noise of what is rotated: each encrypted operand counts as bootstrapped at least,
-  /// see Account.
-  double rotated_noise(std::vector<Term> terms) const;
+  /// Returns the noise of what is rotated, under the LWE key: each encrypted operand counts as
+  /// bootstrapped at least, see Account.
+  double rotated_noise(std::vector<Term> terms, Under under) const;
+  /// Returns the origin of what one operation makes of each of the inputs.
+  std::shared_ptr<const Origin> bootstrapped(std::span<const Term> inputs,
+                                             std::span<const std::uint64_t> tags,
+                                             std::span<const std::uint32_t> index, Largest largest,
+                                             Encoding output, Under under) const;
+  /// By how much tables' values are off where they are rounded to units of Q. Under the LWE key
+  /// that is scaled to q, where it is nothing beside the errors.
+  double table_offset(Encoding output, Under under) const;
 
   // ---- batches
 
-  Ciphertexts empty(Encoding encoding, std::size_t count) const;
+  Ciphertexts empty(Encoding encoding, std::size_t count, Under under) const;
   Array array(Encoding encoding, std::shared_ptr<const Origin> origin, lattice::lwe::Array rows,
               std::shared_ptr<const Ciphertexts> host = {}) const;
   /// `host` is empty, or `ciphertexts`, and kept where it is of use.
@@ -130,10 +144,9 @@ struct Server::State : std::enable_shared_from_this<State> {
   Array concatenate(std::span<const Array> arrays) const;
 
   /// Does the plan's work; `origin` makes what is known of the result, while devices work.
-  template <class MakeOrigin>
+  using MakeOrigin = std::function<std::shared_ptr<const Origin>()>;
   Ciphertexts run(const Plan& plan, const MakeOrigin& origin,
                   std::span<const Ciphertexts* const> inputs) const;
-  template <class MakeOrigin>
   Array run(const Plan& plan, const MakeOrigin& origin, std::span<const Array* const> inputs) const;
   /// Does a circuit's work on an array, which rotates.
   std::vector<Array> run(const Array& a, const Outcome& outcome,
@@ -142,14 +155,17 @@ struct Server::State : std::enable_shared_from_this<State> {
   // ---- operations
 
   template <class Batch>
-  Batch gate(Gate gate, std::span<const Batch* const> inputs, std::optional<Encoding> output) const;
+  Batch gate(Gate gate, std::span<const Batch* const> inputs, std::optional<Encoding> output,
+             Under under) const;
   template <class Batch>
-  Batch mux(const Batch& select, const Batch& a, const Batch& b) const;
+  Batch mux(const Batch& select, const Batch& a, const Batch& b, Under under) const;
   template <class Batch>
-  Batch bootstrap(const Batch& a, std::optional<Encoding> output) const;
+  Batch bootstrap(const Batch& a, std::optional<Encoding> output, Under under) const;
   template <class Batch>
   Batch apply(std::span<const Lut> luts, std::span<const std::uint32_t> index, const Batch& a,
-              std::size_t count, std::optional<std::uint32_t> within) const;
+              std::size_t count, std::optional<std::uint32_t> within, Under under) const;
+  template <class Batch>
+  Batch to_lwe_key(const Batch& a) const;
   template <class Batch>
   std::uint32_t error_bound(const Lut& lut, const Batch& a) const;
   template <class Batch>
@@ -173,8 +189,10 @@ struct Server::State : std::enable_shared_from_this<State> {
   Array mux(const Array& select, std::span<const std::uint32_t> a,
             std::span<const std::uint32_t> b) const;
   Array mux(std::span<const std::uint32_t> select, const Array& a, const Array& b) const;
-  Ciphertexts trivial(std::span<const std::uint32_t> messages, Encoding encoding) const;
-  Array trivial_array(std::span<const std::uint32_t> messages, Encoding encoding) const;
+  Ciphertexts trivial(std::span<const std::uint32_t> messages, Encoding encoding,
+                      Under under) const;
+  Array trivial_array(std::span<const std::uint32_t> messages, Encoding encoding,
+                      Under under) const;
 
   /// What a gate makes of the one input that is not known.
   enum class Made : std::uint8_t { zero, one, same, opposite };

@@ -36,6 +36,16 @@ Rows to_lwe_key(const Parameters& parameters, const Stages& stages, const Rows& 
   return stages.modulus_switch(std::move(switched), modulus, centre_of(parameters, Q_ks, modulus));
 }
 
+Rows to_rotate(const Parameters& parameters, const Stages& stages, Rows rows) {
+  if (rows.form().under == lattice::lwe::Under::lwe) return rows;
+  return to_lwe_key(parameters, stages, rows, parameters.q());
+}
+
+Rows result_of(const Parameters& parameters, const Stages& stages, Rows extracted, Under under) {
+  if (under == Under::ring) return extracted;
+  return to_lwe_key(parameters, stages, extracted, parameters.q());
+}
+
 Decision::Decision(const Parameters& parameters, std::uint64_t offset, bool negated,
                    Encoding output)
     : parameters_(parameters), offset_(offset) {
@@ -55,15 +65,17 @@ std::size_t memory_of(const Parameters& parameters, const Footprint& footprint) 
   const std::size_t word = ring_word_bytes(parameters.Q());
   const std::size_t N = parameters.N(), row = std::size_t{parameters.n()} + 1;
   const std::size_t lwe = row * sizeof(std::uint32_t), extract = (N + 1) * word;
-  const std::size_t inputs = (footprint.inputs + footprint.kept) * lwe;
-  if (!footprint.rotates) return inputs + lwe;
+  const std::size_t in = footprint.under == Under::ring ? extract : lwe;
+  const std::size_t inputs = footprint.inputs * in + footprint.kept * lwe;
+  if (!footprint.rotates) return inputs + in;
   const std::size_t rotating = lwe + sizeof(std::uint32_t) + extract +
                                (footprint.own_table ? N * word : 0) +
                                (footprint.keeps_extract ? extract : 0);
   // `lwe` twice: an arbitrary table keeps its input while the top bit is switched. The extract may
   // be widened to the words of Q_ks.
   const std::size_t ks_word = array_word_bytes(parameters.Q_ks());
-  const std::size_t switching = 2 * lwe + extract + (N + 1 + row) * ks_word;
+  const std::size_t switching =
+      2 * lwe + extract + (N + 1 + row) * ks_word + (footprint.under == Under::ring ? in : 0);
   return inputs + std::max(rotating, switching);
 }
 

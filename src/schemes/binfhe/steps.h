@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lattice/lwe/evaluator.h"
+#include "whorl/binfhe/ciphertexts.h"
 #include "whorl/binfhe/parameters.h"
 
 namespace whorl::binfhe {
@@ -36,6 +37,11 @@ Rows to_exponents(const Parameters& parameters, const Stages& stages, Rows rows,
 Rows to_lwe_key(const Parameters& parameters, const Stages& stages, const Rows& extracted,
                 std::uint64_t modulus);
 
+/// What rotations take: rows modulo q under the LWE key. Those under the ring key are switched.
+Rows to_rotate(const Parameters& parameters, const Stages& stages, Rows rows);
+/// What becomes of extracts: they stay under the ring key, or are switched to the LWE key modulo q.
+Rows result_of(const Parameters& parameters, const Stages& stages, Rows extracted, Under under);
+
 /// Rounds to 2N and decides. Bits: 1 where the phase plus `offset` lies in [0, N) (0 there if
 /// negated). The test vector is the constant polynomial of value half, half an output sector: its
 /// extract is ±half, plus half.
@@ -54,6 +60,7 @@ class Decision {
 /// What an operation does with a ciphertext, as far as its memory is concerned.
 struct Footprint {
   std::size_t inputs = 1;
+  Under under = Under::lwe;  ///< inputs
   bool rotates = true;
   bool keeps_extract = false;  ///< of one rotation during the next
   bool own_table = false;      ///< a test vector for every ciphertext, at worst

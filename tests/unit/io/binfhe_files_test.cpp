@@ -1,5 +1,6 @@
 // What is saved is what is loaded, as bytes and as files, for several parameter sets.
 #include "schemes/binfhe/account.h"
+#include "schemes/binfhe/derived.h"
 #include "support/binfhe_sets.h"
 #include "support/test.h"
 #include "unit/io/expectations.h"
@@ -70,6 +71,76 @@ TEST_F(IoRoundtrip, Ciphertexts) {
   }
 }
 
+/// A frame whose array has one tagged field.
+template <class T>
+Bytes with_field(const binfhe::Ciphertexts& value, std::uint16_t tag, T content) {
+  Bytes bytes = dump(value);
+  const std::size_t at = samples::payload_at + samples::literal_bytes(value.parameters.literal()) +
+                         16 + (value.seed ? 32 : 0);
+  constexpr std::size_t added = 6 + sizeof(T);
+  bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(at + 4), added, 0);
+  samples::put(bytes, at, static_cast<std::uint32_t>(added));
+  samples::put(bytes, at + 4, tag);
+  samples::put(bytes, at + 6, static_cast<std::uint32_t>(sizeof(T)));
+  samples::put(bytes, at + 10, content);
+  samples::put(bytes, samples::length_at,
+               std::uint64_t{bytes.size() - samples::payload_at - samples::trailer_bytes});
+  samples::reseal(bytes);
+  return bytes;
+}
+
+TEST_F(IoRoundtrip, CiphertextsUnderTheRingKey) {
+  constexpr auto ring = binfhe::Under::ring;
+  for (const auto& literal : samples::literals()) {
+    const auto parameters = samples::parameters(literal);
+    for (const bool seeded : {false, true})
+      for (const std::size_t count : {0, 1, 2, 37}) {
+        SCOPED_TRACE(literal.name + (seeded ? " seeded " : " ") + std::to_string(count));
+        const auto value = samples::ciphertexts(parameters, count, seeded, random, ring);
+        const Bytes bytes = dump(value);
+        const auto loaded = load<binfhe::Ciphertexts>(bytes, insecure());
+        EXPECT_EQ(loaded.under, ring);
+        EXPECT_EQ(loaded.data, value.data);
+        EXPECT_EQ(loaded.wide, value.wide);
+        EXPECT_EQ(loaded.seed, value.seed);
+        EXPECT_EQ(loaded.noise, seeded ? binfhe::fresh_noise(parameters, ring) : 1);
+        EXPECT_EQ(dump(loaded), bytes);
+        const std::size_t word_bytes = literal.Q < (1U << 31) ? 4 : 8;
+        EXPECT_EQ(bytes.size(),
+                  samples::payload_at + samples::literal_bytes(literal) + 16 +
+                      samples::no_shape_bytes + 7 +
+                      (seeded ? 32 + count * word_bytes : count * (literal.N + 1) * word_bytes) +
+                      samples::trailer_bytes);
+        if (count == 0) continue;
+        // Words of Q are refused where they are no residues, or do not come from the seed.
+        auto wrong = value;
+        binfhe::with_words(wrong, [&](auto& words) { words.back() += literal.Q; });
+        EXPECT_THROW(dump(wrong), RangeError);
+        Bytes changed = bytes;
+        const std::size_t last = bytes.size() - samples::trailer_bytes - word_bytes;
+        std::fill_n(changed.begin() + static_cast<std::ptrdiff_t>(last), word_bytes, 0xff);
+        samples::reseal(changed);
+        EXPECT_EQ(loading<binfhe::Ciphertexts>(changed), "Range");
+        if (!seeded) continue;
+        wrong = value;
+        binfhe::with_words(wrong, [](auto& words) { words.front() ^= 1; });
+        EXPECT_THROW(dump(wrong), MismatchError);
+      }
+  }
+}
+
+TEST_F(IoRoundtrip, TheKeyIsAFieldOfItsOwn) {
+  const auto parameters = samples::parameters(samples::literals()[0]);
+  const auto value = samples::ciphertexts(parameters, 1, false, random);
+  const auto field = [&](std::uint8_t content) {
+    const Bytes bytes = with_field(value, 11, content);
+    return loading<binfhe::Ciphertexts>(bytes);
+  };
+  EXPECT_EQ(field(0), "Format");     // the default
+  EXPECT_EQ(field(1), "Truncated");  // there are fewer words than N + 1
+  EXPECT_EQ(field(2), "Format");
+}
+
 TEST_F(IoRoundtrip, NoiseOfSums) {
   const auto parameters = samples::parameters(samples::literals()[0]);
   auto value = samples::ciphertexts(parameters, 3, false, random);
@@ -102,24 +173,6 @@ TEST_F(IoRoundtrip, NoiseOfSums) {
   fresh.noise = 7;
   EXPECT_EQ(dump(fresh), before);
   EXPECT_EQ(load<binfhe::Ciphertexts>(before, insecure()).noise, binfhe::fresh_noise(parameters));
-}
-
-/// A frame whose array has one tagged field.
-template <class T>
-Bytes with_field(const binfhe::Ciphertexts& value, std::uint16_t tag, T content) {
-  Bytes bytes = dump(value);
-  const std::size_t at = samples::payload_at + samples::literal_bytes(value.parameters.literal()) +
-                         16 + (value.seed ? 32 : 0);
-  constexpr std::size_t added = 6 + sizeof(T);
-  bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(at + 4), added, 0);
-  samples::put(bytes, at, static_cast<std::uint32_t>(added));
-  samples::put(bytes, at + 4, tag);
-  samples::put(bytes, at + 6, static_cast<std::uint32_t>(sizeof(T)));
-  samples::put(bytes, at + 10, content);
-  samples::put(bytes, samples::length_at,
-               std::uint64_t{bytes.size() - samples::payload_at - samples::trailer_bytes});
-  samples::reseal(bytes);
-  return bytes;
 }
 
 TEST_F(IoRoundtrip, NoiseFromOutsideIsChecked) {

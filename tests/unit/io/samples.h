@@ -108,15 +108,21 @@ inline WordArray random_word_array(Random& random, std::size_t count, std::size_
 
 /// Not encryptions of anything, but residues such as those are.
 inline binfhe::Ciphertexts ciphertexts(const binfhe::Parameters& parameters, std::size_t count,
-                                       bool seeded, Random& random) {
+                                       bool seeded, Random& random,
+                                       binfhe::Under under = binfhe::Under::lwe) {
   binfhe::Ciphertexts value{parameters, random_array<16>(random), {4, seeded}, count, {}, {}, {}};
-  value.data = random_words<std::uint32_t>(random, count * value.row(), parameters.q());
-  if (seeded) {
-    value.seed = random_array<32>(random);
-    for (std::size_t i = 0; i < count; ++i)
-      math::expand_uniform(*value.seed, i, parameters.q(),
-                           std::span(value.data).subspan(i * value.row(), value.row() - 1));
-  }
+  value.under = under;
+  if (seeded) value.seed = random_array<32>(random);
+  const auto fill = [&]<class Word>(std::vector<Word>& words) {
+    words = random_words<Word>(random, count * value.row(), value.modulus());
+    for (std::size_t i = 0; seeded && i < count; ++i)
+      math::expand_uniform(*value.seed, i, value.modulus(),
+                           std::span(words).subspan(i * value.row(), value.row() - 1));
+  };
+  if (value.is_wide())
+    fill(value.wide);
+  else
+    fill(value.data);
   return value;
 }
 

@@ -31,6 +31,14 @@ const std::map<std::string, Circuit>& circuits() {
          const Array* inputs[] = {&a, &b};
          return std::vector{s.linear(weights, inputs)};
        }},
+      {"results under the ring key, their sum, and a table",
+       [](const Server& s, const Array& a, const Array& b) {
+         const Array x = s.bootstrap(a, {}, Under::ring), y = s.bootstrap(b, {}, Under::ring);
+         const std::int32_t weights[] = {3, -1};
+         const Array* inputs[] = {&x, &y};
+         const Array sum = s.linear(weights, inputs);
+         return std::vector{sum, looked_up(s, sum, {1, 0, 3, 0}), s.to_lwe_key(sum)};
+       }},
       {"tables of one rotation and of two",
        [](const Server& s, const Array& a, const Array& b) {
          return std::vector{looked_up(s, a, {1, 0, 3, 0}), looked_up(s, b, {1, 1, 1, 0})};
@@ -101,6 +109,14 @@ TEST(BinfheDryRun, CountsRotations) {
   EXPECT_EQ(counted([&](const Array& x) { return s.mux(x, x, x); }), 10U);
   EXPECT_EQ(counted([&](const Array& x) { return looked_up(s, x, {1, 0, 3, 0}); }), 5U);
   EXPECT_EQ(counted([&](const Array& x) { return looked_up(s, x, {1, 1, 1, 0}); }), 10U);
+  // Five key switches of five sums behind ten rotations, before five more.
+  const std::size_t before = dry.costs().key_switches;
+  const Array x = s.bootstrap(dry.fresh({4}, 5), {}, Under::ring);
+  EXPECT_EQ(dry.costs().key_switches, before);
+  EXPECT_EQ(dry.fresh({4}, 5, Under::ring).under(), Under::ring);
+  EXPECT_EQ(dry.fresh({4}, 5, Under::ring).noise(), fresh_noise(s.parameters(), Under::ring));
+  EXPECT_EQ(counted([&](const Array&) { return x & x; }), 5U);
+  EXPECT_EQ(dry.costs().key_switches, before + 10);  // inputs', and results'
   const DryRun large(Parameters::named("openfhe_1_6/STD128_LOGQ_29", true));
   static_cast<void>(eval_sign(large.server(), large.fresh({1U << 21}, 1)));
   EXPECT_EQ(large.costs().bootstraps, 11U);
