@@ -14,7 +14,8 @@ array([1, 1, 1, 0])
 encrypted vectors of integers. `whorl.ckks` has CKKS: approximate arithmetic on encrypted vectors of
 real or complex numbers. `whorl.lanes` has exact gates on thousands of bits at once. `whorl.nn` runs
 networks on encrypted vectors. `whorl.circuit` runs circuits of gates,
-read from files, on bits of FHEW/TFHE. `whorl.client` and `whorl.server` are the two halves of the
+read from files, on bits of FHEW/TFHE, and `whorl.trace` makes tables of a function of integers that
+is written with NumPy (`whorl.tracing`). `whorl.client` and `whorl.server` are the two halves of the
 package; each has all schemes. A server's process imports only `whorl.server`, which has no name
 that makes, loads or uses a secret key. Every failure raises a subclass of `whorl.Error`.
 """
@@ -25,11 +26,12 @@ TYPE_CHECKING = False  # type checkers take it for true; typing itself is import
 if TYPE_CHECKING:
     from typing import Any
 
-    from . import bgv, binfhe, circuit, ckks, client, errors, lanes, ml, nn, server
+    from . import bgv, binfhe, circuit, ckks, client, errors, lanes, ml, nn, server, tracing
     from ._core.saved import allow_insecure_pickles
     from ._core.session import DeviceInfo, Session, devices
     from ._server import cpu_target
     from .errors import *  # noqa: F403
+    from .tracing import trace
 
     __version__: str
     __all__ = [
@@ -48,6 +50,8 @@ if TYPE_CHECKING:
         "ml",
         "nn",
         "server",
+        "trace",
+        "tracing",
     ]
     __all__ += errors.__all__
 
@@ -71,13 +75,17 @@ _add_compiled(__path__)  # noqa: F405
 
 # Everything is imported at first use: `import whorl.server` does not bring the client in, and the
 # command is ready for Ctrl-C before anything that takes time.
-_packages = ("bgv", "binfhe", "circuit", "ckks", "client", "errors", "lanes", "ml", "nn", "server")
+_packages = (
+    *("bgv", "binfhe", "circuit", "ckks", "client", "errors", "lanes", "ml", "nn", "server"),
+    "tracing",
+)
 _names = {
     "DeviceInfo": "_core.session",
     "Session": "_core.session",
     "allow_insecure_pickles": "_core.saved",
     "cpu_target": "_server",
     "devices": "_core.session",
+    "trace": "tracing",
 }
 
 

@@ -9,6 +9,7 @@ MODULES = {
     "whorl.ckks": "CKKS in Python: whorl.ckks",
     "whorl.nn": "Networks in Python: whorl.nn",
     "whorl.circuit": "Circuits of gates in Python: whorl.circuit",
+    "whorl.tracing": "Functions of integers in Python: whorl.trace",
     "whorl.lanes": "Exact bits in Python: whorl.lanes",
 }
 BESIDE = {"whorl": ("whorl.errors",), "whorl.nn": ("whorl.ml",)}

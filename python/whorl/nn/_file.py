@@ -39,6 +39,8 @@ T = TypeVar("T")
 class Writer:
     """Collects arrays; `bytes` has the file."""
 
+    magic = MAGIC
+
     def __init__(self) -> None:
         self._arrays: list[Numbers] = []
 
@@ -53,56 +55,61 @@ class Writer:
         """The file with a header."""
         text = json.dumps({**header, "sizes": [a.size for a in self._arrays]}).encode()
         body = b"".join(a.tobytes() for a in self._arrays)
-        whole = MAGIC + VERSION + struct.pack("<Q", len(text)) + text + body
+        whole = self.magic + VERSION + struct.pack("<Q", len(text)) + text + body
         return whole + hashlib.blake2b(whole, digest_size=DIGEST).digest()
 
 
 class Reader:
     """The header of a file, checked piece by piece, and its arrays."""
 
+    magic, noun = MAGIC, "network"
+
     def __init__(self, data: bytes, max_bytes: int | None = None) -> None:
         """`OversizedError`, `TruncatedError`, `VersionError`, `CorruptionError` or `FormatError`
         for what is no such file."""
+        noun = self.noun
         most = MOST_BYTES if max_bytes is None else max_bytes
         if len(data) > most:
-            raise OversizedError(f"a network of {len(data)} bytes is above {most}")
+            raise OversizedError(f"a {noun} of {len(data)} bytes is above {most}")
         if len(data) < HEAD + DIGEST:
-            raise TruncatedError(f"{len(data)} bytes are no network: {HEAD + DIGEST} are the least")
-        if data[:7] != MAGIC:
-            raise FormatError("these bytes are no network: they do not begin with WHORLNN")
+            raise TruncatedError(f"{len(data)} bytes are no {noun}: {HEAD + DIGEST} are the least")
+        if data[:7] != self.magic:
+            begin = self.magic.decode()
+            raise FormatError(f"these bytes are no {noun}: they do not begin with {begin}")
         if data[7:8] != VERSION:
-            raise VersionError(f"a network of version {data[7:8]!r}; this build reads {VERSION!r}")
+            raise VersionError(f"a {noun} of version {data[7:8]!r}; this build reads {VERSION!r}")
         if hashlib.blake2b(data[:-DIGEST], digest_size=DIGEST).digest() != data[-DIGEST:]:
-            raise CorruptionError("a network's digest does not match: bytes were changed")
+            raise CorruptionError(f"a {noun}'s digest does not match: bytes were changed")
         (length,) = struct.unpack("<Q", data[8:HEAD])
         if length > MOST_HEADER:
-            raise OversizedError(f"a network's header of {length} bytes is above {MOST_HEADER}")
+            raise OversizedError(f"a {noun}'s header of {length} bytes is above {MOST_HEADER}")
         if HEAD + length + DIGEST > len(data):
-            raise TruncatedError(f"a network's header has {length} bytes, which are not there")
+            raise TruncatedError(f"a {noun}'s header has {length} bytes, which are not there")
         try:
             header = json.loads(data[HEAD : HEAD + length].decode())
         except (ValueError, RecursionError) as error:
-            raise FormatError(f"a network's header is no JSON: {error}") from None
-        self.header = Fields(header, "network")
+            raise FormatError(f"a {noun}'s header is no JSON: {error}") from None
+        self.header = Fields(header, noun)
         sizes = self.header.items("sizes", lambda value, field: whole(value, field, 0, most))
         body = data[HEAD + length : len(data) - DIGEST]
         if 8 * sum(sizes) != len(body):
             raise TruncatedError(f"{sum(sizes)} numbers are announced in {len(body)} bytes")
         values = np.frombuffer(body, dtype="<f8").astype(np.float64)
         if not np.isfinite(values).all():
-            raise RangeError("a network's numbers are not all finite")
+            raise RangeError(f"a {noun}'s numbers are not all finite")
         self._arrays = np.split(values, np.cumsum(sizes)[:-1]) if sizes else []
 
     def array(self, place: Any, field: str) -> Numbers:
         """An array that the header names."""
-        fields = Fields(place, field)
-        number = fields.whole("array", 0, len(self._arrays) - 1)
-        shape = fields.shape("shape")
-        if math.prod(shape) != self._arrays[number].size:
-            raise RangeError(
-                f"{field}: shape {shape} does not have {self._arrays[number].size} numbers"
-            )
-        return self._arrays[number].reshape(shape)
+        shape = Fields(place, field).shape("shape")
+        numbers = self.numbers(place, field)
+        if math.prod(shape) != numbers.size:
+            raise RangeError(f"{field}: shape {shape} does not have {numbers.size} numbers")
+        return numbers.reshape(shape)
+
+    def numbers(self, place: Any, field: str) -> Numbers:
+        """The numbers of an array that the header names, in one row."""
+        return self._arrays[Fields(place, field).whole("array", 0, len(self._arrays) - 1)]
 
 
 @dataclasses.dataclass(frozen=True)

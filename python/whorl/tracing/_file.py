@@ -1,0 +1,252 @@
+"""Files of circuits: numbers and words, all checked, as networks have them (`whorl.nn._file`).
+
+A file is the eight bytes `WHORLTR1`, the header's length in eight bytes (little-endian), the
+header, and the numbers: doubles that are whole, little-endian, one array after another. BLAKE2b of
+all that, 32 bytes, comes last.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..binfhe._parameters import Parameters
+from ..errors import EncodingError, FormatError, NoiseError, RangeError
+from ..nn import _file
+from ..nn._file import Fields
+from ._circuit import Circuit
+from ._compile import MOST_FAILURE, SIZES, planned
+from ._graph import MOST_INTEGER
+from ._lower import Row
+from ._program import Input, Integers, Output, Program, Sums
+
+MOST_ENDS, MOST_ROWS, MOST_TABLES = 1 << 20, 100_000, 1 << 22
+
+
+class _Writer(_file.Writer):
+    magic = b"WHORLTR"
+
+
+class _Reader(_file.Reader):
+    magic, noun = b"WHORLTR", "circuit"
+
+
+def written(circuit: Circuit) -> bytes:
+    """The file of a circuit."""
+    writer, program = _Writer(), circuit._program
+
+    def array(values: Integers) -> Any:
+        return writer.array(values.astype(np.float64))
+
+    def sums(of: Sums) -> dict[str, Any]:
+        return {
+            "starts": array(of.starts),
+            "wires": array(of.wires),
+            "weights": array(of.weights),
+            "constants": array(of.constants),
+        }
+
+    header = {
+        "kind": "circuit",
+        "parameters": circuit.parameters.to_bytes().hex(),
+        "p": program.p,
+        "inputs": [{"shape": list(x.shape), "low": x.low, "high": x.high} for x in program.inputs],
+        "outputs": [{"shape": list(x.shape), "bool": int(x.is_bool)} for x in program.outputs],
+        "looks": sums(program.looks),
+        "numbers": array(program.numbers),
+        "tables": array(program.tables),
+        "ends": sums(program.ends),
+        "factors": array(program.factors),
+        "digits": array(program.digits),
+        "checks": sums(program.checks),
+        "limits": array(program.limits),
+        "rows": [
+            {
+                "name": row.name[:1000],
+                "shape": list(row.shape),
+                "low": row.low,
+                "high": row.high,
+                "measured": int(row.measured),
+                "tables": row.tables,
+                "level": row.level,
+            }
+            for row in circuit._rows
+        ],
+    }
+    return writer.bytes(header)
+
+
+def read(data: bytes, most: int, allow_insecure: bool) -> Circuit:
+    """The circuit of a file; `FormatError` and its kinds for what is none."""
+    reader = _Reader(data, most)
+    header = reader.header
+    if header.text("kind") != "circuit":
+        raise FormatError(f"a circuit's file has kind {header.text('kind')!r}")
+    parameters = _parameters(header, allow_insecure)
+    p = header.whole("p", 4, min(SIZES[0], parameters.N // 4))
+    if p & (p - 1):
+        raise RangeError(f"circuit.p: {p} is not a power of two")
+    program = _program(reader, header, p)
+    try:
+        plan = planned(program, parameters)
+    except (NoiseError, EncodingError) as error:
+        raise FormatError(f"a circuit's parts do not go together: {error}") from None
+    if plan.failure_log2 > MOST_FAILURE:
+        raise FormatError(
+            f"a circuit that fails with 2^{plan.failure_log2:.1f} is above 2^{MOST_FAILURE:g}"
+        )
+    return Circuit(
+        parameters,
+        plan.failure_log2,
+        {
+            "bootstraps": plan.costs["bootstraps"],
+            "levels": len(program.levels),
+            "inputs": program.fresh,
+            "outputs": len(program.ends),
+            "key_bytes": plan.key_bytes,
+        },
+        program,
+        tuple(_row(each) for each in _listed(header, "rows", MOST_ROWS)),
+    )
+
+
+def _parameters(header: Fields, allow_insecure: bool) -> Parameters:
+    given = header.get("parameters")
+    try:
+        frame = bytes.fromhex(given)
+    except (TypeError, ValueError):
+        raise FormatError("circuit.parameters: these are no hexadecimal digits") from None
+    return Parameters.from_bytes(frame, allow_insecure=allow_insecure)
+
+
+def _listed(header: Fields, name: str, most: int) -> list[Fields]:
+    fields = header.items(name, Fields)
+    if len(fields) > most:
+        raise RangeError(f"circuit.{name}: {len(fields)} are above {most}")
+    return fields
+
+
+def _program(reader: _Reader, header: Fields, p: int) -> Program:
+    def array(name: str, shape: tuple[int, ...], least: int, most: int) -> Integers:
+        return _whole_array(reader, header, name, shape, least, most)
+
+    inputs = tuple(_input(each) for each in _listed(header, "inputs", 1000))
+    outputs = tuple(
+        Output(_shape(each), bool(each.whole("bool", 0, 1)))
+        for each in _listed(header, "outputs", 1000)
+    )
+    elements = sum(math.prod(each.shape) for each in outputs)
+    entries = sum(math.prod(each.shape) for each in inputs)
+    if not (1 <= elements <= MOST_ENDS and 1 <= entries <= MOST_ENDS):
+        raise RangeError(
+            f"a circuit has {entries} inputs and {elements} outputs; 1 … 2^20 are read"
+        )
+    looks = _sums(reader, header, "looks", p - 1)
+    ends = _sums(reader, header, "ends", p - 1)
+    checks = _sums(reader, header, "checks", MOST_INTEGER)
+    kinds = _length(header, "tables", 2)
+    program = Program(
+        p,
+        1 << (p.bit_length() - 1) // 2,
+        inputs,
+        looks,
+        array("numbers", (len(looks),), 0, kinds - 1),
+        array("tables", (kinds, p), 0, p - 1),
+        ends,
+        outputs,
+        array("factors", (len(ends),), 1, MOST_INTEGER),
+        array("digits", (elements, 2), -MOST_INTEGER, MOST_INTEGER),
+        checks,
+        array("limits", (len(checks), 2), -MOST_INTEGER, MOST_INTEGER),
+    )
+    counts = program.digits[:, 0]
+    if (counts < 0).any() or (counts > 64).any() or counts.sum() != len(ends):
+        raise RangeError(f"circuit.digits: these are not those of {len(ends)} digits of results")
+    if (program.limits[:, 0] > program.limits[:, 1]).any():
+        raise RangeError("circuit.limits: a least value is above the largest one")
+    if not len(ends) or not program.fresh:
+        raise RangeError("a circuit has no encrypted inputs or results")
+    wires = program.fresh + len(looks)
+    for name, sums in (("looks", looks), ("ends", ends), ("checks", checks)):
+        if len(sums.wires) and sums.wires.max() >= wires:
+            raise RangeError(f"circuit.{name}: a wire is not among {wires}")
+    _ = program.levels  # checks the order of tables
+    return program
+
+
+def _shape(fields: Fields) -> tuple[int, ...]:
+    return () if fields.get("shape") == [] else fields.shape("shape")
+
+
+def _input(fields: Fields) -> Input:
+    low = fields.whole("low", -MOST_INTEGER, MOST_INTEGER)
+    return Input(_shape(fields), low, fields.whole("high", low, MOST_INTEGER))
+
+
+def _row(fields: Fields) -> Row:
+    most = 4 * MOST_INTEGER
+    return Row(
+        fields.text("name"),
+        _shape(fields),
+        fields.whole("low", -most, most),
+        fields.whole("high", -most, most),
+        bool(fields.whole("measured", 0, 1)),
+        fields.whole("tables", 0, MOST_TABLES),
+        fields.whole("level", 0, MOST_TABLES),
+    )
+
+
+def _length(fields: Fields, name: str, axes: int) -> int:
+    """How many rows an array has; arrays may be empty."""
+    shape = Fields(fields.get(name), f"{fields.name}.{name}").items(
+        "shape", lambda value, field: _file.whole(value, field, 0, MOST_TABLES * 64)
+    )
+    if len(shape) != axes:
+        raise RangeError(f"{fields.name}.{name}: {len(shape)} axes are not {axes}")
+    return shape[0]
+
+
+def _whole_array(
+    reader: _Reader, fields: Fields, name: str, shape: tuple[int, ...], least: int, most: int
+) -> Integers:
+    """An array of integers of a shape and range that the header names."""
+    field = f"{fields.name}.{name}"
+    place = Fields(fields.get(name), field)
+    if _length(fields, name, len(shape)) != shape[0] or place.get("shape") != list(shape):
+        raise RangeError(f"{field}: shape {place.get('shape')!r:.60} is not {shape}")
+    values = reader.numbers(place.values, field)
+    if values.size != math.prod(shape):
+        raise RangeError(f"{field}: shape {shape} does not have {values.size} numbers")
+    if ((values < least) | (values > most) | (values != np.floor(values))).any():
+        raise RangeError(f"{field}: an entry is no integer from {least} to {most}")
+    return values.astype(np.int64).reshape(shape)
+
+
+def _sums(reader: _Reader, header: Fields, name: str, most: int) -> Sums:
+    """Sums whose weights are at most `most` and not 0, of wires that ascend."""
+    fields = Fields(header.get(name), f"circuit.{name}")
+    count, terms = _length(fields, "constants", 1), _length(fields, "wires", 1)
+    if count > MOST_TABLES:
+        raise RangeError(f"{fields.name}: {count} sums are above {MOST_TABLES}")
+
+    def array(of: str, size: int, least: int, largest: int) -> Integers:
+        return _whole_array(reader, fields, of, (size,), least, largest)
+
+    sums = Sums(
+        array("starts", count + 1, 0, terms),
+        array("wires", terms, 0, 2 * MOST_TABLES),
+        array("weights", terms, -most, most),
+        array("constants", count, -(2**20) * most, 2**20 * most),
+    )
+    lengths = np.diff(sums.starts)
+    if sums.starts[0] != 0 or sums.starts[-1] != terms or (lengths < 1).any():
+        raise RangeError(f"{fields.name}: sums do not begin and end where their terms are")
+    later = np.diff(sums.wires)
+    later[sums.starts[1:-1] - 1] = 1
+    if (later < 1).any() or (sums.weights == 0).any():
+        raise RangeError(f"{fields.name}: a sum has a weight of 0, or wires that do not ascend")
+    if np.add.reduceat(np.abs(sums.weights), sums.starts[:-1]).max(initial=0) > 1 << 50:
+        raise RangeError(f"{fields.name}: weights of a sum are above 2^50 together")
+    return sums

@@ -1,0 +1,308 @@
+"""A circuit of tables as arrays of numbers: it runs on ciphertexts, and exactly so in clear."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._core.array import concatenate
+from .._core.integers import refuse, whole_numbers
+from ..binfhe._ciphertexts import Ciphertexts
+from ..binfhe._lut import Lut
+from ..binfhe._server import EncryptedArray, Server
+from ..errors import EncodingError, FormatError
+from ._lower import Lowered, digit_limits
+from ._wires import Affine
+
+Integers = np.ndarray[Any, np.dtype[np.int64]]
+Shape = tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Sums:
+    """Sums constants[i] + Σ weights[k]·wires[k], k from starts[i] to starts[i+1] - 1."""
+
+    starts: Integers
+    wires: Integers
+    weights: Integers
+    constants: Integers
+
+    def __len__(self) -> int:
+        return len(self.constants)
+
+    def of(self, values: Integers, first: int, last: int) -> Integers:
+        """Sums `first` … `last` - 1 of wires' values (wires, batch)."""
+        low, high = int(self.starts[first]), int(self.starts[last])
+        total = np.broadcast_to(
+            self.constants[first:last, None], (last - first, values.shape[1])
+        ).copy()
+        terms = values[self.wires[low:high]] * self.weights[low:high, None]
+        rows = np.repeat(np.arange(last - first), np.diff(self.starts[first : last + 1]))
+        np.add.at(total, rows, terms)
+        return total
+
+
+@dataclasses.dataclass(frozen=True)
+class Input:
+    """An argument of the function: its shape and bounds."""
+
+    shape: Shape
+    low: int
+    high: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Output:
+    """A result of the function."""
+
+    shape: Shape
+    is_bool: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """Wires are numbered: digits of inputs, then results of tables, level by level."""
+
+    p: int
+    base: int
+    inputs: tuple[Input, ...]
+    looks: Sums
+    numbers: Integers
+    """The table of each look-up."""
+    tables: Integers
+    """A row of p entries for each table."""
+    ends: Sums
+    """What clients decrypt: digits of results."""
+    outputs: tuple[Output, ...]
+    factors: Integers
+    """What each of them counts."""
+    digits: Integers
+    """How many of them each element of the outputs has, and (second column) what is added."""
+    checks: Sums
+    limits: Integers
+    """The least and the largest value of each check."""
+
+    # ---- sizes
+
+    @functools.cached_property
+    def fresh(self) -> int:
+        """How many ciphertexts the inputs take."""
+        return sum(math.prod(x.shape) * len(self._digits_of(x)) for x in self.inputs)
+
+    @functools.cached_property
+    def levels(self) -> list[tuple[int, int]]:
+        """First and last look-up of each level; `FormatError` if they are out of order."""
+        level = np.zeros(self.fresh + len(self.looks), dtype=np.int64)
+        starts = self.looks.starts
+        for i in range(len(self.looks)):
+            wires = self.looks.wires[starts[i] : starts[i + 1]]
+            if len(wires) == 0 or wires.max() >= self.fresh + i:
+                raise FormatError(f"table {i} looks up a wire that is not known before it")
+            level[self.fresh + i] = 1 + level[wires].max()
+        own = level[self.fresh :]
+        if (np.diff(own) < 0).any():
+            raise FormatError("tables are not in the order of their levels")
+        bounds = np.flatnonzero(np.diff(own, prepend=0, append=-1))
+        return list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
+
+    def _digits_of(self, x: Input) -> list[int]:
+        return digit_limits(x.high - x.low, self.p, self.base)
+
+    # ---- the client's ends
+
+    def encoded(self, arguments: Sequence[Any]) -> tuple[Integers, Shape]:
+        """Digits of the inputs (wires, batch), and the axes of the batch.
+
+        `EncodingError` for integers outside the bounds, with the value and the remedy.
+        """
+        if len(arguments) != len(self.inputs):
+            raise TypeError(f"{len(arguments)} arguments were given to {len(self.inputs)} inputs")
+        batch: Shape | None = None
+        parts = []
+        for number, (given, x) in enumerate(zip(arguments, self.inputs, strict=True)):
+            values = whole_numbers(given, f"argument {number}")
+            own = values.shape[: values.ndim - len(x.shape)]
+            if values.shape[len(own) :] != x.shape or (batch is not None and own != batch):
+                raise EncodingError(
+                    f"argument {number} has shape {values.shape}; it must end with {x.shape}, and "
+                    "all arguments have the same axes before that, for a batch"
+                )
+            batch = own
+            _refuse_outside(values, x, number, len(own))
+            flat = values.reshape(-1, math.prod(x.shape)).astype(np.int64) - x.low
+            digits = self._digits_of(x)
+            if len(digits) != 1:
+                powers = self.base ** np.arange(len(digits), dtype=np.int64)
+                flat = (flat[:, :, None] // powers % self.base).reshape(len(flat), -1)
+            parts.append(flat.T)
+        assert batch is not None
+        return np.concatenate(parts), batch
+
+    def decoded(self, ends: Integers, batch: Shape) -> Any:
+        """Results of decrypted digits (ends, batch)."""
+        counts = self.digits[:, 0]
+        total = np.broadcast_to(self.digits[:, 1:], (len(counts), ends.shape[1])).copy()
+        rows = np.repeat(np.arange(len(counts)), counts)
+        np.add.at(total, rows, ends * self.factors[:, None])
+        results = []
+        start = 0
+        for out in self.outputs:
+            stop = start + math.prod(out.shape)
+            values = total[start:stop].T.reshape((*batch, *out.shape))
+            results.append(values.astype(bool) if out.is_bool else values)
+            start = stop
+        return results[0] if len(results) == 1 else tuple(results)
+
+    # ---- in clear
+
+    def simulated(self, digits: Integers) -> Integers:
+        """The digits of results that an encrypted run gives, where no noise is too large."""
+        wires = self._wires(digits)
+        ends = self.ends.of(wires, 0, len(self.ends))
+        return ends % (2 * self.p) % self.p
+
+    def check(self, digits: Integers, batch: Shape) -> None:
+        """`EncodingError` if an integer within the circuit leaves the bounds of the input set."""
+        if not len(self.checks):
+            return
+        values = self.checks.of(self._wires(digits), 0, len(self.checks))
+        wrong = (values < self.limits[:, :1]) | (values > self.limits[:, 1:])
+        if wrong.any():
+            row, column = (int(each) for each in np.argwhere(wrong)[0])
+            where = f" of sample {np.unravel_index(column, batch)}" if batch else ""
+            low, high = self.limits[row].tolist()
+            raise EncodingError(
+                f"an integer within the circuit{where} is {values[row, column]}, outside "
+                f"{low} … {high}, the bounds of the input set: trace with an input set that has "
+                "such values"
+            )
+
+    def _wires(self, digits: Integers) -> Integers:
+        """Messages of all wires, modulo 2p: above p a padded table gives its negative."""
+        wires = np.zeros((self.fresh + len(self.looks), digits.shape[1]), dtype=np.int64)
+        wires[: self.fresh] = digits
+        for first, last in self.levels:
+            sums = self.looks.of(wires, first, last) % (2 * self.p)
+            found = self.tables[self.numbers[first:last, None], sums % self.p]
+            signed = np.where(sums < self.p, found, -found % (2 * self.p))
+            wires[self.fresh + first : self.fresh + last] = signed
+        return wires
+
+    # ---- on ciphertexts
+
+    def run(self, server: Server, x: Ciphertexts | EncryptedArray) -> EncryptedArray:
+        """Encrypted digits of results (ends, batch), for those of inputs (wires, batch)."""
+        luts = [Lut(server.parameters, row, padding=True) for row in self.tables]
+        arrays = [server.upload(x)]
+        results: list[EncryptedArray] = []
+        for first, last in self.levels:
+            sums, order = self._summed(server, arrays, self.looks, first, last)
+            chosen = np.empty((last - first, *[1] * (sums.ndim - 1)), dtype=np.object_)
+            for place, row in enumerate(order):
+                chosen[place] = luts[self.numbers[row]]
+            found = server.apply(chosen, sums)[np.argsort(order)]
+            results = [found] if not results else [_joined([*results, found])]
+            arrays = [arrays[0], *results]
+        ends, order = self._summed(server, arrays, self.ends, 0, len(self.ends))
+        return ends[np.argsort(order)]
+
+    def _summed(
+        self, server: Server, arrays: Sequence[EncryptedArray], sums: Sums, first: int, last: int
+    ) -> tuple[EncryptedArray, Integers]:
+        """Sums in an order that brings those with equal weights into one call, and that order."""
+        groups: dict[tuple[Any, ...], list[int]] = {}
+        for row in range(first, last):
+            groups.setdefault(self._kind(sums, row), []).append(row)
+        parts = []
+        for (weights, fresh, constant), rows in groups.items():
+            starts = sums.starts[rows]
+            terms = []
+            for k, is_fresh in enumerate(fresh):
+                wires = sums.wires[starts + k]
+                terms.append(arrays[0][wires] if is_fresh else arrays[1][wires - self.fresh])
+            if weights == (1,) and constant == 0:
+                parts.append(terms[0])
+            else:
+                parts.append(server.linear(weights, terms, constant, largest=self.p - 1))
+        order = np.array([row for rows in groups.values() for row in rows], dtype=np.int64)
+        return _joined(parts), order
+
+    def _kind(self, sums: Sums, row: int) -> tuple[tuple[int, ...], tuple[bool, ...], int]:
+        here = slice(sums.starts[row], sums.starts[row + 1])
+        fresh = tuple((sums.wires[here] < self.fresh).tolist())
+        return tuple(sums.weights[here].tolist()), fresh, int(sums.constants[row])
+
+
+def _joined(arrays: Sequence[EncryptedArray]) -> EncryptedArray:
+    return concatenate(arrays) if len(arrays) > 1 else arrays[0]
+
+
+def _refuse_outside(values: Any, x: Input, number: int, axes: int) -> None:
+    what = (
+        f"outside {x.low} … {x.high}, the bounds of the input set: trace with an input set that "
+        "has such values"
+    )
+    refuse(values, (values < x.low) | (values > x.high), f"argument {number}", what)
+
+
+def program_of(lowered: Lowered, inputs: Sequence[Input], outputs: Sequence[Output]) -> Program:
+    """The arrays of what `lower` made, without wires that nothing needs."""
+    wires = lowered.wires
+    ends = [
+        (digit, wires.base**k)
+        for result in lowered.outputs
+        for _, digits in result
+        for k, digit in enumerate(digits)
+        if digit.terms
+    ]
+    checks = [check.value for check in lowered.checks]
+    needed = {w for each in (*(end for end, _ in ends), *checks) for w in each.terms}
+    for wire in range(len(wires.looks) - 1, -1, -1):
+        look = wires.looks[wire]
+        if wire in needed and look is not None:
+            needed.update(w for w, _ in look.terms)
+    fresh = [wire for used in lowered.inputs for wire in used]
+    made = sorted((w for w in needed if wires.looks[w]), key=lambda w: (wires.levels[w], w))
+    places = {wire: place for place, wire in enumerate([*fresh, *made])}
+    looks = [look for wire in made if (look := wires.looks[wire]) is not None]
+    tables: dict[tuple[int, ...], int] = {}
+    numbers = [tables.setdefault(look.table, len(tables)) for look in looks]
+    digits = [
+        (sum(bool(d.terms) for d in of), _known(constant, of, wires.base))
+        for result in lowered.outputs
+        for constant, of in result
+    ]
+    return Program(
+        wires.p,
+        wires.base,
+        tuple(inputs),
+        _sums([(dict(look.terms), look.constant) for look in looks], places),
+        np.array(numbers, dtype=np.int64),
+        np.array(list(tables), dtype=np.int64).reshape(-1, wires.p),
+        _sums([(end.terms, end.constant) for end, _ in ends], places),
+        tuple(outputs),
+        np.array([factor for _, factor in ends], dtype=np.int64),
+        np.array(digits, dtype=np.int64).reshape(-1, 2),
+        _sums([(each.terms, each.constant) for each in checks], places),
+        np.array([(c.low, c.high) for c in lowered.checks], dtype=np.int64).reshape(-1, 2),
+    )
+
+
+def _known(constant: int, digits: Sequence[Affine], base: int) -> int:
+    known = sum(base**k * d.constant for k, d in enumerate(digits) if not d.terms)
+    return int(constant + known)
+
+
+def _sums(rows: Sequence[tuple[Any, int]], places: dict[int, int]) -> Sums:
+    terms = [sorted((places[w], weight) for w, weight in row.items()) for row, _ in rows]
+    return Sums(
+        np.cumsum([0, *(len(row) for row in terms)], dtype=np.int64),
+        np.array([w for row in terms for w, _ in row], dtype=np.int64),
+        np.array([weight for row in terms for _, weight in row], dtype=np.int64),
+        np.array([constant for _, constant in rows], dtype=np.int64),
+    )

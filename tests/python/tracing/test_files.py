@@ -1,0 +1,175 @@
+"""Files of circuits: what is written is read again, and nothing else is."""
+
+import hashlib
+import json
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import whorl
+from hypothesis import given
+from hypothesis import strategies as st
+from tracing.test_operations import FUNCTIONS
+from whorl.tracing import Circuit, from_bytes, load
+
+
+def made(name: str = "layer", **options: Any) -> Circuit:
+    function, inputset = FUNCTIONS[name]
+    return whorl.trace(function, inputset).compile(**options)
+
+
+CIRCUIT = whorl.trace(
+    lambda x, y: (np.maximum(x * y, 3), x.sum() > y),
+    [([0, 0], 0), ([15, 15], 15), ([3, 4], 2)],
+).compile(measured=True)
+DATA = CIRCUIT.to_bytes()
+
+
+def closed(body: bytes) -> bytes:
+    """The bytes with a digest that matches."""
+    return body + hashlib.blake2b(body, digest_size=32).digest()
+
+
+def changed(change: Callable[[dict[str, Any]], Any]) -> bytes:
+    """The file with another header."""
+    (length,) = struct.unpack("<Q", DATA[8:16])
+    header = json.loads(DATA[16 : 16 + length])
+    change(header)
+    text = json.dumps(header).encode()
+    return closed(DATA[:8] + struct.pack("<Q", len(text)) + text + DATA[16 + length : -32])
+
+
+@pytest.mark.parametrize("name", ["layer", "logic", "sixteen bits", "unused input", "pool"])
+def test_round_trip(name: str, tmp_path: Path) -> None:
+    circuit = made(name)
+    circuit.save(tmp_path / "circuit")
+    again = load(tmp_path / "circuit")
+    assert again.show() == circuit.show()
+    assert again.costs == circuit.costs
+    assert again.failure_log2 == circuit.failure_log2
+    assert again.to_bytes() == circuit.to_bytes()
+    for each in FUNCTIONS[name][1][:20]:
+        arguments = each if isinstance(each, tuple) else (each,)
+        assert np.array_equal(again.simulate(*arguments), circuit.simulate(*arguments))
+
+
+def test_checks_are_kept() -> None:
+    again = from_bytes(DATA)
+    assert len(again._program.checks)
+    found = again.simulate([3, 4], 2)
+    assert found[0].tolist() == [6, 8]
+    assert found[1]
+    for circuit in (CIRCUIT, again):
+        with pytest.raises(whorl.EncodingError, match="outside 0 … 15"):
+            circuit.simulate([16, 0], 0)
+
+
+def test_paths(tmp_path: Path) -> None:
+    with pytest.raises(whorl.IoError, match="absent"):
+        load(tmp_path / "absent")
+    with pytest.raises(whorl.IoError, match="No such file"):
+        CIRCUIT.save(tmp_path / "no" / "folder")
+    CIRCUIT.save(tmp_path / "circuit")
+    with pytest.raises(whorl.OversizedError, match="above 1000"):
+        load(tmp_path / "circuit", max_bytes=1000)
+
+
+def test_what_is_no_circuit() -> None:
+    for data, error, text in [
+        (b"", whorl.TruncatedError, "0 bytes are no circuit"),
+        (b"WHORLNN1" + bytes(100), whorl.FormatError, "do not begin with WHORLTR"),
+        (b"WHORLTR2" + DATA[8:], whorl.VersionError, "version b'2'"),
+        (DATA[:-1] + bytes([DATA[-1] ^ 1]), whorl.CorruptionError, "digest"),
+        (DATA[:5000] + bytes([DATA[5000] ^ 1]) + DATA[5001:], whorl.CorruptionError, "digest"),
+        (closed(DATA[:-48]), whorl.TruncatedError, "numbers are announced"),
+        (closed(DATA[:16] + b"x" + DATA[17:-32]), whorl.FormatError, "no JSON"),
+    ]:
+        with pytest.raises(error, match=text):
+            from_bytes(data)
+
+
+def set_at(*path: Any) -> Callable[[dict[str, Any]], Any]:
+    """Puts the last of them where the others lead."""
+    *keys, last, value = path
+
+    def change(header: dict[str, Any]) -> None:
+        place: Any = header
+        for key in keys:
+            place = place[key]
+        place[last] = value
+
+    return change
+
+
+CHANGES: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
+    "kind": (set_at("kind", "network"), "kind 'network'"),
+    "p": (set_at("p", 12), "p: 12 is not a power of two"),
+    "large p": (set_at("p", 1024), "p: 1024 is no integer from 4"),
+    "parameters": (set_at("parameters", "zz"), "hexadecimal"),
+    "no parameters": (set_at("parameters", None), "hexadecimal"),
+    "other parameters": (set_at("parameters", "00" * 64), "magic|frame|begin|bytes"),
+    "missing": (lambda h: h.pop("looks"), "looks is missing"),
+    "bounds": (set_at("inputs", 0, "high", -1), "no integer from 0"),
+    "wide bounds": (set_at("inputs", 0, "high", 2**50), "no integer from 0"),
+    "more digits": (set_at("inputs", 0, "high", 255), "wire|order|circuit"),
+    "a shape": (set_at("inputs", 0, "shape", [3]), "wire|order|circuit"),
+    "a large shape": (set_at("inputs", 0, "shape", [2**25]), "inputs"),
+    "an output": (set_at("outputs", 1, "shape", [2]), "shape"),
+    "no outputs": (set_at("outputs", []), "outputs"),
+    "a bool": (set_at("outputs", 1, "bool", 2), "bool"),
+    "an array": (set_at("numbers", "array", 99), "no integer from 0"),
+    "another array": (set_at("numbers", "array", 0), "circuit.numbers"),
+    "a length": (set_at("numbers", "shape", [3]), "numbers"),
+    "axes": (set_at("tables", "shape", [16]), "axes"),
+    "weights": (
+        lambda h: h["looks"].update(weights=h["looks"]["wires"]),
+        "looks.weights|a weight of 0",
+    ),
+    "order": (lambda h: h.update(looks=h["ends"]), "looks|numbers"),
+    "rows": (set_at("rows", 0, "low", "0"), "low"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_changed_headers(name: str) -> None:
+    change, text = CHANGES[name]
+    with pytest.raises(whorl.FormatError, match=text):
+        from_bytes(changed(change))
+
+
+BODY = 16 + struct.unpack("<Q", DATA[8:16])[0]
+NUMBERS = (len(DATA) - 32 - BODY) // 8
+
+
+@given(st.integers(0, NUMBERS - 1), st.sampled_from([-1.0, 0.5, 1e300, 2.0**47, float("nan"), 17]))
+def test_changed_numbers(place: int, value: float) -> None:
+    """They are refused, or make a circuit that runs, whatever it computes."""
+    at = BODY + 8 * place
+    data = closed(DATA[:at] + struct.pack("<d", value) + DATA[at + 8 : -32])
+    try:
+        circuit = from_bytes(data)
+    except whorl.FormatError:
+        return
+    assert value not in (0.5, 1e300, 2.0**47)
+    circuit._program.simulated(np.zeros((circuit.costs["inputs"], 1), dtype=np.int64))
+
+
+@given(st.integers(0, len(DATA) - 33), st.integers(0, 255), st.booleans())
+def test_changed_bytes(place: int, value: int, is_closed: bool) -> None:
+    body = DATA[:place] + bytes([value]) + DATA[place + 1 : -32]
+    data = closed(body) if is_closed else body + DATA[-32:]
+    try:
+        from_bytes(data)
+    except (whorl.FormatError, whorl.ParameterError):
+        return
+    assert is_closed or data == DATA
+
+
+@given(st.integers(0, len(DATA) - 1))
+def test_parts_of_files(length: int) -> None:
+    for data in (DATA[:length], closed(DATA[:length])):
+        with pytest.raises(whorl.FormatError):
+            from_bytes(data)

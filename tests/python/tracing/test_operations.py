@@ -1,0 +1,209 @@
+"""What circuits give in the simulator, compared with NumPy."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import whorl
+from tracing.programs import assert_simulates, random_bounds, random_program, samples
+from whorl.tracing import bivariate, rounded, univariate
+from whorl.tracing._compile import candidates
+
+BYTES = list(range(256))
+NIBBLES = [(a, b) for a in range(16) for b in range(16)]
+SIGNED = [(a, b) for a in range(-8, 8) for b in range(-5, 4)]
+WIDE = [tuple(pair) for pair in np.random.default_rng(3).integers(0, 256, (200, 2)).tolist()]
+WIDE += [(0, 0), (255, 255), (0, 255)]
+VECTORS = [np.zeros(6, int), np.full(6, 15), *np.random.default_rng(4).integers(0, 16, (40, 6))]
+SQUARES = [np.full((2, 2), -3), np.full((2, 2), 3)]
+SQUARES += list(np.random.default_rng(5).integers(-3, 4, (40, 2, 2)))
+IMAGES = [np.zeros((5, 5), int), np.full((5, 5), 3)]
+IMAGES += list(np.random.default_rng(6).integers(0, 4, (20, 5, 5)))
+W = np.random.default_rng(7).integers(-8, 8, (6, 4))
+K = np.array([[1, 0, -1], [2, 0, -2], [1, 0, -1]])
+
+
+def edges(image: Any) -> Any:
+    windows = np.lib.stride_tricks.sliding_window_view(image, (3, 3))
+    return np.abs(windows.reshape(3, 3, 9) @ K.ravel())
+
+
+FUNCTIONS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
+    "add": (lambda x, y: x + y, NIBBLES),
+    "add wide": (lambda x, y: x + y - 7, WIDE),
+    "subtract": (lambda x, y: 3 - x - 2 * y, SIGNED),
+    "negative": (lambda x, y: -x, SIGNED),
+    "scale": (lambda x: x * -37 + 11, BYTES),
+    "multiply": (lambda x, y: x * y, NIBBLES),
+    "multiply signed": (lambda x, y: x * y, SIGNED),
+    "multiply wide": (lambda x, y: x * y, WIDE),
+    "multiply by a bit": (lambda x, y: x * (y > 99), WIDE),
+    "square": (lambda x: x * x - 5 * x, list(range(-100, 156))),
+    "absolute": (lambda x: np.abs(x), list(range(-300, 300, 7))),
+    "sqrt": (lambda x: np.sqrt(x).astype(np.int64), BYTES),
+    "sine": (lambda x: np.round(7 * np.sin(x / 20)).astype(np.int64), BYTES),
+    "sigmoid": (lambda x: (255 / (1 + np.exp(-x / 9))).astype(np.int64), list(range(-128, 128))),
+    "power": (lambda x: x**3 % 251, BYTES),
+    "any table": (lambda x: univariate(lambda v: v * v * 7919 % 4093)(x), BYTES),
+    "sixteen bits": (lambda x: x // 1000 + x % 7, [*range(0, 2**16, 97), 2**16 - 1]),
+    "table of each element": (lambda x: x ** np.array([1, 2, 3, 2, 1, 0]) % 97, VECTORS),
+    "maximum": (lambda x, y: np.maximum(x, y), WIDE),
+    "minimum": (lambda x, y: np.minimum(x, y), SIGNED),
+    "largest": (lambda x: np.max(x) - x.min(), VECTORS),
+    "relu": (lambda x: np.maximum(x - 100, 0), BYTES),
+    "clip": (lambda x: np.clip(x, 20, 90), BYTES),
+    "clip by another": (lambda x, y: np.clip(x, 1, y), NIBBLES),
+    "less": (lambda x, y: x < y, WIDE),
+    "equal": (lambda x, y: x == y, NIBBLES),
+    "at least": (lambda x, y: (x >= y) * 3 - (x != 4), SIGNED),
+    "where": (lambda x, y: np.where(x > y, x - y, 3 * y), WIDE),
+    "where known": (lambda x: np.where([1, 0, 1, 0, 0, 1], x, 9 - x), VECTORS),
+    "where bits": (lambda x, y: np.where(x & 1, x, y), NIBBLES),
+    "logic": (lambda x, y: (x > 3) & ~(y > 5) | (x == y) ^ (y == 0), NIBBLES),
+    "logical": (lambda x, y: np.logical_or(x, np.logical_not(y)), NIBBLES),
+    "bits": (lambda x, y: (x & y) | (x ^ 5), NIBBLES),
+    "any and all": (lambda x: np.any(x > 14) + 2 * np.all(x > 2), VECTORS),
+    "bools add as NumPy's": (lambda x, y: (x > 3) + (y > 3), NIBBLES),
+    "bivariate": (lambda x, y: bivariate(lambda a, b: a * b % 13)(x, y), NIBBLES),
+    "divide": (lambda x, y: x // (y + 1), NIBBLES),
+    "rounded": (lambda x: rounded(x, 3) * 8, BYTES),
+    "shift": (lambda x: (x >> 3) - (x // 64) + (x << 2), list(range(-999, 999, 7))),
+    "shift wide": (lambda x: (x * 1009) >> 9, list(range(-999, 999, 7))),
+    "matmul": (lambda x: x @ W, VECTORS),
+    "matmul left": (lambda x: W.T @ x - 1, VECTORS),
+    "matmul of both": (lambda x: x @ x.T, SQUARES),
+    "matmul left of a matrix": (lambda x: np.array([[1, -2], [3, 4], [0, 5]]) @ x, SQUARES),
+    "dot": (lambda x: np.dot(x[:3], x[3:]), VECTORS),
+    "layer": (lambda x: np.maximum((x @ W) >> 3, 0), VECTORS),
+    "sum": (lambda x: x.sum(axis=1) - np.sum(x, axis=0, keepdims=True), SQUARES),
+    "convolve": (lambda x: np.convolve(x, [1, -2, 1], "valid"), VECTORS),
+    "edges": (edges, IMAGES),
+    "pool": (lambda x: x[:4, :4].reshape(2, 2, 2, 2).max(axis=(1, 3)), IMAGES),
+    "shapes": (lambda x: np.stack([x.T[0], x[1, ::-1]]).reshape(-1, 1), SQUARES),
+    "moved": (lambda x: np.roll(np.concatenate([x, 2 * x[:2], [5]]), 1)[1:], VECTORS),
+    "split": (lambda x: np.split(x, 2)[1][None].repeat(2, axis=0), VECTORS),
+    "unpacked": (lambda x: sum(e * k for k, e in enumerate(x)), VECTORS),
+    "unused input": (lambda x, y: x + 1, NIBBLES),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_simulation_is_numpy(name: str) -> None:
+    function, inputset = FUNCTIONS[name]
+    circuit = whorl.trace(function, inputset).compile()
+    given = [each if isinstance(each, tuple) else (each,) for each in inputset]
+    assert assert_simulates(circuit, function, given) == len(given)
+    assert circuit.failure_log2 <= -64
+    assert not any(row.measured for row in circuit._rows)
+
+
+@pytest.mark.parametrize("name", ["layer", "where", "edges"])
+def test_batches_are_samples(name: str) -> None:
+    function, inputset = FUNCTIONS[name]
+    circuit = whorl.trace(function, inputset).compile()
+    given = [each if isinstance(each, tuple) else (each,) for each in inputset[:6]]
+    batch = [np.stack(each).reshape(2, 3, *np.shape(each[0])) for each in zip(*given, strict=True)]
+    found = circuit.simulate(*batch)
+    for i, each in enumerate(given):
+        assert np.array_equal(found[i // 3, i % 3], circuit.simulate(*each))
+
+
+def test_several_results() -> None:
+    circuit = whorl.trace(lambda x, y: (x + y, x > y), NIBBLES).compile()
+    total, larger = circuit.simulate([3, 9], [4, 8])
+    assert total.tolist() == [7, 17]
+    assert larger.tolist() == [False, True]
+    assert larger.dtype == bool
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_programs(seed: int) -> None:
+    """Inputs within bounds that the input set does not have, too."""
+    function, bounds = random_program(seed), random_bounds(seed)
+    circuit = whorl.trace(function, samples(bounds, seed, 20)).compile()
+    assert assert_simulates(circuit, function, samples(bounds, -seed % 2**32, 40)) > 0
+
+
+def test_random_programs_of_other_messages() -> None:
+    """Sets that a search finds have messages of other sizes."""
+    sizes = {}
+    for parameters, p in candidates("search", -64.0):
+        sizes[p] = parameters
+    assert set(sizes) == {4, 8, 16}
+    for p, parameters in sizes.items():
+        for seed in range(1000, 1012):
+            function, bounds = random_program(seed), random_bounds(seed)
+            circuit = whorl.trace(function, samples(bounds, seed, 20)).compile(parameters)
+            assert circuit._program.p == p
+            assert_simulates(circuit, function, samples(bounds, seed + 1, 20))
+
+
+@pytest.mark.parametrize("seed", range(100, 120))
+def test_measured_bounds(seed: int) -> None:
+    """Circuits with bounds of the input set are right, or refuse."""
+    function, bounds = random_program(seed), random_bounds(seed)
+    given = samples(bounds, seed, 20)
+    circuit = whorl.trace(function, given).compile(measured=True)
+    assert assert_simulates(circuit, function, given) == len(given)
+    assert_simulates(circuit, function, samples(bounds, seed + 1, 40))
+
+
+def test_bounds_that_are_not_proven() -> None:
+    """A product of 20 bits goes into a table where the input set has 16; an input that would leave
+    that is refused before it is encrypted."""
+
+    def function(x: Any, y: Any) -> Any:
+        return np.abs(x * y - 1000)
+
+    circuit = whorl.trace(function, [(0, 0), (1023, 0), (0, 1023), (200, 200)]).compile()
+    assert "measured" in circuit.show()
+    assert circuit.simulate(10, 20) == 800
+    with pytest.raises(whorl.EncodingError, match=r"is 1045529, outside 0 … 40000|within the circ"):
+        circuit.simulate(1023, 1023)
+    client = circuit.keys()
+    with pytest.raises(whorl.EncodingError, match="within the circuit"):
+        circuit.encrypt(client, 1023, 1023)
+
+
+def test_functions_that_are_not_defined_everywhere() -> None:
+    """The root of x - y is looked up where the input set has it."""
+
+    def function(x: Any, y: Any) -> Any:
+        return np.sqrt(x - y).astype(np.int64)
+
+    circuit = whorl.trace(function, [(0, 0), (15, 0), (15, 15)]).compile()
+    assert circuit.simulate(15, 6) == 3
+    assert "measured" in circuit.show()
+    with pytest.raises(whorl.EncodingError, match="is -1, outside 0 … 15"):
+        circuit.simulate(3, 4)
+
+
+def test_what_show_says() -> None:
+    circuit = whorl.trace(lambda x: np.maximum(x - 3, 0) * 2, range(16)).compile()
+    lines = circuit.show().splitlines()
+    assert lines[0].split() == ["operation", "shape", "bounds", "bits", "tables", "level"]
+    assert lines[1].split() == ["0", "input", "1", "0", "…", "15", "proven", "4", "0", "0"]
+    assert lines[3].split() == ["2", "maximum", "1", "0", "…", "12", "proven", "4", "0", "1"]
+    assert lines[5].split() == ["4", "result", "1", "0", "…", "24", "proven", "5", "3", "1"]
+    assert circuit.costs["bootstraps"] == sum(row.tables for row in circuit._rows) == 3
+    assert lines[-1] == repr(circuit)
+    assert "W128_P128" in circuit._repr_html_()
+
+
+def test_a_chain_of_functions_is_one_table() -> None:
+    def function(x: Any) -> Any:
+        return np.where(x > 7, np.abs(x - 9) * 2 + x, (x * x) // 5) > 6
+
+    circuit = whorl.trace(function, range(16)).compile()
+    assert (circuit.costs["bootstraps"], circuit.costs["levels"]) == (1, 1)
+
+
+def test_more_noise_for_a_larger_probability() -> None:
+    """A circuit that may fail more often adds more before it looks up, and is smaller."""
+    counts = {}
+    for failure in (-44, -100):
+        circuit = whorl.trace(lambda x: x @ W, VECTORS).compile(failure_log2=failure)
+        assert circuit.failure_log2 <= failure
+        counts[failure] = circuit.costs["bootstraps"]
+    assert counts[-44] < counts[-100]
