@@ -137,7 +137,7 @@ def _with(
             continue
         if costs.failure_log2 <= failure_log2:
             return program, lowered, costs
-        each -= max(1.0, costs.failure_log2 - failure_log2)
+        each -= 1 + 1.5 * (costs.failure_log2 - failure_log2)
     return None
 
 

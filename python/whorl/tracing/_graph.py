@@ -27,12 +27,15 @@ class _Lowers(Protocol):
     def pairs(self, nodes: tuple[int, int], a: Affine, b: Affine, values: Values2) -> Affine: ...
     def shifted(self, node: int, a: Affine, bits: int) -> Affine: ...
     def larger(self, nodes: tuple[int, int], a: Affine, b: Affine) -> Affine: ...
+    def leaves(self, bits: list[Affine], paths: Sequence[Path], values: Array) -> list[Affine]: ...
 
 
 Kind = Literal["linear", "table", "constant", "other"]
 Values = Callable[[int, int], Array]
 """The values of a function at low … high."""
 Values2 = Callable[[Array, Array], Array]
+Path = Sequence[tuple[int, bool]]
+"""The way to a leaf of a decision tree: places of bits, and which value each has."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -218,6 +221,17 @@ class Graph:
 
         return self.add("maximum", (x, y), self.nodes[x].shape, np.maximum, lower, kind="table")
 
+    def leaves(self, bits: int, paths: Sequence[Path], values: Array) -> int:
+        """The row of `values` of the leaf of a tree to which the bits, of one axis, lead."""
+
+        def clear(given: Array) -> Array:
+            return np.asarray(values[leaf_of(given, paths)])
+
+        def lower(to: _Lowers, a: Array) -> Array:
+            return _objects(values.shape[1:], to.leaves(a.tolist(), paths, values))
+
+        return self.add("decision tree", (bits,), values.shape[1:], clear, lower)
+
     def shifted(self, x: int, bits: int) -> int:
         """x >> bits."""
 
@@ -312,6 +326,12 @@ def whole_values(values: Array, name: str) -> Array:
             f"{name}: the function gives {values[wrong].ravel()[0]}, which is outside ±2^46"
         )
     return values.astype(np.int64)
+
+
+def leaf_of(bits: Array, paths: Sequence[Path]) -> int:
+    """The number of the only path whose bits are as it says."""
+    [leaf] = [i for i, path in enumerate(paths) if all(bool(bits[k]) == v for k, v in path)]
+    return leaf
 
 
 def _objects(shape: Shape, values: Sequence[Affine]) -> Array:

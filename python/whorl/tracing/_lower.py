@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import ParameterError
 from . import _tables
-from ._graph import MOST_INTEGER, MOST_VALUES, Array, Graph, Values, Values2, whole_values
+from ._graph import MOST_INTEGER, MOST_VALUES, Array, Graph, Path, Values, Values2, whole_values
 from ._tables import MOST_ENTRIES
 from ._wires import Affine, Budget, Wires
 
@@ -259,6 +259,10 @@ class Lowering:
             a = self._as_measured(node, a)
             self._refuse_wide("right_shift", a.low >> dropped, a.high >> dropped)
         return _tables.shifted(self._wires, a, bits)
+
+    def leaves(self, bits: list[Affine], paths: Sequence[Path], values: Array) -> list[Affine]:
+        """The values of a tree's leaf, to which bits lead."""
+        return _tables.leaves(self._wires, bits, paths, values)
 
     # ---- bounds
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .._core.text import shown
-from ._graph import Array, Shape, whole_values
-from ._traced import Pending, Traced, composed, constant, integers, places_of, view, viewed, whole
+from ._graph import Array, Path, Shape, leaf_of, whole_values
+from ._traced import Traced, composed, constant, integers, places_of, view, viewed, whole
 
 _COMPARISONS = {
     np.less: "<",
@@ -446,10 +446,16 @@ def rounded(x: Any, bits: int) -> Any:
     return x if dropped == 0 else (x + (1 << (dropped - 1))) >> dropped
 
 
+def leaves(bits: Any, paths: Sequence[Path], values: Array) -> Any:
+    """The row of `values` of the leaf of a decision tree to which the bits lead: that of the only
+    path whose bits are all as it says."""
+    if not isinstance(bits, Traced):
+        return values[leaf_of(np.asarray(bits), paths)]
+    source = whole(bits)
+    return Traced(source._graph, source._graph.leaves(source._node, paths, values))
+
+
 def _of_list(values: list[Any], shape: Shape, name: str) -> Array:
     for value in values:
         operator.index(value)
     return whole_values(np.array(values, dtype=np.object_).reshape(shape), name)
-
-
-__all__ = ["Pending", "apply_function", "apply_ufunc", "bivariate", "rounded", "univariate"]

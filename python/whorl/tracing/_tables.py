@@ -196,3 +196,60 @@ def chosen(wires: Wires, bit: Affine, a: Affine, b: Affine) -> Affine:
     difference = wires.total([1, -1], [a, b])
     change = product(wires, bit, difference)
     return wires.within(wires.total([1, 1], [b, change]), low, high)
+
+
+def leaves(
+    wires: Wires, bits: Sequence[Affine], paths: Sequence[Sequence[tuple[int, bool]]], values: Any
+) -> list[Affine]:
+    """The row of `values` of the only path whose bits are all as it says.
+
+    Of p - 1 leaves together one message says which one it is, or 0. Every value is a table of it.
+    """
+    bits = [b if wires.noise(b.terms) <= 1 else wires.look_up(b, lambda m: m) for b in bits]
+    rows = np.asarray(values, dtype=np.int64).reshape(len(paths), -1)
+    lows, highs = rows.min(axis=0), rows.max(axis=0)
+    parts: list[list[Affine]] = [[] for _ in lows]
+    size = wires.p - 1
+    for start in range(0, len(paths), size):
+        group = paths[start : start + size]
+        whole = len(paths) <= size  # then it may be the first one that 0 says
+        numbers = []
+        for number, path in enumerate(group):
+            count = number if whole else number + 1
+            if count:
+                numbers.append(_times_all(wires, bits, path, count))
+        place = wires.disjoint(numbers, size) if numbers else wires.constant(0)
+        for column, low in enumerate(lows):
+            found = rows[start : start + len(group), column] - low
+            entries = found if whole else np.concatenate([[0], found])
+            within = wires.within(place, 0, len(entries) - 1)
+            parts[column].append(table(wires, within, entries[within.low : within.high + 1]))
+    return [
+        wires.within(wires.total([1] * len(each), each, int(low)), int(low), int(high))
+        for each, low, high in zip(parts, lows, highs, strict=True)
+    ]
+
+
+def _times_all(
+    wires: Wires, bits: Sequence[Affine], path: Sequence[tuple[int, bool]], factor: int
+) -> Affine:
+    """factor if all bits are as the path says, else 0."""
+    items = [bits[k] if value else wires.total([-1], [bits[k]], 1) for k, value in path]
+    while len(items) > (count := _together(wires, items)):
+        items = [_look_at(wires, items[:count], 1), *items[count:]]
+    return _look_at(wires, items, factor)
+
+
+def _together(wires: Wires, items: Sequence[Affine]) -> int:
+    """How many of the first bits one table can take."""
+    for count in range(len(items), 1, -1):
+        terms = wires.total([1] * count, items[:count]).terms
+        if count < wires.p and wires.noise(terms) <= wires.budget.allowed:
+            return count
+    return 1
+
+
+def _look_at(wires: Wires, items: Sequence[Affine], factor: int) -> Affine:
+    """factor if all bits are 1, else 0."""
+    whole = wires.total([1] * len(items), items)
+    return wires.look_up(whole, lambda m: factor * (m == len(items)))
