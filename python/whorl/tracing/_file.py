@@ -52,6 +52,7 @@ def written(circuit: Circuit) -> bytes:
         "kind": "circuit",
         "parameters": circuit.parameters.to_bytes().hex(),
         "p": program.p,
+        "ciphertexts": program.fresh,
         "inputs": [{"shape": list(x.shape), "low": x.low, "high": x.high} for x in program.inputs],
         "outputs": [{"shape": list(x.shape), "bool": int(x.is_bool)} for x in program.outputs],
         "looks": sums(program.looks),
@@ -166,6 +167,7 @@ def _program(reader: _Reader, header: Fields, p: int) -> Program:
         raise RangeError(f"circuit.digits: these are not those of {len(ends)} digits of results")
     if (program.limits[:, 0] > program.limits[:, 1]).any():
         raise RangeError("circuit.limits: a least value is above the largest one")
+    header.whole("ciphertexts", program.fresh, program.fresh)
     if not len(ends) or not program.fresh:
         raise RangeError("a circuit has no encrypted inputs or results")
     wires = program.fresh + len(looks)

@@ -152,7 +152,7 @@ class Lowering:
     def _input(self, shape: tuple[int, ...], low: int, high: int) -> tuple[Array, list[int]]:
         elements = np.empty(int(np.prod(shape)), dtype=np.object_)
         used: list[int] = []
-        mosts = digit_limits(high - low, self._wires.p, self._wires.base)
+        mosts = digit_limits(high - low, self._wires.base)
         for place in range(elements.size):
             digits = [self._wires.input(most) for most in mosts]
             weights = [self._wires.base**k for k in range(len(mosts))]
@@ -208,14 +208,11 @@ class Lowering:
         return _tables.chosen(self._wires, bit, a, b)
 
     def larger(self, nodes: tuple[int, int], a: Affine, b: Affine) -> Affine:
-        """The larger one: b + max(a - b, 0)."""
+        """The larger one."""
         a, b = self._narrow(nodes[0], a), self._narrow(nodes[1], b)
         apart = self._wires.total([1, -1], [a, b])
         self._refuse_wide("maximum", apart.low, apart.high)
-        values = np.maximum(np.arange(apart.low, apart.high + 1), 0)
-        more = _tables.table(self._wires, apart, values)
-        result = self._wires.total([1, 1], [b, more])
-        return self._wires.within(result, max(a.low, b.low), max(a.high, b.high))
+        return _tables.larger(self._wires, a, b)
 
     def table(self, node: int, a: Affine, values: Values) -> Affine:
         """The function whose values at low … high are `values(low, high)`."""
@@ -307,11 +304,12 @@ def _roots(graph: Graph) -> list[int]:
     return roots
 
 
-def digit_limits(most: int, p: int, base: int) -> list[int]:
-    """The largest value of each digit of an input 0 … `most`: one message, or digits below base.
-    An input that is always 0 has none."""
-    if most < p:
-        return [most] if most else []
+def digit_limits(most: int, base: int) -> list[int]:
+    """The largest value of each digit of an input 0 … `most`. One that is always 0 has none.
+
+    Fresh ciphertexts have so little noise that their digits make one message without a table, and
+    small digits leave room for sums.
+    """
     limits, left = [], most
     while left:
         limits.append(min(base - 1, left))

@@ -111,7 +111,7 @@ class Program:
         return list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
 
     def _digits_of(self, x: Input) -> list[int]:
-        return digit_limits(x.high - x.low, self.p, self.base)
+        return digit_limits(x.high - x.low, self.base)
 
     # ---- the client's ends
 

@@ -189,13 +189,66 @@ def shifted(wires: Wires, a: Affine, bits: int) -> Affine:
 
 
 def chosen(wires: Wires, bit: Affine, a: Affine, b: Affine) -> Affine:
-    """a where a bit is 1, else b."""
+    """a where a bit is 1, else b: b + bit·(a - b), or the digits of both times the bit and its
+    complement, whichever has fewer tables."""
     if not bit.terms:
         return a if bit.constant else b
+
+    def by_product() -> Affine:
+        change = product(wires, bit, wires.total([1, -1], [a, b]))
+        return wires.within(wires.total([1, 1], [b, change]), low, high)
+
     low, high = min(a.low, b.low), max(a.high, b.high)
-    difference = wires.total([1, -1], [a, b])
-    change = product(wires, bit, difference)
-    return wires.within(wires.total([1, 1], [b, change]), low, high)
+    return wires.cheapest([by_product, lambda: _by_selection(wires, bit, a, b)])
+
+
+def _by_selection(wires: Wires, bit: Affine, a: Affine, b: Affine) -> Affine:
+    low, high = min(a.low, b.low), max(a.high, b.high)
+    split = high - low >= wires.p // 2
+    radix = wires.base if split else high - low + 1
+    [message] = wires.digits(bit)
+    places = [wires.digits(Affine(each.constant, each.terms, low, high), split) for each in (a, b)]
+    parts = []
+    for x, y in zip(*places, strict=True):
+        if x.terms or y.terms:
+            both = [_times(wires, message, x, radix, 1), _times(wires, message, y, radix, 0)]
+            digit = wires.disjoint(both, radix - 1) if split else wires.total([1, 1], both)
+        else:
+            digit = wires.look_up(
+                message,
+                lambda m, x=x, y=y: x.constant if m else y.constant,  # type: ignore[misc]
+            )
+        parts.append(wires.within(digit, 0, radix - 1))
+    weights = [wires.base**k for k in range(len(parts))]
+    return wires.within(wires.total(weights, parts, low), low, high)
+
+
+def _times(wires: Wires, bit: Affine, digit: Affine, radix: int, wanted: int) -> Affine:
+    """A digit below a radix where the bit is as wanted, else 0."""
+    if not digit.terms:
+        return wires.look_up(bit, lambda m: digit.constant * (m == wanted))
+    indicator = wires.look_up(bit, lambda m: radix * (m == wanted))
+    both = wires.meet([indicator, digit])
+    return wires.look_up(both, lambda m: m - radix if m >= radix else 0)
+
+
+def larger(wires: Wires, a: Affine, b: Affine) -> Affine:
+    """The larger one: b + max(a - b, 0), or the one that a comparison chooses."""
+    apart = wires.total([1, -1], [a, b])
+    differences = np.arange(apart.low, apart.high + 1)
+    low, high = max(a.low, b.low), max(a.high, b.high)
+
+    def by_difference() -> Affine:
+        more = table(wires, apart, np.maximum(differences, 0))
+        return wires.within(wires.total([1, 1], [b, more]), low, high)
+
+    def by_choice() -> Affine:
+        bit = table(wires, apart, (differences > 0).astype(np.int64))
+        if not bit.terms:
+            return a if bit.constant else b
+        return wires.within(_by_selection(wires, bit, a, b), low, high)
+
+    return wires.cheapest([by_difference, by_choice])
 
 
 def leaves(

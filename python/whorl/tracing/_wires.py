@@ -161,6 +161,19 @@ class Wires:
         self._ranges.append(limits)
         return Affine(0, {len(self.looks) - 1: 1}, *limits)
 
+    def cheapest(self, ways: Sequence[Callable[[], Affine]]) -> Affine:
+        """The integer by the way with the fewest tables."""
+        costs = []
+        before = len(self.looks), len(self._known), len(self._digits)
+        for way in ways:
+            result = way()
+            costs.append((len(self.looks) - before[0], self.level(result)))
+            del self.looks[before[0] :], self.levels[before[0] :], self._ranges[before[0] :]
+            for known, count in ((self._known, before[1]), (self._digits, before[2])):
+                while len(known) > count:
+                    known.popitem()
+        return ways[costs.index(min(costs))]()
+
     # ---- digits
 
     def digits(self, a: Affine, split: bool = False) -> list[Affine]:
@@ -258,8 +271,7 @@ class Wires:
         constant = a.constant - a.low
         for wire, weight in a.terms.items():
             x, lacking = self._upward(wire, weight)
-            constant += lacking
-            self._place(columns, x, abs(weight))
+            constant += lacking + self._place(columns, x, abs(weight))
         constant %= base**count
         digits = []
         for position, items in enumerate(columns):
@@ -276,24 +288,40 @@ class Wires:
             digits.append(self.within(whole, 0, most))
         return digits
 
-    def _place(self, columns: list[list[Affine]], x: Affine, factor: int) -> None:
-        """factor·x, in columns: as a multiple of x in one column, or as digits of the product."""
-        base, position = self.base, 0
-        while factor % base == 0:
-            factor //= base
-            position += 1
-        if position >= len(columns):
-            return
-        product = self.total([factor], [x])
-        share = 1 if factor == 1 else 2
-        if product.high < self.p and self.noise(product.terms) <= self.budget.allowed / share:
-            columns[position].append(product)
-            return
-        for place in range(position, len(columns)):
-            power = base ** (place - position)
-            digit = self.look_up(x, lambda m, power=power: factor * m // power % base)  # type: ignore[misc]
-            if digit.high:
-                columns[place].append(digit)
+    def _place(self, columns: list[list[Affine]], x: Affine, factor: int) -> int:
+        """factor·x, for x from 0, in columns, and what these lack to it: by the digits of the
+        factor, from 1 - base/2 to base/2, or by tables of the digits of the product."""
+        whole, parts, lacking, position = factor, [], 0, 0
+        while factor:
+            digit = factor % self.base
+            if 2 * digit > self.base and factor > digit:
+                digit -= self.base
+            if digit < 0:
+                lacking += digit * self.base**position * x.high
+            if digit:
+                upward = x if digit > 0 else self.total([-1], [x], x.high)
+                parts.append((position, self.total([abs(digit)], [upward])))
+            factor, position = (factor - digit) // self.base, position + 1
+        if all(self._has_room(part) for _, part in parts):
+            for position, part in parts:
+                if position < len(columns):
+                    columns[position].append(part)
+            return lacking
+        for place, column in enumerate(columns):
+            power = self.base**place
+            digit_of = self.look_up(x, lambda m, power=power: whole * m // power % self.base)  # type: ignore[misc]
+            if digit_of.high:
+                column.append(digit_of)
+        return 0
+
+    def _has_room(self, part: Affine) -> bool:
+        """Whether a multiple of a wire fits a sum, and leaves room for others. A message that fills
+        a sum alone is better divided where its own table is."""
+        bare = all(abs(weight) == 1 for weight in part.terms.values())
+        is_fresh = all(self.looks[wire] is None for wire in part.terms)
+        most = self.p - 1 if is_fresh else self.p - self.base
+        share = 1 if bare else 2
+        return part.high <= most and self.noise(part.terms) <= self.budget.allowed / share
 
     def _reduced(self, items: list[Affine], base: int | None) -> tuple[Affine, list[Affine]]:
         """The sum of terms as one that can be looked up, and carries.

@@ -95,12 +95,12 @@ def test_a_level_is_one_call(ends: tuple[Client, Server], monkeypatch: pytest.Mo
 def test_ciphertexts_of_others_are_refused(ends: tuple[Client, Server]) -> None:
     client, server = ends
     circuit = whorl.trace(lambda x: x + 1, range(8)).compile()
-    with pytest.raises(whorl.EncodingError, match=r"inputs: shape \(2,\)"):
-        circuit.run(server, client.encrypt([1, 2], p=16, padding=True))
+    with pytest.raises(whorl.EncodingError, match=r"inputs: shape \(3,\)"):
+        circuit.run(server, client.encrypt([1, 2, 3], p=16, padding=True))
     with pytest.raises(whorl.EncodingError, match="p = 8"):
-        circuit.run(server, client.encrypt([1], p=8, padding=True))
+        circuit.run(server, client.encrypt([1, 1], p=8, padding=True))
     with pytest.raises(whorl.EncodingError, match="results: shape"):
-        circuit.decrypt(client, client.encrypt([[1], [2]], p=16, padding=True))
+        circuit.decrypt(client, client.encrypt([[1]] * 3, p=16, padding=True))
     other = Client(binfhe.parameters("W128_P64"))
     with pytest.raises(whorl.ParameterMismatchError, match=r"circuit.keys\(\) makes"):
         circuit.encrypt(other, 3)

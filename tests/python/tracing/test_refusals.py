@@ -85,6 +85,7 @@ def test_functions_that_cannot_be_compiled(name: str) -> None:
         whorl.trace(function, inputset).compile()
 
 
+@pytest.mark.filterwarnings("ignore:invalid value encountered in cast")
 def test_functions_that_are_not_defined() -> None:
     with pytest.warns(RuntimeWarning, match="divide by zero"):
         trace = whorl.trace(lambda x: np.log(x).astype(np.int64), range(16))
