@@ -12,10 +12,11 @@ array([1, 1, 1, 0])
 
 `whorl.binfhe` has FHEW/TFHE: gates and look-up tables. `whorl.bgv` has BGV: exact arithmetic on
 encrypted vectors of integers. `whorl.ckks` has CKKS: approximate arithmetic on encrypted vectors of
-real or complex numbers. `whorl.lanes` has exact gates on thousands of bits at once. `whorl.nn` runs
-networks on encrypted vectors. `whorl.circuit` runs circuits of gates,
-read from files, on bits of FHEW/TFHE, and `whorl.trace` makes tables of a function of integers that
-is written with NumPy (`whorl.tracing`). `whorl.client` and `whorl.server` are the two halves of the
+real or complex numbers. `whorl.lanes` has exact gates on thousands of bits at once, and
+`whorl.integers` encrypted integers of 1 to 256 bits. `whorl.nn` runs networks on encrypted vectors.
+`whorl.circuit` runs circuits of gates, read from files, on bits of FHEW/TFHE, and `whorl.trace`
+makes tables of a function of integers that is written with NumPy (`whorl.tracing`). `whorl.client`
+and `whorl.server` are the two halves of the
 package; each has all schemes. A server's process imports only `whorl.server`, which has no name
 that makes, loads or uses a secret key. Every failure raises a subclass of `whorl.Error`.
 """
@@ -26,7 +27,20 @@ TYPE_CHECKING = False  # type checkers take it for true; typing itself is import
 if TYPE_CHECKING:
     from typing import Any
 
-    from . import bgv, binfhe, circuit, ckks, client, errors, lanes, ml, nn, server, tracing
+    from . import (
+        bgv,
+        binfhe,
+        circuit,
+        ckks,
+        client,
+        errors,
+        integers,
+        lanes,
+        ml,
+        nn,
+        server,
+        tracing,
+    )
     from ._core.saved import allow_insecure_pickles
     from ._core.session import DeviceInfo, Session, devices
     from ._server import cpu_target
@@ -46,6 +60,7 @@ if TYPE_CHECKING:
         "client",
         "cpu_target",
         "devices",
+        "integers",
         "lanes",
         "ml",
         "nn",
@@ -76,8 +91,8 @@ _add_compiled(__path__)  # noqa: F405
 # Everything is imported at first use: `import whorl.server` does not bring the client in, and the
 # command is ready for Ctrl-C before anything that takes time.
 _packages = (
-    *("bgv", "binfhe", "circuit", "ckks", "client", "errors", "lanes", "ml", "nn", "server"),
-    "tracing",
+    *("bgv", "binfhe", "circuit", "ckks", "client", "errors", "integers", "lanes", "ml", "nn"),
+    *("server", "tracing"),
 )
 _names = {
     "DeviceInfo": "_core.session",

@@ -11,6 +11,7 @@ MODULES = {
     "whorl.circuit": "Circuits of gates in Python: whorl.circuit",
     "whorl.tracing": "Functions of integers in Python: whorl.trace",
     "whorl.lanes": "Exact bits in Python: whorl.lanes",
+    "whorl.integers": "Encrypted integers in Python: whorl.integers",
 }
 BESIDE = {"whorl": ("whorl.errors",), "whorl.nn": ("whorl.ml",)}
 """Modules that stand on the page of another one."""

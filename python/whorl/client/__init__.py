@@ -6,6 +6,6 @@
 array([1, 0])
 """
 
-from . import bgv, binfhe, ckks, lanes
+from . import bgv, binfhe, ckks, integers, lanes
 
-__all__ = ["bgv", "binfhe", "ckks", "lanes"]
+__all__ = ["bgv", "binfhe", "ckks", "integers", "lanes"]

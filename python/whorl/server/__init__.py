@@ -10,6 +10,6 @@ that holds a secret (`TypeMismatchError`).
 """
 
 from .._core.session import Session
-from . import bgv, binfhe, ckks, lanes
+from . import bgv, binfhe, ckks, integers, lanes
 
-__all__ = ["Session", "bgv", "binfhe", "ckks", "lanes"]
+__all__ = ["Session", "bgv", "binfhe", "ckks", "integers", "lanes"]

@@ -1,0 +1,162 @@
+"""Encrypted integers a second, and the seconds of one.
+
+    .venv/bin/python bench/integers.py [--device cuda] [--set W128_P128] [--bits 64] [--batch 64]
+        [--runs 3] [--warm 1] [--threads 1] [--only OP …] [--energy 1] [--record FILE]
+        [--commit ID]
+
+Each operation is timed in a batch (1/s, of integers) and alone (s, `batch` 1). A run uploads fresh
+ciphertexts of a client, computes, and downloads results without carries, so that transfers are
+inside; a run before those that count makes tables and what the device keeps. `u64_add` is such a
+sum, and `u64_add_digits` one that has carries left: redundant digits, of which each sum takes a
+layer, and which clients add up. Other operations are named after their operators; `u64_shift` is to
+the left by encrypted amounts, `u64_select` a choice by encrypted bits, `u64_div` a quotient and a
+remainder, and `u64_mul_clear` and `u64_div_clear` have an operand that everybody knows. All results
+are compared with NumPy's. `rotations`, `layers` and `pfail_log2`, a bound for one result, are those
+of the plan of one. Records belong in bench/results/<device>/integers.jsonl.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from common.energy import add_energy
+from common.records import append, device_fields, record
+from whorl import Session, binfhe, integers
+
+Numbers = np.ndarray[Any, np.dtype[Any]]
+Call = Callable[..., Any]
+KNOWN = 0x9E3779B97F4A7C15
+"""A factor and a divisor of no special form."""
+
+
+class Bench:
+    """A client, a server, and what records say of them."""
+
+    def __init__(self, given: argparse.Namespace) -> None:
+        self.given = given
+        self.parameters = binfhe.parameters(given.set, allow_insecure=given.insecure)
+        lwe = binfhe.Client(self.parameters)
+        self.client = integers.Client(lwe)
+        self.session = Session(device=given.device, threads=given.threads)
+        self.lwe = binfhe.Server(lwe.evaluation_keys(), session=self.session)
+        self.server = integers.Server(self.lwe)
+        self.random = np.random.default_rng(1)
+        self.amount = max(1, (given.bits - 1).bit_length())
+        self.known = KNOWN % (1 << given.bits) | 1
+
+    def operations(self) -> dict[str, tuple[list[int], Call, Call]]:
+        """By name: the bits of inputs, what is computed, and what NumPy computes."""
+        bits, known = self.given.bits, self.known
+        wrap = (1 << bits) - 1
+
+        def exact(call: Call) -> Call:
+            return lambda *a: [int(v) & wrap for v in call(*(each.astype(object) for each in a))]
+
+        pair = [bits, bits]
+        return {
+            "add": (pair, lambda x, y: x + y, exact(lambda a, b: a + b)),
+            "add_digits": (pair, lambda x, y: x.server.redundant(x + y), exact(lambda a, b: a + b)),
+            "mul": (pair, lambda x, y: x * y, exact(lambda a, b: a * b)),
+            "div": (pair, lambda x, y: x // y, exact(lambda a, b: a // b)),
+            "cmp": (pair, lambda x, y: x < y, lambda a, b: (a < b).tolist()),
+            "select": ([1, *pair], integers.where, exact(lambda c, a, b: np.where(c, a, b))),
+            "shift": ([bits, self.amount], lambda x, k: x << k, exact(lambda a, k: a << k)),
+            "mul_clear": ([bits], lambda x: x * known, exact(lambda a: a * known)),
+            "div_clear": (
+                [bits],
+                lambda x: x // (known >> 20),
+                exact(lambda a: a // (known >> 20)),
+            ),
+        }
+
+    def wants(self, name: str) -> bool:
+        return not self.given.only or name in self.given.only
+
+    def numbers(self, bits: int, count: int) -> Numbers:
+        words = self.random.integers(0, 2**64, count, dtype=np.uint64)
+        # Some are small, so that quotients are of every size; none is 0.
+        words >>= self.random.integers(0, bits, count).astype(np.uint64)
+        return words & np.uint64((1 << bits) - 1) | np.uint64(bits > 1)
+
+    def run(self, name: str, batch: int) -> None:
+        bits, function, exact = self.operations()[name]
+        inputs = [self.numbers(each, batch) for each in bits]
+        sent = [self.client.encrypt(a, b, False) for a, b in zip(inputs, bits, strict=True)]
+        results: list[integers.Ciphertexts] = []
+        carries = name in ("add_digits", "cmp")
+
+        def call() -> None:
+            made = function(*(self.server.upload(each) for each in sent))
+            results[:] = [self.server.download(made, carries=carries)]
+
+        times = []
+        for _ in range(self.given.warm + self.given.runs):
+            begun = time.perf_counter()
+            call()
+            times.append(time.perf_counter() - begun)
+        found = [int(v) for v in self.client.decrypt(results[0])]
+        if found != [int(v) for v in exact(*inputs)]:
+            raise SystemExit(f"{name}: a result is wrong")
+        plan = integers.plan(
+            lambda *x: function(*x) if carries else x[0].server.canonical(function(*x)),
+            [integers.Fresh((), each) for each in bits],
+            parameters=self.parameters,
+            most_failure_log2=0.0,
+        )
+        times = times[self.given.warm :]
+        alone = batch == 1
+        line = record(
+            "integers",
+            f"u{self.given.bits}_{name}",
+            self.parameters.name,
+            times if alone else [batch / seconds for seconds in times],
+            unit="s" if alone else "1/s",
+            batch=batch,
+            transfers="included",
+            threads=self.given.threads,
+            parameters=self.parameters,
+            pfail_log2=plan.failure_log2,
+            rotations=plan.rotations,
+            layers=plan.layers,
+            **device_fields(self.lwe.devices),
+        )
+        line["commit"] = self.given.commit or line["commit"]
+        append(self.given.record, line)
+        print(
+            f"{line['op']}, {batch}: {line['median']:.4g} {line['unit']}, {plan.rotations:,} "
+            f"rotations in {plan.layers} layers, fails 2^{plan.failure_log2:.1f}",
+            flush=True,
+        )
+        add_energy(self.given.record, line, self.lwe, call, self.given.energy)
+
+
+OPERATIONS = "add add_digits mul div cmp select shift mul_clear div_clear".split()
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--device", default="cuda")
+    options.add_argument("--threads", type=int, default=1)
+    options.add_argument("--set", default="W128_P128")
+    options.add_argument("--insecure", action="store_true")
+    options.add_argument("--bits", type=int, default=64)
+    options.add_argument("--batch", type=int, nargs="+", default=[64, 1])
+    options.add_argument("--runs", type=int, default=3)
+    options.add_argument("--warm", type=int, default=1)
+    options.add_argument("--only", nargs="+", default=[], help=", ".join(OPERATIONS))
+    options.add_argument("--energy", type=float, default=0, help="seconds; 0: not measured")
+    options.add_argument("--record", type=Path)
+    options.add_argument("--commit", default="")
+    given = options.parse_args()
+    bench = Bench(given)
+    for name in OPERATIONS:
+        for batch in given.batch:
+            if bench.wants(name):
+                bench.run(name, batch)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,190 @@
+"""All that is done with numbers of digits, and what arrays ask of an arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from .._core.integers import Integers
+from . import _divide, _lookup, _shifts
+from ._carry import Form, flush, prefix, weights
+from ._columns import add_up
+from ._digits import Digits, Number
+
+
+class Arithmetic(Protocol):
+    """Operations on numbers: batches of integers of one type. Where there are two operands they are
+    of one type and size."""
+
+    def known(self, values: Sequence[int], bits: int, signed: bool) -> Any:
+        """Integers that everybody knows."""
+
+    def take(self, x: Any, index: Integers) -> Any:
+        """Values by their numbers."""
+
+    def join(self, numbers: Sequence[Any]) -> Any:
+        """Values of several numbers."""
+
+    def cast(self, x: Any, bits: int, signed: bool) -> Any:
+        """Modulo 2^bits; wider integers keep their values."""
+
+    def flush(self, x: Any) -> Any:
+        """The same without carries that are still to be added."""
+
+    def settle(self, x: Any) -> Any:
+        """The same, by one layer, in the form that sums take without any carries."""
+
+    def add(self, x: Any, y: Any) -> Any:
+        """x + y."""
+
+    def subtract(self, x: Any, y: Any) -> Any:
+        """x - y."""
+
+    def negate(self, x: Any) -> Any:
+        """-x."""
+
+    def invert(self, x: Any) -> Any:
+        """-x - 1."""
+
+    def sum_of(self, numbers: Sequence[Any]) -> Any:
+        """The sum of several numbers."""
+
+    def multiply(self, x: Any, y: Any) -> Any:
+        """x·y."""
+
+    def multiply_known(self, x: Any, factor: int) -> Any:
+        """x times a known integer."""
+
+    def compare(self, x: Any, y: Any, operator: str) -> Any:
+        """`lt`, `le`, `gt`, `ge`, `eq` or `ne`, as numbers of one bit."""
+
+    def select(self, which: Any, x: Any, y: Any) -> Any:
+        """x where the bit is 1, else y."""
+
+    def bitwise(self, x: Any, y: Any, operator: str) -> Any:
+        """`and`, `or` or `xor`."""
+
+    def left(self, x: Any, by: int) -> Any:
+        """x·2^by."""
+
+    def right(self, x: Any, by: int) -> Any:
+        """x / 2^by, rounded down."""
+
+    def rotate(self, x: Any, by: int) -> Any:
+        """Bits moved up, those of the upper end to the lower one."""
+
+    def shift(self, x: Any, by: Any, up: bool) -> Any:
+        """`left` or `right` by encrypted unsigned amounts."""
+
+    def turn(self, x: Any, by: Any) -> Any:
+        """`rotate` by encrypted unsigned amounts."""
+
+    def divide(self, x: Any, y: Any) -> tuple[Any, Any]:
+        """x / y rounded down, and the remainder, of unsigned numbers."""
+
+    def count_ones(self, x: Any, bits: int) -> Any:
+        """How many bits are 1, as unsigned integers of so many bits."""
+
+    def count_zeros(self, x: Any, bits: int, leading: bool) -> Any:
+        """How many bits are 0 above the highest 1, or below the lowest one."""
+
+    def lookup(self, x: Any, table: Sequence[int], bits: int) -> Any:
+        """Entries of a known table at unsigned places, as unsigned integers; 0 behind its end."""
+
+
+class DigitArithmetic(Digits):
+    """Arithmetic on digits of radix 4."""
+
+    def left(self, x: Number, by: int) -> Number:
+        """x·2^by."""
+        return _shifts.left(self, x, by)
+
+    def right(self, x: Number, by: int) -> Number:
+        """x / 2^by, rounded down."""
+        return _shifts.right(self, x, by)
+
+    def rotate(self, x: Number, by: int) -> Number:
+        """Bits moved up, those of the upper end to the lower one."""
+        return _shifts.rotate(self, x, by)
+
+    def shift(self, x: Number, by: Number, up: bool) -> Number:
+        """`left` or `right` by encrypted unsigned amounts."""
+        return _shifts.shift(self, x, by, up)
+
+    def turn(self, x: Number, by: Number) -> Number:
+        """`rotate` by encrypted unsigned amounts."""
+        return _shifts.turn(self, x, by)
+
+    def divide(self, x: Number, y: Number) -> tuple[Number, Number]:
+        """x / y rounded down, and the remainder, of unsigned numbers."""
+        return _divide.divide(self, x, y)
+
+    def lookup(self, x: Number, table: Sequence[int], bits: int) -> Number:
+        """Entries of a known table at unsigned places, as unsigned integers; 0 behind its end."""
+        return _lookup.look_up(self, x, table, bits)
+
+    def count_ones(self, x: Number, bits: int) -> Number:
+        """How many bits are 1, as unsigned integers of so many bits."""
+        wires = self.flush(x).wires
+        ones = self.circuit.table(wires, lambda v, m: _ones(v % m), x.form.modulus)
+        return self._counted(ones, bits)
+
+    def count_zeros(self, x: Number, bits: int, leading: bool) -> Number:
+        """How many bits are 0 above the highest 1, or below the lowest one.
+
+        Digit i gives its zeros if all before it are 0, which the prefix of signs says.
+        """
+        circuit, form = self.circuit, x.form
+        wires = self.flush(x).wires
+        count = len(wires)
+        order = np.arange(count)[:: -1 if leading else 1]
+        wires = circuit.take(wires, order)
+        modulus = form.modulus[order]
+        size = np.where(modulus == 4, 2, 1)
+        given = np.stack([modulus, size], axis=1)
+        zeros_of = _leading if leading else _trailing
+        if count == 1:
+            zeros = circuit.table(wires, lambda v, m, s: zeros_of(v % m, s), given)
+            return self._counted(zeros, bits)
+        weight = weights(circuit, count - 1)
+        inner = circuit.take(wires, np.arange(count - 1))
+        (zeros,), (states,) = circuit.tables(
+            (wires, [(lambda v, m, s: zeros_of(v % m, s), given)]),
+            (
+                inner,
+                [
+                    (
+                        lambda v, m, w: np.where(v % m > 0, w, 0),
+                        np.stack([modulus[:-1], weight], axis=1),
+                    )
+                ],
+            ),
+        )
+        ended = prefix(circuit, states, lambda v: np.where(v > 0, 4, 0))
+        rest = circuit.take(zeros, np.arange(1, count))
+        pool = circuit.join(rest, ended)
+        sums = circuit.sums(pool, [[(i, 1), (count - 1 + i, 1)] for i in range(count - 1)])
+        kept = circuit.table(sums, lambda v: np.where(v >= 4, 0, v))
+        return self._counted(circuit.join(circuit.take(zeros, [0]), kept), bits)
+
+    def _counted(self, rows: Any, bits: int) -> Number:
+        """The sum of rows, as an unsigned number."""
+        form = Form(bits, False)
+        columns: list[list[tuple[int, int]]] = [[] for _ in range(form.digits)]
+        columns[0] = [(i, 1) for i in range(len(rows))]
+        wires = add_up(self.circuit, rows, columns)
+        return Number(bits, False, flush(self.circuit, wires, form))
+
+
+def _ones(v: Integers) -> Integers:
+    return np.asarray(v % 2 + v // 2)
+
+
+def _leading(v: Integers, size: int) -> Integers:
+    return np.asarray(size - np.where(v >= 2, 2, np.where(v == 1, 1, 0)))
+
+
+def _trailing(v: Integers, size: int) -> Integers:
+    return np.where(v == 0, size, np.where(v == 2, 1, 0))

@@ -1,0 +1,510 @@
+"""Layers of tables over wires: ciphertexts of small integers whose ranges and noise are known."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from .._core.integers import Integers
+from .._core.text import shown
+
+SECTORS = 32
+"""A wire holds an integer modulo this, without a padding bit: tables of 16 entries are negacyclic,
+one blind rotation each."""
+HALF = SECTORS // 2
+
+Reals = np.ndarray[Any, np.dtype[np.float64]]
+Marks = np.ndarray[Any, np.dtype[np.uint64]]
+Origins = dict[int, list[Marks]]
+Function = Callable[..., Integers]
+"""Takes an array of the values of a wire, and one integer for each column of parameters."""
+
+
+class CircuitError(RuntimeError):
+    """An algorithm of this package left the ranges or the noise that it states: a bug in it."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Account:
+    """How much noise a table bears, in units of the variance of a bootstrapped ciphertext.
+
+    `limit` is the largest variance, `constant` the share of it that all bootstraps under one key
+    have in common, and `fresh` the variance of what a client encrypts (docs/noise.md).
+    """
+
+    limit: float
+    constant: float
+    fresh: float
+
+    def variance(self, square: Any, total: Any) -> Any:
+        """The variance of a sum of bootstraps, of whose weights these are the sum of squares and
+        the sum of sizes."""
+        return square + self.constant * np.maximum(total * total - square, 0.0)
+
+    @property
+    def group(self) -> int:
+        """How many signs are decided over by one table: 4 of them, times 8, 4, 2 and 1, make a sum
+        of -15 … 15."""
+        return 4 if self.bears(4.0, 4.0) else 3
+
+    def bears(self, square: Any, total: Any) -> Any:
+        """Whether a table takes such a sum."""
+        return self.variance(square, total) <= self.limit
+
+
+@dataclasses.dataclass(frozen=True)
+class Lookup:
+    """Tables of one batch of wires: `tables[f]` has the number of the table of each row in output
+    f, so that all functions of one input stand together."""
+
+    rows: Any
+    tables: list[Integers]
+
+
+class Engine(Protocol):
+    """What evaluates: arrays of shape (wires, values) of integers modulo `SECTORS`."""
+
+    account: Account
+    sees: bool
+    """Whether it knows what wires hold, and checks it."""
+
+    def trivial(self, values: Integers) -> Any:
+        """Known integers."""
+
+    def take(self, rows: Any, index: Integers) -> Any:
+        """Rows by their numbers."""
+
+    def columns(self, rows: Any, index: Integers) -> Any:
+        """Values by their numbers, in all rows."""
+
+    def beside(self, parts: Sequence[Any]) -> Any:
+        """Values of several arrays of equal rows."""
+
+    def join(self, parts: Sequence[Any]) -> Any:
+        """Rows of several arrays."""
+
+    def linear(self, weights: Sequence[int], parts: Sequence[Any]) -> Any:
+        """A weighted sum of arrays."""
+
+    def tables(self, layer: Sequence[Lookup], luts: Sequence[tuple[int, ...]]) -> Any:
+        """All look-ups of a layer, in one batch: those of the first one come first, and of each
+        those of its first function. `luts` are negacyclic tables of `SECTORS` entries."""
+
+    def check(self, rows: Any, low: Integers, high: Integers, offset: Integers) -> None:
+        """Raises `CircuitError` where values leave their range, if the engine can see them."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Wires:
+    """Rows of ciphertexts, which are moved without work: row i is row `place[i]` of
+    `batches[batch[i]]`, or 0 if `batch[i]` is -1. It holds m, and stands for the only integer in
+    `low[i]` … `high[i]` that is m + `offset[i]` modulo `SECTORS`.
+
+    `square` and `total` are the sums of squares and of sizes of the weights of the bootstraps that
+    it is a sum of. `origins` tells by which layers these were made, with a mark of each value: only
+    those of equal marks may have the same errors.
+    """
+
+    batches: tuple[Any, ...]
+    batch: Integers
+    place: Integers
+    low: Integers
+    high: Integers
+    offset: Integers
+    square: Reals
+    total: Reals
+    size: int
+    origins: Origins = dataclasses.field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    @property
+    def width(self) -> Integers:
+        """How far the ends of the ranges are apart."""
+        return self.high - self.low
+
+
+class Circuit:
+    """Operations on wires, which follow ranges and noise; it counts what they take."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.account = engine.account
+        self.rotations = 0
+        self.layers = 0
+        self._numbers = itertools.count()
+
+    # ---- wires without a table
+
+    def fresh(
+        self, rows: Any, low: Integers, high: Integers, size: int, noise: float | None = None
+    ) -> Wires:
+        """Ciphertexts that come from outside: of a client, or of so much noise."""
+        number = next(self._numbers)
+        square = np.full(len(low), self.account.fresh if noise is None else noise)
+        total = 0 * square if noise is None else np.sqrt(square)
+        # What is fresh has no error that counts: its layers are below 0.
+        layer = -1 - number if noise is None else number
+        origins = {layer: [np.arange(1, size + 1, dtype=np.uint64)]}
+        return self._batch(rows, low, high, 0 * low, square, total, size, origins)
+
+    def known(self, values: Any, size: int) -> Wires:
+        """One known integer for each row."""
+        offset = np.asarray(values, dtype=np.int64)
+        nothing = np.zeros(len(offset))
+        at = np.full(len(offset), -1)
+        return Wires((), at, at, offset, offset, offset, nothing, nothing, size)
+
+    def trivial(self, values: Integers) -> Wires:
+        """Known integers, a row of them for each wire."""
+        if values.size == 0 or (values == values[:, :1]).all():
+            return self.known(values[:, 0] if values.size else [], values.shape[1])
+        low, high = values.min(axis=1), values.max(axis=1)
+        nothing = np.zeros(len(low))
+        rows = self.engine.trivial(values % SECTORS)
+        return self._batch(rows, low, high, 0 * low, nothing, nothing, values.shape[1], {})
+
+    def _batch(self, rows: Any, *fields: Any) -> Wires:
+        """Wires that are the rows of one batch."""
+        count = len(fields[0])
+        made = Wires((rows,), np.zeros(count, dtype=np.int64), np.arange(count), *fields)
+        return self._checked(made)
+
+    def take(self, x: Wires, index: Any) -> Wires:
+        """Rows by their numbers."""
+        at = np.asarray(index, dtype=np.int64)
+        return dataclasses.replace(x, **{name: getattr(x, name)[at] for name in _FIELDS})
+
+    def join(self, *parts: Wires) -> Wires:
+        """Rows of several."""
+        kept = [part for part in parts if len(part)] or [parts[0]]
+        if len(kept) == 1:
+            return kept[0]
+        batches: dict[int, tuple[int, Any]] = {}
+        numbers = []
+        for part in kept:
+            at = [batches.setdefault(id(b), (len(batches), b))[0] for b in part.batches]
+            numbers.append(np.array([*at, -1])[part.batch])
+        fields = {name: np.concatenate([getattr(x, name) for x in kept]) for name in _FIELDS}
+        fields["batch"] = np.concatenate(numbers)
+        origins = _united([part.origins for part in kept])[0]
+        held = tuple(batch for _, batch in batches.values())
+        return Wires(held, **fields, size=kept[0].size, origins=origins)
+
+    def columns(self, x: Wires, index: Integers) -> Wires:
+        """Values by their numbers, in all rows."""
+        if len(index) == x.size and np.array_equal(index, np.arange(x.size)):
+            return x
+        origins = {layer: [marks[index] for marks in held] for layer, held in x.origins.items()}
+        taken = dataclasses.replace(x, size=len(index), origins=origins)
+        return self._by_noise(
+            taken, [x], lambda where: self.engine.columns(self.rows(x, where), index)
+        )
+
+    def beside(self, parts: Sequence[Wires]) -> Wires:
+        """Values of several: those of the next one follow those of the last."""
+        origins: Origins = {}
+        for layer in {layer for part in parts for layer in part.origins}:
+            most = max(len(part.origins.get(layer, [])) for part in parts)
+            columns = [
+                [*part.origins.get(layer, []), *[np.zeros(part.size, np.uint64)] * most][:most]
+                for part in parts
+            ]
+            origins[layer] = [np.concatenate(column) for column in zip(*columns, strict=True)]
+        count = len(parts[0])
+        joined = Wires(
+            (),
+            np.zeros(count, dtype=np.int64),
+            np.zeros(count, dtype=np.int64),
+            np.min([part.low for part in parts], axis=0),
+            np.max([part.high for part in parts], axis=0),
+            0 * parts[0].low,
+            np.max([part.square for part in parts], axis=0),
+            np.max([part.total for part in parts], axis=0),
+            sum(part.size for part in parts),
+            origins,
+        )
+        return self._by_noise(
+            joined,
+            parts,
+            lambda where: self.engine.beside([self.plain(part, where) for part in parts]),
+        )
+
+    def rows(self, x: Wires, where: Integers) -> Any:
+        """The ciphertexts of some rows, of which none is 0 without any, in one batch."""
+        batch, place = x.batch[where], x.place[where]
+        used = np.unique(batch)
+        if len(used) == 1:
+            return self.engine.take(x.batches[used[0]], place)
+        order = np.argsort(batch, kind="stable")
+        parts = [self.engine.take(x.batches[b], place[batch == b]) for b in used]
+        return self.engine.take(self.engine.join(parts), np.argsort(order))
+
+    def plain(self, x: Wires, where: Integers) -> Any:
+        """The ciphertexts of some rows, which hold what they stand for, in one batch."""
+        held, offset = where[x.batch[where] >= 0], x.offset[where]
+        if not offset.any() and len(held) == len(where):
+            return self.rows(x, where)
+        values = np.repeat(offset[:, None] % SECTORS, x.size, axis=1)
+        if not len(held):
+            return self.engine.trivial(values)
+        inside = x.batch[where] >= 0
+        known = self.engine.trivial(values[~inside]) if len(held) < len(where) else None
+        moved = self.engine.linear(
+            [1, 1], [self.rows(x, held), self.engine.trivial(values[inside])]
+        )
+        if known is None:
+            return moved
+        order = np.argsort(np.concatenate([np.flatnonzero(inside), np.flatnonzero(~inside)]))
+        return self.engine.take(self.engine.join([moved, known]), order)
+
+    def _by_noise(self, x: Wires, terms: Sequence[Wires], work: Callable[[Integers], Any]) -> Wires:
+        """x with the ciphertexts that `work` makes of rows, a batch for each kind of noise that the
+        rows of terms have: the account of a server knows the largest of a batch alone. Rows that
+        are known in all terms stay so."""
+        held = np.flatnonzero(np.any([term.batch >= 0 for term in terms], axis=0))
+        facts = [fact for term in terms for fact in (term.square, term.total, term.batch < 0)]
+        batch, place = np.full((2, len(x)), -1)
+        batches: list[Any] = []
+        for where in _alike(held, *facts):
+            batch[where], place[where] = len(batches), np.arange(len(where))
+            batches.append(work(where))
+        return self._checked(
+            dataclasses.replace(x, batches=tuple(batches), batch=batch, place=place)
+        )
+
+    def stated(self, x: Wires, low: Any, high: Any) -> Wires:
+        """The same, in a smaller range that follows from more than the sums' ranges."""
+        lower, upper = np.maximum(low, x.low), np.minimum(high, x.high)
+        return self._checked(dataclasses.replace(x, low=lower, high=upper))
+
+    def shifted(self, x: Wires, by: Any) -> Wires:
+        """Known integers added, one for all rows or one for each."""
+        return dataclasses.replace(x, low=x.low + by, high=x.high + by, offset=x.offset + by)
+
+    def linear(self, *terms: tuple[int, Wires]) -> Wires:
+        """A weighted sum of as many wires. Terms that may have bootstraps in common count as if all
+        their errors were the same."""
+        if len(terms) == 1 and terms[0][0] == 1:
+            return terms[0][1]
+        (low, high), square, total, origins = self._followed(terms)
+        first = terms[0][1]
+        offset = np.asarray(sum(w * x.offset for w, x in terms))
+        made = Wires(
+            (), first.batch, first.place, low, high, offset, square, total, first.size, origins
+        )
+
+        def work(where: Integers) -> Any:
+            some = [(w, x) for w, x in terms if x.batch[where[0]] >= 0]
+            parts = [self.rows(x, where) for _, x in some]
+            if len(some) == 1 and some[0][0] == 1:
+                return parts[0]
+            return self.engine.linear([w for w, _ in some], parts)
+
+        return self._by_noise(made, [x for _, x in terms], work)
+
+    def common(self, parts: Sequence[Wires]) -> bool:
+        """Whether some of these may have the same errors."""
+        return _united([part.origins for part in parts])[1]
+
+    def fits(self, *terms: tuple[int, Wires]) -> bool:
+        """Whether tables take a weighted sum, before it is made."""
+        ends, square, total, _ = self._followed(terms)
+        borne = self.account.bears(square, total)
+        return bool(np.all(ends[1] - ends[0] < HALF) and np.all(borne))
+
+    def _followed(
+        self, terms: Sequence[tuple[int, Wires]]
+    ) -> tuple[tuple[Integers, Integers], Any, Any, Origins]:
+        """The range and the noise of a sum."""
+        ends = [(w * x.low, w * x.high) for w, x in terms]
+        square: Any = sum(w * w * x.square for w, x in terms)
+        total: Any = sum(abs(w) * x.total for w, x in terms)
+        origins, common = _united([x.origins for _, x in terms])
+        if common:
+            square = np.maximum(square, total * total)
+        low, high = (sum(end(*pair) for pair in ends) for end in (np.minimum, np.maximum))
+        return (np.asarray(low), np.asarray(high)), square, total, origins
+
+    def sums(self, pool: Wires, groups: Sequence[Sequence[tuple[int, int]]]) -> Wires:
+        """One wire for each group of (row, weight): the weighted sum of different rows."""
+        kinds: dict[tuple[int, ...], list[int]] = {}
+        for place, group in enumerate(groups):
+            kinds.setdefault(tuple(weight for _, weight in group), []).append(place)
+        parts, places = [], []
+        for weights, members in kinds.items():
+            rows = np.array([[row for row, _ in groups[place]] for place in members])
+            apart = dataclasses.replace(pool, origins={})
+            taken = [(w, self.take(apart, rows[:, k])) for k, w in enumerate(weights)]
+            parts.append(dataclasses.replace(self.linear(*taken), origins=pool.origins))
+            places += members
+        return self.take(self.join(*parts), np.argsort(places))
+
+    def _checked(self, x: Wires) -> Wires:
+        if len(x) and int(x.width.max()) >= SECTORS:
+            place = int(np.argmax(x.width))
+            raise CircuitError(f"a wire has the range {x.low[place]} … {x.high[place]}")
+        if self.engine.sees:
+            held = np.flatnonzero(x.batch >= 0)
+            if len(held):
+                self.engine.check(self.rows(x, held), x.low[held], x.high[held], x.offset[held])
+        return x
+
+    # ---- tables
+
+    def tables(self, *requests: tuple[Wires, Sequence[tuple[Function, Any]]]) -> list[list[Wires]]:
+        """A layer: for each batch of wires, the results of its functions.
+
+        A function comes with parameters: None, or an array of integers, a row of them for each wire
+        if it has two axes. Where a function is constant over a wire's range the result is known,
+        and takes no rotation.
+        """
+        luts: dict[tuple[int, ...], int] = {}
+        layer: list[Lookup] = []
+        outputs = [
+            [self._output(x, function, given, luts) for function, given in functions]
+            for x, functions in requests
+        ]
+        start = 0
+        for (x, _), outs in zip(requests, outputs, strict=True):
+            # Functions of the same rows are one look-up, and rows of one noise are.
+            groups: dict[bytes, list[_Output]] = {}
+            for out in outs:
+                groups.setdefault((out.index >= 0).tobytes(), []).append(out)
+            for members in groups.values():
+                live = np.flatnonzero(members[0].index >= 0)
+                self._bear(x, live)
+                for where in _alike(live, x.square, x.total):
+                    tables = [out.index[where] for out in members]
+                    layer.append(Lookup(self.rows(x, where), tables))
+                    for out in members:
+                        out.place[where] = start + np.arange(len(where))
+                        start += len(where)
+                    self.rotations += len(where) * len(members) * x.size
+        self.layers += bool(layer)
+        rows = self.engine.tables(layer, list(luts)) if layer else None
+        number = next(self._numbers)
+        return [
+            self._found(rows, outs, x, number)
+            for (x, _), outs in zip(requests, outputs, strict=True)
+        ]
+
+    def table(self, x: Wires, function: Function, given: Any = None) -> Wires:
+        """A layer of one function of one batch."""
+        return self.tables((x, [(function, given)]))[0][0]
+
+    def _bear(self, x: Wires, where: Integers) -> None:
+        square, total = x.square[where], x.total[where]
+        if not np.all(self.account.bears(square, total)):
+            noise = float(np.max(self.account.variance(square, total)))
+            raise CircuitError(f"a table gets the noise {noise:.2f}, above {self.account.limit}")
+
+    def _output(
+        self, x: Wires, function: Function, given: Any, luts: dict[tuple[int, ...], int]
+    ) -> _Output:
+        """The tables of a function, by row, and what they give."""
+        columns = [x.low, x.high, x.offset]
+        if given is not None:
+            columns += list(np.atleast_2d(np.asarray(given, dtype=np.int64).T))
+        kinds, flat = _kinds(columns)
+        index, low, high = np.zeros((3, len(kinds)), dtype=np.int64)
+        for k, (least, most, offset, *parameters) in enumerate(kinds):
+            window = np.arange(least, most + 1)
+            values = np.broadcast_to(function(window, *parameters), window.shape).astype(np.int64)
+            low[k], high[k] = values.min(), values.max()
+            if low[k] == high[k]:
+                index[k] = -1
+                continue
+            index[k] = luts.setdefault(_negacyclic(window - offset, values), len(luts))
+        return _Output(index[flat], low[flat], high[flat], np.full(len(flat), -1))
+
+    def _found(self, rows: Any, outs: Sequence[_Output], x: Wires, number: int) -> list[Wires]:
+        """The wires of outputs, whose looked-up rows are among these."""
+        origins = {number: [_marks(x)]}
+        found = []
+        for out in outs:
+            live = out.index >= 0
+            if not live.any():
+                found.append(self.known(out.low, x.size))
+                continue
+            noise, offset = np.where(live, 1.0, 0.0), np.where(live, 0, out.low)
+            batch, ends = np.where(live, 0, -1), (out.low, out.high)
+            made = Wires((rows,), batch, out.place, *ends, offset, noise, noise, x.size, origins)
+            found.append(self._checked(made))
+        return found
+
+
+@dataclasses.dataclass
+class _Output:
+    """One function of a batch of wires: the number of the table of each row, -1 where the result is
+    known; the range of results; their places in what a layer gives."""
+
+    index: Integers
+    low: Integers
+    high: Integers
+    place: Integers
+
+
+_FIELDS = ("batch", "place", "low", "high", "offset", "square", "total")
+
+
+def _alike(rows: Integers, *facts: Any) -> list[Integers]:
+    """The rows, apart by what is known of them."""
+    kinds, inverse = _kinds([fact[rows] for fact in facts])
+    return [rows[inverse == kind] for kind in range(len(kinds))]
+
+
+def _kinds(columns: Sequence[Any]) -> tuple[list[tuple[Any, ...]], Integers]:
+    """The different rows of columns, and which of them each row is."""
+    numbers: dict[tuple[Any, ...], int] = {}
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    inverse = [numbers.setdefault(row, len(numbers)) for row in rows]
+    return list(numbers), np.array(inverse, dtype=np.int64)
+
+
+def _negacyclic(places: Integers, values: Integers) -> tuple[int, ...]:
+    """The table with f(m + 16) = -f(m) that has these values at these places."""
+    table: list[int | None] = [None] * SECTORS
+    for place, value in zip(places.tolist(), values.tolist(), strict=True):
+        for at, wanted in ((place, value), (place + HALF, -value)):
+            held = table[at % SECTORS]
+            if held is not None and held != wanted % SECTORS:
+                raise CircuitError(
+                    f"no table has the values {shown(values.tolist())} at {shown(places.tolist())}"
+                )
+            table[at % SECTORS] = wanted % SECTORS
+    return tuple(0 if value is None else value for value in table)
+
+
+def _united(parts: Sequence[Origins]) -> tuple[Origins, bool]:
+    """The origins of a sum or of joined rows, and whether two of them may have an error in common
+    that counts: layers below 0 are fresh."""
+    origins: Origins = {}
+    common = False
+    for part in parts:
+        for layer, held in part.items():
+            known = origins.get(layer)
+            if known is None:
+                origins[layer] = held
+                continue
+            new = [marks for marks in held if not any(marks is each for each in known)]
+            if layer >= 0 and not common:
+                common = len(new) < len(held)
+                common = common or any(np.any((a == b) & (a > 0)) for a in known for b in new)
+            origins[layer] = [*known, *new]
+    return origins, common
+
+
+def _marks(x: Wires) -> Marks:
+    """Marks of what tables make of x: equal only where all marks of x are."""
+    made = np.ones(x.size, dtype=np.uint64)
+    for layer, held in sorted(x.origins.items()):
+        for marks in held:
+            mixed = (marks + np.uint64(layer % 2**32)) * np.uint64(0x9E3779B97F4A7C15)
+            made = (made ^ (mixed >> np.uint64(29)) ^ mixed) * np.uint64(0xBF58476D1CE4E5B9)
+    return made | np.uint64(1)

@@ -1,0 +1,85 @@
+"""The client's half of encrypted integers: it encrypts and decrypts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .. import binfhe
+from ..binfhe._client import Client as BinfheClient
+from ._arrays import IntegerArray
+from ._carry import Form
+from ._ciphertexts import FLAGS, Ciphertexts
+from ._circuit import HALF, SECTORS
+from ._digits import digits_of, integers_of
+from ._types import as_kind, as_numbers, as_values, kind_of_values
+
+
+class Client:
+    """Encrypts integers under the key of a `binfhe.Client`, and decrypts them.
+
+    >>> from whorl import binfhe, integers
+    >>> client = integers.Client(binfhe.Client(binfhe.parameters("W128_P128")))
+    >>> client.decrypt(client.encrypt([5, -3], bits=8, signed=True))
+    array([ 5, -3])
+    """
+
+    __slots__ = ("_client",)
+
+    def __init__(self, client: binfhe.Client) -> None:
+        if not isinstance(client, BinfheClient):
+            raise TypeError(f"client: a binfhe.Client is needed, not {type(client).__name__}")
+        self._client = client
+
+    @property
+    def parameters(self) -> binfhe.Parameters:
+        """Parameters of the key."""
+        return self._client.parameters
+
+    def evaluation_keys(self, threads: int = 0) -> binfhe.EvaluationKeys:
+        """What a server needs: `binfhe.Client.evaluation_keys`."""
+        return self._client.evaluation_keys(threads)
+
+    def encrypt(
+        self, values: ArrayLike, bits: int | None = None, signed: bool | None = None
+    ) -> Ciphertexts:
+        """Encrypts integers, in an array of the same shape.
+
+        Args:
+            values: Python's integers, NumPy's, or nested lists of them.
+            bits: 1 … 256; default: those of the type of a NumPy array.
+            signed: whether negative ones are among the integers of the type; default: as the type
+                of a NumPy array, and otherwise unsigned.
+
+        An integer is encrypted as digits of 2 bits. `EncodingError` for a value that the type does
+        not have and `TypeError` for one that is no integer, both with its index; `ParameterError`
+        for other bits; `TypeError` without bits, unless NumPy's type has them.
+        """
+        known = kind_of_values(values) if bits is None else None
+        width = known.bits if known else bits
+        sign = bool(known and known.signed) if signed is None else signed
+        kind = as_kind(width, sign)
+        given = as_values(values, kind, "values")
+        digits = digits_of(given.reshape(-1).tolist(), Form(kind.bits, kind.signed)) % SECTORS
+        shape = (digits.shape[0], *given.shape)
+        data = self._client.encrypt(digits.reshape(shape), SECTORS)
+        return Ciphertexts(data, kind.bits, kind.signed)
+
+    def decrypt(self, x: Ciphertexts | IntegerArray) -> np.ndarray[Any, np.dtype[Any]]:
+        """The integers, of the same shape: int64 or uint64, bools if they have one bit, and objects
+        if they have more than 64.
+
+        The errors are those of `binfhe.Client.decrypt`.
+        """
+        given = x.server.download(x, carries=True) if isinstance(x, IntegerArray) else x
+        if not isinstance(given, Ciphertexts):
+            raise TypeError(f"integers.Ciphertexts are needed, not {type(x).__name__}")
+        digits = self._client.decrypt(given.data).reshape(given.data.shape[0], -1)
+        if given.data.range == FLAGS:
+            digits = digits // FLAGS[1]
+        # Without a stated range a digit is the one of -16 … 15.
+        digits = (digits + HALF) % SECTORS - HALF
+        kind = given.kind
+        return as_numbers(integers_of(digits, kind.bits, kind.signed), kind).reshape(given.shape)

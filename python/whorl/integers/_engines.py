@@ -1,0 +1,173 @@
+"""What evaluates wires: clear integers, and a server of FHEW/TFHE."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import binfhe
+from .._core.integers import Integers
+from ..errors import ParameterError
+from ._circuit import SECTORS, Account, CircuitError, Lookup
+
+TABLE_FAILURE_LOG2 = -74.0
+"""A table fails with at most this probability, so that a thousand of them fail less often than
+2^-64."""
+LEAST_NOISE = 4.0
+"""Twice a bootstrap, as in x + x."""
+MOST_NOISE = 5.6
+"""More noise than `W128_P128` bears is not used: with all parameters the same work is done."""
+
+
+@functools.cache
+def account_of(parameters: binfhe.Parameters, failure_log2: float = TABLE_FAILURE_LOG2) -> Account:
+    """The noise that tables bear with these parameters, at a failure probability.
+
+    A table fails with erfc(margin/sqrt(2·(v·β² + σ²))) where margin is half a sector, β² the
+    variance of a bootstrapped ciphertext and σ² that of rounding, all at 2N (docs/noise.md).
+    `ParameterError` for parameters whose tables do not bear twice a bootstrap.
+    """
+    estimates = [parameters.noise(transform) for transform in ("ntt", "fft")]
+    noise = max(estimates, key=lambda each: each.refreshed)
+    double = 2 * parameters.N
+    refreshed = noise.refreshed * (double / parameters.q) ** 2
+    margin = double / (2 * SECTORS)
+    low, high = 0.0, (margin * margin) / refreshed
+    for _ in range(60):
+        middle = (low + high) / 2
+        deviation = math.sqrt(2 * (middle * refreshed + noise.rotation_rounding))
+        if _log2_erfc(margin / deviation) <= failure_log2:
+            low = middle
+        else:
+            high = middle
+    account = Account(
+        min(low, MOST_NOISE), noise.constant / noise.refreshed, noise.fresh / noise.refreshed
+    )
+    if account.limit < LEAST_NOISE:
+        raise ParameterError(
+            f"{parameters.name or 'the set'}: tables of integers take twice a bootstrap, which "
+            f"fails more often than 2^{failure_log2:g} here; W128_P128 serves at 2^-86"
+        )
+    return account
+
+
+def _log2_erfc(x: float) -> float:
+    """log2 erfc(x), also where erfc underflows."""
+    if x < 20:
+        return math.log2(math.erfc(x)) if math.erfc(x) > 0 else -math.inf
+    return (-x * x - math.log(x * math.sqrt(math.pi))) / math.log(2)
+
+
+class ClearEngine:
+    """Exact integers in place of ciphertexts: the algorithms without keys. It checks that no value
+    leaves the range that a circuit states."""
+
+    sees = True
+
+    def __init__(self, account: Account) -> None:
+        self.account = account
+
+    def trivial(self, values: Integers) -> Integers:
+        """Known integers."""
+        return values % SECTORS
+
+    def take(self, rows: Integers, index: Integers) -> Integers:
+        """Rows by their numbers."""
+        return rows[index]
+
+    def columns(self, rows: Integers, index: Integers) -> Integers:
+        """Values by their numbers, in all rows."""
+        return rows[:, index]
+
+    def beside(self, parts: Sequence[Integers]) -> Integers:
+        """Values of several arrays of equal rows."""
+        return np.concatenate(parts, axis=1)
+
+    def join(self, parts: Sequence[Integers]) -> Integers:
+        """Rows of several arrays."""
+        return np.concatenate(parts)
+
+    def linear(self, weights: Sequence[int], parts: Sequence[Integers]) -> Integers:
+        """A weighted sum of arrays."""
+        total: Integers = np.sum([w * x for w, x in zip(weights, parts, strict=True)], axis=0)
+        return total % SECTORS
+
+    def tables(self, layer: Sequence[Lookup], luts: Sequence[tuple[int, ...]]) -> Integers:
+        """All look-ups of a layer, in one batch."""
+        every = np.array(luts, dtype=np.int64)
+        parts = [every[index[:, None], each.rows] for each in layer for index in each.tables]
+        return np.concatenate(parts)
+
+    def check(self, rows: Integers, low: Integers, high: Integers, offset: Integers) -> None:
+        """Raises `CircuitError` where values leave their range."""
+        values = low[:, None] + (rows + (offset - low)[:, None]) % SECTORS
+        if np.any(values > high[:, None]):
+            row = int(np.argmax((values > high[:, None]).any(axis=1)))
+            raise CircuitError(f"a value of {low[row]} … {high[row]} is {values[row].max()}")
+
+
+class BinfheEngine:
+    """Wires of a `binfhe.Server`. `apart`: each kind of noise is a call, which costs more, and
+    which a plan of the failure probability needs: it counts the largest noise of a call."""
+
+    sees = False
+
+    def __init__(self, server: binfhe.Server, account: Account, *, apart: bool = False) -> None:
+        self.server = server
+        self.account = account
+        self._apart = apart
+        self._luts: dict[tuple[int, ...], binfhe.Lut] = {}
+
+    def trivial(self, values: Integers) -> Any:
+        """Known integers."""
+        return self.server.trivial(values % SECTORS, SECTORS)
+
+    def take(self, rows: Any, index: Integers) -> Any:
+        """Rows by their numbers."""
+        if len(index) == rows.shape[0] and np.array_equal(index, np.arange(len(index))):
+            return rows
+        return rows[index]
+
+    def columns(self, rows: Any, index: Integers) -> Any:
+        """Values by their numbers, in all rows."""
+        return rows[:, index]
+
+    def beside(self, parts: Sequence[Any]) -> Any:
+        """Values of several arrays of equal rows."""
+        return binfhe.concatenate(parts, axis=1)
+
+    def join(self, parts: Sequence[Any]) -> Any:
+        """Rows of several arrays."""
+        return parts[0] if len(parts) == 1 else binfhe.concatenate(parts)
+
+    def linear(self, weights: Sequence[int], parts: Sequence[Any]) -> Any:
+        """A weighted sum of arrays."""
+        return self.server.linear(weights, parts)
+
+    def tables(self, layer: Sequence[Lookup], luts: Sequence[tuple[int, ...]]) -> Any:
+        """One call of `apply` for the whole layer."""
+        chosen = np.empty(len(luts), dtype=np.object_)
+        chosen[:] = [self._lut(table) for table in luts]
+        inputs = [each.rows for each in layer for _ in each.tables]
+        index = [index for each in layer for index in each.tables]
+        if not self._apart:
+            inputs, index = [self.join(inputs)], [np.concatenate(index)]
+        return self.join(
+            [
+                self.server.apply(chosen[numbers][:, None], rows)
+                for numbers, rows in zip(index, inputs, strict=True)
+            ]
+        )
+
+    def _lut(self, table: tuple[int, ...]) -> binfhe.Lut:
+        if table not in self._luts:
+            self._luts[table] = binfhe.Lut(self.server.parameters, table, SECTORS)
+        return self._luts[table]
+
+    def check(self, rows: Any, low: Integers, high: Integers, offset: Integers) -> None:
+        """Raises `CircuitError` where values leave their range."""
+        raise NotImplementedError("ciphertexts do not show what they hold")

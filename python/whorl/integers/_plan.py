@@ -1,0 +1,161 @@
+"""What a program of encrypted integers costs, and how often it fails, before there are keys."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import binfhe
+from .._core.array import Shape
+from .._core.plan import as_shape, listed_inputs
+from .._core.text import Shown, of_bytes
+from .._server import binfhe as _lib
+from ..binfhe._plan import Fresh as FreshDigits
+from ..binfhe._plan import _FollowingServer
+from ..errors import NoiseError
+from ._arithmetic import DigitArithmetic
+from ._arrays import IntegerArray
+from ._carry import Form
+from ._circuit import SECTORS, Circuit
+from ._engines import TABLE_FAILURE_LOG2, BinfheEngine, account_of
+from ._server import Server
+from ._types import Kind, as_kind, kind_of_values
+
+MOST_FAILURE_LOG2 = -64.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Fresh:
+    """Encryptions of integers of a shape, for `plan`; a number k as shape means k integers, and ()
+    a single one. Errors are those of `Client.encrypt`.
+
+    >>> Fresh(8, bits=64)
+    Fresh(shape=(8,), bits=64, signed=False)
+    """
+
+    shape: int | Shape = ()
+    bits: int = 64
+    signed: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", as_shape(self.shape) if self.shape != () else ())
+        kind = as_kind(self.bits, self.signed)
+        object.__setattr__(self, "bits", kind.bits)
+        object.__setattr__(self, "signed", kind.signed)
+
+
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+class Plan(Shown):
+    """What a program of encrypted integers costs, and how often it fails; `plan` makes it."""
+
+    rotations: int
+    """Blind rotations, of which each takes a key switch: one for each entry of each table."""
+    layers: int
+    """Calls of the server one after the other; all tables of a layer are one call."""
+    failure_log2: float
+    """log2 of a bound on the probability that any of the results decrypts wrongly: the sum over all
+    rotations (`binfhe.Plan.failure_log2`)."""
+    key_bytes: int
+    """Bytes of the evaluation keys as they are sent."""
+
+    def _facts(self) -> list[tuple[str, str]]:
+        return [
+            ("rotations", f"{self.rotations:,}"),
+            ("layers", f"{self.layers:,}"),
+            ("failure", self._failure()),
+            ("keys", of_bytes(self.key_bytes)),
+        ]
+
+    def _failure(self) -> str:
+        never = math.isinf(self.failure_log2)
+        return "never" if never else f"2^{math.ceil(self.failure_log2 * 10) / 10:.1f} at most"
+
+    def __repr__(self) -> str:
+        return (
+            f"<Plan: {self.rotations:,} rotations in {self.layers:,} layers, "
+            f"fails {self._failure()}>"
+        )
+
+
+def plan(
+    function: Callable[..., Any],
+    inputs: Fresh | Any | Sequence[Fresh | Any],
+    *,
+    parameters: binfhe.Parameters,
+    table_failure_log2: float = TABLE_FAILURE_LOG2,
+    most_failure_log2: float = MOST_FAILURE_LOG2,
+) -> Plan:
+    """Runs a function of encrypted integers without ciphertexts, and says what it costs.
+
+    Args:
+        function: takes one array for each input, and returns arrays, alone or in tuples, lists and
+            dictionaries. What they still have of carries counts as `carries=True` sends it.
+        inputs: one input, or a list or tuple of inputs: `Fresh`, or examples that are NumPy's.
+        parameters: those of the keys.
+        table_failure_log2: as for `Server`.
+        most_failure_log2: `NoiseError` if the function fails more often.
+
+    >>> from whorl.binfhe import parameters
+    >>> found = plan(lambda x, y: x < y, [Fresh(), Fresh()], parameters=parameters("W128_P128"))
+    >>> found.rotations, found.layers, found.failure_log2 < -70
+    (21, 3, True)
+    """
+    if not isinstance(parameters, binfhe.Parameters):
+        raise TypeError(f"parameters: {type(parameters).__name__} is not what parameters() makes")
+    run = _lib.DryRun.create(parameters._core, None, 1.0)
+    server = _DryServer(_FollowingServer(run, parameters), float(table_failure_log2))
+    arrays = [server.fresh(each) for each in listed_inputs(function, inputs, Fresh, _of_example)]
+    rows = [server.sent(each) for each in _found(function(*arrays))]
+    failure = run.failure_log2([each._core for each in rows])
+    if failure > most_failure_log2:
+        raise NoiseError(
+            f"plan: the function fails with a probability of up to 2^{failure:.1f}, above "
+            f"2^{most_failure_log2:g}: give table_failure_log2 = "
+            f"{math.floor(table_failure_log2 - (failure - most_failure_log2)) - 1} to plan and "
+            "Server, or allow it by most_failure_log2"
+        )
+    return Plan(server.rotations, server.layers, failure, run.costs()["key_bytes"])
+
+
+class _DryServer(Server):
+    """A server over a dry run."""
+
+    __slots__ = ()
+
+    def __init__(self, server: _FollowingServer, table_failure_log2: float) -> None:
+        account = account_of(server.parameters, table_failure_log2)
+        self._server = server
+        self._on = DigitArithmetic(Circuit(BinfheEngine(server, account, apart=True)))
+
+    def fresh(self, each: Fresh) -> Any:
+        """Encryptions, all different."""
+        assert isinstance(each.shape, tuple)
+        on: Any = self._on
+        count, size = Form(each.bits, each.signed).digits, math.prod(each.shape)
+        following: Any = self._server
+        rows = following.fresh(FreshDigits((count, size), SECTORS))
+        return self._array(on.received(rows, each.bits, each.signed, size), each.shape)
+
+    def sent(self, x: IntegerArray) -> Any:
+        """The ciphertexts of a result."""
+        on: Any = self._on
+        return on.sent(self.upload(x)._core)
+
+
+def _found(returned: Any) -> list[IntegerArray]:
+    if isinstance(returned, IntegerArray):
+        return [returned]
+    if isinstance(returned, dict):
+        returned = list(returned.values())
+    if not isinstance(returned, (list, tuple)) or not returned:
+        raise TypeError(
+            f"plan: the function must return arrays of integers, not {type(returned).__name__}"
+        )
+    return [array for each in returned for array in _found(each)]
+
+
+def _of_example(given: Any, field: str) -> Fresh:
+    kind: Kind = kind_of_values(given)
+    return Fresh(given.shape, kind.bits, kind.signed)

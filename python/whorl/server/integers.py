@@ -1,0 +1,3 @@
+"""Encrypted integers without their client."""
+
+from ..integers._public import *  # noqa: F403
