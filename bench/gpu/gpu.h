@@ -102,6 +102,8 @@ struct Keys {
 void measure_gates(const GpuOptions& options, const Report& report);
 void measure_tables(const GpuOptions& options, const Report& report);
 void measure_large_precision(const GpuOptions& options, const Report& report);
+/// Matrices times ciphertexts, which stay on the device.
+void measure_products(const GpuOptions& options, const Report& report);
 /// Schedules of blind rotations.
 void measure_schedules(const GpuOptions& options, const Report& report);
 void measure_ntts(const GpuOptions& options, const Report& report);

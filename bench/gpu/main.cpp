@@ -1,14 +1,14 @@
-// What one GPU does, in one process: gates, look-up tables, operations of large precision,
-// schedules of blind rotations, NTTs, memory. One JSON object a line; docs/gpu.md is made of them
-// by bench/pages.py.
+// What one GPU does, in one process: gates, look-up tables, operations of large precision, products
+// with matrices, schedules of blind rotations, NTTs, memory. One JSON object a line; docs/gpu.md is
+// made of them by bench/pages.py.
 //
 // usage: bench_gpu [--device cuda:0] [--record FILE] [--commit ID] [--quick] [--only PART,…]
 //                  [--most BATCH] [--set NAME,…] [--batch COUNT,…]
 //
-// PART: gates, tables, large, schedules, ntt or memory. Several devices ("cuda:0,1") run gates,
-// tables and operations of large precision, in batches of 16,384 and more. `--most` leaves larger
-// batches out; with it, "--device cpu" ends in reasonable time. `--set` and `--batch` choose sets
-// and batches of bootstraps. `--quick` has fewer runs, and sets by their own transform only.
+// PART: gates, tables, large, products, schedules, ntt or memory. Several devices ("cuda:0,1") run
+// gates, tables and operations of large precision, in batches of 16,384 and more. `--most` leaves
+// larger batches out; with it, "--device cpu" ends in reasonable time. `--set` and `--batch` choose
+// sets and batches of bootstraps. `--quick` has fewer runs, and sets by their own transform only.
 //
 // "Transfers included" is a call of the server, from ciphertexts in the host's memory to results
 // there. "Excluded" is the same work on ciphertexts that are on the device, results staying there:
@@ -47,7 +47,8 @@ int run(CommandLine& line) {
   for (const std::string& set : options.sets) parameters_of(set);  // its name is checked
   const Report report(options);
   const auto part = [&](const std::string& name, auto body) {
-    const bool for_one = name == "memory" || name == "ntt" || name == "schedules";
+    const bool for_one =
+        name == "memory" || name == "ntt" || name == "products" || name == "schedules";
     if (!options.wants(name) || (!options.one_device() && for_one)) return;
     const double start = seconds_now();
     body(options, report);
@@ -57,6 +58,7 @@ int run(CommandLine& line) {
   part("gates", measure_gates);
   part("tables", measure_tables);
   part("large", measure_large_precision);
+  part("products", measure_products);
   part("ntt", measure_ntts);
   part("schedules", measure_schedules);
   return EXIT_SUCCESS;

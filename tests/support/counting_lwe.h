@@ -52,6 +52,10 @@ class CountingLwe final : public backend::RelayLwe {
     counts_->sums += count;
     RelayLwe::run_linear(q, row, weights, in, constant, count, out);
   }
+  void run_matrix(const Matrix& matrix, backend::ConstWords in, backend::Words out) const override {
+    counts_->sums += matrix.groups * matrix.results() * matrix.batch;
+    RelayLwe::run_matrix(matrix, in, out);
+  }
 
  private:
   std::shared_ptr<LweCounts> counts_;

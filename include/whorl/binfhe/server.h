@@ -28,6 +28,16 @@ std::string_view gate_name(Gate gate);
 /// Number of inputs: 2, 3 or 4.
 unsigned gate_inputs(Gate gate);
 
+/// A matrix of clear integers, row by row: `columns` weights for each result.
+struct Weights {
+  std::size_t columns;
+  std::span<const std::int32_t> entries;
+  std::size_t rows() const { return columns == 0 ? 0 : entries.size() / columns; }
+  std::span<const std::int32_t> row(std::size_t r) const {
+    return entries.subspan(r * columns, columns);
+  }
+};
+
 /// Ways to spread blind rotations over a GPU, for comparison; a CPU ignores the choice. If a way
 /// has no room for a key, `single` is used instead. `cluster` has no room for the largest rings
 /// with many digits. `shared` often has no room from N = 2048 on.
@@ -280,6 +290,16 @@ class Server {
   Array linear(std::span<const std::int32_t> weights, std::span<const Array* const> inputs,
                std::int32_t constant = 0, bool modular = false,
                std::optional<std::uint32_t> largest = {}) const;
+  /// W·x + constants: each `weights.columns` ciphertexts of `a` that follow one another, as many as
+  /// there are vectors, give weights.rows() results. One product on the device for all, exact; as
+  /// many sums as linear() would make one by one, with its rules for messages and errors.
+  /// `constants`: one for each row, or none. `largest` bounds all messages. What is known of noise
+  /// and messages is that of the row that has the most, as an array knows no more. Results of one
+  /// vector have errors in common, so that sums of them count the worst: look them up in tables.
+  /// Under the ring key the noise of a sum of bootstrapped ciphertexts is that of rotations only.
+  /// ShapeError for numbers that do not fit.
+  Array linear(const Weights& weights, const Array& a, std::span<const std::int32_t> constants = {},
+               bool modular = false, std::optional<std::uint32_t> largest = {}) const;
   /// The same messages, read as integers of a range that the caller knows: as the only one that is
   /// the message modulo p, or with padding modulo 2p. Nothing checks this, and results are wrong if
   /// it is not true. Sums of such arrays, and products with integers, have the range that follows;

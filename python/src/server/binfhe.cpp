@@ -110,8 +110,21 @@ void bind_binfhe_server(nb::module_& module) {
       .def("eval_floor", calling_with(&binfhe::eval_floor), "a"_a, "round_bits"_a)
       .def("eval_sign", calling_with(&binfhe::eval_sign), "a"_a, "output"_a)
       .def("eval_decomp", calling_with(&binfhe::eval_decomp), "a"_a)
-      .def("linear", calling<Server, Array>(&Server::linear), "weights"_a, "inputs"_a, "constant"_a,
-           "modular"_a = false, "largest"_a = nb::none())
+      .def("linear",
+           calling<Server, Array, std::span<const std::int32_t>, std::span<const Array* const>>(
+               &Server::linear),
+           "weights"_a, "inputs"_a, "constant"_a, "modular"_a = false, "largest"_a = nb::none())
+      .def(
+          "linear_matrix",
+          [](const Server& server, std::size_t columns, const Input<std::int32_t>& weights,
+             const Array& a, const Input<std::int32_t>& constants, bool modular,
+             std::optional<std::uint32_t> largest) {
+            return without_gil([&] {
+              return server.linear(binfhe::Weights{columns, as_span(weights)}, a,
+                                   as_span(constants), modular, largest);
+            });
+          },
+          "columns"_a, "weights"_a, "a"_a, "constants"_a, "modular"_a, "largest"_a.none())
       .def("with_range", calling<Server, Array>(&Server::with_range), "a"_a, "range"_a)
       .def("trivial", calling<Server, Array, Bits>(&Server::trivial_array), "messages"_a,
            "encoding"_a, "under"_a);

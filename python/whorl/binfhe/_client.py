@@ -65,7 +65,7 @@ class Client(KeyHolder):
         (OpenFHE: Encrypt.)
 
         `under`: the secret key that the ciphertexts are under. `"ring"` is for large sums
-        (`Server.matmul`): errors are sigma_ring at Q, and a ciphertext takes N + 1 words of Q in
+        (`Server.linear`): errors are sigma_ring at Q, and a ciphertext takes N + 1 words of Q in
         memory, and one in a file. Raises `ParameterError` for another name.
         """
         allowed = as_probability(allow_failure, "allow_failure")

@@ -82,17 +82,21 @@ std::size_t LweOps::check_linear(std::uint64_t q, std::size_t row, std::size_t w
 
 LweOps::Matrix LweOps::check_matrix(std::uint64_t q, std::size_t row,
                                     std::span<const std::int64_t> matrix,
-                                    std::span<const std::uint64_t> constants, std::size_t in,
-                                    std::size_t out) {
+                                    std::span<const std::uint64_t> constants, std::size_t groups,
+                                    std::size_t in, std::size_t out) {
   check_sum_modulus("lwe_matrix", q);
   if (constants.empty() || matrix.empty() || matrix.size() % constants.size() != 0)
     throw ShapeError("lwe_matrix: the matrix has " + std::to_string(matrix.size()) +
                      " entries, which are not a whole number of rows for " +
                      std::to_string(constants.size()) + " results");
   const std::size_t inputs = matrix.size() / constants.size();
-  const std::size_t batch = rows_of("lwe_matrix", in, inputs * row);
-  check_size("lwe_matrix: output", out, constants.size() * batch * row);
-  return {q, row, batch, matrix, constants};
+  const std::size_t rows = rows_of("lwe_matrix", in, inputs * row);
+  if (groups == 0 || rows % groups != 0)
+    throw ShapeError("lwe_matrix: " + std::to_string(rows) + " times " + std::to_string(inputs) +
+                     " inputs are no whole number of each for " + std::to_string(groups) +
+                     " groups");
+  check_size("lwe_matrix: output", out, constants.size() * rows * row);
+  return {q, row, rows / groups, groups, matrix, constants};
 }
 
 LweOps::Coefficients LweOps::check_polynomials(const LwePolynomials& rule, std::size_t first,

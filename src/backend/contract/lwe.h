@@ -150,15 +150,16 @@ class LweOps : public Family {
     check_word<Word>("lwe_linear", q - 1);
     if (count) run_linear(q, row, weights, inputs, constant % q, count, view(out));
   }
-  /// in (K, B, row), out (R, B, row): out_r = sum_k matrix[r·K + k]·in_k + (0, …, constants[r])
-  /// modulo q, below 2^61. `out` lies apart from `in`.
+  /// in (G, K, B, row), out (G, R, B, row), where G is `groups`: in each group out_r = sum_k
+  /// matrix[r·K + k]·in_k + (0, …, constants[r]) modulo q, below 2^61. All integers are exact.
+  /// `out` lies apart from `in`.
   template <class Word>
   void matrix(std::uint64_t q, std::size_t row, std::span<const std::int64_t> matrix,
-              std::span<const std::uint64_t> constants, Slice<const Word> in,
-              Slice<Word> out) const {
+              std::span<const std::uint64_t> constants, Slice<const Word> in, Slice<Word> out,
+              std::size_t groups = 1) const {
     check(in, out);
     check_apart("lwe_matrix: input", in, out);
-    const Matrix shape = check_matrix(q, row, matrix, constants, in.size, out.size);
+    const Matrix shape = check_matrix(q, row, matrix, constants, groups, in.size, out.size);
     check_word<Word>("lwe_matrix", q - 1);
     if (shape.batch) run_matrix(shape, view(in), view(out));
   }
@@ -196,10 +197,13 @@ class LweOps : public Family {
   };
   struct Matrix {
     std::uint64_t q;
-    std::size_t row, batch;
+    std::size_t row, batch, groups;
     std::span<const std::int64_t> entries;     ///< (R, K)
     std::span<const std::uint64_t> constants;  ///< R
     std::size_t inputs() const { return entries.size() / constants.size(); }
+    std::size_t results() const { return constants.size(); }
+    /// Words of one input, or result, of a group.
+    std::size_t size() const { return batch * row; }
   };
   /// Columns first … first + columns - 1 of `batch` polynomials each, of `vectors` vectors.
   struct Coefficients {
@@ -240,8 +244,8 @@ class LweOps : public Family {
   static std::size_t check_linear(std::uint64_t q, std::size_t row, std::size_t weights,
                                   std::size_t inputs, std::size_t out);
   static Matrix check_matrix(std::uint64_t q, std::size_t row, std::span<const std::int64_t> matrix,
-                             std::span<const std::uint64_t> constants, std::size_t in,
-                             std::size_t out);
+                             std::span<const std::uint64_t> constants, std::size_t groups,
+                             std::size_t in, std::size_t out);
   static Coefficients check_polynomials(const LwePolynomials& rule, std::size_t first,
                                         std::size_t columns, std::size_t in, std::size_t out);
 };

@@ -4,6 +4,7 @@
 
 #include "backend/cpu/cpu_device.h"
 #include "backend/cpu/kernels.h"
+#include "backend/cpu/lwe_matrix.h"
 
 namespace whorl::backend::cpu {
 
@@ -58,15 +59,25 @@ class CpuLwe final : public LweOps {
   }
   void run_matrix(const Matrix& m, ConstWords in, Words out) const override {
     with_word_bytes(out.bytes, [&]<class Word>(Word) {
-      const std::size_t K = m.inputs(), block = m.batch * m.row;
-      std::vector<const Word*> rows;
-      for (std::size_t k = 0; k < K; ++k)
-        rows.push_back(static_cast<const Word*>(in.data) + k * block);
+      const std::size_t K = m.inputs(), R = m.results(), size = m.size();
+      const cpu::Matrix<Word> matrix(m.q, m.entries, R);
+      const auto* const all_in = static_cast<const Word*>(in.data);
+      auto* const all_out = static_cast<Word*>(out.data);
+      if (matrix.serves()) {
+        const std::size_t panels = matrix.panels(size);
+        host_.each(m.groups * panels, size / panels * (K + R), [&](std::size_t i) {
+          const std::size_t g = i / panels;
+          matrix.multiply(all_in + g * K * size, size, i % panels, all_out + g * R * size);
+        });
+        return add_constants(m, all_out);
+      }
       const Sums<Word> sums(m.q, m.entries);
-      host_.each(m.constants.size() * m.batch, m.row * (K + 1), [&](std::size_t i) {
-        const std::size_t r = i / m.batch;
+      host_.each(m.groups * R * m.batch, m.row * (K + 1), [&](std::size_t i) {
+        const std::size_t g = i / (R * m.batch), r = i / m.batch % R;
+        std::vector<const Word*> rows;
+        for (std::size_t k = 0; k < K; ++k) rows.push_back(all_in + (g * K + k) * size);
         sums.row(rows, K, r * K, i % m.batch * m.row, m.row, m.constants[r] % m.q,
-                 static_cast<Word*>(out.data) + i * m.row);
+                 all_out + i * m.row);
       });
     });
   }
@@ -107,6 +118,14 @@ class CpuLwe final : public LweOps {
   }
 
  private:
+  template <class Word>
+  static void add_constants(const Matrix& m, Word* out) {
+    for (std::size_t i = 0; i < m.groups * m.results() * m.batch; ++i) {
+      Word& body = out[(i + 1) * m.row - 1];
+      const std::uint64_t sum = body + m.constants[i / m.batch % m.results()] % m.q;
+      body = static_cast<Word>(sum >= m.q ? sum - m.q : sum);
+    }
+  }
   /// Sums of rows times integers modulo q.
   template <class Word>
   class Sums {

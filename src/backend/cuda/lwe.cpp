@@ -46,23 +46,10 @@ class CudaLwe final : public LweOps {
     };
     with_word_bytes(out.bytes, combine);
   }
-  /// A linear combination for each result, of the inputs that are in it.
-  void run_matrix(const Matrix& matrix, ConstWords in, Words out) const override {
+  void run_matrix(const Matrix& m, ConstWords in, Words out) const override {
     with_word_bytes(out.bytes, [&]<class Word>(Word) {
-      const std::size_t inputs = matrix.inputs(), size = matrix.batch * matrix.row;
-      for (std::size_t r = 0; r < matrix.constants.size(); ++r) {
-        std::vector<const Word*> from;
-        std::vector<std::int64_t> weights;
-        for (std::size_t k = 0; k < inputs; ++k) {
-          const std::int64_t weight = matrix.entries[r * inputs + k];
-          if (weight == 0) continue;
-          from.push_back(static_cast<const Word*>(in.data) + k * size);
-          weights.push_back(weight);
-        }
-        cuda::lwe_linear<Word>(stream_, matrix.q, matrix.row, weights, from,
-                               matrix.constants[r] % matrix.q, matrix.batch,
-                               static_cast<Word*>(out.data) + r * size);
-      }
+      cuda::lwe_matrix<Word>(stream_, {m.q, m.row, m.batch, m.groups, m.entries, m.constants},
+                             static_cast<const Word*>(in.data), static_cast<Word*>(out.data));
     });
   }
   void run_to_polynomials(const LwePolynomials& rule, const Coefficients& of, ConstWords in,

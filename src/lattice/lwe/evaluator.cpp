@@ -297,6 +297,26 @@ Array Evaluator::join(std::span<const Array> in) const {
              })[0];
 }
 
+Array Evaluator::products(std::span<const std::int64_t> entries,
+                          std::span<const std::uint64_t> constants, const Array& in) const {
+  const Array* inputs[] = {&in};
+  check(inputs);
+  const std::size_t R = constants.size(), K = R == 0 ? 0 : entries.size() / R;
+  if (K == 0 || entries.size() % R != 0 || in.count() % K != 0)
+    throw ShapeError("products: a matrix of " + std::to_string(entries.size()) + " entries and " +
+                     std::to_string(R) + " rows does not fit " + std::to_string(in.count()) +
+                     " ciphertexts");
+  return run(
+      in.count() / K * R, inputs, std::span(&in.form(), 1), false,
+      [&](run::Range range) {
+        const std::size_t first = range.begin / R, last = (range.begin + range.count - 1) / R;
+        return std::vector<Want>{{&in, {first * K, (last - first + 1) * K}}};
+      },
+      [&](const Stages& stages, std::span<const Rows* const> operands, run::Range range) {
+        return one(stages.products(entries, constants, *operands[0], range));
+      })[0];
+}
+
 // ---- rows where other work needs them
 
 std::vector<Rows> Evaluator::placed(

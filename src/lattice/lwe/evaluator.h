@@ -63,6 +63,10 @@ class Evaluator {
   Array take(const Array& in, std::span<const std::uint32_t> index) const;
   /// One after another, of one form.
   Array join(std::span<const Array> in) const;
+  /// R results of each K ciphertexts that follow one another: entries (R, K), R constants, as
+  /// Stages::products. ShapeError unless K divides the count.
+  Array products(std::span<const std::int64_t> entries, std::span<const std::uint64_t> constants,
+                 const Array& in) const;
 
   // ---- rows where other work needs them, in memory of each piece's lane
 

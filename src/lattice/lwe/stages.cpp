@@ -1,5 +1,6 @@
 #include "lattice/lwe/stages.h"
 
+#include <algorithm>
 #include <string>
 
 #include "backend/contract/ring.h"
@@ -146,6 +147,31 @@ std::vector<Rows> Stages::matrix(std::span<const std::int64_t> entries,
                               out.slice<Word>());
   });
   return std::move(out).split(results);
+}
+
+Rows Stages::products(std::span<const std::int64_t> entries,
+                      std::span<const std::uint64_t> constants, const Rows& in,
+                      run::Range range) const {
+  const Form& form = in.form();
+  const std::size_t R = constants.size(), K = entries.size() / R, end = range.begin + range.count;
+  Rows out(queue_, form, range.count);
+  with_words(form, [&]<class Word>(Word) {
+    // Whole groups at once; of a group that is cut, some rows of the matrix.
+    for (std::size_t begin = range.begin; begin < end;) {
+      const std::size_t group = begin / R, row = begin % R;
+      const bool whole = row == 0 && end - begin >= R;
+      const std::size_t groups = whole ? (end - begin) / R : 1,
+                        results = whole ? R : std::min(R - row, end - begin);
+      queue_.lwe().matrix<Word>(
+          form.modulus, form.row(), entries.subspan(row * K, results * K),
+          constants.subspan(row, results),
+          in.slice<Word>({(group - range.begin / R) * K, groups * K}),
+          out.slice<Word>().part((begin - range.begin) * form.row(), groups * results * form.row()),
+          groups);
+      begin += groups * results;
+    }
+  });
+  return out;
 }
 
 // ---- moduli and keys

@@ -49,6 +49,11 @@ class Stages {
                            std::span<const std::uint64_t> constants,
                            std::span<const Rows* const> in) const;
 
+  /// The same of each K rows of `in` that follow one another: rows `range` of (groups, results),
+  /// where `in` has the groups that the range is of, from the first on.
+  Rows products(std::span<const std::int64_t> entries, std::span<const std::uint64_t> constants,
+                const Rows& in, run::Range range) const;
+
   /// Brings rows to another modulus, and to its words; see LweOps::modulus_switch.
   Rows modulus_switch(const Rows& in, std::uint64_t to, unsigned centre) const;
   /// The same for rows that are not needed any more. It works in place if both words are equally

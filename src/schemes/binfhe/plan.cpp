@@ -143,12 +143,16 @@ Plan plan_key_switch(const Parameters& parameters, Encoding input) {
           input, Under::lwe, true, memory_of(parameters, {.under = Under::ring})};
 }
 
+std::uint64_t shift_of(std::int32_t constant, Encoding encoding, const Parameters& parameters,
+                       Under under) {
+  const auto sectors = static_cast<std::int64_t>(encoding.sectors());
+  const std::int64_t wrapped = (constant % sectors + sectors) % sectors;
+  return encode(static_cast<std::uint64_t>(wrapped), encoding, modulus_of(parameters, under));
+}
+
 Plan plan_linear(const Parameters& parameters, std::span<const std::int32_t> weights,
                  std::int32_t constant, Encoding input, Under under) {
-  const auto sectors = static_cast<std::int64_t>(input.sectors());
-  const std::int64_t wrapped = (constant % sectors + sectors) % sectors;
-  const std::uint64_t shift =
-      encode(static_cast<std::uint64_t>(wrapped), input, modulus_of(parameters, under));
+  const std::uint64_t shift = shift_of(constant, input, parameters, under);
   return {
       [wide = std::vector<std::int64_t>(weights.begin(), weights.end()), shift](
           const Stages& stages, Operands in, Range) { return one(stages.linear(wide, in, shift)); },

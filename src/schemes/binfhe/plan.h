@@ -41,6 +41,9 @@ Plan plan_bootstrap(const Parameters& parameters, Encoding input, std::optional<
                     Sides sides = {});
 /// Inputs: select, a, b.
 Plan plan_mux(const Parameters& parameters, Encoding input, Sides sides = {});
+/// Where a constant that is added sits, modulo the number of sectors.
+std::uint64_t shift_of(std::int32_t constant, Encoding encoding, const Parameters& parameters,
+                       Under under);
 Plan plan_linear(const Parameters& parameters, std::span<const std::int32_t> weights,
                  std::int32_t constant, Encoding input, Under under = Under::lwe);
 /// Tables are checked: of one kind, for these parameters; `index` is empty or of the whole batch.

@@ -175,6 +175,11 @@ Array Server::linear(std::span<const std::int32_t> weights, std::span<const Arra
                      std::optional<std::uint32_t> largest) const {
   return state_->linear(weights, inputs, constant, modular, largest);
 }
+Array Server::linear(const Weights& weights, const Array& a,
+                     std::span<const std::int32_t> constants, bool modular,
+                     std::optional<std::uint32_t> largest) const {
+  return state_->linear(weights, a, constants, modular, largest);
+}
 std::uint32_t Server::error_bound(const Lut& lut, const Ciphertexts& a) const {
   return state_->error_bound(lut, a);
 }

@@ -171,6 +171,8 @@ struct Server::State : std::enable_shared_from_this<State> {
   template <class Batch>
   Batch linear(std::span<const std::int32_t> weights, std::span<const Batch* const> inputs,
                std::int32_t constant, bool modular, std::optional<std::uint32_t> stated) const;
+  Array linear(const Weights& weights, const Array& a, std::span<const std::int32_t> constants,
+               bool modular, std::optional<std::uint32_t> stated) const;
   Array with_range(const Array& a, MessageRange range) const;
   /// Negates bits.
   template <class Batch>

@@ -3,7 +3,10 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "schemes/binfhe/account_products.h"
 #include "schemes/binfhe/derived.h"
 #include "schemes/binfhe/server_state.h"
 #include "whorl/error.h"
@@ -35,19 +38,33 @@ SumRange range_of_sum(std::span<const Term> terms, std::int32_t constant,
   return sum;
 }
 
-/// Returns the largest value of the sum; EncodingError if a padding bit has no room for all
-/// values.
-Largest largest_of_sum(std::span<const Term> terms, std::int32_t constant, Encoding encoding,
+/// The same of all rows' sums.
+SumRange range_of_products(const Origin& origin, const Weights& weights,
+                           std::span<const std::int32_t> constants,
+                           std::uint32_t Largest::*largest) {
+  std::optional<SumRange> all;
+  for (std::size_t r = 0; r < weights.rows(); ++r) {
+    // Sums of 2^20 weights of 31 bits are exact in doubles.
+    double positive = 0, negative = 0;
+    for (const std::int32_t w : weights.row(r)) (w < 0 ? negative : positive) += w;
+    const Term terms[] = {{positive, &origin}, {negative, &origin}};
+    const SumRange row = range_of_sum(terms, constants.empty() ? 0 : constants[r], largest);
+    if (!all) all = row;
+    all->least = std::min(all->least, row.least);
+    all->most = std::max(all->most, row.most);
+  }
+  return *all;
+}
+
+/// What is known of sums, `sum` of any messages, `of_bits` if those of which nothing is known are
+/// bits. EncodingError if a padding bit has no room for all values.
+Largest largest_of_sum(const SumRange& sum, const SumRange& of_bits, bool ranged, Encoding encoding,
                        bool modular, std::optional<std::uint32_t> stated) {
   const std::uint32_t top = encoding.p - 1;
   if (stated && *stated > top)
     throw EncodingError("linear: largest = " + std::to_string(*stated) +
                         " is not below p = " + std::to_string(encoding.p));
   if (stated) return {*stated, *stated};
-  const SumRange sum = range_of_sum(terms, constant, &Largest::any);
-  const bool ranged = std::any_of(terms.begin(), terms.end(), [](const Term& term) {
-    return term.origin->largest.range.has_value();
-  });
   constexpr SumRange::Number far = std::numeric_limits<std::int64_t>::max();
   const MessageRange values{static_cast<std::int64_t>(std::clamp(sum.least, -far, far)),
                             static_cast<std::int64_t>(std::clamp(sum.most, -far, far))};
@@ -62,8 +79,7 @@ Largest largest_of_sum(std::span<const Term> terms, std::int32_t constant, Encod
         "which integers the terms stand for");
   }
   const std::uint64_t all = encoding.sectors() - 1;
-  return {sum.most_of(top, all),
-          range_of_sum(terms, constant, &Largest::as_bits).most_of(top, all)};
+  return {sum.most_of(top, all), of_bits.most_of(top, all)};
 }
 
 }  // namespace
@@ -78,7 +94,12 @@ Batch Server::State::linear(std::span<const std::int32_t> weights,
                      " inputs; there must be one for each input, and at least one input");
   const Encoding input = check_together("linear", inputs);
   const Operands all = operands(inputs, weights);
-  const Largest largest = largest_of_sum(all.terms, constant, input, modular, stated);
+  const bool ranged = std::any_of(all.terms.begin(), all.terms.end(), [](const Term& term) {
+    return term.origin->largest.range.has_value();
+  });
+  const Largest largest = largest_of_sum(range_of_sum(all.terms, constant, &Largest::any),
+                                         range_of_sum(all.terms, constant, &Largest::as_bits),
+                                         ranged, input, modular, stated);
   const double rounded = encoding_offset(parameters, input, all.under),
                offset = offset_of(all.terms, constant == 0 ? 0 : rounded);
   double noise = with_offset(variance_of(all.terms, account.constant(all.under)), offset);
@@ -89,6 +110,40 @@ Batch Server::State::linear(std::span<const std::int32_t> weights,
         origin_of_sum(all.terms, constant, noise, offset, largest));
   };
   return run(plan_linear(parameters, weights, constant, input, all.under), origin, inputs);
+}
+
+Array Server::State::linear(const Weights& weights, const Array& a,
+                            std::span<const std::int32_t> constants, bool modular,
+                            std::optional<std::uint32_t> stated) const {
+  check(a);
+  const std::size_t K = weights.columns, R = weights.rows();
+  if (R == 0 || weights.entries.size() != R * K || a.count() % K != 0 ||
+      (!constants.empty() && constants.size() != R))
+    throw ShapeError("linear: " + std::to_string(weights.entries.size()) + " weights in rows of " +
+                     std::to_string(K) + " and " + std::to_string(constants.size()) +
+                     " constants for " + std::to_string(a.count()) +
+                     " ciphertexts; there must be at least one whole row, a constant for each row "
+                     "or none, and ciphertexts for whole rows");
+  const Encoding input = encoding_of(a);
+  const Under under = under_of(a);
+  const auto of = origin(a);
+  const Largest largest =
+      largest_of_sum(range_of_products(*of, weights, constants, &Largest::any),
+                     range_of_products(*of, weights, constants, &Largest::as_bits),
+                     of->largest.range.has_value(), input, modular, stated);
+  ProductErrors errors = errors_of_product(*of, weights, constants, account.constant(under),
+                                           encoding_offset(parameters, input, under));
+  if (errors.offset > 0) errors.noise = std::max(errors.noise, account.least(under));
+  if (errors.noise > of->noise) account.check_sum(input, errors.noise, under);
+  const std::vector<std::int64_t> entries(weights.entries.begin(), weights.entries.end());
+  std::vector<std::uint64_t> shifts;
+  for (std::size_t r = 0; r < R; ++r)
+    shifts.push_back(constants.empty() ? 0 : shift_of(constants[r], input, parameters, under));
+  auto made = evaluator.products(entries, shifts, a.state_->rows);
+  return array(
+      input,
+      std::make_shared<const Origin>(origin_of_product(*of, weights, constants, errors, largest)),
+      std::move(made));
 }
 
 Array Server::State::with_range(const Array& a, MessageRange range) const {

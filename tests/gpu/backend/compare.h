@@ -305,6 +305,7 @@ void compare_matrix(const Two& two, std::size_t row, std::size_t rows, std::size
   SCOPED_TRACE("q = " + std::to_string(q) + ", " + std::to_string(results) + " sums of " +
                std::to_string(inputs) + ", " + std::to_string(rows) + " rows of " +
                std::to_string(row));
+  const std::size_t groups = rows % 2 == 0 ? 2 : 1;  // of which each has an equal part of the rows
   const auto data = random.residues<Word>(inputs * rows * row, q);
   std::vector<std::int64_t> matrix(results * inputs);
   for (auto& weight : matrix) weight = random_weight(random);
@@ -313,7 +314,7 @@ void compare_matrix(const Two& two, std::size_t row, std::size_t rows, std::size
   expect_same(two, [&](const backend::Queue& queue) {
     const auto in = put(queue, data);
     auto out = queue.allocate<Word>(results * rows * row);
-    queue.lwe().matrix<Word>(q, row, matrix, constants, in.slice(), out.slice());
+    queue.lwe().matrix<Word>(q, row, matrix, constants, in.slice(), out.slice(), groups);
     return get(queue, out);
   });
 }

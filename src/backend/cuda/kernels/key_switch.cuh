@@ -229,33 +229,51 @@ constexpr std::size_t product_shared_bytes(unsigned planes, unsigned columns, un
          (product_warps_m * m_tiles * m_tile + product_warps_n * planes * columns);
 }
 
-/// Grid: column blocks, tiles of ciphertexts, splits of the k-blocks. Several splits add to `out`.
-/// `columns`: of the key, a warp; `m_tiles`: tiles of ciphertexts, a warp; `stages`: of shared
-/// memory, a k-block each.
-template <unsigned planes, unsigned columns, unsigned stages, unsigned m_tiles>
-__global__ void __launch_bounds__(product_threads, 1)
-    switch_product(ProductArguments<ProductWord<planes>> p) {
-  constexpr unsigned n_tiles = planes * columns / 8;
-  constexpr unsigned block_m = product_warps_m * 16 * m_tiles;
-  constexpr unsigned block_n = product_warps_n * planes * columns;
-  constexpr unsigned stage_bytes = (block_m + block_n) * k_block;
-  extern __shared__ __align__(128) std::uint8_t shared[];
+/// What a warp of a block has of the products, and where.
+template <unsigned planes, unsigned columns, unsigned m_tiles>
+struct ProductTile {
+  static constexpr unsigned n_tiles = planes * columns / 8;
+  static constexpr unsigned block_m = product_warps_m * 16 * m_tiles;
+  static constexpr unsigned block_n = product_warps_n * planes * columns;
+  static constexpr unsigned stage_bytes = (block_m + block_n) * k_block;
+  using Sums = int[m_tiles][n_tiles][4];
 
-  const unsigned warp = threadIdx.x / 32, warp_m = warp / product_warps_n,
-                 warp_n = warp % product_warps_n;
-  const Fragment fragment{threadIdx.x % 32};
+  unsigned warp_m = threadIdx.x / 32 / product_warps_n, warp_n = threadIdx.x / 32 % product_warps_n;
+  Fragment fragment{threadIdx.x % 32};
+
+  /// The row of the e-th accumulators of tile i, and the column of those of tile j.
+  __device__ std::size_t row(unsigned i, unsigned e) const {
+    return std::size_t{blockIdx.y} * block_m + (warp_m * m_tiles + i) * 16 + fragment.result_row(e);
+  }
+  __device__ unsigned column(unsigned j, unsigned e) const {
+    return (blockIdx.x * product_warps_n + warp_n) * columns + j * 8 + fragment.result_column(e);
+  }
+};
+
+/// sums += signed bytes of the rows of this block (blockIdx.y) times the byte planes of its columns
+/// (blockIdx.x), k-blocks begin … end - 1. `expanded`: of `padded` rows; `key`: PlaneLayout.
+/// `columns`: a warp's; `m_tiles`: tiles of rows, a warp's; `stages`: of shared memory, a k-block
+/// each.
+template <unsigned planes, unsigned columns, unsigned stages, unsigned m_tiles>
+__device__ __forceinline__ void multiply_k_blocks(
+    const ProductTile<planes, columns, m_tiles>& tile, const std::uint8_t* expanded,
+    const std::uint8_t* planes_of_key, std::size_t padded, unsigned column_blocks, unsigned begin,
+    unsigned end, typename ProductTile<planes, columns, m_tiles>::Sums& sums) {
+  using Tile = ProductTile<planes, columns, m_tiles>;
+  constexpr unsigned n_tiles = Tile::n_tiles, block_m = Tile::block_m, block_n = Tile::block_n,
+                     stage_bytes = Tile::stage_bytes;
+  extern __shared__ __align__(128) std::uint8_t shared[];
+  const unsigned warp_m = tile.warp_m, warp_n = tile.warp_n;
+  const Fragment fragment = tile.fragment;
   const std::size_t m0 = std::size_t{blockIdx.y} * block_m;
-  const std::size_t key_rows = std::size_t{p.column_blocks} * block_n;
-  const unsigned begin = static_cast<unsigned>(std::uint64_t{p.k_blocks} * blockIdx.z / gridDim.z);
-  const unsigned end =
-      static_cast<unsigned>(std::uint64_t{p.k_blocks} * (blockIdx.z + 1) / gridDim.z);
+  const std::size_t key_rows = std::size_t{column_blocks} * block_n;
 
   auto fetch = [&](unsigned b) {
     if (b < end) {
       std::uint8_t* stage = shared + (b - begin) % stages * stage_bytes;
-      const std::uint8_t* a = p.expanded + (std::size_t{b} * p.padded + m0) * k_block;
+      const std::uint8_t* a = expanded + (std::size_t{b} * padded + m0) * k_block;
       const std::uint8_t* key =
-          p.key + (b * key_rows + std::size_t{blockIdx.x} * block_n) * k_block;
+          planes_of_key + (b * key_rows + std::size_t{blockIdx.x} * block_n) * k_block;
 #pragma unroll
       for (unsigned at = 0; at < block_m * k_block; at += product_threads * 16)
         if (at + threadIdx.x * 16 < block_m * k_block)
@@ -269,7 +287,6 @@ __global__ void __launch_bounds__(product_threads, 1)
     commit_copies();
   };
 
-  int sums[m_tiles][n_tiles][4] = {};
   for (unsigned s = 0; s + 1 < stages; ++s) fetch(begin + s);
   for (unsigned b = begin; b < end; ++b) {
     wait_copies<stages - 2>();
@@ -295,6 +312,20 @@ __global__ void __launch_bounds__(product_threads, 1)
     }
   }
   wait_copies<0>();
+}
+
+/// Grid: column blocks, tiles of ciphertexts, splits of the k-blocks. Several splits add to `out`.
+template <unsigned planes, unsigned columns, unsigned stages, unsigned m_tiles>
+__global__ void __launch_bounds__(product_threads, 1)
+    switch_product(ProductArguments<ProductWord<planes>> p) {
+  using Tile = ProductTile<planes, columns, m_tiles>;
+  const Tile tile;
+  const unsigned begin = static_cast<unsigned>(std::uint64_t{p.k_blocks} * blockIdx.z / gridDim.z);
+  const unsigned end =
+      static_cast<unsigned>(std::uint64_t{p.k_blocks} * (blockIdx.z + 1) / gridDim.z);
+  typename Tile::Sums sums = {};
+  multiply_k_blocks<planes, columns, stages, m_tiles>(tile, p.expanded, p.key, p.padded,
+                                                      p.column_blocks, begin, end, sums);
 
   using Sum = ProductWord<planes>;
 #pragma unroll
@@ -308,9 +339,8 @@ __global__ void __launch_bounds__(product_threads, 1)
         for (unsigned plane = 0; plane < planes; ++plane)
           sum += static_cast<Sum>(static_cast<std::int64_t>(sums[i][plane * (columns / 8) + j][e]))
                  << (8 * plane);
-        const std::size_t m = m0 + (warp_m * m_tiles + i) * 16 + fragment.result_row(e);
-        const unsigned column =
-            (blockIdx.x * product_warps_n + warp_n) * columns + j * 8 + fragment.result_column(e);
+        const std::size_t m = tile.row(i, e);
+        const unsigned column = tile.column(j, e);
         if (m >= p.count || column > p.n) continue;
         Sum* out = p.out + m * (p.n + 1) + column;
         if (gridDim.z == 1) {

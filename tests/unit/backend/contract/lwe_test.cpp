@@ -315,5 +315,96 @@ TEST_P(BackendLweLinear, AgainstBigIntegers) {
   }
 }
 
+template <class Word>
+void check_matrix(std::uint64_t q, std::int64_t largest, std::size_t inputs, std::size_t results,
+                  std::size_t groups, std::size_t batch, std::size_t row, test::Random& random) {
+  SCOPED_TRACE("q = " + std::to_string(q) + ", weights up to " + std::to_string(largest) + ", " +
+               std::to_string(groups) + " times " + std::to_string(results) + " sums of " +
+               std::to_string(inputs) + ", batches of " + std::to_string(batch) + " rows of " +
+               std::to_string(row));
+  const std::size_t size = batch * row;
+  auto in = random.residues<Word>(groups * inputs * size, q);
+  std::vector<std::int64_t> entries(results * inputs);
+  for (auto& entry : entries)
+    entry = random.below(9) != 0 ? random.between(-largest, largest)
+            : random.below(2)    ? largest
+                                 : -largest;
+  // The largest sums, of either sign.
+  if (random.below(4) == 0) {
+    std::ranges::fill(in, static_cast<Word>(q - 1));
+    std::ranges::fill(entries, random.below(2) ? largest : -largest);
+  }
+  std::vector<std::uint64_t> constants(results);
+  for (auto& constant : constants) constant = random.below(2) ? random.below(q) : random.word();
+  const auto device = tested(2);
+  const auto there = put(*device, in);
+  auto out = device->allocate<Word>(groups * results * size);
+  device->lwe().matrix<Word>(q, row, entries, constants, there.slice(), out.slice(), groups);
+  const auto got = get(*device, out);
+  for (std::size_t g = 0; g < groups; ++g)
+    for (std::size_t r = 0; r < results; ++r)
+      for (std::size_t j = 0; j < size; ++j) {
+        Int128 sum = (j + 1) % row == 0 ? static_cast<Int128>(constants[r]) : 0;
+        for (std::size_t k = 0; k < inputs; ++k)
+          sum = (sum +
+                 static_cast<Int128>(entries[r * inputs + k]) * in[(g * inputs + k) * size + j]) %
+                static_cast<Int128>(q);
+        ASSERT_EQ(got[(g * results + r) * size + j], test::reduce(sum, q))
+            << "group " << g << ", sum " << r << ", at " << j;
+      }
+}
+
+using BackendLweMatrix = OnDevice;
+INSTANTIATE_TEST_SUITE_P(Devices, BackendLweMatrix, testing::ValuesIn(test::tested_devices()));
+
+TEST_P(BackendLweMatrix, AgainstBigIntegers) {
+  test::Random random;
+  // Powers of two and others, of 32-bit words, with and without a spare bit, and of 64-bit ones.
+  const std::uint64_t narrow[] = {2,     1024,      1ULL << 31,       1ULL << 32,
+                                  12289, 134215681, (1ULL << 31) - 1, (1ULL << 32) - 5};
+  const std::uint64_t wide[] = {1ULL << 35,        1ULL << 60,        34359754753,
+                                18014398509404161, (1ULL << 60) - 93, (1ULL << 61) - 1};
+  constexpr std::int64_t largest[] = {
+      1, 7, 127, 128, 32767, 32768, 1 << 23, INT32_MAX, std::int64_t{1} << 31, INT64_MAX};
+  for (int i = 0; i < 6; ++i)
+    for (const std::int64_t most : largest) {
+      const auto sizes = [&](const auto& check) {
+        check(1 + random.below(80), 1 + random.below(11), 1 + random.below(3), 1 + random.below(3),
+              1 + random.below(90));
+      };
+      sizes([&](auto... size) {
+        check_matrix<std::uint32_t>(narrow[random.below(std::size(narrow))], most, size..., random);
+      });
+      sizes([&](auto... size) {
+        check_matrix<std::uint64_t>(wide[random.below(std::size(wide))], most, size..., random);
+      });
+    }
+  // Many inputs, so that sums are cut; rows of ring ciphertexts.
+  check_matrix<std::uint32_t>(134215681, 255, 700, 3, 1, 1, 257, random);
+  check_matrix<std::uint64_t>((1ULL << 60) - 93, INT32_MAX, 70, 5, 2, 1, 257, random);
+  check_matrix<std::uint64_t>(18014398509404161, 127, 700, 3, 1, 1, 257, random);
+  // Many results: other tiles on GPUs, with as many bytes as words and weights can have.
+  check_matrix<std::uint32_t>(1024, 127, 130, 131, 2, 1, 70, random);
+  check_matrix<std::uint32_t>(134215681, INT32_MAX, 130, 131, 2, 1, 70, random);
+  check_matrix<std::uint64_t>(1ULL << 35, 127, 65, 131, 2, 1, 70, random);
+  check_matrix<std::uint64_t>(18014398509404161, 32768, 65, 131, 2, 1, 70, random);
+  check_matrix<std::uint64_t>((1ULL << 61) - 1, INT32_MAX, 65, 131, 2, 1, 70, random);
+}
+
+TEST_P(BackendLweMatrix, Refusals) {
+  const auto device = tested(1);
+  const std::int64_t entries[] = {1, 2, 3, 4};
+  const std::uint64_t constants[] = {0, 0};
+  auto in = device->allocate<std::uint32_t>(24), out = device->allocate<std::uint32_t>(24);
+  const auto call = [&](std::size_t row, std::size_t groups) {
+    device->lwe().matrix<std::uint32_t>(16, row, entries, constants, std::as_const(in).slice(),
+                                        out.slice(), groups);
+  };
+  EXPECT_NO_THROW(call(4, 3));
+  EXPECT_THROW(call(4, 2), ShapeError);
+  EXPECT_THROW(call(4, 0), ShapeError);
+  EXPECT_THROW(call(5, 1), ShapeError);
+}
+
 }  // namespace
 }  // namespace whorl::backend

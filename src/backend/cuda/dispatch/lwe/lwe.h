@@ -56,6 +56,20 @@ void lwe_linear(const Stream& stream, std::uint64_t q, std::size_t row,
                 std::type_identity_t<std::span<const Word* const>> in, std::uint64_t constant,
                 std::size_t count, Word* out);
 
+// In lwe_matrix.cu.
+
+/// What LweOps::matrix multiplies by.
+struct LweMatrix {
+  std::uint64_t q;
+  std::size_t row, batch, groups;
+  std::span<const std::int64_t> entries;     ///< (results, inputs)
+  std::span<const std::uint64_t> constants;  ///< a result each
+  std::size_t inputs() const { return entries.size() / constants.size(); }
+};
+/// in (groups, inputs, batch, row), out (groups, results, batch, row), apart.
+template <class Word>
+void lwe_matrix(const Stream& stream, const LweMatrix& matrix, const Word* in, Word* out);
+
 // In lwe_polynomials.cu.
 
 /// Columns first … first + columns - 1 of `vectors` vectors as `batch` polynomials each.

@@ -1,0 +1,194 @@
+#include "schemes/binfhe/account_products.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+#include <vector>
+
+namespace whorl::binfhe {
+
+namespace {
+
+std::uint64_t at(const std::vector<std::uint64_t>& marks, std::size_t i) {
+  return marks[marks.size() == 1 ? 0 : i];
+}
+
+/// Finds equal marks of one group.
+class MarkTable {
+ public:
+  explicit MarkTable(std::size_t most)
+      : slots_(std::bit_ceil(2 * most + 1)), mask_(slots_.size() - 1) {}
+  void begin_group() { ++group_; }
+  /// The number that came with the same mark before, or this one. Marks that differ in bit 0 are of
+  /// opposite errors.
+  std::size_t first_with(std::uint64_t mark, std::size_t number) {
+    for (std::size_t i = mix(mark | 1) & mask_;; i = (i + 1) & mask_) {
+      Slot& slot = slots_[i];
+      if (slot.group != group_) {
+        slot = {group_, mark | 1, number};
+        return number;
+      }
+      if (slot.mark == (mark | 1)) return slot.number;
+    }
+  }
+
+ private:
+  struct Slot {
+    std::uint64_t group = 0, mark = 0;
+    std::size_t number = 0;
+  };
+  std::vector<Slot> slots_;
+  std::size_t mask_;
+  std::uint64_t group_ = 0;
+};
+
+/// Which of the errors of a group's ciphertexts are the same. An error is one of a part of the
+/// array and a column.
+class Columns {
+ public:
+  Columns(const Origin& origin, std::size_t columns) : columns_(columns) {
+    bool loaded = false, made = false;
+    for (const ErrorPart& part : origin.parts) {
+      loaded = loaded || (part.from & ErrorPart::loaded) != 0;
+      made = made || (part.from & ErrorPart::made) != 0;
+    }
+    std::vector<const ErrorPart*> marked;
+    for (const ErrorPart& part : origin.parts) {
+      const double deviation = std::abs(part.weight) * std::sqrt(part.variance);
+      const bool bootstrapped = (part.from & (ErrorPart::loaded | ErrorPart::made)) != 0;
+      // What was made may be what was loaded; nothing is known where there are no marks.
+      if (!part.marks || (loaded && made && bootstrapped)) {
+        unknown_ += deviation;
+        continue;
+      }
+      marked.push_back(&part);
+      deviations_.push_back(deviation);
+      bootstrapped_.push_back(bootstrapped);
+    }
+    find_classes(marked, origin.values->size());
+  }
+
+  /// The variance of a sum of a group's ciphertexts.
+  double variance(std::span<const std::int32_t> weights, double constant) {
+    std::fill(of_class_.begin(), of_class_.end(), 0.0);
+    double weight = 0;
+    for (const std::int32_t w : weights) weight += std::abs(static_cast<double>(w));
+    for (std::size_t p = 0; p < deviations_.size(); ++p)
+      for (std::size_t k = 0; k < columns_; ++k)
+        of_class_[class_of_[p * columns_ + k]] +=
+            std::abs(static_cast<double>(weights[k])) * deviations_[p];
+    // Classes are independent of one another, but for what is constant under a key.
+    double all = 0, squares = 0, made = 0, made_squares = 0;
+    for (std::size_t c = 0; c < of_class_.size(); ++c) {
+      const double deviation = of_class_[c], square = deviation * deviation;
+      all += deviation;
+      squares += square;
+      if (!bootstrapped_[c / columns_]) continue;
+      made += deviation;
+      made_squares += square;
+    }
+    const double unknown = weight * unknown_;
+    return squares + constant * (made * made - made_squares) + unknown * (unknown + 2 * all);
+  }
+
+ private:
+  /// Errors that are equal in any group are of one class, whose number is that of its first error.
+  /// A class of encryptions and of bootstraps counts as of bootstraps, which come first.
+  void find_classes(std::vector<const ErrorPart*>& marked, std::size_t count) {
+    std::vector<std::size_t> order(marked.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return bootstrapped_[a] > bootstrapped_[b];
+    });
+    const auto sorted = [&](const auto& of) {
+      std::decay_t<decltype(of)> out;
+      for (const std::size_t p : order) out.push_back(of[p]);
+      return out;
+    };
+    marked = sorted(marked);
+    deviations_ = sorted(deviations_);
+    bootstrapped_ = sorted(bootstrapped_);
+
+    const std::size_t errors = marked.size() * columns_;
+    of_class_.resize(errors);
+    class_of_.resize(errors);
+    std::iota(class_of_.begin(), class_of_.end(), std::size_t{0});
+    MarkTable table(errors);
+    for (std::size_t first = 0; first < count; first += columns_) {
+      table.begin_group();
+      for (std::size_t p = 0; p < marked.size(); ++p)
+        for (std::size_t k = 0; k < columns_; ++k) {
+          const std::uint64_t mark = at(*marked[p]->marks, first + k);
+          if (mark == 0) continue;  // no error
+          const std::size_t number = p * columns_ + k;
+          join(number, table.first_with(mark, number));
+        }
+    }
+    for (std::size_t& each : class_of_) each = root(each);
+  }
+  std::size_t root(std::size_t number) const {
+    while (class_of_[number] != number) number = class_of_[number];
+    return number;
+  }
+  void join(std::size_t a, std::size_t b) {
+    if (a == b) return;
+    const std::size_t x = root(a), y = root(b);
+    class_of_[std::max(x, y)] = std::min(x, y);
+  }
+
+  std::size_t columns_;
+  double unknown_ = 0;  ///< deviation of errors that may be those of any
+  std::vector<double> deviations_;
+  std::vector<char> bootstrapped_;  ///< each part
+  std::vector<std::size_t> class_of_;
+  std::vector<double> of_class_;
+};
+
+}  // namespace
+
+ProductErrors errors_of_product(const Origin& origin, const Weights& weights,
+                                std::span<const std::int32_t> constants, double constant,
+                                double rounded) {
+  Columns columns(origin, weights.columns);
+  ProductErrors most{0, 0, 0};
+  for (std::size_t r = 0; r < weights.rows(); ++r) {
+    const auto row = weights.row(r);
+    double sum = 0;
+    for (const std::int32_t w : row) sum += std::abs(static_cast<double>(w));
+    const bool added = !constants.empty() && constants[r] != 0;
+    const double offset = sum * origin.offset + (added ? rounded : 0);
+    const double variance = std::min(columns.variance(row, constant), sum * sum * origin.noise);
+    most.variance = std::max(most.variance, variance);
+    most.noise = std::max(most.noise, with_offset(variance, offset));
+    most.offset = std::max(most.offset, offset);
+  }
+  return most;
+}
+
+Origin origin_of_product(const Origin& origin, const Weights& weights,
+                         std::span<const std::int32_t> constants, const ProductErrors& errors,
+                         Largest largest) {
+  const std::size_t K = weights.columns, R = weights.rows();
+  const std::vector<std::uint64_t>& of = *origin.values;
+  std::vector<std::uint64_t> marks(of.size() / K * R);
+  for (std::size_t i = 0; i < marks.size(); ++i) {
+    // As of a sum that is made alone: see mark_sum.
+    const auto row = weights.row(i % R);
+    std::uint64_t sum =
+        constants.empty() ? 0 : mix(0) * static_cast<std::uint64_t>(std::int64_t{constants[i % R]});
+    for (std::size_t k = 0; k < K; ++k)
+      sum += static_cast<std::uint64_t>(std::int64_t{row[k]}) * of[i / R * K + k];
+    marks[i] = sum;
+  }
+  Origin out{errors.noise,
+             largest,
+             std::make_shared<const std::vector<std::uint64_t>>(std::move(marks)),
+             {},
+             errors.offset};
+  if (errors.variance > 0) out.parts.push_back({1, errors.variance, {}, ErrorPart::made});
+  return out;
+}
+
+}  // namespace whorl::binfhe
