@@ -133,13 +133,21 @@ void binfhe_set(const binfhe::Parameters& parameters) {
     for (std::size_t i = 0; i < messages.size(); ++i) messages[i] = i % encoding.p;
     const std::vector<std::uint32_t> known = messages;
     make_secret(std::span(messages));
-    const binfhe::Ciphertexts c = client.encrypt(messages, encoding);
-    expect_secret(c.data, "ciphertexts");
-    declassify(c.data);
-    const std::vector<std::uint32_t> out = client.decrypt(c);
-    expect_secret(out, "messages");
-    declassify(out);
-    expect(out == known, parameters.name().c_str());
+    for (const binfhe::Under under : {binfhe::Under::lwe, binfhe::Under::ring}) {
+      const binfhe::Ciphertexts c =
+          client.encrypt(messages, encoding, binfhe::allowed_failure, under);
+      if (c.is_wide()) {
+        expect_secret(c.wide, "ciphertexts");
+        declassify(c.wide);
+      } else {
+        expect_secret(c.data, "ciphertexts");
+        declassify(c.data);
+      }
+      const std::vector<std::uint32_t> out = client.decrypt(c);
+      expect_secret(out, "messages");
+      declassify(out);
+      expect(out == known, parameters.name().c_str());
+    }
   }
   const binfhe::EvaluationKeys keys = client.evaluation_keys(1);
   expect_secret(keys.rotation_b, "a blind-rotation key");

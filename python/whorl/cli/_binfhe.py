@@ -33,9 +33,16 @@ def _encrypt(
     *,
     p: Annotated[int, typer.Option("-p", "--p", help="Messages are 0 … p-1; bits: 4.")] = 4,
     padding: Annotated[bool, typer.Option("--padding", help="Leave a bit above messages.")] = False,
+    under: Annotated[
+        str,
+        typer.Option(
+            help="The key that they are under: lwe, or ring for large sums.",
+            autocompletion=completion.one_of("lwe", "ring"),
+        ),
+    ] = "lwe",
     allow_failure: sets.AllowFailure = None,
 ) -> Any:
-    return client.encrypt(values, p, padding, **sets.consent(allow_failure))
+    return client.encrypt(values, p, padding, under=under, **sets.consent(allow_failure))
 
 
 def _work(
@@ -143,7 +150,7 @@ BINFHE = of_whorl(
     "FHEW/TFHE",
     functions=(
         *("nand", "nor", "xor", "xnor", "majority", "and3", "or3", "and4", "or4"),
-        *("mux", "bootstrap", "add", "sub", "with_range", "eval_floor", "eval_sign"),
+        *("mux", "bootstrap", "add", "sub", "with_range", "eval_floor", "eval_sign", "to_lwe_key"),
     ),
     operators="& | ^ ~ + - *",
     circuits={"eval_decomp": _digit},

@@ -325,11 +325,11 @@ Origin origin_of_sum(std::span<const Term> terms, std::int32_t constant, double 
   return sum;
 }
 
-Origin origin_of_switched(const Origin& origin, double part) {
+Origin origin_of_switched(const Origin& origin, double part, double noise) {
   Numbers marks(origin.values->size());
   for (std::size_t i = 0; i < marks.size(); ++i) marks[i] = mix((*origin.values)[i], 1) | 1;
   Origin out = origin;
-  out.noise = part * origin.noise + (1 - part);
+  out.noise = noise;
   out.offset *= std::sqrt(part);
   out.values = shared(std::move(marks));
   for (ErrorPart& each : out.parts) each.variance *= part;

@@ -98,8 +98,9 @@ double with_offset(double variance, double offset);
 Origin origin_of_sum(std::span<const Term> terms, std::int32_t constant, double noise,
                      double offset, Largest largest);
 /// Returns the origin of the same ciphertexts behind a key switch that leaves `part` of their
-/// variance: their errors, and those of the switch, which are 1 - part for each input.
-Origin origin_of_switched(const Origin& origin, double part);
+/// variance: their errors, and those of the switch, which are 1 - part for each input. `noise`: of
+/// both together, or more.
+Origin origin_of_switched(const Origin& origin, double part, double noise);
 /// Returns the origin of the results of one operation, which `tag` stands for, on ciphertexts with
 /// these marks.
 Origin origin_of_bootstrapped(Marks inputs, std::span<const std::uint64_t> tags,

@@ -417,9 +417,12 @@ Batch Server::State::to_lwe_key(const Batch& a) const {
   const Batch* inputs[] = {&a};
   const Encoding encoding = encoding_of(a);
   const auto of = this->origin(a);
-  account.check_key_switch(encoding, account.switched(of->noise));
+  // Files state no less than an encryption has.
+  const double noise = std::max(account.least(Under::lwe), account.switched(of->noise));
+  account.check_key_switch(encoding, noise);
   const auto origin = [&] {
-    return std::make_shared<const Origin>(origin_of_switched(*of, account.part_of_rotation()));
+    return std::make_shared<const Origin>(
+        origin_of_switched(*of, account.part_of_rotation(), noise));
   };
   return run(plan_key_switch(parameters, encoding), origin, std::span<const Batch* const>(inputs));
 }

@@ -77,6 +77,18 @@ def test_what_fails_too_often_needs_consent(shell: Shell) -> None:
         assert "probability" in shell(*evaluate, "--allow-failure", wrong, code=2)
 
 
+def test_ciphertexts_under_the_ring_key(shell: Shell) -> None:
+    for name, bits in (("x.whorl", "0 1 1"), ("y.whorl", "1 1 0")):
+        shell("encrypt", *bits.split(), "--under", "ring", "-o", name, *PHRASE)
+    evaluate = ("eval", "--allow-insecure", "--device", "cpu", "-o", "z.whorl", "--force")
+    shell(*evaluate, "--gate", "and", "x.whorl", "y.whorl")
+    assert shell("decrypt", "z.whorl", *PHRASE) == "0 1 0\n"
+    shell(*evaluate, "to_lwe_key(x + y)", "x=x.whorl", "y=y.whorl")
+    assert shell("decrypt", "z.whorl", *PHRASE) == "1 2 1\n"
+    wrong = ("encrypt", "0", "--under", "both", "-o", "w.whorl", *PHRASE)
+    assert "'both' is not known" in " ".join(shell(*wrong, code=2).split())
+
+
 def test_sums_keep_their_noise_from_file_to_file(shell: Shell) -> None:
     def noise() -> float:
         return whorl.binfhe.Ciphertexts.load(shell.folder / "s.whorl", True).noise

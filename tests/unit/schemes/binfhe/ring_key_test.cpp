@@ -324,6 +324,13 @@ TEST_F(BinfheRingShares, SumsAndSwitchesKeepWhatIsShared) {
   EXPECT_LE(sum({1, 1}, {of_x, of_both}).noise(), std::pow(1 + std::sqrt(of_both.noise()), 2));
   // The same ciphertext that is switched twice has the same errors twice.
   EXPECT_GE(sum({1, 1}, {of_x, server_.to_lwe_key(x)}).noise(), 4 * (1 - 1e-12));
+  // Of encryptions the key switch has nearly all errors, and files state no less than they allow.
+  const Array fresh =
+      server_.to_lwe_key(server_.upload(pair_.client.encrypt({0, 1}, {8}, 1, ring)));
+  EXPECT_NEAR(fresh.noise(), std::max(1 - r_, least_noise(p_)), 1e-6);
+  EXPECT_NO_THROW(check_noise(server_.download(fresh)));
+  EXPECT_NO_THROW(
+      check_noise(server_.download(server_.to_lwe_key(server_.trivial_array({0, 1}, {8}, ring)))));
   // A file does not say what a sum has in common with others.
   const Ciphertexts host = server_.download(of_both);
   EXPECT_TRUE(host.sum);
