@@ -16,6 +16,7 @@
 #include "schemes/binfhe/plan.h"
 #include "schemes/ckks/named_sets.h"
 #include "support/counting_device.h"
+#include "support/message.h"
 #include "support/named_devices.h"
 #include "support/test.h"
 #include "whorl/binfhe/server.h"
@@ -233,6 +234,15 @@ TEST(LweLanes, SeedsGiveWhatTheirWordsGive) {
   const binfhe::Ciphertexts other = party.lwe.encrypt(random_messages(5 * 64, 2));
   std::ranges::copy(other[7], replaced.data.begin() + static_cast<std::ptrdiff_t>(7 * other.row()));
   EXPECT_THROW(party.input.take_in(replaced), MismatchError);
+}
+
+TEST(LweLanes, TakeCiphertextsUnderTheLweKey) {
+  const Party party(small_bits(2), binfhe::Parameters::named("W128_P64"), 64);
+  const binfhe::Ciphertexts c =
+      party.lwe.encrypt(random_messages(64, 2), {}, binfhe::allowed_failure, binfhe::Under::ring);
+  test::expect_message<KeyMismatchError>(
+      [&] { party.input.take_in(c, 1); },
+      {"a server of lanes takes ciphertexts under the LWE key", "under the ring key"});
 }
 
 /// More vectors than are refreshed at once, of which the last fill no ring ciphertext.
