@@ -128,6 +128,8 @@ class Wires:
         one table."""
         if not a.terms:
             return self.constant(function(a.constant))
+        if not self._is_ready(a):
+            raise AssertionError(f"{a.low} … {a.high} with noise {self.noise(a.terms):.3g}")
         look = self._composed(a, function)
         values = look.table[look.low : look.high + 1]
         if len(set(values)) == 1:

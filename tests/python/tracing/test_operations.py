@@ -207,3 +207,29 @@ def test_more_noise_for_a_larger_probability() -> None:
         assert circuit.failure_log2 <= failure
         counts[failure] = circuit.costs["bootstraps"]
     assert counts[-44] < counts[-100]
+
+
+@pytest.mark.parametrize("count", [1, 64])
+def test_failures_add_up(count: int) -> None:
+    """Of single tables the probability is that of the set, times their number; decryption of their
+    results adds next to nothing."""
+    samples = [np.zeros(count, int), np.full(count, 15)]
+    circuit = whorl.trace(lambda x: 15 - (x ^ 5), samples).compile()
+    assert circuit.costs["bootstraps"] == count
+    one = circuit.parameters.lut_failure_log2(16, padding=True, arbitrary=False)
+    assert one + np.log2(count) <= circuit.failure_log2 <= one + np.log2(count) + 0.1
+
+
+def test_costs_follow_from_the_program() -> None:
+    circuit = whorl.trace(lambda x, y: x * y, NIBBLES).compile()
+    program = circuit._program
+    assert circuit.costs["inputs"] == 4
+    assert circuit.costs["bootstraps"] == len(program.looks)
+    assert circuit.costs["levels"] == len(program.levels)
+    assert circuit.costs["outputs"] == len(program.ends) == 4
+    for sums in (program.looks, program.ends):  # all sums are messages
+        for x in range(16):
+            for y in range(16):
+                digits, _ = program.encoded((x, y))
+                values = sums.of(program._wires(digits), 0, len(sums))
+                assert ((values >= 0) & (values < program.p)).all()
