@@ -27,6 +27,7 @@ class _Lowers(Protocol):
     def pairs(self, nodes: tuple[int, int], a: Affine, b: Affine, values: Values2) -> Affine: ...
     def shifted(self, node: int, a: Affine, bits: int) -> Affine: ...
     def larger(self, nodes: tuple[int, int], a: Affine, b: Affine) -> Affine: ...
+    def compared(self, node: int, a: Affine, name: str) -> Affine: ...
     def leaves(self, bits: list[Affine], paths: Sequence[Path], values: Array) -> list[Affine]: ...
 
 
@@ -220,6 +221,18 @@ class Graph:
             return _objects(a.shape, [to.larger((x, y), v, w) for v, w in pairs])
 
         return self.add("maximum", (x, y), self.nodes[x].shape, np.maximum, lower, kind="table")
+
+    def compared(self, ufunc: Any, x: int) -> int:
+        """ufunc(x, 0), of one of NumPy's six comparisons."""
+        name = ufunc.__name__
+
+        def clear(a: Array) -> Array:
+            return np.asarray(ufunc(a, 0))
+
+        def lower(to: _Lowers, a: Array) -> Array:
+            return _objects(a.shape, [to.compared(x, each, name) for each in a.ravel()])
+
+        return self.add(name, (x,), self.nodes[x].shape, clear, lower, True, "table")
 
     def leaves(self, bits: int, paths: Sequence[Path], values: Array) -> int:
         """The row of `values` of the leaf of a tree to which the bits, of one axis, lead."""

@@ -208,11 +208,9 @@ class Lowering:
         return _tables.chosen(self._wires, bit, a, b)
 
     def larger(self, nodes: tuple[int, int], a: Affine, b: Affine) -> Affine:
-        """The larger one."""
-        a, b = self._narrow(nodes[0], a), self._narrow(nodes[1], b)
-        apart = self._wires.total([1, -1], [a, b])
-        self._refuse_wide("maximum", apart.low, apart.high)
-        return _tables.larger(self._wires, a, b)
+        """The larger one, of integers of any width."""
+        x, y = (self._measured_if_preferred(i, v) for i, v in zip(nodes, (a, b), strict=True))
+        return _tables.larger(self._wires, x, y)
 
     def table(self, node: int, a: Affine, values: Values) -> Affine:
         """The function whose values at low … high are `values(low, high)`."""
@@ -256,6 +254,14 @@ class Lowering:
             a = self._as_measured(node, a)
             self._refuse_wide("right_shift", a.low >> dropped, a.high >> dropped)
         return _tables.shifted(self._wires, a, bits)
+
+    def compared(self, node: int, a: Affine, name: str) -> Affine:
+        """A comparison with 0, of an integer of any width."""
+        a = self._measured_if_preferred(node, a)
+        if a.high - a.low >= MOST_ENTRIES:
+            return _tables.compared(self._wires, a, name)
+        values = getattr(np, name)(np.arange(a.low, a.high + 1), 0)
+        return _tables.table(self._wires, a, values)
 
     def leaves(self, bits: list[Affine], paths: Sequence[Path], values: Array) -> list[Affine]:
         """The values of a tree's leaf, to which bits lead."""

@@ -12,14 +12,7 @@ from .._core.text import shown
 from ._graph import Array, Path, Shape, leaf_of, whole_values
 from ._traced import Traced, composed, constant, integers, places_of, view, viewed, whole
 
-_COMPARISONS = {
-    np.less: "<",
-    np.less_equal: "<=",
-    np.greater: ">",
-    np.greater_equal: ">=",
-    np.equal: "==",
-    np.not_equal: "!=",
-}
+_COMPARISONS = (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal)
 MOST_SHIFT = 46
 
 
@@ -77,6 +70,9 @@ def _with_constant(ufunc: Any, a: Any, b: Any) -> Traced:
             made = _linear(ufunc, x, known, left, shape)
             if made is not None:
                 return made
+        if ufunc in _COMPARISONS and x._pending is None and x.dtype.kind == "i" and left:
+            apart = whole(x - known)
+            return Traced(apart._graph, apart._graph.compared(ufunc, apart._node))
         shift = _shift_of(ufunc, known, left)
         if shift is not None and x.dtype.kind != "b":
             source = whole(x)
@@ -140,13 +136,11 @@ def _of_two(ufunc: Any, a: Traced, b: Traced) -> Traced:
         return Traced(graph, graph.product(x._node, y._node))
     if ufunc in _COMPARISONS:
         apart = Traced(graph, graph.linear("subtract", (1, -1), (x._node, y._node)))
-        return composed(apart, name, lambda d: np.asarray(ufunc(d, 0)))
+        return Traced(graph, graph.compared(ufunc, apart._node))
     if ufunc in (np.maximum, np.minimum) and not bools:
         if ufunc is np.maximum:
             return Traced(graph, graph.larger(x._node, y._node))
-        most = Traced(graph, graph.larger(x._node, y._node))
-        total = graph.linear("minimum", (1, 1, -1), (x._node, y._node, most._node))
-        return Traced(graph, total)
+        return -_of_two(np.maximum, -x, -y)  # type: ignore[no-any-return]
     return _bivariate(ufunc, name, x, y)
 
 

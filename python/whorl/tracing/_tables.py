@@ -17,6 +17,9 @@ from ._wires import Affine, Wires
 
 MOST_ENTRIES = 1 << 16
 """Entries of the table of a function: 16 bits."""
+MOST_PIECES = 3
+"""Functions of so many straight pieces, as maxima with a known number, may be choices by
+comparisons; one comparison takes a carry a digit."""
 
 Integers = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -27,19 +30,88 @@ def table(wires: Wires, a: Affine, values: Sequence[int] | Integers) -> Affine:
     least, most = int(entries.min()), int(entries.max())
     if least == most:
         return wires.constant(least)
-    digits = wires.digits(a)
-    if len(digits) == 1:
+    if a.high - a.low < wires.p:
+        [message] = wires.digits(a)
         places = _places(wires, most - least, wires.p)
         parts = [
-            wires.look_up(digits[0], lambda m, t=t: int(t[min(m, len(t) - 1)]))  # type: ignore[misc]
+            wires.look_up(message, lambda m, t=t: int(t[min(m, len(t) - 1)]))  # type: ignore[misc]
             for t in _split(entries - least, places)
         ]
-    else:
+        return _of_parts(wires, parts, places, least, most)
+    pieces = _pieces(entries)
+
+    def by_diagram() -> Affine:
+        variables = _variables(wires, wires.digits(a), len(entries))
         places = _places(wires, most - least, wires.p // 2)
-        variables = _variables(wires, digits, len(entries))
         parts = [
             _diagram(wires, variables, t, places[0][1]) for t in _split(entries - least, places)
         ]
+        return _of_parts(wires, parts, places, least, most)
+
+    def by_pieces() -> Affine:
+        result, before = wires.constant(0), wires.constant(0)
+        for start, value, slope in pieces:
+            bit = at_least(wires, a, a.low + start)
+            line = wires.total([slope], [a], value - slope * (a.low + start))
+            apart = wires.total([1, -1], [line, before])
+            if apart.terms:
+                result = chosen(wires, bit, line, result)  # lines go on beyond their pieces
+            else:
+                result = wires.total([1, apart.constant], [result, bit])
+            before = line
+        return wires.within(result, least, most)
+
+    return wires.cheapest([by_diagram, by_pieces]) if pieces else by_diagram()
+
+
+def _pieces(entries: Integers) -> list[tuple[int, int, int]]:
+    """Where the straight pieces of a function begin, with the value there and the slope; none if
+    there are more than a few."""
+    pieces: list[tuple[int, int, int]] = []
+    start = 0
+    slopes = np.diff(entries)
+    while start < len(entries):
+        if len(pieces) == MOST_PIECES:
+            return []
+        slope = int(slopes[start]) if start < len(slopes) else 0
+        bends = np.flatnonzero(slopes[start:] != slope)
+        length = int(bends[0]) + 1 if len(bends) else len(entries) - start
+        if length == 2 and start + 2 < len(entries):
+            slope, length = 0, 1  # a jump
+        pieces.append((start, int(entries[start]), slope))
+        start += length
+    return pieces
+
+
+def at_least(wires: Wires, a: Affine, least: int) -> Affine:
+    """1 where a >= least, else 0: the carry of a + base^k - least into digit k, for a base^k that
+    is as large as both can be apart."""
+    if least <= a.low or least > a.high:
+        return wires.constant(int(least <= a.low))
+    count = 1
+    while wires.base**count < max(least - a.low, a.high - least + 1):
+        count += 1
+    moved = Affine(a.constant, a.terms, least - wires.base**count, a.high)
+    return wires.digits(moved, split=True)[count]
+
+
+def compared(wires: Wires, a: Affine, name: str) -> Affine:
+    """Whether a is as NumPy's comparison of this name says, beside 0."""
+    positive, natural = at_least(wires, a, 1), at_least(wires, a, 0)
+    bits, weights, constant = {
+        "greater": ([positive], [1], 0),
+        "greater_equal": ([natural], [1], 0),
+        "less": ([natural], [-1], 1),
+        "less_equal": ([positive], [-1], 1),
+        "equal": ([natural, positive], [1, -1], 0),
+        "not_equal": ([natural, positive], [-1, 1], 1),
+    }[name]
+    return wires.within(wires.total(weights, bits, constant), 0, 1)
+
+
+def _of_parts(
+    wires: Wires, parts: Sequence[Affine], places: list[tuple[int, int]], least: int, most: int
+) -> Affine:
     weights = [weight for weight, _ in places]
     return wires.within(wires.total(weights, parts, least), least, most)
 
@@ -235,20 +307,20 @@ def _times(wires: Wires, bit: Affine, digit: Affine, radix: int, wanted: int) ->
 def larger(wires: Wires, a: Affine, b: Affine) -> Affine:
     """The larger one: b + max(a - b, 0), or the one that a comparison chooses."""
     apart = wires.total([1, -1], [a, b])
-    differences = np.arange(apart.low, apart.high + 1)
     low, high = max(a.low, b.low), max(a.high, b.high)
 
     def by_difference() -> Affine:
-        more = table(wires, apart, np.maximum(differences, 0))
+        more = table(wires, apart, np.maximum(np.arange(apart.low, apart.high + 1), 0))
         return wires.within(wires.total([1, 1], [b, more]), low, high)
 
     def by_choice() -> Affine:
-        bit = table(wires, apart, (differences > 0).astype(np.int64))
+        bit = at_least(wires, apart, 1)
         if not bit.terms:
             return a if bit.constant else b
         return wires.within(_by_selection(wires, bit, a, b), low, high)
 
-    return wires.cheapest([by_difference, by_choice])
+    is_narrow = apart.high - apart.low < MOST_ENTRIES
+    return wires.cheapest([by_difference, by_choice]) if is_narrow else by_choice()
 
 
 def leaves(

@@ -164,17 +164,28 @@ class Wires:
         return Affine(0, {len(self.looks) - 1: 1}, *limits)
 
     def cheapest(self, ways: Sequence[Callable[[], Affine]]) -> Affine:
-        """The integer by the way with the fewest tables."""
+        """The integer by the way with the fewest tables, with those that divide it into digits."""
         costs = []
         before = len(self.looks), len(self._known), len(self._digits)
         for way in ways:
             result = way()
-            costs.append((len(self.looks) - before[0], self.level(result)))
+            digits = self.digits(result)
+            levels = max(map(self.level, digits))
+            costs.append((self._count_since(before[0], digits), levels))
             del self.looks[before[0] :], self.levels[before[0] :], self._ranges[before[0] :]
             for known, count in ((self._known, before[1]), (self._digits, before[2])):
                 while len(known) > count:
                     known.popitem()
         return ways[costs.index(min(costs))]()
+
+    def _count_since(self, first: int, values: Sequence[Affine]) -> int:
+        """How many tables from `first` on some integers need."""
+        needed = {wire for a in values for wire in a.terms}
+        for wire in range(len(self.looks) - 1, first - 1, -1):
+            look = self.looks[wire]
+            if wire in needed and look is not None:
+                needed.update(other for other, _ in look.terms)
+        return sum(wire >= first for wire in needed)
 
     # ---- digits
 

@@ -20,7 +20,7 @@ def ends() -> tuple[Client, Server]:
 
 ENCRYPTED = (
     *("add", "multiply signed", "multiply by a bit", "sqrt", "maximum", "where", "logic"),
-    *("rounded", "matmul of both", "pool", "edges", "any and all", "moved"),
+    *("rounded", "matmul of both", "pool", "edges", "any and all", "moved", "less"),
     "table of each element",
 )
 

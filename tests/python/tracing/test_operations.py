@@ -15,6 +15,10 @@ NIBBLES = [(a, b) for a in range(16) for b in range(16)]
 SIGNED = [(a, b) for a in range(-8, 8) for b in range(-5, 4)]
 WIDE = [tuple(pair) for pair in np.random.default_rng(3).integers(0, 256, (200, 2)).tolist()]
 WIDE += [(0, 0), (255, 255), (0, 255)]
+HUGE = [
+    tuple(pair) for pair in np.random.default_rng(8).integers(-(2**30), 2**30, (60, 2)).tolist()
+]
+HUGE += [(a, b) for a in (-(2**30), 2**30 - 1, 0) for b in (-(2**30), 2**30 - 1, 0, 1, -1)]
 VECTORS = [np.zeros(6, int), np.full(6, 15), *np.random.default_rng(4).integers(0, 16, (40, 6))]
 SQUARES = [np.full((2, 2), -3), np.full((2, 2), 3)]
 SQUARES += list(np.random.default_rng(5).integers(-3, 4, (40, 2, 2)))
@@ -52,11 +56,15 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "minimum": (lambda x, y: np.minimum(x, y), SIGNED),
     "largest": (lambda x: np.max(x) - x.min(), VECTORS),
     "relu": (lambda x: np.maximum(x - 100, 0), BYTES),
+    "pieces": (lambda x: np.where(x < 50, 3 * x, 200 - x), BYTES),
     "clip": (lambda x: np.clip(x, 20, 90), BYTES),
     "clip by another": (lambda x, y: np.clip(x, 1, y), NIBBLES),
     "less": (lambda x, y: x < y, WIDE),
     "equal": (lambda x, y: x == y, NIBBLES),
     "at least": (lambda x, y: (x >= y) * 3 - (x != 4), SIGNED),
+    "compare huge": (lambda x, y: (x < y) + 2 * (x == y) + 4 * (y >= 7) + 8 * (x != 7), HUGE),
+    "maximum huge": (lambda x, y: np.maximum(x, y) - np.minimum(x, y - 5), HUGE),
+    "where huge": (lambda x, y: np.where(x > y, x - y, y), HUGE),
     "where": (lambda x, y: np.where(x > y, x - y, 3 * y), WIDE),
     "where known": (lambda x: np.where([1, 0, 1, 0, 0, 1], x, 9 - x), VECTORS),
     "where bits": (lambda x, y: np.where(x & 1, x, y), NIBBLES),
