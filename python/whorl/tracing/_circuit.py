@@ -63,9 +63,8 @@ class Circuit(Shown):
                 f"{self.parameters.digest}; circuit.keys() makes a client for it"
             )
         digits, batch = self._digits(arguments)
-        return client.encrypt(
-            digits.reshape((len(digits), *batch)), p=self._program.p, padding=True
-        )
+        messages = digits.reshape((len(digits), *batch))
+        return client.encrypt(messages, p=self._program.p, padding=True, under="ring")
 
     def decrypt(self, client: Client, results: Ciphertexts | EncryptedArray) -> Any:
         """What the function returns, of shape (*batch, *shape); a tuple if it returns several.

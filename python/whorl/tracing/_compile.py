@@ -18,37 +18,45 @@ from ._wires import Budget
 
 DEFAULT = "W128_P128"
 """The named set for tables under a padding bit, measured on CPUs and GPUs (docs/parameters.md)."""
-SEARCHED = ((4, 1024), (8, 2048), (16, 2048), (16, 4096))
-"""p and the ring dimension of sets that a search tries."""
-MARGINS = (1.25, 2.0, 3.0)
-"""A single message of such a set fails with so many times as many bits: sums of several have more
-noise, and the fewer they add up the more tables there are."""
+SEARCHED = ((4, 1024, 2.0), (8, 2048, 1.25), (16, 2048, 1.25), (32, 4096, 1.25))
+"""p, the ring dimension, and a margin, of sets that a search tries. A single message of such a set
+fails with so many times as many bits as the circuit may: that is for the number of tables, and for
+sums, which cost more where rotations have most of the noise."""
 SIZES = (64, 32, 16, 8, 4)
 """Sizes p of messages, of which a given set takes the largest that it carries."""
 LEAST_FAILURE, MOST_FAILURE = -1000.0, -40.0
+MOST_NOISE = 4096.0
+"""Sums are not allowed more, in variances of a rotation: p bounds their weights before that."""
 TRIES = 6
 
 
 def budget_of(params: Parameters, p: int, failure_log2: float) -> Budget | None:
     """The noise that a table of p values may have in its input, or None if not even that of two
-    sums of digits."""
+    sums of digits.
+
+    Ciphertexts are under the ring key, and the key of each sum is switched before its rotation: a
+    sum of v rotations has r·v + 1 - r of the variance of a bootstrapped ciphertext, where r is the
+    share of the rotation (docs/noise.md).
+    """
 
     def fails(variance: float) -> float:
         return max(
-            params.gate_failure_log2(variance, 2 * p, transform) for transform in ("ntt", "fft")
+            params.gate_failure_log2(share * variance + 1 - share, 2 * p, transform)
+            for transform in ("ntt", "fft")
         )
 
     noise = params.noise()
-    common = noise.constant / noise.refreshed
+    common = noise.rotation_constant / noise.blind_rotation
+    share = (params.q / params.Q) ** 2 * noise.blind_rotation / noise.refreshed
     together = max(2, math.ceil(math.log2(p) / max(1, (p.bit_length() - 1) // 2)))
     least = together + common * together * (together - 1)
     if fails(least) > failure_log2:
         return None
-    low, high = least, 1024.0
+    low, high = least, MOST_NOISE
     while high - low > 1e-3 * low:
         middle = (low + high) / 2
         low, high = (middle, high) if fails(middle) <= failure_log2 else (low, middle)
-    return Budget(low, noise.fresh / noise.refreshed, common)
+    return Budget(low, params.sigma_ring**2 / noise.blind_rotation, common)
 
 
 def candidates(wanted: Any, failure_log2: float) -> Iterator[tuple[Parameters, int]]:
@@ -66,16 +74,13 @@ def candidates(wanted: Any, failure_log2: float) -> Iterator[tuple[Parameters, i
 @functools.cache
 def _found(failure_log2: float) -> list[tuple[Parameters, int]]:
     known: dict[Parameters, int] = {}
-    for p, N in SEARCHED:
-        for margin in MARGINS:
-            request = Request(
-                p, True, margin * failure_log2, secret="binary", N=(N,), rotation="ginx"
-            )
-            for found in search(request, top=1):
-                # Sums are rounded once, before a rotation, where ciphertexts stay at Q_ks.
-                params = parameters({**found.literal, "q": found.literal["Q_ks"]})
-                if budget_of(params, p, failure_log2) is not None:
-                    known.setdefault(params, p)
+    for p, N, margin in SEARCHED:
+        request = Request(p, True, margin * failure_log2, secret="binary", N=(N,), rotation="ginx")
+        for found in search(request, top=1):
+            # Sums are rounded once, before a rotation, where ciphertexts stay at Q_ks.
+            params = parameters({**found.literal, "q": found.literal["Q_ks"]})
+            if budget_of(params, p, failure_log2) is not None:
+                known.setdefault(params, p)
     return [(parameters(DEFAULT), 16), *known.items()]
 
 
@@ -143,5 +148,5 @@ def _with(
 
 def planned(program: Program, params: Parameters) -> Plan:
     """The account of the library for one evaluation."""
-    sizes = Fresh((program.fresh,), program.p, True)
+    sizes = Fresh((program.fresh,), program.p, True, under="ring")
     return plan(lambda x: program.run(x.server, x), sizes, parameters=params)

@@ -198,21 +198,28 @@ class Program:
     def run(self, server: Server, x: Ciphertexts | EncryptedArray) -> EncryptedArray:
         """Encrypted digits of results (ends, batch), for those of inputs (wires, batch)."""
         luts = [Lut(server.parameters, row, padding=True) for row in self.tables]
-        arrays = [server.upload(x)]
-        results: list[EncryptedArray] = []
+        held = _Held(server.upload(x), self.fresh, self._last_uses)
         for first, last in self.levels:
-            sums, order = self._summed(server, arrays, self.looks, first, last)
+            sums, order = self._summed(server, held, self.looks, first, last)
             chosen = np.empty((last - first, *[1] * (sums.ndim - 1)), dtype=np.object_)
             for place, row in enumerate(order):
                 chosen[place] = luts[self.numbers[row]]
-            found = server.apply(chosen, sums)[np.argsort(order)]
-            results = [found] if not results else [_joined([*results, found])]
-            arrays = [arrays[0], *results]
-        ends, order = self._summed(server, arrays, self.ends, 0, len(self.ends))
-        return ends[np.argsort(order)]
+            found = server.apply(chosen, sums, under="ring")[np.argsort(order)]
+            held.add(found, first, last)
+        ends, order = self._summed(server, held, self.ends, 0, len(self.ends))
+        return server.to_lwe_key(ends[np.argsort(order)])
+
+    @functools.cached_property
+    def _last_uses(self) -> Integers:
+        """The last look-up that uses each wire; those of results are used after all."""
+        last = np.full(self.fresh + len(self.looks), -1, dtype=np.int64)
+        users = np.repeat(np.arange(len(self.looks)), np.diff(self.looks.starts))
+        np.maximum.at(last, self.looks.wires, users)
+        last[self.ends.wires] = len(self.looks)
+        return last
 
     def _summed(
-        self, server: Server, arrays: Sequence[EncryptedArray], sums: Sums, first: int, last: int
+        self, server: Server, held: _Held, sums: Sums, first: int, last: int
     ) -> tuple[EncryptedArray, Integers]:
         """Sums in an order that brings those with equal weights into one call, and that order."""
         groups: dict[tuple[Any, ...], list[int]] = {}
@@ -224,7 +231,7 @@ class Program:
             terms = []
             for k, is_fresh in enumerate(fresh):
                 wires = sums.wires[starts + k]
-                terms.append(arrays[0][wires] if is_fresh else arrays[1][wires - self.fresh])
+                terms.append(held.inputs[wires] if is_fresh else held.results_of(wires))
             if weights == (1,) and constant == 0:
                 parts.append(terms[0])
             else:
@@ -236,6 +243,29 @@ class Program:
         here = slice(sums.starts[row], sums.starts[row + 1])
         fresh = tuple((sums.wires[here] < self.fresh).tolist())
         return tuple(sums.weights[here].tolist()), fresh, int(sums.constants[row])
+
+
+class _Held:
+    """Ciphertexts of wires on a server: inputs, and the results that are still used."""
+
+    def __init__(self, inputs: EncryptedArray, fresh: int, last_uses: Integers) -> None:
+        self.inputs, self._fresh, self._last_uses = inputs, fresh, last_uses
+        self._results: EncryptedArray | None = None
+        self._wires = np.empty(0, dtype=np.int64)
+        self._places = np.full(len(last_uses), -1, dtype=np.int64)
+
+    def results_of(self, wires: Integers) -> EncryptedArray:
+        """The results of wires."""
+        assert self._results is not None
+        return self._results[self._places[wires]]
+
+    def add(self, found: EncryptedArray, first: int, last: int) -> None:
+        """Holds results of look-ups `first` … `last` - 1, and drops what no later one uses."""
+        wires = np.concatenate([self._wires, self._fresh + np.arange(first, last)])
+        whole = found if self._results is None else _joined([self._results, found])
+        kept = np.flatnonzero(self._last_uses[wires] >= last)
+        self._results, self._wires = whole[kept], wires[kept]
+        self._places[self._wires] = np.arange(len(kept))
 
 
 def _joined(arrays: Sequence[EncryptedArray]) -> EncryptedArray:

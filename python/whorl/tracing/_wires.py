@@ -15,10 +15,10 @@ Terms = Mapping[int, int]
 
 @dataclasses.dataclass(frozen=True)
 class Budget:
-    """How much noise a table's input may have, in variances of a bootstrapped ciphertext.
+    """How much noise a table's input may have, in variances of a rotation under the ring key.
 
     `fresh` is the variance of a fresh ciphertext, and `common` the share that is the same in all
-    bootstraps under one key (docs/noise.md).
+    rotations under one key (docs/noise.md).
     """
 
     allowed: float
@@ -208,9 +208,9 @@ class Wires:
 
     def times(self, a: Affine, factor: int) -> Affine:
         """factor·a, below p, by a table where the product would have too much noise."""
-        if factor == 1 or all(self.looks[wire] is None for wire in a.terms):
-            return self.total([factor], [a])
-        return self.look_up(a, lambda m: factor * m)
+        product = self.total([factor], [a])
+        light = factor == 1 or self.noise(product.terms) <= 0.9 * self.budget.allowed
+        return product if light else self.look_up(a, lambda m: factor * m)
 
     def meet(self, parts: Sequence[Affine]) -> Affine:
         """The sum of a few messages, which is below p, for one table. Messages that bring too much

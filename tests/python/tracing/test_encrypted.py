@@ -79,9 +79,9 @@ def test_a_level_is_one_call(ends: tuple[Client, Server], monkeypatch: pytest.Mo
     calls = []
     apply = Server.apply
 
-    def counted(self: Server, luts: Any, x: Any, within: Any = None) -> Any:
+    def counted(self: Server, luts: Any, x: Any, **options: Any) -> Any:
         calls.append(x.size)
-        return apply(self, luts, x, within)
+        return apply(self, luts, x, **options)
 
     monkeypatch.setattr(Server, "apply", counted)
     function, inputset = FUNCTIONS["pool"]
