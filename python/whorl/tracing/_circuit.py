@@ -72,7 +72,7 @@ class Circuit(Shown):
         `EncodingError` for ciphertexts that are no results of the circuit.
         """
         batch = results.shape[1:]
-        self._refuse_other(results, len(self._program.ends), "results")
+        self._refuse_other(results, len(self._program.ends), "results", "lwe")
         ends = client.decrypt(results)
         return self._program.decoded(ends.reshape(len(self._program.ends), -1), batch)
 
@@ -104,15 +104,19 @@ class Circuit(Shown):
                 f"the server has parameters {server.parameters.digest}, and the circuit has "
                 f"{self.parameters.digest}"
             )
-        self._refuse_other(inputs, self._program.fresh, "inputs")
+        self._refuse_other(inputs, self._program.fresh, "inputs", "ring")
         return self._program.run(server, inputs)
 
-    def _refuse_other(self, array: Ciphertexts | EncryptedArray, count: int, name: str) -> None:
+    def _refuse_other(
+        self, array: Ciphertexts | EncryptedArray, count: int, name: str, under: str
+    ) -> None:
         p = self._program.p
-        if array.ndim < 1 or array.shape[0] != count or (array.p, array.padding) != (p, True):
+        encoding = array.p, array.padding, array.under
+        if array.ndim < 1 or array.shape[0] != count or encoding != (p, True, under):
             raise EncodingError(
-                f"{name}: shape {array.shape} and p = {array.p} are not those of this circuit, "
-                f"({count}, *batch) and {p} with padding"
+                f"{name}: shape {array.shape} and p = {array.p} under the {array.under} key are "
+                f"not those of this circuit, ({count}, *batch) and {p} with padding under the "
+                f"{under} key"
             )
 
     # ---- files and words

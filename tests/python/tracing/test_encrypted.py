@@ -99,6 +99,8 @@ def test_ciphertexts_of_others_are_refused(ends: tuple[Client, Server]) -> None:
         circuit.run(server, client.encrypt([1, 2, 3], p=16, padding=True))
     with pytest.raises(whorl.EncodingError, match="p = 8"):
         circuit.run(server, client.encrypt([1, 1], p=8, padding=True))
+    with pytest.raises(whorl.EncodingError, match=r"under the lwe key .* under the ring key"):
+        circuit.run(server, client.encrypt([1, 1], p=16, padding=True))
     with pytest.raises(whorl.EncodingError, match="results: shape"):
         circuit.decrypt(client, client.encrypt([[1]] * 3, p=16, padding=True))
     other = Client(binfhe.parameters("W128_P64"))

@@ -3,6 +3,9 @@
 import hashlib
 import json
 import struct
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -65,6 +68,17 @@ def test_checks_are_kept() -> None:
     for circuit in (CIRCUIT, again):
         with pytest.raises(whorl.EncodingError, match="outside 0 … 15"):
             circuit.simulate([16, 0], 0)
+
+
+def test_a_server_never_has_the_client() -> None:
+    """Loading and checking a circuit takes no module that has secret keys."""
+    code = (
+        "import sys, whorl.tracing as t; t.load(sys.argv[1]); print('whorl._client' in sys.modules)"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        CIRCUIT.save(f"{folder}/circuit")
+        command = [sys.executable, "-c", code, f"{folder}/circuit"]
+        assert subprocess.run(command, capture_output=True, text=True).stdout == "False\n"
 
 
 def test_paths(tmp_path: Path) -> None:

@@ -215,7 +215,7 @@ def test_smaller_messages_for_a_smaller_probability() -> None:
 
 @pytest.mark.parametrize("count", [1, 64])
 def test_failures_add_up(count: int) -> None:
-    """Of single tables the probability is that of the set, times their number; decryption of their
+    """The probability of single tables is that of the set, times their number; decryption of their
     results adds next to nothing."""
     samples = [np.zeros(count, int), np.full(count, 15)]
     circuit = whorl.trace(lambda x: 15 - (x ^ 5), samples).compile()
