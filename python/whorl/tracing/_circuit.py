@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .._core.paths import PathName, as_path
@@ -10,8 +11,10 @@ from .._core.saved import limit
 from .._core.text import Shown, of_bytes
 from ..binfhe._ciphertexts import Ciphertexts
 from ..binfhe._parameters import Parameters
+from ..binfhe._plan import Plan
 from ..binfhe._server import EncryptedArray, Server
 from ..errors import EncodingError, IoError, ParameterMismatchError
+from ._file import read, written
 from ._lower import Row
 from ._program import Program
 
@@ -123,9 +126,7 @@ class Circuit(Shown):
 
     def to_bytes(self) -> bytes:
         """What `save` writes: numbers, and nothing that is executed."""
-        from ._file import written
-
-        return written(self)
+        return written(self.parameters, self._program, self._rows)
 
     def save(self, path: PathName) -> None:
         """Writes a file for `load`. The tables are in it, so that it tells the function."""
@@ -186,9 +187,20 @@ def from_bytes(
     data: bytes, *, max_bytes: int | None = None, allow_insecure: bool = False
 ) -> Circuit:
     """As `load`, of bytes."""
-    from ._file import read
+    most = limit("max_bytes", max_bytes, MOST_BYTES)
+    return circuit_of(*read(bytes(data), most, allow_insecure))
 
-    return read(bytes(data), limit("max_bytes", max_bytes, MOST_BYTES), allow_insecure)
+
+def circuit_of(plan: Plan, program: Program, rows: Sequence[Row]) -> Circuit:
+    """The circuit of a program, with what the account says of it."""
+    costs = {
+        "bootstraps": plan.costs["bootstraps"],
+        "levels": len(program.levels),
+        "inputs": program.fresh,
+        "outputs": len(program.ends),
+        "key_bytes": plan.key_bytes,
+    }
+    return Circuit(plan.parameters(), plan.failure_log2, costs, program, tuple(rows))
 
 
 def shown_rows(rows: Any) -> str:

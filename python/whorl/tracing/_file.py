@@ -8,15 +8,16 @@ all that, 32 bytes, comes last.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..binfhe._parameters import Parameters
+from ..binfhe._plan import Plan
 from ..errors import EncodingError, FormatError, NoiseError, RangeError
 from ..nn import _file
 from ..nn._file import Fields
-from ._circuit import Circuit
 from ._compile import MOST_FAILURE, SIZES, planned
 from ._graph import MOST_INTEGER
 from ._lower import Row
@@ -33,9 +34,9 @@ class _Reader(_file.Reader):
     magic, noun = b"WHORLTR", "circuit"
 
 
-def written(circuit: Circuit) -> bytes:
+def written(parameters: Parameters, program: Program, rows: Sequence[Row]) -> bytes:
     """The file of a circuit."""
-    writer, program = _Writer(), circuit._program
+    writer = _Writer()
 
     def array(values: Integers) -> Any:
         return writer.array(values.astype(np.float64))
@@ -50,7 +51,7 @@ def written(circuit: Circuit) -> bytes:
 
     header = {
         "kind": "circuit",
-        "parameters": circuit.parameters.to_bytes().hex(),
+        "parameters": parameters.to_bytes().hex(),
         "p": program.p,
         "ciphertexts": program.fresh,
         "inputs": [{"shape": list(x.shape), "low": x.low, "high": x.high} for x in program.inputs],
@@ -73,14 +74,14 @@ def written(circuit: Circuit) -> bytes:
                 "tables": row.tables,
                 "level": row.level,
             }
-            for row in circuit._rows
+            for row in rows
         ],
     }
     return writer.bytes(header)
 
 
-def read(data: bytes, most: int, allow_insecure: bool) -> Circuit:
-    """The circuit of a file; `FormatError` and its kinds for what is none."""
+def read(data: bytes, most: int, allow_insecure: bool) -> tuple[Plan, Program, list[Row]]:
+    """The circuit of a file, with its account; `FormatError` and its kinds for what is none."""
     reader = _Reader(data, most)
     header = reader.header
     if header.text("kind") != "circuit":
@@ -98,19 +99,7 @@ def read(data: bytes, most: int, allow_insecure: bool) -> Circuit:
         raise FormatError(
             f"a circuit that fails with 2^{plan.failure_log2:.1f} is above 2^{MOST_FAILURE:g}"
         )
-    return Circuit(
-        parameters,
-        plan.failure_log2,
-        {
-            "bootstraps": plan.costs["bootstraps"],
-            "levels": len(program.levels),
-            "inputs": program.fresh,
-            "outputs": len(program.ends),
-            "key_bytes": plan.key_bytes,
-        },
-        program,
-        tuple(_row(each) for each in _listed(header, "rows", MOST_ROWS)),
-    )
+    return plan, program, [_row(each) for each in _listed(header, "rows", MOST_ROWS)]
 
 
 def _parameters(header: Fields, allow_insecure: bool) -> Parameters:

@@ -453,3 +453,6 @@ def _of_list(values: list[Any], shape: Shape, name: str) -> Array:
     for value in values:
         operator.index(value)
     return whole_values(np.array(values, dtype=np.object_).reshape(shape), name)
+
+
+Traced._on_ufunc, Traced._on_function = apply_ufunc, apply_function

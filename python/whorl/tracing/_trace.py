@@ -12,7 +12,7 @@ from .._core.integers import refuse, whole_numbers
 from .._core.numbers import one_number
 from .._core.text import shown
 from ..errors import ParameterError, ShapeError
-from ._circuit import Circuit
+from ._circuit import Circuit, circuit_of
 from ._compile import LEAST_FAILURE, MOST_FAILURE, compiled
 from ._graph import MOST_INTEGER, Array, Graph
 from ._lower import Bounds
@@ -62,19 +62,7 @@ class Trace:
             self._graph, self._measured, self._inputs, self._outputs, parameters, float(failure),
             bool(measured),
         )  # fmt: skip
-        return Circuit(
-            plan.parameters(),
-            plan.failure_log2,
-            {
-                "bootstraps": plan.costs["bootstraps"],
-                "levels": len(program.levels),
-                "inputs": program.fresh,
-                "outputs": len(program.ends),
-                "key_bytes": plan.key_bytes,
-            },
-            program,
-            tuple(lowered.rows),
-        )
+        return circuit_of(plan, program, lowered.rows)
 
     def __repr__(self) -> str:
         count = len(self._graph.nodes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -63,15 +63,14 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
 
     # ---- what NumPy calls
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        from ._operations import apply_ufunc
+    _on_ufunc: ClassVar[Callable[..., Any]]
+    _on_function: ClassVar[Callable[..., Any]]
 
-        return apply_ufunc(ufunc, method, inputs, options)
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        return Traced._on_ufunc(ufunc, method, inputs, options)
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
-        from ._operations import apply_function
-
-        return apply_function(function, args, options)
+        return Traced._on_function(function, args, options)
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise TypeError(f"{self!r} has no values; {_HINT}")
