@@ -206,7 +206,9 @@ class Parameters {
   double gate_failure_log2(double sum_of_squares, double margin_sectors, Transform transform) const;
   /// log2 of the failure probability of a look-up table over `encoding` on a bootstrapped input.
   /// With `arbitrary` the table is one of any function without padding, which takes two rotations.
-  double lut_failure_log2(Encoding encoding, bool arbitrary, Transform transform) const;
+  /// `tables` share each rotation, as in Server::apply_many; RangeError unless in 1 … N.
+  double lut_failure_log2(Encoding encoding, bool arbitrary, Transform transform,
+                          std::uint32_t tables = 1) const;
   /// log2 of the failure probability of eval_sign on a fresh ciphertext of messages modulo
   /// p, a power of two. 0 if p is not one, or is above q/256. eval_decomp fails as often.
   double sign_failure_log2(std::uint32_t p, Transform transform) const;

@@ -234,7 +234,8 @@ class Server {
                     const Ciphertexts& a, std::optional<std::uint32_t> within = {},
                     Under under = Under::lwe) const;
   /// How far outputs of a table that is not exact may be from f(m), around the circle of p', for
-  /// the noise that `a` has. A larger distance has a probability of at most allow_failure().
+  /// the noise and the range that `a` has. A larger distance has a probability of at most
+  /// allow_failure().
   std::uint32_t error_bound(const Lut& lut, const Ciphertexts& a) const;
 
   /// constant·(q/sectors) + sum_k weights[k]·inputs[k], without a bootstrap. The noise variance of
@@ -286,7 +287,24 @@ class Server {
   Array apply(std::span<const Lut> luts, std::span<const std::uint32_t> index, const Array& a,
               std::optional<std::uint32_t> within = {}, Under under = Under::lwe) const;
   Array to_lwe_key(const Array& a) const;
+  /// Result l is what luts[l] gives for each ciphertext. All tables share the rotations of one: two
+  /// if one of them is arbitrary, else one. Inputs are rounded to 1/2^v of the phases for up to 2^v
+  /// tables, which has more noise (Chillotti, Ligier, Orfila, Tap, ASIACRYPT 2021). Where that
+  /// fails too often, exact tables whose outputs have one encoding are multiplied to a common
+  /// factor after its rotation, which leaves outputs more noise (Carpov, Izabachène, Mollimard,
+  /// CT-RSA 2019). The tables have the input encoding of `a`; outputs may differ. Refusals are
+  /// those of apply; EncodingError also if a sector has fewer than 4 of these phases, and
+  /// ParameterError under sets with automorphisms, if neither way is left. Results are under the
+  /// LWE key.
+  std::vector<Array> apply_many(std::span<const Lut> luts, const Array& a,
+                                std::optional<std::uint32_t> within = {}) const;
+  /// The messages divided by `by`, of p/by, without a bootstrap: the same words mean these. All
+  /// messages must be multiples of it. Nothing checks this. EncodingError unless p is a multiple of
+  /// `by` and above it.
+  Array divided(const Array& a, std::uint32_t by) const;
   std::uint32_t error_bound(const Lut& lut, const Array& a) const;
+  /// How far from m the message may be that a table looks up in its place.
+  std::uint32_t reach(const Lut& lut, const Array& a) const;
   Array linear(std::span<const std::int32_t> weights, std::span<const Array* const> inputs,
                std::int32_t constant = 0, bool modular = false,
                std::optional<std::uint32_t> largest = {}) const;

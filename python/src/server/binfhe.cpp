@@ -104,6 +104,9 @@ void bind_binfhe_server(nb::module_& module) {
       .def("apply", calling<Server, Array>(&Server::apply), "luts"_a, "index"_a, "a"_a,
            "within"_a.none(), "under"_a)
       .def("to_lwe_key", calling<Server, Array>(&Server::to_lwe_key), "a"_a)
+      .def("apply_many", calling(&Server::apply_many), "luts"_a, "a"_a, "within"_a = nb::none())
+      .def("divided", calling(&Server::divided), "a"_a, "by"_a)
+      .def("reach", calling(&Server::reach), "lut"_a, "a"_a)
       .def("error_bound",
            calling<Server, std::uint32_t, const Lut&, const Array&>(&Server::error_bound), "lut"_a,
            "a"_a)

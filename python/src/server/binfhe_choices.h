@@ -38,10 +38,12 @@ inline constexpr Choice<RotationKind, 6> choice<RotationKind>{
       {"block", RotationKind::block}}}};
 
 template <>
-inline constexpr Choice<LutKind, 3> choice<LutKind>{"kind",
-                                                    {{{"negacyclic", LutKind::negacyclic},
-                                                      {"padded", LutKind::padded},
-                                                      {"arbitrary", LutKind::arbitrary}}}};
+inline constexpr Choice<LutKind, 4> choice<LutKind>{
+    "kind",
+    {{{"negacyclic", LutKind::negacyclic},
+      {"padded", LutKind::padded},
+      {"arbitrary", LutKind::arbitrary},
+      {"near_negacyclic", LutKind::near_negacyclic}}}};
 
 template <>
 inline constexpr Choice<RotationSchedule, 4> choice<RotationSchedule>{

@@ -96,7 +96,7 @@ void bind_parameter_types(nb::module_& module) {
            "transform"_a)
       .def("fresh_failure_log2", calling(&Parameters::fresh_failure_log2), "encoding"_a)
       .def("lut_failure_log2", calling(&Parameters::lut_failure_log2), "encoding"_a, "arbitrary"_a,
-           "transform"_a);
+           "transform"_a, "tables"_a);
   using P = Parameters;
   bind_properties(type, "keys_per_coefficient", &P::keys_per_coefficient, "key_switch_key_bytes",
                   &P::key_switch_key_bytes, "rotation_transforms", &P::rotation_transforms,
@@ -120,22 +120,23 @@ void bind_lut(nb::module_& module) {
   type.def_static(
           "create",
           [](const Parameters& parameters, const Input<std::uint32_t>& values, EncodingPair input,
-             EncodingPair output, bool exact) {
+             EncodingPair output, bool exact, bool one_rotation) {
             const auto span = as_span(values);
             return Lut::create(parameters, {span.begin(), span.end()},
-                               Handed<Encoding>::open(input), Handed<Encoding>::open(output),
-                               exact);
+                               Handed<Encoding>::open(input), Handed<Encoding>::open(output), exact,
+                               one_rotation);
           },
-          "parameters"_a, "values"_a, "input"_a, "output"_a, "exact"_a)
+          "parameters"_a, "values"_a, "input"_a, "output"_a, "exact"_a, "one_rotation"_a)
       .def_prop_ro("parameters", [](const Lut& lut) { return lut.parameters(); })
       .def_prop_ro("values",
                    [](const Lut& lut) {
                      const auto values = lut.values();
                      return std::vector<std::uint32_t>(values.begin(), values.end());
                    })
-      .def_prop_ro("error_bound", [](const Lut& lut) { return lut.error_bound(); });
+      .def_prop_ro("error_bound", [](const Lut& lut) { return lut.error_bound(); })
+      .def_prop_ro("reach", [](const Lut& lut) { return lut.reach(); });
   bind_properties(type, "input", &Lut::input, "output", &Lut::output, "kind", &Lut::kind, "exact",
-                  &Lut::exact);
+                  &Lut::exact, "weight", &Lut::weight);
   bind_files(type);
 }
 

@@ -32,11 +32,17 @@ class Lut(Saved):
         exact: whether each output must be f(m). A server refuses an exact table that gives another
             value with a probability above its `allow_failure`. Outputs of a table with
             `exact=False` may be off: `error_bound` says how far from f(m), and a server refuses it
-            where they may be further off. Take it for smooth functions of large p.
+            where they may be further off. Take it for smooth functions of large p. Such a table may
+            be coarse: p is then a power of two, with up to 2^16 sectors (2p with padding), and f is
+            looked up at the N or 2N phases that a rotation tells apart.
+        one_rotation: one blind rotation must be enough also without padding, so that
+            f(m) + f(m + p/2) is linear in m. Then f(m) = g(m) + `weight`·m + a constant, where g
+            takes one blind rotation: outputs keep `weight` times the input's errors.
 
     Raises:
         EncodingError: a value is negative or not below p_out, the length is not p, or p is more
-            than the parameters carry. For a value the message has its index.
+            than the parameters carry; or one rotation was asked for and does not look the values
+            up. For a value the message has its index.
         TypeError: an entry, or a result of the callable, is not an integer (bools and NumPy's
             integers are allowed); the message has the entry and its index. Or `parameters` has
             another type, or a callable is given without p.
@@ -45,11 +51,17 @@ class Lut(Saved):
     The `kind` follows from these arguments. It is `padded` with padding. Otherwise it is
     `negacyclic` if f(x + p/2) = -f(x) mod p_out, which takes one blind rotation, or else
     `arbitrary`, which takes two. (Liu, Micciancio, Polyakov, ASIACRYPT 2022;
-    OpenFHE: GenerateLUTviaFunction.)
+    OpenFHE: GenerateLUTviaFunction.) With `one_rotation` it is `near_negacyclic` in its place.
+
+    The rectified integers 0, 1, 0, 0 of 0, 1, -2, -1 fill half of the circle, so that they are
+    looked up modulo 2: on the circle 2·relu(x) = x + |x|, and |x| - p/4 is negacyclic.
 
     >>> from whorl.binfhe import parameters
     >>> Lut(parameters("W128_P64"), [1, 0, 0, 1], p=4).kind
     'arbitrary'
+    >>> relu = Lut(parameters("W128_P64"), [0, 1, 0, 0], p=4, p_out=2, one_rotation=True)
+    >>> relu.kind, relu.weight
+    ('near_negacyclic', 1)
     """
 
     __slots__ = ("_core", "_key")
@@ -68,6 +80,7 @@ class Lut(Saved):
         padding_out: bool | None = None,
         *,
         exact: bool = True,
+        one_rotation: bool = False,
     ) -> None:
         if not isinstance(parameters, Parameters):
             raise TypeError(
@@ -89,18 +102,26 @@ class Lut(Saved):
         padding = padding is not None and as_bool("padding", padding)
         padding_out = padding if padding_out is None else as_bool("padding_out", padding_out)
         encodings = (p, padding), (p_out, padding_out)
-        self._init(_lib.Lut.create(parameters._core, values, *encodings, bool(exact)))
+        one = as_bool("one_rotation", one_rotation)
+        self._init(_lib.Lut.create(parameters._core, values, *encodings, bool(exact), one))
 
     def _init(self, core: _lib.Lut) -> None:
         self._core = core
         encodings = core.input, core.output
-        self._key = (core.parameters.digest, tuple(core.values), *encodings, core.exact)
+        self._key = (core.parameters.digest, tuple(core.values), *encodings, core.exact, core.kind)
 
     def _moved(self, by: int) -> Lut:
         """The table with the value of m + `by`, modulo p, at m."""
         encodings = self._core.input, self._core.output
         values = as_messages(np.roll(self.values, -by), "table")
-        return self._wrap(_lib.Lut.create(self._core.parameters, values, *encodings, self.exact))
+        core = _lib.Lut.create(self._core.parameters, values, *encodings, self.exact, False)
+        return self._wrap(core)
+
+    def _rotation(self) -> tuple[str, int, int]:
+        """What tables of one call have in common: the kind, and what is added to the rotation."""
+        near = self.kind == "near_negacyclic"
+        first = self._core.values[0] + self._core.values[self.p // 2] if near else 0
+        return self.kind, self.weight, first
 
     @classmethod
     def _wrap(cls, core: _lib.Lut) -> Lut:
@@ -123,7 +144,14 @@ class Lut(Saved):
     p_out = Part[int]("_core.output", "Number of outputs.", itemgetter(0))
     padding_out = Part[bool]("_core.output", "Whether outputs carry a padding bit.", itemgetter(1))
     kind = Part[str](
-        "_core.kind", "`negacyclic` or `padded` (one blind rotation), or `arbitrary` (two)."
+        "_core.kind",
+        "`negacyclic`, `padded` or `near_negacyclic` (one blind rotation), or `arbitrary` (two).",
+    )
+    weight = Part[int](
+        "_core.weight",
+        "How many times the input is added to what the rotation gives; 0 unless the kind is "
+        "`near_negacyclic`. Outputs have `weight`² times the input's noise beside that of a "
+        "bootstrap.",
     )
 
     exact = Part[bool]("_core.exact", "Whether each output must be f(m).")
@@ -133,6 +161,11 @@ class Lut(Saved):
         "inputs that are fresh or bootstrapped; it is further off with a probability of at most "
         "2^-40. 0 says that the table is exact. `Server.error_bound` has it for other inputs and "
         "probabilities. docs/noise.md has the formula.",
+    )
+    reach = Part[int](
+        "_core.reach",
+        "How far from m the message may be that is looked up in its place, under the same terms. A "
+        "threshold gives the right bit for messages further from it than that.",
     )
 
     def __call__(self, m: int) -> int:

@@ -290,14 +290,22 @@ class Parameters(CheckedParameters):
         return self._core.gate_failure_log2(squares, sectors, self._by(transform))
 
     def lut_failure_log2(
-        self, p: int, padding: bool = False, arbitrary: bool = True, transform: str | None = None
+        self,
+        p: int,
+        padding: bool = False,
+        arbitrary: bool = True,
+        transform: str | None = None,
+        tables: int = 1,
     ) -> float:
         """log2 of the failure probability of a table of `p` values on a bootstrapped input.
 
         With `arbitrary` it is a table of any function without padding, in two blind rotations.
+        `tables` is how many tables share the rotations (`Server.apply_many`), 1 … N; `RangeError`
+        for another number.
         """
-        encoding = as_modulus(p, "p"), bool(padding)
-        return self._core.lut_failure_log2(encoding, bool(arbitrary), self._by(transform))
+        encoding, many = (as_modulus(p, "p"), bool(padding)), as_modulus(tables, "tables")
+        by = self._by(transform)
+        return self._core.lut_failure_log2(encoding, bool(arbitrary), by, many)
 
     def sign_failure_log2(self, p: int, transform: str | None = None) -> float:
         """log2 of the failure probability of `Server.eval_sign` on a fresh message modulo `p`.

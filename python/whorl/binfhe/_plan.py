@@ -53,8 +53,9 @@ class Plan(Shown):
 
     costs: dict[str, int]
     """How many operations there are, of one ciphertext each: `bootstraps` (blind rotations; a mux
-    takes two, a table up to two), `key_switches` (from the ring key to the LWE key) and `sums`
-    (weighted sums and sums with constants, also before rotations)."""
+    takes two, a table up to two, and so do all tables of one `apply_many`), `key_switches` (from
+    the ring key to the LWE key) and `sums` (weighted sums and sums with constants, also before
+    rotations)."""
     failure_log2: float
     """log2 of a bound on the probability that any result decrypts wrongly: the sum, over all
     ciphertexts of all operations, of the probabilities that the server compares with

@@ -6,31 +6,28 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, TypeAlias, Union
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from .._core.array import Array, concatenate
-from .._core.entries import at, entries_of
+from .._core.array import Array
 from .._core.integers import as_index, as_modulus
 from .._core.literal import as_text
 from .._core.part import Part
 from .._core.paths import PathName
 from .._core.session import Session
 from .._server import binfhe as _lib
-from ..errors import EncodingError, ParameterMismatchError
 from ._ciphertexts import Ciphertexts, Uploaded
 from ._gates import Bits
 from ._keys import EvaluationKeys
 from ._lut import Lut
 from ._messages import ALLOWED_FAILURE, as_bool, as_probability
 from ._parameters import Parameters
-from ._sums import Messages, Sums
+from ._sums import Messages
+from ._tables import Tables
 
-Tables = Lut | Sequence[Any] | np.ndarray[Any, np.dtype[np.object_]]
 Encrypted: TypeAlias = Union["EncryptedArray", Ciphertexts]
 
 
-class Server(Sums["EncryptedArray"]):
+class Server(Tables["EncryptedArray"]):
     """Evaluates on arrays of ciphertexts with evaluation keys only.
 
     `help(Server.__init__)` explains the arguments that servers of every scheme have, the errors
@@ -161,117 +158,6 @@ class Server(Sums["EncryptedArray"]):
     def _about(self) -> str:
         return f", {self.transform}"
 
-    # ---- tables
-
-    def apply(
-        self,
-        luts: Tables,
-        ciphertexts: Encrypted,
-        within: int | None = None,
-        *,
-        under: str = "lwe",
-    ) -> EncryptedArray:
-        """Looks up each ciphertext in a table: one for all, or one for each (OpenFHE: EvalFunc).
-
-        `luts`: a `Lut`, or nested lists or an object array of them, broadcast against the
-        ciphertexts. All have the ciphertexts' p and padding, and the same p_out and padding_out:
-        `EncodingError` otherwise; `TypeError` for anything but tables. Equal tables are stored
-        once. Negacyclic and padded tables take one blind rotation each, arbitrary ones two. Padded
-        tables raise `EncodingError` if the padding bit may be set: `EncryptedArray.largest`.
-
-        `within`: how far outputs of tables with `exact=False` may be off; default: the table's
-        `error_bound`. Raises `NoiseError` if they may be off by more. This can happen for a sum,
-        which has more noise than that bound is for, or with an `allow_failure` below 2^-40.
-        `error_bound` of the server says it before the call.
-
-        `under`: the key of the results. With `"ring"` no key switch follows the rotations, so that
-        sums of results are made at Q with the noise of rotations only; the next table switches the
-        key of each of its inputs first. So a sum and a table take one key switch, and not one for
-        each term. (The order "CJP21" of Bergerat et al., ePrint 2022/704.)
-
-        >>> from whorl.binfhe import Client, Lut, parameters
-        >>> params = parameters("W128_P64")
-        >>> client = Client(params)
-        >>> server = Server(client.evaluation_keys())
-        >>> invert, keep = (Lut(params, each, padding=True) for each in ([1, 0], [0, 1]))
-        >>> bits = client.encrypt([1, 1, 0], p=2, padding=True)
-        >>> client.decrypt(server.apply([invert, keep, invert], bits))
-        array([0, 1, 1])
-        """
-        if within is not None:
-            within = as_modulus(within, "within")
-        key = as_text("under", under)
-        x = self.upload(ciphertexts)
-        tables = np.empty((), dtype=np.object_)
-        if isinstance(luts, Lut):
-            tables[()] = luts
-        else:
-            tables = entries_of(luts, "luts")
-        if tables.size == 0:
-            raise ValueError(f"luts: at least one table is needed; shape {tables.shape} holds none")
-        shape = np.broadcast_shapes(tables.shape, x.shape)
-        x = x.broadcast_to(shape)
-        # Each different table once, in the order of appearance.
-        numbers: dict[Lut, int] = {}
-        indices = np.empty(tables.size, dtype=np.uint32)
-        lut: Any
-        for position, lut in enumerate(tables.ravel().tolist()):
-            if not isinstance(lut, Lut):
-                where = at(tuple(map(int, np.unravel_index(position, tables.shape))))
-                raise TypeError(f"luts: tables are needed, not {type(lut).__name__}{where}")
-            indices[position] = numbers.setdefault(lut, len(numbers))
-        distinct, x = self._placed(list(numbers), x)
-        if len(distinct) == 1:
-            nothing = np.empty(0, dtype=np.uint32)
-            core = self._core.apply([distinct[0]._core], nothing, x._core, within, key)
-            return self._wrap(core, shape)
-        index = np.broadcast_to(indices.reshape(tables.shape), shape).reshape(-1)
-        return self._apply_kinds(distinct, index, x, within, key)
-
-    def _placed(self, luts: list[Lut], x: EncryptedArray) -> tuple[list[Lut], EncryptedArray]:
-        """Tables and inputs that they take: with padding both are moved where the inputs' range is
-        not within 0 … p-1."""
-        _check_tables(luts, x)
-        if x.range is None or not x.padding or 0 <= x.range[0] <= x.range[1] < x.p:
-            return luts, x
-        low = x.range[0]
-        return [lut._moved(low) for lut in luts], self.linear([1], [x], -low)
-
-    def _apply_kinds(
-        self,
-        luts: list[Lut],
-        index: np.ndarray[Any, np.dtype[np.uint32]],
-        x: EncryptedArray,
-        within: int | None,
-        under: str,
-    ) -> EncryptedArray:
-        """One call for each kind of table: kinds differ in the number of blind rotations."""
-        kinds = np.array([lut.kind for lut in luts])
-        flat, parts, places = x.ravel(), [], []
-        for kind in np.unique(kinds):
-            chosen = np.flatnonzero(kinds == kind)
-            numbers = np.zeros(len(luts), dtype=np.uint32)
-            numbers[chosen] = np.arange(len(chosen), dtype=np.uint32)
-            where = np.flatnonzero(np.isin(index, chosen))
-            part = flat[where]
-            tables = [luts[i]._core for i in chosen]
-            core = self._core.apply(tables, numbers[index[where]], part._core, within, under)
-            parts.append(self._wrap(core, part.shape))
-            places.append(where)
-        return concatenate(parts)[np.argsort(np.concatenate(places))].reshape(x.shape)
-
-    def error_bound(self, lut: Lut, ciphertexts: Encrypted) -> int:
-        """How far outputs of a table with `exact=False` may be from f(m) for these inputs.
-
-        The distance is counted around the circle of `p_out`. It follows from the noise that the
-        inputs have. Outputs are further off with a probability of at most `allow_failure`.
-        """
-        if not isinstance(lut, Lut):
-            raise TypeError(f"lut: a table is needed, not {type(lut).__name__}")
-        [placed], x = self._placed([lut], self.upload(ciphertexts))
-        bound: int = self._core.error_bound(placed._core, x._core)
-        return bound
-
     # ---- large precision
 
     def eval_floor(self, a: Encrypted, round_bits: int) -> EncryptedArray:
@@ -367,6 +253,14 @@ class EncryptedArray(Uploaded["Server"]):
         """`Server.apply`."""
         return self._server.apply(luts, self, within, under=under)
 
+    def apply_many(self, luts: Sequence[Lut], within: int | None = None) -> list[EncryptedArray]:
+        """`Server.apply_many`."""
+        return self._server.apply_many(luts, self, within)
+
+    def divided(self, by: int) -> EncryptedArray:
+        """`Server.divided`."""
+        return self._server.divided(self, by)
+
     def to_lwe_key(self) -> EncryptedArray:
         """`Server.to_lwe_key`."""
         return self._server.to_lwe_key(self)
@@ -439,24 +333,3 @@ class EncryptedArray(Uploaded["Server"]):
 
 
 Server._device_type = EncryptedArray
-
-
-def _check_tables(luts: Sequence[Lut], ciphertexts: EncryptedArray) -> None:
-    """Raises unless all tables take these ciphertexts and give the same encoding."""
-    first = luts[0]
-    for lut in luts:
-        if lut.parameters != ciphertexts.parameters:
-            raise ParameterMismatchError(
-                f"luts: a table is for parameters {lut.parameters.digest}, but the ciphertexts are "
-                f"under {ciphertexts.parameters.digest}"
-            )
-        if (lut.p, lut.padding) != (ciphertexts.p, ciphertexts.padding):
-            raise EncodingError(
-                f"luts: a table is for p, padding = {lut.p}, {lut.padding}, but the ciphertexts "
-                f"have {ciphertexts.p}, {ciphertexts.padding}"
-            )
-        if (lut.p_out, lut.padding_out) != (first.p_out, first.padding_out):
-            raise EncodingError(
-                f"luts: all tables must have the same p_out, padding_out, but one has {lut.p_out}, "
-                f"{lut.padding_out} and the first has {first.p_out}, {first.padding_out}"
-            )

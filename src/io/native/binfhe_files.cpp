@@ -40,7 +40,7 @@ Encoding read_encoding(ByteReader& in, const Parameters& parameters, const std::
     throw FormatError(field + ": padding is " + std::to_string(padding) + "; it must be at most 1");
   encoding.padding = padding != 0;
   in.zeros(3, field);
-  binfhe::check_encoding(parameters, encoding);
+  binfhe::check_coarse(parameters, encoding);
   return encoding;
 }
 
@@ -300,8 +300,10 @@ struct Codec<Lut> {
     const auto taken = in.take({1, input.p, sizeof(std::uint32_t), {output.p}, "values"});
     in.finish();
     const auto values = in.part<std::uint32_t>(taken);
+    const bool one_rotation =
+        kind_read == static_cast<std::uint8_t>(binfhe::LutKind::near_negacyclic);
     Lut lut = Lut::create(parameters, {values.get(), values.get() + input.p}, input, output,
-                          approximate == 0);
+                          approximate == 0, one_rotation);
     // The kind follows from the rest; a file that says otherwise was not made by Whorl.
     if (kind_read != static_cast<std::uint8_t>(lut.kind()))
       throw FormatError("kind is " + std::to_string(kind_read) + ", but these values make it " +

@@ -79,8 +79,8 @@ bool carries(const Parameters& parameters, Encoding encoding) {
   return encoding.p >= 2 && encoding.sectors() <= most_sectors(parameters);
 }
 /// Whether one rotation takes it.
-bool rotates(const Parameters& parameters, Encoding encoding) {
-  return encoding.p >= 2 && encoding.sectors() <= most_rotated_sectors(parameters);
+bool rotates(const Parameters& parameters, Encoding encoding, std::uint32_t step = 1) {
+  return encoding.p >= 2 && encoding.sectors() <= most_rotated_sectors(parameters, step);
 }
 
 double fresh_variance(const Parameters& parameters, Under under) {
@@ -216,6 +216,12 @@ Account::Account(const Parameters& parameters, Transform transform, double allow
   rotation_ = to_q * to_q * at_Q / estimate_.refreshed;
 }
 
+double Account::of_coefficients(double squares, double absolute) const {
+  const double constant = constant_[index(Under::ring)];
+  const double rotations = (1 - constant) * squares + constant * absolute * absolute;
+  return std::max(bootstrapped(), 1 + rotation_ * (rotations - 1));
+}
+
 void Account::refuse(const std::string& operation, Encoding encoding,
                      const Failure& failure_log2) const {
   refuse_failure(operation, parameters_, estimate_, encoding, failure_log2, allow_failure_log2_);
@@ -274,53 +280,87 @@ double Account::check_mux(Encoding encoding, double noise, Under under) const {
   return std::min(never_log2, ands(parameters_, estimate_, encoding));
 }
 
-double Account::check_look_up(const Lut& lut, double noise, Under under) const {
-  const bool arbitrary = lut.kind() == LutKind::arbitrary;
-  const auto failure_log2 = [&](const Parameters& of, const NoiseEstimate& estimate,
-                                Encoding with) {
-    if (!rotates(of, with) || (arbitrary && with.p > of.N() / 4)) return never_log2;
-    return std::min(never_log2, lut_failure_log2(of, estimate, with, arbitrary, noise));
+namespace {
+
+Failure failure_of(const Reading& reading, double noise) {
+  return [=](const Parameters& under, const NoiseEstimate& estimate, Encoding with) {
+    if (!rotates(under, with, reading.step) ||
+        (reading.arbitrary && with.p > under.N() / (4 * reading.step)))
+      return never_log2;
+    return std::min(never_log2, lut_failure_log2(under, estimate, with, reading, noise));
   };
+}
+
+}  // namespace
+
+bool Account::looks_up(const Lut& lut, const Reading& reading, double noise, double result) const {
+  return allows(failure_of(reading, noise)(parameters_, estimate_, lut.input())) &&
+         allows(decryption_failure_log2(lut.output(), result));
+}
+
+double Account::check_look_up(const Lut& lut, const Reading& reading, double noise, double result,
+                              Under under) const {
+  const Failure failure_log2 = failure_of(reading, noise);
   const double found = failure_log2(parameters_, estimate_, lut.input());
-  if (!allows(found))
-    refuse(arbitrary ? "a table of two rotations" : "a table of one rotation", lut.input(),
-           failure_log2);
-  check_output(lut.output(), under);
+  if (!allows(found)) {
+    std::string operation =
+        reading.arbitrary ? "a table of two rotations" : "a table of one rotation";
+    if (reading.step > 1)
+      operation += ", which up to " + std::to_string(reading.step) +
+                   " tables share (fewer share it with less noise of rounding),";
+    refuse(operation, lut.input(), failure_log2);
+  }
+  if (result > bootstrapped())
+    check_decryption("decryption of a table's output that keeps its input's noise", lut.output(),
+                     result, under);
+  else
+    check_output(lut.output(), under);
   return found;
 }
 
-std::uint32_t Account::error_bound(const Lut& lut, double noise) const {
-  return lut.error_bound(std::max(noise, bootstrapped()), allow_failure_);
+Bound Account::bound(const Lut& lut, const Looked& input) const {
+  return bound_of(lut, input.reading, std::max(input.noise, bootstrapped()), allow_failure_,
+                  input.range);
 }
 
-void Account::check_approximate(std::span<const Lut> luts, double noise,
+void Account::check_approximate(std::span<const Lut> luts, const Looked& input,
                                 std::optional<std::uint32_t> within) const {
   if (allows(never_log2)) return;
+  const double noise = input.noise;
   // No table has to be looked at if neither is worse than what tables state.
-  if (!within && noise <= bootstrapped() && allow_failure_ >= allowed_failure) return;
+  if (!within && noise <= bootstrapped() && allow_failure_ >= allowed_failure &&
+      input.reading.step == 1)
+    return;
   for (const Lut& lut : luts) {
     if (lut.exact()) continue;
-    const std::uint32_t bound = error_bound(lut, noise), most = within.value_or(lut.error_bound());
+    const std::uint32_t bound = this->bound(lut, input).output,
+                        most = within.value_or(lut.error_bound());
     if (bound <= most) continue;
-    throw NoiseError("a table that is not exact, on an input whose noise has " +
-                     math::text_of(noise) + " times the variance of a bootstrapped one, with " +
-                     describe(lut.input()) + " under " + named(parameters_) +
-                     " gives values that are off by up to " + std::to_string(bound) + " but for " +
-                     power_of_two_above(allow_failure_log2_) + ", which is above the " +
-                     std::to_string(most) + " that " + (within ? "is" : "its error_bound says is") +
-                     " allowed. within=" + std::to_string(bound) +
-                     " accepts it; bootstrapped inputs have less noise.");
+    throw NoiseError(
+        "a table that is not exact, " +
+        (input.reading.step > 1
+             ? "by a rotation that up to " + std::to_string(input.reading.step) + " tables share, "
+             : std::string()) +
+        "on an input whose noise has " + math::text_of(noise) +
+        " times the variance of a bootstrapped one, with " + describe(lut.input()) + " under " +
+        named(parameters_) + " gives values that are off by up to " + std::to_string(bound) +
+        " but for " + power_of_two_above(allow_failure_log2_) + ", which is above the " +
+        std::to_string(most) + " that " + (within ? "is" : "its error_bound says is") +
+        " allowed. within=" + std::to_string(bound) +
+        " accepts it; bootstrapped inputs have less noise.");
   }
 }
 
-double Account::approximate_failure_log2(std::span<const Lut> luts, double noise,
+double Account::approximate_failure_log2(std::span<const Lut> luts, const Looked& input,
                                          std::optional<std::uint32_t> within) const {
+  const double noise = std::max(input.noise, bootstrapped());
   double refused = -1000, passes = allow_failure_log2_;
   while (passes - refused > 0.01) {
     const double middle = (refused + passes) / 2;
     const bool all = std::all_of(luts.begin(), luts.end(), [&](const Lut& lut) {
-      return lut.exact() || lut.error_bound(std::max(noise, bootstrapped()), std::exp2(middle)) <=
-                                within.value_or(lut.error_bound());
+      return lut.exact() ||
+             bound_of(lut, input.reading, noise, std::exp2(middle), input.range).output <=
+                 within.value_or(lut.error_bound());
     });
     (all ? passes : refused) = middle;
   }

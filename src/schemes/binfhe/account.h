@@ -48,8 +48,16 @@ double gate_failure_log2(const Parameters& parameters, const NoiseEstimate& esti
 /// A table over `encoding` that gives a value more than `sectors_off` sectors away from its
 /// input's.
 double lut_failure_log2(const Parameters& parameters, const NoiseEstimate& estimate,
-                        Encoding encoding, bool arbitrary, double noise,
+                        Encoding encoding, const Reading& reading, double noise,
                         std::uint32_t sectors_off = 0);
+/// What holds of a table that is not exact, but for a probability of `allow_failure`.
+struct Bound {
+  std::uint32_t input;   ///< how far the message that is looked up is from the input's
+  std::uint32_t output;  ///< how far the decrypted output is from f(m), around the circle of p'
+};
+/// `range`: what the messages are known to be, by default all of 0 … p - 1.
+Bound bound_of(const Lut& lut, const Reading& reading, double noise, double allow_failure,
+               const std::optional<MessageRange>& range);
 /// A message that decrypts to one more than `sectors_off` sectors away; `variance` at q, or at Q
 /// under the ring key.
 double decryption_failure_log2(const Parameters& parameters, double variance, Encoding encoding,
@@ -83,6 +91,9 @@ class Account {
   double bootstrapped() const { return 1; }
   /// Two rotations, and under the LWE key one key switch.
   double of_mux(Under under = Under::lwe) const { return under == Under::lwe ? mux_ : 2; }
+  /// A weighted sum of coefficients of one accumulator, after its key switch. `squares` and
+  /// `absolute` are the sums of the weights' squares and absolute values.
+  double of_coefficients(double squares, double absolute) const;
   /// What of a bootstrapped ciphertext's errors is the same for all under one key.
   double constant(Under under = Under::lwe) const { return constant_[index(under)]; }
   /// What of a bootstrapped ciphertext's variance under the LWE key is the rotation's; the key
@@ -98,20 +109,29 @@ class Account {
   double check_bootstrap(Encoding input, Encoding output, double noise,
                          Under under = Under::lwe) const;
   double check_mux(Encoding encoding, double noise, Under under = Under::lwe) const;
-  /// Checks the look-up of an exact table.
-  double check_look_up(const Lut& lut, double noise, Under under = Under::lwe) const;
+  /// Checks the look-up of an exact table; `result` is the noise of its output.
+  double check_look_up(const Lut& lut, const Reading& reading, double noise, double result,
+                       Under under = Under::lwe) const;
+  /// Whether that check passes for results under the LWE key.
+  bool looks_up(const Lut& lut, const Reading& reading, double noise, double result) const;
   /// `noise`: under the key of the sum.
   void check_sum(Encoding encoding, double noise, Under under = Under::lwe) const;
   void check_key_switch(Encoding encoding, double noise) const;
-  /// Returns how far the outputs of a table that is not exact are off at most, but for
-  /// allow_failure.
-  std::uint32_t error_bound(const Lut& lut, double noise) const;
-  /// Checks that this is at most `within` for each table, by default what Lut::error_bound states.
-  /// All have one kind and encodings.
-  void check_approximate(std::span<const Lut> luts, double noise,
+  /// What tables that are not exact get: how they read it, its noise and its messages.
+  struct Looked {
+    Reading reading;
+    double noise;
+    std::optional<MessageRange> range;
+  };
+  /// Returns how far the input and the outputs of a table that is not exact are off at most, but
+  /// for allow_failure.
+  Bound bound(const Lut& lut, const Looked& input) const;
+  /// Checks that outputs are off by at most `within` for each table, by default what
+  /// Lut::error_bound states.
+  void check_approximate(std::span<const Lut> luts, const Looked& input,
                          std::optional<std::uint32_t> within) const;
   /// log2 of the least allow_failure with which check_approximate would pass.
-  double approximate_failure_log2(std::span<const Lut> luts, double noise,
+  double approximate_failure_log2(std::span<const Lut> luts, const Looked& input,
                                   std::optional<std::uint32_t> within) const;
   /// log2 of the probability that a ciphertext decrypts to another message.
   double decryption_failure_log2(Encoding encoding, double noise, Under under = Under::lwe) const;

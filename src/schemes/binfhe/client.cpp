@@ -74,7 +74,7 @@ void check_secret(const char* which, SecretDistribution distribution, double sig
 void check_owner(const SecretKey& key, const Ciphertexts& ciphertexts) {
   whorl::check_owner(ciphertexts.parameters, ciphertexts.key_id, "client", key.parameters(),
                      key.key_id());
-  check_encoding(key.parameters(), ciphertexts.encoding);
+  check_coarse(key.parameters(), ciphertexts.encoding);
   check_words(ciphertexts);
 }
 
@@ -144,7 +144,12 @@ std::span<const std::int32_t> SecretKey::ring() const { return held().ring.span(
 Ciphertexts Client::encrypt(std::span<const std::uint32_t> messages, Encoding encoding,
                             double allow_failure, Under under, const Progress& progress) const {
   const Parameters& p = parameters();
-  check_encoding(p, encoding);
+  // Messages that are known only nearly are the caller's wish, not an oversight.
+  if (allow_failure < 1)
+    check_sectors(p, encoding, most_sectors(p), " of ",
+                  "; for tables that are not exact allow_failure=1 takes up to " +
+                      std::to_string(most_coarse_sectors(p) / (encoding.padding ? 2 : 1)));
+  check_coarse(p, encoding);
   check_values(messages, encoding.p);
   check_fresh(p, encoding, allow_failure, under);
   return math::with_memory_for("fresh ciphertexts", [&] {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -50,24 +51,26 @@ inline std::uint64_t encode(std::uint64_t message, Encoding encoding, std::uint6
 class SecretEncoder {
  public:
   SecretEncoder(Encoding encoding, std::uint64_t modulus)
-      : whole_(modulus / encoding.sectors()),
+      : modulus_(modulus),
+        whole_(modulus / encoding.sectors()),
         rest_(modulus % encoding.sectors()),
         sectors_(encoding.sectors()),
         reciprocal_(~std::uint64_t{0} / (2 * sectors_)) {}
   /// The message must be below p, or with padding below 2p.
   std::uint64_t operator()(std::uint64_t message) const {
-    // message, rest < sectors <= modulus/4 and 2^30: below 2^62. The reciprocal's quotient is at
-    // most 2 short. The result is below the modulus, since a sector has 4 units or more.
+    // message, rest < sectors <= 2^30: below 2^62. The reciprocal's quotient is at most 2 short.
+    // The result is the modulus only where a sector has less than a unit: of coarse messages.
     const std::uint64_t x = 2 * message * rest_ + sectors_, divisor = 2 * sectors_;
     auto quotient =
         static_cast<std::uint64_t>((static_cast<unsigned __int128>(x) * reciprocal_) >> 64);
     for (int correction = 0; correction < 2; ++correction)
       quotient += 1 - ((x - quotient * divisor - divisor) >> 63);
-    return message * whole_ + quotient;
+    const std::uint64_t unit = message * whole_ + quotient;
+    return unit - (modulus_ & (0 - (1 - ((unit - modulus_) >> 63))));
   }
 
  private:
-  std::uint64_t whole_, rest_, sectors_, reciprocal_;
+  std::uint64_t modulus_, whole_, rest_, sectors_, reciprocal_;
 };
 
 /// round(phase·sectors/modulus) mod sectors of secret phases, halves up: no division either.
@@ -76,22 +79,24 @@ class SecretDecoder {
   SecretDecoder(Encoding encoding, std::uint64_t modulus)
       : modulus_(modulus),
         sectors_(encoding.sectors()),
-        reciprocal_(static_cast<std::uint64_t>((static_cast<unsigned __int128>(sectors_) << 64) /
-                                               modulus)) {}
+        whole_(sectors_ / modulus),
+        rest_(sectors_ % modulus),
+        reciprocal_(
+            static_cast<std::uint64_t>((static_cast<unsigned __int128>(rest_) << 64) / modulus)) {}
   /// The phase must be below the modulus, which is below 2^60.
   std::uint64_t operator()(std::uint64_t phase) const {
     // The quotient of the product is exact, or 1 short.
     auto quotient =
         static_cast<std::uint64_t>((static_cast<unsigned __int128>(phase) * reciprocal_) >> 64);
-    std::uint64_t rest = phase * sectors_ - quotient * modulus_;  // below 2·modulus
+    std::uint64_t rest = phase * rest_ - quotient * modulus_;  // below 2·modulus
     const std::uint64_t more = 1 - ((rest - modulus_) >> 63);
     rest -= modulus_ & (0 - more);
-    quotient += more + (1 - ((2 * rest - modulus_) >> 63));
+    quotient += more + (1 - ((2 * rest - modulus_) >> 63)) + phase * whole_;
     return quotient - (sectors_ & (0 - (1 - ((quotient - sectors_) >> 63))));
   }
 
  private:
-  std::uint64_t modulus_, sectors_, reciprocal_;
+  std::uint64_t modulus_, sectors_, whole_, rest_, reciprocal_;
 };
 
 /// The vector of a batch that words of this width are in.
@@ -128,16 +133,33 @@ inline const char* describe(Under under) {
 /// KeyMismatchError unless these are under the LWE key, which `what` needs.
 void check_under_lwe_key(const std::string& what, Under under);
 
+/// How tables read their input. They take two rotations if `arbitrary`. Exponents are multiples of
+/// `step`, a power of two: that many tables share each rotation.
+struct Reading {
+  bool arbitrary = false;
+  std::uint32_t step = 1;
+};
+/// The least step with which so many tables share a rotation.
+inline std::uint32_t shared_step(std::size_t tables) {
+  return std::bit_ceil(static_cast<std::uint32_t>(tables));
+}
+
 /// Units of Z_q in a sector of the operations of large precision: twice OpenFHE's beta.
 inline constexpr std::uint64_t large_sector = 256;
 
-/// The most sectors that one rotation tells apart: 4 units of Z_2N and of Z_q each.
-inline std::uint64_t most_rotated_sectors(const Parameters& parameters) {
-  return std::min<std::uint64_t>(2ULL * parameters.N(), parameters.q()) / 4;
+/// The most sectors that one rotation by multiples of `step` tells apart: 4 steps of Z_2N and 4
+/// units of Z_q each.
+inline std::uint64_t most_rotated_sectors(const Parameters& parameters, std::uint32_t step = 1) {
+  return std::min<std::uint64_t>(2ULL * parameters.N() / step, parameters.q()) / 4;
 }
 /// The most sectors of ciphertexts, which operations of large precision may take.
 inline std::uint64_t most_sectors(const Parameters& parameters) {
   return std::max(most_rotated_sectors(parameters), parameters.q() / large_sector);
+}
+/// The most sectors of ciphertexts of which messages are known only nearly, for tables that are not
+/// exact (Xiao et al., TCHES 2025, §5.2: inputs of 16 bits).
+inline std::uint64_t most_coarse_sectors(const Parameters& parameters) {
+  return std::max<std::uint64_t>(most_sectors(parameters), 1U << 16);
 }
 
 /// Names the parameters in messages.
@@ -146,16 +168,20 @@ inline std::string named(const Parameters& parameters) {
 }
 
 inline void check_sectors(const Parameters& parameters, Encoding encoding, std::uint64_t sectors,
-                          const char* what) {
+                          const char* what, const std::string& instead = {}) {
   const std::uint64_t most = sectors / (encoding.padding ? 2 : 1);
   if (encoding.p < 2 || encoding.p > most)
     throw EncodingError("plaintext modulus p = " + std::to_string(encoding.p) +
                         (encoding.padding ? " with padding" : "") + " is not in 2 … " +
-                        std::to_string(most) + what + named(parameters));
+                        std::to_string(most) + what + named(parameters) + instead);
 }
 /// EncodingError unless 2 <= p, and there are at most most_sectors().
 inline void check_encoding(const Parameters& parameters, Encoding encoding) {
   check_sectors(parameters, encoding, most_sectors(parameters), " of ");
+}
+/// EncodingError unless 2 <= p, and there are at most most_coarse_sectors().
+inline void check_coarse(const Parameters& parameters, Encoding encoding) {
+  check_sectors(parameters, encoding, most_coarse_sectors(parameters), " of ");
 }
 /// EncodingError unless 2 <= p, and one rotation can tell the sectors apart.
 inline void check_rotated(const Parameters& parameters, Encoding encoding) {

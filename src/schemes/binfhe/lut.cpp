@@ -1,12 +1,14 @@
 #include "whorl/binfhe/lut.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 
 #include "math/text.h"
 #include "schemes/binfhe/account.h"
 #include "schemes/binfhe/derived.h"
+#include "schemes/binfhe/linear_part.h"
 
 namespace whorl::binfhe {
 
@@ -19,69 +21,158 @@ bool is_negacyclic(std::span<const std::uint32_t> values, Encoding input, Encodi
   return true;
 }
 
+void check_input(const Parameters& parameters, Encoding input, bool exact) {
+  if (exact || input.sectors() <= most_rotated_sectors(parameters))
+    return check_rotated(parameters, input);
+  check_coarse(parameters, input);
+  if (!std::has_single_bit(input.p))
+    throw EncodingError("p = " + std::to_string(input.p) +
+                        " is more than one rotation tells apart, so that it must be a power of "
+                        "two; the next is " +
+                        std::to_string(std::bit_ceil(input.p)));
+}
+
+[[noreturn]] void refuse_one_rotation(Encoding input, Encoding output, bool large) {
+  throw EncodingError("no rotation by itself looks these values up: with " + describe(input) +
+                      (large ? " a multiple of the input would have to be added, which is exact "
+                               "only for a power of two up to q"
+                             : " f(m) + f(m + p/2) would have to be linear in m modulo " +
+                                   std::to_string(output.sectors()) +
+                                   ", so that a whole multiple of the input is left") +
+                      ": leave one_rotation out for two rotations, or give inputs a padding bit");
+}
+
+/// The least number of sectors, at most `most`, that fails(…) allows; it allows all larger ones.
+template <class Fails>
+std::uint32_t least_allowed(std::uint32_t most, const Fails& fails) {
+  std::uint32_t least = 0;
+  while (least < most) {
+    const std::uint32_t middle = least + (most - least) / 2;
+    if (fails(middle))
+      least = middle + 1;
+    else
+      most = middle;
+  }
+  return least;
+}
+
+/// Sectors that noise passes and those that were lost when messages were rounded to units of Z_q.
+std::uint32_t with_rounding(std::uint32_t sectors, Encoding encoding, std::uint64_t q,
+                            double times = 1) {
+  if (q % encoding.sectors() == 0) return sectors;
+  const double lost =
+      times * static_cast<double>(encoding.sectors()) / (2.0 * static_cast<double>(q));
+  return sectors + static_cast<std::uint32_t>(0.5 + lost);
+}
+
 }  // namespace
 
 Lut Lut::create(const Parameters& parameters, std::vector<std::uint32_t> values, Encoding input,
-                Encoding output, bool exact) {
-  check_rotated(parameters, input);
-  check_encoding(parameters, output);
+                Encoding output, bool exact, bool one_rotation) {
+  check_input(parameters, input, exact);
+  exact ? check_encoding(parameters, output) : check_coarse(parameters, output);
   if (values.size() != input.p)
     throw EncodingError("a table for p = " + std::to_string(input.p) + " has " +
                         std::to_string(values.size()) + " values");
   check_values(values, output.p, "the output's p");
-  const LutKind kind = input.padding                          ? LutKind::padded
-                       : is_negacyclic(values, input, output) ? LutKind::negacyclic
-                                                              : LutKind::arbitrary;
-  if (kind == LutKind::arbitrary && input.p > parameters.N() / 4)
+  LutKind kind = input.padding                          ? LutKind::padded
+                 : is_negacyclic(values, input, output) ? LutKind::negacyclic
+                                                        : LutKind::arbitrary;
+  std::int32_t weight = 0;
+  if (kind == LutKind::arbitrary && one_rotation) {
+    const std::optional<LinearPart> part = linear_part(values, input, output);
+    // Messages that are rounded to units of Z_q would be off by `weight` times as much.
+    const bool rounded = part && part->weight != 0 && parameters.q() % input.p != 0;
+    if (!part || (rounded && exact)) refuse_one_rotation(input, output, part.has_value());
+    kind = LutKind::near_negacyclic;
+    weight = part->weight;
+  }
+  if (kind == LutKind::arbitrary && exact && input.p > parameters.N() / 4)
     throw EncodingError("an arbitrary table has p at most N/4 = " +
                         std::to_string(parameters.N() / 4) + ", not " + std::to_string(input.p));
-  return {parameters, std::move(values), input, output, kind, exact};
+  return {parameters, std::move(values), input, output, kind, exact, weight};
 }
 
 Lut Lut::create(const Parameters& parameters,
                 const std::function<std::uint32_t(std::uint32_t)>& function, Encoding input,
-                Encoding output, bool exact) {
-  check_rotated(parameters, input);
+                Encoding output, bool exact, bool one_rotation) {
+  check_input(parameters, input, exact);
   std::vector<std::uint32_t> values(input.p);
   for (std::uint32_t m = 0; m < input.p; ++m) values[m] = function(m);
-  return create(parameters, std::move(values), input, output, exact);
+  return create(parameters, std::move(values), input, output, exact, one_rotation);
 }
 
-std::uint32_t Lut::error_bound(double noise, double allow_failure) const {
+std::uint32_t Lut::error_bound(double noise, double allow_failure,
+                               const std::optional<MessageRange>& range) const {
+  return bound_of(*this, {kind_ == LutKind::arbitrary}, noise, allow_failure, range).output;
+}
+
+std::uint32_t Lut::reach(double noise, double allow_failure) const {
+  const MessageRange none{0, -1};
+  return bound_of(*this, {kind_ == LutKind::arbitrary}, noise, allow_failure, none).input;
+}
+
+Bound bound_of(const Lut& lut, const Reading& reading, double noise, double allow_failure,
+               const std::optional<MessageRange>& range) {
   check_allowed(allow_failure);
   if (!(noise >= 0 && std::isfinite(noise)))
     throw RangeError("the noise " + math::text_of(noise) + " is not a finite number of at least 0");
+  const Parameters& parameters = lut.parameters();
+  const Encoding input = lut.input(), output = lut.output();
+  // Read by two rotations, nothing is added.
+  const bool adds = lut.kind() == LutKind::near_negacyclic && !reading.arbitrary;
+  const double weight = adds ? std::abs(lut.weight()) : 0;
   // Half each for what the input's noise and the output's may do.
   const double allowed_log2 = std::log2(allow_failure) - 1;
-  const bool arbitrary = kind_ == LutKind::arbitrary;
+  // The input's errors may be a part of the rotation's.
+  const double of_unit = std::pow(1 + weight * std::sqrt(noise), 2);
   std::uint32_t in = 0, out = 0;
   for (const Transform transform : {Transform::ntt, Transform::fft}) {
-    NoiseEstimate estimate = parameters_.noise(transform);
-    estimate.refreshed = unit_of_noise(parameters_);
-    while (in < input_.p &&
-           lut_failure_log2(parameters_, estimate, input_, arbitrary, noise, in) > allowed_log2)
-      ++in;
-    while (out < output_.p / 2 &&
-           decryption_failure_log2(parameters_, estimate.refreshed, output_, out) > allowed_log2)
-      ++out;
+    NoiseEstimate estimate = parameters.noise(transform);
+    estimate.refreshed = unit_of_noise(parameters);
+    in = std::max(in, least_allowed(input.p, [&](std::uint32_t off) {
+                    return lut_failure_log2(parameters, estimate, input, reading, noise, off) >
+                           allowed_log2;
+                  }));
+    out = std::max(out, least_allowed(output.p / 2, [&](std::uint32_t off) {
+                     return decryption_failure_log2(parameters, of_unit * estimate.refreshed,
+                                                    output, off) > allowed_log2;
+                   }));
   }
-  const std::int64_t p = input_.p, p_out = output_.p, reach = in;
-  std::int64_t widest = 0;
-  const auto meet = [&](std::int64_t a, std::int64_t b) {
-    const std::int64_t apart = std::abs(a - b) % p_out;
-    widest = std::max(widest, std::min(apart, p_out - apart));
+  in = std::min(input.p, with_rounding(in, input, parameters.q()));
+  if (weight != 0) out = with_rounding(out, output, parameters.q(), weight);
+  const std::int64_t p = input.p, p_out = output.p, reach = in;
+  // Phases that are told apart, and the messages from one to the next.
+  const std::int64_t across =
+      (reading.arbitrary || lut.kind() == LutKind::padded ? 1LL : 2LL) * parameters.N();
+  const std::int64_t apart = std::max<std::int64_t>(1, p / across);
+  // What the linear part of a table lacks where a neighbour is found is half of this a message.
+  const std::int64_t rise =
+      adds ? 2 * std::int64_t{lut.weight()} * static_cast<std::int64_t>(output.sectors()) / p : 0;
+  const auto values = lut.values();
+  std::int64_t widest = 0;  // of twice the distance
+  const auto meet = [&](std::int64_t twice) {
+    const std::int64_t off = std::abs(twice) % (2 * p_out);
+    widest = std::max(widest, std::min(off, 2 * p_out - off));
   };
   // Phases beyond the table's ends find its values negated, as X^N = -1. A table that is not
   // negacyclic goes round its half circle; the sign's noise may pass the end once more.
-  for (std::int64_t m = 0; m < p; ++m)
-    for (std::int64_t k = m - reach; k <= m + reach; ++k) {
-      const std::int64_t here = values_[static_cast<std::size_t>(m)],
-                         found = values_[static_cast<std::size_t>((k + 2 * p) % p)];
+  MessageRange messages = range.value_or(MessageRange{0, p - 1});
+  if (messages.high - messages.low >= p) messages = {0, p - 1};
+  for (std::int64_t i = messages.low; i <= messages.high; ++i) {
+    const std::int64_t m = (i % p + p) % p;
+    const std::int64_t here = values[static_cast<std::size_t>(m)];
+    const std::int64_t first = m - reach;
+    for (std::int64_t k = first + ((-first) % apart + apart) % apart; k <= m + reach; k += apart) {
+      const std::int64_t found = values[static_cast<std::size_t>((k + 2 * p) % p)];
       const bool inside = k >= 0 && k < p, near_an_end = m < reach || m + reach >= p;
-      if (inside || kind_ != LutKind::padded) meet(here, found);
-      if (arbitrary ? near_an_end : !inside && kind_ == LutKind::padded) meet(here, -found);
+      if (inside || lut.kind() != LutKind::padded) meet(2 * (here - found) + rise * (k - m));
+      if (reading.arbitrary ? near_an_end : !inside && lut.kind() == LutKind::padded)
+        meet(2 * (here + found));
     }
-  return static_cast<std::uint32_t>(std::min<std::int64_t>(widest + out, p_out / 2));
+  }
+  return {in,
+          static_cast<std::uint32_t>(std::min<std::int64_t>((widest + 1) / 2 + out, p_out / 2))};
 }
 
 }  // namespace whorl::binfhe

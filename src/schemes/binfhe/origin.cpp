@@ -398,6 +398,17 @@ Origin with_range(const Origin& origin, Encoding encoding, MessageRange range) {
   return with;
 }
 
+Origin divided(const Origin& origin, Encoding encoding, std::uint32_t by) {
+  Origin out = origin;
+  out.largest = {origin.largest.any / by, origin.largest.as_bits / by};
+  if (const auto& range = origin.largest.range) {
+    const std::int64_t of = by;  // multiples of it lie from ceil(low/by) to floor(high/by)
+    const auto down = [of](std::int64_t x) { return (x - ((x % of + of) % of)) / of; };
+    out.largest = largest_within("divided", encoding, {-down(-range->low), down(range->high)});
+  }
+  return out;
+}
+
 Origin take(const Origin& origin, std::span<const std::uint32_t> index) {
   const auto chosen = [&](const Marks& marks) {
     if (!marks || (marks->size() == 1 && count_of(origin) != 1)) return marks;

@@ -119,6 +119,8 @@ std::uint64_t mix(std::uint64_t a, std::uint64_t b = 0);
 /// Returns the origin of the same ciphertexts, whose messages stand for integers in `range`.
 /// ParameterError for an empty range, and EncodingError for one that contradicts what is known.
 Origin with_range(const Origin& origin, Encoding encoding, MessageRange range);
+/// Returns the origin of the same ciphertexts, read as messages divided by `by`, of p/by.
+Origin divided(const Origin& origin, Encoding encoding, std::uint32_t by);
 Origin take(const Origin& origin, std::span<const std::uint32_t> index);
 Origin join(std::span<const Origin* const> origins, Encoding encoding);
 

@@ -168,11 +168,12 @@ std::vector<lattice::lwe::RotationMethod::Range> rotation_ranges(const Parameter
 /// Returns the variance of what becomes exponents, which are multiples of a unit or, where they are
 /// odd, next to them: they are rounded to fewer values. Where there is nothing to round, odd ones
 /// add all of the secret.
-double exponent_variance(const ParameterLiteral& p, std::uint64_t from, std::uint64_t to) {
+double exponent_variance(const ParameterLiteral& p, std::uint64_t from, std::uint64_t to,
+                         std::uint32_t step = 1) {
   const lattice::lwe::RotationMethod method = rotation_method(p);
   if (method.odd() && from < to) return p.n * lwe_mean_square(p);
-  const double unit = method.unit();
-  return unit * unit * rounding_variance(p, from, to / method.unit());
+  const std::uint32_t unit = std::max<std::uint32_t>(method.unit(), step);
+  return static_cast<double>(unit) * unit * rounding_variance(p, from, to / unit);
 }
 
 Digest digest_of(const ParameterLiteral& p) {
@@ -392,27 +393,38 @@ double gate_failure_log2(const Parameters& parameters, const NoiseEstimate& esti
 }
 
 double lut_failure_log2(const Parameters& parameters, const NoiseEstimate& estimate,
-                        Encoding encoding, bool arbitrary, double noise,
+                        Encoding encoding, const Reading& reading, double noise,
                         std::uint32_t sectors_off) {
   // Half a sector is the margin of the message itself, each sector off adds one.
   const double sectors = static_cast<double>(encoding.sectors()) / (2.0 * sectors_off + 1);
-  if (!arbitrary) return gate_failure_log2(parameters, estimate, noise, sectors);
+  const std::uint64_t across = (reading.arbitrary ? 1ULL : 2ULL) * parameters.N();
+  // Borders between sectors are rounded to multiples of the step.
+  const double border =
+      reading.step > 1 && across / reading.step % encoding.sectors() != 0 ? reading.step / 2.0 : 0;
+  if (!reading.arbitrary) {
+    if (reading.step == 1) return gate_failure_log2(parameters, estimate, noise, sectors);
+    const double two_n = 2.0 * parameters.N(), scale = two_n / static_cast<double>(parameters.q());
+    const double variance = noise * estimate.refreshed * scale * scale +
+                            exponent_variance(parameters.literal(), parameters.q(),
+                                              2ULL * parameters.N(), reading.step);
+    return lattice::failure_log2(two_n / (2 * sectors) - border, variance);
+  }
   // Both rotations must decide right. The input is rounded to N; the sign that is subtracted from
   // it is a second ciphertext, refreshed and rounded from Q_ks to 2N (Liu, Micciancio, Polyakov
   // 2022, §5: sigma·sqrt(2)).
   const ParameterLiteral& p = parameters.literal();
   const double scale = p.N / static_cast<double>(p.q);
-  const lattice::lwe::RotationMethod method = rotation_method(p);
-  const double unit = method.unit();
-  const double rounding = exponent_variance(p, p.q, p.N);
+  const std::uint32_t unit = std::max<std::uint32_t>(rotation_method(p).unit(), reading.step);
+  const double rounding = exponent_variance(p, p.q, p.N, reading.step);
   const double input = noise * estimate.refreshed * scale * scale + rounding;
   const double to_two_n = 2.0 * p.N / static_cast<double>(p.Q_ks);
   const double Q_ratio = static_cast<double>(p.Q_ks) / static_cast<double>(p.Q);
-  const double sign = to_two_n * to_two_n *
-                          (Q_ratio * Q_ratio * estimate.blind_rotation + estimate.switch_to_ks +
-                           estimate.key_switch) +
-                      unit * unit * rounding_variance(p, p.Q_ks, 2ULL * p.N / method.unit());
-  const double margin = p.N / (2 * sectors);
+  const double sign =
+      to_two_n * to_two_n *
+          (Q_ratio * Q_ratio * estimate.blind_rotation + estimate.switch_to_ks +
+           estimate.key_switch) +
+      static_cast<double>(unit) * unit * rounding_variance(p, p.Q_ks, 2ULL * p.N / unit);
+  const double margin = p.N / (2 * sectors) - border;
   return lattice::sum_log2(lattice::failure_log2(margin, input),
                            lattice::failure_log2(margin, input + sign));
 }
@@ -428,8 +440,13 @@ double Parameters::gate_failure_log2(double sum_of_squares, double margin_sector
                                      Transform transform) const {
   return binfhe::gate_failure_log2(*this, noise(transform), sum_of_squares, margin_sectors);
 }
-double Parameters::lut_failure_log2(Encoding encoding, bool arbitrary, Transform transform) const {
-  return binfhe::lut_failure_log2(*this, noise(transform), encoding, arbitrary, 1);
+double Parameters::lut_failure_log2(Encoding encoding, bool arbitrary, Transform transform,
+                                    std::uint32_t tables) const {
+  if (tables == 0 || tables > N())
+    throw RangeError("tables = " + std::to_string(tables) + " is not in 1 … " +
+                     std::to_string(N()));
+  return binfhe::lut_failure_log2(*this, noise(transform), encoding,
+                                  {arbitrary, shared_step(tables)}, 1);
 }
 double Parameters::fresh_failure_log2(Encoding encoding) const {
   return decryption_failure_log2(*this, literal().sigma_lwe * literal().sigma_lwe, encoding);

@@ -7,41 +7,15 @@
 #include <utility>
 
 #include "schemes/binfhe/derived.h"
+#include "schemes/binfhe/linear_part.h"
 #include "schemes/binfhe/steps.h"
+#include "schemes/binfhe/table_steps.h"
 
 namespace whorl::binfhe {
 
 using run::Range;
 
 namespace {
-
-/// Ciphertexts modulo N, read modulo 2N, have phase x or x + N for x in [0, N). A rotation by the
-/// constant -Q/4 gives -Q/4 or Q/4 for these; with Q/4 added, that is 0 or N at modulus 2N, and
-/// is subtracted (Liu, Micciancio, Polyakov 2022, §5.1, Algorithm 3).
-class TopBit {
- public:
-  explicit TopBit(const Parameters& parameters)
-      : parameters_(parameters),
-        tables_(std::make_shared<const Tables>(parameters.N(), parameters.Q(),
-                                               parameters.Q() - parameters.Q() / 4)),
-        step_(rotation_method(parameters.literal()).unit()) {}
-  Rows remove(const Stages& stages, Rows lwe, Range range) const {
-    const std::uint64_t two_n = 2ULL * parameters_.N();
-    lwe.read_modulo(two_n);
-    const Rows sign = stages.rotate(lwe, *tables_, range, parameters_.Q() / 4);
-    // The bit is a multiple of the unit of exponents: odd ones stay odd.
-    Rows bit = to_lwe_key(parameters_, stages, sign, two_n / static_cast<std::uint64_t>(step_));
-    bit.read_modulo(two_n);
-    const std::int64_t weights[] = {1, -step_};
-    const Rows* in[] = {&lwe, &bit};
-    return stages.linear(weights, in, 0);
-  }
-
- private:
-  Parameters parameters_;
-  std::shared_ptr<const Tables> tables_;
-  std::int64_t step_;
-};
 
 /// Whether weighted sums of bits reach `offset`.
 Plan plan_decision(const Parameters& parameters, std::vector<std::int64_t> weights,
@@ -164,32 +138,26 @@ Plan plan_apply(const Parameters& parameters, std::span<const Lut> luts,
                 std::span<const std::uint32_t> index, Sides sides) {
   const LutKind kind = luts[0].kind();
   const std::uint32_t N = parameters.N();
-  const std::uint64_t sectors = luts[0].input().sectors();
+  const std::uint64_t p = luts[0].input().p, Q = parameters.Q();
   // Coefficient j is the value looked up for phases of j (half a sector above the message's lower
   // border): floor(j·sectors/2N) counts sectors of the half circle. An arbitrary table spreads all
   // of p over it; its input's top bit is removed first.
-  const std::uint64_t across = kind == LutKind::negacyclic ? 2ULL * N : N;
+  const bool halves = kind == LutKind::negacyclic || kind == LutKind::near_negacyclic;
+  const std::uint64_t across = halves ? 2ULL * N : N;
   const auto tables = std::make_shared<const Tables>(
-      N, parameters.Q(), luts.size(), index, [&](std::size_t l, std::uint64_t j) {
-        const Lut& lut = luts[l];
-        return encode(lut.values()[j * lut.input().p / across], lut.output(), parameters.Q());
-      });
+      N, Q, luts.size(), index,
+      [&](std::size_t l, std::uint64_t j) { return rotated_value(luts[l], j * p / across, Q); });
+  const std::uint64_t constant = added_constant(luts[0], Q);
+  const std::int32_t weight = luts[0].weight();
   const std::size_t memory =
       memory_of(parameters, {.under = sides.in, .own_table = luts.size() > 1});
-  return {[parameters, kind, N, sectors, tables, top_bit = TopBit(parameters), under = sides.out](
+  return {[=, under = sides.out,
+           exponents = ExponentsOf(parameters, luts[0].input(), kind == LutKind::arbitrary)](
               const Stages& stages, Operands in, Range range) {
-            const std::int64_t weights[] = {1};
-            Rows lwe = to_rotate(parameters, stages, stages.linear(weights, in, 0));
-            if (kind == LutKind::arbitrary) {
-              lwe = to_exponents(parameters, stages, std::move(lwe), N,
-                                 (N + sectors) / (2 * sectors));
-              lwe = top_bit.remove(stages, std::move(lwe), range);
-            } else {
-              lwe = to_exponents(parameters, stages, std::move(lwe), 2ULL * N,
-                                 (2ULL * N + sectors) / (2 * sectors));
-            }
-            Rows found = stages.rotate(lwe, *tables, range, 0);
-            return one(result_of(parameters, stages, std::move(found), under));
+            const Rows lwe = exponents(stages, *in[0], range);
+            Rows found = stages.rotate(lwe, *tables, range, constant);
+            return one(plus(stages, result_of(parameters, stages, std::move(found), under), weight,
+                            *in[0]));
           },
           luts[0].output(), sides.out, true, memory};
 }

@@ -181,11 +181,19 @@ Array Server::linear(const Weights& weights, const Array& a,
   return state_->linear(weights, a, constants, modular, largest);
 }
 std::uint32_t Server::error_bound(const Lut& lut, const Ciphertexts& a) const {
-  return state_->error_bound(lut, a);
+  return state_->bound(lut, a).output;
 }
 std::uint32_t Server::error_bound(const Lut& lut, const Array& a) const {
-  return state_->error_bound(lut, a);
+  return state_->bound(lut, a).output;
 }
+std::uint32_t Server::reach(const Lut& lut, const Array& a) const {
+  return state_->bound(lut, a).input;
+}
+std::vector<Array> Server::apply_many(std::span<const Lut> luts, const Array& a,
+                                      std::optional<std::uint32_t> within) const {
+  return state_->apply_many(luts, a, within);
+}
+Array Server::divided(const Array& a, std::uint32_t by) const { return state_->divided(a, by); }
 
 Ciphertexts Server::trivial(std::span<const std::uint32_t> messages, Encoding encoding,
                             Under under) const {

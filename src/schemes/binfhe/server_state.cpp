@@ -10,6 +10,7 @@
 #include "math/memory.h"
 #include "math/text.h"
 #include "schemes/binfhe/derived.h"
+#include "schemes/binfhe/linear_part.h"
 #include "schemes/owner.h"
 #include "whorl/error.h"
 
@@ -51,7 +52,8 @@ void check_bits_of(std::string_view what, std::span<const Term> terms) {
     binfhe::check_bits_of(what, k, terms[k].origin->largest.as_bits);
 }
 
-/// EncodingError where the padding bit may be set, which would negate what is found.
+}  // namespace
+
 void check_padding(std::string_view what, Encoding encoding, Largest largest) {
   if (encoding.padding && largest.any >= encoding.p)
     throw EncodingError(std::string(what) + " takes messages 0 … " +
@@ -60,8 +62,6 @@ void check_padding(std::string_view what, Encoding encoding, Largest largest) {
                         ": take a larger p, so that the sum that made them fits; or give that "
                         "sum largest=…, which you know its messages not to pass");
 }
-
-}  // namespace
 
 void check_bits_of(std::string_view what, std::size_t k, std::uint32_t largest) {
   if (largest > 1)
@@ -106,7 +106,7 @@ void Server::State::check_owner(const Parameters& of, const KeyId& key) const {
 
 void Server::State::check(const Ciphertexts& c) const {
   check_owner(c.parameters, c.key_id);
-  check_encoding(parameters, c.encoding);
+  check_coarse(parameters, c.encoding);
   check_words(c);
 }
 
@@ -147,9 +147,11 @@ void Server::State::check_tables(std::span<const Lut> luts, std::span<const std:
       throw ParameterMismatchError("table " + std::to_string(l) + " was made for \"" +
                                    luts[l].parameters().name() + "\"");
     if (luts[l].input() != luts[0].input() || luts[l].output() != luts[0].output() ||
-        luts[l].kind() != luts[0].kind())
+        luts[l].kind() != luts[0].kind() || luts[l].weight() != luts[0].weight() ||
+        added_constant(luts[l], parameters.Q()) != added_constant(luts[0], parameters.Q()))
       throw EncodingError("table " + std::to_string(l) +
-                          " differs from table 0 in encodings or kind");
+                          " differs from table 0 in encodings or kind, or in what is added to its "
+                          "rotation");
   }
   if (luts[0].input() != encoding)
     throw EncodingError("the table is for " + describe(luts[0].input()) +
@@ -384,27 +386,18 @@ Batch Server::State::apply(std::span<const Lut> luts, std::span<const std::uint3
   const auto exact = std::find_if(luts.begin(), luts.end(), [](const Lut& l) { return l.exact(); });
   const Operands of = operands(all, {});
   check_padding("apply", encoding_of(a), of.terms[0].origin->largest);
-  const double noise = rotated_noise(of.terms, of.under);
+  for (const Under each : {of.under, under}) check_sides(luts[0], each);
+  const Reading reading{luts[0].kind() == LutKind::arbitrary};
+  const Account::Looked looked{reading, rotated_noise(of.terms, of.under),
+                               of.terms[0].origin->largest.range};
+  const auto origin = [&] { return looked_up(luts, index, reading, 0, of.held[0], under); };
+  const double result = luts[0].weight() == 0 ? account.bootstrapped() : origin()->noise;
   double failure_log2 = -HUGE_VAL;
-  if (exact != luts.end()) failure_log2 = account.check_look_up(*exact, noise, under);
-  account.check_approximate(luts, noise, within);
+  if (exact != luts.end())
+    failure_log2 = account.check_look_up(*exact, reading, looked.noise, result, under);
+  account.check_approximate(luts, looked, within);
   if (failures && std::any_of(luts.begin(), luts.end(), [](const Lut& l) { return !l.exact(); }))
-    failure_log2 = std::max(failure_log2, account.approximate_failure_log2(luts, noise, within));
-  const auto origin = [&] {
-    std::vector<std::uint64_t> tags;
-    std::uint32_t largest = 0;
-    for (const Lut& lut : luts) {
-      tags.push_back(mix(static_cast<std::uint64_t>(lut.kind()), lut.output().sectors()));
-      for (const std::uint32_t value : lut.values()) {
-        tags.back() = mix(tags.back(), value);
-        largest = std::max(largest, value);
-      }
-      // Read beyond an end, a table that is not exact gives a negative value.
-      if (!lut.exact()) largest = static_cast<std::uint32_t>(lut.output().sectors() - 1);
-    }
-    // There is no range: only the program knows which integers the table's values stand for.
-    return bootstrapped(of.terms, tags, index, {largest, largest}, luts[0].output(), under);
-  };
+    failure_log2 = std::max(failure_log2, account.approximate_failure_log2(luts, looked, within));
   Plan plan = plan_apply(parameters, luts, index, {of.under, under});
   plan.failure_log2 = failure_log2;
   return run(plan, origin, all);
@@ -487,13 +480,15 @@ Outcome Server::State::of_decomposition(const Array& a) const {
 }
 
 template <class Batch>
-std::uint32_t Server::State::error_bound(const Lut& lut, const Batch& a) const {
+Bound Server::State::bound(const Lut& lut, const Batch& a) const {
   const Batch* inputs[] = {&a};
   check(a);
   check_tables({&lut, 1}, {}, encoding_of(a), 0);
   const Operands of = operands(std::span<const Batch* const>(inputs), {});
   check_padding("error_bound", encoding_of(a), of.terms[0].origin->largest);
-  return account.error_bound(lut, rotated_noise(of.terms, of.under));
+  return account.bound(lut, {{lut.kind() == LutKind::arbitrary},
+                             rotated_noise(of.terms, of.under),
+                             of.terms[0].origin->largest.range});
 }
 
 #define WHORL_INSTANTIATE_OPERATIONS(Batch)                                                        \
@@ -509,7 +504,7 @@ std::uint32_t Server::State::error_bound(const Lut& lut, const Batch& a) const {
                                       const Batch&, std::size_t, std::optional<std::uint32_t>,     \
                                       Under) const;                                                \
   template Batch Server::State::to_lwe_key(const Batch&) const;                                    \
-  template std::uint32_t Server::State::error_bound(const Lut&, const Batch&) const
+  template Bound Server::State::bound(const Lut&, const Batch&) const
 
 WHORL_INSTANTIATE_OPERATIONS(Ciphertexts);
 WHORL_INSTANTIATE_OPERATIONS(Array);

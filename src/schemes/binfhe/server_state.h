@@ -39,6 +39,10 @@ struct Array::State {
 
 /// EncodingError where input `k` is known to be no bit: a gate would give wrong results.
 void check_bits_of(std::string_view what, std::size_t k, std::uint32_t largest);
+/// EncodingError where the padding bit may be set, which would negate what is found.
+void check_padding(std::string_view what, Encoding encoding, Largest largest);
+/// KeyMismatchError for a table that adds its input, unless it takes and gives the LWE key.
+void check_sides(const Lut& lut, Under under);
 
 /// The sum of the failure probabilities of all values of all operations, which bounds that of a
 /// program.
@@ -97,6 +101,8 @@ struct Server::State : std::enable_shared_from_this<State> {
                           std::size_t due = 0) const;
   void check_tables(std::span<const Lut> luts, std::span<const std::uint32_t> index,
                     Encoding encoding, std::size_t count) const;
+  /// Returns how tables of one input that share phases are read.
+  Reading check_together(std::span<const Lut> luts, Encoding encoding) const;
 
   // ---- what is known of operands and results
 
@@ -166,8 +172,21 @@ struct Server::State : std::enable_shared_from_this<State> {
               std::size_t count, std::optional<std::uint32_t> within, Under under) const;
   template <class Batch>
   Batch to_lwe_key(const Batch& a) const;
+  std::vector<Array> apply_many(std::span<const Lut> luts, const Array& a,
+                                std::optional<std::uint32_t> within) const;
+  /// What is known of the output of tables, where result `slot` of a shared rotation is one.
+  std::shared_ptr<const Origin> looked_up(std::span<const Lut> luts,
+                                          std::span<const std::uint32_t> index,
+                                          const Reading& reading, std::size_t slot,
+                                          const std::shared_ptr<const Origin>& input,
+                                          Under under) const;
+  /// The same of a sum of coefficients of an accumulator, which has that noise.
+  std::shared_ptr<const Origin> summed_up(const Lut& lut, bool arbitrary, double noise,
+                                          const Origin& input) const;
+  /// Divides messages by `by`, of which they and p are multiples: the words stay.
+  Array divided(const Array& a, std::uint32_t by) const;
   template <class Batch>
-  std::uint32_t error_bound(const Lut& lut, const Batch& a) const;
+  Bound bound(const Lut& lut, const Batch& a) const;
   template <class Batch>
   Batch linear(std::span<const std::int32_t> weights, std::span<const Batch* const> inputs,
                std::int32_t constant, bool modular, std::optional<std::uint32_t> stated) const;

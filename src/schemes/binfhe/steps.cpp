@@ -29,6 +29,17 @@ Rows to_exponents(const Parameters& parameters, const Stages& stages, Rows rows,
   return stages.to_exponents(std::move(rows), to, offset, centre);
 }
 
+Rows to_multiples(const Parameters& parameters, const Stages& stages, Rows rows, std::uint64_t to,
+                  std::uint32_t step) {
+  const std::uint32_t times = std::max(1U, step / rotation_method(parameters.literal()).unit());
+  Rows out = to_exponents(parameters, stages, std::move(rows), to / times, 0);
+  if (times == 1) return out;
+  out.read_modulo(to);
+  const std::int64_t weights[] = {times};
+  const Rows* in[] = {&out};
+  return stages.linear(weights, in, 0);
+}
+
 Rows to_lwe_key(const Parameters& parameters, const Stages& stages, const Rows& extracted,
                 std::uint64_t modulus) {
   const std::uint64_t Q_ks = parameters.Q_ks();

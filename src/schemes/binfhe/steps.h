@@ -32,6 +32,10 @@ unsigned centre_of(const Parameters& parameters, std::uint64_t from, std::uint64
 Rows to_exponents(const Parameters& parameters, const Stages& stages, Rows rows, std::uint64_t to,
                   std::uint64_t offset);
 
+/// The same as multiples of `step`, a power of two, with the phase offset 0.
+Rows to_multiples(const Parameters& parameters, const Stages& stages, Rows rows, std::uint64_t to,
+                  std::uint32_t step);
+
 /// LWE modulo Q under the ring key -> LWE modulo `modulus` under the LWE key. Key switching is done
 /// in the words of Q_ks.
 Rows to_lwe_key(const Parameters& parameters, const Stages& stages, const Rows& extracted,

@@ -18,7 +18,7 @@ TEST_F(IoBadInput, EncodingOfCiphertexts) {
   for (const Sample& sample : all) {
     if (sample.type != FrameType::binfhe_ciphertexts) continue;
     const std::size_t encoding = payload_at + literal_bytes;
-    for (const std::uint32_t p : {0U, 1U, 1024U, 0xffffffffU})
+    for (const std::uint32_t p : {0U, 1U, (1U << 16) + 1, 0xffffffffU})
       EXPECT_EQ(loading(sample, patched(sample.frame, encoding, p)), "Encoding") << p;
     EXPECT_EQ(loading(sample, patched(sample.frame, encoding + 4, std::uint8_t{2})), "Format");
     EXPECT_EQ(loading(sample, patched(sample.frame, encoding + 5, std::uint8_t{1})), "Format");

@@ -371,6 +371,10 @@ TEST_F(IoRoundtrip, Lut) {
       }
       expect_info(info(bytes), FrameType::binfhe_lut, parameters, {}, bytes.size());
     }
+    const auto one =
+        binfhe::Lut::create(parameters, {0, 1, 0, 0}, {4, false}, {2, false}, true, true);
+    EXPECT_EQ(load<binfhe::Lut>(dump(one), insecure()).kind(), binfhe::LutKind::near_negacyclic);
+    EXPECT_EQ(load<binfhe::Lut>(dump(one), insecure()).weight(), 1);
   }
 }
 

@@ -110,6 +110,36 @@ class Comparison {
     const auto x = client_.encrypt(messages, in, 1);
     same(want, [&](const Server& server) { return server.apply(tables, index, x); });
   }
+  /// Several tables by the rotations of one: further coefficients are extracted, also where the
+  /// tables are of several kinds.
+  void shared(Encoding in, std::size_t tables, std::size_t count) {
+    SCOPED_TRACE(std::to_string(tables) + " tables of one rotation, p = " + std::to_string(in.p) +
+                 (in.padding ? " padded" : "") + ", batch " + std::to_string(count));
+    const auto& parameters = client_.parameters();
+    std::vector<Lut> luts;
+    for (std::size_t l = 0; l + 1 < tables; ++l)
+      luts.push_back(Lut::create(parameters, random_messages(in.p, 4, random_), in, {4}));
+    std::vector<std::uint32_t> relu(in.p);
+    for (std::uint32_t m = 0; m < in.p / 2; ++m) relu[m] = m;
+    const bool exact = parameters.q() % in.p == 0;
+    luts.push_back(
+        Lut::create(parameters, relu, in, {std::max(2U, in.p / 2)}, true, exact && !in.padding));
+    const auto messages = random_messages(count, in.p, random_);
+    const auto x = client_.encrypt(messages, in, 1);
+    std::vector<Ciphertexts> got[2];
+    const Server* servers[] = {&cpu_, &gpu_};
+    for (int s = 0; s < 2; ++s)
+      for (const Array& each : servers[s]->apply_many(luts, servers[s]->upload(x)))
+        got[s].push_back(servers[s]->download(each));
+    for (std::size_t l = 0; l < tables; ++l) {
+      std::vector<std::uint32_t> want;
+      for (const std::uint32_t m : messages) want.push_back(luts[l].values()[m]);
+      ASSERT_EQ(client_.decrypt(got[1][l]), want) << "table " << l;
+      if (exact_) {
+        ASSERT_TRUE(got[1][l].data == got[0][l].data) << "other bits than the CPU's";
+      }
+    }
+  }
 
  private:
   template <class Run>
@@ -138,6 +168,11 @@ TEST(GpuBinfhe, EveryOperationOnSetsOfEveryKind) {
       for (const Encoding in : {Encoding{4, true}, Encoding{4, false}})
         if (parameters.lut_failure_log2(in, !in.padding, transform) < -30)
           compare.luts(in, 1 + random.below(40));
+      for (const std::size_t tables : {2U, 3U})
+        for (const Encoding in : {Encoding{2, true}, Encoding{4, true}, Encoding{4, false}})
+          if (parameters.lut_failure_log2(in, !in.padding, transform,
+                                          static_cast<std::uint32_t>(tables)) < -30)
+            compare.shared(in, tables, 1 + random.below(40));
       for (const std::size_t count : {1, 5, 1000}) compare.gate(Gate::nand, count);
       if (testing::Test::HasFatalFailure()) return;
     }
@@ -160,6 +195,31 @@ TEST(GpuBinfhe, NamedSets) {
       compare.gate(Gate::nand, transform == Transform::ntt ? 100 : 300);
       compare.mux_and_bootstrap(7);
       if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+// One rotation beside a linear part and coarse tables, at the sets of Xiao et al.
+TEST(GpuBinfhe, TablesOfOneRotationAndCoarseOnes) {
+  const Parameters parameters = Parameters::named("xiao/RELU", true);
+  const Client client(parameters);
+  const Server server(client.evaluation_keys(), {"cuda:0"});
+  constexpr std::uint32_t p = 1U << 16;
+  const auto relu = [](std::uint32_t of) {
+    return [of](std::uint32_t m) { return m < of / 2 ? m : 0; };
+  };
+  const Lut small = Lut::create(parameters, relu(8), {8}, {4}, true, true);
+  const Lut coarse = Lut::create(parameters, relu(p), {p}, {p / 2}, false, true);
+  ASSERT_EQ(coarse.kind(), LutKind::near_negacyclic);
+  test::Random random;
+  for (const Lut* lut : {&small, &coarse}) {
+    const std::uint32_t of = lut->input().p, p_out = lut->output().p, bound = lut->error_bound();
+    const auto messages = random_messages(1000, of, random);
+    const auto got = client.decrypt(
+        server.apply(std::span(lut, 1), {}, client.encrypt(messages, lut->input(), 1)));
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+      const std::uint32_t off = (got[i] + p_out - lut->values()[messages[i]]) % p_out;
+      ASSERT_LE(std::min(off, p_out - off), bound) << messages[i];
     }
   }
 }

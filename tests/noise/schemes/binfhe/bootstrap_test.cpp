@@ -210,6 +210,112 @@ TEST_P(Failure, OfLookUpTablesIsWhatParametersSay) {
   check("arbitrary", failures[1],
         std::exp2(parameters.lut_failure_log2({4, false}, true, Transform::ntt)));
 }
+
+/// Inputs are rounded to multiples of 2 or 4 of the phases, and each result fails as often as a
+/// table whose exponents are rounded so.
+TEST_P(Failure, OfTablesThatShareARotationIsWhatParametersSay) {
+  const Parameters parameters = noisy(GetParam());
+  const Encoding out{4, false};
+  struct Case {
+    const char* name;
+    std::vector<std::uint32_t> values;
+    Encoding in;
+    std::size_t tables;
+  };
+  const Case cases[] = {{"padded, 2", {1, 2, 3, 1}, {4, true}, 2},
+                        {"padded, 4", {1, 2, 3, 1}, {4, true}, 4},
+                        {"near negacyclic, 2", {1, 2, 3, 1, 0, 3, 2, 0}, {8, false}, 2},
+                        {"arbitrary, 2", {1, 2, 3, 0}, {4, false}, 2}};
+  for (const Case& c : cases) {
+    const bool one = c.in.p == 8;
+    std::vector<Lut> luts;
+    for (std::size_t l = 0; l < c.tables; ++l) {
+      auto values = c.values;
+      // Neighbours differ in each of the tables.
+      for (std::uint32_t& value : values) value = l % 2 == 0 ? value : (4 - value) % 4;
+      luts.push_back(Lut::create(parameters, values, c.in, out, true, one));
+    }
+    ASSERT_EQ(luts[0].weight(), 0);
+    std::vector<std::size_t> failures(c.tables);
+    for (unsigned k = 0; k < kKeys; ++k) {
+      const Client client(parameters);
+      const Server server = often_wrong(client.evaluation_keys());
+      const auto messages = noise::random_messages(kRuns, c.in.p);
+      const auto results =
+          server.apply_many(luts, server.upload(refreshed(client, server, messages, c.in)));
+      for (std::size_t l = 0; l < c.tables; ++l) {
+        std::vector<std::uint32_t> want(kRuns);
+        for (std::size_t i = 0; i < kRuns; ++i) want[i] = luts[l].values()[messages[i]];
+        failures[l] += wrong(client, server.download(results[l]), want);
+      }
+    }
+    const bool arbitrary = luts[0].kind() == LutKind::arbitrary;
+    const auto tables = static_cast<std::uint32_t>(c.tables);
+    for (std::size_t l = 0; l < c.tables; ++l)
+      check(c.name, failures[l],
+            std::exp2(parameters.lut_failure_log2(c.in, arbitrary, Transform::ntt, tables)));
+  }
+}
+
+/// Sums of coefficients of one accumulator have the sum of the squares of their weights.
+TEST(NoiseOfValues, IsWhatTheServerSays) {
+  const Parameters parameters = shortened({"values", "W128_P128", 256, Transform::ntt});
+  const Encoding encoding{16, true};
+  std::vector<Lut> luts;
+  for (std::uint32_t l = 0; l < 8; ++l)  // so many that phases fail
+    luts.push_back(Lut::create(
+        parameters, [l](std::uint32_t m) { return m % 2 == 0 ? 0 : 1 + l; }, encoding, encoding));
+  constexpr std::size_t runs = 128;
+  std::vector<noise::Moments> moments(luts.size());
+  std::vector<double> stated(luts.size());
+  for (unsigned k = 0; k < 6; ++k) {
+    const Client client(parameters);
+    const Server server(client.evaluation_keys(), {test::tested_device},
+                        {.transform = Transform::ntt});
+    const auto messages = noise::random_messages(runs, 16);
+    const auto results = server.apply_many(luts, server.upload(client.encrypt(messages, encoding)));
+    for (std::size_t l = 0; l < luts.size(); ++l) {
+      std::vector<std::uint32_t> want(runs);
+      for (std::size_t i = 0; i < runs; ++i) want[i] = luts[l].values()[messages[i]];
+      stated[l] = results[l].noise();
+      for (const std::int64_t error : client.noise(server.download(results[l]), want))
+        moments[l].add(static_cast<double>(error));
+    }
+  }
+  EXPECT_GT(stated[7], 2 * stated[0]);
+  for (const std::size_t l : {0U, 3U, 7U}) {
+    const double found = moments[l].mean_square() / parameters.noise(Transform::ntt).refreshed;
+    std::printf("values that rise by %zu: %.3f units, %.3f stated\n", l + 1, found, stated[l]);
+    // 768 errors, and a constant of each of 6 keys.
+    EXPECT_NEAR(found / stated[l], 1, 0.35);
+  }
+}
+
+/// Weight 1: the output has the errors of the input beside those of the rotation.
+TEST_P(Failure, NoiseOfATableThatKeepsItsInputIsWhatTheServerSays) {
+  const Parameters parameters = noisy(GetParam());
+  const Lut relu = Lut::create(parameters, {0, 1, 0, 0}, {4, false}, {2, false}, true, true);
+  ASSERT_EQ(relu.weight(), 1);
+  noise::Moments moments;
+  double stated = 0;
+  for (unsigned k = 0; k < kKeys; ++k) {
+    const Client client(parameters);
+    const Server server = often_wrong(client.evaluation_keys());
+    const auto messages = noise::random_messages(kRuns, 4);
+    std::vector<std::uint32_t> want(kRuns);
+    for (std::size_t i = 0; i < kRuns; ++i) want[i] = relu.values()[messages[i]];
+    const auto out =
+        server.apply({&relu, 1}, {}, refreshed(client, server, messages, relu.input()));
+    stated = out.noise;
+    for (const std::int64_t error : client.noise(out, want))
+      moments.add(static_cast<double>(error));
+  }
+  const double unit = parameters.noise(Transform::ntt).refreshed;
+  std::printf("relu that keeps its input's errors: %.3f of %.3f units\n",
+              moments.mean_square() / unit, stated);
+  EXPECT_GE(stated, 2);
+  EXPECT_NEAR(moments.mean_square() / unit / stated, 1, 0.15);
+}
 INSTANTIATE_TEST_SUITE_P(Noise, Failure,
                          testing::Values(SecretDistribution::binary, SecretDistribution::ternary),
                          [](const auto& s) {

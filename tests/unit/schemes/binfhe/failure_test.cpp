@@ -99,10 +99,10 @@ TEST(BinfheFailures, W128P64ServesTwoInputsAndNotFour) {
   test::expect_message<NoiseError>([&] { account.check_gate(Gate::and_, {8}, {8}, 2); },
                                    {"p = 4 would serve"});
   const Lut table = Lut::create(parameters, {3, 1, 2, 2}, {4}, {4});
-  test::expect_message<NoiseError>([&] { account.check_look_up(table, 1); },
+  test::expect_message<NoiseError>([&] { account.check_look_up(table, {true}, 1, 1); },
                                    {"a table of two rotations with p = 4 under W128_P64 fails"});
   const Lut padded = Lut::create(parameters, {3, 1, 2, 2}, {4, true}, {4});
-  EXPECT_NO_THROW(account.check_look_up(padded, 1));
+  EXPECT_NO_THROW(account.check_look_up(padded, {}, 1, 1));
   const Account large(Parameters::named("W128_P128"), Transform::fft, allowed_failure);
   EXPECT_NO_THROW(large.check_gate(Gate::and4, {8}, {8}, 4));
 }
