@@ -2,6 +2,16 @@
 
 from .._core.array import concatenate, stack
 from ._ciphertexts import Ciphertexts
+from ._functions import (
+    bits_of,
+    integers_of,
+    max_pool,
+    maximum,
+    reciprocal,
+    relu,
+    sigmoid,
+    sqrt,
+)
 from ._keys import EvaluationKeys
 from ._lut import Lut
 from ._parameters import ParameterLiteral, Parameters, parameter_sets, parameters
@@ -18,9 +28,17 @@ __all__ = [
     "Parameters",
     "Plan",
     "Server",
+    "bits_of",
     "concatenate",
+    "integers_of",
+    "max_pool",
+    "maximum",
     "parameter_sets",
     "parameters",
     "plan",
+    "reciprocal",
+    "relu",
+    "sigmoid",
+    "sqrt",
     "stack",
 ]
