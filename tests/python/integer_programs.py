@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from whorl import binfhe, integers
+from whorl import binfhe, ckks, integers, lanes
 from whorl.integers._arithmetic import DigitArithmetic
 from whorl.integers._carry import Form
 from whorl.integers._circuit import SECTORS, Circuit
@@ -50,17 +50,20 @@ class ClearServer(integers.Server):
         given = as_values(values, kind, "values")
         digits = digits_of(given.reshape(-1).tolist(), Form(bits, signed)) % SECTORS
         on: Any = self._on
-        return self._array(on.received(digits, bits, signed, digits.shape[1]), given.shape)
+        return self._array(on.on_device(digits, bits, signed), given.shape)
 
     def decrypt(self, x: Any) -> Any:
         on: Any = self._on
-        digits = (on.sent(x._core) + 16) % SECTORS - 16
+        digits = (on.rows(x._core) + 16) % SECTORS - 16
         digits = digits // x._core.unit
         return as_numbers(integers_of(digits, x.bits, x.signed), x.kind).reshape(x.shape)
 
 
 class Encrypted:
     """A client and a server of FHEW/TFHE that are not secure."""
+
+    client: integers.Client
+    server: integers.Server
 
     def __init__(self) -> None:
         lwe = binfhe.Client(binfhe.parameters(TOY, allow_insecure=True))
@@ -72,6 +75,16 @@ class Encrypted:
 
     def decrypt(self, x: Any) -> Any:
         return self.client.decrypt(x)
+
+
+class InLanes(Encrypted):
+    """A client and a server of lanes that are not secure; programs have as many values as lanes."""
+
+    def __init__(self, size: int = 4) -> None:
+        literal = {**ckks.parameters("W128_BITS5_L10").literal(), "N": 1024, "name": "small"}
+        client = lanes.Client(ckks.parameters(literal=literal, allow_insecure=True))
+        self.client = integers.Client(client)
+        self.server = integers.Server(lanes.Server(client.evaluation_keys(size), device="cpu"))
 
 
 # ---- in Python's integers
@@ -247,6 +260,8 @@ class Program:
         self.keep(x.array.bit_slice(first, last), made, Kind(last - first))
 
     def step_shape(self, x: Held) -> None:
+        if isinstance(self.on, InLanes):
+            return
         order = self.random.integers(0, self.size, self.size)
         self.steps.append(f"[{order}]")
         self.keep(x.array[order], [x.values[i] for i in order], x.kind)

@@ -15,6 +15,7 @@ from integer_programs import (
     TOY,
     ClearServer,
     Encrypted,
+    InLanes,
     quotient,
     remainder,
     run_clear,
@@ -237,6 +238,63 @@ def test_the_same_on_clear_digits_and_ciphertexts(encrypted: Encrypted, clear: C
     assert program(encrypted) == program(clear)
 
 
+# ---- in lanes
+
+
+@pytest.fixture(scope="module")
+def in_lanes() -> InLanes:
+    return InLanes()
+
+
+def test_random_programs_in_lanes(in_lanes: InLanes) -> None:
+    seed = int.from_bytes(os.urandom(4), "little")
+    assert [found for i in range(8) if (found := run_one(in_lanes, seed, i, 2, 7))] == []
+
+
+def test_one_program_has_one_result(encrypted: Encrypted, in_lanes: InLanes) -> None:
+    """On tables of FHEW/TFHE and in lanes."""
+    a, b = [[3, 20, 13, 0], [7, 9, 31, 0]], [[10, 3, 13, 1], [0, 9, 2, 0]]
+
+    def program(on: Encrypted) -> list[Any]:
+        x, y = (on.encrypt(each, 5) for each in (a, b))
+        made = [
+            *(x + y, x - 3, 30 - x, x * y, x * 11, x & y, x | 12, ~x ^ y, -x, *divmod(x[1], y[0])),
+            *(x < y, x == y, x != 13, integers.where(x < y, x, y), integers.maximum(x, 9)),
+            *(x << 3, x >> y[0].astype(3), x.rotl(y[0]), x.rotr(3), x.bit_slice(2, 4)),
+            *(x.popcount(), x.leading_zeros(), x.trailing_zeros(), x.sum(axis=0), x[1] * x[0]),
+            *(integers.sort(x), integers.argmax(x), integers.dot(x, y), abs(x.astype(5, True))),
+            *(integers.lookup(np.arange(20) * 7, x), *integers.overflowing_add(x, y), x[0] // 3),
+            *(integers.stack([x, y])[1, 0], integers.concatenate([x, y]), x.astype(8) + 255),
+        ]
+        return [on.decrypt(each).tolist() for each in made]
+
+    found = program(encrypted)
+    assert found == program(in_lanes)
+    wanted = [(p + q) % 32 for row in zip(a, b, strict=True) for p, q in zip(*row, strict=True)]
+    assert np.ravel(found[0]).tolist() == wanted
+
+
+def test_what_lanes_do_not_have(in_lanes: InLanes) -> None:
+    x = in_lanes.encrypt([[1, 2, 3, 4]], 4)
+    for take in (lambda: x[:, 0], lambda: x[:, [1, 0, 2, 3]], lambda: x.sum(axis=1)):
+        with pytest.raises(
+            whorl.ShapeError, match="the last axis of an array is that of the lanes"
+        ):
+            take()
+    with pytest.raises(whorl.EncodingError, match="lanes are vectors"):
+        in_lanes.client.encrypt(5, 4)
+    with pytest.raises(whorl.EncodingError, match="so many vectors of lanes"):
+        integers.Ciphertexts(in_lanes.client.encrypt([1, 2, 3, 4], 4).data, 5)
+    assert in_lanes.server.rotations == in_lanes.server.layers == 0
+    planned = integers.plan(
+        lambda x, y: x * y + 3, [Fresh((2, 4), 4)] * 2, parameters=in_lanes.client.parameters
+    )
+    assert planned.costs["bootstraps"] >= 0 and planned.costs["products"] > 16
+    assert planned.failure_log2 < -64 and planned.rotations == 0
+    with pytest.raises(whorl.ShapeError, match="one length, of the lanes"):
+        integers.plan(lambda x: x, Fresh((), 4), parameters=in_lanes.client.parameters)
+
+
 # ---- plans
 
 
@@ -254,7 +312,7 @@ def test_plans_count_what_runs(encrypted: Encrypted) -> None:
     )
     assert encrypted.decrypt(found).tolist() == [9, 40]
     assert planned.failure_log2 < -64
-    assert "rotations in" in repr(planned) and "layers" in planned._repr_html_()
+    assert "rotations, " in repr(planned) and "layers" in planned._repr_html_()
 
 
 def test_one_failure_for_a_program() -> None:
@@ -344,9 +402,9 @@ def test_values_and_types_that_are_refused(encrypted: Encrypted) -> None:
             client.encrypt([1], bits=bits)
     with pytest.raises(TypeError, match="signed: a bool"):
         client.encrypt([1], bits=8, signed=1)
-    with pytest.raises(TypeError, match=r"binfhe\.Client is needed"):
+    with pytest.raises(TypeError, match=r"binfhe\.Client or a lanes\.Client is needed"):
         integers.Client(client)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match=r"binfhe\.Server is needed"):
+    with pytest.raises(TypeError, match=r"binfhe\.Server or a lanes\.Server is needed"):
         integers.Server(client)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"integers\.Ciphertexts are needed"):
         client.decrypt(5)  # type: ignore[arg-type]

@@ -7,9 +7,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from .._core.array import Shape
 from .._core.integers import Integers
+from ..errors import EncodingError
 from . import _divide, _lookup, _shifts
 from ._carry import Form, flush, prefix, weights
+from ._ciphertexts import CANONICAL, FLAGS, WITH_CARRIES
 from ._columns import add_up
 from ._digits import Digits, Number
 
@@ -17,6 +20,15 @@ from ._digits import Digits, Number
 class Arithmetic(Protocol):
     """Operations on numbers: batches of integers of one type. Where there are two operands they are
     of one type and size."""
+
+    def received(self, data: Any, bits: int, signed: bool) -> tuple[Any, Shape]:
+        """The number that ciphertexts hold, and its shape."""
+
+    def sent(self, x: Any, shape: Shape, carries: bool) -> Any:
+        """Ciphertexts of a number of this shape, with carries that are still to be made or not."""
+
+    def nbytes(self, x: Any) -> int:
+        """Bytes on the device."""
 
     def known(self, values: Sequence[int], bits: int, signed: bool) -> Any:
         """Integers that everybody knows."""
@@ -95,7 +107,29 @@ class Arithmetic(Protocol):
 
 
 class DigitArithmetic(Digits):
-    """Arithmetic on digits of radix 4."""
+    """Arithmetic on digits of radix 4, on a server of FHEW/TFHE unless they are clear."""
+
+    def received(self, data: Any, bits: int, signed: bool) -> tuple[Number, Shape]:
+        """What a client or a server sent, and its shape; `EncodingError` for carries."""
+        server: Any = self.circuit.engine
+        if data.range not in (None, CANONICAL):
+            raise EncodingError(
+                "the ciphertexts are as the server had them, and only a client takes these: "
+                "download them without carries=True"
+            )
+        rows = server.server.upload(data).reshape(data.shape[0], -1)
+        if data.range is not None:
+            # Wires have ranges of their own.
+            rows = server.server.linear([1], [rows], modular=True)
+        return self.on_device(rows, bits, signed, data.noise), data.shape[1:]
+
+    def sent(self, x: Number, shape: Shape, carries: bool) -> Any:
+        """What a client decrypts, and without carries a server takes."""
+        server: Any = self.circuit.engine
+        x = x if carries else self.flush(x)
+        rows = self.rows(x)
+        low, high = FLAGS if x.unit != 1 else WITH_CARRIES if carries else CANONICAL
+        return server.server.download(rows.reshape(rows.shape[0], *shape).with_range(low, high))
 
     def left(self, x: Number, by: int) -> Number:
         """x·2^by."""

@@ -64,7 +64,7 @@ class IntegerArray(DeviceArray[Any]):
     @property
     def nbytes(self) -> int:  # type: ignore[override]
         """Bytes on the device."""
-        return self._server._bytes(self._core)
+        return self._server._on.nbytes(self._core)
 
     @property
     def device(self) -> str:  # type: ignore[override]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import binfhe
+from .. import binfhe, ckks
 from .._core.array import Shape
 from ..errors import EncodingError
 from ._carry import Form
@@ -20,18 +20,28 @@ FLAGS = (0, 8)
 
 
 class Ciphertexts:
-    """Encrypted integers as they are sent: ciphertexts of digits along the first axis, the lowest
-    one first, and which integers they are.
+    """Encrypted integers as they are sent, and which integers they are: ciphertexts of digits of
+    FHEW/TFHE along the first axis, the lowest one first, or of bits in lanes of CKKS.
 
     `data` is saved and loaded by its own methods (`data.save`, `binfhe.Ciphertexts.load`); bits and
     sign are not secret, and the receiver states them again. `EncodingError` for data that are not
-    digits of so many bits.
+    digits, or bits, of so many bits.
     """
 
     __slots__ = ("_data", "_kind")
 
-    def __init__(self, data: binfhe.Ciphertexts, bits: int, signed: bool = False) -> None:
+    def __init__(
+        self, data: binfhe.Ciphertexts | ckks.Ciphertexts, bits: int, signed: bool = False
+    ) -> None:
         kind = as_kind(bits, signed)
+        self._data, self._kind = data, kind
+        if isinstance(data, ckks.Ciphertexts):
+            if data.ndim == 0 or data.shape[0] != kind.bits:
+                raise EncodingError(
+                    f"data: integers of {kind} are so many vectors of lanes along the first axis; "
+                    f"these have shape {data.shape}"
+                )
+            return
         if not isinstance(data, binfhe.Ciphertexts):
             raise TypeError(f"data: binfhe.Ciphertexts are needed, not {type(data).__name__}")
         digits = Form(kind.bits, kind.signed).digits
@@ -40,11 +50,10 @@ class Ciphertexts:
                 f"data: integers of {kind} are {digits} digits along the first axis, of p = "
                 f"{SECTORS} without padding; these have shape {data.shape}, p = {data.p}"
             )
-        self._data, self._kind = data, kind
 
     @property
-    def data(self) -> binfhe.Ciphertexts:
-        """Ciphertexts of digits."""
+    def data(self) -> Any:
+        """Ciphertexts of digits, or of bits in lanes."""
         return self._data
 
     @property
@@ -65,8 +74,8 @@ class Ciphertexts:
     @property
     def shape(self) -> Shape:
         """The shape of the array of integers."""
-        shape: Any = self._data.shape[1:]
-        return tuple(shape)
+        lanes = (self._data.length,) if isinstance(self._data, ckks.Ciphertexts) else ()
+        return (*self._data.shape[1:], *lanes)
 
     def __repr__(self) -> str:
         return f"<Ciphertexts of integers of {self._kind}, shape {self.shape}>"

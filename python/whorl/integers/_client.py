@@ -7,18 +7,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import binfhe
+from .. import binfhe, lanes
 from ..binfhe._client import Client as BinfheClient
+from ..lanes._client import Client as LaneClient
 from ._arrays import IntegerArray
 from ._carry import Form
 from ._ciphertexts import FLAGS, Ciphertexts
 from ._circuit import HALF, SECTORS
 from ._digits import digits_of, integers_of
+from ._lane_bits import as_bits, integers_of_bits
 from ._types import as_kind, as_numbers, as_values, kind_of_values
 
 
 class Client:
-    """Encrypts integers under the key of a `binfhe.Client`, and decrypts them.
+    """Encrypts integers under the key of a `binfhe.Client`, or of a `lanes.Client`, and decrypts
+    them.
 
     >>> from whorl import binfhe, integers
     >>> client = integers.Client(binfhe.Client(binfhe.parameters("W128_P128")))
@@ -28,19 +31,17 @@ class Client:
 
     __slots__ = ("_client",)
 
-    def __init__(self, client: binfhe.Client) -> None:
-        if not isinstance(client, BinfheClient):
-            raise TypeError(f"client: a binfhe.Client is needed, not {type(client).__name__}")
-        self._client = client
+    def __init__(self, client: binfhe.Client | lanes.Client) -> None:
+        if not isinstance(client, (BinfheClient, LaneClient)):
+            raise TypeError(
+                f"client: a binfhe.Client or a lanes.Client is needed, not {type(client).__name__}"
+            )
+        self._client: Any = client
 
     @property
-    def parameters(self) -> binfhe.Parameters:
+    def parameters(self) -> Any:
         """Parameters of the key."""
         return self._client.parameters
-
-    def evaluation_keys(self, threads: int = 0) -> binfhe.EvaluationKeys:
-        """What a server needs: `binfhe.Client.evaluation_keys`."""
-        return self._client.evaluation_keys(threads)
 
     def encrypt(
         self, values: ArrayLike, bits: int | None = None, signed: bool | None = None
@@ -53,7 +54,8 @@ class Client:
             signed: whether negative ones are among the integers of the type; default: as the type
                 of a NumPy array, and otherwise unsigned.
 
-        An integer is encrypted as digits of 2 bits. `EncodingError` for a value that the type does
+        An integer is encrypted as digits of 2 bits; in lanes as bits, and the last axis is that of
+        the lanes. `EncodingError` for a value that the type does
         not have and `TypeError` for one that is no integer, both with its index; `ParameterError`
         for other bits; `TypeError` without bits, unless NumPy's type has them.
         """
@@ -62,6 +64,9 @@ class Client:
         sign = bool(known and known.signed) if signed is None else signed
         kind = as_kind(width, sign)
         given = as_values(values, kind, "values")
+        if isinstance(self._client, LaneClient):
+            data = self._client.encrypt(as_bits(given, kind))
+            return Ciphertexts(data, kind.bits, kind.signed)
         digits = digits_of(given.reshape(-1).tolist(), Form(kind.bits, kind.signed)) % SECTORS
         shape = (digits.shape[0], *given.shape)
         data = self._client.encrypt(digits.reshape(shape), SECTORS)
@@ -71,15 +76,18 @@ class Client:
         """The integers, of the same shape: int64 or uint64, bools if they have one bit, and objects
         if they have more than 64.
 
-        The errors are those of `binfhe.Client.decrypt`.
+        The errors are those of `binfhe.Client.decrypt`, or of `lanes.Client.decrypt`.
         """
         given = x.server.download(x, carries=True) if isinstance(x, IntegerArray) else x
         if not isinstance(given, Ciphertexts):
             raise TypeError(f"integers.Ciphertexts are needed, not {type(x).__name__}")
+        kind = given.kind
+        if isinstance(self._client, LaneClient):
+            bits = self._client.decrypt(given.data).reshape(kind.bits, -1)
+            return as_numbers(integers_of_bits(bits, kind), kind).reshape(given.shape)
         digits = self._client.decrypt(given.data).reshape(given.data.shape[0], -1)
         if given.data.range == FLAGS:
             digits = digits // FLAGS[1]
         # Without a stated range a digit is the one of -16 … 15.
         digits = (digits + HALF) % SECTORS - HALF
-        kind = given.kind
         return as_numbers(integers_of(digits, kind.bits, kind.signed), kind).reshape(given.shape)

@@ -48,11 +48,17 @@ class Digits:
 
     # ---- where numbers come from
 
-    def received(self, rows: Any, bits: int, signed: bool, size: int, noise: float = 0.0) -> Number:
-        """Digits without carries, from a client or, with the noise of bootstraps, from a server."""
+    def on_device(self, rows: Any, bits: int, signed: bool, noise: float = 0.0) -> Number:
+        """Digits without carries, one for each row, and a value for each column: from a client or,
+        with the noise of bootstraps, from a server."""
         form = Form(bits, signed)
-        known = None if noise <= FRESH_NOISE else noise
-        return Number(bits, signed, self.circuit.fresh(rows, form.low, form.high, size, known))
+        stated = None if noise <= FRESH_NOISE else noise
+        wires = self.circuit.fresh(rows, form.low, form.high, rows.shape[1], stated)
+        return Number(bits, signed, wires)
+
+    def nbytes(self, x: Number) -> int:
+        """Bytes on the device."""
+        return sum(int(batch.nbytes) for batch in x.wires.batches)
 
     def known(self, values: Sequence[int], bits: int, signed: bool) -> Number:
         """Integers that everybody knows."""
@@ -69,7 +75,7 @@ class Digits:
         wires = self.circuit.beside([x.wires for x in plain])
         return dataclasses.replace(plain[0], wires=wires)
 
-    def sent(self, x: Number) -> Any:
+    def rows(self, x: Number) -> Any:
         """The ciphertexts of a result as they are: digits of -16 … 15, or bits that count
         `FLAG`."""
         wires = x.wires

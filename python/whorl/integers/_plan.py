@@ -5,16 +5,16 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
-from .. import binfhe
+from .. import binfhe, ckks, lanes
 from .._core.array import Shape
-from .._core.plan import as_shape, listed_inputs
-from .._core.text import Shown, of_bytes
+from .._core.plan import as_shape, listed_inputs, said
+from .._core.text import Shown
 from .._server import binfhe as _lib
 from ..binfhe._plan import Fresh as FreshDigits
 from ..binfhe._plan import _FollowingServer
-from ..errors import NoiseError
+from ..errors import NoiseError, ShapeError
 from ._arithmetic import DigitArithmetic
 from ._arrays import IntegerArray
 from ._carry import Form
@@ -50,40 +50,40 @@ class Fresh:
 class Plan(Shown):
     """What a program of encrypted integers costs, and how often it fails; `plan` makes it."""
 
-    rotations: int
-    """Blind rotations, of which each takes a key switch: one for each entry of each table."""
-    layers: int
-    """Calls of the server one after the other; all tables of a layer are one call."""
+    costs: dict[str, int]
+    """How many operations there are. Of FHEW/TFHE `rotations`, blind rotations with a key switch
+    each, one for each value of each table; and `layers`, calls one after the other, since all
+    tables of a layer are one call. Of lanes `bootstraps`, `cleanings` and `products` of vectors."""
     failure_log2: float
-    """log2 of a bound on the probability that any of the results decrypts wrongly: the sum over all
-    rotations (`binfhe.Plan.failure_log2`)."""
-    key_bytes: int
-    """Bytes of the evaluation keys as they are sent."""
+    """log2 of a bound on the probability that any of the results is wrong (`binfhe.Plan`,
+    `lanes.Plan`)."""
+
+    @property
+    def rotations(self) -> int:
+        """Blind rotations; 0 in lanes."""
+        return self.costs.get("rotations", 0)
+
+    @property
+    def layers(self) -> int:
+        """Layers of tables; 0 in lanes."""
+        return self.costs.get("layers", 0)
 
     def _facts(self) -> list[tuple[str, str]]:
-        return [
-            ("rotations", f"{self.rotations:,}"),
-            ("layers", f"{self.layers:,}"),
-            ("failure", self._failure()),
-            ("keys", of_bytes(self.key_bytes)),
-        ]
+        return [("operations", said(self.costs)), ("failure", self._failure())]
 
     def _failure(self) -> str:
         never = math.isinf(self.failure_log2)
         return "never" if never else f"2^{math.ceil(self.failure_log2 * 10) / 10:.1f} at most"
 
     def __repr__(self) -> str:
-        return (
-            f"<Plan: {self.rotations:,} rotations in {self.layers:,} layers, "
-            f"fails {self._failure()}>"
-        )
+        return f"<Plan: {said(self.costs)}, fails {self._failure()}>"
 
 
 def plan(
     function: Callable[..., Any],
     inputs: Fresh | Any | Sequence[Fresh | Any],
     *,
-    parameters: binfhe.Parameters,
+    parameters: binfhe.Parameters | ckks.Parameters,
     table_failure_log2: float = TABLE_FAILURE_LOG2,
     most_failure_log2: float = MOST_FAILURE_LOG2,
 ) -> Plan:
@@ -93,7 +93,7 @@ def plan(
         function: takes one array for each input, and returns arrays, alone or in tuples, lists and
             dictionaries. What they still have of carries counts as `carries=True` sends it.
         inputs: one input, or a list or tuple of inputs: `Fresh`, or examples that are NumPy's.
-        parameters: those of the keys.
+        parameters: those of the keys, of FHEW/TFHE or, for lanes, of CKKS with bootstraps.
         table_failure_log2: as for `Server`.
         most_failure_log2: `NoiseError` if the function fails more often.
 
@@ -102,12 +102,14 @@ def plan(
     >>> found.rotations, found.layers, found.failure_log2 < -70
     (21, 3, True)
     """
+    if isinstance(parameters, ckks.Parameters):
+        return _in_lanes(function, inputs, parameters, most_failure_log2)
     if not isinstance(parameters, binfhe.Parameters):
         raise TypeError(f"parameters: {type(parameters).__name__} is not what parameters() makes")
     run = _lib.DryRun.create(parameters._core, None, 1.0)
     server = _DryServer(_FollowingServer(run, parameters), float(table_failure_log2))
     arrays = [server.fresh(each) for each in listed_inputs(function, inputs, Fresh, _of_example)]
-    rows = [server.sent(each) for each in _found(function(*arrays))]
+    rows = [server.rows(each) for each in _found(function(*arrays))]
     failure = run.failure_log2([each._core for each in rows])
     if failure > most_failure_log2:
         raise NoiseError(
@@ -116,7 +118,34 @@ def plan(
             f"{math.floor(table_failure_log2 - (failure - most_failure_log2)) - 1} to plan and "
             "Server, or allow it by most_failure_log2"
         )
-    return Plan(server.rotations, server.layers, failure, run.costs()["key_bytes"])
+    return Plan({"rotations": server.rotations, "layers": server.layers}, failure)
+
+
+def _in_lanes(
+    function: Callable[..., Any], inputs: Any, parameters: ckks.Parameters, most: float
+) -> Plan:
+    """The plan of `whorl.lanes`, whose last axes are those of lanes."""
+    listed = listed_inputs(function, inputs, Fresh, _of_example)
+    given_shapes = [cast(Shape, each.shape) for each in listed]
+    count = given_shapes[0][-1] if given_shapes[0] else 0
+    shapes: list[Shape] = []
+    for each, shape in zip(listed, given_shapes, strict=True):
+        if not shape or shape[-1] != count:
+            raise ShapeError("inputs: in lanes all have a last axis of one length, of the lanes")
+        shapes.append((each.bits, *shape[:-1]))
+
+    def of_bits(*arrays: lanes.LaneArray) -> list[lanes.LaneArray]:
+        server = Server(arrays[0].server)
+        on: Any = server._on
+        given = [
+            server._array(on.on_device(array, each.bits, each.signed), shape)
+            for array, each, shape in zip(arrays, listed, given_shapes, strict=True)
+        ]
+        return [on.vectors(each._core, each.shape) for each in _found(function(*given))]
+
+    found = lanes.plan(of_bits, shapes, parameters, count, most_log2_failure=most)
+    names = ("bootstraps", "cleanings", "products")
+    return Plan({name: getattr(found, name) for name in names}, found.log2_failure)
 
 
 class _DryServer(Server):
@@ -136,12 +165,12 @@ class _DryServer(Server):
         count, size = Form(each.bits, each.signed).digits, math.prod(each.shape)
         following: Any = self._server
         rows = following.fresh(FreshDigits((count, size), SECTORS))
-        return self._array(on.received(rows, each.bits, each.signed, size), each.shape)
+        return self._array(on.on_device(rows, each.bits, each.signed), each.shape)
 
-    def sent(self, x: IntegerArray) -> Any:
+    def rows(self, x: IntegerArray) -> Any:
         """The ciphertexts of a result."""
         on: Any = self._on
-        return on.sent(self.upload(x)._core)
+        return on.rows(self.upload(x)._core)
 
 
 def _found(returned: Any) -> list[IntegerArray]:

@@ -7,33 +7,38 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import binfhe
+from .. import binfhe, lanes
 from .._core.array import Shape
 from ..errors import EncodingError
 from ._arithmetic import Arithmetic, DigitArithmetic
 from ._arrays import IntArray, IntegerArray, UintArray, flat_index
-from ._ciphertexts import CANONICAL, FLAGS, WITH_CARRIES, Ciphertexts
+from ._ciphertexts import Ciphertexts
 from ._circuit import Circuit
 from ._engines import TABLE_FAILURE_LOG2, BinfheEngine, account_of
+from ._lane_bits import LaneArithmetic
 from ._types import as_kind, as_values
 
 
 class Server:
-    """Computes on encrypted integers by the tables of a `binfhe.Server`.
+    """Computes on encrypted integers, by the tables of a `binfhe.Server` or by the gates of a
+    `lanes.Server`; results are the same.
 
     Args:
-        server: of FHEW/TFHE, with a set that serves sums of three bootstraps in 32 sectors, as
-            `W128_P128` does (`ParameterError` else).
+        server: of FHEW/TFHE, with a set whose tables of 32 sectors bear twice a bootstrap, as those
+            of `W128_P128` do (`ParameterError` else); or of lanes. There the last axis of an array
+            is that of the lanes of its vectors: it is taken as a whole (`ShapeError`), and other
+            axes are indexed, added up and joined.
         table_failure_log2: log2 of the largest probability with which one table gives a wrong
-            result. The smaller it is, the fewer terms are added before a table, and the more tables
-            there are. `plan` says what a whole program has.
+            result, not of lanes. The smaller it is, the fewer terms are added before a table, and
+            the more tables there are. `plan` says what a whole program has.
 
     All look-ups of a layer, of whole arrays, are one call of `binfhe.Server.apply`: give arrays.
 
     >>> from whorl import binfhe, integers
     >>> toy = binfhe.parameters("W128_P128").literal() | {"n": 16, "gadget": [(16, 23, 1)]}
-    >>> client = integers.Client(binfhe.Client(binfhe.parameters(toy, allow_insecure=True)))
-    >>> server = integers.Server(binfhe.Server(client.evaluation_keys(), device="cpu"))
+    >>> lwe = binfhe.Client(binfhe.parameters(toy, allow_insecure=True))
+    >>> server = integers.Server(binfhe.Server(lwe.evaluation_keys(), device="cpu"))
+    >>> client = integers.Client(lwe)
     >>> x = server.upload(client.encrypt([3, 200], bits=8))
     >>> client.decrypt(x + 100), client.decrypt(x > 100)
     (array([103,  44], dtype=uint64), array([False,  True]))
@@ -44,34 +49,41 @@ class Server:
     _on: Arithmetic
 
     def __init__(
-        self, server: binfhe.Server, *, table_failure_log2: float = TABLE_FAILURE_LOG2
+        self,
+        server: binfhe.Server | lanes.Server,
+        *,
+        table_failure_log2: float = TABLE_FAILURE_LOG2,
     ) -> None:
-        if not isinstance(server, binfhe.Server):
-            raise TypeError(f"server: a binfhe.Server is needed, not {type(server).__name__}")
-        account = account_of(server.parameters, float(table_failure_log2))
-        self._server = server
-        self._on = DigitArithmetic(Circuit(BinfheEngine(server, account)))
+        self._server: Any = server
+        if isinstance(server, lanes.Server):
+            self._on = LaneArithmetic(server)
+        elif isinstance(server, binfhe.Server):
+            account = account_of(server.parameters, float(table_failure_log2))
+            self._on = DigitArithmetic(Circuit(BinfheEngine(server, account)))
+        else:
+            raise TypeError(
+                f"server: a binfhe.Server or a lanes.Server is needed, not {type(server).__name__}"
+            )
 
     @property
     def device(self) -> str:
         """Where arrays lie."""
-        return self._server.device
+        device: str = self._server.device
+        return device
 
     @property
     def rotations(self) -> int:
-        """How many blind rotations there were."""
-        return self._circuit.rotations
+        """How many blind rotations there were; 0 in lanes."""
+        return self._circuit.rotations if self._circuit else 0
 
     @property
     def layers(self) -> int:
-        """How many layers of tables there were: calls of `binfhe.Server.apply`."""
-        return self._circuit.layers
+        """How many layers of tables there were: calls of `binfhe.Server.apply`; 0 in lanes."""
+        return self._circuit.layers if self._circuit else 0
 
     @property
-    def _circuit(self) -> Circuit:
-        on: Any = self._on
-        circuit: Circuit = on.circuit
-        return circuit
+    def _circuit(self) -> Circuit | None:
+        return self._on.circuit if isinstance(self._on, DigitArithmetic) else None
 
     def __repr__(self) -> str:
         return f"<Server of integers over {self._server!r}>"
@@ -90,19 +102,9 @@ class Server:
             return ciphertexts
         if not isinstance(ciphertexts, Ciphertexts):
             raise TypeError(f"integers.Ciphertexts are needed, not {type(ciphertexts).__name__}")
-        data = ciphertexts.data
-        if data.range not in (None, CANONICAL):
-            raise EncodingError(
-                "the ciphertexts are as the server had them, and only a client takes these: "
-                "download them without carries=True"
-            )
-        rows = self._server.upload(data).reshape(data.shape[0], -1)
-        if data.range is not None:
-            # Wires have ranges of their own.
-            rows = self._server.linear([1], [rows], modular=True)
-        on: Any = self._on
-        number = on.received(rows, ciphertexts.bits, ciphertexts.signed, rows.shape[1], data.noise)
-        return self._array(number, ciphertexts.shape)
+        kind = ciphertexts.kind
+        number, shape = self._on.received(ciphertexts.data, kind.bits, kind.signed)
+        return self._array(number, shape)
 
     def download(self, x: IntegerArray, *, carries: bool = False) -> Ciphertexts:
         """Waits for the array, and copies it to the host's memory, where a client decrypts it.
@@ -112,13 +114,7 @@ class Server:
         """
         if not isinstance(x, IntegerArray):
             raise TypeError(f"an array of integers is needed, not {type(x).__name__}")
-        on: Any = self._on
-        number = self.upload(x)._core
-        rows = on.sent(number if carries else on.flush(number))
-        low, high = WITH_CARRIES if carries else CANONICAL
-        if number.unit != 1 and carries:
-            low, high = FLAGS
-        data = self._server.download(rows.reshape(rows.shape[0], *x.shape).with_range(low, high))
+        data = self._on.sent(self.upload(x)._core, x.shape, bool(carries))
         return Ciphertexts(data, x.bits, x.signed)
 
     def known(self, values: ArrayLike, bits: int, signed: bool = False) -> Any:
@@ -174,6 +170,3 @@ class Server:
         if x.shape == shape:
             return x._core
         return self._on.take(x._core, flat_index(x.shape, shape))
-
-    def _bytes(self, number: Any) -> int:
-        return sum(int(batch.nbytes) for batch in number.wires.batches)
