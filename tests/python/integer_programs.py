@@ -37,7 +37,7 @@ class ClearServer(integers.Server):
 
     __slots__ = ()
 
-    def __init__(self, table_failure_log2: float = -74.0) -> None:
+    def __init__(self, table_failure_log2: float = -128.0) -> None:
         account = account_of(binfhe.parameters("W128_P128"), table_failure_log2)
         self._on = DigitArithmetic(Circuit(ClearEngine(account)))
 
@@ -303,7 +303,7 @@ def run_one(on: Any, seed: int, number: int, steps: int = 4, most: int = 20) -> 
 
 def run_clear(seed: int, numbers: Iterable[int]) -> list[str]:
     """What went wrong of programs on clear digits."""
-    servers = [ClearServer(), ClearServer(-86.0)]
+    servers = [ClearServer(), ClearServer(-131.0)]
     return [wrong for i in numbers if (wrong := run_one(servers[i % 5 == 0], seed, i))]
 
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+import integer_costs
 import numpy as np
 import pytest
 import whorl
@@ -318,8 +319,8 @@ def test_plans_count_what_runs(encrypted: Encrypted) -> None:
 def test_one_failure_for_a_program() -> None:
     product: Callable[..., Any] = lambda x, y: x * y  # noqa: E731
     one = integers.plan(product, [Fresh((), 16), Fresh((), 16)], parameters=W128)
-    assert -72 < one.failure_log2 < -64
-    with pytest.raises(whorl.NoiseError, match=r"above 2\^-[\d.]+: give table_failure_log2 = -"):
+    assert -132 < one.failure_log2 < -126
+    with pytest.raises(whorl.NoiseError, match=r"above 2\^-[\d.]+: allow it by most_failure"):
         integers.plan(
             product, [Fresh(4, 16)] * 2, parameters=W128, most_failure_log2=one.failure_log2
         )
@@ -328,9 +329,9 @@ def test_one_failure_for_a_program() -> None:
     )
     assert many.failure_log2 == pytest.approx(one.failure_log2 + 2, abs=0.01)
     strict = integers.plan(
-        product, [Fresh(4, 16), Fresh(4, 16)], parameters=W128, table_failure_log2=-86
+        product, [Fresh(4, 16), Fresh(4, 16)], parameters=W128, table_failure_log2=-131
     )
-    assert strict.failure_log2 < many.failure_log2 and strict.rotations > many.rotations
+    assert strict.failure_log2 <= many.failure_log2 and strict.rotations >= many.rotations
 
 
 # ---- ranges and noise
@@ -346,25 +347,37 @@ def test_what_leaves_its_range_is_found() -> None:
         circuit.linear((11, wires))
     with pytest.raises(CircuitError, match="no table has the values"):
         circuit.table(circuit.linear((6, wires)), lambda v: v % 5)
-    noisy = circuit.linear((2, circuit.table(wires, lambda v: v % 2)))
-    with pytest.raises(CircuitError, match="noise"):
-        circuit.table(circuit.linear((2, noisy)), lambda v: v)
+    noisy = circuit.linear((6, circuit.table(wires, lambda v: v % 2)))
+    with pytest.raises(CircuitError, match="a table gets the noise 36"):
+        circuit.table(noisy, lambda v: v)
 
 
 def test_the_account_is_that_of_the_library() -> None:
-    """Sums of k bootstraps of a dry run have the variances of `Account`."""
+    """Sums of k rotations of a dry run have the variances of `Account`."""
     account = account_of(W128)
+    table = binfhe.Lut(W128, [*range(16), *(-m % 32 for m in range(16))], 32)
 
     def sums(x: Any) -> Any:
-        table = binfhe.Lut(W128, [*range(16), *(-m % 32 for m in range(16))], 32)
-        looked_up = x.server.apply(table, x)
+        looked_up = x.server.apply(table, x, under="ring")
         return [x.server.linear([w] * k, list(looked_up[:k])) for w in (1, 2) for k in (1, 2, 4)]
 
-    found = binfhe.plan(sums, [binfhe.Fresh(4, 32)], parameters=W128, allow_failure=1).noise
+    given = [binfhe.Fresh(4, 32, under="ring")]
+    found = binfhe.plan(sums, given, parameters=W128, allow_failure=1).noise
     wanted = [account.variance(w * w * k, w * k) for w in (1, 2) for k in (1, 2, 4)]
     assert found == pytest.approx(wanted, rel=1e-3)
-    # A table of a sum at the limit fails as often as allowed.
-    assert account.bears(4, 4) and not account.bears(5, 5)
+
+    def table_of(*weights: int) -> float:
+        """log2 of the probability that a table of such a sum fails, and the tables before it."""
+
+        def function(x: Any) -> Any:
+            looked_up = list(x.server.apply(table, x, under="ring")[: len(weights)])
+            return x.server.apply(table, x.server.linear(weights, looked_up), under="ring")
+
+        return binfhe.plan(function, given, parameters=W128, allow_failure=1).failure_log2
+
+    # Of sums at the limit tables fail as seldom as they should.
+    assert account.bears(5 * 5 + 2 * 2 + 1, 8) and not account.bears(6 * 6, 6)
+    assert table_of(5, 2, 1) < -127.9 < table_of(6)
 
 
 @pytest.mark.parametrize("bits", [2, 9, 33, 64, 256])
@@ -445,10 +458,24 @@ def test_parameters_that_do_not_serve() -> None:
     with pytest.raises(whorl.ParameterError, match="W128_P128 serves"):
         integers.plan(lambda x: x, Fresh(), parameters=binfhe.parameters("W128_P64"))
     with pytest.raises(whorl.ParameterError, match="W128_P128 serves"):
-        integers.plan(lambda x: x, Fresh(), parameters=W128, table_failure_log2=-100)
+        integers.plan(lambda x: x, Fresh(), parameters=W128, table_failure_log2=-140)
     with pytest.raises(TypeError, match=r"must return"):
         integers.plan(lambda x: 5, Fresh(), parameters=W128)
     with pytest.raises(whorl.ShapeError, match="holds no values"):
         Fresh((0, 3))
     found = integers.plan(lambda x: x + 1, np.zeros(3, dtype=np.int16), parameters=W128)
     assert found.rotations == 0
+
+
+# ---- the page
+
+
+def test_costs_of_the_page() -> None:
+    """They are those of clear digits, and of plans."""
+    held = integer_costs.PLACE.search(integer_costs.PAGE.read_text(encoding="utf-8"))
+    assert held and integer_costs.table() in held[0]
+    for name, (function, widths) in integer_costs.OPERATIONS.items():
+        fresh = [Fresh((), width(8)) for width in widths]
+        planned = integers.plan(integer_costs.without_carries(function), fresh, parameters=W128)
+        assert (planned.rotations, planned.layers) == integer_costs.cost(name, 8)
+        assert planned.failure_log2 < -120

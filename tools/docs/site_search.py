@@ -24,6 +24,7 @@ WORDS = {
     "networks-without-bootstraps.md": "neural network square activation levels fast MNIST",
     "circuits.md": "circuit netlist Verilog BLIF yosys synthesis HDL gates adder ALU compile",
     "tracing.md": "compiler integers NumPy function table maximum compare relu quantised trace",
+    "integers.md": "uint8 uint64 int64 add multiply divide compare sort argmax shift wrap overflow",
     "lanes.md": "bits exact SIMD batch gates thousands lanes logic CKKS boolean AES transciphering",
     "lanes-programs.md": "decision tree table lookup sort multiply popcount median AES rows lanes",
     "cli.md": "command shell terminal save file",

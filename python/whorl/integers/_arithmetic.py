@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,7 +12,7 @@ from .._core.array import Shape
 from .._core.integers import Integers
 from ..errors import EncodingError
 from . import _divide, _lookup, _shifts
-from ._carry import Form, flush, prefix, weights
+from ._carry import Form, flush, prefix, renew, weights
 from ._ciphertexts import CANONICAL, FLAGS, WITH_CARRIES
 from ._columns import add_up
 from ._digits import Digits, Number
@@ -111,25 +112,30 @@ class DigitArithmetic(Digits):
 
     def received(self, data: Any, bits: int, signed: bool) -> tuple[Number, Shape]:
         """What a client or a server sent, and its shape; `EncodingError` for carries."""
-        server: Any = self.circuit.engine
+        engine: Any = self.circuit.engine
         if data.range not in (None, CANONICAL):
             raise EncodingError(
                 "the ciphertexts are as the server had them, and only a client takes these: "
                 "download them without carries=True"
             )
-        rows = server.server.upload(data).reshape(data.shape[0], -1)
+        rows = engine.server.upload(data).reshape(data.shape[0], -1)
         if data.range is not None:
             # Wires have ranges of their own.
-            rows = server.server.linear([1], [rows], modular=True)
-        return self.on_device(rows, bits, signed, data.noise), data.shape[1:]
+            rows = engine.server.linear([1], [rows], modular=True)
+        if data.under == "ring":
+            return self.on_device(rows, bits, signed, data.noise), data.shape[1:]
+        # Results come under the LWE key, and a table brings them to the ring key.
+        number = self.on_device(rows, bits, signed, 1.0)
+        return replace(number, wires=renew(self.circuit, number.wires)), data.shape[1:]
 
     def sent(self, x: Number, shape: Shape, carries: bool) -> Any:
-        """What a client decrypts, and without carries a server takes."""
-        server: Any = self.circuit.engine
+        """What a client decrypts, and without carries a server takes: under the LWE key, where
+        ciphertexts are small."""
+        engine: Any = self.circuit.engine
         x = x if carries else self.flush(x)
-        rows = self.rows(x)
+        rows = engine.server.to_lwe_key(self.rows(x))
         low, high = FLAGS if x.unit != 1 else WITH_CARRIES if carries else CANONICAL
-        return server.server.download(rows.reshape(rows.shape[0], *shape).with_range(low, high))
+        return engine.server.download(rows.reshape(rows.shape[0], *shape).with_range(low, high))
 
     def left(self, x: Number, by: int) -> Number:
         """x·2^by."""
@@ -182,7 +188,7 @@ class DigitArithmetic(Digits):
         if count == 1:
             zeros = circuit.table(wires, lambda v, m, s: zeros_of(v % m, s), given)
             return self._counted(zeros, bits)
-        weight = weights(circuit, count - 1)
+        weight = weights(count - 1)
         inner = circuit.take(wires, np.arange(count - 1))
         (zeros,), (states,) = circuit.tables(
             (wires, [(lambda v, m, s: zeros_of(v % m, s), given)]),
@@ -196,10 +202,11 @@ class DigitArithmetic(Digits):
                 ],
             ),
         )
-        ended = prefix(circuit, states, lambda v: np.where(v > 0, 4, 0))
+        # 1 where a digit before is not 0; the zeros that a digit gives are at most 2.
+        ended = prefix(circuit, states)
         rest = circuit.take(zeros, np.arange(1, count))
         pool = circuit.join(rest, ended)
-        sums = circuit.sums(pool, [[(i, 1), (count - 1 + i, 1)] for i in range(count - 1)])
+        sums = circuit.sums(pool, [[(i, 1), (count - 1 + i, 4)] for i in range(count - 1)])
         kept = circuit.table(sums, lambda v: np.where(v >= 4, 0, v))
         return self._counted(circuit.join(circuit.take(zeros, [0]), kept), bits)
 

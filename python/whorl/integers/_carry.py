@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from .._core.integers import Integers
-from ._circuit import HALF, Circuit, CircuitError, Function, Wires
+from ._circuit import HALF, Circuit, CircuitError, Wires
 
+GROUP = 4
+"""So many signs, times 8, 4, 2 and 1, make a sum of -15 … 15, whose sign is one table."""
 SETTLED = 3
 """So often digits of any range that tables take are settled at most, until carries are of 0 or 1
 above what is due."""
@@ -129,7 +131,8 @@ def _carries(circuit: Circuit, x: Wires) -> _Carries:
         least[i + 1] = (x.low[i] + least[i]) // 4
         more[i + 1] = (x.high[i] + least[i] + more[i]) // 4 - least[i + 1]
         fits = fits and bool(more[i + 1] <= 1) and bool(x.width[i] + more[i] < HALF)
-        fits = fits and bool(circuit.account.bears(x.square[i] + more[i], x.total[i] + more[i]))
+        fits = fits and bool(not more[i] or 2 * x.width[i] + 2 < HALF)
+        fits = fits and bool(circuit.account.bears(4 * x.square[i] + 1, 2 * x.total[i] + 1))
         if not fits:
             break
     return _Carries(least, more, fits)
@@ -154,25 +157,29 @@ def flush(circuit: Circuit, x: Wires, form: Form) -> Wires:
         raise CircuitError(f"carries of {x.low.tolist()} … {x.high.tolist()} are too large")
     least, more = carries.least[:-1], carries.more[:-1]
     x = circuit.shifted(x, least)
-    first = int(np.argmax(more > 0)) if more.any() else len(x)
-    if first < len(x):
-        # States of the digits from the one below the first uncertain carry to the last but one.
-        at = np.arange(first - 1, len(x) - 1)
-        states = circuit.table(
-            circuit.take(x, at),
-            lambda v, more, due, weight: weight * (_over(v, due) + _over(v + more, due) - 1),
-            np.stack([more[at], carries.least[at + 1], weights(circuit, len(at))], axis=1),
-        )
-        bits = prefix(circuit, states, lambda v: np.where(v > 0, 1, 0))
-        # Each carry comes from the digits below, and the tables that made it are later than x.
-        x = circuit.join(
-            circuit.take(x, np.arange(first)),
-            circuit.sums(
-                circuit.join(circuit.take(x, at + 1), bits),
-                [[(i, 1), (len(at) + i, 1)] for i in range(len(at))],
-            ),
-        )
-    return canonical(circuit, x, form)
+    if not more.any():
+        return canonical(circuit, x, form)
+    # States of the digits from the one below the first uncertain carry to the last but one.
+    first = int(np.argmax(more > 0))
+    at = np.arange(first - 1, len(x) - 1)
+    states = circuit.table(
+        circuit.take(x, at),
+        lambda v, more, due, weight: weight * (_over(v, due) + _over(v + more, due) - 1),
+        np.stack([more[at], carries.least[at + 1], weights(len(at))], axis=1),
+    )
+    signs = prefix(circuit, states)
+    # A digit takes 2s + c, where c is 1 if there is a carry above the one that is due, else -1.
+    pool = circuit.join(circuit.take(x, at + 1), signs)
+    both = circuit.sums(pool, [[(i, 2), (len(at) + i, 1)] for i in range(len(at))])
+    given = np.stack([form.modulus[at + 1], form.low[at + 1]], axis=1)
+    below = circuit.take(x, np.arange(first))
+    out = np.flatnonzero((below.low < form.low[:first]) | (below.high > form.high[:first]))
+    low = np.stack([form.modulus[out], form.low[out]], axis=1)
+    (upper,), (lower,) = circuit.tables(
+        (both, [(lambda v, m, low: reduced((v + 1) // 2, m, low), given)]),
+        (circuit.take(below, out), [(reduced, low)]),
+    )
+    return circuit.join(put(circuit, below, out, lower), upper)
 
 
 def _over(v: Integers, due: int) -> Integers:
@@ -189,46 +196,45 @@ def canonical(circuit: Circuit, x: Wires, form: Form) -> Wires:
     return put(circuit, x, out, circuit.table(circuit.take(x, out), reduced, given))
 
 
-def weights(circuit: Circuit, count: int) -> Integers:
+def weights(count: int) -> Integers:
     """1, 2, 4, 8, 1, 2 …, so that the last one of a group decides."""
-    return np.asarray(1 << (np.arange(count) % circuit.account.group))
+    return np.asarray(1 << (np.arange(count) % GROUP))
 
 
 def _sign(v: Integers, weight: int = 1) -> Integers:
     return weight * np.sign(v)
 
 
-def prefix(circuit: Circuit, states: Wires, function: Function, odd: bool = False) -> Wires:
-    """The function of the sign of states 0 … i, for each i; later states decide.
+def prefix(circuit: Circuit, states: Wires) -> Wires:
+    """The signs of states 0 … i, for each i; later states decide.
 
-    States are -1, 0 and 1 times their `weights`, and the first one is not 0. The function takes
-    integers whose sign counts; one that is not `odd` has no table for more than 16 of them.
+    States are -1, 0 and 1 times their `weights`. Of groups of four the first one has its signs in a
+    layer. Those of whole groups, and of these before them, decide over the groups behind.
     """
-    count, size = len(states), circuit.account.group
-    short = 0 < count == size and not odd
-    starts = [0, count - 1] if short else list(range(0, count, size))
+    count = len(states)
+    starts = list(range(0, count, GROUP))
     members = [list(range(a, b)) for a, b in itertools.pairwise([*starts, count])]
     inside = [[(i, 1) for i in group[: k + 1]] for group in members for k in range(len(group))]
     sums = circuit.sums(states, inside)
-    if len(members) == 1:
-        return circuit.table(sums, function)
-    # The first group has its results but that of its end, the others those within groups. The signs
-    # of whole groups, and of those before them, decide over the groups behind.
+    if count <= GROUP:
+        return circuit.table(sums, _sign)
     ends = np.array([group[-1] for group in members[:-1]])
-    done = np.arange(ends[0])
-    within = np.setdiff1d(np.arange(ends[0], count), ends)
-    group = np.searchsorted(ends, within) - 1
+    within = np.setdiff1d(np.arange(GROUP, count), ends)
+    # The lowest state of a group is its own sum, of weight 1.
+    alone = within % GROUP == 0
+    done = np.arange(GROUP - 1)
     results, halves, wholes = (
         made[0]
         for made in circuit.tables(
-            (circuit.take(sums, done), [(function, None)]),
-            (circuit.take(sums, within), [(_sign, np.full(len(within), 2))]),
-            (circuit.take(sums, ends), [(_sign, weights(circuit, len(ends)))]),
+            (circuit.take(sums, done), [(_sign, None)]),
+            (circuit.take(sums, within[~alone]), [(_sign, None)]),
+            (circuit.take(sums, ends), [(_sign, weights(len(ends)))]),
         )
     )
-    before = wholes if len(ends) == 1 else prefix(circuit, wholes, _sign, odd=True)
-    behind = [[(i, 1), (len(within) + int(g), 1)] for i, g in enumerate(group)]
-    behind += [[(len(within) + k, 1)] for k in range(len(ends))]
-    rest = circuit.table(circuit.sums(circuit.join(halves, before), behind), function)
-    order = np.argsort(np.concatenate([done, within, ends]))
-    return circuit.take(circuit.join(results, rest), order)
+    before = wholes if len(ends) == 1 else prefix(circuit, wholes)
+    own = circuit.join(circuit.take(states, within[alone]), halves)
+    place = np.concatenate([within[alone], within[~alone]])
+    groups = [[(i, 2), (len(place) + int(p) // GROUP - 1, 1)] for i, p in enumerate(place)]
+    rest = circuit.table(circuit.sums(circuit.join(own, before), groups), _sign)
+    order = np.argsort(np.concatenate([done, place, ends]))
+    return circuit.take(circuit.join(results, rest, before), order)

@@ -30,9 +30,9 @@ class CircuitError(RuntimeError):
 
 @dataclasses.dataclass(frozen=True)
 class Account:
-    """How much noise a table bears, in units of the variance of a bootstrapped ciphertext.
+    """How much noise a table bears, in units of the variance of a rotation.
 
-    `limit` is the largest variance, `constant` the share of it that all bootstraps under one key
+    `limit` is the largest variance, `constant` the share of it that all rotations under one key
     have in common, and `fresh` the variance of what a client encrypts (docs/noise.md).
     """
 
@@ -44,12 +44,6 @@ class Account:
         """The variance of a sum of bootstraps, of whose weights these are the sum of squares and
         the sum of sizes."""
         return square + self.constant * np.maximum(total * total - square, 0.0)
-
-    @property
-    def group(self) -> int:
-        """How many signs are decided over by one table: 4 of them, times 8, 4, 2 and 1, make a sum
-        of -15 … 15."""
-        return 4 if self.bears(4.0, 4.0) else 3
 
     def bears(self, square: Any, total: Any) -> Any:
         """Whether a table takes such a sum."""

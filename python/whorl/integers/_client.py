@@ -69,7 +69,7 @@ class Client:
             return Ciphertexts(data, kind.bits, kind.signed)
         digits = digits_of(given.reshape(-1).tolist(), Form(kind.bits, kind.signed)) % SECTORS
         shape = (digits.shape[0], *given.shape)
-        data = self._client.encrypt(digits.reshape(shape), SECTORS)
+        data = self._client.encrypt(digits.reshape(shape), SECTORS, under="ring")
         return Ciphertexts(data, kind.bits, kind.signed)
 
     def decrypt(self, x: Ciphertexts | IntegerArray) -> np.ndarray[Any, np.dtype[Any]]:

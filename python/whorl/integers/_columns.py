@@ -134,15 +134,13 @@ def _grouped(
 
 def multiply(circuit: Circuit, x: Wires, y: Wires, count: int) -> Wires:
     """The lowest digits of x·y, of numbers in their forms: all products of two digits, added up."""
-    if float(y.square.max()) < float(x.square.max()):
-        x, y = y, x
-    if not circuit.account.bears(16 * x.square.max() + y.square.max(), 4 * x.total.max() + 1):
-        four, weight = circuit.table(x, lambda v: 4 * v), 1
-    else:
-        four, weight = x, 4
     pairs = [(i, j) for i in range(len(x)) for j in range(len(y)) if i + j < count]
     i, j = np.array(pairs).T
-    both = circuit.linear((weight, circuit.take(four, i)), (1, circuit.take(y, j)))
+    terms = (4, circuit.take(x, i)), (1, circuit.take(y, j))
+    if not circuit.fits(*terms):
+        four = circuit.table(x, lambda v: 4 * v)
+        terms = (1, circuit.take(four, i)), (1, circuit.take(clean(circuit, y), j))
+    both = circuit.linear(*terms)
     # The digits of the last column give no carry.
     inner, outer = np.flatnonzero(i + j < count - 1), np.flatnonzero(i + j == count - 1)
     (low, high), (last,) = circuit.tables(

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from .._core.integers import Integers
-from ._carry import Form, clean, flush, reduced, renew, settle, weights
+from ._carry import GROUP, Form, clean, flush, reduced, renew, settle, weights
 from ._circuit import HALF, Circuit, Wires
 from ._columns import add_up, multiply, multiply_known
 
 FLAG = 8
 """What a 1 counts in bits that come out of comparisons: a choice adds them to a digit."""
-FRESH_NOISE = 0.001
-"""Ciphertexts of a client have less, of that of a bootstrap."""
+QUIET = 0.2
+"""Results of choices that are added to have at most this part of the noise that tables bear."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Digits:
         """Digits without carries, one for each row, and a value for each column: from a client or,
         with the noise of bootstraps, from a server."""
         form = Form(bits, signed)
-        stated = None if noise <= FRESH_NOISE else noise
+        stated = None if noise <= self.circuit.account.fresh else noise
         wires = self.circuit.fresh(rows, form.low, form.high, rows.shape[1], stated)
         return Number(bits, signed, wires)
 
@@ -173,8 +173,7 @@ class Digits:
     def compare(self, x: Number, y: Number, operator: str) -> Number:
         """`lt`, `le`, `gt`, `ge`, `eq` or `ne` of integers, as bits that count `FLAG`.
 
-        The sign of a difference is that of its highest digit that is not 0: two digits are one of
-        -15 … 15 where their noise allows it, and four signs are one sum.
+        The sign of a difference is that of its highest digit that is not 0.
         """
         circuit = self.circuit
         a, b = self.flush(x).wires, self.flush(y).wires
@@ -182,16 +181,18 @@ class Digits:
             a, b = clean(circuit, a), clean(circuit, b)
         if not circuit.fits((1, a), (-1, b)):
             b = renew(circuit, b)
-        return self.sign_of(self._in_pairs(circuit.linear((1, a), (-1, b))), operator)
+        return self.sign_of(circuit.linear((1, a), (-1, b)), operator)
 
     def sign_of(self, items: Wires, operator: str) -> Number:
         """How the sum of items compares with 0, if the sign is that of the last one that is not 0.
 
-        It is in bits that count `FLAG`.
+        It is in bits that count `FLAG`. Two items are one of -15 … 15 where their noise allows it,
+        and four signs are one sum.
         """
-        circuit, size = self.circuit, self.circuit.account.group
+        circuit, size = self.circuit, GROUP
+        items = self._in_pairs(items)
         while len(items) > 1:
-            signs = circuit.table(items, lambda v, w: w * np.sign(v), weights(circuit, len(items)))
+            signs = circuit.table(items, lambda v, w: w * np.sign(v), weights(len(items)))
             starts = range(0, len(items), size)
             groups = [[(i, 1) for i in range(a, min(a + size, len(items)))] for a in starts]
             items = circuit.sums(signs, groups)
@@ -239,7 +240,8 @@ class Digits:
         circuit = self.circuit
         low, high = np.minimum(x.low, y.low), np.maximum(x.high, y.high)
         bit = circuit.take(flag, np.zeros(len(x), dtype=np.int64))
-        quiet = circuit.account.bears(y.square + 1, y.total + 1) & (y.square <= 1)
+        # A choice adds the noise of a rotation. Results must still serve in sums.
+        quiet = y.square + 1 <= circuit.account.limit * QUIET
         if np.all(quiet) and circuit.fits((1, x), (-1, y)):
             difference = circuit.linear((1, x), (-1, y))
             if self._takes_flag(difference, bit):

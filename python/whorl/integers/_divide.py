@@ -34,7 +34,7 @@ def divide(on: Digits, x: Number, y: Number) -> tuple[Number, Number]:
         for taken, more in zip((double, single), above, strict=True):
             part = circuit.join(circuit.take(taken, np.arange(k + 1)), zero)
             less = _guarded(circuit, settle(circuit, circuit.linear((1, rest), (-1, part))))
-            signs = circuit.join(less, circuit.take(more, [k]))
+            signs = circuit.join(less, circuit.linear((-1, circuit.take(more, [k]))))
             bits.append(on.sign_of(signs, "ge").wires)
             bit = circuit.take(bits[-1], np.zeros(k + 2, dtype=np.int64))
             rest = _guarded(circuit, on.either(bit, less, rest))
@@ -52,12 +52,12 @@ def _guarded(circuit: Circuit, x: Wires) -> Wires:
 
 
 def _above(circuit: Circuit, y: Wires, count: int) -> Wires:
-    """Row k is -1 if a digit of y behind digit k is not 0, else 0."""
+    """Row k is 1 if a digit of y behind digit k is not 0, else 0."""
     upper = circuit.take(y, np.arange(len(y) - 1, 0, -1))
     if not len(upper):
         return circuit.known([0], y.size)
-    states = circuit.table(upper, lambda v, w: np.where(v > 0, w, 0), weights(circuit, len(upper)))
-    found = prefix(circuit, states, lambda v: -np.where(v > 0, 1, 0))
+    states = circuit.table(upper, lambda v, w: np.where(v > 0, w, 0), weights(len(upper)))
+    found = prefix(circuit, states)
     # Row r of what is found is of the digits from len(y) - 1 - r on.
     rows = len(y) - 2 - np.arange(count)
     padded = circuit.join(found, circuit.known([0], y.size))

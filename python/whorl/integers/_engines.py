@@ -14,12 +14,11 @@ from .._core.integers import Integers
 from ..errors import ParameterError
 from ._circuit import SECTORS, Account, CircuitError, Lookup
 
-TABLE_FAILURE_LOG2 = -74.0
-"""A table fails with at most this probability, so that a thousand of them fail less often than
-2^-64."""
-LEAST_NOISE = 4.0
-"""Twice a bootstrap, as in x + x."""
-MOST_NOISE = 5.6
+TABLE_FAILURE_LOG2 = -128.0
+"""A table fails with at most this probability."""
+LEAST_NOISE = 20.0
+"""Tables take 4x + y of bootstraps, and twice a sum of four beside another one."""
+MOST_NOISE = 36.0
 """More noise than `W128_P128` bears is not used: with all parameters the same work is done."""
 
 
@@ -27,12 +26,15 @@ MOST_NOISE = 5.6
 def account_of(parameters: binfhe.Parameters, failure_log2: float = TABLE_FAILURE_LOG2) -> Account:
     """The noise that tables bear with these parameters, at a failure probability.
 
-    A table fails with erfc(margin/sqrt(2·(v·β² + σ²))) where margin is half a sector, β² the
-    variance of a bootstrapped ciphertext and σ² that of rounding, all at 2N (docs/noise.md).
-    `ParameterError` for parameters whose tables do not bear twice a bootstrap.
+    Wires are under the ring key, and a table switches the key of its input. It fails with
+    erfc(margin/sqrt(2·(v·β² + σ²))) where margin is half a sector, β² the variance of a
+    bootstrapped ciphertext under the LWE key, σ² that of rounding, all at 2N, and v = r·x + (1 - r)
+    of x, the sum's variance in units of that of a rotation, r = (q/Q)²·σ_ACC²/β² (docs/noise.md).
+    `ParameterError` for parameters whose tables bear less than algorithms need.
     """
     estimates = [parameters.noise(transform) for transform in ("ntt", "fft")]
     noise = max(estimates, key=lambda each: each.refreshed)
+    rotation = max(each.blind_rotation for each in estimates)
     double = 2 * parameters.N
     refreshed = noise.refreshed * (double / parameters.q) ** 2
     margin = double / (2 * SECTORS)
@@ -44,15 +46,20 @@ def account_of(parameters: binfhe.Parameters, failure_log2: float = TABLE_FAILUR
             low = middle
         else:
             high = middle
-    account = Account(
-        min(low, MOST_NOISE), noise.constant / noise.refreshed, noise.fresh / noise.refreshed
-    )
-    if account.limit < LEAST_NOISE:
+    part = (parameters.q / parameters.Q) ** 2 * rotation / noise.refreshed
+    limit = (low - (1 - part)) / part
+    if limit < LEAST_NOISE:
         raise ParameterError(
-            f"{parameters.name or 'the set'}: tables of integers take twice a bootstrap, which "
-            f"fails more often than 2^{failure_log2:g} here; W128_P128 serves at 2^-86"
+            f"{parameters.name or 'the set'}: tables of integers take sums of {LEAST_NOISE:g} "
+            f"rotations' noise, which fail more often than 2^{failure_log2:g} here; W128_P128 "
+            "serves at 2^-128"
         )
-    return account
+    constant = max(each.rotation_constant / each.blind_rotation for each in estimates)
+    return Account(min(limit, MOST_NOISE), constant, FRESH)
+
+
+FRESH = 1e-6
+"""What a client encrypts under the ring key has less noise, in units of that of a rotation."""
 
 
 def _log2_erfc(x: float) -> float:
@@ -124,7 +131,7 @@ class BinfheEngine:
 
     def trivial(self, values: Integers) -> Any:
         """Known integers."""
-        return self.server.trivial(values % SECTORS, SECTORS)
+        return self.server.trivial(values % SECTORS, SECTORS, under="ring")
 
     def take(self, rows: Any, index: Integers) -> Any:
         """Rows by their numbers."""
@@ -158,7 +165,7 @@ class BinfheEngine:
             inputs, index = [self.join(inputs)], [np.concatenate(index)]
         return self.join(
             [
-                self.server.apply(chosen[numbers][:, None], rows)
+                self.server.apply(chosen[numbers][:, None], rows, under="ring")
                 for numbers, rows in zip(index, inputs, strict=True)
             ]
         )

@@ -234,7 +234,7 @@ class LaneArithmetic:
         return LaneNumber(1, False, (~bit if name in ("ne", "ge", "le") else bit)[None])
 
     def _turned(self, array: Any) -> Any:
-        """With the highest bit flipped."""
+        """The same with the highest bit flipped."""
         last = ~array[-1:]
         return concatenate([array[:-1], last]) if array.shape[0] > 1 else last
 

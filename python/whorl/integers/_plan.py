@@ -114,9 +114,8 @@ def plan(
     if failure > most_failure_log2:
         raise NoiseError(
             f"plan: the function fails with a probability of up to 2^{failure:.1f}, above "
-            f"2^{most_failure_log2:g}: give table_failure_log2 = "
-            f"{math.floor(table_failure_log2 - (failure - most_failure_log2)) - 1} to plan and "
-            "Server, or allow it by most_failure_log2"
+            f"2^{most_failure_log2:g}: allow it by most_failure_log2, or give plan and Server a "
+            "smaller table_failure_log2"
         )
     return Plan({"rotations": server.rotations, "layers": server.layers}, failure)
 
@@ -164,13 +163,13 @@ class _DryServer(Server):
         on: Any = self._on
         count, size = Form(each.bits, each.signed).digits, math.prod(each.shape)
         following: Any = self._server
-        rows = following.fresh(FreshDigits((count, size), SECTORS))
+        rows = following.fresh(FreshDigits((count, size), SECTORS, under="ring"))
         return self._array(on.on_device(rows, each.bits, each.signed), each.shape)
 
     def rows(self, x: IntegerArray) -> Any:
         """The ciphertexts of a result."""
         on: Any = self._on
-        return on.rows(self.upload(x)._core)
+        return self._server.to_lwe_key(on.rows(self.upload(x)._core))
 
 
 def _found(returned: Any) -> list[IntegerArray]:
