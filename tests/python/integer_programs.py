@@ -1,9 +1,11 @@
 """Random programs of integers, on any server of them and in Python's own integers.
 
     python tests/python/integer_programs.py [--programs 100000] [--seed 1] [--processes 2]
+        [--bits 20] [--size 3] [--steps 4] [--device cuda] [--set W128_P128]
 
-runs them on clear digits, by the algorithms that ciphertexts go through; each is of several
-integers at once. A failure names its seed and number.
+runs them on clear digits, by the algorithms that ciphertexts go through, or with a device on
+ciphertexts there. Each is of several integers of up to so many bits at once. A failure names its
+seed and number.
 """
 
 from __future__ import annotations
@@ -60,15 +62,16 @@ class ClearServer(integers.Server):
 
 
 class Encrypted:
-    """A client and a server of FHEW/TFHE that are not secure."""
+    """A client and a server of FHEW/TFHE, which are not secure unless a set is named."""
 
     client: integers.Client
     server: integers.Server
 
-    def __init__(self) -> None:
-        lwe = binfhe.Client(binfhe.parameters(TOY, allow_insecure=True))
+    def __init__(self, device: str = "cpu", name: str | None = None) -> None:
+        literal = binfhe.parameters(name).literal() if name else TOY
+        lwe = binfhe.Client(binfhe.parameters(literal, allow_insecure=not name))
         self.client = integers.Client(lwe)
-        self.server = integers.Server(binfhe.Server(lwe.evaluation_keys(), device="cpu"))
+        self.server = integers.Server(binfhe.Server(lwe.evaluation_keys(), device=device))
 
     def encrypt(self, values: Any, bits: int, signed: bool = False) -> Any:
         return self.server.upload(self.client.encrypt(values, bits, signed))
@@ -291,9 +294,9 @@ class Program:
 STEPS = [name.removeprefix("step_") for name in dir(Program) if name.startswith("step_")]
 
 
-def run_one(on: Any, seed: int, number: int, steps: int = 4, most: int = 20) -> str:
-    """ "" if all results are right, and otherwise what went wrong."""
-    program = Program(on, seed, number, most=most)
+def run_one(on: Any, seed: int, number: int, steps: int = 4, most: int = 20, size: int = 3) -> str:
+    """What went wrong; an empty text if all results are right."""
+    program = Program(on, seed, number, 4 if isinstance(on, InLanes) else size, most)
     try:
         program.run(steps)
     except Exception as error:
@@ -301,10 +304,13 @@ def run_one(on: Any, seed: int, number: int, steps: int = 4, most: int = 20) -> 
     return ""
 
 
-def run_clear(seed: int, numbers: Iterable[int]) -> list[str]:
+def run_clear(
+    seed: int, numbers: Iterable[int], given: argparse.Namespace | None = None
+) -> list[str]:
     """What went wrong of programs on clear digits."""
     servers = [ClearServer(), ClearServer(-131.0)]
-    return [wrong for i in numbers if (wrong := run_one(servers[i % 5 == 0], seed, i))]
+    shape = (given.steps, given.bits, given.size) if given else ()
+    return [wrong for i in numbers if (wrong := run_one(servers[i % 5 == 0], seed, i, *shape))]
 
 
 def main() -> None:
@@ -312,13 +318,23 @@ def main() -> None:
     options.add_argument("--programs", type=int, default=100_000)
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--processes", type=int, default=2)
+    options.add_argument("--bits", type=int, default=20)
+    options.add_argument("--size", type=int, default=3)
+    options.add_argument("--steps", type=int, default=4)
+    options.add_argument("--device", help="default: on clear digits")
+    options.add_argument("--set", default="W128_P128")
     given = options.parse_args()
-    parts = [
-        range(start, min(start + 100, given.programs)) for start in range(0, given.programs, 100)
-    ]
-    with multiprocessing.Pool(given.processes) as pool:
-        found = pool.map(functools.partial(run_clear, given.seed), parts)
-    wrong = [each for part in found for each in part]
+    if given.device:
+        on = Encrypted(given.device, given.set)
+        numbers = range(given.programs)
+        made = (run_one(on, given.seed, i, given.steps, given.bits, given.size) for i in numbers)
+        wrong = [found for found in made if found]
+    else:
+        starts = range(0, given.programs, 100)
+        parts = [range(start, min(start + 100, given.programs)) for start in starts]
+        with multiprocessing.Pool(given.processes) as pool:
+            found = pool.map(functools.partial(run_clear, given.seed, given=given), parts)
+        wrong = [each for part in found for each in part]
     print(*wrong[:10], sep="\n")
     print(f"programs={given.programs} wrong={len(wrong)}", "FAILED" if wrong else "PASSED")
     raise SystemExit(bool(wrong))
