@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 
 import numpy as np
 
 from .._core.integers import Integers
 from ._carry import clean, reduced
-from ._circuit import HALF, Circuit, Wires
+from ._circuit import HALF, Account, Circuit, Wires
 
 Term = tuple[int, int]
 """A row of a pool of wires, and its weight."""
 Fact = tuple[float, float, int, int]
 """What is known of a row: square, total, low and high."""
+Columns = tuple[tuple[Term, ...], ...]
 
 
 def add_up(
@@ -27,18 +29,11 @@ def add_up(
     Electronic Computers 1964, in radix 4). Carries of the last column are left out. `common`:
     several rows of the pool may have the same errors.
     """
-    left = [list(column) for column in columns]
+    left: Columns = tuple(map(tuple, columns))
     while True:
-        groups: list[list[Term]] = []
-        at: list[int] = []
         fields = (pool.square, pool.total, pool.low, pool.high)
-        facts: list[Fact] = list(zip(*(each.tolist() for each in fields), strict=True))
-        for i, column in enumerate(left):
-            if _last(circuit, facts, column, common):
-                continue
-            for group in _grouped(circuit, facts, column, common):
-                groups.append(group)
-                at.append(i)
+        facts: tuple[Fact, ...] = tuple(zip(*(each.tolist() for each in fields), strict=True))
+        groups, at, left = _round(circuit.account, facts, left, common)
         if not groups:
             break
         sums = circuit.sums(pool, groups)
@@ -54,13 +49,15 @@ def add_up(
         )[0]
         start = len(pool)
         pool = circuit.join(pool, rest, over)
+        grown = [list(column) for column in left]
         for g, i in enumerate(at):
-            left[i].append((start + g, 1))
-            if i + 1 < len(left):
-                left[i + 1].append((start + len(groups) + g, 1))
+            grown[i].append((start + g, 1))
+            if i + 1 < len(grown):
+                grown[i + 1].append((start + len(groups) + g, 1))
+        left = tuple(map(tuple, grown))
     empty = len(pool)
     pool = circuit.join(pool, circuit.known([0], pool.size))
-    made = circuit.sums(pool, [column or [(empty, 1)] for column in left])
+    made = circuit.sums(pool, [column or ((empty, 1),) for column in left])
     return (
         dataclasses.replace(made, square=np.maximum(made.square, made.total**2)) if common else made
     )
@@ -86,13 +83,33 @@ class _Sum:
             self.high + max(ends),
         )
 
-    def bears(self, circuit: Circuit, common: bool, more: int = 0) -> bool:
+    def bears(self, account: Account, common: bool, more: int = 0) -> bool:
         """Whether a table takes the sum, and so many bootstraps more."""
         square = max(self.square, self.total**2) if common else self.square
-        return bool(circuit.account.bears(square + more, self.total + more))
+        return bool(account.bears(square + more, self.total + more))
 
 
-def _last(circuit: Circuit, facts: Sequence[Fact], terms: Sequence[Term], common: bool) -> bool:
+@functools.lru_cache(maxsize=256)
+def _round(
+    account: Account, facts: tuple[Fact, ...], columns: Columns, common: bool
+) -> tuple[list[tuple[Term, ...]], list[int], Columns]:
+    """The groups of a layer, the column of each, and what is left of the columns. Programs do the
+    same again and again."""
+    groups: list[tuple[Term, ...]] = []
+    at: list[int] = []
+    left: list[tuple[Term, ...]] = []
+    for i, column in enumerate(columns):
+        if _last(account, facts, column, common):
+            left.append(column)
+            continue
+        taken, rest = _grouped(account, facts, column, common)
+        groups += taken
+        at += [i] * len(taken)
+        left.append(rest)
+    return groups, at, tuple(left)
+
+
+def _last(account: Account, facts: Sequence[Fact], terms: Sequence[Term], common: bool) -> bool:
     """Whether a column needs no table before carries are added."""
     made = _Sum()
     for row, weight in terms:
@@ -100,36 +117,35 @@ def _last(circuit: Circuit, facts: Sequence[Fact], terms: Sequence[Term], common
     return (
         made.low >= -3
         and made.high <= (3 if made.low < 0 else 6)
-        and made.bears(circuit, common, 1)
+        and made.bears(account, common, 1)
     )
 
 
 def _grouped(
-    circuit: Circuit, facts: Sequence[Fact], terms: list[Term], common: bool
-) -> list[list[Term]]:
-    """Takes groups out of a column, as large as a table bears them; a digit that stands alone, with
-    the range of one and the noise of a bootstrap, is left where it is."""
-    groups: list[list[Term]] = []
+    account: Account, facts: Sequence[Fact], terms: Sequence[Term], common: bool
+) -> tuple[list[tuple[Term, ...]], tuple[Term, ...]]:
+    """Groups of a column, as large as a table bears them, and what is left: digits that stand
+    alone, with the range of one and the noise of a bootstrap."""
+    groups: list[tuple[Term, ...]] = []
     rest: list[Term] = []
     group, made = [terms[0]], _Sum().plus(facts[terms[0][0]], terms[0][1])
 
     def close() -> None:
         if len(group) > 1 or made.high - made.low > 3 or made.total > 1:
-            groups.append(group)
+            groups.append(tuple(group))
         else:
             rest.extend(group)
 
     for row, weight in terms[1:]:
         larger = made.plus(facts[row], weight)
-        if larger.high - larger.low < HALF and larger.bears(circuit, common):
+        if larger.high - larger.low < HALF and larger.bears(account, common):
             group.append((row, weight))
             made = larger
         else:
             close()
             group, made = [(row, weight)], _Sum().plus(facts[row], weight)
     close()
-    terms[:] = rest
-    return groups
+    return groups, tuple(rest)
 
 
 def multiply(circuit: Circuit, x: Wires, y: Wires, count: int) -> Wires:
