@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from .. import binfhe, lanes
 from .._core.array import Shape
 from ..errors import EncodingError
+from ._algorithms import divide
 from ._arithmetic import Arithmetic, DigitArithmetic
 from ._arrays import IntArray, IntegerArray, UintArray, flat_index
 from ._ciphertexts import Ciphertexts
@@ -139,6 +140,10 @@ class Server:
         Of such integers sums take no carries, and a layer each; `canonical` makes carries.
         """
         return self._array(self._on.settle(x._core), x.shape)
+
+    def _divide(self, x: Any, y: Any) -> Any:
+        """`divmod` of arrays, which their module does not have."""
+        return divide(x, y)
 
     def where(self, condition: IntegerArray, x: Any, y: Any) -> Any:
         """x where the condition, of one bit, is 1, and y elsewhere. One of both may be known.
