@@ -4,7 +4,7 @@ export WHORL_BUILD ?= build/make
 export WHORL_JOBS ?= $(shell nproc)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-digits demo-lookup demo-logistic demo-resnet demo-rtl demo-sentiment demo-sign test test-full test-gpu gpu-bundle tune-gpu bench wheel docs docs-check docs-version lint format clean
+.PHONY: help setup demo demo-digits demo-lookup demo-logistic demo-mnist demo-resnet demo-rtl demo-sentiment demo-sign test test-full test-gpu gpu-bundle tune-gpu bench wheel docs docs-check docs-version lint format clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,6 +27,10 @@ demo-lookup:  ## rows of a table of 33,000, the server not learning which
 demo-logistic:  ## a model trained on encrypted digits; a part of it without a GPU
 	@tools/setup.sh demo
 	@$(WHORL_VENV)/bin/whorl demo logistic
+
+demo-mnist:  ## encrypted handwritten digits classified by a network of look-up tables
+	@tools/setup.sh demo
+	@$(WHORL_VENV)/bin/whorl demo mnist-tables
 
 demo-resnet:  ## a network recognises an encrypted picture; its first block without a GPU
 	@tools/setup.sh demo

@@ -24,7 +24,7 @@ from .processes import APPS, WORK, fresh_folder, process, send, stage
 def parser_of(name: str, description: str | None) -> argparse.ArgumentParser:
     """The options that every application has."""
     parser = argparse.ArgumentParser(
-        prog=f"whorl demo {name} --",
+        prog=f"whorl demo {name.replace('_', '-')} --",
         description=description,
         epilog=f"{APPS / name / 'README.md'} says how it works.",
         formatter_class=argparse.RawDescriptionHelpFormatter,

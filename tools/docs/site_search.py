@@ -50,6 +50,7 @@ WORDS = {
     "applications/sign.md": "compare comparison greater less round",
     "applications/resnet.md": "image picture recognise classify network ResNet",
     "applications/mnist.md": "MNIST many images batch dense layer network",
+    "applications/mnist_tables.md": "MNIST digits table neuron network FHEW TFHE",
     "applications/lookup.md": "private retrieval database",
     "applications/sentiment.md": "text sentence classify recurrent RNN LSTM",
     "tutorials/gates.md": "gate bits Boolean vote",

@@ -34,7 +34,7 @@ def _applications() -> dict[str, Path]:
     for apps in (*folders, here.parent / "_apps"):
         scripts = sorted(apps.glob("*/run.py"))
         if scripts:
-            return {script.parent.name: script for script in scripts}
+            return {script.parent.name.replace("_", "-"): script for script in scripts}
     return {}
 
 
@@ -46,7 +46,7 @@ def _summary(script: Path) -> str:
 
 def _list(applications: dict[str, Path]) -> None:
     for name, script in applications.items():
-        out.print(f"  whorl demo {name:<10} {_summary(script)}", markup=False, soft_wrap=True)
+        out.print(f"  whorl demo {name:<12} {_summary(script)}", markup=False, soft_wrap=True)
 
 
 def _run(command: list[str]) -> int:

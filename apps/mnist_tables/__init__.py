@@ -1,0 +1,1 @@
+"""Encrypted digits by a network of tables: client, server and training."""

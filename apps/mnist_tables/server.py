@@ -1,0 +1,69 @@
+"""The server's process: it has the network, gets keys and encrypted images, and answers with
+encrypted logits.
+
+usage: python -m mnist_tables.server FOLDER    server.json, network.npz, keys.whorl, query.whorl ->
+                                               answer.whorl
+
+It has no module that makes, loads or uses a secret key.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from common.files import read_json, write_json
+from common.halves import answer_all, server_parser
+from whorl.server.binfhe import Ciphertexts, Server, concatenate
+
+from . import layout, model
+
+
+def serve(folder: Path, device: str | None, threads: int) -> None:
+    """Answers the query in `folder`."""
+    started = time.perf_counter()
+    insecure = read_json(folder / "server.json")["insecure"]
+    network = model.load(folder / "network.npz")
+    server = Server(
+        folder / "keys.whorl", device, threads, allow_insecure=insecure, allow_failure=1
+    )
+    query = Ciphertexts.load(
+        folder / "query.whorl",
+        allow_insecure=insecure,
+        max_expanded_bytes=layout.MOST * layout.IMAGE_BYTES,
+    )
+    if query.ndim != 2 or query.shape[1] != layout.PIXELS or not len(query):
+        raise SystemExit(
+            f"query.whorl: shape {query.shape}, but {layout.PIXELS} ciphertexts of each image are "
+            "needed"
+        )
+    lut = model.table(server.parameters)
+
+    def answer_to(images: slice) -> Ciphertexts:
+        asked = query[images]
+        parts = [
+            model.classify(server, network, lut, asked[at : at + layout.TOGETHER])
+            for at in range(0, len(asked), layout.TOGETHER)
+        ]
+        return concatenate(parts).to_host()
+
+    answer, told = answer_all(answer_to, started)
+    answer.save(folder / "answer.whorl")
+    write_json(
+        folder / "served.json",
+        {
+            "parameters": server.parameters.name,
+            "security_bits": server.parameters.security.bits,
+            "device": server.device,
+            "transform": server.transform,
+            "threads": server.threads,
+            "rotations_per_image": len(network.first.bias),
+            "reach": lut.reach,
+        }
+        | told,
+    )
+
+
+if __name__ == "__main__":
+    arguments = server_parser("mnist_tables", __doc__).parse_args()
+    serve(arguments.folder, arguments.device, arguments.threads)
