@@ -43,7 +43,9 @@ def relu(
     (array([3, 1, 0, 0]), 4)
     """
     p_out = as_modulus(x.p if p_out is None else p_out, "p_out")
-    one = not x.padding and 2 * p_out == x.p and _fits(x, -(x.p // 2))
+    # What keeps a part of x needs it under the same key, at a modulus that p divides.
+    keeps = x.under == "lwe" and (not exact or x.parameters.literal()["q"] % x.p == 0)
+    one = keeps and not x.padding and 2 * p_out == x.p and _fits(x, -(x.p // 2))
     return _look_up(
         lambda m: np.maximum(m, 0), x, p_out, exact, within, signed=True, one_rotation=one
     )
@@ -142,6 +144,8 @@ def maximum(a: EncryptedArray, b: EncryptedArray) -> EncryptedArray:
     """
     server = a.server
     (low_a, high_a), (low_b, high_b) = _integers_of(a), _integers_of(b)
+    # What is looked up is added to both.
+    a, b = (x.to_lwe_key() if x.under == "ring" else x for x in (a, b))
     low, high = max(low_a, low_b), max(high_a, high_b)
     p, most, least = a.p, high_a - low_b, low_a - high_b
     fits = most - least < p if a.padding else -p // 2 <= least and most < p // 2

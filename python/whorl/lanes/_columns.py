@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from ._server import LaneArray, Server
 
 AT_ONCE = 8
 """Columns whose products are made together: more of them take memory, fewer take longer."""
+
+LEAST_COUNTED = 7
+"""So many bits are counted by a bootstrap; fewer by full adders, which take less."""
 
 Columns = list[list[LaneArray]]
 """Bits of weight 2^i in list i."""
@@ -33,8 +36,8 @@ def multiply(x: LaneArray, y: LaneArray) -> LaneArray:
     for each in (x, y):
         if not each.shape or not each.shape[0]:
             raise ShapeError(f"multiply: shape {each.shape} has no first axis of bits")
-    if _has_bits(server):
-        return server.multiply_numbers(*_alike(x, y))
+    if _has_bits(server) and min(x.shape[0], y.shape[0]) > 1:
+        return server.multiply_numbers(*_alike("multiply", x, y))
     lift(x, y)
     wide, short = (x, y) if x.shape[0] >= y.shape[0] else (y, x)
     bits, rows, ndim = wide.shape[0], short.shape[0], max(x.ndim, y.ndim)
@@ -52,21 +55,28 @@ def multiply(x: LaneArray, y: LaneArray) -> LaneArray:
     return _sum_of_two(server, columns)
 
 
-def total(numbers: Sequence[LaneArray]) -> LaneArray:
+def total(numbers: Iterable[LaneArray]) -> LaneArray:
     """The sum of m numbers of n bits, the longest ones, as n + ⌈log2 m⌉ bits; other axes broadcast.
 
     With parameters whose bootstraps hold k bits in a coefficient, digits of up to k bits are added
-    up without products, and bits come out of n/k bootstraps, refreshed: one for each digit, however
-    many numbers there are. With parameters for real numbers full adders add them up. `ShapeError`
-    for arrays without an axis of bits, `ParameterError` for no number.
+    up without products, and bits come out of bootstraps, refreshed: one for each digit, however
+    many numbers there are; of more numbers errors bear smaller digits. With parameters for real
+    numbers full adders add them up. `ShapeError` for arrays without an axis of bits and for others
+    that do not broadcast, `ParameterError` for no number and for integers modulo p.
     """
-    if not numbers:
+    each: LaneArray
+    given = list(numbers)
+    if not given:
         raise ParameterError("total: no number is given")
-    server = server_of(*numbers)
-    for each in numbers:
+    server = server_of(*given)
+    for each in given:
+        if each.p != 2:
+            raise ParameterError(f"total: integers modulo {each.p} are added by +; these are bits")
         if not each.shape or not each.shape[0]:
             raise ShapeError(f"total: shape {each.shape} has no first axis of bits")
-    alike = _alike(*numbers)
+    alike = _alike("total", *given)
+    if len(alike) == 1:
+        return alike[0]
     if _has_bits(server):
         return server.sum_numbers(alike)
     bits = max(each.shape[0] for each in alike)
@@ -87,7 +97,7 @@ def popcount(x: LaneArray) -> LaneArray:
     server = server_of(x)
     if not x.shape or not x.shape[0]:
         raise ShapeError(f"popcount: shape {x.shape} has no first axis of bits")
-    if _has_bits(server):
+    if _has_bits(server) and x.shape[0] >= LEAST_COUNTED:
         return server.count_ones(x)
     columns: Columns = [[] for _ in range(x.shape[0].bit_length())]
     columns[0] = [x[i] for i in range(x.shape[0])]
@@ -95,9 +105,13 @@ def popcount(x: LaneArray) -> LaneArray:
     return _sum_of_two(server, columns)
 
 
-def _alike(*numbers: LaneArray) -> list[LaneArray]:
+def _alike(what: str, *numbers: LaneArray) -> list[LaneArray]:
     """Numbers whose axes behind that of bits are broadcast."""
-    shape = np.broadcast_shapes(*(each.shape[1:] for each in numbers))
+    try:
+        shape = np.broadcast_shapes(*(each.shape[1:] for each in numbers))
+    except ValueError:
+        shapes = ", ".join(str(each.shape) for each in numbers)
+        raise ShapeError(f"{what}: axes behind the first of {shapes} do not broadcast") from None
     return [
         each.reshape(under_bits(each.shape, 1 + len(shape))).broadcast_to((each.shape[0], *shape))
         for each in numbers

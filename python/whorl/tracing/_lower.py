@@ -288,7 +288,8 @@ class Lowering:
             return a
         self._where_measured.add(node)
         check = Check(closer, closer.low, closer.high)
-        key = (closer.constant, *sorted(closer.terms.items()))
+        # The same element may be known within other bounds by way of another node.
+        key = (closer.low, closer.high, closer.constant, *sorted(closer.terms.items()))
         self._checks.setdefault(key, check)
         return closer
 

@@ -61,7 +61,7 @@ def _with_constant(ufunc: Any, a: Any, b: Any) -> Traced:
     """A function of a traced array and what is known."""
     left = isinstance(a, Traced)
     x, given = (a, b) if left else (b, a)
-    known = np.asarray(given)
+    known = np.array(given)  # the caller may change it
     if known.dtype.kind not in "iubf":
         raise TypeError(f"np.{ufunc.__name__}: {shown(given)} is no array of numbers")
     name, shape = ufunc.__name__, np.broadcast_shapes(x.shape, known.shape)

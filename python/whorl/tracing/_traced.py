@@ -225,6 +225,11 @@ def whole(x: Traced) -> Traced:
             f"{pending.name}: results of type {pending.dtype} are not whole; write "
             ".astype(np.int64) behind the function"
         )
+    if pending.dtype.kind in "iu" and pending.dtype.itemsize < 8:
+        raise TypeError(
+            f"{pending.name}: sums of type {pending.dtype} wrap in NumPy, and encrypted ones do "
+            "not; write .astype(np.int64) behind the function"
+        )
     node = x._graph.table(
         pending.name, x._node, pending.function, pending.uniform, pending.dtype.kind == "b"
     )

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <map>
+#include <numbers>
 #include <optional>
 #include <string>
 
@@ -30,7 +31,10 @@ Array as_turns(const Server& server, const Array& numbers, unsigned bits) {
 }
 
 double error_of_maps(const Server& server, double largest) {
-  return gaussian_deviations * largest * std::exp2(Access::of(server).account.map_rounding());
+  // The roundings are public, and a message may follow their signs: the sum of the sizes of N
+  // Gaussian numbers is √(2N/π) deviations of their sum.
+  return std::sqrt(2 * server.parameters().N() / std::numbers::pi) * largest *
+         std::exp2(Access::of(server).account.map_rounding());
 }
 
 namespace {

@@ -42,9 +42,9 @@ struct Lanes::Integers {
 
   /// Integers modulo p are refreshed before they are larger: then scales that are rounded to doubles
   /// change none by more than 2^-30, and of the error that grows with them a bootstrap, which
-  /// squares errors, leaves about an eighth of limit(p).
+  /// squares errors, leaves about limit(p).
   std::int64_t largest(unsigned p) const {
-    const double most = std::sqrt(lanes.limit(p) / (8 * p)) / error_of_maps(server, 1);
+    const double most = std::sqrt(lanes.limit(p) / p) / error_of_maps(server, 1);
     return std::int64_t{1} << std::clamp(std::ilogb(most), 0, 20);
   }
   unsigned largest_modulus() const { return 1u << server.parameters().literal().bootstrap->bits; }

@@ -79,12 +79,10 @@ struct Lanes::Numbers {
       if (std::isfinite(worst_bit(w, sizes, error))) return w;
     return 0;
   }
-  static unsigned checked_digit(unsigned w, const char* what) {
-    if (w == 0)
-      throw NoiseError(std::string(what) +
-                       ": sums would be too far from integers for their bits, though operands were "
-                       "cleaned: take parameters with a larger scale, or fewer bits");
-    return w;
+  [[noreturn]] static void refuse(const std::string& what) {
+    throw NoiseError(what +
+                     ": sums would be too far from integers for their bits, though operands were "
+                     "refreshed: take parameters with a larger scale, or fewer bits");
   }
 
   /// The largest digits of w bits of a number of so many.
@@ -146,19 +144,19 @@ struct Lanes::Numbers {
       }
     }
   }
-  static unsigned lowest(std::span<const std::vector<LaneArray>> numbers) {
-    unsigned level = numbers[0][0].info().level;
-    for (const auto& number : numbers)
-      for (const LaneArray& bit : number) level = std::min(level, bit.info().level);
-    return level;
-  }
-
-  /// Brings bits to so many levels above a bootstrap's, and cleans them where digits can be larger
-  /// then: a digit's error is its largest value times a bit's. `worst` is the largest error of a
-  /// result's bit, of digits of w bits whose bits have some error. Returns w.
+  using Values = std::vector<std::vector<Array>>;
+  /// Bits as digits take them, which other threads do not change any more.
+  struct Ready {
+    unsigned w = 0;  ///< bits of a digit; 0: errors bear none
+    unsigned level = 0;
+    Values bits;
+  };
+  /// Brings bits to so many levels above a bootstrap's, if parameters have them, and cleans them
+  /// where digits can be larger then: a digit's error is its largest value times a bit's. `worst`
+  /// is the largest error of a result's bit, of digits of w bits whose bits have some error.
   template <class F>
-  unsigned prepared(const char* what, std::span<const std::vector<LaneArray>> numbers,
-                    unsigned levels, const F& worst) const {
+  Ready prepared(std::span<const std::vector<LaneArray>> numbers, unsigned levels,
+                 const F& worst) const {
     const auto digit = [&](double error) {
       for (unsigned w = p.literal().bootstrap->bits; w > 0; --w)
         if (std::isfinite(worst(w, error))) return w;
@@ -166,29 +164,48 @@ struct Lanes::Numbers {
     };
     std::vector<LaneArray> all;
     for (const auto& number : numbers) all.insert(all.end(), number.begin(), number.end());
-    const auto refresh_below = [&](unsigned level) {
+    const auto below = [&](unsigned level) {
       std::vector<LaneArray> low;
       for (const LaneArray& bit : all)
-        if (bit.info().level < level) low.push_back(bit);
-      lanes.refresh(low);
+        if (bit.info().level < std::min(level, p.depth())) low.push_back(bit);
+      return low;
+    };
+    const auto clean = [&] {
+      std::vector<LaneArray> high;
+      for (const LaneArray& bit : all)
+        if (bit.info().level >= least + levels + cleaning_levels) high.push_back(bit);
+      lanes.clean(high);
     };
     const auto error = [&] {
       double most = 0;
       for (const LaneArray& bit : all) most = std::max(most, bit.error());
       return most;
     };
-    refresh_below(least + levels);
-    if (digit(error()) < digit(error() / 16)) {
-      refresh_below(least + levels + cleaning_levels);
-      lanes.clean(all);
+    lanes.refresh(below(least + levels));
+    if (digit(error()) < digit(error() / 16)) clean();
+    if (digit(error()) == 0) {
+      lanes.refresh(below(p.depth()));
+      clean();
     }
-    return checked_digit(digit(error()), what);
+    Ready out;
+    double most = 0;
+    out.level = p.depth();
+    for (const auto& number : numbers) {
+      std::vector<Array>& bits = out.bits.emplace_back();
+      for (const LaneArray& bit : number) {
+        bits.push_back(lanes.values_of(bit));
+        most = std::max(most, error_of(bits.back().info()));
+        out.level = std::min(out.level, bits.back().info().level);
+      }
+    }
+    out.w = digit(most);
+    return out;
   }
   /// Digit i of w bits, at that level.
-  Array digit(std::span<const LaneArray> bits, std::size_t i, unsigned w, unsigned level) const {
+  Array digit(std::span<const Array> bits, std::size_t i, unsigned w, unsigned level) const {
     std::vector<Array> own;
     for (std::size_t j = i * w; j < std::min((i + 1) * w, bits.size()); ++j)
-      own.push_back(server.lower(lanes.values_of(bits[j]), level));
+      own.push_back(server.lower(bits[j], level));
     return sum_of(own);
   }
 
@@ -208,6 +225,7 @@ struct Lanes::Numbers {
   /// The lowest `total` bits of the sum.
   std::vector<Array> bits_of(std::span<const Column> columns, unsigned w, std::size_t total) const {
     const double base = std::exp2(w);
+    lanes.count(columns[0].value.info().count * ((total + w - 1) / w), 0, 0, lanes.maps_.slots());
     std::vector<Array> out;
     std::optional<Array> t;
     double most = 0;
@@ -230,7 +248,6 @@ struct Lanes::Numbers {
       // 2. Its lowest bits.
       const double error = error_of(t->info());
       t = server.with_bound(*t, {-error, most + error});
-      lanes.count(t->info().count, 0, 0, lanes.maps_.slots());
       const std::vector<Array> digit =
           lanes.bits_of(*t, static_cast<unsigned>(std::min<std::size_t>(w, total - out.size())));
       out.insert(out.end(), digit.begin(), digit.end());
@@ -247,8 +264,7 @@ struct Lanes::Numbers {
 };
 
 std::vector<LaneArray> Lanes::count_ones(std::span<const LaneArray> arrays) const {
-  const unsigned most = server_.parameters().literal().bootstrap->bits,
-                 least = server_.parameters().least_bootstrap_level();
+  const unsigned most = server_.parameters().literal().bootstrap->bits;
   if (arrays.empty() || most == 0)
     throw ParameterError("count_ones: " + std::to_string(arrays.size()) +
                          " arrays; there must be " +
@@ -270,27 +286,42 @@ std::vector<LaneArray> Lanes::count_ones(std::span<const LaneArray> arrays) cons
     for (const LaneArray& a : arrays) sum += a.error();
     return sum;
   };
-  const auto digit = [&] {
-    return of.largest_digit(std::min(most, bits), std::array{all}, given());
+  const auto digit = [&](double error) {
+    return of.largest_digit(std::min(most, bits), std::array{all}, error);
   };
   const auto error_left = [&](double error) {
     return of.error_of_digit(std::min(most, bits), all, error);
   };
-  if (error_left(given()) > most_worse * error_left(0) || digit() == 0)
-    for (const LaneArray& a : arrays) {
-      if (a.error() > entry_ && a.info().level >= least + cleaning_levels) clean(std::span(&a, 1));
-      if (a.error() > entry_) refresh(std::span(&a, 1));
-    }
+  if (error_left(given()) > most_worse * error_left(0) || digit(given()) == 0) {
+    std::vector<LaneArray> dirty, low;
+    for (const LaneArray& a : arrays)
+      if (a.error() > entry_ || digit(given()) == 0) dirty.push_back(a);
+    clean(dirty);
+    for (const LaneArray& a : dirty)
+      if (a.error() > entry_) low.push_back(a);
+    refresh(low);
+  }
   if (bits > most) {
     std::vector<LaneArray> low;
     for (const LaneArray& a : arrays)
       if (!of.has_room(a.held(), bits)) low.push_back(a);
     refresh(low);
   }
-  const unsigned w = bits <= most ? bits : of.checked_digit(digit(), "count_ones");
+  // 2. The sum, of what other threads do not change any more.
   std::optional<Array> sum;
   for (const LaneArray& a : arrays) sum = sum ? server_.add(*sum, values_of(a)) : values_of(a);
-  // 2. Its bits.
+  const unsigned w = digit(error_of(sum->info()));
+  if (w == 0 || (bits > most && !of.has_room(*sum, bits))) {
+    // Of half as many errors are half as large.
+    if (arrays.size() < 4) Numbers::refuse("count_ones");
+    const std::size_t half = arrays.size() / 2;
+    const std::array<std::vector<LaneArray>, 2> both{count_ones(arrays.first(half)),
+                                                     count_ones(arrays.subspan(half))};
+    std::vector<LaneArray> out = sum_numbers(both);
+    out.resize(bits);
+    return out;
+  }
+  // 3. Its bits.
   const Numbers::Column column{*sum, all};
   return of.as_lanes(of.bits_of(std::span(&column, 1), w, bits));
 }
@@ -309,24 +340,34 @@ std::vector<LaneArray> Lanes::sum_numbers(std::span<const std::vector<LaneArray>
     }
     return most;
   };
-  const unsigned w = of.prepared("sum_numbers", numbers, 1, [&](unsigned digit, double error) {
+  const Numbers::Ready ready = of.prepared(numbers, 1, [&](unsigned digit, double error) {
     const double off = static_cast<double>(numbers.size()) * (std::exp2(digit) - 1) * error;
     return of.worst_bit(digit, columns_of(digit), off);
   });
+  const unsigned w = ready.w;
+  const auto total = bits + static_cast<std::size_t>(std::bit_width(numbers.size() - 1));
+  if (w == 0) {
+    // Of half as many errors are half as large.
+    if (numbers.size() < 4) Numbers::refuse("sum_numbers");
+    const std::size_t half = numbers.size() / 2;
+    const std::array<std::vector<LaneArray>, 2> both{sum_numbers(numbers.first(half)),
+                                                     sum_numbers(numbers.subspan(half))};
+    std::vector<LaneArray> sum = sum_numbers(both);
+    sum.resize(std::min(sum.size(), total));
+    return sum;
+  }
   const std::vector<double> sizes = columns_of(w);
   std::vector<Numbers::Column> columns;
-  const unsigned level = Numbers::lowest(numbers);
   for (std::size_t c = 0; c < sizes.size(); ++c) {
     std::optional<Array> sum;
-    for (const auto& number : numbers)
+    for (const auto& number : ready.bits)
       if (c * w < number.size()) {
-        const Array digit = of.digit(number, c, w, level);
+        const Array digit = of.digit(number, c, w, ready.level);
         sum = sum ? server_.add(*sum, digit) : digit;
       }
     columns.push_back({*sum, sizes[c]});
   }
-  return of.as_lanes(
-      of.bits_of(columns, w, bits + static_cast<std::size_t>(std::bit_width(numbers.size() - 1))));
+  return of.as_lanes(of.bits_of(columns, w, total));
 }
 
 std::vector<LaneArray> Lanes::multiply_numbers(std::span<const LaneArray> a,
@@ -335,15 +376,18 @@ std::vector<LaneArray> Lanes::multiply_numbers(std::span<const LaneArray> a,
   const std::array<std::vector<LaneArray>, 2> both{std::vector<LaneArray>(a.begin(), a.end()),
                                                    std::vector<LaneArray>(b.begin(), b.end())};
   of.check("multiply_numbers", both);
-  const unsigned w =
-      of.prepared("multiply_numbers", both, levels_of_products, [&](unsigned digit, double error) {
+  const Numbers::Ready ready =
+      of.prepared(both, levels_of_products, [&](unsigned digit, double error) {
         return of.worst_product(digit, a.size(), b.size(), error);
       });
+  const unsigned w = ready.w;
+  if (w == 0) Numbers::refuse("multiply_numbers");
   // Columns of products of digits.
-  const unsigned level = Numbers::lowest(both);
   std::vector<Array> x, y;
-  for (std::size_t i = 0; i * w < a.size(); ++i) x.push_back(of.digit(a, i, w, level));
-  for (std::size_t i = 0; i * w < b.size(); ++i) y.push_back(of.digit(b, i, w, level));
+  for (std::size_t i = 0; i * w < a.size(); ++i)
+    x.push_back(of.digit(ready.bits[0], i, w, ready.level));
+  for (std::size_t i = 0; i * w < b.size(); ++i)
+    y.push_back(of.digit(ready.bits[1], i, w, ready.level));
   const Access::State& state = Access::of(server_);
   this->count(0, 0, x.size() * y.size() * x[0].info().count, maps_.slots());
   const std::vector<double> sizes = Numbers::columns_of_product(w, a.size(), b.size());

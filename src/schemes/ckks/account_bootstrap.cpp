@@ -141,17 +141,22 @@ Account::BitNoise Account::bit_noise(unsigned bits, double root, double sum) con
   return out;
 }
 
-// A plaintext's coefficients are rounded by 1/12 in the mean square, so that one of its values has
-// N/12. A map with 2^(l+1) diagonals at scale p adds N/6·2^l/p² times the square of a value's size
-// to that of each slot, for pairs of real values twice as much, and to coefficients, with what maps
-// before it and behind it multiply and N divides, N/6/p².
+// A plaintext's coefficients are rounded by 1/12 in the mean square. Behind l layers of butterflies
+// values repeat, so that M = 2^(l+1) coefficients are not 0 and one of its values has M/12. A map
+// with 2^(k+1) diagonals at scale p adds M/6·2^k/p² times the square of a value's size to that of
+// each slot, for pairs of real values twice as much, and to coefficients, with what maps before it
+// and behind it multiply and N divides, M/6/p².
 double Account::map_rounding() const {
   const std::vector<double> scales = scales_to_coefficients(parameters_);
   const auto maps = static_cast<unsigned>(scales.size() - 1);
+  const unsigned layers = (std::bit_width(parameters_.N()) - 2 + maps - 1) / maps;
   double sum = -HUGE_VAL;
-  for (unsigned i = 0; i < maps; ++i)
-    sum = log2_sum(sum, -2 * (std::log2(parameters_.ratio(maps - i)) + scales[i + 1] - scales[i]));
-  return (std::log2(parameters_.N() / 6.0) + sum) / 2;
+  for (unsigned i = 0; i < maps; ++i) {
+    const double plaintext = std::log2(parameters_.ratio(maps - i)) + scales[i + 1] - scales[i],
+                 coefficients = std::min(std::log2(parameters_.N()), 1.0 + layers * (i + 1));
+    sum = log2_sum(sum, coefficients - 2 * plaintext);
+  }
+  return (sum - std::log2(6)) / 2;
 }
 
 Account::Info Account::refreshed_message(const Info& numbers, std::size_t count, double error,

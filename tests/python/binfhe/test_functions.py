@@ -99,10 +99,14 @@ def test_tables_of_inputs_under_the_ring_key(kit: Kit) -> None:
     assert [each.under for each in both] == ["lwe", "lwe"]
     assert [kit.client.decrypt(each).tolist() for each in both] == [[0, 0, 1, 1], [0, 1, 0, 1]]
     signed_ring = kit.server.upload(kit.client.encrypt([1, 7], 8, under="ring"))
-    with pytest.raises(whorl.KeyMismatchError, match="to_lwe_key"):
-        relu(signed_ring, 4)
+    assert kit.client.decrypt(relu(signed_ring, 4)).tolist() == [1, 0]  # two rotations
     assert kit.client.decrypt(relu(signed_ring.to_lwe_key(), 4)).tolist() == [1, 0]
     assert kit.client.decrypt(relu(signed_ring)).tolist() == [1, 0]
+    ranged = signed_ring.with_range(-4, 3)
+    larger = maximum(
+        ranged.with_range(-1, 1), kit.server.upload(kit.client.encrypt(0, 8)).with_range(0, 0)
+    )
+    assert kit.client.decrypt(larger).tolist() == [1, 0]
 
 
 def test_wrong_shared_tables(kit: Kit) -> None:
