@@ -42,7 +42,7 @@ class Bench:
         self.client = integers.Client(lwe)
         self.session = Session(device=given.device, threads=given.threads)
         self.lwe = binfhe.Server(lwe.evaluation_keys(), session=self.session)
-        self.server = integers.Server(self.lwe)
+        self.server = integers.Server(self.lwe, table_failure_log2=given.table_failure)
         self.random = np.random.default_rng(1)
         self.amount = max(1, (given.bits - 1).bit_length())
         self.known = KNOWN % (1 << given.bits) | 1
@@ -146,6 +146,7 @@ def main() -> None:
     options.add_argument("--batch", type=int, nargs="+", default=[64, 1])
     options.add_argument("--runs", type=int, default=3)
     options.add_argument("--warm", type=int, default=1)
+    options.add_argument("--table-failure", type=float, default=-128, help="log2, of one table")
     options.add_argument("--only", nargs="+", default=[], help=", ".join(OPERATIONS))
     options.add_argument("--energy", type=float, default=0, help="seconds; 0: not measured")
     options.add_argument("--record", type=Path)

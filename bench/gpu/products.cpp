@@ -31,7 +31,10 @@ void measure_products(const GpuOptions& options, const Report& report) {
       std::vector<std::int32_t> entries(inputs * outputs);
       for (std::size_t i = 0; i < entries.size(); ++i)
         entries[i] = static_cast<std::int32_t>(i * 37 % 31) - 15;
-      Record record{.op = "linear_lwe", .params = set, .batch = batch};
+      Record record{.op = "linear_lwe",
+                    .params = std::string(set) + ", " + std::to_string(inputs) + " to " +
+                              std::to_string(outputs),
+                    .batch = batch};
       record.unit = batch == 1 ? "s" : "1/s";
       describe(record, parameters, transform);
       record.more.emplace_back("inputs", std::uint64_t{inputs});

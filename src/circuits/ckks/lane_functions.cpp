@@ -31,9 +31,11 @@ Array as_turns(const Server& server, const Array& numbers, unsigned bits) {
 }
 
 double error_of_maps(const Server& server, double largest) {
-  // The roundings are public, and a message may follow their signs: the sum of the sizes of N
-  // Gaussian numbers is √(2N/π) deviations of their sum.
-  return std::sqrt(2 * server.parameters().N() / std::numbers::pi) * largest *
+  // The roundings are public, and lanes may follow their signs: the sum of the sizes of N Gaussian
+  // numbers is √(2N/π) deviations of their sum. Within a turn no bit is wrong for that (lanes.md).
+  const Parameters& p = server.parameters();
+  const bool in_a_turn = largest <= std::exp2(p.literal().bootstrap->bits);
+  return (in_a_turn ? gaussian_deviations : std::sqrt(2 * p.N() / std::numbers::pi)) * largest *
          std::exp2(Access::of(server).account.map_rounding());
 }
 
