@@ -104,6 +104,7 @@ class Bench:
             lambda *x: function(*x) if carries else x[0].server.canonical(function(*x)),
             [integers.Fresh((), each) for each in bits],
             parameters=self.parameters,
+            table_failure_log2=self.given.table_failure,
             most_failure_log2=0.0,
         )
         times = times[self.given.warm :]
