@@ -224,7 +224,8 @@ class Program:
         for _ in range(2):
             pairs = [self.pick(count) for _ in range(int(self.random.integers(1, 8)))]
             each.append(lanes.stack([x for x, _ in pairs]))
-            values.append(sum(a.astype(np.int64) << i for i, (_, a) in enumerate(pairs)))
+            bits = np.stack([a.astype(np.int64) << i for i, (_, a) in enumerate(pairs)])
+            values.append(bits.sum(axis=0))
         adds = self.random.integers(2) == 0
         found = lanes.total(each) if adds else lanes.multiply(*each)
         wanted = values[0] + values[1] if adds else values[0] * values[1]

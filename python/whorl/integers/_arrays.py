@@ -61,12 +61,12 @@ class IntegerArray(DeviceArray[Any]):
     @property
     def nbytes(self) -> int:  # type: ignore[override]
         """Bytes on the device."""
-        return self._server._on.nbytes(self._core)
+        return int(self._server._on.nbytes(self._core))
 
     @property
     def device(self) -> str:  # type: ignore[override]
         """Where it lies."""
-        return self._server.device
+        return str(self._server.device)
 
     def _facts(self) -> list[tuple[str, str]]:
         return [("integers", str(self.kind)), ("shape", str(self.shape)), *self._place()]

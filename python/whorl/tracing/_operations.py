@@ -140,7 +140,8 @@ def _of_two(ufunc: Any, a: Traced, b: Traced) -> Traced:
     if ufunc in (np.maximum, np.minimum) and not bools:
         if ufunc is np.maximum:
             return Traced(graph, graph.larger(x._node, y._node))
-        return -_of_two(np.maximum, -x, -y)  # type: ignore[no-any-return]
+        smaller: Traced = -_of_two(np.maximum, -x, -y)
+        return smaller
     return _bivariate(ufunc, name, x, y)
 
 

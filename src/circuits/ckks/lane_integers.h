@@ -40,9 +40,9 @@ struct Lanes::Integers {
     return operand(messages, lanes.values_of(a));
   }
 
-  /// Integers modulo p are refreshed before they are larger: then scales that are rounded to doubles
-  /// change none by more than 2^-30, and of the error that grows with them a bootstrap, which
-  /// squares errors, leaves about limit(p).
+  /// Integers modulo p are refreshed before they are larger: then scales that are rounded to
+  /// doubles change none by more than 2^-30, and of the error that grows with them a bootstrap,
+  /// which squares errors, leaves about limit(p).
   std::int64_t largest(unsigned p) const {
     const double most = std::sqrt(lanes.limit(p) / p) / error_of_maps(server, 1);
     return std::int64_t{1} << std::clamp(std::ilogb(most), 0, 20);

@@ -186,7 +186,7 @@ def test_what_clients_refuse() -> None:
 def test_what_cannot_be_read() -> None:
     x, y = load_iris(return_X_y=True)
     tree = DecisionTreeClassifier(max_depth=3).fit(x, y)
-    for model, options, text in [
+    cases: list[tuple[Any, dict[str, Any], str]] = [
         (tree, {"scheme": "bgv"}, "scheme: 'bgv' is neither"),
         (tree, {"scheme": "ckks"}, "cannot be read"),
         (tree, {"bits": 0}, "bits: 0 is no integer from 1 to 12"),
@@ -203,6 +203,7 @@ def test_what_cannot_be_read() -> None:
             "init = Ridge",
         ),
         (DummyRegressor().fit(x, y), {"scheme": "binfhe"}, "DummyRegressor cannot be read"),
-    ]:
+    ]
+    for model, options, text in cases:
         with pytest.raises(whorl.ParameterError, match=text):
             ml.from_sklearn(model, x, **options)

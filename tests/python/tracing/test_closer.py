@@ -22,9 +22,9 @@ def test_views_keep_their_own_bounds() -> None:
         for found, wanted in zip(circuit.simulate(x, y), function(x, y), strict=True):
             assert np.array_equal(found, wanted)
     # products[1] is at most 6 in the samples, and others are refused.
-    for x, y in (([0, 3], [0, 7]), ([0, 4], [0, 6]), ([0, 299], [0, 1])):
+    for a, b in (([0, 3], [0, 7]), ([0, 4], [0, 6]), ([0, 299], [0, 1])):
         with pytest.raises(whorl.EncodingError, match="6"):
-            circuit.simulate(np.array(x), np.array(y))
+            circuit.simulate(np.array(a), np.array(b))
 
 
 def test_sums_that_wrap_in_numpy_are_refused() -> None:

@@ -95,7 +95,8 @@ def test_functions_that_are_not_defined() -> None:
 
 def test_failures_and_parameters() -> None:
     trace = whorl.trace(lambda x: x * x, range(16))
-    for wrong in (-39, 0.5, -2000, "often"):
+    values: tuple[Any, ...] = (-39, 0.5, -2000, "often")
+    for wrong in values:
         with pytest.raises(whorl.ParameterError, match=r"failure_log2: .* outside -1000 … -40"):
             trace.compile(failure_log2=wrong)
     with pytest.raises(whorl.ParameterError, match="W128_P64 has no messages"):
@@ -124,10 +125,14 @@ def test_values_outside_the_bounds() -> None:
 
 def test_own_tables() -> None:
     """They are functions of NumPy arrays as well, with the same errors."""
+
+    def half(v: Any) -> Any:
+        return v / 2
+
     with pytest.raises(TypeError, match="float"):
-        univariate(lambda v: v / 2)(np.array([1, 2]))
+        univariate(half)(np.array([1, 2]))
     with pytest.raises(TypeError, match="float"):
-        whorl.trace(lambda x: univariate(lambda v: v / 2)(x), range(4))
+        whorl.trace(lambda x: univariate(half)(x), range(4))
     apart = bivariate(lambda a, b: a - b)(np.array([[1], [2]]), [3, 4])
     assert apart.tolist() == [[-2, -3], [-1, -2]]
     assert rounded(np.array([5, -5]), 0).tolist() == [5, -5]
