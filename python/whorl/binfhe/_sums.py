@@ -122,6 +122,7 @@ class Sums(Gates[EncryptedArray]):
 
     def _matmul(self, weights: ArrayLike, x: EncryptedArray, left: bool) -> EncryptedArray:
         """weights @ x if `left`, else x @ weights, by the shapes of np.matmul."""
+        x = self.upload(x)
         matrix = whole_numbers(weights, "weights")
         if matrix.ndim not in (1, 2) or not x.ndim:
             raise ShapeError(

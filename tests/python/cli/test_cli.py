@@ -78,14 +78,14 @@ def test_what_fails_too_often_needs_consent(shell: Shell) -> None:
 
 
 def test_ciphertexts_under_the_ring_key(shell: Shell) -> None:
-    for name, bits in (("x.whorl", "0 1 1"), ("y.whorl", "1 1 0")):
+    for name, bits in (("ring_x.whorl", "0 1 1"), ("ring_y.whorl", "1 1 0")):
         shell("encrypt", *bits.split(), "--under", "ring", "-o", name, *PHRASE)
-    evaluate = ("eval", "--allow-insecure", "--device", "cpu", "-o", "z.whorl", "--force")
-    shell(*evaluate, "--gate", "and", "x.whorl", "y.whorl")
-    assert shell("decrypt", "z.whorl", *PHRASE) == "0 1 0\n"
-    shell(*evaluate, "to_lwe_key(x + y)", "x=x.whorl", "y=y.whorl")
-    assert shell("decrypt", "z.whorl", *PHRASE) == "1 2 1\n"
-    wrong = ("encrypt", "0", "--under", "both", "-o", "w.whorl", *PHRASE)
+    evaluate = ("eval", "--allow-insecure", "--device", "cpu", "-o", "ring_z.whorl", "--force")
+    shell(*evaluate, "--gate", "and", "ring_x.whorl", "ring_y.whorl")
+    assert shell("decrypt", "ring_z.whorl", *PHRASE) == "0 1 0\n"
+    shell(*evaluate, "to_lwe_key(x + y)", "x=ring_x.whorl", "y=ring_y.whorl")
+    assert shell("decrypt", "ring_z.whorl", *PHRASE) == "1 2 1\n"
+    wrong = ("encrypt", "0", "--under", "both", "-o", "ring_w.whorl", *PHRASE)
     assert "'both' is not known" in " ".join(shell(*wrong, code=1).split())
 
 
