@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._core.array import concatenate, stack
+from .._core.array import concatenate
 from ..errors import EncodingError, ShapeError
 from ..lanes._sort import layers
 from ._arrays import IntegerArray, UintArray
@@ -225,20 +225,3 @@ def lookup(table: ArrayLike, index: UintArray, bits: int | None = None) -> UintA
     number = index.server._on.lookup(index._core, entries, width)
     made: UintArray = index._made(number, index.shape)
     return made
-
-
-__all__ = [
-    "argmax",
-    "argmin",
-    "concatenate",
-    "dot",
-    "lookup",
-    "maximum",
-    "minimum",
-    "overflowing_add",
-    "overflowing_mul",
-    "overflowing_sub",
-    "sort",
-    "stack",
-    "where",
-]

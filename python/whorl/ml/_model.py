@@ -38,6 +38,8 @@ class TableModel(Shown):
     _offsets: Numbers
     _scale: float
     _classes: Any
+    _at_zero: int = 0
+    """The class of a single score of 0."""
 
     def keys(self) -> Client:
         """A new secret key (`Circuit.keys`)."""
@@ -62,13 +64,14 @@ class TableModel(Shown):
 
     def predict(self, scores: Any) -> Any:
         """Classes, or values of a regression, of the scores (batch, scores): those of the largest
-        score, or of a single score above 0."""
+        score, or of the sign of a single one, as scikit-learn has them."""
         values = np.asarray(scores, dtype=np.float64)
         if values.ndim != 2 or values.shape[1] != len(self._offsets):
             raise ShapeError(f"scores: {values.shape} is not (batch, {len(self._offsets)})")
         if self._classes is None:
             return values[:, 0] if values.shape[1] == 1 else values
-        best = values.argmax(axis=1) if values.shape[1] > 1 else (values[:, 0] > 0).astype(int)
+        signs = np.where(values[:, 0] == 0, self._at_zero, values[:, 0] > 0).astype(int)
+        best = values.argmax(axis=1) if values.shape[1] > 1 else signs
         return np.asarray(self._classes)[best]
 
     def _scores(self, integers: Any) -> Numbers:

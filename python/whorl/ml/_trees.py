@@ -90,7 +90,8 @@ def tree_model(
     ends = [np.zeros(len(used), dtype=np.int64), np.array([len(kept[f]) for f in used])]
     circuit = tracing.trace(function, ends).compile(**options)
     classes = getattr(model, "classes_", None)
-    return TableModel(circuit, features, quantise, offsets, scale, classes)
+    # A single score is that of boosting, which takes 0 for the second class.
+    return TableModel(circuit, features, quantise, offsets, scale, classes, _at_zero=1)
 
 
 def _reachable(

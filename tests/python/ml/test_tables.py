@@ -183,6 +183,16 @@ def test_what_clients_refuse() -> None:
         net.simulate([[5, 99, 1.5, 0.2]])
 
 
+def test_boosting_takes_a_score_of_0_for_the_second_class() -> None:
+    x = np.array([[0], [0], [1], [1], [2], [2]])
+    model = GradientBoostingClassifier(n_estimators=1, max_depth=1, init="zero", learning_rate=1.0)
+    model.fit(x, [0, 1, 0, 1, 1, 1])
+    tables = ml.from_sklearn(model, x, scheme="binfhe")
+    scores = tables.simulate(x)
+    assert (scores == 0).any()
+    assert np.array_equal(tables.predict(scores), model.predict(x))
+
+
 def test_what_cannot_be_read() -> None:
     x, y = load_iris(return_X_y=True)
     tree = DecisionTreeClassifier(max_depth=3).fit(x, y)
