@@ -139,6 +139,16 @@ def test_known_divisors(clear: ClearServer, divisor: int, signed: bool) -> None:
     assert clear.decrypt(r).tolist() == [v % divisor for v in values]
 
 
+@pytest.mark.parametrize(("bits", "signed"), [(64, False), (256, False), (64, True), (254, True)])
+def test_known_divisors_of_wide_integers(clear: ClearServer, bits: int, signed: bool) -> None:
+    kind = Kind(bits, signed)
+    values = [kind.low, kind.high, 0, 1, 12345678901234567890 & kind.high, kind.high // 3]
+    for divisor in (3, 10):
+        q, r = divmod(clear.encrypt(values, bits, signed), divisor)
+        assert clear.decrypt(q).tolist() == [v // divisor for v in values]
+        assert clear.decrypt(r).tolist() == [v % divisor for v in values]
+
+
 def test_shapes_are_numpys(clear: ClearServer) -> None:
     a = np.arange(24).reshape(2, 3, 4)
     x = clear.encrypt(a, 8)

@@ -75,11 +75,13 @@ def _quotient(x: Any, divisor: int) -> Any:
     # Signed integers are moved to be positive, by a multiple of the divisor.
     steps = -(-(1 << x.bits - 1) // divisor) if x.signed else 0
     bits = x.bits + 1 if x.signed else x.bits
-    moved = _wide(_wide(x, bits + 1, x.signed) + steps * divisor, bits, False)
+    moved = _wide(_wide(x, bits + 1, True) + steps * divisor, bits, False) if x.signed else x
     factor = -(-(1 << bits + size) // divisor)
     product = _wide(moved, bits + factor.bit_length(), False) * factor
     upper = product >> bits + size
-    return _wide(_wide(upper, x.bits + 1, x.signed) - steps, x.bits, x.signed)
+    if not x.signed:
+        return _wide(upper, x.bits, False)
+    return _wide(_wide(upper, x.bits + 1, True) - steps, x.bits, True)
 
 
 def _wide(x: Any, bits: int, signed: bool) -> Any:
