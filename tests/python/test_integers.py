@@ -240,6 +240,54 @@ def test_wide_and_signed_ciphertexts(encrypted: Encrypted) -> None:
     assert client.decrypt(x >> 3).tolist() == [v >> 3 for v in a]
 
 
+def test_operations_run_again_as_they_were_recorded(encrypted: Encrypted) -> None:
+    """With other values, and with operands that are the same or have other noise."""
+
+    def program(x: Any, y: Any) -> list[Any]:
+        total = x + y
+        return [total * y, total >> 1, total & 15, divmod(x, y)[1], x * x, (total < y) | (x > y)]
+
+    def clear(a: Any, b: Any) -> list[Any]:
+        total = (a + b) % 64
+        parts = [total * b, total >> 1, total & 15, a % b, a * a, (total < b) | (a > b)]
+        return [part % 64 for part in parts]
+
+    server, counts = encrypted.server, []
+    for seed in range(3):
+        a, b = np.random.default_rng(seed).integers(1, 64, (2, 3))
+        x, y = (encrypted.encrypt(each, 6) for each in (a, b))
+        before = server.rotations, server.layers
+        for found, wanted in zip(program(x, y), clear(a, b), strict=True):
+            assert encrypted.decrypt(found).tolist() == wanted.tolist()
+        counts.append((server.rotations - before[0], server.layers - before[1]))
+        x = x * 3
+        for found, wanted in zip(program(x, x), clear(a * 3 % 64, a * 3 % 64), strict=True):
+            if not np.any(a * 3 % 64 == 0):
+                assert encrypted.decrypt(found).tolist() == wanted.tolist()
+    assert len(set(counts)) == 1
+    on: Any = server._on
+    recorded = len(on._programs)
+    program(*(encrypted.encrypt([1, 2, 3], 6) for _ in range(2)))
+    assert len(on._programs) == recorded
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, y: (0 - (x < y).astype(32)).popcount(),
+        lambda x, _: x.astype(32, True).astype(64, True).popcount(),
+        lambda x, y: x * y + x * y,
+        lambda x, y: (x + y >> 2) + (x + y & 255),
+        lambda x, _: integers.stack([x * 3] * 4).sum(axis=0),
+        lambda x, _: integers.lookup([0x5555] * 8 + [3] * 8, x.bit_slice(0, 4)).popcount(),
+    ],
+)
+def test_equal_errors_are_counted(function: Callable[..., Any]) -> None:
+    """No table has more noise than it bears, by the account that follows each ciphertext."""
+    planned = integers.plan(function, [Fresh(bits=32)] * 2, parameters=W128)
+    assert planned.failure_log2 < -128 + np.log2(planned.rotations + 32)
+
+
 def test_the_same_on_clear_digits_and_ciphertexts(encrypted: Encrypted, clear: ClearServer) -> None:
     def program(on: Any) -> list[Any]:
         x, y = on.encrypt([5, 200, 77], 8), on.encrypt([9, 3, 77], 8)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .._core.integers import Integers
-from ._circuit import HALF, Circuit, CircuitError, Wires
+from ._circuit import HALF, SECTORS, Circuit, CircuitError, Wires
 
 GROUP = 4
 """So many signs, times 8, 4, 2 and 1, make a sum of -15 … 15, whose sign is one table."""
@@ -130,9 +130,9 @@ def _carries(circuit: Circuit, x: Wires) -> _Carries:
     for i in range(len(x)):
         least[i + 1] = (x.low[i] + least[i]) // 4
         more[i + 1] = (x.high[i] + least[i] + more[i]) // 4 - least[i + 1]
-        fits = fits and bool(more[i + 1] <= 1) and bool(x.width[i] + more[i] < HALF)
-        fits = fits and bool(not more[i] or 2 * x.width[i] + 2 < HALF)
-        fits = fits and bool(circuit.account.bears(4 * x.square[i] + 1, 2 * x.total[i] + 1))
+        fits = fits and bool(more[i + 1] <= 1 or i + 1 == len(x))
+        fits = fits and bool(x.width[i] + more[i] < HALF)
+        fits = fits and bool(circuit.account.bears(x.square[i] + 1, x.total[i] + 1))
         if not fits:
             break
     return _Carries(least, more, fits)
@@ -141,9 +141,10 @@ def _carries(circuit: Circuit, x: Wires) -> _Carries:
 def flush(circuit: Circuit, x: Wires, form: Form) -> Wires:
     """The number modulo 2^bits in the digits of its form.
 
-    Carries come from prefixes of signs (Sklansky, IRE Trans. Electronic Computers 1960, with groups
-    of four): below a digit the number is negative, zero or positive against the borrow that is due,
-    and the sign of a group is that of 8a + 4b + 2c + d.
+    Carries come from prefixes of signs (Sklansky, IRE Trans. Electronic Computers 1960): below a
+    digit the number is negative, zero or positive against the carry that is due. Two digits are one
+    state where tables bear 4v + u; then the carry between them is a table of the lower one and the
+    carry below.
     """
     x = circuit.take(x, np.arange(form.digits))
     if form.holds(x):
@@ -155,36 +156,91 @@ def flush(circuit: Circuit, x: Wires, form: Form) -> Wires:
             carries = _carries(circuit, x)
     if not carries.fits:
         raise CircuitError(f"carries of {x.low.tolist()} … {x.high.tolist()} are too large")
-    least, more = carries.least[:-1], carries.more[:-1]
-    x = circuit.shifted(x, least)
-    if not more.any():
+    # Against the carries that are due digits are 0 … 7 with one that may come, but for the last.
+    due = carries.least.copy()
+    due[-1] = 0
+    last = len(x) - 1
+    x = circuit.shifted(x, carries.least[:-1] - 4 * due[1:])
+    if not carries.more[:-1].any():
         return canonical(circuit, x, form)
-    # States of the digits from the one below the first uncertain carry to the last but one.
-    first = int(np.argmax(more > 0))
-    at = np.arange(first - 1, len(x) - 1)
-    states = circuit.table(
-        circuit.take(x, at),
-        lambda v, more, due, weight: weight * (_over(v, due) + _over(v + more, due) - 1),
-        np.stack([more[at], carries.least[at + 1], weights(len(at))], axis=1),
-    )
-    signs = prefix(circuit, states)
-    # A digit takes 2s + c, where c is 1 if there is a carry above the one that is due, else -1.
-    pool = circuit.join(circuit.take(x, at + 1), signs)
-    both = circuit.sums(pool, [[(i, 2), (len(at) + i, 1)] for i in range(len(at))])
-    given = np.stack([form.modulus[at + 1], form.low[at + 1]], axis=1)
-    below = circuit.take(x, np.arange(first))
-    out = np.flatnonzero((below.low < form.low[:first]) | (below.high > form.high[:first]))
-    low = np.stack([form.modulus[out], form.low[out]], axis=1)
-    (upper,), (lower,) = circuit.tables(
-        (both, [(lambda v, m, low: reduced((v + 1) // 2, m, low), given)]),
-        (circuit.take(below, out), [(reduced, low)]),
-    )
-    return circuit.join(put(circuit, below, out, lower), upper)
+    first = int(np.argmax(carries.more > 0)) - 1
+    inner, top = circuit.take(x, np.arange(first, last)), circuit.take(x, [last])
+    blocks, inner = _blocks(circuit, inner)
+    above = prefix(circuit, _states(circuit, inner, blocks), carries=True)
+    highest = circuit.sums(circuit.join(top, above), [[(0, 1), (len(blocks), 1)]])
+    end = (highest, [(reduced, np.array([[form.modulus[last], form.low[last]]]))])
+    # The carry into a digit is that above the block below, or within a pair still to come.
+    pairs = [(j, block[0]) for j, block in enumerate(blocks) if len(block) > 1]
+    count, requests = len(inner), []
+    if pairs:
+        into = [[(i, 1), (count + j - 1, 1)][: 2 if j else 1] for j, i in pairs]
+        lower = circuit.sums(circuit.join(inner, above), into)
+        requests.append((lower, [(lambda v: v // 4, None)]))
+    # Neighbours have a carry in common, and no table bears the noise of two of them.
+    linear = bool(np.all(circuit.account.bears(inner.square + 17, inner.total + 5)))
+    made = circuit.tables(*requests, *([end] if linear else []))
+    order = np.zeros(count, dtype=np.int64)
+    order[[block[-1] for block in blocks]] = np.arange(len(blocks))
+    order[[i for _, i in pairs]] = len(blocks) + np.arange(len(pairs))
+    over = circuit.join(above, *(each[0] for each in made[: len(requests)]))
+    pool = circuit.join(inner, circuit.take(over, order))
+    coming = [[(i, 1), (count + i - 1, 1)][: 2 if i else 1] for i in range(count)]
+    if linear:
+        going = [[*terms, (count + i, -4)] for i, terms in enumerate(coming)]
+        digits = circuit.stated(circuit.sums(pool, going), 0, 3)
+        result = made[-1][0]
+    else:
+        whole = (circuit.sums(pool, coming), [(lambda v: v % 4, None)])
+        (digits,), (result,) = circuit.tables(whole, end)
+    return circuit.join(circuit.take(x, np.arange(first)), digits, result)
 
 
-def _over(v: Integers, due: int) -> Integers:
-    """Whether a carry above the one that is due goes out."""
-    return np.where(v // 4 > due, 1, 0)
+def _blocks(circuit: Circuit, x: Wires) -> tuple[list[list[int]], Wires]:
+    """Digits of 0 … 6 in pairs, the last ones for sure, if tables bear 4v + u; else each alone.
+    Where v has too much noise for that it is looked up first, if there are more states than one
+    layer of prefixes takes."""
+    count = len(x)
+    low, high = np.arange(count % 2, count, 2), np.arange(count % 2 + 1, count, 2)
+    alone = [[i] for i in range(count)]
+    if count < 2 or np.any(x.low < 0) or np.any(x.high > 6):
+        return alone, x
+
+    def borne(y: Wires) -> bool:
+        square, total = 16 * y.square[high] + y.square[low], 4 * y.total[high] + y.total[low]
+        return bool(np.all(circuit.account.bears(square, total)))
+
+    if not borne(x):
+        noisy = high[x.square[high] > 1]
+        cleaned = dataclasses.replace(x, square=x.square.copy(), total=x.total.copy())
+        cleaned.square[noisy] = cleaned.total[noisy] = 1.0
+        if count <= GROUP * GROUP or not borne(cleaned):
+            return alone, x
+        x = put(circuit, x, noisy, circuit.table(circuit.take(x, noisy), lambda v: v))
+    return [[0]] * (count % 2) + [[int(i), int(i) + 1] for i in low], x
+
+
+def _states(circuit: Circuit, x: Wires, blocks: Sequence[Sequence[int]]) -> Wires:
+    """Whether blocks give a carry without one that comes, 1, or only with one, 0, or never, -1;
+    times their `weights`."""
+    weight = weights(len(blocks))
+    single = np.array([j for j, block in enumerate(blocks) if len(block) == 1], dtype=np.int64)
+    pairs = np.array([j for j, block in enumerate(blocks) if len(block) > 1], dtype=np.int64)
+    requests: list[Any] = []
+    if len(single):
+        alone = circuit.take(x, [blocks[j][0] for j in single])
+        requests.append((alone, [(lambda v, w: w * np.sign(v - 3), weight[single])]))
+    if len(pairs):
+        groups = [[(blocks[j][0], 1), (blocks[j][1], 4)] for j in pairs]
+        offset = [sum(w * int(x.offset[i]) for i, w in group) for group in groups]
+        both = circuit.sums(x, groups, [centred(by - 15) for by in offset])
+        requests.append((both, [(lambda v, w: w * np.sign(v - 15), weight[pairs])]))
+    made = circuit.join(*(outputs[0] for outputs in circuit.tables(*requests)))
+    return circuit.take(made, np.argsort(np.concatenate([single, pairs])))
+
+
+def centred(by: int) -> int:
+    """The same modulo `SECTORS`, next to 0."""
+    return (by + HALF) % SECTORS - HALF
 
 
 def canonical(circuit: Circuit, x: Wires, form: Form) -> Wires:
@@ -205,36 +261,44 @@ def _sign(v: Integers, weight: int = 1) -> Integers:
     return weight * np.sign(v)
 
 
-def prefix(circuit: Circuit, states: Wires) -> Wires:
-    """The signs of states 0 … i, for each i; later states decide.
+def _positive(v: Integers) -> Integers:
+    return np.asarray(v > 0, dtype=np.int64)
 
-    States are -1, 0 and 1 times their `weights`. Of groups of four the first one has its signs in a
-    layer. Those of whole groups, and of these before them, decide over the groups behind.
+
+def prefix(circuit: Circuit, states: Wires, carries: bool = False) -> Wires:
+    """The signs of states 0 … i, for each i; later states decide. With `carries` 1 in place of the
+    sign 1, and 0 in place of others.
+
+    States are -1, 0 and 1 times their `weights`. In a group of four each state and those before it
+    in the group have a sign, and a sum of that with the groups below has the sign that is wanted:
+    with up to three groups, or with the prefix of all.
     """
-    count = len(states)
-    starts = list(range(0, count, GROUP))
-    members = [list(range(a, b)) for a, b in itertools.pairwise([*starts, count])]
-    inside = [[(i, 1) for i in group[: k + 1]] for group in members for k in range(len(group))]
+    count, function = len(states), _positive if carries else _sign
+    group = np.arange(count) // GROUP
+    inside = [[(k, 1) for k in range(GROUP * (i // GROUP), i + 1)] for i in range(count)]
     sums = circuit.sums(states, inside)
     if count <= GROUP:
-        return circuit.table(sums, _sign)
-    ends = np.array([group[-1] for group in members[:-1]])
-    within = np.setdiff1d(np.arange(GROUP, count), ends)
-    # The lowest state of a group is its own sum, of weight 1.
-    alone = within % GROUP == 0
-    done = np.arange(GROUP - 1)
-    results, halves, wholes = (
-        made[0]
-        for made in circuit.tables(
-            (circuit.take(sums, done), [(_sign, None)]),
-            (circuit.take(sums, within[~alone]), [(_sign, None)]),
+        return circuit.table(sums, function, halves=carries)
+    terms = [[(i, 1)] for i in range(GROUP)]
+    groups = int(group[-1]) + 1
+    if groups <= GROUP:
+        at = np.arange(GROUP - 1, count)
+        signs = circuit.table(circuit.take(sums, at), _sign, 1 << group[at])
+        for i in range(GROUP, count):
+            behind = [*range(GROUP - 1, i - i % GROUP, GROUP), i]
+            terms.append([(count + k - GROUP + 1, 1) for k in behind])
+        pool = circuit.join(sums, signs)
+    else:
+        ends = np.arange(GROUP - 1, GROUP * (groups - 1), GROUP)
+        rest = np.setdiff1d(np.arange(GROUP, count), ends)
+        (signs,), (wholes,) = circuit.tables(
+            (circuit.take(sums, rest), [(_sign, 0 * rest + 2)]),
             (circuit.take(sums, ends), [(_sign, weights(len(ends)))]),
         )
-    )
-    before = wholes if len(ends) == 1 else prefix(circuit, wholes)
-    own = circuit.join(circuit.take(states, within[alone]), halves)
-    place = np.concatenate([within[alone], within[~alone]])
-    groups = [[(i, 2), (len(place) + int(p) // GROUP - 1, 1)] for i, p in enumerate(place)]
-    rest = circuit.table(circuit.sums(circuit.join(own, before), groups), _sign)
-    order = np.argsort(np.concatenate([done, place, ends]))
-    return circuit.take(circuit.join(results, rest, before), order)
+        pool = circuit.join(sums, signs, prefix(circuit, wholes))
+        below = count + len(rest)
+        where = {int(i): count + k for k, i in enumerate(rest)}
+        for i in range(GROUP, count):
+            own = [(where[i], 1), (below + i // GROUP - 1, 1)] if i in where else []
+            terms.append(own or [(below + i // GROUP, 1)])
+    return circuit.table(circuit.sums(pool, terms), function, halves=carries)

@@ -81,12 +81,13 @@ class Engine(Protocol):
     def join(self, parts: Sequence[Any]) -> Any:
         """Rows of several arrays."""
 
-    def linear(self, weights: Sequence[int], parts: Sequence[Any]) -> Any:
-        """A weighted sum of arrays."""
+    def linear(self, weights: Sequence[int], parts: Sequence[Any], constant: int = 0) -> Any:
+        """A weighted sum of arrays, and a known integer."""
 
     def tables(self, layer: Sequence[Lookup], luts: Sequence[tuple[int, ...]]) -> Any:
         """All look-ups of a layer, in one batch: those of the first one come first, and of each
-        those of its first function. `luts` are negacyclic tables of `SECTORS` entries."""
+        those of its first function. `luts` are tables of `SECTORS` entries, of which
+        f(m) + f(m + 16) is 0 for all m or 1 for all."""
 
     def check(self, rows: Any, low: Integers, high: Integers, offset: Integers) -> None:
         """Raises `CircuitError` where values leave their range, if the engine can see them."""
@@ -186,7 +187,7 @@ class Circuit:
             numbers.append(np.array([*at, -1])[part.batch])
         fields = {name: np.concatenate([getattr(x, name) for x in kept]) for name in _FIELDS}
         fields["batch"] = np.concatenate(numbers)
-        origins = _united([part.origins for part in kept])[0]
+        origins = united([part.origins for part in kept])[0]
         held = tuple(batch for _, batch in batches.values())
         return Wires(held, **fields, size=kept[0].size, origins=origins)
 
@@ -260,14 +261,16 @@ class Circuit:
     def _by_noise(self, x: Wires, terms: Sequence[Wires], work: Callable[[Integers], Any]) -> Wires:
         """x with the ciphertexts that `work` makes of rows, a batch for each kind of noise that the
         rows of terms have: the account of a server knows the largest of a batch alone. Rows that
-        are known in all terms stay so."""
+        are known in all terms stay so, and those that are the same stay the same."""
         held = np.flatnonzero(np.any([term.batch >= 0 for term in terms], axis=0))
         facts = [fact for term in terms for fact in (term.square, term.total, term.batch < 0)]
         batch, place = np.full((2, len(x)), -1)
         batches: list[Any] = []
+        same = [each for term in terms for each in (term.batch, term.place, term.offset)]
         for where in _alike(held, *facts):
-            batch[where], place[where] = len(batches), np.arange(len(where))
-            batches.append(work(where))
+            inverse = _kinds([each[where] for each in same])[1]
+            batch[where], place[where] = len(batches), inverse
+            batches.append(work(where[np.unique(inverse, return_index=True)[1]]))
         return self._checked(
             dataclasses.replace(x, batches=tuple(batches), batch=batch, place=place)
         )
@@ -281,14 +284,16 @@ class Circuit:
         """Known integers added, one for all rows or one for each."""
         return dataclasses.replace(x, low=x.low + by, high=x.high + by, offset=x.offset + by)
 
-    def linear(self, *terms: tuple[int, Wires]) -> Wires:
+    def linear(self, *terms: tuple[int, Wires], moved: int = 0) -> Wires:
         """A weighted sum of as many wires. Terms that may have bootstraps in common count as if all
-        their errors were the same."""
-        if len(terms) == 1 and terms[0][0] == 1:
+        their errors were the same. `moved` is added to what the ciphertexts hold, and not to the
+        integers that they stand for."""
+        if len(terms) == 1 and terms[0][0] == 1 and not moved:
             return terms[0][1]
         (low, high), square, total, origins = self._followed(terms)
         first = terms[0][1]
-        offset = np.asarray(sum(w * x.offset for w, x in terms))
+        held = np.any([x.batch >= 0 for _, x in terms], axis=0)
+        offset = np.asarray(sum(w * x.offset for w, x in terms)) - np.where(held, moved, 0)
         made = Wires(
             (), first.batch, first.place, low, high, offset, square, total, first.size, origins
         )
@@ -296,15 +301,15 @@ class Circuit:
         def work(where: Integers) -> Any:
             some = [(w, x) for w, x in terms if x.batch[where[0]] >= 0]
             parts = [self.rows(x, where) for _, x in some]
-            if len(some) == 1 and some[0][0] == 1:
+            if len(some) == 1 and some[0][0] == 1 and not moved:
                 return parts[0]
-            return self.engine.linear([w for w, _ in some], parts)
+            return self.engine.linear([w for w, _ in some], parts, moved)
 
         return self._by_noise(made, [x for _, x in terms], work)
 
     def common(self, parts: Sequence[Wires]) -> bool:
         """Whether some of these may have the same errors."""
-        return _united([part.origins for part in parts])[1]
+        return united([part.origins for part in parts])[1]
 
     def fits(self, *terms: tuple[int, Wires]) -> bool:
         """Whether tables take a weighted sum, before it is made."""
@@ -319,23 +324,31 @@ class Circuit:
         ends = [(w * x.low, w * x.high) for w, x in terms]
         square: Any = sum(w * w * x.square for w, x in terms)
         total: Any = sum(abs(w) * x.total for w, x in terms)
-        origins, common = _united([x.origins for _, x in terms])
+        origins, common = united([x.origins for _, x in terms])
         if common:
             square = np.maximum(square, total * total)
         low, high = (sum(end(*pair) for pair in ends) for end in (np.minimum, np.maximum))
         return (np.asarray(low), np.asarray(high)), square, total, origins
 
-    def sums(self, pool: Wires, groups: Sequence[Sequence[tuple[int, int]]]) -> Wires:
-        """One wire for each group of (row, weight): the weighted sum of different rows."""
+    def sums(
+        self,
+        pool: Wires,
+        groups: Sequence[Sequence[tuple[int, int]]],
+        moved: Sequence[int] | None = None,
+    ) -> Wires:
+        """One wire for each group of (row, weight): the weighted sum of rows, of which those that
+        are the same ciphertext count as one. `moved` is that of `linear`, for each group."""
         kinds: dict[tuple[int, ...], list[int]] = {}
-        for place, group in enumerate(groups):
-            kinds.setdefault(tuple(weight for _, weight in group), []).append(place)
+        merged = _merged(pool, groups)
+        for place, group in enumerate(merged):
+            by = moved[place] if moved is not None else 0
+            kinds.setdefault((by, *(weight for _, weight in group)), []).append(place)
         parts, places = [], []
-        for weights, members in kinds.items():
-            rows = np.array([[row for row, _ in groups[place]] for place in members])
-            apart = dataclasses.replace(pool, origins={})
+        apart = dataclasses.replace(pool, origins={})
+        for (by, *weights), members in kinds.items():
+            rows = np.array([[row for row, _ in merged[place]] for place in members])
             taken = [(w, self.take(apart, rows[:, k])) for k, w in enumerate(weights)]
-            parts.append(dataclasses.replace(self.linear(*taken), origins=pool.origins))
+            parts.append(dataclasses.replace(self.linear(*taken, moved=by), origins=pool.origins))
             places += members
         return self.take(self.join(*parts), np.argsort(places))
 
@@ -351,17 +364,20 @@ class Circuit:
 
     # ---- tables
 
-    def tables(self, *requests: tuple[Wires, Sequence[tuple[Function, Any]]]) -> list[list[Wires]]:
+    def tables(
+        self, *requests: tuple[Wires, Sequence[tuple[Function, Any]]], halves: bool = False
+    ) -> list[list[Wires]]:
         """A layer: for each batch of wires, the results of its functions.
 
         A function comes with parameters: None, or an array of integers, a row of them for each wire
         if it has two axes. Where a function is constant over a wire's range the result is known,
-        and takes no rotation.
+        and takes no rotation; nor does what is looked up twice. Tables have f(m + 16) = -f(m), and
+        with `halves` 1 - f(m): that is the former for 2·f - 1, in units of half a sector.
         """
         luts: dict[tuple[int, ...], int] = {}
         layer: list[Lookup] = []
         outputs = [
-            [self._output(x, function, given, luts) for function, given in functions]
+            [self._output(x, function, given, luts, halves) for function, given in functions]
             for x, functions in requests
         ]
         start = 0
@@ -374,12 +390,18 @@ class Circuit:
                 live = np.flatnonzero(members[0].index >= 0)
                 self._bear(x, live)
                 for where in _alike(live, x.square, x.total):
-                    tables = [out.index[where] for out in members]
-                    layer.append(Lookup(self.rows(x, where), tables))
+                    indices = [out.index[where] for out in members]
+                    kinds, inverse = _kinds([x.batch[where], x.place[where], *indices])
+                    once = where[np.unique(inverse, return_index=True)[1]]
+                    starts: dict[bytes, tuple[int, Integers]] = {}
                     for out in members:
-                        out.place[where] = start + np.arange(len(where))
-                        start += len(where)
-                    self.rotations += len(where) * len(members) * x.size
+                        table = out.index[once]
+                        first = start + len(starts) * len(kinds)
+                        first, _ = starts.setdefault(table.tobytes(), (first, table))
+                        out.place[where] = first + inverse
+                    layer.append(Lookup(self.rows(x, once), [t for _, t in starts.values()]))
+                    start += len(starts) * len(kinds)
+                    self.rotations += len(starts) * len(kinds) * x.size
         self.layers += bool(layer)
         rows = self.engine.tables(layer, list(luts)) if layer else None
         number = next(self._numbers)
@@ -388,9 +410,9 @@ class Circuit:
             for (x, _), outs in zip(requests, outputs, strict=True)
         ]
 
-    def table(self, x: Wires, function: Function, given: Any = None) -> Wires:
+    def table(self, x: Wires, function: Function, given: Any = None, halves: bool = False) -> Wires:
         """A layer of one function of one batch."""
-        return self.tables((x, [(function, given)]))[0][0]
+        return self.tables((x, [(function, given)]), halves=halves)[0][0]
 
     def _bear(self, x: Wires, where: Integers) -> None:
         square, total = x.square[where], x.total[where]
@@ -399,7 +421,12 @@ class Circuit:
             raise CircuitError(f"a table gets the noise {noise:.2f}, above {self.account.limit}")
 
     def _output(
-        self, x: Wires, function: Function, given: Any, luts: dict[tuple[int, ...], int]
+        self,
+        x: Wires,
+        function: Function,
+        given: Any,
+        luts: dict[tuple[int, ...], int],
+        halves: bool,
     ) -> _Output:
         """The tables of a function, by row, and what they give."""
         columns = [x.low, x.high, x.offset]
@@ -414,12 +441,13 @@ class Circuit:
             if low[k] == high[k]:
                 index[k] = -1
                 continue
-            index[k] = luts.setdefault(_negacyclic(window - offset, values), len(luts))
+            table = _negacyclic(window - offset, values, int(halves))
+            index[k] = luts.setdefault(table, len(luts))
         return _Output(index[flat], low[flat], high[flat], np.full(len(flat), -1))
 
     def _found(self, rows: Any, outs: Sequence[_Output], x: Wires, number: int) -> list[Wires]:
         """The wires of outputs, whose looked-up rows are among these."""
-        origins = {number: [_marks(x)]}
+        origins = {number: [marks_of(x.origins, x.size)]}
         found = []
         for out in outs:
             live = out.index >= 0
@@ -461,21 +489,46 @@ def _kinds(columns: Sequence[Any]) -> tuple[list[tuple[Any, ...]], Integers]:
     return list(numbers), np.array(inverse, dtype=np.int64)
 
 
-def _negacyclic(places: Integers, values: Integers) -> tuple[int, ...]:
-    """The table with f(m + 16) = -f(m) that has these values at these places."""
+def first_of_same(pool: Wires) -> Integers:
+    """For each row the first one that is the same ciphertext and stands for the same integer."""
+    first: dict[tuple[int, int, int], int] = {}
+    held = zip(pool.batch.tolist(), pool.place.tolist(), pool.offset.tolist(), strict=True)
+    rows = (key if key[0] >= 0 else (-1, row, 0) for row, key in enumerate(held))
+    return np.array([first.setdefault(key, row) for row, key in enumerate(rows)], dtype=np.int64)
+
+
+def _merged(
+    pool: Wires, groups: Sequence[Sequence[tuple[int, int]]]
+) -> list[Sequence[tuple[int, int]]]:
+    """Groups with one term for all rows that are the same: their weights are added up."""
+    first = first_of_same(pool).tolist()
+    if len(set(first)) == len(first):
+        return list(groups)
+    merged: list[Sequence[tuple[int, int]]] = []
+    for group in groups:
+        weights: dict[int, int] = {}
+        for row, weight in group:
+            weights[first[row]] = weights.get(first[row], 0) + weight
+        merged.append(list(weights.items()))
+    return merged
+
+
+def _negacyclic(places: Integers, values: Integers, both: int) -> tuple[int, ...]:
+    """The table with f(m) + f(m + 16) = both that has these values at these places."""
     table: list[int | None] = [None] * SECTORS
     for place, value in zip(places.tolist(), values.tolist(), strict=True):
-        for at, wanted in ((place, value), (place + HALF, -value)):
+        for at, wanted in ((place, value), (place + HALF, both - value)):
             held = table[at % SECTORS]
             if held is not None and held != wanted % SECTORS:
                 raise CircuitError(
                     f"no table has the values {shown(values.tolist())} at {shown(places.tolist())}"
                 )
             table[at % SECTORS] = wanted % SECTORS
-    return tuple(0 if value is None else value for value in table)
+    free = [0] * HALF + [both] * HALF
+    return tuple(free[at] if value is None else value for at, value in enumerate(table))
 
 
-def _united(parts: Sequence[Origins]) -> tuple[Origins, bool]:
+def united(parts: Sequence[Origins]) -> tuple[Origins, bool]:
     """The origins of a sum or of joined rows, and whether two of them may have an error in common
     that counts: layers below 0 are fresh."""
     origins: Origins = {}
@@ -494,10 +547,10 @@ def _united(parts: Sequence[Origins]) -> tuple[Origins, bool]:
     return origins, common
 
 
-def _marks(x: Wires) -> Marks:
-    """Marks of what tables make of x: equal only where all marks of x are."""
-    made = np.ones(x.size, dtype=np.uint64)
-    for layer, held in sorted(x.origins.items()):
+def marks_of(origins: Origins, size: int) -> Marks:
+    """Marks of what follows from these: equal only where all of their marks are."""
+    made = np.ones(size, dtype=np.uint64)
+    for layer, held in sorted(origins.items()):
         for marks in held:
             mixed = (marks + np.uint64(layer % 2**32)) * np.uint64(0x9E3779B97F4A7C15)
             made = (made ^ (mixed >> np.uint64(29)) ^ mixed) * np.uint64(0xBF58476D1CE4E5B9)

@@ -10,115 +10,147 @@ import numpy as np
 
 from .._core.integers import Integers
 from ._carry import clean, reduced
-from ._circuit import HALF, Account, Circuit, Wires
+from ._circuit import HALF, Account, Circuit, Wires, first_of_same
 
 Term = tuple[int, int]
 """A row of a pool of wires, and its weight."""
-Fact = tuple[float, float, int, int]
-"""What is known of a row: square, total, low and high."""
+Fact = tuple[float, float, int, int, int]
+"""What is known of a row: square and total; how far its ends are apart; what it is for sure; and
+the first row that is the same ciphertext."""
 Columns = tuple[tuple[Term, ...], ...]
+MOST = HALF - 1
+"""A group is 0 … 15: then its remainder and its multiple of 4 are a rotation each."""
+SETTLED = 6
+"""Digits of 0 … 6 are those that carries can be added to, two of 0 … 3."""
 
 
 def add_up(
     circuit: Circuit, pool: Wires, columns: Sequence[Sequence[Term]], common: bool = False
 ) -> Wires:
-    """One digit for each column, of ranges and noise that carries can still be added to.
+    """One digit of 0 … 6 for each column, of which the last one may be larger.
 
     Groups of digits are added and become a remainder and a multiple of 4, which goes to the next
     column, until each column is one group; all groups are one layer (Wallace, IEEE Trans.
-    Electronic Computers 1964, in radix 4). Carries of the last column are left out. `common`:
-    several rows of the pool may have the same errors.
+    Electronic Computers 1964, in radix 4). Then one layer makes all columns small at once. Carries
+    of the last column are left out. `common`: several rows of the pool may have the same errors.
     """
-    left: Columns = tuple(map(tuple, columns))
-    while True:
-        fields = (pool.square, pool.total, pool.low, pool.high)
+    count, start = len(columns), len(pool)
+    # Terms count from their least value on: all least values are one known number.
+    least = _least(pool, columns, [0] * start)
+    number = sum(value << 2 * i for i, value in enumerate(least.tolist()))
+    known = [number >> 2 * i & 3 for i in range(count)]
+    pool = circuit.join(pool, circuit.known(known, pool.size))
+    moving = (pool.high > pool.low).tolist()
+    left: Columns = tuple(
+        (*(term for term in column if moving[term[0]]), *([(start + i, 1)] if known[i] else []))
+        for i, column in enumerate(columns)
+    )
+    sure = [0] * start + known
+    last = False
+    while not last:
+        fields = (pool.square, pool.total, pool.width, np.array(sure), first_of_same(pool))
         facts: tuple[Fact, ...] = tuple(zip(*(each.tolist() for each in fields), strict=True))
-        groups, at, left = _round(circuit.account, facts, left, common)
+        groups, at, left, last = _round(circuit.account, facts, left, common)
         if not groups:
-            break
-        sums = circuit.sums(pool, groups)
-        low = np.where(sums.low < 0, -2, 0)
-        rest, over = circuit.tables(
-            (
-                sums,
-                [
-                    (lambda v, least: reduced(v, 4, least), low),
-                    (lambda v, least: (v - least) // 4, low),
-                ],
-            )
-        )[0]
-        start = len(pool)
-        pool = circuit.join(pool, rest, over)
+            continue
+        # Groups of the last column, which give no carry, are the last ones.
+        sums, inner = circuit.sums(pool, groups), sum(i + 1 < count for i in at)
+        base = _least(pool, groups, sure)
+        requests = []
+        for rows, functions in (
+            (np.arange(inner), [_rest, _over]),
+            (np.arange(inner, len(groups)), [_rest]),
+        ):
+            if len(rows):
+                given = [(function, base[rows]) for function in functions]
+                requests.append((circuit.take(sums, rows), given))
+        made = circuit.tables(*requests)
+        first = len(pool)
+        rest, over = [each[0] for each in made], [each[1] for each in made[:1] if inner]
+        pool = circuit.join(pool, *rest, *over)
+        sure += pool.low[first:].tolist()
         grown = [list(column) for column in left]
         for g, i in enumerate(at):
-            grown[i].append((start + g, 1))
-            if i + 1 < len(grown):
-                grown[i + 1].append((start + len(groups) + g, 1))
+            grown[i].append((first + g, 1))
+            if g < inner:
+                grown[i + 1].append((first + len(groups) + g, 1))
         left = tuple(map(tuple, grown))
     empty = len(pool)
     pool = circuit.join(pool, circuit.known([0], pool.size))
-    made = circuit.sums(pool, [column or ((empty, 1),) for column in left])
-    return (
-        dataclasses.replace(made, square=np.maximum(made.square, made.total**2)) if common else made
+    added = circuit.sums(pool, [column or ((empty, 1),) for column in left])
+    added = circuit.shifted(added, -_least(pool, left, sure))
+    square = np.maximum(added.square, added.total**2) if common else added.square
+    return dataclasses.replace(added, square=square)
+
+
+def _least(pool: Wires, groups: Sequence[Sequence[Term]], sure: Sequence[int]) -> Integers:
+    """What the terms of groups are at least, each by itself, above what they are for sure."""
+    lows, highs = pool.low.tolist(), pool.high.tolist()
+    return np.array(
+        [sum(min(w * lows[i], w * highs[i]) - sure[i] for i, w in group) for group in groups],
+        dtype=np.int64,
     )
+
+
+def _rest(v: Integers, least: int) -> Integers:
+    return (v - least) % 4
+
+
+def _over(v: Integers, least: int) -> Integers:
+    return (v - least) // 4
 
 
 @dataclasses.dataclass
 class _Sum:
-    """Noise and range of a sum that grows."""
+    """Noise and largest value of a sum above its least one."""
 
-    square: float = 0.0
-    total: float = 0.0
-    low: int = 0
-    high: int = 0
+    square: float
+    total: float
+    most: int
 
-    def plus(self, fact: Fact, weight: int) -> _Sum:
-        """With one more digit, whose fact this is."""
-        square, total, low, high = fact
-        ends = (weight * low, weight * high)
-        return _Sum(
-            self.square + weight * weight * square,
-            self.total + abs(weight) * total,
-            self.low + min(ends),
-            self.high + max(ends),
-        )
-
-    def bears(self, account: Account, common: bool, more: int = 0) -> bool:
-        """Whether a table takes the sum, and so many bootstraps more."""
+    def fits(self, account: Account, common: bool, most: int = MOST, more: int = 0) -> bool:
+        """Whether the sum is at most so large, and a table takes it and so many bootstraps more."""
         square = max(self.square, self.total**2) if common else self.square
-        return bool(account.bears(square + more, self.total + more))
+        return self.most <= most and bool(account.bears(square + more, self.total + more))
+
+
+def _sum_of(facts: Sequence[Fact], terms: Sequence[Term]) -> _Sum:
+    weights: dict[int, int] = {}
+    most = 0
+    for row, weight in terms:
+        _, _, width, sure, same = facts[row]
+        weights[same] = weights.get(same, 0) + weight
+        most += abs(weight) * width + sure
+    square = sum(w * w * facts[row][0] for row, w in weights.items())
+    return _Sum(square, sum(abs(w) * facts[row][1] for row, w in weights.items()), most)
 
 
 @functools.lru_cache(maxsize=256)
 def _round(
     account: Account, facts: tuple[Fact, ...], columns: Columns, common: bool
-) -> tuple[list[tuple[Term, ...]], list[int], Columns]:
-    """The groups of a layer, the column of each, and what is left of the columns. Programs do the
-    same again and again."""
+) -> tuple[list[tuple[Term, ...]], list[int], Columns, bool]:
+    """The groups of a layer, the column of each, what is left of the columns, and whether that is
+    the last layer. Programs do the same again and again."""
     groups: list[tuple[Term, ...]] = []
     at: list[int] = []
     left: list[tuple[Term, ...]] = []
-    for i, column in enumerate(columns):
-        if _last(account, facts, column, common):
-            left.append(column)
-            continue
-        taken, rest = _grouped(account, facts, column, common)
+    wholes = [_sum_of(facts, column) for column in columns]
+    fit = [made.fits(account, common) for made in wholes]
+    last, carry = all(fit), 0
+    for i, (column, made) in enumerate(zip(columns, wholes, strict=True)):
+        taken: list[tuple[Term, ...]] = []
+        rest = column
+        if last:
+            most = MOST - 2 if i + 1 == len(columns) else SETTLED
+            if not made.fits(account, common, most - carry, 2):
+                taken, rest = [column], ()
+            carry = 3 if taken else 0
+        elif not fit[i]:
+            taken, rest = _grouped(account, facts, column, common)
         groups += taken
         at += [i] * len(taken)
         left.append(rest)
-    return groups, at, tuple(left)
-
-
-def _last(account: Account, facts: Sequence[Fact], terms: Sequence[Term], common: bool) -> bool:
-    """Whether a column needs no table before carries are added."""
-    made = _Sum()
-    for row, weight in terms:
-        made = made.plus(facts[row], weight)
-    return (
-        made.low >= -3
-        and made.high <= (3 if made.low < 0 else 6)
-        and made.bears(account, common, 1)
-    )
+    return groups, at, tuple(left), last
 
 
 def _grouped(
@@ -128,22 +160,22 @@ def _grouped(
     alone, with the range of one and the noise of a bootstrap."""
     groups: list[tuple[Term, ...]] = []
     rest: list[Term] = []
-    group, made = [terms[0]], _Sum().plus(facts[terms[0][0]], terms[0][1])
+    group, made = [terms[0]], _sum_of(facts, terms[:1])
 
     def close() -> None:
-        if len(group) > 1 or made.high - made.low > 3 or made.total > 1:
+        if len(group) > 1 or made.most > 3 or made.total > 1:
             groups.append(tuple(group))
         else:
             rest.extend(group)
 
-    for row, weight in terms[1:]:
-        larger = made.plus(facts[row], weight)
-        if larger.high - larger.low < HALF and larger.bears(account, common):
-            group.append((row, weight))
+    for term in terms[1:]:
+        larger = _sum_of(facts, [*group, term])
+        if larger.fits(account, common):
+            group.append(term)
             made = larger
         else:
             close()
-            group, made = [(row, weight)], _Sum().plus(facts[row], weight)
+            group, made = [term], _sum_of(facts, [term])
     close()
     return groups, tuple(rest)
 

@@ -28,6 +28,10 @@ class Number:
     wires: Wires
     unit: int = 1
     """What the digits are multiples of: `FLAG` for bits that come out of comparisons."""
+    memo: dict[str, Number] = dataclasses.field(
+        init=False, default_factory=dict, compare=False, repr=False
+    )
+    """The same number in other forms, once they are made."""
 
     @property
     def form(self) -> Form:

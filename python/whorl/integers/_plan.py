@@ -15,11 +15,11 @@ from .._server import binfhe as _lib
 from ..binfhe._plan import Fresh as FreshDigits
 from ..binfhe._plan import _FollowingServer
 from ..errors import NoiseError, ShapeError
-from ._arithmetic import DigitArithmetic
 from ._arrays import IntegerArray
 from ._carry import Form
 from ._circuit import SECTORS, Circuit
 from ._engines import TABLE_FAILURE_LOG2, BinfheEngine, account_of
+from ._programs import Programs
 from ._server import Server
 from ._types import Kind, as_kind, kind_of_values
 
@@ -155,7 +155,7 @@ class _DryServer(Server):
     def __init__(self, server: _FollowingServer, table_failure_log2: float) -> None:
         account = account_of(server.parameters, table_failure_log2)
         self._server = server
-        self._on = DigitArithmetic(Circuit(BinfheEngine(server, account, apart=True)))
+        self._on = Programs(Circuit(BinfheEngine(server, account, apart=True)))
 
     def fresh(self, each: Fresh) -> Any:
         """Encryptions, all different."""

@@ -17,6 +17,7 @@ from ._ciphertexts import Ciphertexts
 from ._circuit import Circuit
 from ._engines import TABLE_FAILURE_LOG2, BinfheEngine, account_of
 from ._lane_bits import LaneArithmetic
+from ._programs import Programs
 from ._types import as_kind, as_values
 
 
@@ -60,7 +61,7 @@ class Server:
             self._on = LaneArithmetic(server)
         elif isinstance(server, binfhe.Server):
             account = account_of(server.parameters, float(table_failure_log2))
-            self._on = DigitArithmetic(Circuit(BinfheEngine(server, account)))
+            self._on = Programs(Circuit(BinfheEngine(server, account)))
         else:
             raise TypeError(
                 f"server: a binfhe.Server or a lanes.Server is needed, not {type(server).__name__}"

@@ -1,0 +1,348 @@
+"""Operations that are recorded once and then run again. What they do with ciphertexts follows from
+what is known of their operands, so that a server need not follow ranges and noise each time."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._core.integers import Integers
+from ._arithmetic import DigitArithmetic
+from ._circuit import Circuit, Lookup, Origins, Wires, marks_of, united
+from ._digits import Number
+
+MOST_PROGRAMS = 512
+"""So many operations are kept; those that were not used for longest go first."""
+MOST_OPERANDS = 16
+"""Operations of more operands are not recorded: what pairs have in common is looked at each time.
+"""
+FLUSHED = frozenset(
+    "multiply multiply_known compare bitwise right rotate shift divide lookup count_ones "
+    "count_zeros".split()
+)
+"""Operations that take numbers without carries. These are made once for each array."""
+NAMES = FLUSHED | frozenset(
+    "rows flush settle cast add subtract negate invert sum_of select left turn".split()
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Held:
+    """Ciphertexts while an operation is recorded, and their number."""
+
+    number: int
+    rows: Any
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of the ciphertexts."""
+        shape: tuple[int, ...] = self.rows.shape
+        return shape
+
+
+@dataclasses.dataclass(frozen=True)
+class _Step:
+    """A call of the engine: its name, the numbers of the ciphertexts that it takes, what else it
+    takes, and the numbers that nothing needs behind it."""
+
+    name: str
+    sources: tuple[int, ...]
+    rest: tuple[Any, ...]
+    number: int
+    ends: tuple[int, ...] = ()
+
+
+def _call(engine: Any, name: str, arrays: list[Any], rest: tuple[Any, ...]) -> Any:
+    if name == "tables":
+        tables, luts = rest
+        return engine.tables([Lookup(*each) for each in zip(arrays, tables, strict=True)], luts)
+    if name == "linear":
+        weights, constant = rest
+        return engine.linear(weights, arrays, constant)
+    if name in ("join", "beside"):
+        return getattr(engine, name)(arrays)
+    return getattr(engine, name)(*arrays, *rest)
+
+
+class _Recorder:
+    """An engine that calls another one and writes down what it called."""
+
+    sees = False
+
+    def __init__(self, engine: Any, inputs: int) -> None:
+        self.engine, self.account = engine, engine.account
+        self.steps: list[_Step] = []
+        self._count = inputs
+
+    def _step(self, name: str, arrays: Sequence[_Held], *rest: Any) -> _Held:
+        made = _call(self.engine, name, [each.rows for each in arrays], rest)
+        if arrays and made is arrays[0].rows:
+            return arrays[0]
+        held = _Held(self._count, made)
+        self._count += 1
+        sources = tuple(each.number for each in arrays)
+        self.steps.append(_Step(name, sources, rest, held.number))
+        return held
+
+    def trivial(self, values: Integers) -> _Held:
+        """Known integers."""
+        return self._step("trivial", [], values)
+
+    def take(self, rows: _Held, index: Integers) -> _Held:
+        """Rows by their numbers."""
+        return self._step("take", [rows], index)
+
+    def columns(self, rows: _Held, index: Integers) -> _Held:
+        """Values by their numbers, in all rows."""
+        return self._step("columns", [rows], index)
+
+    def beside(self, parts: Sequence[_Held]) -> _Held:
+        """Values of several arrays of equal rows."""
+        return self._step("beside", parts)
+
+    def join(self, parts: Sequence[_Held]) -> _Held:
+        """Rows of several arrays."""
+        return self._step("join", parts)
+
+    def linear(self, weights: Sequence[int], parts: Sequence[_Held], constant: int = 0) -> _Held:
+        """A weighted sum of arrays, and a known integer."""
+        return self._step("linear", parts, list(weights), constant)
+
+    def tables(self, layer: Sequence[Lookup], luts: Sequence[tuple[int, ...]]) -> _Held:
+        """All look-ups of a layer."""
+        tables = [each.tables for each in layer]
+        return self._step("tables", [each.rows for each in layer], tables, luts)
+
+    def check(self, rows: _Held, low: Integers, high: Integers, offset: Integers) -> None:
+        """Nothing: a recorder sees no values."""
+
+
+@dataclasses.dataclass(frozen=True)
+class _Output:
+    """A result: its number without ciphertexts, or None if it is ciphertexts; the numbers of
+    these; the operands whose errors it may have, and whether it has errors of its own."""
+
+    number: Number | None
+    batches: tuple[int, ...]
+    operands: tuple[int, ...] = ()
+    own: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class _Program:
+    """A recorded operation."""
+
+    steps: list[_Step]
+    outputs: list[_Output]
+    single: bool
+    rotations: int
+    layers: int
+
+
+class Programs(DigitArithmetic):
+    """Arithmetic on digits that records operations, and runs them again for operands of which the
+    same is known.
+
+    All results of an operation count as one layer of the errors that they may have in common. Its
+    number follows from the operation and from the layers of the operands, so that the same of the
+    same operands has the same errors.
+    """
+
+    def __init__(self, circuit: Circuit) -> None:
+        super().__init__(circuit)
+        self._programs: OrderedDict[Any, _Program] = OrderedDict()
+        self._recording = False
+        self._lock = threading.RLock()
+
+    def _run(self, name: str, method: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        with self._lock:
+            if self._recording:
+                return method(self, *arguments)
+            if name == "flush":
+                return self._flushed(arguments[0], method)
+            if name in FLUSHED and not (name == "bitwise" and arguments[0].bits == 1):
+                arguments = tuple(self.flush(x) if isinstance(x, Number) else x for x in arguments)
+            return self._made(name, method, arguments)
+
+    def _flushed(self, x: Number, method: Callable[..., Any]) -> Number:
+        """The same without carries, which are made once."""
+        if "flush" not in x.memo:
+            made: Number = self._made("flush", method, (x,))
+            x.memo["flush"] = made
+            made.memo["flush"] = made
+        return x.memo["flush"]
+
+    def _made(self, name: str, method: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        operands = list(_numbers(arguments))
+        if len(operands) > MOST_OPERANDS:
+            return method(self, *arguments)
+        arrays: dict[int, tuple[int, Any]] = {}
+        facts = tuple(_facts(x, arrays) for x in operands)
+        rest = tuple(_static(each) for each in arguments)
+        key = (name, rest, facts, _relations(operands))
+        program = self._programs.get(key)
+        inputs = [rows for _, rows in arrays.values()]
+        if program is None:
+            program, held = self._record(method, arguments, arrays)
+            self._programs[key] = program
+            if len(self._programs) > MOST_PROGRAMS:
+                self._programs.popitem(last=False)
+        else:
+            self._programs.move_to_end(key)
+            held = self._replay(program, inputs)
+        layers = tuple(sorted(layer for x in operands for layer in x.wires.origins))
+        number = hash((key, layers)) & (1 << 62) - 1
+        made = [_result(each, held, operands, number) for each in program.outputs]
+        return made[0] if program.single else tuple(made)
+
+    def _record(
+        self,
+        method: Callable[..., Any],
+        arguments: tuple[Any, ...],
+        arrays: dict[int, tuple[int, Any]],
+    ) -> tuple[_Program, dict[int, Any]]:
+        circuit, engine = self.circuit, self.circuit.engine
+        recorder = _Recorder(engine, len(arrays))
+        inputs = {key: _Held(number, rows) for key, (number, rows) in arrays.items()}
+        before = circuit.rotations, circuit.layers
+        circuit.engine, self._recording = recorder, True
+        try:
+            returned = method(self, *(_wrapped(each, inputs) for each in arguments))
+        finally:
+            circuit.engine, self._recording = engine, False
+        listed = list(returned) if isinstance(returned, tuple) else [returned]
+        operands = list(_numbers(arguments))
+        held: dict[int, Any] = {number: rows for number, rows in arrays.values()}
+        outputs = []
+        for each in listed:
+            batches = each.wires.batches if isinstance(each, Number) else (each,)
+            held.update((batch.number, batch.rows) for batch in batches)
+            outputs.append(_output(each, batches, operands))
+        steps = _needed(recorder.steps, {n for each in outputs for n in each.batches})
+        used = circuit.rotations - before[0], circuit.layers - before[1]
+        return _Program(steps, outputs, not isinstance(returned, tuple), *used), held
+
+    def _replay(self, program: _Program, inputs: list[Any]) -> dict[int, Any]:
+        held = dict(enumerate(inputs))
+        for step in program.steps:
+            arrays = [held[number] for number in step.sources]
+            held[step.number] = _call(self.circuit.engine, step.name, arrays, step.rest)
+            del arrays
+            for number in step.ends:
+                del held[number]
+        self.circuit.rotations += program.rotations
+        self.circuit.layers += program.layers
+        return held
+
+
+def _recorded(name: str) -> Callable[..., Any]:
+    method = getattr(DigitArithmetic, name)
+
+    def call(self: Programs, *arguments: Any) -> Any:
+        return self._run(name, method, arguments)
+
+    call.__doc__ = method.__doc__
+    return call
+
+
+for _name in NAMES:
+    setattr(Programs, _name, _recorded(_name))
+
+
+def _numbers(arguments: Sequence[Any]) -> Iterator[Number]:
+    for each in arguments:
+        if isinstance(each, Number):
+            yield each
+        elif isinstance(each, (list, tuple)) and each and isinstance(each[0], Number):
+            yield from each
+
+
+def _static(argument: Any) -> Any:
+    """What a key has of an argument."""
+    if isinstance(argument, Number):
+        return Number
+    if isinstance(argument, (list, tuple)):
+        return tuple(_static(each) for each in argument)
+    return argument
+
+
+def _wrapped(argument: Any, inputs: dict[int, _Held]) -> Any:
+    """The argument with recorded ciphertexts."""
+    if isinstance(argument, Number):
+        wires = argument.wires
+        held = tuple(inputs[id(batch)] for batch in wires.batches)
+        return dataclasses.replace(argument, wires=dataclasses.replace(wires, batches=held))
+    if isinstance(argument, list):
+        return [_wrapped(each, inputs) for each in argument]
+    return argument
+
+
+def _facts(x: Number, arrays: dict[int, tuple[int, Any]]) -> tuple[Any, ...]:
+    """All that operations follow of a number, and its ciphertexts, which are numbered."""
+    wires = x.wires
+    batches = []
+    for batch in wires.batches:
+        number, _ = arrays.setdefault(id(batch), (len(arrays), batch))
+        batches.append((number, batch.shape[0]))
+    fields = (wires.batch, wires.place, wires.low, wires.high, wires.offset, wires.square)
+    known = tuple(field.tobytes() for field in (*fields, wires.total))
+    noisy = any(layer >= 0 for layer in wires.origins)
+    return (x.bits, x.signed, x.unit, wires.size, noisy, tuple(batches), known)
+
+
+def _relations(operands: list[Number]) -> tuple[Any, ...]:
+    """What pairs of operands have in common, as circuits ask for it."""
+    made = []
+    for i, x in enumerate(operands):
+        for y in operands[:i]:
+            a, b = x.wires, y.wires
+            if a.origins.keys().isdisjoint(b.origins):
+                made.append((False, False))
+                continue
+            alike = bool(np.any(marks_of(a.origins, a.size) == marks_of(b.origins, b.size)))
+            made.append((united([a.origins, b.origins])[1], alike))
+    return tuple(made)
+
+
+def _output(result: Any, batches: Sequence[_Held], operands: list[Number]) -> _Output:
+    numbers = tuple(batch.number for batch in batches)
+    if not isinstance(result, Number):
+        return _Output(None, numbers)
+    layers = set(result.wires.origins)
+    from_operands = tuple(
+        k for k, x in enumerate(operands) if not layers.isdisjoint(x.wires.origins)
+    )
+    own = bool(layers.difference(*(x.wires.origins for x in operands)))
+    wires = dataclasses.replace(result.wires, batches=(), origins={})
+    return _Output(dataclasses.replace(result, wires=wires), numbers, from_operands, own)
+
+
+def _result(output: _Output, held: dict[int, Any], operands: list[Number], number: int) -> Any:
+    batches = tuple(held[n] for n in output.batches)
+    if output.number is None:
+        return batches[0]
+    wires: Wires = output.number.wires
+    origins: Origins = united([operands[k].wires.origins for k in output.operands])[0]
+    if output.own:
+        every = united([x.wires.origins for x in operands])[0]
+        origins = {**origins, number: [marks_of(every, wires.size)]}
+    made = dataclasses.replace(wires, batches=batches, origins=origins)
+    return dataclasses.replace(output.number, wires=made)
+
+
+def _needed(steps: list[_Step], results: set[int]) -> list[_Step]:
+    """Steps that results follow from, each with the ciphertexts that it is the last to take."""
+    kept: list[_Step] = []
+    later = set(results)
+    for step in reversed(steps):
+        if step.number not in later:
+            continue
+        ends = tuple(sorted(set(step.sources) - later))
+        later.update(step.sources)
+        kept.append(dataclasses.replace(step, ends=ends))
+    return kept[::-1]
