@@ -3,6 +3,8 @@
 // same for any size of groups. Formulas as in rotate_fft_unrolled.cuh.
 #pragma once
 
+#include <algorithm>
+
 #include "backend/cuda/kernels/rotate_fft_unrolled.cuh"
 
 namespace whorl::backend::cuda {
@@ -70,24 +72,24 @@ __device__ __forceinline__ void bundle(const Key& key, const Complex (&u)[C][m],
 /// How an unrolled key lies: as unrolled_fft_place or as tensor_fft_place has it.
 enum class KeyPlaces { unrolled, tensor };
 
-/// Threads of a block: each takes a node of KeyShape.
-template <class KeyShape>
-inline constexpr int bundle_threads =
-    KeyShape::M / KeyShape::F < 256 ? KeyShape::M / KeyShape::F : 256;
+/// Threads of a block: each takes a node of KeyShape for C ciphertexts. With more of them it takes
+/// more registers, and smaller blocks fill a multiprocessor.
+template <class KeyShape, int C>
+inline constexpr int bundle_threads = std::min(KeyShape::M / KeyShape::F, C > 2 ? 128 : 256);
 
-/// Blocks (step, unit and nodes, C ciphertexts). A unit is a frequency of the nodes, a component
-/// and a digit; wide, also one of the digit's two rows. The key lies
-/// as `places` says.
+/// Blocks (C ciphertexts, unit and nodes, step): those that read the same rows of the key run side
+/// by side, so that it comes from the device's memory once. A unit is a frequency of the nodes, a
+/// component and a digit; wide, also one of the digit's two rows. The key lies as `places` says.
 template <class KeyShape, class Shape, BundleForm form, int m, int C, FftWords words,
           KeyPlaces places>
-__global__ void __launch_bounds__(bundle_threads<KeyShape>)
+__global__ void __launch_bounds__(bundle_threads<KeyShape, C>)
     make_fft_bundles(const FftBundleView<words> key, const std::uint32_t* lwe, std::uint32_t n,
                      std::uint32_t count, double2* out) {
   constexpr int M = KeyShape::M, N = 2 * M, F = KeyShape::F, nodes = M / F;
   constexpr int keys = static_cast<int>(bundle_keys(form, m)), parts = is_wide<words> ? 1 : 2;
   constexpr int bits = KeyShape::log_m - KeyShape::rest;
-  const BundleStep step = key.steps[blockIdx.x];
-  constexpr unsigned threads = bundle_threads<KeyShape>, blocks = nodes / threads;  // a unit
+  const BundleStep step = key.steps[blockIdx.z];
+  constexpr unsigned threads = bundle_threads<KeyShape, C>, blocks = nodes / threads;  // a unit
   const unsigned unit = blockIdx.y / blocks;
   if (unit >= step.digits * F * (is_wide<words> ? 4 : 2)) return;
   const unsigned part = is_wide<words> ? unit % 2 : 0,
@@ -97,7 +99,7 @@ __global__ void __launch_bounds__(bundle_threads<KeyShape>)
   const int node = static_cast<int>(blockIdx.y % blocks * threads + threadIdx.x);
   const std::uint32_t exponent = 4 * (__brev(node) >> (32 - bits)) + 1;
   const std::uint32_t turns = rotate_fft_detail::turns_of<F>(f);
-  const std::uint32_t ciphertext = blockIdx.z * C;
+  const std::uint32_t ciphertext = blockIdx.x * C;
   Complex u[C][m];
 #pragma unroll
   for (int c = 0; c < C; ++c)

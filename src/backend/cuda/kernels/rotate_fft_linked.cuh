@@ -44,6 +44,9 @@ struct LinkedFftMemory {
   static constexpr std::size_t bytes =
       (Shape::table_size + workers * (exchange + 2 * received)) * sizeof(double2) +
       workers * Accumulator::bytes;
+  /// Blocks whose registers fit a multiprocessor: two where their memory does, and a ciphertext has
+  /// one block, of which the most run at once.
+  static constexpr int blocks = K == 1 && 2 * bytes <= 200 * 1024 ? 2 : 1;
 };
 
 /// The nodes of frequencies that thread t of a group multiplies: E/F of them, value f of the i-th
@@ -78,7 +81,8 @@ struct NodesOfLoop {
 };
 
 template <class Shape, int K, int D, FftWords words>
-__global__ void __launch_bounds__(2 * D / K * Shape::threads, 1)
+__global__ void __launch_bounds__(2 * D / K * Shape::threads,
+                                  LinkedFftMemory<Shape, K, D, words>::blocks)
     rotate_fft_linked(const LinkedFftView key, const RotationBatch<FftWord<words>> batch) {
   using Word = FftWord<words>;
   using Memory = LinkedFftMemory<Shape, K, D, words>;

@@ -30,6 +30,12 @@ struct UnrolledFftTuning<GroupFft<10, 4>, form, m, FftWords::one_digit> {
   static constexpr int a_thread = two ? 2 : 1, lanes = two ? 1 : 2, blocks = two ? 1 : 2;
 };
 
+/// Ciphertexts that share what a thread reads of the key, where bundles are made ahead of the loop:
+/// for so few at most, and for more.
+struct BundleTuning {
+  static constexpr int of_few = 2, of_many = 4;
+};
+
 /// The most blocks with which rotations with bundles ahead of the loop run over four and over two
 /// blocks a ciphertext. A cluster lies within one group of multiprocessors, so that not all of
 /// them can be taken.

@@ -113,12 +113,12 @@ TEST(GpuNoiselessRotations, TurnTheTableByFft) {
                                     {Kind::unrolled_all, 3u},
                                     {Kind::block, 3u},
                                     {Kind::block, 4u}})
-    check_both(kind, group, fft, {1, 8, 32, 132, 2500});
+    check_both(kind, group, fft, {1, 3, 8, 32, 132, 2500});
   for (const auto& [kind, group] : {std::pair{Kind::unrolled, 5u},
                                     {Kind::unrolled_all, 4u},
                                     {Kind::unrolled_all, 5u},
                                     {Kind::unrolled_all, 6u}})
-    check_both(kind, group, fft, {1, 8, 32, 132});
+    check_both(kind, group, fft, {1, 3, 8, 32, 132, 300});
 }
 
 TEST(GpuNoiselessRotations, TurnTheTableByNtt) {

@@ -89,14 +89,32 @@ bool linked_fits(const Stream& stream, const FftKeyArrays& key) {
   return fits;
 }
 
+/// Blocks that run at once where each ciphertext has one.
+template <FftWords words>
+std::uint32_t linked_wave(const Stream& stream, const FftKeyArrays& key) {
+  std::uint32_t wave = stream.gpu().multiprocessors;
+  with_fft_shape(key.N, [&]<class KeyShape, class ClusterShape>() {
+    using Shape = LinkedShape<KeyShape>;
+    if constexpr (Shape::M <= 2048) {
+      using Memory = LinkedFftMemory<Shape, 1, 1, words>;
+      if (linked_fits_in<Shape, 1, 1, words>(stream))
+        wave = wave_of(stream, rotate_fft_linked<Shape, 1, 1, words>,
+                       Memory::workers * Shape::threads, Memory::bytes);
+    }
+  });
+  return wave;
+}
+
 template <FftWords words, class Word>
 void launch_rotate_fft_linked(const Stream& stream, const FftKeyArrays& key, BlindRotation spread,
                               const RotationBatch<Word>& all) {
   // A wave of blocks at once, and at most so many bytes of bundles; fewer where memory is short.
-  constexpr std::size_t most_bytes = std::size_t{2} << 30;
+  constexpr std::size_t most_bytes = std::size_t{3} << 30;
+  const std::uint32_t most = all.count <= stream.gpu().multiprocessors
+                                 ? all.count
+                                 : std::min(all.count, linked_wave<words>(stream, key));
   auto at_once = static_cast<std::uint32_t>(
-      std::clamp<std::size_t>(most_bytes / (key.bundle_size * sizeof(double2)), 1,
-                              std::min(all.count, stream.gpu().multiprocessors)));
+      std::clamp<std::size_t>(most_bytes / (key.bundle_size * sizeof(double2)), 1, most));
   DeviceArray<double2> bundles;
   while (!bundles.data()) try {
       bundles = stream.allocate<double2>(at_once * key.bundle_size);
