@@ -152,6 +152,9 @@ class Tables(Sums[EncryptedArray]):
         """One call for each kind of table: kinds differ in the number of blind rotations, and in
         what is added to one."""
         kinds = [lut._rotation() for lut in luts]
+        if len(set(kinds)) == 1:
+            cores = [lut._core for lut in luts]
+            return self._wrap(self._core.apply(cores, index, x._core, within, under), x.shape)
         flat, parts, places = x.ravel(), [], []
         for kind in sorted(set(kinds)):
             chosen = np.flatnonzero([each == kind for each in kinds])
