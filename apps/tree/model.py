@@ -18,31 +18,35 @@ class Quantiser(InFile):
     The grid is uniform, so it tells a client the range of the training data and nothing of the
     tree. A step is the resolution of the training data (the smallest gap between two values of the
     feature) where `levels` of these cover the range, and range / (levels - 1) where they do not.
+    With a `guard` so many levels stay free at both ends, and the others cover the range.
     """
 
     low: list[float]
     step: list[float]
     levels: int
+    guard: int = 0
 
     @classmethod
-    def learn(cls, features: Floats, levels: int) -> Quantiser:
+    def learn(cls, features: Floats, levels: int, guard: int = 0) -> Quantiser:
         """Learns from training data of shape (flowers, features)."""
-        if levels < 2:
-            raise ValueError(f"levels: {levels} is below 2")
+        used = levels - 2 * guard
+        if used < 2:
+            raise ValueError(f"levels: {used} of {levels} can be taken, below 2")
         low, step = [], []
         for column in np.asarray(features, dtype=np.float64).T:
             # Decimal data such as 4.7 and 4.8 are not exact in binary.
             values = np.unique(np.round(column, 9))
             resolution = float(np.diff(values).min()) if len(values) > 1 else 1.0
-            coarsest = float(values[-1] - values[0]) / (levels - 1)
-            low.append(float(values[0]))
-            step.append(round(resolution, 9) if resolution >= coarsest else coarsest)
-        return cls(low, step, levels)
+            coarsest = float(values[-1] - values[0]) / (used - 1)
+            fills = coarsest > 0 and (guard > 0 or resolution < coarsest)
+            step.append(coarsest if fills else round(resolution, 9))
+            low.append(float(values[0]) - guard * step[-1])
+        return cls(low, step, levels, guard)
 
     def __call__(self, features: Floats) -> Ints:
         """Levels of features of shape (…, features); values outside the range are clipped."""
         steps = np.rint((np.asarray(features, dtype=np.float64) - self.low) / self.step)
-        return np.clip(steps, 0, self.levels - 1).astype(np.int64)
+        return np.clip(steps, self.guard, self.levels - 1 - self.guard).astype(np.int64)
 
     def value(self, feature: int, level: int | Ints) -> Any:
         """The measurement that a level stands for."""
@@ -180,6 +184,16 @@ class Tree(InFile):
     def reach(self, levels: Ints) -> Ints:
         """The leaf (its node) that each row of levels, shape (flowers, features), ends in."""
         return _ends(self, self.cut, np.asarray(levels))
+
+    def near(self, levels: Ints, off: int) -> int:
+        """Tests on the ways of rows of levels that are at most `off` from the cut."""
+        ways = {leaf.node: leaf.path for leaf in self.leaves()}
+        ends = zip(np.asarray(levels), self.reach(levels), strict=True)
+        return sum(
+            abs(int(row[self.feature[node]]) - self.cut[node]) <= off
+            for row, end in ends
+            for node, _ in ways[int(end)]
+        )
 
     def classify(self, levels: Ints) -> Ints:
         """Labels of levels of shape (flowers, features), in the clear."""

@@ -36,9 +36,10 @@ LIMIT_LOG2 = -40
 MOST_LEVELS = 64
 
 
-def named(name: str) -> Parameters:
-    """One of SETS, or one of the library's sets. `ParameterError` for another name."""
-    return parameters(SETS.get(name, name))
+def named(name: str, insecure: bool = False) -> Parameters:
+    """One of SETS, or one of the library's sets. `ParameterError` for another name, and for a set
+    of less than 128 bits unless `insecure`."""
+    return parameters(SETS.get(name, name), allow_insecure=insecure)
 
 
 def _add(*logs: float) -> float:
@@ -80,6 +81,25 @@ def failure(params: Parameters, circuit: Circuit) -> Failure:
         tests=fresh + math.log2(len(circuit.tests)),
         leaves=_add(*ways),
         decryption=params.gate_failure_log2(max(1, squares), circuit.p_out),
+    )
+
+
+def coarse_failure(params: Parameters, circuit: Circuit) -> Failure:
+    """The same for tests by tables that are not exact.
+
+    `tests` bounds that any level is further off than `coarse.reach`, which is 2^-40 for one. A
+    leaf's input is a sum under the ring key: the errors of its rotations, whose deviations may add
+    up, in place of one rotation's, and one key switch.
+    """
+    noise = params.noise()
+    of_rotation = (noise.blind_rotation + noise.rotation_constant) * (params.q / params.Q) ** 2
+    longest = max(len(circuit.ways[leaf]) for leaf in circuit.needed)
+    variance = 1 + (longest**2 - 1) * of_rotation / noise.refreshed
+    leaf = params.gate_failure_log2(variance, 2 * circuit.p_sum)
+    return Failure(
+        tests=math.log2(len(circuit.tests)) - 40,
+        leaves=leaf + math.log2(len(circuit.needed)),
+        decryption=failure(params, circuit).decryption,
     )
 
 

@@ -7,6 +7,7 @@ It imports `whorl.server` alone, which has no name that makes, loads or uses a s
 
 from __future__ import annotations
 
+import argparse
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ from whorl.server.binfhe import Ciphertexts, EncryptedArray, Lut, Server, concat
 from . import circuit as circuits
 from . import security
 from .circuit import Circuit, Table
+from .coarse import CoarseTree
 from .model import Tree
 
 
@@ -64,47 +66,73 @@ class Encrypted:
         return self._server.trivial(messages, like.p, like.padding)
 
 
+class ExactTree:
+    """A circuit on a server, with levels that its parameters tell apart."""
+
+    def __init__(self, server: Server, circuit: Circuit) -> None:
+        self._circuit, self._arithmetic = circuit, Encrypted(server)
+
+    def bits(self, x: EncryptedArray) -> EncryptedArray:
+        """(flowers, features) -> (flowers, internal nodes)."""
+        return circuits.compare_features(self._circuit, self._arithmetic, x)
+
+    def leaves(self, bits: EncryptedArray, leaves: Sequence[int]) -> EncryptedArray:
+        """(flowers, internal nodes) -> (flowers, leaves), indicators of the leaves named."""
+        return circuits.find_leaves(self._circuit, self._arithmetic, bits, leaves)
+
+    def classes(self, indicators: EncryptedArray) -> EncryptedArray:
+        """(flowers, needed leaves) -> (flowers,), the class."""
+        return circuits.sum_classes(self._circuit, self._arithmetic, indicators)
+
+
 def all_leaves(
-    circuit: Circuit, arithmetic: Encrypted, bits: EncryptedArray, needed: EncryptedArray
+    circuit: Circuit, tree: ExactTree | CoarseTree, bits: EncryptedArray, needed: EncryptedArray
 ) -> EncryptedArray:
     """Indicators of all leaves from left to right, given those that are needed for the class."""
     if not circuit.skipped:
         return needed
-    others = circuits.find_leaves(circuit, arithmetic, bits, circuit.skipped)
+    others = tree.leaves(bits, circuit.skipped)
     order = np.argsort([*circuit.needed, *circuit.skipped])
-    return arithmetic.join([needed, others])[:, order.tolist()]
+    return concatenate([needed, others], axis=-1)[:, order.tolist()]
 
 
-def serve(folder: Path, device: str | None, threads: int, with_trace: bool) -> None:
+def serve(folder: Path, arguments: argparse.Namespace) -> None:
     """Answers the query in `folder`."""
     started = time.perf_counter()
     circuit = circuits.compile_tree(Tree.load(folder / "tree.json"))
     # A server reckons with bootstrapped inputs. Features are fresh, and fail more rarely: what a
-    # flower fails with is security.failure's to bound, below.
-    server = Server(folder / "keys.whorl", device=device, threads=threads, allow_failure=1)
-    query = Ciphertexts.load(folder / "query.whorl")
+    # flower fails with is security's to bound, below.
+    server = Server(
+        folder / "keys.whorl",
+        device=arguments.device,
+        threads=arguments.threads,
+        allow_insecure=arguments.insecure,
+        allow_failure=1,
+    )
+    query = Ciphertexts.load(folder / "query.whorl", allow_insecure=arguments.insecure)
     if query.ndim != 2 or query.shape[1] <= max(circuit.features):
         raise SystemExit(
             f"query.whorl: shape {query.shape}, but a row of {max(circuit.features) + 1} "
             "ciphertexts or more is needed for each question"
         )
-    arithmetic = Encrypted(server)
+    tree = (CoarseTree if arguments.coarse else ExactTree)(server, circuit)
     bits = indicators = server.upload(query)  # of the last call, for the trace
 
     def answer_to(flowers: slice) -> Ciphertexts:
         nonlocal bits, indicators
         x = server.upload(query[flowers])
-        bits = circuits.compare_features(circuit, arithmetic, x)
-        indicators = circuits.find_leaves(circuit, arithmetic, bits, circuit.needed)
-        return circuits.sum_classes(circuit, arithmetic, indicators).to_host()
+        bits = tree.bits(x)
+        indicators = tree.leaves(bits, circuit.needed)
+        return tree.classes(indicators).to_host()
 
     answer, told = answer_all(answer_to, started)
     answer.save(folder / "answer.whorl")
-    if with_trace:
-        trace = all_leaves(circuit, arithmetic, bits, indicators)
+    if arguments.trace:
+        trace = all_leaves(circuit, tree, bits, indicators)
         trace.to_host().save(folder / "trace.whorl")
 
-    failure = security.failure(server.parameters, circuit)
+    bound = security.coarse_failure if arguments.coarse else security.failure
+    failure = bound(server.parameters, circuit)
     write_json(
         folder / "served.json",
         {
@@ -127,5 +155,7 @@ def serve(folder: Path, device: str | None, threads: int, with_trace: bool) -> N
 if __name__ == "__main__":
     parser = server_parser("tree", __doc__)
     parser.add_argument("--trace", action="store_true", help="also tell the client the leaves")
+    parser.add_argument("--coarse", action="store_true", help="levels are known only nearly")
+    parser.add_argument("--insecure", action="store_true", help="accept less than 128 bits")
     arguments = parser.parse_args()
-    serve(arguments.folder, arguments.device, arguments.threads, arguments.trace)
+    serve(arguments.folder, arguments)

@@ -1,7 +1,7 @@
 """What bench_tree (bench/tree) classifies: the compiled tree, and flowers with their classes.
 
 usage: python apps/tree/task.py [FILE]      default: bench/tree/iris.json
-       python apps/tree/task.py --train     trains the tree that comes with the application anew
+       python apps/tree/task.py --train     trains the trees that come with the application anew
 
 The tree is that of `run.py --seed 0`, its circuit that of `circuit.py`.
 """
@@ -27,7 +27,7 @@ def task() -> dict[str, Any]:
     """The members of `TreeTask` in bench/tree/task.h."""
     data = run.split(SEED, run.TEST)
     quantiser = Quantiser.learn(data.training, security.MOST_LEVELS)
-    tree = Tree.quantise(Trained.load(run.TRAINED), quantiser)
+    tree = Tree.quantise(Trained.load(run.TRAINED[SEED]), quantiser)
     circuit = circuits.compile_tree(tree)
     flowers = quantiser(data.test)
     return {
@@ -46,15 +46,16 @@ def task() -> dict[str, Any]:
     }
 
 
-def train() -> Trained:
+def train(seed: int) -> Trained:
     """The tree of the irises, as scikit-learn learns it."""
-    data = run.split(SEED, run.TEST)
-    return Trained.learn(data.training, data.training_classes, len(data.classes), SEED, None)
+    data = run.split(seed, run.TEST)
+    return Trained.learn(data.training, data.training_classes, len(data.classes), seed, None)
 
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["--train"]:
-        train().save(run.TRAINED)
+        for seed, path in run.TRAINED.items():
+            train(seed).save(path)
         sys.exit()
     to = Path(sys.argv[1]) if len(sys.argv) > 1 else FILE
     lines = ",\n".join(f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in task().items())

@@ -13,14 +13,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from applications import check_server_apart, numbers_of, run_application, run_server
+from applications import (
+    check_server_apart,
+    numbers_of,
+    run_application,
+    run_server,
+    with_few_coefficients,
+)
 from common import table
 from common.output import EXTRA
 from common.table import Ints
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tree import circuit as circuits
-from tree import picture, run, security
+from tree import coarse, picture, run, security
 from tree import task as tasks
 from tree.model import Quantiser, Trained, Tree
 from tree.server import Encrypted
@@ -197,7 +203,7 @@ def test_the_irises_and_their_split_are_scikit_learns(sklearn: Any) -> None:
 
 def test_the_tree_that_comes_along_knows_the_irises() -> None:
     """Other versions of scikit-learn may learn another tree, of which the same is expected."""
-    data, learned = run.split(0, run.TEST), Trained.load(run.TRAINED)
+    data, learned = run.split(0, run.TEST), Trained.load(run.TRAINED[0])
     assert (learned.classify(data.training) == data.training_classes).all()
     assert (learned.classify(data.test) == data.test_classes).mean() == 0.98
     assert learned.tests == 6
@@ -336,6 +342,101 @@ def test_the_benchs_circuit_is_that_of_the_application() -> None:
     assert (levels == quantiser(run.split(tasks.SEED, run.TEST).test)).all()
 
 
+# ---- levels that are known only nearly
+
+
+@given(trees(), st.integers(0, 2**32 - 1))
+@settings(max_examples=50, deadline=None)
+def test_products_add_up_the_ways_of_random_trees(tree: Tree, seed: int) -> None:
+    levels = np.random.default_rng(seed).integers(0, tree.levels, size=(20, 4))
+    circuit = circuits.compile_tree(tree)
+    tests = list(zip(circuit.features, circuit.tests, strict=True))
+    bits = np.array([[table[row[feature]] for feature, table in tests] for row in levels])
+    weights, constants = coarse.agreements(circuit, range(len(circuit.ways)))
+    found = bits @ weights.T + constants == [len(way) for way in circuit.ways]
+    ends = np.array([leaf.node for leaf in tree.leaves()])
+    assert (found.sum(axis=1) == 1).all() and (
+        ends[found.argmax(axis=1)] == tree.reach(levels)
+    ).all()
+
+
+def test_a_guard_stays_free_and_the_rest_covers_the_range() -> None:
+    training = np.array([[1.0, 5.0], [2.0, 5.0], [6.9, 5.0]])
+    quantiser = Quantiser.learn(training, 2048, 128)
+    assert quantiser(training)[[0, 2], 0].tolist() == [128, 1919]
+    assert quantiser(np.array([[-100.0, 5.0], [100.0, 5.0]]))[:, 0].tolist() == [128, 1919]
+    assert quantiser.value(0, 128) == pytest.approx(1) and quantiser.value(
+        0, 1919
+    ) == pytest.approx(6.9)
+    assert (quantiser(training)[:, 1] == 128).all()
+    with pytest.raises(ValueError, match="levels: 0 of 256 can be taken"):
+        Quantiser.learn(training, 256, 128)
+
+
+def test_coarse_tests_decide_but_near_their_cuts() -> None:
+    """Levels at random, and right beside the cuts, where any side is one of the tree's."""
+    seed = int.from_bytes(os.urandom(4), "little")
+    print("seed", seed)
+    params = with_few_coefficients("W128_P128")
+    tree = chain(5, 4, coarse.LEVELS)
+    circuit, off = circuits.compile_tree(tree), coarse.reach(params)
+    client = Client(params)
+    server = Server(client.evaluation_keys(), device="cpu", allow_insecure=True, allow_failure=1)
+    used = coarse.GUARD, coarse.LEVELS - coarse.GUARD
+    levels = np.random.default_rng(seed).integers(*used, size=(12, 4))
+    levels[:5, :] = np.array(tree.cut[:5])[:, None]
+    near = np.abs(levels[:, circuit.features] - np.array(tree.cut[:5])) <= off
+    query = client.encrypt(levels, p=coarse.LEVELS, padding=True, allow_failure=1)
+    evaluated = coarse.CoarseTree(server, circuit)
+    bits = evaluated.bits(server.upload(query))
+    assert bits.under == "ring"
+    sides = client.decrypt(bits)
+    right = levels[:, circuit.features] > np.array(tree.cut[:5])
+    assert ((sides == right) | near).all() and ((sides == 0) | (sides == 1)).all()
+    leaves = client.decrypt(evaluated.leaves(bits, range(len(circuit.ways))))
+    assert (leaves.sum(axis=1) == 1).all()
+    reached = np.argmax(
+        [[all(row[n] == r for n, r in way) for way in circuit.ways] for row in sides], 1
+    )
+    assert (leaves.argmax(axis=1) == reached).all()
+    labels = np.array([leaf.label for leaf in tree.leaves()])
+    assert (client.decrypt(evaluated.classify(server.upload(query))) == labels[reached])[
+        ~near.any(axis=1)
+    ].all()
+    assert tree.near(levels, off) <= near.sum()
+
+
+def test_sets_that_tell_levels_apart_too_little_are_refused() -> None:
+    params = security.named("W128_P128")
+    assert coarse.reach(params) == 34
+    assert coarse.reach(security.named("xiao/DECISION_TREE", insecure=True)) == 124
+    with pytest.raises(ValueError, match="W128_P128: a level may be off by 2"):
+        coarse.reach(params, 2**14)
+
+
+def test_the_failure_of_coarse_trees_is_the_gaussian_tail() -> None:
+    params = security.named("W128_P128_M5")
+    noise, scale = params.noise(), 2 * params.N / params.q
+    tree = chain(5, 3, coarse.LEVELS)
+    circuit = circuits.compile_tree(tree)
+    found = security.coarse_failure(params, circuit)
+    rotation = (noise.blind_rotation + noise.rotation_constant) * (params.q / params.Q) ** 2
+    variance = (noise.refreshed + 24 * rotation) * scale**2 + noise.rotation_rounding
+    margin = 2 * params.N / (4 * 6)
+    leaf = math.log2(math.erfc(margin / math.sqrt(2 * variance)))
+    assert found.leaves == pytest.approx(leaf + math.log2(len(circuit.needed)))
+    assert found.tests == pytest.approx(math.log2(5) - 40)
+
+
+def test_coarse_flowers_in_separate_processes(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    options = ("--coarse", "--seed", "13", "--flowers", "4", "--device", "cpu", "--no-trace")
+    told, said = numbers_of("tree", work, *options)
+    assert told["levels"] == 2048 and told["nodes"] == 9 and told["depth"] == 6
+    assert told["levels_off"] == 34 and "at most 34 levels from a cut" in said
+    assert told["agreement_quantised"] == 1 and told["security_bits"] >= 128
+
+
 # ---- noise
 
 
@@ -460,6 +561,8 @@ def test_disagreement_is_a_failure(tmp_path: Path) -> None:
         (("--csv", "nosuch.csv"), "nosuch.csv"),
         (("--target", "x"), "--target goes with --csv"),
         (("--depth", "0"), "--depth: 0 is below 1"),
+        (("--coarse", "--levels", "64"), "with --coarse a feature has 2048"),
+        (("--coarse", "--params", "xiao/DECISION_TREE"), "128 bits are needed"),
     ],
 )
 def test_bad_parameters_are_refused(
