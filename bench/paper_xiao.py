@@ -18,7 +18,7 @@ from paper_figures import (
     LargeSet,
 )
 
-SCHEDULES = ("single", "cluster", "shared", "automatic")
+SCHEDULES = ("single", "cluster", "grid", "shared", "automatic")
 AT = (1, 128, 1024)
 """EvalFuncs in a call of which Figure 5's table has a column."""
 

@@ -150,6 +150,7 @@ void measure_schedules(const GpuOptions& options, const Report& report) {
   constexpr std::pair<RotationSchedule, const char*> schedules[] = {
       {RotationSchedule::single, "single"},
       {RotationSchedule::cluster, "cluster"},
+      {RotationSchedule::grid, "grid"},
       {RotationSchedule::shared, "shared"},
       {RotationSchedule::automatic, "automatic"}};
   const std::size_t most = std::min<std::size_t>(options.most, options.quick ? 1024 : 8192);

@@ -95,7 +95,7 @@ class Executor {
     std::vector<Variant> out;
     if (gpu()) {
       for (const auto way : {BlindRotation::automatic, BlindRotation::single,
-                             BlindRotation::cluster, BlindRotation::shared})
+                             BlindRotation::cluster, BlindRotation::grid, BlindRotation::shared})
         out.push_back({way_name(way), way, backend::open_queue(name_, {0, {}, way})});
     } else {
       for (const unsigned threads : {1u, 2u, 5u})

@@ -39,12 +39,15 @@ struct Weights {
 };
 
 /// Ways to spread blind rotations over a GPU, for comparison; a CPU ignores the choice. If a way
-/// has no room for a key, `single` is used instead. `cluster` has no room for the largest rings
-/// with many digits. `shared` often has no room from N = 2048 on.
+/// has no room for a key, `single` is used instead. `cluster` and `grid` have no room for the
+/// largest rings with many digits. `shared` often has no room from N = 2048 on. `grid` is the
+/// "multi-blocks" of Xiao et al. (TCHES 2025, §3.1); a batch whose blocks do not all run at once
+/// takes several launches. Only keys of GINX without a raised modulus rotate so.
 enum class RotationSchedule : std::uint8_t {
   automatic,  ///< the fastest for the batch
   single,     ///< one ciphertext in a thread block
-  cluster,    ///< one ciphertext over several thread blocks
+  cluster,    ///< one ciphertext over several thread blocks, which meet in shared memory
+  grid,       ///< one ciphertext over several thread blocks, which meet in device memory
   shared      ///< several ciphertexts in a thread block share each step of the key
 };
 
@@ -137,7 +140,8 @@ class Array {
 /// are those of one ciphertext, not of a batch.
 class Server {
  public:
-  /// Opens a session of its own.
+  /// Opens a session of its own. ParameterError for the rotation `grid` with keys that do not
+  /// rotate so.
   explicit Server(const EvaluationKeys& keys, const SessionOptions& where = {},
                   const ServerOptions& options = {});
   /// ParameterError for a rotation schedule that is not automatic: the session's devices are open.

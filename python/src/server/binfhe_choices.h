@@ -46,11 +46,12 @@ inline constexpr Choice<LutKind, 4> choice<LutKind>{
       {"near_negacyclic", LutKind::near_negacyclic}}}};
 
 template <>
-inline constexpr Choice<RotationSchedule, 4> choice<RotationSchedule>{
+inline constexpr Choice<RotationSchedule, 5> choice<RotationSchedule>{
     "rotation",
     {{{"auto", RotationSchedule::automatic},
       {"single", RotationSchedule::single},
       {"cluster", RotationSchedule::cluster},
+      {"grid", RotationSchedule::grid},
       {"shared", RotationSchedule::shared}}}};
 
 template <>

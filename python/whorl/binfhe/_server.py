@@ -38,15 +38,16 @@ class Server(Tables["EncryptedArray"]):
     Args:
         transform: `"ntt"` (exact) or `"fft"`; default: the parameters'.
         rotation: how a GPU spreads blind rotations, for comparison: `"single"` (one ciphertext in a
-            thread block), `"cluster"` (one over several blocks), `"shared"` (several in a block);
-            default `"auto"`: the fastest for the batch, and the only one with a `session`. A CPU
-            ignores it.
+            thread block), `"cluster"` (one over several blocks), `"grid"` (the same, meeting in
+            device memory: the multi-blocks of Xiao et al., TCHES 2025), `"shared"` (several in a
+            block); default `"auto"`: the fastest for the batch, and the only one with a `session`.
+            A CPU ignores it.
         allow_failure: the largest probability with which an operation on a ciphertext may give a
             wrong result, 2^-40 by default; 1 allows all.
 
     Raises:
-        ParameterError: a transform or rotation that is not known; an `allow_failure` that is not
-            above 0 and at most 1.
+        ParameterError: a transform or rotation that is not known; the rotation `"grid"` with keys
+            other than GINX's; an `allow_failure` that is not above 0 and at most 1.
 
     Methods take arrays on the devices, or `Ciphertexts`, which they upload. Results stay on the
     devices. Inputs broadcast as in NumPy. If the devices' memory is short, pieces of arrays that
@@ -117,7 +118,7 @@ class Server(Tables["EncryptedArray"]):
             )
 
     parameters = Part[Parameters]("_parameters", "Parameters of the keys.")
-    rotation = Part[str]("_core.rotation", "`auto`, `single`, `cluster` or `shared`, as asked for.")
+    rotation = Part[str]("_core.rotation", "`auto`, `single`, `cluster`, `grid` or `shared`.")
     transform = Part[str]("_core.transform", "`ntt` or `fft`.")
     allow_failure = Part[float](
         "_core.allow_failure", "The largest failure probability that an operation may have."

@@ -43,8 +43,8 @@ RotationOption = Annotated[
     str,
     typer.Option(
         "--rotation",
-        help="auto, single, cluster or shared: how GPUs spread the work.",
-        autocompletion=completion.one_of("auto", "single", "cluster", "shared"),
+        help="auto, single, cluster, grid or shared: how GPUs spread the work.",
+        autocompletion=completion.one_of("auto", "single", "cluster", "grid", "shared"),
     ),
 ]
 

@@ -12,7 +12,7 @@ enum class BlindRotation : std::uint8_t {
   automatic,
   single,   ///< one ciphertext in a thread block
   cluster,  ///< one ciphertext over several thread blocks, a cluster where the GPU has them
-  grid,     ///< the same, meeting in device memory as GPUs without clusters do
+  grid,     ///< the same, meeting in device memory as on GPUs without clusters
   shared    ///< several ciphertexts in a thread block, which read each step of the key together
 };
 

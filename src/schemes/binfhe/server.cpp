@@ -17,11 +17,24 @@ backend::BlindRotation rotation_of(RotationSchedule schedule) {
       return backend::BlindRotation::single;
     case RotationSchedule::cluster:
       return backend::BlindRotation::cluster;
+    case RotationSchedule::grid:
+      return backend::BlindRotation::grid;
     case RotationSchedule::shared:
       return backend::BlindRotation::shared;
     default:
       return backend::BlindRotation::automatic;
   }
+}
+
+/// Refuses a way that the keys' kind does not have. (Other ways fall back on `single`.)
+void check_rotation(const Parameters& p, RotationSchedule schedule) {
+  const Rotation& rotation = p.literal().rotation;
+  if (schedule == RotationSchedule::grid &&
+      (rotation.kind != RotationKind::ginx || rotation.raised_by != 1))
+    throw ParameterError(
+        "rotation: " + p.name() +
+        " does not rotate over blocks that meet in device memory (grid), which "
+        "takes keys of GINX without a raised modulus; leave the choice to the device");
 }
 
 /// Refuses keys that do not fit before devices are looked for: they are the caller's mistake.
@@ -64,6 +77,7 @@ unsigned gate_inputs(Gate gate) { return rule_of(gate).inputs; }
 Server::Server(const EvaluationKeys& keys, const SessionOptions& where,
                const ServerOptions& options) {
   check_keys(keys);
+  check_rotation(keys.parameters, options.rotation);
   state_ = math::with_memory_for("a server", [&] {
     auto session = std::make_shared<const run::SessionState>(where, rotation_of(options.rotation));
     return std::make_shared<const State>(keys, std::move(session), options);

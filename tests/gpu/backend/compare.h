@@ -514,11 +514,7 @@ struct RotationCase {
   }
 };
 
-inline constexpr backend::BlindRotation forced_ways[] = {backend::BlindRotation::single,
-                                                         backend::BlindRotation::cluster,
-                                                         backend::BlindRotation::shared};
-/// For batches whose blocks all run at once: `grid` takes `single` for larger ones.
-inline constexpr backend::BlindRotation ways_of_few[] = {
+inline constexpr backend::BlindRotation forced_ways[] = {
     backend::BlindRotation::single, backend::BlindRotation::cluster, backend::BlindRotation::grid,
     backend::BlindRotation::shared};
 inline constexpr backend::BlindRotation all_ways[] = {

@@ -161,7 +161,7 @@ template <class Word>
 void twice(const Rotation& r, Random& random) {
   SCOPED_TRACE(describe(r));
   const RotationCase<Word> c(r, 3, 2, random);
-  for (const auto way : ways_of_few) {
+  for (const auto way : forced_ways) {
     const auto queue = cuda(0, way);
     const auto prepared = c.prepare(*queue, backend::Arithmetic::fft);
     const auto first = c.rotate(*queue, *prepared, 0, 3);

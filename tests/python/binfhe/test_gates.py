@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 import whorl
+from applications import with_few_coefficients
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from support import Kit, make_kit
 from truth import ARITY, TRUTH, bits_p
-from whorl.binfhe import Ciphertexts, Lut, Server, concatenate
+from whorl.binfhe import Ciphertexts, Client, Lut, Server, concatenate
 
 
 def test_toy_set_is_exact() -> None:
@@ -243,7 +244,7 @@ def test_rotation_is_an_option(kit: Kit, generator: np.random.Generator) -> None
     a, b = (kit.client.encrypt(row) for row in bits)
     assert kit.server.rotation == "auto"
     assert kit.server.devices == (kit.server.device,)
-    for rotation in ("auto", "single", "cluster", "shared"):
+    for rotation in ("auto", "single", "cluster", "grid", "shared"):
         server = Server(kit.keys, device="cpu", rotation=rotation)
         assert server.rotation == rotation
         assert np.array_equal(
@@ -251,6 +252,15 @@ def test_rotation_is_an_option(kit: Kit, generator: np.random.Generator) -> None
         )
     with pytest.raises(whorl.ParameterError, match="cluster"):
         Server(kit.keys, device="cpu", rotation="spiral")
+
+
+@pytest.mark.parametrize("kind", [("unrolled", 2), ("ap", 32), ("automorphism", 10)])
+def test_only_ginx_rotates_over_a_grid(kind: tuple[str, int]) -> None:
+    short = with_few_coefficients("W128_P64", rotation=kind)
+    keys = Client(short).evaluation_keys()
+    with pytest.raises(whorl.ParameterError, match="takes keys of GINX"):
+        Server(keys, device="cpu", rotation="grid", allow_insecure=True)
+    assert Server(keys, device="cpu", rotation="cluster", allow_insecure=True).rotation == "cluster"
 
 
 def test_absent_gpu_is_an_error(kit: Kit) -> None:

@@ -24,7 +24,7 @@ void expect_close_by_fft(const RotationCase<Word>& c, const std::vector<Word>& e
                     lattice::key_spectrum_variance(Q, c.key.shape.N, 32) +
                 lattice::digit_spectrum_variance(gadget, Q, c.key.shape.N, keys, 0);
   const double bound = 1.5 * 8 * std::sqrt(variance);
-  for (const auto way : ways_of_few) {
+  for (const auto way : forced_ways) {
     const auto queue = cuda(0, way);
     const auto prepared = c.prepare(*queue, backend::Arithmetic::fft);
     const auto got = c.rotate(*queue, *prepared, 0, count);

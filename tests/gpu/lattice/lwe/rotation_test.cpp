@@ -107,7 +107,7 @@ TEST(GpuBlindRotateNtt, EdgeExponents) {
       const auto cpu_queue = backend::open_queue("cpu");
       const auto expected =
           c.rotate(*cpu_queue, *c.prepare(*cpu_queue, backend::Arithmetic::ntt), 0, 3);
-      for (const auto way : ways_of_few) {
+      for (const auto way : forced_ways) {
         const auto queue = cuda(0, way);
         ASSERT_TRUE(c.rotate(*queue, *c.prepare(*queue, backend::Arithmetic::ntt), 0, 3) ==
                     expected)

@@ -25,7 +25,7 @@ void compare_unrolled(const Rotation& r, const std::vector<std::size_t>& batches
   SCOPED_TRACE(describe(r));
   const std::size_t most = *std::max_element(batches.begin(), batches.end());
   const RotationCase<Word> c(r, most, most, random);
-  expect_rotation(c, exact_rotation(c, most), ways_of_few, batches);
+  expect_rotation(c, exact_rotation(c, most), forced_ways, batches);
 }
 
 using Kind = backend::RotationKind;
@@ -164,7 +164,7 @@ TEST(GpuUnrolledFft, ManyStepsGiveTheSameTwice) {
   for (const Kind kind : kinds) {
     const RotationCase<U32> narrow({240, 1024, 26, 1, {P{8, 2}}, 3, kind}, 5, 2, random);
     const RotationCase<U64> coarse({240, 2048, 48, 1, {P{23, 1}}, 4, kind}, 5, 2, random);
-    for (const auto way : ways_of_few) {
+    for (const auto way : forced_ways) {
       const auto queue = cuda(0, way);
       const auto twice = [&](const auto& c) {
         const auto key = c.prepare(*queue, backend::Arithmetic::fft);

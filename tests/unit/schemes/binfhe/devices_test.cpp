@@ -296,8 +296,9 @@ TEST_F(BinfheDevices, WhatIsThereIsListed) {
 }
 
 TEST_F(BinfheDevices, RotationIsPassedOn) {
-  for (const auto rotation : {RotationSchedule::automatic, RotationSchedule::single,
-                              RotationSchedule::cluster, RotationSchedule::shared}) {
+  for (const auto rotation :
+       {RotationSchedule::automatic, RotationSchedule::single, RotationSchedule::cluster,
+        RotationSchedule::grid, RotationSchedule::shared}) {
     const Server one(pair_.keys, {.device = "cpu", .threads = 1}, {.rotation = rotation});
     EXPECT_EQ(one.rotation(), rotation);
   }

@@ -81,17 +81,19 @@ inline unsigned blocks_for(unsigned most_digits) { return most_digits > 2 ? 8 : 
 /// The number of waves of clusters that the batch takes.
 inline constexpr unsigned any_waves = ~0u;
 
-/// One launch for the batch, with `blocks` blocks for each ciphertext, which exchange data in a
-/// cluster or in device memory. False if blocks that must all run at once cannot do so, or if
-/// clusters would take more than `waves` waves.
+/// Rotates with `blocks` blocks for each ciphertext, which exchange data in a cluster, or in device
+/// memory: then all blocks of a launch must run at once, and a larger batch takes several launches.
+/// False if not even those of one ciphertext can, or if the batch would take more than `waves`
+/// waves of clusters, or than one of blocks that meet in device memory.
 template <class Kernel, class View, class Word, class Memory>
 bool launch_meeting_rotation(const Stream& stream, Kernel kernel, const View& key,
-                             const RotationBatch<Word>& batch, const Memory& memory,
-                             unsigned blocks, bool clustered, unsigned waves, unsigned threads,
-                             std::size_t bytes) {
+                             RotationBatch<Word> batch, const Memory& memory, unsigned blocks,
+                             bool clustered, unsigned waves, unsigned threads, std::size_t bytes,
+                             std::uint32_t N) {
   allow_shared(stream, kernel, bytes);
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(batch.count * blocks);
+  std::uint32_t a_launch = batch.count;
   config.blockDim = dim3(threads);
   config.dynamicSmemBytes = bytes;
   config.stream = stream.handle();
@@ -115,18 +117,28 @@ bool launch_meeting_rotation(const Stream& stream, Kernel kernel, const View& ke
     check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel,
                                                         static_cast<int>(threads), bytes),
           "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
-    if (config.gridDim.x > resident * stream.gpu().multiprocessors) return false;
+    const std::uint32_t at_once = resident * stream.gpu().multiprocessors / blocks;
+    if (at_once == 0 || (waves != any_waves && batch.count > at_once)) return false;
+    a_launch = std::min(batch.count, at_once);
     attribute.id = cudaLaunchAttributeCooperative;
     attribute.val.cooperative = 1;
-    shown = stream.allocate<char>(std::size_t{config.gridDim.x} * memory.shown_bytes());
+    shown = stream.allocate<char>(std::size_t{a_launch} * blocks * memory.shown_bytes());
     arrivals = stream.allocate<unsigned>(batch.count);
     stream.fill(arrivals.data(), 0, batch.count * sizeof(unsigned));
   }
-  check(cudaLaunchKernelEx(&config, kernel, key, batch, memory, shown.data(), arrivals.data()),
-        "launch of a blind rotation over " + std::to_string(blocks) + " blocks of " +
-            std::to_string(threads) + " threads, " + std::to_string(bytes) +
-            " bytes of shared memory each");
-  count_launch();
+  unsigned* arrived = arrivals.data();
+  for (std::uint32_t left = batch.count; left > 0;) {
+    batch.count = std::min(a_launch, left);
+    config.gridDim = dim3(batch.count * blocks);
+    check(cudaLaunchKernelEx(&config, kernel, key, batch, memory, shown.data(), arrived),
+          "launch of a blind rotation over " + std::to_string(blocks) + " blocks of " +
+              std::to_string(threads) + " threads, " + std::to_string(bytes) +
+              " bytes of shared memory each");
+    count_launch();
+    left -= batch.count;
+    if (!clustered) arrived += batch.count;
+    batch.skip(batch.count, N);
+  }
   return true;
 }
 

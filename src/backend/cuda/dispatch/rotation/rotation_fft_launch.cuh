@@ -40,7 +40,7 @@ bool launch_cluster(const Stream& stream, const FftKeyArrays& key, const Rotatio
   view.tables = key.cluster_tables.data();
   return launch_meeting_rotation(
       stream, rotate_fft_cluster<Shape, KeyShape, keys, words, blocks, Meeting>, view, batch,
-      memory, blocks, clustered, waves, Shape::threads, bytes);
+      memory, blocks, clustered, waves, Shape::threads, bytes, key.N);
 }
 
 /// The number of blocks for one ciphertext: that of blocks_for, or four if they exchange data in

@@ -41,7 +41,7 @@ bool launch_cluster(const Stream& stream, const NttKeyArrays<Word>& key,
     if (bytes() <= stream.gpu().shared_per_block)
       return launch_meeting_rotation(
           stream, rotate_ntt_cluster<Shape, KeyShape, keys, blocks, Meeting>, view_of(key), batch,
-          memory, blocks, clustered, waves, Shape::threads, bytes());
+          memory, blocks, clustered, waves, Shape::threads, bytes(), key.N);
   }
   return false;
 }
