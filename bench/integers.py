@@ -1,8 +1,8 @@
 """Encrypted integers a second, and the seconds of one.
 
-    .venv/bin/python bench/integers.py [--device cuda] [--set W128_P128] [--bits 64] [--batch 64]
-        [--runs 3] [--warm 1] [--threads 1] [--only OP …] [--energy 1] [--record FILE]
-        [--commit ID]
+    .venv/bin/python bench/integers.py [--device cuda] [--set W128_P128_M3] [--bits 64]
+        [--batch 64] [--runs 3] [--warm 1] [--threads 1] [--only OP …] [--energy 1]
+        [--record FILE] [--commit ID]
 
 Each operation is timed in a batch (1/s, of integers) and alone (s, `batch` 1). A run uploads fresh
 ciphertexts of a client, computes, and downloads results without carries, so that transfers are
@@ -12,10 +12,13 @@ layer, and which clients add up. Other operations are named after their operator
 the left by encrypted amounts, `u64_select` a choice by encrypted bits, `u64_div` a quotient and a
 remainder, and `u64_mul_clear` and `u64_div_clear` have an operand that everybody knows. All results
 are compared with NumPy's. `rotations`, `layers` and `pfail_log2`, a bound for one result, are those
-of the plan of one. Records belong in bench/results/<device>/integers.jsonl.
+of the plan of one. With `--lanes W128_BITS5_L10` integers are in lanes: `batch` counts vectors of
+N/2 integers, and `pfail_log2` is of all of them. Records belong in
+bench/results/<device>/integers.jsonl.
 """
 
 import argparse
+import math
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -23,8 +26,8 @@ from typing import Any
 
 import numpy as np
 from common.energy import add_energy
-from common.records import append, device_fields, record
-from whorl import Session, binfhe, integers
+from common.records import append, device_fields, stamped
+from whorl import Session, binfhe, ckks, integers, lanes
 
 Numbers = np.ndarray[Any, np.dtype[Any]]
 Call = Callable[..., Any]
@@ -37,12 +40,24 @@ class Bench:
 
     def __init__(self, given: argparse.Namespace) -> None:
         self.given = given
-        self.parameters = binfhe.parameters(given.set, allow_insecure=given.insecure)
-        lwe = binfhe.Client(self.parameters)
-        self.client = integers.Client(lwe)
         self.session = Session(device=given.device, threads=given.threads)
-        self.lwe = binfhe.Server(lwe.evaluation_keys(), session=self.session)
-        self.server = integers.Server(self.lwe, table_failure_log2=given.table_failure)
+        self.lanes = 0
+        self.parameters: binfhe.Parameters | ckks.Parameters
+        if given.lanes:
+            self.parameters = ckks.parameters(given.lanes, allow_insecure=given.insecure)
+            owner = lanes.Client(self.parameters)
+            self.inner: Any = lanes.Server(owner.evaluation_keys(), session=self.session)
+            self.client, self.lanes = integers.Client(owner), self.inner.lanes
+            self.security = self.parameters.security_bits
+            self.server = integers.Server(self.inner)
+        else:
+            self.parameters = binfhe.parameters(given.set, allow_insecure=given.insecure)
+            lwe = binfhe.Client(self.parameters)
+            security = self.parameters.security
+            self.security = round(min(security.lwe_bits, security.ring_bits), 1)
+            self.inner = binfhe.Server(lwe.evaluation_keys(), session=self.session)
+            self.client = integers.Client(lwe)
+            self.server = integers.Server(self.inner, table_failure_log2=given.table_failure)
         self.random = np.random.default_rng(1)
         self.amount = max(1, (given.bits - 1).bit_length())
         self.known = KNOWN % (1 << given.bits) | 1
@@ -83,7 +98,9 @@ class Bench:
 
     def run(self, name: str, batch: int) -> None:
         bits, function, exact = self.operations()[name]
-        inputs = [self.numbers(each, batch) for each in bits]
+        shape = (batch, self.lanes) if self.lanes else (batch,)
+        count = math.prod(shape)
+        inputs = [self.numbers(each, count).reshape(shape) for each in bits]
         sent = [self.client.encrypt(a, b, False) for a, b in zip(inputs, bits, strict=True)]
         results: list[integers.Ciphertexts] = []
         carries = name in ("add_digits", "cmp")
@@ -97,41 +114,42 @@ class Bench:
             begun = time.perf_counter()
             call()
             times.append(time.perf_counter() - begun)
-        found = [int(v) for v in self.client.decrypt(results[0])]
-        if found != [int(v) for v in exact(*inputs)]:
+        found = [int(v) for v in self.client.decrypt(results[0]).ravel()]
+        if found != [int(v) for v in exact(*(each.ravel() for each in inputs))]:
             raise SystemExit(f"{name}: a result is wrong")
         plan = integers.plan(
             lambda *x: function(*x) if carries else x[0].server.canonical(function(*x)),
-            [integers.Fresh((), each) for each in bits],
+            [integers.Fresh(shape if self.lanes else (), each) for each in bits],
             parameters=self.parameters,
             table_failure_log2=self.given.table_failure,
-            most_failure_log2=0.0,
+            most_failure_log2=-1.0,
         )
         times = times[self.given.warm :]
-        alone = batch == 1
-        line = record(
+        alone = count == 1
+        line = stamped(
             "integers",
             f"u{self.given.bits}_{name}",
+            self.parameters._scheme,
             self.parameters.name,
-            times if alone else [batch / seconds for seconds in times],
+            times if alone else [count / seconds for seconds in times],
             unit="s" if alone else "1/s",
-            batch=batch,
+            batch=count,
             transfers="included",
             threads=self.given.threads,
-            parameters=self.parameters,
-            pfail_log2=plan.failure_log2,
+            security_bits=self.security,
+            pfail_log2=round(plan.failure_log2, 1),
             rotations=plan.rotations,
             layers=plan.layers,
-            **device_fields(self.lwe.devices),
+            **device_fields(self.inner.devices),
         )
         line["commit"] = self.given.commit or line["commit"]
         append(self.given.record, line)
         print(
-            f"{line['op']}, {batch}: {line['median']:.4g} {line['unit']}, {plan.rotations:,} "
+            f"{line['op']}, {count}: {line['median']:.4g} {line['unit']}, {plan.rotations:,} "
             f"rotations in {plan.layers} layers, fails 2^{plan.failure_log2:.1f}",
             flush=True,
         )
-        add_energy(self.given.record, line, self.lwe, call, self.given.energy)
+        add_energy(self.given.record, line, self.inner, call, self.given.energy)
 
 
 OPERATIONS = "add add_digits mul div cmp select shift mul_clear div_clear".split()
@@ -141,7 +159,8 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--device", default="cuda")
     options.add_argument("--threads", type=int, default=1)
-    options.add_argument("--set", default="W128_P128")
+    options.add_argument("--set", default="W128_P128_M3")
+    options.add_argument("--lanes", default="", help="a set of CKKS, in place of --set")
     options.add_argument("--insecure", action="store_true")
     options.add_argument("--bits", type=int, default=64)
     options.add_argument("--batch", type=int, nargs="+", default=[64, 1])

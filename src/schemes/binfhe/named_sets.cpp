@@ -327,6 +327,21 @@ void add_own(std::vector<ParameterLiteral>& sets) {
     sets.push_back(set);
   }
 
+  // Encrypted integers look up sums of more than twenty rotations' noise. So the key switch has
+  // digits of one bit, of which twice as many have two thirds of the noise.
+  for (const auto& [name, of, group, n] : {std::tuple{"W128_P128_M3", "batches", 3u, 843u},
+                                           {"W128_P128_M4", "the latency of one", 4u, 844u}}) {
+    ParameterLiteral set = tables;
+    set.name = name;
+    set.source = std::string("Whorl: integers, failure at most 2^-128, unrolled for ") + of;
+    set.n = n;
+    set.gadget = {{n, 22, 1}};
+    set.rotation = {RotationKind::unrolled, group};
+    set.log_B_ks = 1;
+    set.ks_digits = 17;
+    sets.push_back(set);
+  }
+
   // Signs of fresh messages of q/256 values. Digits are as large as rotations in doubles allow at
   // each modulus: 15 bits up to 2^25, one of 23 up to 2^17. Keys are ternary, since nothing is
   // rounded before a rotation, and n = 1376 is the least multiple of 32 that is measured above 130

@@ -78,7 +78,13 @@ def shells(tmp_path_factory: pytest.TempPathFactory) -> Shells:
         ("whorl bench k", ["keygen"]),
         ("whorl keygen --ov", ["--overwrite-secret"]),
         ("whorl keygen --scheme ", ["binfhe", "bgv", "ckks"]),
-        ("whorl keygen --params W128_P1", ["W128_P128", "W128_P128_M2", "W128_P128_M5"]),
+        (
+            "whorl keygen --params W128_P1",
+            [
+                "W128_P128",
+                *(f"W128_P128_M{m}" for m in (2, 5, 3, 4)),
+            ],
+        ),
         ("whorl keygen --params W128_L13", ["W128_L13_B17", "W128_L13_B20"]),
         ("whorl keygen --coefficients-", ["--coefficients-last"]),
         ("whorl keygen --arcsine ", ["0", "3", "5", "7", "9", "11", "13", "15"]),
