@@ -4,5 +4,6 @@
 #include "whorl/binfhe/ciphertexts.h"
 #include "whorl/binfhe/client.h"
 #include "whorl/binfhe/lut.h"
+#include "whorl/binfhe/packed.h"
 #include "whorl/binfhe/parameters.h"
 #include "whorl/binfhe/server.h"

@@ -14,7 +14,9 @@
 #include "whorl/bgv/parameters.h"
 #include "whorl/binfhe/ciphertexts.h"
 #include "whorl/binfhe/lut.h"
+#include "whorl/binfhe/packed.h"
 #include "whorl/binfhe/parameters.h"
+#include "whorl/bridges/compression.h"
 #include "whorl/bridges/lanes.h"
 #include "whorl/bridges/lwe_output.h"
 #include "whorl/ckks/ciphertexts.h"
@@ -34,6 +36,9 @@ enum class FrameType : std::uint16_t {
   binfhe_evaluation_keys = 3,
   binfhe_ciphertexts = 4,
   binfhe_lut = 5,
+  binfhe_public_key = 6,
+  binfhe_packed_ciphertexts = 7,
+  binfhe_compression_keys = 8,
   bgv_parameters = 16,
   bgv_secret_key = 17,
   bgv_evaluation_keys = 18,
@@ -99,6 +104,7 @@ inline constexpr bool is_one_of = (std::is_same_v<T, Ts> || ...);
 template <class T>
 inline constexpr bool is_saved =
     is_one_of<T, binfhe::Parameters, binfhe::Ciphertexts, binfhe::EvaluationKeys, binfhe::Lut,
+              binfhe::PublicKey, binfhe::PackedCiphertexts, bridges::CompressionKeys,
               bgv::Parameters, bgv::Ciphertexts, bgv::EvaluationKeys, bgv::PublicKey,
               ckks::Parameters, ckks::Ciphertexts, ckks::EvaluationKeys, ckks::PublicKey,
               ckks::CompactBits, bridges::LweInputKeys, bridges::LweOutputKeys>;

@@ -21,14 +21,15 @@ namespace rlwe = lattice::rlwe;
 
 namespace {
 
-/// Encryptions of the LWE key's coefficients, (n, primes, dimension): LweInputKeys::b.
-WordArray packing_bodies(const Packing& packing, const binfhe::Client& from,
+/// Encryptions of the LWE key's coefficients under `secret`, whose dimension is the ring's,
+/// (n, primes, dimension): LweInputKeys::b, CompressionKeys::b.
+WordArray packing_bodies(const std::vector<std::uint64_t>& of_primes, const binfhe::Client& from,
                          std::span<const std::int32_t> secret, double sigma, const Seed& seed,
                          unsigned threads, const Progress& progress) {
   const std::span<const std::int32_t> lwe = from.secret_key().lwe();
-  const std::size_t n = lwe.size(), rows = packing.primes.size(), N = packing.dimension;
+  const std::size_t n = lwe.size(), rows = of_primes.size(), N = secret.size();
   const rlwe::AnyPlan plan =
-      rlwe::make_plan(packing.dimension, packing.primes, {}, static_cast<unsigned>(rows));
+      rlwe::make_plan(static_cast<std::uint32_t>(N), of_primes, {}, static_cast<unsigned>(rows));
   // 1. Of zeros.
   const WordArray zeros =
       rlwe::Secret(plan, secret, sigma)
@@ -38,7 +39,7 @@ WordArray packing_bodies(const Packing& packing, const binfhe::Client& from,
               threads);
   // 2. A constant polynomial has equal values.
   const std::vector<std::uint64_t> factor =
-      packing_factor(packing.primes, packed_modulus(from.parameters()));
+      packing_factor(of_primes, packed_modulus(from.parameters()));
   return std::visit(
       [&]<class Word>(const std::shared_ptr<const ring::RnsPlan<Word>>& primes) {
         const std::size_t size = rows * n * N;
@@ -75,7 +76,8 @@ LweInputKeys lwe_input_keys(const ckks::Client& to, const binfhe::Client& from, 
     const math::SecretVector<std::int32_t> secret = rlwe::random_ternary_secret(packing.dimension);
     const double sigma = p.literal().sigma;
     const Seed seed = math::random_seed();
-    WordArray b = packing_bodies(packing, from, secret.span(), sigma, seed, threads, progress);
+    WordArray b =
+        packing_bodies(packing.primes, from, secret.span(), sigma, seed, threads, progress);
     const math::SecretVector<std::int32_t> wide = widened(secret, p.N());
     const rlwe::Secret own(any_plan_of(p), to.secret_key().coefficients(), sigma),
         inner(own.plan(), wide.span(), sigma);
@@ -103,6 +105,17 @@ LweOutputKeys lwe_output_keys(const ckks::Client& from, const binfhe::Client& to
         math::GaussianSampler(to.parameters().literal().sigma_lwe), seed, threads, progress);
     return {p,    from.key_id(), to.parameters(), to.key_id(), key.seed, std::move(key.b),
             seed, std::move(b)};
+  });
+}
+
+CompressionKeys compression_keys(const binfhe::Client& client, unsigned threads,
+                                 const Progress& progress) {
+  const binfhe::Parameters& p = client.parameters();
+  return math::with_memory_for("compression keys", [&]() -> CompressionKeys {
+    const Seed seed = math::random_seed();
+    return {p, client.key_id(), seed,
+            packing_bodies({p.Q()}, client, client.secret_key().ring(), p.literal().sigma_ring,
+                           seed, threads, progress)};
   });
 }
 

@@ -17,6 +17,7 @@
 #include "circuits/ckks/lane_errors.h"
 #include "circuits/ckks/lanes_access.h"
 #include "lattice/lwe/evaluator.h"
+#include "lattice/lwe/extraction.h"
 #include "lattice/lwe/noise.h"
 #include "lattice/lwe/stages.h"
 #include "lattice/rlwe/keys.h"
@@ -176,25 +177,6 @@ LweOutput::LweOutput(const ckks::Lanes& lanes, const LweOutputKeys& keys)
     : state_(math::with_memory_for("keys for LWE output",
                                    [&] { return std::make_shared<const State>(lanes, keys); })) {}
 
-namespace {
-
-/// Row i: coefficient `place` of (c0, c1), of N coefficients each, as an LWE ciphertext (a, b)
-/// under a secret whose coefficient v is that of X^(gap·v): b - <a, s> is the phase's coefficient.
-template <class Word>
-void extract(std::span<const Word> c0, std::span<const Word> c1, Word modulus, std::size_t place,
-             std::span<Word> row) {
-  const std::size_t N = c0.size(), n = row.size() - 1, gap = N / n;
-  for (std::size_t v = 0; v < n; ++v) {
-    // X^(gap·v) brings c1's coefficient place - gap·v here, with a minus where that wraps around.
-    const bool wraps = place < gap * v;
-    const Word c = c1[wraps ? N + place - gap * v : place - gap * v];
-    row[v] = wraps || c == 0 ? c : modulus - c;
-  }
-  row[n] = c0[place];
-}
-
-}  // namespace
-
 binfhe::Ciphertexts LweOutput::give_out(const ckks::LaneArray& a, binfhe::Encoding encoding) const {
   const State& s = *state_;
   const ckks::Parameters& p = s.lanes.server().parameters();
@@ -241,9 +223,9 @@ binfhe::Ciphertexts LweOutput::give_out(const ckks::LaneArray& a, binfhe::Encodi
           const std::size_t vector = (first + i) / slots, lane = (first + i) % slots;
           const std::size_t place = ring::bit_reverse(static_cast<std::uint32_t>(lane), log2_slots);
           const std::size_t at = vector / 2 * N;
-          extract<Word>(all.subspan(at, N), all.subspan(half + at, N), modulus,
-                        (vector % 2 * slots + place) * (N / (2 * slots)),
-                        std::span(rows).subspan(i * row, row));
+          lwe::extract<Word>(all.subspan(at, N), all.subspan(half + at, N), modulus,
+                             (vector % 2 * slots + place) * (N / (2 * slots)),
+                             std::span(rows).subspan(i * row, row));
         }
         const lwe::HostRows in{
             {modulus, s.shape.N, lwe::Under::ring, static_cast<unsigned>(sizeof(Word))},

@@ -16,79 +16,68 @@ namespace whorl::bridges {
 
 namespace rlwe = lattice::rlwe;
 
-namespace {
-
-template <class Body>
-decltype(auto) with_words_of(const ckks::Parameters& parameters, const Body& body) {
-  return backend::with_word_bytes(static_cast<unsigned>(parameters.word_bytes()), body);
-}
-
-}  // namespace
-
-Packer::Packer(const ckks::Server& server, const LweInputKeys& keys, const Progress& progress)
-    : server_(server), lwe_(keys.lwe_parameters), packing_(server.parameters()) {
-  const ckks::Parameters& p = server.parameters();
-  check_owner(keys.parameters, keys.key_id, "server", p, server.key_id());
-  const std::size_t words = packing_.words(keys.lwe_parameters);
-  if (keys.b.size() != words || keys.b.word_bytes() != p.word_bytes())
+PackingFactors packing_factors(const rlwe::Evaluator& evaluator, const PackingKeys& keys,
+                               const binfhe::Parameters& lwe, const Progress& progress) {
+  const std::size_t n = lwe.n(), each = keys.primes.size() * keys.dimension;
+  const unsigned word_bytes = ring_word_bytes(keys.primes[0]);
+  if (keys.b.size() != n * each || keys.b.word_bytes() != word_bytes)
     throw ShapeError("keys of LWE ciphertexts have " + std::to_string(keys.b.size()) +
                      " words of " + std::to_string(keys.b.word_bytes()) +
-                     " bytes; they must have " + std::to_string(words) + " of " +
-                     std::to_string(p.word_bytes()));
-  const std::size_t n = lwe_.n();
+                     " bytes; they must have " + std::to_string(n * each) + " of " +
+                     std::to_string(word_bytes));
   const auto report = [&](std::size_t done) {
     if (progress && !progress(done, n))
       throw InterruptedError("stopped after " + std::to_string(done) + " of " + std::to_string(n) +
                              " keys of LWE ciphertexts");
   };
+  // A plaintext of (primes, dimension) values, by its period.
+  const auto log_repeats = static_cast<unsigned>(std::countr_zero(evaluator.N() / keys.dimension));
+  const auto uploaded = [&](const WordArray& words) {
+    return evaluator.upload(words, {1, keys.basis, 1, rlwe::Form::evaluation, log_repeats});
+  };
+  PackingFactors factors;
   report(0);
-  with_words_of(p, [&]<class Word>(Word) {
-    const std::size_t each = packing_.primes.size() * packing_.dimension;
-    const ring::Basis all = ring::Basis::range(0, packing_.basis.size());
+  backend::with_word_bytes(word_bytes, [&]<class Word>(Word) {
+    const ring::Basis all = ring::Basis::range(0, keys.basis.size());
     const Word* const bodies = keys.b.as<Word>().data();
     for (std::uint32_t j = 0; j < n; ++j) {
-      factors_[0].push_back(
+      factors[0].push_back(
           uploaded(WordArray(keys.b.owner(), bodies + j * each, each, sizeof(Word))));
       std::vector<Word> uniform(each);
-      rlwe::ciphertexts_uniform<Word>(packing_.dimension, packing_.primes, all, keys.seed, 1,
+      rlwe::ciphertexts_uniform<Word>(keys.dimension, keys.primes, all, keys.seed, 1,
                                       std::span(&j, 1), uniform);
-      factors_[1].push_back(uploaded(WordArray(std::move(uniform))));
+      factors[1].push_back(uploaded(WordArray(std::move(uniform))));
       report(j + 1);
     }
     // The b, which belong to the first part, with the other sign. A constant has equal values.
-    const std::vector<std::uint64_t> factor = packing_factor(packing_.primes, packed_modulus(lwe_));
+    const std::vector<std::uint64_t> factor = packing_factor(keys.primes, packed_modulus(lwe));
     std::vector<Word> of_b;
-    for (std::size_t l = 0; l < packing_.primes.size(); ++l)
-      of_b.insert(of_b.end(), packing_.dimension,
-                  static_cast<Word>(packing_.primes[l] - factor[l]));
-    factors_[0].push_back(uploaded(WordArray(std::move(of_b))));
-    factors_[1].push_back(uploaded(WordArray(std::vector<Word>(each))));
+    for (std::size_t l = 0; l < keys.primes.size(); ++l)
+      of_b.insert(of_b.end(), keys.dimension, static_cast<Word>(keys.primes[l] - factor[l]));
+    factors[0].push_back(uploaded(WordArray(std::move(of_b))));
+    factors[1].push_back(uploaded(WordArray(std::vector<Word>(each))));
   });
-  out_of_subring_ = state().evaluator->prepare(
-      {1, 1, keys.switch_seed, keys.switch_b, packing_.switching}, state().session->budget);
+  return factors;
 }
 
-std::size_t Packer::bytes() const {
+std::size_t bytes_of(const PackingFactors& factors) {
   std::size_t sum = 0;
-  for (const auto& part : factors_)
+  for (const auto& part : factors)
     for (const rlwe::Array& one : part) sum += one.bytes();
   return sum;
 }
 
-rlwe::Array Packer::uploaded(const WordArray& words) const {
-  const rlwe::Evaluator& evaluator = *state().evaluator;
-  const auto log_repeats =
-      static_cast<unsigned>(std::countr_zero(evaluator.N() / packing_.dimension));
-  return evaluator.upload(words, {1, packing_.basis, 1, rlwe::Form::evaluation, log_repeats});
-}
-
-backend::LwePolynomials Packer::rule(const LweNumbers& numbers) const {
-  return {lwe_.q(),        packed_modulus(lwe_), std::size_t{lwe_.n()} + 1, numbers.lanes,
-          numbers.weights, numbers.half,         state().evaluator->N(),    packing_.primes};
-}
-
-rlwe::Array Packer::packed(const LweNumbers& numbers, const LweRows& rows) const {
-  const rlwe::Evaluator& evaluator = *state().evaluator;
+rlwe::Array packed_over(const rlwe::Evaluator& evaluator, const PackingFactors& factors,
+                        const binfhe::Parameters& lwe, const std::vector<std::uint64_t>& primes,
+                        const ring::Basis& basis, const LweNumbers& numbers, const LweRows& rows) {
+  const backend::LwePolynomials rule{lwe.q(),
+                                     packed_modulus(lwe),
+                                     std::size_t{lwe.n()} + 1,
+                                     numbers.lanes,
+                                     numbers.weights,
+                                     numbers.half,
+                                     evaluator.N(),
+                                     primes};
   const auto writer = [&](std::span<const run::Piece> pieces) -> rlwe::Evaluator::Writer {
     // Rows of each ring ciphertext follow those of the one before.
     const std::size_t each = 2 * numbers.weights.size() * numbers.lanes,
@@ -99,8 +88,8 @@ rlwe::Array Packer::packed(const LweNumbers& numbers, const LweRows& rows) const
           {lane,
            {first + range.begin * each, std::min(range.count * each, all - range.begin * each)}});
     const auto held = std::make_shared<const std::vector<lattice::lwe::Rows>>(rows(of_rows));
-    return [rule = rule(numbers), held](std::size_t piece, const backend::Queue& queue,
-                                        run::Range which, const rlwe::Evaluator::Words& out) {
+    return [rule, held](std::size_t piece, const backend::Queue& queue, run::Range which,
+                        const rlwe::Evaluator::Words& out) {
       std::visit(
           [&](const auto& to) {
             queue.lwe().to_polynomials(rule, which.begin, which.count,
@@ -109,13 +98,27 @@ rlwe::Array Packer::packed(const LweNumbers& numbers, const LweRows& rows) const
           out);
     };
   };
+  // sum_j A_j·K_j less b·factor; what is wanted is the negative.
+  return evaluator.negate(evaluator.sums_of_made_products(numbers.rings(), basis, writer, factors));
+}
+
+Packer::Packer(const ckks::Server& server, const LweInputKeys& keys, const Progress& progress)
+    : server_(server), lwe_(keys.lwe_parameters), packing_(server.parameters()) {
+  check_owner(keys.parameters, keys.key_id, "server", server.parameters(), server.key_id());
+  factors_ = packing_factors(
+      *state().evaluator, {packing_.dimension, packing_.primes, packing_.basis, keys.seed, keys.b},
+      lwe_, progress);
+  out_of_subring_ = state().evaluator->prepare(
+      {1, 1, keys.switch_seed, keys.switch_b, packing_.switching}, state().session->budget);
+}
+
+rlwe::Array Packer::packed(const LweNumbers& numbers, const LweRows& rows) const {
+  const rlwe::Evaluator& evaluator = *state().evaluator;
   return state().fleet->together([&] {
-    // 1. sum_j A_j·K_j less b·QP/q'; what is wanted is the negative, divided by the special prime.
     const rlwe::Array sums =
-        evaluator.sums_of_made_products(numbers.rings(), packing_.basis, writer, factors_);
-    const rlwe::Array low =
-        evaluator.divide(evaluator.negate(sums), packing_.lowest, State::no_plain_modulus);
-    // 2. Out of the subring.
+        packed_over(evaluator, factors_, lwe_, packing_.primes, packing_.basis, numbers, rows);
+    // Divided by the special prime, and out of the subring.
+    const rlwe::Array low = evaluator.divide(sums, packing_.lowest, State::no_plain_modulus);
     return evaluator.key_switch(low, *out_of_subring_, State::no_plain_modulus);
   });
 }

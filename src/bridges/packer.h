@@ -36,13 +36,38 @@ struct LweNumbers {
 /// The rows of a batch of LWE ciphertexts that each piece says, in memory of its lane.
 using LweRows = std::function<std::vector<lattice::lwe::Rows>(std::span<const run::Piece> pieces)>;
 
+/// What columns a_1 … a_n, b of LWE ciphertexts are multiplied by, for both parts.
+using PackingFactors = std::array<std::vector<lattice::rlwe::Array>, 2>;
+
+/// The ring that LWE ciphertexts are packed into, and the keys for it.
+struct PackingKeys {
+  std::uint32_t dimension = 0;  ///< of the ring that keys are in
+  std::vector<std::uint64_t> primes;
+  ring::Basis basis;  ///< of these primes among the evaluator's
+  Seed seed;
+  WordArray b;  ///< LweInputKeys::b, or CompressionKeys::b
+};
+
+/// Puts keys on the evaluator's devices. ShapeError for another number of words than the LWE
+/// parameters make it, RangeError for residues out of range.
+PackingFactors packing_factors(const lattice::rlwe::Evaluator& evaluator, const PackingKeys& keys,
+                               const binfhe::Parameters& lwe, const Progress& progress);
+std::size_t bytes_of(const PackingFactors& factors);
+
+/// b·factor - sum_j a_j·K_j of LWE ciphertexts that are so many numbers, over the keys' basis.
+/// `rows` and `numbers` are as Packer::packed has them.
+lattice::rlwe::Array packed_over(const lattice::rlwe::Evaluator& evaluator,
+                                 const PackingFactors& factors, const binfhe::Parameters& lwe,
+                                 const std::vector<std::uint64_t>& primes, const ring::Basis& basis,
+                                 const LweNumbers& numbers, const LweRows& rows);
+
 class Packer {
  public:
   /// Errors as of LweInput.
   Packer(const ckks::Server& server, const LweInputKeys& keys, const Progress& progress);
 
   const Packing& packing() const { return packing_; }
-  std::size_t bytes() const;
+  std::size_t bytes() const { return bytes_of(factors_); }
 
   /// Ring ciphertexts of level 0. Lane i of numbers 2c and 2c + 1 is in ciphertext c, as a part of
   /// the modulus: the coefficients of X^(gap·bitrev(i)) and X^(gap·(lanes + bitrev(i))), where gap
@@ -53,15 +78,11 @@ class Packer {
   using State = ckks::Access::State;
 
   const State& state() const { return ckks::Access::of(server_); }
-  /// A plaintext of (primes, dimension) values, by its period.
-  lattice::rlwe::Array uploaded(const WordArray& words) const;
-  backend::LwePolynomials rule(const LweNumbers& numbers) const;
 
   ckks::Server server_;
   binfhe::Parameters lwe_;
   Packing packing_;
-  /// What columns a_1 … a_n, b are multiplied by, for both parts.
-  std::array<std::vector<lattice::rlwe::Array>, 2> factors_;
+  PackingFactors factors_;
   std::shared_ptr<const lattice::rlwe::Key> out_of_subring_;
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "whorl/binfhe/ciphertexts.h"
+#include "whorl/binfhe/packed.h"
 #include "whorl/binfhe/parameters.h"
 #include "whorl/common.h"
 #include "whorl/secret_key.h"
@@ -69,6 +70,24 @@ class Client : public KeyHolder<Parameters, SecretKey> {
   /// Generates the keys that a server needs, on `threads` threads (0: all cores; at most 1024, else
   /// ParameterError).
   EvaluationKeys evaluation_keys(unsigned threads = 0, const Progress& progress = {}) const;
+
+  /// Returns a key for those who may only encrypt.
+  PublicKey public_key() const;
+  /// What decrypt() and noise() do, of messages in coefficients; errors are in units of their
+  /// modulus.
+  std::vector<std::uint32_t> decrypt(const PackedCiphertexts& packed,
+                                     const Progress& progress = {}) const;
+  std::vector<std::int64_t> noise(const PackedCiphertexts& packed,
+                                  std::span<const std::uint32_t> messages,
+                                  const Progress& progress = {}) const;
 };
+
+/// Encrypts messages in 0 … p-1 with a public key, N in each ring ciphertext: modulo Q, (b·u + e_0
+/// + m, a·u + e_1) with u ternary and errors of sigma_ring (Lyubashevsky, Peikert, Regev, EUROCRYPT
+/// 2010; for TFHE: Joye, CT-RSA 2024). The errors of an encryption are larger than those of
+/// Client::encrypt, and counted (docs/noise.md). EncodingError and NoiseError as of that method.
+PackedCiphertexts encrypt(const PublicKey& key, std::span<const std::uint32_t> messages,
+                          Encoding encoding = {}, double allow_failure = allowed_failure,
+                          const Progress& progress = {});
 
 }  // namespace whorl::binfhe

@@ -39,11 +39,37 @@ void bind_binfhe_client(nb::module_& module) {
           },
           "batch"_a, "messages"_a)
       .def(
+          "decrypt_packed",
+          [](const Client& client, const binfhe::PackedCiphertexts& packed) {
+            return as_numpy(without_gil([&] { return client.decrypt(packed, polling()); }));
+          },
+          "packed"_a)
+      .def(
+          "noise_packed",
+          [](const Client& client, const binfhe::PackedCiphertexts& packed,
+             const Input<std::uint32_t>& messages) {
+            return as_numpy(
+                without_gil([&] { return client.noise(packed, as_span(messages), polling()); }));
+          },
+          "packed"_a, "messages"_a)
+      .def("public_key", calling(&Client::public_key))
+      .def(
           "evaluation_keys",
           [](const Client& client, unsigned threads, const Report& report) {
             return without_gil([&] { return client.evaluation_keys(threads, reporting(report)); });
           },
           "threads"_a, "progress"_a.none());
+
+  module.def(
+      "encrypt",
+      [](const binfhe::PublicKey& key, const Input<std::uint32_t>& messages, EncodingPair encoding,
+         double allow_failure) {
+        return without_gil([&] {
+          return binfhe::encrypt(key, as_span(messages), Handed<binfhe::Encoding>::open(encoding),
+                                 allow_failure, polling());
+        });
+      },
+      "key"_a, "messages"_a, "encoding"_a, "allow_failure"_a);
 }
 
 }  // namespace whorl::python

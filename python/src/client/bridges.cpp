@@ -1,4 +1,4 @@
-// Keys between FHEW/TFHE and CKKS, which take both secret keys.
+// Keys between FHEW/TFHE and CKKS, which take both secret keys, and keys of compression.
 #include "common/calls.h"
 #include "parts.h"
 #include "whorl/bridges/client.h"
@@ -23,6 +23,13 @@ void bind_bridges_client(nb::module_& module) {
                 [&] { return bridges::lwe_output_keys(from, to, threads, reporting(report)); });
           },
           "source"_a, "lwe"_a, "threads"_a, "progress"_a.none())
+      .def(
+          "compression_keys",
+          [](const binfhe::Client& client, unsigned threads, const Report& report) {
+            return without_gil(
+                [&] { return bridges::compression_keys(client, threads, reporting(report)); });
+          },
+          "client"_a, "threads"_a, "progress"_a.none())
       .def("lwe_input_key_bytes", &bridges::lwe_input_key_bytes, "to"_a, "lwe"_a);
 }
 

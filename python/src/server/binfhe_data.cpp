@@ -115,6 +115,42 @@ std::variant<WordRows<std::uint32_t>, WordRows<std::uint64_t>> words(nb::handle 
   return WordRows<std::uint32_t>(batch.data.data(), {batch.count, batch.row()}, self);
 }
 
+void bind_packed(nb::module_& module) {
+  using Key = binfhe::PublicKey;
+  nb::class_<Key> key(module, "PublicKey");
+  bind_origin(key);
+  key.def_prop_ro("nbytes", [](const Key& k) { return k.b.bytes() + k.seed.size(); })
+      .def_prop_ro("noise", [](const Key& k) { return noise_of(k); });
+  bind_files(key);
+
+  using Packed = binfhe::PackedCiphertexts;
+  nb::class_<Packed> packed(module, "PackedCiphertexts");
+  bind_origin(packed);
+  bind_properties(packed, "encoding", &Packed::encoding, "count", &Packed::count, "range",
+                  &Packed::range, "log2_modulus", &Packed::log2_modulus, "nbytes", &Packed::bytes);
+  packed.def_prop_ro("shape", [](const Packed& c) { return c.shape.value_or(Shape{c.count}); })
+      .def(
+          "reshaped",
+          [](Packed c, const Shape& shape) {
+            c.shape.reset();
+            if (shape != Shape{c.count}) c.shape = shape;
+            return c;
+          },
+          "shape"_a)
+      .def("of_zeros",
+           [](Packed c) {
+             c.largest = 0;
+             return c;
+           })
+      .def(
+          "unpack",
+          [](const Packed& c, unsigned threads) {
+            return without_gil([&] { return unpack(c, threads); });
+          },
+          "threads"_a);
+  bind_files(packed);
+}
+
 void bind_lut(nb::module_& module) {
   nb::class_<Lut> type(module, "Lut");
   type.def_static(
@@ -151,6 +187,7 @@ void bind_binfhe_data(nb::module_& module) {
   batch.def_prop_ro("data", &words);
   bind_batch(batch);
   bind_evaluation_keys<EvaluationKeys>(module);
+  bind_packed(module);
   bind_lut(module);
 }
 

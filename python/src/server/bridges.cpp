@@ -1,4 +1,5 @@
-// From FHEW/TFHE to lanes of CKKS and back: keys, and what a server does with them.
+// From FHEW/TFHE to lanes of CKKS and back, and compression of results: keys, and what a server
+// does with them.
 #include "whorl/bridges/lanes.h"
 
 #include <nanobind/stl/optional.h>
@@ -7,10 +8,13 @@
 #include "common/calls.h"
 #include "common/files.h"
 #include "parts.h"
+#include "whorl/bridges/compression.h"
 #include "whorl/bridges/lwe_output.h"
 
 namespace whorl::python {
 
+using bridges::CompressionKeys;
+using bridges::Compressor;
 using bridges::LweInput;
 using bridges::LweInputKeys;
 using bridges::LweOutput;
@@ -33,6 +37,20 @@ void bind_lwe_keys(nb::module_& module, const char* name) {
 }  // namespace
 
 void bind_bridges(nb::module_& module) {
+  nb::class_<CompressionKeys> compression(module, "CompressionKeys");
+  bind_origin(compression);
+  compression.def_prop_ro("nbytes", &CompressionKeys::bytes);
+  bind_files(compression);
+  nb::class_<Compressor>(module, "Compressor")
+      .def_static(
+          "create",
+          [](const binfhe::Server& server, const CompressionKeys& with, const Report& report) {
+            return without_gil([&] { return Compressor(server, with, reporting(report)); });
+          },
+          "server"_a, "keys"_a, "progress"_a.none())
+      .def_prop_ro("nbytes", &Compressor::bytes)
+      .def("compress", calling(&Compressor::compress), "array"_a, "failure_log2"_a);
+
   bind_lwe_keys<LweInputKeys>(module, "LweInputKeys");
   bind_lwe_keys<LweOutputKeys>(module, "LweOutputKeys");
 

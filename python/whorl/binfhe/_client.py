@@ -8,15 +8,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._client import binfhe as _lib
+from .._client import bridges as _bridges
 from .._core.integers import as_modulus, whole_numbers
 from .._core.keyholder import KeyHolder
-from .._core.literal import as_text
+from .._core.literal import as_text, as_threads
 from .._core.part import Part
-from .._core.progress import Report
+from .._core.progress import Report, reports
 from ..errors import ShapeError
 from ._ciphertexts import Ciphertexts
-from ._keys import EvaluationKeys
+from ._compression import CompressionKeys
+from ._keys import EvaluationKeys, PublicKey
 from ._messages import ALLOWED_FAILURE, as_bool, as_messages, as_probability
+from ._packed import PackedCiphertexts
 from ._parameters import Parameters
 from ._server import EncryptedArray
 
@@ -77,7 +80,7 @@ class Client(KeyHolder):
         return Ciphertexts._wrap(batch, values.shape, self._parameters)
 
     def decrypt(
-        self, ciphertexts: Ciphertexts | EncryptedArray
+        self, ciphertexts: Ciphertexts | PackedCiphertexts | EncryptedArray
     ) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Messages 0 … p-1, an int64 array of the same shape (OpenFHE: Decrypt).
 
@@ -85,8 +88,13 @@ class Client(KeyHolder):
         parameters. A message that has overflowed into its padding bit is reduced modulo p. Arrays
         with a range (`Server.with_range`) give the integers of the range.
         """
-        host = self._on_host(ciphertexts)
-        messages = self._core.decrypt(host._core).astype(np.int64).reshape(host.shape)
+        host: Any
+        if isinstance(ciphertexts, PackedCiphertexts):
+            host, words = ciphertexts, self._core.decrypt_packed(ciphertexts._core)
+        else:
+            host = self._on_host(ciphertexts)
+            words = self._core.decrypt(host._core)
+        messages = words.astype(np.int64).reshape(host.shape)
         if host.range is None:
             return messages
         low = host.range[0]
@@ -94,16 +102,18 @@ class Client(KeyHolder):
         return integers
 
     def noise(
-        self, ciphertexts: Ciphertexts | EncryptedArray, expected: ArrayLike
+        self, ciphertexts: Ciphertexts | PackedCiphertexts | EncryptedArray, expected: ArrayLike
     ) -> np.ndarray[Any, np.dtype[np.int64]]:
         """The error of each ciphertext, -q/2 … q/2, if it holds the `expected` message (broadcast).
 
-        Under the ring key Q stands in the place of q.
+        Under the ring key Q stands in the place of q, and of compressed results their modulus.
         Decryption succeeds while |error| < q / (2p), or q / (4p) with padding. Errors are as secret
         as the key: do not publish them. `EncodingError` for a message that is not in 0 … p-1.
         Arrays with a range take integers, as `decrypt` gives them.
         """
-        host = self._on_host(ciphertexts)
+        packed = isinstance(ciphertexts, PackedCiphertexts)
+        host: Any = ciphertexts if packed else self._on_host(ciphertexts)
+        noise: Any = self._core.noise_packed if packed else self._core.noise
         if host.range is None:
             values = as_messages(expected, "expected", host.p)
         else:  # A negative integer sets the padding bit.
@@ -116,7 +126,21 @@ class Client(KeyHolder):
             raise ShapeError(
                 f"expected has shape {values.shape}, but the ciphertexts have shape {host.shape}"
             ) from None
-        return self._core.noise(host._core, values).reshape(host.shape)
+        errors: np.ndarray[Any, np.dtype[np.int64]] = noise(host._core, values)
+        return errors.reshape(host.shape)
+
+    def public_key(self) -> PublicKey:
+        """Returns a key for those who may only encrypt, of two polynomials modulo Q."""
+        return PublicKey(self._core.public_key())
+
+    def compression_keys(
+        self, threads: int = 0, progress: bool | Report | None = None
+    ) -> CompressionKeys:
+        """Generates the keys with which a server compresses results; arguments as of
+        `evaluation_keys`."""
+        threads = as_threads(threads)
+        with reports(progress, "compression keys") as report:
+            return CompressionKeys(_bridges.compression_keys(self._core, threads, report))
 
     def evaluation_keys(
         self, threads: int = 0, progress: bool | Report | None = None

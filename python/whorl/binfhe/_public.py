@@ -2,6 +2,7 @@
 
 from .._core.array import concatenate, stack
 from ._ciphertexts import Ciphertexts
+from ._compression import CompressionKeys, Compressor
 from ._functions import (
     bits_of,
     integers_of,
@@ -12,21 +13,26 @@ from ._functions import (
     sigmoid,
     sqrt,
 )
-from ._keys import EvaluationKeys
+from ._keys import EvaluationKeys, PublicKey
 from ._lut import Lut
+from ._packed import PackedCiphertexts
 from ._parameters import ParameterLiteral, Parameters, parameter_sets, parameters
 from ._plan import Fresh, Plan, plan
 from ._server import EncryptedArray, Server
 
 __all__ = [
     "Ciphertexts",
+    "CompressionKeys",
+    "Compressor",
     "EncryptedArray",
     "EvaluationKeys",
     "Fresh",
     "Lut",
+    "PackedCiphertexts",
     "ParameterLiteral",
     "Parameters",
     "Plan",
+    "PublicKey",
     "Server",
     "bits_of",
     "concatenate",

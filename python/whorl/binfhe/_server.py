@@ -15,11 +15,13 @@ from .._core.part import Part
 from .._core.paths import PathName
 from .._core.session import Session
 from .._server import binfhe as _lib
+from ..errors import KeyMismatchError
 from ._ciphertexts import Ciphertexts, Uploaded
 from ._gates import Bits
-from ._keys import EvaluationKeys
+from ._keys import EvaluationKeys, PublicKey
 from ._lut import Lut
 from ._messages import ALLOWED_FAILURE, as_bool, as_probability
+from ._packed import PackedCiphertexts
 from ._parameters import Parameters
 from ._sums import Messages
 from ._tables import Tables
@@ -123,6 +125,50 @@ class Server(Tables["EncryptedArray"]):
     allow_failure = Part[float](
         "_core.allow_failure", "The largest failure probability that an operation may have."
     )
+
+    def upload(self, ciphertexts: Encrypted | PackedCiphertexts) -> EncryptedArray:
+        """The ciphertexts on the device, as an array whose operators know this server.
+
+        An array of this server is returned unchanged. One of another server on one `Session` with
+        the same parameters and key becomes an array of this one, and nothing is copied. What a
+        public key encrypted is taken apart on the host, into one LWE ciphertext of N + 1 words for
+        each message. `RangeError` for residues that are not below their modulus;
+        `ParameterMismatchError` or `KeyMismatchError` for ciphertexts of other parameters or
+        another key; `DeviceError` for an array of another session; `EncodingError` for compressed
+        results, which are for clients.
+        """
+        if isinstance(ciphertexts, PackedCiphertexts):
+            host = ciphertexts._core.unpack(self.threads)
+            return self._wrap(self._core.upload(host), ciphertexts.shape)
+        return super().upload(ciphertexts)
+
+    def rerandomise(self, a: Encrypted | PackedCiphertexts, key: PublicKey) -> EncryptedArray:
+        """The same messages, with encryptions of 0 added that `key` makes anew.
+
+        Whoever does not have the secret key cannot tell which ciphertexts the result was computed
+        from. Its owner sees errors, which are larger than those that are added: the result may tell
+        the owner more about the computation than its value does. Ciphertexts are under the ring key
+        (`KeyMismatchError`), and their noise is counted. Each call gives others.
+
+        >>> from whorl.binfhe import Client, parameters
+        >>> client = Client(parameters("W128_P128"))
+        >>> server = Server(client.evaluation_keys(), device="cpu")
+        >>> x = server.upload(client.encrypt([3, 1], p=16, under="ring"))
+        >>> y = server.rerandomise(x, client.public_key())
+        >>> client.decrypt(y), bool((x.to_host().data == y.to_host().data).any())
+        (array([3, 1]), False)
+        """
+        x = self.upload(a)
+        if not isinstance(key, PublicKey):
+            raise TypeError(f"key: a PublicKey is needed, not {type(key).__name__}")
+        if x.under != "ring":
+            raise KeyMismatchError(
+                "rerandomise: ciphertexts are under the LWE key, and a public key encrypts under "
+                'the ring key: give the operation that made them under="ring"'
+            )
+        zeros = self.upload(key._zeros(x.shape, x.p, x.padding))
+        # Without a range the sum is one of 0 … largest, whatever that is.
+        return self.linear([1, 1], [x, zeros], modular=x.range is None)
 
     def device_counters(self) -> dict[str, dict[str, int]]:
         """What the FPGA accelerator counted in its last run of each kind.

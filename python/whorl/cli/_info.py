@@ -87,6 +87,7 @@ _READERS = {
     "parameters": "Parameters",
     "evaluation keys": "EvaluationKeys",
     "public key": "PublicKey",
+    "compression keys": "CompressionKeys",
     "ciphertexts": "Ciphertexts",
 }
 """What a type of files is called behind its scheme -> class that reads it."""
@@ -106,6 +107,10 @@ _SHOWN = 12
 
 def _contents(path: Path, kind: str, **limits: int | None) -> list[tuple[str, str]]:
     """What a file holds; nothing of a secret key or a table. `Error` if it is damaged."""
+    if kind == "FHEW/TFHE packed ciphertexts":
+        packed = importlib.import_module("whorl.binfhe").PackedCiphertexts
+        described: list[tuple[str, str]] = packed.load(path, allow_insecure=True, **limits)._facts()
+        return described
     if kind in _BETWEEN:
         reader = getattr(importlib.import_module("whorl.lanes"), _BETWEEN[kind])
         facts: list[tuple[str, str]] = reader.load(path, allow_insecure=True, **limits)._facts()

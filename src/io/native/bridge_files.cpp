@@ -1,4 +1,5 @@
-// The payloads of the frames of keys between schemes; docs/file-format.md has the bytes.
+// The payloads of the frames of keys between schemes, and of those that compress results;
+// docs/file-format.md has the bytes.
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@ namespace whorl::io {
 
 namespace {
 
+using bridges::CompressionKeys;
 using bridges::LweInputKeys;
 using bridges::LweOutputKeys;
 
@@ -108,6 +110,31 @@ struct Codec<LweOutputKeys> {
   }
 };
 
+template <>
+struct Codec<CompressionKeys> {
+  static constexpr FrameKind kind{.type = FrameType::binfhe_compression_keys};
+
+  static void write(const CompressionKeys& value, PayloadWriter& out) {
+    out.fields().bytes(value.seed);
+    out.align();
+    out.words(value.b, rule(value.parameters));
+  }
+
+  static CompressionKeys read(PayloadReader& in, const binfhe::Parameters& parameters) {
+    const auto seed = in.fields().array<32>("seed");
+    in.align();
+    const TakenWords b = in.take(rule(parameters));
+    in.finish();
+    return {parameters, in.header().key_id, seed, in.words(b)};
+  }
+
+ private:
+  static WordRule rule(const binfhe::Parameters& p) {
+    return {p.n(), p.N(), ring_word_bytes(p.Q()), {p.Q()}, "b"};
+  }
+};
+
+WHORL_INSTANTIATE_FILES(CompressionKeys);
 WHORL_INSTANTIATE_FILES(LweInputKeys);
 WHORL_INSTANTIATE_FILES(LweOutputKeys);
 

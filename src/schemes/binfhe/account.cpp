@@ -6,6 +6,7 @@
 #include <tuple>
 #include <vector>
 
+#include "lattice/lwe/noise.h"
 #include "lattice/lwe/uniform.h"
 #include "math/text.h"
 #include "schemes/binfhe/named_sets.h"
@@ -89,6 +90,14 @@ double fresh_variance(const Parameters& parameters, Under under) {
   return sigma * sigma;
 }
 
+// (b·u + e_0 + m, a·u + e_1) with b = e - a·s has the error e·u + e_0 + e_1·s, of which each
+// coefficient is a sum of N products of e and u, N of e_1 and s, and e_0; u is ternary.
+double public_variance(const Parameters& parameters) {
+  const double variance = fresh_variance(parameters, Under::ring);
+  const double ternary = lattice::secret_mean_square(lattice::SecretKind::ternary, 0);
+  return variance * (1 + parameters.N() * (ternary + ring_mean_square(parameters)));
+}
+
 /// Returns how often a result with this noise decrypts wrongly.
 double failure_of_output(const Parameters& parameters, const NoiseEstimate& estimate,
                          Encoding encoding, double noise, Under under) {
@@ -106,6 +115,10 @@ double unit_of_noise(const Parameters& parameters, Under under) {
 
 double fresh_noise(const Parameters& parameters, Under under) {
   return fresh_variance(parameters, under) / unit_of_noise(parameters, under);
+}
+
+double public_noise(const Parameters& parameters) {
+  return public_variance(parameters) / unit_of_noise(parameters, Under::ring);
 }
 
 double least_noise(const Parameters& parameters, Under under) {
@@ -184,18 +197,34 @@ void check_allowed(double allow_failure) {
                          ": must be a probability above 0 and at most 1");
 }
 
-void check_fresh(const Parameters& parameters, Encoding encoding, double allow_failure,
-                 Under under) {
+namespace {
+
+/// NoiseError if ciphertexts whose errors have the variance `variance_of` a set decrypt wrongly
+/// more often than `allow_failure`.
+void check_encryption(const char* decryption, const Parameters& parameters, Encoding encoding,
+                      double allow_failure, Under under,
+                      const std::function<double(const Parameters&)>& variance_of) {
   check_allowed(allow_failure);
   const double allowed_log2 = std::log2(allow_failure);
-  const auto failure_log2 = [under](const Parameters& of, const NoiseEstimate&, Encoding with) {
-    return carries(of, with)
-               ? decryption_failure_log2(of, fresh_variance(of, under), with, 0, under)
-               : never_log2;
+  const auto failure_log2 = [&](const Parameters& of, const NoiseEstimate&, Encoding with) {
+    return carries(of, with) ? decryption_failure_log2(of, variance_of(of), with, 0, under)
+                             : never_log2;
   };
   if (failure_log2(parameters, {}, encoding) <= allowed_log2) return;
-  refuse_failure("decryption of a fresh ciphertext", parameters, {}, encoding, failure_log2,
-                 allowed_log2);
+  refuse_failure(decryption, parameters, {}, encoding, failure_log2, allowed_log2);
+}
+
+}  // namespace
+
+void check_fresh(const Parameters& parameters, Encoding encoding, double allow_failure,
+                 Under under) {
+  check_encryption("decryption of a fresh ciphertext", parameters, encoding, allow_failure, under,
+                   [under](const Parameters& of) { return fresh_variance(of, under); });
+}
+
+void check_public(const Parameters& parameters, Encoding encoding, double allow_failure) {
+  check_encryption("decryption of what a public key encrypts", parameters, encoding, allow_failure,
+                   Under::ring, public_variance);
 }
 
 Account::Account(const Parameters& parameters, Transform transform, double allow_failure)

@@ -26,6 +26,8 @@ namespace whorl::binfhe {
 double unit_of_noise(const Parameters& parameters, Under under = Under::lwe);
 /// Noise of fresh encryptions.
 double fresh_noise(const Parameters& parameters, Under under = Under::lwe);
+/// Noise of encryptions under a public key.
+double public_noise(const Parameters& parameters);
 /// That of encryptions or of a bootstrap, whichever is smaller: ciphertexts with a mask state no
 /// less.
 double least_noise(const Parameters& parameters, Under under = Under::lwe);
@@ -68,6 +70,8 @@ void check_allowed(double allow_failure);
 /// NoiseError if fresh encryptions decrypt wrongly more often than `allow_failure`.
 void check_fresh(const Parameters& parameters, Encoding encoding, double allow_failure,
                  Under under = Under::lwe);
+/// The same of encryptions under a public key.
+void check_public(const Parameters& parameters, Encoding encoding, double allow_failure);
 
 /// What an operation that is allowed does.
 struct Allowed {

@@ -32,6 +32,8 @@ backend::RotationShape rotation_shape(const Parameters& parameters, Transform tr
                                       std::size_t key = 0);
 backend::SwitchShape switch_shape(const Parameters& parameters);
 
+/// E[s^2] of a coefficient of the ring key.
+double ring_mean_square(const Parameters& parameters);
 /// Variance of rounding an LWE ciphertext, in units of `to`; nothing is rounded if `from` divides
 /// `to`. Centred where the LWE secret has a mean.
 double rounding_variance(const ParameterLiteral& literal, std::uint64_t from, std::uint64_t to);

@@ -217,6 +217,11 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+double ring_mean_square(const Parameters& parameters) {
+  const ParameterLiteral& p = parameters.literal();
+  return lattice::secret_mean_square(kind(p.ring_secret), p.sigma_ring);
+}
+
 double rounding_variance(const ParameterLiteral& p, std::uint64_t from, std::uint64_t to) {
   if (to % from == 0) return 0;
   const double step = from % to == 0 ? static_cast<double>(to) / static_cast<double>(from) : 0;
@@ -351,7 +356,7 @@ backend::SwitchShape switch_shape(const Parameters& parameters) {
 NoiseEstimate Parameters::noise(Transform transform) const {
   const ParameterLiteral& p = literal();
   const double lwe = lwe_mean_square(p);
-  const double ring = lattice::secret_mean_square(kind(p.ring_secret), p.sigma_ring);
+  const double ring = ring_mean_square(*this);
   double row = p.sigma_ring * p.sigma_ring;
   // The key's spectra are 32-bit integers, but modulo P·Q they are doubles.
   if (transform == Transform::fft && narrow(*this) && p.rotation.raised_by == 1)
