@@ -10,10 +10,12 @@ inside; a run before those that count makes tables and what the device keeps. `u
 sum, and `u64_add_digits` one that has carries left: redundant digits, of which each sum takes a
 layer, and which clients add up. Other operations are named after their operators; `u64_shift` is to
 the left by encrypted amounts, `u64_select` a choice by encrypted bits, `u64_div` a quotient and a
-remainder, and `u64_mul_clear` and `u64_div_clear` have an operand that everybody knows. All results
-are compared with NumPy's. `rotations`, `layers` and `pfail_log2`, a bound for one result, are those
-of the plan of one. With `--lanes W128_BITS5_L10` integers are in lanes: `batch` counts vectors of
-N/2 integers, and `pfail_log2` is of all of them. Records belong in
+remainder, and `u64_mul_clear` and `u64_div_clear` have an operand that everybody knows. `transfer`
+is a confidential one: `ok = a >= c`, then `a - c` and `b + c` where it is so, of balances a and b
+and of an amount c that a public key encrypted; both new balances are compressed. All results are
+compared with NumPy's. `rotations`, `layers` and `pfail_log2`, a bound for one result, are those of
+the plan of one. With `--lanes W128_BITS5_L10` integers are in lanes: `batch` counts vectors of N/2
+integers, and `pfail_log2` is of all of them. Records belong in
 bench/results/<device>/integers.jsonl.
 """
 
@@ -33,6 +35,12 @@ Numbers = np.ndarray[Any, np.dtype[Any]]
 Call = Callable[..., Any]
 KNOWN = 0x9E3779B97F4A7C15
 """A factor and a divisor of no special form."""
+
+
+def transfer(a: Any, b: Any, c: Any) -> Any:
+    """Both new balances, one behind the other."""
+    moved = integers.where(a >= c, c, 0)
+    return integers.stack([a - moved, b + moved])
 
 
 class Bench:
@@ -57,7 +65,12 @@ class Bench:
             self.security = round(min(security.lwe_bits, security.ring_bits), 1)
             self.inner = binfhe.Server(lwe.evaluation_keys(), session=self.session)
             self.client = integers.Client(lwe)
-            self.server = integers.Server(self.inner, table_failure_log2=given.table_failure)
+            self.server = integers.Server(
+                self.inner,
+                table_failure_log2=given.table_failure,
+                compression=lwe.compression_keys() if self.wants("transfer") else None,
+            )
+            self.sender = integers.PublicClient(lwe.public_key())
         self.random = np.random.default_rng(1)
         self.amount = max(1, (given.bits - 1).bit_length())
         self.known = KNOWN % (1 << given.bits) | 1
@@ -85,6 +98,14 @@ class Bench:
                 lambda x: x // (known >> 20),
                 exact(lambda a: a // (known >> 20)),
             ),
+            "transfer": (
+                [*pair, bits],
+                transfer,
+                lambda a, b, c: (
+                    exact(lambda *v: v[0] - v[1])(a, np.where(a >= c, c, 0))
+                    + exact(lambda *v: v[0] + v[1])(b, np.where(a >= c, c, 0))
+                ),
+            ),
         }
 
     def wants(self, name: str) -> bool:
@@ -103,11 +124,17 @@ class Bench:
         inputs = [self.numbers(each, count).reshape(shape) for each in bits]
         sent = [self.client.encrypt(a, b, False) for a, b in zip(inputs, bits, strict=True)]
         results: list[integers.Ciphertexts] = []
-        carries = name in ("add_digits", "cmp")
+        compressed = name == "transfer"
+        carries = compressed or name in ("add_digits", "cmp")
+        if compressed:
+            sent[-1] = self.sender.encrypt(inputs[-1], bits[-1], False)
 
         def call() -> None:
             made = function(*(self.server.upload(each) for each in sent))
-            results[:] = [self.server.download(made, carries=carries)]
+            if compressed:
+                results[:] = [self.server.compress(made)]
+            else:
+                results[:] = [self.server.download(made, carries=carries)]
 
         times = []
         for _ in range(self.given.warm + self.given.runs):
@@ -128,7 +155,7 @@ class Bench:
         alone = count == 1
         line = stamped(
             "integers",
-            f"u{self.given.bits}_{name}",
+            "transfer" if compressed else f"u{self.given.bits}_{name}",
             self.parameters._scheme,
             self.parameters.name,
             times if alone else [count / seconds for seconds in times],
@@ -152,7 +179,7 @@ class Bench:
         add_energy(self.given.record, line, self.inner, call, self.given.energy)
 
 
-OPERATIONS = "add add_digits mul div cmp select shift mul_clear div_clear".split()
+OPERATIONS = "add add_digits mul div cmp select shift mul_clear div_clear transfer".split()
 
 
 def main() -> None:
@@ -175,7 +202,7 @@ def main() -> None:
     bench = Bench(given)
     for name in OPERATIONS:
         for batch in given.batch:
-            if bench.wants(name):
+            if bench.wants(name) and not (given.lanes and name == "transfer"):
                 bench.run(name, batch)
 
 

@@ -21,7 +21,8 @@ FLAGS = (0, 8)
 
 class Ciphertexts:
     """Encrypted integers as they are sent, and which integers they are: ciphertexts of digits of
-    FHEW/TFHE along the first axis, the lowest one first, or of bits in lanes of CKKS.
+    FHEW/TFHE along the first axis, the lowest one first, or of bits in lanes of CKKS. Digits that a
+    public key encrypted, and compressed results, are `binfhe.PackedCiphertexts`.
 
     `data` is saved and loaded by its own methods (`data.save`, `binfhe.Ciphertexts.load`); bits and
     sign are not secret, and the receiver states them again. `EncodingError` for data that are not
@@ -31,7 +32,10 @@ class Ciphertexts:
     __slots__ = ("_data", "_kind")
 
     def __init__(
-        self, data: binfhe.Ciphertexts | ckks.Ciphertexts, bits: int, signed: bool = False
+        self,
+        data: binfhe.Ciphertexts | binfhe.PackedCiphertexts | ckks.Ciphertexts,
+        bits: int,
+        signed: bool = False,
     ) -> None:
         kind = as_kind(bits, signed)
         self._data, self._kind = data, kind
@@ -42,7 +46,7 @@ class Ciphertexts:
                     f"these have shape {data.shape}"
                 )
             return
-        if not isinstance(data, binfhe.Ciphertexts):
+        if not isinstance(data, (binfhe.Ciphertexts, binfhe.PackedCiphertexts)):
             raise TypeError(f"data: binfhe.Ciphertexts are needed, not {type(data).__name__}")
         digits = Form(kind.bits, kind.signed).digits
         if data.p != SECTORS or data.padding or data.ndim == 0 or data.shape[0] != digits:
@@ -55,6 +59,12 @@ class Ciphertexts:
     def data(self) -> Any:
         """Ciphertexts of digits, or of bits in lanes."""
         return self._data
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the ciphertexts in memory; of packed ones, as they are sent."""
+        size: int = self._data.nbytes
+        return size
 
     @property
     def kind(self) -> Kind:

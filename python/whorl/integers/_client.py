@@ -11,12 +11,12 @@ from .. import binfhe, lanes
 from ..binfhe._client import Client as BinfheClient
 from ..lanes._client import Client as LaneClient
 from ._arrays import IntegerArray
-from ._carry import Form
 from ._ciphertexts import FLAGS, Ciphertexts
 from ._circuit import HALF, SECTORS
-from ._digits import digits_of, integers_of
+from ._digits import integers_of
 from ._lane_bits import as_bits, integers_of_bits
-from ._types import as_kind, as_numbers, as_values, kind_of_values
+from ._public_client import digits_to_encrypt, given_integers
+from ._types import as_numbers
 
 
 class Client:
@@ -59,17 +59,11 @@ class Client:
         not have and `TypeError` for one that is no integer, both with its index; `ParameterError`
         for other bits; `TypeError` without bits, unless NumPy's type has them.
         """
-        known = kind_of_values(values) if bits is None else None
-        width = known.bits if known else bits
-        sign = bool(known and known.signed) if signed is None else signed
-        kind = as_kind(width, sign)
-        given = as_values(values, kind, "values")
+        given, kind = given_integers(values, bits, signed)
         if isinstance(self._client, LaneClient):
             data = self._client.encrypt(as_bits(given, kind))
             return Ciphertexts(data, kind.bits, kind.signed)
-        digits = digits_of(given.reshape(-1).tolist(), Form(kind.bits, kind.signed)) % SECTORS
-        shape = (digits.shape[0], *given.shape)
-        data = self._client.encrypt(digits.reshape(shape), SECTORS, under="ring")
+        data = self._client.encrypt(digits_to_encrypt(given, kind), SECTORS, under="ring")
         return Ciphertexts(data, kind.bits, kind.signed)
 
     def decrypt(self, x: Ciphertexts | IntegerArray) -> np.ndarray[Any, np.dtype[Any]]:

@@ -17,6 +17,7 @@ from ._algorithms import (
 from ._arrays import IntArray, UintArray
 from ._ciphertexts import Ciphertexts
 from ._plan import Fresh, Plan, plan
+from ._public_client import PublicClient
 from ._server import Server
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Fresh",
     "IntArray",
     "Plan",
+    "PublicClient",
     "Server",
     "UintArray",
     "argmax",

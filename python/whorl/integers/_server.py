@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,12 @@ from numpy.typing import ArrayLike
 
 from .. import binfhe, lanes
 from .._core.array import Shape
-from ..errors import EncodingError
+from ..errors import EncodingError, MissingKeyError
 from ._algorithms import divide
 from ._arithmetic import Arithmetic, DigitArithmetic
 from ._arrays import IntArray, IntegerArray, UintArray, flat_index
-from ._ciphertexts import Ciphertexts
-from ._circuit import Circuit
+from ._ciphertexts import FLAGS, WITH_CARRIES, Ciphertexts
+from ._circuit import Circuit, Wires
 from ._engines import TABLE_FAILURE_LOG2, BinfheEngine, account_of
 from ._lane_bits import LaneArithmetic
 from ._programs import Programs
@@ -33,6 +34,7 @@ class Server:
         table_failure_log2: log2 of the largest probability with which one table gives a wrong
             result, not of lanes. The smaller it is, the fewer terms are added before a table, and
             the more tables there are. `plan` says what a whole program has.
+        compression: keys for `compress`, made by `binfhe.Client.compression_keys`.
 
     All look-ups of a layer, of whole arrays, are one call of `binfhe.Server.apply`: give arrays.
 
@@ -46,7 +48,7 @@ class Server:
     (array([103,  44], dtype=uint64), array([False,  True]))
     """
 
-    __slots__ = ("_on", "_server")
+    __slots__ = ("_compressor", "_on", "_server")
 
     _on: Arithmetic
 
@@ -55,8 +57,12 @@ class Server:
         server: binfhe.Server | lanes.Server,
         *,
         table_failure_log2: float = TABLE_FAILURE_LOG2,
+        compression: binfhe.CompressionKeys | None = None,
     ) -> None:
         self._server: Any = server
+        self._compressor = (
+            None if compression is None else binfhe.Compressor(self._server, compression)
+        )
         if isinstance(server, lanes.Server):
             self._on = LaneArithmetic(server)
         elif isinstance(server, binfhe.Server):
@@ -104,8 +110,14 @@ class Server:
             return ciphertexts
         if not isinstance(ciphertexts, Ciphertexts):
             raise TypeError(f"integers.Ciphertexts are needed, not {type(ciphertexts).__name__}")
-        kind = ciphertexts.kind
-        number, shape = self._on.received(ciphertexts.data, kind.bits, kind.signed)
+        kind, data = ciphertexts.kind, ciphertexts.data
+        if isinstance(data, binfhe.PackedCiphertexts):
+            on = self._digits("ciphertexts that a public key encrypted")
+            rows = self._server.upload(data)
+            flat = rows.reshape(data.shape[0], -1)
+            number = on.on_device(flat, kind.bits, kind.signed, rows.noise)
+            return self._array(number, ciphertexts.shape)
+        number, shape = self._on.received(data, kind.bits, kind.signed)
         return self._array(number, shape)
 
     def download(self, x: IntegerArray, *, carries: bool = False) -> Ciphertexts:
@@ -118,6 +130,62 @@ class Server:
             raise TypeError(f"an array of integers is needed, not {type(x).__name__}")
         data = self._on.sent(self.upload(x)._core, x.shape, bool(carries))
         return Ciphertexts(data, x.bits, x.signed)
+
+    def compress(self, x: IntegerArray, *, failure_log2: float = -128.0) -> Ciphertexts:
+        """Waits for the array, and puts it into few bytes, for a client that decrypts it.
+
+        `W128_P128` takes 3,584 bytes for each 64 integers of 64 bits and 56 bytes for each of them,
+        so that lists of 5 and more have at most 1 KB for each in files, and those of 64 have 112
+        bytes. Join results to lists. Carries that are due are not made: a client adds them up. A
+        digit decrypts wrongly with a probability of at most 2^`failure_log2`; the errors are those
+        of `binfhe.Compressor.compress`, and `MissingKeyError` for a server without `compression`.
+        """
+        on = self._digits("compress")
+        if not isinstance(x, IntegerArray):
+            raise TypeError(f"an array of integers is needed, not {type(x).__name__}")
+        if self._compressor is None:
+            raise MissingKeyError(
+                "compress: give the server compression=client.compression_keys(), of the "
+                "binfhe.Client"
+            )
+        number = self.upload(x)._core
+        rows = self._server.to_lwe_key(on.rows(number))
+        ends = FLAGS if number.unit != 1 else WITH_CARRIES
+        packed = rows.reshape(rows.shape[0], *x.shape).with_range(*ends)
+        return Ciphertexts(self._compressor.compress(packed, failure_log2), x.bits, x.signed)
+
+    def rerandomise(self, x: IntegerArray, key: binfhe.PublicKey) -> Any:
+        """The same integers, with encryptions of 0 added to all digits.
+
+        Do it to what you send, so that nobody without the secret key can tell from which
+        ciphertexts it was computed: `binfhe.Server.rerandomise` says what its owner sees. Digits
+        that everybody knows, as those of `known`, stay so. It takes no table.
+        """
+        on = self._digits("rerandomise")
+        if not isinstance(key, binfhe.PublicKey):
+            raise TypeError(f"key: a binfhe.PublicKey is needed, not {type(key).__name__}")
+        number = self.upload(x)._core
+        return self._array(replace(number, wires=self._with_zeros(on, number.wires, key)), x.shape)
+
+    def _with_zeros(self, on: DigitArithmetic, wires: Wires, key: binfhe.PublicKey) -> Wires:
+        """Wires with encryptions of 0 added."""
+        held, circuit = wires.batch >= 0, on.circuit
+        made = replace(
+            wires,
+            offset=np.where(held, 0, wires.offset),
+            square=wires.square + np.where(held, key.noise, 0.0),
+        )
+        return circuit._by_noise(
+            made,
+            [wires],
+            lambda where: self._server.rerandomise(circuit.plain(wires, where), key),
+        )
+
+    def _digits(self, what: str) -> DigitArithmetic:
+        """The arithmetic of digits; `TypeError` in lanes."""
+        if not isinstance(self._on, DigitArithmetic):
+            raise TypeError(f"{what}: integers in lanes do not have it, those of FHEW/TFHE do")
+        return self._on
 
     def known(self, values: ArrayLike, bits: int, signed: bool = False) -> Any:
         """An array of integers that everybody knows; `EncodingError` for others than the type
