@@ -68,10 +68,7 @@ class Sums(Gates[EncryptedArray]):
         array([[6, 5],
                [1, 4]])
         """
-        numbers, added = whole_numbers(weights, "weights"), whole_numbers(constant, "constant")
-        for array, field in ((numbers, "weights"), (added, "constant")):
-            wrong = (array < -(2**31)) | (array >= 2**31)
-            refuse(array, wrong, field, "outside -2^31 … 2^31 - 1")
+        numbers, added = _words(weights, "weights"), _words(constant, "constant")
         if numbers.ndim == 2:
             return self._product(numbers, ciphertexts, added, bool(modular), largest)
         if added.ndim:
@@ -210,8 +207,7 @@ class Sums(Gates[EncryptedArray]):
         """weight·a + other·b, where b may be known."""
         if is_encrypted(b):
             return self.linear([weight, other], [a, b])
-        known = whole_numbers(b, "messages")
-        refuse(known, (known < -(2**31)) | (known >= 2**31), "messages", "outside -2^31 … 2^31 - 1")
+        known = _words(b, "messages")
         if known.ndim == 0 or known.size == 0:
             constant = int(known) if known.ndim == 0 else 0
             shape = np.broadcast_shapes(a.shape, known.shape)
@@ -224,3 +220,13 @@ class Sums(Gates[EncryptedArray]):
         if ranged:
             encrypted = self.with_range(encrypted, 0, int(values.max()))
         return self.linear([weight, other], [a, encrypted], other * least)
+
+
+def _words(values: ArrayLike, field: str) -> np.ndarray[Any, Any]:
+    """Integers of -2^31 … 2^31 - 1; `EncodingError` for the first one that is outside."""
+    numbers = whole_numbers(values, field)
+    # The ends of an array are found faster than entries that are wrong.
+    if numbers.size and not -(2**31) <= numbers.min() <= numbers.max() < 2**31:
+        wrong = (numbers < -(2**31)) | (numbers >= 2**31)
+        refuse(numbers, wrong, field, "outside -2^31 … 2^31 - 1")
+    return numbers

@@ -7,6 +7,8 @@
 #include <numeric>
 #include <vector>
 
+#include "math/inner_product.h"
+
 namespace whorl::binfhe {
 
 namespace {
@@ -70,30 +72,40 @@ class Columns {
     find_classes(marked, origin.values->size());
   }
 
-  /// The variance of a sum of a group's ciphertexts.
-  double variance(std::span<const std::int32_t> weights, double constant) {
-    std::fill(of_class_.begin(), of_class_.end(), 0.0);
-    double weight = 0;
-    for (const std::int32_t w : weights) weight += std::abs(static_cast<double>(w));
-    for (std::size_t p = 0; p < deviations_.size(); ++p)
-      for (std::size_t k = 0; k < columns_; ++k)
-        of_class_[class_of_[p * columns_ + k]] +=
-            std::abs(static_cast<double>(weights[k])) * deviations_[p];
+  /// The variance of a sum of a group's ciphertexts; `row` is of the weights.
+  double variance(std::span<const std::int32_t> weights, const RowSums& row, double constant) {
     // Classes are independent of one another, but for what is constant under a key.
-    double all = 0, squares = 0, made = 0, made_squares = 0;
-    for (std::size_t c = 0; c < of_class_.size(); ++c) {
-      const double deviation = of_class_[c], square = deviation * deviation;
-      all += deviation;
-      squares += square;
-      if (!bootstrapped_[c / columns_]) continue;
-      made += deviation;
-      made_squares += square;
+    Deviations all, made;
+    if (!joined_) {
+      for (std::size_t p = 0; p < deviations_.size(); ++p)
+        for (Deviations* each : {&all, &made})
+          if (each == &all || bootstrapped_[p])
+            each->add(deviations_[p] * row.absolute(),
+                      deviations_[p] * deviations_[p] * row.squares);
+    } else {
+      std::fill(of_class_.begin(), of_class_.end(), 0.0);
+      for (std::size_t p = 0; p < deviations_.size(); ++p)
+        for (std::size_t k = 0; k < columns_; ++k)
+          of_class_[class_of_[p * columns_ + k]] +=
+              std::abs(static_cast<double>(weights[k])) * deviations_[p];
+      for (std::size_t c = 0; c < of_class_.size(); ++c)
+        for (Deviations* each : {&all, &made})
+          if (each == &all || bootstrapped_[c / columns_])
+            each->add(of_class_[c], of_class_[c] * of_class_[c]);
     }
-    const double unknown = weight * unknown_;
-    return squares + constant * (made * made - made_squares) + unknown * (unknown + 2 * all);
+    const double unknown = row.absolute() * unknown_;
+    return all.squares + constant * (made.sum * made.sum - made.squares) +
+           unknown * (unknown + 2 * all.sum);
   }
 
  private:
+  struct Deviations {
+    double sum = 0, squares = 0;
+    void add(double deviation, double square) {
+      sum += deviation;
+      squares += square;
+    }
+  };
   /// Errors that are equal in any group are of one class, whose number is that of its first error.
   /// A class of encryptions and of bootstraps counts as of bootstraps, which come first.
   void find_classes(std::vector<const ErrorPart*>& marked, std::size_t count) {
@@ -127,6 +139,7 @@ class Columns {
         }
     }
     for (std::size_t& each : class_of_) each = root(each);
+    for (std::size_t n = 0; n < errors; ++n) joined_ = joined_ || class_of_[n] != n;
   }
   std::size_t root(std::size_t number) const {
     while (class_of_[number] != number) number = class_of_[number];
@@ -143,23 +156,41 @@ class Columns {
   std::vector<double> deviations_;
   std::vector<char> bootstrapped_;  ///< each part
   std::vector<std::size_t> class_of_;
+  bool joined_ = false;  ///< whether a class has several errors
   std::vector<double> of_class_;
 };
 
 }  // namespace
 
+std::vector<RowSums> sums_of_rows(const Weights& weights) {
+  std::vector<RowSums> out;
+  out.reserve(weights.rows());
+  for (std::size_t r = 0; r < weights.rows(); ++r) {
+    // Weights of 31 bits: 64 bits hold the sums of 2^32 of them, 128 bits those of squares.
+    std::int64_t sum = 0, absolute = 0;
+    unsigned __int128 squares = 0;
+    for (const std::int64_t w : weights.row(r)) {
+      sum += w;
+      absolute += std::abs(w);
+      squares += static_cast<std::uint64_t>(w * w);
+    }
+    out.push_back({(absolute + sum) / 2, (sum - absolute) / 2, static_cast<double>(squares)});
+  }
+  return out;
+}
+
 ProductErrors errors_of_product(const Origin& origin, const Weights& weights,
+                                std::span<const RowSums> sums,
                                 std::span<const std::int32_t> constants, double constant,
                                 double rounded) {
   Columns columns(origin, weights.columns);
   ProductErrors most{0, 0, 0};
   for (std::size_t r = 0; r < weights.rows(); ++r) {
-    const auto row = weights.row(r);
-    double sum = 0;
-    for (const std::int32_t w : row) sum += std::abs(static_cast<double>(w));
+    const double sum = sums[r].absolute();
     const bool added = !constants.empty() && constants[r] != 0;
     const double offset = sum * origin.offset + (added ? rounded : 0);
-    const double variance = std::min(columns.variance(row, constant), sum * sum * origin.noise);
+    const double variance =
+        std::min(columns.variance(weights.row(r), sums[r], constant), sum * sum * origin.noise);
     most.variance = std::max(most.variance, variance);
     most.noise = std::max(most.noise, with_offset(variance, offset));
     most.offset = std::max(most.offset, offset);
@@ -173,15 +204,15 @@ Origin origin_of_product(const Origin& origin, const Weights& weights,
   const std::size_t K = weights.columns, R = weights.rows();
   const std::vector<std::uint64_t>& of = *origin.values;
   std::vector<std::uint64_t> marks(of.size() / K * R);
-  for (std::size_t i = 0; i < marks.size(); ++i) {
-    // As of a sum that is made alone: see mark_sum.
-    const auto row = weights.row(i % R);
-    std::uint64_t sum =
-        constants.empty() ? 0 : mix(0) * static_cast<std::uint64_t>(std::int64_t{constants[i % R]});
-    for (std::size_t k = 0; k < K; ++k)
-      sum += static_cast<std::uint64_t>(std::int64_t{row[k]}) * of[i / R * K + k];
-    marks[i] = sum;
-  }
+  // As of a sum that is made alone: see mark_sum. Some rows stay in the cache for all vectors.
+  constexpr std::size_t rows_at_once = 8;
+  for (std::size_t first = 0; first < R; first += rows_at_once)
+    for (std::size_t g = 0; g * K < of.size(); ++g)
+      for (std::size_t r = first; r < std::min(first + rows_at_once, R); ++r)
+        marks[g * R + r] =
+            (constants.empty() ? 0 : mix(0) * std::uint64_t(std::int64_t{constants[r]})) +
+            math::inner_product_masked<std::uint64_t>(std::span(of).subspan(g * K, K),
+                                                      weights.row(r), ~std::uint64_t{0});
   Origin out{errors.noise,
              largest,
              std::make_shared<const std::vector<std::uint64_t>>(std::move(marks)),

@@ -39,15 +39,14 @@ SumRange range_of_sum(std::span<const Term> terms, std::int32_t constant,
 }
 
 /// The same of all rows' sums.
-SumRange range_of_products(const Origin& origin, const Weights& weights,
+SumRange range_of_products(const Origin& origin, std::span<const RowSums> rows,
                            std::span<const std::int32_t> constants,
                            std::uint32_t Largest::*largest) {
   std::optional<SumRange> all;
-  for (std::size_t r = 0; r < weights.rows(); ++r) {
+  for (std::size_t r = 0; r < rows.size(); ++r) {
     // Sums of 2^20 weights of 31 bits are exact in doubles.
-    double positive = 0, negative = 0;
-    for (const std::int32_t w : weights.row(r)) (w < 0 ? negative : positive) += w;
-    const Term terms[] = {{positive, &origin}, {negative, &origin}};
+    const Term terms[] = {{static_cast<double>(rows[r].positive), &origin},
+                          {static_cast<double>(rows[r].negative), &origin}};
     const SumRange row = range_of_sum(terms, constants.empty() ? 0 : constants[r], largest);
     if (!all) all = row;
     all->least = std::min(all->least, row.least);
@@ -127,11 +126,11 @@ Array Server::State::linear(const Weights& weights, const Array& a,
   const Encoding input = encoding_of(a);
   const Under under = under_of(a);
   const auto of = origin(a);
-  const Largest largest =
-      largest_of_sum(range_of_products(*of, weights, constants, &Largest::any),
-                     range_of_products(*of, weights, constants, &Largest::as_bits),
-                     of->largest.range.has_value(), input, modular, stated);
-  ProductErrors errors = errors_of_product(*of, weights, constants, account.constant(under),
+  const std::vector<RowSums> sums = sums_of_rows(weights);
+  const Largest largest = largest_of_sum(range_of_products(*of, sums, constants, &Largest::any),
+                                         range_of_products(*of, sums, constants, &Largest::as_bits),
+                                         of->largest.range.has_value(), input, modular, stated);
+  ProductErrors errors = errors_of_product(*of, weights, sums, constants, account.constant(under),
                                            encoding_offset(parameters, input, under));
   if (errors.offset > 0) errors.noise = std::max(errors.noise, account.least(under));
   if (errors.noise > of->noise) account.check_sum(input, errors.noise, under);

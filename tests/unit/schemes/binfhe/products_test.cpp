@@ -2,6 +2,7 @@
 // errors.
 #include "schemes/binfhe/account.h"
 #include "schemes/binfhe/derived.h"
+#include "schemes/binfhe/server_state.h"
 #include "support/binfhe_sets.h"
 #include "support/counting_device.h"
 #include "support/message.h"
@@ -173,6 +174,22 @@ TEST_F(BinfheProduct, BootstrapsOfResultsAreKnownAgain) {
   const Array different = looked_up(server_.take(made, Messages{0, 2}));
   const Array* apart[] = {&different, &other};
   EXPECT_DOUBLE_EQ(server_.linear(add, apart, 0, true).noise(), 2 + 2 * c_);
+}
+
+TEST_F(BinfheProduct, MarksAreThoseOfSumsThatAreMadeAlone) {
+  test::Random random;
+  constexpr std::size_t columns = 5, rows = 19, groups = 3;
+  const Array x = bits(random.numbers(groups * columns, 2));
+  const auto entries = random.integers(rows * columns, INT32_MIN, INT32_MAX);
+  const auto constants = random.integers(rows, INT32_MIN, INT32_MAX);
+  const Weights weights{columns, entries};
+  const auto marks_of = [](const Array& array) { return *Access::of(array).origin->values; };
+  const auto made = marks_of(server_.linear(weights, x, constants, true));
+  ASSERT_EQ(made.size(), groups * rows);
+  for (std::size_t r = 0; r < rows; ++r) {
+    const auto alone = marks_of(one_row(server_, x, weights.row(r), constants[r]));
+    for (std::size_t g = 0; g < groups; ++g) EXPECT_EQ(made[g * rows + r], alone[g]);
+  }
 }
 
 TEST_F(BinfheProduct, MessagesFollowTheRulesOfSums) {
