@@ -10,24 +10,16 @@ time / Whorl time of the same round.
 
 import statistics
 import sys
-import time
 from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
-from common.processes import in_turn, with_openfhe, worker
+from common.processes import cpu_seconds, in_turn, with_openfhe, worker
 from common.records import against, record, tell
 from whorl import binfhe
 
 Case = tuple[str, str, int, int]
 """An operation, a set, a batch, and the peer's calls of a measurement."""
-
-
-def cpu_seconds(body: Callable[[], object]) -> float:
-    """CPU time of this process, all threads."""
-    start = time.process_time()
-    body()
-    return time.process_time() - start
 
 
 def parameters_of(name: str) -> binfhe.Parameters:

@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,13 @@ def with_openfhe(about: str | None, rounds: int) -> argparse.ArgumentParser:
     parser = comparison(about, rounds)
     parser.add_argument("--peer-python", default="python3.10", help="has the `openfhe` wheel")
     return parser
+
+
+def cpu_seconds(body: Callable[[], object]) -> float:
+    """CPU time of this process, all threads."""
+    start = time.process_time()
+    body()
+    return time.process_time() - start
 
 
 def in_turn(
