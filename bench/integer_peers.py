@@ -61,15 +61,15 @@ def of_integers(op: str, name: str) -> Timed:
         "add": lambda x, y: x + y,
         "mul": lambda x, y: x * y,
     }
-    function = operators[word]
+    function, carries = operators[word], word == "cmp"
     sent = [client.encrypt(each, bits) for each in (a, b)]
 
     def call() -> integers.Ciphertexts:
-        return server.download(function(*map(server.upload, sent)))
+        return server.download(function(*map(server.upload, sent)), carries=carries)
 
     assert int(client.decrypt(call())[0]) == int(function(a, b)[0]) % 2**bits
     plan = integers.plan(
-        lambda x, y: function(x, y) if word == "cmp" else x.server.canonical(function(x, y)),
+        lambda x, y: function(x, y) if carries else x.server.canonical(function(x, y)),
         [integers.Fresh((1,), bits)] * 2,
         parameters=lwe.parameters,
         most_failure_log2=0.0,

@@ -64,10 +64,10 @@ from whorl import binfhe, integers
 
 TWO: Gadget = (15, 2)
 THREE: Gadget = (11, 3)
-"""Of other rotations."""
+"""Gadgets of other rotations."""
 DIGITS: Gadget = (5, 4)
 BITS: Gadget = (4, 6)
-"""Of RGSW ciphertexts of digits of radix 4, and of bits."""
+"""Gadgets of RGSW ciphertexts of digits of radix 4, and of bits."""
 PLACES = 128
 SPACE = N // PLACES
 """Y = X^16 stands for 4, and Y^128 = -1: products of 64 digits must not come near to that end."""
@@ -86,7 +86,7 @@ def compare(what: str, errors: Any, predicted: float) -> None:
 
 
 def number(digits: Any) -> int:
-    """Of digits of radix 4, modulo 2^64."""
+    """What digits of radix 4 stand for, modulo 2^64."""
     return sum(int(digit) * 4**i for i, digit in enumerate(digits)) % 2**64
 
 
@@ -143,7 +143,7 @@ def digit_tables(scheme: Scheme, digits: Words, gadget: Gadget, places: Sequence
 
 
 def encoding_fails(scheme: Scheme) -> float:
-    """Of the tables above."""
+    """How often one of the tables above does."""
     one = units(rotation_variance(ONE, scheme.n))
     return decided("digit", 254, rounding(scheme, 4) + KEY_SWITCH + 16 * one)
 
@@ -304,7 +304,7 @@ def columns() -> int:
 def work(
     rotations: Sequence[tuple[Gadget, int]], switches: int, products: int, of: Gadget
 ) -> float:
-    """In rotations of one digit, by transforms; `products` are external ones with a gadget."""
+    """The sum in rotations of one digit, by transforms; `products` are external ones."""
     count = sum(many * transforms(each) / 4 for each, many in rotations)
     rest = switches * (SWITCH[1] + 2) + products * transforms(of)
     return count + rest / (4 * LITERAL["n"])

@@ -28,13 +28,13 @@ KEY_SWITCH = 4.26
 Gadget = tuple[int, int]
 """Bits of a digit, and digits that are kept."""
 ONE: Gadget = (23, 1)
-"""Of rotations of the set."""
+"""The gadget of the set's rotations."""
 SWITCH: Gadget = (6, 8)
-"""Of key switches in the ring."""
+"""The gadget of key switches in the ring."""
 
 
 def transforms(gadget: Gadget) -> int:
-    """Of an external product, of two parts each way."""
+    """An external product's number of them: digits of two parts there, two parts back."""
     return 2 * gadget[1] + 2
 
 
@@ -44,26 +44,26 @@ def dropped(gadget: Gadget) -> int:
 
 
 def product_variance(gadget: Gadget, row_variance: float, message: float) -> float:
-    """Of an external product: docs/noise.md, `external_product_variance`; E[m^2] is `message`."""
+    """An external product adds this (docs/noise.md); E[m^2] is `message`."""
     bits, digits = gadget
     lost = (4.0 ** dropped(gadget) + 2) / 12 * TERNARY if dropped(gadget) else 0.0
     return 2 * N * digits * (4.0**bits + 2) / 12 * row_variance + message * lost
 
 
 def rotation_variance(gadget: Gadget, dimension: int) -> float:
-    """Of a blind rotation by a binary key."""
+    """A blind rotation by a binary key adds this."""
     return dimension * product_variance(gadget, SIGMA**2, 0.5)
 
 
 def switch_variance(gadget: Gadget) -> float:
-    """Of a key switch in the ring, which decomposes one part."""
+    """A key switch in the ring, which decomposes one part, adds this."""
     bits, digits = gadget
     lost = 4.0 ** dropped(gadget) / 12 * N * 2 / 3 if dropped(gadget) else 0.0
     return N * digits * (4.0**bits + 2) / 12 * SIGMA**2 + lost
 
 
 def log2_failure(margin: float, variance: float) -> float:
-    """Of one decision, both in units of 2N."""
+    """The probability of a wrong decision; both are in units of 2N."""
     x = margin / math.sqrt(2 * variance)
     if x < 25:
         return math.log2(math.erfc(x))
@@ -292,7 +292,7 @@ in multiples of smaller powers of two. Each step doubles the errors of those bef
 
 
 def row_power(rotation: Gadget, dimension: int) -> float:
-    """Of the errors of a row of b and one of a: sums of the mean squares of all coefficients.
+    """The errors of a row of b and of one of a: mean squares, summed over all coefficients.
 
     The trace leaves the error of a rotation in coefficient 0 alone; rows of a have it times s.
     """
@@ -300,7 +300,7 @@ def row_power(rotation: Gadget, dimension: int) -> float:
 
 
 def product_power(gadget: Gadget, rows: float, message: float) -> float:
-    """Of an external product by such rows; E[m^2] is `message`."""
+    """An external product by such rows adds this; E[m^2] is `message`."""
     bits, digits = gadget
     lost = (4.0 ** dropped(gadget) + 2) / 12 * TERNARY
     return digits * (4.0**bits + 2) / 12 * rows + message * lost

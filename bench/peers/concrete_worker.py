@@ -30,7 +30,7 @@ def compiled(function: Callable[..., Any], inputs: list[Any], **chosen: Any) -> 
 
 
 def comparison(**chosen: Any) -> tuple[Any, tuple[Any, ...], Any]:
-    """Of 8 bits, as users write it."""
+    """A comparison of 8 bits, as users write it."""
     return compiled(lambda x, y: x < y, CORNERS, **chosen), PAIR, 1
 
 
