@@ -36,6 +36,19 @@ def test_products_are_right_and_errors_as_predicted(
         assert -0.8 < float(measured) - float(predicted) < 0.5, name
 
 
+@pytest.mark.parametrize("value", [0, 2**64 - 1, 0x8888888888888888, 0x5555555555555556, 2**33])
+def test_numbers_whose_phases_lie_at_borders_are_read(
+    tool: Callable[..., ModuleType], value: int
+) -> None:
+    """Phases near 0 and 1/2 have either sign, by their errors."""
+    program = tool("products")
+    scheme = program.Scheme(8, 3)
+    phases = np.zeros(program.N, np.int64)
+    phases[:: program.SPACE] = program.exact_phases(value, program.PLACES).astype(np.int64)
+    sigma = 2.0**39
+    program.read(scheme, scheme.encrypt(phases, sigma), value, sigma**2)
+
+
 def test_a_wrong_product_ends_the_program(tool: Callable[..., ModuleType]) -> None:
     program = tool("products")
     with pytest.raises(SystemExit, match="tree: a result is wrong"):
