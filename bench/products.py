@@ -17,7 +17,8 @@ its parts come from.
 Each way prints errors beside their predictions and log2 of the failure of one decision. Work is
 in rotations of one digit, by the count of transforms. A result that is wrong ends the program.
 With another --dimension the LWE key is shorter: that is for tests. Records belong in
-bench/results/cpu/products.jsonl; `median` is the work of a product of 64 bits.
+bench/results/cpu/products.jsonl; `median` is the work of a product of 64 bits, and `log2_errors`
+has deviations, measured and predicted.
 """
 
 import argparse
@@ -78,11 +79,16 @@ def check(what: str, right: bool) -> None:
         raise SystemExit(f"{what}: a result is wrong")
 
 
+ERRORS: dict[str, list[float]] = {}
+"""What was compared last under each name, for a record."""
+
+
 def compare(what: str, errors: Any, predicted: float) -> None:
     """Prints log2 of the deviation modulo Q, measured and predicted."""
     errors = np.asarray(errors, np.float64)
-    sizes = [0.5 * math.log2(each) for each in (np.mean(errors**2), predicted)]
-    print(f"  {what}: sigma 2^{sizes[0]:.2f}, predicted 2^{sizes[1]:.2f}", flush=True)
+    sizes = [round(0.5 * math.log2(each), 2) for each in (np.mean(errors**2), predicted)]
+    print(f"  {what}: sigma 2^{sizes[0]}, predicted 2^{sizes[1]}", flush=True)
+    ERRORS[what] = sizes
 
 
 def number(digits: Any) -> int:
@@ -359,6 +365,7 @@ def main() -> int:
     scheme, found = Scheme(given.dimension, given.seed), costs()
     for way in given.ways:
         print(f"{way}:", flush=True)
+        ERRORS.clear()
         fails = WAYS[way](scheme)
         rotations, keys = found[way]
         print(f"  {rotations:.0f} rotations of one digit, {keys / 1e6:.1f} MB more of keys")
@@ -366,10 +373,12 @@ def main() -> int:
             "products",
             f"u64_mul_{way}",
             NAME,
-            [float(rotations)],
+            [round(float(rotations), 1)],
             unit="rotations",
             pfail_log2=fails,
             key_bytes=keys,
+            dimension=given.dimension,
+            log2_errors=dict(ERRORS),
         )
         append(given.record, line)
     return 0

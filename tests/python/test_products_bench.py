@@ -27,6 +27,9 @@ def test_products_are_right_and_errors_as_predicted(
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert [line["op"] for line in lines] == [f"u64_mul_{way}" for way in program.WAYS]
     assert all(line["unit"] == "rotations" and line["pfail_log2"] < -128 for line in lines)
+    assert [list(line["log2_errors"]) for line in lines] == [
+        *(["table"], ["factor", "product"], ["product"], ["entry"])
+    ]
     found = re.findall(r"(\w+): sigma 2\^([\d.]+), predicted 2\^([\d.]+)", capsys.readouterr().out)
     assert [name for name, _, _ in found] == [
         *("table", "table", "factor", "factor", "product", "product", "entry")
