@@ -11,9 +11,9 @@ from .._core.saved import limit
 from .._core.text import Shown, of_bytes
 from ..binfhe._ciphertexts import Ciphertexts
 from ..binfhe._parameters import Parameters
-from ..binfhe._plan import Plan
 from ..binfhe._server import EncryptedArray, Server
 from ..errors import EncodingError, IoError, ParameterMismatchError
+from ._account import Account
 from ._file import read, written
 from ._lower import Row
 from ._program import Program
@@ -188,19 +188,21 @@ def from_bytes(
 ) -> Circuit:
     """As `load`, of bytes."""
     most = limit("max_bytes", max_bytes, MOST_BYTES)
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise TypeError(f"data: bytes are needed, not {type(data).__name__}")
     return circuit_of(*read(bytes(data), most, allow_insecure))
 
 
-def circuit_of(plan: Plan, program: Program, rows: Sequence[Row]) -> Circuit:
+def circuit_of(account: Account, program: Program, rows: Sequence[Row]) -> Circuit:
     """The circuit of a program, with what the account says of it."""
     costs = {
-        "bootstraps": plan.costs["bootstraps"],
+        "bootstraps": account.bootstraps,
         "levels": len(program.levels),
         "inputs": program.fresh,
         "outputs": len(program.ends),
-        "key_bytes": plan.key_bytes,
+        "key_bytes": account.key_bytes,
     }
-    return Circuit(plan.parameters(), plan.failure_log2, costs, program, tuple(rows))
+    return Circuit(account.parameters, account.failure_log2, costs, program, tuple(rows))
 
 
 def shown_rows(rows: Any) -> str:

@@ -8,13 +8,20 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..binfhe._parameters import Parameters, parameters
-from ..binfhe._plan import Fresh, Plan, plan
 from ..binfhe._search import Request, cost, search
 from ..errors import NoiseError, ParameterError
+from ._account import Account, account_of
 from ._graph import Graph
 from ._lower import Bounds, Lowered, lower
-from ._program import Input, Output, Program, program_of
-from ._wires import Budget
+from ._program import (
+    MOST_CIPHERTEXTS,
+    Input,
+    Output,
+    Program,
+    ciphertexts_of,
+    program_of,
+)
+from ._wires import Budget, base_of
 
 DEFAULT = "W128_P128"
 """The named set for tables under a padding bit, measured on CPUs and GPUs (docs/parameters.md)."""
@@ -92,13 +99,13 @@ def compiled(
     wanted: Any,
     failure_log2: float,
     prefer_measured: bool,
-) -> tuple[Program, Lowered, Plan]:
+) -> tuple[Program, Lowered, Account]:
     """The cheapest circuit among the candidates. `ParameterError` if none fails rarely enough."""
-    best: tuple[float, Program, Lowered, Plan] | None = None
+    best: tuple[float, Program, Lowered, Account] | None = None
     for params, p in candidates(wanted, failure_log2):
         made = _with(graph, measured, inputs, outputs, params, p, failure_log2, prefer_measured)
         if made is not None:
-            price = made[2].costs["bootstraps"] * cost(params.literal()).flops
+            price = made[2].bootstraps * cost(params.literal()).flops
             if best is None or price < best[0]:
                 best = (price, *made)
     if best is None:
@@ -121,9 +128,15 @@ def _with(
     p: int,
     failure_log2: float,
     prefer_measured: bool,
-) -> tuple[Program, Lowered, Plan] | None:
+) -> tuple[Program, Lowered, Account] | None:
     """The circuit for one set, with as much noise in sums as its size allows."""
     bounds = [(x.low, x.high) for x in inputs]
+    fresh = ciphertexts_of(inputs, base_of(p))
+    if fresh > MOST_CIPHERTEXTS:
+        raise ParameterError(
+            f"inputs take {fresh:,} ciphertexts of digits below {base_of(p)}; {MOST_CIPHERTEXTS:,} "
+            "are the most: trace with fewer inputs, or with narrower bounds"
+        )
     each = failure_log2 - 6
     for _ in range(TRIES):
         budget = budget_of(params, p, each)
@@ -136,17 +149,11 @@ def _with(
         if not len(program.ends):
             raise ParameterError("the results do not depend on the inputs: there is nothing to run")
         try:
-            costs = planned(program, params)
+            account = account_of(program, params)
         except NoiseError:
             each -= 4
             continue
-        if costs.failure_log2 <= failure_log2:
-            return program, lowered, costs
-        each -= 1 + 1.5 * (costs.failure_log2 - failure_log2)
+        if account.failure_log2 <= failure_log2:
+            return program, lowered, account
+        each -= 1 + 1.5 * (account.failure_log2 - failure_log2)
     return None
-
-
-def planned(program: Program, params: Parameters) -> Plan:
-    """The account of the library for one evaluation."""
-    sizes = Fresh((program.fresh,), program.p, True, under="ring")
-    return plan(lambda x: program.run(x.server, x), sizes, parameters=params)

@@ -14,16 +14,21 @@ from typing import Any
 import numpy as np
 
 from ..binfhe._parameters import Parameters
-from ..binfhe._plan import Plan
 from ..errors import EncodingError, FormatError, NoiseError, RangeError
 from ..nn import _file
 from ..nn._file import Fields
-from ._compile import MOST_FAILURE, SIZES, planned
+from ._account import Account, account_of
+from ._compile import MOST_FAILURE, SIZES
 from ._graph import MOST_INTEGER
 from ._lower import Row
-from ._program import Input, Integers, Output, Program, Sums
+from ._program import MOST_CIPHERTEXTS, Input, Integers, Output, Program, Sums, ciphertexts_of
+from ._wires import base_of
 
 MOST_ENDS, MOST_ROWS, MOST_TABLES = 1 << 20, 100_000, 1 << 22
+MOST_TERMS = 1 << 12
+"""Terms of a sum that is looked up or decrypted; more have too much noise (`MOST_NOISE`)."""
+MOST_SUM = 1 << 53
+"""Sums of checks lie below it, so that 64 bits hold them and files, which have doubles."""
 
 
 class _Writer(_file.Writer):
@@ -80,7 +85,7 @@ def written(parameters: Parameters, program: Program, rows: Sequence[Row]) -> by
     return writer.bytes(header)
 
 
-def read(data: bytes, most: int, allow_insecure: bool) -> tuple[Plan, Program, list[Row]]:
+def read(data: bytes, most: int, allow_insecure: bool) -> tuple[Account, Program, list[Row]]:
     """The circuit of a file, with its account; `FormatError` and its kinds for what is none."""
     reader = _Reader(data, most)
     header = reader.header
@@ -92,14 +97,16 @@ def read(data: bytes, most: int, allow_insecure: bool) -> tuple[Plan, Program, l
         raise RangeError(f"circuit.p: {p} is not a power of two")
     program = _program(reader, header, p)
     try:
-        plan = planned(program, parameters)
+        account = account_of(program, parameters)
     except (NoiseError, EncodingError) as error:
         raise FormatError(f"a circuit's parts do not go together: {error}") from None
-    if plan.failure_log2 > MOST_FAILURE:
+    if account.failure_log2 > MOST_FAILURE:
         raise FormatError(
-            f"a circuit that fails with 2^{plan.failure_log2:.1f} is above 2^{MOST_FAILURE:g}"
+            f"a circuit that fails with 2^{account.failure_log2:.1f} is above 2^{MOST_FAILURE:g}"
         )
-    return plan, program, [_row(each) for each in _listed(header, "rows", MOST_ROWS)]
+    rows = [_row(each) for each in _listed(header, "rows", MOST_ROWS)]
+    _check_rows(rows, program)
+    return account, program, rows
 
 
 def _parameters(header: Fields, allow_insecure: bool) -> Parameters:
@@ -112,10 +119,10 @@ def _parameters(header: Fields, allow_insecure: bool) -> Parameters:
 
 
 def _listed(header: Fields, name: str, most: int) -> list[Fields]:
-    fields = header.items(name, Fields)
-    if len(fields) > most:
-        raise RangeError(f"circuit.{name}: {len(fields)} are above {most}")
-    return fields
+    given = header.get(name)
+    if isinstance(given, list) and len(given) > most:
+        raise RangeError(f"circuit.{name}: {len(given):,} are above {most:,}")
+    return header.items(name, Fields)
 
 
 def _program(reader: _Reader, header: Fields, p: int) -> Program:
@@ -129,17 +136,28 @@ def _program(reader: _Reader, header: Fields, p: int) -> Program:
     )
     elements = sum(math.prod(each.shape) for each in outputs)
     entries = sum(math.prod(each.shape) for each in inputs)
-    if not (1 <= elements <= MOST_ENDS and 1 <= entries <= MOST_ENDS):
+    if not (1 <= elements <= MOST_ENDS and 1 <= entries <= MOST_CIPHERTEXTS):
         raise RangeError(
-            f"a circuit has {entries} inputs and {elements} outputs; 1 … 2^20 are read"
+            f"a circuit has {entries:,} inputs and {elements:,} outputs; 1 … {MOST_ENDS:,} are read"
         )
-    looks = _sums(reader, header, "looks", p - 1)
-    ends = _sums(reader, header, "ends", p - 1)
-    checks = _sums(reader, header, "checks", MOST_INTEGER)
+    base = base_of(p)
+    fresh = ciphertexts_of(inputs, base)
+    if not 1 <= fresh <= MOST_CIPHERTEXTS:
+        raise RangeError(
+            f"circuit.inputs: these take {fresh:,} ciphertexts; 1 … {MOST_CIPHERTEXTS:,} are read: "
+            "trace with fewer inputs, or with narrower bounds"
+        )
+    header.whole("ciphertexts", fresh, fresh)
+    looks = _sums(reader, header, "looks", fresh, p)
+    wires = fresh + len(looks)
+    ends = _sums(reader, header, "ends", wires, p)
+    checks = _sums(reader, header, "checks", wires, None)
+    if not len(ends):
+        raise RangeError("circuit.ends: a circuit has a result that is decrypted, and this has 0")
     kinds = _length(header, "tables", 2)
     program = Program(
         p,
-        1 << (p.bit_length() - 1) // 2,
+        base,
         inputs,
         looks,
         array("numbers", (len(looks),), 0, kinds - 1),
@@ -151,18 +169,19 @@ def _program(reader: _Reader, header: Fields, p: int) -> Program:
         checks,
         array("limits", (len(checks), 2), -MOST_INTEGER, MOST_INTEGER),
     )
+    used = len(np.unique(program.numbers))
+    if used != kinds:
+        raise RangeError(f"circuit.tables: {kinds} tables are there, and {used} are looked up")
     counts = program.digits[:, 0]
     if (counts < 0).any() or (counts > 64).any() or counts.sum() != len(ends):
-        raise RangeError(f"circuit.digits: these are not those of {len(ends)} digits of results")
-    if (program.limits[:, 0] > program.limits[:, 1]).any():
-        raise RangeError("circuit.limits: a least value is above the largest one")
-    header.whole("ciphertexts", program.fresh, program.fresh)
-    if not len(ends) or not program.fresh:
-        raise RangeError("a circuit has no encrypted inputs or results")
-    wires = program.fresh + len(looks)
-    for name, sums in (("looks", looks), ("ends", ends), ("checks", checks)):
-        if len(sums.wires) and sums.wires.max() >= wires:
-            raise RangeError(f"circuit.{name}: a wire is not among {wires}")
+        raise RangeError(
+            f"circuit.digits: {elements} results have {int(counts.sum())} digits, of 0 … 64 each; "
+            f"{len(ends)} are decrypted"
+        )
+    crossed = np.flatnonzero(program.limits[:, 0] > program.limits[:, 1])
+    if len(crossed):
+        low, high = program.limits[crossed[0]].tolist()
+        raise RangeError(f"circuit.limits: check {crossed[0]} has bounds {low} … {high}")
     _ = program.levels  # checks the order of tables
     return program
 
@@ -177,16 +196,47 @@ def _input(fields: Fields) -> Input:
 
 
 def _row(fields: Fields) -> Row:
-    most = 4 * MOST_INTEGER
+    low = fields.whole("low", -MOST_INTEGER, MOST_INTEGER)
+    name = fields.text("name")
+    if not name.isprintable():
+        raise RangeError(f"{fields.name}.name: {name!r:.40} has letters that cannot be printed")
     return Row(
-        fields.text("name"),
+        name,
         _shape(fields),
-        fields.whole("low", -most, most),
-        fields.whole("high", -most, most),
+        low,
+        fields.whole("high", low, MOST_INTEGER),
         bool(fields.whole("measured", 0, 1)),
         fields.whole("tables", 0, MOST_TABLES),
         fields.whole("level", 0, MOST_TABLES),
     )
+
+
+def _check_rows(rows: Sequence[Row], program: Program) -> None:
+    """`RangeError` for rows that are not those of the program."""
+    inputs, outputs = program.inputs, program.outputs
+    if len(rows) < len(inputs) + len(outputs):
+        raise RangeError(
+            f"circuit.rows: {len(rows)} are there; {len(inputs)} inputs and {len(outputs)} "
+            "results have one each"
+        )
+    for number, (row, x) in enumerate(zip(rows, inputs, strict=False)):
+        if (row.shape, row.low, row.high, row.tables) != (x.shape, x.low, x.high, 0):
+            raise RangeError(
+                f"circuit.rows[{number}]: shape {row.shape}, {row.low} … {row.high} and "
+                f"{row.tables} tables are not input {number}'s: {x.shape}, {x.low} … {x.high}, 0"
+            )
+    for number, out in enumerate(outputs, len(rows) - len(outputs)):
+        if rows[number].shape != out.shape:
+            raise RangeError(
+                f"circuit.rows[{number}]: shape {rows[number].shape} is not that of the result, "
+                f"{out.shape}"
+            )
+    tables, deepest = sum(row.tables for row in rows), max(row.level for row in rows)
+    if tables != len(program.looks) or deepest > len(program.levels):
+        raise RangeError(
+            f"circuit.rows: {tables} tables to level {deepest} are not those of the circuit, "
+            f"{len(program.looks)} to level {len(program.levels)}"
+        )
 
 
 def _length(fields: Fields, name: str, axes: int) -> int:
@@ -206,7 +256,7 @@ def _whole_array(
     field = f"{fields.name}.{name}"
     place = Fields(fields.get(name), field)
     if _length(fields, name, len(shape)) != shape[0] or place.get("shape") != list(shape):
-        raise RangeError(f"{field}: shape {place.get('shape')!r:.60} is not {shape}")
+        raise RangeError(f"{field}: shape {place.get('shape')!r:.60} is not {list(shape)}")
     values = reader.numbers(place.values, field)
     if values.size != math.prod(shape):
         raise RangeError(f"{field}: shape {shape} does not have {values.size} numbers")
@@ -215,21 +265,24 @@ def _whole_array(
     return values.astype(np.int64).reshape(shape)
 
 
-def _sums(reader: _Reader, header: Fields, name: str, most: int) -> Sums:
-    """Sums whose weights are at most `most` and not 0, of wires that ascend."""
+def _sums(reader: _Reader, header: Fields, name: str, wires: int, p: int | None) -> Sums:
+    """Sums of different wires with weights that are not 0. With p they are messages below it."""
     fields = Fields(header.get(name), f"circuit.{name}")
     count, terms = _length(fields, "constants", 1), _length(fields, "wires", 1)
     if count > MOST_TABLES:
-        raise RangeError(f"{fields.name}: {count} sums are above {MOST_TABLES}")
+        raise RangeError(f"{fields.name}: {count:,} sums are above {MOST_TABLES:,}")
 
     def array(of: str, size: int, least: int, largest: int) -> Integers:
         return _whole_array(reader, fields, of, (size,), least, largest)
 
+    most = MOST_INTEGER if p is None else p - 1
+    # A look-up may take the results of those before it, which `Program.levels` checks.
+    last = wires + (count if name == "looks" else 0) - 1
     sums = Sums(
         array("starts", count + 1, 0, terms),
-        array("wires", terms, 0, 2 * MOST_TABLES),
+        array("wires", terms, 0, last),
         array("weights", terms, -most, most),
-        array("constants", count, -(2**20) * most, 2**20 * most),
+        array("constants", count, -MOST_SUM, MOST_SUM),
     )
     lengths = np.diff(sums.starts)
     if sums.starts[0] != 0 or sums.starts[-1] != terms or (lengths < 1).any():
@@ -238,6 +291,19 @@ def _sums(reader: _Reader, header: Fields, name: str, most: int) -> Sums:
     later[sums.starts[1:-1] - 1] = 1
     if (later < 1).any() or (sums.weights == 0).any():
         raise RangeError(f"{fields.name}: a sum has a weight of 0, or wires that do not ascend")
-    if np.add.reduceat(np.abs(sums.weights), sums.starts[:-1]).max(initial=0) > 1 << 50:
-        raise RangeError(f"{fields.name}: weights of a sum are above 2^50 together")
+    longest = int(lengths.max(initial=0))
+    if p is not None and longest > MOST_TERMS:
+        raise RangeError(f"{fields.name}: a sum of {longest:,} terms is above {MOST_TERMS:,}")
+    if count:
+        # Doubles hold what 64 bits may not.
+        weights = np.add.reduceat(np.abs(sums.weights).astype(np.float64), sums.starts[:-1])
+        constants = np.abs(sums.constants.astype(np.float64))
+        messages = header.whole("p", 4, SIZES[0])
+        sizes = weights * (2 * messages - 1) + constants if p is None else constants
+        limits = np.full(count, MOST_SUM) if p is None else (p - 1) * (1 + weights)
+        for row in np.flatnonzero(sizes > limits)[:1]:
+            raise RangeError(
+                f"{fields.name}: sum {row} has weights of {weights[row]:.0f} together and the "
+                f"constant {sums.constants[row]}: {sizes[row]:.0f} is above {limits[row]:.0f}"
+            )
     return sums

@@ -92,12 +92,14 @@ class Lowering:
             results.append([(each.low, wires.digits(each)) for each in values[i].ravel()])
             made.append(range(before, len(wires.looks)))
         alive = self._alive(results)
+        deepest = max((wires.levels[wire] for wire in alive), default=0)
         rows = [
-            self._row(i, node.name, values[i], made[i], alive) for i, node in enumerate(graph.nodes)
+            self._row(i, node.name, values[i], made[i], alive, deepest)
+            for i, node in enumerate(graph.nodes)
         ]
         for i, new, result in zip(outputs, made[len(rows) :], results, strict=True):
             digits = [each for _, of in result for each in of]
-            row = self._row(i, "result", values[i], new, alive)
+            row = self._row(i, "result", values[i], new, alive, deepest)
             level = max((wires.level(each) for each in digits), default=0)
             rows.append(dataclasses.replace(row, level=level))
         return Lowered(wires, inputs, results, list(self._checks.values()), rows)
@@ -135,16 +137,17 @@ class Lowering:
         counted = np.arange(low, high + 1).reshape(-1, *[1] * len(shape))
         start = np.broadcast_to(counted, (count, *shape))
         known = {root: start.astype(bool) if self._graph.nodes[root].is_bool else start}
-
-        def at(i: int) -> Array:
-            if i not in known:
-                node = self._graph.nodes[i]
-                known[i] = np.asarray(node.clear(*(at(j) for j in node.inputs)))
-            return known[i]
-
+        needed, todo = {number}, [number]
+        while todo:
+            new = {j for j in self._graph.nodes[todo.pop()].inputs if j != root} - needed
+            needed |= new
+            todo += new
         try:
             with np.errstate(divide="raise", invalid="raise", over="raise"):
-                found = whole_values(at(number), self._graph.nodes[number].name)
+                for i in sorted(needed):
+                    node = self._graph.nodes[i]
+                    known[i] = np.asarray(node.clear(*(known[j] for j in node.inputs)))
+                found = whole_values(known[number], self._graph.nodes[number].name)
         except (ArithmeticError, ValueError, ParameterError):
             return None
         return np.broadcast_to(found, (count, *shape)).reshape(count, -1)
@@ -156,7 +159,8 @@ class Lowering:
         for place in range(elements.size):
             digits = [self._wires.input(most) for most in mosts]
             weights = [self._wires.base**k for k in range(len(mosts))]
-            elements[place] = self._wires.total(weights, digits, low)
+            whole = self._wires.total(weights, digits, low)
+            elements[place] = self._wires.within(whole, low, high)
             used += [next(iter(digit.terms)) for digit in digits]
         return elements.reshape(shape), used
 
@@ -169,15 +173,18 @@ class Lowering:
             )
 
     def _alive(self, results: list[list[tuple[int, list[Affine]]]]) -> set[int]:
-        """The wires that results need."""
+        """The wires that results and checks need."""
         needed = {w for r in results for _, digits in r for d in digits for w in d.terms}
+        needed.update(w for check in self._checks.values() for w in check.value.terms)
         for wire in range(len(self._wires.looks) - 1, -1, -1):
             look = self._wires.looks[wire]
             if wire in needed and look is not None:
                 needed.update(w for w, _ in look.terms)
         return needed
 
-    def _row(self, number: int, name: str, values: Array, made: range, alive: set[int]) -> Row:
+    def _row(
+        self, number: int, name: str, values: Array, made: range, alive: set[int], deepest: int
+    ) -> Row:
         flat = values.ravel()
         return Row(
             name,
@@ -186,7 +193,7 @@ class Lowering:
             max(each.high for each in flat),
             number in self._where_measured,
             sum(wire in alive for wire in made),
-            max(self._wires.level(each) for each in flat),
+            min(max(self._wires.level(each) for each in flat), deepest),
         )
 
     # ---- what nodes ask for

@@ -22,6 +22,9 @@ from ._wires import Affine
 Integers = np.ndarray[Any, np.dtype[np.int64]]
 Shape = tuple[int, ...]
 
+MOST_CIPHERTEXTS = 1 << 20
+"""Those of the inputs of one sample."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Sums:
@@ -92,7 +95,7 @@ class Program:
     @functools.cached_property
     def fresh(self) -> int:
         """How many ciphertexts the inputs take."""
-        return sum(math.prod(x.shape) * len(self._digits_of(x)) for x in self.inputs)
+        return ciphertexts_of(self.inputs, self.base)
 
     @functools.cached_property
     def levels(self) -> list[tuple[int, int]]:
@@ -246,26 +249,61 @@ class Program:
 
 
 class _Held:
-    """Ciphertexts of wires on a server: inputs, and the results that are still used."""
+    """Ciphertexts of wires on a server: inputs, and the results that are still used.
+
+    Results of a level are one array. It is dropped with its last use, and made smaller when fewer
+    than half of its results are used, so that all of this takes time that is linear in wires.
+    """
 
     def __init__(self, inputs: EncryptedArray, fresh: int, last_uses: Integers) -> None:
         self.inputs, self._fresh, self._last_uses = inputs, fresh, last_uses
-        self._results: EncryptedArray | None = None
-        self._wires = np.empty(0, dtype=np.int64)
+        self._arrays: list[EncryptedArray | None] = []
+        self._wires: list[Integers] = []
+        """The wires of each array."""
+        self._used: list[int] = []
+        """How many of them are still used."""
+        self._levels = np.full(len(last_uses), -1, dtype=np.int64)
         self._places = np.full(len(last_uses), -1, dtype=np.int64)
+        self._ending = fresh + np.argsort(last_uses[fresh:], kind="stable")
+        """Results in the order in which they are dropped, from `_next` on."""
+        self._next = 0
 
     def results_of(self, wires: Integers) -> EncryptedArray:
         """The results of wires."""
-        assert self._results is not None
-        return self._results[self._places[wires]]
+        levels = self._levels[wires]
+        parts, order = [], []
+        for level in np.unique(levels):
+            here = np.flatnonzero(levels == level)
+            array = self._arrays[level]
+            assert array is not None
+            parts.append(array[self._places[wires[here]]])
+            order.append(here)
+        return _joined(parts)[np.argsort(np.concatenate(order))] if len(parts) > 1 else parts[0]
 
     def add(self, found: EncryptedArray, first: int, last: int) -> None:
         """Holds results of look-ups `first` … `last` - 1, and drops what no later one uses."""
-        wires = np.concatenate([self._wires, self._fresh + np.arange(first, last)])
-        whole = found if self._results is None else _joined([self._results, found])
+        wires = self._fresh + np.arange(first, last)
+        self._levels[wires], self._places[wires] = len(self._arrays), np.arange(len(wires))
+        self._arrays.append(found)
+        self._wires.append(wires)
+        self._used.append(len(wires))
+        fewer = set()
+        while self._next < len(self._ending) and self._last_uses[self._ending[self._next]] < last:
+            level = int(self._levels[self._ending[self._next]])
+            self._used[level] -= 1
+            self._next += 1
+            fewer.add(level)
+        for level in fewer:
+            self._shrink(level, last)
+
+    def _shrink(self, level: int, last: int) -> None:
+        array, wires = self._arrays[level], self._wires[level]
+        if array is None or 2 * self._used[level] > len(wires):
+            return
         kept = np.flatnonzero(self._last_uses[wires] >= last)
-        self._results, self._wires = whole[kept], wires[kept]
-        self._places[self._wires] = np.arange(len(kept))
+        self._arrays[level] = array[kept] if len(kept) else None
+        self._wires[level] = wires[kept]
+        self._places[self._wires[level]] = np.arange(len(kept))
 
 
 def _joined(arrays: Sequence[EncryptedArray]) -> EncryptedArray:
@@ -278,6 +316,11 @@ def _refuse_outside(values: Any, x: Input, number: int, axes: int) -> None:
         "has such values"
     )
     refuse(values, (values < x.low) | (values > x.high), f"argument {number}", what)
+
+
+def ciphertexts_of(inputs: Sequence[Input], base: int) -> int:
+    """How many digits below `base` inputs have."""
+    return sum(math.prod(x.shape) * len(digit_limits(x.high - x.low, base)) for x in inputs)
 
 
 def program_of(lowered: Lowered, inputs: Sequence[Input], outputs: Sequence[Output]) -> Program:

@@ -58,11 +58,11 @@ class Trace:
                 f"failure_log2: {shown(failure_log2)} is outside {LEAST_FAILURE:g} … "
                 f"{MOST_FAILURE:g}"
             )
-        program, lowered, plan = compiled(
+        program, lowered, account = compiled(
             self._graph, self._measured, self._inputs, self._outputs, parameters, float(failure),
             bool(measured),
         )  # fmt: skip
-        return circuit_of(plan, program, lowered.rows)
+        return circuit_of(account, program, lowered.rows)
 
     def __repr__(self) -> str:
         count = len(self._graph.nodes)

@@ -46,6 +46,11 @@ class Look:
     table: tuple[int, ...]
 
 
+def base_of(p: int) -> int:
+    """What digits of wide integers are below: two of them are one message 0 … p-1."""
+    return 1 << (p.bit_length() - 1) // 2
+
+
 class Wires:
     """All wires of a circuit, in an order in which they can be computed.
 
@@ -55,7 +60,7 @@ class Wires:
 
     def __init__(self, p: int, budget: Budget) -> None:
         self.p, self.budget = p, budget
-        self.base = 1 << (p.bit_length() - 1) // 2
+        self.base = base_of(p)
         """Digits of wide integers are below it: two of them are one message."""
         self.looks: list[Look | None] = []
         self.levels: list[int] = []

@@ -1,11 +1,14 @@
 """Files of circuits: what is written is read again, and nothing else is."""
 
+import dataclasses
 import hashlib
 import json
 import struct
 import subprocess
 import sys
 import tempfile
+import time
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +20,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tracing.test_operations import FUNCTIONS
 from whorl.tracing import Circuit, from_bytes, load
+from whorl.tracing._file import written
+from whorl.tracing._lower import Row
+from whorl.tracing._program import Input, Sums, ciphertexts_of
 
 
 def made(name: str = "layer", **options: Any) -> Circuit:
@@ -144,6 +150,23 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     ),
     "order": (lambda h: h.update(looks=h["ends"]), "looks|numbers"),
     "rows": (set_at("rows", 0, "low", "0"), "low"),
+    "a row's bounds": (set_at("rows", 0, "high", 99), r"rows\[0\]: .* 0 … 99 .* input 0's"),
+    "a row's order": (
+        set_at("rows", 2, "low", 2**40),
+        "rows.*high: .* no integer from 1099511627776",
+    ),
+    "a row's tables": (set_at("rows", 2, "tables", 10**6), "rows: 10000.. tables .* not those of"),
+    "a row's level": (set_at("rows", 2, "level", 10**6), "to level 1000000 are not those of"),
+    "a result's shape": (set_at("rows", -1, "shape", [3]), r"\(3,\) is not that of the result"),
+    "no rows": (set_at("rows", []), "rows: 0 are there; 2 inputs and 2 results"),
+    "many rows": (set_at("rows", [{}] * 100_001), "rows: 100,001 are above 100,000"),
+    "a row's name": (set_at("rows", 0, "name", "\x1b[2J"), "letters that cannot be printed"),
+    "many ciphertexts": (
+        lambda h: h["inputs"][0].update(shape=[2**19], high=2**46),
+        "inputs: these take 12,.* ciphertexts; 1 … 1,048,576 are read: trace with fewer",
+    ),
+    "many inputs": (set_at("inputs", 0, "shape", [2**21]), "2,097,153 inputs"),
+    "many outputs": (set_at("outputs", 0, "shape", [2**21]), "2,097,153 outputs"),
 }
 
 
@@ -152,6 +175,100 @@ def test_changed_headers(name: str) -> None:
     change, text = CHANGES[name]
     with pytest.raises(whorl.FormatError, match=text):
         from_bytes(changed(change))
+
+
+def test_small_files_take_little_memory() -> None:
+    """Whatever sizes a header of some kilobytes announces."""
+    changes = [
+        *(set_at("inputs", 0, "shape", [2**k]) for k in (10, 20, 25)),
+        *(set_at("inputs", 0, "high", 2**k) for k in (10, 46)),
+        *(set_at(name, "shape", [2**26, 16]) for name in ("tables", "digits", "limits")),
+        *(
+            set_at(sums, name, "shape", [2**28])
+            for sums in ("looks", "ends", "checks")
+            for name in ("starts", "wires", "weights", "constants")
+        ),
+        set_at("outputs", [{"shape": [2**20], "bool": 0}] * 1000),
+        set_at("inputs", [{"shape": [2**20 - 3], "low": 0, "high": 3}]),
+    ]
+    for change in changes:
+
+        def fits(header: dict[str, Any], change: Any = change) -> None:
+            change(header)
+            inputs = [Input(tuple(x["shape"]), x["low"], x["high"]) for x in header["inputs"]]
+            header["ciphertexts"] = ciphertexts_of(inputs, 4)
+
+        data = changed(fits)
+        tracemalloc.start()
+        with pytest.raises(whorl.FormatError):
+            from_bytes(data)
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert most < 2**26
+
+
+def chain(length: int) -> bytes:
+    """A file of tables, each of the one before, of whose results all are added up at last."""
+    program = whorl.trace(lambda x: x ^ 5, range(16)).compile()._program
+    ones = np.ones(length, dtype=np.int64)
+    looks = Sums(np.arange(length + 1), np.arange(length), ones, 0 * ones)
+    last = np.array([length])
+    long = dataclasses.replace(
+        program,
+        inputs=(Input((), 0, 3),),
+        looks=looks,
+        numbers=0 * ones,
+        ends=Sums(np.array([0, 1]), last, ones[:1], 0 * last),
+        factors=ones[:1],
+        digits=np.array([[1, 0]]),
+    )
+    rows = [Row("input", (), 0, 3, False, 0, 0), Row("x", (), 0, 15, False, length, length)]
+    return written(CIRCUIT.parameters, long, rows)
+
+
+def test_loading_takes_time_linear_in_the_file() -> None:
+    start = time.perf_counter()
+    circuit = from_bytes(chain(20_000))
+    assert time.perf_counter() - start < 30
+    assert circuit.costs["levels"] == circuit.costs["bootstraps"] == 20_000
+    one = circuit.parameters.lut_failure_log2(16, padding=True, arbitrary=False)
+    assert abs(circuit.failure_log2 - one - np.log2(20_000)) < 0.1
+
+
+def with_numbers(name: str, *path: str, at: int, value: float) -> bytes:
+    """The file with another number in one of its arrays."""
+    header = json.loads(DATA[16:BODY])
+    place = header[name]
+    for key in path:
+        place = place[key]
+    start = BODY + 8 * (sum(header["sizes"][: place["array"]]) + at)
+    return closed(DATA[:start] + struct.pack("<d", value) + DATA[start + 8 : -32])
+
+
+def test_numbers_outside_what_sums_can_be() -> None:
+    for name in ("looks", "ends"):
+        for value in (-(2.0**52), 2.0**66, 1e4):
+            with pytest.raises(whorl.RangeError, match=f"{name}: sum 0 has weights|no integer"):
+                from_bytes(with_numbers(name, "constants", at=0, value=value))
+    for value in (2.0**53 - 1, 2.0**54):
+        with pytest.raises(whorl.RangeError, match=r"checks: sum 0 has weights|no integer"):
+            from_bytes(with_numbers("checks", "constants", at=0, value=value))
+    with pytest.raises(whorl.RangeError, match=r"looks.wires: an entry is no integer from 0 to"):
+        from_bytes(with_numbers("looks", "wires", at=0, value=2.0**20))
+    numbers = CIRCUIT._program.numbers
+    once = int(np.flatnonzero(np.bincount(numbers)[numbers] == 1)[0])
+    with pytest.raises(whorl.RangeError, match=r"tables are there, and .* are looked up"):
+        from_bytes(with_numbers("numbers", at=once, value=(numbers[once] + 1) % 2))
+    with pytest.raises(whorl.RangeError, match="bounds 2000 … "):
+        from_bytes(with_numbers("limits", at=0, value=2000))
+    with pytest.raises(TypeError, match="bytes are needed, not int"):
+        from_bytes(10**12)  # type: ignore[arg-type]
+
+
+def test_a_circuit_of_too_many_inputs_is_refused() -> None:
+    many = whorl.trace(lambda x: x[0], [np.zeros(2**18, int), np.full(2**18, 2**9)])
+    with pytest.raises(whorl.ParameterError, match=r"1,310,720 ciphertexts .* 1,048,576 are the"):
+        many.compile()
 
 
 BODY = 16 + struct.unpack("<Q", DATA[8:16])[0]

@@ -1,5 +1,6 @@
 """What circuits give in the simulator, compared with NumPy."""
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -7,8 +8,11 @@ import numpy as np
 import pytest
 import whorl
 from tracing.programs import assert_simulates, random_bounds, random_program, samples
+from whorl import binfhe
 from whorl.tracing import bivariate, rounded, univariate
+from whorl.tracing._account import account_of
 from whorl.tracing._compile import candidates
+from whorl.tracing._program import Sums
 
 BYTES = list(range(256))
 NIBBLES = [(a, b) for a in range(16) for b in range(16)]
@@ -222,6 +226,47 @@ def test_failures_add_up(count: int) -> None:
     assert circuit.costs["bootstraps"] == count
     one = circuit.parameters.lut_failure_log2(16, padding=True, arbitrary=False)
     assert one + np.log2(count) <= circuit.failure_log2 <= one + np.log2(count) + 0.1
+
+
+@pytest.mark.parametrize("name", ["add", "matmul", "shift wide", "any and all", "maximum huge"])
+def test_failures_are_those_of_a_dry_run(name: str) -> None:
+    """A dry run of the whole program counts each table with the most noise of its call."""
+    function, inputset = FUNCTIONS[name]
+    circuit = whorl.trace(function, inputset).compile()
+    program, fresh = circuit._program, binfhe.Fresh(circuit.costs["inputs"], 16, True, "ring")
+    whole = binfhe.plan(lambda x: program.run(x.server, x), fresh, parameters=circuit.parameters)
+    assert circuit.costs["bootstraps"] == whole.costs["bootstraps"]
+    assert circuit.costs["key_bytes"] == whole.key_bytes
+    assert whole.failure_log2 - 1.5 < circuit.failure_log2 <= whole.failure_log2 + 1e-9
+
+
+def test_equal_errors_add_up() -> None:
+    """A sum of one table that is looked up twice has more noise than that of two tables."""
+    program = whorl.trace(lambda x, y: (x + y > 20) + (x > y), NIBBLES).compile()._program
+    params = binfhe.parameters("W128_P128")
+    weights = np.array([1, 1, 5, 5])
+    looks = Sums(np.array([0, 1, 2, 4]), np.array([0, 1, 4, 5]), weights, np.zeros(3, int))
+    failures = []
+    for wires in ([0, 1, 4, 5], [0, 0, 4, 5]):
+        sums = dataclasses.replace(looks, wires=np.array(wires))
+        ends = Sums(np.array([0, 1]), np.array([6]), np.ones(1, int), np.zeros(1, int))
+        changed = dataclasses.replace(program, looks=sums, numbers=np.zeros(3, int), ends=ends)
+        failures.append(account_of(changed, params).failure_log2)
+    assert failures[1] > failures[0] + 5
+
+
+def test_long_chains() -> None:
+    """One is as deep as the program has operations."""
+
+    def function(x: Any) -> Any:
+        parts = [x]
+        for i in range(300):
+            parts.append((parts[-1] * (x + 1) + i) % 16)
+        return np.stack(parts[::50])
+
+    circuit = whorl.trace(function, range(16)).compile()
+    for x in range(16):
+        assert np.array_equal(circuit.simulate(x), function(np.int64(x)))
 
 
 def test_costs_follow_from_the_program() -> None:
