@@ -50,7 +50,7 @@ def from_sklearn(
     `DecisionTree…`, `RandomForest…`, `ExtraTrees…` and `GradientBoosting…`, classifiers and
     regressors, with the options `bits` (of a feature, 4; thresholds above that are moved) and
     `leaf_bits` (of a leaf's values, 6, and 8 for boosting); and those of ckks, with the options
-    `bits` (5), `weight_bits` (5), `hidden_bits` (5) and `sum_bits` (8). Trees need no `examples`;
+    `bits` (5), `weight_bits` (6), `hidden_bits` (5) and `sum_bits` (8). Trees need no `examples`;
     quantised networks take the bounds of features and activations from theirs. Further options are
     those of `whorl.tracing.Trace.compile`.
 

@@ -36,7 +36,7 @@ class TableModel(Shown):
     quantise: Callable[[Any], Integers]
     """The integers that stand for features (batch, features), as `encrypt` makes them."""
     _offsets: Numbers
-    _scale: float
+    _scale: float | Numbers
     _classes: Any
     _at_zero: int = 0
     """The class of a single score of 0."""

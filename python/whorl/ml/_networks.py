@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import tracing
 from ..errors import EncodingError, ParameterError
-from ..nn._graph import Affine, Function
+from ..nn._graph import Affine, Function, Node
 from ..nn._sklearn import read_sklearn
 from ._model import Integers, Numbers, TableModel, bits_of, samples_of
 
@@ -64,11 +64,20 @@ class Layer:
         )
 
 
+@dataclasses.dataclass(frozen=True)
+class Map:
+    """matrix @ x + bias, and the activation behind it, if there is one."""
+
+    matrix: Numbers
+    bias: Numbers
+    activation: Callable[[Any], Any] | None = None
+
+
 def network_model(
     model: Any,
     examples: Any,
     bits: int = 5,
-    weight_bits: int = 5,
+    weight_bits: int = 6,
     hidden_bits: int | None = None,
     sum_bits: int = 8,
     **options: Any,
@@ -77,7 +86,7 @@ def network_model(
 
     Features become integers of `bits` bits between the least and the largest value that `examples`
     have; samples outside of that are refused. Weights become integers of `weight_bits` bits with a
-    sign, by a scale for each neuron of a hidden layer. Activations have `hidden_bits` bits, by
+    sign, by a scale for each neuron. Activations have `hidden_bits` bits, by
     default as many as features, of sums that are cut to `sum_bits` bits. `options` are those of
     `Trace.compile`.
     """
@@ -94,14 +103,9 @@ def network_model(
     inputs = samples_of(examples, features, "examples")
     start = Steps.of(inputs, bits)
     layers, steps = [], start
-    values = start.nearest(inputs)
-    for place, node in enumerate(nodes):
-        if isinstance(node, Function):
-            continue
-        if not isinstance(node, Affine):
-            raise ParameterError(f"model: {node.name} cannot be read for tables")
-        follows = nodes[place + 1] if place + 1 < len(nodes) else None
-        layer, steps = _layer(node, follows, steps, values, weight_bits, hidden, sum_bits)
+    values, clear = start.nearest(inputs), inputs
+    for each in _maps(nodes, features):
+        layer, steps, clear = _layer(each, steps, values, clear, weight_bits, hidden, sum_bits)
         values = np.stack([layer(row) for row in values])
         layers.append(layer)
 
@@ -126,37 +130,60 @@ def network_model(
     ends = [np.zeros(features, dtype=np.int64), np.full(features, start.most)]
     circuit = tracing.trace(function, ends).compile(**options)
     end = layers[-1]
-    return TableModel(circuit, features, quantise, end.bias, float(end.scale[0]), classes)
+    return TableModel(circuit, features, quantise, end.bias, end.scale, classes)
+
+
+def _maps(nodes: Sequence[Node], features: int) -> list[Map]:
+    """The maps of a network. Those without an activation between them are one."""
+    maps = [Map(np.eye(features), np.zeros(features))]
+    for node in nodes:
+        last = maps[-1]
+        if isinstance(node, Affine):
+            if last.activation is not None:
+                size = len(last.bias)
+                last = Map(np.eye(size), np.zeros(size))
+                maps.append(last)
+            entries = node.entries()
+            matrix = np.zeros((node.size, len(last.bias)))
+            np.add.at(matrix, (entries.rows, entries.columns), entries.values)
+            bias = matrix @ last.bias + (0.0 if node.bias is None else node.bias.ravel())
+            maps[-1] = Map(matrix @ last.matrix, bias)
+        elif isinstance(node, Function) and node.function in FUNCTIONS and not last.activation:
+            maps[-1] = dataclasses.replace(last, activation=FUNCTIONS[node.function])
+        else:
+            of = f": {node.function} is none of {list(FUNCTIONS)}"
+            what = of if isinstance(node, Function) else " cannot be read for tables"
+            raise ParameterError(f"model: {node.name}{what}")
+    if maps[-1].activation is not None:
+        raise ParameterError(f"model: {nodes[-1].name} is an activation behind the last sum")
+    return maps
 
 
 def _layer(
-    node: Affine,
-    follows: Any,
+    each: Map,
     steps: Steps,
     values: Integers,
+    clear: Numbers,
     weight_bits: int,
     hidden: int,
     sum_bits: int,
-) -> tuple[Layer, Steps]:
-    """A layer of integers, and the steps of what it gives."""
-    entries = node.entries()
-    matrix = np.zeros((node.size, len(steps.low)))
-    np.add.at(matrix, (entries.rows, entries.columns), entries.values)
-    bias = matrix @ steps.low + (0.0 if node.bias is None else node.bias.ravel())
-    scaled = matrix * steps.step
+) -> tuple[Layer, Steps, Numbers]:
+    """A layer of integers, the steps of what it gives, and what the model has there in clear.
+
+    `values` and `clear` are what the examples have before the layer. What rounding adds to a sum in
+    the mean of the examples is taken off its bias.
+    """
+    sums = clear @ each.matrix.T + each.bias
+    scaled = each.matrix * steps.step
     largest = np.abs(scaled).max(axis=1)
-    if not isinstance(follows, Function):
-        largest = np.full_like(largest, largest.max())  # scores are compared
     scale = np.where(largest > 0, largest, 1.0) / (2 ** (weight_bits - 1) - 1)
     weights = np.rint(scaled / scale[:, None]).astype(np.int64)
-    if not isinstance(follows, Function):
-        return Layer(weights, scale, bias), steps
-    if follows.function not in FUNCTIONS:
-        raise ParameterError(
-            f"model: {follows.name}: {follows.function} is none of {list(FUNCTIONS)}"
-        )
-    activation = FUNCTIONS[follows.function]
+    bias = (sums - values @ weights.T * scale).mean(axis=0)
+    activation = each.activation
+    if activation is None:
+        return Layer(weights, scale, bias), steps, sums
     width = int(np.abs(weights).sum(axis=1).max()) * steps.most
     dropped = max(0, width.bit_length() - sum_bits)
-    after = Steps.of(activation((values @ weights.T) * scale + bias), hidden)
-    return Layer(weights, scale, bias, dropped, lambda z: after.nearest(activation(z))), after
+    after = Steps.of(activation(values @ weights.T * scale + bias), hidden)
+    layer = Layer(weights, scale, bias, dropped, lambda z: after.nearest(activation(z)))
+    return layer, after, activation(sums)

@@ -41,7 +41,9 @@ def tree_model(
 
     `bits`: a feature becomes the number of its thresholds that it exceeds. If there are 2^`bits` or
     more of them, some are moved to their neighbours, so that 2^`bits` - 1 are left. `leaf_bits`:
-    values of leaves are rounded to so many bits. `options` are those of `Trace.compile`.
+    values of leaves are rounded to so many bits, those of boosting with a sign beside; regressions
+    count from the least value of each tree, or from the middle. `options` are those of
+    `Trace.compile`.
     """
     bits_of(bits, "bits", 1, 12)
     name = type(model).__name__
@@ -49,6 +51,8 @@ def tree_model(
         (8 if name in BOOSTED else 6) if leaf_bits is None else leaf_bits, "leaf_bits", 1, 14
     )
     trees, offsets = _trees_of(model, name)
+    if not hasattr(model, "classes_"):
+        trees, offsets = _centred(trees, offsets, 0.5 if name in BOOSTED else 0.0)
     conditions = sorted({c for tree in trees for path in tree.paths for c, _ in path})
     if not conditions:
         raise ParameterError(f"{name}: no tree has a condition: the model ignores its features")
@@ -92,6 +96,18 @@ def tree_model(
     classes = getattr(model, "classes_", None)
     # A single score is that of boosting, which takes 0 for the second class.
     return TableModel(circuit, features, quantise, offsets, scale, classes, _at_zero=1)
+
+
+def _centred(trees: list[Tree], offsets: Numbers, share: float) -> tuple[list[Tree], Numbers]:
+    """Trees of a regression whose values begin at 0 (share 0), or reach as far below it as above
+    (0.5). Clients add what is taken off, so that it costs no bits."""
+    centred = []
+    for tree in trees:
+        least, most = tree.values.min(axis=0), tree.values.max(axis=0)
+        taken = least + share * (most - least)
+        centred.append(dataclasses.replace(tree, values=tree.values - taken))
+        offsets = offsets + taken
+    return centred, offsets
 
 
 def _reachable(

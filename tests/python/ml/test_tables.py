@@ -63,27 +63,19 @@ def test_trees_are_within_a_point(name: str, model: Any) -> None:
     assert tables.circuit.failure_log2 <= -64
 
 
-@pytest.mark.parametrize(
-    ("name", "model"),
-    [
-        (
-            "iris",
-            make_pipeline(StandardScaler(), MLPClassifier((8,), max_iter=800, random_state=0)),
-        ),
-        (
-            "cancer",
-            make_pipeline(StandardScaler(), MLPClassifier((8,), max_iter=800, random_state=0)),
-        ),
-        ("digits", MLPClassifier((16,), alpha=0.01, max_iter=300, random_state=0)),
-    ],
-    ids=["iris", "cancer", "digits"],
-)
-def test_networks_are_within_a_point(name: str, model: Any) -> None:
+@pytest.mark.parametrize("name", ["iris", "cancer", "wine", "digits"])
+def test_networks_are_within_a_point(name: str) -> None:
+    """The examples are those that the network learnt; others are clipped to their bounds."""
     x, y, others, expected = halves(name)
+    if name == "digits":
+        model = MLPClassifier((16,), alpha=0.01, max_iter=300, random_state=0)
+    else:
+        model = make_pipeline(StandardScaler(), MLPClassifier((8,), max_iter=800, random_state=0))
     fitted(model, x, y)
-    tables = ml.from_sklearn(model, np.concatenate([x, others]), scheme="binfhe")
-    found = tables.predict(tables.simulate(others))
+    tables = ml.from_sklearn(model, x, scheme="binfhe")
+    found = tables.predict(tables.simulate(np.clip(others, x.min(axis=0), x.max(axis=0))))
     assert (found == expected).mean() >= model.score(others, expected) - 0.01
+    assert tables.circuit.failure_log2 <= -64
 
 
 @pytest.mark.parametrize(
@@ -106,17 +98,53 @@ def test_regressions_of_trees(model: Any) -> None:
     assert np.abs(found - model.predict(x[:100])).max() <= count * tables._scale / 2 + 1e-9
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        DecisionTreeRegressor(max_depth=5, random_state=0),
+        RandomForestRegressor(5, max_depth=4, random_state=0),
+        GradientBoostingRegressor(n_estimators=10, random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_an_offset_of_results_costs_no_precision(model: Any) -> None:
+    x, y = load_diabetes(return_X_y=True)
+    errors = []
+    for offset in (0.0, 1e6):
+        model.fit(x, y + offset)
+        tables = ml.from_sklearn(model, bits=8, leaf_bits=8)
+        found = tables.predict(tables.simulate(x))
+        assert tables._scale <= np.ptp(y) / 255
+        errors.append(np.abs(found - model.predict(x)).max())
+    assert errors[1] <= errors[0] * 1.01 + 1e-6
+    assert errors[0] <= getattr(model, "n_estimators", 1) * tables._scale / 2 + 1e-6
+
+
+def test_rounding_shifts_no_score() -> None:
+    """The mean of a score over the examples is the model's, and each score has its own scale."""
+    x, y, *_ = halves("digits")
+    model = fitted(MLPClassifier((8,), alpha=0.01, max_iter=100, random_state=0), x, y)
+    tables = ml.from_sklearn(model, x, scheme="binfhe", weight_bits=3)
+    scores = tables.simulate(x)
+    hidden = np.maximum(x @ model.coefs_[0] + model.intercepts_[0], 0)
+    clear = hidden @ model.coefs_[1] + model.intercepts_[1]
+    assert np.abs(scores.mean(axis=0) - clear.mean(axis=0)).max() < 1e-9
+    assert np.shape(tables._scale) == (10,)
+
+
 @pytest.mark.parametrize("activation", ["relu", "tanh", "logistic", "identity"])
 def test_activations(activation: str) -> None:
     x, y = load_diabetes(return_X_y=True)
+    x = x[:, :5] * 20
     model = MLPRegressor(
-        hidden_layer_sizes=(5,), activation=activation, max_iter=3000, random_state=0
+        hidden_layer_sizes=(6,), activation=activation, max_iter=3000, random_state=0
     )
-    fitted(model, x[:, :5] * 20, y / 100)
+    learnt, others = x[:300], np.clip(x[300:], x[:300].min(axis=0), x[:300].max(axis=0))
+    fitted(model, learnt, y[:300] / 100)
     options = {"bits": 5, "weight_bits": 6, "hidden_bits": 6, "sum_bits": 12}
-    tables = ml.from_sklearn(model, x[:, :5] * 20, scheme="binfhe", **options)
-    found = tables.predict(tables.simulate(x[:200, :5] * 20))
-    clear = model.predict(x[:200, :5] * 20)
+    tables = ml.from_sklearn(model, learnt, scheme="binfhe", **options)
+    found = tables.predict(tables.simulate(others))
+    clear = model.predict(others)
     assert np.corrcoef(found, clear)[0, 1] > 0.98
 
 
