@@ -219,6 +219,67 @@ def _reduced(ufunc: Any, x: Any, axis: Any = 0, keepdims: Any = False, **options
     return viewed("reshape", lambda a: a.reshape(lengths), items[0])
 
 
+def _extreme(sign: int, x: Any, axis: Any = None, keepdims: Any = False, **options: Any) -> Traced:
+    """Where the largest element along an axis is, or with the sign -1 the smallest one; of equal
+    ones the first. A tournament of pairs: values and places of the later one go on if it wins."""
+    _refuse_options("argmax" if sign > 0 else "argmin", options)
+    rows = x.reshape(-1) if axis is None else np.moveaxis(x, operator.index(axis), 0)
+    values = list(sign * rows.astype(np.int64))
+    places: list[Any] = [np.full(rows.shape[1:], place) for place in range(len(values))]
+    while len(values) > 1:
+        last = len(values) & ~1
+        pairs = [(k, k + 1) for k in range(0, last, 2)]
+        later = [values[b] > values[a] for a, b in pairs]
+        won = [
+            np.where(bit, places[b], places[a]) for bit, (a, b) in zip(later, pairs, strict=True)
+        ]
+        values = [np.maximum(values[a], values[b]) for a, b in pairs] + values[last:]
+        places = won + places[last:]
+    place = 0 * values[0] if len(rows) == 1 else places[0]
+    if keepdims is not True:
+        return place
+    lengths = np.argmax(_bare(x), axis=axis, keepdims=True).shape
+    return place.reshape(lengths)
+
+
+def _known_or_traced(a: Any) -> Any:
+    return a if isinstance(a, Traced) else np.asarray(a)
+
+
+def _outer(a: Any, b: Any) -> Any:
+    x, y = _known_or_traced(a), _known_or_traced(b)
+    return np.multiply(x.reshape(-1, 1), y.reshape(1, -1))
+
+
+def _inner(a: Any, b: Any) -> Any:
+    x, y = _known_or_traced(a), _known_or_traced(b)
+    return _dot(x, y.T)
+
+
+def _cumsum(x: Any, axis: Any = None, **options: Any) -> Any:
+    _refuse_options("cumsum", options)
+    rows = x.reshape(-1) if axis is None else np.moveaxis(x, operator.index(axis), 0)
+    sums = np.stack([rows[: k + 1].sum(axis=0) for k in range(len(rows))])
+    return sums if axis is None else np.moveaxis(sums, 0, operator.index(axis))
+
+
+def _diff(x: Any, n: Any = 1, axis: Any = -1, **options: Any) -> Any:
+    _refuse_options("diff", options)
+    rows = np.moveaxis(x.astype(np.int64), operator.index(axis), 0)
+    for _ in range(operator.index(n)):
+        rows = rows[1:] - rows[:-1]
+    return np.moveaxis(rows, 0, operator.index(axis))
+
+
+def _select(conditions: Any, choices: Any, default: Any = 0) -> Any:
+    if len(conditions) != len(choices):
+        raise TypeError(f"np.select: {len(conditions)} conditions, and {len(choices)} choices")
+    found = default
+    for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
+        found = np.where(condition, choice, found)
+    return found
+
+
 def _is_true(a: Array) -> Array:
     return np.asarray(a != 0)
 
@@ -363,6 +424,16 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     ),
     np.amax: lambda *a, **o: _FUNCTIONS[np.max](*a, **o),
     np.amin: lambda *a, **o: _FUNCTIONS[np.min](*a, **o),
+    np.argmax: lambda x, axis=None, out=None, **o: _extreme(1, x, axis, out=out, **o),
+    np.argmin: lambda x, axis=None, out=None, **o: _extreme(-1, x, axis, out=out, **o),
+    np.ptp: lambda x, axis=None, **o: np.max(x, axis, **o) - np.min(x, axis, **o),
+    np.count_nonzero: lambda x, axis=None, **o: np.sum(x != 0, axis=axis, **o),
+    np.cumsum: _cumsum,
+    np.diff: _diff,
+    np.outer: _outer,
+    np.inner: _inner,
+    np.vdot: lambda a, b: _dot(_known_or_traced(a).reshape(-1), _known_or_traced(b).reshape(-1)),
+    np.select: _select,
     np.where: _where,
     np.clip: _clip,
     np.round: _round,

@@ -141,6 +141,18 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         """It is that of NumPy's arrays."""
         return np.min(self, axis=axis, keepdims=keepdims)
 
+    def argmax(self, axis: Any = None, keepdims: bool = False) -> Any:
+        """It is that of NumPy's arrays."""
+        return np.argmax(self, axis=axis, keepdims=keepdims)
+
+    def argmin(self, axis: Any = None, keepdims: bool = False) -> Any:
+        """It is that of NumPy's arrays."""
+        return np.argmin(self, axis=axis, keepdims=keepdims)
+
+    def cumsum(self, axis: Any = None) -> Any:
+        """It is that of NumPy's arrays."""
+        return np.cumsum(self, axis=axis)
+
     def any(self, axis: Any = None, keepdims: bool = False) -> Any:
         """It is that of NumPy's arrays."""
         return np.any(self, axis=axis, keepdims=keepdims)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import whorl
-from whorl.tracing import Circuit, bivariate, rounded
+from whorl.tracing import Circuit, bivariate, rounded, univariate
 
 Bounds = tuple[int, int, tuple[int, ...]]
 
@@ -45,6 +45,23 @@ OPERATIONS: list[Callable[[Any, Any, int], Any]] = [
     lambda a, b, k: joined(a, b),
     lambda a, b, k: both(a, b),
     lambda a, b, k: (np.clip(a, 0, 63) ^ k) | (b > 3),
+    lambda a, b, k: np.convolve(np.atleast_1d(a), [1, k - 9, 2], "same")[:3],
+    lambda a, b, k: np.atleast_1d(a) @ (np.arange(np.size(a)) - k % 4) + b,
+    lambda a, b, k: np.clip(np.atleast_1d(a), -3, 3) @ np.clip(np.atleast_1d(a), -2, 5) - b,
+    lambda a, b, k: np.max(a) - np.min(b),
+    lambda a, b, k: np.any(a > k - 9) + 2 * np.all(b != k),
+    lambda a, b, k: np.argmax(np.atleast_1d(a)) - np.argmin(np.atleast_1d(b)),
+    lambda a, b, k: np.clip(a, np.minimum(b, 0), k),
+    lambda a, b, k: univariate(lambda v: v * v * 7 % 31)(np.clip(a, -64, 63)) - b,
+    lambda a, b, k: (a % 8) // (np.abs(b) % 4 + 1),
+    lambda a, b, k: np.clip(a, 0, 15) & np.clip(b, 0, 15),
+    lambda a, b, k: np.logical_not(a) * b - (a == b),
+    lambda a, b, k: np.maximum(k - 9, a) + (k - b),
+    lambda a, b, k: np.select([a > k, b > a], [b, a - 1], k),
+    lambda a, b, k: np.cumsum(np.atleast_1d(a))[::-1] - np.sum(b),
+    lambda a, b, k: np.clip(a, -5, 5) ** 3 - (b << (k % 3)),
+    lambda a, b, k: np.round(9 * np.tanh(a / (k + 3))).astype(np.int64) * 2,
+    lambda a, b, k: -np.roll(np.atleast_1d(a), 1)[0] + b,
 ]
 
 
@@ -82,6 +99,17 @@ def samples(bounds: list[Bounds], seed: int, count: int) -> list[tuple[Any, ...]
     return ends + [
         tuple(choose.integers(low, high + 1, s) for low, high, s in bounds) for _ in range(count)
     ]
+
+
+def compiled(seed: int, **options: Any) -> Circuit | None:
+    """The circuit of a random program; None for one whose integers are too wide."""
+    given = samples(random_bounds(seed), seed, 20)
+    try:
+        return whorl.trace(random_program(seed), given).compile(**options)
+    except whorl.ParameterError as error:
+        if "2^16 values" in str(error) or "2^46" in str(error) or "do not depend" in str(error):
+            return None
+        raise
 
 
 def assert_simulates(

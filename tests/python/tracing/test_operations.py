@@ -96,6 +96,33 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "moved": (lambda x: np.roll(np.concatenate([x, 2 * x[:2], [5]]), 1)[1:], VECTORS),
     "split": (lambda x: np.split(x, 2)[1][None].repeat(2, axis=0), VECTORS),
     "unpacked": (lambda x: sum(e * k for k, e in enumerate(x)), VECTORS),
+    "argmax": (lambda x: np.argmax(x), VECTORS),
+    "argmax of two": (lambda x: np.argmax(x[:2]), VECTORS),
+    "argmin of axes": (
+        lambda x: x.argmin(axis=1) + 10 * np.argmax(x, axis=0, keepdims=True),
+        SQUARES,
+    ),
+    "argmax of one": (lambda x: np.argmax(x[:1]) + x[0], VECTORS),
+    "argmax of bools": (lambda x: np.argmax(x > 9), VECTORS),
+    "known first": (
+        lambda x: np.minimum(7, x) + np.maximum([1, 9, 3, 0, 5, 2], x) - np.where(True, x, 3),
+        VECTORS,
+    ),
+    "known choices": (
+        lambda x: np.where(x > 4, 3, [1, 2, 3, 4, 5, 6]) + np.where(x > 4, True, x > 2),
+        VECTORS,
+    ),
+    "take": (lambda x: np.take(x, [0, 0, 1, 2, 5, 4]) - x, VECTORS),
+    "select": (lambda x: np.select([x > 9, x > 3, x == 0], [x, 2 * x, 5], -1), VECTORS),
+    "outer": (lambda x: np.outer(x[:2], [1, -2, 3]) + np.outer(x[:2] > 3, x[2:5]), VECTORS),
+    "inner": (
+        lambda x: np.inner(x[0], x[1]) + np.vdot(x, x) - np.inner(x, [[1, 2], [3, 4]]),
+        SQUARES,
+    ),
+    "cumsum": (lambda x: np.cumsum(x) - 2 * x, VECTORS),
+    "cumsum of rows": (lambda x: x.cumsum(axis=1) + np.cumsum(x[0] > 0), SQUARES),
+    "diff": (lambda x: np.diff(x, n=2)[:4] + np.diff(x > 3)[:4].sum(), VECTORS[:2]),
+    "spread": (lambda x: np.ptp(x) + np.count_nonzero(x), VECTORS),
     "unused input": (lambda x, y: x + 1, NIBBLES),
 }
 
