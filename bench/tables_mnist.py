@@ -1,15 +1,18 @@
-"""The network of apps/mnist_tables on encrypted digits: MNIST by look-up tables, 784-30-10.
+"""The networks of apps/mnist_tables on encrypted digits: MNIST by look-up tables, 784-30-10 or
+784-1024-1024-1024-10.
 
-    .venv/bin/python bench/tables_mnist.py FOLDER [--device cuda] [--images 10000] [--batch 512]
-        [--alone 10] [--network FILE] [--params W128_P128] [--insecure] [--threads 0] [--energy 1]
-        [--record FILE] [--commit ID]
+    .venv/bin/python bench/tables_mnist.py FOLDER [--network large] [--device cuda]
+        [--images 10000] [--batch 512] [--alone 10] [--weights FILE] [--params W128_P128]
+        [--insecure] [--threads 0] [--energy 1] [--record FILE] [--commit ID]
 
 FOLDER has MNIST's four idx files (.gz). Client and server are one process here. A run is what the
 server does with a batch, from the client's ciphertexts in the host's memory to logits there: copies
-are included, keys, encryption and decryption are left out. `mnist30` is the seconds of an image:
-the median over the batches of the test, and of `--alone` images, a call each, with a batch of 1.
-All images are decrypted, and the record says how many are right, how many are in the clear, and how
-many classes agree. Records belong in bench/results/<device>/functions.jsonl.
+are included, keys, encryption and decryption are left out. `mnist30`, and `mnist1024` of the large
+network, is the seconds of an image: the median over the batches of the test, and of `--alone`
+images, a call each, with a batch of 1. `--images 0` and `--alone 0` leave one of them out.
+W128_P128_M2 is the set for batches and for one image of the large network, W128_P128_M5 for one of
+the small network. All images are decrypted, and the record says how many are right, how many are in
+the clear, and how many classes agree. Records belong in bench/results/<device>/functions.jsonl.
 """
 
 import argparse
@@ -39,11 +42,17 @@ def test_images(folder: Path) -> Any:
     return importlib.import_module("mnist_tables.digits").read(folder)
 
 
+OPS = {"small": "mnist30", "large": "mnist1024"}
+BATCHES = {"small": 512, "large": 32}
+
+
 class Bench:
     """Client, server and network, and what their answers were."""
 
     def __init__(self, given: argparse.Namespace) -> None:
-        self.network = model.load(given.network)
+        kind = layout.KINDS[given.network]
+        self.op = OPS[given.network]
+        self.network = model.load(kind, given.weights)
         parameters = layout.named(given.params, given.insecure)
         self.client = binfhe.Client(parameters)
         self.server = binfhe.Server(
@@ -53,15 +62,15 @@ class Bench:
             allow_insecure=given.insecure,
             allow_failure=1,
         )
-        self.lut = model.table(parameters)
+        self.lut = model.table(parameters, kind)
 
     def encrypted(self, pixels: layout.Ints) -> binfhe.Ciphertexts:
         """Pixels as the application's client sends them."""
-        return self.client.encrypt(pixels, **layout.FRESH)
+        return self.client.encrypt(pixels, **layout.fresh(self.client.parameters))
 
     def answer(self, query: binfhe.Ciphertexts) -> binfhe.Ciphertexts:
         """Logits in the host's memory."""
-        return model.classify(self.server, self.network, self.lut, query).to_host()
+        return model.answer(self.server, self.network, self.lut, query)
 
     def classified(self, parts: list[Any]) -> tuple[list[float], Any]:
         """Seconds an image of each part but a first one, which warms up, and all logits."""
@@ -81,7 +90,7 @@ class Bench:
         parameters, server = self.server.parameters, self.server
         return stamped(
             "tables_mnist",
-            "mnist30",
+            self.op,
             "binfhe",
             parameters.name,
             seconds,
@@ -89,7 +98,7 @@ class Bench:
             threads=server.threads,
             security_bits=parameters.security.bits,
             transform=server.transform,
-            neurons=len(self.network.first.bias),
+            neurons=self.network.rotations,
             **found,
             **memory_fields(server.devices),
             **device_fields(server.devices),
@@ -114,9 +123,10 @@ def main() -> None:
     options.add_argument("folder", type=Path)
     options.add_argument("--device", default="cuda")
     options.add_argument("--images", type=int, default=10000)
-    options.add_argument("--batch", type=int, default=512, help="images; each takes 12.9 MB")
+    options.add_argument("--batch", type=int, help=f"images; default: {BATCHES}")
     options.add_argument("--alone", type=int, default=10)
-    options.add_argument("--network", type=Path, default=model.PACKED, help="as train.py makes it")
+    options.add_argument("--network", choices=list(OPS), default="small")
+    options.add_argument("--weights", type=Path, help="as train.py makes them")
     options.add_argument("--params", default=layout.PARAMETERS)
     options.add_argument("--threads", type=int, default=0)
     options.add_argument("--insecure", action="store_true")
@@ -125,14 +135,14 @@ def main() -> None:
     options.add_argument("--commit", default="")
     given = options.parse_args()
 
-    pixels, labels = (each[: given.images] for each in test_images(given.folder))
+    pixels, labels = test_images(given.folder)
     bench = Bench(given)
-    batch = min(given.batch, len(pixels))
-    for size, count in ((batch, len(pixels)), (1, min(given.alone, len(pixels)))):
+    for size, count in ((given.batch or BATCHES[given.network], given.images), (1, given.alone)):
         chosen = pixels[:count]
-        parts = [chosen[at : at + size] for at in range(0, count, size)]
-        if not parts:
+        size = min(size, len(chosen))
+        if not size:
             continue
+        parts = [chosen[at : at + size] for at in range(0, len(chosen), size)]
         seconds, logits = bench.classified(parts)
         # The last part may have fewer images.
         whole = [s for s, part in zip(seconds, parts, strict=True) if len(part) == size]

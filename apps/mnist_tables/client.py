@@ -25,10 +25,11 @@ def prepare(folder: Path, threads: int) -> None:
     """Makes keys, and encrypts the images, a pixel in a ciphertext."""
     offer = read_json(folder / "client.json")
     pixels = np.load(folder / "pixels.npy")
+    parameters = layout.named(**offer)
     made = make_keys_and_query(
         folder,
-        lambda: Client(layout.named(**offer)),
-        lambda client: client.encrypt(pixels, **layout.FRESH),
+        lambda: Client(parameters),
+        lambda client: client.encrypt(pixels, **layout.fresh(parameters)),
         threads=threads,
     )
     write_json(folder / "prepared.json", made.seconds | {"ciphertexts": made.query.size})

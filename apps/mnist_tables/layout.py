@@ -5,27 +5,56 @@ Messages are integers modulo a power of two that fill the whole circle, without 
 
 from __future__ import annotations
 
+import dataclasses
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from whorl.server.binfhe import Parameters, parameters
 
-PIXELS, HIDDEN, CLASSES = 28 * 28, 30, 10
+HERE = Path(__file__).parent
+PIXELS, CLASSES = 28 * 28, 10
 LEVELS = 16
 """How many values a pixel has, and a neuron."""
-P_PIXELS, P_HIDDEN = 2**16, 2**12
-"""Pixels, and sums of the first layer, are modulo the first; neurons and logits modulo the
-second."""
-FRESH: dict[str, Any] = {"p": P_PIXELS, "under": "ring", "allow_failure": 1}
-"""How clients encrypt pixels. 2^16 messages are more than one rotation tells apart, so that
-`allow_failure` must ask for them. Under the ring key fresh ones are still exact."""
-STEP = 160
-"""Sums from one level of a neuron to the next: a neuron of the sum s is s // 160, within 0 … 15."""
-LOWEST, HIGHEST = (LEVELS - 1) * STEP - P_PIXELS // 2, P_PIXELS // 2 - 1
-"""The sums of which a neuron is that: see `neurons`."""
+
+
+P = 2**12
+"""Pixels, sums and neurons are modulo this."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    """A network's sizes. Layers are a matrix and a bias each; all but the last have neurons behind
+    them."""
+
+    hidden: tuple[int, ...]
+    """How many neurons layers have."""
+    step: int
+    """Sums from one level of a neuron to the next: a neuron of the sum s is s // step, within
+    0 … 15."""
+    largest: tuple[int, ...]
+    """Weights of each layer are within ± this."""
+    together: int
+    """How many images the server takes through the network at a time: on an H200, which does 528
+    rotations at once, they take whole rounds, or nearly."""
+    packed: Path
+    """The trained network that comes with the application."""
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The sums of which a neuron is what `step` says: see `neurons`."""
+        return (LEVELS - 1) * self.step - P // 2, P // 2 - 1
+
+
+KINDS = {
+    "small": Kind((30,), 10, (7, 31), 176, HERE / "weights.npz"),
+    "large": Kind((1024,) * 3, 12, (1, 1, 1, 7), 16, HERE / "weights-large.npz"),
+}
+"""The two networks of Xiao et al., §5.2, with encodings of our own."""
 PARAMETERS = "W128_P128"
-"""Under it weights were trained, with its errors: train.py."""
+"""The default set. Weights were trained with errors that are at least as large as its own, and as
+those of its unrolled rotations: train.py."""
 SMALL = {
     "name": "SMALL",
     "source": "apps/mnist_tables: W128_P128 with a short key, which protects nothing",
@@ -42,10 +71,13 @@ SMALL = {
     "transform": "fft",
 }
 SETS: dict[str, dict[str, Any]] = {"SMALL": SMALL}
+LEAST_Q = 2**17
+"""The least modulus of the LWE key under which sums of 784 fresh pixels have few errors."""
 IMAGE_BYTES = PIXELS * 2049 * 8
-"""What 784 ciphertexts under a ring key of dimension 2,048 take in memory, 12.9 MB."""
-TOGETHER, MOST = 32, 500
-"""How many images the server takes through the network at a time, and in a query."""
+"""What 784 ciphertexts take in memory at most: 12.9 MB under a ring key of dimension 2,048; 2.6
+under the LWE key of the default set."""
+MOST = 500
+"""How many images a query has at most."""
 
 Ints = npt.NDArray[np.int64]
 
@@ -56,22 +88,33 @@ def named(name: str, insecure: bool = False) -> Parameters:
     return parameters(SETS.get(name, name), allow_insecure=insecure)
 
 
+def fresh(parameters: Parameters) -> dict[str, Any]:
+    """How clients encrypt pixels, exactly: under the LWE key, where a ciphertext takes least and
+    sums need no key switch; or under the ring key, where the LWE key's modulus is small, as in the
+    paper's set. There 2^12 messages are more than a rotation tells apart, so that `allow_failure`
+    must ask for them.
+    """
+    if parameters.q >= LEAST_Q:
+        return {"p": P}
+    return {"p": P, "under": "ring", "allow_failure": 1}
+
+
 def levels_of(images: npt.NDArray[np.uint8]) -> Ints:
     """Images (count, 28, 28) of bytes as pixels (count, 784) of 0 … 15."""
     return np.rint(images.reshape(len(images), -1) * ((LEVELS - 1) / 255)).astype(np.int64)
 
 
-def rectified(sums: Any) -> Any:
-    """Neurons of sums: 0 below 0, then a level for each `STEP`, 15 from 15·`STEP` on."""
-    return np.clip(sums // STEP, 0, LEVELS - 1)
+def rectified(sums: Any, step: int) -> Any:
+    """Neurons of sums: 0 below 0, then a level for each `step`, 15 from 15·`step` on."""
+    return np.clip(sums // step, 0, LEVELS - 1)
 
 
-def neurons() -> Ints:
-    """The table of a neuron, of 2^16 sums modulo 2^16.
+def neurons(step: int) -> Ints:
+    """The table of a neuron, of P sums modulo P.
 
-    For m in the upper half of the circle, sums below 0, it is 15 less the neuron of m - 2^15. So
-    f(m) + f(m + 2^15) = 15, and one rotation looks it up. It is 0 down to `LOWEST`; sums below
-    that, which nothing checks, give 1 … 15 in place of 0.
+    For m in the upper half of the circle, sums below 0, it is 15 less the neuron of m - P/2. So
+    f(m) + f(m + P/2) = 15, and one rotation looks it up. It is 0 down to the least sum of
+    `Kind.range`; sums below that, which nothing checks, give 1 … 15 in place of 0.
     """
-    half = rectified(np.arange(P_PIXELS // 2))
+    half = rectified(np.arange(P // 2), step)
     return np.concatenate([half, LEVELS - 1 - half])

@@ -1,6 +1,7 @@
-"""Classifies encrypted handwritten digits by a network of look-up tables, 784-30-10.
+"""Classifies encrypted handwritten digits by a network of look-up tables: 784-30-10, or with
+--network large 784-1024-1024-1024-10, which takes a hundred times as long.
 
-A server has a network of integers, whose 30 neurons are tables of FHEW/TFHE. A client encrypts the
+A server has a network of integers, whose neurons are tables of FHEW/TFHE. A client encrypts the
 784 pixels of each image, a ciphertext each, and decrypts ten logits. The server learns nothing
 about the images. Images are some of MNIST's test that come with the application, or any (--data).
 
@@ -31,17 +32,20 @@ try:
 except ModuleNotFoundError as missing:
     sys.exit(f"{missing}; the application needs Whorl: pip install .")
 
-COUNT = 100
+COUNTS = {"small": 100, "large": 2}
 AGREEMENT = 0.95
 
 
-def classify(network: Path, pixels: layout.Ints, arguments: argparse.Namespace) -> dict[str, Any]:
+def classify(weights: Path, pixels: layout.Ints, arguments: argparse.Namespace) -> dict[str, Any]:
     """The protocol: what each process tells, and the bytes that went between them."""
     sides = Exchange.begin("mnist_tables", arguments.workdir)
     # What each side has at the start: the server the network, the client pixels and the offer.
-    shutil.copyfile(network, sides.server / "network.npz")
+    shutil.copyfile(weights, sides.server / "network.npz")
     np.save(sides.client / "pixels.npy", pixels)
-    write_json(sides.server / "server.json", {"insecure": arguments.insecure})
+    write_json(
+        sides.server / "server.json",
+        {"insecure": arguments.insecure, "network": arguments.network},
+    )
     write_json(
         sides.client / "client.json", {"name": arguments.params, "insecure": arguments.insecure}
     )
@@ -75,7 +79,7 @@ def report(
         "agreement": float((classes == known).mean()),
         "logit_error": float(np.sqrt(((got - wanted) ** 2).mean())),
         "largest_logit": int(np.abs(wanted).max()),
-        "neurons": len(network.first.bias),
+        "neurons": network.rotations,
         "rotations_per_image": served["rotations_per_image"],
         "reach": served["reach"],
         "transform": served["transform"],
@@ -113,7 +117,7 @@ What happened
         ("", ""),
         ("parameter set", r["parameters"]),
         ("estimated security", f"{math.floor(r['security_bits'])} bits"),
-        ("a table reads a sum of 2^16 within", f"±{r['reach']}, but for 2^-40"),
+        ("a table reads a sum of 2^12 within", f"±{r['reach']}, but for 2^-40"),
     )
 
 
@@ -126,10 +130,11 @@ def arguments_of(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--images",
         type=int,
-        default=COUNT,
-        help="of the test, at random, each with 13 MB of memory; default: %(default)s",
+        help="of the test, at random; default: "
+        + ", ".join(f"{count} of the {name} network" for name, count in COUNTS.items()),
     )
-    parser.add_argument("--network", type=Path, default=model.PACKED, help="as train.py makes it")
+    parser.add_argument("--network", choices=list(layout.KINDS), default="small")
+    parser.add_argument("--weights", type=Path, help="of the network, as train.py makes them")
     parser.add_argument(
         "--params",
         default=layout.PARAMETERS,
@@ -137,6 +142,8 @@ def arguments_of(argv: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--insecure", action="store_true", help="accept sets of less than 128 bits")
     arguments = parser.parse_args(argv)
+    if arguments.images is None:
+        arguments.images = COUNTS[arguments.network]
     if not 1 <= arguments.images <= layout.MOST:
         parser.error(f"--images: {arguments.images} is not in 1 … {layout.MOST}")
     return arguments
@@ -148,7 +155,9 @@ def main(argv: list[str] | None = None) -> int:
     started = time.perf_counter()
     try:
         layout.named(arguments.params, arguments.insecure)
-        network = model.load(arguments.network)
+        kind = layout.KINDS[arguments.network]
+        weights = arguments.weights or kind.packed
+        network = model.load(kind, weights)
         test, labels = digits.read(arguments.data) if arguments.data else digits.load()
     except (Error, OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
@@ -162,7 +171,7 @@ def main(argv: list[str] | None = None) -> int:
     random = np.random.default_rng(arguments.seed)
     chosen = random.choice(len(test), arguments.images, replace=False)
     pixels, labels = test[chosen], labels[chosen]
-    result = report(network, pixels, labels, classify(arguments.network, pixels, arguments))
+    result = report(network, pixels, labels, classify(weights, pixels, arguments))
     tell(result)
     failure = None
     differing = round((1 - result["agreement"]) * len(pixels))

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from common.files import read_json, write_json
 from common.halves import answer_all, server_parser
-from whorl.server.binfhe import Ciphertexts, Server, concatenate
+from whorl.server.binfhe import Ciphertexts, Server
 
 from . import layout, model
 
@@ -22,8 +22,9 @@ from . import layout, model
 def serve(folder: Path, device: str | None, threads: int) -> None:
     """Answers the query in `folder`."""
     started = time.perf_counter()
-    insecure = read_json(folder / "server.json")["insecure"]
-    network = model.load(folder / "network.npz")
+    given = read_json(folder / "server.json")
+    insecure, kind = given["insecure"], layout.KINDS[given["network"]]
+    network = model.load(kind, folder / "network.npz")
     server = Server(
         folder / "keys.whorl", device, threads, allow_insecure=insecure, allow_failure=1
     )
@@ -37,15 +38,10 @@ def serve(folder: Path, device: str | None, threads: int) -> None:
             f"query.whorl: shape {query.shape}, but {layout.PIXELS} ciphertexts of each image are "
             "needed"
         )
-    lut = model.table(server.parameters)
+    lut = model.table(server.parameters, kind)
 
     def answer_to(images: slice) -> Ciphertexts:
-        asked = query[images]
-        parts = [
-            model.classify(server, network, lut, asked[at : at + layout.TOGETHER])
-            for at in range(0, len(asked), layout.TOGETHER)
-        ]
-        return concatenate(parts).to_host()
+        return model.answer(server, network, lut, query[images])
 
     answer, told = answer_all(answer_to, started)
     answer.save(folder / "answer.whorl")
@@ -57,7 +53,7 @@ def serve(folder: Path, device: str | None, threads: int) -> None:
             "device": server.device,
             "transform": server.transform,
             "threads": server.threads,
-            "rotations_per_image": len(network.first.bias),
+            "rotations_per_image": network.rotations,
             "reach": lut.reach,
         }
         | told,
