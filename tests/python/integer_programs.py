@@ -308,7 +308,7 @@ def run_clear(
     seed: int, numbers: Iterable[int], given: argparse.Namespace | None = None
 ) -> list[str]:
     """What went wrong of programs on clear digits."""
-    servers = [ClearServer(), ClearServer(-131.0)]
+    servers = [ClearServer(), ClearServer(-131.4)]
     shape = (given.steps, given.bits, given.size) if given else ()
     return [wrong for i in numbers if (wrong := run_one(servers[i % 5 == 0], seed, i, *shape))]
 

@@ -490,7 +490,8 @@ def _kinds(columns: Sequence[Any]) -> tuple[list[tuple[Any, ...]], Integers]:
 
 
 def first_of_same(pool: Wires) -> Integers:
-    """For each row the first one that is the same ciphertext and stands for the same integer."""
+    """Returns for each row the first one that is the same ciphertext and stands for the same
+    integer."""
     first: dict[tuple[int, int, int], int] = {}
     held = zip(pool.batch.tolist(), pool.place.tolist(), pool.offset.tolist(), strict=True)
     rows = (key if key[0] >= 0 else (-1, row, 0) for row, key in enumerate(held))
