@@ -1,6 +1,7 @@
 // A batch of LWE ciphertexts under one key, and the evaluation keys that a server needs.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -70,6 +71,11 @@ struct Ciphertexts {
   std::optional<MessageRange> range{};
   Under under = Under::lwe;
   std::vector<std::uint64_t> wide{};  ///< the words in the place of `data`, where is_wide
+  /// How many sectors messages may be from those that exact tables would have made, beside `noise`,
+  /// but for a probability of 2^failure_log2. No value: no table on their way was not exact. Then
+  /// files do not keep the probability. Servers set both; they do not count if there is a seed.
+  std::optional<double> off{};
+  double failure_log2 = -HUGE_VAL;
 
   /// Whether words have 64 bits: under the ring key, if Q is 2^31 or more.
   bool is_wide() const { return under == Under::ring && ring_word_bytes(parameters.Q()) == 8; }
@@ -85,6 +91,10 @@ struct Ciphertexts {
 /// What is known without a key: messages lie in 0 … this, which is p or more where the padding bit
 /// may be set. RangeError if the batch says what its encoding cannot hold.
 std::uint32_t largest_message(const Ciphertexts& ciphertexts);
+
+/// What Array::error_bound and Array::failure_log2 say, of a batch.
+std::uint32_t error_bound(const Ciphertexts& ciphertexts);
+double failure_log2(const Ciphertexts& ciphertexts);
 
 /// The ciphertexts at `indices`, in this order; an index may come several times. Fresh ciphertexts
 /// keep their seed. ShapeError if an index is not below the count.

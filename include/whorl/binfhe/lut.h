@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -67,21 +68,18 @@ class Lut {
   std::uint32_t reach(double noise = 1, double allow_failure = allowed_failure) const;
 
  private:
+  friend double most_off(const Lut& lut, bool arbitrary, std::uint32_t reach,
+                         const std::optional<MessageRange>& range);
+  struct Distances;
   Lut(Parameters parameters, std::vector<std::uint32_t> values, Encoding input, Encoding output,
-      LutKind kind, bool exact, std::int32_t weight)
-      : parameters_(std::move(parameters)),
-        values_(std::move(values)),
-        input_(input),
-        output_(output),
-        kind_(kind),
-        exact_(exact),
-        weight_(weight) {}
+      LutKind kind, bool exact, std::int32_t weight);
   Parameters parameters_;
   std::vector<std::uint32_t> values_;
   Encoding input_, output_;
   LutKind kind_;
   bool exact_;
   std::int32_t weight_;
+  std::shared_ptr<Distances> distances_;  ///< that were looked for before; copies share them
 };
 
 }  // namespace whorl::binfhe

@@ -85,6 +85,14 @@ class Array {
   std::uint32_t largest() const;
   /// The range that with_range() stated, or that follows from such ranges.
   std::optional<MessageRange> range() const;
+  /// How far a decrypted message may be from that of exact tables, around the circle of p: what
+  /// tables that are not exact promise, added up by sums and read on by tables, and what the noise
+  /// passes with a probability of 2^-40. 0 where messages are exact.
+  std::uint32_t error_bound() const;
+  /// log2 of a bound on the probability that a message is further off than error_bound(), or that a
+  /// rotation on its way decided wrongly. It adds up all that a message is made of, so that what is
+  /// used twice counts twice; DryRun counts it once.
+  double failure_log2() const;
 
   friend Array operator&(const Array& a, const Array& b) { return a.gate(Gate::and_, b); }
   friend Array operator|(const Array& a, const Array& b) { return a.gate(Gate::or_, b); }
@@ -298,10 +306,10 @@ class Server {
   /// factor after its rotation, which leaves outputs more noise (Carpov, Izabachène, Mollimard,
   /// CT-RSA 2019). The tables have the input encoding of `a`; outputs may differ. Refusals are
   /// those of apply; EncodingError also if a sector has fewer than 4 of these phases, and
-  /// ParameterError under sets with automorphisms, if neither way is left. Results are under the
-  /// LWE key.
+  /// ParameterError under sets with automorphisms, if neither way is left.
   std::vector<Array> apply_many(std::span<const Lut> luts, const Array& a,
-                                std::optional<std::uint32_t> within = {}) const;
+                                std::optional<std::uint32_t> within = {},
+                                Under under = Under::lwe) const;
   /// The messages divided by `by`, of p/by, without a bootstrap: the same words mean these. All
   /// messages must be multiples of it. Nothing checks this. EncodingError unless p is a multiple of
   /// `by` and above it.
@@ -403,8 +411,8 @@ class DryRun {
   Costs costs() const;
   /// log2 of a bound on the probability that a rotation so far decided wrongly, or that one of
   /// `results` decrypts to another message: the sum over all values of all operations, at most 1.
-  /// Tables that are not exact count with values further off than they may be; the decryption of
-  /// their results counts as if it had to be exact, which is more.
+  /// Tables that are not exact count with values further off than they may be, and what is made of
+  /// their results with messages further off than Array::error_bound.
   double failure_log2(std::span<const Array> results) const;
 
  private:

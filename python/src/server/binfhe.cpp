@@ -69,7 +69,8 @@ void bind_dry_run(nb::module_& module) {
 void bind_binfhe_server(nb::module_& module) {
   nb::class_<Array> array(module, "Array");
   bind_properties(array, "encoding", &Array::encoding, "count", &Array::count, "noise",
-                  &Array::noise, "largest", &Array::largest, "range", &Array::range, "nbytes",
+                  &Array::noise, "largest", &Array::largest, "range", &Array::range, "error_bound",
+                  &Array::error_bound, "failure_log2", &Array::failure_log2, "nbytes",
                   &Array::bytes, "under", &Array::under);
 
   auto server =
@@ -104,7 +105,8 @@ void bind_binfhe_server(nb::module_& module) {
       .def("apply", calling<Server, Array>(&Server::apply), "luts"_a, "index"_a, "a"_a,
            "within"_a.none(), "under"_a)
       .def("to_lwe_key", calling<Server, Array>(&Server::to_lwe_key), "a"_a)
-      .def("apply_many", calling(&Server::apply_many), "luts"_a, "a"_a, "within"_a = nb::none())
+      .def("apply_many", calling(&Server::apply_many), "luts"_a, "a"_a, "within"_a.none(),
+           "under"_a)
       .def("divided", calling(&Server::divided), "a"_a, "by"_a)
       .def("reach", calling(&Server::reach), "lut"_a, "a"_a)
       .def("error_bound",

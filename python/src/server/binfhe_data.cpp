@@ -183,7 +183,8 @@ void bind_binfhe_data(nb::module_& module) {
   nb::class_<Ciphertexts> batch(module, "Ciphertexts");
   using C = Ciphertexts;
   bind_properties(batch, "encoding", &C::encoding, "count", &C::count, "noise", &C::noise,
-                  "largest", &binfhe::largest_message, "range", &C::range, "under", &C::under);
+                  "largest", &binfhe::largest_message, "range", &C::range, "under", &C::under,
+                  "error_bound", &binfhe::error_bound, "failure_log2", &binfhe::failure_log2);
   batch.def_prop_ro("data", &words);
   bind_batch(batch);
   bind_evaluation_keys<EvaluationKeys>(module);

@@ -54,6 +54,26 @@ class Encoded:
         """,
     )
 
+    error_bound = Part[int](
+        "_core.error_bound",
+        """How far decrypted messages may be from those of exact tables, around the circle of p.
+
+        Tables with `exact=False` promise this; sums add it up, each times its weight, and tables
+        read on from messages that are so far off. What the noise passes with a probability of 2^-40
+        is added. 0 where messages are exact; public.
+        """,
+    )
+
+    failure_log2 = Part[float](
+        "_core.failure_log2",
+        """log2 of a bound on the probability that a message is further off than `error_bound`.
+
+        It adds up the failures of all operations that a message is made of, and of decryption, so
+        that what is used twice counts twice; `binfhe.plan` counts it once. Files keep it where
+        tables with `exact=False` were on the way, and else start anew; public.
+        """,
+    )
+
     range = Part[tuple[int, int] | None](
         "_core.range",
         """The least and the largest integer that messages stand for, by `with_range`; or None.

@@ -60,11 +60,14 @@ class Plan(Shown):
     """log2 of a bound on the probability that any result decrypts wrongly: the sum, over all
     ciphertexts of all operations, of the probabilities that the server compares with
     `allow_failure`, and of those of the decryption of results; at most 0. Tables with
-    `exact=False` count with values that are further off than they may be; the decryption of their
-    results counts as if it had to be exact, which is more."""
+    `exact=False` count with values that are further off than they may be, and what is made of their
+    results with messages further off than `error_bound`."""
     noise: tuple[float, ...]
     """The variance of each result's errors, in units of that of a bootstrapped ciphertext
     (`EncryptedArray.noise`)."""
+    error_bounds: tuple[int, ...]
+    """How far each result's messages may be from those of exact tables, where tables with
+    `exact=False` were on their way (`EncryptedArray.error_bound`)."""
     key_bytes: int
     """Bytes of the evaluation keys as they are sent."""
     input_bytes: int
@@ -83,6 +86,7 @@ class Plan(Shown):
             ("operations", said(self.costs)),
             ("failure", self._failure()),
             ("noise", ", ".join(f"{each:.3g}" for each in self.noise)),
+            ("error bounds", ", ".join(map(str, self.error_bounds))),
             ("keys", of_bytes(self.key_bytes)),
             ("inputs", of_bytes(self.input_bytes)),
             ("results' bytes", of_bytes(self.output_bytes)),
@@ -150,6 +154,7 @@ def plan(
         costs={name: costs[name] for name in ("bootstraps", "key_switches", "sums")},
         failure_log2=run.failure_log2([each._core for each in results]),
         noise=tuple(each.noise for each in results),
+        error_bounds=tuple(each.error_bound for each in results),
         key_bytes=costs["key_bytes"],
         input_bytes=sum(SEED_BYTES + _sent_word(each) * each.size for each in arrays),
         output_bytes=sum(each.nbytes for each in results),

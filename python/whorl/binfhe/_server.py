@@ -300,9 +300,11 @@ class EncryptedArray(Uploaded["Server"]):
         """`Server.apply`."""
         return self._server.apply(luts, self, within, under=under)
 
-    def apply_many(self, luts: Sequence[Lut], within: int | None = None) -> list[EncryptedArray]:
+    def apply_many(
+        self, luts: Sequence[Lut], within: int | None = None, *, under: str = "lwe"
+    ) -> list[EncryptedArray]:
         """`Server.apply_many`."""
-        return self._server.apply_many(luts, self, within)
+        return self._server.apply_many(luts, self, within, under=under)
 
     def divided(self, by: int) -> EncryptedArray:
         """`Server.divided`."""

@@ -105,6 +105,8 @@ class Tables(Sums[EncryptedArray]):
         luts: Sequence[Lut],
         ciphertexts: EncryptedArray | Ciphertexts,
         within: int | None = None,
+        *,
+        under: str = "lwe",
     ) -> list[EncryptedArray]:
         """What each of several tables gives for all ciphertexts, by the rotations of one table.
 
@@ -116,9 +118,9 @@ class Tables(Sums[EncryptedArray]):
         `allow_failure`, exact tables with one p_out and padding_out are sums of coefficients of one
         accumulator, which leaves outputs more noise (Carpov, Izabachène, Mollimard, CT-RSA 2019).
 
-        Errors and `within` are those of `apply`. If neither way is left, raises `NoiseError`;
-        `EncodingError` if a sector has fewer than 4 of these phases; and `ParameterError` under a
-        set with automorphisms. Results are under the LWE key; inputs may be under either.
+        Errors, `within` and `under` are those of `apply`. If neither way is left, raises
+        `NoiseError`; `EncodingError` if a sector has fewer than 4 of these phases; and
+        `ParameterError` under a set with automorphisms.
 
         >>> from whorl.binfhe import Client, Lut, Server, parameters
         >>> params = parameters("W128_P128")
@@ -139,7 +141,9 @@ class Tables(Sums[EncryptedArray]):
         placed, moved = self._placed(tables, x, outputs=False)
         cores = [lut._core for lut in placed]
         most = None if within is None else as_modulus(within, "within")
-        return [self._wrap(r, x.shape) for r in self._core.apply_many(cores, moved._core, most)]
+        of_key = as_text("under", under)
+        made = self._core.apply_many(cores, moved._core, most, of_key)
+        return [self._wrap(result, x.shape) for result in made]
 
     def _apply_kinds(
         self,

@@ -60,7 +60,8 @@ struct Codec<Ciphertexts> {
     const ArrayFields array = in.array(info.count);
     if (array.of_lwe() || array.of_reals() || array.ring_key)
       throw FormatError(
-          "noise, sum, largest, as_bits, low, high and ring_key are fields that BGV's ciphertexts "
+          "noise, sum, largest, as_bits, off, failure_log2, low, high and ring_key are fields that "
+          "BGV's ciphertexts "
           "do not have");
     info.length = array.length;
     info.rest = static_cast<bgv::Rest>(array.rest);

@@ -10,6 +10,7 @@
 #include "io/native/binfhe_literal.h"
 #include "io/native/files.h"
 #include "lattice/lwe/uniform.h"
+#include "math/text.h"
 #include "schemes/binfhe/account.h"
 #include "schemes/binfhe/derived.h"
 #include "schemes/binfhe/origin.h"
@@ -93,6 +94,15 @@ WordRule rotation_rule(const Parameters& p, std::size_t key) {
   return {p.rotation_key_rows(key) * moduli.size(), p.N(), ring_word_bytes(p.Q()), moduli,
           key == 0 ? "rotation_b" : "small_modulus_rotations"};
 }
+/// Throws unless messages are off by a number of sectors, with a probability.
+template <class Exception>
+void check_promise(double off, double failure_log2) {
+  if (!(off >= 0 && std::isfinite(off)) || !(failure_log2 <= 0 && std::isfinite(failure_log2)))
+    throw Exception("off and failure_log2 are " + math::text_of(off) + " and " +
+                    math::text_of(failure_log2) +
+                    "; they must be finite, at least 0 and at most 0");
+}
+
 WordRule switch_rule(const Parameters& p) {
   return {1, p.key_switch_rows(), word_bytes_for(p.Q_ks()), {p.Q_ks()}, "switch_b"};
 }
@@ -131,6 +141,11 @@ struct Codec<Ciphertexts> {
       const binfhe::Largest largest = binfhe::largest_of(value);
       fields.largest = value.largest;
       if (value.largest && largest.as_bits != largest.any) fields.as_bits = largest.as_bits;
+      if (value.off) {
+        check_promise<RangeError>(*value.off, value.failure_log2);
+        fields.off = value.off;
+        fields.failure_log2 = value.failure_log2;
+      }
       if (value.range) {
         fields.low = static_cast<double>(value.range->low);
         fields.high = static_cast<double>(value.range->high);
@@ -158,7 +173,8 @@ struct Codec<Ciphertexts> {
       throw FormatError("length and rest describe vectors, which these ciphertexts do not hold");
     if (seed && (fields.of_lwe() || fields.of_reals()))
       throw FormatError(
-          "noise, sum, largest, as_bits, low and high describe computed ciphertexts, but these "
+          "noise, sum, largest, as_bits, off, failure_log2, low and high describe computed "
+          "ciphertexts, but these "
           "have the seed of encryptions");
     const auto end = [&](const std::optional<double>& of) -> std::int64_t {
       constexpr auto most = binfhe::MessageRange::most;
@@ -174,6 +190,9 @@ struct Codec<Ciphertexts> {
     if (fields.as_bits && !(fields.largest && *fields.as_bits < *fields.largest))
       throw FormatError("as_bits is " + std::to_string(*fields.as_bits) +
                         "; it must be below largest, which must be there");
+    if (fields.off.has_value() != fields.failure_log2.has_value())
+      throw FormatError("off and failure_log2 must be there together");
+    if (fields.off) check_promise<FormatError>(*fields.off, *fields.failure_log2);
     const auto under = fields.ring_key ? binfhe::Under::ring : binfhe::Under::lwe;
     Ciphertexts value{parameters,
                       in.header().key_id,
@@ -190,6 +209,8 @@ struct Codec<Ciphertexts> {
                       fields.as_bits,
                       range,
                       under};
+    value.off = fields.off;
+    if (fields.failure_log2) value.failure_log2 = *fields.failure_log2;
     const std::uint64_t modulus = value.modulus();
     const std::size_t row = value.row();
     const std::uint64_t words = checked_product(count, row, "ciphertexts");

@@ -79,7 +79,8 @@ struct Codec<Ciphertexts> {
     const ArrayFields array = in.array(info.count);
     if (array.of_lwe() || array.ring_key)
       throw FormatError(
-          "noise, sum, largest, as_bits and ring_key are fields of arrays that CKKS's ciphertexts "
+          "noise, sum, largest, as_bits, off, failure_log2 and ring_key are fields of arrays that "
+          "CKKS's ciphertexts "
           "do not have");
     if (array.rest != rest_of(info))
       throw FormatError("rest = " + std::to_string(array.rest) + ": behind vectors of " +

@@ -28,7 +28,9 @@ constexpr std::tuple array_fields{Field{1, "shape", &ArrayFields::shape, max_axe
                                   Field{8, "as_bits", &ArrayFields::as_bits},
                                   Field{9, "low", &ArrayFields::low},
                                   Field{10, "high", &ArrayFields::high},
-                                  Field{11, "ring_key", &ArrayFields::ring_key}};
+                                  Field{11, "ring_key", &ArrayFields::ring_key},
+                                  Field{12, "off", &ArrayFields::off},
+                                  Field{13, "failure_log2", &ArrayFields::failure_log2}};
 
 template <class Exception>
 void check_shape(const Shape& shape, std::uint64_t count) {
@@ -133,7 +135,7 @@ std::optional<Shape> PayloadReader::shape(std::uint64_t count) {
       fields.of_reals() || fields.ring_key)
     throw FormatError(what_ +
                       ": a field is set that they do not have (numbers, length, rest, noise, sum, "
-                      "largest, as_bits, low, high or ring_key)");
+                      "largest, as_bits, low, high, ring_key, off or failure_log2)");
   return std::move(fields.shape);
 }
 

@@ -41,8 +41,9 @@ struct ArrayFields {
   std::optional<std::uint32_t> largest{}, as_bits{};  ///< the same
   std::optional<double> low{}, high{};  ///< between which values lie, where the scheme says it
   bool ring_key = false;  ///< that the key is the one of rings, where the scheme has two
+  std::optional<double> off{}, failure_log2{};  ///< of what has no seed, where the scheme has this
 
-  bool of_lwe() const { return noise != 1 || sum || largest || as_bits; }
+  bool of_lwe() const { return noise != 1 || sum || largest || as_bits || off || failure_log2; }
   bool of_reals() const { return low || high; }
 };
 

@@ -245,10 +245,11 @@ Account::Account(const Parameters& parameters, Transform transform, double allow
   rotation_ = to_q * to_q * at_Q / estimate_.refreshed;
 }
 
-double Account::of_coefficients(double squares, double absolute) const {
+double Account::of_coefficients(double squares, double absolute, Under under) const {
   const double constant = constant_[index(Under::ring)];
   const double rotations = (1 - constant) * squares + constant * absolute * absolute;
-  return std::max(bootstrapped(), 1 + rotation_ * (rotations - 1));
+  return std::max(bootstrapped(),
+                  under == Under::ring ? rotations : 1 + rotation_ * (rotations - 1));
 }
 
 void Account::refuse(const std::string& operation, Encoding encoding,
@@ -322,9 +323,10 @@ Failure failure_of(const Reading& reading, double noise) {
 
 }  // namespace
 
-bool Account::looks_up(const Lut& lut, const Reading& reading, double noise, double result) const {
+bool Account::looks_up(const Lut& lut, const Reading& reading, double noise, double result,
+                       Under under) const {
   return allows(failure_of(reading, noise)(parameters_, estimate_, lut.input())) &&
-         allows(decryption_failure_log2(lut.output(), result));
+         allows(decryption_failure_log2(lut.output(), result, under));
 }
 
 double Account::check_look_up(const Lut& lut, const Reading& reading, double noise, double result,
@@ -349,7 +351,7 @@ double Account::check_look_up(const Lut& lut, const Reading& reading, double noi
 
 Bound Account::bound(const Lut& lut, const Looked& input) const {
   return bound_of(lut, input.reading, std::max(input.noise, bootstrapped()), allow_failure_,
-                  input.range);
+                  input.range, input.promise.most_off());
 }
 
 void Account::check_approximate(std::span<const Lut> luts, const Looked& input,
@@ -358,7 +360,7 @@ void Account::check_approximate(std::span<const Lut> luts, const Looked& input,
   const double noise = input.noise;
   // No table has to be looked at if neither is worse than what tables state.
   if (!within && noise <= bootstrapped() && allow_failure_ >= allowed_failure &&
-      input.reading.step == 1)
+      input.reading.step == 1 && input.promise.most_off() == 0)
     return;
   for (const Lut& lut : luts) {
     if (lut.exact()) continue;
@@ -371,12 +373,15 @@ void Account::check_approximate(std::span<const Lut> luts, const Looked& input,
              ? "by a rotation that up to " + std::to_string(input.reading.step) + " tables share, "
              : std::string()) +
         "on an input whose noise has " + math::text_of(noise) +
-        " times the variance of a bootstrapped one, with " + describe(lut.input()) + " under " +
-        named(parameters_) + " gives values that are off by up to " + std::to_string(bound) +
-        " but for " + power_of_two_above(allow_failure_log2_) + ", which is above the " +
-        std::to_string(most) + " that " + (within ? "is" : "its error_bound says is") +
-        " allowed. within=" + std::to_string(bound) +
-        " accepts it; bootstrapped inputs have less noise.");
+        " times the variance of a bootstrapped one" +
+        (input.promise.most_off() > 0
+             ? " and whose messages are known within " + math::text_of(input.promise.most_off())
+             : std::string()) +
+        ", with " + describe(lut.input()) + " under " + named(parameters_) +
+        " gives values that are off by up to " + std::to_string(bound) + " but for " +
+        power_of_two_above(allow_failure_log2_) + ", which is above the " + std::to_string(most) +
+        " that " + (within ? "is" : "its error_bound says is") + " allowed. within=" +
+        std::to_string(bound) + " accepts it; bootstrapped inputs have less noise.");
   }
 }
 
@@ -387,9 +392,9 @@ double Account::approximate_failure_log2(std::span<const Lut> luts, const Looked
   while (passes - refused > 0.01) {
     const double middle = (refused + passes) / 2;
     const bool all = std::all_of(luts.begin(), luts.end(), [&](const Lut& lut) {
-      return lut.exact() ||
-             bound_of(lut, input.reading, noise, std::exp2(middle), input.range).output <=
-                 within.value_or(lut.error_bound());
+      return lut.exact() || bound_of(lut, input.reading, noise, std::exp2(middle), input.range,
+                                     input.promise.most_off())
+                                    .output <= within.value_or(lut.error_bound());
     });
     (all ? passes : refused) = middle;
   }

@@ -14,6 +14,7 @@
 #include "schemes/binfhe/derived.h"
 #include "schemes/binfhe/flooring.h"
 #include "schemes/binfhe/gates.h"
+#include "schemes/binfhe/origin.h"
 
 namespace whorl::binfhe {
 
@@ -56,10 +57,41 @@ double lut_failure_log2(const Parameters& parameters, const NoiseEstimate& estim
 struct Bound {
   std::uint32_t input;   ///< how far the message that is looked up is from the input's
   std::uint32_t output;  ///< how far the decrypted output is from f(m), around the circle of p'
+  double off;            ///< the same without the output's errors
 };
-/// `range`: what the messages are known to be, by default all of 0 … p - 1.
+/// `range`: what the messages are known to be, by default all of 0 … p - 1. `off`: by how much they
+/// may be off themselves.
 Bound bound_of(const Lut& lut, const Reading& reading, double noise, double allow_failure,
-               const std::optional<MessageRange>& range);
+               const std::optional<MessageRange>& range, double off = 0);
+/// The largest distance of f(m) and f of a message up to `reach` away, as the table is read, in
+/// sectors of the output. It is looked for once for each `reach` and `range`.
+double most_off(const Lut& lut, bool arbitrary, std::uint32_t reach,
+                const std::optional<MessageRange>& range);
+
+/// The least number of sectors, at most `most`, that fails(…) allows; it allows all larger ones.
+template <class Fails>
+std::uint32_t least_allowed(std::uint32_t most, const Fails& fails) {
+  std::uint32_t least = 0;
+  while (least < most) {
+    const std::uint32_t middle = least + (most - least) / 2;
+    if (fails(middle))
+      least = middle + 1;
+    else
+      most = middle;
+  }
+  return least;
+}
+
+/// How far a ciphertext decrypts from the message of exact tables at most, but for a probability of
+/// 2^failure_log2: of what its origin promises, and of its errors with at most allowed_failure.
+struct Decrypted {
+  std::uint32_t error_bound;
+  double failure_log2;
+  double by_errors_log2;  ///< of its errors alone
+};
+Decrypted decrypted(const Parameters& parameters, Encoding encoding, Under under,
+                    const Origin& origin);
+Decrypted decrypted(const Ciphertexts& ciphertexts);
 /// A message that decrypts to one more than `sectors_off` sectors away; `variance` at q, or at Q
 /// under the ring key.
 double decryption_failure_log2(const Parameters& parameters, double variance, Encoding encoding,
@@ -95,9 +127,9 @@ class Account {
   double bootstrapped() const { return 1; }
   /// Two rotations, and under the LWE key one key switch.
   double of_mux(Under under = Under::lwe) const { return under == Under::lwe ? mux_ : 2; }
-  /// A weighted sum of coefficients of one accumulator, after its key switch. `squares` and
-  /// `absolute` are the sums of the weights' squares and absolute values.
-  double of_coefficients(double squares, double absolute) const;
+  /// A weighted sum of coefficients of one accumulator, under the LWE key after its key switch.
+  /// `squares` and `absolute` are the sums of the weights' squares and absolute values.
+  double of_coefficients(double squares, double absolute, Under under = Under::lwe) const;
   /// What of a bootstrapped ciphertext's errors is the same for all under one key.
   double constant(Under under = Under::lwe) const { return constant_[index(under)]; }
   /// What of a bootstrapped ciphertext's variance under the LWE key is the rotation's; the key
@@ -116,8 +148,9 @@ class Account {
   /// Checks the look-up of an exact table; `result` is the noise of its output.
   double check_look_up(const Lut& lut, const Reading& reading, double noise, double result,
                        Under under = Under::lwe) const;
-  /// Whether that check passes for results under the LWE key.
-  bool looks_up(const Lut& lut, const Reading& reading, double noise, double result) const;
+  /// Whether that check passes.
+  bool looks_up(const Lut& lut, const Reading& reading, double noise, double result,
+                Under under = Under::lwe) const;
   /// `noise`: under the key of the sum.
   void check_sum(Encoding encoding, double noise, Under under = Under::lwe) const;
   void check_key_switch(Encoding encoding, double noise) const;
@@ -126,6 +159,7 @@ class Account {
     Reading reading;
     double noise;
     std::optional<MessageRange> range;
+    Promise promise;
   };
   /// Returns how far the input and the outputs of a table that is not exact are off at most, but
   /// for allow_failure.
@@ -134,9 +168,17 @@ class Account {
   /// Lut::error_bound states.
   void check_approximate(std::span<const Lut> luts, const Looked& input,
                          std::optional<std::uint32_t> within) const;
+  /// What holds of the outputs of tables, exact ones of which fail with that probability: with what
+  /// of the input, and for tables that are not exact by `bound`, where `allow_failure` is 1 by
+  /// bounds for allowed_failure.
+  Promise promise(std::span<const Lut> luts, const Looked& input, double exact_failure_log2) const;
   /// log2 of the least allow_failure with which check_approximate would pass.
   double approximate_failure_log2(std::span<const Lut> luts, const Looked& input,
                                   std::optional<std::uint32_t> within) const;
+  /// Whether messages are not meant to decrypt exactly: encodings that ciphertexts do not carry
+  /// exactly, and what tables that are not exact gave, where these errors, or those of a bootstrap
+  /// under the LWE key, are too large for it.
+  bool is_coarse(Encoding encoding, const Origin& origin, Under under) const;
   /// log2 of the probability that a ciphertext decrypts to another message.
   double decryption_failure_log2(Encoding encoding, double noise, Under under = Under::lwe) const;
 

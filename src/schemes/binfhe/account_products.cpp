@@ -169,12 +169,15 @@ std::vector<RowSums> sums_of_rows(const Weights& weights) {
     // Weights of 31 bits: 64 bits hold the sums of 2^32 of them, 128 bits those of squares.
     std::int64_t sum = 0, absolute = 0;
     unsigned __int128 squares = 0;
+    std::size_t terms = 0;
     for (const std::int64_t w : weights.row(r)) {
       sum += w;
       absolute += std::abs(w);
       squares += static_cast<std::uint64_t>(w * w);
+      terms += w != 0;
     }
-    out.push_back({(absolute + sum) / 2, (sum - absolute) / 2, static_cast<double>(squares)});
+    out.push_back(
+        {(absolute + sum) / 2, (sum - absolute) / 2, static_cast<double>(squares), terms});
   }
   return out;
 }
@@ -184,7 +187,8 @@ ProductErrors errors_of_product(const Origin& origin, const Weights& weights,
                                 std::span<const std::int32_t> constants, double constant,
                                 double rounded) {
   Columns columns(origin, weights.columns);
-  ProductErrors most{0, 0, 0};
+  ProductErrors most{0, 0, 0, {}};
+  const Promise& of = origin.promise;
   for (std::size_t r = 0; r < weights.rows(); ++r) {
     const double sum = sums[r].absolute();
     const bool added = !constants.empty() && constants[r] != 0;
@@ -194,6 +198,9 @@ ProductErrors errors_of_product(const Origin& origin, const Weights& weights,
     most.variance = std::max(most.variance, variance);
     most.noise = std::max(most.noise, with_offset(variance, offset));
     most.offset = std::max(most.offset, offset);
+    const double failure_log2 = of.failure_log2 + std::log2(static_cast<double>(sums[r].terms));
+    most.promise.failure_log2 = std::max(most.promise.failure_log2, std::min(failure_log2, 0.0));
+    if (of.off) most.promise.off = std::max(most.promise.most_off(), sum * *of.off);
   }
   return most;
 }
@@ -217,7 +224,8 @@ Origin origin_of_product(const Origin& origin, const Weights& weights,
              largest,
              std::make_shared<const std::vector<std::uint64_t>>(std::move(marks)),
              {},
-             errors.offset};
+             errors.offset,
+             errors.promise};
   if (errors.variance > 0) out.parts.push_back({1, errors.variance, {}, ErrorPart::made});
   return out;
 }

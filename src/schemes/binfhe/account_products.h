@@ -14,6 +14,7 @@ namespace whorl::binfhe {
 struct RowSums {
   std::int64_t positive, negative;  ///< of those above and below 0
   double squares;
+  std::size_t terms;  ///< those that are not 0
   double absolute() const { return static_cast<double>(positive - negative); }
 };
 std::vector<RowSums> sums_of_rows(const Weights& weights);
@@ -23,6 +24,7 @@ struct ProductErrors {
   double variance;  ///< without the offset
   double noise;     ///< with it
   double offset;
+  Promise promise;
 };
 
 /// The errors of W·x + constants, of each `weights.columns` ciphertexts that follow one another;

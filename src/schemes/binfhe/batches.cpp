@@ -29,6 +29,8 @@ Ciphertexts with(const Ciphertexts& batch, std::size_t count, const Rows& rows) 
                   batch.as_bits,
                   batch.range,
                   batch.under};
+  out.off = batch.off;
+  out.failure_log2 = batch.failure_log2;
   with_words(out, [&](auto& words) { words = rows(words); });
   return out;
 }
@@ -38,6 +40,10 @@ Ciphertexts with(const Ciphertexts& batch, std::size_t count, const Rows& rows) 
 std::uint32_t largest_message(const Ciphertexts& ciphertexts) {
   return largest_of(ciphertexts).any;
 }
+std::uint32_t error_bound(const Ciphertexts& ciphertexts) {
+  return decrypted(ciphertexts).error_bound;
+}
+double failure_log2(const Ciphertexts& ciphertexts) { return decrypted(ciphertexts).failure_log2; }
 
 Ciphertexts take(const Ciphertexts& batch, std::span<const std::uint32_t> indices) {
   check_words(batch);

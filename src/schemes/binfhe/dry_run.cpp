@@ -74,8 +74,11 @@ double DryRun::failure_log2(std::span<const Array> results) const {
   double sum = counted_->failures.log2();
   for (const Array& result : results) {
     state.check(result);
-    const double each =
-        state.account.decryption_failure_log2(result.encoding(), result.noise(), result.under());
+    const Encoding encoding = result.encoding();
+    const Origin& origin = *Access::of(result).origin;
+    double each = state.account.decryption_failure_log2(encoding, origin.noise, result.under());
+    if (origin.promise.off || state.account.is_coarse(encoding, origin, result.under()))
+      each = Access::of(result).decrypted().by_errors_log2;
     sum = lattice::sum_log2(sum, each + std::log2(static_cast<double>(result.count())));
   }
   return std::min(0.0, sum);

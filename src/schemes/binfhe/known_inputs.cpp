@@ -134,7 +134,7 @@ Array Server::State::mux(std::span<const std::uint32_t> select, const Array& a,
 
 Ciphertexts Server::State::trivial(std::span<const std::uint32_t> messages, Encoding encoding,
                                    Under under) const {
-  check_encoding(parameters, encoding);
+  check_coarse(parameters, encoding);
   check_values(messages, encoding.p);
   Ciphertexts out = empty(encoding, messages.size(), under);
   with_words(out, [&]<class Word>(std::vector<Word>& words) {

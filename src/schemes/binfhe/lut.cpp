@@ -4,6 +4,9 @@
 #include <bit>
 #include <cmath>
 #include <cstdlib>
+#include <map>
+#include <mutex>
+#include <tuple>
 
 #include "math/text.h"
 #include "schemes/binfhe/account.h"
@@ -42,20 +45,6 @@ void check_input(const Parameters& parameters, Encoding input, bool exact) {
                       ": leave one_rotation out for two rotations, or give inputs a padding bit");
 }
 
-/// The least number of sectors, at most `most`, that fails(…) allows; it allows all larger ones.
-template <class Fails>
-std::uint32_t least_allowed(std::uint32_t most, const Fails& fails) {
-  std::uint32_t least = 0;
-  while (least < most) {
-    const std::uint32_t middle = least + (most - least) / 2;
-    if (fails(middle))
-      least = middle + 1;
-    else
-      most = middle;
-  }
-  return least;
-}
-
 /// Sectors that noise passes and those that were lost when messages were rounded to units of Z_q.
 std::uint32_t with_rounding(std::uint32_t sectors, Encoding encoding, std::uint64_t q,
                             double times = 1) {
@@ -66,6 +55,25 @@ std::uint32_t with_rounding(std::uint32_t sectors, Encoding encoding, std::uint6
 }
 
 }  // namespace
+
+/// Distances by reach, by whether two rotations read the table, and by the ends of messages.
+struct Lut::Distances {
+  using Key = std::tuple<std::uint32_t, bool, std::int64_t, std::int64_t>;
+  static constexpr std::size_t most = 256;
+  std::mutex mutex;
+  std::map<Key, double> found;
+};
+
+Lut::Lut(Parameters parameters, std::vector<std::uint32_t> values, Encoding input, Encoding output,
+         LutKind kind, bool exact, std::int32_t weight)
+    : parameters_(std::move(parameters)),
+      values_(std::move(values)),
+      input_(input),
+      output_(output),
+      kind_(kind),
+      exact_(exact),
+      weight_(weight),
+      distances_(std::make_shared<Distances>()) {}
 
 Lut Lut::create(const Parameters& parameters, std::vector<std::uint32_t> values, Encoding input,
                 Encoding output, bool exact, bool one_rotation) {
@@ -112,16 +120,85 @@ std::uint32_t Lut::reach(double noise, double allow_failure) const {
   return bound_of(*this, {kind_ == LutKind::arbitrary}, noise, allow_failure, none).input;
 }
 
+namespace {
+
+/// Whether a multiple of the input is added; read by two rotations, nothing is.
+bool adds(const Lut& lut, bool arbitrary) {
+  return lut.kind() == LutKind::near_negacyclic && !arbitrary;
+}
+
+/// The largest distance of f(m) and what is found up to `reach` away, in halves of a sector.
+std::int64_t widest_distance(const Lut& lut, bool arbitrary, std::int64_t reach,
+                             MessageRange messages) {
+  const std::int64_t p = lut.input().p, p_out = lut.output().p;
+  // Phases that are told apart, and the messages from one to the next.
+  const std::int64_t across =
+      (arbitrary || lut.kind() == LutKind::padded ? 1LL : 2LL) * lut.parameters().N();
+  const std::int64_t apart = std::max<std::int64_t>(1, p / across);
+  // What the linear part of a table lacks where a neighbour is found is half of this a message.
+  const std::int64_t rise =
+      adds(lut, arbitrary)
+          ? 2 * std::int64_t{lut.weight()} * static_cast<std::int64_t>(lut.output().sectors()) / p
+          : 0;
+  const auto values = lut.values();
+  if (2 * reach >= p) {  // any message
+    const auto [least, most] = std::ranges::minmax(values);
+    const bool negated = arbitrary || lut.kind() == LutKind::padded;
+    const std::int64_t between = negated ? 2LL * most : std::int64_t{most} - least;
+    return rise == 0 ? std::min(p_out, 2 * between) : p_out;
+  }
+  std::int64_t widest = 0;
+  const auto meet = [&](std::int64_t twice) {
+    std::int64_t off = std::abs(twice);
+    if (off >= 2 * p_out) off %= 2 * p_out;  // seldom, and slow
+    widest = std::max(widest, std::min(off, 2 * p_out - off));
+  };
+  // Phases beyond the table's ends find its values negated, as X^N = -1. A table that is not
+  // negacyclic goes round its half circle; the sign's noise may pass the end once more.
+  for (std::int64_t i = messages.low; i <= messages.high && widest < p_out; ++i) {
+    const std::int64_t m = (i % p + p) % p;
+    const std::int64_t here = values[static_cast<std::size_t>(m)];
+    const std::int64_t first = m - reach;
+    for (std::int64_t k = first + ((-first) % apart + apart) % apart; k <= m + reach; k += apart) {
+      const std::int64_t around = k < 0 ? k + p : k >= p ? k - p : k;
+      const std::int64_t found = values[static_cast<std::size_t>(around)];
+      const bool inside = k >= 0 && k < p, near_an_end = m < reach || m + reach >= p;
+      if (inside || lut.kind() != LutKind::padded) meet(2 * (here - found) + rise * (k - m));
+      if (arbitrary ? near_an_end : !inside && lut.kind() == LutKind::padded)
+        meet(2 * (here + found));
+    }
+  }
+  return widest;
+}
+
+}  // namespace
+
+double most_off(const Lut& lut, bool arbitrary, std::uint32_t reach,
+                const std::optional<MessageRange>& range) {
+  const std::int64_t p = lut.input().p;
+  MessageRange messages = range.value_or(MessageRange{0, p - 1});
+  if (messages.high - messages.low >= p) messages = {0, p - 1};
+  Lut::Distances& distances = *lut.distances_;
+  const Lut::Distances::Key key{reach, arbitrary, messages.low, messages.high};
+  {
+    const std::lock_guard lock(distances.mutex);
+    if (const auto it = distances.found.find(key); it != distances.found.end()) return it->second;
+  }
+  const double found = static_cast<double>(widest_distance(lut, arbitrary, reach, messages)) / 2;
+  const std::lock_guard lock(distances.mutex);
+  if (distances.found.size() >= Lut::Distances::most) distances.found.clear();
+  distances.found[key] = found;
+  return found;
+}
+
 Bound bound_of(const Lut& lut, const Reading& reading, double noise, double allow_failure,
-               const std::optional<MessageRange>& range) {
+               const std::optional<MessageRange>& range, double off) {
   check_allowed(allow_failure);
   if (!(noise >= 0 && std::isfinite(noise)))
     throw RangeError("the noise " + math::text_of(noise) + " is not a finite number of at least 0");
   const Parameters& parameters = lut.parameters();
   const Encoding input = lut.input(), output = lut.output();
-  // Read by two rotations, nothing is added.
-  const bool adds = lut.kind() == LutKind::near_negacyclic && !reading.arbitrary;
-  const double weight = adds ? std::abs(lut.weight()) : 0;
+  const double weight = adds(lut, reading.arbitrary) ? std::abs(lut.weight()) : 0;
   // Half each for what the input's noise and the output's may do.
   const double allowed_log2 = std::log2(allow_failure) - 1;
   // The input's errors may be a part of the rotation's.
@@ -130,49 +207,22 @@ Bound bound_of(const Lut& lut, const Reading& reading, double noise, double allo
   for (const Transform transform : {Transform::ntt, Transform::fft}) {
     NoiseEstimate estimate = parameters.noise(transform);
     estimate.refreshed = unit_of_noise(parameters);
-    in = std::max(in, least_allowed(input.p, [&](std::uint32_t off) {
-                    return lut_failure_log2(parameters, estimate, input, reading, noise, off) >
+    in = std::max(in, least_allowed(input.p, [&](std::uint32_t sectors) {
+                    return lut_failure_log2(parameters, estimate, input, reading, noise, sectors) >
                            allowed_log2;
                   }));
-    out = std::max(out, least_allowed(output.p / 2, [&](std::uint32_t off) {
+    out = std::max(out, least_allowed(output.p / 2, [&](std::uint32_t sectors) {
                      return decryption_failure_log2(parameters, of_unit * estimate.refreshed,
-                                                    output, off) > allowed_log2;
+                                                    output, sectors) > allowed_log2;
                    }));
   }
-  in = std::min(input.p, with_rounding(in, input, parameters.q()));
-  if (weight != 0) out = with_rounding(out, output, parameters.q(), weight);
-  const std::int64_t p = input.p, p_out = output.p, reach = in;
-  // Phases that are told apart, and the messages from one to the next.
-  const std::int64_t across =
-      (reading.arbitrary || lut.kind() == LutKind::padded ? 1LL : 2LL) * parameters.N();
-  const std::int64_t apart = std::max<std::int64_t>(1, p / across);
-  // What the linear part of a table lacks where a neighbour is found is half of this a message.
-  const std::int64_t rise =
-      adds ? 2 * std::int64_t{lut.weight()} * static_cast<std::int64_t>(output.sectors()) / p : 0;
-  const auto values = lut.values();
-  std::int64_t widest = 0;  // of twice the distance
-  const auto meet = [&](std::int64_t twice) {
-    const std::int64_t off = std::abs(twice) % (2 * p_out);
-    widest = std::max(widest, std::min(off, 2 * p_out - off));
-  };
-  // Phases beyond the table's ends find its values negated, as X^N = -1. A table that is not
-  // negacyclic goes round its half circle; the sign's noise may pass the end once more.
-  MessageRange messages = range.value_or(MessageRange{0, p - 1});
-  if (messages.high - messages.low >= p) messages = {0, p - 1};
-  for (std::int64_t i = messages.low; i <= messages.high; ++i) {
-    const std::int64_t m = (i % p + p) % p;
-    const std::int64_t here = values[static_cast<std::size_t>(m)];
-    const std::int64_t first = m - reach;
-    for (std::int64_t k = first + ((-first) % apart + apart) % apart; k <= m + reach; k += apart) {
-      const std::int64_t found = values[static_cast<std::size_t>((k + 2 * p) % p)];
-      const bool inside = k >= 0 && k < p, near_an_end = m < reach || m + reach >= p;
-      if (inside || lut.kind() != LutKind::padded) meet(2 * (here - found) + rise * (k - m));
-      if (reading.arbitrary ? near_an_end : !inside && lut.kind() == LutKind::padded)
-        meet(2 * (here + found));
-    }
-  }
-  return {in,
-          static_cast<std::uint32_t>(std::min<std::int64_t>((widest + 1) / 2 + out, p_out / 2))};
+  in = with_rounding(in, input, parameters.q());
+  in = static_cast<std::uint32_t>(std::min<double>(input.p, in + std::ceil(off)));
+  // A neighbour's value, and what the added input's rounding to units of Z_q does.
+  const double rounded = weight != 0 ? with_rounding(0, output, parameters.q(), weight) : 0;
+  const double found = most_off(lut, reading.arbitrary, in, range) + rounded;
+  return {in, static_cast<std::uint32_t>(std::min<double>(std::ceil(found) + out, output.p / 2)),
+          found};
 }
 
 }  // namespace whorl::binfhe

@@ -76,34 +76,33 @@ std::optional<MultiValue> multi_value(const Parameters& parameters, std::span<co
 }
 
 lattice::lwe::Work work_of_multi_value(const Parameters& parameters, std::span<const Lut> luts,
-                                       bool arbitrary, MultiValue values) {
+                                       bool arbitrary, MultiValue values, Under under) {
   const auto common = std::make_shared<const Tables>(parameters.N(), parameters.Q(), values.half);
   const std::size_t extract = (std::size_t{parameters.N()} + 1) * ring_word_bytes(parameters.Q());
   const std::size_t memory =
       memory_of(parameters, {.keeps_extract = true}) + (2 * values.offsets.size() + 2) * extract;
   const ExponentsOf exponents(parameters, luts[0].input(), arbitrary);
-  return in_parts(
-      memory, values.tables.size(),
-      [=, values = std::move(values)](const Stages& stages, const Rows& in) {
-        const Range all{0, in.count()};
-        const Rows found =
-            stages.rotate(exponents(stages, in, all), *common, all, values.offsets, 0);
-        std::vector<Rows> slots = slots_of(stages, found, values.offsets.size());
-        std::vector<Rows> out;
-        for (const MultiValue::Table& table : values.tables) {
-          // X^-k brings coefficient N - k, negated, to the place of coefficient 0.
-          std::vector<std::int64_t> weights;
-          std::vector<const Rows*> rows;
-          for (std::size_t k = 0; k < slots.size(); ++k) {
-            if (table.weights[k] == 0 && (k > 0 || table.squares > 0)) continue;
-            weights.push_back(k == 0 ? table.weights[k] : -table.weights[k]);
-            rows.push_back(&slots[k]);
-          }
-          out.push_back(to_lwe_key(parameters, stages, stages.linear(weights, rows, table.constant),
-                                   parameters.q()));
-        }
-        return out;
-      });
+  return in_parts(memory, values.tables.size(),
+                  [=, values = std::move(values)](const Stages& stages, const Rows& in) {
+                    const Range all{0, in.count()};
+                    const Rows found =
+                        stages.rotate(exponents(stages, in, all), *common, all, values.offsets, 0);
+                    std::vector<Rows> slots = slots_of(stages, found, values.offsets.size());
+                    std::vector<Rows> out;
+                    for (const MultiValue::Table& table : values.tables) {
+                      // X^-k brings coefficient N - k, negated, to the place of coefficient 0.
+                      std::vector<std::int64_t> weights;
+                      std::vector<const Rows*> rows;
+                      for (std::size_t k = 0; k < slots.size(); ++k) {
+                        if (table.weights[k] == 0 && (k > 0 || table.squares > 0)) continue;
+                        weights.push_back(k == 0 ? table.weights[k] : -table.weights[k]);
+                        rows.push_back(&slots[k]);
+                      }
+                      out.push_back(result_of(parameters, stages,
+                                              stages.linear(weights, rows, table.constant), under));
+                    }
+                    return out;
+                  });
 }
 
 }  // namespace whorl::binfhe

@@ -34,8 +34,8 @@ struct MultiValue {
 std::optional<MultiValue> multi_value(const Parameters& parameters, std::span<const Lut> luts,
                                       bool arbitrary);
 
-/// The work has a result for each table.
+/// The work has a result for each table, under that key.
 lattice::lwe::Work work_of_multi_value(const Parameters& parameters, std::span<const Lut> luts,
-                                       bool arbitrary, MultiValue values);
+                                       bool arbitrary, MultiValue values, Under under);
 
 }  // namespace whorl::binfhe

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "lattice/lwe/noise.h"
 #include "math/text.h"
 #include "schemes/binfhe/derived.h"
 #include "schemes/binfhe/gates.h"
@@ -127,6 +128,16 @@ void set_largest(Ciphertexts& batch, Largest largest) {
   if (largest.as_bits != largest.any) batch.as_bits = largest.as_bits;
 }
 
+void set_promise(Ciphertexts& batch, const Promise& promise) {
+  batch.off = promise.off;
+  batch.failure_log2 = promise.failure_log2;
+}
+
+/// What holds of all of them.
+Promise joined(const Promise& a, const Promise& b) {
+  return {std::max(a.failure_log2, b.failure_log2), std::max(a.off, b.off)};
+}
+
 }  // namespace
 
 std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
@@ -216,6 +227,7 @@ void set_origin(Ciphertexts& batch, std::shared_ptr<const Origin> origin) {
   batch.noise = origin->noise;
   batch.sum = origin->is_sum();
   set_largest(batch, origin->largest);
+  set_promise(batch, origin->promise);
   batch.origin = std::move(origin);
 }
 
@@ -231,6 +243,8 @@ void set_joined(Ciphertexts& joined, std::span<const Ciphertexts* const> batches
   for (const Ciphertexts* batch : batches) {
     joined.noise = std::max(joined.noise, batch->noise);
     joined.sum = joined.sum || batch->sum;
+    set_promise(joined, binfhe::joined({joined.failure_log2, joined.off},
+                                       {batch->failure_log2, batch->off}));
     known.push_back(largest_of(*batch));
     has_origin = has_origin || batch->origin;
   }
@@ -257,6 +271,7 @@ std::shared_ptr<const Origin> origin_of(const Ciphertexts& batch, double fresh, 
     throw RangeError("the noise " + math::text_of(origin.noise) +
                      " is not a finite number of at least 0");
   origin.largest = largest_of(batch);
+  if (!batch.seed) origin.promise = {batch.failure_log2, batch.off};
   Numbers marks(batch.count);
   constexpr std::size_t ahead = 16;  // rows lie far apart
   with_words(batch, [&]<class Word>(const std::vector<Word>& words) {
@@ -313,6 +328,28 @@ double offset_of(std::span<const Term> terms, double own) {
   return own;
 }
 
+Promise promise_of(std::span<const Term> inputs, double failure_log2, double off) {
+  Promise out{failure_log2};
+  for (const Term& input : inputs) {
+    out.failure_log2 = lattice::sum_log2(out.failure_log2, input.origin->promise.failure_log2);
+    if (input.origin->promise.most_off() > 0) out.off = off;
+  }
+  out.failure_log2 = std::min(out.failure_log2, 0.0);
+  return out;
+}
+
+Promise promise_of_sum(std::span<const Term> terms) {
+  Promise out;
+  for (const Term& term : terms) {
+    const Promise& of = term.origin->promise;
+    if (term.weight == 0) continue;
+    out.failure_log2 = lattice::sum_log2(out.failure_log2, of.failure_log2);
+    if (of.off) out.off = out.most_off() + std::abs(term.weight) * *of.off;
+  }
+  out.failure_log2 = std::min(out.failure_log2, 0.0);
+  return out;
+}
+
 double with_offset(double variance, double offset) {
   const double deviation = std::sqrt(variance) + offset;
   return offset == 0 ? variance : deviation * deviation;
@@ -320,9 +357,15 @@ double with_offset(double variance, double offset) {
 
 Origin origin_of_sum(std::span<const Term> terms, std::int32_t constant, double noise,
                      double offset, Largest largest) {
-  Origin sum{noise, largest, mark_sum(terms, constant), gather(terms), offset};
+  Origin sum{noise,         largest, mark_sum(terms, constant),
+             gather(terms), offset,  promise_of_sum(terms)};
   if (sum.parts.size() > most_parts) sum.parts = {{1, noise, {}, ErrorPart::made}};
   return sum;
+}
+
+Origin with_promise(Origin origin, Promise promise) {
+  origin.promise = promise;
+  return origin;
 }
 
 Origin origin_of_switched(const Origin& origin, double part, double noise) {
@@ -339,26 +382,25 @@ Origin origin_of_switched(const Origin& origin, double part, double noise) {
 
 Origin origin_of_bootstrapped(Marks inputs, std::span<const std::uint64_t> tags,
                               std::span<const std::uint32_t> index, double noise, Largest largest,
-                              double offset) {
+                              Promise promise, double offset) {
   Numbers marks(inputs->size());
   for (std::size_t i = 0; i < marks.size(); ++i)
     marks[i] = mix((*inputs)[i], tags[index.empty() ? 0 : index[i]]) | 1;
   const Marks made = shared(std::move(marks));
-  return {noise, largest, made, {{1, noise, made, ErrorPart::made, next_batch()}}, offset};
+  return {noise, largest, made, {{1, noise, made, ErrorPart::made, next_batch()}}, offset, promise};
 }
 
-Origin origin_of_digit(Marks inputs, std::uint64_t tag, double noise, Largest largest) {
-  Origin digit = origin_of_bootstrapped(std::move(inputs), {&tag, 1}, {}, noise, largest);
+Origin origin_of_digit(Marks inputs, std::uint64_t tag, double noise, Largest largest,
+                       Promise promise) {
+  Origin digit = origin_of_bootstrapped(std::move(inputs), {&tag, 1}, {}, noise, largest, promise);
   digit.parts[0].marks = {};
   return digit;
 }
 
-Origin origin_of_mux(Marks values, const Origin& first, const Origin& second) {
-  Origin mux{first.noise + second.noise,
-             {1, 1},
-             std::move(values),
-             {first.parts[0], second.parts[0]},
-             first.offset + second.offset};
+Origin origin_of_mux(Marks values, const Origin& first, const Origin& second, Promise promise) {
+  Origin mux{
+      first.noise + second.noise,   {1, 1}, std::move(values), {first.parts[0], second.parts[0]},
+      first.offset + second.offset, promise};
   for (ErrorPart& part : mux.parts) part.from |= ErrorPart::half_of_mux;
   return mux;
 }
@@ -401,6 +443,7 @@ Origin with_range(const Origin& origin, Encoding encoding, MessageRange range) {
 Origin divided(const Origin& origin, Encoding encoding, std::uint32_t by) {
   Origin out = origin;
   out.largest = {origin.largest.any / by, origin.largest.as_bits / by};
+  if (out.promise.off) *out.promise.off /= by;
   if (const auto& range = origin.largest.range) {
     const std::int64_t of = by;  // multiples of it lie from ceil(low/by) to floor(high/by)
     const auto down = [of](std::int64_t x) { return (x - ((x % of + of) % of)) / of; };
@@ -438,6 +481,7 @@ Origin join(std::span<const Origin* const> origins, Encoding encoding) {
   for (const Origin* origin : origins) {
     joined.noise = std::max(joined.noise, origin->noise);
     joined.offset = std::max(joined.offset, origin->offset);
+    joined.promise = binfhe::joined(joined.promise, origin->promise);
     largest.push_back(origin->largest);
     values.insert(values.end(), origin->values->begin(), origin->values->end());
     parts = std::max(parts, origin->parts.size());

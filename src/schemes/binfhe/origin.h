@@ -2,6 +2,7 @@
 // others may have the same, and how large their messages may be. docs/noise.md has the rules.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -39,6 +40,18 @@ struct Largest {
   std::optional<MessageRange> range{};  ///< that was stated, or follows
 };
 
+/// How messages may be wrong, beside the errors that `noise` has.
+struct Promise {
+  /// log2 of a bound on the probability that a rotation on the way of a message decided wrongly, or
+  /// that the message is further off than this says.
+  double failure_log2 = -HUGE_VAL;
+  /// How many sectors it may be from that of exact tables, around the circle; nothing where all
+  /// tables on the way were exact.
+  std::optional<double> off{};
+
+  double most_off() const { return off.value_or(0); }
+};
+
 struct Origin {
   double noise = 0;  ///< variance, an upper bound
   Largest largest;
@@ -49,6 +62,7 @@ struct Origin {
   /// By how much rounding messages to the modulus may have moved phases, in units whose squares
   /// those of `noise` are. Parts do not count it; it adds up with the weights' absolute values.
   double offset = 0;
+  Promise promise;
 
   /// Whether the errors are not those of fresh or bootstrapped ciphertexts, but sums.
   bool is_sum() const;
@@ -92,11 +106,18 @@ std::shared_ptr<const Origin> origin_of(const Ciphertexts& batch, double fresh, 
 double variance_of(std::span<const Term> terms, double constant);
 /// The offset of the weighted sum; `own` is that of a constant which is added.
 double offset_of(std::span<const Term> terms, double own);
+/// What holds of messages that one operation makes of all of the inputs: their failures add up with
+/// its own. `off`: of results, where messages of inputs are known nearly.
+Promise promise_of(std::span<const Term> inputs, double failure_log2, double off);
+/// The same of a weighted sum.
+Promise promise_of_sum(std::span<const Term> terms);
 /// A variance that stands for errors of this one beside an offset: (sqrt(variance) + offset)^2. An
 /// error of that deviation leaves any margin of at least its own deviation as often or more.
 double with_offset(double variance, double offset);
 Origin origin_of_sum(std::span<const Term> terms, std::int32_t constant, double noise,
                      double offset, Largest largest);
+/// Returns the same origin, of messages of which that holds.
+Origin with_promise(Origin origin, Promise promise);
 /// Returns the origin of the same ciphertexts behind a key switch that leaves `part` of their
 /// variance: their errors, and those of the switch, which are 1 - part for each input. `noise`: of
 /// both together, or more.
@@ -105,12 +126,13 @@ Origin origin_of_switched(const Origin& origin, double part, double noise);
 /// these marks.
 Origin origin_of_bootstrapped(Marks inputs, std::span<const std::uint64_t> tags,
                               std::span<const std::uint32_t> index, double noise, Largest largest,
-                              double offset = 0);
+                              Promise promise, double offset = 0);
 /// Returns the origin of a digit of messages that are taken apart: the lowest one has the input's
 /// own errors, so that nothing is known to be independent of any of them.
-Origin origin_of_digit(Marks inputs, std::uint64_t tag, double noise, Largest largest);
+Origin origin_of_digit(Marks inputs, std::uint64_t tag, double noise, Largest largest,
+                       Promise promise);
 /// Returns the origin of a MUX: the sum of the results of two such operations.
-Origin origin_of_mux(Marks values, const Origin& first, const Origin& second);
+Origin origin_of_mux(Marks values, const Origin& first, const Origin& second, Promise promise);
 /// Marks of the weighted sum; and of several inputs that are not added up, in their order.
 Marks mark_sum(std::span<const Term> terms, std::int32_t constant = 0);
 /// A number that depends on all bits of both.

@@ -70,6 +70,8 @@ double Array::noise() const { return state_->origin->noise; }
 std::uint32_t Array::largest() const { return state_->origin->largest.any; }
 
 std::optional<MessageRange> Array::range() const { return state_->origin->largest.range; }
+std::uint32_t Array::error_bound() const { return state_->decrypted().error_bound; }
+double Array::failure_log2() const { return state_->decrypted().failure_log2; }
 
 std::string_view gate_name(Gate gate) { return rule_of(gate).name; }
 unsigned gate_inputs(Gate gate) { return rule_of(gate).inputs; }
@@ -204,8 +206,8 @@ std::uint32_t Server::reach(const Lut& lut, const Array& a) const {
   return state_->bound(lut, a).input;
 }
 std::vector<Array> Server::apply_many(std::span<const Lut> luts, const Array& a,
-                                      std::optional<std::uint32_t> within) const {
-  return state_->apply_many(luts, a, within);
+                                      std::optional<std::uint32_t> within, Under under) const {
+  return state_->apply_many(luts, a, within, under);
 }
 Array Server::divided(const Array& a, std::uint32_t by) const { return state_->divided(a, by); }
 

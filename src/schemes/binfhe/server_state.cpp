@@ -34,12 +34,14 @@ std::shared_ptr<const lattice::lwe::Keys> make_keys(const EvaluationKeys& keys, 
   return std::make_shared<const lattice::lwe::Keys>(budget, std::move(material));
 }
 
-/// Returns the origin of what an operation of large precision makes of the input.
-std::shared_ptr<const Origin> floored(std::span<const Term> inputs, std::uint64_t tag, double noise,
-                                      Largest largest) {
+/// Returns the origin of what an operation of large precision makes of the input; `off` as of
+/// promise_of.
+std::shared_ptr<const Origin> floored(std::span<const Term> inputs, std::uint64_t tag,
+                                      const Allowed& allowed, double off, Largest largest) {
   const std::uint64_t tags[] = {tag};
   return std::make_shared<const Origin>(
-      origin_of_bootstrapped(mark_sum(inputs), tags, {}, noise, largest));
+      origin_of_bootstrapped(mark_sum(inputs), tags, {}, allowed.noise[0], largest,
+                             promise_of(inputs, allowed.failure_log2, off)));
 }
 
 /// A gate's errors do not depend on its output's sign, and are taken not to on its encoding.
@@ -199,10 +201,11 @@ double Server::State::rotated_noise(std::vector<Term> terms, Under under) const 
 std::shared_ptr<const Origin> Server::State::bootstrapped(std::span<const Term> inputs,
                                                           std::span<const std::uint64_t> tags,
                                                           std::span<const std::uint32_t> index,
-                                                          Largest largest, Encoding output,
-                                                          Under under) const {
-  return std::make_shared<const Origin>(origin_of_bootstrapped(
-      mark_sum(inputs), tags, index, account.bootstrapped(), largest, table_offset(output, under)));
+                                                          Largest largest, const Promise& promise,
+                                                          Encoding output, Under under) const {
+  return std::make_shared<const Origin>(
+      origin_of_bootstrapped(mark_sum(inputs), tags, index, account.bootstrapped(), largest,
+                             promise, table_offset(output, under)));
 }
 
 double Server::State::table_offset(Encoding output, Under under) const {
@@ -300,7 +303,8 @@ Array Server::State::run(const Plan& plan, const MakeOrigin& origin,
 std::vector<Array> Server::State::run(const Array& a, const Outcome& outcome,
                                       const lattice::lwe::Work& work) const {
   const lattice::lwe::Array* rows[] = {&a.state_->rows};
-  const std::vector<lattice::lwe::Form> forms(outcome.results.size(), form_of(parameters));
+  const std::vector<lattice::lwe::Form> forms(outcome.results.size(),
+                                              form_of(parameters, outcome.under));
   const std::vector<lattice::lwe::Array> made = evaluator.map(rows, forms, true, work);
   if (failures) failures->add(outcome.failure_log2, a.count());
   std::vector<Array> out;
@@ -322,7 +326,8 @@ Batch Server::State::gate(Gate gate, std::span<const Batch* const> inputs,
       account.check_gate(gate, input, plan.output, rotated_noise(all.terms, all.under), under);
   const auto origin = [&] {
     const std::uint64_t tags[] = {tag_of(rule, input)};
-    return bootstrapped(all.terms, tags, {}, {1, 1}, plan.output, under);
+    return bootstrapped(all.terms, tags, {}, {1, 1}, promise_of(all.terms, plan.failure_log2, 1),
+                        plan.output, under);
   };
   return run(plan, origin, inputs);
 }
@@ -350,9 +355,10 @@ Batch Server::State::mux(const Batch& select, const Batch& a, const Batch& b, Un
     return std::make_shared<const Origin>(
         origin_of_mux(mark_sum(marked),
                       origin_of_bootstrapped(mark_sum(selected), tags, {},
-                                             account.of_mux(under) - 1, {1, 1}, offset),
+                                             account.of_mux(under) - 1, {1, 1}, {}, offset),
                       origin_of_bootstrapped(mark_sum(other, 1), tags, {}, account.bootstrapped(),
-                                             {1, 1}, offset)));
+                                             {1, 1}, {}, offset),
+                      promise_of(of.terms, plan.failure_log2, 1)));
   };
   return run(plan, origin, all);
 }
@@ -369,7 +375,8 @@ Batch Server::State::bootstrap(const Batch& a, std::optional<Encoding> output, U
       account.check_bootstrap(input, plan.output, rotated_noise(of.terms, of.under), under);
   const auto origin = [&] {
     const std::uint64_t tags[] = {mix(1, input.sectors())};
-    return bootstrapped(of.terms, tags, {}, {1, 1}, plan.output, under);
+    return bootstrapped(of.terms, tags, {}, {1, 1}, promise_of(of.terms, plan.failure_log2, 1),
+                        plan.output, under);
   };
   return run(plan, origin, all);
 }
@@ -389,13 +396,17 @@ Batch Server::State::apply(std::span<const Lut> luts, std::span<const std::uint3
   for (const Under each : {of.under, under}) check_sides(luts[0], each);
   const Reading reading{luts[0].kind() == LutKind::arbitrary};
   const Account::Looked looked{reading, rotated_noise(of.terms, of.under),
-                               of.terms[0].origin->largest.range};
-  const auto origin = [&] { return looked_up(luts, index, reading, 0, of.held[0], under); };
+                               of.terms[0].origin->largest.range, of.terms[0].origin->promise};
+  Promise promise;
+  const auto origin = [&] {
+    return looked_up(luts, index, reading, 0, of.held[0], promise, under);
+  };
   const double result = luts[0].weight() == 0 ? account.bootstrapped() : origin()->noise;
   double failure_log2 = -HUGE_VAL;
   if (exact != luts.end())
     failure_log2 = account.check_look_up(*exact, reading, looked.noise, result, under);
   account.check_approximate(luts, looked, within);
+  promise = account.promise(luts, looked, failure_log2);
   if (failures && std::any_of(luts.begin(), luts.end(), [](const Lut& l) { return !l.exact(); }))
     failure_log2 = std::max(failure_log2, account.approximate_failure_log2(luts, looked, within));
   Plan plan = plan_apply(parameters, luts, index, {of.under, under});
@@ -412,7 +423,7 @@ Batch Server::State::to_lwe_key(const Batch& a) const {
   const auto of = this->origin(a);
   // Files state no less than an encryption has.
   const double noise = std::max(account.least(Under::lwe), account.switched(of->noise));
-  account.check_key_switch(encoding, noise);
+  if (!account.is_coarse(encoding, *of, Under::ring)) account.check_key_switch(encoding, noise);
   const auto origin = [&] {
     return std::make_shared<const Origin>(
         origin_of_switched(*of, account.part_of_rotation(), noise));
@@ -434,9 +445,12 @@ Outcome Server::State::of_floor(const Array& a, unsigned round_bits) const {
   if (const auto& range = known.range)
     largest =
         largest_within("eval_floor", output, {range->low >> round_bits, range->high >> round_bits});
-  return {
-      allowed.failure_log2,
-      {{output, floored(terms, mix(2 + round_bits, input.sectors()), allowed.noise[0], largest)}}};
+  return {allowed.failure_log2,
+          {{output, floored(terms, mix(2 + round_bits, input.sectors()), allowed,
+                            std::floor(std::ldexp(terms[0].origin->promise.most_off(),
+                                                  -static_cast<int>(round_bits))) +
+                                1,
+                            largest)}}};
 }
 
 Outcome Server::State::of_sign(const Array& a, Encoding output) const {
@@ -457,7 +471,7 @@ Outcome Server::State::of_sign(const Array& a, Encoding output) const {
   }
   const Allowed allowed = account.check_sign(input, output, origin(a)->noise);
   return {allowed.failure_log2,
-          {{output, floored(terms, mix(0, input.sectors()), allowed.noise[0], {1, 1})}}};
+          {{output, floored(terms, mix(0, input.sectors()), allowed, 1, {1, 1})}}};
 }
 
 Outcome Server::State::of_decomposition(const Array& a) const {
@@ -472,9 +486,11 @@ Outcome Server::State::of_decomposition(const Array& a) const {
   Outcome out{allowed.failure_log2, {}};
   for (std::size_t k = 0; k < digits.size(); ++k) {
     const std::uint32_t largest = digits[k].p - 1;
-    out.results.push_back({digits[k], std::make_shared<const Origin>(origin_of_digit(
-                                          mark_sum(terms), mix(1, input.sectors() + (k << 32)),
-                                          allowed.noise[k], {largest, largest}))});
+    out.results.push_back(
+        {digits[k],
+         std::make_shared<const Origin>(origin_of_digit(
+             mark_sum(terms), mix(1, input.sectors() + (k << 32)), allowed.noise[k],
+             {largest, largest}, promise_of(terms, allowed.failure_log2, digits[k].p / 2.0)))});
   }
   return out;
 }
@@ -488,7 +504,8 @@ Bound Server::State::bound(const Lut& lut, const Batch& a) const {
   check_padding("error_bound", encoding_of(a), of.terms[0].origin->largest);
   return account.bound(lut, {{lut.kind() == LutKind::arbitrary},
                              rotated_noise(of.terms, of.under),
-                             of.terms[0].origin->largest.range});
+                             of.terms[0].origin->largest.range,
+                             of.terms[0].origin->promise});
 }
 
 #define WHORL_INSTANTIATE_OPERATIONS(Batch)                                                        \

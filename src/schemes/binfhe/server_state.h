@@ -33,6 +33,7 @@ struct Array::State {
   Under under() const { return static_cast<Under>(rows.form().under); }
   /// DeviceError if the server does not exist any more.
   std::shared_ptr<const Server::State> open_server() const;
+  Decrypted decrypted() const { return binfhe::decrypted(parameters, encoding, under(), *origin); }
   /// What download() gives, but for the words.
   Ciphertexts without_words() const;
 };
@@ -70,6 +71,7 @@ struct Outcome {
   };
   double failure_log2;  ///< log2 of the probability that a rotation decides wrongly
   std::vector<Result> results;
+  Under under = Under::lwe;  ///< of the results
 };
 
 /// The plan says what is to be done, the account whether it may be, and the evaluator does it.
@@ -133,7 +135,8 @@ struct Server::State : std::enable_shared_from_this<State> {
   std::shared_ptr<const Origin> bootstrapped(std::span<const Term> inputs,
                                              std::span<const std::uint64_t> tags,
                                              std::span<const std::uint32_t> index, Largest largest,
-                                             Encoding output, Under under) const;
+                                             const Promise& promise, Encoding output,
+                                             Under under) const;
   /// By how much tables' values are off where they are rounded to units of Q. Under the LWE key
   /// that is scaled to q, where it is nothing beside the errors.
   double table_offset(Encoding output, Under under) const;
@@ -173,16 +176,17 @@ struct Server::State : std::enable_shared_from_this<State> {
   template <class Batch>
   Batch to_lwe_key(const Batch& a) const;
   std::vector<Array> apply_many(std::span<const Lut> luts, const Array& a,
-                                std::optional<std::uint32_t> within) const;
+                                std::optional<std::uint32_t> within, Under under) const;
   /// What is known of the output of tables, where result `slot` of a shared rotation is one.
   std::shared_ptr<const Origin> looked_up(std::span<const Lut> luts,
                                           std::span<const std::uint32_t> index,
                                           const Reading& reading, std::size_t slot,
                                           const std::shared_ptr<const Origin>& input,
-                                          Under under) const;
-  /// The same of a sum of coefficients of an accumulator, which has that noise.
+                                          const Promise& promise, Under under) const;
+  /// The same of a sum of coefficients of an accumulator, which has that noise and offset.
   std::shared_ptr<const Origin> summed_up(const Lut& lut, bool arbitrary, double noise,
-                                          const Origin& input) const;
+                                          double offset, const Origin& input,
+                                          const Promise& promise) const;
   /// Divides messages by `by`, of which they and p are multiples: the words stay.
   Array divided(const Array& a, std::uint32_t by) const;
   template <class Batch>

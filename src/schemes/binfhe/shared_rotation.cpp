@@ -20,9 +20,11 @@ namespace {
 /// what table i has for phases of j: coefficient i of the accumulator is its result.
 class SharedRotation {
  public:
-  SharedRotation(const Parameters& parameters, std::span<const Lut> luts, const Reading& reading)
+  SharedRotation(const Parameters& parameters, std::span<const Lut> luts, const Reading& reading,
+                 Under under)
       : parameters_(parameters),
         reading_(reading),
+        under_(under),
         top_bit_(parameters, reading.step),
         slots_(luts.size()) {
     const std::uint32_t N = parameters.N(), step = reading.step;
@@ -70,7 +72,7 @@ class SharedRotation {
       Rows& slot = slots[i];
       stages.add_constant(slot, constants_[i]);
       out.push_back(
-          plus(stages, to_lwe_key(parameters_, stages, slot, parameters_.q()), weights_[i], in));
+          plus(stages, result_of(parameters_, stages, std::move(slot), under_), weights_[i], in));
     }
     return out;
   }
@@ -78,6 +80,7 @@ class SharedRotation {
  private:
   Parameters parameters_;
   Reading reading_;
+  Under under_;
   TopBit top_bit_;
   std::vector<std::uint32_t> slots_;
   std::shared_ptr<const Tables> tables_;
@@ -90,8 +93,8 @@ class SharedRotation {
 }  // namespace
 
 lattice::lwe::Work work_of_many(const Parameters& parameters, std::span<const Lut> luts,
-                                const Reading& reading) {
-  SharedRotation rotation(parameters, luts, reading);
+                                const Reading& reading, Under under) {
+  SharedRotation rotation(parameters, luts, reading, under);
   const std::size_t memory = rotation.memory();
   return in_parts(memory, luts.size(), std::move(rotation));
 }

@@ -9,9 +9,9 @@
 
 namespace whorl::binfhe {
 
-/// The work has a result for each table. They are of one input encoding, and few enough for the
-/// step.
+/// The work has a result for each table, under that key. They are of one input encoding, and few
+/// enough for the step.
 lattice::lwe::Work work_of_many(const Parameters& parameters, std::span<const Lut> luts,
-                                const Reading& reading);
+                                const Reading& reading, Under under);
 
 }  // namespace whorl::binfhe

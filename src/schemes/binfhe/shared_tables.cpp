@@ -60,7 +60,7 @@ std::shared_ptr<const Origin> Server::State::looked_up(std::span<const Lut> luts
                                                        std::span<const std::uint32_t> index,
                                                        const Reading& reading, std::size_t slot,
                                                        const std::shared_ptr<const Origin>& input,
-                                                       Under under) const {
+                                                       const Promise& promise, Under under) const {
   std::vector<std::uint64_t> tags;
   std::uint32_t largest = 0;
   for (const Lut& lut : luts) {
@@ -78,79 +78,91 @@ std::shared_ptr<const Origin> Server::State::looked_up(std::span<const Lut> luts
   // There is no range: only the program knows which integers the table's values stand for.
   const Term term{1, input.get()};
   const auto rotated =
-      bootstrapped({&term, 1}, tags, index, {largest, largest}, luts[0].output(), under);
+      bootstrapped({&term, 1}, tags, index, {largest, largest}, promise, luts[0].output(), under);
   if (luts[0].weight() == 0 || reading.arbitrary) return rotated;
   const Term both[] = {{1, rotated.get()}, {static_cast<double>(luts[0].weight()), input.get()}};
   const double noise = variance_of(both, account.constant()), offset = offset_of(both, 0);
-  return std::make_shared<const Origin>(
-      origin_of_sum(both, 0, with_offset(noise, offset), offset, {largest, largest}));
+  // The promise is that of the table with what is added to its rotation.
+  return std::make_shared<const Origin>(with_promise(
+      origin_of_sum(both, 0, with_offset(noise, offset), offset, {largest, largest}), promise));
 }
 
 std::vector<Array> Server::State::apply_many(std::span<const Lut> luts, const Array& a,
-                                             std::optional<std::uint32_t> within) const {
+                                             std::optional<std::uint32_t> within,
+                                             Under under) const {
   check(a);
   const Encoding encoding = encoding_of(a);
   const Reading reading = check_together(luts, encoding);
-  if (reading.step == 1) return {apply(luts, {}, a, a.count(), within, Under::lwe)};
+  if (reading.step == 1) return {apply(luts, {}, a, a.count(), within, under)};
   for (const Lut& lut : luts)
-    if (!reading.arbitrary) check_sides(lut, a.under());
+    for (const Under each : {a.under(), under})
+      if (!reading.arbitrary) check_sides(lut, each);
   const std::shared_ptr<const Origin> input = origin(a);
   check_padding("apply_many", encoding, input->largest);
   const double noise = rotated_noise({{1, input.get()}}, a.under());
+  const Account::Looked looked{reading, noise, input->largest.range, input->promise};
   const bool all_exact = std::ranges::all_of(luts, [](const Lut& l) { return l.exact(); });
   // Phases cost no noise of outputs, and values none of the rounding: phases are taken where they
   // are allowed.
   const bool phases =
       shares_phases(parameters, encoding, reading) && std::ranges::all_of(luts, [&](const Lut& l) {
-        return !l.exact() || account.looks_up(l, reading, noise, 1);
+        return !l.exact() || account.looks_up(l, reading, noise, 1, under);
       });
   if (!phases && all_exact) {
     std::optional<MultiValue> values = multi_value(parameters, luts, reading.arbitrary);
     if (values) {
       const Reading whole{reading.arbitrary};
-      Outcome outcome{-HUGE_VAL, {}};
+      Outcome outcome{-HUGE_VAL, {}, under};
       bool allowed = true;
       for (std::size_t l = 0; l < luts.size() && allowed; ++l) {
         const MultiValue::Table& table = values->tables[l];
-        const double result = account.of_coefficients(table.squares, table.absolute);
-        allowed = account.looks_up(luts[l], whole, noise, result);
+        const double result = account.of_coefficients(table.squares, table.absolute, under);
+        allowed = account.looks_up(luts[l], whole, noise, result, under);
         if (!allowed) break;
-        outcome.failure_log2 = account.check_look_up(luts[l], whole, noise, result);
+        outcome.failure_log2 = account.check_look_up(luts[l], whole, noise, result, under);
         outcome.results.push_back(
-            {luts[l].output(), summed_up(luts[l], reading.arbitrary, result, *input)});
+            {luts[l].output(),
+             summed_up(luts[l], reading.arbitrary, result,
+                       table.absolute * table_offset(luts[l].output(), under), *input,
+                       account.promise(luts.subspan(l, 1), looked, outcome.failure_log2))});
       }
       if (allowed)
-        return run(a, outcome,
-                   work_of_multi_value(parameters, luts, reading.arbitrary, std::move(*values)));
+        return run(
+            a, outcome,
+            work_of_multi_value(parameters, luts, reading.arbitrary, std::move(*values), under));
     }
   }
   check_phases(parameters, encoding, reading, luts.size());
-  const Account::Looked looked{reading, noise, input->largest.range};
-  Outcome outcome{-HUGE_VAL, {}};
+  Outcome outcome{-HUGE_VAL, {}, under};
   const auto at_least = [&](double failure_log2) {
     outcome.failure_log2 = std::max(outcome.failure_log2, failure_log2);
   };
   for (std::size_t l = 0; l < luts.size(); ++l) {
     const std::span<const Lut> lut = luts.subspan(l, 1);
-    outcome.results.push_back({lut[0].output(), looked_up(lut, {}, reading, l, input, Under::lwe)});
+    const auto made = [&](const Promise& promise) {
+      return looked_up(lut, {}, reading, l, input, promise, under);
+    };
+    double own = -HUGE_VAL;
     if (lut[0].exact())
-      at_least(account.check_look_up(
-          lut[0], reading, noise,
-          std::max(account.bootstrapped(), outcome.results.back().origin->noise)));
+      own = account.check_look_up(lut[0], reading, noise,
+                                  std::max(account.bootstrapped(), made({})->noise), under);
+    at_least(own);
+    account.check_approximate(lut, looked, within);
+    outcome.results.push_back({lut[0].output(), made(account.promise(lut, looked, own))});
   }
-  account.check_approximate(luts, looked, within);
   if (failures && !all_exact) at_least(account.approximate_failure_log2(luts, looked, within));
-  return run(a, outcome, work_of_many(parameters, luts, reading));
+  return run(a, outcome, work_of_many(parameters, luts, reading, under));
 }
 
 std::shared_ptr<const Origin> Server::State::summed_up(const Lut& lut, bool arbitrary, double noise,
-                                                       const Origin& input) const {
+                                                       double offset, const Origin& input,
+                                                       const Promise& promise) const {
   // All are sums of coefficients of one accumulator, whatever the table.
   const std::uint64_t tag = mix(lut.output().sectors(), arbitrary ? 3 : 2);
   const std::uint32_t largest = *std::ranges::max_element(lut.values());
   const Term term{1, &input};
-  return std::make_shared<const Origin>(
-      origin_of_bootstrapped(mark_sum({&term, 1}), {&tag, 1}, {}, noise, {largest, largest}));
+  return std::make_shared<const Origin>(origin_of_bootstrapped(
+      mark_sum({&term, 1}), {&tag, 1}, {}, noise, {largest, largest}, promise, offset));
 }
 
 Array Server::State::divided(const Array& a, std::uint32_t by) const {

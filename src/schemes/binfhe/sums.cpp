@@ -103,7 +103,10 @@ Batch Server::State::linear(std::span<const std::int32_t> weights,
                offset = offset_of(all.terms, constant == 0 ? 0 : rounded);
   double noise = with_offset(variance_of(all.terms, account.constant(all.under)), offset);
   if (offset > 0) noise = std::max(noise, account.least(all.under));  // as files state it
-  if (noise > all.most) account.check_sum(input, noise, all.under);
+  const bool coarse = std::ranges::any_of(all.terms, [&](const Term& term) {
+    return account.is_coarse(input, *term.origin, all.under);
+  });
+  if (noise > all.most && !coarse) account.check_sum(input, noise, all.under);
   const auto origin = [&] {
     return std::make_shared<const Origin>(
         origin_of_sum(all.terms, constant, noise, offset, largest));
@@ -133,7 +136,8 @@ Array Server::State::linear(const Weights& weights, const Array& a,
   ProductErrors errors = errors_of_product(*of, weights, sums, constants, account.constant(under),
                                            encoding_offset(parameters, input, under));
   if (errors.offset > 0) errors.noise = std::max(errors.noise, account.least(under));
-  if (errors.noise > of->noise) account.check_sum(input, errors.noise, under);
+  if (errors.noise > of->noise && !account.is_coarse(input, *of, under))
+    account.check_sum(input, errors.noise, under);
   const std::vector<std::int64_t> entries(weights.entries.begin(), weights.entries.end());
   std::vector<std::uint64_t> shifts;
   for (std::size_t r = 0; r < R; ++r)

@@ -272,6 +272,47 @@ TEST_F(IoRoundtrip, RangesOfMessages) {
   }
 }
 
+TEST_F(IoRoundtrip, PromisesOfMessagesThatAreKnownNearly) {
+  const auto parameters = samples::parameters(samples::literals()[0]);
+  auto value = samples::ciphertexts(parameters, 3, false, random);
+  value.failure_log2 = -50;
+  const Bytes exact = dump(value);  // of exact tables only: not kept
+  EXPECT_EQ(load<binfhe::Ciphertexts>(exact, insecure()).failure_log2, -HUGE_VAL);
+  for (const double off : {0.0, 2.5}) {
+    value.off = off;
+    const Bytes bytes = dump(value);
+    EXPECT_EQ(bytes.size(), exact.size() + 2 * (6 + 8));
+    const auto loaded = load<binfhe::Ciphertexts>(bytes, insecure());
+    EXPECT_EQ(loaded.off, off);
+    EXPECT_EQ(loaded.failure_log2, -50);
+    EXPECT_EQ(dump(loaded), bytes);
+  }
+  for (const auto& [off, failure_log2] :
+       {std::pair{-1.0, -50.0}, {HUGE_VAL, -50.0}, {1.0, 0.5}, {1.0, -HUGE_VAL}, {NAN, -1.0}}) {
+    value.off = off;
+    value.failure_log2 = failure_log2;
+    EXPECT_EQ(samples::thrown([&] { dump(value); }), "Range");
+  }
+  value.off.reset();
+  // One without the other, and with a seed.
+  for (const std::uint16_t tag : {12, 13})
+    EXPECT_EQ(loading<binfhe::Ciphertexts>(with_field(value, tag, -1.0)), "Format");
+  const auto fresh = samples::ciphertexts(parameters, 3, true, random);
+  EXPECT_EQ(loading<binfhe::Ciphertexts>(with_field(fresh, 12, 1.0)), "Format");
+  // From outside.
+  value.off = 2.5;
+  value.failure_log2 = -50;
+  Bytes bytes = dump(value);
+  const auto bytes_of = [](double number) {
+    return std::bit_cast<std::array<std::uint8_t, 8>>(number);
+  };
+  const auto found = std::ranges::search(bytes, bytes_of(2.5));
+  ASSERT_FALSE(found.empty());
+  std::ranges::copy(bytes_of(-2.5), found.begin());
+  samples::reseal(bytes);
+  EXPECT_EQ(loading<binfhe::Ciphertexts>(bytes), "Format");
+}
+
 TEST_F(IoRoundtrip, EvaluationKeys) {
   for (const auto& literal : samples::literals()) {
     SCOPED_TRACE(literal.name);
