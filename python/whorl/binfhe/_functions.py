@@ -13,7 +13,8 @@ from .._core.array import concatenate
 from .._core.integers import as_modulus, refuse, whole_numbers
 from .._core.numbers import one_number
 from .._core.text import shown
-from ..errors import EncodingError, ShapeError
+from ..errors import EncodingError, KeyMismatchError, ShapeError
+from ._gates import as_key
 from ._lut import Lut
 from ._server import EncryptedArray
 
@@ -21,7 +22,12 @@ Integers = np.ndarray[Any, np.dtype[np.int64]]
 
 
 def relu(
-    x: EncryptedArray, p_out: int | None = None, *, exact: bool = True, within: int | None = None
+    x: EncryptedArray,
+    p_out: int | None = None,
+    *,
+    exact: bool = True,
+    within: int | None = None,
+    under: str = "lwe",
 ) -> EncryptedArray:
     """max(m, 0) for signed integers m (Xiao et al., TCHES 2025, §5.1).
 
@@ -29,10 +35,11 @@ def relu(
     as a message m ≥ p/2 stands for m - p; with padding they are 0 … p - 1. Results are integers
     0 … p_out - 1, where `p_out` is that of x by default. One blind rotation is enough with padding.
     Without it there are two, but one for p_out = p/2: on the circle 2·relu(m) = m + |m|, where
-    |m| - p/4 is negacyclic. Results then keep the errors of x: their noise is 1 + `x.noise`.
+    |m| - p/4 is negacyclic. Results then keep the errors of x: their noise is 1 + `x.noise`. Under
+    the ring key, x or results, there are two in any case.
 
-    `exact` and `within` are those of `Lut` and `Server.apply`. Raises `EncodingError` if a result
-    is not below `p_out`, and `NoiseError` as `Server.apply` does.
+    `exact`, `within` and `under` are those of `Lut` and `Server.apply`. Raises `EncodingError` if a
+    result is not below `p_out`, and `NoiseError` as `Server.apply` does.
 
     >>> from whorl.binfhe import Client, Server, parameters, relu
     >>> client = Client(parameters("W128_P128"))
@@ -44,10 +51,10 @@ def relu(
     """
     p_out = as_modulus(x.p if p_out is None else p_out, "p_out")
     # What keeps a part of x needs it under the same key, at a modulus that p divides.
-    keeps = x.under == "lwe" and (not exact or x.parameters.literal()["q"] % x.p == 0)
+    keeps = x.under == under == "lwe" and (not exact or x.parameters.literal()["q"] % x.p == 0)
     one = keeps and not x.padding and 2 * p_out == x.p and _fits(x, -(x.p // 2))
     return _look_up(
-        lambda m: np.maximum(m, 0), x, p_out, exact, within, signed=True, one_rotation=one
+        lambda m: np.maximum(m, 0), x, p_out, exact, within, under, signed=True, one_rotation=one
     )
 
 
@@ -58,6 +65,7 @@ def sigmoid(
     *,
     exact: bool = True,
     within: int | None = None,
+    under: str = "lwe",
 ) -> EncryptedArray:
     """round((p_out - 1)/(1 + e^(-unit·m))) for signed integers m, as `relu` reads them.
 
@@ -74,6 +82,7 @@ def sigmoid(
         p_out,
         exact,
         within,
+        under,
         signed=True,
     )
 
@@ -85,6 +94,7 @@ def sqrt(
     *,
     exact: bool = True,
     within: int | None = None,
+    under: str = "lwe",
 ) -> EncryptedArray:
     """round(sqrt(m)/unit) for integers m ≥ 0, the integers of `x.range` or 0 … p - 1.
 
@@ -95,7 +105,9 @@ def sqrt(
     unit = _unit(unit)
     _check_not_negative(x, "sqrt")
     p_out = as_modulus(x.p if p_out is None else p_out, "p_out")
-    return _look_up(lambda m: np.rint(np.sqrt(np.maximum(m, 0)) / unit), x, p_out, exact, within)
+    return _look_up(
+        lambda m: np.rint(np.sqrt(np.maximum(m, 0)) / unit), x, p_out, exact, within, under
+    )
 
 
 def reciprocal(
@@ -105,6 +117,7 @@ def reciprocal(
     *,
     exact: bool = True,
     within: int | None = None,
+    under: str = "lwe",
 ) -> EncryptedArray:
     """round(1/(m·unit)) for integers m ≥ 0, at most p_out - 1, which is also the result for m = 0.
 
@@ -119,10 +132,10 @@ def reciprocal(
     def values(m: Integers) -> Any:
         return np.where(m > 0, np.minimum(np.rint(1 / (np.maximum(m, 1) * step)), most), most)
 
-    return _look_up(values, x, p_out, exact, within)
+    return _look_up(values, x, p_out, exact, within, under)
 
 
-def maximum(a: EncryptedArray, b: EncryptedArray) -> EncryptedArray:
+def maximum(a: EncryptedArray, b: EncryptedArray, *, under: str = "lwe") -> EncryptedArray:
     """The larger of two integers, elementwise, in one blind rotation.
 
     Integers are those of `range`, or 0 … `largest`. Their differences must be integers that p
@@ -130,9 +143,10 @@ def maximum(a: EncryptedArray, b: EncryptedArray) -> EncryptedArray:
 
     Without padding results have p/2: a + b + |a - b| is twice the larger, so that the sum modulo p
     is the larger modulo p/2. Its noise is that of this sum. With padding results have p, and are
-    b + relu(a - b). Results have a range. Raises `EncodingError` for differences that are too
-    large, and for integers that half of p does not hold; `NoiseError` as `Server.linear` and
-    `Server.apply`.
+    b + relu(a - b). Results have a range. With `under="ring"` all of this is under the ring key, so
+    that both a and b must be. Raises `EncodingError` for differences that are too large, and for
+    integers that half of p does not hold; `KeyMismatchError` for integers under the LWE key with
+    `under="ring"`; `NoiseError` as `Server.linear` and `Server.apply`.
 
     >>> from whorl.binfhe import Client, Server, maximum, parameters
     >>> client = Client(parameters("W128_P128"))
@@ -145,7 +159,14 @@ def maximum(a: EncryptedArray, b: EncryptedArray) -> EncryptedArray:
     server = a.server
     (low_a, high_a), (low_b, high_b) = _integers_of(a), _integers_of(b)
     # What is looked up is added to both.
-    a, b = (x.to_lwe_key() if x.under == "ring" else x for x in (a, b))
+    if as_key(under) == "lwe":
+        a, b = (x.to_lwe_key() for x in (a, b))
+    elif "lwe" in (a.under, b.under):
+        raise KeyMismatchError(
+            'maximum: the larger integer keeps errors of both, so that under="ring" takes integers '
+            'under the ring key: encrypt them with under="ring", give the tables that made them '
+            'under="ring", or bootstrap'
+        )
     low, high = max(low_a, low_b), max(high_a, high_b)
     p, most, least = a.p, high_a - low_b, low_a - high_b
     fits = most - least < p if a.padding else -p // 2 <= least and most < p // 2
@@ -157,23 +178,26 @@ def maximum(a: EncryptedArray, b: EncryptedArray) -> EncryptedArray:
             + ": state smaller ranges by with_range, or take a larger p"
         )
     if a.padding:
+        # Differences are negative, too: integers whose range nobody stated have that of messages.
+        a, b = a.with_range(low_a, high_a), b.with_range(low_b, high_b)
         difference = server.linear([1, -1], [a, b])
-        positive = relu(difference).with_range(0, max(most, 0))
+        positive = relu(difference, under=under).with_range(0, max(most, 0))
         return server.linear([1, 1], [b, positive], modular=True).with_range(low, high)
     difference = server.linear([1, -1], [a, b], modular=True)
     distance = Lut(a.parameters, [min(m, p - m) for m in range(p)], one_rotation=True)
-    twice = server.linear([1, 1, 1], [a, b, server.apply(distance, difference)], modular=True)
+    distances = server.apply(distance, difference, under=under)
+    twice = server.linear([1, 1, 1], [a, b, distances], modular=True)
     return server.divided(twice, 2).with_range(low, high)
 
 
-def max_pool(x: EncryptedArray, size: int = 2) -> EncryptedArray:
+def max_pool(x: EncryptedArray, size: int = 2, *, under: str = "lwe") -> EncryptedArray:
     """The largest of each `size` × `size` window of the last two axes, without overlap.
 
     Shape (…, h, w) becomes (…, h/size, w/size). `size` is a power of two; 2 takes 3 blind rotations
     a window, one less than the tree of Pegasus that Xiao et al. count (TCHES 2025, §5.1). Each
     round of `maximum` halves p where there is no padding, so that integers 0 … p/4 - 1 end with
-    p/4 for windows of 2 × 2. Integers are read, and errors raised, as by `maximum`; `ShapeError`
-    unless both axes are multiples of `size`.
+    p/4 for windows of 2 × 2. `under`, how integers are read, and errors are those of `maximum`;
+    `ShapeError` unless both axes are multiples of `size`.
 
     >>> from whorl.binfhe import Client, Server, max_pool, parameters
     >>> client = Client(parameters("W128_P128"))
@@ -197,7 +221,7 @@ def max_pool(x: EncryptedArray, size: int = 2) -> EncryptedArray:
             concatenate([each.ravel() for each in part])
             for part in (corners[:half], corners[half:])
         )
-        larger, count = maximum(first, second), corners[0].size
+        larger, count = maximum(first, second, under=under), corners[0].size
         corners = [larger[k * count : (k + 1) * count].reshape(shape) for k in range(half)]
     return corners[0]
 
@@ -244,6 +268,7 @@ def _look_up(
     p_out: int,
     exact: bool,
     within: int | None,
+    under: str,
     *,
     signed: bool = False,
     one_rotation: bool = False,
@@ -268,7 +293,7 @@ def _look_up(
         exact=exact,
         one_rotation=one_rotation,
     )
-    return x.server.apply(lut, x, within)
+    return x.server.apply(lut, x, within, under=under)
 
 
 def _fits(x: EncryptedArray, low: int) -> bool:

@@ -15,6 +15,7 @@ from .._core.integers import as_modulus
 from .._core.literal import as_text
 from .._core.text import counted, shown
 from .._server import binfhe as _lib
+from ..errors import KeyMismatchError, ParameterError
 from ._ciphertexts import Ciphertexts, Encoded, EncryptedArray, Uploaded
 from ._keys import EvaluationKeys
 from ._messages import Words, as_bits, as_bool, as_messages
@@ -36,7 +37,7 @@ class Gates(BaseServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         *inputs: Bits,
         p_out: int | None = None,
         padding_out: bool | None = None,
-        under: str = "lwe",
+        under: str | None = None,
     ) -> EncryptedArray:
         """A gate by name, in one bootstrap (OpenFHE: EvalBinGate).
 
@@ -46,7 +47,9 @@ class Gates(BaseServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         p. If all their inputs are encrypted, xor and xnor also take sums: they tell whether all of
         them together are odd. The bits that come out have p = `p_out`, by default the inputs' p.
         They are under the key `under`: `"lwe"`, or `"ring"` where no key switch follows the
-        rotation. If all inputs but one are known, they stay under the key of that input.
+        rotation. By default it is `"lwe"`; if all inputs but one are known, and no rotation is
+        needed, it is the key of that input. From there `"lwe"` takes a key switch, and `"ring"`
+        raises `KeyMismatchError`.
         Raises `ValueError` for another name, `TypeError` for another number of inputs or if none is
         encrypted, and `EncodingError` if a known input is neither 0 nor 1, or an encrypted one may
         be no bit.
@@ -61,6 +64,7 @@ class Gates(BaseServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         if not isinstance(name, str):
             raise TypeError(f"gate: the name of a gate is needed, not {shown(name)}")
         key = name.lower().rstrip("_")
+        of_key = as_key(under)
         if key not in GATES:
             raise ValueError(f"gate: {name!r} is not one of {', '.join(GATES)}")
         if len(inputs) != GATES[key]:
@@ -68,16 +72,29 @@ class Gates(BaseServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         first = _first_encrypted(key, inputs)
         output = _output(first, p_out, padding_out)
         known = [as_bits(each, key) for each in inputs if not is_encrypted(each)]
-        if len(known) == len(inputs) - 1:
+        if len(known) == len(inputs) - 1 and not (
+            of_key == "ring" and output not in (None, (first.p, first.padding))
+        ):
             x = self.upload(first)
             ones = sum(np.broadcast_arrays(*known), np.zeros((), dtype=np.uint32))
             shape = np.broadcast_shapes(x.shape, ones.shape)
             core = self._core.gate_of_known(key, spread(x, shape)._core, _flat(ones, shape), output)
-            return self._wrap(core, shape)
+            return self._brought(self._wrap(core, shape), of_key, key)
         arrays, shape = self._meet(*self._encrypted(key, first, inputs))
         cores = [each._core for each in arrays]
-        core = self._core.gate(key, cores, output, as_text("under", under))
+        core = self._core.gate(key, cores, output, of_key or "lwe")
         return self._wrap(core, shape)
+
+    def _brought(self, a: EncryptedArray, under: str | None, what: str) -> EncryptedArray:
+        """What needed no rotation, under the key that was asked for, if one was."""
+        if under is None or a.under == under:
+            return a
+        if under == "ring":
+            raise KeyMismatchError(
+                f"{what}: known bits leave the result under the LWE key, without a rotation: leave "
+                'under="ring" out; or bootstrap the result with under="ring"'
+            )
+        return self.to_lwe_key(a)
 
     def _encrypted(self, name: str, first: Encoded, inputs: Sequence[Bits]) -> list[Any]:
         """The inputs; known bits are trivial encryptions with the encoding of `first`."""
@@ -136,31 +153,33 @@ class Gates(BaseServer[EvaluationKeys, Ciphertexts, EncryptedArray]):
         """¬a; free: no bootstrap, no added noise (OpenFHE: EvalNOT)."""
         return self._on(a, self._core.not_)
 
-    def mux(self, select: Bits, a: Bits, b: Bits, *, under: str = "lwe") -> EncryptedArray:
+    def mux(self, select: Bits, a: Bits, b: Bits, *, under: str | None = None) -> EncryptedArray:
         """select ? a : b, in two blind rotations and one key switch; p = 4 or larger even.
 
-        If `select` is known, or both a and b are known, no bootstrap is needed. Otherwise the
-        result is under the key `under`, as of `gate`.
+        If `select` is known, or both a and b are known, no bootstrap is needed. `under` is as of
+        `gate`.
         The result has the noise of two rotations. A gate on two such results fails more often (with
         W128_P64: 2^-56), unless `bootstrap` comes first.
         (OpenFHE: EvalBinGate(CMUX, {a, b, select}).)
         """
-        first = _first_encrypted("mux", (select, a, b))
+        first, of_key = _first_encrypted("mux", (select, a, b)), as_key(under)
         if not is_encrypted(select):
             bits = as_bits(select, "select")
             arrays = [self.upload(each) for each in self._encrypted("mux", first, (a, b))]
             shape = np.broadcast_shapes(bits.shape, *(each.shape for each in arrays))
             cores = [spread(each, shape)._core for each in arrays]
-            return self._wrap(self._core.mux_by_known(_flat(bits, shape), *cores), shape)
+            chosen = self._wrap(self._core.mux_by_known(_flat(bits, shape), *cores), shape)
+            return self._brought(chosen, of_key, "mux")
         if not is_encrypted(a) and not is_encrypted(b):
             x, of_1, of_0 = self.upload(first), as_bits(a, "a"), as_bits(b, "b")
             shape = np.broadcast_shapes(x.shape, of_1.shape, of_0.shape)
-            chosen = spread(x, shape)._core
-            core = self._core.mux_of_known(chosen, _flat(of_1, shape), _flat(of_0, shape))
-            return self._wrap(core, shape)
+            core = self._core.mux_of_known(
+                spread(x, shape)._core, _flat(of_1, shape), _flat(of_0, shape)
+            )
+            return self._brought(self._wrap(core, shape), of_key, "mux")
         arrays, shape = self._meet(*self._encrypted("mux", first, (select, a, b)))
         x, y, z = (each._core for each in arrays)
-        return self._wrap(self._core.mux(x, y, z, as_text("under", under)), shape)
+        return self._wrap(self._core.mux(x, y, z, of_key or "lwe"), shape)
 
     cmux = mux
 
@@ -220,6 +239,13 @@ def _output(a: Encoded, p: int | None, padding: bool | None) -> Output:
         a.p if p is None else as_modulus(p, "p_out"),
         a.padding if padding is None else as_bool("padding_out", padding),
     )
+
+
+def as_key(under: str | None) -> str | None:
+    """The name of a key; `ParameterError` for another name."""
+    if under is None or as_text("under", under) in ("lwe", "ring"):
+        return under
+    raise ParameterError(f'under: {shown(under)} is neither "lwe" nor "ring"')
 
 
 def is_encrypted(operand: object) -> bool:

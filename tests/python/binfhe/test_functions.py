@@ -109,6 +109,48 @@ def test_tables_of_inputs_under_the_ring_key(kit: Kit) -> None:
     assert kit.client.decrypt(larger).tolist() == [1, 0]
 
 
+def test_results_under_the_ring_key(kit: Kit) -> None:
+    high, low = (Lut(kit.parameters, t, padding=True) for t in ([0, 0, 1, 1], [0, 1, 0, 1]))
+    padded = kit.server.upload(kit.client.encrypt([0, 1, 2, 3], 4, padding=True, under="ring"))
+    for tables in ([high, low], [high, low] * 4):  # by phases, and by a common factor
+        both = padded.apply_many(tables, under="ring")
+        assert {each.under for each in both} == {"ring"}
+        assert [kit.client.decrypt(each).tolist() for each in both[:2]] == [
+            [0, 0, 1, 1],
+            [0, 1, 0, 1],
+        ]
+    total = kit.server.linear([2, 1], both[:2])
+    assert total.under == "ring" and kit.client.decrypt(total).tolist() == [0, 1, 2, 3]
+    for function in (relu, sigmoid, sqrt, reciprocal):
+        apart = function(padded, under="ring")
+        assert apart.under == "ring"
+        assert np.array_equal(kit.client.decrypt(apart), kit.client.decrypt(function(padded)))
+    small = padded[:2].with_range(0, 2)
+    larger = maximum(small, kit.server.trivial(1, 4, True, under="ring"), under="ring")
+    assert larger.under == "ring" and kit.client.decrypt(larger).tolist() == [1, 1]
+    image = kit.server.upload(kit.client.encrypt([[0, 1], [1, 0]], 8, under="ring")).with_range(
+        0, 1
+    )
+    pooled = max_pool(image, under="ring")
+    assert pooled.under == "ring" and kit.client.decrypt(pooled).tolist() == [[1]]
+    with pytest.raises(whorl.KeyMismatchError, match=r"maximum: .* encrypt them with under"):
+        maximum(small, small.to_lwe_key(), under="ring")
+    for call in (relu, maximum):
+        with pytest.raises(whorl.ParameterError, match="under"):
+            call(*[small] * (2 if call is maximum else 1), under="other")
+
+
+def test_the_larger_of_padded_integers_without_a_range(kit: Kit) -> None:
+    bits = Lut(kit.parameters, [0, 1, 1, 0], padding=True)
+    a, b = (
+        kit.server.apply(bits, kit.client.encrypt(m, 4, padding=True))
+        for m in ([0, 1, 2], [3, 3, 1])
+    )
+    assert a.range is None and a.largest == 1
+    larger = maximum(a, b)
+    assert kit.client.decrypt(larger).tolist() == [0, 1, 1] and larger.range == (0, 1)
+
+
 def test_wrong_shared_tables(kit: Kit) -> None:
     four = Lut(kit.parameters, [0, 1, 2, 3], padding=True)
     x = kit.client.encrypt([0, 1], 4, padding=True)
@@ -315,6 +357,39 @@ def test_coarse_tables_stay_within_their_bound() -> None:
     got = toy.client.decrypt(toy.server.apply(twice, middle, within))
     apart = np.abs((got - [100, 0] + p // 2) % p - p // 2)
     assert apart.max() <= within
+
+
+def test_sums_of_coarse_messages_state_their_bound() -> None:
+    toy = make_kit()
+    p = 2**12
+    x = np.arange(0, p, 61)
+    encrypted = toy.server.upload(toy.client.encrypt(x, p, allow_failure=1))
+    assert toy.server.allow_failure < 1 and 0 < encrypted.error_bound < p // 16
+    smooth = np.minimum(np.arange(p), p - np.arange(p))
+    table = Lut(toy.parameters, smooth, exact=False, one_rotation=True)
+    looked_up = encrypted.apply(table, toy.server.error_bound(table, encrypted))
+    # The server's bound shares 2^-40 between what the table reads and what it gives.
+    assert 0 <= toy.server.error_bound(table, encrypted) - looked_up.error_bound <= 1
+    assert -40 <= looked_up.failure_log2 <= -38
+    total = toy.server.linear([2, -1], [looked_up, looked_up[::-1].apply(table, p)], modular=True)
+    moved = total + 5  # a known number, and a trivial encryption
+    moved = toy.server.add(moved, toy.server.trivial(1, p), modular=True)
+    want = 2 * smooth[x] - smooth[smooth[x[::-1]]] + 6
+    apart = np.abs((toy.client.decrypt(moved) - want + p // 2) % p - p // 2)
+    assert 0 < apart.max() <= moved.error_bound < p // 2
+    assert looked_up.failure_log2 < moved.failure_log2 < -36
+    host = moved.to_host()
+    assert (host.error_bound, host.failure_log2) == (moved.error_bound, moved.failure_log2)
+    # A table that reads on from these needs the bound that is accepted.
+    with pytest.raises(whorl.NoiseError, match=r"whose messages are known within .*within="):
+        moved.apply(table)
+    found = plan(
+        lambda y: y.apply(table, p).server.linear([3], [y.apply(table, p)], modular=True),
+        Fresh(4, p=p),
+        parameters=toy.parameters,
+    )
+    assert found.error_bounds[0] > 3 * table.error_bound // 2 and found.failure_log2 < -30
+    assert f">{found.error_bounds[0]}<" in found._repr_html_()
 
 
 def test_a_threshold_is_right_beyond_its_reach() -> None:

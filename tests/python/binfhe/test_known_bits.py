@@ -51,6 +51,28 @@ def test_no_bootstrap(kit: Kit) -> None:
     assert ((x & True)._core.noise, (x & False)._core.noise) == (x._core.noise, 0)
 
 
+def test_the_key_of_the_result(kit: Kit) -> None:
+    """By default that of the input; with `under` the other one, or what gives it."""
+    server, bits = kit.server, [0, 1]
+    x, y = (server.upload(kit.client.encrypt(bits, under=under)) for under in ("ring", "lwe"))
+    calls: list[tuple[Any, list[int]]] = [
+        (lambda a, **to: server.gate("xor", a, 1, **to), [1, 0]),
+        (lambda a, **to: server.mux(a, 1, 0, **to), [0, 1]),
+        (lambda a, **to: server.mux(True, a, server.not_(a), **to), [0, 1]),
+    ]
+    for call, want in calls:
+        for array, under in ((x, "lwe"), (x, "ring"), (y, "lwe")):
+            result = call(array, under=under)
+            assert result.under == under and opened(kit, result) == want
+        assert (call(x).under, call(y).under) == ("ring", "lwe")
+        with pytest.raises(whorl.KeyMismatchError, match=r"without a rotation: .* bootstrap"):
+            call(y, under="ring")
+        with pytest.raises(whorl.ParameterError, match="under"):
+            call(y, under="other")
+    rotated = server.gate("and", y, 1, p_out=8, under="ring")
+    assert (rotated.under, rotated.p, opened(kit, rotated)) == ("ring", 8, [0, 1])
+
+
 def test_operators(kit: Kit) -> None:
     x = kit.server.upload(kit.client.encrypt([0, 1, 1]))
     mask = np.array([True, False, True])
