@@ -128,6 +128,9 @@ void samplers() {
 
 void binfhe_set(const binfhe::Parameters& parameters) {
   const binfhe::Client client(parameters);
+  const binfhe::PublicKey key = client.public_key();
+  expect_secret(key.b, "a public key");
+  declassify(key.b);
   for (const binfhe::Encoding encoding : {binfhe::Encoding{4, false}, binfhe::Encoding{3, true}}) {
     std::vector<std::uint32_t> messages(300);
     for (std::size_t i = 0; i < messages.size(); ++i) messages[i] = i % encoding.p;
@@ -148,7 +151,15 @@ void binfhe_set(const binfhe::Parameters& parameters) {
       declassify(out);
       expect(out == known, parameters.name().c_str());
     }
+    const binfhe::PackedCiphertexts packed = binfhe::encrypt(key, messages, encoding);
+    expect_secret(packed.data, "packed ciphertexts");
+    declassify(packed.data);
+    const std::vector<std::uint32_t> out = client.decrypt(packed);
+    expect_secret(out, "messages");
+    declassify(out);
+    expect(out == known, parameters.name().c_str());
   }
+  expect_secret(bridges::compression_keys(client, 1).b, "compression keys");
   const binfhe::EvaluationKeys keys = client.evaluation_keys(1);
   expect_secret(keys.rotation_b, "a blind-rotation key");
   expect_secret(keys.switch_b, "a key-switching key");

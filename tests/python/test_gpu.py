@@ -151,6 +151,21 @@ def test_gates() -> None:
         assert np.array_equal(kit.client.decrypt(server.xor(x, y)), a ^ b)
 
 
+def test_compression_has_the_cpus_bits() -> None:
+    """What is switched, packed and rounded is exact on both; the key is too short to be secure."""
+    literal = binfhe.parameters("W128_P128").literal() | {"n": 16, "gadget": [(16, 23, 1)]}
+    client = binfhe.Client(binfhe.parameters(literal, allow_insecure=True))
+    keys, compression = client.evaluation_keys(), client.compression_keys()
+    messages = np.random.default_rng(1).integers(0, 32, 5000)
+    sent = client.public_key().encrypt(messages, p=32)
+    answers = []
+    for name in ("cpu", GPUS[0]):
+        server = binfhe.Server(keys, device=name)
+        answers.append(binfhe.Compressor(server, compression).compress(server.upload(sent)))
+    assert np.array_equal(client.decrypt(answers[1]), messages)
+    assert answers[0].to_bytes() == answers[1].to_bytes()
+
+
 @functools.cache
 def compiled(seed: int, large: bool) -> tuple[nn.Network, ckks.EvaluationKeys, ckks.Ciphertexts]:
     """A network, keys for it, and three inputs."""

@@ -456,6 +456,29 @@ def test_info_tells_where_keys_between_schemes_lead(shell: Shell) -> None:
     assert "CorruptionError" in shell("info", "between", code=1)
 
 
+def test_info_tells_of_public_keys_and_packed_messages(shell: Shell) -> None:
+    literal = parameters("W128_P128").literal() | {"n": 16, "gadget": [(16, 23, 1)]}
+    client = whorl.binfhe.Client(parameters(literal, allow_insecure=True))
+    for keys, kind in (
+        (client.public_key(), "FHEW/TFHE public key"),
+        (client.compression_keys(), "FHEW/TFHE compression keys"),
+    ):
+        keys.save(shell.folder / "keys")
+        shown = told_of(shell, "keys")
+        assert (shown["type"], shown["key id"]) == (kind, client.key_id)
+        assert shown["security"] == f"{client.parameters.security_bits:.1f} bits"
+    packed = client.public_key().encrypt([[1, 2, 3]], p=4)
+    server = whorl.binfhe.Server(client.evaluation_keys(), device="cpu")
+    small = whorl.binfhe.Compressor(server, client.compression_keys()).compress(
+        server.upload(packed)
+    )
+    for x, modulus in ((packed, "Q, for servers"), (small, f"2^{small.log2_modulus}, for clients")):
+        x.save(shell.folder / "x")
+        shown = told_of(shell, "x")
+        assert shown["type"] == "FHEW/TFHE packed ciphertexts"
+        assert (shown["shape"], shown["p"], shown["modulus"]) == ("(1, 3)", "4", modulus)
+
+
 def test_outputs_do_not_replace_what_is_used(keyed: Shell) -> None:
     keyed(*KEYGEN, "--force", "--overwrite-secret")
     keyed("encrypt", "1", "-o", "x", *PHRASE)
