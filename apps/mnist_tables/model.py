@@ -125,6 +125,8 @@ def answer(
     """`classify` of any number of images, `Kind.together` at a time, and logits in the host's
     memory. While a device has some images the host prepares the next ones."""
     x, together = server.upload(pixels), network.kind.together
+    if len(x) <= together:
+        return classify(server, network, lut, x).to_host()
     parts = [
         classify(server, network, lut, x[at : at + together]) for at in range(0, len(x), together)
     ]

@@ -290,3 +290,17 @@ def test_the_bench_records_seconds_of_an_image(
     assert all(line["right_clear"] == line["compared"] for line in lines)
     assert lines[0]["right"] >= 2 and lines[0]["agreeing"] >= 2
     assert all(line["commit"] == "abc1234" and 0 < line["median"] < 60 for line in lines)
+
+
+def test_the_bench_records_an_image_of_the_large_network(
+    tool: Callable[..., ModuleType], small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = tool("tables_mnist")
+    record = tmp_path / "records.jsonl"
+    given = [str(small), "--network", "large", "--params", "SMALL", "--insecure"]
+    given += ["--device", "cpu", "--images", "0", "--alone", "1", "--energy", "0"]
+    monkeypatch.setattr(sys, "argv", ["bench", *given, "--record", str(record)])
+    bench.main()
+    [line] = [json.loads(each) for each in record.read_text().splitlines()]
+    assert (line["op"], line["batch"], line["neurons"]) == ("mnist1024", 1, 3072)
+    assert line["compared"] == 1 and line["median"] > 0
