@@ -15,7 +15,7 @@ from ._ciphertexts import FLAGS, Ciphertexts
 from ._circuit import HALF, SECTORS
 from ._digits import integers_of
 from ._lane_bits import as_bits, integers_of_bits
-from ._public_client import digits_to_encrypt, given_integers
+from ._encryptor import digits_to_encrypt, given_integers
 from ._types import as_numbers
 
 

@@ -17,7 +17,7 @@ from ._algorithms import (
 from ._arrays import IntArray, UintArray
 from ._ciphertexts import Ciphertexts
 from ._plan import Fresh, Plan, plan
-from ._public_client import PublicClient
+from ._encryptor import PublicClient
 from ._server import Server
 
 __all__ = [

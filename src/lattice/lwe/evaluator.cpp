@@ -203,20 +203,41 @@ std::vector<Array> Evaluator::map(std::span<const Array* const> in, std::span<co
              });
 }
 
-Array Evaluator::upload(const Form& form, std::size_t count, const void* words,
-                        const std::shared_ptr<const void>& owner) const {
+Array Evaluator::placed(const Form& form, std::size_t count, const void* words,
+                        const std::shared_ptr<const void>& owner,
+                        const std::function<Rows(const Stages&, run::Range)>& make) const {
   const Form out[] = {form};
-  const auto of = [&](run::Range range) {
-    return static_cast<const char*>(words) + range.begin * form.row_bytes();
-  };
   Array made = run(
       count, {}, out, false, [](run::Range) { return std::vector<Want>(); },
       [&](const Stages& stages, std::span<const Rows* const>, run::Range range) {
-        return one(stages.upload(form, range.count, of(range)));
+        return one(make(stages, range));
       })[0];
   if (owner && fleet_->size() > 1)
-    for (const Array::Part& part : made.parts()) part.remember(owner, of(part.piece().range));
+    for (const Array::Part& part : made.parts())
+      part.remember(owner,
+                    static_cast<const char*>(words) + part.piece().range.begin * form.row_bytes());
   return made;
+}
+
+Array Evaluator::upload(const Form& form, std::size_t count, const void* words,
+                        const std::shared_ptr<const void>& owner) const {
+  return placed(form, count, words, owner, [&](const Stages& stages, run::Range range) {
+    return stages.upload(form, range.count,
+                         static_cast<const char*>(words) + range.begin * form.row_bytes());
+  });
+}
+
+Array Evaluator::expand(const Form& form, std::size_t count, const std::uint32_t* words,
+                        const math::Seed& seed, std::span<const std::uint32_t> numbers,
+                        const std::shared_ptr<const void>& owner) const {
+  return placed(form, count, words, owner, [&](const Stages& stages, run::Range range) {
+    std::vector<std::uint32_t> bodies(range.count);
+    for (std::size_t i = 0; i < range.count; ++i)
+      bodies[i] = words[(range.begin + i + 1) * form.row() - 1];
+    return stages.expand(form, seed, range.begin,
+                         numbers.empty() ? numbers : numbers.subspan(range.begin, range.count),
+                         bodies);
+  });
 }
 
 void Evaluator::download(const Array& array, void* words) const {

@@ -57,6 +57,11 @@ class Evaluator {
   /// again, if there are several devices.
   Array upload(const Form& form, std::size_t count, const void* words,
                const std::shared_ptr<const void>& owner = {}) const;
+  /// The same of ciphertexts whose masks a seed gives, modulo a power of two of up to 2^32: only
+  /// the seed and the bodies travel. Row i has the number numbers[i], or i if there are none.
+  Array expand(const Form& form, std::size_t count, const std::uint32_t* words,
+               const math::Seed& seed, std::span<const std::uint32_t> numbers,
+               const std::shared_ptr<const void>& owner = {}) const;
   /// Waits; `words` has room for all.
   void download(const Array& array, void* words) const;
   /// Ciphertext i is in[index[i]].
@@ -102,6 +107,10 @@ class Evaluator {
     std::vector<Words> moved;
   };
 
+  /// An array of what `make` gives of each piece's rows, which `words` has, too.
+  Array placed(const Form& form, std::size_t count, const void* words,
+               const std::shared_ptr<const void>& owner,
+               const std::function<Rows(const Stages& stages, run::Range range)>& make) const;
   /// Arrays of `count`, of work on what `wants` says; `in` are all that it may name.
   std::vector<Array> run(std::size_t count, std::span<const Array* const> in,
                          std::span<const Form> out, bool with_keys, const Wants& wants,
