@@ -30,11 +30,13 @@ ELSEWHERE = {"u64_add": 1.06, "u64_mul": 27.1}
 """Seconds of tfhe-rs on one core of an AMD EPYC with AVX-512."""
 NAND_THERE = 0.0324
 """Seconds of OpenFHE's NAND on that core."""
+TFHE = ("W128_P128", "W128_P128_M3")
+"""Sets of Whorl for these."""
 CONCRETE = {
     "u8_cmp": ("W128_P128",),
     "relu": ("W128_P128", "W128_P128_M2"),
 }
-"""Sets of Whorl, by operation."""
+"""Sets of Whorl for others, by operation."""
 
 COMPILED = ("pfail_log2", "tables", "key_bytes")
 """What Concrete's compiler says of a circuit."""
@@ -131,14 +133,14 @@ def beside_concrete(peer: Process, wants: Wanted, rounds: int) -> Iterator[Recor
 
 def beside_tfhe(openfhe: Process, wants: Wanted, rounds: int) -> Iterator[Record]:
     """Sums and products beside seconds of another core, scaled by a gate of both."""
+    how = "one core of another machine, by OpenFHE's NAND"
     for op, there in ELSEWHERE.items():
-        name = "W128_P128"
-        if wants(op, name):
-            timed = of_integers(op, name)
-            scale = there / NAND_THERE
-            pairs = in_turn(rounds, timed[0], lambda: scale * openfhe.seconds("nand", 10))  # noqa: B023
-            how = "one core of another machine, by OpenFHE's NAND"
-            yield compared(*(op, name, timed, pairs, "tfhe-rs"), version=None, peer_params=how)
+        scale = there / NAND_THERE
+        for name in TFHE:
+            if wants(op, name):
+                timed = of_integers(op, name)
+                pairs = in_turn(rounds, timed[0], lambda: scale * openfhe.seconds("nand", 10))  # noqa: B023
+                yield compared(*(op, name, timed, pairs, "tfhe-rs"), version=None, peer_params=how)
 
 
 def main() -> int:

@@ -42,6 +42,7 @@ def test_records(
     monkeypatch.setattr(program.binfhe, "parameters", toy)
     monkeypatch.setattr(program, "worker", lambda *_: Peer())
     monkeypatch.setattr(program, "CONCRETE", dict.fromkeys(("u8_cmp", "relu"), ("W128_P128",)))
+    monkeypatch.setattr(program, "TFHE", ("W128_P128",))
     monkeypatch.setattr(program, "ELSEWHERE", {"u8_add": 1.06, "u8_mul": 27.1})
     path = tmp_path / "records.jsonl"
     given = ["--concrete-python", "none", "--rounds", "1", "--record", str(path)]
