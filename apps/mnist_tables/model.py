@@ -110,8 +110,10 @@ def classify(
 ) -> EncryptedArray:
     """The network on ciphertexts (count, 784): logits (count, 10), nearly.
 
-    The server must have `allow_failure=1`, since no message of 2^12 is read exactly. Neurons stay
-    under the ring key, so that the sums of each layer but the first one take one key switch each.
+    The server must have `allow_failure=1`, since no message of 2^12 is read exactly. `failure_log2`
+    of the logits counts in spite of that how often one of their neurons reads further off than its
+    table promises. Neurons stay under the ring key, so that the sums of each layer but the first
+    one take one key switch each.
     """
     x = server.linear(network.layers[0].matrix, pixels, network.layers[0].bias)
     for layer in network.layers[1:]:

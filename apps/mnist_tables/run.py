@@ -82,6 +82,7 @@ def report(
         "neurons": network.rotations,
         "rotations_per_image": served["rotations_per_image"],
         "reach": served["reach"],
+        "failure_log2": served["failure_log2"],
         "transform": served["transform"],
         "threads": served["threads"],
         "ciphertexts": told["prepared"]["ciphertexts"],
@@ -118,6 +119,7 @@ What happened
         ("parameter set", r["parameters"]),
         ("estimated security", f"{math.floor(r['security_bits'])} bits"),
         ("a table reads a sum of 2^12 within", f"±{r['reach']}, but for 2^-40"),
+        ("and all tables of a logit, but for", f"2^{math.ceil(10 * r['failure_log2']) / 10}"),
     )
 
 

@@ -55,6 +55,7 @@ def serve(folder: Path, device: str | None, threads: int) -> None:
             "threads": server.threads,
             "rotations_per_image": network.rotations,
             "reach": lut.reach,
+            "failure_log2": answer.failure_log2,
         }
         | told,
     )

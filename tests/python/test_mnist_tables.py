@@ -221,6 +221,10 @@ def test_encrypted_logits_are_near_those_in_the_clear(name: str, count: int, err
     lut = model.table(parameters, network.kind)
     answer = model.classify(server, network, lut, query)
     assert (answer.shape, answer.range) == ((count, 10), (-2048, 2047))
+    # At least what the last layer gives, and at most what all weights would.
+    ways = sum(np.log2(layer.matrix.shape[1] + 1) for layer in network.layers[1:])
+    last = np.log2(np.count_nonzero(network.layers[-1].matrix, axis=1).max())
+    assert last - 40 <= answer.failure_log2 <= ways - 39
     got, wanted = client.decrypt(answer), network.logits(pixels)
     by_threes = dataclasses.replace(network, kind=dataclasses.replace(network.kind, together=3))
     same = model.answer(server, by_threes, lut, query)
