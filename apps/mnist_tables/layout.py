@@ -48,7 +48,7 @@ class Kind:
 
 
 KINDS = {
-    "small": Kind((30,), 10, (7, 31), 176, HERE / "weights.npz"),
+    "small": Kind((30,), 10, (7, 31), 88, HERE / "weights.npz"),
     "large": Kind((1024,) * 3, 12, (1, 1, 1, 7), 16, HERE / "weights-large.npz"),
 }
 """The two networks of Xiao et al., §5.2, with encodings of our own."""
