@@ -166,7 +166,10 @@ def test_lanes_have_neither() -> None:
     owner = lanes.Client(ckks.parameters(literal=ring, allow_insecure=True))
     server = integers.Server(lanes.Server(owner.evaluation_keys(lanes=512)))
     x = server.upload(integers.Client(owner).encrypt(np.zeros(512, np.uint8)))
-    key = binfhe.Client(SMALL).public_key()
+    lwe = binfhe.Client(SMALL)
+    key = lwe.public_key()
+    with pytest.raises(TypeError, match="in lanes are not compressed"):
+        integers.Server(server._server, compression=lwe.compression_keys())
     with pytest.raises(TypeError, match="in lanes"):
         server.compress(x)
     with pytest.raises(TypeError, match="in lanes"):

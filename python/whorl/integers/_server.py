@@ -60,14 +60,16 @@ class Server:
         compression: binfhe.CompressionKeys | None = None,
     ) -> None:
         self._server: Any = server
-        self._compressor = (
-            None if compression is None else binfhe.Compressor(self._server, compression)
-        )
+        self._compressor: binfhe.Compressor | None = None
         if isinstance(server, lanes.Server):
+            if compression is not None:
+                raise TypeError("compression: integers in lanes are not compressed")
             self._on = LaneArithmetic(server)
         elif isinstance(server, binfhe.Server):
             account = account_of(server.parameters, float(table_failure_log2))
             self._on = Programs(Circuit(BinfheEngine(server, account)))
+            if compression is not None:
+                self._compressor = binfhe.Compressor(server, compression)
         else:
             raise TypeError(
                 f"server: a binfhe.Server or a lanes.Server is needed, not {type(server).__name__}"
