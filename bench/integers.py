@@ -151,6 +151,9 @@ class Bench:
             table_failure_log2=self.given.table_failure,
             most_failure_log2=-1.0,
         )
+        failure = plan.failure_log2
+        if compressed:  # each digit of both balances decrypts wrongly with at most 2^-128
+            failure = float(np.logaddexp2(failure, math.log2(bits[0]) - 128))
         times = times[self.given.warm :]
         alone = count == 1
         line = stamped(
@@ -164,7 +167,7 @@ class Bench:
             transfers="included",
             threads=self.given.threads,
             security_bits=self.security,
-            pfail_log2=round(plan.failure_log2, 1),
+            pfail_log2=round(failure, 1),
             rotations=plan.rotations,
             layers=plan.layers,
             **device_fields(self.inner.devices),
@@ -173,7 +176,7 @@ class Bench:
         append(self.given.record, line)
         print(
             f"{line['op']}, {count}: {line['median']:.4g} {line['unit']}, {plan.rotations:,} "
-            f"rotations in {plan.layers} layers, fails 2^{plan.failure_log2:.1f}",
+            f"rotations in {plan.layers} layers, fails 2^{failure:.1f}",
             flush=True,
         )
         add_energy(self.given.record, line, self.inner, call, self.given.energy)

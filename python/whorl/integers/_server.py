@@ -139,8 +139,9 @@ class Server:
         `W128_P128` takes 3,584 bytes for each 64 integers of 64 bits and 56 bytes for each of them,
         so that lists of 5 and more have at most 1 KB for each in files, and those of 64 have 112
         bytes. Join results to lists. Carries that are due are not made: a client adds them up. A
-        digit decrypts wrongly with a probability of at most 2^`failure_log2`; the errors are those
-        of `binfhe.Compressor.compress`, and `MissingKeyError` for a server without `compression`.
+        digit decrypts wrongly with a probability of at most 2^`failure_log2`, which `plan` does not
+        count; the errors are those of `binfhe.Compressor.compress`, and `MissingKeyError` for a
+        server without `compression`.
         """
         on = self._digits("compress")
         if not isinstance(x, IntegerArray):
