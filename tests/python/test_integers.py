@@ -162,6 +162,18 @@ def test_shapes_are_numpys(clear: ClearServer) -> None:
     assert np.array_equal(clear.decrypt(both), np.concatenate([a, a + 1], axis=2))
     assert np.array_equal(clear.decrypt(integers.stack([x, 3 - x])), np.stack([a, (3 - a) % 256]))
     assert np.array_equal(clear.decrypt(integers.where(x > 5, x, 5)), np.maximum(a, 5))
+    assert np.array_equal(clear.decrypt(integers.maximum(5, x)), np.maximum(5, a))
+    assert np.array_equal(clear.decrypt(integers.minimum(5, x)), np.minimum(5, a))
+    odd = a % 2 == 1
+    assert np.array_equal(clear.decrypt(integers.where(odd, x, 5)), np.where(odd, a, 5))
+    assert np.array_equal(clear.decrypt(integers.where(odd, 5, x)), np.where(odd, 5, a))
+    assert np.array_equal(clear.decrypt(integers.where(True, x, x + 1)), a)
+    with pytest.raises(whorl.EncodingError, match="value 2 is outside"):
+        integers.where(2, x, x)
+    with pytest.raises(TypeError, match="where: an array of integers is needed, not bool"):
+        integers.where(True, 1, 2)
+    with pytest.raises(TypeError, match="maximum: an array of integers is needed, not int"):
+        integers.maximum(1, 2)
     assert np.array_equal(clear.decrypt(np.add(x, 1)), a + 1)
     assert [each.shape for each in x] == [(3, 4), (3, 4)]
 
@@ -173,6 +185,9 @@ def test_functions_of_arrays(clear: ClearServer) -> None:
     assert np.array_equal(clear.decrypt(integers.sort(x)), np.sort(a, axis=0))
     assert np.array_equal(clear.decrypt(integers.argmax(x)), np.argmax(a, axis=0))
     assert np.array_equal(clear.decrypt(integers.argmin(x)), np.argmin(a, axis=0))
+    two = clear.decrypt(integers.argmax(x[:2]))
+    assert np.array_equal(two, np.argmax(a[:2], axis=0))
+    assert two.dtype.kind in "iu"
     same = clear.encrypt(np.zeros((5, 2), dtype=int), 8)
     assert np.array_equal(clear.decrypt(integers.argmax(same)), [0, 0])
     b = random.integers(0, 16, (7, 4))

@@ -92,26 +92,33 @@ def _wide(x: Any, bits: int, signed: bool) -> Any:
 # ---- choices
 
 
-def minimum(x: A, y: Any) -> A:
+def minimum(x: Any, y: Any) -> Any:
     """The smaller one of each pair, of which one may be known."""
-    _needs("minimum", x)
-    other = x._known_like(y)
-    made: A = x.server.where(x < other, x, other)
-    return made
+    a, b = _pair("minimum", x, y)
+    return a.server.where(a < b, a, b)
 
 
-def maximum(x: A, y: Any) -> A:
+def maximum(x: Any, y: Any) -> Any:
     """The larger one of each pair, of which one may be known."""
-    _needs("maximum", x)
-    other = x._known_like(y)
-    made: A = x.server.where(x < other, other, x)
-    return made
+    a, b = _pair("maximum", x, y)
+    return a.server.where(a < b, b, a)
 
 
-def where(condition: UintArray, x: Any, y: Any) -> Any:
-    """x where the condition, of one bit, is 1, and y elsewhere; one of both may be known."""
-    _needs("where", condition)
-    return condition.server.where(condition, x, y)
+def _pair(what: str, x: Any, y: Any) -> tuple[Any, Any]:
+    """Both as arrays of one type, the encrypted one first."""
+    first, other = (x, y) if isinstance(x, IntegerArray) else (y, x)
+    _needs(what, first)
+    return first, first._known_like(other)
+
+
+def where(condition: Any, x: Any, y: Any) -> Any:
+    """x where the condition, of one bit, is 1, and y elsewhere.
+
+    The condition, or one of both choices, may be known; at least one choice is encrypted.
+    """
+    given = next((each for each in (condition, x, y) if isinstance(each, IntegerArray)), condition)
+    _needs("where", given)
+    return given.server.where(condition, x, y)
 
 
 def sort(x: A) -> A:
@@ -149,7 +156,7 @@ def _extreme(x: Any, smallest: bool) -> UintArray:
     if not x.ndim or not x.shape[0]:
         raise ShapeError(f"shape {x.shape} has no axis of integers to choose from")
     count = x.shape[0]
-    width = max(1, (count - 1).bit_length())
+    width = max(2, (count - 1).bit_length())  # one bit would be a bool
     places = np.arange(count).reshape(-1, *[1] * (x.ndim - 1))
     index = x.server.known(np.broadcast_to(places, x.shape), width)
     while count > 1:

@@ -217,11 +217,14 @@ class Server:
         """`divmod` of arrays, which their module does not have."""
         return divide(x, y)
 
-    def where(self, condition: IntegerArray, x: Any, y: Any) -> Any:
-        """x where the condition, of one bit, is 1, and y elsewhere. One of both may be known.
+    def where(self, condition: Any, x: Any, y: Any) -> Any:
+        """x where the condition, of one bit, is 1, and y elsewhere. The condition, or one of both
+        choices, may be known.
 
         `EncodingError` for a condition of more bits.
         """
+        if not isinstance(condition, IntegerArray):
+            condition = self.known(condition, 1)
         if not isinstance(condition, UintArray) or condition.bits != 1:
             raise EncodingError("where: the condition is an array of one bit, as comparisons give")
         if not isinstance(x, IntegerArray) and not isinstance(y, IntegerArray):
