@@ -16,10 +16,12 @@ from typing import Any
 from ..binfhe._lut import Lut
 from ..binfhe._parameters import Parameters
 from ..binfhe._plan import Fresh, plan
-from ._program import Program, Sums
+from ._program import Program, Sums, shared_tables
 
 Kind = tuple[tuple[int, ...], tuple[int, ...], int]
 """Weights of inputs and of results of tables, and the constant."""
+Use = tuple[Kind, bool, tuple[int, ...]]
+"""Whether it is decrypted; else the tables that share a rotation, or none for a single one."""
 
 RESOLUTION = 40
 """The differences of probabilities that doubles of their logarithms show: 2^-40 of the larger
@@ -39,12 +41,10 @@ class Account:
 
 def account_of(program: Program, params: Parameters) -> Account:
     """The account of one evaluation. `NoiseError` for a sum that fails too often by itself."""
-    same = _same_errors(program)
-    looked = _kinds(program.looks, program.fresh, same)
-    ended = _kinds(program.ends, program.fresh, same)
+    counts = _counted(program)
     # Failures are told apart best where each is the largest so far.
-    kinds = sorted([*((k, False) for k in looked), *((k, True) for k in ended)], key=_noise)
-    width = max(max(len(inputs), len(results)) for (inputs, results, _), _ in kinds)
+    uses = sorted(counts, key=lambda use: (_noise(use[0]), use[1:]))
+    width = max(max(len(inputs), len(results)) for (inputs, results, _), *_ in uses)
     copy = Lut(params, range(program.p), padding=True)
     failures: list[float] = []
 
@@ -52,7 +52,8 @@ def account_of(program: Program, params: Parameters) -> Account:
         server = x.server
         so_far = server._run.failure_log2
         bootstrapped: Any = None
-        for (inputs, results, constant), is_end in kinds:
+        for use in uses:
+            (inputs, results, constant), is_end, tables = use
             if results and bootstrapped is None:
                 bootstrapped = server.apply(copy, x, under="ring")
             before = so_far([])
@@ -63,17 +64,37 @@ def account_of(program: Program, params: Parameters) -> Account:
                 weights = [*inputs, *results]
                 total = server.linear(weights, terms, constant, largest=program.p - 1)
             if is_end:
-                after = so_far([server.to_lwe_key(total)._core])
+                ends = [server.to_lwe_key(total)]
+            elif tables:
+                luts = [Lut(params, program.tables[k], padding=True) for k in tables]
+                ends = server.apply_many(shared_tables(luts), total)[: len(tables)]
             else:
                 server.apply(copy, total, under="ring")
-                after = so_far([])
-            count = (ended if is_end else looked)[inputs, results, constant]
-            failures.append(_difference(before, after) + math.log2(count))
+                ends = []
+            after = so_far([each._core for each in ends])
+            failures.append(_difference(before, after) + math.log2(counts[use]))
         return x
 
     fresh = Fresh((width,), program.p, True, under="ring")
     planned = plan(each_once, fresh, parameters=params)
-    return Account(params, _sum_log2(failures), len(program.looks), planned.key_bytes)
+    return Account(params, _sum_log2(failures), program.rotations, planned.key_bytes)
+
+
+def _counted(program: Program) -> collections.Counter[Use]:
+    """How often the program has each kind of sum, looked up or decrypted."""
+    same = _same_errors(program)
+    groups = program.groups if program.shares else []
+    grouped = {row for rows in groups for row in rows}
+    looks = [_kind(program.looks, row, program.fresh, same) for row in range(len(program.looks))]
+    found: collections.Counter[Use] = collections.Counter(
+        (kind, False, ()) for row, kind in enumerate(looks) if row not in grouped
+    )
+    for rows in groups:
+        found[looks[rows[0]], False, tuple(program.numbers[rows].tolist())] += 1
+    for row, start in enumerate(program.ends.starts[:-1].tolist()):
+        if program.ends.wires[start] - program.fresh not in grouped:
+            found[_kind(program.ends, row, program.fresh, same), True, ()] += 1
+    return found
 
 
 def _same_errors(program: Program) -> list[int]:
@@ -81,48 +102,35 @@ def _same_errors(program: Program) -> list[int]:
     looked up in equal sums, or in a sum and its negative."""
     numbers: list[int] = []
     known: dict[Any, int] = {}
-    starts, wires, weights = (
-        each.tolist() for each in (program.looks.starts, program.looks.wires, program.looks.weights)
-    )
-    constants, tables = program.looks.constants.tolist(), program.numbers.tolist()
-    for i, (constant, table) in enumerate(zip(constants, tables, strict=True)):
-        here = slice(starts[i], starts[i + 1])
-        places = (w if w < program.fresh else numbers[w - program.fresh] for w in wires[here])
-        terms = sorted(zip(places, weights[here], strict=True))
+    for row, table in enumerate(program.numbers.tolist()):
+        wires, weights, constant = program.looks.key(row)
+        places = (w if w < program.fresh else numbers[w - program.fresh] for w in wires)
+        terms = sorted(zip(places, weights, strict=True))
         sign = -1 if terms[0][1] < 0 else 1
-        key = (
-            tuple((w, sign * weight) for w, weight in terms),
-            sign * constant % (2 * program.p),
-            table,
-        )
-        numbers.append(known.setdefault(key, program.fresh + i))
+        signed = tuple((w, sign * weight) for w, weight in terms)
+        key = signed, sign * constant % (2 * program.p), table
+        numbers.append(known.setdefault(key, program.fresh + row))
     return numbers
 
 
-def _kinds(sums: Sums, fresh: int, same: list[int]) -> collections.Counter[Kind]:
-    """How often there is each kind of sum."""
-    found: collections.Counter[Kind] = collections.Counter()
-    starts, wires, weights = (each.tolist() for each in (sums.starts, sums.wires, sums.weights))
-    for i, constant in enumerate(sums.constants.tolist()):
-        here = slice(starts[i], starts[i + 1])
-        inputs: list[int] = []
-        results: dict[int, int] = {}
-        for wire, weight in zip(wires[here], weights[here], strict=True):
-            if wire < fresh:
-                inputs.append(weight)
-            else:
-                number = same[wire - fresh]
-                # Errors that are the same add up.
-                results[number] = (
-                    abs(results[number]) + abs(weight) if number in results else weight
-                )
-        found[tuple(sorted(inputs)), tuple(sorted(results.values())), constant] += 1
-    return found
+def _kind(sums: Sums, row: int, fresh: int, same: list[int]) -> Kind:
+    wires, weights, constant = sums.key(row)
+    inputs: list[int] = []
+    results: dict[int, int] = {}
+    for wire, weight in zip(wires, weights, strict=True):
+        if wire < fresh:
+            inputs.append(weight)
+            continue
+        number = same[wire - fresh]
+        if number in results:  # errors that are the same add up
+            weight = abs(results[number]) + abs(weight)
+        results[number] = weight
+    return tuple(sorted(inputs)), tuple(sorted(results.values())), constant
 
 
-def _noise(kind: tuple[Kind, bool]) -> tuple[int, int]:
+def _noise(kind: Kind) -> tuple[int, int]:
     """The noise of a kind, about."""
-    inputs, results, _ = kind[0]
+    inputs, results, _ = kind
     return sum(w * w for w in results), sum(w * w for w in inputs)
 
 

@@ -38,8 +38,9 @@ class Circuit(Shown):
     """log2 of a bound on the probability that any result of one sample is wrong, by the library's
     account of noise (docs/noise.md)."""
     costs: dict[str, int]
-    """What one sample takes: `bootstraps`, `levels` (calls of `Server.apply`), `inputs` and
-    `outputs` (ciphertexts), and `key_bytes`."""
+    """What one sample takes: `tables`, `bootstraps` (rotations, of which some serve several
+    tables), `levels` (of tables, one behind another), `inputs` and `outputs` (ciphertexts), and
+    `key_bytes`."""
     _program: Program
     _rows: tuple[Row, ...]
 
@@ -98,7 +99,8 @@ class Circuit(Shown):
     def run(self, server: Server, inputs: Ciphertexts | EncryptedArray) -> EncryptedArray:
         """Evaluates the circuit on what `encrypt` gave: encrypted results for `decrypt`.
 
-        All tables of a level are looked up in one call of `Server.apply`, for the whole batch.
+        All tables of a level are looked up in one call of `Server.apply`, for the whole batch;
+        those that share rotations are calls of `Server.apply_many`.
         `EncodingError` for ciphertexts that are no inputs of this circuit, and the errors of
         `Server`.
         """
@@ -146,7 +148,8 @@ class Circuit(Shown):
     def _facts(self) -> list[tuple[str, str]]:
         return [
             ("set", self.parameters.name or "unnamed"),
-            ("tables", f"{self.costs['bootstraps']:,} in {self.costs['levels']:,} levels"),
+            ("tables", f"{self.costs['tables']:,} in {self.costs['levels']:,} levels"),
+            ("rotations", f"{self.costs['bootstraps']:,}"),
             ("messages", f"p = {self._program.p}"),
             ("failure", f"2^{self.failure_log2:.1f} at most"),
             ("keys", of_bytes(self.costs["key_bytes"])),
@@ -154,9 +157,9 @@ class Circuit(Shown):
 
     def __repr__(self) -> str:
         return (
-            f"<Circuit: {self.costs['bootstraps']:,} tables in {self.costs['levels']:,} levels, "
-            f"p = {self._program.p}, {self.parameters.name or 'unnamed'}, fails "
-            f"2^{self.failure_log2:.1f} at most>"
+            f"<Circuit: {self.costs['tables']:,} tables in {self.costs['levels']:,} levels, "
+            f"{self.costs['bootstraps']:,} rotations, p = {self._program.p}, "
+            f"{self.parameters.name or 'unnamed'}, fails 2^{self.failure_log2:.1f} at most>"
         )
 
 
@@ -196,6 +199,7 @@ def from_bytes(
 def circuit_of(account: Account, program: Program, rows: Sequence[Row]) -> Circuit:
     """The circuit of a program, with what the account says of it."""
     costs = {
+        "tables": len(program.looks),
         "bootstraps": account.bootstraps,
         "levels": len(program.levels),
         "inputs": program.fresh,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 from collections.abc import Iterator, Sequence
@@ -9,7 +10,7 @@ from typing import Any
 
 from ..binfhe._parameters import Parameters, parameters
 from ..binfhe._search import Request, cost, search
-from ..errors import NoiseError, ParameterError
+from ..errors import EncodingError, NoiseError, ParameterError
 from ._account import Account, account_of
 from ._graph import Graph
 from ._lower import Bounds, Lowered, lower
@@ -99,13 +100,13 @@ def compiled(
     wanted: Any,
     failure_log2: float,
     prefer_measured: bool,
-) -> tuple[Program, Lowered, Account]:
+) -> tuple[Program, Account, Lowered]:
     """The cheapest circuit among the candidates. `ParameterError` if none fails rarely enough."""
-    best: tuple[float, Program, Lowered, Account] | None = None
+    best: tuple[float, Program, Account, Lowered] | None = None
     for params, p in candidates(wanted, failure_log2):
         made = _with(graph, measured, inputs, outputs, params, p, failure_log2, prefer_measured)
         if made is not None:
-            price = made[2].bootstraps * cost(params.literal()).flops
+            price = made[1].bootstraps * cost(params.literal()).flops
             if best is None or price < best[0]:
                 best = (price, *made)
     if best is None:
@@ -128,7 +129,7 @@ def _with(
     p: int,
     failure_log2: float,
     prefer_measured: bool,
-) -> tuple[Program, Lowered, Account] | None:
+) -> tuple[Program, Account, Lowered] | None:
     """The circuit for one set, with as much noise in sums as its size allows."""
     bounds = [(x.low, x.high) for x in inputs]
     fresh = ciphertexts_of(inputs, base_of(p))
@@ -154,6 +155,18 @@ def _with(
             each -= 4
             continue
         if account.failure_log2 <= failure_log2:
-            return program, lowered, account
+            return *_shared(program, account, failure_log2), lowered
         each -= 1 + 1.5 * (account.failure_log2 - failure_log2)
     return None
+
+
+def _shared(program: Program, account: Account, failure_log2: float) -> tuple[Program, Account]:
+    """The program where tables share rotations, if it fails rarely enough then."""
+    if not program.groups:
+        return program, account
+    sharing = dataclasses.replace(program, shares=True)
+    try:
+        together = account_of(sharing, account.parameters)
+    except (NoiseError, EncodingError):
+        return program, account
+    return (sharing, together) if together.failure_log2 <= failure_log2 else (program, account)

@@ -69,6 +69,7 @@ def written(parameters: Parameters, program: Program, rows: Sequence[Row]) -> by
         "digits": array(program.digits),
         "checks": sums(program.checks),
         "limits": array(program.limits),
+        "shares": int(program.shares),
         "rows": [
             {
                 "name": row.name[:1000],
@@ -168,6 +169,7 @@ def _program(reader: _Reader, header: Fields, p: int) -> Program:
         array("digits", (elements, 2), -MOST_INTEGER, MOST_INTEGER),
         checks,
         array("limits", (len(checks), 2), -MOST_INTEGER, MOST_INTEGER),
+        bool(header.whole("shares", 0, 1)),
     )
     used = len(np.unique(program.numbers))
     if used != kinds:

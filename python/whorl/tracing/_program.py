@@ -14,6 +14,7 @@ from .._core.array import concatenate
 from .._core.integers import refuse, whole_numbers
 from ..binfhe._ciphertexts import Ciphertexts
 from ..binfhe._lut import Lut
+from ..binfhe._messages import ALLOWED_FAILURE
 from ..binfhe._server import EncryptedArray, Server
 from ..errors import EncodingError, FormatError
 from ._lower import Lowered, digit_limits
@@ -37,6 +38,12 @@ class Sums:
 
     def __len__(self) -> int:
         return len(self.constants)
+
+    def key(self, row: int) -> tuple[Any, ...]:
+        """What is equal for equal sums."""
+        here = slice(self.starts[row], self.starts[row + 1])
+        wires, weights = self.wires[here].tolist(), self.weights[here].tolist()
+        return tuple(wires), tuple(weights), int(self.constants[row])
 
     def of(self, values: Integers, first: int, last: int) -> Integers:
         """Sums `first` … `last` - 1 of wires' values (wires, batch)."""
@@ -89,8 +96,32 @@ class Program:
     checks: Sums
     limits: Integers
     """The least and the largest value of each check."""
+    shares: bool = False
+    """Whether `groups` share rotations."""
 
     # ---- sizes
+
+    @functools.cached_property
+    def groups(self) -> list[list[int]]:
+        """Look-ups in one sum whose results are decrypted as they are, two or more together: one
+        rotation serves all (`Server.apply_many`)."""
+        inner = {w for w in self.looks.wires.tolist() if w >= self.fresh}
+        for row in range(len(self.ends)):
+            here = slice(self.ends.starts[row], self.ends.starts[row + 1])
+            wires = self.ends.wires[here].tolist()
+            if len(wires) > 1 or self.ends.weights[here][0] != 1 or self.ends.constants[row]:
+                inner.update(wires)
+        found: dict[Any, list[int]] = {}
+        for wire in sorted(set(self.ends.wires.tolist()) - inner):
+            if wire >= self.fresh:
+                found.setdefault(self.looks.key(wire - self.fresh), []).append(wire - self.fresh)
+        return [rows for rows in found.values() if len(rows) > 1]
+
+    @property
+    def rotations(self) -> int:
+        """How many an evaluation takes."""
+        saved = sum(len(rows) - 1 for rows in self.groups) if self.shares else 0
+        return len(self.looks) - saved
 
     @functools.cached_property
     def fresh(self) -> int:
@@ -202,31 +233,64 @@ class Program:
         """Encrypted digits of results (ends, batch), for those of inputs (wires, batch)."""
         luts = [Lut(server.parameters, row, padding=True) for row in self.tables]
         held = _Held(server.upload(x), self.fresh, self._last_uses)
+        groups = {rows[0]: rows for rows in self.groups} if self._shares_on(server) else {}
+        grouped = {row for rows in groups.values() for row in rows}
+        done: dict[int, EncryptedArray] = {}
+        """Results that are decrypted as they are, by their wires."""
         for first, last in self.levels:
-            sums, order = self._summed(server, held, self.looks, first, last)
-            chosen = np.empty((last - first, *[1] * (sums.ndim - 1)), dtype=np.object_)
-            for place, row in enumerate(order):
-                chosen[place] = luts[self.numbers[row]]
-            found = server.apply(chosen, sums, under="ring")[np.argsort(order)]
-            held.add(found, first, last)
-        ends, order = self._summed(server, held, self.ends, 0, len(self.ends))
-        return server.to_lwe_key(ends[np.argsort(order)])
+            together: dict[tuple[int, ...], list[int]] = {}
+            for row in range(first, last):
+                if row in groups:
+                    tables = tuple(self.numbers[groups[row]].tolist())
+                    together.setdefault(tables, []).append(row)
+            for tables, rows in together.items():
+                sums, order = self._summed(server, held, self.looks, rows)
+                found = server.apply_many(shared_tables([luts[k] for k in tables]), sums)
+                for place, row in enumerate(order):
+                    for other, results in zip(groups[row], found, strict=False):
+                        done[self.fresh + other] = results[place : place + 1]
+            alone = [row for row in range(first, last) if row not in grouped]
+            if alone:
+                sums, order = self._summed(server, held, self.looks, alone)
+                chosen = np.empty((len(alone), *[1] * (sums.ndim - 1)), dtype=np.object_)
+                for place, row in enumerate(order):
+                    chosen[place] = luts[self.numbers[row]]
+                held.add(server.apply(chosen, sums, under="ring"), order, last)
+        return self._ended(server, held, done)
+
+    def _ended(
+        self, server: Server, held: _Held, done: dict[int, EncryptedArray]
+    ) -> EncryptedArray:
+        """What clients decrypt."""
+        first = self.ends.wires[self.ends.starts[:-1]].tolist()
+        order = [row for row, wire in enumerate(first) if wire in done]
+        parts = [done[first[row]] for row in order]
+        rest = [row for row, wire in enumerate(first) if wire not in done]
+        if rest:
+            ends, places = self._summed(server, held, self.ends, rest)
+            parts.append(server.to_lwe_key(ends))
+            order += places.tolist()
+        return _joined(parts)[np.argsort(order)]
+
+    def _shares_on(self, server: Server) -> bool:
+        """Servers that allow more failures than the account may look tables up in another way."""
+        return self.shares and server.allow_failure <= ALLOWED_FAILURE
 
     @functools.cached_property
     def _last_uses(self) -> Integers:
-        """The last look-up that uses each wire; those of results are used after all."""
-        last = np.full(self.fresh + len(self.looks), -1, dtype=np.int64)
+        """The last look-up that uses each wire, or makes it; results are used after all."""
+        last = np.arange(-self.fresh, len(self.looks))
         users = np.repeat(np.arange(len(self.looks)), np.diff(self.looks.starts))
         np.maximum.at(last, self.looks.wires, users)
         last[self.ends.wires] = len(self.looks)
         return last
 
     def _summed(
-        self, server: Server, held: _Held, sums: Sums, first: int, last: int
+        self, server: Server, held: _Held, sums: Sums, chosen: Sequence[int]
     ) -> tuple[EncryptedArray, Integers]:
         """Sums in an order that brings those with equal weights into one call, and that order."""
         groups: dict[tuple[Any, ...], list[int]] = {}
-        for row in range(first, last):
+        for row in chosen:
             groups.setdefault(self._kind(sums, row), []).append(row)
         parts = []
         for (weights, fresh, constant), rows in groups.items():
@@ -280,9 +344,9 @@ class _Held:
             order.append(here)
         return _joined(parts)[np.argsort(np.concatenate(order))] if len(parts) > 1 else parts[0]
 
-    def add(self, found: EncryptedArray, first: int, last: int) -> None:
-        """Holds results of look-ups `first` … `last` - 1, and drops what no later one uses."""
-        wires = self._fresh + np.arange(first, last)
+    def add(self, found: EncryptedArray, rows: Integers, last: int) -> None:
+        """Holds results of look-ups, and drops what none from `last` on uses."""
+        wires = self._fresh + rows
         self._levels[wires], self._places[wires] = len(self._arrays), np.arange(len(wires))
         self._arrays.append(found)
         self._wires.append(wires)
@@ -316,6 +380,12 @@ def _refuse_outside(values: Any, x: Input, number: int, axes: int) -> None:
         "has such values"
     )
     refuse(values, (values < x.low) | (values > x.high), f"argument {number}", what)
+
+
+def shared_tables(luts: Sequence[Lut]) -> list[Lut]:
+    """Tables for `Server.apply_many`. Two share the phases of a rotation, and more its values,
+    which fails less often: of messages above 8 the second one counts twice."""
+    return [*luts, luts[-1]] if len(luts) == 2 and luts[0].p > 8 else list(luts)
 
 
 def ciphertexts_of(inputs: Sequence[Input], base: int) -> int:

@@ -58,7 +58,7 @@ class Trace:
                 f"failure_log2: {shown(failure_log2)} is outside {LEAST_FAILURE:g} … "
                 f"{MOST_FAILURE:g}"
             )
-        program, lowered, account = compiled(
+        program, account, lowered = compiled(
             self._graph, self._measured, self._inputs, self._outputs, parameters, float(failure),
             bool(measured),
         )  # fmt: skip

@@ -149,6 +149,7 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
         "looks.weights|a weight of 0",
     ),
     "order": (lambda h: h.update(looks=h["ends"]), "looks|numbers"),
+    "shares": (set_at("shares", 2), "shares: 2 is no integer from 0 to 1"),
     "rows": (set_at("rows", 0, "low", "0"), "low"),
     "a row's bounds": (set_at("rows", 0, "high", 99), r"rows\[0\]: .* 0 … 99 .* input 0's"),
     "a row's order": (

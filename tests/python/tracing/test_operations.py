@@ -223,7 +223,8 @@ def test_what_show_says() -> None:
     assert lines[1].split() == ["0", "input", "1", "0", "…", "15", "proven", "4", "0", "0"]
     assert lines[3].split() == ["2", "maximum", "1", "0", "…", "12", "proven", "4", "0", "1"]
     assert lines[5].split() == ["4", "result", "1", "0", "…", "24", "proven", "5", "3", "1"]
-    assert circuit.costs["bootstraps"] == sum(row.tables for row in circuit._rows) == 3
+    assert circuit.costs["tables"] == sum(row.tables for row in circuit._rows) == 3
+    assert circuit.costs["bootstraps"] == 1
     assert lines[-1] == repr(circuit)
     assert "W128_P128" in circuit._repr_html_()
 
@@ -300,7 +301,8 @@ def test_costs_follow_from_the_program() -> None:
     circuit = whorl.trace(lambda x, y: x * y, NIBBLES).compile()
     program = circuit._program
     assert circuit.costs["inputs"] == 4
-    assert circuit.costs["bootstraps"] == len(program.looks)
+    assert circuit.costs["tables"] == len(program.looks)
+    assert circuit.costs["bootstraps"] == len(program.looks) - 1  # two digits of the result
     assert circuit.costs["levels"] == len(program.levels)
     assert circuit.costs["outputs"] == len(program.ends) == 4
     for sums in (program.looks, program.ends):  # all sums are messages

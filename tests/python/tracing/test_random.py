@@ -53,6 +53,46 @@ def short() -> ShortKeys:
     return ShortKeys()
 
 
+@pytest.mark.parametrize("width", [4, 5, 8, 12])
+def test_tables_of_one_sum_share_rotations(
+    width: int, short: ShortKeys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of results with several digits, for all elements in one call."""
+    monkeypatch.setattr(_compile, "SIZES", (16,))
+
+    def function(x: Any) -> Any:
+        return x * 2741 % 2**width - 7, x + 1
+
+    circuit = whorl.trace(function, [[0] * 3, [15] * 3]).compile(short.parameters)
+    digits = 1 if width == 4 else (width + 1) // 2
+    assert circuit.costs["tables"] == 3 * digits
+    assert circuit.costs["bootstraps"] == 3
+    calls = []
+    many = Server.apply_many
+
+    def counted(self: Server, luts: Any, x: Any) -> Any:
+        calls.append(x.size)
+        return many(self, luts, x)
+
+    monkeypatch.setattr(Server, "apply_many", counted)
+    given = np.array([[[0, 15, 7], [1, 2, 3]], [[4, 5, 6], [8, 9, 10]]])
+    inputs = circuit.encrypt(short.client, given)
+    found = circuit.decrypt(short.client, circuit.run(short.server, inputs))
+    expected = [] if width == 4 else [given.size]
+    assert calls == expected
+    for each, wanted in zip(found, function(given), strict=True):
+        assert np.array_equal(each, wanted)
+    again = whorl.tracing.from_bytes(circuit.to_bytes(), allow_insecure=True)
+    assert again.costs == circuit.costs
+    calls.clear()
+    # A server that allows more failures might share them in a way that fails more often.
+    keys = short.client.evaluation_keys()
+    lax = Server(keys, device="cpu", allow_failure=2**-30)
+    found = circuit.decrypt(short.client, circuit.run(lax, inputs))
+    assert not calls
+    assert np.array_equal(found[0], function(given)[0])
+
+
 @pytest.mark.parametrize("p", [4, 8, 16, 32])
 def test_encrypted_is_simulated(p: int, short: ShortKeys, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_compile, "SIZES", (p,))
