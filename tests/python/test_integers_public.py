@@ -40,7 +40,7 @@ def transfer(
 
 
 @pytest.mark.parametrize("bits,signed", [(1, False), (7, False), (8, True), (64, False)])
-def test_encryptors(
+def test_public_clients(
     bank: Bank, generator: np.random.Generator, bits: int, signed: bool
 ) -> None:
     low = -(1 << bits - 1) if signed else 0

@@ -151,8 +151,9 @@ def _maps(nodes: Sequence[Node], features: int) -> list[Map]:
         elif isinstance(node, Function) and node.function in FUNCTIONS and not last.activation:
             maps[-1] = dataclasses.replace(last, activation=FUNCTIONS[node.function])
         else:
-            of = f": {node.function} is none of {list(FUNCTIONS)}"
-            what = of if isinstance(node, Function) else " cannot be read for tables"
+            what = " cannot be read for tables"
+            if isinstance(node, Function):
+                what = f": {node.function} is none of {list(FUNCTIONS)}"
             raise ParameterError(f"model: {node.name}{what}")
     if maps[-1].activation is not None:
         raise ParameterError(f"model: {nodes[-1].name} is an activation behind the last sum")
