@@ -14,8 +14,8 @@ from ._arrays import IntegerArray
 from ._ciphertexts import FLAGS, Ciphertexts
 from ._circuit import HALF, SECTORS
 from ._digits import integers_of
-from ._lane_bits import as_bits, integers_of_bits
 from ._encryptor import digits_to_encrypt, given_integers
+from ._lane_bits import as_bits, integers_of_bits
 from ._types import as_numbers
 
 

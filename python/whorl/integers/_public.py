@@ -16,8 +16,8 @@ from ._algorithms import (
 )
 from ._arrays import IntArray, UintArray
 from ._ciphertexts import Ciphertexts
-from ._plan import Fresh, Plan, plan
 from ._encryptor import PublicClient
+from ._plan import Fresh, Plan, plan
 from ._server import Server
 
 __all__ = [

@@ -235,11 +235,12 @@ def _extreme(sign: int, x: Any, axis: Any = None, keepdims: Any = False, **optio
         ]
         values = [np.maximum(values[a], values[b]) for a, b in pairs] + values[last:]
         places = won + places[last:]
-    place = 0 * values[0] if len(rows) == 1 else places[0]
+    place: Traced = 0 * values[0] if len(rows) == 1 else places[0]
     if keepdims is not True:
         return place
     lengths = np.argmax(_bare(x), axis=axis, keepdims=True).shape
-    return place.reshape(lengths)
+    shaped: Traced = place.reshape(lengths)
+    return shaped
 
 
 def _known_or_traced(a: Any) -> Any:

@@ -8,6 +8,7 @@ import pytest
 import whorl
 from whorl.tracing import bivariate, rounded, univariate
 
+PLACE = np.zeros((), dtype=np.intp)
 TRACED: dict[str, tuple[Callable[..., Any], type[Exception], str]] = {
     "if": (lambda x: 1 if x > 3 else 0, TypeError, "np.where chooses"),
     "int": (lambda x: int(x), TypeError, "has no value"),
@@ -23,7 +24,11 @@ TRACED: dict[str, tuple[Callable[..., Any], type[Exception], str]] = {
     "out": (lambda x: np.add(x, 1, out=np.zeros(3)), TypeError, "out is not supported"),
     "initial": (lambda x: np.sum(x, initial=3), TypeError, "initial is not supported"),
     "a real quotient": (lambda x: x / x, TypeError, "bivariate"),
-    "argmax with out": (lambda x: np.argmax(x, out=np.zeros((), dtype=np.intp)), TypeError, "argmax: out is"),
+    "argmax with out": (
+        lambda x: np.argmax(x, out=np.zeros((), dtype=np.intp)),
+        TypeError,
+        "argmax: out is",
+    ),
     "select of one": (lambda x: np.select([x > 1], [x, x]), TypeError, "1 conditions, and 2"),
     "where of one": (lambda x: np.where(x), TypeError, "a condition and two arrays"),
     "no result": (lambda x: 3, TypeError, "must return encrypted arrays, .* and not 3"),
