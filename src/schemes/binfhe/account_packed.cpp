@@ -13,7 +13,7 @@ double noise_of(const PublicKey& key) { return public_noise(key.parameters); }
 void check_messages(const PackedCiphertexts& packed) {
   if (packed.range && !packed.largest)
     throw RangeError("range: the largest message is not stated beside it");
-  Ciphertexts known{packed.parameters, packed.key_id, packed.encoding};
+  Ciphertexts known{packed.parameters, packed.key_id, packed.encoding, 0, {}, {}};
   known.largest = packed.largest;
   known.range = packed.range;
   static_cast<void>(largest_of(known));
