@@ -110,8 +110,9 @@ class _Sum:
 
     def fits(self, account: Account, common: bool, most: int = MOST, more: int = 0) -> bool:
         """Whether the sum is at most so large, and a table takes it and so many bootstraps more."""
-        square = max(self.square, self.total**2) if common else self.square
-        return self.most <= most and bool(account.bears(square + more, self.total + more))
+        square, total = self.square + more, self.total + more
+        square = max(square, total**2) if common else square
+        return self.most <= most and bool(account.bears(square, total))
 
 
 def _sum_of(facts: Sequence[Fact], terms: Sequence[Term]) -> _Sum:

@@ -129,7 +129,7 @@ TEST_F(BinfheNearly, SumsNeedNotDecryptExactly) {
 TEST_F(BinfheNearly, MessagesStayWithinTheBound) {
   test::Random random;
   const Lut f = wave();
-  const Messages a = random.numbers(64, p), b = random.numbers(64, p);
+  const Messages a = random.numbers(2048, p), b = random.numbers(2048, p);
   const Array made =
       sum(strict_, {1, -1}, {apply(strict_, f, fresh(a)), apply(strict_, f, fresh(b))});
   ASSERT_LT(made.error_bound(), half);

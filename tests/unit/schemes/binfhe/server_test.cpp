@@ -132,7 +132,7 @@ TEST(BinfheServer, LinearTrivialNot) {
   EXPECT_THROW(server.linear(one, in), ShapeError);
   EXPECT_THROW(server.linear({}, std::span<const Ciphertexts* const>()), ShapeError);
   EXPECT_THROW(server.trivial(std::vector<std::uint32_t>{8}, encoding), EncodingError);
-  EXPECT_THROW(server.trivial(y, {129, false}), EncodingError);
+  EXPECT_THROW(server.trivial(y, {1U << 17, false}), EncodingError);
   const Ciphertexts shorter = pair.client.encrypt(std::vector<std::uint32_t>{1}, encoding);
   const Ciphertexts* uneven[] = {&a, &shorter};
   const std::int32_t weights[] = {1, 1};
