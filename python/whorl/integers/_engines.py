@@ -62,6 +62,17 @@ FRESH = 1e-6
 """What a client encrypts under the ring key has less noise, in units of that of a rotation."""
 
 
+FEW_PLACES = 4096
+"""Lists of so many places are kept: for few integers, of which the host takes long."""
+
+
+@functools.lru_cache(maxsize=1024)
+def _places(index: bytes, size: int) -> np.ndarray[Any, np.dtype[np.uint32]]:
+    """The places of rows in an array with so many values each; the numbers of rows as bytes."""
+    rows = np.frombuffer(index, dtype=np.int64)
+    return (rows[:, None] * size + np.arange(size)).astype(np.uint32).reshape(-1)
+
+
 def _log2_erfc(x: float) -> float:
     """log2 erfc(x), also where erfc underflows."""
     if x < 20:
@@ -140,7 +151,8 @@ class BinfheEngine:
         if len(index) == rows.shape[0] and np.array_equal(index, np.arange(len(index))):
             return rows
         size = rows.shape[1]
-        return rows._take(index[:, None] * size + np.arange(size))
+        places = _places if len(index) * size <= FEW_PLACES else _places.__wrapped__
+        return rows._like(rows._gather(places(index.tobytes(), size)), (len(index), size))
 
     def columns(self, rows: Any, index: Integers) -> Any:
         """Values by their numbers, in all rows."""

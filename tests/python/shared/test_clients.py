@@ -10,7 +10,7 @@ import whorl
 from support import BgvKit, CkksKit, Kit, make_bgv_kit, make_ckks_kit, make_kit
 
 PUBLIC = {
-    "binfhe": {"encrypt", "decrypt", "noise"},
+    "binfhe": {"encrypt", "decrypt", "decrypt_packed", "noise", "noise_packed", "public_key"},
     "bgv": {"encrypt", "decrypt", "noise_budget", "public_key"},
     "ckks": {
         *("encrypt", "encrypt_real", "decrypt_raw", "release", "released", "add_released"),
