@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import operator
 import os
 from collections.abc import Callable
@@ -284,6 +285,20 @@ def test_operations_run_again_as_they_were_recorded(encrypted: Encrypted) -> Non
     recorded = len(on._programs)
     program(*(encrypted.encrypt([1, 2, 3], 6) for _ in range(2)))
     assert len(on._programs) == recorded
+
+
+def test_threads_share_a_server(encrypted: Encrypted) -> None:
+    server = integers.Server(encrypted.server._server)
+
+    def work(seed: int) -> bool:
+        a, b = np.random.default_rng(seed).integers(1, 64, (2, 2 + seed % 3))
+        x, y = (server.upload(encrypted.client.encrypt(each, 6)) for each in (a, b))
+        found = integers.stack([x * y, x // y, x + 5])[:, 0]
+        wanted = [a[0] * b[0] % 64, a[0] // b[0], (a[0] + 5) % 64]
+        return bool(encrypted.decrypt(found).tolist() == wanted)
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, range(8)))
 
 
 @pytest.mark.parametrize(

@@ -250,8 +250,22 @@ def _recorded(name: str) -> Callable[..., Any]:
     return call
 
 
+def _alone(name: str) -> Callable[..., Any]:
+    """What is not recorded waits for other threads that record."""
+    method = getattr(DigitArithmetic, name)
+
+    def call(self: Programs, *arguments: Any) -> Any:
+        with self._lock:
+            return method(self, *arguments)
+
+    call.__doc__ = method.__doc__
+    return call
+
+
 for _name in NAMES:
     setattr(Programs, _name, _recorded(_name))
+for _name in ("received", "sent", "on_device", "known", "take", "join"):
+    setattr(Programs, _name, _alone(_name))
 
 
 def _numbers(arguments: Sequence[Any]) -> Iterator[Number]:
