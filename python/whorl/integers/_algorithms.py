@@ -27,11 +27,12 @@ def _needs(what: str, *arrays: Any) -> None:
 # ---- quotients
 
 
-def divide(x: A, y: Any) -> tuple[A, A]:
-    """`divmod(x, y)`: rounded down, and a remainder of the sign of y."""
+def divide(x: A, y: Any, rest: bool = True) -> tuple[A, A]:
+    """`divmod(x, y)`: rounded down, and a remainder of the sign of y. Without `rest` that of a known
+    y is not made, which takes a product, and x stands in its place."""
     if not isinstance(y, IntegerArray):
         if np.ndim(y) == 0:
-            return _divide_known(x, int(as_values(y, x.kind, "divisor")[()]))
+            return _divide_known(x, int(as_values(y, x.kind, "divisor")[()]), rest)
         y = x._known_like(y)
     if not x.signed:
         return _divide_unsigned(x, x._known_like(y))
@@ -54,7 +55,7 @@ def _divide_unsigned(x: A, y: Any) -> tuple[A, A]:
     return x._like(quotient, shape), x._like(rest, shape)
 
 
-def _divide_known(x: A, divisor: int) -> tuple[A, A]:
+def _divide_known(x: A, divisor: int, rest: bool) -> tuple[A, A]:
     if divisor == 0:
         return x * 0 + x.kind.wrap(-1), x
     if divisor > 0:
@@ -63,7 +64,7 @@ def _divide_known(x: A, divisor: int) -> tuple[A, A]:
         # -x has a bit more, and x / -d is -x / d.
         quotient = _quotient(-_wide(x, x.bits + 1, True), -divisor)
     made = _wide(quotient, x.bits, x.signed)
-    return made, x - made * divisor
+    return made, x - made * divisor if rest else x
 
 
 def _quotient(x: Any, divisor: int) -> Any:

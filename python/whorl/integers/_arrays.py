@@ -138,7 +138,8 @@ class IntegerArray(DeviceArray[Any]):
         return divmod(self._known_like(other), self)
 
     def __floordiv__(self: I, other: Operand) -> I:
-        return divmod(self, other)[0]
+        quotient: I = self._server._divide(self, other, rest=False)[0]
+        return quotient
 
     def __rfloordiv__(self: I, other: Operand) -> I:
         return divmod(self._known_like(other), self)[0]

@@ -213,9 +213,9 @@ class Server:
         """
         return self._array(self._on.settle(x._core), x.shape)
 
-    def _divide(self, x: Any, y: Any) -> Any:
+    def _divide(self, x: Any, y: Any, rest: bool = True) -> Any:
         """`divmod` of arrays, which their module does not have."""
-        return divide(x, y)
+        return divide(x, y, rest)
 
     def where(self, condition: Any, x: Any, y: Any) -> Any:
         """x where the condition, of one bit, is 1, and y elsewhere. The condition, or one of both
