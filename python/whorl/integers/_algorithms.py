@@ -28,31 +28,33 @@ def _needs(what: str, *arrays: Any) -> None:
 
 
 def divide(x: A, y: Any, rest: bool = True) -> tuple[A, A]:
-    """`divmod(x, y)`: rounded down, and a remainder of the sign of y. Without `rest` that of a known
-    y is not made, which takes a product, and x stands in its place."""
+    """`divmod(x, y)`: rounded down, and a remainder of the sign of y. Without `rest` x may stand in
+    its place, where the remainder takes work of its own."""
     if not isinstance(y, IntegerArray):
         if np.ndim(y) == 0:
             return _divide_known(x, int(as_values(y, x.kind, "divisor")[()]), rest)
         y = x._known_like(y)
     if not x.signed:
-        return _divide_unsigned(x, x._known_like(y))
+        return _divide_unsigned(x, x._known_like(y), rest)
     server, bits = x.server, x.bits
     y = x._known_like(y)
-    q, r = _divide_unsigned(abs(x).astype(bits), abs(y).astype(bits))
-    quotient, rest = q.astype(bits, True), r.astype(bits, True)
+    q, r = _divide_unsigned(abs(x).astype(bits), abs(y).astype(bits), True)
+    quotient, left = q.astype(bits, True), r.astype(bits, True)
     apart = ((x < 0) ^ (y < 0)) & (y != 0)
     # Of different signs the quotient is that of sizes, rounded up and negated.
-    ragged = apart & (rest != 0)
+    ragged = apart & (left != 0)
     quotient = server.where(ragged, ~quotient, server.where(apart, -quotient, quotient))
-    rest = server.where(ragged, abs(y) - rest, rest)
-    rest = server.where(y < 0, -rest, rest)
-    return quotient, server.where(y == 0, x, rest)
+    if not rest:
+        return quotient, x
+    left = server.where(ragged, abs(y) - left, left)
+    left = server.where(y < 0, -left, left)
+    return quotient, server.where(y == 0, x, left)
 
 
-def _divide_unsigned(x: A, y: Any) -> tuple[A, A]:
+def _divide_unsigned(x: A, y: Any, rest: bool) -> tuple[A, A]:
     a, b, shape = x.server._meet(x, y)
-    quotient, rest = x.server._on.divide(a, b)
-    return x._like(quotient, shape), x._like(rest, shape)
+    quotient, left = x.server._on.divide(a, b, rest)
+    return x._like(quotient, shape), x._like(left, shape)
 
 
 def _divide_known(x: A, divisor: int, rest: bool) -> tuple[A, A]:

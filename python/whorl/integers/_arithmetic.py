@@ -94,8 +94,9 @@ class Arithmetic(Protocol):
     def turn(self, x: Any, by: Any) -> Any:
         """`rotate` by encrypted unsigned amounts."""
 
-    def divide(self, x: Any, y: Any) -> tuple[Any, Any]:
-        """x / y rounded down, and the remainder, of unsigned numbers."""
+    def divide(self, x: Any, y: Any, rest: bool) -> tuple[Any, Any]:
+        """x / y rounded down, and the remainder, of unsigned numbers; without `rest` any number of
+        that type in its place."""
 
     def count_ones(self, x: Any, bits: int) -> Any:
         """How many bits are 1, as unsigned integers of so many bits."""
@@ -157,9 +158,10 @@ class DigitArithmetic(Digits):
         """`rotate` by encrypted unsigned amounts."""
         return _shifts.turn(self, x, by)
 
-    def divide(self, x: Number, y: Number) -> tuple[Number, Number]:
-        """x / y rounded down, and the remainder, of unsigned numbers."""
-        return _divide.divide(self, x, y)
+    def divide(self, x: Number, y: Number, rest: bool) -> tuple[Number, Number]:
+        """x / y rounded down, and the remainder, of unsigned numbers; without `rest` x in its
+        place."""
+        return _divide.divide(self, x, y, rest)
 
     def lookup(self, x: Number, table: Sequence[int], bits: int) -> Number:
         """Entries of a known table at unsigned places, as unsigned integers; 0 behind its end."""

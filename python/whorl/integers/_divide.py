@@ -12,7 +12,7 @@ from ._circuit import Circuit, Wires
 from ._digits import Digits, Number
 
 
-def divide(on: Digits, x: Number, y: Number) -> tuple[Number, Number]:
+def divide(on: Digits, x: Number, y: Number, rest: bool) -> tuple[Number, Number]:
     """x / y rounded down, and the remainder, of unsigned numbers of one type.
 
     Digits of x are taken from the highest one on. From the remainder so far 2y and then y are
@@ -20,7 +20,7 @@ def divide(on: Digits, x: Number, y: Number) -> tuple[Number, Number]:
     IRE Trans. Electronic Computers 1958). Remainders have redundant digits, -3 … 3: their sign is
     that of the highest digit that is not 0, so that no carries are made. As long as y has more
     digits than the remainder, nothing is subtracted. For y = 0 all bits of the quotient are 1, and
-    the remainder is x.
+    the remainder is x. Without `rest` x is in its place.
     """
     circuit = on.circuit
     divided, single = clean(circuit, on.flush(x).wires), clean(circuit, on.flush(y).wires)
@@ -32,30 +32,33 @@ def divide(on: Digits, x: Number, y: Number) -> tuple[Number, Number]:
     double = clean(circuit, flush(circuit, twice, Form(2 * count + 2, False)))
     above = [_above(circuit, each, count) for each in (double, single)]
     ways: list[Wires] = []
-    rest = _Rest(circuit.take(divided, []), zero, circuit.known([MINUS], x.size))
+    left = _Rest(circuit.take(divided, []), zero, circuit.known([MINUS], x.size))
     for k in range(count):
-        digits = circuit.join(circuit.take(divided, [count - 1 - k]), rest.digits)
-        rest = dataclasses.replace(rest, digits=digits)
+        digits = circuit.join(circuit.take(divided, [count - 1 - k]), left.digits)
+        left = dataclasses.replace(left, digits=digits)
         for taken, more, most in zip((double, single), above, (2, 1), strict=True):
             # A remainder of k + 1 digits is below y if y has more, and then it is not negative.
-            ways.append(circuit.linear((1, rest.way), (MINUS, circuit.take(more, [k]))))
+            ways.append(circuit.linear((1, left.way), (MINUS, circuit.take(more, [k]))))
             part = circuit.take(taken, np.arange(k + 1))
-            rest = _stepped(circuit, rest, part, ways[-1], most)
+            left = _stepped(circuit, left, part, ways[-1], most)
     values = np.where(np.arange(2 * count) % 2, 1, 2)
     signs = circuit.table(circuit.join(*ways), lambda v, w: w * _sign(v), values)
     bits = circuit.sums(signs, [[(2 * i, 1), (2 * i + 1, 1)] for i in range(count)][::-1])
     # What is left may be below 0, by less than y.
-    last = circuit.take(rest.way, np.zeros(count, dtype=np.int64))
+    less = circuit.table(left.way, lambda v: np.where(v < MINUS, -1, 0))
+    lowest = circuit.sums(circuit.join(bits, less), [[(0, 1), (count, 1)]])
+    quotient = circuit.join(lowest, circuit.take(bits, np.arange(1, count)))
+    made = on.flush(Number(x.bits, False, quotient))
+    if not rest:
+        return made, x
+    last = circuit.take(left.way, np.zeros(count, dtype=np.int64))
     back = circuit.table(
         circuit.linear((1, single), (1, last)), lambda v: np.where(v < MINUS, v, 0)
     )
-    less = circuit.table(rest.way, lambda v: np.where(v < MINUS, -1, 0))
-    lowest = circuit.sums(circuit.join(bits, less), [[(0, 1), (count, 1)]])
-    quotient = circuit.join(lowest, circuit.take(bits, np.arange(1, count)))
     remainder = circuit.sums(
-        circuit.join(rest.digits, back), [[(i, 1), (count + i, 1)] for i in range(count)]
+        circuit.join(left.digits, back), [[(i, 1), (count + i, 1)] for i in range(count)]
     )
-    return on.flush(Number(x.bits, False, quotient)), on.flush(Number(x.bits, False, remainder))
+    return made, on.flush(Number(x.bits, False, remainder))
 
 
 MINUS = 4

@@ -202,19 +202,22 @@ class LaneArithmetic:
         assert total is not None
         return total
 
-    def divide(self, x: LaneNumber, y: LaneNumber) -> tuple[LaneNumber, LaneNumber]:
+    def divide(
+        self, x: LaneNumber, y: LaneNumber, rest: bool = True
+    ) -> tuple[LaneNumber, LaneNumber]:
         """x / y rounded down, and the remainder, of unsigned numbers: a bit of the quotient for
-        each subtraction. For y = 0 all of its bits are 1, and the remainder is x."""
+        each subtraction. For y = 0 all of its bits are 1, and the remainder is x. It is there in
+        any case."""
         a, b = self._both(x, y)
         zero = self._zeros(a, 1)
-        wide, rest = concatenate([b, zero]), self._zeros(a, x.bits + 1)
+        wide, left = concatenate([b, zero]), self._zeros(a, x.bits + 1)
         bits = []
         for i in range(x.bits - 1, -1, -1):
-            rest = concatenate([a[i : i + 1], rest[: x.bits]])
-            less = lanes.subtract(rest, wide)
+            left = concatenate([a[i : i + 1], left[: x.bits]])
+            less = lanes.subtract(left, wide)
             bits.append(~less[-1:])
-            rest = self.server.where(bits[-1], less[: x.bits + 1], rest)
-        return self._of(x, concatenate(bits[::-1])), self._of(x, rest)
+            left = self.server.where(bits[-1], less[: x.bits + 1], left)
+        return self._of(x, concatenate(bits[::-1])), self._of(x, left)
 
     # ---- comparisons and choices
 
