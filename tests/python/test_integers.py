@@ -179,6 +179,25 @@ def test_shapes_are_numpys(clear: ClearServer) -> None:
     assert [each.shape for each in x] == [(3, 4), (3, 4)]
 
 
+def test_joined_integers_of_which_digits_are_known(clear: ClearServer) -> None:
+    x = clear.encrypt([1, 2, 3, 4], 4)
+    bit = clear.encrypt([1, 0], 1)
+    parts = [
+        (x.astype(8) + 64, [65, 66, 67, 68]),
+        (~x.astype(8), [254, 253, 252, 251]),
+        (clear.known([18] * 4, 8), [18] * 4),
+        (clear.known([1, 2, 3, 200], 8), [1, 2, 3, 200]),
+        (integers.lookup([16, 17, 18, 19], x.bit_slice(0, 2)).astype(8), [17, 18, 19, 16]),
+    ]
+    for a, first in parts:
+        for b, second in parts:
+            assert clear.decrypt(integers.concatenate([a, b])).tolist() == first + second
+        assert clear.decrypt(integers.sort(a)).tolist() == sorted(first)
+        assert int(clear.decrypt(integers.argmax(a))) == int(np.argmax(first))
+    chosen = integers.where(bit, 18, clear.known([17, 17], 8))
+    assert clear.decrypt(integers.stack([chosen, chosen])).tolist() == [[18, 17]] * 2
+
+
 def test_functions_of_arrays(clear: ClearServer) -> None:
     random = np.random.default_rng(3)
     a = random.integers(-100, 100, (7, 4))
@@ -307,6 +326,10 @@ def test_threads_share_a_server(encrypted: Encrypted) -> None:
         lambda x, y: (0 - (x < y).astype(32)).popcount(),
         lambda x, _: x.astype(32, True).astype(64, True).popcount(),
         lambda x, y: x * y + x * y,
+        lambda x, y: integers.stack([x < y] * 15).sum(axis=0).astype(4),
+        lambda x, y: ((x < y).astype(32) * 0x15555555 + 0x02112112) * 0x15555555,
+        lambda x, y: integers.where(x < y, 0x12121212, x * 0 + 0x01010101) * 0x15555555,
+        lambda x, y: integers.stack([x[None][:1] < y, x < y[None]]).sum(axis=0),
         lambda x, y: (x + y >> 2) + (x + y & 255),
         lambda x, _: integers.stack([x * 3] * 4).sum(axis=0),
         lambda x, _: integers.lookup([0x5555] * 8 + [3] * 8, x.bit_slice(0, 4)).popcount(),

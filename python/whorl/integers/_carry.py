@@ -206,8 +206,8 @@ def _blocks(circuit: Circuit, x: Wires) -> tuple[list[list[int]], Wires]:
         return alone, x
 
     def borne(y: Wires) -> bool:
-        square, total = 16 * y.square[high] + y.square[low], 4 * y.total[high] + y.total[low]
-        return bool(np.all(circuit.account.bears(square, total)))
+        groups = [[(int(i), 1), (int(j), 4)] for i, j in zip(low, high, strict=True)]
+        return bool(np.all(circuit.account.bears(*circuit.noise_of(y, groups))))
 
     if not borne(x):
         noisy = high[x.square[high] > 1]

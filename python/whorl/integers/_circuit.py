@@ -173,7 +173,9 @@ class Circuit:
     def take(self, x: Wires, index: Any) -> Wires:
         """Rows by their numbers."""
         at = np.asarray(index, dtype=np.int64)
-        return dataclasses.replace(x, **{name: getattr(x, name)[at] for name in _FIELDS})
+        fields = {name: getattr(x, name)[at] for name in _FIELDS}
+        origins = x.origins if np.any(fields["batch"] >= 0) else {}
+        return dataclasses.replace(x, **fields, origins=origins)
 
     def join(self, *parts: Wires) -> Wires:
         """Rows of several."""
@@ -212,23 +214,39 @@ class Circuit:
             ]
             origins[layer] = [np.concatenate(column) for column in zip(*columns, strict=True)]
         count = len(parts[0])
+        low, high = (
+            np.min([part.low for part in parts], axis=0),
+            np.max([part.high for part in parts], axis=0),
+        )
+        known = np.all([part.batch < 0 for part in parts], axis=0)
         joined = Wires(
             (),
             np.zeros(count, dtype=np.int64),
             np.zeros(count, dtype=np.int64),
-            np.min([part.low for part in parts], axis=0),
-            np.max([part.high for part in parts], axis=0),
-            0 * parts[0].low,
+            low,
+            high,
+            np.where(known & (low == high), low, 0),
             np.max([part.square for part in parts], axis=0),
             np.max([part.total for part in parts], axis=0),
             sum(part.size for part in parts),
             origins,
         )
-        return self._by_noise(
+        made = self._by_noise(
             joined,
             parts,
             lambda where: self.engine.beside([self.plain(part, where) for part in parts]),
         )
+        apart = np.flatnonzero(known & (low < high))
+        if not len(apart):
+            return made
+        # What is known of each part, and differs.
+        nothing = np.zeros(len(apart))
+        rows = self.engine.beside([self.plain(part, apart) for part in parts])
+        index = np.arange(count)
+        index[apart] = count + np.arange(len(apart))
+        ends = low[apart], high[apart]
+        extra = self._batch(rows, *ends, 0 * apart, nothing, nothing, joined.size, {})
+        return self.take(self.join(made, extra), index)
 
     def rows(self, x: Wires, where: Integers) -> Any:
         """The ciphertexts of some rows, of which none is 0 without any, in one batch."""
@@ -294,6 +312,16 @@ class Circuit:
         first = terms[0][1]
         held = np.any([x.batch >= 0 for _, x in terms], axis=0)
         offset = np.asarray(sum(w * x.offset for w, x in terms)) - np.where(held, moved, 0)
+        live = np.array([x.batch >= 0 for _, x in terms])
+        if not moved and np.all(live.sum(axis=0) <= 1) and np.all(live.any(axis=1) <= _ones(terms)):
+            # No ciphertexts are added up: they stay those that they are.
+            index = live.argmax(axis=0) * len(first) + np.arange(len(first))
+            stay = self.take(self.join(*(x for _, x in terms)), index)
+            return self._checked(
+                dataclasses.replace(
+                    stay, low=low, high=high, offset=offset, square=square, total=total
+                )
+            )
         made = Wires(
             (), first.batch, first.place, low, high, offset, square, total, first.size, origins
         )
@@ -350,7 +378,33 @@ class Circuit:
             taken = [(w, self.take(apart, rows[:, k])) for k, w in enumerate(weights)]
             parts.append(dataclasses.replace(self.linear(*taken, moved=by), origins=pool.origins))
             places += members
-        return self.take(self.join(*parts), np.argsort(places))
+        return self._with_noise(self.take(self.join(*parts), np.argsort(places)), pool, groups)
+
+    def noise_of(
+        self, pool: Wires, groups: Sequence[Sequence[tuple[int, int]]]
+    ) -> tuple[Reals, Reals]:
+        """The squares and totals of sums, where rows that are the same ciphertext have one error,
+        whatever known integers they stand for."""
+        first = first_of_same(pool, any_offset=True).tolist()
+        squares, totals = pool.square.tolist(), pool.total.tolist()
+        noise = np.zeros((2, len(groups)))
+        for g, group in enumerate(groups):
+            weights: dict[int, int] = {}
+            for row, weight in group:
+                weights[first[row]] = weights.get(first[row], 0) + weight
+            noise[0, g] = sum(w * w * squares[row] for row, w in weights.items())
+            noise[1, g] = sum(abs(w) * totals[row] for row, w in weights.items())
+        return noise[0], noise[1]
+
+    def _with_noise(
+        self, x: Wires, pool: Wires, groups: Sequence[Sequence[tuple[int, int]]]
+    ) -> Wires:
+        """Sums of which some have a ciphertext several times."""
+        first = first_of_same(pool, any_offset=True)
+        if len(np.unique(first)) == len(pool):
+            return x
+        square, total = self.noise_of(pool, groups)
+        return dataclasses.replace(x, square=square, total=total)
 
     def _checked(self, x: Wires) -> Wires:
         if len(x) and int(x.width.max()) >= SECTORS:
@@ -489,11 +543,12 @@ def _kinds(columns: Sequence[Any]) -> tuple[list[tuple[Any, ...]], Integers]:
     return list(numbers), np.array(inverse, dtype=np.int64)
 
 
-def first_of_same(pool: Wires) -> Integers:
+def first_of_same(pool: Wires, any_offset: bool = False) -> Integers:
     """Returns for each row the first one that is the same ciphertext and stands for the same
-    integer."""
+    integer, or for another one by a known difference."""
     first: dict[tuple[int, int, int], int] = {}
-    held = zip(pool.batch.tolist(), pool.place.tolist(), pool.offset.tolist(), strict=True)
+    offset = 0 * pool.offset if any_offset else pool.offset
+    held = zip(pool.batch.tolist(), pool.place.tolist(), offset.tolist(), strict=True)
     rows = (key if key[0] >= 0 else (-1, row, 0) for row, key in enumerate(held))
     return np.array([first.setdefault(key, row) for row, key in enumerate(rows)], dtype=np.int64)
 
@@ -527,6 +582,11 @@ def _negacyclic(places: Integers, values: Integers, both: int) -> tuple[int, ...
             table[at % SECTORS] = wanted % SECTORS
     free = [0] * HALF + [both] * HALF
     return tuple(free[at] if value is None else value for at, value in enumerate(table))
+
+
+def _ones(terms: Sequence[tuple[int, Wires]]) -> Any:
+    """Which weights are 1."""
+    return np.array([w == 1 for w, _ in terms])
 
 
 def united(parts: Sequence[Origins]) -> tuple[Origins, bool]:

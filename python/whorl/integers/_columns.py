@@ -48,7 +48,13 @@ def add_up(
     sure = [0] * start + known
     last = False
     while not last:
-        fields = (pool.square, pool.total, pool.width, np.array(sure), first_of_same(pool))
+        fields = (
+            pool.square,
+            pool.total,
+            pool.width,
+            np.array(sure),
+            first_of_same(pool, any_offset=True),
+        )
         facts: tuple[Fact, ...] = tuple(zip(*(each.tolist() for each in fields), strict=True))
         groups, at, left, last = _round(circuit.account, facts, left, common)
         if not groups:

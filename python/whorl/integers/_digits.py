@@ -93,8 +93,10 @@ class Digits:
         """Bits that count 1."""
         if x.unit == 1:
             return x
-        wires = self.circuit.table(x.wires, lambda v: v // FLAG)
-        return dataclasses.replace(x, wires=wires, unit=1)
+        if "plain" not in x.memo:
+            wires = self.circuit.table(x.wires, lambda v: v // FLAG)
+            x.memo["plain"] = dataclasses.replace(x, wires=wires, unit=1)
+        return x.memo["plain"]
 
     def flush(self, x: Number) -> Number:
         """Without carries."""
@@ -215,12 +217,12 @@ class Digits:
         """4a + b of neighbours, where tables bear it."""
         count = len(x) // 2 * 2
         low, high = (self.circuit.take(x, np.arange(start, count, 2)) for start in (0, 1))
-        square, total = (4 * 4 * high.square + low.square), (4 * high.total + low.total)
+        pairs = [[(i, 1), (i + 1, 4)] for i in range(0, count, 2)]
+        square, total = self.circuit.noise_of(x, pairs)
         most = np.maximum(abs(high.low), abs(high.high)) * 4
         most = most + np.maximum(abs(low.low), abs(low.high))
         if not count or most.max() > 15 or not np.all(self.circuit.account.bears(square, total)):
             return x
-        pairs = [[(i, 1), (i + 1, 4)] for i in range(0, count, 2)]
         return self.circuit.sums(x, pairs + [[(i, 1)] for i in range(count, len(x))])
 
     def select(self, which: Number, x: Number, y: Number) -> Number:
@@ -269,9 +271,7 @@ class Digits:
         return circuit.stated(both, np.minimum(low, 0), np.maximum(high, 0))
 
     def _takes_flag(self, x: Wires, bit: Wires) -> bool:
-        return bool(np.all(x.width < FLAG)) and bool(
-            np.all(self.circuit.account.bears(x.square + bit.square, x.total + bit.total))
-        )
+        return bool(np.all(x.width < FLAG)) and self.circuit.fits((1, x), (1, bit))
 
     def _flags(self, which: Number) -> Wires:
         """The bits as multiples of `FLAG`, with the noise of one bootstrap at most."""

@@ -18,8 +18,8 @@ TABLE_FAILURE_LOG2 = -128.0
 """A table fails with at most this probability."""
 LEAST_NOISE = 20.0
 """Tables take 4x + y of bootstraps, and 4r + s + c of a quotient's digits, whose s has three."""
-MOST_NOISE = 33.0
-"""More noise is not used: two digits u + c - 4c' with a carry in common have 34 (`flush`)."""
+MOST_NOISE = 32.0
+"""More noise is not used: two digits u + c - 4c' with a carry in common have 33 or more."""
 
 
 @functools.cache

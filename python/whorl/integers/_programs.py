@@ -26,9 +26,9 @@ FLUSHED = frozenset(
     "count_zeros".split()
 )
 """Operations that take numbers without carries. These are made once for each array."""
-NAMES = FLUSHED | frozenset(
-    "rows flush settle cast add subtract negate invert sum_of select left turn".split()
-)
+PLAINED = frozenset("add subtract negate sum_of settle cast".split())
+"""Operations that take bits that count 1. These are made once for each array, too."""
+NAMES = FLUSHED | PLAINED | frozenset("rows flush plain invert select left turn".split())
 
 
 @dataclasses.dataclass(frozen=True)
@@ -165,6 +165,12 @@ class Programs(DigitArithmetic):
                 return method(self, *arguments)
             if name == "flush":
                 return self._flushed(arguments[0], method)
+            if name == "plain":
+                return self._plained(arguments[0], method)
+            if name in PLAINED:
+                arguments = tuple(_each(self.plain, argument) for argument in arguments)
+            if name == "cast" and arguments[1] > arguments[0].bits:
+                arguments = (self.flush(arguments[0]), *arguments[1:])
             if name in FLUSHED and not (name == "bitwise" and arguments[0].bits == 1):
                 arguments = tuple(self.flush(x) if isinstance(x, Number) else x for x in arguments)
             return self._made(name, method, arguments)
@@ -176,6 +182,14 @@ class Programs(DigitArithmetic):
         if "flush" not in x.memo:
             x.memo["flush"] = self._made("flush", method, (x,))
         return x.memo["flush"]
+
+    def _plained(self, x: Number, method: Callable[..., Any]) -> Number:
+        """The same in bits that count 1, which are made once."""
+        if x.unit == 1:
+            return x
+        if "plain" not in x.memo:
+            x.memo["plain"] = self._made("plain", method, (x,))
+        return x.memo["plain"]
 
     def _made(self, name: str, method: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
         operands = list(_numbers(arguments))
@@ -196,7 +210,9 @@ class Programs(DigitArithmetic):
             self._programs.move_to_end(key)
             held = self._replay(program, inputs)
         layers = tuple(sorted(layer for x in operands for layer in x.wires.origins))
-        number = hash((key, layers)) & (1 << 62) - 1
+        # Equal computations have one number, also of parts of arrays.
+        known = tuple((*fact[:3], fact[-1]) for fact in facts)
+        number = hash((name, rest, known, layers)) & (1 << 62) - 1
         made = [_result(each, held, operands, number) for each in program.outputs]
         return made[0] if program.single else tuple(made)
 
@@ -266,6 +282,15 @@ for _name in NAMES:
     setattr(Programs, _name, _recorded(_name))
 for _name in ("received", "sent", "on_device", "known", "take", "join"):
     setattr(Programs, _name, _alone(_name))
+
+
+def _each(work: Callable[[Number], Number], argument: Any) -> Any:
+    """What work makes of a number, or of each of a list of them."""
+    if isinstance(argument, Number):
+        return work(argument)
+    if isinstance(argument, list) and argument and isinstance(argument[0], Number):
+        return [work(x) for x in argument]
+    return argument
 
 
 def _numbers(arguments: Sequence[Any]) -> Iterator[Number]:
