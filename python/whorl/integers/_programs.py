@@ -13,8 +13,9 @@ import numpy as np
 
 from .._core.integers import Integers
 from ._arithmetic import DigitArithmetic
-from ._circuit import Circuit, Lookup, Origins, Wires, marks_of, united
+from ._circuit import Circuit, Lookup, Wires
 from ._digits import Number
+from ._origins import Origins, marks_of, united
 
 MOST_PROGRAMS = 512
 """So many operations are kept; those that were not used for longest go first."""
