@@ -105,6 +105,24 @@ void RnsOps<Word>::extend(const Tables& tables, const ring::Basis& from,
 }
 
 template <class Word>
+void RnsOps<Word>::decompose(const Tables& tables, const ring::Basis& basis,
+                             const ring::Gadget& gadget, std::size_t parts, Input in,
+                             Output out) const {
+  this->check(in, out);
+  this->check_owner("RNS tables", tables);
+  const ring::RnsPlan<Word>& plan = tables.plan();
+  plan.check_basis("decompose", basis);
+  if (basis.size() != 1 || plan.moduli_of(basis)[0].value() != gadget.modulus())
+    throw ParameterError("decompose: a gadget of modulus " + std::to_string(gadget.modulus()) +
+                         " meets the primes " + basis.describe() +
+                         "; there must be one prime, and it must be that modulus");
+  const std::size_t batch = batch_of("decompose", in.size, parts, plan.N());
+  check_rows("decompose: output", out.size, parts * gadget.digits(), batch, plan.N());
+  check_apart("decompose: input", in, out);
+  if (batch) run_decomposition(tables, gadget, parts, batch, in.data, out.data);
+}
+
+template <class Word>
 InnerProduct RnsOps<Word>::product_of(const char* what, const Key& key, const Tables& tables,
                                       const ring::Basis& basis, std::uint32_t g) const {
   this->check_owner("switching keys", key);
@@ -268,13 +286,14 @@ void RnsOps<Word>::sums_of_products(const Tables& tables, const ring::Basis& bas
     check_exponent(what, plan, term.g);
     plan.check_basis(what, term.over);
     check_part(what, basis, "a factor's", term.over);
-    check_rows("sums_of_products: x", term.x.size, rows, batch, plan.N());
+    const bool one_x = term.x.size == rows * plan.N();
+    if (!one_x) check_rows("sums_of_products: x", term.x.size, rows, batch, plan.N());
     const bool one = is_one_factor("sums_of_products: m", term.m.size, term.over.size(), batch,
                                    plan.N(), term.log_repeats);
     check_apart("sums_of_products: x", term.x, out);
     check_apart("sums_of_products: m", term.m, out);
-    checked.push_back(
-        {term.x.data, term.m.data, term.over, term.g, term.sum, one, term.log_repeats});
+    checked.push_back({term.x.data, term.m.data, term.over, term.g, term.sum, one, term.log_repeats,
+                       one_x && batch != 1});
   }
   if (batch) run_products(tables, basis, sums, batch, checked, onto, out.data);
 }

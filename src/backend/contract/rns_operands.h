@@ -11,6 +11,7 @@
 
 #include "backend/contract/device.h"
 #include "ring/base_conversion.h"
+#include "ring/gadget.h"
 #include "ring/rns_plan.h"
 
 namespace whorl::backend {
@@ -135,10 +136,10 @@ struct SumLayout {
   }
 };
 
-/// A term of RnsOps::sum_of_products: x(X^g)·m. x has the shape (parts, rows, B, N) of the sum, m
-/// has (rows of `over`, B, N) or (rows of `over`, 1, N): then one m is multiplied by every
-/// polynomial of the batch. `over` includes the sum's primes; its other rows are not read. m may be
-/// stored by its period.
+/// A term of RnsOps::sum_of_products: x(X^g)·m. x has the shape (parts, rows, B, N) of the sum, or
+/// (parts, rows, 1, N): then one x is multiplied by every m. m has (rows of `over`, B, N) or (rows
+/// of `over`, 1, N): then one m is multiplied by every polynomial of the batch. `over` includes the
+/// sum's primes; its other rows are not read. m may be stored by its period.
 template <class Word>
 struct ProductTerm {
   Slice<const Word> x, m;
@@ -147,7 +148,7 @@ struct ProductTerm {
   std::uint32_t sum = 0;  ///< the number of the sum that it belongs to
   unsigned log_repeats = 0;
 };
-/// The same, as a device gets it: `one`, m has a batch of 1.
+/// The same, as a device gets it: `one`, m has a batch of 1; `one_x`, x has.
 template <class Word>
 struct CheckedProduct {
   const Word *x, *m;
@@ -155,6 +156,7 @@ struct CheckedProduct {
   std::uint32_t g, sum;
   bool one;
   unsigned log_repeats;
+  bool one_x = false;
 };
 
 /// A term of RnsOps::combine: x(X^g), times a residue for each row. x has the shape (parts, rows of
@@ -208,6 +210,34 @@ struct CheckedMasks {
   std::span<const Word*const> high, low;
   std::span<const std::uint16_t> masks;
   std::span<Word* const> out;  ///< (3, rows, B, N) each
+};
+
+/// How devices take the digits of ring::Gadget from a residue modulo q, an odd number, in words
+/// without signs. y = (x - above mod q) + raise is the centred x, the gadget's offset and a
+/// multiple of the top digit's weight, so many times `top` that y is not negative. Digit j is the
+/// field of y from bit shift(j) on, less less(j).
+template <class Word>
+struct DigitFields {
+  Word q, above, raise, top;
+  unsigned dropped, log_base, digits;
+
+  explicit DigitFields(const ring::Gadget& gadget)
+      : q(static_cast<Word>(gadget.modulus())),
+        above(static_cast<Word>(q / 2 + 1)),
+        dropped(gadget.dropped()),
+        log_base(gadget.log_base()),
+        digits(gadget.digits()) {
+    const unsigned shift = gadget.shift(digits - 1);
+    top = static_cast<Word>((q / 2 >> shift) + 1);
+    raise = static_cast<Word>((top << shift) + static_cast<Word>(gadget.offset()) - q / 2);
+  }
+  unsigned shift(unsigned j) const { return dropped + j * log_base; }
+  /// The bits of the field of digit j.
+  Word mask(unsigned j) const {
+    return j + 1 == digits ? static_cast<Word>(~Word{0})
+                           : static_cast<Word>((Word{1} << log_base) - 1);
+  }
+  Word less(unsigned j) const { return j + 1 == digits ? top : Word{1} << (log_base - 1); }
 };
 
 struct Division {

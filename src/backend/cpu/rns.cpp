@@ -209,6 +209,20 @@ class CpuRns final : public RnsOps<Word>, private FusedRns<Word> {
     cpu::extend(own(tables), extension, batch, in, out, host_.on());
   }
 
+  void run_decomposition(const Tables& tables, const ring::Gadget& gadget, std::size_t parts,
+                         std::size_t batch, const Word* in, Word* out) const override {
+    const DigitFields<Word> rule(gadget);
+    const std::size_t N = tables.plan().N(), rows = parts * batch, digits = rule.digits;
+    each_row(rows, N, host_.on().workers_for(digits * rows * N),
+             [&](std::size_t i, std::size_t from, std::size_t count) {
+               Word* const to = out + (i / batch * digits * batch + i % batch) * N + from;
+               each_stretch(count, [&](std::size_t at, std::size_t size) {
+                 rns_kernels<Word>().decompose(rule, in + i * N + from + at, to + at, batch * N,
+                                               size);
+               });
+             });
+  }
+
   void run_inner_product(const Key& key, const Tables& tables, const InnerProduct& product,
                          std::size_t batch, const Word* digits, Word* out) const override {
     inner_product(key, tables, product, batch, digits, 0, nullptr, false, out);
@@ -346,7 +360,8 @@ class CpuRns final : public RnsOps<Word>, private FusedRns<Word> {
                  if (term.sum != sum) continue;
                  const std::size_t its_row = term.over.rank(prime),
                                    from = term.one ? its_row : its_row * batch + b;
-                 summands.push_back({term.x + i % of_sum * N, permutations.of(term.g),
+                 const std::size_t of_x = term.one_x ? i % of_sum / batch : i % of_sum;
+                 summands.push_back({term.x + of_x * N, permutations.of(term.g),
                                      term.m + (from * N >> term.log_repeats), 0, term.log_repeats});
                }
                if (onto && summands.empty()) return;

@@ -390,6 +390,23 @@ void multiply_matrix(const math::Montgomery<Word>& m, const MatrixOnRows<Word>& 
   for (; j < product.outputs; ++j) multiply_rows<1>(m, product, j, count);
 }
 
+template <class Word>
+void decompose(const DigitFields<Word>& rule, const Word* in, Word* out, std::size_t apart,
+               std::size_t count) {
+  const Dw<Word> d;
+  const Vw<Word> q = hn::Set(d, rule.q), above = hn::Set(d, rule.above),
+                 raise = hn::Set(d, rule.raise);
+  // A digit at a time: the input is in the first-level cache.
+  for (unsigned j = 0; j < rule.digits; ++j, out += apart) {
+    const auto shift = static_cast<int>(rule.shift(j));
+    const Vw<Word> mask = hn::Set(d, rule.mask(j)), less = hn::Set(d, rule.less(j));
+    for (std::size_t at = 0; at < count; at += kWords<Word>) {
+      const Vw<Word> y = hn::Add(sub_mod(hn::LoadU(d, in + at), above, q), raise);
+      hn::StoreU(sub_mod(hn::And(hn::ShiftRightSame(y, shift), mask), less, q), d, out + at);
+    }
+  }
+}
+
 /// Sums of `groups` times four low arrays are one of sixteen for each group, which all masks share.
 template <std::size_t groups, class Word>
 void masked_tensors_of(const math::Montgomery<Word>& m, const MaskedRows<Word>& of,
@@ -472,6 +489,7 @@ constexpr RnsKernels<Word> rns_table_of{.conversion_digits = digits_of<Word>,
                                         .conversion_sums = convert<Word>,
                                         .transform_block = transform_one_block<Word>,
                                         .divide_block = divide_one_block<Word>,
+                                        .decompose = decompose<Word>,
                                         .sum_of_products = products<Word>,
                                         .two_by_two = products_of_two<Word>,
                                         .permute = permute<Word>,

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "backend/contract/rns_operands.h"
 #include "ring/base_conversion.h"
 #include "ring/host/ntt_tables.h"
 
@@ -121,6 +122,9 @@ struct RnsKernels {
                           const ring::Ahead& ahead);
   void (*divide_block)(const NttTables<Word>& tables, std::size_t block, Word* data,
                        const DivisionEnd<Word>& end, const ring::Ahead& ahead);
+  /// All digits of residues; each is `apart` words behind the one before it.
+  void (*decompose)(const DigitFields<Word>& rule, const Word* in, Word* out, std::size_t apart,
+                    std::size_t count);
   /// out = sum_k a[k]·b[k] mod q.
   void (*sum_of_products)(const math::Montgomery<Word>& q, std::span<const Word* const> a,
                           std::span<const Word* const> b, Word* out, std::size_t count);

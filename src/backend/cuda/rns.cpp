@@ -60,6 +60,14 @@ class CudaRns final : public RnsOps<Word>, private FusedRns<Word> {
     cuda::extend(stream_, own(tables), extension, batch, from.data(), to.data());
     to.write_back();
   }
+  void run_decomposition(const Tables& tables, const ring::Gadget& gadget, std::size_t parts,
+                         std::size_t batch, const Word* in, Word* out) const override {
+    const std::size_t row = batch * tables.plan().N();
+    const Aligned<const Word> from(stream_, in, parts * row);
+    const Aligned<Word> to(stream_, out, parts * gadget.digits() * row);
+    cuda::decompose<Word>(stream_, gadget, parts, row, from.data(), to.data());
+    to.write_back();
+  }
   void run_inner_product(const Key& key, const Tables& tables, const InnerProduct& product,
                          std::size_t batch, const Word* digits, Word* out) const override {
     inner_product(key, tables, product, batch, digits, 0, nullptr, false, out);
@@ -108,7 +116,8 @@ class CudaRns final : public RnsOps<Word>, private FusedRns<Word> {
     std::vector<Aligned<const Word>> kept;
     kept.reserve(2 * all.size());
     for (CheckedProduct<Word>& term : all) {
-      term.x = kept.emplace_back(stream_, term.x, sums.parts * part).data();
+      const std::size_t of_x = words(tables, basis, term.one_x ? 1 : batch);
+      term.x = kept.emplace_back(stream_, term.x, sums.parts * of_x).data();
       const std::size_t values = words(tables, term.over, term.one ? 1 : batch);
       term.m = kept.emplace_back(stream_, term.m, values >> term.log_repeats).data();
     }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backend/contract/rns_checks.h"
 #include "lattice/rlwe/word_evaluator.h"
 
 namespace whorl::lattice::rlwe {
@@ -378,6 +379,30 @@ Array WordEvaluator<Word>::transform(const Array& a, Form form) const {
 }
 
 template <class Word>
+Array WordEvaluator<Word>::parts(const Array& a, unsigned first, unsigned count) const {
+  this->check("parts", a);
+  if (count == 0 || first >= a.parts() || count > a.parts() - first)
+    throw ShapeError("parts: " + std::to_string(count) + " parts from part " +
+                     std::to_string(first) + " on are asked for; there must be at least one, and " +
+                     "the array has " + std::to_string(a.parts()));
+  if (count == a.parts()) return a;
+  Shape shape = a.shape();
+  shape.parts = count;
+  return in_pieces(shape.count, [&](Pieces pieces) {
+    const auto out = draft(shape, std::move(pieces));
+    work(std::span(&out, 1), out->pieces, std::array{aligned(a, out->pieces, shape.count)},
+         [&](const Site& site, const View& x) {
+           const auto all = std::make_shared<Buffer>(x.keep);
+           const std::size_t part = shape.basis.size() * site.count * site.N;
+           const Slice some = all->slice().part(first * part, count * part);
+           out->buffers[site.piece] = Stored(
+               site.lane, Buffer(std::shared_ptr<void>(all, some.data), some.size, some.queue));
+         });
+    return this->wrap(out);
+  });
+}
+
+template <class Word>
 Array WordEvaluator<Word>::restrict(const Array& a, const ring::Basis& basis) const {
   this->check("restrict", a);
   plan_->check_basis("restrict", basis);
@@ -433,6 +458,46 @@ Array WordEvaluator<Word>::extend(const Array& a, const ring::Basis& to, ring::L
         for (unsigned k = 0; k < shape.parts; ++k)
           site.rns().extend(site.tables, a.basis(), std::span(&a.basis(), 1), to, lift,
                             x.parts(k, 1), out.part(k * part, part));
+      },
+      a);
+}
+
+template <class Word>
+Array WordEvaluator<Word>::substitute(const Array& a, std::uint32_t g) const {
+  this->check_evaluation("substitute", a);
+  backend::check_exponent("substitute", *plan_, g);
+  if (g == 1) return a;
+  const auto primes = moduli(a.basis(), a.parts());
+  return make(
+      a.shape(),
+      [&](const Site& site, Slice out, const View& x) {
+        site.ring().automorphism(primes, plan_->N(), g, true, x.all, out);
+      },
+      a);
+}
+
+template <class Word>
+Array WordEvaluator<Word>::gadget_digits(const Array& a, const ring::Gadget& gadget) const {
+  const char* const what = "gadget_digits";
+  this->check_evaluation(what, a);
+  if (a.basis().size() != 1)
+    throw ShapeError(std::string(what) + ": the array is over primes " + a.basis().describe() +
+                     "; there must be one prime");
+  if (const Word q = moduli(a.basis(), 1)[0].value(); q != gadget.modulus())
+    throw ParameterError(std::string(what) + ": the gadget is of modulus " +
+                         std::to_string(gadget.modulus()) + ", and the array over the prime " +
+                         std::to_string(q) + "; both must be equal");
+  Shape shape = a.shape();
+  shape.parts *= gadget.digits();
+  return make(
+      shape,
+      [&](const Site& site, Slice out, const View& x) {
+        Buffer coefficients = site.polynomials(a.parts());
+        site.queue.template copy<Word>(x.all, coefficients.slice());
+        site.rns().intt(site.tables, shape.basis, a.parts(), coefficients.slice());
+        site.rns().decompose(site.tables, shape.basis, gadget, a.parts(),
+                             std::as_const(coefficients).slice(), out);
+        site.rns().ntt(site.tables, shape.basis, shape.parts, out);
       },
       a);
 }

@@ -156,6 +156,9 @@ Array DryEvaluator::join(std::span<const Array> arrays) const {
   return of(arrays[0], arrays[0].parts(), arrays[0].basis(), count, longest);
 }
 Array DryEvaluator::interleave(std::span<const Array> arrays) const { return join(arrays); }
+Array DryEvaluator::parts(const Array& a, unsigned, unsigned count) const {
+  return of(a, count, a.basis(), a.count());
+}
 Array DryEvaluator::restrict(const Array& a, const ring::Basis& basis) const {
   return of(a, a.parts(), basis, a.count());
 }
@@ -165,6 +168,11 @@ Array DryEvaluator::divide(const Array& a, const ring::Basis& to, std::uint64_t)
 Array DryEvaluator::extend(const Array& a, const ring::Basis& to, ring::Lift) const {
   count(&RingCosts::bootstraps, a.count());
   return of(a, a.parts(), to, a.count());
+}
+
+Array DryEvaluator::substitute(const Array& a, std::uint32_t) const { return a; }
+Array DryEvaluator::gadget_digits(const Array& a, const ring::Gadget& gadget) const {
+  return of(a, a.parts() * gadget.digits(), a.basis(), a.count());
 }
 
 Array DryEvaluator::add_or_sub(const Array& a, const Array& b, bool) const {

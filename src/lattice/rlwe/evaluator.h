@@ -20,6 +20,7 @@
 #include "lattice/rlwe/switch_key.h"
 #include "ring/base_conversion.h"
 #include "ring/basis.h"
+#include "ring/gadget.h"
 #include "run/fleet.h"
 #include "run/keys.h"
 #include "whorl/common.h"
@@ -176,6 +177,8 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   /// One batch of the first of each array, the second of each, …, of equal counts too. On several
   /// devices those that stand together mostly lie on one.
   virtual Array interleave(std::span<const Array> arrays) const = 0;
+  /// Parts first … first + count - 1. The result is no copy: it holds the memory of all parts.
+  virtual Array parts(const Array& a, unsigned first, unsigned count) const = 0;
   /// The same residues modulo fewer primes.
   virtual Array restrict(const Array& a, const ring::Basis& basis) const = 0;
   /// backend::RnsOps::divide: exact division by the primes that go, to a multiple of t, extension
@@ -183,12 +186,20 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   virtual Array divide(const Array& a, const ring::Basis& to, std::uint64_t t) const = 0;
   /// ModRaise: the centred representative, modulo more primes.
   virtual Array extend(const Array& a, const ring::Basis& to, ring::Lift lift) const = 0;
+  /// Every part at X^g, g odd and below 2N (ParameterError), without a key: of a ciphertext, one
+  /// under s(X^g).
+  virtual Array substitute(const Array& a, std::uint32_t g) const = 0;
+  /// The signed digits of every part, of an array over one prime (ShapeError), which is the
+  /// gadget's modulus (ParameterError): backend::RnsOps::decompose. Part p·digits + j of the result
+  /// is digit j of part p, over the same prime.
+  virtual Array gadget_digits(const Array& a, const ring::Gadget& gadget) const = 0;
 
   // ---- products
 
   virtual Array multiply_plain(const Array& a, const Array& m) const = 0;
   /// sum_i plains_i·arrays_i over `basis`, in one pass. Arrays and plaintexts have these primes and
-  /// perhaps more, whose residues are not read. The arrays have equal parts.
+  /// perhaps more, whose residues are not read. The arrays have equal parts. Singles are not
+  /// copied, neither of arrays nor of plaintexts.
   virtual Array sum_of_products(std::span<const Array> arrays, std::span<const Array> plains,
                                 const ring::Basis& basis) const = 0;
   /// Writes polynomials `which` of piece number `piece` of a batch of B: (which, basis, B, N) in

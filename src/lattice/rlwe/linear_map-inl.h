@@ -43,7 +43,7 @@ struct WordEvaluator<Word>::Sum {
   std::vector<backend::ProductTerm<Word>> terms = {};
   std::vector<View> plains = {};
 
-  /// x(X^g), x (x_parts, basis, B, N), times plaintexts over `basis` and perhaps more. What is
+  /// x(X^g), x (x_parts, basis, B or 1, N), times plaintexts over `basis` and perhaps more. What is
   /// given must stay until finish().
   void add(unsigned x_parts, ConstSlice x, std::uint32_t g, const Residues& plain,
            std::uint32_t sum = 0) {
@@ -106,11 +106,10 @@ Array WordEvaluator<Word>::sum_of_products(std::span<const Array> arrays,
       }
       const auto one = [&](const Site& site) {
         std::vector<View> views;
-        std::vector<Buffer> keep(xs.size());
         Sum sum{*this, site, basis, shape.parts};
         for (std::size_t i = 0; i < xs.size(); ++i) {
           views.push_back(view(*xs[i], site));
-          sum.add(shape.parts, spread(site, views[i], keep[i]).all, 1, *ms[i]);
+          sum.add(shape.parts, views[i].all, 1, *ms[i]);
         }
         sum.finish();
         out->buffers[site.piece] = Stored(site.lane, std::move(sum.buffer));

@@ -5,6 +5,7 @@
 
 #include "gpu/backend/compare.h"
 #include "ring/base_conversion.h"
+#include "ring/gadget.h"
 #include "support/rns.h"
 
 namespace whorl::test {
@@ -91,7 +92,7 @@ inline unsigned random_log_repeats(std::uint32_t N, Random& random) {
   return random.below(2) ? 0 : 2 + static_cast<unsigned>(random.below(log_N - 1));
 }
 
-/// Sums of products and sums with weights: of one term and of three, with automorphisms and
+/// Sums of products and sums with weights: of one term and of several, with automorphisms and
 /// without, of other bases, of one x for all of the batch, with a constant, onto what is there.
 template <class Word>
 void compare_sums(const RnsPair<Word>& both, const ring::RnsPlan<Word>& plan,
@@ -113,17 +114,20 @@ void compare_sums(const RnsPair<Word>& both, const ring::RnsPlan<Word>& plan,
   auto old = random_rows(plan, basis, (sums - batched) * parts, batch, random);
   const auto behind = random_rows(plan, basis, parts, batched * batch, random);
   old.insert(old.end(), behind.begin(), behind.end());
-  for (const std::size_t count : {1, 3})
+  for (const std::size_t count : {1, 3, 5})
     for (const std::uint32_t by : {1u, g})
       for (const bool onto : {false, true}) {
         both.same([&](const RnsOn<Word>& on) {
           const auto first = put(on.queue, x), factors = put(on.queue, m);
-          const auto all = factors.slice(), one = all.part(0, wide.size() * plan.N());
+          const auto all = factors.slice(), one = all.part(0, wide.size() * plan.N()),
+                     single = first.slice().part(0, parts * basis.size() * plan.N());
           const auto last = static_cast<std::uint32_t>(sums - 1);
           const backend::ProductTerm<Word> terms[] = {
               {first.slice(), all.part(0, all.size >> log_repeats), wide, by, 0, log_repeats},
               {first.slice(), one, wide, 1, last},
-              {first.slice(), all, wide, by, last}};
+              {first.slice(), all, wide, by, last},
+              {single, all, wide, by, last},
+              {single, one, wide, 1, 0}};
           auto out = put(on.queue, old);
           on.ops.sums_of_products(*on.tables, basis, {sums, parts, batched},
                                   std::span(terms).first(count), onto, out.slice());
@@ -135,10 +139,11 @@ void compare_sums(const RnsPair<Word>& both, const ring::RnsPlan<Word>& plan,
           const backend::ScaledTerm<Word> terms[] = {{first.slice(), wide, weights, by},
                                                      {single, wide, {}, by},
                                                      {second.slice(), other, weights, by}};
+          const std::size_t some = std::min<std::size_t>(count, 3);
           const std::span<const Word> constant =
               by == 1 ? std::span<const Word>(weights) : std::span<const Word>();
           auto out = put(on.queue, x);
-          on.ops.combine(*on.tables, basis, parts, std::span(terms).first(count), constant, onto,
+          on.ops.combine(*on.tables, basis, parts, std::span(terms).first(some), constant, onto,
                          out.slice());
           return get(on.queue, out);
         });
@@ -385,6 +390,34 @@ void compare_switching(const RnsPair<Word>& both, const ring::RnsPlan<Word>& pla
     });
 }
 
+/// Digits modulo one of the primes, to a place that does not begin at 16 bytes too: of a few
+/// gadgets, exact and not, and of the one with the most digits.
+template <class Word>
+void compare_digits(const RnsPair<Word>& both, const ring::RnsPlan<Word>& plan, std::size_t batch,
+                    std::size_t parts, Random& random) {
+  const auto prime = static_cast<unsigned>(random.below(plan.moduli().size()));
+  const ring::Basis basis{prime};
+  const std::uint64_t q = plan.moduli()[prime].value();
+  const auto bits = static_cast<unsigned>(std::bit_width(q - 1));
+  auto x = random_rows(plan, basis, parts, batch, random);
+  const std::uint64_t edges[] = {0, 1, q / 2, q / 2 + 1, q - 1};
+  for (std::size_t i = 0; i < 5; ++i) x[i] = static_cast<Word>(edges[i]);
+  for (unsigned run = 0; run < 4; ++run) {
+    const unsigned log_base = run == 0 ? 1 : 1 + static_cast<unsigned>(random.below(31)),
+                   most = (bits + log_base - 1) / log_base,
+                   count = run == 0 ? most : 1 + static_cast<unsigned>(random.below(most));
+    const ring::Gadget gadget(q, log_base, count);
+    SCOPED_TRACE(std::to_string(count) + " digits of " + std::to_string(log_base) + " bits");
+    both.same([&](const RnsOn<Word>& on) {
+      const auto in = put(on.queue, x);
+      auto out = put(on.queue, std::vector<Word>(count * x.size() + 1, 7));
+      on.ops.decompose(*on.tables, basis, gadget, parts, in.slice(),
+                       out.slice().part(run % 2, count * x.size()));
+      return get(on.queue, out);
+    });
+  }
+}
+
 /// All of `from` to `to`, exact and approximate.
 template <class Word>
 void compare_raise(const RnsPair<Word>& both, const ring::RnsPlan<Word>& plan,
@@ -429,6 +462,7 @@ void compare_rns(const Two& two, const std::shared_ptr<const ring::RnsPlan<Word>
   const ring::Basis level = plan->level(used), high = level | plan->special_basis();
   compare_products(both, *plan, level, batch, parts, random);
   compare_sums(both, *plan, level, batch, parts, g, random);
+  compare_digits(both, *plan, batch, parts, random);
   if (high != level) compare_products(both, *plan, high, batch, parts, random);
   if (used > 1)
     compare_division(both, *plan, level, plan->level(used - 1), t, batch, parts, g, random);

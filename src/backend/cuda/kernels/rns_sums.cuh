@@ -82,8 +82,9 @@ template <class Word, unsigned sums>
 struct ProductSumArguments {
   using Factor = SumFactor<Word>;
   struct Term {
-    const Word* x;  ///< the first part, (rows, batch, N); the others `part` words on
-    std::uint32_t g;
+    /// The first part, (rows, batch, N), the others `part` words on; of one x, (parts, rows, N).
+    const Word* x;
+    std::uint32_t g, one_x;
     Factor factor[sums];
   };
   using Place = SumPlace<Word>;
@@ -102,7 +103,8 @@ struct ProductSumArguments {
 /// All parts of rns_width values of all sums: x is read once for the sums, m once for the parts.
 /// Grid: (pieces of N × batch, the latter first, so that blocks with the same m run together;
 /// rows). Bound by memory: parts + sums/batch words a value and term where there is one m for all.
-/// Mixed terms may be turned, if there is one sum, and may have an m that is stored by its period.
+/// Mixed terms may be turned, if there is one sum, and may have one x for all of the batch, or an m
+/// that is stored by its period.
 template <class Word, unsigned parts, unsigned sums, Terms terms>
 __global__ void __launch_bounds__(rns_threads)
     sum_products(const __grid_constant__ ProductSumArguments<Word, sums> a) {
@@ -121,11 +123,16 @@ __global__ void __launch_bounds__(rns_threads)
   for (std::uint32_t i = 0; i < a.count; ++i) {
     const auto& term = a.terms[i];
     Vector x[parts], m[sums];
+    std::size_t of_part = a.part, in_part = polynomial;
+    if (mixed && term.one_x) {
+      of_part = static_cast<std::size_t>(gridDim.y) << a.log_N;
+      in_part = static_cast<std::size_t>(blockIdx.y) << a.log_N;
+    }
 #pragma unroll
     for (unsigned p = 0; p < parts; ++p)
       x[p] = load_turned < Word,
       mixed && sums == 1 ? Turn::by_g
-                         : Turn::none > (term.x + p * a.part + polynomial, j, a.log_N, term.g);
+                         : Turn::none > (term.x + p * of_part + in_part, j, a.log_N, term.g);
 #pragma unroll
     for (unsigned s = 0; s < sums; ++s) {
       const auto& factor = term.factor[s];

@@ -36,8 +36,8 @@ TYPED_TEST(BackendRnsSums, Products) {
         };
         std::vector<std::vector<Word>> xs(1 + random.below(count));
         std::vector<Placed<Word>> x_held, m_held;
-        for (auto& x : xs) {
-          x = c.residues(c.basis, c.parts, c.batch, random);
+        for (auto& x : xs) {  // of the batch, or one for all of it
+          x = c.residues(c.basis, c.parts, random.below(3) == 0 ? 1 : c.batch, random);
           x_held.emplace_back(queue, x, random);
         }
         std::vector<Term> all;
@@ -77,7 +77,10 @@ TYPED_TEST(BackendRnsSums, Products) {
           const Term& term = all[k];
           const std::size_t x_row = part % c.parts * primes.size() + row,
                             m_row = terms[k].over.rank(primes[row]) * term.m_batch;
-          return q.mul(xs[term.x][(x_row * c.batch + b) * c.N() + term.from[j]],
+          const auto& x = xs[term.x];
+          const std::size_t x_batch = x.size() / (c.parts * primes.size() * c.N()),
+                            of_x = x_row * x_batch + (x_batch == 1 ? 0 : b);
+          return q.mul(x[of_x * c.N() + term.from[j]],
                        term.m[(m_row + (term.m_batch == 1 ? 0 : b)) * c.N() + j]);
         });
         ASSERT_TRUE(get<Word>(queue, out.slice) == laid_out(expected));

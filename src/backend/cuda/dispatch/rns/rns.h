@@ -155,6 +155,10 @@ void convert_down(const Stream& stream, const CudaRnsTables<Word>& tables, std::
 template <class Word>
 void extend(const Stream& stream, const CudaRnsTables<Word>& tables, const Extension& extension,
             std::size_t batch, const Word* in, Word* out);
+/// In rns_digits.cu: in (parts, row), out (parts, digits, row).
+template <class Word>
+void decompose(const Stream& stream, const ring::Gadget& gadget, std::size_t parts, std::size_t row,
+               const Word* in, Word* out);
 /// `added`: what is added to the first `added_parts` parts, or null; then all, `onto` what is
 /// there.
 template <class Word>

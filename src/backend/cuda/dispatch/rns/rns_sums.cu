@@ -30,7 +30,8 @@ std::vector<SharedTerm<Word>> shared_terms(std::span<const CheckedProduct<Word>>
     if (term.sum < first || term.sum >= first + sums) continue;
     const std::size_t s = term.sum - first;
     auto to = std::find_if(out.begin(), out.end(), [&](const SharedTerm<Word>& has) {
-      return has.factor[s] == nullptr && has.any().x == term.x && has.any().g == term.g;
+      return has.factor[s] == nullptr && has.any().x == term.x && has.any().g == term.g &&
+             has.any().one_x == term.one_x;
     });
     if (sums == 1 || to == out.end()) to = out.insert(out.end(), SharedTerm<Word>());
     to->factor[s] = &term;
@@ -64,13 +65,14 @@ void launch_products(const Stream& stream, const CudaRnsTables<Word>& tables,
     bool mixed = false;
     for (std::size_t i = 0; i < some.size(); ++i) {
       const CheckedProduct<Word>& any = some[i].any();
-      auto& term = a.terms[i] = {any.x + part * a.part, any.g, {}};
+      const std::size_t of_x = any.one_x ? a.part / batch : a.part;  // a part of x
+      auto& term = a.terms[i] = {any.x + part * of_x, any.g, any.one_x, {}};
       for (unsigned s = 0; s < sums; ++s)
         if (const CheckedProduct<Word>* const by = some[i].factor[s]) {
           term.factor[s] = {by->m, prime_set(by->over), by->one ? 1 : a.batch, by->log_repeats};
           mixed = mixed || by->log_repeats != 0;
         }
-      mixed = mixed || any.g != 1;
+      mixed = mixed || any.g != 1 || any.one_x;
     }
     launch_chained(stream, "sum_products",
                    mixed ? sum_products<Word, parts, sums, Terms::mixed>

@@ -1,0 +1,39 @@
+// Digits of polynomials modulo one prime: how they are launched.
+#include <algorithm>
+
+#include "backend/cuda/dispatch/launch.cuh"
+#include "backend/cuda/dispatch/rns/rns.h"
+#include "backend/cuda/kernels/rns_digits.cuh"
+
+namespace whorl::backend::cuda {
+
+template <class Word>
+void decompose(const Stream& stream, const ring::Gadget& gadget, std::size_t parts, std::size_t row,
+               const Word* in, Word* out) {
+  const CurrentGpu current(stream.gpu().ordinal);
+  const DigitFields<Word> rule(gadget);
+  DigitArguments<Word> a = {};
+  a.q = rule.q;
+  a.above = rule.above;
+  a.raise = rule.raise;
+  a.digits = rule.digits;
+  for (unsigned j = 0; j < rule.digits; ++j)
+    a.field[j] = {rule.mask(j), rule.less(j), rule.shift(j)};
+  a.parts = parts;
+  a.row = row / rns_width<Word>;
+  // Enough blocks to fill the GPU several times over; threads go on in strides.
+  const std::size_t most = 64 * stream.gpu().multiprocessors,
+                    rows = std::min<std::size_t>(parts, most),
+                    blocks = std::clamp<std::size_t>((a.row + digit_threads - 1) / digit_threads, 1,
+                                                     std::max<std::size_t>(1, most / rows));
+  launch_chained(stream, "decompose_rows", decompose_rows<Word>,
+                 {dim3(static_cast<unsigned>(blocks), static_cast<unsigned>(rows)), digit_threads},
+                 a, in, out);
+}
+
+template void decompose(const Stream&, const ring::Gadget&, std::size_t, std::size_t,
+                        const std::uint32_t*, std::uint32_t*);
+template void decompose(const Stream&, const ring::Gadget&, std::size_t, std::size_t,
+                        const std::uint64_t*, std::uint64_t*);
+
+}  // namespace whorl::backend::cuda
