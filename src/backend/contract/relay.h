@@ -107,9 +107,10 @@ class RelayRns : public RnsOps<Word> {
                      const Word* in, Word* out) const override {
     behind_.run_extension(tables, extension, batch, in, out);
   }
-  void run_decomposition(const Tables& tables, const ring::Gadget& gadget, std::size_t parts,
-                         std::size_t batch, const Word* in, Word* out) const override {
-    behind_.run_decomposition(tables, gadget, parts, batch, in, out);
+  void run_decomposition(const Tables& tables, const ring::Basis& basis, const ring::Gadget& gadget,
+                         std::size_t parts, std::size_t batch, const Word* in,
+                         Word* out) const override {
+    behind_.run_decomposition(tables, basis, gadget, parts, batch, in, out);
   }
   void run_inner_product(const Key& key, const Tables& tables, const InnerProduct& product,
                          std::size_t batch, const Word* digits, Word* out) const override {

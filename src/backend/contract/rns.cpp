@@ -119,7 +119,7 @@ void RnsOps<Word>::decompose(const Tables& tables, const ring::Basis& basis,
   const std::size_t batch = batch_of("decompose", in.size, parts, plan.N());
   check_rows("decompose: output", out.size, parts * gadget.digits(), batch, plan.N());
   check_apart("decompose: input", in, out);
-  if (batch) run_decomposition(tables, gadget, parts, batch, in.data, out.data);
+  if (batch) run_decomposition(tables, basis, gadget, parts, batch, in.data, out.data);
 }
 
 template <class Word>

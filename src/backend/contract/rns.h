@@ -13,7 +13,7 @@
 
 namespace whorl::backend {
 
-/// All arrays are in evaluation form, except in `convert`, `decompose` and `round`. The rows of an
+/// All arrays are in evaluation form, except in `convert` and `round`. The rows of an
 /// array over a basis come in the order of the basis's indices. Outputs must not overlap inputs
 /// (ShapeError where an input word would be overwritten). In shapes, B is the size of the batch.
 template <class Word>
@@ -57,9 +57,9 @@ class RnsOps : public Family {
   /// of one digit, all of `from`.
   void extend(const Tables& tables, const ring::Basis& from, std::span<const ring::Basis> digits,
               const ring::Basis& to, ring::Lift lift, Input in, Output out) const;
-  /// in (parts, 1, B, N), out (parts, digits, 1, B, N), coefficient form modulo the only prime of
-  /// `basis`: digit j of each coefficient, as ring::Gadget says, for the gadget's digits j.
-  /// ParameterError unless the prime is the gadget's modulus.
+  /// in (parts, 1, B, N), out (parts, digits, 1, B, N) modulo the only prime of `basis`: the digits
+  /// of each polynomial, whose coefficients are those digits of its coefficients, as ring::Gadget
+  /// says. ParameterError unless the prime is the gadget's modulus.
   void decompose(const Tables& tables, const ring::Basis& basis, const ring::Gadget& gadget,
                  std::size_t parts, Input in, Output out) const;
   /// digits (D, rows, B, N), out (2, rows, B, N); the rows are `basis` and the key's special
@@ -192,9 +192,10 @@ class RnsOps : public Family {
                               std::size_t batch, const Word* in, Word* out) const = 0;
   virtual void run_extension(const Tables& tables, const Extension& extension, std::size_t batch,
                              const Word* in, Word* out) const = 0;
-  virtual void run_decomposition(const Tables& tables, const ring::Gadget& gadget,
-                                 std::size_t parts, std::size_t batch, const Word* in,
-                                 Word* out) const = 0;
+  /// `basis` has one prime.
+  virtual void run_decomposition(const Tables& tables, const ring::Basis& basis,
+                                 const ring::Gadget& gadget, std::size_t parts, std::size_t batch,
+                                 const Word* in, Word* out) const = 0;
   virtual void run_inner_product(const Key& key, const Tables& tables, const InnerProduct& product,
                                  std::size_t batch, const Word* digits, Word* out) const = 0;
   virtual void run_sum_of_inner_products(const Tables& tables, const SumOfInnerProducts<Word>& sum,

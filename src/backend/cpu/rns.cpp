@@ -209,18 +209,28 @@ class CpuRns final : public RnsOps<Word>, private FusedRns<Word> {
     cpu::extend(own(tables), extension, batch, in, out, host_.on());
   }
 
-  void run_decomposition(const Tables& tables, const ring::Gadget& gadget, std::size_t parts,
-                         std::size_t batch, const Word* in, Word* out) const override {
+  /// A digit is transformed while it is in a cache.
+  void run_decomposition(const Tables& tables, const ring::Basis& basis, const ring::Gadget& gadget,
+                         std::size_t parts, std::size_t batch, const Word* in,
+                         Word* out) const override {
     const DigitFields<Word> rule(gadget);
+    const NttTables<Word>& ntt = own(tables).ntt[basis.indices()[0]];
     const std::size_t N = tables.plan().N(), rows = parts * batch, digits = rule.digits;
-    each_row(rows, N, host_.on().workers_for(digits * rows * N),
-             [&](std::size_t i, std::size_t from, std::size_t count) {
-               Word* const to = out + (i / batch * digits * batch + i % batch) * N + from;
-               each_stretch(count, [&](std::size_t at, std::size_t size) {
-                 rns_kernels<Word>().decompose(rule, in + i * N + from + at, to + at, batch * N,
-                                               size);
-               });
-             });
+    const Resources on = host_.on();
+    const auto coefficients = scratch<Word>(on, rows * N);
+    const Phase phases[] = {
+        {rows, [&](std::size_t i) { intt_polynomial(ntt, in + i * N, coefficients.get() + i * N); },
+         [](std::size_t i) { return i; }},
+        {rows * digits,
+         [&](std::size_t i) {
+           const std::size_t row = i / digits, j = i % digits;
+           Word* const to = out + ((row / batch * digits + j) * batch + row % batch) * N;
+           rns_kernels<Word>().decompose(rule, static_cast<unsigned>(j),
+                                         coefficients.get() + row * N, to, N);
+           ntt_polynomial(ntt, to, to);
+         },
+         [digits](std::size_t i) { return i / digits; }}};
+    parallel_phases(phases, on.workers_for((digits + 1) * rows * N), rows);
   }
 
   void run_inner_product(const Key& key, const Tables& tables, const InnerProduct& product,

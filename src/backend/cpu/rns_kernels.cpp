@@ -391,19 +391,16 @@ void multiply_matrix(const math::Montgomery<Word>& m, const MatrixOnRows<Word>& 
 }
 
 template <class Word>
-void decompose(const DigitFields<Word>& rule, const Word* in, Word* out, std::size_t apart,
+void decompose(const DigitFields<Word>& rule, unsigned j, const Word* in, Word* out,
                std::size_t count) {
   const Dw<Word> d;
   const Vw<Word> q = hn::Set(d, rule.q), above = hn::Set(d, rule.above),
-                 raise = hn::Set(d, rule.raise);
-  // A digit at a time: the input is in the first-level cache.
-  for (unsigned j = 0; j < rule.digits; ++j, out += apart) {
-    const auto shift = static_cast<int>(rule.shift(j));
-    const Vw<Word> mask = hn::Set(d, rule.mask(j)), less = hn::Set(d, rule.less(j));
-    for (std::size_t at = 0; at < count; at += kWords<Word>) {
-      const Vw<Word> y = hn::Add(sub_mod(hn::LoadU(d, in + at), above, q), raise);
-      hn::StoreU(sub_mod(hn::And(hn::ShiftRightSame(y, shift), mask), less, q), d, out + at);
-    }
+                 raise = hn::Set(d, rule.raise), mask = hn::Set(d, rule.mask(j)),
+                 less = hn::Set(d, rule.less(j));
+  const auto shift = static_cast<int>(rule.shift(j));
+  for (std::size_t at = 0; at < count; at += kWords<Word>) {
+    const Vw<Word> y = hn::Add(sub_mod(hn::LoadU(d, in + at), above, q), raise);
+    hn::StoreU(sub_mod(hn::And(hn::ShiftRightSame(y, shift), mask), less, q), d, out + at);
   }
 }
 

@@ -122,8 +122,8 @@ struct RnsKernels {
                           const ring::Ahead& ahead);
   void (*divide_block)(const NttTables<Word>& tables, std::size_t block, Word* data,
                        const DivisionEnd<Word>& end, const ring::Ahead& ahead);
-  /// All digits of residues; each is `apart` words behind the one before it.
-  void (*decompose)(const DigitFields<Word>& rule, const Word* in, Word* out, std::size_t apart,
+  /// Digit j of residues.
+  void (*decompose)(const DigitFields<Word>& rule, unsigned j, const Word* in, Word* out,
                     std::size_t count);
   /// out = sum_k a[k]·b[k] mod q.
   void (*sum_of_products)(const math::Montgomery<Word>& q, std::span<const Word* const> a,

@@ -40,7 +40,8 @@ class CudaRns final : public RnsOps<Word>, private FusedRns<Word> {
   void transform(const Tables& tables, const ring::Basis& basis, bool forward, std::size_t parts,
                  std::size_t batch, Word* data) const override {
     const Aligned<Word> values(stream_, data, parts * words(tables, basis, batch));
-    cuda::rns_transform(stream_, own(tables), basis, forward, parts, batch, values.data());
+    cuda::rns_transform<Word>(stream_, own(tables), basis, forward, parts, batch, values.data(),
+                              values.data());
     values.write_back();
   }
   void run_conversion(const Conversion<Word>& conversion, std::uint32_t N, std::size_t batch,
@@ -60,12 +61,13 @@ class CudaRns final : public RnsOps<Word>, private FusedRns<Word> {
     cuda::extend(stream_, own(tables), extension, batch, from.data(), to.data());
     to.write_back();
   }
-  void run_decomposition(const Tables& tables, const ring::Gadget& gadget, std::size_t parts,
-                         std::size_t batch, const Word* in, Word* out) const override {
-    const std::size_t row = batch * tables.plan().N();
-    const Aligned<const Word> from(stream_, in, parts * row);
-    const Aligned<Word> to(stream_, out, parts * gadget.digits() * row);
-    cuda::decompose<Word>(stream_, gadget, parts, row, from.data(), to.data());
+  void run_decomposition(const Tables& tables, const ring::Basis& basis, const ring::Gadget& gadget,
+                         std::size_t parts, std::size_t batch, const Word* in,
+                         Word* out) const override {
+    const std::size_t part = words(tables, basis, batch);
+    const Aligned<const Word> from(stream_, in, parts * part);
+    const Aligned<Word> to(stream_, out, parts * gadget.digits() * part);
+    cuda::decompose(stream_, own(tables), basis, gadget, parts, batch, from.data(), to.data());
     to.write_back();
   }
   void run_inner_product(const Key& key, const Tables& tables, const InnerProduct& product,

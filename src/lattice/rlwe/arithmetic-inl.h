@@ -492,12 +492,7 @@ Array WordEvaluator<Word>::gadget_digits(const Array& a, const ring::Gadget& gad
   return make(
       shape,
       [&](const Site& site, Slice out, const View& x) {
-        Buffer coefficients = site.polynomials(a.parts());
-        site.queue.template copy<Word>(x.all, coefficients.slice());
-        site.rns().intt(site.tables, shape.basis, a.parts(), coefficients.slice());
-        site.rns().decompose(site.tables, shape.basis, gadget, a.parts(),
-                             std::as_const(coefficients).slice(), out);
-        site.rns().ntt(site.tables, shape.basis, shape.parts, out);
+        site.rns().decompose(site.tables, shape.basis, gadget, x.shape.parts, x.all, out);
       },
       a);
 }

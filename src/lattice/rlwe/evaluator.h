@@ -191,7 +191,7 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   virtual Array substitute(const Array& a, std::uint32_t g) const = 0;
   /// The signed digits of every part, of an array over one prime (ShapeError), which is the
   /// gadget's modulus (ParameterError): backend::RnsOps::decompose. Part p·digits + j of the result
-  /// is digit j of part p, over the same prime.
+  /// is digit j of part p, over the same prime. For a ciphertext it takes (digits + 2)·parts rows.
   virtual Array gadget_digits(const Array& a, const ring::Gadget& gadget) const = 0;
 
   // ---- products

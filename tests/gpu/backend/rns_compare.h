@@ -409,7 +409,8 @@ void compare_digits(const RnsPair<Word>& both, const ring::RnsPlan<Word>& plan, 
     const ring::Gadget gadget(q, log_base, count);
     SCOPED_TRACE(std::to_string(count) + " digits of " + std::to_string(log_base) + " bits");
     both.same([&](const RnsOn<Word>& on) {
-      const auto in = put(on.queue, x);
+      auto in = put(on.queue, x);
+      on.ops.ntt(*on.tables, basis, parts, in.slice());
       auto out = put(on.queue, std::vector<Word>(count * x.size() + 1, 7));
       on.ops.decompose(*on.tables, basis, gadget, parts, in.slice(),
                        out.slice().part(run % 2, count * x.size()));

@@ -23,6 +23,8 @@ struct DigitFieldOfBits {
 };
 template <class Word>
 struct DigitArguments {
+  const Word* in;
+  Word* out;
   Word q, above, raise;
   std::uint32_t digits;
   std::size_t parts, row;  ///< row: vectors
@@ -30,22 +32,22 @@ struct DigitArguments {
   DigitFieldOfBits<Word> field[math::word_bits<Word>];
 };
 
-/// in (parts, row), out (parts, digits, row): each thread reads a vector once, for all of its
-/// digits. Grid: pieces of a row, parts. Memory sets the pace.
+/// in (parts, row), out (parts, digits, row), coefficients: a thread reads a vector once, for all
+/// of its digits. Grid: pieces of a row, parts. Memory sets the pace.
 template <class Word>
 __global__ void __launch_bounds__(digit_threads)
-    decompose_rows(const __grid_constant__ DigitArguments<Word> a, const Word* in, Word* out) {
+    decompose_rows(const __grid_constant__ DigitArguments<Word> a) {
   join_chain();
   using Vector = RnsVector<Word>;
   constexpr unsigned width = rns_width<Word>;
   for (std::size_t part = blockIdx.y; part < a.parts; part += gridDim.y)
     for (std::size_t i = std::size_t{blockIdx.x} * digit_threads + threadIdx.x; i < a.row;
          i += std::size_t{gridDim.x} * digit_threads) {
-      Vector y = reinterpret_cast<const Vector*>(in)[part * a.row + i];
+      Vector y = reinterpret_cast<const Vector*>(a.in)[part * a.row + i];
 #pragma unroll
       for (unsigned k = 0; k < width; ++k)
         y.word[k] = sub_mod<Word>(y.word[k], a.above, a.q) + a.raise;
-      Vector* to = reinterpret_cast<Vector*>(out) + part * a.digits * a.row + i;
+      Vector* to = reinterpret_cast<Vector*>(a.out) + part * a.digits * a.row + i;
       for (std::uint32_t j = 0; j < a.digits; ++j, to += a.row) {
         const DigitFieldOfBits<Word>& field = a.field[j];
         Vector digit;

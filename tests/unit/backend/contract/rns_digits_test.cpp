@@ -45,7 +45,9 @@ TYPED_TEST(BackendRnsDigits, OfTheGadget) {
       const Placed<Word> x(queue, in, random);
       const std::size_t digits = gadget.digits(), row = batch * N;
       const Placed<Word> out(queue, std::vector<Word>(digits * in.size(), 5), random);
+      ops.ntt(*tables, basis, parts, x.slice);
       ops.decompose(*tables, basis, gadget, parts, x.slice, out.slice);
+      ops.intt(*tables, basis, parts * digits, out.slice);
       std::vector<Word> due(digits * in.size());
       for (std::size_t i = 0; i < in.size(); ++i)
         for (unsigned j = 0; j < digits; ++j)

@@ -102,7 +102,7 @@ void finish_division(const Stream& stream, const NttLimbs<Word>& limbs,
 template <class Word>
 void rns_transform(const Stream& stream, const CudaRnsTables<Word>& tables,
                    const ring::Basis& basis, bool forward, std::size_t parts, std::size_t batch,
-                   Word* data) {
+                   const Word* in, Word* out) {
   const std::size_t rows = basis.size();
   NttSelection selection = {.parts = parts, .rows = rows};
   const auto chain = chain_of(tables.plan(), basis);
@@ -111,7 +111,7 @@ void rns_transform(const Stream& stream, const CudaRnsTables<Word>& tables,
     selection.special_limb = tables.plan().limbs();
   }
   ntt_rows<Word>(stream, chain ? tables.ntt : tables.of(stream, basis).ntt, forward, selection,
-                 batch, {data, rows, 0}, {data, rows, 0});
+                 batch, {in, rows, 0}, {out, rows, 0});
 }
 
 template <class Word>
@@ -296,7 +296,7 @@ void tensor(const Stream& stream, const CudaRnsTables<Word>& tables, const ring:
 
 #define WHORL_INSTANTIATE(Word)                                                                    \
   template void rns_transform(const Stream&, const CudaRnsTables<Word>&, const ring::Basis&, bool, \
-                              std::size_t, std::size_t, Word*);                                    \
+                              std::size_t, std::size_t, const Word*, Word*);                       \
   template void base_convert(const Stream&, const CudaConversion<Word>&, std::uint32_t,            \
                              std::size_t, const Word*, Word*);                                     \
   template void convert_up(const Stream&, const CudaRnsTables<Word>&, unsigned, std::size_t,       \

@@ -135,7 +135,7 @@ class CudaRnsSwitchKey final : public RnsSwitchKey<Word> {
 template <class Word>
 void rns_transform(const Stream& stream, const CudaRnsTables<Word>& tables,
                    const ring::Basis& basis, bool forward, std::size_t parts, std::size_t batch,
-                   Word* data);
+                   const Word* in, Word* out);
 template <class Word>
 void base_convert(const Stream& stream, const CudaConversion<Word>& conversion, std::uint32_t N,
                   std::size_t batch, const Word* in, Word* out);
@@ -155,10 +155,11 @@ void convert_down(const Stream& stream, const CudaRnsTables<Word>& tables, std::
 template <class Word>
 void extend(const Stream& stream, const CudaRnsTables<Word>& tables, const Extension& extension,
             std::size_t batch, const Word* in, Word* out);
-/// In rns_digits.cu: in (parts, row), out (parts, digits, row).
+/// In rns_digits.cu.
 template <class Word>
-void decompose(const Stream& stream, const ring::Gadget& gadget, std::size_t parts, std::size_t row,
-               const Word* in, Word* out);
+void decompose(const Stream& stream, const CudaRnsTables<Word>& tables, const ring::Basis& basis,
+               const ring::Gadget& gadget, std::size_t parts, std::size_t batch, const Word* in,
+               Word* out);
 /// `added`: what is added to the first `added_parts` parts, or null; then all, `onto` what is
 /// there.
 template <class Word>

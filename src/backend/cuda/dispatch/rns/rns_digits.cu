@@ -8,10 +8,15 @@
 namespace whorl::backend::cuda {
 
 template <class Word>
-void decompose(const Stream& stream, const ring::Gadget& gadget, std::size_t parts, std::size_t row,
-               const Word* in, Word* out) {
+void decompose(const Stream& stream, const CudaRnsTables<Word>& tables, const ring::Basis& basis,
+               const ring::Gadget& gadget, std::size_t parts, std::size_t batch, const Word* in,
+               Word* out) {
   const CurrentGpu current(stream.gpu().ordinal);
   const DigitFields<Word> rule(gadget);
+  const std::size_t row = batch * tables.plan().N();
+  const auto coefficients = stream.allocate<Word>(parts * row);
+  rns_transform(stream, tables, basis, false, parts, batch, in, coefficients.data());
+
   DigitArguments<Word> a = {};
   a.q = rule.q;
   a.above = rule.above;
@@ -21,19 +26,25 @@ void decompose(const Stream& stream, const ring::Gadget& gadget, std::size_t par
     a.field[j] = {rule.mask(j), rule.less(j), rule.shift(j)};
   a.parts = parts;
   a.row = row / rns_width<Word>;
+  a.in = coefficients.data();
+  a.out = out;
   // Enough blocks to fill the GPU several times over; threads go on in strides.
   const std::size_t most = 64 * stream.gpu().multiprocessors,
                     rows = std::min<std::size_t>(parts, most),
-                    blocks = std::clamp<std::size_t>((a.row + digit_threads - 1) / digit_threads, 1,
-                                                     std::max<std::size_t>(1, most / rows));
+                    pieces = (a.row + digit_threads - 1) / digit_threads,
+                    blocks = std::min(pieces, std::max<std::size_t>(1, most / rows));
   launch_chained(stream, "decompose_rows", decompose_rows<Word>,
                  {dim3(static_cast<unsigned>(blocks), static_cast<unsigned>(rows)), digit_threads},
-                 a, in, out);
+                 a);
+
+  rns_transform<Word>(stream, tables, basis, true, parts * rule.digits, batch, out, out);
 }
 
-template void decompose(const Stream&, const ring::Gadget&, std::size_t, std::size_t,
-                        const std::uint32_t*, std::uint32_t*);
-template void decompose(const Stream&, const ring::Gadget&, std::size_t, std::size_t,
-                        const std::uint64_t*, std::uint64_t*);
+#define WHORL_INSTANTIATE(Word)                                                          \
+  template void decompose(const Stream&, const CudaRnsTables<Word>&, const ring::Basis&, \
+                          const ring::Gadget&, std::size_t, std::size_t, const Word*, Word*);
+WHORL_INSTANTIATE(std::uint32_t)
+WHORL_INSTANTIATE(std::uint64_t)
+#undef WHORL_INSTANTIATE
 
 }  // namespace whorl::backend::cuda
