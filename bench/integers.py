@@ -1,7 +1,7 @@
 """Encrypted integers a second, and the seconds of one.
 
     .venv/bin/python bench/integers.py [--device cuda] [--set W128_P128_M3] [--bits 64]
-        [--batch 64] [--runs 3] [--warm 1] [--threads 1] [--only OP …] [--energy 1]
+        [--no-products] [--batch 64] [--runs 3] [--warm 1] [--threads 1] [--only OP …] [--energy 1]
         [--record FILE] [--commit ID]
 
 Each operation is timed in a batch (1/s, of integers) and alone (s, `batch` 1). A run uploads fresh
@@ -15,8 +15,8 @@ is a confidential one: `ok = a >= c`, then `a - c` and `b + c` where it is so, o
 and of an amount c that a public key encrypted; both new balances are compressed. All results are
 compared with NumPy's. `rotations`, `layers` and `pfail_log2`, a bound for one result, are those of
 the plan of one. With `--lanes W128_BITS5_L10` integers are in lanes: `batch` counts vectors of N/2
-integers, and `pfail_log2` is of all of them. Records belong in
-bench/results/<device>/integers.jsonl.
+integers, and `pfail_log2` is of all of them. With `--no-products` products take tables. Records
+belong in bench/results/<device>/integers.jsonl.
 """
 
 import argparse
@@ -69,6 +69,7 @@ class Bench:
                 self.inner,
                 table_failure_log2=given.table_failure,
                 compression=lwe.compression_keys() if self.wants("transfer") else None,
+                products=lwe.product_keys() if given.products else None,
             )
             self.sender = integers.PublicClient(lwe.public_key())
         self.random = np.random.default_rng(1)
@@ -150,6 +151,7 @@ class Bench:
             parameters=self.parameters,
             table_failure_log2=self.given.table_failure,
             most_failure_log2=-1.0,
+            products=self.given.products and not self.lanes,
         )
         failure = plan.failure_log2
         if compressed:  # each digit of both balances decrypts wrongly with at most 2^-128
@@ -197,6 +199,12 @@ def main() -> None:
     options.add_argument("--runs", type=int, default=3)
     options.add_argument("--warm", type=int, default=1)
     options.add_argument("--table-failure", type=float, default=-128, help="log2, of one table")
+    options.add_argument(
+        "--products",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="whether the server has keys for products",
+    )
     options.add_argument("--only", nargs="+", default=[], help=", ".join(OPERATIONS))
     options.add_argument("--energy", type=float, default=0, help="seconds; 0: not measured")
     options.add_argument("--record", type=Path)

@@ -19,6 +19,7 @@
 #include "whorl/bridges/compression.h"
 #include "whorl/bridges/lanes.h"
 #include "whorl/bridges/lwe_output.h"
+#include "whorl/bridges/products.h"
 #include "whorl/ckks/ciphertexts.h"
 #include "whorl/ckks/compact_bits.h"
 #include "whorl/ckks/parameters.h"
@@ -39,6 +40,7 @@ enum class FrameType : std::uint16_t {
   binfhe_public_key = 6,
   binfhe_packed_ciphertexts = 7,
   binfhe_compression_keys = 8,
+  binfhe_product_keys = 9,
   bgv_parameters = 16,
   bgv_secret_key = 17,
   bgv_evaluation_keys = 18,
@@ -105,7 +107,7 @@ template <class T>
 inline constexpr bool is_saved =
     is_one_of<T, binfhe::Parameters, binfhe::Ciphertexts, binfhe::EvaluationKeys, binfhe::Lut,
               binfhe::PublicKey, binfhe::PackedCiphertexts, bridges::CompressionKeys,
-              bgv::Parameters, bgv::Ciphertexts, bgv::EvaluationKeys, bgv::PublicKey,
+              bridges::ProductKeys, bgv::Parameters, bgv::Ciphertexts, bgv::EvaluationKeys, bgv::PublicKey,
               ckks::Parameters, ckks::Ciphertexts, ckks::EvaluationKeys, ckks::PublicKey,
               ckks::CompactBits, bridges::LweInputKeys, bridges::LweOutputKeys>;
 template <class T>

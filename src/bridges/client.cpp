@@ -6,13 +6,17 @@
 
 #include "bridges/output.h"
 #include "bridges/packing.h"
+#include "bridges/products_noise.h"
 #include "lattice/lwe/keys.h"
+#include "lattice/lwe/rotation_method.h"
 #include "lattice/rlwe/secret.h"
 #include "math/memory.h"
 #include "math/modulus.h"
 #include "math/random.h"
 #include "math/sampling.h"
 #include "math/secret.h"
+#include "schemes/binfhe/derived.h"
+#include "schemes/binfhe/packed.h"
 #include "schemes/ckks/derived.h"
 
 namespace whorl::bridges {
@@ -116,6 +120,75 @@ CompressionKeys compression_keys(const binfhe::Client& client, unsigned threads,
     return {p, client.key_id(), seed,
             packing_bodies({p.Q()}, client, client.secret_key().ring(), p.literal().sigma_ring,
                            seed, threads, progress)};
+  });
+}
+
+namespace {
+
+/// s(X^g), in constant time.
+math::SecretVector<std::int64_t> substituted(std::span<const std::int32_t> secret,
+                                             std::uint32_t g) {
+  const std::size_t N = secret.size();
+  math::SecretVector<std::int64_t> out(N);
+  for (std::size_t i = 0; i < N; ++i) {
+    const std::size_t place = i * g % (2 * N);
+    const std::int64_t value = secret[i];
+    out[place % N] = place < N ? value : -value;
+  }
+  return out;
+}
+
+/// s^2, in constant time.
+math::SecretVector<std::int64_t> squared(std::span<const std::int32_t> secret) {
+  const std::size_t N = secret.size();
+  math::SecretVector<std::int64_t> out(N);
+  for (std::size_t i = 0; i < N; ++i)
+    for (std::size_t j = 0; j < N; ++j) {
+      const std::int64_t product = std::int64_t{secret[i]} * secret[j];
+      out[(i + j) % N] += i + j < N ? product : -product;
+    }
+  return out;
+}
+
+}  // namespace
+
+ProductKeys product_keys(const binfhe::Client& client, unsigned threads, const Progress& progress) {
+  const binfhe::Parameters& p = client.parameters();
+  check_multiplies(p);
+  return math::with_memory_for("product keys", [&]() -> ProductKeys {
+    ProductKeys keys{p, client.key_id(), math::random_seed(), {}, math::random_seed(), {}};
+    const std::span<const std::int32_t> ring = client.secret_key().ring();
+    const double sigma = p.literal().sigma_ring;
+    const backend::RotationShape shape =
+        binfhe::rotation_shape(second_rotation(p), p.literal().transform);
+    keys.rotation_b = backend::with_word_bytes(ring_word_bytes(p.Q()), [&]<class Word>(Word) {
+      return lattice::lwe::RotationMethod::generate<Word>(shape, client.secret_key().lwe(), ring,
+                                                          math::GaussianSampler(sigma),
+                                                          keys.rotation_seed, threads, progress);
+    });
+    // Rows of one message after the other.
+    const ring::Gadget gadget = switch_gadget_of_products(p);
+    std::vector<math::SecretVector<std::int64_t>> messages;
+    for (std::uint32_t power = 2; power <= p.N(); power *= 2)
+      messages.push_back(substituted(ring, power + 1));
+    messages.push_back(squared(ring));
+    const WordArray both =
+        rlwe::Secret(binfhe::ring_plan(p), ring, sigma)
+            .encrypt(
+                ring::Basis::range(0, 1), 1, keys.ring_seed, product_key_rows(p),
+                [&](std::size_t row, std::span<std::int64_t> m) {
+                  const math::SecretVector<std::int64_t>& message = messages[row / gadget.digits()];
+                  const unsigned shift = gadget.shift(static_cast<unsigned>(row % gadget.digits()));
+                  for (std::size_t i = 0; i < m.size(); ++i)
+                    m[i] = message[i] * (std::int64_t{1} << shift);
+                },
+                {}, threads);
+    // The second halves follow from the seed.
+    backend::with_word_bytes(static_cast<unsigned>(both.word_bytes()), [&]<class Word>(Word) {
+      const std::span<const Word> bodies = both.as<Word>().first(both.size() / 2);
+      keys.ring_b = WordArray(std::vector<Word>(bodies.begin(), bodies.end()));
+    });
+    return keys;
   });
 }
 

@@ -39,9 +39,9 @@ class ClearServer(integers.Server):
 
     __slots__ = ()
 
-    def __init__(self, table_failure_log2: float = -128.0) -> None:
+    def __init__(self, table_failure_log2: float = -128.0, products: int = 0) -> None:
         account = account_of(binfhe.parameters("W128_P128"), table_failure_log2)
-        self._on = DigitArithmetic(Circuit(ClearEngine(account)))
+        self._on = DigitArithmetic(Circuit(ClearEngine(account, products=products)))
 
     @property
     def device(self) -> str:

@@ -10,7 +10,7 @@ import pytest
 import whorl
 from nn.networks import RandomNetwork, client
 from support import make_bgv_kit, make_ckks_kit, make_kit
-from whorl import bgv, binfhe, ckks, lanes, nn
+from whorl import bgv, binfhe, ckks, integers, lanes, nn
 
 GPUS = [d.name for d in whorl.devices() if d.name.startswith("cuda") and d.usable]
 pytestmark = pytest.mark.skipif(not GPUS, reason="no GPU to test on")
@@ -164,6 +164,29 @@ def test_compression_has_the_cpus_bits() -> None:
         answers.append(binfhe.Compressor(server, compression).compress(server.upload(sent)))
     assert np.array_equal(client.decrypt(answers[1]), messages)
     assert answers[0].to_bytes() == answers[1].to_bytes()
+
+
+def test_products_have_the_cpus_bits() -> None:
+    """By NTT all steps are exact on both; by FFT products are the same. The key is too short to be
+    secure."""
+    literal = binfhe.parameters("W128_P128").literal() | {"n": 16, "gadget": [(16, 23, 1)]}
+    owner = binfhe.Client(binfhe.parameters(literal, allow_insecure=True))
+    client, products = integers.Client(owner), owner.product_keys()
+    keys, numbers = owner.evaluation_keys(), np.random.default_rng(1).integers(0, 2**63, (2, 150))
+    sent = [client.encrypt(each.astype(np.uint64), bits=64) for each in numbers]
+    exact = [int(a) * int(b) % 2**64 for a, b in numbers.T]
+    for transform in ("ntt", "fft"):
+        answers = []
+        for name in ("cpu", GPUS[0]):
+            inner = binfhe.Server(keys, device=name, transform=transform)
+            server = integers.Server(inner, products=products)
+            # The CPU takes a few: it is there for their bits.
+            some = slice(0, 3 if name == "cpu" else None)
+            x, y = (server.upload(each)[some] for each in sent)
+            made = server.download(x * y, carries=True)
+            assert [int(v) for v in client.decrypt(made)] == exact[some]
+            answers.append(made.data[..., :3].to_bytes())
+        assert transform == "fft" or answers[0] == answers[1]
 
 
 @functools.cache

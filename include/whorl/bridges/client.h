@@ -6,6 +6,7 @@
 #include "whorl/bridges/compression.h"
 #include "whorl/bridges/lanes.h"
 #include "whorl/bridges/lwe_output.h"
+#include "whorl/bridges/products.h"
 #include "whorl/ckks/client.h"
 #include "whorl/common.h"
 
@@ -25,6 +26,11 @@ LweOutputKeys lwe_output_keys(const ckks::Client& from, const binfhe::Client& to
 /// key.
 CompressionKeys compression_keys(const binfhe::Client& client, unsigned threads = 0,
                                  const Progress& progress = {});
+
+/// Makes the keys with which a server multiplies integers through ring elements. Progress counts
+/// coefficients of the LWE key.
+ProductKeys product_keys(const binfhe::Client& client, unsigned threads = 0,
+                         const Progress& progress = {});
 
 /// Bytes of LweInputKeys, without making them.
 std::size_t lwe_input_key_bytes(const ckks::Parameters& to, const binfhe::Parameters& from);

@@ -30,6 +30,13 @@ void bind_bridges_client(nb::module_& module) {
                 [&] { return bridges::compression_keys(client, threads, reporting(report)); });
           },
           "client"_a, "threads"_a, "progress"_a.none())
+      .def(
+          "product_keys",
+          [](const binfhe::Client& client, unsigned threads, const Report& report) {
+            return without_gil(
+                [&] { return bridges::product_keys(client, threads, reporting(report)); });
+          },
+          "client"_a, "threads"_a, "progress"_a.none())
       .def("lwe_input_key_bytes", &bridges::lwe_input_key_bytes, "to"_a, "lwe"_a);
 }
 

@@ -10,6 +10,7 @@
 #include "parts.h"
 #include "whorl/bridges/compression.h"
 #include "whorl/bridges/lwe_output.h"
+#include "whorl/bridges/products.h"
 
 namespace whorl::python {
 
@@ -19,6 +20,8 @@ using bridges::LweInput;
 using bridges::LweInputKeys;
 using bridges::LweOutput;
 using bridges::LweOutputKeys;
+using bridges::Multiplier;
+using bridges::ProductKeys;
 
 namespace {
 
@@ -50,6 +53,46 @@ void bind_bridges(nb::module_& module) {
           "server"_a, "keys"_a, "progress"_a.none())
       .def_prop_ro("nbytes", &Compressor::bytes)
       .def("compress", calling(&Compressor::compress), "array"_a, "failure_log2"_a);
+
+  nb::class_<ProductKeys> products(module, "ProductKeys");
+  bind_origin(products);
+  products.def_prop_ro("nbytes", &ProductKeys::bytes);
+  bind_files(products);
+  nb::class_<Multiplier>(module, "Multiplier")
+      .def_static(
+          "create",
+          [](const binfhe::Server& server, const ProductKeys& with, const Report& report) {
+            return without_gil([&] { return Multiplier(server, with, reporting(report)); });
+          },
+          "server"_a, "keys"_a, "progress"_a.none())
+      .def_static(
+          "dry",
+          [](const binfhe::Server& server) {
+            return without_gil([&] { return Multiplier(server); });
+          },
+          "server"_a)
+      .def_prop_ro("nbytes", &Multiplier::bytes)
+      .def("failure_log2", &Multiplier::failure_log2, "noise"_a, "first"_a, "digits"_a)
+      .def(
+          "multiply",
+          [](const Multiplier& multiplier, const binfhe::Array& x,
+             const std::vector<std::int32_t>& x_lows, const binfhe::Array& y,
+             const std::vector<std::int32_t>& y_lows, std::size_t integers, std::uint32_t digits) {
+            return without_gil([&] {
+              return multiplier.multiply({x, x_lows}, {y, y_lows}, integers, digits);
+            });
+          },
+          "x"_a, "x_lows"_a, "y"_a, "y_lows"_a, "integers"_a, "digits"_a)
+      .def(
+          "multiply_known",
+          [](const Multiplier& multiplier, const binfhe::Array& x,
+             const std::vector<std::int32_t>& x_lows, const std::vector<std::uint32_t>& known,
+             std::size_t integers, std::uint32_t digits) {
+            return without_gil([&] {
+              return multiplier.multiply({x, x_lows}, known, integers, digits);
+            });
+          },
+          "x"_a, "x_lows"_a, "known"_a, "integers"_a, "digits"_a);
 
   bind_lwe_keys<LweInputKeys>(module, "LweInputKeys");
   bind_lwe_keys<LweOutputKeys>(module, "LweOutputKeys");

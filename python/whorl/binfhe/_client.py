@@ -21,6 +21,7 @@ from ._keys import EvaluationKeys, PublicKey
 from ._messages import ALLOWED_FAILURE, as_bool, as_messages, as_probability
 from ._packed import PackedCiphertexts
 from ._parameters import Parameters
+from ._products import ProductKeys
 from ._server import EncryptedArray
 
 
@@ -141,6 +142,17 @@ class Client(KeyHolder):
         threads = as_threads(threads)
         with reports(progress, "compression keys") as report:
             return CompressionKeys(_bridges.compression_keys(self._core, threads, report))
+
+    def product_keys(self, threads: int = 0, progress: bool | Report | None = None) -> ProductKeys:
+        """Generates the keys with which a server multiplies integers through ring elements
+        (`integers.Server(…, products=)`); arguments as of `evaluation_keys`.
+
+        `ParameterError` for sets whose N is below 2,048, whose Q has not 40 … 48 bits, or which
+        rotate by automorphisms.
+        """
+        threads = as_threads(threads)
+        with reports(progress, "product keys") as report:
+            return ProductKeys(_bridges.product_keys(self._core, threads, report))
 
     def evaluation_keys(
         self, threads: int = 0, progress: bool | Report | None = None

@@ -18,6 +18,7 @@ from ._lut import Lut
 from ._packed import PackedCiphertexts
 from ._parameters import ParameterLiteral, Parameters, parameter_sets, parameters
 from ._plan import Fresh, Plan, plan
+from ._products import Multiplier, ProductKeys
 from ._server import EncryptedArray, Server
 
 __all__ = [
@@ -28,10 +29,12 @@ __all__ = [
     "EvaluationKeys",
     "Fresh",
     "Lut",
+    "Multiplier",
     "PackedCiphertexts",
     "ParameterLiteral",
     "Parameters",
     "Plan",
+    "ProductKeys",
     "PublicKey",
     "Server",
     "bits_of",

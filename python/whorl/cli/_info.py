@@ -88,6 +88,7 @@ _READERS = {
     "evaluation keys": "EvaluationKeys",
     "public key": "PublicKey",
     "compression keys": "CompressionKeys",
+    "product keys": "ProductKeys",
     "ciphertexts": "Ciphertexts",
 }
 """What a type of files is called behind its scheme -> class that reads it."""

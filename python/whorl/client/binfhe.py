@@ -6,6 +6,7 @@ from ..binfhe import EvaluationKeys as EvaluationKeys
 from ..binfhe import PackedCiphertexts as PackedCiphertexts
 from ..binfhe import ParameterLiteral as ParameterLiteral
 from ..binfhe import Parameters as Parameters
+from ..binfhe import ProductKeys as ProductKeys
 from ..binfhe import PublicKey as PublicKey
 from ..binfhe import concatenate as concatenate
 from ..binfhe import parameter_sets as parameter_sets

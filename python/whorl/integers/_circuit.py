@@ -88,6 +88,16 @@ class Engine(Protocol):
         those of its first function. `luts` are tables of `SECTORS` entries, of which
         f(m) + f(m + 16) is 0 for all m or 1 for all."""
 
+    def multiplies(self, noise: float, first: int, digits: int) -> bool:
+        """Whether it has products of so many digits, of factors with that noise, the first one of
+        `first` digits; or by known factors, if that is 0."""
+
+    def product(
+        self, x: Any, x_lows: tuple[int, ...], y: Any, y_lows: tuple[int, ...], digits: int
+    ) -> Any:
+        """Products modulo 4^digits in digits of -2 … 2. Rows are digits 0 … 3, which stand for so
+        much more; or y is the digits of a known integer."""
+
     def check(self, rows: Any, low: Integers, high: Integers, offset: Integers) -> None:
         """Raises `CircuitError` where values leave their range, if the engine can see them."""
 

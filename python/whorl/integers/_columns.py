@@ -227,6 +227,11 @@ def _product(v: Integers, low: int) -> Integers:
     return np.asarray((v - b) // 4 * b)
 
 
+def terms_of(factor: int) -> int:
+    """How many terms the non-adjacent form of a factor has."""
+    return ((factor ^ 3 * factor) & ~1).bit_count()
+
+
 def multiply_known(circuit: Circuit, x: Wires, factor: int, count: int) -> Wires:
     """The lowest digits of x·factor, of a number in its form, by the non-adjacent form of the
     factor (Reitwiesner, Advances in Computers 1960): a third of its digits are not 0."""

@@ -11,10 +11,13 @@ import numpy as np
 from .._core.integers import Integers
 from ._carry import GROUP, Form, clean, flush, reduced, renew, settle, weights
 from ._circuit import HALF, Circuit, Wires
-from ._columns import add_up, multiply, multiply_known
+from ._columns import add_up, multiply, multiply_known, terms_of
+from ._products import multiplies, product
 
 FLAG = 8
 """What a 1 counts in bits that come out of comparisons: a choice adds them to a digit."""
+MANY_TERMS = 7
+"""By known factors of so many terms products go through ring elements, if there are keys."""
 QUIET = 0.2
 """Results of choices that are added to have at most this part of the noise that tables bear."""
 
@@ -166,12 +169,22 @@ class Digits:
     def multiply(self, x: Number, y: Number) -> Number:
         """x·y."""
         a, b = self.flush(x).wires, self.flush(y).wires
-        return dataclasses.replace(x, wires=multiply(self.circuit, a, b, x.form.digits), unit=1)
+        count = x.form.digits
+        if multiplies(self.circuit, a, b, count=count):
+            made = product(self.circuit, a, b, count)
+        else:
+            made = multiply(self.circuit, a, b, count)
+        return dataclasses.replace(x, wires=made, unit=1)
 
     def multiply_known(self, x: Number, factor: int) -> Number:
         """x times an integer that everybody knows."""
-        wires = self.flush(x).wires
-        made = multiply_known(self.circuit, wires, factor, x.form.digits)
+        wires, count = self.flush(x).wires, x.form.digits
+        rest = factor % 4**count
+        if terms_of(factor) >= MANY_TERMS and multiplies(self.circuit, wires, count=count):
+            digits = tuple(rest >> 2 * i & 3 for i in range(count))
+            made = product(self.circuit, wires, digits, count)
+        else:
+            made = multiply_known(self.circuit, wires, factor, count)
         return dataclasses.replace(x, wires=made, unit=1)
 
     # ---- comparisons and choices

@@ -58,6 +58,9 @@ def account_of(parameters: binfhe.Parameters, failure_log2: float = TABLE_FAILUR
     return Account(min(limit, MOST_NOISE), constant, FRESH)
 
 
+MOST_PRODUCT = 128
+"""Products through ring elements have so many digits at most."""
+
 FRESH = 1e-6
 """What a client encrypts under the ring key has less noise, in units of that of a rotation."""
 
@@ -86,8 +89,10 @@ class ClearEngine:
 
     sees = True
 
-    def __init__(self, account: Account) -> None:
+    def __init__(self, account: Account, *, products: int = 0) -> None:
+        """`products`: the first factors of products have so many digits at most."""
         self.account = account
+        self._products = products
 
     def trivial(self, values: Integers) -> Integers:
         """Known integers."""
@@ -122,6 +127,32 @@ class ClearEngine:
         parts = [every[index[:, None], each.rows] for each in layer for index in each.tables]
         return np.concatenate(parts)
 
+    def multiplies(self, noise: float, first: int, digits: int) -> bool:
+        """Whether it has products of so many digits."""
+        return bool(self._products) and first <= self._products and digits <= MOST_PRODUCT
+
+    def product(
+        self, x: Any, x_lows: tuple[int, ...], y: Any, y_lows: tuple[int, ...], digits: int
+    ) -> Integers:
+        """Products in the digits that ring elements give: what is left of a place's phase without
+        its sign, and without a quarter of the sign of the place below."""
+        first = _number(x, x_lows)
+        others = _number(y, y_lows) if isinstance(y, np.ndarray) else None
+        known = sum(digit * 4**i for i, digit in enumerate(y)) if others is None else 0
+        made = np.zeros((digits, x.shape[1]), dtype=np.int64)
+        for column, value in enumerate(first):
+            whole, below = value * (others[column] if others else known), 0
+            for k in range(digits):
+                size = 4 ** (k + 1)
+                phase = whole % size
+                sign = 1 if 2 * phase < size else -1
+                # In sixteenths of a turn, of which 16 are none.
+                left = 16 * phase - (4 * sign + below) * size
+                left = (left + 8 * size) % (16 * size) - 8 * size
+                made[k, column] = sign + (left + 2 * size) // (4 * size)
+                below = sign
+        return made % SECTORS
+
     def check(self, rows: Integers, low: Integers, high: Integers, offset: Integers) -> None:
         """Raises `CircuitError` where values leave their range."""
         values = low[:, None] + (rows + (offset - low)[:, None]) % SECTORS
@@ -130,15 +161,35 @@ class ClearEngine:
             raise CircuitError(f"a value of {low[row]} … {high[row]} is {values[row].max()}")
 
 
+def _number(rows: Integers, lows: tuple[int, ...]) -> list[int]:
+    """The integers of digits 0 … 3 that stand for so much more."""
+    if np.any(rows > 3):
+        raise CircuitError(f"a digit of a factor is {int(rows.max())}")
+    columns = rows.T.tolist()
+    return [
+        sum((v + low) * 4**i for i, (v, low) in enumerate(zip(column, lows, strict=True)))
+        for column in columns
+    ]
+
+
 class BinfheEngine:
     """Wires of a `binfhe.Server`. `apart`: each kind of noise is a call, which costs more, and
     which a plan of the failure probability needs: it counts the largest noise of a call."""
 
     sees = False
 
-    def __init__(self, server: binfhe.Server, account: Account, *, apart: bool = False) -> None:
+    def __init__(
+        self,
+        server: binfhe.Server,
+        account: Account,
+        *,
+        apart: bool = False,
+        multiplier: binfhe.Multiplier | None = None,
+        failure_log2: float = TABLE_FAILURE_LOG2,
+    ) -> None:
         self.server = server
         self.account = account
+        self._multiplier, self._failure_log2 = multiplier, failure_log2
         self._apart = apart
         self._luts: dict[tuple[int, ...], binfhe.Lut] = {}
 
@@ -185,6 +236,29 @@ class BinfheEngine:
                 for numbers, rows in zip(index, inputs, strict=True)
             ]
         )
+
+    def multiplies(self, noise: float, first: int, digits: int) -> bool:
+        """Whether it has products of so many digits, of factors with that noise, the first one of
+        `first` digits."""
+        if self._multiplier is None or max(first, digits) > MOST_PRODUCT:
+            return False
+        return self._multiplier._failure_log2(noise, first, digits) <= self._failure_log2
+
+    def product(
+        self, x: Any, x_lows: tuple[int, ...], y: Any, y_lows: tuple[int, ...], digits: int
+    ) -> Any:
+        """Products through ring elements."""
+        assert self._multiplier is not None
+        factors = [
+            each if isinstance(each, tuple) else self.server.linear([1], [each], modular=True)
+            for each in (x, y)
+        ]
+        first, second = (
+            each if isinstance(each, tuple) else each.with_range(0, 3) for each in factors
+        )
+        made = self._multiplier._product(first, x_lows, second, y_lows, digits)
+        # Wires have ranges of their own.
+        return self.server.linear([1], [made], modular=True)
 
     def _lut(self, table: tuple[int, ...]) -> binfhe.Lut:
         if table not in self._luts:

@@ -86,6 +86,7 @@ def plan(
     parameters: binfhe.Parameters | ckks.Parameters,
     table_failure_log2: float = TABLE_FAILURE_LOG2,
     most_failure_log2: float = MOST_FAILURE_LOG2,
+    products: bool = False,
 ) -> Plan:
     """Runs a function of encrypted integers without ciphertexts, and says what it costs.
 
@@ -96,6 +97,7 @@ def plan(
         parameters: those of the keys, of FHEW/TFHE or, for lanes, of CKKS with bootstraps.
         table_failure_log2: as for `Server`.
         most_failure_log2: `NoiseError` if the function fails more often.
+        products: whether the server has keys for products.
 
     >>> from whorl.binfhe import parameters
     >>> found = plan(lambda x, y: x < y, [Fresh(), Fresh()], parameters=parameters("W128_P128"))
@@ -107,7 +109,8 @@ def plan(
     if not isinstance(parameters, binfhe.Parameters):
         raise TypeError(f"parameters: {type(parameters).__name__} is not what parameters() makes")
     run = _lib.DryRun.create(parameters._core, None, 1.0)
-    server = _DryServer(_FollowingServer(run, parameters), float(table_failure_log2))
+    following = _FollowingServer(run, parameters)
+    server = _DryServer(following, float(table_failure_log2), products)
     arrays = [server.fresh(each) for each in listed_inputs(function, inputs, Fresh, _of_example)]
     rows = [server.rows(each) for each in _found(function(*arrays))]
     failure = run.failure_log2([each._core for each in rows])
@@ -152,10 +155,14 @@ class _DryServer(Server):
 
     __slots__ = ()
 
-    def __init__(self, server: _FollowingServer, table_failure_log2: float) -> None:
+    def __init__(self, server: _FollowingServer, table_failure_log2: float, products: bool) -> None:
         account = account_of(server.parameters, table_failure_log2)
         self._server = server
-        self._on = Programs(Circuit(BinfheEngine(server, account, apart=True)))
+        multiplier = binfhe.Multiplier._dry(server) if products else None
+        engine = BinfheEngine(
+            server, account, apart=True, multiplier=multiplier, failure_log2=table_failure_log2
+        )
+        self._on = Programs(Circuit(engine))
 
     def fresh(self, each: Fresh) -> Any:
         """Encryptions, all different."""

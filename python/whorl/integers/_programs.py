@@ -16,6 +16,7 @@ from ._arithmetic import DigitArithmetic
 from ._circuit import Circuit, Lookup, Wires
 from ._digits import Number
 from ._origins import Origins, marks_of, united
+from ._products import width_of
 
 MOST_PROGRAMS = 512
 """So many operations are kept; those that were not used for longest go first."""
@@ -65,6 +66,10 @@ def _call(engine: Any, name: str, arrays: list[Any], rest: tuple[Any, ...]) -> A
     if name == "linear":
         weights, constant = rest
         return engine.linear(weights, arrays, constant)
+    if name == "product":
+        return engine.product(arrays[0], rest[0], arrays[1], *rest[1:])
+    if name == "product_known":
+        return engine.product(arrays[0], *rest[:2], (), rest[2])
     if name in ("join", "beside"):
         return getattr(engine, name)(arrays)
     return getattr(engine, name)(*arrays, *rest)
@@ -118,6 +123,19 @@ class _Recorder:
         """All look-ups of a layer."""
         tables = [each.tables for each in layer]
         return self._step("tables", [each.rows for each in layer], tables, luts)
+
+    def multiplies(self, noise: float, first: int, digits: int) -> bool:
+        """Whether the engine has products of so many digits."""
+        made: bool = self.engine.multiplies(noise, first, digits)
+        return made
+
+    def product(
+        self, x: _Held, x_lows: tuple[int, ...], y: Any, y_lows: tuple[int, ...], digits: int
+    ) -> _Held:
+        """Products through ring elements."""
+        if isinstance(y, _Held):
+            return self._step("product", [x, y], x_lows, y_lows, digits)
+        return self._step("product_known", [x], x_lows, y, digits)
 
     def check(self, rows: _Held, low: Integers, high: Integers, offset: Integers) -> None:
         """Nothing: a recorder sees no values."""
@@ -174,6 +192,9 @@ class Programs(DigitArithmetic):
                 arguments = (self.flush(arguments[0]), *arguments[1:])
             if name in FLUSHED and not (name == "bitwise" and arguments[0].bits == 1):
                 arguments = tuple(self.flush(x) if isinstance(x, Number) else x for x in arguments)
+            if name == "multiply":
+                # x·y and y·x have the same errors.
+                arguments = tuple(sorted(arguments, key=lambda x: width_of(x.wires)))
             return self._made(name, method, arguments)
 
     def _flushed(self, x: Number, method: Callable[..., Any]) -> Number:

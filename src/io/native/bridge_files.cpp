@@ -6,6 +6,7 @@
 
 #include "bridges/output.h"
 #include "bridges/packing.h"
+#include "bridges/products_noise.h"
 #include "io/native/binfhe_literal.h"
 #include "io/native/ckks_literal.h"
 #include "io/native/files.h"
@@ -17,6 +18,7 @@ namespace {
 using bridges::CompressionKeys;
 using bridges::LweInputKeys;
 using bridges::LweOutputKeys;
+using bridges::ProductKeys;
 
 /// The CKKS parameters come first, as those of the frame.
 void write_lwe_party(const binfhe::Parameters& lwe, const KeyId& key, PayloadWriter& out) {
@@ -134,8 +136,49 @@ struct Codec<CompressionKeys> {
   }
 };
 
+template <>
+struct Codec<ProductKeys> {
+  static constexpr FrameKind kind{.type = FrameType::binfhe_product_keys};
+
+  static void write(const ProductKeys& value, PayloadWriter& out) {
+    out.fields().bytes(value.rotation_seed);
+    out.fields().bytes(value.ring_seed);
+    out.align();
+    out.words(value.rotation_b, rotation_rule(value.parameters));
+    out.align();
+    out.words(value.ring_b, ring_rule(value.parameters));
+  }
+
+  static ProductKeys read(PayloadReader& in, const binfhe::Parameters& parameters) {
+    bridges::check_multiplies(parameters);
+    const auto rotation_seed = in.fields().array<32>("rotation_seed"),
+               ring_seed = in.fields().array<32>("ring_seed");
+    in.align();
+    const TakenWords rotation = in.take(rotation_rule(parameters));
+    in.align();
+    const TakenWords ring = in.take(ring_rule(parameters));
+    in.finish();
+    return {parameters,         in.header().key_id, rotation_seed,
+            in.words(rotation), ring_seed,          in.words(ring)};
+  }
+
+ private:
+  static WordRule rotation_rule(const binfhe::Parameters& p) {
+    const binfhe::Parameters second = bridges::second_rotation(p);
+    return {second.rotation_key_rows(0),
+            second.rotation_row_words(),
+            ring_word_bytes(p.Q()),
+            {p.Q()},
+            "rotation_b"};
+  }
+  static WordRule ring_rule(const binfhe::Parameters& p) {
+    return {bridges::product_key_rows(p), p.N(), ring_word_bytes(p.Q()), {p.Q()}, "ring_b"};
+  }
+};
+
 WHORL_INSTANTIATE_FILES(CompressionKeys);
 WHORL_INSTANTIATE_FILES(LweInputKeys);
 WHORL_INSTANTIATE_FILES(LweOutputKeys);
+WHORL_INSTANTIATE_FILES(ProductKeys);
 
 }  // namespace whorl::io

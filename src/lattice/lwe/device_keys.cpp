@@ -7,8 +7,6 @@
 
 namespace whorl::lattice::lwe {
 
-namespace {
-
 run::SizedKey prepare_rotation(const backend::Queue& queue, const backend::RotationShape& shape,
                                const math::Seed& seed, const WordArray& b_halves) {
   const auto with = [&]<class Word>(Word) {
@@ -22,6 +20,8 @@ run::SizedKey prepare_rotation(const backend::Queue& queue, const backend::Rotat
   };
   return backend::with_word_bytes(static_cast<unsigned>(b_halves.word_bytes()), with);
 }
+
+namespace {
 
 run::SizedKey prepare_switch(const backend::Queue& queue, const KeyMaterial& keys) {
   const auto with = [&]<class Word>(Word) {

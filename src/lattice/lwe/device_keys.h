@@ -40,6 +40,10 @@ struct DeviceKeys {
   std::vector<std::shared_ptr<const backend::RotationKey>> further_rotations{};
 };
 
+/// Puts a blind-rotation key on a device.
+run::SizedKey prepare_rotation(const backend::Queue& queue, const backend::RotationShape& shape,
+                               const math::Seed& seed, const WordArray& b_halves);
+
 /// Keys are put on a device when they are used there, and leave it where the budget asks for it.
 class Keys {
  public:

@@ -266,8 +266,9 @@ Rows Stages::to_exponents(Rows rows, std::uint64_t to, std::uint64_t offset,
   return linear(weights, both, offset);
 }
 
-Rows Stages::rotate(const Rows& exponents, const Tables& tables, run::Range range,
-                    std::span<const std::uint32_t> offsets, std::uint64_t constant) const {
+template <class Word, class Body>
+void Stages::rotated(const Rows& exponents, const Tables& tables, run::Range range,
+                     const Body& body) const {
   const backend::RotationShape& shape = rotation_key().shape();
   const Form& form = exponents.form();
   if (form.modulus != 2ULL * shape.N || form.dimension != shape.n || form.word_bytes != 4 ||
@@ -275,19 +276,39 @@ Rows Stages::rotate(const Rows& exponents, const Tables& tables, run::Range rang
     throw ShapeError("rotate takes " + std::to_string(range.count) + " ciphertexts modulo " +
                      std::to_string(2ULL * shape.N) + ", n = " + std::to_string(shape.n) +
                      ", not " + std::to_string(exponents.count()) + " " + form.describe());
+  const auto used = tables.used<Word>(range);
+  const auto constant_vector = tables.constant();
+  auto vectors = queue_.allocate<Word>(constant_vector ? shape.N : used.vectors.size());
+  if (constant_vector)
+    queue_.fill(static_cast<Word>(*constant_vector), vectors.slice());
+  else
+    queue_.upload(used.vectors, vectors.slice());
+  body(backend::Rotations<Word>{exponents.slice<std::uint32_t>(), std::as_const(vectors).slice(),
+                                used.index});
+}
+
+Rows Stages::rotate(const Rows& exponents, const Tables& tables, run::Range range,
+                    std::span<const std::uint32_t> offsets, std::uint64_t constant) const {
+  const backend::RotationShape& shape = rotation_key().shape();
   Rows out(queue_, extracted_form(shape), range.count * offsets.size());
   with_words(out.form(), [&]<class Word>(Word) {
-    const auto used = tables.used<Word>(range);
-    const auto constant_vector = tables.constant();
-    auto vectors = queue_.allocate<Word>(constant_vector ? shape.N : used.vectors.size());
-    if (constant_vector)
-      queue_.fill(static_cast<Word>(*constant_vector), vectors.slice());
-    else
-      queue_.upload(used.vectors, vectors.slice());
-    queue_.rotation<Word>().rotate_extract(
-        rotation_key(),
-        {exponents.slice<std::uint32_t>(), std::as_const(vectors).slice(), used.index}, offsets,
-        constant, out.slice<Word>());
+    rotated<Word>(exponents, tables, range, [&](const backend::Rotations<Word>& batch) {
+      queue_.rotation<Word>().rotate_extract(rotation_key(), batch, offsets, constant,
+                                             out.slice<Word>());
+    });
+  });
+  return out;
+}
+
+Rows Stages::accumulate(const Rows& exponents, const Tables& tables, run::Range range) const {
+  const backend::RotationShape& shape = rotation_key().shape();
+  Form form = extracted_form(shape);
+  form.dimension = 2 * shape.N - 1;
+  Rows out(queue_, form, range.count);
+  with_words(out.form(), [&]<class Word>(Word) {
+    rotated<Word>(exponents, tables, range, [&](const backend::Rotations<Word>& batch) {
+      queue_.rotation<Word>().rotate(rotation_key(), batch, out.slice<Word>());
+    });
   });
   return out;
 }

@@ -75,8 +75,14 @@ class Stages {
     const std::uint32_t zero = 0;
     return rotate(exponents, tables, range, std::span(&zero, 1), constant);
   }
+  /// The same without extraction: rows (a, b) of 2N words, whose phase is b - a·s in the ring.
+  Rows accumulate(const Rows& exponents, const Tables& tables, run::Range range) const;
 
  private:
+  /// body(rotations): what the entries of blind rotation take.
+  template <class Word, class Body>
+  void rotated(const Rows& exponents, const Tables& tables, run::Range range,
+               const Body& body) const;
   const backend::RotationKey& rotation_key() const;
   /// Rows (1, …, 1, 0), as many as `like` has, of its form.
   Rows ones(const Rows& like) const;
