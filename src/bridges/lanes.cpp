@@ -174,7 +174,7 @@ std::vector<lwe::Rows> LweInput::State::rows_of(const binfhe::Ciphertexts& c, Ma
     });
     std::span<const std::uint32_t> numbers = c.numbers;
     if (!numbers.empty()) numbers = numbers.subspan(begin, count);
-    return stages.expand(form, *c.seed, begin, numbers, bodies);
+    return stages.expand(form, *c.seed, begin, numbers, count, bodies.data());
   });
 }
 

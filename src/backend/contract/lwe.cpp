@@ -140,20 +140,14 @@ LweOps::Coefficients LweOps::check_polynomials(const LwePolynomials& rule, std::
   return {first, columns, vectors, batch};
 }
 
-void LweOps::expand(const LweExpansion& rule, Slice<const std::uint32_t> numbers,
-                    Slice<const std::uint32_t> bodies, Slice<std::uint32_t> out) const {
-  check(numbers, bodies, out);
-  if (!std::has_single_bit(rule.q) || rule.q < 2)
-    throw ParameterError("lwe_expand: modulus " + std::to_string(rule.q) +
-                         " is no power of two from 2 on");
-  check_word<std::uint32_t>("lwe_expand", rule.q - 1);
-  const std::size_t count = rows_of("lwe_expand: output", out.size, rule.row);
-  check_size("lwe_expand: bodies", bodies.size, count);
-  if (numbers.size != 0) check_size("lwe_expand: numbers", numbers.size, count);
-  check_apart("lwe_expand: numbers", numbers, out);
-  check_apart("lwe_expand: bodies", bodies, out);
-  if (count)
-    run_expansion(rule, count, numbers.size == 0 ? nullptr : numbers.data, bodies.data, out.data);
+std::size_t LweOps::check_expansion(const LweExpansion& rule, std::size_t numbers,
+                                    std::size_t bodies, std::size_t out) {
+  if (rule.q < 2)
+    throw ParameterError("lwe_expand: modulus " + std::to_string(rule.q) + " is below 2");
+  const std::size_t count = rows_of("lwe_expand: output", out, rule.row);
+  check_size("lwe_expand: bodies", bodies, count);
+  if (numbers != 0) check_size("lwe_expand: numbers", numbers, count);
+  return count;
 }
 
 }  // namespace whorl::backend

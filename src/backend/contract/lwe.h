@@ -55,7 +55,7 @@ struct LwePolynomials {
 /// Masks of fresh ciphertexts that travel as a seed: LweOps::expand.
 struct LweExpansion {
   math::Seed seed;
-  std::uint64_t q = 0;      ///< a power of two, up to 2^32
+  std::uint64_t q = 0;      ///< 2 or more; masks modulo q depend on the size of the words, too
   std::size_t row = 0;      ///< n + 1
   std::uint64_t first = 0;  ///< the number of the first ciphertext where no numbers are given
 };
@@ -179,11 +179,21 @@ class LweOps : public Family {
     check_apart("lwe_to_polynomials: input", in, out);
     if (columns && all.batch) run_to_polynomials(rule, all, view(in), view(out));
   }
-  /// out (B, row): row i is (expand_uniform(seed, number, q) in words of 32 bits, bodies[i]), where
-  /// its number is numbers[i], or first + i if there are no numbers (math/random.h). `out` lies
-  /// apart from the inputs.
+  /// out (B, row): row i is (expand_uniform<Word>(seed, number, q), bodies[i]), where its number is
+  /// numbers[i], or first + i if there are no numbers (math/random.h). `out` lies apart from the
+  /// inputs.
+  template <class Word>
   void expand(const LweExpansion& rule, Slice<const std::uint32_t> numbers,
-              Slice<const std::uint32_t> bodies, Slice<std::uint32_t> out) const;
+              Slice<const Word> bodies, Slice<Word> out) const {
+    check(numbers, bodies, out);
+    const std::size_t count = check_expansion(rule, numbers.size, bodies.size, out.size);
+    check_word<Word>("lwe_expand", rule.q - 1);
+    check_apart("lwe_expand: numbers", numbers, out);
+    check_apart("lwe_expand: bodies", bodies, out);
+    if (count)
+      run_expansion(rule, count, numbers.size == 0 ? nullptr : numbers.data, view(bodies),
+                    view(out));
+  }
 
  protected:
   struct Rounding {
@@ -223,8 +233,7 @@ class LweOps : public Family {
                                   Words out) const = 0;
   /// `numbers`: null if there are none.
   virtual void run_expansion(const LweExpansion& rule, std::size_t count,
-                             const std::uint32_t* numbers, const std::uint32_t* bodies,
-                             std::uint32_t* out) const = 0;
+                             const std::uint32_t* numbers, ConstWords bodies, Words out) const = 0;
 
  private:
   friend class RelayLwe;
@@ -248,6 +257,8 @@ class LweOps : public Family {
                              std::size_t in, std::size_t out);
   static Coefficients check_polynomials(const LwePolynomials& rule, std::size_t first,
                                         std::size_t columns, std::size_t in, std::size_t out);
+  static std::size_t check_expansion(const LweExpansion& rule, std::size_t numbers,
+                                     std::size_t bodies, std::size_t out);
 };
 
 }  // namespace whorl::backend

@@ -214,7 +214,7 @@ class RelayLwe : public LweOps {
     behind_.run_to_polynomials(rule, of, in, out);
   }
   void run_expansion(const LweExpansion& rule, std::size_t count, const std::uint32_t* numbers,
-                     const std::uint32_t* bodies, std::uint32_t* out) const override {
+                     ConstWords bodies, Words out) const override {
     behind_.run_expansion(rule, count, numbers, bodies, out);
   }
 

@@ -98,22 +98,24 @@ class CpuLwe final : public LweOps {
     });
   }
   void run_expansion(const LweExpansion& rule, std::size_t count, const std::uint32_t* numbers,
-                     const std::uint32_t* bodies, std::uint32_t* out) const override {
+                     ConstWords bodies, Words out) const override {
     // Keystreams of consecutive numbers go through vectors together.
     constexpr std::size_t piece = 16;
     const std::size_t n = rule.row - 1;
-    host_.each((count + piece - 1) / piece, piece * rule.row, [&](std::size_t p) {
-      const std::size_t begin = p * piece, some = std::min(piece, count - begin);
-      std::uint32_t* const rows = out + begin * rule.row;
-      if (numbers == nullptr)
-        math::expand_uniform_rows<std::uint32_t>(rule.seed, rule.first + begin, rule.q,
-                                                 {rows, some, n, rule.row});
-      for (std::size_t i = 0; i < some; ++i) {
-        std::uint32_t* const row = rows + i * rule.row;
-        if (numbers != nullptr)
-          math::expand_uniform<std::uint32_t>(rule.seed, numbers[begin + i], rule.q, {row, n});
-        row[n] = bodies[begin + i];
-      }
+    with_word_bytes(out.bytes, [&]<class Word>(Word) {
+      host_.each((count + piece - 1) / piece, piece * rule.row, [&](std::size_t p) {
+        const std::size_t begin = p * piece, some = std::min(piece, count - begin);
+        Word* const rows = static_cast<Word*>(out.data) + begin * rule.row;
+        if (numbers == nullptr)
+          math::expand_uniform_rows<Word>(rule.seed, rule.first + begin, rule.q,
+                                          {rows, some, n, rule.row});
+        for (std::size_t i = 0; i < some; ++i) {
+          Word* const row = rows + i * rule.row;
+          if (numbers != nullptr)
+            math::expand_uniform<Word>(rule.seed, numbers[begin + i], rule.q, {row, n});
+          row[n] = static_cast<const Word*>(bodies.data)[begin + i];
+        }
+      });
     });
   }
 

@@ -62,8 +62,11 @@ class CudaLwe final : public LweOps {
     });
   }
   void run_expansion(const LweExpansion& rule, std::size_t count, const std::uint32_t* numbers,
-                     const std::uint32_t* bodies, std::uint32_t* out) const override {
-    cuda::lwe_expand(stream_, rule, count, numbers, bodies, out);
+                     ConstWords bodies, Words out) const override {
+    with_word_bytes(out.bytes, [&]<class Word>(Word) {
+      cuda::lwe_expand(stream_, rule, count, numbers, static_cast<const Word*>(bodies.data),
+                       static_cast<Word*>(out.data));
+    });
   }
 
  private:

@@ -227,16 +227,18 @@ Array Evaluator::upload(const Form& form, std::size_t count, const void* words,
   });
 }
 
-Array Evaluator::expand(const Form& form, std::size_t count, const std::uint32_t* words,
+Array Evaluator::expand(const Form& form, std::size_t count, const void* words,
                         const math::Seed& seed, std::span<const std::uint32_t> numbers,
                         const std::shared_ptr<const void>& owner) const {
   return placed(form, count, words, owner, [&](const Stages& stages, run::Range range) {
-    std::vector<std::uint32_t> bodies(range.count);
-    for (std::size_t i = 0; i < range.count; ++i)
-      bodies[i] = words[(range.begin + i + 1) * form.row() - 1];
-    return stages.expand(form, seed, range.begin,
-                         numbers.empty() ? numbers : numbers.subspan(range.begin, range.count),
-                         bodies);
+    return with_words(form, [&]<class Word>(Word) {
+      std::vector<Word> bodies(range.count);
+      for (std::size_t i = 0; i < range.count; ++i)
+        bodies[i] = static_cast<const Word*>(words)[(range.begin + i + 1) * form.row() - 1];
+      return stages.expand(form, seed, range.begin,
+                           numbers.empty() ? numbers : numbers.subspan(range.begin, range.count),
+                           range.count, bodies.data());
+    });
   });
 }
 

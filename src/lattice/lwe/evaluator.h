@@ -57,10 +57,10 @@ class Evaluator {
   /// again, if there are several devices.
   Array upload(const Form& form, std::size_t count, const void* words,
                const std::shared_ptr<const void>& owner = {}) const;
-  /// The same of ciphertexts whose masks a seed gives, modulo a power of two of up to 2^32: only
-  /// the seed and the bodies travel. Row i has the number numbers[i], or i if there are none.
-  Array expand(const Form& form, std::size_t count, const std::uint32_t* words,
-               const math::Seed& seed, std::span<const std::uint32_t> numbers,
+  /// The same of ciphertexts whose masks a seed gives: only the seed and the bodies travel. Row i
+  /// has the number numbers[i], or i if there are none.
+  Array expand(const Form& form, std::size_t count, const void* words, const math::Seed& seed,
+               std::span<const std::uint32_t> numbers,
                const std::shared_ptr<const void>& owner = {}) const;
   /// Waits; `words` has room for all.
   void download(const Array& array, void* words) const;

@@ -52,17 +52,20 @@ Rows Stages::upload(const Form& form, std::size_t count, const void* words) cons
 }
 
 Rows Stages::expand(const Form& form, const math::Seed& seed, std::uint64_t first,
-                    std::span<const std::uint32_t> numbers,
-                    std::span<const std::uint32_t> bodies) const {
-  const auto there = [&](std::span<const std::uint32_t> words) {
-    auto buffer = queue_.allocate<std::uint32_t>(words.size());
+                    std::span<const std::uint32_t> numbers, std::size_t count,
+                    const void* bodies) const {
+  const auto there = [&]<class Word>(std::span<const Word> words) {
+    auto buffer = queue_.allocate<Word>(words.size());
     queue_.upload(words, buffer.slice());
     return buffer;
   };
-  const auto of_numbers = there(numbers), of_bodies = there(bodies);
-  Rows out(queue_, form, bodies.size());
-  queue_.lwe().expand({seed, form.modulus, form.row(), first}, of_numbers.slice(),
-                      of_bodies.slice(), out.slice<std::uint32_t>());
+  Rows out(queue_, form, count);
+  with_words(form, [&]<class Word>(Word) {
+    const auto of_numbers = there(numbers);
+    const auto of_bodies = there(std::span(static_cast<const Word*>(bodies), count));
+    queue_.lwe().expand<Word>({seed, form.modulus, form.row(), first}, of_numbers.slice(),
+                              of_bodies.slice(), out.slice<Word>());
+  });
   return out;
 }
 

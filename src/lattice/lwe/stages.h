@@ -28,9 +28,9 @@ class Stages {
   /// `words` has those of `count` rows of the form.
   Rows upload(const Form& form, std::size_t count, const void* words) const;
   /// Fresh ciphertexts, of which the bodies travel, and a seed for the rest: see LweOps::expand.
-  /// The form has words of 32 bits, and a power of two as its modulus.
+  /// `bodies` has those of `count` rows, in words of the form.
   Rows expand(const Form& form, const math::Seed& seed, std::uint64_t first,
-              std::span<const std::uint32_t> numbers, std::span<const std::uint32_t> bodies) const;
+              std::span<const std::uint32_t> numbers, std::size_t count, const void* bodies) const;
   /// Waits for the work that makes the rows; `words` has room for all.
   void download(const Rows& rows, void* words) const;
   Rows copy(const Rows& in) const;

@@ -1,7 +1,6 @@
 #include "schemes/binfhe/server_state.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -232,20 +231,15 @@ Array Server::State::upload(const Ciphertexts& ciphertexts,
   check(ciphertexts);
   if (fleet->size() == 1) host = {};  // the caller has it, too
   const lattice::lwe::Form form = form_of(parameters, ciphertexts.under);
-  const auto rows_of = [&] {
-    // Ciphertexts of a dry run have no masks.
-    if (!failures && ciphertexts.seed && ciphertexts.count > 0 &&
-        std::has_single_bit(form.modulus) && form.modulus <= std::uint64_t{1} << 32) {
-      // A seed and the bodies are a few bytes a ciphertext, where the masks are some thousand.
-      check_mask(ciphertexts, 0);
-      return evaluator.expand(form, ciphertexts.count, ciphertexts.data.data(), *ciphertexts.seed,
-                              ciphertexts.numbers, host);
-    }
-    return with_words(ciphertexts, [&](const auto& words) {
-      return evaluator.upload(form, ciphertexts.count, words.data(), host);
-    });
-  };
-  auto rows = rows_of();
+  // A seed and the bodies are a few bytes a ciphertext, where the masks are some thousand.
+  // Ciphertexts of a dry run have no masks.
+  const bool expands = !failures && ciphertexts.seed && ciphertexts.count > 0;
+  if (expands) check_mask(ciphertexts, 0);
+  auto rows = with_words(ciphertexts, [&](const auto& words) {
+    return expands ? evaluator.expand(form, ciphertexts.count, words.data(), *ciphertexts.seed,
+                                      ciphertexts.numbers, host)
+                   : evaluator.upload(form, ciphertexts.count, words.data(), host);
+  });
   return array(ciphertexts.encoding, origin(ciphertexts), std::move(rows), std::move(host));
 }
 

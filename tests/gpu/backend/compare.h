@@ -342,19 +342,21 @@ void compare_polynomials(const Two& two, backend::LwePolynomials rule, std::size
   });
 }
 
-inline void compare_expansion(const Two& two, std::uint64_t q, std::size_t n, std::size_t count,
-                              Random& random) {
-  SCOPED_TRACE("q = " + std::to_string(q) + ", " + std::to_string(count) +
-               " rows of n = " + std::to_string(n));
+template <class Word>
+void compare_expansion(const Two& two, std::uint64_t q, std::size_t n, std::size_t count,
+                       Random& random) {
+  SCOPED_TRACE("q = " + std::to_string(q) + ", " + std::to_string(count) + " rows of n = " +
+               std::to_string(n) + ", words of " + std::to_string(8 * sizeof(Word)) + " bits");
   const math::Seed seed = random.bytes<32>();
-  const auto bodies = random.residues<std::uint32_t>(count, q);
+  const auto bodies = random.residues<Word>(count, q);
   for (const bool numbered : {false, true}) {
     const auto numbers = random.numbers(numbered ? count : 0, 1ULL << 32);
     const std::uint64_t first = random.below(1ULL << 33);
     expect_same(two, [&](const backend::Queue& queue) {
-      const auto names = put(queue, numbers), b = put(queue, bodies);
-      auto out = queue.allocate<std::uint32_t>(count * (n + 1));
-      queue.lwe().expand({seed, q, n + 1, first}, names.slice(), b.slice(), out.slice());
+      const auto names = put(queue, numbers);
+      const auto b = put(queue, bodies);
+      auto out = queue.allocate<Word>(count * (n + 1));
+      queue.lwe().expand<Word>({seed, q, n + 1, first}, names.slice(), b.slice(), out.slice());
       return get(queue, out);
     });
   }

@@ -143,8 +143,19 @@ TEST_F(GpuContract, RowsAsCoefficientsOfPolynomials) {
 
 TEST_F(GpuContract, RowsFromSeeds) {
   for (const std::size_t n : {0u, 1u, 15u, 16u, 17u, 644u, 2048u})
-    for (const std::size_t count : {std::size_t{1}, 1 + random.below(2000)})
-      compare_expansion(two, 1ULL << (1 + random.below(32)), n, count, random);
+    for (const std::size_t count : {std::size_t{1}, 1 + random.below(500)}) {
+      const auto bits = static_cast<unsigned>(1 + random.below(31));
+      compare_expansion<U32>(two, 1ULL << (bits + 1), n, count, random);
+      compare_expansion<U64>(two, 1ULL << (bits + 32), n, count, random);
+      // Half of all words are dropped, some, or almost none.
+      compare_expansion<U32>(two, (1ULL << bits) + 1, n, count, random);
+      compare_expansion<U64>(two, (1ULL << (bits + 31)) + 1, n, count, random);
+      compare_expansion<U32>(two, 3ULL << (bits - 1), n, count, random);
+      compare_expansion<U64>(two, 3ULL << (bits + 30), n, count, random);
+      compare_expansion<U32>(two, (1ULL << (bits + 1)) - 1, n, count, random);
+      compare_expansion<U64>(two, (1ULL << (bits + 32)) - 59, n, count, random);
+      if (HasFatalFailure()) return;
+    }
 }
 
 TEST_F(GpuContract, CopyFromAnyPlaceToAny) {

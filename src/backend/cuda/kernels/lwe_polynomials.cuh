@@ -85,13 +85,20 @@ __global__ void __launch_bounds__(polynomial_threads)
 // ---------------------------------------------------------------------------------------------
 // Keystreams
 
+template <class Word>
 struct ExpansionArguments {
   std::uint32_t key[8];
-  std::uint32_t mask, blocks;  ///< blocks: of 16 words, of a row's keystream
+  Word mask, top;        ///< top: modulus - 1; masked words above it are dropped
+  std::uint32_t blocks;  ///< of 64 bytes, of a row's keystream where no word is dropped
   std::uint64_t first;
   std::size_t row, count;
-  const std::uint32_t *numbers, *bodies;  ///< numbers: null if they are first, first + 1, …
-  std::uint32_t* out;
+  const std::uint32_t* numbers;  ///< null if they are first, first + 1, …
+  const Word* bodies;
+  Word* out;
+
+  __device__ std::uint64_t nonce(std::size_t r) const {
+    return numbers != nullptr ? numbers[r] : first + r;
+  }
 };
 
 __host__ __device__ inline void chacha_quarter_round(std::uint32_t& a, std::uint32_t& b,
@@ -133,10 +140,11 @@ __host__ __device__ inline void chacha_block(const std::uint32_t (&key)[8], std:
   for (unsigned i = 0; i < 16; ++i) out[i] += in[i];
 }
 
-/// A thread makes a block of a keystream, and the threads write them along the rows. The thread of
-/// a row's first block writes its body, too. Grid: tiles of all rows' blocks.
+/// Rows of which no word is dropped. A thread makes a block of a keystream, and the threads write
+/// them along the rows. The thread of a row's first block writes its body, too. Grid: tiles of all
+/// rows' blocks.
 __global__ void __launch_bounds__(tuning::keystream_blocks)
-    expand_rows(const __grid_constant__ ExpansionArguments a) {
+    expand_rows(const __grid_constant__ ExpansionArguments<std::uint32_t> a) {
   constexpr unsigned threads = tuning::keystream_blocks, words = 16;
   __shared__ std::uint32_t tile[threads][words + 1];
   __shared__ std::size_t place[threads];     // of a block in `out`
@@ -148,7 +156,7 @@ __global__ void __launch_bounds__(tuning::keystream_blocks)
   length[threadIdx.x] = 0;
   if (r < a.count) {
     std::uint32_t stream[words];
-    chacha_block(a.key, block, a.numbers != nullptr ? a.numbers[r] : a.first + r, stream);
+    chacha_block(a.key, block, a.nonce(r), stream);
 #pragma unroll
     for (unsigned i = 0; i < words; ++i) tile[threadIdx.x][i] = stream[i] & a.mask;
     const std::size_t done = static_cast<std::size_t>(block) * words, n = a.row - 1;
@@ -160,6 +168,62 @@ __global__ void __launch_bounds__(tuning::keystream_blocks)
   for (unsigned i = threadIdx.x; i < threads * words; i += threads) {
     const unsigned from = i / words, word = i % words;
     if (word < length[from]) a.out[place[from] + word] = tile[from][word];
+  }
+}
+
+/// Rows of any modulus, a block each. At a time each thread makes a block of the keystream and
+/// counts the words that are kept of it. A sum over the threads before it says where they go. This
+/// is repeated until the row is full. Grid: rows.
+template <class Word>
+__global__ void __launch_bounds__(tuning::keystream_blocks)
+    expand_residues(const __grid_constant__ ExpansionArguments<Word> a) {
+  constexpr unsigned threads = tuning::keystream_blocks, warps = threads / 32,
+                     words = 64 / sizeof(Word);
+  static_assert(threads % 32 == 0);
+  // A gap behind each `words` of them, so that threads which drop none write to different banks.
+  __shared__ Word kept[threads * (words + 1)];
+  __shared__ unsigned of_warp[warps];
+  const auto slot = [](unsigned at) { return at + at / words; };
+  join_chain();
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const std::size_t r = blockIdx.x, n = a.row - 1;
+  Word* const out = a.out + r * a.row;
+  if (threadIdx.x == 0) out[n] = a.bodies[r];
+  std::size_t done = 0;
+  for (std::uint64_t block = threadIdx.x; done < n; block += threads) {
+    std::uint32_t stream[16];
+    chacha_block(a.key, block, a.nonce(r), stream);
+    Word word[words];
+    unsigned own = 0;
+#pragma unroll
+    for (unsigned i = 0; i < words; ++i) {
+      if constexpr (sizeof(Word) == 8)
+        word[i] = (std::uint64_t{stream[2 * i + 1]} << 32 | stream[2 * i]) & a.mask;
+      else
+        word[i] = stream[i] & a.mask;
+      own += word[i] <= a.top;
+    }
+    unsigned at = own;  // of the warp's threads up to this one
+    for (unsigned distance = 1; distance < 32; distance *= 2) {
+      const unsigned before = __shfl_up_sync(0xffffffffu, at, distance);
+      if (lane >= distance) at += before;
+    }
+    if (lane == 31) of_warp[warp] = at;
+    __syncthreads();
+    at -= own;
+    unsigned all = 0;
+#pragma unroll
+    for (unsigned w = 0; w < warps; ++w) {
+      if (w < warp) at += of_warp[w];
+      all += of_warp[w];
+    }
+#pragma unroll
+    for (unsigned i = 0; i < words; ++i)
+      if (word[i] <= a.top) kept[slot(at++)] = word[i];
+    __syncthreads();
+    const std::size_t some = all < n - done ? all : n - done;
+    for (unsigned k = threadIdx.x; k < some; k += threads) out[done + k] = kept[slot(k)];
+    done += some;
   }
 }
 

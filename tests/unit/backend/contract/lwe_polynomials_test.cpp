@@ -166,41 +166,68 @@ TEST_P(BackendLwePolynomials, WrongShapesAreRefused) {
 using BackendLweExpansion = OnDevice;
 INSTANTIATE_TEST_SUITE_P(Devices, BackendLweExpansion, testing::ValuesIn(test::tested_devices()));
 
-// The mask is the keystream, as math::Stream has it: key = seed, nonce = number.
-TEST_P(BackendLweExpansion, RowsAreMaskedKeystreams) {
+/// The rule of math/random.h, word by word: key = seed, nonce = number.
+template <class Word>
+void append_mask(const math::Seed& seed, std::uint64_t number, std::uint64_t q, std::size_t n,
+                 std::vector<Word>& out) {
+  math::Stream stream(seed, number);
+  for (std::size_t kept = 0; kept < n;) {
+    std::array<std::uint8_t, sizeof(Word)> bytes;
+    stream.fill(bytes);
+    Word word = 0;
+    std::memcpy(&word, bytes.data(), sizeof(Word));
+    word &= static_cast<Word>(~std::uint64_t{0} >> (64 - std::bit_width(q - 1)));
+    if (word > q - 1) continue;
+    out.push_back(word);
+    ++kept;
+  }
+}
+
+template <class Word>
+void check_expansion(std::uint64_t q, std::size_t n, std::size_t count, test::Random& random) {
+  const math::Seed seed = random.bytes<32>();
+  const std::size_t row = n + 1;
+  const std::uint64_t first = random.below(2) ? random.below(1000) : (1ULL << 32) - 3;
+  std::vector<std::uint32_t> numbers = random.numbers(count, 1ULL << 32);
+  if (random.below(2)) numbers.clear();
+  SCOPED_TRACE("q = " + std::to_string(q) + ", words of " + std::to_string(8 * sizeof(Word)) +
+               " bits, n = " + std::to_string(n) + ", " + std::to_string(count) + " rows, " +
+               std::to_string(numbers.size()) + " numbers");
+  const auto bodies = random.residues<Word>(count, q);
+  std::vector<Word> expected;
+  for (std::size_t r = 0; r < count; ++r) {
+    append_mask<Word>(seed, numbers.empty() ? first + r : numbers[r], q, n, expected);
+    expected.push_back(bodies[r]);
+  }
+  for (const unsigned threads : {1u, 3u}) {
+    const auto device = tested(threads);
+    const auto b = put(*device, bodies);
+    const auto names = put(*device, numbers);
+    auto out = device->allocate<Word>(count * row);
+    device->lwe().expand<Word>({seed, q, row, first}, names.slice(), b.slice(), out.slice());
+    ASSERT_TRUE(get(*device, out) == expected);
+  }
+}
+
+TEST_P(BackendLweExpansion, RowsAreResiduesOfKeystreams) {
   test::Random random;
   for (int i = 0; i < 60; ++i) {
-    const math::Seed seed = random.bytes<32>();
-    const auto log2_q = static_cast<unsigned>(1 + random.below(32));
-    const std::uint64_t q = 1ULL << log2_q;
     const std::size_t n = i % 10 == 0 ? random.below(3) : random.below(i % 3 == 0 ? 2100 : 100),
-                      count = 1 + random.below(60), row = n + 1;
-    const std::uint64_t first = random.below(2) ? random.below(1000) : (1ULL << 32) - 3;
-    std::vector<std::uint32_t> numbers = random.numbers(count, 1ULL << 32);
-    if (random.below(2)) numbers.clear();
-    SCOPED_TRACE("q = 2^" + std::to_string(log2_q) + ", n = " + std::to_string(n) + ", " +
-                 std::to_string(count) + " rows, " + std::to_string(numbers.size()) + " numbers");
-    const auto bodies = random.residues<std::uint32_t>(count, q);
-    std::vector<std::uint32_t> expected;
-    for (std::size_t r = 0; r < count; ++r) {
-      math::Stream stream(seed, numbers.empty() ? first + r : numbers[r]);
-      std::vector<std::uint8_t> bytes(4 * n);
-      stream.fill(bytes);
-      for (std::size_t k = 0; k < n; ++k) {
-        std::uint32_t word = 0;
-        std::memcpy(&word, bytes.data() + 4 * k, 4);
-        expected.push_back(word & static_cast<std::uint32_t>(q - 1));
-      }
-      expected.push_back(bodies[r]);
-    }
-    for (const unsigned threads : {1u, 3u}) {
-      const auto device = tested(threads);
-      const auto b = put(*device, bodies), names = put(*device, numbers);
-      auto out = device->allocate<std::uint32_t>(count * row);
-      device->lwe().expand({seed, q, row, first}, names.slice(), b.slice(), out.slice());
-      ASSERT_TRUE(get(*device, out) == expected);
-    }
+                      count = 1 + random.below(60);
+    const auto bits = static_cast<unsigned>(1 + random.below(32));
+    check_expansion<std::uint32_t>(1ULL << bits, n, count, random);
+    check_expansion<std::uint64_t>(1ULL << (bits + 31), n, count, random);
+    // Just above a power of two half of all words are dropped, just below almost none.
+    check_expansion<std::uint32_t>((1ULL << (bits - 1)) + 1, n, count, random);
+    check_expansion<std::uint64_t>((1ULL << (bits + 30)) + 1, n, count, random);
+    check_expansion<std::uint32_t>(std::max<std::uint64_t>(2, (1ULL << bits) - 1), n, count,
+                                   random);
+    check_expansion<std::uint64_t>((1ULL << (bits + 31)) - 59, n, count, random);
+    if (HasFatalFailure()) return;
   }
+  // As `W128_P128_M3` has it: a prime of 48 bits.
+  check_expansion<std::uint64_t>((1ULL << 48) - 59, 2048, 33, random);
+  check_expansion<std::uint64_t>(~std::uint64_t{0}, 2048, 5, random);
 }
 
 TEST_P(BackendLweExpansion, WrongShapesAreRefused) {
@@ -210,7 +237,7 @@ TEST_P(BackendLweExpansion, WrongShapesAreRefused) {
              none = put(*device, std::vector<std::uint32_t>());
   auto out = device->allocate<std::uint32_t>(15);
   const auto run = [&](const LweExpansion& rule, const auto& numbers, const auto& bodies) {
-    device->lwe().expand(rule, numbers.slice(), bodies.slice(), out.slice());
+    device->lwe().expand<std::uint32_t>(rule, numbers.slice(), bodies.slice(), out.slice());
   };
   EXPECT_NO_THROW(run({{}, 1 << 10, 5, 0}, none, three));
   EXPECT_NO_THROW(run({{}, 1ULL << 32, 5, 0}, three, three));
@@ -218,12 +245,13 @@ TEST_P(BackendLweExpansion, WrongShapesAreRefused) {
   EXPECT_THROW(run({{}, 1 << 10, 5, 0}, two, three), ShapeError);
   EXPECT_THROW(run({{}, 1 << 10, 4, 0}, none, three), ShapeError);
   EXPECT_THROW(run({{}, 1 << 10, 0, 0}, none, three), ShapeError);
-  EXPECT_THROW(run({{}, 1000, 5, 0}, none, three), ParameterError);
   EXPECT_THROW(run({{}, 1, 5, 0}, none, three), ParameterError);
+  EXPECT_THROW(run({{}, 0, 5, 0}, none, three), ParameterError);
   EXPECT_THROW(run({{}, 1ULL << 33, 5, 0}, none, three), ParameterError);
-  EXPECT_THROW(device->lwe().expand({{}, 1 << 10, 5, 0}, none.slice(),
-                                    std::as_const(out).slice().part(0, 3), out.slice()),
-               ShapeError);
+  EXPECT_THROW(
+      device->lwe().expand<std::uint32_t>({{}, 1 << 10, 5, 0}, none.slice(),
+                                          std::as_const(out).slice().part(0, 3), out.slice()),
+      ShapeError);
 }
 
 }  // namespace

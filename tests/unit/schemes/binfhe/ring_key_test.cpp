@@ -4,7 +4,9 @@
 #include "schemes/binfhe/account.h"
 #include "schemes/binfhe/derived.h"
 #include "support/binfhe_sets.h"
+#include "support/counting_device.h"
 #include "support/message.h"
+#include "support/named_devices.h"
 #include "support/test.h"
 
 namespace whorl::binfhe {
@@ -67,6 +69,34 @@ TEST(BinfheRingKey, EncryptionsDecryptAndHaveTheErrorsOfTheRing) {
       });
       EXPECT_EQ(client.decrypt(take(c, Messages{0, 0})), (Messages{m[0], m[0]}));
     }
+  }
+}
+
+// Whole batches, and parts of them, of which the numbers travel, too.
+TEST(BinfheRingKey, OfFreshOnesTheBodiesComeIn) {
+  using Counting = backend::RelayDevice<test::CountingQueue, std::shared_ptr<test::Traffic>>;
+  const auto traffic = std::make_shared<test::Traffic>();
+  test::name_devices(
+      {std::make_shared<Counting>("counting:0", backend::make_device("cpu", {2, {}}), traffic)});
+  for (const Parameters& p : test::varied_sets()) {
+    SCOPED_TRACE(p.name());
+    const auto& pair = test::pair_of(p);
+    const Server server(pair.keys, {test::named_devices});
+    const Ciphertexts all =
+        pair.client.encrypt(Messages{0, 1, 1, 0, 1}, {2, false}, allowed_failure, ring);
+    const std::size_t word = all.is_wide() ? 8 : 4;
+    traffic->in = 0;
+    const Array whole = server.upload(all);
+    EXPECT_EQ(traffic->in, all.count * word);
+    expect_same(server.download(whole), all);
+    const Ciphertexts some = take(all, Messages{4, 1, 4});
+    traffic->in = 0;
+    const Array part = server.upload(some);
+    EXPECT_EQ(traffic->in, some.count * (word + 4));
+    expect_same(server.download(part), some);
+    Ciphertexts changed = all;
+    with_words(changed, [](auto& words) { ++words[0]; });
+    EXPECT_THROW(server.upload(changed), MismatchError);
   }
 }
 

@@ -78,7 +78,8 @@ void lwe_to_polynomials(const Stream& stream, const LwePolynomials& rule, std::s
                         std::size_t columns, std::size_t vectors, std::size_t batch, const In* in,
                         Out* out);
 /// `numbers`: null if there are none.
+template <class Word>
 void lwe_expand(const Stream& stream, const LweExpansion& rule, std::size_t count,
-                const std::uint32_t* numbers, const std::uint32_t* bodies, std::uint32_t* out);
+                const std::uint32_t* numbers, const Word* bodies, Word* out);
 
 }  // namespace whorl::backend::cuda

@@ -61,24 +61,37 @@ void lwe_to_polynomials(const Stream& stream, const LwePolynomials& rule, std::s
   }
 }
 
+template <class Word>
 void lwe_expand(const Stream& stream, const LweExpansion& rule, std::size_t count,
-                const std::uint32_t* numbers, const std::uint32_t* bodies, std::uint32_t* out) {
+                const std::uint32_t* numbers, const Word* bodies, Word* out) {
   const CurrentGpu current(stream.gpu().ordinal);
-  ExpansionArguments a = {};
+  constexpr unsigned bits = 8 * sizeof(Word), words = 64 / sizeof(Word);
+  ExpansionArguments<Word> a = {};
   static_assert(std::endian::native == std::endian::little && sizeof(a.key) == sizeof(rule.seed));
   std::memcpy(a.key, rule.seed.data(), sizeof(a.key));
-  a.mask = static_cast<std::uint32_t>(rule.q - 1);
-  a.blocks = static_cast<std::uint32_t>(std::max<std::size_t>(1, (rule.row - 1 + 15) / 16));
+  a.top = static_cast<Word>(rule.q - 1);
+  a.mask = static_cast<Word>(~Word{0} >> (bits - std::bit_width(a.top)));
+  a.blocks =
+      static_cast<std::uint32_t>(std::max<std::size_t>(1, (rule.row - 1 + words - 1) / words));
   a.first = rule.first;
   a.row = rule.row;
   a.count = count;
   a.numbers = numbers;
   a.bodies = bodies;
   a.out = out;
-  const unsigned tiles =
-      blocks_of("lwe_expand: blocks of keystreams", count * a.blocks, tuning::keystream_blocks);
-  launch_chained(stream, "expand_rows", expand_rows, {tiles, tuning::keystream_blocks}, a);
+  constexpr unsigned threads = tuning::keystream_blocks;
+  if constexpr (sizeof(Word) == 4)
+    if (a.top == a.mask)
+      return launch_chained(
+          stream, "expand_rows", expand_rows,
+          {blocks_of("lwe_expand: blocks of keystreams", count * a.blocks, threads), threads}, a);
+  launch_chained(stream, "expand_residues", expand_residues<Word>,
+                 {blocks_of("lwe_expand: rows", count, 1), threads}, a);
 }
+template void lwe_expand(const Stream&, const LweExpansion&, std::size_t, const std::uint32_t*,
+                         const std::uint32_t*, std::uint32_t*);
+template void lwe_expand(const Stream&, const LweExpansion&, std::size_t, const std::uint32_t*,
+                         const std::uint64_t*, std::uint64_t*);
 
 #define WHORL_INSTANTIATE(In, Out)                                                                 \
   template void lwe_to_polynomials(const Stream&, const LwePolynomials&, std::size_t, std::size_t, \
