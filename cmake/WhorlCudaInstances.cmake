@@ -44,6 +44,9 @@ foreach(words narrow wide one_digit)
     whorl_cuda_instance(
       rotation_fft_${words}_${keys} rotation/rotation_fft_launch.cuh
       "void launch_rotate_fft<${keys}, FftWords::${words}>(${key}, BlindRotation, ${batch})")
+    whorl_cuda_instance(
+      rotation_fft_split_${words}_${keys} rotation/rotation_fft_split.cuh
+      "bool launch_rotate_fft_split<${keys}, FftWords::${words}>(${key}, const SplitTables&, BlindRotation, ${batch})")
   endforeach()
   foreach(form all block differences)
     whorl_cuda_instance(

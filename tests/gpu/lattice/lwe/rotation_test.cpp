@@ -151,6 +151,7 @@ TEST(GpuBlindRotateFft, SameBitsForAnyBatchSpreadTheSameWay) {
     same_for_any_batch<U32>({20, 1024, 27, keys, {P{7, 4}}}, 400, random);
     same_for_any_batch<U32>({20, 512, 27, keys, {P{9, 2}, P{7, 3}}}, 400, random);
     same_for_any_batch<U64>({10, 2048, 54, keys, {P{27, 1}}}, 200, random);
+    same_for_any_batch<U64>({10, 2048, 54, keys, {P{9, 5}, P{18, 2}}}, 100, random);
     if (HasFatalFailure()) return;
   }
 }

@@ -171,6 +171,7 @@ std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const Rotatio
   key.most_digits = shape.most_digits();
   key.slots = std::max(key.most_digits, is_wide<words> ? 1u : 2u);
   upload_fft_tables(stream, plan, key);
+  if (!unrolled) made->split = split_tables(stream, shape.N);
   // A step for tensor cores has so many keys and complex values.
   const unsigned step_keys = key.tensor ? tensor_keys(*form, shape.group) : 0;
   const std::size_t step_values = std::size_t{4} * tensor_digits * M * step_keys;
@@ -286,11 +287,15 @@ std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const Rotatio
 template <class Word>
 void blind_rotate_fft(const Stream& stream, const RotationKey& any_key, BlindRotation spread,
                       const RotationBatch<Word>& batch) {
-  const auto& key = static_cast<const FftRotationKey&>(any_key).arrays;
+  const auto& fft_key = static_cast<const FftRotationKey&>(any_key);
+  const FftKeyArrays& key = fft_key.arrays;
   const auto launch = [&]<FftWords words>() {
     if (key.group != 0) return blind_rotate_unrolled<words>(stream, key, spread, batch);
-    key.keys == 1 ? launch_rotate_fft<1, words>(stream, key, spread, batch)
-                  : launch_rotate_fft<2, words>(stream, key, spread, batch);
+    const auto with_keys = [&]<int keys>() {
+      if (!launch_rotate_fft_split<keys, words>(stream, key, fft_key.split, spread, batch))
+        launch_rotate_fft<keys, words>(stream, key, spread, batch);
+    };
+    key.keys == 1 ? with_keys.template operator()<1>() : with_keys.template operator()<2>();
   };
   if constexpr (sizeof(Word) == 8)
     key.most_digits == 1 ? launch.template operator()<FftWords::one_digit>()

@@ -7,6 +7,7 @@
 
 #include "backend/contract/rotation.h"
 #include "backend/cuda/dispatch/rotation/rotation_fft_launch.h"
+#include "backend/cuda/dispatch/rotation/rotation_fft_split.h"
 #include "backend/cuda/kernels/accumulator.cuh"
 #include "backend/cuda/runtime/stream.h"
 #include "backend/parallel.h"
@@ -19,6 +20,7 @@ class FftRotationKey final : public RotationKey {
   std::size_t bytes() const override { return arrays.values.size(); }
 
   FftKeyArrays arrays;
+  SplitTables split;  ///< of keys of GINX
 };
 
 template <class Word>

@@ -1,0 +1,456 @@
+// Blind rotation of one ciphertext with keys of GINX by the eight blocks of a cluster, each of
+// which has a quarter of the frequencies. For few ciphertexts: what counts is how long a step
+// takes.
+//
+// X^M = i has its roots in four quarters, by the order of ring::FftPlan: those of quarter h are
+// roots of X^(M/4) = w_h too, where w_h = zeta^(e_h·M/4), e_h = 4·brv(h) + 1 and zeta^N = -1. So
+// the transform of a polynomial is four of a fourth of its length, of
+//   y_j = sum_q w_h^q·x_(j+q·M/4),  times zeta^((e_h-4)·j), which makes it a GroupFft of that
+//   length
+// (with X = zeta^(e_h-4)·Y, Y^(M/4) = i), and back
+//   x_(j+q·M/4) = 1/4·sum_h w_h^-q·y_j.
+//
+// Block r carries component r mod 2 of the accumulator, and has quarter r / 2. Its first threads
+// own a frequency each, and the eight coefficients that one j takes; a warp of the others
+// transforms two digits, and some of them transform back. A step:
+//   1. Owners form the digits of (X^a - 1)·ACC, and of each digit the value j of the quarter. A
+//   warp
+//      transforms two digits as soon as they are there.
+//   2. Owners multiply all digits of their frequency by the key, K_1 - X^-a·K_2 for ternary ones,
+//      which they have in registers. The sum for the other component goes to the block that carries
+//      it and has the same quarter: 4 KB at N = 2048.
+//   3. Some threads transform the quarter back and give it to the three other blocks that carry the
+//      same component, which get 12 KB each. Owners read the key for the next step meanwhile.
+//   4. Owners add what the four quarters of their j are to their coefficients.
+// All blocks that carry a component get the same values, so that their accumulators stay equal.
+// Values travel as counted stores; nobody meets all blocks at a barrier.
+#pragma once
+
+#include "backend/cuda/kernels/counted_stores.cuh"
+#include "backend/cuda/kernels/rotate_fft.cuh"
+
+namespace whorl::backend::cuda {
+
+inline constexpr int split_blocks = 8;
+
+/// Most digits of a step: an owner keeps the key's values of all.
+template <FftWords words>
+inline constexpr unsigned split_most_digits = words == FftWords::one_digit ? 1
+                                              : is_wide<words>             ? 5
+                                                                           : 6;
+
+/// The block of SplitShapes: its threads, and its shared memory.
+template <class Shapes, FftWords words>
+struct SplitFftBlock {
+  using Forward = typename Shapes::Forward;
+  using Back = typename Shapes::Back;
+  using Accumulator = TorusAccumulator<8 * Forward::M, words>;
+  static_assert(Forward::threads == 16 && Back::threads % 32 == 0 && Forward::M == Back::M);
+
+  /// A warp takes two digits; of an odd number one is nobody's.
+  __host__ __device__ static constexpr unsigned rounded(unsigned digits) {
+    return (digits + 1) / 2 * 2;
+  }
+  static constexpr unsigned threads(unsigned digits) {
+    const unsigned others = rounded(digits) * Forward::threads;
+    return Forward::M + (others > Back::threads ? others : Back::threads);
+  }
+  static constexpr std::size_t tables = Forward::table_size + Back::table_size;
+  /// Complex values behind the tables: of each digit its values or spectrum and the exchange of its
+  /// transform; this block's sums, those that it receives in two steps, the exchange of the
+  /// transform back; the quarters of two steps.
+  __host__ __device__ static constexpr std::size_t values(unsigned digits) {
+    return 2 * rounded(digits) * std::size_t{Forward::plane} + 4 * std::size_t{Back::plane} +
+           8 * std::size_t{Back::M};
+  }
+  static constexpr std::size_t bytes(unsigned digits) {
+    return (tables + values(digits)) * sizeof(double2) + Accumulator::bytes;
+  }
+};
+
+namespace rotate_fft_split_detail {
+
+/// The double of an integer, given plus 2^31: quicker than the conversion, of which a
+/// multiprocessor makes 16 a clock.
+__device__ __forceinline__ double double_of_raised(std::uint32_t x) {
+  return __hiloint2double(0x43300000, static_cast<int>(x)) - rotate_fft_detail::biased;
+}
+
+/// exp(i·pi·q/8): what the quarters' sums are multiplied by, conjugated.
+static __constant__ Complex eighths[4] = {{1, 0},
+                                          {0.92387953251128675613, 0.38268343236508977173},
+                                          {0.70710678118654752440, 0.70710678118654752440},
+                                          {0.38268343236508977173, 0.92387953251128675613}};
+
+/// Barriers of a part of the block, which others only pass.
+__device__ __forceinline__ void pass_barrier(unsigned id, unsigned threads) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+__device__ __forceinline__ void wait_barrier(unsigned id, unsigned threads) {
+  asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
+/// TorusAccumulator::with_offset, for wide fractions by one product of unsigned words: half a turn
+/// more is Q/2 more, which is what rounds to the nearest, and (Q - 1)/2.
+template <class Accumulator, class Fraction, class Word>
+__device__ __forceinline__ std::make_signed_t<Word> with_offset(Fraction fraction, Word Q,
+                                                                std::int64_t offset) {
+  if constexpr (Accumulator::is_long)
+    return static_cast<std::int64_t>(__umul64hi(fraction ^ (Fraction{1} << 63), Q)) +
+           (offset - static_cast<std::int64_t>(Q / 2));
+  else
+    return Accumulator::with_offset(fraction, Q, offset);
+}
+
+/// Value j of a quarter of each digit of (X^a - 1)·acc, to values[digit·plane + j]; after every two
+/// digits passed(number). `factors` are w^q·zeta^((e-4)·j).
+template <class Shape, FftWords words, class Passed>
+__device__ __forceinline__ void split_digits(const TorusAccumulator<8 * Shape::M, words>& acc,
+                                             const GadgetRange& gadget, std::uint32_t a,
+                                             std::uint64_t Q, int j, const Complex (&factors)[4],
+                                             double2* values, const Passed& passed) {
+  using Accumulator = TorusAccumulator<8 * Shape::M, words>;
+  using Word = typename Accumulator::Word;
+  constexpr std::uint32_t raised = 1u << 31;
+  // Coefficient j + q·M/4 and M further on, for q < 4: their digits are a complex value.
+  const auto store = [&](std::uint32_t digit, const auto& raised_digit) {
+    Complex y{};
+#pragma unroll
+    for (int q = 0; q < 4; ++q)
+      rotate_fft_detail::multiply_add(
+          y, factors[q],
+          {double_of_raised(raised_digit(q)), double_of_raised(raised_digit(q + 4))});
+    values[digit * Shape::plane + j] = {y.re, y.im};
+  };
+  if constexpr (words == FftWords::one_digit) {
+    store(0, [&](int k) {
+      return static_cast<std::uint32_t>(acc.rotated_digit(j + k * Shape::M, a, gadget)) + raised;
+    });
+    passed(0);
+  } else {
+    std::make_signed_t<Word> x[8];
+#pragma unroll
+    for (int k = 0; k < 8; ++k)
+      x[k] = with_offset<Accumulator>(acc.rotated_difference(j + k * Shape::M, a),
+                                      static_cast<Word>(Q), gadget.offset);
+#pragma unroll 1
+    for (std::uint32_t digit = 0; digit < gadget.digits; ++digit) {
+      const DigitRule rule(gadget, digit);
+      const std::uint32_t more = raised - rule.half;  // the rule, but for what is added
+      store(digit, [&](int k) {
+        return (static_cast<std::uint32_t>(x[k] >> rule.shift) & rule.mask) + more;
+      });
+      if (digit % 2 == 1 || digit + 1 == gadget.digits) passed(digit / 2);
+    }
+  }
+}
+
+/// Adds what the quarters' values j, u[brv(h)] of quarter h, are to the accumulator.
+template <class Shape, FftWords words>
+__device__ __forceinline__ void add_quarters(const Complex (&u)[4], int j, bool large,
+                                             TorusAccumulator<8 * Shape::M, words>& acc) {
+  constexpr int M = 4 * Shape::M;
+  const auto sum = [](const Complex& x, const Complex& y) {
+    return Complex{x.re + y.re, x.im + y.im};
+  };
+  const auto difference = [](const Complex& x, const Complex& y) {
+    return Complex{x.re - y.re, x.im - y.im};
+  };
+  const Complex even = sum(u[0], u[2]), odd = sum(u[1], u[3]), d = difference(u[0], u[2]),
+                e = difference(u[1], u[3]);
+  const Complex x[4] = {sum(even, odd),
+                        {d.re + e.im, d.im - e.re},
+                        difference(even, odd),
+                        {d.re - e.im, d.im + e.re}};
+  const auto add_all = [&]<Turns turns>() {
+#pragma unroll
+    for (int q = 0; q < 4; ++q) {
+      const Complex& w = eighths[q];
+      acc.template add_product<turns>(j + q * Shape::M, x[q].re, w.re, x[q].im, w.im);
+      acc.template add_product<turns>(j + q * Shape::M + M, x[q].im, w.re, -x[q].re, w.im);
+    }
+  };
+  if (!is_wide<words> && large)
+    add_all.template operator()<Turns::many>();
+  else
+    add_all.template operator()<Turns::few>();
+}
+
+/// What an owner multiplies the digits of a component by: the key of a step at its frequency, that
+/// for -1 added to that for 1.
+template <class KeyShape, int keys, FftWords words>
+struct SplitKey {
+  using KeyValue = FftKeyValue<words>;
+  static constexpr int M = KeyShape::M, N = 2 * M, D = split_most_digits<words>;
+
+  Complex by[D][2];  ///< of each digit, for both components of the sum
+
+  __device__ __forceinline__ SplitKey(const FftKeyView<words>& key, unsigned component, unsigned of,
+                                      int quarter, int thread)
+      : key_(key), component_(component), thread_(thread), quarter_(quarter), own_(of) {
+    const int frequency = static_cast<int>(of) * quarter + thread;
+    place_ = fft_key_place<KeyShape, words>(frequency / KeyShape::F, frequency % KeyShape::F);
+    exponent_ = 4 * (__brev(frequency) >> (32 - KeyShape::log_m)) + 1;
+    next_ = key.values;
+    end_ = key.ranges[0].end;
+    digits_ = digits_of<words>(key.ranges[0]);
+  }
+
+  /// Reads the key of a step, that after the last one; `a` is the step's.
+  __device__ __forceinline__ void read(std::uint32_t step, std::uint32_t a) {
+    if (step == end_) {
+      const GadgetRange range = key_.ranges[++range_];
+      end_ = range.end;
+      digits_ = digits_of<words>(range);
+    }
+    const std::uint32_t size = 2 * digits_ * keys * 2 * M;
+    const KeyValue* const rows = next_ + component_ * (size / 2);
+    next_ += size;
+    KeyValue values[D][2 * keys];
+#pragma unroll
+    for (int digit = 0; digit < D; ++digit)
+      if (digit < static_cast<int>(digits_))
+#pragma unroll
+        for (int of = 0; of < 2 * keys; ++of)
+          values[digit][of] =
+              rotate_fft_detail::load_key(rows + (digit * 2 * keys + of) * M + place_);
+    Complex turn{};  // -X^-a: zeta^N = -1
+    if constexpr (keys == 2) turn = load_root(key_.roots + ((N - a * exponent_) & (2 * N - 1)));
+    if (step + 1 < end_) prefetch(rows + size);
+#pragma unroll
+    for (int digit = 0; digit < D; ++digit)
+      if (digit < static_cast<int>(digits_))
+#pragma unroll
+        for (int s = 0; s < 2; ++s) {
+          const auto value = [&](int of) {
+            return Complex{static_cast<double>(values[digit][of].x),
+                           static_cast<double>(values[digit][of].y)};
+          };
+          by[digit][s] = value(s);
+          if constexpr (keys == 2)
+            rotate_fft_detail::multiply_add(by[digit][s], turn, value(2 + s));
+        }
+  }
+
+ private:
+  /// Brings the quarter's part of rows to the second-level cache. Where frequencies of a node lie
+  /// apart, it has as many stretches.
+  __device__ __forceinline__ void prefetch(const KeyValue* rows) const {
+    const std::uint32_t stretches = is_wide<words> ? KeyShape::F : 1,
+                        stretch = quarter_ / stretches, line = 128 / sizeof(KeyValue),
+                        lines = quarter_ / line;
+    for (std::uint32_t c = thread_; c < digits_ * keys * 2 * lines; c += quarter_) {
+      const std::uint32_t of = c / lines, at = c % lines * line;
+      asm volatile("prefetch.global.L2 [%0];" ::"l"(rows + of * M + at / stretch * (M / stretches) +
+                                                    own_ * stretch + at % stretch));
+    }
+  }
+
+  const FftKeyView<words>& key_;
+  const KeyValue* next_;
+  unsigned component_, range_ = 0, end_, digits_;
+  int thread_, quarter_, place_;
+  unsigned own_;
+  std::uint32_t exponent_;
+};
+
+}  // namespace rotate_fft_split_detail
+
+/// The key is in the order of KeyShape. `most_digits` of any step are at most split_most_digits; a
+/// block has SplitFftBlock's threads and memory for them.
+template <class Shapes, class KeyShape, int keys, FftWords words>
+__global__ void __launch_bounds__(SplitFftBlock<Shapes, words>::threads(split_most_digits<words>),
+                                  1)
+    rotate_fft_split(const FftKeyView<words> key, const double2* const back_tables,
+                     const RotationBatch<FftWord<words>> batch, const unsigned most_digits) {
+  using Block = SplitFftBlock<Shapes, words>;
+  using Forward = typename Shapes::Forward;
+  using Back = typename Shapes::Back;
+  using Word = FftWord<words>;
+  constexpr int quarter = Forward::M, M = KeyShape::M, N = 2 * M;
+  constexpr int F = Forward::F;
+  constexpr int plane = Forward::plane, last = Forward::passes - 1, last_back = Back::passes - 1;
+  static_assert(M == 4 * quarter && F <= 2 && Back::F == F);
+
+  extern __shared__ double2 shared_memory[];
+  __shared__ std::uint64_t counters[4];  // of sums and of quarters, by a step's parity
+  // tables | values | exchanges | own sums | received sums | exchange | quarters | accumulator
+  double2* const forward_tables = shared_memory;
+  double2* const inverse_tables = forward_tables + Forward::table_size;
+  double2* const values = inverse_tables + Back::table_size;
+  double2* const exchanges = values + Block::rounded(most_digits) * plane;
+  double2* const own_sums = exchanges + Block::rounded(most_digits) * plane;
+  double2* const received = own_sums + Back::plane;
+  double* const exchange = reinterpret_cast<double*>(received + 2 * Back::plane);
+  double2* const quarters = received + 3 * Back::plane;
+  typename Block::Accumulator acc{
+      reinterpret_cast<std::uint32_t*>(shared_memory + Block::tables + Block::values(most_digits))};
+
+  const int thread = threadIdx.x;
+  const bool owns = thread < quarter;
+  const unsigned rank = cluster_rank(), component = rank % 2, own = rank / 2;
+  const std::uint32_t ciphertext = blockIdx.x / split_blocks;
+  if (owns)
+    acc.template start<quarter>(batch, ciphertext, static_cast<int>(component), thread,
+                                static_cast<Word>(key.Q));
+  for (int j = thread; j < Forward::table_size; j += static_cast<int>(blockDim.x))
+    forward_tables[j] = key.tables[j];
+  for (int j = thread; j < Back::table_size; j += static_cast<int>(blockDim.x))
+    inverse_tables[j] = back_tables[j];
+  const auto counter = [&](unsigned which, std::uint32_t parity) {
+    return ByteCounter{shared_address(counters + 2 * which + parity)};
+  };
+  constexpr auto sum_bytes = static_cast<std::uint32_t>(quarter * sizeof(double2)),
+                 quarter_bytes = 3 * sum_bytes;
+  if (thread < 4) counter(thread / 2, thread % 2).start();
+  __syncthreads();
+  if (thread < 4) counter(thread / 2, thread % 2).expect(thread < 2 ? sum_bytes : quarter_bytes);
+  cluster_barrier();
+
+  const auto root = [&](std::uint32_t exponent) {
+    return load_root(key.roots + (exponent & (2 * N - 1)));
+  };
+  const std::uint32_t of_quarter = 4 * (__brev(own) >> 30) + 1;
+  // Barriers: 0 of all, one for each warp that waits for digits, of the transform back, of owners.
+  // Owners and the others have a loop each, whose barriers correspond.
+  constexpr unsigned of_digits = 1, of_back = 8, of_owners = 9;
+  using rotate_fft_split_detail::pass_barrier;
+  using rotate_fft_split_detail::wait_barrier;
+  const auto wait_for_all = [&] { wait_barrier(0, blockDim.x); };
+  GadgetRange gadget = key.ranges[0];
+  std::uint32_t range = 0;
+
+  if (owns) {
+    // w^q·zeta^((e-4)·j), and the last level of the forward transform.
+    Complex factors[4], level{};
+#pragma unroll
+    for (int q = 0; q < 4; ++q)
+      factors[q] = root(of_quarter * q * quarter + (of_quarter - 4) * thread);
+    if constexpr (F == 2) {
+      level = load_root(forward_tables + Forward::rest_at + thread / 2);
+      if (thread % 2 == 1) level = {-level.re, -level.im};
+    }
+    rotate_fft_split_detail::SplitKey<KeyShape, keys, words> step_key(key, component, own, quarter,
+                                                                      thread);
+    const std::uint32_t* const lwe = batch.lwe + std::uint64_t{ciphertext} * (batch.n + 1);
+    std::uint32_t a = __ldg(lwe);
+    step_key.read(0, a);
+    for (std::uint32_t i = 0; i < batch.n; ++i) {
+      if (i == gadget.end) gadget = key.ranges[++range];
+      const std::uint32_t digits = digits_of<words>(gadget), parity = i % 2;
+      const std::uint32_t next_a = i + 1 < batch.n ? __ldg(lwe + i + 1) : 0;
+      wait_barrier(of_owners, quarter);  // the accumulator is complete
+      rotate_fft_split_detail::split_digits<Forward, words>(
+          acc, gadget, a, key.Q, thread, factors, values,
+          [](std::uint32_t pair) { pass_barrier(of_digits + pair, quarter + 32); });
+      wait_for_all();  // all spectra are there
+
+      Complex sum[2] = {};
+#pragma unroll
+      for (int digit = 0; digit < step_key.D; ++digit)
+        if (digit < static_cast<int>(digits)) {
+          const double2* const spectrum =
+              values + digit * plane + Forward::template place<last>(thread / F * F);
+          Complex x = load_root(spectrum);
+          if constexpr (F == 2) rotate_fft_detail::multiply_add(x, level, load_root(spectrum + 1));
+#pragma unroll
+          for (int s = 0; s < 2; ++s)
+            rotate_fft_detail::multiply_add(sum[s], x, step_key.by[digit][s]);
+        }
+      const int at = Back::template place<last_back>(thread);
+      const Complex kept = component == 0 ? sum[0] : sum[1],
+                    given = component == 0 ? sum[1] : sum[0];
+      send(address_in(rank ^ 1, shared_address(received + parity * Back::plane + at)),
+           address_in(rank ^ 1, counter(0, parity).at), given.re, given.im);
+      own_sums[at] = {kept.re, kept.im};
+      wait_for_all();  // this block's sums are there
+
+      if (i + 1 < batch.n) step_key.read(i + 1, next_a);
+      counter(1, parity).wait(i / 2 & 1);
+      if (thread == 0) counter(1, parity).expect(quarter_bytes);
+      wait_for_all();  // this block's quarter is there, too
+      const double2* const from = quarters + parity * 4 * quarter + thread;
+      const Complex u[4] = {load_root(from), load_root(from + 2 * quarter),
+                            load_root(from + quarter), load_root(from + 3 * quarter)};
+      rotate_fft_split_detail::add_quarters<Forward, words>(u, thread, key.large, acc);
+      a = next_a;
+    }
+  } else {
+    const int other = thread - quarter, warp = other / 32;
+    for (std::uint32_t i = 0; i < batch.n; ++i) {
+      if (i == gadget.end) gadget = key.ranges[++range];
+      const std::uint32_t digits = digits_of<words>(gadget), parity = i % 2;
+      const double scale = __ldg(key.inverse_scale + i);
+      if (2 * warp < static_cast<int>(digits)) {
+        constexpr int E = Forward::E, G = Forward::threads;
+        const int digit = other / G, t = other % G, base = t / F * F * E + t % F;
+        double2* const of_digit = values + digit * plane;
+        wait_barrier(of_digits + warp, quarter + 32);
+        Complex z[E];
+#pragma unroll
+        for (int k = 0; k < E; ++k) z[k] = load_root(of_digit + t + G * k);
+        forward_passes<Forward, Exchange::together>(
+            z, t, forward_tables, reinterpret_cast<double*>(exchanges + digit * plane),
+            [] { __syncwarp(); });
+#pragma unroll
+        for (int k = 0; k < E; ++k)
+          of_digit[Forward::template place<last>(base + F * k)] = {z[k].re, z[k].im};
+      }
+      wait_for_all();
+      wait_for_all();
+
+      if (other < Back::threads) {
+        constexpr int E = Back::E, G = Back::threads;
+        const int t = other, base = Back::template place<last_back>(t / F * F * E);
+        Complex z[E], back[E];  // back: zeta^(-e·j)
+#pragma unroll
+        for (int k = 0; k < E; ++k) {
+          const Complex w = root(of_quarter * (t + G * k));
+          back[k] = {w.re * scale, -(w.im * scale)};
+        }
+        counter(0, parity).wait(i / 2 & 1);
+        if (t == 0) counter(0, parity).expect(sum_bytes);
+        const double2* const others = received + parity * Back::plane;
+        const auto sum_at = [&](int at) {
+          const double2 x = own_sums[at], y = others[at];
+          return Complex{x.x + y.x, x.y + y.y};
+        };
+#pragma unroll
+        for (int k = 0; k < E; ++k) {
+          z[k] = sum_at(base + F * k);
+          if constexpr (F == 2) {  // inverse_rest of a node's two values
+            const Complex second = sum_at(base + F * k + 1);
+            z[k] = t % 2 == 0 ? Complex{z[k].re + second.re, z[k].im + second.im}
+                              : Complex{z[k].re - second.re, z[k].im - second.im};
+          }
+        }
+        inverse_passes<Back>(z, t, inverse_tables, exchange, [] {
+          if constexpr (G == 32)
+            __syncwarp();
+          else
+            wait_barrier(of_back, G);
+        });
+#pragma unroll
+        for (int k = 0; k < E; ++k) {
+          const Complex y = rotate_fft_detail::product(z[k], back[k]);
+          double2* const at = quarters + (parity * 4 + own) * quarter + t + G * k;
+          *at = {y.re, y.im};
+#pragma unroll
+          for (unsigned carrier = 1; carrier < 4; ++carrier) {
+            const unsigned to = rank ^ 2 * carrier;
+            send(address_in(to, shared_address(at)), address_in(to, counter(1, parity).at), y.re,
+                 y.im);
+          }
+        }
+      }
+      wait_for_all();
+    }
+  }
+  __syncthreads();
+  cluster_barrier();  // nobody sends to a block that has ended
+  if (own == 0 && owns)
+    acc.template write<quarter>(batch, ciphertext, static_cast<int>(component), thread,
+                                static_cast<Word>(key.Q));
+}
+
+}  // namespace whorl::backend::cuda
