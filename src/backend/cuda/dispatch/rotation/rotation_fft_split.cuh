@@ -49,8 +49,8 @@ bool launch_rotate_fft_split(const Stream& stream, const FftKeyArrays& key,
       const std::size_t bytes = Block::bytes(digits);
       if (bytes > stream.gpu().shared_per_block) return;
       allow_shared(stream, kernel, bytes);
-      if (automatic && batch.count > SplitTuning<words>::most_waves(digits) *
-                                         clusters_at_once(kernel, split_blocks, threads, bytes))
+      const std::uint32_t wave = clusters_at_once(kernel, split_blocks, threads, bytes);
+      if (wave == 0 || (automatic && batch.count > SplitTuning<words>::most_waves(digits) * wave))
         return;
       FftKeyView<words> view = view_of<words>(key);
       view.tables = tables.forward.data();
