@@ -211,7 +211,8 @@ def _blocks(circuit: Circuit, x: Wires) -> tuple[list[list[int]], Wires]:
 
     if not borne(x):
         noisy = high[x.square[high] > 1]
-        cleaned = dataclasses.replace(x, square=x.square.copy(), total=x.total.copy())
+        apart = x.errors.without(noisy)
+        cleaned = dataclasses.replace(x, square=x.square.copy(), total=x.total.copy(), errors=apart)
         cleaned.square[noisy] = cleaned.total[noisy] = 1.0
         if count <= GROUP * GROUP or not borne(cleaned):
             return alone, x

@@ -11,14 +11,13 @@ import numpy as np
 
 from .._core.integers import Integers
 from .._core.text import shown
-from ._origins import Origins, marks_of, united
+from ._origins import Errors, Origins, Reals, marks_of, met
 
 SECTORS = 32
 """A wire holds an integer modulo this, without a padding bit: tables of 16 entries are negacyclic,
 one blind rotation each."""
 HALF = SECTORS // 2
 
-Reals = np.ndarray[Any, np.dtype[np.float64]]
 Function = Callable[..., Integers]
 """Takes an array of the values of a wire, and one integer for each column of parameters."""
 
@@ -109,8 +108,7 @@ class Wires:
     `low[i]` … `high[i]` that is m + `offset[i]` modulo `SECTORS`.
 
     `square` and `total` are the sums of squares and of sizes of the weights of the bootstraps that
-    it is a sum of. `origins` tells by which layers these were made, with a mark of each value: only
-    those of equal marks may have the same errors.
+    it is a sum of; `errors` names these, by layers whose marks `origins` has.
     """
 
     batches: tuple[Any, ...]
@@ -121,6 +119,7 @@ class Wires:
     offset: Integers
     square: Reals
     total: Reals
+    errors: Errors
     size: int
     origins: Origins = dataclasses.field(default_factory=dict)
 
@@ -155,14 +154,16 @@ class Circuit:
         # What is fresh has no error that counts: its layers are below 0.
         layer = -1 - number if noise is None else number
         origins = {layer: [np.arange(1, size + 1, dtype=np.uint64)]}
-        return self._batch(rows, low, high, 0 * low, square, total, size, origins)
+        facts = square, total, Errors.of_layer(layer, np.arange(len(low)), total), size, origins
+        return self._batch(rows, low, high, 0 * low, *facts)
 
     def known(self, values: Any, size: int) -> Wires:
         """One known integer for each row."""
         offset = np.asarray(values, dtype=np.int64)
         nothing = np.zeros(len(offset))
         at = np.full(len(offset), -1)
-        return Wires((), at, at, offset, offset, offset, nothing, nothing, size)
+        none = Errors.none(len(offset))
+        return Wires((), at, at, offset, offset, offset, nothing, nothing, none, size)
 
     def trivial(self, values: Integers) -> Wires:
         """Known integers, a row of them for each wire."""
@@ -170,8 +171,8 @@ class Circuit:
             return self.known(values[:, 0] if values.size else [], values.shape[1])
         low, high = values.min(axis=1), values.max(axis=1)
         nothing = np.zeros(len(low))
-        rows = self.engine.trivial(values % SECTORS)
-        return self._batch(rows, low, high, 0 * low, nothing, nothing, values.shape[1], {})
+        rows, none = self.engine.trivial(values % SECTORS), Errors.none(len(low))
+        return self._batch(rows, low, high, 0 * low, nothing, nothing, none, values.shape[1])
 
     def _batch(self, rows: Any, *fields: Any) -> Wires:
         """Wires that are the rows of one batch."""
@@ -184,7 +185,7 @@ class Circuit:
         at = np.asarray(index, dtype=np.int64)
         fields = {name: getattr(x, name)[at] for name in _FIELDS}
         origins = x.origins if np.any(fields["batch"] >= 0) else {}
-        return dataclasses.replace(x, **fields, origins=origins)
+        return dataclasses.replace(x, **fields, errors=x.errors.take(at), origins=origins)
 
     def join(self, *parts: Wires) -> Wires:
         """Rows of several."""
@@ -198,9 +199,9 @@ class Circuit:
             numbers.append(np.array([*at, -1])[part.batch])
         fields = {name: np.concatenate([getattr(x, name) for x in kept]) for name in _FIELDS}
         fields["batch"] = np.concatenate(numbers)
-        origins = united([part.origins for part in kept])[0]
-        held = tuple(batch for _, batch in batches.values())
-        return Wires(held, **fields, size=kept[0].size, origins=origins)
+        origins, errors, _ = met([(part.origins, part.errors) for part in kept])
+        facts: Any = {**fields, "errors": Errors.joined(errors), "origins": origins}
+        return Wires(tuple(batch for _, batch in batches.values()), **facts, size=kept[0].size)
 
     def columns(self, x: Wires, index: Integers) -> Wires:
         """Values by their numbers, in all rows."""
@@ -237,6 +238,7 @@ class Circuit:
             np.where(known & (low == high), low, 0),
             np.max([part.square for part in parts], axis=0),
             np.max([part.total for part in parts], axis=0),
+            Errors.beside([part.errors for part in parts]),
             sum(part.size for part in parts),
             origins,
         )
@@ -249,12 +251,12 @@ class Circuit:
         if not len(apart):
             return made
         # What is known of each part, and differs.
-        nothing = np.zeros(len(apart))
+        nothing, none = np.zeros(len(apart)), Errors.none(len(apart))
         rows = self.engine.beside([self.plain(part, apart) for part in parts])
         index = np.arange(count)
         index[apart] = count + np.arange(len(apart))
         ends = low[apart], high[apart]
-        extra = self._batch(rows, *ends, 0 * apart, nothing, nothing, joined.size, {})
+        extra = self._batch(rows, *ends, 0 * apart, nothing, nothing, none, joined.size)
         return self.take(self.join(made, extra), index)
 
     def rows(self, x: Wires, where: Integers) -> Any:
@@ -307,17 +309,25 @@ class Circuit:
         lower, upper = np.maximum(low, x.low), np.minimum(high, x.high)
         return self._checked(dataclasses.replace(x, low=lower, high=upper))
 
+    def with_errors(self, x: Wires, noise: Reals) -> Wires:
+        """x with errors of its own in addition, of these variances; equal rows get equal ones."""
+        number, sizes = next(self._numbers), np.sqrt(noise)
+        own = Errors.of_layer(number, first_of_same(x), sizes)
+        errors, _ = Errors.added([(1, x.errors), (1, own)])
+        origins = {**x.origins, number: [np.arange(1, x.size + 1, dtype=np.uint64)]}
+        square, total = x.square + noise, x.total + sizes
+        return dataclasses.replace(x, square=square, total=total, errors=errors, origins=origins)
+
     def shifted(self, x: Wires, by: Any) -> Wires:
         """Known integers added, one for all rows or one for each."""
         return dataclasses.replace(x, low=x.low + by, high=x.high + by, offset=x.offset + by)
 
     def linear(self, *terms: tuple[int, Wires], moved: int = 0) -> Wires:
-        """A weighted sum of as many wires. Terms that may have bootstraps in common count as if all
-        their errors were the same. `moved` is added to what the ciphertexts hold, and not to the
-        integers that they stand for."""
+        """A weighted sum of as many wires. Errors that may be the same count as such. `moved` is
+        added to what the ciphertexts hold, and not to the integers that they stand for."""
         if len(terms) == 1 and terms[0][0] == 1 and not moved:
             return terms[0][1]
-        (low, high), square, total, origins = self._followed(terms)
+        (low, high), square, total, errors, origins = self._followed(terms)
         first = terms[0][1]
         held = np.any([x.batch >= 0 for _, x in terms], axis=0)
         offset = np.asarray(sum(w * x.offset for w, x in terms)) - np.where(held, moved, 0)
@@ -331,9 +341,8 @@ class Circuit:
                     stay, low=low, high=high, offset=offset, square=square, total=total
                 )
             )
-        made = Wires(
-            (), first.batch, first.place, low, high, offset, square, total, first.size, origins
-        )
+        facts = square, total, errors, first.size, origins
+        made = Wires((), first.batch, first.place, low, high, offset, *facts)
 
         def work(where: Integers) -> Any:
             some = [(w, x) for w, x in terms if x.batch[where[0]] >= 0]
@@ -346,26 +355,27 @@ class Circuit:
 
     def common(self, parts: Sequence[Wires]) -> bool:
         """Whether some of these may have the same errors."""
-        return united([part.origins for part in parts])[1]
+        return met([(part.origins, part.errors) for part in parts])[2]
 
     def fits(self, *terms: tuple[int, Wires]) -> bool:
         """Whether tables take a weighted sum, before it is made."""
-        ends, square, total, _ = self._followed(terms)
+        ends, square, total, *_ = self._followed(terms)
         borne = self.account.bears(square, total)
         return bool(np.all(ends[1] - ends[0] < HALF) and np.all(borne))
 
     def _followed(
         self, terms: Sequence[tuple[int, Wires]]
-    ) -> tuple[tuple[Integers, Integers], Any, Any, Origins]:
+    ) -> tuple[tuple[Integers, Integers], Any, Any, Errors, Origins]:
         """The range and the noise of a sum."""
         ends = [(w * x.low, w * x.high) for w, x in terms]
         square: Any = sum(w * w * x.square for w, x in terms)
         total: Any = sum(abs(w) * x.total for w, x in terms)
-        origins, common = united([x.origins for _, x in terms])
-        if common:
-            square = np.maximum(square, total * total)
+        most: Any = total * total - sum((w * x.total) ** 2 for w, x in terms)
+        origins, parts, _ = met([(x.origins, x.errors) for _, x in terms])
+        errors, equal = Errors.added([(w, part) for (w, _), part in zip(terms, parts, strict=True)])
+        square = square + np.minimum(equal, most)
         low, high = (sum(end(*pair) for pair in ends) for end in (np.minimum, np.maximum))
-        return (np.asarray(low), np.asarray(high)), square, total, origins
+        return (np.asarray(low), np.asarray(high)), square, total, errors, origins
 
     def sums(
         self,
@@ -381,7 +391,7 @@ class Circuit:
             by = moved[place] if moved is not None else 0
             kinds.setdefault((by, *(weight for _, weight in group)), []).append(place)
         parts, places = [], []
-        apart = dataclasses.replace(pool, origins={})
+        apart = dataclasses.replace(pool, origins={})  # whose errors have their names already
         for (by, *weights), members in kinds.items():
             rows = np.array([[row for row, _ in merged[place]] for place in members])
             taken = [(w, self.take(apart, rows[:, k])) for k, w in enumerate(weights)]
@@ -393,17 +403,20 @@ class Circuit:
         self, pool: Wires, groups: Sequence[Sequence[tuple[int, int]]]
     ) -> tuple[Reals, Reals]:
         """The squares and totals of sums, where rows that are the same ciphertext have one error,
-        whatever known integers they stand for."""
-        first = first_of_same(pool, any_offset=True).tolist()
-        squares, totals = pool.square.tolist(), pool.total.tolist()
-        noise = np.zeros((2, len(groups)))
-        for g, group in enumerate(groups):
-            weights: dict[int, int] = {}
-            for row, weight in group:
-                weights[first[row]] = weights.get(first[row], 0) + weight
-            noise[0, g] = sum(w * w * squares[row] for row, w in weights.items())
-            noise[1, g] = sum(abs(w) * totals[row] for row, w in weights.items())
-        return noise[0], noise[1]
+        whatever known integers they stand for, and other rows may have errors in common."""
+        first, count = first_of_same(pool, any_offset=True), len(groups)
+        sizes = [len(group) for group in groups]
+        flat = np.array([term for group in groups for term in group], dtype=np.int64).reshape(-1, 2)
+        at = np.repeat(np.arange(count), sizes) * len(pool) + first[flat[:, 0]]
+        at, inverse = np.unique(at, return_inverse=True)
+        group, rows = np.divmod(at, max(len(pool), 1))
+        weights = np.bincount(inverse, flat[:, 1], len(at))
+        square: Any = np.bincount(group, weights**2 * pool.square[rows], count)
+        single = np.abs(weights) * pool.total[rows]
+        total: Any = np.bincount(group, single, count)
+        most = total**2 - np.bincount(group, single**2, count)
+        equal = pool.errors.take(rows).times(weights).equal_in(group, count)
+        return square + np.minimum(equal, most), total
 
     def _with_noise(
         self, x: Wires, pool: Wires, groups: Sequence[Sequence[tuple[int, int]]]
@@ -467,9 +480,8 @@ class Circuit:
                     self.rotations += len(starts) * len(kinds) * x.size
         self.layers += bool(layer)
         rows = self.engine.tables(layer, list(luts)) if layer else None
-        number = next(self._numbers)
         return [
-            self._found(rows, outs, x, number)
+            self._found(rows, outs, x, next(self._numbers))
             for (x, _), outs in zip(requests, outputs, strict=True)
         ]
 
@@ -519,8 +531,8 @@ class Circuit:
                 continue
             noise, offset = np.where(live, 1.0, 0.0), np.where(live, 0, out.low)
             batch, ends = np.where(live, 0, -1), (out.low, out.high)
-            made = Wires((rows,), batch, out.place, *ends, offset, noise, noise, x.size, origins)
-            found.append(self._checked(made))
+            facts: Any = noise, noise, Errors.of_layer(number, out.place, noise), x.size, origins
+            found.append(self._checked(Wires((rows,), batch, out.place, *ends, offset, *facts)))
         return found
 
 

@@ -14,9 +14,10 @@ from ._circuit import HALF, Account, Circuit, Wires, first_of_same
 
 Term = tuple[int, int]
 """A row of a pool of wires, and its weight."""
-Fact = tuple[float, float, int, int, int]
-"""What is known of a row: square and total; how far its ends are apart; what it is for sure; and
-the first row that is the same ciphertext."""
+Fact = tuple[float, float, int, int, int, tuple[tuple[int, float], ...]]
+"""What is known of a row: square and total; how far its ends are apart; what it is for sure; the
+first row that is the same ciphertext; and the errors that other ones have, too, with their sizes.
+"""
 Columns = tuple[tuple[Term, ...], ...]
 MOST = HALF - 1
 """A group is 0 … 15: then its remainder and its multiple of 4 are a rotation each."""
@@ -24,15 +25,13 @@ SETTLED = 6
 """Digits of 0 … 6 are those that carries can be added to, two of 0 … 3."""
 
 
-def add_up(
-    circuit: Circuit, pool: Wires, columns: Sequence[Sequence[Term]], common: bool = False
-) -> Wires:
+def add_up(circuit: Circuit, pool: Wires, columns: Sequence[Sequence[Term]]) -> Wires:
     """One digit of 0 … 6 for each column, of which the last one may be larger.
 
     Groups of digits are added and become a remainder and a multiple of 4, which goes to the next
     column, until each column is one group; all groups are one layer (Wallace, IEEE Trans.
     Electronic Computers 1964, in radix 4). Then one layer makes all columns small at once. Carries
-    of the last column are left out. `common`: several rows of the pool may have the same errors.
+    of the last column are left out.
     """
     count, start = len(columns), len(pool)
     # Terms count from their least value on: all least values are one known number.
@@ -48,15 +47,11 @@ def add_up(
     sure = [0] * start + known
     last = False
     while not last:
-        fields = (
-            pool.square,
-            pool.total,
-            pool.width,
-            np.array(sure),
-            first_of_same(pool, any_offset=True),
-        )
-        facts: tuple[Fact, ...] = tuple(zip(*(each.tolist() for each in fields), strict=True))
-        groups, at, left, last = _round(circuit.account, facts, left, common)
+        first = first_of_same(pool, any_offset=True)
+        fields = pool.square, pool.total, pool.width, np.array(sure), first
+        shared = pool.errors.shared(first)
+        facts = tuple(zip(*(each.tolist() for each in fields), shared, strict=True))
+        groups, at, left, last = _round(circuit.account, facts, left)
         if not groups:
             continue
         # Groups of the last column, which give no carry, are the last ones.
@@ -71,22 +66,20 @@ def add_up(
                 given = [(function, base[rows]) for function in functions]
                 requests.append((circuit.take(sums, rows), given))
         made = circuit.tables(*requests)
-        first = len(pool)
+        start = len(pool)
         rest, over = [each[0] for each in made], [each[1] for each in made[:1] if inner]
         pool = circuit.join(pool, *rest, *over)
-        sure += pool.low[first:].tolist()
+        sure += pool.low[start:].tolist()
         grown = [list(column) for column in left]
         for g, i in enumerate(at):
-            grown[i].append((first + g, 1))
+            grown[i].append((start + g, 1))
             if g < inner:
-                grown[i + 1].append((first + len(groups) + g, 1))
+                grown[i + 1].append((start + len(groups) + g, 1))
         left = tuple(map(tuple, grown))
     empty = len(pool)
     pool = circuit.join(pool, circuit.known([0], pool.size))
     added = circuit.sums(pool, [column or ((empty, 1),) for column in left])
-    added = circuit.shifted(added, -_least(pool, left, sure))
-    square = np.maximum(added.square, added.total**2) if common else added.square
-    return dataclasses.replace(added, square=square)
+    return circuit.shifted(added, -_least(pool, left, sure))
 
 
 def _least(pool: Wires, groups: Sequence[Sequence[Term]], sure: Sequence[int]) -> Integers:
@@ -114,27 +107,33 @@ class _Sum:
     total: float
     most: int
 
-    def fits(self, account: Account, common: bool, most: int = MOST, more: int = 0) -> bool:
+    def fits(self, account: Account, most: int = MOST, more: int = 0) -> bool:
         """Whether the sum is at most so large, and a table takes it and so many bootstraps more."""
-        square, total = self.square + more, self.total + more
-        square = max(square, total**2) if common else square
-        return self.most <= most and bool(account.bears(square, total))
+        borne = account.bears(self.square + more, self.total + more)
+        return self.most <= most and bool(borne)
 
 
 def _sum_of(facts: Sequence[Fact], terms: Sequence[Term]) -> _Sum:
     weights: dict[int, int] = {}
     most = 0
     for row, weight in terms:
-        _, _, width, sure, same = facts[row]
+        _, _, width, sure, same, _ = facts[row]
         weights[same] = weights.get(same, 0) + weight
         most += abs(weight) * width + sure
     square = sum(w * w * facts[row][0] for row, w in weights.items())
-    return _Sum(square, sum(abs(w) * facts[row][1] for row, w in weights.items()), most)
+    sizes = [abs(w) * facts[row][1] for row, w in weights.items()]
+    total = sum(sizes)
+    equal: dict[int, list[float]] = {}
+    for row, w in weights.items():
+        for name, size in facts[row][5]:
+            equal.setdefault(name, []).append(abs(w) * size)
+    more = sum(sum(each) ** 2 - sum(size * size for size in each) for each in equal.values())
+    return _Sum(square + min(more, total**2 - sum(size * size for size in sizes)), total, most)
 
 
 @functools.lru_cache(maxsize=256)
 def _round(
-    account: Account, facts: tuple[Fact, ...], columns: Columns, common: bool
+    account: Account, facts: tuple[Fact, ...], columns: Columns
 ) -> tuple[list[tuple[Term, ...]], list[int], Columns, bool]:
     """The groups of a layer, the column of each, what is left of the columns, and whether that is
     the last layer. Programs do the same again and again."""
@@ -142,18 +141,18 @@ def _round(
     at: list[int] = []
     left: list[tuple[Term, ...]] = []
     wholes = [_sum_of(facts, column) for column in columns]
-    fit = [made.fits(account, common) for made in wholes]
+    fit = [made.fits(account) for made in wholes]
     last, carry = all(fit), 0
     for i, (column, made) in enumerate(zip(columns, wholes, strict=True)):
         taken: list[tuple[Term, ...]] = []
         rest = column
         if last:
             most = MOST - 2 if i + 1 == len(columns) else SETTLED
-            if not made.fits(account, common, most - carry, 2):
+            if not made.fits(account, most - carry, 2):
                 taken, rest = [column], ()
             carry = 3 if taken else 0
         elif not fit[i]:
-            taken, rest = _grouped(account, facts, column, common)
+            taken, rest = _grouped(account, facts, column)
         groups += taken
         at += [i] * len(taken)
         left.append(rest)
@@ -161,7 +160,7 @@ def _round(
 
 
 def _grouped(
-    account: Account, facts: Sequence[Fact], terms: Sequence[Term], common: bool
+    account: Account, facts: Sequence[Fact], terms: Sequence[Term]
 ) -> tuple[list[tuple[Term, ...]], tuple[Term, ...]]:
     """Groups of a column, as large as a table bears them, and what is left: digits that stand
     alone, with the range of one and the noise of a bootstrap."""
@@ -177,7 +176,7 @@ def _grouped(
 
     for term in terms[1:]:
         larger = _sum_of(facts, [*group, term])
-        if larger.fits(account, common):
+        if larger.fits(account):
             group.append(term)
             made = larger
         else:

@@ -156,13 +156,10 @@ class Digits:
     def sum_of(self, numbers: Sequence[Number]) -> Number:
         """The sum of several numbers."""
         parts = [self.plain(x).wires for x in numbers]
-        common = self.circuit.common(parts)
         pool = self.circuit.join(*parts)
         count = len(parts[0])
         columns = [[(k * count + i, 1) for k in range(len(parts))] for i in range(count)]
-        return dataclasses.replace(
-            numbers[0], wires=add_up(self.circuit, pool, columns, common), unit=1
-        )
+        return dataclasses.replace(numbers[0], wires=add_up(self.circuit, pool, columns), unit=1)
 
     # ---- products
 

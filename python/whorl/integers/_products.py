@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._circuit import Circuit, Wires
-from ._origins import marks_of, united
+from ._origins import Errors, marks_of, met
 
 LEAST_DIGITS = 6
 """Factors of fewer digits are multiplied by tables, which take as few rotations."""
@@ -79,10 +79,12 @@ def _product(circuit: Circuit, of: list[Wires], factors: list[Factor], count: in
     size = of[0].size
     circuit.rotations += (len(of) * max(len(lows), len(other_lows)) + 2 * count) * size
     circuit.layers += 3
-    origins = united([each.origins for each in of])[0]
-    two, of_sum = np.full(count, 2), np.full(count, 2.0)
-    marks = {next(circuit._numbers): [marks_of(origins, size)]}
-    return circuit._batch(made, -two, two, 0 * two, of_sum, of_sum, size, marks)
+    origins = met([(each.origins, each.errors) for each in of])[0]
+    number, two, one = next(circuit._numbers), np.full(count, 2), np.ones(count)
+    # Each digit is the sum of two bootstraps' results.
+    halves = [(1, Errors.of_layer(number, np.arange(count) + k * count, one)) for k in range(2)]
+    facts = 2 * one, 2 * one, Errors.added(halves)[0], size, {number: [marks_of(origins, size)]}
+    return circuit._batch(made, -two, two, 0 * two, *facts)
 
 
 def _factor(circuit: Circuit, x: Wires) -> Factor:

@@ -15,7 +15,7 @@ from .._core.integers import Integers
 from ._arithmetic import DigitArithmetic
 from ._circuit import Circuit, Lookup, Wires
 from ._digits import Number
-from ._origins import Origins, marks_of, united
+from ._origins import Errors, Marks, Origins, equal_in_some, error_names, marks_of, met
 from ._products import width_of
 
 MOST_PROGRAMS = 512
@@ -23,6 +23,9 @@ MOST_PROGRAMS = 512
 MOST_OPERANDS = 16
 """Operations of more operands are not recorded: what pairs have in common is looked at each time.
 """
+FEW_OPERANDS = 3
+"""Of so many operands it is known which ones may have the same errors, of more whether any do: a
+sum of many takes them all at once."""
 FLUSHED = frozenset(
     "multiply multiply_known compare bitwise right rotate shift divide lookup count_ones "
     "count_zeros".split()
@@ -144,12 +147,14 @@ class _Recorder:
 @dataclasses.dataclass(frozen=True)
 class _Output:
     """A result: its number without ciphertexts, or None if it is ciphertexts; the numbers of
-    these; the operands whose errors it may have, and whether it has errors of its own."""
+    these; the operands whose errors it may have, and whether it has errors of its own; where
+    `_Named` has the errors' names, `NONE`, or below that numbers of its own ones."""
 
     number: Number | None
     batches: tuple[int, ...]
     operands: tuple[int, ...] = ()
     own: bool = False
+    errors: Integers | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -220,11 +225,12 @@ class Programs(DigitArithmetic):
         arrays: dict[int, tuple[int, Any]] = {}
         facts = tuple(_facts(x, arrays) for x in operands)
         rest = tuple(_static(each) for each in arguments)
-        key = (name, rest, facts, _relations(operands))
+        named = _named(operands)
+        key = (name, rest, facts, named.key)
         program = self._programs.get(key)
         inputs = [rows for _, rows in arrays.values()]
         if program is None:
-            program, held = self._record(method, arguments, arrays)
+            program, held = self._record(method, arguments, arrays, named)
             self._programs[key] = program
             if len(self._programs) > MOST_PROGRAMS:
                 self._programs.popitem(last=False)
@@ -235,7 +241,7 @@ class Programs(DigitArithmetic):
         # Equal computations have one number, also of parts of arrays.
         known = tuple((*fact[:3], fact[-1]) for fact in facts)
         number = hash((name, rest, known, layers)) & (1 << 62) - 1
-        made = [_result(each, held, operands, number) for each in program.outputs]
+        made = [_result(each, held, operands, named, number) for each in program.outputs]
         return made[0] if program.single else tuple(made)
 
     def _record(
@@ -243,6 +249,7 @@ class Programs(DigitArithmetic):
         method: Callable[..., Any],
         arguments: tuple[Any, ...],
         arrays: dict[int, tuple[int, Any]],
+        named: _Named,
     ) -> tuple[_Program, dict[int, Any]]:
         circuit, engine = self.circuit, self.circuit.engine
         recorder = _Recorder(engine, len(arrays))
@@ -256,11 +263,12 @@ class Programs(DigitArithmetic):
         listed = list(returned) if isinstance(returned, tuple) else [returned]
         operands = list(_numbers(arguments))
         held: dict[int, Any] = {number: rows for number, rows in arrays.values()}
-        outputs = []
+        outputs: list[_Output] = []
+        numbers: dict[int, int] = {}
         for each in listed:
             batches = each.wires.batches if isinstance(each, Number) else (each,)
             held.update((batch.number, batch.rows) for batch in batches)
-            outputs.append(_output(each, batches, operands))
+            outputs.append(_output(each, batches, operands, named, numbers))
         steps = _needed(recorder.steps, {n for each in outputs for n in each.batches})
         used = circuit.rotations - before[0], circuit.layers - before[1]
         return _Program(steps, outputs, not isinstance(returned, tuple), *used), held
@@ -351,49 +359,145 @@ def _facts(x: Number, arrays: dict[int, tuple[int, Any]]) -> tuple[Any, ...]:
         number, _ = arrays.setdefault(id(batch), (len(arrays), batch))
         batches.append((number, batch.shape[0]))
     fields = (wires.batch, wires.place, wires.low, wires.high, wires.offset, wires.square)
-    known = tuple(field.tobytes() for field in (*fields, wires.total))
+    known = tuple(field.tobytes() for field in (*fields, wires.total, wires.errors.sizes))
     noisy = any(layer >= 0 for layer in wires.origins)
     return (x.bits, x.signed, x.unit, wires.size, noisy, tuple(batches), known)
 
 
-def _relations(operands: list[Number]) -> tuple[Any, ...]:
-    """What pairs of operands have in common, as circuits ask for it."""
-    made = []
-    for i, x in enumerate(operands):
-        for y in operands[:i]:
-            a, b = x.wires, y.wires
-            if a.origins.keys().isdisjoint(b.origins):
-                made.append((False, False))
-                continue
-            alike = bool(np.any(marks_of(a.origins, a.size) == marks_of(b.origins, b.size)))
-            made.append((united([a.origins, b.origins])[1], alike))
-    return tuple(made)
+NONE = -1
+"""Stands for no error."""
 
 
-def _output(result: Any, batches: Sequence[_Held], operands: list[Number]) -> _Output:
-    numbers = tuple(batch.number for batch in batches)
+@dataclasses.dataclass(frozen=True)
+class _Named:
+    """The errors that results may have of operands, by their names and layers, and what operations
+    follow of them: which ones are the same."""
+
+    names: Marks
+    layers: Integers
+    key: tuple[Any, ...]
+
+
+def _named(operands: list[Number]) -> _Named:
+    wires = [x.wires for x in operands]
+    common = _common(wires)
+    errors = [x.errors for x in wires]
+    # If operands have layers in common, sums may have other names for their errors.
+    for layer, relation in common.items():
+        for k, lists in relation.marks:
+            changed = [errors[k].changed(layer, None, merged=False)]
+            if len(lists) == 1:
+                changed.append(errors[k].changed(layer, lists[0]))
+            errors += changed
+    names = np.concatenate([each.names.reshape(-1) for each in errors])
+    layers = np.concatenate([each.layers.reshape(-1) for each in errors])
+    shapes = tuple(each.names.shape for each in errors)
+    of_layers = _in_order(layers) if common else b""
+    numbers = {layer: k for k, layer in enumerate(dict.fromkeys(layers.tolist()))}
+    relations = tuple(
+        (numbers.get(layer, NONE), relation.key) for layer, relation in common.items()
+    )
+    return _Named(names, layers, (shapes, _in_order(names), of_layers, relations))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Common:
+    """A layer that several operands have: the marks of each, and what sums follow of them."""
+
+    marks: list[tuple[int, list[Marks]]]
+    key: tuple[Any, ...]
+
+
+def _common(wires: Sequence[Wires]) -> dict[int, _Common]:
+    """What operands have in common, by layers."""
+    layers: dict[int, list[tuple[int, list[Marks]]]] = {}
+    for k, x in enumerate(wires):
+        for layer, marks in x.origins.items():
+            if layer >= 0:
+                layers.setdefault(layer, []).append((k, marks))
+    return {
+        layer: _Common(held, _relation(held)) for layer, held in layers.items() if len(held) > 1
+    }
+
+
+def _relation(held: list[tuple[int, list[Marks]]]) -> tuple[Any, ...]:
+    lists: dict[int, int] = {}
+    numbers: dict[bytes, int] = {}
+    marks: list[Marks] = []
+    by_operand = []
+    for k, each in held:
+        for one in each:
+            if numbers.setdefault(one.tobytes(), len(marks)) == len(marks):
+                marks.append(one)
+        at = lists.setdefault(id(each), len(lists))
+        by_operand.append((k, at, tuple(numbers[one.tobytes()] for one in each)))
+    if len(held) > FEW_OPERANDS:
+        return (tuple(by_operand), equal_in_some(marks))
+    pairs = tuple(equal_in_some([a, b]) for i, a in enumerate(marks) for b in marks[:i])
+    return (tuple(by_operand), pairs)
+
+
+def _in_order(values: Any) -> bytes:
+    """Numbers of values, by where each comes first."""
+    _, first, inverse = np.unique(values, return_index=True, return_inverse=True)
+    places = np.empty(len(first), dtype=np.int32)
+    places[np.argsort(first)] = np.arange(len(first))
+    return places[inverse].tobytes()
+
+
+def _output(
+    result: Any,
+    batches: Sequence[_Held],
+    operands: list[Number],
+    named: _Named,
+    numbers: dict[int, int],
+) -> _Output:
+    held = tuple(batch.number for batch in batches)
     if not isinstance(result, Number):
-        return _Output(None, numbers)
+        return _Output(None, held)
     layers = set(result.wires.origins)
     from_operands = tuple(
         k for k, x in enumerate(operands) if not layers.isdisjoint(x.wires.origins)
     )
     own = bool(layers.difference(*(x.wires.origins for x in operands)))
+    names = result.wires.errors.names
+    places = {name: k for k, name in reversed(list(enumerate(named.names.tolist())))}
+    found = [
+        places[name] if name in places else NONE - 1 - numbers.setdefault(name, len(numbers))
+        for name in names.reshape(-1).tolist()
+    ]
+    errors = np.where(names > 0, np.array(found, dtype=np.int64).reshape(names.shape), NONE)
     wires = dataclasses.replace(result.wires, batches=(), origins={})
-    return _Output(dataclasses.replace(result, wires=wires), numbers, from_operands, own)
+    return _Output(dataclasses.replace(result, wires=wires), held, from_operands, own, errors)
 
 
-def _result(output: _Output, held: dict[int, Any], operands: list[Number], number: int) -> Any:
+def _result(
+    output: _Output,
+    held: dict[int, Any],
+    operands: list[Number],
+    named: _Named,
+    number: int,
+) -> Any:
     batches = tuple(held[n] for n in output.batches)
-    if output.number is None:
+    if output.number is None or output.errors is None:
         return batches[0]
     wires: Wires = output.number.wires
-    origins: Origins = united([operands[k].wires.origins for k in output.operands])[0]
+    origins: Origins = _united([operands[k] for k in output.operands])
     if output.own:
-        every = united([x.wires.origins for x in operands])[0]
-        origins = {**origins, number: [marks_of(every, wires.size)]}
-    made = dataclasses.replace(wires, batches=batches, origins=origins)
+        origins = {**origins, number: [marks_of(_united(operands), wires.size)]}
+    names = error_names(number, (NONE - 1 - output.errors).astype(np.uint64))
+    layers = np.full(names.shape, number)
+    given = output.errors >= 0
+    names[given], layers[given] = (x[output.errors[given]] for x in (named.names, named.layers))
+    names[output.errors == NONE] = 0
+    errors = Errors(names, layers, wires.errors.sizes)
+    made = dataclasses.replace(wires, batches=batches, origins=origins, errors=errors)
     return dataclasses.replace(output.number, wires=made)
+
+
+def _united(operands: Sequence[Number]) -> Origins:
+    """The layers of all operands."""
+    return met([(x.wires.origins, Errors.none(0)) for x in operands])[0]
 
 
 def _needed(steps: list[_Step], results: set[int]) -> list[_Step]:

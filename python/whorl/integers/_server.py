@@ -181,11 +181,8 @@ class Server:
     def _with_zeros(self, on: DigitArithmetic, wires: Wires, key: binfhe.PublicKey) -> Wires:
         """Wires with encryptions of 0 added."""
         held, circuit = wires.batch >= 0, on.circuit
-        made = replace(
-            wires,
-            offset=np.where(held, 0, wires.offset),
-            square=wires.square + np.where(held, key.noise, 0.0),
-        )
+        noise = np.where(held, key.noise, 0.0)
+        made = circuit.with_errors(replace(wires, offset=np.where(held, 0, wires.offset)), noise)
         return circuit._by_noise(
             made,
             [wires],

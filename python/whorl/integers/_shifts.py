@@ -105,8 +105,6 @@ def shift(on: Digits, x: Number, by: Number, up: bool) -> Number:
         index = np.arange(count) + (-(1 << j - 1) if up else 1 << j - 1)
         places_of = np.where((index < 0) | (index >= count), count, index)
         there = on.circuit.take(on.circuit.join(number.wires, fill), places_of)
-        # Other digits of the same numbers have other errors.
-        there = dataclasses.replace(there, origins={})
         number = on.select(flags[j], dataclasses.replace(number, wires=there), number)
     number = _half_step(on, number, flags[0], fill, up)
     if by.bits > places:
