@@ -93,3 +93,21 @@ def test_errors_of_sums_of_rows() -> None:
     made = circuit.sums(rows, [[(0, 4), (2, 1)], [(0, 1), (1, 1)]])
     assert made.square.tolist() == [49, 2]
     assert not circuit.account.bears(made.square[0], made.total[0])
+
+
+def test_sums_of_many_are_recorded() -> None:
+    """Of different values, and of some that are the same: other programs, which run again."""
+    server = FollowingServer()
+    on: Any = server._on
+    values = np.arange(20 * 2).reshape(20, 2)
+    counts = []
+    for _ in range(2):
+        x = server.canonical(server.encrypt(values, 8) * 3)
+        y = x[[0, *range(19)]]
+        for array, wanted in ((x, values * 3), (y, values[[0, *range(19)]] * 3)):
+            parts = [part._core for part in array]
+            found = server._array(on.sum_of(parts), (2,))
+            assert server.decrypt(found).tolist() == (wanted.sum(axis=0) % 256).tolist()
+        counts.append((len(on._programs), server.rotations))
+    assert counts[0][0] == counts[1][0] and counts[1][1] == 2 * counts[0][1]
+    assert sum(key[0] == "sum_of" for key in on._programs) == 2

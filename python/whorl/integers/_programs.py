@@ -20,9 +20,6 @@ from ._products import width_of
 
 MOST_PROGRAMS = 512
 """So many operations are kept; those that were not used for longest go first."""
-MOST_OPERANDS = 16
-"""Operations of more operands are not recorded: what pairs have in common is looked at each time.
-"""
 FEW_OPERANDS = 3
 """Of so many operands it is known which ones may have the same errors, of more whether any do: a
 sum of many takes them all at once."""
@@ -220,8 +217,6 @@ class Programs(DigitArithmetic):
 
     def _made(self, name: str, method: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
         operands = list(_numbers(arguments))
-        if len(operands) > MOST_OPERANDS:
-            return method(self, *arguments)
         arrays: dict[int, tuple[int, Any]] = {}
         facts = tuple(_facts(x, arrays) for x in operands)
         rest = tuple(_static(each) for each in arguments)
