@@ -111,3 +111,18 @@ def test_sums_of_many_are_recorded() -> None:
         counts.append((len(on._programs), server.rotations))
     assert counts[0][0] == counts[1][0] and counts[1][1] == 2 * counts[0][1]
     assert sum(key[0] == "sum_of" for key in on._programs) == 2
+
+
+def test_forms_that_are_kept_count_as_bytes() -> None:
+    server = FollowingServer()
+    x, y = (server.encrypt([3, 70], 8) for _ in range(2))
+    fresh, total = x.nbytes, x + y
+    assert total.nbytes == fresh == x.nbytes
+    before = total.nbytes
+    assert server.decrypt(total >> 2).tolist() == [1, 35]
+    kept = total._core.memo["flush"].wires.batches
+    assert len(kept) > 1 and total.nbytes == before + sum(batch.nbytes for batch in kept)
+    # Fresh integers have no other form, and forms that are asked for again are there.
+    assert server.decrypt(x >> 2).tolist() == [0, 17] and x.nbytes == fresh
+    held = total.nbytes
+    assert server.decrypt(total & 3).tolist() == [2, 0] and total.nbytes == held

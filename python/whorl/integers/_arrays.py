@@ -60,7 +60,7 @@ class IntegerArray(DeviceArray[Any]):
 
     @property
     def nbytes(self) -> int:  # type: ignore[override]
-        """Bytes on the device."""
+        """Bytes on the device, with those of the form without carries once an operation made it."""
         return int(self._server._on.nbytes(self._core))
 
     @property

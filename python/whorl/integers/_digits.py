@@ -64,8 +64,8 @@ class Digits:
         return Number(bits, signed, wires)
 
     def nbytes(self, x: Number) -> int:
-        """Bytes on the device."""
-        return sum(int(batch.nbytes) for batch in x.wires.batches)
+        """Bytes on the device, with those of other forms that the number keeps."""
+        return sum(int(batch.nbytes) for batch in _batches(x).values())
 
     def known(self, values: Sequence[int], bits: int, signed: bool) -> Number:
         """Integers that everybody knows."""
@@ -343,6 +343,14 @@ class Digits:
             return self.circuit.linear((4, a), (1, b))
         b = clean(self.circuit, b, 2.0)
         return self.circuit.linear((1, self.circuit.table(a, lambda v: 4 * v)), (1, b))
+
+
+def _batches(x: Number) -> dict[int, Any]:
+    """The ciphertexts of a number in all forms that it keeps, each once."""
+    held = {id(batch): batch for batch in x.wires.batches}
+    for each in x.memo.values():
+        held.update(_batches(each))
+    return held
 
 
 def _where_set(v: Integers, low: int) -> Integers:
