@@ -269,6 +269,24 @@ class Program:
         self.steps.append(f"[{order}]")
         self.keep(x.array[order], [x.values[i] for i in order], x.kind)
 
+    def step_join(self, x: Held) -> None:
+        """Some of the integers of several arrays, of which some are known."""
+        parts = [(x.array, x.values), *(self.beside(x) for _ in range(1 + self.below(2)))]
+        arrays = [
+            each
+            if hasattr(each, "kind")
+            else x.array.server.known(values, x.kind.bits, x.kind.signed)
+            for each, values in parts
+        ]
+        self.steps.append(f"joined of {x.kind}, {[values for _, values in parts]}")
+        if isinstance(self.on, InLanes) or self.below(2):
+            place = self.below(len(parts))
+            self.keep(integers.stack(arrays)[place], parts[place][1], x.kind)
+            return
+        order = self.random.integers(0, len(parts) * self.size, self.size)
+        held = [value for _, values in parts for value in values]
+        self.keep(integers.concatenate(arrays)[order], [held[i] for i in order], x.kind)
+
     def step_sum(self, x: Held) -> None:
         y, values = self.beside(x)
         if not hasattr(y, "kind"):
