@@ -10,7 +10,8 @@ from integer_programs import ClearServer
 from whorl import binfhe
 from whorl.integers._arithmetic import DigitArithmetic
 from whorl.integers._carry import Form
-from whorl.integers._circuit import SECTORS, Account, Circuit, Lookup
+from whorl.integers._circuit import SECTORS, Circuit
+from whorl.integers._engine import Account, Lookup
 from whorl.integers._digits import digits_of, integers_of
 from whorl.integers._engines import account_of
 from whorl.integers._programs import Programs

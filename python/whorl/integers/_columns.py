@@ -10,7 +10,8 @@ import numpy as np
 
 from .._core.integers import Integers
 from ._carry import clean, reduced
-from ._circuit import HALF, Account, Circuit, Wires, first_of_same
+from ._circuit import HALF, Circuit, Wires, first_of_same
+from ._engine import Account
 
 Term = tuple[int, int]
 """A row of a pool of wires, and its weight."""

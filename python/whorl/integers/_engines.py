@@ -12,7 +12,8 @@ import numpy as np
 from .. import binfhe
 from .._core.integers import Integers
 from ..errors import ParameterError
-from ._circuit import SECTORS, Account, CircuitError, Lookup
+from ._circuit import SECTORS, CircuitError
+from ._engine import Account, Lookup
 
 TABLE_FAILURE_LOG2 = -128.0
 """A table fails with at most this probability."""

@@ -13,8 +13,9 @@ import numpy as np
 
 from .._core.integers import Integers
 from ._arithmetic import DigitArithmetic
-from ._circuit import Circuit, Lookup, Wires
+from ._circuit import Circuit, Wires
 from ._digits import Number
+from ._engine import Lookup
 from ._origins import Errors, Marks, Origins, equal_in_some, error_names, marks_of, met
 from ._products import width_of
 
