@@ -11,8 +11,8 @@ from whorl import binfhe
 from whorl.integers._arithmetic import DigitArithmetic
 from whorl.integers._carry import Form
 from whorl.integers._circuit import SECTORS, Circuit
-from whorl.integers._engine import Account, Lookup
 from whorl.integers._digits import digits_of, integers_of
+from whorl.integers._engine import Account, Lookup
 from whorl.integers._engines import account_of
 from whorl.integers._programs import Programs
 from whorl.integers._types import as_kind, as_numbers, as_values
@@ -85,6 +85,10 @@ class FollowingEngine:
         self.worst = max(self.worst, noise)
         assert noise <= self.account.limit, f"a table gets the noise {noise}"
         return lut[value], ((hash((value, errors, lut)) & (1 << 60) - 1, 1),)
+
+    def multiplies(self, noise: float, first: int, digits: int) -> bool:
+        """Whether it has products through ring elements: no."""
+        return False
 
     def check(self, rows: Any, low: Any, high: Any, offset: Any) -> None:
         """Nothing: clear digits check ranges."""
