@@ -5,17 +5,16 @@
 // X^M = i has its roots in four quarters, by the order of ring::FftPlan: those of quarter h are
 // roots of X^(M/4) = w_h too, where w_h = zeta^(e_h·M/4), e_h = 4·brv(h) + 1 and zeta^N = -1. So
 // the transform of a polynomial is four of a fourth of its length, of
-//   y_j = sum_q w_h^q·x_(j+q·M/4),  times zeta^((e_h-4)·j), which makes it a GroupFft of that
-//   length
-// (with X = zeta^(e_h-4)·Y, Y^(M/4) = i), and back
+//   y_j = zeta^((e_h-4)·j) · sum_q w_h^q·x_(j+q·M/4),
+// which the first factor makes a GroupFft of that length (with X = zeta^(e_h-4)·Y, Y^(M/4) = i),
+// and back, without that factor,
 //   x_(j+q·M/4) = 1/4·sum_h w_h^-q·y_j.
 //
 // Block r carries component r mod 2 of the accumulator, and has quarter r / 2. Its first threads
 // own a frequency each, and the eight coefficients that one j takes; a warp of the others
 // transforms two digits, and some of them transform back. A step:
 //   1. Owners form the digits of (X^a - 1)·ACC, and of each digit the value j of the quarter. A
-//   warp
-//      transforms two digits as soon as they are there.
+//      warp transforms two digits as soon as they are there.
 //   2. Owners multiply all digits of their frequency by the key, K_1 - X^-a·K_2 for ternary ones,
 //      which they have in registers. The sum for the other component goes to the block that carries
 //      it and has the same quarter: 4 KB at N = 2048.
