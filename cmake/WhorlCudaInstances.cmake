@@ -57,6 +57,7 @@ foreach(words narrow wide one_digit)
   whorl_cuda_instance(
     rotation_fft_linked_${words} rotation/rotation_fft_linked.cuh
     "bool linked_fits<FftWords::${words}>(${key})"
+    "std::uint32_t linked_at_once<FftWords::${words}>(${key})"
     "void launch_rotate_fft_linked<FftWords::${words}>(${key}, BlindRotation, ${batch})")
   foreach(steps digits automorphisms)
     whorl_cuda_instance(
@@ -68,7 +69,7 @@ foreach(form all block differences)
   foreach(words narrow wide)
     whorl_cuda_instance(
       fft_bundles_${form}_${words} rotation/fft_bundles.cuh
-      "void launch_make_fft_bundles<BundleForm::${form}, FftWords::${words}>(${key}, const std::uint32_t*, std::uint32_t, std::uint32_t, double2*)")
+      "void launch_make_fft_bundles<BundleForm::${form}, FftWords::${words}>(${key}, const std::uint32_t*, std::uint32_t, std::uint32_t, double2*, const BundleProgress&)")
   endforeach()
 endforeach()
 

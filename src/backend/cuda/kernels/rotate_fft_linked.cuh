@@ -1,5 +1,5 @@
-// The loop over the steps of one ciphertext with bundles that are made already (fft_bundles.cuh).
-// For few ciphertexts: what counts is how long a step takes.
+// The loop over the steps of one ciphertext with bundles that are made ahead of it, or beside it
+// (fft_bundles.cuh). For few ciphertexts: what counts is how long a step takes.
 //
 // 2·D workers, groups of threads, take a ciphertext: worker w carries component w mod 2 of the
 // accumulator, and transforms every D-th of its digits, from digit w / 2 on. A thread keeps the
@@ -11,6 +11,7 @@
 // other counted stores, or in one block (K = 1).
 #pragma once
 
+#include "backend/cuda/kernels/bundle_progress.cuh"
 #include "backend/cuda/kernels/counted_stores.cuh"
 #include "backend/cuda/kernels/fft_bundles.cuh"
 
@@ -27,6 +28,7 @@ struct LinkedFftView {
   unsigned group;      ///< coefficients a step
   std::uint32_t keep;  ///< as TorusAccumulator::add_product's
   bool large;
+  BundleProgress progress;
 };
 
 /// A block's counters take these bytes beside LinkedFftMemory.
@@ -133,6 +135,7 @@ __global__ void __launch_bounds__(2 * D / K * Shape::threads,
   for (std::uint32_t i = 0; i < batch.n; i += key.group, ++step) {
     if (i >= gadget.end) gadget = key.ranges[++range];
     const std::uint32_t digits = digits_of<words>(gadget), parity = step % 2;
+    if (key.progress.made != nullptr && step % BundleProgress::chunk == 0) key.progress.wait(step);
     Complex sum[2][E] = {};
 #pragma unroll 1
     for (std::uint32_t digit = first_digit; digit < digits; digit += D) {
@@ -141,8 +144,8 @@ __global__ void __launch_bounds__(2 * D / K * Shape::threads,
       for (int s = 0; s < 2; ++s)
 #pragma unroll
         for (int e = 0; e < E; ++e)
-          by[s][e] = rotate_fft_detail::load_key(bundle + ((2 * digit + component) * 2 + s) * M +
-                                                 e * G + t);
+          by[s][e] =
+              BundleProgress::value(bundle + ((2 * digit + component) * 2 + s) * M + e * G + t);
       Complex z[E];
       const DigitRule rule(gadget, digit);
       const auto digit_of = [&](int j) {
@@ -237,6 +240,7 @@ __global__ void __launch_bounds__(2 * D / K * Shape::threads,
   if (first_digit == 0)
     acc.template write<G>(batch, ciphertext, static_cast<int>(component), t,
                           static_cast<Word>(key.Q));
+  if (key.progress.made != nullptr) wait_for_bundles();
 }
 
 }  // namespace whorl::backend::cuda

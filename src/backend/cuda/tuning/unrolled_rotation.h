@@ -30,17 +30,29 @@ struct UnrolledFftTuning<GroupFft<10, 4>, form, m, FftWords::one_digit> {
   static constexpr int a_thread = two ? 2 : 1, lanes = two ? 1 : 2, blocks = two ? 1 : 2;
 };
 
-/// Ciphertexts that share what a thread reads of the key, where bundles are made ahead of the loop:
-/// for so few at most, and for more.
+/// Bundles that are made ahead of the loop or beside it.
 struct BundleTuning {
-  static constexpr int of_few = 2, of_many = 4;
+  /// Ciphertexts of a warp, which share what it reads of shared memory, and warps of a block, which
+  /// share what is copied there.
+  static constexpr int a_warp = 4, most_warps = 4;
+  /// Bytes of the key that a block holds, if two rows do not take more.
+  static constexpr unsigned staged_bytes = 24 << 10;
+  /// Warps of a multiprocessor beside the loop, in at most so many blocks, and ahead of it.
+  static constexpr unsigned warps_beside = 4, blocks_beside = 2, warps_ahead = 8;
+  /// Percent of the first-level cache that is shared memory where both kernels run: 196 of the
+  /// H200's 228 KB hold blocks of both, and the cache keeps the table of roots. A multiprocessor
+  /// changes it only when it is idle, so that both kernels ask for the same.
+  static constexpr int shared_percent = 86;
+  /// Steps of which the loop learns together that they are made.
+  static constexpr unsigned steps_of_chunk = 8;
 };
 
-/// The most blocks with which rotations with bundles ahead of the loop run over four and over two
-/// blocks a ciphertext. A cluster lies within one group of multiprocessors, so that not all of
-/// them can be taken.
+/// The most blocks with which rotations by linked workers run over four and over two blocks a
+/// ciphertext. A cluster lies within one group of multiprocessors, so that not all of them can be
+/// taken. Then the most waves of one block a ciphertext that take less time than a wave of the
+/// kernels for batches.
 struct LinkedTuning {
-  static constexpr unsigned most_of_four = 96, most_of_two = 116;
+  static constexpr unsigned most_of_four = 96, most_of_two = 116, most_waves = 2;
 };
 
 template <class Shape>

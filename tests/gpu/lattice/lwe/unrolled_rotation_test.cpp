@@ -143,6 +143,17 @@ TEST(GpuUnrolledFft, SameBitsForAnyBatchSpreadTheSameWay) {
     }
 }
 
+// The loop waits for bundles that are made beside it: 66 steps, of which the last ones are told of
+// together and the last group is not full. Larger batches begin when all bundles are made.
+TEST(GpuUnrolledFft, BundlesBesideTheLoopAreThoseAheadOfIt) {
+  Random random;
+  same_for_any_batch<U32>({262, 1024, 26, 1, {P{7, 2}}, 4, Kind::unrolled_all}, 300, random);
+  if (HasFatalFailure()) return;
+  same_for_any_batch<U64>({262, 2048, 48, 1, {P{22, 1}}, 4, Kind::unrolled}, 150, random);
+  if (HasFatalFailure()) return;
+  same_for_any_batch<U32>({197, 1024, 26, 1, {P{7, 2}}, 3, Kind::unrolled_all}, 300, random);
+}
+
 // Bundles from tensor cores, of eight ciphertexts a block, the last block's fewer.
 TEST(GpuUnrolledFft, SameBitsForAnyBatchOnTensorCores) {
   Random random;

@@ -1,9 +1,11 @@
 // Launches that make bundles. The file of each form and word includes this.
 #pragma once
 
+#include <algorithm>
 #include <type_traits>
 #include <utility>
 
+#include "backend/cuda/dispatch/rotation/launch_rotation.cuh"
 #include "backend/cuda/dispatch/rotation/rotation_fft_launch.h"
 #include "backend/cuda/kernels/fft_bundles.cuh"
 #include "backend/cuda/runtime/stream.h"
@@ -11,47 +13,43 @@
 
 namespace whorl::backend::cuda {
 
-/// C ciphertexts share what a thread reads of the key.
-template <BundleForm form, FftWords words, int C>
-void launch_make_fft_bundles_by(const Stream& stream, const FftKeyArrays& key,
-                                const std::uint32_t* lwe, std::uint32_t n, std::uint32_t count,
-                                double2* bundles) {
+template <BundleForm form, FftWords words>
+void launch_make_fft_bundles(const Stream& stream, const FftKeyArrays& key,
+                             const std::uint32_t* lwe, std::uint32_t n, std::uint32_t count,
+                             double2* bundles, const BundleProgress& progress) {
   const FftBundleView<words> view{reinterpret_cast<const FftKeyPair<words>*>(key.values.data()),
                                   key.inverse_scale.data(), key.roots.data(), key.steps.data(),
                                   key.bundle_size};
+  const bool beside = progress.made != nullptr;
+  const unsigned warps = bundle_warps(count);
+  const unsigned a_multiprocessor =
+      beside ? std::clamp(BundleTuning::warps_beside / warps, 1u, BundleTuning::blocks_beside)
+             : BundleTuning::warps_ahead / warps;
+  const dim3 block(bundle_nodes, warps),
+      grid(std::min(progress.steps * progress.of_step,
+                    a_multiprocessor * stream.gpu().multiprocessors));
   with_fft_shape(key.N, [&]<class KeyShape, class ClusterShape>() {
     using Shape = LinkedShape<KeyShape>;
-    constexpr unsigned threads = bundle_threads<KeyShape, C>;
-    // A digit takes 2·M/threads blocks for each of one or two rows.
-    const dim3 grid((count + C - 1) / C,
-                    key.most_digits * (is_wide<words> ? 4 : 2) * (KeyShape::M / threads),
-                    static_cast<unsigned>(key.steps.size()));
-    const dim3 block(threads);
     constexpr BundleSizes sizes = bundle_sizes(form);
     const auto launch = [&]<int m>(std::integral_constant<int, m>) {
       if (key.group != m) return;
-      auto* kernel = make_fft_bundles<KeyShape, Shape, form, m, C, words, KeyPlaces::unrolled>;
+      const auto launch_of = [&]<KeyPlaces places>() {
+        auto* const kernel = make_fft_bundles<KeyShape, Shape, form, m, words, places>;
+        constexpr std::size_t bytes = BundleKeyRow<form, m, words, places>::bytes;
+        if constexpr (bytes > (48u << 10)) allow_shared(stream, kernel, bytes);
+        if (beside) prefer_shared(kernel, BundleTuning::shared_percent);
+        stream.launch("make_fft_bundles", kernel, {grid, block, bytes}, view, lwe, n, count,
+                      bundles, progress);
+      };
       if constexpr (!is_wide<words> && has_tensor_kernel<KeyShape>(form, m))
-        if (key.tensor)
-          kernel = make_fft_bundles<KeyShape, Shape, form, m, C, words, KeyPlaces::tensor>;
-      stream.launch("make_fft_bundles", kernel, {grid, block}, view, lwe, n, count, bundles);
+        if (key.tensor) return launch_of.template operator()<KeyPlaces::tensor>();
+      launch_of.template operator()<KeyPlaces::unrolled>();
     };
     [&]<int... i>(std::integer_sequence<int, i...>) {
       (launch(std::integral_constant<int, static_cast<int>(sizes.least) + i>{}), ...);
     }
     (std::make_integer_sequence<int, sizes.most - sizes.least + 1>());
   });
-}
-
-template <BundleForm form, FftWords words>
-void launch_make_fft_bundles(const Stream& stream, const FftKeyArrays& key,
-                             const std::uint32_t* lwe, std::uint32_t n, std::uint32_t count,
-                             double2* bundles) {
-  if (count <= BundleTuning::of_few)
-    return launch_make_fft_bundles_by<form, words, BundleTuning::of_few>(stream, key, lwe, n, count,
-                                                                         bundles);
-  launch_make_fft_bundles_by<form, words, BundleTuning::of_many>(stream, key, lwe, n, count,
-                                                                 bundles);
 }
 
 }  // namespace whorl::backend::cuda

@@ -12,6 +12,7 @@
 #include "backend/cuda/kernels/key_spectra.cuh"
 #include "backend/cuda/kernels/unrolled_rows.cuh"
 #include "backend/cuda/runtime/error.h"
+#include "backend/cuda/tuning/unrolled_rotation.h"
 
 namespace whorl::backend::cuda {
 
@@ -100,8 +101,13 @@ void rotate_unrolled_of(const Stream& stream, const FftKeyArrays& key, BlindRota
       return false;
     }
   };
-  // Bundles ahead of the loop while each ciphertext has a multiprocessor of its own.
-  const bool few = batch.count <= stream.gpu().multiprocessors;
+  // Linked workers while they take less time than a wave of the kernels for batches.
+  const auto by_linked = [&](std::uint32_t count) {
+    return count <= stream.gpu().multiprocessors ||
+           (linked_fits<words>(stream, key) &&
+            count <= LinkedTuning::most_waves * linked_at_once<words>(stream, key));
+  };
+  const bool few = by_linked(batch.count);
   if ((spread == BlindRotation::cluster || spread == BlindRotation::grid ||
        (spread == BlindRotation::automatic && few)) &&
       linked(batch))
@@ -111,7 +117,7 @@ void rotate_unrolled_of(const Stream& stream, const FftKeyArrays& key, BlindRota
     const std::uint32_t last =
         batch.count %
         (key.tensor ? tensor_at_once(stream) : unrolled_at_once<form, words>(stream, key));
-    if (last < batch.count && last != 0 && 2 * last <= stream.gpu().multiprocessors) {
+    if (last < batch.count && last != 0 && by_linked(2 * last)) {
       RotationBatch<Word> rest = batch;
       rest.skip(batch.count - last, key.N);
       if (linked(rest)) batch.count -= last;

@@ -7,8 +7,10 @@
 #include "backend/contract/blind_rotation.h"
 #include "backend/cuda/kernels/accumulator.cuh"
 #include "backend/cuda/kernels/bundle_form.h"
+#include "backend/cuda/kernels/bundle_progress.cuh"
 #include "backend/cuda/kernels/fft_words.h"
 #include "backend/cuda/kernels/group_fft.cuh"
+#include "backend/cuda/runtime/error.h"
 #include "backend/cuda/runtime/stream.h"
 #include "whorl/error.h"
 
@@ -84,22 +86,32 @@ struct FftKeyArrays {
   std::size_t bundle_size = 0;    ///< complex values of a ciphertext's bundles
 };
 
+/// Asks for so many percent of a multiprocessor's first-level cache as shared memory.
+template <class Kernel>
+void prefer_shared(Kernel kernel, int percent) {
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, percent),
+        "cudaFuncSetAttribute: shared memory of a multiprocessor");
+}
+
 /// Rotates with `keys` keys a coefficient, 1 or 2. Each number and kind has a file.
 template <int keys, FftWords words, class Word>
 void launch_rotate_fft(const Stream& stream, const FftKeyArrays& key, BlindRotation spread,
                        const RotationBatch<Word>& batch);
 
-/// Makes the bundles of all steps for `count` ciphertexts, (count, bundle_size). Each form has a
-/// file for narrow keys, and one for wide ones.
+/// Makes the bundles of all steps for `count` ciphertexts, (count, bundle_size), and tells
+/// `progress`. Each form has a file for narrow keys, and one for wide ones.
 template <BundleForm form, FftWords words>
 void launch_make_fft_bundles(const Stream& stream, const FftKeyArrays& key,
                              const std::uint32_t* lwe, std::uint32_t n, std::uint32_t count,
-                             double2* bundles);
+                             double2* bundles, const BundleProgress& progress);
 /// Whether the loop with bundles ahead of it fits the GPU's shared memory. Each kind has a file.
 template <FftWords words>
 bool linked_fits(const Stream& stream, const FftKeyArrays& key);
-/// Rotates with bundles made ahead of the loop, for any group that there are keys of, where
-/// linked_fits says so.
+/// Returns how many ciphertexts launch_rotate_fft_linked takes at a time.
+template <FftWords words>
+std::uint32_t linked_at_once(const Stream& stream, const FftKeyArrays& key);
+/// Rotates with bundles made ahead of the loop or beside it, for any group that there are keys of,
+/// where linked_fits says so.
 template <FftWords words, class Word>
 void launch_rotate_fft_linked(const Stream& stream, const FftKeyArrays& key, BlindRotation spread,
                               const RotationBatch<Word>& batch);

@@ -1,18 +1,21 @@
-// Launches with bundles ahead of the loop. The file of each kind includes this.
+// Launches with bundles ahead of the loop or beside it. The file of each kind includes this.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
 #include "backend/contract/blind_rotation.h"
+#include "backend/cuda/dispatch/launch.cuh"
 #include "backend/cuda/dispatch/rotation/launch_rotation.cuh"
 #include "backend/cuda/dispatch/rotation/rotation_fft_launch.h"
+#include "backend/cuda/kernels/copy.cuh"
 #include "backend/cuda/kernels/rotate_fft_linked.cuh"
 #include "backend/cuda/tuning/unrolled_rotation.h"
 
 namespace whorl::backend::cuda {
 
-inline LinkedFftView linked_view_of(const FftKeyArrays& key, const double2* bundles) {
+inline LinkedFftView linked_view_of(const FftKeyArrays& key, const double2* bundles,
+                                    const BundleProgress& progress) {
   return {bundles,
           key.bundle_size,
           key.linked_tables.data(),
@@ -21,7 +24,8 @@ inline LinkedFftView linked_view_of(const FftKeyArrays& key, const double2* bund
           key.Q,
           key.group,
           key.form == BundleForm::all ? 0 : ~0u,
-          key.large};
+          key.large,
+          progress};
 }
 
 template <class Shape, int K, int D, FftWords words>
@@ -39,8 +43,14 @@ void launch_linked(const Stream& stream, const LinkedFftView& view,
   const auto kernel = rotate_fft_linked<Shape, K, D, words>;
   constexpr unsigned threads = Memory::workers * Shape::threads;
   allow_shared(stream, kernel, Memory::bytes);
+  if (view.progress.made != nullptr) prefer_shared(kernel, BundleTuning::shared_percent);
   stream.launch("blind rotation by linked workers", kernel,
-                {dim3(batch.count * K), dim3(threads), Memory::bytes, K}, view, batch);
+                {.grid = dim3(batch.count * K),
+                 .block = dim3(threads),
+                 .shared_bytes = Memory::bytes,
+                 .cluster = K,
+                 .overlaps = view.progress.made != nullptr},
+                view, batch);
 }
 
 /// Rotates with as many blocks a ciphertext as still run all at once, or as `spread` says; one, or
@@ -63,17 +73,15 @@ void launch_any_linked(const Stream& stream, const LinkedFftView& view, unsigned
 }
 
 /// `words`: narrow or wide.
-template <FftWords words>
-void make_fft_bundles_of(const Stream& stream, const FftKeyArrays& key, const std::uint32_t* lwe,
-                         std::uint32_t n, std::uint32_t count, double2* bundles) {
+template <FftWords words, class... Rest>
+void make_fft_bundles_of(const Stream& stream, const FftKeyArrays& key, const Rest&... rest) {
   switch (key.form) {
     case BundleForm::differences:
-      return launch_make_fft_bundles<BundleForm::differences, words>(stream, key, lwe, n, count,
-                                                                     bundles);
+      return launch_make_fft_bundles<BundleForm::differences, words>(stream, key, rest...);
     case BundleForm::all:
-      return launch_make_fft_bundles<BundleForm::all, words>(stream, key, lwe, n, count, bundles);
+      return launch_make_fft_bundles<BundleForm::all, words>(stream, key, rest...);
     case BundleForm::block:
-      return launch_make_fft_bundles<BundleForm::block, words>(stream, key, lwe, n, count, bundles);
+      return launch_make_fft_bundles<BundleForm::block, words>(stream, key, rest...);
   }
 }
 
@@ -91,7 +99,7 @@ bool linked_fits(const Stream& stream, const FftKeyArrays& key) {
 
 /// Blocks that run at once where each ciphertext has one.
 template <FftWords words>
-std::uint32_t linked_wave(const Stream& stream, const FftKeyArrays& key) {
+std::uint32_t linked_at_once(const Stream& stream, const FftKeyArrays& key) {
   std::uint32_t wave = stream.gpu().multiprocessors;
   with_fft_shape(key.N, [&]<class KeyShape, class ClusterShape>() {
     using Shape = LinkedShape<KeyShape>;
@@ -109,10 +117,10 @@ template <FftWords words, class Word>
 void launch_rotate_fft_linked(const Stream& stream, const FftKeyArrays& key, BlindRotation spread,
                               const RotationBatch<Word>& all) {
   // A wave of blocks at once, and at most so many bytes of bundles; fewer where memory is short.
-  constexpr std::size_t most_bytes = std::size_t{3} << 30;
+  constexpr std::size_t most_bytes = std::size_t{4} << 30;
   const std::uint32_t most = all.count <= stream.gpu().multiprocessors
                                  ? all.count
-                                 : std::min(all.count, linked_wave<words>(stream, key));
+                                 : std::min(all.count, linked_at_once<words>(stream, key));
   auto at_once = static_cast<std::uint32_t>(
       std::clamp<std::size_t>(most_bytes / (key.bundle_size * sizeof(double2)), 1, most));
   DeviceArray<double2> bundles;
@@ -122,13 +130,24 @@ void launch_rotate_fft_linked(const Stream& stream, const FftKeyArrays& key, Bli
       if (at_once == 1) throw;
       at_once /= 2;
     }
-  const LinkedFftView view = linked_view_of(key, bundles.data());
+  const auto steps = static_cast<unsigned>(key.steps.size()),
+             chunks = BundleProgress::chunks(steps);
+  const auto made = stream.allocate<unsigned>(chunks);
   for (RotationBatch<Word> left = all; left.count > 0;) {
     RotationBatch<Word> batch = left;
     batch.count = std::min(at_once, left.count);
     left.skip(batch.count, key.N);
+    // The loop begins with the first bundles where a multiprocessor has room for both kernels.
+    const bool beside = stream.gpu().has_clusters() && batch.count <= stream.gpu().multiprocessors;
+    const BundleProgress progress{
+        beside ? made.data() : nullptr, steps,
+        bundle_groups(batch.count, bundle_warps(batch.count)) * (key.N / 2 / bundle_nodes)};
+    if (beside)
+      launch_chained(stream, "clear progress", fill_words<unsigned>, {dim3(1), dim3(copy_threads)},
+                     chunks, 0u, made.data());
     make_fft_bundles_of<fft_words<Word>>(stream, key, batch.lwe, batch.n, batch.count,
-                                         bundles.data());
+                                         bundles.data(), progress);
+    const LinkedFftView view = linked_view_of(key, bundles.data(), progress);
     with_fft_shape(key.N, [&]<class KeyShape, class ClusterShape>() {
       using Shape = LinkedShape<KeyShape>;
       if constexpr (Shape::M <= 2048)
