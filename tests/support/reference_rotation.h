@@ -20,7 +20,7 @@ struct RotationRows {
 };
 
 /// Table values whose sums and differences are next to multiples of the gadget's unit and less than
-/// half a turn: with a single digit of a wide modulus a GPU keeps the accumulator to 2^-33 of a
+/// half a turn: with a single digit of a wide modulus the FFT keeps the accumulator to 2^-33 of a
 /// turn and may round a tie either way.
 template <class Word>
 void avoid_ties(const ring::Gadget& gadget, std::vector<Word>& luts) {

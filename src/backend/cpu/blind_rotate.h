@@ -42,62 +42,111 @@ extern const ByWord<BlindRotation> fft_rotation, ntt_rotation;
 /// Most digits of a gadget and most ciphertexts of a tile.
 inline constexpr std::size_t most_digits = RotationOps<std::uint32_t>::most_digits, most_tile = 8;
 
-/// ACC <- (0, lut·X^-b) in the doubled, centred form of rotation-inl.h: 2N values a polynomial.
-template <class Word, class Int = std::make_signed_t<Word>>
-void start_accumulator(const RotationShape& shape, const Word* lut, std::uint32_t b,
-                       Int* const acc[2]) {
+/// Accumulators of residues, centred modulo Q, in the doubled form of rotation-inl.h.
+template <class Word>
+struct Residues {
+  using Int = std::make_signed_t<Word>;
+  static constexpr bool doubled = true;
+  explicit Residues(std::uint64_t Q) : modulus(static_cast<Word>(Q)) {}
+  Int kept(Word residue) const { return static_cast<Int>(modulus.centred(residue)); }
+  Word residue(Int kept) const {
+    return static_cast<Word>(kept + (kept < 0 ? static_cast<Int>(modulus.value()) : 0));
+  }
+  math::Modulus<Word> modulus;
+};
+/// Accumulators of fractions of the circle, the integers nearest x·2^32/Q modulo 2^32: sums wrap by
+/// themselves. For wide Q and keys of one digit, whose FFT has an error of 2^-26 and more
+/// (docs/fft-error.md).
+struct Fractions {
+  using Int = std::int32_t;
+  static constexpr bool doubled = false;
+  explicit Fractions(std::uint64_t modulus) : Q(modulus) {}
+  Int kept(std::uint64_t residue) const {
+    return static_cast<Int>(static_cast<std::uint32_t>((Wide{residue} << 32 | Q / 2) / Q));
+  }
+  std::uint64_t residue(Int kept) const {
+    const auto x = static_cast<std::uint64_t>(
+        (Wide{static_cast<std::uint32_t>(kept)} * Q + 0x80000000u) >> 32);
+    return x == Q ? 0 : x;
+  }
+  std::uint64_t Q;
+
+ private:
+  using Wide = unsigned __int128;
+};
+
+/// -x; that of the least integer is itself, as half a turn is.
+template <class Int>
+Int negated(Int x) {
+  return static_cast<Int>(0 - static_cast<std::make_unsigned_t<Int>>(x));
+}
+
+/// Puts a value at j of an accumulator polynomial.
+template <class Kept, class Int = typename Kept::Int>
+void set_value(std::size_t N, std::size_t j, Int value, Int* acc) {
+  acc[j] = Kept::doubled ? negated(value) : value;
+  if constexpr (Kept::doubled) acc[N + j] = value;
+}
+/// Value number 0 … 2N - 1 of a polynomial that goes on with its negative.
+template <class Kept, class Int = typename Kept::Int>
+Int value_at(const Int* acc, std::size_t N, std::size_t j) {
+  if constexpr (Kept::doubled) return acc[(j + N) & (2 * N - 1)];
+  const Int value = acc[j & (N - 1)];
+  return j < N ? value : negated(value);
+}
+
+/// ACC <- (0, lut·X^-b).
+template <class Word, class Kept, class Int = typename Kept::Int>
+void start_accumulator(const RotationShape& shape, const Kept& how, const Word* lut,
+                       std::uint32_t b, Int* const acc[2]) {
   const std::size_t N = shape.N;
-  const math::Modulus<Word> modulus(static_cast<Word>(shape.Q));
-  std::fill_n(acc[0], 2 * N, Int{0});
   for (std::size_t j = 0; j < N; ++j) {
     const std::size_t to = (j + 2 * N - b) & (2 * N - 1);
-    const Int value = static_cast<Int>(modulus.centred(lut[j]));
-    acc[1][N + (to & (N - 1))] = to < N ? value : -value;
-    acc[1][to & (N - 1)] = to < N ? -value : value;
+    const Int value = how.kept(lut[j]);
+    set_value<Kept>(N, j, Int{0}, acc[0]);
+    set_value<Kept>(N, to & (N - 1), to < N ? value : negated(value), acc[1]);
   }
 }
 
 /// Ciphertext i's accumulator as residues (2, N), or its sample.
-template <class Word, class Int = std::make_signed_t<Word>>
-void write_accumulator(const RotationShape& shape, Int* const acc[2],
+template <class Word, class Kept, class Int = typename Kept::Int>
+void write_accumulator(const RotationShape& shape, const Kept& how, Int* const acc[2],
                        const RotationBatch<Word>& batch, std::size_t i) {
   const std::size_t N = shape.N;
-  const Int Q = static_cast<Int>(shape.Q);
-  const auto residue = [Q](Int value) { return static_cast<Word>(value + (value < 0 ? Q : 0)); };
-  if (batch.constant) {
-    // The first half of the doubled form is -a: coefficients 0, -(N-1), …, -1 of a.
+  const auto residue = [&](unsigned component, std::size_t j) {
+    return how.residue(value_at<Kept>(acc[component], N, j));
+  };
+  if (batch.constant) {  // coefficients 0, -(N-1), …, -1 of a
     Word* const out = batch.out + i * (N + 1);
-    out[0] = residue(acc[0][N]);
-    for (std::size_t j = 1; j < N; ++j) out[j] = residue(acc[0][N - j]);
+    out[0] = residue(0, 0);
+    for (std::size_t j = 1; j < N; ++j) out[j] = residue(0, 2 * N - j);
     const math::Modulus<Word> modulus(static_cast<Word>(shape.Q));
-    out[N] = modulus.add(residue(acc[1][N]), *batch.constant);
+    out[N] = modulus.add(residue(1, 0), *batch.constant);
     return;
   }
   Word* const out = batch.out + i * 2 * N;
   for (unsigned component = 0; component < 2; ++component)
-    for (std::size_t j = 0; j < N; ++j) out[component * N + j] = residue(acc[component][N + j]);
+    for (std::size_t j = 0; j < N; ++j) out[component * N + j] = residue(component, j);
 }
 
-/// out = x(X^g), N values, of a polynomial in the doubled form; `inverse` = g^-1 modulo 2N.
-template <class Int>
+/// out = x(X^g), N values, of an accumulator polynomial; `inverse` = g^-1 modulo 2N.
+template <class Kept, class Int = typename Kept::Int>
 void permute(const Int* x, std::size_t N, std::size_t inverse, Int* out) {
-  for (std::size_t j = 0, from = N; j < N; ++j, from += inverse) out[j] = x[from & (2 * N - 1)];
+  for (std::size_t j = 0, from = 0; j < N; ++j, from += inverse)
+    out[j] = value_at<Kept>(x, N, from & (2 * N - 1));
 }
-/// The doubled form of N values.
-template <class Int>
-void set_doubled(const Int* values, std::size_t N, Int* acc) {
-  for (std::size_t j = 0; j < N; ++j) {
-    acc[j] = -values[j];
-    acc[N + j] = values[j];
-  }
+template <class Kept, class Int = typename Kept::Int>
+void set_values(const Int* values, std::size_t N, Int* acc) {
+  for (std::size_t j = 0; j < N; ++j) set_value<Kept>(N, j, values[j], acc);
 }
 
 /// The memory of one ciphertext during its blind rotation.
-template <class Word, class Value>
+template <class How, class Value>
 struct Carried {
-  using Int = std::make_signed_t<Word>;
-  Int* acc[2];   ///< a, b: 2N values each
-  Int* rotated;  ///< N values
+  using Kept = How;
+  using Int = typename Kept::Int;
+  Int* acc[2];   ///< a, b: N values each, or 2N
+  Int* rotated;  ///< N values and a vector
   /// Transformed digit polynomials, N values each; results overwrite the first two. With two
   /// moduli those modulo Q come first.
   Value* digits;
@@ -107,16 +156,17 @@ struct Carried {
 
 /// The ciphertexts begin … begin + count - 1 of a batch, with their accumulators and digits. One
 /// thread does each step for all of them.
-template <class Word, class Value>
+template <class Word, class Value, class Kept = Residues<Word>>
 class Tile {
  public:
-  using Int = std::make_signed_t<Word>;
+  using Int = typename Kept::Int;
   /// `moduli`: how many the digits are transformed by.
   Tile(const RotationShape& shape, const RotationBatch<Word>& batch, std::size_t begin,
        std::size_t count, unsigned moduli = 1)
-      : shape_(shape), batch_(batch), begin_(begin), carried_(count) {
+      : shape_(shape), kept_(shape.Q), batch_(batch), begin_(begin), carried_(count) {
     const std::size_t N = shape.N, own_digits = 2 * shape.most_digits() * N * moduli,
-                      own_ints = 5 * N;
+                      of_acc = Kept::doubled ? 2 * N : N,
+                      own_ints = 2 * of_acc + N + 64 / sizeof(Int);
     digits_ = hwy::AllocateAligned<Value>(count * own_digits);
     ints_ = hwy::AllocateAligned<Int>(count * own_ints);
     if (!digits_ || !ints_)
@@ -124,23 +174,24 @@ class Tile {
     for (std::size_t c = 0; c < count; ++c) {
       Int* const own = ints_.get() + c * own_ints;
       const std::uint32_t* const lwe = batch.lwe + (begin + c) * (shape.n + 1);
-      carried_[c] = {{own, own + 2 * N}, own + 4 * N, digits_.get() + c * own_digits, lwe, 0};
-      start_accumulator(shape, batch.luts + batch.index[begin + c] * N, lwe[shape.n],
+      carried_[c] = {{own, own + of_acc}, own + 2 * of_acc, digits_.get() + c * own_digits, lwe, 0};
+      start_accumulator(shape, kept_, batch.luts + batch.index[begin + c] * N, lwe[shape.n],
                         carried_[c].acc);
     }
   }
-  std::span<Carried<Word, Value>> carried() { return carried_; }
+  std::span<Carried<Kept, Value>> carried() { return carried_; }
   /// Writes to the batch's results.
   void write() const {
     for (std::size_t c = 0; c < carried_.size(); ++c)
-      write_accumulator(shape_, carried_[c].acc, batch_, begin_ + c);
+      write_accumulator(shape_, kept_, carried_[c].acc, batch_, begin_ + c);
   }
 
  private:
   const RotationShape& shape_;
+  Kept kept_;
   const RotationBatch<Word>& batch_;
   std::size_t begin_;
-  std::vector<Carried<Word, Value>> carried_;
+  std::vector<Carried<Kept, Value>> carried_;
   hwy::AlignedFreeUniquePtr<Value[]> digits_;
   hwy::AlignedFreeUniquePtr<Int[]> ints_;
 };

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "backend/cpu/fft_accumulator-inl.h"
 #include "backend/cpu/rotation-inl.h"
 #include "backend/cpu/rotation_keys.h"
 #include "hwy/highway.h"
@@ -15,79 +16,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace whorl::backend::cpu {
 namespace HWY_NAMESPACE {
-// NOLINTNEXTLINE(google-build-using-namespace): each SIMD target has one of its own
-using namespace ring::HWY_NAMESPACE;
-
-template <class Int>
-using Di = hn::Rebind<Int, Df>;
-
-/// Integers -> doubles, exact for |x| < 2^53.
-template <class Int>
-HWY_INLINE Vf to_double(hn::Vec<Di<Int>> x) {
-  const Df d;
-  if constexpr (sizeof(Int) == 4)
-    return hn::PromoteTo(d, x);
-  else
-    return hn::ConvertTo(d, x);
-}
-/// The nearest integer, for |x| < 2^31: adding 1.5·2^52 leaves it in the low half of the double.
-HWY_INLINE hn::Vec<Di<std::int32_t>> round_to_int(Vf x) {
-  const Df d;
-  const hn::RebindToUnsigned<Df> du;
-  const Di<std::uint32_t> du32;
-  const auto bits = hn::BitCast(du, hn::Add(x, hn::Set(d, 0x1.8p52)));
-  return hn::BitCast(Di<std::int32_t>(), hn::TruncateTo(du32, bits));
-}
-/// Digits of folded values: the loader of the first FFT pass. `Take` takes them out of values.
-template <class Int, class Take = DigitOf<Di<Int>>>
-struct LoadDigit {
-  const Int* values;
-  std::size_t M;
-  Take digit;
-  HWY_INLINE Complex operator()(std::size_t v) const {
-    return {to_double<Int>(digit(values + v * kLanes)),
-            to_double<Int>(digit(values + M + v * kLanes))};
-  }
-};
-
-/// Adds the rounded transform to an accumulator polynomial, or puts it there: the store of the last
-/// inverse pass. Q = Q_high + Q_low, both doubles, so that subtracting multiples of a 54-bit Q is
-/// exact.
-template <class Int, Accumulate how>
-struct PutTransform {
-  Int* acc;
-  std::size_t N;
-  double scale, inverse_Q, Q_high, Q_low;
-  Int Q, half;
-  HWY_INLINE void one(std::size_t j, Vf x) const {
-    const Df d;
-    const Di<Int> di;
-    if constexpr (sizeof(Int) == 4) {
-      // The accumulator is added before reducing: sums stay below 2^52 and are exact.
-      const Vf sum =
-          how == Accumulate::replace
-              ? hn::Mul(x, hn::Set(d, scale))
-              : hn::MulAdd(x, hn::Set(d, scale), to_double<Int>(hn::Load(di, acc + N + j)));
-      const Vf k = hn::Round(hn::Mul(sum, hn::Set(d, inverse_Q)));
-      const auto after = round_to_int(hn::NegMulAdd(k, hn::Set(d, Q_high), sum));
-      set_accumulator(di, acc, N, j, after);
-    } else {
-      x = hn::Mul(x, hn::Set(d, scale));
-      const Vf k = hn::Round(hn::Mul(x, hn::Set(d, inverse_Q)));
-      const Vf r = hn::NegMulAdd(k, hn::Set(d, Q_high), x);
-      const auto rounded = hn::ConvertTo(di, hn::Round(hn::NegMulAdd(k, hn::Set(d, Q_low), r)));
-      if constexpr (how == Accumulate::replace)
-        set_accumulator(di, acc, N, j, centre_once(di, rounded, half, Q));
-      else
-        add_to_accumulator(di, acc, N, j, rounded, half, Q);
-    }
-  }
-  HWY_INLINE void operator()(std::size_t v, Complex x) const {
-    one(v * kLanes, x.re);
-    one(N / 2 + v * kLanes, x.im);
-  }
-};
-
 template <class Key>
 HWY_INLINE Complex load_key(const Key* p) {
   if constexpr (std::is_same_v<Key, double>) {
@@ -149,60 +77,68 @@ struct FetchAhead {
   }
 };
 
-/// One step for a tile, group by group of kLanes vectors: finish the digits' transforms, multiply
-/// by the key, begin the inverse transforms. A group's data stay in the first-level cache.
-template <class Key, unsigned keys, class Word>
+/// Vectors of a transform that go through a step together: one group of the widest vectors, or as
+/// many groups as fill as much of the first-level cache. A group alone would wait for itself.
+constexpr std::size_t block_vectors = kLanes < 8 ? 64 / kLanes : kLanes;
+
+/// One step for a tile, block by block: finish the digits' transforms, multiply by the key, begin
+/// the inverse transforms. A block's data stay in the first-level cache.
+template <class Key, unsigned keys, class Ct>
 HWY_NOINLINE void multiply_step(const FftRotationKey& key, const Key* HWY_RESTRICT step,
-                                std::size_t rows, std::span<const Carried<Word, double>> tile) {
+                                std::size_t rows, std::span<const Ct> tile) {
   const std::size_t count = tile.size();
   const ring::FftTables& tables = key.tables;
   const std::size_t row_doubles = 2 * tables.M;
   constexpr std::size_t group_doubles = kLanes * 2 * kLanes;
+  constexpr std::size_t groups = block_vectors / kLanes, block_doubles = groups * group_doubles;
   const Df d;
-  HWY_ALIGN double digits[2 * most_digits * group_doubles];
+  HWY_ALIGN double digits[2 * most_digits * block_doubles];
+  HWY_ALIGN double products[2 * block_doubles];
   [[maybe_unused]] Monomial monomials[most_tile];
   if constexpr (keys == 2)
     for (std::size_t c = 0; c < count; ++c) monomials[c].prepare(key, 0u - tile[c].a);
-  for (std::size_t group = 0; group < tables.vectors / kLanes; ++group) {
-    const std::size_t group_values = kLanes * rows * keys * 4 * kLanes;
-    const Key* group_key = step + group * group_values;
-    FetchAhead<Key> fetch(group_key + group_values, group_values, count * rows * (kLanes + 2));
+  for (std::size_t block = 0; block < tables.vectors / block_vectors; ++block) {
+    const std::size_t block_values = block_vectors * rows * keys * 4 * kLanes;
+    const Key* block_key = step + block * block_values;
+    FetchAhead<Key> fetch(block_key + block_values, block_values,
+                          count * rows * (2 * groups + block_vectors));
     for (std::size_t c = 0; c < count; ++c) {
       if (tile[c].a == 0) continue;
-      double* spectra = tile[c].digits + group * group_doubles;
-      for (std::size_t row = 0; row < rows; ++row) {
-        Complex x[kLanes];
-        load_group(spectra + row * row_doubles, x);
-        fetch.some();
-        forward_group(tables, group, x);
-        fetch.some();
-        store_group(x, digits + row * group_doubles);
-      }
-      HWY_ALIGN double products[2 * group_doubles];
-      const Key* k = group_key;
-      for (std::size_t i = 0; i < kLanes; ++i) {
+      double* spectra = tile[c].digits + block * block_doubles;
+      for (std::size_t row = 0; row < rows; ++row)
+        for (std::size_t group = 0; group < groups; ++group) {
+          Complex x[kLanes];
+          load_group(spectra + row * row_doubles + group * group_doubles, x);
+          fetch.some();
+          forward_group(tables, block * groups + group, x);
+          fetch.some();
+          store_group(x, digits + row * block_doubles + group * group_doubles);
+        }
+      const Key* k = block_key;
+      for (std::size_t i = 0; i < block_vectors; ++i) {
         Complex sum[2 * keys];
         for (unsigned s = 0; s < 2 * keys; ++s) sum[s] = {hn::Zero(d), hn::Zero(d)};
         for (std::size_t row = 0; row < rows; ++row) {
-          const Complex digit = load_complex(digits + row * group_doubles + 2 * kLanes * i);
+          const Complex digit = load_complex(digits + row * block_doubles + 2 * kLanes * i);
           fetch.some();
           for (unsigned s = 0; s < 2 * keys; ++s, k += 2 * kLanes)
             multiply_add(sum[s], digit, load_key(k));
         }
         if constexpr (keys == 2) {
-          const Complex monomial = monomials[c](group * kLanes + i);
+          const Complex monomial = monomials[c](block * block_vectors + i);
           sum[0] = sub(sum[0], mul(sum[2], monomial));
           sum[1] = sub(sum[1], mul(sum[3], monomial));
         }
         store_complex(sum[0], products + 2 * kLanes * i);
-        store_complex(sum[1], products + group_doubles + 2 * kLanes * i);
+        store_complex(sum[1], products + block_doubles + 2 * kLanes * i);
       }
-      for (unsigned component = 0; component < 2; ++component) {
-        Complex x[kLanes];
-        load_group(products + component * group_doubles, x);
-        inverse_group(tables, group, x);
-        store_group(x, spectra + component * row_doubles);
-      }
+      for (unsigned component = 0; component < 2; ++component)
+        for (std::size_t group = 0; group < groups; ++group) {
+          Complex x[kLanes];
+          load_group(products + component * block_doubles + group * group_doubles, x);
+          inverse_group(tables, block * groups + group, x);
+          store_group(x, spectra + component * row_doubles + group * group_doubles);
+        }
     }
   }
 }
@@ -262,10 +198,9 @@ HWY_INLINE void multiply_bundle_at(const Key* k, std::size_t rows, unsigned keys
 
 /// Does what multiply_step does, with the bundle of each ciphertext's own exponents, which is made
 /// where it is used and never stored.
-template <class Key, class Word>
+template <class Key, class Ct>
 HWY_NOINLINE void multiply_bundles(const FftRotationKey& key, const Key* HWY_RESTRICT words,
-                                   const BundleStep& step,
-                                   std::span<const Carried<Word, double>> tile) {
+                                   const BundleStep& step, std::span<const Ct> tile) {
   const ring::FftTables& tables = key.tables;
   const KeyBlock& block = key.blocks[step.block];
   const unsigned keys = block.keys;
@@ -323,39 +258,49 @@ HWY_NOINLINE void multiply_bundles(const FftRotationKey& key, const Key* HWY_RES
   }
 }
 
-/// What rotate_by asks of an arithmetic.
-template <class Word>
+/// What rotate_by asks of an arithmetic. Kept: how accumulators are.
+template <class Kept>
 class FftEngine {
  public:
-  using Int = std::make_signed_t<Word>;
-  using Ct = Carried<Word, double>;
+  using Int = typename Kept::Int;
+  using Ct = Carried<Kept, double>;
+  static constexpr bool fractions = std::is_same_v<Kept, Fractions>;
   explicit FftEngine(const FftRotationKey& key)
       : key_(key), shape_(key.shape()), N_(shape_.N), M_(N_ / 2) {}
 
   void decompose(Ct& ct, unsigned component, const Int* values, const ring::Gadget& gadget) const {
-    const unsigned digits = gadget.digits();
-    if (shape_.raised())
-      return transform(values, WholeValue<Di<Int>>(), ct.digits + component * N_);
-    for (unsigned j = 0; j < digits; ++j)
-      transform(values, OwnDigitOf<Di<Int>>(gadget, j), ct.digits + (component * digits + j) * N_);
+    double* const out = ct.digits + component * gadget.digits() * N_;
+    if constexpr (fractions)
+      transform(FractionDigits{values, digits_of_unit(gadget)}, out);
+    else if (shape_.raised())
+      transform(DigitsOf<Int, WholeValue<Di<Int>>>{values, {}}, out);
+    else
+      for (unsigned j = 0; j < gadget.digits(); ++j)
+        transform(DigitsOf<Int, OwnDigitOf<Di<Int>>>{values, {gadget, j}}, out + j * N_);
   }
-  /// (X^a - 1)·ACC instead, with the gadget's offset.
+  /// (X^a - 1)·ACC instead.
   void decompose_difference(Ct& ct, unsigned component, const ring::Gadget& gadget) const {
-    const Int Q = static_cast<Int>(shape_.Q), half = static_cast<Int>(shape_.Q / 2);
-    rotate_minus_one(hn::ScalableTag<Int>(), ct.acc[component], N_, ct.a, Q, half,
-                     static_cast<Int>(gadget.offset()), ct.rotated);
-    for (unsigned j = 0; j < gadget.digits(); ++j)
-      transform(ct.rotated, DigitOf<Di<Int>>(gadget, j),
-                ct.digits + (component * gadget.digits() + j) * N_);
+    double* const out = ct.digits + component * gadget.digits() * N_;
+    Int* const acc = ct.acc[component];
+    if constexpr (fractions) {
+      rotate_minus_one(hn::ScalableTag<Int>(), acc, N_, ct.a, ct.rotated);
+      transform(FractionDigits{ct.rotated, digits_of_unit(gadget)}, out);
+    } else {
+      const Int Q = static_cast<Int>(shape_.Q), half = static_cast<Int>(shape_.Q / 2);
+      rotate_minus_one(hn::ScalableTag<Int>(), acc, N_, ct.a, Q, half,
+                       static_cast<Int>(gadget.offset()), ct.rotated);
+      for (unsigned j = 0; j < gadget.digits(); ++j)
+        transform(DigitsOf<Int, DigitOf<Di<Int>>>{ct.rotated, {gadget, j}}, out + j * N_);
+    }
   }
   /// Multiplies all of a tile by one block of GINX, which has so many `keys`.
   template <unsigned keys>
   void multiply(std::span<const Ct> tile, std::size_t block) const {
     const std::size_t rows = key_.blocks[block].rows, offset = key_.offset(block);
     if (key_.compact)
-      multiply_step<std::int32_t, keys, Word>(key_, key_.words.get() + offset, rows, tile);
+      multiply_step<std::int32_t, keys>(key_, key_.words.get() + offset, rows, tile);
     else
-      multiply_step<double, keys, Word>(key_, key_.doubles.get() + offset, rows, tile);
+      multiply_step<double, keys>(key_, key_.doubles.get() + offset, rows, tile);
   }
   void multiply(Ct& ct, std::size_t block) const {
     ct.a = 1;  // something is to be done
@@ -364,9 +309,9 @@ class FftEngine {
   void multiply_bundle(std::span<const Ct> tile, const BundleStep& step) const {
     const std::size_t offset = key_.offset(step.block);
     if (key_.compact)
-      multiply_bundles<std::int32_t, Word>(key_, key_.words.get() + offset, step, tile);
+      multiply_bundles<std::int32_t>(key_, key_.words.get() + offset, step, tile);
     else
-      multiply_bundles<double, Word>(key_, key_.doubles.get() + offset, step, tile);
+      multiply_bundles<double>(key_, key_.doubles.get() + offset, step, tile);
   }
   void finish(Ct& ct, unsigned component, std::size_t block, Accumulate how) const {
     how == Accumulate::replace ? finish<Accumulate::replace>(ct, component, block)
@@ -375,20 +320,31 @@ class FftEngine {
 
  private:
   template <class Take>
-  void transform(const Int* values, const Take& take, double* out) const {
-    fft_forward_passes(key_.tables, LoadDigit<Int, Take>{values, M_, take}, out);
+  void transform(const Take& take, double* out) const {
+    fft_forward_passes(key_.tables, LoadFolded<Take>{take, M_}, out);
+  }
+  double digits_of_unit(const ring::Gadget& gadget) const {
+    return std::ldexp(static_cast<double>(shape_.Q), -32 - static_cast<int>(gadget.dropped()));
   }
   template <Accumulate how>
   void finish(Ct& ct, unsigned component, std::size_t block) const {
-    const double Q = static_cast<double>(shape_.Q), P = static_cast<double>(shape_.raised_by);
-    const bool wide = sizeof(Word) == 8;
-    const double Q_high = wide ? static_cast<double>(shape_.Q & ~std::uint64_t{1023}) : Q;
-    fft_inverse_passes(
-        key_.tables, ct.digits + component * N_,
-        PutTransform<Int, how>{ct.acc[component], N_,
-                               1.0 / (key_.scale[block] * static_cast<double>(M_) * P), 1.0 / Q,
-                               Q_high, static_cast<double>(shape_.Q & 1023),
-                               static_cast<Int>(shape_.Q), static_cast<Int>(shape_.Q / 2)});
+    Int* const acc = ct.acc[component];
+    double* const spectrum = ct.digits + component * N_;
+    if constexpr (fractions) {
+      store(spectrum, PutFractions<how>{acc});
+    } else {
+      const double Q = static_cast<double>(shape_.Q), P = static_cast<double>(shape_.raised_by);
+      const double scale = 1.0 / (key_.scale[block] * static_cast<double>(M_) * P);
+      const bool wide = sizeof(Int) == 8;
+      const double Q_high = wide ? static_cast<double>(shape_.Q & ~std::uint64_t{1023}) : Q;
+      store(spectrum, PutResidues<Int, how>{
+                          acc, N_, scale, 1.0 / Q, Q_high, static_cast<double>(shape_.Q & 1023),
+                          static_cast<Int>(shape_.Q), static_cast<Int>(shape_.Q / 2)});
+    }
+  }
+  template <class Put>
+  void store(double* spectrum, const Put& put) const {
+    fft_inverse_passes(key_.tables, spectrum, StoreFolded<Put>{put, M_});
   }
 
   const FftRotationKey& key_;
@@ -396,11 +352,10 @@ class FftEngine {
   std::size_t N_, M_;
 };
 
-template <class Word>
-void rotate_ginx(const FftEngine<Word>& engine, const RotationShape& shape,
-                 std::span<Carried<Word, double>> tile) {
+template <class Engine, class Ct>
+void rotate_ginx(const Engine& engine, const RotationShape& shape, std::span<Ct> tile) {
   for (std::uint32_t i = 0; i < shape.n; ++i) {
-    for (auto& ct : tile) {
+    for (Ct& ct : tile) {
       ct.a = ct.lwe[i];
       if (ct.a == 0) continue;  // multiplies by zero: nothing changes
       for (unsigned component = 0; component < 2; ++component)
@@ -410,23 +365,30 @@ void rotate_ginx(const FftEngine<Word>& engine, const RotationShape& shape,
       engine.template multiply<1>(tile, i);
     else
       engine.template multiply<2>(tile, i);
-    for (auto& ct : tile)
+    for (Ct& ct : tile)
       for (unsigned component = 0; component < 2 && ct.a != 0; ++component)
         engine.finish(ct, component, i, Accumulate::add);
   }
 }
 
-template <class Word>
-void rotate_tile(const FftRotationKey& key, const RotationBatch<Word>& batch, std::size_t begin,
+template <class Word, class Kept>
+void rotate_kept(const FftRotationKey& key, const RotationBatch<Word>& batch, std::size_t begin,
                  std::size_t count) {
   const RotationShape& shape = key.shape();
-  Tile<Word, double> tile(shape, batch, begin, count);
-  const FftEngine<Word> engine(key);
+  Tile<Word, double, Kept> tile(shape, batch, begin, count);
+  const FftEngine<Kept> engine(key);
   if (shape.kind == RotationKind::ginx && !shape.raised())
-    rotate_ginx<Word>(engine, shape, tile.carried());
+    rotate_ginx(engine, shape, tile.carried());
   else
     rotate_by(engine, shape, tile.carried());
   tile.write();
+}
+template <class Word>
+void rotate_tile(const FftRotationKey& key, const RotationBatch<Word>& batch, std::size_t begin,
+                 std::size_t count) {
+  if constexpr (sizeof(Word) == 8)
+    if (key.fractions()) return rotate_kept<Word, Fractions>(key, batch, begin, count);
+  rotate_kept<Word, Residues<Word>>(key, batch, begin, count);
 }
 
 /// Spectrum, in internal order, of centred coefficients.
@@ -453,9 +415,10 @@ void place_words(const double* spectrum, std::size_t vectors, double scale, std:
       hn::StoreU(round_to_int(hn::Clamp(value, hn::Neg(bound), bound)), di, out + part);
     }
 }
-void place_doubles(const double* spectrum, std::size_t vectors, std::size_t stride, double* out) {
+void place_doubles(const double* spectrum, std::size_t vectors, long double scale,
+                   std::size_t stride, double* out) {
   for (std::size_t v = 0; v < vectors; ++v, spectrum += 2 * kLanes, out += stride)
-    std::copy_n(spectrum, 2 * kLanes, out);
+    for (std::size_t i = 0; i < 2 * kLanes; ++i) out[i] = static_cast<double>(spectrum[i] * scale);
 }
 
 constexpr FftRotationKernels fft_rotation_table{
@@ -558,11 +521,11 @@ std::unique_ptr<RotationKey> prepare_fft_key(const RotationShape& shape,
     for (std::size_t place = 0; place < places; ++place) {
       const double* spectrum = spectra.get() + place * N;
       const std::size_t at = base + place * 2 * lanes;
+      const std::size_t vectors = key->tables.vectors;
       if (key->compact)
-        kernels.place_words(spectrum, key->tables.vectors, key->scale[b], stride,
-                            key->words.get() + at);
+        kernels.place_words(spectrum, vectors, key->scale[b], stride, key->words.get() + at);
       else
-        kernels.place_doubles(spectrum, key->tables.vectors, stride, key->doubles.get() + at);
+        kernels.place_doubles(spectrum, vectors, key->unit(), stride, key->doubles.get() + at);
     }
   });
   return key;
@@ -575,7 +538,8 @@ void blind_rotate_fft(const RotationKey& any_key, const RotationBatch<Word>& bat
   const FftRotationKernels& kernels = HWY_DYNAMIC_DISPATCH(fft_rotation_kernels)();
   check_lanes(key.tables.lanes, kernels.lanes, "doubles");
   const std::size_t bytes =
-      key.shape().N * (2 * key.shape().most_digits() * sizeof(double) + 5 * sizeof(Word));
+      key.shape().N * (2 * key.shape().most_digits() * sizeof(double) +
+                       (key.fractions() ? 3 * sizeof(std::int32_t) : 5 * sizeof(Word)));
   each_tile(batch.count, bytes, workers, [&](std::size_t begin, std::size_t count) {
     kernels.rotate.of<Word>().tile(key, batch, begin, count);
   });

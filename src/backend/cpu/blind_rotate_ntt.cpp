@@ -163,7 +163,8 @@ HWY_INLINE void bundle_factors(const BundleStep& step, unsigned keys,
 template <class Word>
 HWY_NOINLINE void multiply_bundles(const NttRotationLimb<Word>& limb, const Word* words,
                                    const KeyBlock& block, const BundleStep& step,
-                                   std::span<const Carried<Word, Word>> tile, std::size_t at) {
+                                   std::span<const Carried<Residues<Word>, Word>> tile,
+                                   std::size_t at) {
   const Dw<Word> d;
   constexpr std::size_t lanes = kWords<Word>;
   using Sum = ProductSum<Word>;
@@ -213,7 +214,7 @@ template <class Word, ring::Reduction reduction>
 class NttEngine {
  public:
   using Int = std::make_signed_t<Word>;
-  using Ct = Carried<Word, Word>;
+  using Ct = Carried<Residues<Word>, Word>;
   explicit NttEngine(const NttRotationKey<Word>& key)
       : key_(key), shape_(key.shape()), N_(shape_.N) {}
 
@@ -278,7 +279,7 @@ class NttEngine {
 };
 
 template <class Word, ring::Reduction reduction>
-void rotate_ginx(const NttRotationKey<Word>& key, std::span<Carried<Word, Word>> tile) {
+void rotate_ginx(const NttRotationKey<Word>& key, std::span<Carried<Residues<Word>, Word>> tile) {
   using Int = std::make_signed_t<Word>;
   const RotationShape& shape = key.shape();
   const NttRotationLimb<Word>& limb = key.limbs[0];

@@ -1,7 +1,8 @@
 // The accumulator's arithmetic, shared by both blind rotations. Included once a target by Highway.
 //
-// An accumulator polynomial is kept centred modulo Q as 2N signed words, -ACC then ACC, so that
-// X^a·ACC is one contiguous stretch of it for every a.
+// An accumulator polynomial of residues is kept centred modulo Q as 2N signed words, -ACC then ACC
+// (the doubled form), so that X^a·ACC is one contiguous stretch of it for every a. One of fractions
+// of the circle, which need no reduction, is kept as it is: copies would cost more than they save.
 #if defined(WHORL_BACKEND_CPU_ROTATION_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WHORL_BACKEND_CPU_ROTATION_INL_H_
 #undef WHORL_BACKEND_CPU_ROTATION_INL_H_
@@ -41,6 +42,24 @@ HWY_INLINE void rotate_minus_one(D d, const Int* acc, std::size_t N, std::size_t
     x = centre_once(d, hn::Sub(x, hn::Load(d, acc + N + j)), half, Q);
     hn::Store(hn::Add(x, add), d, out + j);
   }
+}
+
+/// out = (X^a - 1)·acc of N fractions of the circle; 0 < a < 2N. One more vector is written.
+template <class D>
+HWY_INLINE void rotate_minus_one(D d, const std::int32_t* acc, std::size_t N, std::size_t a,
+                                 std::int32_t* HWY_RESTRICT out) {
+  const bool negate = a >= N;
+  const std::size_t moved = negate ? a - N : a;
+  const auto stretch = [&](const std::int32_t* from, std::size_t begin, std::size_t end,
+                           bool negative) HWY_ATTR {
+    const auto flip = hn::Set(d, negative ? -1 : 0);
+    for (std::size_t j = begin; j < end; j += hn::Lanes(d)) {
+      const auto x = hn::Xor(hn::LoadU(d, from + (j - begin)), flip);
+      hn::StoreU(hn::Sub(x, hn::Add(hn::LoadU(d, acc + j), flip)), d, out + j);
+    }
+  };
+  stretch(acc + N - moved, 0, moved, !negate);
+  stretch(acc, moved, N, negate);
 }
 
 /// Adds `r`, in about [-Q/2, Q/2], to values j … of an accumulator polynomial.

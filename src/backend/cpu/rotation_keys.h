@@ -24,7 +24,9 @@ namespace whorl::backend::cpu {
 /// digit), key, component of the result; real vector, imaginary vector. With 32-bit words the
 /// spectra are kept as 32-bit integers, value·scale, the largest of each block filling the word:
 /// half the bytes to stream, at a rounding error that lattice::key_spectrum_variance accounts for.
-/// Otherwise, and with a raised modulus, of which they are residues modulo P·Q, they are doubles.
+/// Otherwise, and with a raised modulus, of which they are residues modulo P·Q, they are doubles;
+/// where accumulators are fractions of the circle, scaled so that products have the fractions'
+/// unit.
 class FftRotationKey final : public RotationKey {
  public:
   FftRotationKey(RotationShape shape, unsigned lanes)
@@ -41,6 +43,14 @@ class FftRotationKey final : public RotationKey {
   }
   std::size_t bytes() const override {
     return values() * (compact ? sizeof(std::int32_t) : sizeof(double));
+  }
+  /// Whether accumulators are fractions of the circle.
+  bool fractions() const {
+    return ring_word_bytes(shape().Q) == 8 && !shape().raised() && shape().most_digits() == 1;
+  }
+  /// What doubles are multiplied by. It is rounded less than they are: all share its error.
+  long double unit() const {
+    return fractions() ? 0x1p32L / (static_cast<long double>(shape().Q) * plan.M()) : 1.0L;
   }
   /// A row has two components of N/2 complex values.
   std::size_t values() const { return shape().row_count * 2 * shape().N; }
@@ -69,8 +79,8 @@ struct FftRotationKernels {
   void (*key_spectrum)(const ring::FftTables& tables, const double* coefficients, double* out);
   void (*place_words)(const double* spectrum, std::size_t vectors, double scale, std::size_t stride,
                       std::int32_t* out);
-  void (*place_doubles)(const double* spectrum, std::size_t vectors, std::size_t stride,
-                        double* out);
+  void (*place_doubles)(const double* spectrum, std::size_t vectors, long double scale,
+                        std::size_t stride, double* out);
 };
 
 /// Values of the key modulo one prime at the roots, times N^-1 (and P^-1, modulo Q), in Montgomery

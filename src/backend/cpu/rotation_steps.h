@@ -59,7 +59,7 @@ struct BundleStep {
 template <class Engine, class Ct>
 void decompose_all(const Engine& engine, const ring::Gadget& gadget, Ct& ct, std::size_t N) {
   for (unsigned component = 0; component < 2; ++component)
-    engine.decompose(ct, component, ct.acc[component] + N, gadget);
+    engine.decompose(ct, component, ct.acc[component] + (Ct::Kept::doubled ? N : 0), gadget);
 }
 
 template <class Engine, class Ct>
@@ -90,20 +90,20 @@ template <class Engine, class Ct>
 void rotate_by_automorphisms(const Engine& engine, const RotationShape& shape, Ct& ct) {
   const std::size_t N = shape.N;
   const auto move = [&](unsigned component, std::uint32_t inverse) {
-    permute(ct.acc[component], N, inverse, ct.rotated);
+    permute<typename Ct::Kept>(ct.acc[component], N, inverse, ct.rotated);
   };
   for (bool first = true; const WalkStep& step : walk_of(shape, ct.lwe)) {
     if (!step.automorphism) {
       multiply_by_key(engine, shape, step.index, step.index, ct);
     } else if (first) {  // of (0, b): no key is needed
       move(1, step.inverse);
-      set_doubled(ct.rotated, N, ct.acc[1]);
+      set_values<typename Ct::Kept>(ct.rotated, N, ct.acc[1]);
     } else {
       const std::size_t block = shape.n + step.index;
       move(0, step.inverse);
       engine.decompose(ct, 0, ct.rotated, shape.gadgets[0]);
       move(1, step.inverse);
-      set_doubled(ct.rotated, N, ct.acc[1]);
+      set_values<typename Ct::Kept>(ct.rotated, N, ct.acc[1]);
       engine.multiply(ct, block);
       engine.finish(ct, 0, block, Accumulate::replace);
       engine.finish(ct, 1, block, Accumulate::add);

@@ -103,7 +103,7 @@ void check_fft(const Case& c, test::Random& random) {
   auto luts = random.residues<Word>(c.N, Q);
   const std::vector<std::uint32_t> index(count, 0);
   const ring::Gadget& gadget = shape.gadgets[0];
-  if (!shape.raised()) test::avoid_ties(gadget, luts);  // of a GPU's fractions of the circle
+  if (!shape.raised()) test::avoid_ties(gadget, luts);  // of fractions of the circle
   double digit_squares = 0;
   for (unsigned j = 0; j < gadget.digits(); ++j) digit_squares += gadget.digit_mean_square(j);
   if (shape.raised()) digit_squares = static_cast<double>(Q) * static_cast<double>(Q) / 12;
