@@ -56,6 +56,11 @@ class CountingLwe final : public backend::RelayLwe {
     counts_->sums += matrix.groups * matrix.results() * matrix.batch;
     RelayLwe::run_matrix(matrix, in, out);
   }
+  void run_sums(const backend::LweSums& sums, std::size_t first, std::size_t count,
+                std::span<const backend::ConstWords> in, backend::Words out) const override {
+    counts_->sums += count;
+    RelayLwe::run_sums(sums, first, count, in, out);
+  }
 
  private:
   std::shared_ptr<LweCounts> counts_;

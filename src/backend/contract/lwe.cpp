@@ -1,6 +1,8 @@
 #include "backend/contract/lwe.h"
 
+#include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "whorl/word_array.h"
 
@@ -97,6 +99,42 @@ LweOps::Matrix LweOps::check_matrix(std::uint64_t q, std::size_t row,
                      " groups");
   check_size("lwe_matrix: output", out, constants.size() * rows * row);
   return {q, row, rows / groups, groups, matrix, constants};
+}
+
+std::unique_ptr<const LweSums> LweOps::prepare_sums(LweSumsShape shape) const {
+  check_sum_modulus("lwe_sums", shape.q);
+  if (shape.word_bytes != 4 && shape.word_bytes != 8)
+    throw ParameterError("lwe_sums: words of " + std::to_string(shape.word_bytes) +
+                         " bytes; they must have 4 or 8");
+  if (shape.word_bytes == 4) check_word<std::uint32_t>("lwe_sums", shape.q - 1);
+  if (shape.row == 0) throw ShapeError("lwe_sums: rows have no elements");
+  if (shape.inputs.size() > shape.most_inputs)
+    throw ShapeError("lwe_sums: " + std::to_string(shape.inputs.size()) + " inputs; there may be " +
+                     std::to_string(shape.most_inputs));
+  const std::vector<std::uint32_t>& begin = shape.begin;
+  check_size("lwe_sums: beginnings", begin.size(), shape.count() + 1);
+  if (begin.front() != 0 || begin.back() != shape.terms.size() || !std::ranges::is_sorted(begin))
+    throw ShapeError("lwe_sums: the sums' beginnings, " + std::to_string(begin.front()) + " … " +
+                     std::to_string(begin.back()) + ", do not divide " +
+                     std::to_string(shape.terms.size()) + " terms in their order");
+  for (const LweTerm& term : shape.terms)
+    if (term.input >= shape.inputs.size() || term.row >= shape.inputs[term.input])
+      throw ShapeError("lwe_sums: a term takes row " + std::to_string(term.row) + " of input " +
+                       std::to_string(term.input) + ", which is not there");
+  for (std::uint64_t& constant : shape.constants) constant %= shape.q;
+  return own(make_sums(std::move(shape)));
+}
+
+void LweOps::check_sums(const LweSums& sums, std::size_t word_bytes, std::size_t first,
+                        std::size_t count, std::size_t inputs, std::size_t out) const {
+  check_owner("sums of rows", sums);
+  const LweSumsShape& shape = sums.shape();
+  check_size("lwe_sums: bytes of a word", word_bytes, shape.word_bytes);
+  check_size("lwe_sums: inputs", inputs, shape.inputs.size());
+  if (first > shape.count() || count > shape.count() - first)
+    throw ShapeError("lwe_sums: sums " + std::to_string(first) + " … " +
+                     std::to_string(first + count) + " of " + std::to_string(shape.count()));
+  check_size("lwe_sums: output", out, count * shape.row);
 }
 
 LweOps::Coefficients LweOps::check_polynomials(const LwePolynomials& rule, std::size_t first,

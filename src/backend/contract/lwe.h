@@ -60,6 +60,28 @@ struct LweExpansion {
   std::uint64_t first = 0;  ///< the number of the first ciphertext where no numbers are given
 };
 
+/// A row of an input, and what it is multiplied by.
+struct LweTerm {
+  std::uint32_t input = 0, row = 0;
+  std::int64_t weight = 0;
+};
+/// Sums of some rows each: LweOps::sums. Sum r is of terms[begin[r]] … terms[begin[r + 1] - 1].
+struct LweSumsShape {
+  std::uint64_t q = 0;              ///< below 2^61
+  std::size_t row = 0;              ///< n + 1
+  unsigned word_bytes = 4;          ///< 4 or 8: of rows
+  std::vector<std::size_t> inputs;  ///< rows of each
+  std::vector<std::uint32_t> begin{0};
+  std::vector<LweTerm> terms;
+  std::vector<std::uint64_t> constants;  ///< a sum each
+
+  static constexpr std::size_t most_inputs = 32;
+  std::size_t count() const { return constants.size(); }
+};
+class LweSums : public PreparedKey<LweSumsShape> {
+  using PreparedKey::PreparedKey;
+};
+
 /// Words of a size known at run time.
 struct ConstWords {
   const void* data;
@@ -163,6 +185,26 @@ class LweOps : public Family {
     check_word<Word>("lwe_matrix", q - 1);
     if (shape.batch) run_matrix(shape, view(in), view(out));
   }
+  /// Puts the terms of sums on the device, and waits. ShapeError for terms of rows that no input
+  /// has.
+  std::unique_ptr<const LweSums> prepare_sums(LweSumsShape shape) const;
+  /// Sums first … first + count - 1 of these: out_r = sum_k weight_k·in[input_k][row_k] + (0, …, 0,
+  /// constants[r]) modulo q. Inputs have the rows that the shape says. `out` lies apart from them.
+  template <class Word>
+  void sums(const LweSums& sums, std::size_t first, std::size_t count,
+            std::span<const Slice<const Word>> in, Slice<Word> out) const {
+    check(out);
+    check_sums(sums, sizeof(Word), first, count, in.size(), out.size);
+    std::vector<ConstWords> inputs;
+    inputs.reserve(in.size());
+    for (std::size_t k = 0; k < in.size(); ++k) {
+      check(in[k]);
+      check_size("lwe_sums: input", in[k].size, sums.shape().inputs[k] * sums.shape().row);
+      check_apart("lwe_sums: input", in[k], out);
+      inputs.push_back(view(in[k]));
+    }
+    if (count) run_sums(sums, first, count, inputs, view(out));
+  }
   /// in (V, L, row), V vectors of L rows; out (columns, primes, B, N), in coefficient form. Sum u,
   /// u < 2B, is sum_m weights[m]·in[u·M + m] + (0, …, 0, constant) modulo q, where M is the number
   /// of weights, and vectors from V on are 0. Polynomial b of column c has element first + c of row
@@ -229,6 +271,9 @@ class LweOps : public Family {
                           std::span<const ConstWords> in, std::uint64_t constant, std::size_t count,
                           Words out) const = 0;
   virtual void run_matrix(const Matrix& matrix, ConstWords in, Words out) const = 0;
+  virtual std::unique_ptr<LweSums> make_sums(LweSumsShape shape) const = 0;
+  virtual void run_sums(const LweSums& sums, std::size_t first, std::size_t count,
+                        std::span<const ConstWords> in, Words out) const = 0;
   virtual void run_to_polynomials(const LwePolynomials& rule, const Coefficients& of, ConstWords in,
                                   Words out) const = 0;
   /// `numbers`: null if there are none.
@@ -255,6 +300,8 @@ class LweOps : public Family {
   static Matrix check_matrix(std::uint64_t q, std::size_t row, std::span<const std::int64_t> matrix,
                              std::span<const std::uint64_t> constants, std::size_t groups,
                              std::size_t in, std::size_t out);
+  void check_sums(const LweSums& sums, std::size_t word_bytes, std::size_t first, std::size_t count,
+                  std::size_t inputs, std::size_t out) const;
   static Coefficients check_polynomials(const LwePolynomials& rule, std::size_t first,
                                         std::size_t columns, std::size_t in, std::size_t out);
   static std::size_t check_expansion(const LweExpansion& rule, std::size_t numbers,

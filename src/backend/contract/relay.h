@@ -209,6 +209,13 @@ class RelayLwe : public LweOps {
   void run_matrix(const Matrix& matrix, ConstWords in, Words out) const override {
     behind_.run_matrix(matrix, in, out);
   }
+  std::unique_ptr<LweSums> make_sums(LweSumsShape shape) const override {
+    return behind_.make_sums(std::move(shape));
+  }
+  void run_sums(const LweSums& sums, std::size_t first, std::size_t count,
+                std::span<const ConstWords> in, Words out) const override {
+    behind_.run_sums(sums, first, count, in, out);
+  }
   void run_to_polynomials(const LwePolynomials& rule, const Coefficients& of, ConstWords in,
                           Words out) const override {
     behind_.run_to_polynomials(rule, of, in, out);

@@ -164,30 +164,72 @@ void RotationOps<Word>::require_ginx(const RotationShape& shape) const {
       (!shape.raised() ? std::string() : " modulo Q·" + std::to_string(shape.raised_by)));
 }
 
+namespace {
+
+void check_tables(std::span<const std::uint32_t> index, std::size_t tables) {
+  if (tables == 0) throw ShapeError("blind_rotate: there is no look-up table");
+  for (std::size_t i = 0; i < index.size(); ++i)
+    if (index[i] >= tables)
+      throw ShapeError("blind_rotate: ciphertext " + std::to_string(i) + " asks for table " +
+                       std::to_string(index[i]) + "; it must be below " + std::to_string(tables) +
+                       ", the number of tables");
+}
+
+}  // namespace
+
+template <class Word>
+typename RotationOps<Word>::Batch RotationOps<Word>::check_batch(const RotationKey& key,
+                                                                 Slice<const std::uint32_t> lwe,
+                                                                 Slice<const Word> luts,
+                                                                 std::size_t count, std::size_t row,
+                                                                 Slice<Word> out) const {
+  this->check(lwe);
+  this->check(luts, out);
+  this->check_owner("blind-rotation keys", key);
+  const RotationShape& shape = key.shape();
+  check_ring_word<Word>(shape.Q);
+  this->check_size("blind_rotate: ciphertexts", lwe.size, count * (shape.n + 1));
+  const std::size_t tables = this->rows_of("blind_rotate: look-up tables", luts.size, shape.N);
+  this->check_size("blind_rotate: output", out.size, count * row);
+  check_apart("blind_rotate: ciphertexts", lwe, out);
+  check_apart("blind_rotate: look-up tables", luts, out);
+  return {count, tables, lwe.data, luts.data, nullptr, {}, out.data};
+}
+
 template <class Word>
 typename RotationOps<Word>::Batch RotationOps<Word>::check_batch(const RotationKey& key,
                                                                  const Rotations<Word>& batch,
                                                                  std::size_t row,
                                                                  Slice<Word> out) const {
-  this->check(batch.lwe);
-  this->check(batch.luts, out);
-  this->check_owner("blind-rotation keys", key);
+  const Batch checked = check_batch(key, batch.lwe, batch.luts, batch.index.size(), row, out);
+  check_tables(batch.index, checked.tables);
+  return checked;
+}
+
+template <class Word>
+PlacedTables<Word> RotationOps<Word>::place(std::uint32_t N, std::span<const Word> vectors,
+                                            std::span<const std::uint32_t> index) const {
+  check_tables(index, this->rows_of("blind_rotate: look-up tables", vectors.size(), N));
+  PlacedTables<Word> out;
+  out.vectors_ = this->queue().template allocate<Word>(vectors.size());
+  out.index_ = this->queue().template allocate<std::uint32_t>(index.size());
+  this->queue().upload(vectors, out.vectors_.slice());
+  this->queue().upload(index, out.index_.slice());
+  return out;
+}
+
+template <class Word>
+void RotationOps<Word>::rotate_extract(const RotationKey& key, Slice<const std::uint32_t> lwe,
+                                       const PlacedTables<Word>& tables, std::size_t first,
+                                       std::uint64_t constant, Slice<Word> out) const {
   const RotationShape& shape = key.shape();
-  check_ring_word<Word>(shape.Q);
-  const std::size_t count = batch.index.size();
-  this->check_size("blind_rotate: ciphertexts", batch.lwe.size, count * (shape.n + 1));
-  const std::size_t tables =
-      this->rows_of("blind_rotate: look-up tables", batch.luts.size, shape.N);
-  if (tables == 0) throw ShapeError("blind_rotate: there is no look-up table");
-  for (std::size_t i = 0; i < count; ++i)
-    if (batch.index[i] >= tables)
-      throw ShapeError("blind_rotate: ciphertext " + std::to_string(i) + " asks for table " +
-                       std::to_string(batch.index[i]) + "; it must be below " +
-                       std::to_string(tables) + ", the number of tables");
-  this->check_size("blind_rotate: output", out.size, count * row);
-  check_apart("blind_rotate: ciphertexts", batch.lwe, out);
-  check_apart("blind_rotate: look-up tables", batch.luts, out);
-  return {count, tables, batch.lwe.data, batch.luts.data, nullptr, {}, out.data};
+  const std::size_t count = this->rows_of("blind_rotate: ciphertexts", lwe.size, shape.n + 1);
+  Batch batch = check_batch(key, lwe, tables.vectors_.slice(), count, shape.N + 1, out);
+  const auto index = tables.index_.slice().part(first, count);
+  this->check(index);
+  batch.index = index.data;
+  batch.constant = static_cast<Word>(constant % shape.Q);
+  if (count) run_rotations(key, batch);
 }
 
 template <class Word>

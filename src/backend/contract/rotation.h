@@ -81,6 +81,19 @@ struct Rotations {
   std::span<const std::uint32_t> index;
 };
 
+/// Test vectors that lie on a queue, and which of them each row of a sequence is rotated into, for
+/// rotations that come again: RotationOps::place.
+template <class Word>
+class PlacedTables {
+ public:
+  std::size_t rows() const { return index_.size(); }
+
+ private:
+  friend class RotationOps<Word>;
+  Buffer<Word> vectors_;
+  Buffer<std::uint32_t> index_;
+};
+
 /// Outputs lie apart from inputs.
 template <class Word>
 class RotationOps : public Family {
@@ -126,6 +139,14 @@ class RotationOps : public Family {
     const std::uint32_t zero = 0;
     rotate_extract(key, batch, std::span(&zero, 1), constant, out);
   }
+  /// vectors (L, N) modulo the Q of the keys that rotate into them. ShapeError names an index that
+  /// is not below L.
+  PlacedTables<Word> place(std::uint32_t N, std::span<const Word> vectors,
+                           std::span<const std::uint32_t> index) const;
+  /// rotate_extract of coefficient 0, into the tables of rows first … first + B - 1 of those.
+  void rotate_extract(const RotationKey& key, Slice<const std::uint32_t> lwe,
+                      const PlacedTables<Word>& tables, std::size_t first, std::uint64_t constant,
+                      Slice<Word> out) const;
 
   /// LWE encryptions (B, offsets, N+1) of the coefficients k = offsets[…] of each RLWE (B, 2, N),
   /// modulo Q, in words of ring_word_bytes(Q) or wider ones: (a_k, …, a_0, -a_(N-1), …, -a_(k+1),
@@ -165,6 +186,8 @@ class RotationOps : public Family {
   template <class>
   friend class RelayRotation;
   /// `row`: words of the output for each ciphertext.
+  Batch check_batch(const RotationKey& key, Slice<const std::uint32_t> lwe, Slice<const Word> luts,
+                    std::size_t count, std::size_t row, Slice<Word> out) const;
   Batch check_batch(const RotationKey& key, const Rotations<Word>& batch, std::size_t row,
                     Slice<Word> out) const;
   void run_checked(const RotationKey& key, std::span<const std::uint32_t> index, Batch batch) const;

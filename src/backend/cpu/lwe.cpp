@@ -1,10 +1,12 @@
 // LWE ciphertexts on the CPU.
 #include <algorithm>
 #include <type_traits>
+#include <utility>
 
 #include "backend/cpu/cpu_device.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/lwe_matrix.h"
+#include "backend/cpu/lwe_sums.h"
 
 namespace whorl::backend::cpu {
 
@@ -78,6 +80,20 @@ class CpuLwe final : public LweOps {
         for (std::size_t k = 0; k < K; ++k) rows.push_back(all_in + (g * K + k) * size);
         sums.row(rows, K, r * K, i % m.batch * m.row, m.row, m.constants[r] % m.q,
                  all_out + i * m.row);
+      });
+    });
+  }
+  std::unique_ptr<LweSums> make_sums(LweSumsShape shape) const override {
+    return std::make_unique<RowSums>(std::move(shape));
+  }
+  void run_sums(const LweSums& any, std::size_t first, std::size_t count,
+                std::span<const ConstWords> in, Words out) const override {
+    const auto& sums = static_cast<const RowSums&>(any);
+    const LweSumsShape& shape = sums.shape();
+    const std::size_t terms = shape.begin[first + count] - shape.begin[first];
+    with_word_bytes(out.bytes, [&]<class Word>(Word) {
+      host_.each(count, shape.row * (terms / count + 1), [&](std::size_t i) {
+        sums.sum(first + i, in, static_cast<Word*>(out.data) + i * shape.row);
       });
     });
   }

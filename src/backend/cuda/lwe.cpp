@@ -1,6 +1,7 @@
 // LWE ciphertexts on a GPU.
 #include "backend/cuda/dispatch/lwe/lwe.h"
 
+#include <utility>
 #include <vector>
 
 #include "backend/cuda/queue.h"
@@ -50,6 +51,17 @@ class CudaLwe final : public LweOps {
     with_word_bytes(out.bytes, [&]<class Word>(Word) {
       cuda::lwe_matrix<Word>(stream_, {m.q, m.row, m.batch, m.groups, m.entries, m.constants},
                              static_cast<const Word*>(in.data), static_cast<Word*>(out.data));
+    });
+  }
+  std::unique_ptr<LweSums> make_sums(LweSumsShape shape) const override {
+    return cuda::prepare_sums(stream_, std::move(shape));
+  }
+  void run_sums(const LweSums& sums, std::size_t first, std::size_t count,
+                std::span<const ConstWords> in, Words out) const override {
+    with_word_bytes(out.bytes, [&]<class Word>(Word) {
+      std::vector<const Word*> from;
+      for (const ConstWords& each : in) from.push_back(static_cast<const Word*>(each.data));
+      cuda::lwe_sums<Word>(stream_, sums, first, count, from, static_cast<Word*>(out.data));
     });
   }
   void run_to_polynomials(const LwePolynomials& rule, const Coefficients& of, ConstWords in,

@@ -70,6 +70,11 @@ class Lwe final : public backend::RelayLwe {
     counts_->sums += sums;
     std::memset(out.data, 0, sums * matrix.row * out.bytes);
   }
+  void run_sums(const backend::LweSums& sums, std::size_t, std::size_t count,
+                std::span<const backend::ConstWords>, backend::Words out) const override {
+    counts_->sums += count;
+    std::memset(out.data, 0, count * sums.shape().row * out.bytes);
+  }
 
  private:
   std::shared_ptr<LweCounts> counts_;

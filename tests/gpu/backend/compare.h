@@ -319,6 +319,42 @@ void compare_matrix(const Two& two, std::size_t row, std::size_t rows, std::size
   });
 }
 
+/// Sums of few rows each, of `inputs` inputs.
+template <class Word>
+void compare_sums(const Two& two, std::size_t row, std::size_t inputs, std::size_t count,
+                  Random& random) {
+  backend::LweSumsShape shape{.q = random_lwe_modulus(sizeof(Word) == 4 ? 32 : 60, random),
+                              .row = row,
+                              .word_bytes = sizeof(Word)};
+  SCOPED_TRACE("q = " + std::to_string(shape.q) + ", " + std::to_string(count) + " sums of " +
+               std::to_string(inputs) + " inputs, rows of " + std::to_string(row));
+  std::vector<std::vector<Word>> data;
+  for (std::size_t k = 0; k < inputs; ++k) {
+    shape.inputs.push_back(1 + random.below(9));
+    data.push_back(random.residues<Word>(shape.inputs.back() * row, shape.q));
+  }
+  for (std::size_t r = 0; r < count; ++r) {
+    for (std::size_t k = random.below(9); k > 0; --k) {
+      const auto input = static_cast<std::uint32_t>(random.below(inputs));
+      const auto of = static_cast<std::uint32_t>(random.below(shape.inputs[input]));
+      shape.terms.push_back({input, of, random_weight(random)});
+    }
+    shape.begin.push_back(static_cast<std::uint32_t>(shape.terms.size()));
+    shape.constants.push_back(random.word());
+  }
+  const std::size_t first = random.below(count);
+  expect_same(two, [&](const backend::Queue& queue) {
+    std::vector<backend::Buffer<Word>> in;
+    std::vector<backend::Slice<const Word>> slices;
+    for (const auto& each : data) in.push_back(put(queue, each));
+    for (const auto& each : in) slices.push_back(each.slice());
+    const auto sums = queue.lwe().prepare_sums(shape);
+    auto out = queue.allocate<Word>((count - first) * row);
+    queue.lwe().sums<Word>(*sums, first, count - first, slices, out.slice());
+    return get(queue, out);
+  });
+}
+
 /// Columns `first` … of `vectors` vectors, as many polynomials as take them.
 template <class In, class Out>
 void compare_polynomials(const Two& two, backend::LwePolynomials rule, std::size_t vectors,

@@ -113,6 +113,16 @@ TEST_F(GpuContract, MatrixOfRandomShapes) {
   }
 }
 
+TEST_F(GpuContract, SumsOfRowsOfSeveralInputs) {
+  for (int i = 0; i < 40; ++i) {
+    const std::size_t row = 1 + random.below(2100), inputs = 1 + random.below(32);
+    compare_sums<U32>(two, row, inputs, 1 + random.below(70), random);
+    compare_sums<U64>(two, row, inputs, 1 + random.below(70), random);
+    if (HasFatalFailure()) return;
+  }
+  compare_sums<U32>(two, 3, 2, 70000, random);  // more sums than a grid has rows of blocks
+}
+
 TEST_F(GpuContract, RowsAsCoefficientsOfPolynomials) {
   const auto shape = [](U64 q, U64 to, std::size_t row, U32 length, std::size_t together, U32 N,
                         std::size_t primes) {

@@ -318,6 +318,20 @@ TEST_P(BackendErrors, KeySwitchesAndRotationsThatOverlap) {
     EXPECT_THROW(samples(of, 1001), ShapeError);
     EXPECT_NO_THROW(samples(of, 4));
   }
+  // Two tables that are placed, for three rows.
+  const std::vector<U32> vectors(512, 3);
+  const U32 numbers[] = {0, 1, 1}, beyond[] = {0, 2};
+  expect_error<ShapeError>([&] { rotations().place(256, vectors, beyond); },
+                           "ciphertext 1 asks for table 2");
+  EXPECT_THROW(rotations().place(256, std::span(vectors).first(300), numbers), ShapeError);
+  const auto placed = rotations().place(256, vectors, numbers);
+  EXPECT_EQ(placed.rows(), 3u);
+  const auto by_placed = [&](std::size_t first, std::size_t to) {
+    rotations().rotate_extract(*key, in.part(0, 3), placed, first, 0, x.slice().part(to, 257));
+  };
+  EXPECT_THROW(by_placed(3, 4), ShapeError);
+  EXPECT_THROW(by_placed(0, 2), ShapeError);
+  EXPECT_NO_THROW(by_placed(2, 4));
 }
 
 TEST_P(BackendErrors, TransformsThatOverlap) {

@@ -391,6 +391,104 @@ TEST_P(BackendLweMatrix, AgainstBigIntegers) {
   check_matrix<std::uint64_t>((1ULL << 61) - 1, INT32_MAX, 65, 131, 2, 1, 70, random);
 }
 
+template <class Word>
+void check_sums(std::uint64_t q, std::int64_t largest, test::Random& random) {
+  backend::LweSumsShape shape{.q = q, .row = 1 + random.below(300), .word_bytes = sizeof(Word)};
+  SCOPED_TRACE("q = " + std::to_string(q) + ", weights up to " + std::to_string(largest) +
+               ", rows of " + std::to_string(shape.row));
+  const auto device = tested(2);
+  std::vector<std::vector<Word>> in;
+  std::vector<Buffer<Word>> there;
+  std::vector<Slice<const Word>> slices;
+  for (std::size_t k = 0; k < 1 + random.below(shape.most_inputs); ++k) {
+    shape.inputs.push_back(1 + random.below(5));
+    in.push_back(random.residues<Word>(shape.inputs.back() * shape.row, q));
+    if (random.below(4) == 0) std::ranges::fill(in.back(), static_cast<Word>(q - 1));
+    there.push_back(put(*device, in.back()));
+  }
+  for (const auto& buffer : there) slices.push_back(buffer.slice());
+  const std::size_t count = 1 + random.below(20);
+  for (std::size_t r = 0; r < count; ++r) {
+    for (std::size_t k = random.below(7); k > 0; --k) {
+      const auto input = static_cast<std::uint32_t>(random.below(in.size()));
+      const auto row = static_cast<std::uint32_t>(random.below(shape.inputs[input]));
+      shape.terms.push_back({input, row, random.between(-largest, largest)});
+    }
+    shape.begin.push_back(static_cast<std::uint32_t>(shape.terms.size()));
+    shape.constants.push_back(random.below(2) ? random.below(q) : random.word());
+  }
+  const auto sums = device->lwe().prepare_sums(shape);
+  const std::size_t first = random.below(count), some = 1 + random.below(count - first);
+  auto out = device->allocate<Word>(some * shape.row);
+  device->lwe().sums<Word>(*sums, first, some, slices, out.slice());
+  const auto got = get(*device, out);
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const std::size_t r = first + i / shape.row, j = i % shape.row;
+    Int128 sum = j + 1 == shape.row ? static_cast<Int128>(shape.constants[r]) : 0;
+    for (std::uint32_t k = shape.begin[r]; k < shape.begin[r + 1]; ++k) {
+      const backend::LweTerm& term = shape.terms[k];
+      sum = (sum + static_cast<Int128>(term.weight) * in[term.input][term.row * shape.row + j]) %
+            static_cast<Int128>(q);
+    }
+    ASSERT_EQ(got[i], test::reduce(sum, q)) << "sum " << r << ", at " << j;
+  }
+}
+
+using BackendLweSums = OnDevice;
+INSTANTIATE_TEST_SUITE_P(Devices, BackendLweSums, testing::ValuesIn(test::tested_devices()));
+
+TEST_P(BackendLweSums, AgainstBigIntegers) {
+  test::Random random;
+  const std::uint64_t narrow[] = {2, 1ULL << 31, 1ULL << 32, 134215681, (1ULL << 32) - 5};
+  const std::uint64_t wide[] = {12289, 1ULL << 60, 18014398509404161, (1ULL << 61) - 1};
+  for (int i = 0; i < 20; ++i)
+    for (const std::int64_t most : {std::int64_t{1}, std::int64_t{17}, INT64_MAX}) {
+      check_sums<std::uint32_t>(narrow[random.below(std::size(narrow))], most, random);
+      check_sums<std::uint64_t>(wide[random.below(std::size(wide))], most, random);
+      if (HasFatalFailure()) return;
+    }
+}
+
+TEST_P(BackendLweSums, Refusals) {
+  const auto device = tested(1);
+  const backend::LweSumsShape good{.q = 16,
+                                   .row = 3,
+                                   .inputs = {2, 1},
+                                   .begin = {0, 1, 2},
+                                   .terms = {{0, 1, 1}, {1, 0, 2}},
+                                   .constants = {0, 5}};
+  const auto refused = [&](auto change, const std::string& why) {
+    backend::LweSumsShape shape = good;
+    change(shape);
+    test::expect_message([&] { device->lwe().prepare_sums(shape); }, {why});
+  };
+  refused([](auto& s) { s.q = 1ULL << 61; }, "outside [2, ");
+  refused([](auto& s) { s.q = (1ULL << 32) + 1; }, "words of 32 bits");
+  refused([](auto& s) { s.word_bytes = 2; }, "words of 2 bytes");
+  refused([](auto& s) { s.row = 0; }, "no elements");
+  refused([](auto& s) { s.inputs.resize(33, 1); }, "33 inputs; there may be 32");
+  refused([](auto& s) { s.terms[0].row = 2; }, "row 2 of input 0");
+  refused([](auto& s) { s.terms[1].input = 2; }, "row 0 of input 2");
+  refused([](auto& s) { s.begin[1] = 3; }, "do not divide 2 terms");
+  refused([](auto& s) { s.begin.pop_back(); }, "beginnings has 2 elements");
+  const auto sums = device->lwe().prepare_sums(good);
+  const auto a = put(*device, std::vector<std::uint32_t>{1, 2, 3, 4, 5, 6}),
+             b = put(*device, std::vector<std::uint32_t>{7, 8, 9});
+  auto out = device->allocate<std::uint32_t>(6);
+  const auto call = [&](std::size_t first, std::size_t count,
+                        std::vector<Slice<const std::uint32_t>> in, std::size_t words) {
+    device->lwe().sums<std::uint32_t>(*sums, first, count, in, out.slice().part(0, words));
+  };
+  call(0, 2, {a.slice(), b.slice()}, 6);
+  EXPECT_EQ(get(*device, out), (std::vector<std::uint32_t>{4, 5, 6, 14, 0, 7}));
+  EXPECT_THROW(call(1, 2, {a.slice(), b.slice()}, 6), ShapeError);
+  EXPECT_THROW(call(0, 2, {a.slice(), b.slice()}, 5), ShapeError);
+  EXPECT_THROW(call(0, 2, {a.slice()}, 6), ShapeError);
+  EXPECT_THROW(call(0, 2, {b.slice(), a.slice()}, 6), ShapeError);
+  const auto same = std::as_const(out).slice();
+  EXPECT_THROW(call(0, 2, {same, b.slice()}, 6), ShapeError);
+}
+
 TEST_P(BackendLweMatrix, Refusals) {
   const auto device = tested(1);
   const std::int64_t entries[] = {1, 2, 3, 4};

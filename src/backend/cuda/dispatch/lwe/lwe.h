@@ -70,6 +70,15 @@ struct LweMatrix {
 template <class Word>
 void lwe_matrix(const Stream& stream, const LweMatrix& matrix, const Word* in, Word* out);
 
+// In lwe_sums.cu.
+
+/// The terms are on the device when this returns: other streams may use them.
+std::unique_ptr<LweSums> prepare_sums(const Stream& stream, LweSumsShape shape);
+/// Sums first … first + count - 1; `sums` are of prepare_sums, for these words.
+template <class Word>
+void lwe_sums(const Stream& stream, const LweSums& sums, std::size_t first, std::size_t count,
+              std::type_identity_t<std::span<const Word* const>> in, Word* out);
+
 // In lwe_polynomials.cu.
 
 /// Columns first … first + columns - 1 of `vectors` vectors as `batch` polynomials each.
