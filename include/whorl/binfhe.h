@@ -6,4 +6,5 @@
 #include "whorl/binfhe/lut.h"
 #include "whorl/binfhe/packed.h"
 #include "whorl/binfhe/parameters.h"
+#include "whorl/binfhe/program.h"
 #include "whorl/binfhe/server.h"

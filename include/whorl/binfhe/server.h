@@ -14,6 +14,7 @@
 #include "whorl/binfhe/ciphertexts.h"
 #include "whorl/binfhe/lut.h"
 #include "whorl/binfhe/parameters.h"
+#include "whorl/binfhe/program.h"
 #include "whorl/counters.h"
 #include "whorl/session.h"
 
@@ -369,6 +370,12 @@ class Server {
   Array take(const Array& a, std::span<const std::uint32_t> index) const;
   /// Joins arrays of equal encoding, in sequence. ShapeError if there is none.
   Array concatenate(std::span<const Array> arrays) const;
+
+  /// Does all operations of a program, on one device, and returns its results. They are those of
+  /// the operations one by one, bit for bit, with the same noise and ranges; but all that lies
+  /// between two layers of tables is one step, and nothing waits. What the operations check is
+  /// checked, and what they throw is thrown. Inputs are under the ring key.
+  std::vector<Array> run(const Program& program, std::span<const Array* const> inputs) const;
 
   /// Waits until all work on arrays so far is done.
   void synchronise() const;

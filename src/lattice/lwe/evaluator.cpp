@@ -130,9 +130,9 @@ std::vector<Rows> Evaluator::place(const run::Lane& lane, const Stages& stages,
 
 // ---- work on arrays
 
-std::vector<Array> Evaluator::attempt(std::span<const run::Piece> pieces, std::size_t count,
-                                      std::span<const Form> out, bool with_keys, const Wants& wants,
-                                      const Work& work) const {
+std::vector<Array> Evaluator::attempt(std::span<const run::Piece> pieces,
+                                      std::optional<std::size_t> count, std::span<const Form> out,
+                                      bool with_keys, const Wants& wants, const Work& work) const {
   std::vector<Operands> operands;
   for (const run::Piece& piece : pieces) operands.push_back(gather(piece, wants(piece.range)));
   std::vector<std::vector<std::optional<Array::Part>>> parts(pieces.size());
@@ -149,16 +149,19 @@ std::vector<Array> Evaluator::attempt(std::span<const run::Piece> pieces, std::s
       parts[k].clear();
       const Stages stages(lane.queue(), keys_on(pieces[k].lane, with_keys));
       const std::vector<Rows> in = place(lane, stages, operands[k]);
-      for (Rows& rows : work(stages, pointers(in), pieces[k].range))
-        parts[k].emplace_back(std::in_place, pieces[k], lane,
+      for (Rows& rows : work(stages, pointers(in), pieces[k].range)) {
+        const run::Range range = count ? pieces[k].range : run::Range{0, rows.count()};
+        parts[k].emplace_back(std::in_place, run::Piece{pieces[k].lane, range}, lane,
                               rows.alone() ? std::move(rows) : stages.copy(rows));
+      }
     });
   });
   std::vector<Array> results;
   for (std::size_t r = 0; r < out.size(); ++r) {
     std::vector<Array::Part> all;
     for (auto& piece : parts) all.push_back(std::move(*piece.at(r)));
-    results.emplace_back(fleet_, out[r], count, std::move(all));
+    const std::size_t of = count.value_or(all[0].piece().range.count);
+    results.emplace_back(fleet_, out[r], of, std::move(all));
   }
   return results;
 }
@@ -201,6 +204,24 @@ std::vector<Array> Evaluator::map(std::span<const Array* const> in, std::span<co
                }
                return backend::together(stages.queue(), [&] { return work(stages, all, range); });
              });
+}
+
+std::vector<Array> Evaluator::whole(std::span<const Array* const> in, std::span<const Form> out,
+                                    const WholeWork& work) const {
+  check(in);
+  const auto wants = [&](run::Range) {
+    std::vector<Want> all;
+    for (const Array* array : in) all.push_back({array, {0, array->count()}});
+    return all;
+  };
+  return fleet_->in_pieces(1, 1, [&](const std::vector<run::Piece>& pieces) {
+    check_not_lost(in);
+    const run::Lane& lane = *fleet_->lane(pieces[0].lane);
+    return attempt(pieces, {}, out, true, wants,
+                   [&](const Stages& stages, std::span<const Rows* const> operands, run::Range) {
+                     return work(lane, stages, operands);
+                   });
+  });
 }
 
 Array Evaluator::placed(const Form& form, std::size_t count, const void* words,

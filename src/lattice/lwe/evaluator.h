@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -19,6 +20,11 @@ namespace whorl::lattice::lwe {
 /// each result. Operands have as many rows as the range.
 using Work = std::function<std::vector<Rows>(
     const Stages& stages, std::span<const Rows* const> operands, run::Range range)>;
+
+/// Work on whole arrays, on one lane. It enqueues operations without waiting, and returns the rows
+/// of each result.
+using WholeWork = std::function<std::vector<Rows>(const run::Lane& lane, const Stages& stages,
+                                                  std::span<const Rows* const> operands)>;
 
 /// Rows of a batch in the host's memory.
 struct HostRows {
@@ -52,6 +58,11 @@ class Evaluator {
   /// were combined with batches there.
   std::vector<Array> map(std::span<const Array* const> in, std::span<const Form> out,
                          bool with_keys, const Work& work) const;
+
+  /// Does work with the keys on arrays of any counts, of which none is cut: one device does all of
+  /// it. The results have the forms `out`, and as many ciphertexts as the work gives.
+  std::vector<Array> whole(std::span<const Array* const> in, std::span<const Form> out,
+                           const WholeWork& work) const;
 
   /// `owner` keeps the words in memory. While it exists, pieces on a device that fails are uploaded
   /// again, if there are several devices.
@@ -115,7 +126,8 @@ class Evaluator {
   std::vector<Array> run(std::size_t count, std::span<const Array* const> in,
                          std::span<const Form> out, bool with_keys, const Wants& wants,
                          const Work& work) const;
-  std::vector<Array> attempt(std::span<const run::Piece> pieces, std::size_t count,
+  /// Without a count the results of the only piece are whole arrays.
+  std::vector<Array> attempt(std::span<const run::Piece> pieces, std::optional<std::size_t> count,
                              std::span<const Form> out, bool with_keys, const Wants& wants,
                              const Work& work) const;
   void check_not_lost(std::span<const Array* const> in) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <variant>
 
 #include "backend/contract/ring.h"
 #include "lattice/lwe/rotation_method.h"
@@ -177,6 +178,16 @@ Rows Stages::products(std::span<const std::int64_t> entries,
   return out;
 }
 
+Rows Stages::sums(const backend::LweSums& sums, std::size_t first, std::size_t count,
+                  std::span<const Rows* const> in) const {
+  if (in.empty()) throw ShapeError("sums: there is no input");
+  Rows out(queue_, in[0]->form(), count);
+  with_words(out.form(), [&]<class Word>(Word) {
+    queue_.lwe().sums<Word>(sums, first, count, slices_of<Word>(in), out.slice<Word>());
+  });
+  return out;
+}
+
 // ---- moduli and keys
 
 Rows Stages::modulus_switch(const Rows& in, std::uint64_t to, unsigned centre) const {
@@ -269,19 +280,24 @@ Rows Stages::to_exponents(Rows rows, std::uint64_t to, std::uint64_t offset,
   return linear(weights, both, offset);
 }
 
-template <class Word, class Body>
-void Stages::rotated(const Rows& exponents, const Tables& tables, run::Range range,
-                     const Body& body) const {
+void Stages::check_exponents(const Rows& exponents, std::size_t count) const {
   const backend::RotationShape& shape = rotation_key().shape();
   const Form& form = exponents.form();
   if (form.modulus != 2ULL * shape.N || form.dimension != shape.n || form.word_bytes != 4 ||
-      exponents.count() != range.count)
-    throw ShapeError("rotate takes " + std::to_string(range.count) + " ciphertexts modulo " +
+      exponents.count() != count)
+    throw ShapeError("rotate takes " + std::to_string(count) + " ciphertexts modulo " +
                      std::to_string(2ULL * shape.N) + ", n = " + std::to_string(shape.n) +
                      ", not " + std::to_string(exponents.count()) + " " + form.describe());
+}
+
+template <class Word, class Body>
+void Stages::rotated(const Rows& exponents, const Tables& tables, run::Range range,
+                     const Body& body) const {
+  check_exponents(exponents, range.count);
   const auto used = tables.used<Word>(range);
   const auto constant_vector = tables.constant();
-  auto vectors = queue_.allocate<Word>(constant_vector ? shape.N : used.vectors.size());
+  auto vectors =
+      queue_.allocate<Word>(constant_vector ? rotation_key().shape().N : used.vectors.size());
   if (constant_vector)
     queue_.fill(static_cast<Word>(*constant_vector), vectors.slice());
   else
@@ -292,8 +308,7 @@ void Stages::rotated(const Rows& exponents, const Tables& tables, run::Range ran
 
 Rows Stages::rotate(const Rows& exponents, const Tables& tables, run::Range range,
                     std::span<const std::uint32_t> offsets, std::uint64_t constant) const {
-  const backend::RotationShape& shape = rotation_key().shape();
-  Rows out(queue_, extracted_form(shape), range.count * offsets.size());
+  Rows out(queue_, extracted_form(rotation_key().shape()), range.count * offsets.size());
   with_words(out.form(), [&]<class Word>(Word) {
     rotated<Word>(exponents, tables, range, [&](const backend::Rotations<Word>& batch) {
       queue_.rotation<Word>().rotate_extract(rotation_key(), batch, offsets, constant,
@@ -314,6 +329,18 @@ Rows Stages::accumulate(const Rows& exponents, const Tables& tables, run::Range 
     });
   });
   return out;
+}
+
+void Stages::rotate(const Rows& exponents, const DeviceTables& tables, std::size_t first,
+                    std::uint64_t constant, Rows& out, std::size_t at) const {
+  check_exponents(exponents, exponents.count());
+  const std::size_t row = out.form().row();
+  with_words(out.form(), [&]<class Word>(Word) {
+    queue_.rotation<Word>().rotate_extract(
+        rotation_key(), exponents.slice<std::uint32_t>(),
+        std::get<backend::PlacedTables<Word>>(tables), first, constant,
+        out.slice<Word>().part(at * row, exponents.count() * row));
+  });
 }
 
 }  // namespace whorl::lattice::lwe

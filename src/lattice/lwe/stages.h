@@ -54,6 +54,10 @@ class Stages {
   Rows products(std::span<const std::int64_t> entries, std::span<const std::uint64_t> constants,
                 const Rows& in, run::Range range) const;
 
+  /// Sums first … first + count - 1 of those that are prepared: see LweOps::sums.
+  Rows sums(const backend::LweSums& sums, std::size_t first, std::size_t count,
+            std::span<const Rows* const> in) const;
+
   /// Brings rows to another modulus, and to its words; see LweOps::modulus_switch.
   Rows modulus_switch(const Rows& in, std::uint64_t to, unsigned centre) const;
   /// The same for rows that are not needed any more. It works in place if both words are equally
@@ -77,6 +81,10 @@ class Stages {
   }
   /// The same without extraction: rows (a, b) of 2N words, whose phase is b - a·s in the ring.
   Rows accumulate(const Rows& exponents, const Tables& tables, run::Range range) const;
+  /// The same as rotate of coefficient 0 by tables on the device, of which the rows begin with
+  /// number `first`; results become rows `at` … of `out`.
+  void rotate(const Rows& exponents, const DeviceTables& tables, std::size_t first,
+              std::uint64_t constant, Rows& out, std::size_t at) const;
 
  private:
   /// body(rotations): what the entries of blind rotation take.
@@ -84,6 +92,8 @@ class Stages {
   void rotated(const Rows& exponents, const Tables& tables, run::Range range,
                const Body& body) const;
   const backend::RotationKey& rotation_key() const;
+  /// ShapeError unless these are what blind rotation reads, `count` of them.
+  void check_exponents(const Rows& exponents, std::size_t count) const;
   /// Rows (1, …, 1, 0), as many as `like` has, of its form.
   Rows ones(const Rows& like) const;
 

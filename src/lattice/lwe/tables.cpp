@@ -20,6 +20,14 @@ Tables::Tables(std::uint32_t N, std::uint64_t Q, std::uint64_t value) : Tables(N
   constant_ = value;
 }
 
+DeviceTables Tables::placed(const backend::Queue& queue) const {
+  return std::visit(
+      [&]<class Word>(const std::vector<Word>& words) -> DeviceTables {
+        return queue.rotation<Word>().place(N_, words, index_);
+      },
+      words_);
+}
+
 template <class Word>
 Tables::Used<Word> Tables::used(run::Range range) const {
   Used<Word> out{

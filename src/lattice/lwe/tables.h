@@ -9,9 +9,14 @@
 #include <vector>
 
 #include "backend/contract/lwe.h"
+#include "backend/contract/rotation.h"
 #include "run/fleet.h"
 
 namespace whorl::lattice::lwe {
+
+/// Test vectors of a device, in the words of the ring.
+using DeviceTables =
+    std::variant<backend::PlacedTables<std::uint32_t>, backend::PlacedTables<std::uint64_t>>;
 
 /// Test vectors (tables, N) modulo Q on the host, and which a ciphertext is rotated into.
 class Tables {
@@ -30,6 +35,9 @@ class Tables {
         for (std::uint32_t j = 0; j < N; ++j) words[t * N + j] = static_cast<Word>(value(t, j));
     });
   }
+
+  /// Puts all vectors, and the numbers of the whole batch's, on a device.
+  DeviceTables placed(const backend::Queue& queue) const;
 
   unsigned word_bytes() const { return words_.index() == 0 ? 4 : 8; }
   /// The coefficient of the constant polynomial, if that is the only table: a device makes it

@@ -132,11 +132,13 @@ Array Server::State::mux(std::span<const std::uint32_t> select, const Array& a,
   return take(indexed(concatenate(std::array{a, b})), index);
 }
 
-Ciphertexts Server::State::trivial(std::span<const std::uint32_t> messages, Encoding encoding,
-                                   Under under) const {
+Ciphertexts trivial_ciphertexts(const Parameters& parameters, const KeyId& key,
+                                std::span<const std::uint32_t> messages, Encoding encoding,
+                                Under under) {
   check_coarse(parameters, encoding);
   check_values(messages, encoding.p);
-  Ciphertexts out = empty(encoding, messages.size(), under);
+  Ciphertexts out{parameters, key, encoding, messages.size(), {}, {}, {}};
+  out.under = under;
   with_words(out, [&]<class Word>(std::vector<Word>& words) {
     math::with_memory_for("ciphertexts", [&] { make_words(words, out); });
     for (std::size_t i = 0; i < messages.size(); ++i)
@@ -144,13 +146,15 @@ Ciphertexts Server::State::trivial(std::span<const std::uint32_t> messages, Enco
           static_cast<Word>(encode(messages[i], encoding, out.modulus()));
   });
   set_trivial(out, messages.empty() ? 0 : *std::max_element(messages.begin(), messages.end()));
-  set_origin(out, origin(out));
+  // They are not fresh, so that the noise of encryptions does not matter.
+  set_origin(out, origin_of(out, 0, encoding_offset(parameters, encoding, under)));
   return out;
 }
 
 Array Server::State::trivial_array(std::span<const std::uint32_t> messages, Encoding encoding,
                                    Under under) const {
-  const auto host = std::make_shared<const Ciphertexts>(trivial(messages, encoding, under));
+  const auto host = std::make_shared<const Ciphertexts>(
+      trivial_ciphertexts(parameters, key_id, messages, encoding, under));
   return upload(*host, host);
 }
 

@@ -137,16 +137,10 @@ Plan plan_linear(const Parameters& parameters, std::span<const std::int32_t> wei
 Plan plan_apply(const Parameters& parameters, std::span<const Lut> luts,
                 std::span<const std::uint32_t> index, Sides sides) {
   const LutKind kind = luts[0].kind();
-  const std::uint32_t N = parameters.N();
-  const std::uint64_t p = luts[0].input().p, Q = parameters.Q();
-  // Coefficient j is the value looked up for phases of j (half a sector above the message's lower
-  // border): floor(j·sectors/2N) counts sectors of the half circle. An arbitrary table spreads all
-  // of p over it; its input's top bit is removed first.
-  const bool halves = kind == LutKind::negacyclic || kind == LutKind::near_negacyclic;
-  const std::uint64_t across = halves ? 2ULL * N : N;
+  const std::uint64_t Q = parameters.Q();
   const auto tables = std::make_shared<const Tables>(
-      N, Q, luts.size(), index,
-      [&](std::size_t l, std::uint64_t j) { return rotated_value(luts[l], j * p / across, Q); });
+      parameters.N(), Q, luts.size(), index,
+      [&](std::size_t l, std::uint64_t j) { return test_coefficient(luts[l], j); });
   const std::uint64_t constant = added_constant(luts[0], Q);
   const std::int32_t weight = luts[0].weight();
   const std::size_t memory =

@@ -5,6 +5,7 @@
 #include "backend/contract/counting.h"
 #include "math/text.h"
 #include "schemes/binfhe/derived.h"
+#include "schemes/binfhe/program.h"
 #include "schemes/binfhe/server_state.h"
 
 namespace whorl::binfhe {
@@ -213,7 +214,7 @@ Array Server::divided(const Array& a, std::uint32_t by) const { return state_->d
 
 Ciphertexts Server::trivial(std::span<const std::uint32_t> messages, Encoding encoding,
                             Under under) const {
-  return state_->trivial(messages, encoding, under);
+  return trivial_ciphertexts(state_->parameters, state_->key_id, messages, encoding, under);
 }
 Array Server::with_range(const Array& a, MessageRange range) const {
   return state_->with_range(a, range);
@@ -240,6 +241,9 @@ Array Server::take(const Array& a, std::span<const std::uint32_t> index) const {
 }
 Array Server::concatenate(std::span<const Array> arrays) const {
   return state_->concatenate(arrays);
+}
+std::vector<Array> Server::run(const Program& program, std::span<const Array* const> inputs) const {
+  return state_->run(*program.state_, inputs);
 }
 void Server::synchronise() const { state_->fleet->wait(); }
 

@@ -141,8 +141,8 @@ Encoding Server::State::check_together(std::string_view what, std::span<const Ba
   return encoding_of(*inputs[0]);
 }
 
-void Server::State::check_tables(std::span<const Lut> luts, std::span<const std::uint32_t> index,
-                                 Encoding encoding, std::size_t count) const {
+void check_tables(const Parameters& parameters, std::span<const Lut> luts,
+                  std::span<const std::uint32_t> index, Encoding encoding, std::size_t count) {
   if (luts.empty()) throw ShapeError("apply: at least one look-up table is needed");
   for (std::size_t l = 0; l < luts.size(); ++l) {
     if (luts[l].parameters() != parameters)
@@ -387,37 +387,46 @@ Batch Server::State::bootstrap(const Batch& a, std::optional<Encoding> output, U
   return run(plan, origin, all);
 }
 
+Server::State::LookUp Server::State::check_apply(std::span<const Lut> luts,
+                                                 std::span<const std::uint32_t> index,
+                                                 const Operands& of, Encoding encoding,
+                                                 std::optional<std::uint32_t> within,
+                                                 Under under) const {
+  // All tables have one kind and one pair of encodings.
+  const auto exact = std::find_if(luts.begin(), luts.end(), [](const Lut& l) { return l.exact(); });
+  check_padding("apply", encoding, of.terms[0].origin->largest);
+  for (const Under each : {of.under, under}) check_sides(luts[0], each);
+  const Reading reading{luts[0].kind() == LutKind::arbitrary};
+  const Account::Looked looked{reading, rotated_noise(of.terms, of.under),
+                               of.terms[0].origin->largest.range, of.terms[0].origin->promise};
+  const auto origin_with = [this, luts, index, reading, input = of.held[0],
+                            under](const Promise& promise) {
+    return looked_up(luts, index, reading, 0, input, promise, under);
+  };
+  const double result = luts[0].weight() == 0 ? account.bootstrapped() : origin_with({})->noise;
+  double failure_log2 = -HUGE_VAL;
+  if (exact != luts.end())
+    failure_log2 = account.check_look_up(*exact, reading, looked.noise, result, under);
+  account.check_approximate(luts, looked, within);
+  const Promise promise = account.promise(luts, looked, failure_log2);
+  if (failures && std::any_of(luts.begin(), luts.end(), [](const Lut& l) { return !l.exact(); }))
+    failure_log2 = std::max(failure_log2, account.approximate_failure_log2(luts, looked, within));
+  return {failure_log2, [origin_with, promise] { return origin_with(promise); }};
+}
+
 template <class Batch>
 Batch Server::State::apply(std::span<const Lut> luts, std::span<const std::uint32_t> index,
                            const Batch& a, std::size_t count, std::optional<std::uint32_t> within,
                            Under under) const {
   check(a);
-  check_tables(luts, index, encoding_of(a), count);
+  check_tables(parameters, luts, index, encoding_of(a), count);
   const Batch* inputs[] = {&a};
   const std::span<const Batch* const> all = inputs;
-  // All tables have one kind and one pair of encodings.
-  const auto exact = std::find_if(luts.begin(), luts.end(), [](const Lut& l) { return l.exact(); });
   const Operands of = operands(all, {});
-  check_padding("apply", encoding_of(a), of.terms[0].origin->largest);
-  for (const Under each : {of.under, under}) check_sides(luts[0], each);
-  const Reading reading{luts[0].kind() == LutKind::arbitrary};
-  const Account::Looked looked{reading, rotated_noise(of.terms, of.under),
-                               of.terms[0].origin->largest.range, of.terms[0].origin->promise};
-  Promise promise;
-  const auto origin = [&] {
-    return looked_up(luts, index, reading, 0, of.held[0], promise, under);
-  };
-  const double result = luts[0].weight() == 0 ? account.bootstrapped() : origin()->noise;
-  double failure_log2 = -HUGE_VAL;
-  if (exact != luts.end())
-    failure_log2 = account.check_look_up(*exact, reading, looked.noise, result, under);
-  account.check_approximate(luts, looked, within);
-  promise = account.promise(luts, looked, failure_log2);
-  if (failures && std::any_of(luts.begin(), luts.end(), [](const Lut& l) { return !l.exact(); }))
-    failure_log2 = std::max(failure_log2, account.approximate_failure_log2(luts, looked, within));
+  const LookUp look_up = check_apply(luts, index, of, encoding_of(a), within, under);
   Plan plan = plan_apply(parameters, luts, index, {of.under, under});
-  plan.failure_log2 = failure_log2;
-  return run(plan, origin, all);
+  plan.failure_log2 = look_up.failure_log2;
+  return run(plan, look_up.origin, all);
 }
 
 template <class Batch>
@@ -505,7 +514,7 @@ template <class Batch>
 Bound Server::State::bound(const Lut& lut, const Batch& a) const {
   const Batch* inputs[] = {&a};
   check(a);
-  check_tables({&lut, 1}, {}, encoding_of(a), 0);
+  check_tables(parameters, {&lut, 1}, {}, encoding_of(a), 0);
   const Operands of = operands(std::span<const Batch* const>(inputs), {});
   check_padding("error_bound", encoding_of(a), of.terms[0].origin->largest);
   return account.bound(lut, {{lut.kind() == LutKind::arbitrary},

@@ -42,6 +42,14 @@ struct Array::State {
 void check_bits_of(std::string_view what, std::size_t k, std::uint32_t largest);
 /// EncodingError where the padding bit may be set, which would negate what is found.
 void check_padding(std::string_view what, Encoding encoding, Largest largest);
+/// Checks tables of one call: of one kind, for these parameters and this encoding of `count`
+/// ciphertexts.
+void check_tables(const Parameters& parameters, std::span<const Lut> luts,
+                  std::span<const std::uint32_t> index, Encoding encoding, std::size_t count);
+/// Trivial encryptions, and what is known of them.
+Ciphertexts trivial_ciphertexts(const Parameters& parameters, const KeyId& key,
+                                std::span<const std::uint32_t> messages, Encoding encoding,
+                                Under under);
 /// KeyMismatchError for a table that adds its input, unless it takes and gives the LWE key.
 void check_sides(const Lut& lut, Under under);
 
@@ -101,8 +109,6 @@ struct Server::State : std::enable_shared_from_this<State> {
   template <class Batch>
   Encoding check_together(std::string_view what, std::span<const Batch* const> inputs,
                           std::size_t due = 0) const;
-  void check_tables(std::span<const Lut> luts, std::span<const std::uint32_t> index,
-                    Encoding encoding, std::size_t count) const;
   /// Returns how tables of one input that share phases are read.
   Reading check_together(std::span<const Lut> luts, Encoding encoding) const;
 
@@ -173,6 +179,14 @@ struct Server::State : std::enable_shared_from_this<State> {
   template <class Batch>
   Batch apply(std::span<const Lut> luts, std::span<const std::uint32_t> index, const Batch& a,
               std::size_t count, std::optional<std::uint32_t> within, Under under) const;
+  /// What is known of look-ups that are allowed: `luts` and `index` outlive the origin's maker.
+  struct LookUp {
+    double failure_log2;  ///< log2 of the probability that a rotation decides wrongly
+    MakeOrigin origin;
+  };
+  LookUp check_apply(std::span<const Lut> luts, std::span<const std::uint32_t> index,
+                     const Operands& of, Encoding encoding, std::optional<std::uint32_t> within,
+                     Under under) const;
   template <class Batch>
   Batch to_lwe_key(const Batch& a) const;
   std::vector<Array> apply_many(std::span<const Lut> luts, const Array& a,
@@ -191,6 +205,9 @@ struct Server::State : std::enable_shared_from_this<State> {
   Array divided(const Array& a, std::uint32_t by) const;
   template <class Batch>
   Bound bound(const Lut& lut, const Batch& a) const;
+  /// Checks a sum; `all` outlives the origin's maker.
+  MakeOrigin check_linear(const Operands& all, Encoding input, std::int32_t constant, bool modular,
+                          std::optional<std::uint32_t> stated) const;
   template <class Batch>
   Batch linear(std::span<const std::int32_t> weights, std::span<const Batch* const> inputs,
                std::int32_t constant, bool modular, std::optional<std::uint32_t> stated) const;
@@ -200,6 +217,9 @@ struct Server::State : std::enable_shared_from_this<State> {
   /// Negates bits.
   template <class Batch>
   Batch not_(const Batch& a) const;
+
+  /// Runs a program of operations, on one device; `inputs` outlive the call.
+  std::vector<Array> run(const Program::State& program, std::span<const Array* const> inputs) const;
 
   // ---- what the account says of circuits of large precision
 
@@ -214,8 +234,6 @@ struct Server::State : std::enable_shared_from_this<State> {
   Array mux(const Array& select, std::span<const std::uint32_t> a,
             std::span<const std::uint32_t> b) const;
   Array mux(std::span<const std::uint32_t> select, const Array& a, const Array& b) const;
-  Ciphertexts trivial(std::span<const std::uint32_t> messages, Encoding encoding,
-                      Under under) const;
   Array trivial_array(std::span<const std::uint32_t> messages, Encoding encoding,
                       Under under) const;
 

@@ -83,16 +83,9 @@ Largest largest_of_sum(const SumRange& sum, const SumRange& of_bits, bool ranged
 
 }  // namespace
 
-template <class Batch>
-Batch Server::State::linear(std::span<const std::int32_t> weights,
-                            std::span<const Batch* const> inputs, std::int32_t constant,
-                            bool modular, std::optional<std::uint32_t> stated) const {
-  if (inputs.empty() || weights.size() != inputs.size())
-    throw ShapeError("linear: " + std::to_string(weights.size()) + " weights for " +
-                     std::to_string(inputs.size()) +
-                     " inputs; there must be one for each input, and at least one input");
-  const Encoding input = check_together("linear", inputs);
-  const Operands all = operands(inputs, weights);
+Server::State::MakeOrigin Server::State::check_linear(const Operands& all, Encoding input,
+                                                      std::int32_t constant, bool modular,
+                                                      std::optional<std::uint32_t> stated) const {
   const bool ranged = std::any_of(all.terms.begin(), all.terms.end(), [](const Term& term) {
     return term.origin->largest.range.has_value();
   });
@@ -107,10 +100,23 @@ Batch Server::State::linear(std::span<const std::int32_t> weights,
     return account.is_coarse(input, *term.origin, all.under);
   });
   if (noise > all.most && !coarse) account.check_sum(input, noise, all.under);
-  const auto origin = [&] {
+  return [&all, constant, noise, offset, largest] {
     return std::make_shared<const Origin>(
         origin_of_sum(all.terms, constant, noise, offset, largest));
   };
+}
+
+template <class Batch>
+Batch Server::State::linear(std::span<const std::int32_t> weights,
+                            std::span<const Batch* const> inputs, std::int32_t constant,
+                            bool modular, std::optional<std::uint32_t> stated) const {
+  if (inputs.empty() || weights.size() != inputs.size())
+    throw ShapeError("linear: " + std::to_string(weights.size()) + " weights for " +
+                     std::to_string(inputs.size()) +
+                     " inputs; there must be one for each input, and at least one input");
+  const Encoding input = check_together("linear", inputs);
+  const Operands all = operands(inputs, weights);
+  const MakeOrigin origin = check_linear(all, input, constant, modular, stated);
   return run(plan_linear(parameters, weights, constant, input, all.under), origin, inputs);
 }
 

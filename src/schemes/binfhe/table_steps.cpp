@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "schemes/binfhe/derived.h"
+#include "schemes/binfhe/linear_part.h"
 
 namespace whorl::binfhe {
 
@@ -27,13 +28,26 @@ Rows TopBit::remove(const Stages& stages, Rows lwe, Range range) const {
   return stages.linear(weights, in, 0);
 }
 
+std::uint64_t test_coefficient(const Lut& lut, std::uint64_t j) {
+  // floor(j·sectors/2N) counts sectors of the half circle. An arbitrary table spreads all of p over
+  // it; its input's top bit is removed first.
+  const Parameters& parameters = lut.parameters();
+  const bool halves = lut.kind() == LutKind::negacyclic || lut.kind() == LutKind::near_negacyclic;
+  const std::uint64_t across = (halves ? 2ULL : 1ULL) * parameters.N();
+  return rotated_value(lut, j * lut.input().p / across, parameters.Q());
+}
+
 Rows ExponentsOf::operator()(const Stages& stages, const Rows& in, Range range) const {
+  const std::int64_t weights[] = {1};
+  const Rows* input[] = {&in};
+  return (*this)(stages, stages.linear(weights, input, 0), range);
+}
+
+Rows ExponentsOf::operator()(const Stages& stages, Rows&& in, Range range) const {
   const std::uint64_t phases = (arbitrary_ ? 1ULL : 2ULL) * parameters_.N();
   // Coarse tables are looked up at messages, and not between them.
   const std::uint64_t half_sector = phases > sectors_ ? (phases + sectors_) / (2 * sectors_) : 0;
-  const std::int64_t weights[] = {1};
-  const Rows* input[] = {&in};
-  Rows lwe = to_rotate(parameters_, stages, stages.linear(weights, input, 0));
+  Rows lwe = to_rotate(parameters_, stages, std::move(in));
   lwe = to_exponents(parameters_, stages, std::move(lwe), phases, half_sector);
   return arbitrary_ ? top_bit_.remove(stages, std::move(lwe), range) : std::move(lwe);
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "schemes/binfhe/steps.h"
+#include "whorl/binfhe/lut.h"
 
 namespace whorl::binfhe {
 
@@ -26,6 +27,10 @@ class TopBit {
   std::int64_t step_;
 };
 
+/// Coefficient j of the test vector of a table: the value for phases of j, half a sector above the
+/// message's lower border.
+std::uint64_t test_coefficient(const Lut& lut, std::uint64_t j);
+
 /// Inputs modulo q as the exponents by which tables are rotated, with half a sector added: by their
 /// top bit if the tables are `arbitrary`.
 class ExponentsOf {
@@ -36,6 +41,8 @@ class ExponentsOf {
         sectors_(input.sectors()),
         arbitrary_(arbitrary) {}
   Rows operator()(const Stages& stages, const Rows& in, run::Range range) const;
+  /// The same of rows that are not needed any more.
+  Rows operator()(const Stages& stages, Rows&& in, run::Range range) const;
 
  private:
   Parameters parameters_;
