@@ -93,6 +93,9 @@ class FollowingEngine:
     def check(self, rows: Any, low: Any, high: Any, offset: Any) -> None:
         """Nothing: clear digits check ranges."""
 
+    def compiled(self, *_: Any) -> None:
+        """Nothing: calls are made one by one."""
+
 
 def _filled(shape: tuple[int, ...], values: Sequence[Ciphertext]) -> Any:
     made = np.empty(len(values), dtype=object)

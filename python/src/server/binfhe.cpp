@@ -16,6 +16,8 @@ using binfhe::DryRun;
 using binfhe::EvaluationKeys;
 using binfhe::Lut;
 using binfhe::Parameters;
+using binfhe::Program;
+using binfhe::ProgramRecorder;
 using binfhe::Server;
 using binfhe::ServerOptions;
 
@@ -62,6 +64,38 @@ void bind_dry_run(nb::module_& module) {
                                 &C::key_switches, "sums", &C::sums, "key_bytes", &C::key_bytes);
            })
       .def("failure_log2", calling(&DryRun::failure_log2), "results"_a);
+}
+
+using Number = ProgramRecorder::Number;
+
+/// A method of a recorder that takes arrays of numbers.
+template <class... Arguments>
+auto recording(Number (ProgramRecorder::*method)(Arguments...)) {
+  return [method](ProgramRecorder& self, typename Handed<Arguments>::Type... arguments) {
+    return (self.*method)(Handed<Arguments>::open(arguments)...);
+  };
+}
+
+void bind_programs(nb::module_& module) {
+  using Numbers = std::span<const Number>;
+  nb::class_<Program> program(module, "Program");
+  bind_properties(program, "rotations", &Program::rotations, "layers", &Program::layers);
+  nb::class_<ProgramRecorder>(module, "ProgramRecorder")
+      .def_static(
+          "create",
+          [](const Parameters& parameters, EncodingPair encoding, std::vector<std::size_t> inputs) {
+            return ProgramRecorder(parameters, {encoding.first, encoding.second},
+                                   std::move(inputs));
+          },
+          "parameters"_a, "encoding"_a, "inputs"_a)
+      .def("take", recording<Number, Numbers>(&ProgramRecorder::take), "of"_a, "index"_a)
+      .def("concatenate", recording<Numbers>(&ProgramRecorder::concatenate), "of"_a)
+      .def("linear", recording(&ProgramRecorder::linear), "weights"_a, "of"_a, "constant"_a)
+      .def("apply", recording(&ProgramRecorder::apply), "luts"_a, "index"_a, "of"_a)
+      .def("trivial", recording(&ProgramRecorder::trivial), "messages"_a)
+      .def("program", calling<ProgramRecorder, Program, Numbers>(&ProgramRecorder::program),
+           "results"_a);
+  module.attr("most_program_inputs") = ProgramRecorder::most_inputs;
 }
 
 }  // namespace
@@ -134,6 +168,8 @@ void bind_binfhe_server(nb::module_& module) {
       .def("trivial", calling<Server, Array, Bits>(&Server::trivial_array), "messages"_a,
            "encoding"_a, "under"_a);
 
+  bind_programs(module);
+  server.def("run", calling(&Server::run), "program"_a, "inputs"_a);
   bind_dry_run(module);
 
   module.attr("allowed_failure") = binfhe::allowed_failure;

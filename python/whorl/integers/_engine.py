@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
+from .._core.array import Shape
 from .._core.integers import Integers
 
 
@@ -84,3 +85,14 @@ class Engine(Protocol):
 
     def check(self, rows: Any, low: Integers, high: Integers, offset: Integers) -> None:
         """Raises `CircuitError` where values leave their range, if the engine can see them."""
+
+    def compiled(
+        self,
+        steps: Sequence[Any],
+        shapes: Sequence[Shape],
+        results: Sequence[int],
+        rotations: int,
+    ) -> Callable[[list[Any]], list[Any]] | None:
+        """Calls that were recorded (`Step`), with so many rotations, as one: a function of the
+        inputs' arrays, which are numbered from 0 on and have these shapes, that makes the arrays
+        with the numbers `results`. None where the calls are as good one by one."""

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from .. import binfhe
+from .._core.array import Shape
 from .._core.integers import Integers
 from ..errors import ParameterError
 from ._circuit import SECTORS, CircuitError
+from ._compiled import Run, Step, compiled
 from ._engine import Account, Lookup
 
 TABLE_FAILURE_LOG2 = -128.0
@@ -161,6 +163,21 @@ class ClearEngine:
             row = int(np.argmax((values > high[:, None]).any(axis=1)))
             raise CircuitError(f"a value of {low[row]} … {high[row]} is {values[row].max()}")
 
+    def compiled(
+        self,
+        steps: Sequence[Step],
+        shapes: Sequence[Shape],
+        results: Sequence[int],
+        rotations: int,
+    ) -> None:
+        """Nothing: calls are made one by one."""
+
+
+MOST_COMPILED = 8192
+"""Programs of so many rotations are one call of the library, which keeps the results of all of them
+until the end, and runs on one device. The GPU is slower than the calls from a few hundred rotations
+of a layer on."""
+
 
 def _number(rows: Integers, lows: tuple[int, ...]) -> list[int]:
     """The integers of digits 0 … 3 that stand for so much more."""
@@ -270,3 +287,15 @@ class BinfheEngine:
     def check(self, rows: Any, low: Integers, high: Integers, offset: Integers) -> None:
         """Raises `CircuitError` where values leave their range."""
         raise NotImplementedError("ciphertexts do not show what they hold")
+
+    def compiled(
+        self,
+        steps: Sequence[Step],
+        shapes: Sequence[Shape],
+        results: Sequence[int],
+        rotations: int,
+    ) -> Run | None:
+        """One call of the server, unless several devices share its work, or there is much of it."""
+        if self._apart or rotations > MOST_COMPILED or len(self.server.devices) > 1:
+            return None
+        return compiled(self.server, self._lut, steps, shapes, results)

@@ -14,6 +14,7 @@ import numpy as np
 from .._core.integers import Integers
 from ._arithmetic import DigitArithmetic
 from ._circuit import Circuit, Wires
+from ._compiled import Step
 from ._digits import Number
 from ._engine import Lookup
 from ._origins import Errors, Marks, Origins, equal_in_some, error_names, marks_of, met
@@ -48,18 +49,6 @@ class _Held:
         return shape
 
 
-@dataclasses.dataclass(frozen=True)
-class _Step:
-    """A call of the engine: its name, the numbers of the ciphertexts that it takes, what else it
-    takes, and the numbers that nothing needs behind it."""
-
-    name: str
-    sources: tuple[int, ...]
-    rest: tuple[Any, ...]
-    number: int
-    ends: tuple[int, ...] = ()
-
-
 def _call(engine: Any, name: str, arrays: list[Any], rest: tuple[Any, ...]) -> Any:
     if name == "tables":
         tables, luts = rest
@@ -83,7 +72,7 @@ class _Recorder:
 
     def __init__(self, engine: Any, inputs: int) -> None:
         self.engine, self.account = engine, engine.account
-        self.steps: list[_Step] = []
+        self.steps: list[Step] = []
         self._count = inputs
 
     def _step(self, name: str, arrays: Sequence[_Held], *rest: Any) -> _Held:
@@ -93,7 +82,7 @@ class _Recorder:
         held = _Held(self._count, made)
         self._count += 1
         sources = tuple(each.number for each in arrays)
-        self.steps.append(_Step(name, sources, rest, held.number))
+        self.steps.append(Step(name, sources, rest, held.number))
         return held
 
     def trivial(self, values: Integers) -> _Held:
@@ -155,15 +144,19 @@ class _Output:
     errors: Integers | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass
 class _Program:
-    """A recorded operation."""
+    """A recorded operation, whose steps are one call from the second time on if the engine has it:
+    then `compiled` makes the arrays `made` of the inputs."""
 
-    steps: list[_Step]
+    steps: list[Step]
     outputs: list[_Output]
     single: bool
     rotations: int
     layers: int
+    made: list[int]
+    runs: int = 1
+    compiled: Callable[[list[Any]], list[Any]] | None = None
 
 
 class Programs(DigitArithmetic):
@@ -265,21 +258,36 @@ class Programs(DigitArithmetic):
             batches = each.wires.batches if isinstance(each, Number) else (each,)
             held.update((batch.number, batch.rows) for batch in batches)
             outputs.append(_output(each, batches, operands, named, numbers))
-        steps = _needed(recorder.steps, {n for each in outputs for n in each.batches})
+        wanted = {n for each in outputs for n in each.batches}
+        steps = _needed(recorder.steps, wanted)
         used = circuit.rotations - before[0], circuit.layers - before[1]
-        return _Program(steps, outputs, not isinstance(returned, tuple), *used), held
+        made = sorted(n for n in wanted if n >= len(arrays))
+        return _Program(steps, outputs, not isinstance(returned, tuple), *used, made), held
 
     def _replay(self, program: _Program, inputs: list[Any]) -> dict[int, Any]:
         held = dict(enumerate(inputs))
-        for step in program.steps:
+        program.runs += 1
+        if program.runs == 2 and program.made:
+            shapes = [each.shape for each in inputs]
+            program.compiled = self.circuit.engine.compiled(
+                program.steps, shapes, program.made, program.rotations
+            )
+        if program.compiled is not None:
+            held.update(zip(program.made, program.compiled(inputs), strict=True))
+        else:
+            self._by_steps(program.steps, held)
+        self.circuit.rotations += program.rotations
+        self.circuit.layers += program.layers
+        return held
+
+    def _by_steps(self, steps: list[Step], held: dict[int, Any]) -> None:
+        """Calls of the engine; each array goes when nothing needs it any more."""
+        for step in steps:
             arrays = [held[number] for number in step.sources]
             held[step.number] = _call(self.circuit.engine, step.name, arrays, step.rest)
             del arrays
             for number in step.ends:
                 del held[number]
-        self.circuit.rotations += program.rotations
-        self.circuit.layers += program.layers
-        return held
 
 
 def _recorded(name: str) -> Callable[..., Any]:
@@ -496,9 +504,9 @@ def _united(operands: Sequence[Number]) -> Origins:
     return met([(x.wires.origins, Errors.none(0)) for x in operands])[0]
 
 
-def _needed(steps: list[_Step], results: set[int]) -> list[_Step]:
+def _needed(steps: list[Step], results: set[int]) -> list[Step]:
     """Steps that results follow from, each with the ciphertexts that it is the last to take."""
-    kept: list[_Step] = []
+    kept: list[Step] = []
     later = set(results)
     for step in reversed(steps):
         if step.number not in later:

@@ -1,0 +1,147 @@
+"""Recorded operations as programs of the C++ library, which a server runs by one call."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import binfhe
+from .._core.array import Shape
+from .._server import binfhe as _lib
+from ._circuit import SECTORS
+
+Run = Callable[[list[Any]], list[Any]]
+"""Takes the inputs' arrays, and returns the results'."""
+
+Held = tuple[int, Shape]
+"""The number of an array while a program is recorded, and its shape: (wires, values)."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """A call of an engine that was recorded: its name, the numbers of the arrays that it takes,
+    what else it takes, the number of what it makes, and those that nothing needs behind it."""
+
+    name: str
+    sources: tuple[int, ...]
+    rest: tuple[Any, ...]
+    number: int
+    ends: tuple[int, ...] = ()
+
+
+def compiled(
+    server: binfhe.Server,
+    lut: Callable[[tuple[int, ...]], binfhe.Lut],
+    steps: Iterable[Step],
+    shapes: Sequence[Shape],
+    results: Sequence[int],
+) -> Run | None:
+    """The steps as one call, or None if they have more inputs than programs, or products through
+    ring elements. `lut` makes a table; `shapes` are the inputs', and `results` the numbers of what
+    is wanted."""
+    steps = list(steps)
+    if not 0 < len(shapes) <= _lib.most_program_inputs:
+        return None
+    if any(step.name in ("product", "product_known") for step in steps):
+        return None
+    counts = [int(np.prod(shape)) for shape in shapes]
+    recorder = _lib.ProgramRecorder.create(server.parameters._core, (SECTORS, False), counts)
+    held: dict[int, Held] = {k: (k, shape) for k, shape in enumerate(shapes)}
+    for step in steps:
+        sources = [held[number] for number in step.sources]
+        held[step.number] = _recorded(recorder, lut, step, sources)
+    program = recorder.program(np.array([held[n][0] for n in results], dtype=np.uint32))
+    wanted = [held[number][1] for number in results]
+
+    def run(arrays: list[Any]) -> list[Any]:
+        cores = server._core.run(program, [each._core for each in arrays])
+        server._warn()
+        kind = server._device_type
+        return [kind._wrap(core, server, shape) for core, shape in zip(cores, wanted, strict=True)]
+
+    return run
+
+
+def _recorded(
+    recorder: _lib.ProgramRecorder,
+    lut: Callable[[tuple[int, ...]], binfhe.Lut],
+    step: Step,
+    sources: list[Held],
+) -> Held:
+    """A step in the recorder's operations, of which arrays are flat."""
+    if step.name == "take":
+        [(of, (_, size))], [index] = sources, step.rest
+        return recorder.take(of, _flat(index, size)), (len(index), size)
+    if step.name == "columns":
+        [(of, (count, size))], [index] = sources, step.rest
+        places = np.arange(count)[:, None] * size + index
+        return recorder.take(of, _words(places)), (count, len(index))
+    if step.name == "join":
+        return _joined(recorder, sources)
+    if step.name == "beside":
+        count = sources[0][1][0]
+        sizes = [size for _, (_, size) in sources]
+        starts = np.cumsum([0, *(count * size for size in sizes)])
+        rows = np.arange(count)[:, None]
+        places = np.concatenate(
+            [
+                start + rows * size + np.arange(size)
+                for start, size in zip(starts, sizes, strict=False)
+            ],
+            axis=1,
+        )
+        return recorder.take(_joined(recorder, sources)[0], _words(places)), (count, sum(sizes))
+    if step.name == "linear":
+        weights, constant = step.rest
+        numbers = np.array([of for of, _ in sources], dtype=np.uint32)
+        made = recorder.linear(np.array(weights, dtype=np.int32), numbers, int(constant))
+        return made, sources[0][1]
+    if step.name == "trivial":
+        [values] = step.rest
+        return recorder.trivial(_words(values % SECTORS)), values.shape
+    assert step.name == "tables"
+    tables, luts = step.rest
+    chosen = [lut(table) for table in luts]
+    inputs = [each for each, of in zip(sources, tables, strict=True) for _ in of]
+    index = np.concatenate([numbers for of in tables for numbers in of])
+    of, (count, size) = _joined(recorder, inputs)
+    return _looked_up(recorder, chosen, np.repeat(index, size), of), (count, size)
+
+
+def _looked_up(recorder: _lib.ProgramRecorder, luts: list[binfhe.Lut], index: Any, of: int) -> int:
+    """Tables of each kind apart, as `binfhe.Server` has them; a program rotates them together."""
+    kinds = [lut._rotation() for lut in luts]
+    if len(set(kinds)) == 1:
+        return recorder.apply([lut._core for lut in luts], _words(index), of)
+    parts, places = [], []
+    for kind in sorted(set(kinds)):
+        chosen = np.flatnonzero([each == kind for each in kinds])
+        where = np.flatnonzero(np.isin(index, chosen))
+        numbers = np.zeros(len(luts), dtype=np.uint32)
+        numbers[chosen] = np.arange(len(chosen), dtype=np.uint32)
+        part = recorder.take(of, _words(where))
+        tables = [luts[k]._core for k in chosen]
+        parts.append(recorder.apply(tables, _words(numbers[index[where]]), part))
+        places.append(where)
+    joined = recorder.concatenate(np.array(parts, dtype=np.uint32))
+    return recorder.take(joined, _words(np.argsort(np.concatenate(places))))
+
+
+def _joined(recorder: _lib.ProgramRecorder, parts: list[Held]) -> Held:
+    """Rows of several arrays of equal sizes, or of arrays that come apart later."""
+    if len(parts) == 1:
+        return parts[0]
+    numbers = np.array([of for of, _ in parts], dtype=np.uint32)
+    return recorder.concatenate(numbers), (sum(shape[0] for _, shape in parts), parts[0][1][1])
+
+
+def _flat(index: Any, size: int) -> Any:
+    """The places of rows in an array with so many values each."""
+    return _words(np.asarray(index)[:, None] * size + np.arange(size))
+
+
+def _words(numbers: Any) -> Any:
+    return np.ascontiguousarray(numbers, dtype=np.uint32).reshape(-1)
