@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "io/native/binfhe_literal.h"
+#include "io/native/binfhe_ring_rows.h"
 #include "io/native/files.h"
 #include "schemes/binfhe/packed.h"
 
@@ -56,27 +57,8 @@ std::vector<std::uint64_t> from_bits(ByteSpan bytes, unsigned bits, std::size_t 
 }  // namespace
 
 template <>
-struct Codec<PublicKey> {
-  static constexpr FrameKind kind{.type = FrameType::binfhe_public_key};
-
-  static void write(const PublicKey& value, PayloadWriter& out) {
-    out.fields().bytes(value.seed);
-    out.align();
-    out.words(value.b, rule(value.parameters));
-  }
-
-  static PublicKey read(PayloadReader& in, const Parameters& parameters) {
-    const auto seed = in.fields().array<32>("seed");
-    in.align();
-    const TakenWords b = in.take(rule(parameters));
-    in.finish();
-    return {parameters, in.header().key_id, seed, in.words(b)};
-  }
-
- private:
-  static WordRule rule(const Parameters& p) {
-    return {1, p.N(), ring_word_bytes(p.Q()), {p.Q()}, "b"};
-  }
+struct Codec<PublicKey>
+    : RingRowsCodec<PublicKey, FrameType::binfhe_public_key, [](const Parameters&) { return 1U; }> {
 };
 
 template <>

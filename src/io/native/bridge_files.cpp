@@ -8,6 +8,7 @@
 #include "bridges/packing.h"
 #include "bridges/products_noise.h"
 #include "io/native/binfhe_literal.h"
+#include "io/native/binfhe_ring_rows.h"
 #include "io/native/ckks_literal.h"
 #include "io/native/files.h"
 
@@ -113,28 +114,8 @@ struct Codec<LweOutputKeys> {
 };
 
 template <>
-struct Codec<CompressionKeys> {
-  static constexpr FrameKind kind{.type = FrameType::binfhe_compression_keys};
-
-  static void write(const CompressionKeys& value, PayloadWriter& out) {
-    out.fields().bytes(value.seed);
-    out.align();
-    out.words(value.b, rule(value.parameters));
-  }
-
-  static CompressionKeys read(PayloadReader& in, const binfhe::Parameters& parameters) {
-    const auto seed = in.fields().array<32>("seed");
-    in.align();
-    const TakenWords b = in.take(rule(parameters));
-    in.finish();
-    return {parameters, in.header().key_id, seed, in.words(b)};
-  }
-
- private:
-  static WordRule rule(const binfhe::Parameters& p) {
-    return {p.n(), p.N(), ring_word_bytes(p.Q()), {p.Q()}, "b"};
-  }
-};
+struct Codec<CompressionKeys> : RingRowsCodec<CompressionKeys, FrameType::binfhe_compression_keys,
+                                              [](const binfhe::Parameters& p) { return p.n(); }> {};
 
 template <>
 struct Codec<ProductKeys> {
