@@ -6,7 +6,8 @@
 Prints for each operation the time until Python has its result, and until the device has it; medians
 of runs on fresh operands that lie on the device, in microseconds. The device `none` makes no
 rotations and no key switches, so that both are what the host takes, with the rounding of rows on
-the CPU; it counts the process's own time, and not that of others beside it. With `--steps 1` each step of an operation is a call of its own.
+the CPU; it counts the process's own time, and not that of others beside it. With `--steps 1` each
+step of an operation is a call of its own.
 """
 
 import argparse
@@ -22,13 +23,19 @@ from whorl.integers._carry import Form
 from whorl.integers._circuit import SECTORS
 
 KNOWN = 0x9E3779B97F4A7C15
-OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
-    "sum": lambda x, y: x.server.canonical(x + y),
-    "comparison": lambda x, y: x < y,
-    "product": lambda x, y: x.server.canonical(x * y),
-    "product, known": lambda x, _: x.server.canonical(x * (KNOWN | 1)),
-    "quotient, known": lambda x, _: x.server.canonical(x // (KNOWN >> 20)),
-}
+
+
+def operations(bits: int) -> dict[str, Callable[[Any, Any], Any]]:
+    """By name, what is computed of two integers."""
+    known = KNOWN % (1 << bits) | 1
+    divisor = known >> bits // 3 | 1
+    return {
+        "sum": lambda x, y: x.server.canonical(x + y),
+        "comparison": lambda x, y: x < y,
+        "product": lambda x, y: x.server.canonical(x * y),
+        "product, known": lambda x, _: x.server.canonical(x * known),
+        "quotient, known": lambda x, _: x.server.canonical(x // divisor),
+    }
 
 
 def main() -> None:
@@ -63,7 +70,7 @@ def main() -> None:
     clock = time.process_time if given.device == "none" else time.perf_counter
     if given.steps:
         server._on.circuit.engine.compiled = lambda *_: None
-    for name, operation in OPERATIONS.items():
+    for name, operation in operations(given.bits).items():
         host, both = [], []
         for _ in range(given.runs + 3):
             x, y = fresh(), fresh()

@@ -1,6 +1,6 @@
 """What operations on encrypted integers cost, as docs/integers.md has it.
 
-python tests/python/integer_costs.py writes the table of that page.
+python tests/python/integer_costs.py writes the tables of that page.
 """
 
 from __future__ import annotations
@@ -14,7 +14,12 @@ from integer_programs import ClearServer
 from whorl import integers
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "integers.md"
-PLACE = re.compile(r"(<!-- costs -->\n).*?(<!-- end of costs -->)", re.DOTALL)
+PLACES = [
+    re.compile(rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)", re.DOTALL)
+    for name in ("costs", "costs with product keys")
+]
+MOST_DIGITS = 128
+"""The first factors of products have so many digits at most."""
 WIDTHS = (8, 16, 32, 64)
 
 
@@ -37,6 +42,7 @@ OPERATIONS: dict[str, tuple[Callable[..., Any], Widths]] = {
     "`x * y`": (lambda x, y: x * y, (_same, _same)),
     "`x * 100`": (lambda x: x * 100, (_same,)),
     "`divmod(x, y)`": (lambda x, y: divmod(x, y), (_same, _same)),
+    "`x // y`": (lambda x, y: x // y, (_same, _same)),
     "`x // 10`": (lambda x: x // 10, (_same,)),
     "comparisons": (lambda x, y: x < y, (_same, _same)),
     "`x & y`": (lambda x, y: x & y, (_same, _same)),
@@ -61,27 +67,34 @@ def without_carries(function: Callable[..., Any]) -> Callable[..., Any]:
     return made
 
 
-def cost(name: str, bits: int) -> tuple[int, int]:
+def cost(name: str, bits: int, products: bool = False) -> tuple[int, int]:
     """Rotations and layers of one integer, counted on clear digits."""
     function, widths = OPERATIONS[name]
-    server = ClearServer()
+    server = ClearServer(products=MOST_DIGITS if products else 0)
     without_carries(function)(*(server.encrypt(1, width(bits)) for width in widths))
     return server.rotations, server.layers
 
 
-def table() -> str:
-    """Rows of the page."""
+def table(products: bool = False) -> str:
+    """Rows of the page: all operations, or those that products make cheaper."""
     lines = ["| rotations; layers | " + " | ".join(f"{bits} bits" for bits in WIDTHS) + " |"]
     lines.append("|---" * (len(WIDTHS) + 1) + "|")
     for name in OPERATIONS:
-        costs = (cost(name, bits) for bits in WIDTHS)
+        costs = [cost(name, bits) for bits in WIDTHS]
+        if products:
+            through = [cost(name, bits, True) for bits in WIDTHS]
+            if through == costs:
+                continue
+            costs = through
         lines.append(f"| {name} | " + " | ".join(f"{n:,}; {m}" for n, m in costs) + " |")
     return "\n".join(lines) + "\n"
 
 
 def main() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(PLACE.sub(lambda found: found[1] + table() + found[2], page), encoding="utf-8")
+    for place, made in zip(PLACES, (table(), table(True)), strict=True):
+        page = place.sub(lambda found, made=made: found[1] + made + found[2], page)
+    PAGE.write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

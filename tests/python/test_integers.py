@@ -586,8 +586,10 @@ def test_parameters_that_do_not_serve() -> None:
 
 def test_costs_of_the_page() -> None:
     """They are those of clear digits, and of plans."""
-    held = integer_costs.PLACE.search(integer_costs.PAGE.read_text(encoding="utf-8"))
-    assert held and integer_costs.table() in held[0]
+    page = integer_costs.PAGE.read_text(encoding="utf-8")
+    for place, products in zip(integer_costs.PLACES, (False, True), strict=True):
+        held = place.search(page)
+        assert held and integer_costs.table(products) in held[0]
     for name, (function, widths) in integer_costs.OPERATIONS.items():
         fresh = [Fresh((), width(8)) for width in widths]
         planned = integers.plan(integer_costs.without_carries(function), fresh, parameters=W128)

@@ -11,7 +11,7 @@ import numpy as np
 from .._core.array import Shape
 from .._core.integers import Integers
 from ..errors import EncodingError
-from . import _divide, _lookup, _shifts
+from . import _divide, _lookup, _reciprocal, _shifts
 from ._carry import Form, flush, prefix, renew, weights
 from ._ciphertexts import CANONICAL, FLAGS, WITH_CARRIES
 from ._columns import add_up
@@ -161,7 +161,8 @@ class DigitArithmetic(Digits):
     def divide(self, x: Number, y: Number, rest: bool) -> tuple[Number, Number]:
         """x / y rounded down, and the remainder, of unsigned numbers; without `rest` x in its
         place."""
-        return _divide.divide(self, x, y, rest)
+        way = _reciprocal if _reciprocal.divides(self.circuit, x.form.digits) else _divide
+        return way.divide(self, x, y, rest)
 
     def lookup(self, x: Number, table: Sequence[int], bits: int) -> Number:
         """Entries of a known table at unsigned places, as unsigned integers; 0 behind its end."""

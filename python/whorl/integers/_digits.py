@@ -251,13 +251,14 @@ class Digits:
             a, b = clean(circuit, a), clean(circuit, b)
         return dataclasses.replace(x, wires=self.choose(flag, a, b))
 
-    def choose(self, flag: Wires, x: Wires, y: Wires) -> Wires:
-        """x where one wire counts `FLAG`, and y where it is 0: digits of ranges that fit both."""
+    def choose(self, flag: Wires, x: Wires, y: Wires, most: float = QUIET) -> Wires:
+        """x where one wire counts `FLAG`, and y where it is 0: digits of ranges that fit both.
+        Results of one table have at most such a part of the noise that tables bear."""
         circuit = self.circuit
         low, high = np.minimum(x.low, y.low), np.maximum(x.high, y.high)
         bit = circuit.take(flag, np.zeros(len(x), dtype=np.int64))
         # A choice adds the noise of a rotation. Results must still serve in sums.
-        quiet = y.square + 1 <= circuit.account.limit * QUIET
+        quiet = y.square + 1 <= circuit.account.limit * most
         if np.all(quiet) and circuit.fits((1, x), (-1, y)):
             difference = circuit.linear((1, x), (-1, y))
             if self._takes_flag(difference, bit):

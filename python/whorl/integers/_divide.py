@@ -1,4 +1,4 @@
-"""Quotients and remainders of unsigned numbers of digits."""
+"""Quotients and remainders of unsigned numbers of digits, digit by digit."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,9 @@ from .._core.integers import Integers
 from ._carry import clean
 from ._circuit import Wires
 from ._digits import FLAG, Digits, Number
+
+QUIET = 0.3
+"""Digits that were moved have at most this part of the noise that tables bear: no two are added."""
 
 
 def left(on: Digits, x: Number, by: int) -> Number:
@@ -100,12 +104,9 @@ def shift(on: Digits, x: Number, by: Number, up: bool) -> Number:
             (top, [(lambda v: v % 4, None), (lambda v: np.where(v < 0, 3, 0), None)])
         )[0]
         wires, fill = on.circuit.join(on.circuit.take(wires, np.arange(count - 1)), last), sign
+    steps = [1 << j for j in range(len(flags) - 1)]
+    wires = moved(on, wires, [flag.wires for flag in flags[1:]], steps, fill, up)
     number = Number(2 * count, False, wires)
-    for j in range(1, len(flags)):
-        index = np.arange(count) + (-(1 << j - 1) if up else 1 << j - 1)
-        places_of = np.where((index < 0) | (index >= count), count, index)
-        there = on.circuit.take(on.circuit.join(number.wires, fill), places_of)
-        number = on.select(flags[j], dataclasses.replace(number, wires=there), number)
     number = _half_step(on, number, flags[0], fill, up)
     if by.bits > places:
         high = right(on, by, places)
@@ -131,6 +132,22 @@ def turn(on: Digits, x: Number, by: Number) -> Number:
         elif step:
             number = on.flush(on.select(flags[j], rotate(on, number, step), number))
     return on.cast(number, x.bits, x.signed)
+
+
+def moved(
+    on: Digits, wires: Wires, flags: Sequence[Wires], steps: Sequence[int], fill: Wires, up: bool
+) -> Wires:
+    """Digits 0 … 3 that are moved by so many places where a flag counts `FLAG`, one flag after the
+    other."""
+    count = len(wires)
+    for flag, step in zip(flags, steps, strict=True):
+        index = np.arange(count) + (-step if up else step)
+        places = np.where((index < 0) | (index >= count), count, index)
+        there = on.circuit.take(on.circuit.join(wires, fill), places)
+        # Other digits of the same numbers have other errors.
+        there = dataclasses.replace(there, origins={})
+        wires = on.choose(flag, there, wires, QUIET)
+    return wires
 
 
 def _flags(on: Digits, by: Number, count: int) -> list[Number]:

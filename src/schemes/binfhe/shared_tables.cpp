@@ -18,7 +18,8 @@ void check_sides(const Lut& lut, Under under) {
 
 Reading Server::State::check_together(std::span<const Lut> luts, Encoding encoding) const {
   if (luts.empty()) throw ShapeError("apply_many: at least one look-up table is needed");
-  for (std::size_t l = 0; l < luts.size(); ++l) check_tables(parameters, luts.subspan(l, 1), {}, encoding, 0);
+  for (std::size_t l = 0; l < luts.size(); ++l)
+    check_tables(parameters, luts.subspan(l, 1), {}, encoding, 0);
   return {std::ranges::any_of(luts, [](const Lut& l) { return l.kind() == LutKind::arbitrary; }),
           shared_step(luts.size())};
 }
