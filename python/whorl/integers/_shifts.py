@@ -144,8 +144,6 @@ def moved(
         index = np.arange(count) + (-step if up else step)
         places = np.where((index < 0) | (index >= count), count, index)
         there = on.circuit.take(on.circuit.join(wires, fill), places)
-        # Other digits of the same numbers have other errors.
-        there = dataclasses.replace(there, origins={})
         wires = on.choose(flag, there, wires, QUIET)
     return wires
 
