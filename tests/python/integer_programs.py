@@ -1,7 +1,7 @@
 """Random programs of integers, on any server of them and in Python's own integers.
 
     python tests/python/integer_programs.py [--programs 100000] [--seed 1] [--processes 2]
-        [--bits 20] [--size 3] [--steps 4] [--device cuda] [--set W128_P128]
+        [--bits 20] [--size 3] [--steps 4] [--device cuda] [--set W128_P128_M3] [--products]
 
 runs them on clear digits, by the algorithms that ciphertexts go through, or with a device on
 ciphertexts there. Each is of several integers of up to so many bits at once. A failure names its
@@ -67,11 +67,16 @@ class Encrypted:
     client: integers.Client
     server: integers.Server
 
-    def __init__(self, device: str = "cpu", name: str | None = None) -> None:
+    def __init__(
+        self, device: str = "cpu", name: str | None = None, products: bool = False
+    ) -> None:
         literal = binfhe.parameters(name).literal() if name else TOY
         lwe = binfhe.Client(binfhe.parameters(literal, allow_insecure=not name))
         self.client = integers.Client(lwe)
-        self.server = integers.Server(binfhe.Server(lwe.evaluation_keys(), device=device))
+        self.server = integers.Server(
+            binfhe.Server(lwe.evaluation_keys(), device=device),
+            products=lwe.product_keys() if products else None,
+        )
 
     def encrypt(self, values: Any, bits: int, signed: bool = False) -> Any:
         return self.server.upload(self.client.encrypt(values, bits, signed))
@@ -341,9 +346,10 @@ def main() -> None:
     options.add_argument("--steps", type=int, default=4)
     options.add_argument("--device", help="default: on clear digits")
     options.add_argument("--set", default="W128_P128")
+    options.add_argument("--products", action="store_true", help="with product keys")
     given = options.parse_args()
     if given.device:
-        on = Encrypted(given.device, given.set)
+        on = Encrypted(given.device, given.set, given.products)
         numbers = range(given.programs)
         made = (run_one(on, given.seed, i, given.steps, given.bits, given.size) for i in numbers)
         wrong = [found for found in made if found]
