@@ -60,7 +60,6 @@ class Bench:
             device=given.device,
             threads=given.threads,
             allow_insecure=given.insecure,
-            allow_failure=1,
         )
         self.lut = model.table(parameters, kind)
 

@@ -25,9 +25,7 @@ def serve(folder: Path, device: str | None, threads: int) -> None:
     given = read_json(folder / "server.json")
     insecure, kind = given["insecure"], layout.KINDS[given["network"]]
     network = model.load(kind, folder / "network.npz")
-    server = Server(
-        folder / "keys.whorl", device, threads, allow_insecure=insecure, allow_failure=1
-    )
+    server = Server(folder / "keys.whorl", device, threads, allow_insecure=insecure)
     query = Ciphertexts.load(
         folder / "query.whorl",
         allow_insecure=insecure,

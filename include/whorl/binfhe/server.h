@@ -264,9 +264,14 @@ class Server {
   /// what it finds: apply and eval_decomp refuse it. `largest`: the caller knows that all messages
   /// of the sum lie in 0 … largest, which must be below p. Nothing checks this. Gates take a sum
   /// for bits only where it follows, or is said with `largest`, that it is at most 1.
+  ///
+  /// NoiseError if a message of the sum is read wrongly too often, unless some term is known nearly
+  /// already. With `exact` false the sum is known nearly: Array::error_bound says how far messages
+  /// may be off, and Array::failure_log2 how often they are further off.
   Ciphertexts linear(std::span<const std::int32_t> weights,
                      std::span<const Ciphertexts* const> inputs, std::int32_t constant = 0,
-                     bool modular = false, std::optional<std::uint32_t> largest = {}) const;
+                     bool modular = false, std::optional<std::uint32_t> largest = {},
+                     bool exact = true) const;
   /// Trivial encryptions of known messages, without noise or mask. Anyone can read them.
   Ciphertexts trivial(std::span<const std::uint32_t> messages, Encoding encoding = {},
                       Under under = Under::lwe) const;
@@ -320,7 +325,7 @@ class Server {
   std::uint32_t reach(const Lut& lut, const Array& a) const;
   Array linear(std::span<const std::int32_t> weights, std::span<const Array* const> inputs,
                std::int32_t constant = 0, bool modular = false,
-               std::optional<std::uint32_t> largest = {}) const;
+               std::optional<std::uint32_t> largest = {}, bool exact = true) const;
   /// W·x + constants: each `weights.columns` ciphertexts of `a` that follow one another, as many as
   /// there are vectors, give weights.rows() results. One product on the device for all, exact; as
   /// many sums as linear() would make one by one, with its rules for messages and errors.
@@ -330,7 +335,8 @@ class Server {
   /// Under the ring key the noise of a sum of bootstrapped ciphertexts is that of rotations only.
   /// ShapeError for numbers that do not fit.
   Array linear(const Weights& weights, const Array& a, std::span<const std::int32_t> constants = {},
-               bool modular = false, std::optional<std::uint32_t> largest = {}) const;
+               bool modular = false, std::optional<std::uint32_t> largest = {},
+               bool exact = true) const;
   /// The same messages, read as integers of a range that the caller knows: as the only one that is
   /// the message modulo p, or with padding modulo 2p. Nothing checks this, and results are wrong if
   /// it is not true. Sums of such arrays, and products with integers, have the range that follows;

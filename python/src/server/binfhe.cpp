@@ -152,18 +152,20 @@ void bind_binfhe_server(nb::module_& module) {
       .def("linear",
            calling<Server, Array, std::span<const std::int32_t>, std::span<const Array* const>>(
                &Server::linear),
-           "weights"_a, "inputs"_a, "constant"_a, "modular"_a = false, "largest"_a = nb::none())
+           "weights"_a, "inputs"_a, "constant"_a, "modular"_a = false, "largest"_a = nb::none(),
+           "exact"_a = true)
       .def(
           "linear_matrix",
           [](const Server& server, std::size_t columns, const Input<std::int32_t>& weights,
              const Array& a, const Input<std::int32_t>& constants, bool modular,
-             std::optional<std::uint32_t> largest) {
+             std::optional<std::uint32_t> largest, bool exact) {
             return without_gil([&] {
               return server.linear(binfhe::Weights{columns, as_span(weights)}, a,
-                                   as_span(constants), modular, largest);
+                                   as_span(constants), modular, largest, exact);
             });
           },
-          "columns"_a, "weights"_a, "a"_a, "constants"_a, "modular"_a, "largest"_a.none())
+          "columns"_a, "weights"_a, "a"_a, "constants"_a, "modular"_a, "largest"_a.none(),
+          "exact"_a)
       .def("with_range", calling<Server, Array>(&Server::with_range), "a"_a, "range"_a)
       .def("trivial", calling<Server, Array, Bits>(&Server::trivial_array), "messages"_a,
            "encoding"_a, "under"_a);

@@ -31,6 +31,7 @@ class Sums(Gates[EncryptedArray]):
         *,
         modular: bool = False,
         largest: int | None = None,
+        exact: bool = True,
     ) -> EncryptedArray:
         """constant + Σ weights[k]·ciphertexts[k] modulo p, without bootstrap.
 
@@ -55,6 +56,11 @@ class Sums(Gates[EncryptedArray]):
         Nothing checks this. Gates take a sum for bits if it can be at most 1, by what is known of
         its terms or by `largest=1`.
 
+        A sum that is read wrongly too often is refused (`NoiseError`), unless a term is known
+        nearly already. With `exact=False` it is known nearly: `error_bound` of the result says how
+        far messages may be off, and `failure_log2` how often they are further off. Tables with
+        `exact=False` read on from it.
+
         Raises `EncodingError` for a `largest` that is not below p, and `ValueError` unless there
         are as many weights as arrays, and at least one. For a weight that is not an integer it
         raises `TypeError`, and for one outside -2^31 … 2^31 - 1 `EncodingError`, with its index.
@@ -70,7 +76,8 @@ class Sums(Gates[EncryptedArray]):
         """
         numbers, added = _words(weights, "weights"), _words(constant, "constant")
         if numbers.ndim == 2:
-            return self._product(numbers, ciphertexts, added, bool(modular), largest)
+            how = bool(modular), largest, bool(exact)
+            return self._product(numbers, ciphertexts, added, *how)
         if added.ndim:
             raise TypeError(f"constant has shape {added.shape}; it must be one integer")
         arrays: tuple[Any, ...] = tuple(ciphertexts)
@@ -82,8 +89,8 @@ class Sums(Gates[EncryptedArray]):
         operands, shape = self._meet(*arrays)
         cores = [each._core for each in operands]
         stated = None if largest is None else as_modulus(largest, "largest")
-        core = self._core.linear(numbers.astype(np.int32), cores, int(added), bool(modular), stated)
-        return self._wrap(core, shape)
+        entries, how = numbers.astype(np.int32), (bool(modular), stated, bool(exact))
+        return self._wrap(self._core.linear(entries, cores, int(added), *how), shape)
 
     def _product(
         self,
@@ -92,6 +99,7 @@ class Sums(Gates[EncryptedArray]):
         constant: np.ndarray[Any, Any],
         modular: bool,
         largest: int | None,
+        exact: bool,
     ) -> EncryptedArray:
         """W·x + constant of each vector of an array."""
         if not is_encrypted(ciphertexts):
@@ -114,7 +122,8 @@ class Sums(Gates[EncryptedArray]):
         stated = None if largest is None else as_modulus(largest, "largest")
         entries = np.ascontiguousarray(weights, dtype=np.int32).reshape(-1)
         added = np.ascontiguousarray(np.broadcast_to(constant, (rows,)), dtype=np.int32)
-        core = self._core.linear_matrix(columns, entries, x._core, added, modular, stated)
+        how = modular, stated, exact
+        core = self._core.linear_matrix(columns, entries, x._core, added, *how)
         return self._wrap(core, (*x.shape[:-1], rows))
 
     def _matmul(self, weights: ArrayLike, x: EncryptedArray, left: bool) -> EncryptedArray:

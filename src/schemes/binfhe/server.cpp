@@ -184,18 +184,18 @@ Ciphertexts Server::to_lwe_key(const Ciphertexts& a) const { return state_->to_l
 Array Server::to_lwe_key(const Array& a) const { return state_->to_lwe_key(a); }
 Ciphertexts Server::linear(std::span<const std::int32_t> weights,
                            std::span<const Ciphertexts* const> inputs, std::int32_t constant,
-                           bool modular, std::optional<std::uint32_t> largest) const {
-  return state_->linear(weights, inputs, constant, modular, largest);
+                           bool modular, std::optional<std::uint32_t> largest, bool exact) const {
+  return state_->linear(weights, inputs, constant, modular, largest, exact);
 }
 Array Server::linear(std::span<const std::int32_t> weights, std::span<const Array* const> inputs,
-                     std::int32_t constant, bool modular,
-                     std::optional<std::uint32_t> largest) const {
-  return state_->linear(weights, inputs, constant, modular, largest);
+                     std::int32_t constant, bool modular, std::optional<std::uint32_t> largest,
+                     bool exact) const {
+  return state_->linear(weights, inputs, constant, modular, largest, exact);
 }
 Array Server::linear(const Weights& weights, const Array& a,
                      std::span<const std::int32_t> constants, bool modular,
-                     std::optional<std::uint32_t> largest) const {
-  return state_->linear(weights, a, constants, modular, largest);
+                     std::optional<std::uint32_t> largest, bool exact) const {
+  return state_->linear(weights, a, constants, modular, largest, exact);
 }
 std::uint32_t Server::error_bound(const Lut& lut, const Ciphertexts& a) const {
   return state_->bound(lut, a).output;

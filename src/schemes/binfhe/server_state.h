@@ -207,12 +207,13 @@ struct Server::State : std::enable_shared_from_this<State> {
   Bound bound(const Lut& lut, const Batch& a) const;
   /// Checks a sum; `all` outlives the origin's maker.
   MakeOrigin check_linear(const Operands& all, Encoding input, std::int32_t constant, bool modular,
-                          std::optional<std::uint32_t> stated) const;
+                          std::optional<std::uint32_t> stated, bool exact = true) const;
   template <class Batch>
   Batch linear(std::span<const std::int32_t> weights, std::span<const Batch* const> inputs,
-               std::int32_t constant, bool modular, std::optional<std::uint32_t> stated) const;
+               std::int32_t constant, bool modular, std::optional<std::uint32_t> stated,
+               bool exact = true) const;
   Array linear(const Weights& weights, const Array& a, std::span<const std::int32_t> constants,
-               bool modular, std::optional<std::uint32_t> stated) const;
+               bool modular, std::optional<std::uint32_t> stated, bool exact = true) const;
   Array with_range(const Array& a, MessageRange range) const;
   /// Negates bits.
   template <class Batch>

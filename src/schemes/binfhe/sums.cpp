@@ -81,11 +81,24 @@ Largest largest_of_sum(const SumRange& sum, const SumRange& of_bits, bool ranged
   return {sum.most_of(top, all), of_bits.most_of(top, all)};
 }
 
+/// The origin of messages that may be read nearly, if they are: those of exact sums are off by 0
+/// but for their errors, by which Array::error_bound has how far they are read off. Files want a
+/// finite bound for what never happens.
+Origin known_nearly(Origin origin, bool nearly) {
+  if (!nearly) return origin;
+  constexpr double least_failure_log2 = -1e9;
+  Promise promise = origin.promise;
+  promise.off = promise.most_off();
+  promise.failure_log2 = std::max(promise.failure_log2, least_failure_log2);
+  return with_promise(std::move(origin), promise);
+}
+
 }  // namespace
 
 Server::State::MakeOrigin Server::State::check_linear(const Operands& all, Encoding input,
                                                       std::int32_t constant, bool modular,
-                                                      std::optional<std::uint32_t> stated) const {
+                                                      std::optional<std::uint32_t> stated,
+                                                      bool exact) const {
   const bool ranged = std::any_of(all.terms.begin(), all.terms.end(), [](const Term& term) {
     return term.origin->largest.range.has_value();
   });
@@ -99,30 +112,30 @@ Server::State::MakeOrigin Server::State::check_linear(const Operands& all, Encod
   const bool coarse = std::ranges::any_of(all.terms, [&](const Term& term) {
     return account.is_coarse(input, *term.origin, all.under);
   });
-  if (noise > all.most && !coarse) account.check_sum(input, noise, all.under);
-  return [&all, constant, noise, offset, largest] {
+  if (exact && noise > all.most && !coarse) account.check_sum(input, noise, all.under);
+  return [&all, constant, noise, offset, largest, exact] {
     return std::make_shared<const Origin>(
-        origin_of_sum(all.terms, constant, noise, offset, largest));
+        known_nearly(origin_of_sum(all.terms, constant, noise, offset, largest), !exact));
   };
 }
 
 template <class Batch>
 Batch Server::State::linear(std::span<const std::int32_t> weights,
                             std::span<const Batch* const> inputs, std::int32_t constant,
-                            bool modular, std::optional<std::uint32_t> stated) const {
+                            bool modular, std::optional<std::uint32_t> stated, bool exact) const {
   if (inputs.empty() || weights.size() != inputs.size())
     throw ShapeError("linear: " + std::to_string(weights.size()) + " weights for " +
                      std::to_string(inputs.size()) +
                      " inputs; there must be one for each input, and at least one input");
   const Encoding input = check_together("linear", inputs);
   const Operands all = operands(inputs, weights);
-  const MakeOrigin origin = check_linear(all, input, constant, modular, stated);
+  const MakeOrigin origin = check_linear(all, input, constant, modular, stated, exact);
   return run(plan_linear(parameters, weights, constant, input, all.under), origin, inputs);
 }
 
 Array Server::State::linear(const Weights& weights, const Array& a,
                             std::span<const std::int32_t> constants, bool modular,
-                            std::optional<std::uint32_t> stated) const {
+                            std::optional<std::uint32_t> stated, bool exact) const {
   check(a);
   const std::size_t K = weights.columns, R = weights.rows();
   if (R == 0 || weights.entries.size() != R * K || a.count() % K != 0 ||
@@ -142,17 +155,17 @@ Array Server::State::linear(const Weights& weights, const Array& a,
   ProductErrors errors = errors_of_product(*of, weights, sums, constants, account.constant(under),
                                            encoding_offset(parameters, input, under));
   if (errors.offset > 0) errors.noise = std::max(errors.noise, account.least(under));
-  if (errors.noise > of->noise && !account.is_coarse(input, *of, under))
+  if (exact && errors.noise > of->noise && !account.is_coarse(input, *of, under))
     account.check_sum(input, errors.noise, under);
   const std::vector<std::int64_t> entries(weights.entries.begin(), weights.entries.end());
   std::vector<std::uint64_t> shifts;
   for (std::size_t r = 0; r < R; ++r)
     shifts.push_back(constants.empty() ? 0 : shift_of(constants[r], input, parameters, under));
   auto made = evaluator.products(entries, shifts, a.state_->rows);
-  return array(
-      input,
-      std::make_shared<const Origin>(origin_of_product(*of, weights, constants, errors, largest)),
-      std::move(made));
+  return array(input,
+               std::make_shared<const Origin>(known_nearly(
+                   origin_of_product(*of, weights, constants, errors, largest), !exact)),
+               std::move(made));
 }
 
 Array Server::State::with_range(const Array& a, MessageRange range) const {
@@ -174,7 +187,7 @@ Batch Server::State::not_(const Batch& a) const {
 #define WHORL_INSTANTIATE_SUMS(Batch)                                                     \
   template Batch Server::State::linear(std::span<const std::int32_t>,                     \
                                        std::span<const Batch* const>, std::int32_t, bool, \
-                                       std::optional<std::uint32_t>) const;               \
+                                       std::optional<std::uint32_t>, bool) const;         \
   template Batch Server::State::not_(const Batch&) const
 
 WHORL_INSTANTIATE_SUMS(Ciphertexts);

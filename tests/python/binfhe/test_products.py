@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 import whorl
-from support import Kit
-from whorl.binfhe import Fresh, Lut, plan
+from support import Kit, make_kit
+from whorl.binfhe import Ciphertexts, Fresh, Lut, plan
 
 
 @pytest.mark.parametrize("under", ["lwe", "ring"])
@@ -110,3 +110,51 @@ def test_refusals(kit: Kit) -> None:
         kit.server.upload(x) @ kit.server.upload(x)
     with pytest.raises(whorl.NoiseError, match="weighted sum"):
         kit.server.linear([[1, 2, 3], [2**20, 0, 0]], kit.server.upload(x))
+
+
+def test_sums_that_are_known_nearly_state_their_bound() -> None:
+    """Of fresh messages that the set carries only nearly, as a matrix and as a list."""
+    toy = make_kit()
+    p, random = 2**8, np.random.default_rng(11)
+    x, weights = random.integers(0, p, (400, 24)), random.integers(-3, 4, (3, 24))
+    fresh = toy.server.upload(toy.client.encrypt(x, p, allow_failure=1))
+    some, few = [fresh[:, k] for k in range(4)], [9, -7, 5, 4]
+    with pytest.raises(whorl.NoiseError, match="decryption of this weighted sum"):
+        toy.server.linear(weights, fresh, modular=True)
+    with pytest.raises(whorl.NoiseError, match="decryption of this weighted sum"):
+        toy.server.linear(few, some, modular=True)
+    product = toy.server.linear(weights, fresh, [1, 2, 3], modular=True, exact=False)
+    alone = toy.server.linear(few, some, 5, modular=True, exact=False)
+    wanted = x @ weights.T + [1, 2, 3], x[:, :4] @ few + 5
+    for found, exact in zip((product, alone), wanted, strict=True):
+        apart = (toy.client.decrypt(found) - exact + p // 2) % p - p // 2
+        # The bound is passed with 2^-40 at most, which is seven deviations.
+        deviation = float(np.sqrt(np.mean(apart**2.0)))
+        assert 0 < np.abs(apart).max() <= found.error_bound < p // 4
+        assert 5 < (found.error_bound + 0.5) / deviation < 12
+        assert -60 < found.failure_log2 <= -40
+        host = found.to_host()
+        loaded = Ciphertexts.from_bytes(host.to_bytes(), allow_insecure=True)
+        for each in (host, loaded, toy.server.upload(loaded)):
+            assert (each.error_bound, each.failure_log2) == (found.error_bound, found.failure_log2)
+    # Sums of these are sums of what is known nearly, and tables read on from them.
+    twice = toy.server.linear([2], [product], modular=True)
+    assert twice.error_bound >= 2 * product.error_bound - 1
+    smooth = np.minimum(np.arange(p), p - np.arange(p))
+    table = Lut(toy.parameters, smooth, exact=False, one_rotation=True)
+    with pytest.raises(whorl.NoiseError, match="within="):
+        product.apply(table)
+    bound = toy.server.error_bound(table, product[:3])
+    read = toy.client.decrypt(product[:3].apply(table, bound))
+    apart = (read - smooth[wanted[0][:3] % p] + p // 2) % p - p // 2
+    assert np.abs(apart).max() <= bound
+
+
+def test_exact_sums_stay_exact() -> None:
+    """What has few errors may be said to be known nearly, and is read as before."""
+    toy = make_kit()
+    x = toy.client.encrypt([[1, 1], [0, 1]], p=4, padding=True)
+    found = toy.server.linear([[1, 2]], x, largest=3, exact=False)
+    assert toy.client.decrypt(found).tolist() == [[3], [2]] and found.error_bound == 0
+    square = Lut(toy.parameters, np.arange(4) ** 2 % 4, padding=True)
+    assert toy.client.decrypt(found.apply(square)).tolist() == [[1], [0]]
