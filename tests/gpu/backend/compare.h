@@ -305,7 +305,8 @@ void compare_matrix(const Two& two, std::size_t row, std::size_t rows, std::size
   SCOPED_TRACE("q = " + std::to_string(q) + ", " + std::to_string(results) + " sums of " +
                std::to_string(inputs) + ", " + std::to_string(rows) + " rows of " +
                std::to_string(row));
-  const std::size_t groups = rows % 2 == 0 ? 2 : 1;  // of which each has an equal part of the rows
+  // Each group has an equal part of the rows.
+  const std::size_t groups = rows % 3 == 0 ? rows : rows % 2 == 0 ? 2 : 1;
   const auto data = random.residues<Word>(inputs * rows * row, q);
   std::vector<std::int64_t> matrix(results * inputs);
   for (auto& weight : matrix) weight = random_weight(random);

@@ -99,11 +99,14 @@ __global__ void lay_out_rows(const In* __restrict__ in, unsigned columns, std::s
 }
 
 /// Rows first … first + rows - 1, first a multiple of k_block; a block takes 64 rows of 32 columns.
+/// Layers of blocks take rows that follow one another, and bytes that are `stride` apart.
 template <class In>
 __global__ void lay_out_planes(const In* __restrict__ in, unsigned columns, std::size_t first,
-                               std::size_t rows, PlaneLayout layout,
-                               std::uint8_t* __restrict__ out) {
+                               std::size_t rows, PlaneLayout layout, std::uint8_t* __restrict__ out,
+                               std::size_t stride) {
   __shared__ In tile[k_block][33];
+  in += blockIdx.z * rows * columns;
+  out += blockIdx.z * stride;
   const std::size_t k0 = std::size_t{blockIdx.x} * k_block;
   const unsigned c0 = blockIdx.y * 32;
   for (unsigned i = threadIdx.x; i < k_block * 32; i += blockDim.x) {

@@ -190,6 +190,21 @@ __host__ __device__ inline std::uint64_t linear_reduce(std::uint64_t sum, std::u
   return sum >= q ? sum - q : sum;
 }
 
+/// Sums of `width` elements from `at` on, so far: the constant where a row has its body.
+template <class Word, unsigned width>
+__device__ void begin_sums(std::uint64_t (&sums)[width], std::size_t at, std::size_t row,
+                           Word constant) {
+  // Elements up to the next body, which gets the constant.
+  const std::size_t until_body =
+      row - 1 -
+      (at >> 32 == 0 && row >> 32 == 0
+           ? static_cast<std::uint32_t>(at) % static_cast<std::uint32_t>(row)
+           : at % row);
+#pragma unroll
+  for (unsigned k = 0; k < width; ++k)
+    sums[k] = k >= until_body && (k - until_body) % row == 0 ? constant : 0;
+}
+
 /// `out` may be one of the inputs.
 template <class Word, unsigned width>
 __global__ void __launch_bounds__(lwe_threads)
@@ -198,17 +213,8 @@ __global__ void __launch_bounds__(lwe_threads)
   const std::size_t vectors = p.size / width;
   for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < vectors;
        i += std::size_t{gridDim.x} * blockDim.x) {
-    const std::size_t at = i * width;
-    // Elements up to the next body, which gets the constant.
-    const std::size_t until_body =
-        p.row - 1 -
-        (at >> 32 == 0 && p.row >> 32 == 0
-             ? static_cast<std::uint32_t>(at) % static_cast<std::uint32_t>(p.row)
-             : at % p.row);
     std::uint64_t sums[width];
-#pragma unroll
-    for (unsigned k = 0; k < width; ++k)
-      sums[k] = k >= until_body && (k - until_body) % p.row == 0 ? p.constant : 0;
+    begin_sums<Word, width>(sums, i * width, p.row, p.constant);
 #pragma unroll 4
     for (unsigned input = 0; input < p.inputs; ++input) {
       const Vector x = reinterpret_cast<const Vector*>(p.in[input])[i];

@@ -55,6 +55,50 @@ __global__ void __launch_bounds__(256)
                           four(upper + 8, k + 4)};
 }
 
+/// Matrices of few results, which combinations make.
+inline constexpr unsigned most_combined_results = 8;
+
+template <class Word>
+struct GroupArguments {
+  Word factor[most_combined_results][most_linear_inputs];        ///< below q
+  Word factor_shoup[most_combined_results][most_linear_inputs];  ///< as those of LinearArguments
+  Word constant[most_combined_results];
+  unsigned inputs, results;
+  std::uint64_t q, barrett;
+  std::size_t row, size;  ///< words of a row, and of an input of a group
+};
+
+/// in (groups, inputs, size), out (groups, results, size), apart: all sums of a group for each row
+/// of blocks.
+template <class Word, unsigned width>
+__global__ void __launch_bounds__(lwe_threads)
+    combine_groups(const __grid_constant__ GroupArguments<Word> p, const Word* __restrict__ in,
+                   Word* __restrict__ out) {
+  using Vector = LweVector<Word, width>;
+  const std::size_t vectors = p.size / width, group = blockIdx.y;
+  const auto* from = reinterpret_cast<const Vector*>(in) + group * p.inputs * vectors;
+  auto* to = reinterpret_cast<Vector*>(out) + group * p.results * vectors;
+  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < vectors;
+       i += std::size_t{gridDim.x} * blockDim.x)
+    for (unsigned r = 0; r < p.results; ++r) {
+      std::uint64_t sums[width];
+      begin_sums<Word, width>(sums, i * width, p.row, p.constant[r]);
+      for (unsigned input = 0; input < p.inputs; ++input) {
+        const Word factor = p.factor[r][input], factor_shoup = p.factor_shoup[r][input];
+        if (factor == 0) continue;
+        const Vector x = from[input * vectors + i];
+#pragma unroll
+        for (unsigned k = 0; k < width; ++k)
+          sums[k] = add_linear_term<Word>(sums[k], x.word[k], factor, factor_shoup, p.q);
+      }
+      Vector result;
+#pragma unroll
+      for (unsigned k = 0; k < width; ++k)
+        result.word[k] = static_cast<Word>(linear_reduce(sums[k], p.q, p.barrett));
+      to[r * vectors + i] = result;
+    }
+}
+
 /// How sums of bytes' products become residues.
 struct MatrixModulus {
   std::uint64_t q;

@@ -230,7 +230,7 @@ void lay_out(const Stream& stream, const CudaSwitchKey& key, std::size_t first, 
   if (key.product) {
     const dim3 grid(static_cast<unsigned>((rows + k_block - 1) / k_block), (columns + 31) / 32);
     lay_out_planes<In><<<grid, 256, 0, stream.handle()>>>(in, columns, first, rows, key.layout,
-                                                          key.storage.data());
+                                                          key.storage.data(), std::size_t{0});
     return check_launch("lay_out_planes", grid, 256, 0);
   }
   const auto blocks = static_cast<unsigned>(std::min<std::size_t>(rows, 1u << 20));

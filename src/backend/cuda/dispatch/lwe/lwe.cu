@@ -5,21 +5,13 @@
 
 #include "backend/cuda/dispatch/launch.cuh"
 #include "backend/cuda/dispatch/lwe/lwe.h"
+#include "backend/cuda/dispatch/lwe/strides.h"
 #include "backend/cuda/kernels/lwe.cuh"
 #include "math/modulus.h"
 
 namespace whorl::backend::cuda {
 
 namespace {
-
-bool aligned(const void* pointer, std::size_t bytes) {
-  return reinterpret_cast<std::uintptr_t>(pointer) % bytes == 0;
-}
-/// Blocks for `items` of which a block takes `a_block` at a time; they go on in strides.
-unsigned blocks_for(const Stream& stream, std::size_t items, std::size_t a_block) {
-  const std::size_t most = std::size_t{64} * stream.gpu().multiprocessors;
-  return static_cast<unsigned>(std::clamp<std::size_t>((items + a_block - 1) / a_block, 1, most));
-}
 
 template <class Arithmetic, class In, class Out>
 void switch_with(const Stream& stream, std::uint64_t from, std::uint64_t to, std::size_t row,

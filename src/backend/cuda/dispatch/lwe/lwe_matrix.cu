@@ -8,6 +8,7 @@
 #include "backend/cuda/dispatch/launch.cuh"
 #include "backend/cuda/dispatch/lwe/key_switch_launch.cuh"
 #include "backend/cuda/dispatch/lwe/lwe.h"
+#include "backend/cuda/dispatch/lwe/strides.h"
 #include "backend/cuda/kernels/lwe_matrix.cuh"
 #include "backend/cuda/tuning/key_switch.h"
 #include "backend/cuda/tuning/lwe.h"
@@ -59,6 +60,40 @@ void combine_each(const Stream& stream, const LweMatrix& m, const Word* in, Word
   }
 }
 
+/// The same by one launch for as many groups as a grid has rows, of few results and inputs.
+template <class Word>
+void combine_at_once(const Stream& stream, const LweMatrix& m, const Word* in, Word* out) {
+  constexpr unsigned width = 16 / sizeof(Word);
+  constexpr std::size_t most_groups = 65535;
+  const std::size_t inputs = m.inputs(), results = m.constants.size(), size = m.batch * m.row;
+  GroupArguments<Word> p{};
+  p.q = m.q;
+  p.barrett = ~std::uint64_t{0} / m.q;
+  p.row = m.row;
+  p.size = size;
+  p.inputs = static_cast<unsigned>(inputs);
+  p.results = static_cast<unsigned>(results);
+  const auto modulus = static_cast<std::int64_t>(m.q);
+  for (std::size_t r = 0; r < results; ++r) {
+    p.constant[r] = static_cast<Word>(m.constants[r] % m.q);
+    for (std::size_t k = 0; k < inputs; ++k) {
+      const std::int64_t weight = m.entries[r * inputs + k];
+      const auto factor = static_cast<std::uint64_t>((weight % modulus + modulus) % modulus);
+      p.factor[r][k] = static_cast<Word>(factor);
+      p.factor_shoup[r][k] =
+          static_cast<Word>((math::Wide<std::uint64_t>{factor} << (8 * sizeof(Word))) / m.q);
+    }
+  }
+  const bool vectors = size % width == 0 && aligned(in, 16) && aligned(out, 16);
+  const unsigned blocks = blocks_for(stream, vectors ? size / width : size, lwe_threads);
+  for (std::size_t g = 0; g < m.groups; g += most_groups) {
+    const auto groups = static_cast<unsigned>(std::min(most_groups, m.groups - g));
+    stream.launch("combine_groups", vectors ? combine_groups<Word, width> : combine_groups<Word, 1>,
+                  urgent(dim3(blocks, groups), dim3(lwe_threads)), p, in + g * inputs * size,
+                  out + g * results * size);
+  }
+}
+
 template <class Word, unsigned planes, unsigned m_tiles>
 void multiply_by_tiles(const Stream& stream, const LweMatrix& m,
                        std::span<const std::int32_t> weights, const Word* in, Word* out) {
@@ -93,11 +128,11 @@ void multiply_by_tiles(const Stream& stream, const LweMatrix& m,
   const auto of_words = stream.allocate<std::uint8_t>(at_once * group_planes);
   for (std::size_t g = 0; g < m.groups; g += at_once) {
     const std::size_t groups = std::min(at_once, m.groups - g);
-    const dim3 lay(k_blocks, static_cast<unsigned>((size + 31) / 32));
-    for (std::size_t i = 0; i < groups; ++i)
-      stream.launch("lay_out_planes", lay_out_planes<Word>, urgent(lay, dim3(256)),
-                    in + (g + i) * inputs * size, static_cast<unsigned>(size), std::size_t{0},
-                    inputs, layout, of_words.data() + i * group_planes);
+    const dim3 lay(k_blocks, static_cast<unsigned>((size + 31) / 32),
+                   static_cast<unsigned>(groups));
+    stream.launch("lay_out_planes", lay_out_planes<Word>, urgent(lay, dim3(256)),
+                  in + g * inputs * size, static_cast<unsigned>(size), std::size_t{0}, inputs,
+                  layout, of_words.data(), group_planes);
     MatrixArguments<Word> p{expanded.data(),
                             of_words.data(),
                             group_planes,
@@ -145,11 +180,12 @@ void lwe_matrix(const Stream& stream, const LweMatrix& m, const Word* in, Word* 
   const CurrentGpu current(stream.gpu().ordinal);
   const std::size_t inputs = m.inputs(), size = m.batch * m.row;
   const auto planes = static_cast<unsigned>(std::bit_width(m.q - 1) + 7) / 8;
-  // Where so few are added up a combination takes one launch; the others are bounds of the kernels.
-  const bool combined = inputs <= most_linear_inputs && m.constants.size() < tuning::least_results;
+  static_assert(tuning::least_results <= most_combined_results);
+  if (inputs <= most_linear_inputs && m.constants.size() < tuning::least_results)
+    return combine_at_once(stream, m, in, out);
+  // Bounds of the kernels.
   const std::vector<std::int32_t> weights =
-      combined || inputs > std::size_t{most_matrix_k_blocks} * k_block ||
-              size > std::size_t{65535} * 32
+      inputs > std::size_t{most_matrix_k_blocks} * k_block || size > std::size_t{65535} * 32
           ? std::vector<std::int32_t>()
           : narrow(m);
   if (weights.empty()) return combine_each(stream, m, in, out);
