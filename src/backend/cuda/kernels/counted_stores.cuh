@@ -1,5 +1,6 @@
-// Values that blocks of a cluster send into each other's shared memory. The memory's owner waits
-// until all bytes are there: neither side meets the other at a barrier.
+// Values that blocks of a cluster send into each other's shared memory, and copies of device memory
+// there. The memory's owner waits until all bytes are there: neither side meets the other at a
+// barrier.
 #pragma once
 
 #include <cstdint>
@@ -63,6 +64,21 @@ __device__ __forceinline__ void send(std::uint32_t to, std::uint32_t counter, do
       "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.b64 [%0], {%1, %2}, [%3];" ::
           "r"(to),
       "l"(__double_as_longlong(x)), "l"(__double_as_longlong(y)), "r"(counter)
+      : "memory");
+#endif
+}
+
+/// Begins to copy bytes of device memory to this block's shared memory, where `counter` counts
+/// them; all are multiples of 16. A barrier stands between what this block's threads read there
+/// before and the copy.
+__device__ __forceinline__ void copy_in_bulk(std::uint32_t to, const void* from,
+                                             std::uint32_t bytes, ByteCounter counter) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+          "r"(to),
+      "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(counter.at)
       : "memory");
 #endif
 }

@@ -19,7 +19,8 @@
 //      which they have in registers. The sum for the other component goes to the block that carries
 //      it and has the same quarter: 4 KB at N = 2048.
 //   3. Some threads transform the quarter back and give it to the three other blocks that carry the
-//      same component, which get 12 KB each. Owners read the key for the next step meanwhile.
+//      same component, which get 12 KB each. Owners take the next step's key from shared memory to
+//      registers meanwhile, and have bulk copies bring the key after that one in its place.
 //   4. Owners add what the four quarters of their j are to their coefficients.
 // All blocks that carry a component get the same values, so that their accumulators stay equal.
 // Values travel as counted stores; nobody meets all blocks at a barrier.
@@ -38,7 +39,23 @@ inline constexpr unsigned split_most_digits = words == FftWords::one_digit ? 1
                                               : is_wide<words>             ? 5
                                                                            : 6;
 
-/// The block of SplitShapes: its threads, and its shared memory.
+/// A quarter's part of a step's key in shared memory: rows of what a digit is multiplied by. Where
+/// frequencies of a node lie apart in the key, a row has as many stretches; gaps keep the values
+/// that neighbours read at once in different banks.
+template <class KeyShape, int keys, FftWords words>
+struct SplitKeyMemory {
+  using Value = FftKeyValue<words>;
+  static constexpr int quarter = KeyShape::M / 4, stretches = is_wide<words> ? KeyShape::F : 1,
+                       stretch = quarter / stretches,
+                       pitch = stretch + (stretches > 1 ? 8 / stretches : 0),
+                       row = stretches * pitch;
+  __host__ __device__ static constexpr unsigned rows(unsigned digits) { return digits * keys * 2; }
+  __host__ __device__ static constexpr std::size_t bytes(unsigned digits) {
+    return rows(digits) * std::size_t{row} * sizeof(Value);
+  }
+};
+
+/// The block of SplitShapes: its threads, and its shared memory without the key's.
 template <class Shapes, FftWords words>
 struct SplitFftBlock {
   using Forward = typename Shapes::Forward;
@@ -179,51 +196,66 @@ __device__ __forceinline__ void add_quarters(const Complex (&u)[4], int j, bool 
 /// for -1 added to that for 1.
 template <class KeyShape, int keys, FftWords words>
 struct SplitKey {
+  using Memory = SplitKeyMemory<KeyShape, keys, words>;
   using KeyValue = FftKeyValue<words>;
-  static constexpr int M = KeyShape::M, N = 2 * M, D = split_most_digits<words>;
+  static constexpr int M = KeyShape::M, N = 2 * M, D = split_most_digits<words>,
+                       quarter = Memory::quarter, stretches = Memory::stretches;
+  static_assert(D * keys * 2 * stretches <= quarter, "an owner has a copy at most");
 
   Complex by[D][2];  ///< of each digit, for both components of the sum
 
   __device__ __forceinline__ SplitKey(const FftKeyView<words>& key, unsigned component, unsigned of,
-                                      int quarter, int thread)
-      : key_(key), component_(component), thread_(thread), quarter_(quarter), own_(of) {
+                                      int thread, KeyValue* memory, ByteCounter counter)
+      : key_(key), counter_(counter), component_(component), first_(thread == 0) {
     const int frequency = static_cast<int>(of) * quarter + thread;
-    place_ = fft_key_place<KeyShape, words>(frequency / KeyShape::F, frequency % KeyShape::F);
     exponent_ = 4 * (__brev(frequency) >> (32 - KeyShape::log_m)) + 1;
-    next_ = key.values;
+    mine_ = memory + thread % stretches * Memory::pitch + thread / stretches;
+    // Copies go to lanes of all warps in turn, since a warp makes them one by one.
+    copy_ = thread % 32 * (quarter / 32) + thread / 32;
+    const int of_row = copy_ % stretches, row = copy_ / stretches;
+    from_ =
+        key.values + static_cast<int>(of) * Memory::stretch + of_row * (M / stretches) + row * M;
+    to_ = shared_address(memory + row * Memory::row + of_row * Memory::pitch);
     end_ = key.ranges[0].end;
     digits_ = digits_of<words>(key.ranges[0]);
   }
 
-  /// Reads the key of a step, that after the last one; `a` is the step's.
-  __device__ __forceinline__ void read(std::uint32_t step, std::uint32_t a) {
+  /// Begins to copy the key of a step, that after the last one, to shared memory: all owners have
+  /// taken what was there.
+  __device__ __forceinline__ void fetch(std::uint32_t step) {
     if (step == end_) {
       const GadgetRange range = key_.ranges[++range_];
       end_ = range.end;
       digits_ = digits_of<words>(range);
     }
-    const std::uint32_t size = 2 * digits_ * keys * 2 * M;
-    const KeyValue* const rows = next_ + component_ * (size / 2);
-    next_ += size;
-    KeyValue values[D][2 * keys];
-#pragma unroll
-    for (int digit = 0; digit < D; ++digit)
-      if (digit < static_cast<int>(digits_))
-#pragma unroll
-        for (int of = 0; of < 2 * keys; ++of)
-          values[digit][of] =
-              rotate_fft_detail::load_key(rows + (digit * 2 * keys + of) * M + place_);
-    Complex turn{};  // -X^-a: zeta^N = -1
-    if constexpr (keys == 2) turn = load_root(key_.roots + ((N - a * exponent_) & (2 * N - 1)));
-    if (step + 1 < end_) prefetch(rows + size);
+    constexpr std::uint32_t bytes = Memory::stretch * sizeof(KeyValue);
+    const std::uint32_t copies = Memory::rows(digits_) * stretches,
+                        size = Memory::rows(digits_) * M;  // of a component
+    if (first_) counter_.expect(copies * bytes);
+    if (copy_ < static_cast<int>(copies))
+      copy_in_bulk(to_, from_ + component_ * size, bytes, counter_);
+    from_ += 2 * size;
+  }
+
+  /// -X^-a at the owner's frequency; zeta^N = -1.
+  __device__ __forceinline__ Complex turn(std::uint32_t a) const {
+    if constexpr (keys == 2)
+      return load_root(key_.roots + ((N - a * exponent_) & (2 * N - 1)));
+    else
+      return {};
+  }
+
+  /// Takes the key that was fetched last, once it is there; `turn` is the step's.
+  __device__ __forceinline__ void take(std::uint32_t step, const Complex& turn) {
+    counter_.wait(step & 1);
 #pragma unroll
     for (int digit = 0; digit < D; ++digit)
       if (digit < static_cast<int>(digits_))
 #pragma unroll
         for (int s = 0; s < 2; ++s) {
           const auto value = [&](int of) {
-            return Complex{static_cast<double>(values[digit][of].x),
-                           static_cast<double>(values[digit][of].y)};
+            const KeyValue v = mine_[(digit * 2 * keys + of) * Memory::row];
+            return Complex{static_cast<double>(v.x), static_cast<double>(v.y)};
           };
           by[digit][s] = value(s);
           if constexpr (keys == 2)
@@ -232,25 +264,13 @@ struct SplitKey {
   }
 
  private:
-  /// Brings the quarter's part of rows to the second-level cache. Where frequencies of a node lie
-  /// apart, it has as many stretches.
-  __device__ __forceinline__ void prefetch(const KeyValue* rows) const {
-    const std::uint32_t stretches = is_wide<words> ? KeyShape::F : 1,
-                        stretch = quarter_ / stretches, line = 128 / sizeof(KeyValue),
-                        lines = quarter_ / line;
-    for (std::uint32_t c = thread_; c < digits_ * keys * 2 * lines; c += quarter_) {
-      const std::uint32_t of = c / lines, at = c % lines * line;
-      asm volatile("prefetch.global.L2 [%0];" ::"l"(rows + of * M + at / stretch * (M / stretches) +
-                                                    own_ * stretch + at % stretch));
-    }
-  }
-
   const FftKeyView<words>& key_;
-  const KeyValue* next_;
-  unsigned component_, range_ = 0, end_, digits_;
-  int thread_, quarter_, place_;
-  unsigned own_;
-  std::uint32_t exponent_;
+  const KeyValue *mine_, *from_;
+  ByteCounter counter_;
+  std::uint32_t to_, exponent_, end_;
+  unsigned component_, range_ = 0, digits_;
+  int copy_;
+  bool first_;
 };
 
 }  // namespace rotate_fft_split_detail
@@ -272,8 +292,9 @@ __global__ void __launch_bounds__(SplitFftBlock<Shapes, words>::threads(split_mo
   static_assert(M == 4 * quarter && F <= 2 && Back::F == F);
 
   extern __shared__ double2 shared_memory[];
-  __shared__ std::uint64_t counters[4];  // of sums and of quarters, by a step's parity
-  // tables | values | exchanges | own sums | received sums | exchange | quarters | accumulator
+  __shared__ std::uint64_t counters[5];  // of sums and of quarters, by a step's parity; of the key
+  // tables | values | exchanges | own sums | received sums | exchange | quarters | accumulator |
+  // key
   double2* const forward_tables = shared_memory;
   double2* const inverse_tables = forward_tables + Forward::table_size;
   double2* const values = inverse_tables + Back::table_size;
@@ -301,7 +322,9 @@ __global__ void __launch_bounds__(SplitFftBlock<Shapes, words>::threads(split_mo
   };
   constexpr auto sum_bytes = static_cast<std::uint32_t>(quarter * sizeof(double2)),
                  quarter_bytes = 3 * sum_bytes;
+  const ByteCounter of_key{shared_address(counters + 4)};
   if (thread < 4) counter(thread / 2, thread % 2).start();
+  if (thread == 4) of_key.start();
   __syncthreads();
   if (thread < 4) counter(thread / 2, thread % 2).expect(thread < 2 ? sum_bytes : quarter_bytes);
   cluster_barrier();
@@ -329,11 +352,20 @@ __global__ void __launch_bounds__(SplitFftBlock<Shapes, words>::threads(split_mo
       level = load_root(forward_tables + Forward::rest_at + thread / 2);
       if (thread % 2 == 1) level = {-level.re, -level.im};
     }
-    rotate_fft_split_detail::SplitKey<KeyShape, keys, words> step_key(key, component, own, quarter,
-                                                                      thread);
+    rotate_fft_split_detail::SplitKey<KeyShape, keys, words> step_key(
+        key, component, own, thread,
+        reinterpret_cast<FftKeyValue<words>*>(reinterpret_cast<char*>(acc.high) +
+                                              Block::Accumulator::bytes),
+        of_key);
     const std::uint32_t* const lwe = batch.lwe + std::uint64_t{ciphertext} * (batch.n + 1);
     std::uint32_t a = __ldg(lwe);
-    step_key.read(0, a);
+    const auto take_key = [&](std::uint32_t step, const Complex& turn) {
+      step_key.take(step, turn);
+      wait_barrier(of_owners, quarter);  // all have taken it
+      if (step + 1 < batch.n) step_key.fetch(step + 1);
+    };
+    step_key.fetch(0);
+    take_key(0, step_key.turn(a));
     for (std::uint32_t i = 0; i < batch.n; ++i) {
       if (i == gadget.end) gadget = key.ranges[++range];
       const std::uint32_t digits = digits_of<words>(gadget), parity = i % 2;
@@ -342,6 +374,7 @@ __global__ void __launch_bounds__(SplitFftBlock<Shapes, words>::threads(split_mo
       rotate_fft_split_detail::split_digits<Forward, words>(
           acc, gadget, a, key.Q, thread, factors, values,
           [](std::uint32_t pair) { pass_barrier(of_digits + pair, quarter + 32); });
+      const Complex turn = step_key.turn(next_a);
       wait_for_all();  // all spectra are there
 
       Complex sum[2] = {};
@@ -364,7 +397,7 @@ __global__ void __launch_bounds__(SplitFftBlock<Shapes, words>::threads(split_mo
       own_sums[at] = {kept.re, kept.im};
       wait_for_all();  // this block's sums are there
 
-      if (i + 1 < batch.n) step_key.read(i + 1, next_a);
+      if (i + 1 < batch.n) take_key(i + 1, turn);
       counter(1, parity).wait(i / 2 & 1);
       if (thread == 0) counter(1, parity).expect(quarter_bytes);
       wait_for_all();  // this block's quarter is there, too
@@ -376,6 +409,12 @@ __global__ void __launch_bounds__(SplitFftBlock<Shapes, words>::threads(split_mo
     }
   } else {
     const int other = thread - quarter, warp = other / 32;
+    Complex back[Back::E];  // zeta^(-e·j)
+#pragma unroll
+    for (int k = 0; k < Back::E; ++k) {
+      const Complex w = root(of_quarter * (other % Back::threads + Back::threads * k));
+      back[k] = {w.re, -w.im};
+    }
     for (std::uint32_t i = 0; i < batch.n; ++i) {
       if (i == gadget.end) gadget = key.ranges[++range];
       const std::uint32_t digits = digits_of<words>(gadget), parity = i % 2;
@@ -401,12 +440,7 @@ __global__ void __launch_bounds__(SplitFftBlock<Shapes, words>::threads(split_mo
       if (other < Back::threads) {
         constexpr int E = Back::E, G = Back::threads;
         const int t = other, base = Back::template place<last_back>(t / F * F * E);
-        Complex z[E], back[E];  // back: zeta^(-e·j)
-#pragma unroll
-        for (int k = 0; k < E; ++k) {
-          const Complex w = root(of_quarter * (t + G * k));
-          back[k] = {w.re * scale, -(w.im * scale)};
-        }
+        Complex z[E];
         counter(0, parity).wait(i / 2 & 1);
         if (t == 0) counter(0, parity).expect(sum_bytes);
         const double2* const others = received + parity * Back::plane;
@@ -431,7 +465,8 @@ __global__ void __launch_bounds__(SplitFftBlock<Shapes, words>::threads(split_mo
         });
 #pragma unroll
         for (int k = 0; k < E; ++k) {
-          const Complex y = rotate_fft_detail::product(z[k], back[k]);
+          const Complex y =
+              rotate_fft_detail::product(z[k], {back[k].re * scale, back[k].im * scale});
           double2* const at = quarters + (parity * 4 + own) * quarter + t + G * k;
           *at = {y.re, y.im};
 #pragma unroll

@@ -46,7 +46,8 @@ bool launch_rotate_fft_split(const Stream& stream, const FftKeyArrays& key,
       using Block = SplitFftBlock<Shapes, words>;
       const auto kernel = rotate_fft_split<Shapes, KeyShape, keys, words>;
       const unsigned digits = key.most_digits, threads = Block::threads(digits);
-      const std::size_t bytes = Block::bytes(digits);
+      const std::size_t bytes =
+          Block::bytes(digits) + SplitKeyMemory<KeyShape, keys, words>::bytes(digits);
       if (bytes > stream.gpu().shared_per_block) return;
       allow_shared(stream, kernel, bytes);
       const std::uint32_t wave = clusters_at_once(kernel, split_blocks, threads, bytes);
