@@ -61,15 +61,21 @@ struct SplitFftBlock {
   using Forward = typename Shapes::Forward;
   using Back = typename Shapes::Back;
   using Accumulator = TorusAccumulator<8 * Forward::M, words>;
-  static_assert(Forward::threads == 16 && Back::threads % 32 == 0 && Forward::M == Back::M);
+  static constexpr unsigned together = 32 / Forward::threads;  ///< digits that a warp takes at once
+  static_assert(together * Forward::threads == 32 && Back::threads % 32 == 0 &&
+                Forward::M == Back::M);
 
-  /// A warp takes two digits; of an odd number one is nobody's.
-  __host__ __device__ static constexpr unsigned rounded(unsigned digits) {
-    return (digits + 1) / 2 * 2;
+  /// Digits come one after the other, so that three warps in turn take them.
+  __host__ __device__ static constexpr unsigned turns(unsigned digits) {
+    return (digits + together - 1) / together;
   }
   static constexpr unsigned threads(unsigned digits) {
-    const unsigned others = rounded(digits) * Forward::threads;
+    const unsigned others = 32 * (turns(digits) < 3 ? turns(digits) : 3);
     return Forward::M + (others > Back::threads ? others : Back::threads);
+  }
+  /// Of digits that do not fill their warp, one is nobody's.
+  __host__ __device__ static constexpr unsigned rounded(unsigned digits) {
+    return turns(digits) * together;
   }
   static constexpr std::size_t tables = Forward::table_size + Back::table_size;
   /// Complex values behind the tables: of each digit its values or spectrum and the exchange of its
@@ -98,6 +104,13 @@ static __constant__ Complex eighths[4] = {{1, 0},
                                           {0.70710678118654752440, 0.70710678118654752440},
                                           {0.38268343236508977173, 0.92387953251128675613}};
 
+/// Where value e of a spectrum lies. What eight threads take or leave at once is in different
+/// banks: the same value of neighbouring nodes, neighbours, and what a pass leaves.
+__device__ __forceinline__ int spectrum_place(int e) {
+  const int four = e / 4;
+  return (four ^ (four >> 3 & 1)) * 4 + (e % 4 ^ (four >> 1 & 3));
+}
+
 /// Barriers of a part of the block, which others only pass.
 __device__ __forceinline__ void pass_barrier(unsigned id, unsigned threads) {
   asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
@@ -118,8 +131,8 @@ __device__ __forceinline__ std::make_signed_t<Word> with_offset(Fraction fractio
     return Accumulator::with_offset(fraction, Q, offset);
 }
 
-/// Value j of a quarter of each digit of (X^a - 1)·acc, to values[digit·plane + j]; after every two
-/// digits passed(number). `factors` are w^q·zeta^((e-4)·j).
+/// Value j of a quarter of each digit of (X^a - 1)·acc, to values[digit·plane + j]; passed(number)
+/// where a warp has its digits. `factors` are w^q·zeta^((e-4)·j).
 template <class Shape, FftWords words, class Passed>
 __device__ __forceinline__ void split_digits(const TorusAccumulator<8 * Shape::M, words>& acc,
                                              const GadgetRange& gadget, std::uint32_t a,
@@ -127,16 +140,19 @@ __device__ __forceinline__ void split_digits(const TorusAccumulator<8 * Shape::M
                                              double2* values, const Passed& passed) {
   using Accumulator = TorusAccumulator<8 * Shape::M, words>;
   using Word = typename Accumulator::Word;
-  constexpr std::uint32_t raised = 1u << 31;
+  constexpr std::uint32_t raised = 1u << 31, together = 32 / Shape::threads;
   // Coefficient j + q·M/4 and M further on, for q < 4: their digits are a complex value.
   const auto store = [&](std::uint32_t digit, const auto& raised_digit) {
-    Complex y{};
+    Complex x[4], y[2];  // two sums, since each would wait for its own products
 #pragma unroll
     for (int q = 0; q < 4; ++q)
-      rotate_fft_detail::multiply_add(
-          y, factors[q],
-          {double_of_raised(raised_digit(q)), double_of_raised(raised_digit(q + 4))});
-    values[digit * Shape::plane + j] = {y.re, y.im};
+      x[q] = {double_of_raised(raised_digit(q)), double_of_raised(raised_digit(q + 4))};
+#pragma unroll
+    for (int q = 0; q < 2; ++q) {
+      y[q] = rotate_fft_detail::product(factors[q], x[q]);
+      rotate_fft_detail::multiply_add(y[q], factors[q + 2], x[q + 2]);
+    }
+    values[digit * Shape::plane + j] = {y[0].re + y[1].re, y[0].im + y[1].im};
   };
   if constexpr (words == FftWords::one_digit) {
     store(0, [&](int k) {
@@ -156,7 +172,7 @@ __device__ __forceinline__ void split_digits(const TorusAccumulator<8 * Shape::M
       store(digit, [&](int k) {
         return (static_cast<std::uint32_t>(x[k] >> rule.shift) & rule.mask) + more;
       });
-      if (digit % 2 == 1 || digit + 1 == gadget.digits) passed(digit / 2);
+      if (digit % together + 1 == together || digit + 1 == gadget.digits) passed(digit / together);
     }
   }
 }
@@ -287,9 +303,8 @@ __global__ void __launch_bounds__(SplitFftBlock<Shapes, words>::threads(split_mo
   using Back = typename Shapes::Back;
   using Word = FftWord<words>;
   constexpr int quarter = Forward::M, M = KeyShape::M, N = 2 * M;
-  constexpr int F = Forward::F;
-  constexpr int plane = Forward::plane, last = Forward::passes - 1, last_back = Back::passes - 1;
-  static_assert(M == 4 * quarter && F <= 2 && Back::F == F);
+  constexpr int plane = Forward::plane, last_back = Back::passes - 1;
+  static_assert(M == 4 * quarter && Forward::F >= 2 && Back::F <= 2);
 
   extern __shared__ double2 shared_memory[];
   __shared__ std::uint64_t counters[5];  // of sums and of quarters, by a step's parity; of the key
@@ -337,21 +352,18 @@ __global__ void __launch_bounds__(SplitFftBlock<Shapes, words>::threads(split_mo
   // Owners and the others have a loop each, whose barriers correspond.
   constexpr unsigned of_digits = 1, of_back = 8, of_owners = 9;
   using rotate_fft_split_detail::pass_barrier;
+  using rotate_fft_split_detail::spectrum_place;
   using rotate_fft_split_detail::wait_barrier;
   const auto wait_for_all = [&] { wait_barrier(0, blockDim.x); };
   GadgetRange gadget = key.ranges[0];
   std::uint32_t range = 0;
 
   if (owns) {
-    // w^q·zeta^((e-4)·j), and the last level of the forward transform.
-    Complex factors[4], level{};
+    const int at_frequency = spectrum_place(thread);
+    Complex factors[4];  // w^q·zeta^((e-4)·j)
 #pragma unroll
     for (int q = 0; q < 4; ++q)
       factors[q] = root(of_quarter * q * quarter + (of_quarter - 4) * thread);
-    if constexpr (F == 2) {
-      level = load_root(forward_tables + Forward::rest_at + thread / 2);
-      if (thread % 2 == 1) level = {-level.re, -level.im};
-    }
     rotate_fft_split_detail::SplitKey<KeyShape, keys, words> step_key(
         key, component, own, thread,
         reinterpret_cast<FftKeyValue<words>*>(reinterpret_cast<char*>(acc.high) +
@@ -373,7 +385,7 @@ __global__ void __launch_bounds__(SplitFftBlock<Shapes, words>::threads(split_mo
       wait_barrier(of_owners, quarter);  // the accumulator is complete
       rotate_fft_split_detail::split_digits<Forward, words>(
           acc, gadget, a, key.Q, thread, factors, values,
-          [](std::uint32_t pair) { pass_barrier(of_digits + pair, quarter + 32); });
+          [](std::uint32_t turn) { pass_barrier(of_digits + turn, quarter + 32); });
       const Complex turn = step_key.turn(next_a);
       wait_for_all();  // all spectra are there
 
@@ -381,10 +393,7 @@ __global__ void __launch_bounds__(SplitFftBlock<Shapes, words>::threads(split_mo
 #pragma unroll
       for (int digit = 0; digit < step_key.D; ++digit)
         if (digit < static_cast<int>(digits)) {
-          const double2* const spectrum =
-              values + digit * plane + Forward::template place<last>(thread / F * F);
-          Complex x = load_root(spectrum);
-          if constexpr (F == 2) rotate_fft_detail::multiply_add(x, level, load_root(spectrum + 1));
+          const Complex x = load_root(values + digit * plane + at_frequency);
 #pragma unroll
           for (int s = 0; s < 2; ++s)
             rotate_fft_detail::multiply_add(sum[s], x, step_key.by[digit][s]);
@@ -408,7 +417,8 @@ __global__ void __launch_bounds__(SplitFftBlock<Shapes, words>::threads(split_mo
       a = next_a;
     }
   } else {
-    const int other = thread - quarter, warp = other / 32;
+    const int other = thread - quarter;
+    const std::uint32_t warp = other / 32, warps = (blockDim.x - quarter) / 32;
     Complex back[Back::E];  // zeta^(-e·j)
 #pragma unroll
     for (int k = 0; k < Back::E; ++k) {
@@ -419,26 +429,37 @@ __global__ void __launch_bounds__(SplitFftBlock<Shapes, words>::threads(split_mo
       if (i == gadget.end) gadget = key.ranges[++range];
       const std::uint32_t digits = digits_of<words>(gadget), parity = i % 2;
       const double scale = __ldg(key.inverse_scale + i);
-      if (2 * warp < static_cast<int>(digits)) {
-        constexpr int E = Forward::E, G = Forward::threads;
-        const int digit = other / G, t = other % G, base = t / F * F * E + t % F;
-        double2* const of_digit = values + digit * plane;
-        wait_barrier(of_digits + warp, quarter + 32);
+      for (std::uint32_t turn = warp; turn < Block::turns(digits); turn += warps) {
+        constexpr int E = Forward::E, G = Forward::threads, F = Forward::F;
+        const int t = other % G, base = t / F * F * E + t % F;
+        double2* const of_digit = values + (turn * Block::together + other % 32 / G) * plane;
+        double* const exchanged = reinterpret_cast<double*>(
+            exchanges + (turn * Block::together + other % 32 / G) * plane);
+        wait_barrier(of_digits + turn, quarter + 32);
         Complex z[E];
 #pragma unroll
         for (int k = 0; k < E; ++k) z[k] = load_root(of_digit + t + G * k);
-        forward_passes<Forward, Exchange::together>(
-            z, t, forward_tables, reinterpret_cast<double*>(exchanges + digit * plane),
-            [] { __syncwarp(); });
+        forward_passes<Forward, Exchange::together>(z, t, forward_tables, exchanged,
+                                                    [] { __syncwarp(); });
 #pragma unroll
-        for (int k = 0; k < E; ++k)
-          of_digit[Forward::template place<last>(base + F * k)] = {z[k].re, z[k].im};
+        for (int k = 0; k < E; ++k) of_digit[spectrum_place(base + F * k)] = {z[k].re, z[k].im};
+        __syncwarp();
+#pragma unroll
+        for (int node = t; node < quarter / F; node += G) {  // the last levels
+          Complex w[2], x[F];
+          load_rest<Forward>(forward_tables, node, w);
+#pragma unroll
+          for (int f = 0; f < F; ++f) x[f] = load_root(of_digit + spectrum_place(node * F + f));
+          forward_rest<Forward>(x, w);
+#pragma unroll
+          for (int f = 0; f < F; ++f) of_digit[spectrum_place(node * F + f)] = {x[f].re, x[f].im};
+        }
       }
       wait_for_all();
       wait_for_all();
 
       if (other < Back::threads) {
-        constexpr int E = Back::E, G = Back::threads;
+        constexpr int E = Back::E, G = Back::threads, F = Back::F;
         const int t = other, base = Back::template place<last_back>(t / F * F * E);
         Complex z[E];
         counter(0, parity).wait(i / 2 & 1);

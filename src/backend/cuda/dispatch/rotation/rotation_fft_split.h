@@ -8,9 +8,8 @@
 
 namespace whorl::backend::cuda {
 
-/// The GroupFfts of a quarter of M = 2^log_m frequencies. Forward, where digits are transformed
-/// side by side, what moves through shared memory counts, and half a warp takes a digit; back,
-/// where one quarter is transformed alone, its latency does.
+/// The GroupFfts of a quarter of M = 2^log_m frequencies. Forward, a warp takes a digit or two,
+/// since all wait for the last one; back, where one quarter is transformed alone, two warps do.
 template <int log_m>
 struct SplitShapes {
   static constexpr bool exist = false;
@@ -24,7 +23,7 @@ struct SplitShapes<9> {
 template <>
 struct SplitShapes<10> {
   static constexpr bool exist = true;
-  using Forward = GroupFft<8, 4>;
+  using Forward = GroupFft<8, 3>;
   using Back = GroupFft<8, 2>;
 };
 
