@@ -73,8 +73,16 @@ Multiplier::State::State(const binfhe::Server& dry)
 Multiplier::State::State(std::shared_ptr<const binfhe::Access::State> on, const ProductKeys& keys,
                          const Progress& progress)
     : server(std::move(on)), second(second_rotation(server->parameters)) {
-  server->check_owner(keys.parameters, keys.key_id);
   check_multiplies(parameters());
+  if (keys.parameters != parameters())
+    throw ParameterMismatchError("product keys under parameters \"" +
+                                 keys.parameters.literal().name +
+                                 "\" were given to a server of \"" + parameters().literal().name +
+                                 "\": take those of the client of its evaluation keys");
+  if (keys.key_id != server->key_id)
+    throw KeyMismatchError("product keys of key " + math::short_id(keys.key_id) +
+                           " were given to a server of key " + math::short_id(server->key_id) +
+                           ": take those of the client of its evaluation keys");
   const binfhe::Parameters& p = parameters();
   const std::size_t N = p.N(), rows = product_key_rows(p);
   const unsigned word_bytes = ring_word_bytes(p.Q());
@@ -246,6 +254,8 @@ binfhe::Array Multiplier::State::multiply(std::span<const Factor> factors,
   if (digits == 0 || digits > most_digits)
     throw ShapeError("multiply: " + std::to_string(digits) +
                      " digits are asked for; there may be 1 … " + std::to_string(most_digits));
+  // Results are modulo 4^digits, and so is what is known.
+  known = known.first(std::min<std::size_t>(known.size(), digits));
   // 1. What is known of the factors, and whether the operation is allowed.
   double decided = -HUGE_VAL;
   std::vector<binfhe::Term> terms;

@@ -149,6 +149,13 @@ def test_what_is_refused(owner: Owner) -> None:
         Multiplier(owner.binfhe, None)  # type: ignore[arg-type]
 
 
+def test_arrays_of_nothing(owner: Owner) -> None:
+    x = owner.encrypt(np.zeros((0, 2), dtype=np.int64), 32)
+    for made in (x * x, x * 0x55555555, x // x):
+        assert made.shape == (0, 2)
+        assert owner.client.decrypt(made).shape == (0, 2)
+
+
 def test_files(owner: Owner, tmp_path: Path) -> None:
     owner.keys.save(tmp_path / "keys")
     loaded = ProductKeys.load(tmp_path / "keys", allow_insecure=True)

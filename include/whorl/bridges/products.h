@@ -60,7 +60,8 @@ class Multiplier {
   /// NoiseError where a digit would be wrong more often than the server allows.
   binfhe::Array multiply(const Factor& x, const Factor& y, std::size_t integers,
                          std::uint32_t digits) const;
-  /// The same by a known factor: its digits 0 … 3, the lowest first.
+  /// The same by a known factor: its digits 0 … 3, the lowest first, of which only those below
+  /// `digits` count.
   binfhe::Array multiply(const Factor& x, std::span<const std::uint32_t> known,
                          std::size_t integers, std::uint32_t digits) const;
   /// log2 of the probability that a digit of a product of so many digits is wrong: of factors whose

@@ -161,8 +161,9 @@ class DigitArithmetic(Digits):
     def divide(self, x: Number, y: Number, rest: bool) -> tuple[Number, Number]:
         """x / y rounded down, and the remainder, of unsigned numbers; without `rest` x in its
         place."""
-        way = _reciprocal if _reciprocal.divides(self.circuit, x.form.digits) else _divide
-        return way.divide(self, x, y, rest)
+        if x.size and _reciprocal.divides(self.circuit, x.form.digits):
+            return _reciprocal.divide(self, x, y, rest)
+        return _divide.divide(self, x, y, rest)
 
     def lookup(self, x: Number, table: Sequence[int], bits: int) -> Number:
         """Entries of a known table at unsigned places, as unsigned integers; 0 behind its end."""

@@ -267,14 +267,12 @@ class BinfheEngine:
     ) -> Any:
         """Products through ring elements."""
         assert self._multiplier is not None
-        factors = [
-            each if isinstance(each, tuple) else self.server.linear([1], [each], modular=True)
-            for each in (x, y)
-        ]
-        first, second = (
-            each if isinstance(each, tuple) else each.with_range(0, 3) for each in factors
-        )
-        made = self._multiplier._product(first, x_lows, second, y_lows, digits)
+
+        def small(rows: Any) -> Any:
+            return self.server.linear([1], [rows], modular=True).with_range(0, 3)
+
+        other = y if isinstance(y, tuple) else small(y)
+        made = self._multiplier._product(small(x), x_lows, other, y_lows, digits)
         # Wires have ranges of their own.
         return self.server.linear([1], [made], modular=True)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._circuit import Circuit, Wires
+from ._circuit import Circuit, CircuitError, Wires
 from ._origins import Errors, marks_of, met
 
 LEAST_DIGITS = 6
@@ -20,7 +20,7 @@ def multiplies(circuit: Circuit, *factors: Wires, count: int) -> bool:
     """Whether `product` multiplies these factors, or one of them by a known integer, in fewer
     rotations than tables."""
     widths = [width_of(x) for x in factors]
-    if min(*widths, count) < LEAST_DIGITS:
+    if factors[0].size == 0 or min(*widths, count) < LEAST_DIGITS:
         return False
     most, first = max(*widths, count), min(widths) * (len(factors) - 1)
     return _whole(circuit, factors, first, most) or (
@@ -54,6 +54,8 @@ def product(circuit: Circuit, x: Wires, y: Wires | tuple[int, ...], count: int) 
     most = max(width_of(y), count)
     if _whole(circuit, [x, y], width_of(x), most):
         return _product(circuit, [x, y], [_factor(circuit, each) for each in (x, y)], count)
+    if most < 2 * LEAST_DIGITS:
+        raise CircuitError(f"factors of {width_of(x)} and {width_of(y)} digits have too much noise")
     half = -(-most // 2)
     (a, b), (c, d) = (
         [circuit.take(each, np.arange(len(each))[at]) for at in (slice(half), slice(half, None))]

@@ -130,6 +130,9 @@ class _Recorder:
     def check(self, rows: _Held, low: Integers, high: Integers, offset: Integers) -> None:
         """Nothing: a recorder sees no values."""
 
+    def compiled(self, *_: Any) -> None:
+        """Nothing: what is recorded is compiled by the engine itself."""
+
 
 @dataclasses.dataclass(frozen=True)
 class _Output:

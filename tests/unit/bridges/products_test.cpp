@@ -68,6 +68,18 @@ TEST(BridgesProducts, IntegersAreMultiplied) {
   }
 }
 
+TEST(BridgesProducts, KnownDigitsAboveTheResultDoNotCount) {
+  const Party party;
+  const binfhe::Array x = party.digits({5, 15}, 2);
+  for (const std::vector<std::uint32_t>& known :
+       {std::vector<std::uint32_t>{1, 0, 0, 0, 0, 0, 0, 3}, {1, 0, 0, 0, 0, 0, 3, 3}}) {
+    std::vector<std::uint64_t> found =
+        party.numbers(party.multiplier.multiply({x}, known, 2, 2), 2);
+    for (std::uint64_t& each : found) each %= 16;
+    EXPECT_EQ(found, (std::vector<std::uint64_t>{5, 15}));
+  }
+}
+
 /// Errors of the coefficients of products that are read, beside the formula for their variance.
 TEST(BridgesProducts, ErrorsAreThoseOfTheFormula) {
   const Party party;
