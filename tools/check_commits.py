@@ -22,11 +22,11 @@ VERBS = frozenset(
     accept adapt add adjust agree align allow answer apply ask assert attach avoid begin bind
     bootstrap bound break bring build bump cache calculate call cap carry catch centre change
     check choose clarify classify clean clear close collect combine compare compile complete compute
-    configure connect convert copy correct count cover create cut decide declare decode default
-    define delay
+    configure connect convert copy correct count cover create cut decide declare decode decompose
+    default define delay
     delete deny deprecate derive describe detect disable distinguish divide do document draw
-    drop emit enable encode end enforce ensure estimate evaluate exclude expect explain export
-    expose extend extract factor fail fetch fill filter find finish fit fix flag fold follow
+    drop emit enable encode end enforce ensure estimate evaluate exclude expect expand explain
+    export expose extend extract factor fail fetch fill filter find finish fit fix flag fold follow
     forbid format free gather generate get give group guard handle hash hide hold ignore
     implement import improve include increase inform initialise inline install instantiate
     introduce invert join keep know label lead leave let lift limit link lint list load lock log
@@ -39,9 +39,9 @@ VERBS = frozenset(
     restore restrict resume retry return reuse revert revise rewrite rotate round run sample
     save say scale search seed send separate serve set share shorten show shrink simplify skip
     slice sort speed split start state stop store strengthen support suppress switch synthesise
-    take teach tell test throw tidy tighten time trace track translate treat trim try tune turn
-    type undo unify unite unroll update upload use validate verify wait warn widen wipe wrap
-    write zero
+    take teach tell test throw tidy tighten time trace track transform translate treat
+    trim try tune turn type undo unify unite unroll update upload use validate verify
+    wait warn widen wipe wrap write zero
     """.split()
 )
 TRAILER = re.compile(r"[A-Z][\w-]*: \S")

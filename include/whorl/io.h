@@ -107,9 +107,9 @@ template <class T>
 inline constexpr bool is_saved =
     is_one_of<T, binfhe::Parameters, binfhe::Ciphertexts, binfhe::EvaluationKeys, binfhe::Lut,
               binfhe::PublicKey, binfhe::PackedCiphertexts, bridges::CompressionKeys,
-              bridges::ProductKeys, bgv::Parameters, bgv::Ciphertexts, bgv::EvaluationKeys, bgv::PublicKey,
-              ckks::Parameters, ckks::Ciphertexts, ckks::EvaluationKeys, ckks::PublicKey,
-              ckks::CompactBits, bridges::LweInputKeys, bridges::LweOutputKeys>;
+              bridges::ProductKeys, bgv::Parameters, bgv::Ciphertexts, bgv::EvaluationKeys,
+              bgv::PublicKey, ckks::Parameters, ckks::Ciphertexts, ckks::EvaluationKeys,
+              ckks::PublicKey, ckks::CompactBits, bridges::LweInputKeys, bridges::LweOutputKeys>;
 template <class T>
 concept Saved = is_saved<T>;
 

@@ -37,10 +37,10 @@ ring::Gadget row_gadget(const binfhe::Parameters& parameters);
 struct ProductErrors {
   double variance, offset;
 };
-/// Of two factors, of which the narrower one has so many digits.
+/// Those of two factors, of which the narrower one has so many digits.
 ProductErrors errors_of_product(const binfhe::Parameters& parameters, const ProductRing& ring,
                                 std::uint32_t narrow);
-/// Of one factor of so many digits, and any known one.
+/// Those of one factor of so many digits, and any known one.
 ProductErrors errors_of_known(const binfhe::Parameters& parameters, std::uint32_t width);
 /// log2 of the probability that a digit is read wrongly from coefficients with these errors.
 double reading_failure_log2(const binfhe::Parameters& parameters, const ProductErrors& errors);

@@ -81,7 +81,7 @@ def test_each_error_of_random_programs() -> None:
 
 
 def test_errors_of_sums_of_rows() -> None:
-    """Of b, 3b and c: 4b + 3b has the noise of 49 rotations, and b + c that of two."""
+    """4b + 3b has the noise of 49 rotations, and b + c that of two."""
     account = account_of(W128)
     circuit = Circuit(ClearEngine(account))
     low = np.zeros(2, dtype=np.int64)
@@ -96,7 +96,7 @@ def test_errors_of_sums_of_rows() -> None:
 
 
 def test_sums_of_many_are_recorded() -> None:
-    """Of different values, and of some that are the same: other programs, which run again."""
+    """Sums of different values and of some that are the same are different programs."""
     server = FollowingServer()
     on: Any = server._on
     values = np.arange(20 * 2).reshape(20, 2)

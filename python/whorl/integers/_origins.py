@@ -25,8 +25,8 @@ _KINDS: Any = (np.uint64, np.int64, np.float64)
 
 @dataclasses.dataclass(frozen=True)
 class Errors:
-    """Of each row of ciphertexts the errors that it may have: up to `sizes` times those that are
-    named, of `layers`. A name is 0 where there is none. Signs are not known, and in some of the
+    """The errors that each row of ciphertexts may have: up to `sizes` times those that are named,
+    of `layers`. A name is 0 where there is none. Signs are not known, and in some of the
     values an error may be missing."""
 
     names: Marks
@@ -73,7 +73,7 @@ class Errors:
 
     @classmethod
     def beside(cls, parts: Sequence[Errors]) -> Errors:
-        """Of rows whose values are those of several: all errors that one of them has."""
+        """All errors that one of several has, of rows whose values are those of all."""
         if all(_equal(part, parts[0]) for part in parts[1:]):
             return parts[0]
         return cls._abreast(parts)._merged(np.maximum)[0]
@@ -93,8 +93,7 @@ class Errors:
         return dataclasses.replace(self, sizes=self.sizes * size)
 
     def equal_in(self, group: Integers, count: int) -> Reals:
-        """By how much the squares of sums of groups of rows grow if equal errors have equal
-        signs."""
+        """What the squares of sums of groups of rows grow by if equal errors have equal signs."""
         names, sizes = self.names.reshape(-1), self.sizes.reshape(-1)
         at = np.repeat(group, self.names.shape[1])
         order = np.lexsort((names, at))

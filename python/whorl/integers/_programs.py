@@ -23,8 +23,8 @@ from ._products import width_of
 MOST_PROGRAMS = 512
 """So many operations are kept; those that were not used for longest go first."""
 FEW_OPERANDS = 3
-"""Of so many operands it is known which ones may have the same errors, of more whether any do: a
-sum of many takes them all at once."""
+"""It is known of so many operands which ones may have the same errors, and of more whether any do:
+a sum of many takes them all at once."""
 FLUSHED = frozenset(
     "multiply multiply_known compare bitwise right rotate shift divide lookup count_ones "
     "count_zeros".split()

@@ -200,8 +200,9 @@ class _Inverse:
 
 @functools.cache
 def first_entries() -> tuple[int, ...]:
-    """By the highest three digits i of u: r in the middle of the interval, in units of 4^-6, times
-    4^4, and what it falls by, in units of 4^-2. To the digits of r but the last one 2 is added.
+    """Entries for the highest three digits i of u: r in the middle of the interval, in units of
+    4^-6, times 4^4, and what it falls by, in units of 4^-2. To the digits of
+    r but the last one 2 is added.
 
     For u = (i + 1/2)/64 + l it is 1/c - l/c^2 + l^2/c^3 - …, of which half of the quadratic part
     is added, and what the digits of l behind the fourth one give on average."""

@@ -113,7 +113,7 @@ def test_refusals(kit: Kit) -> None:
 
 
 def test_sums_that_are_known_nearly_state_their_bound() -> None:
-    """Of fresh messages that the set carries only nearly, as a matrix and as a list."""
+    """Messages are fresh and carried only nearly, as a matrix and as a list."""
     toy = make_kit()
     p, random = 2**8, np.random.default_rng(11)
     x, weights = random.integers(0, p, (400, 24)), random.integers(-3, 4, (3, 24))

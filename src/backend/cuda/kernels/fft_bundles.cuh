@@ -83,7 +83,7 @@ struct BundleKeyRow {
   static constexpr bool tensor = places == KeyPlaces::tensor;
   static constexpr unsigned parts = is_wide<words> || tensor ? 1 : 2;  ///< of a digit
   static constexpr unsigned of_digit = 4 / parts;
-  /// Of 16 bytes, that a node has.
+  /// How many of 16 bytes a node has.
   static constexpr unsigned pieces = tensor ? tensor_keys(form, m) / 2 : bundle_keys(form, m);
   static constexpr unsigned size = pieces * bundle_nodes;
   static constexpr unsigned stages =

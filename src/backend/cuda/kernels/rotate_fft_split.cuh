@@ -73,7 +73,7 @@ struct SplitFftBlock {
     const unsigned others = 32 * (turns(digits) < 3 ? turns(digits) : 3);
     return Forward::M + (others > Back::threads ? others : Back::threads);
   }
-  /// Of digits that do not fill their warp, one is nobody's.
+  /// One digit is nobody's where they do not fill their warp.
   __host__ __device__ static constexpr unsigned rounded(unsigned digits) {
     return turns(digits) * together;
   }

@@ -40,8 +40,8 @@ struct BundleTuning {
   /// Warps of a multiprocessor beside the loop, in at most so many blocks, and ahead of it.
   static constexpr unsigned warps_beside = 4, blocks_beside = 2, warps_ahead = 8;
   /// Percent of the first-level cache that is shared memory where both kernels run, so that 228 KB
-  /// of the H200 hold blocks of both. A multiprocessor changes it only when it is idle, so that both
-  /// kernels ask for the same.
+  /// of the H200 hold blocks of both. A multiprocessor changes it only when it is idle, so that
+  /// both kernels ask for the same.
   static constexpr int shared_percent = 100;
   /// Steps of which the loop learns together that they are made.
   static constexpr unsigned steps_of_chunk = 8;

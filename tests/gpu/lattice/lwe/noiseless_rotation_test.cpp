@@ -60,7 +60,7 @@ backend::RowSource<Word> rows_of(const RotationShape& shape) {
 struct Sizes {
   U32 n, N;
   unsigned bits, log_base, digits;
-  /// Of the last coefficients, if they have others.
+  /// How many of the last coefficients have others.
   U32 others = 0;
   unsigned others_log_base = 0, others_digits = 0;
 };
