@@ -93,7 +93,9 @@ def table(products: bool = False) -> str:
 def main() -> None:
     page = PAGE.read_text(encoding="utf-8")
     for place, made in zip(PLACES, (table(), table(True)), strict=True):
-        page = place.sub(lambda found, made=made: found[1] + made + found[2], page)
+        found = place.search(page)
+        assert found is not None
+        page = page[: found.start()] + found[1] + made + found[2] + page[found.end() :]
     PAGE.write_text(page, encoding="utf-8")
 
 

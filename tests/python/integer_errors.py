@@ -93,6 +93,9 @@ class FollowingEngine:
     def check(self, rows: Any, low: Any, high: Any, offset: Any) -> None:
         """Nothing: clear digits check ranges."""
 
+    def product(self, *_: Any) -> None:
+        """Nothing: it has none."""
+
     def compiled(self, *_: Any) -> None:
         """Nothing: calls are made one by one."""
 

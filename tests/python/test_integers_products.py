@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ class Owner:
         self.binfhe = Server(self.lwe.evaluation_keys(), device="cpu")
         self.server = integers.Server(self.binfhe, products=self.keys)
 
-    def encrypt(self, values: object, bits: int, signed: bool = False) -> integers.IntegerArray:
+    def encrypt(self, values: Any, bits: int, signed: bool = False) -> integers.IntegerArray:
         made: integers.IntegerArray = self.server.upload(self.client.encrypt(values, bits, signed))
         return made
 

@@ -125,7 +125,7 @@ def test_sums_that_are_known_nearly_state_their_bound() -> None:
         toy.server.linear(few, some, modular=True)
     product = toy.server.linear(weights, fresh, [1, 2, 3], modular=True, exact=False)
     alone = toy.server.linear(few, some, 5, modular=True, exact=False)
-    wanted = x @ weights.T + [1, 2, 3], x[:, :4] @ few + 5
+    wanted: Any = (x @ weights.T + [1, 2, 3], x[:, :4] @ few + 5)
     for found, exact in zip((product, alone), wanted, strict=True):
         apart = (toy.client.decrypt(found) - exact + p // 2) % p - p // 2
         # The bound is passed with 2^-40 at most, which is seven deviations.
