@@ -53,8 +53,9 @@ Array Multiplier::State::plain(std::span<const std::int64_t> polynomial) const {
 }
 
 Array Multiplier::State::monomial(std::uint32_t power, std::int64_t times) const {
-  std::vector<std::int64_t> polynomial(parameters().N());
-  polynomial[power % parameters().N()] = power < parameters().N() ? times : -times;
+  const std::uint32_t N = parameters().N(), place = power % (2 * N);  // X^N = -1
+  std::vector<std::int64_t> polynomial(N);
+  polynomial[place % N] = place < N ? times : -times;
   return plain(polynomial);
 }
 

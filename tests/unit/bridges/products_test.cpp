@@ -111,7 +111,8 @@ TEST(BridgesProducts, ErrorsAreThoseOfTheFormula) {
   double squares = 0, mean = 0;
   const WordArray words = s.ring->download(product);
   secret.phases(
-      {ring::Basis::range(0, 1), 2, B, words}, [&](std::size_t b, std::span<double> phase) {
+      {ring::Basis::range(0, 1), 2, B, words},
+      [&](std::size_t b, std::span<double> phase) {
         for (std::uint32_t k = 0; k < digits; ++k) {
           const std::uint64_t mask =
               k == 31 ? ~std::uint64_t{0} : (std::uint64_t{1} << 2 * (k + 1)) - 1;
@@ -120,7 +121,8 @@ TEST(BridgesProducts, ErrorsAreThoseOfTheFormula) {
           squares += error * error;
           mean += error;
         }
-      });
+      },
+      {}, 1);
   const double count = digits * B, variance = errors_of_product(p, ring, digits).variance;
   // The formula has digits of 3 where those of random integers have a mean square of 7/2, which
   // matters little: most errors come from rows.
