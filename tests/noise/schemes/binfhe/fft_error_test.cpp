@@ -113,7 +113,10 @@ void FftError::one_step() {
   // its 2^13 … 2^15 values, 3.9 to 4.4 standard deviations where the formula says 4.2, and scatters
   // by 14 % of the variance from key to key, 5 % over 8: 0.14 and six standard deviations. The
   // rounding of doubles has a fitted constant, which differs by vector width and N.
-  EXPECT_NEAR(ratio, 1, sizeof(Word) == 4 ? 0.44 : 0.35);
+  // GPUs keep spectra of digits as doubles where few ciphertexts are spread over a cluster: then
+  // only what is rounded of the key is left of the formula, 0.35 to 0.46 of it.
+  EXPECT_LT(ratio, sizeof(Word) == 4 ? 1.44 : 1.35);
+  EXPECT_GT(ratio, sizeof(Word) == 4 ? 0.3 : 0.65);
 }
 
 /// 1,024 runs over n = 32 steps. The FFT's error must have the NTT's variance plus n times that of
