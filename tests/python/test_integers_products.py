@@ -13,6 +13,8 @@ from integer_programs import TOY, ClearServer, Program
 from whorl import binfhe, integers
 from whorl.binfhe import Client, Multiplier, ProductKeys, Server
 from whorl.integers import Fresh
+from whorl.integers._circuit import CircuitError
+from whorl.integers._products import multiplies, product
 
 
 class Owner:
@@ -72,6 +74,15 @@ def test_digits_of_products(
     for factor in (b[3], -b[4], 3):
         expected = [wrapped(v * factor, bits, signed) for v in a]
         assert [int(v) for v in on.decrypt(x * wrapped(factor, bits, signed))] == expected
+
+
+def test_factors_that_no_halves_mend_raise() -> None:
+    on = ClearServer(products=4)
+    x = on.encrypt([5], 16)._core.wires
+    circuit = on._on.circuit
+    assert not multiplies(circuit, x, x, count=40)
+    with pytest.raises(CircuitError, match="factors of 8 and 8 digits have too much noise"):
+        product(circuit, x, x, 40)
 
 
 def test_random_programs_of_clear_digits() -> None:

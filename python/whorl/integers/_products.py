@@ -54,9 +54,9 @@ def product(circuit: Circuit, x: Wires, y: Wires | tuple[int, ...], count: int) 
     most = max(width_of(y), count)
     if _whole(circuit, [x, y], width_of(x), most):
         return _product(circuit, [x, y], [_factor(circuit, each) for each in (x, y)], count)
-    if most < 2 * LEAST_DIGITS:
-        raise CircuitError(f"factors of {width_of(x)} and {width_of(y)} digits have too much noise")
     half = -(-most // 2)
+    if width_of(y) <= half:  # halves are the factors themselves
+        raise CircuitError(f"factors of {width_of(x)} and {width_of(y)} digits have too much noise")
     (a, b), (c, d) = (
         [circuit.take(each, np.arange(len(each))[at]) for at in (slice(half), slice(half, None))]
         for each in (x, y)
